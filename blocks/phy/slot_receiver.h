@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The whole receiver: samples in, slot reports out. Acquires slot, sample timing and CFO from
+// cyclic prefix and pilots, tracks them, estimates the channel, decodes the control region,
+// detects, combines and checks the frames, measures and predicts the SNR of every bin.
+#pragma once
+
+#include <array>
+#include <complex>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "types/frame.h"
+#include "types/grant.h"
+#include "types/grid.h"
+
+namespace wip::phy {
+
+using cf32 = std::complex<float>;
+
+struct slot_receiver_config {
+    int cell = 0;
+    link_profile profile = link_profile::radio;
+    bool combining = true;
+    int horizon_slots = 3;        // prediction is for slot air + horizon
+};
+
+enum class bin_outcome : std::uint8_t { unused, good, bad };
+
+struct bin_result {
+    bin_outcome outcome = bin_outcome::unused;
+    bool combined = false;                       // detected after combining with an earlier copy
+    std::span<const std::uint8_t> payload;       // nibble-packed, valid until the next call
+    std::span<const cf32> symbols;               // 108 equalised symbols, unit energy scale
+    std::span<const float> llr;                  // 108 k soft bits (positive: 0); empty unless asked
+};
+
+struct receiver_state {
+    bool locked = false;
+    double cfo_hz = 0;
+    double timing_samples = 0;      // slot start against the sample count modulo 5120
+    double evm_percent = 0;         // of the control symbols (QPSK) over the last slot
+    double level_dbfs = 0;
+    double prediction_nmse = 0;     // running, of the SNR `horizon` slots ahead
+    std::uint64_t locks = 0;
+    std::uint64_t lock_losses = 0;
+    std::uint64_t grants_failed = 0;
+};
+
+struct received_slot {
+    // Sample time of the slot's first sample, on the axis of process()'s `first`.
+    sample start;
+    bool locked = false;
+    // Frame number * 30 + slot in frame, modulo 4096 * 30; from pilots and grant. Valid when locked.
+    std::int64_t slot_in_hyperframe = 0;
+    bool grant_ok = false;
+    slot_grant grant;
+    std::array<bin_result, nof_bins> bins;
+    std::array<float, nof_bins> snr_db{};
+    std::array<float, nof_bins> predicted_snr_db{};
+    std::span<const cf32> channel;   // 500 estimates at the slot's middle
+};
+
+class slot_receiver {
+public:
+    using on_slot_fn = std::function<void(const received_slot&)>;
+    explicit slot_receiver(const slot_receiver_config& config);  // throws std::invalid_argument
+    ~slot_receiver();
+
+    // Samples in order; `first` is the sample time of in[0]. A jump in `first` (overflow) is a gap:
+    // the missing samples count as lost, timing is kept when the gap is short, else lock is lost.
+    // `on_slot` is called for every slot as soon as its last needed sample is there; while
+    // unlocked, once for every 5120 samples with locked = false (it is also the clock).
+    void process(sample first, std::span<const cf32> in, const on_slot_fn& on_slot);
+
+    const receiver_state& state() const noexcept;
+    void want_soft_bits(bool on) noexcept;
+
+private:
+    struct impl;
+    std::unique_ptr<impl> impl_;
+};
+
+}  // namespace wip::phy

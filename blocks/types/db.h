@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Ratios in dB and levels in dBFS. A level plus a ratio is a level; a level plus a level does not
+// compile.
+#pragma once
+
+#include <cmath>
+#include <compare>
+
+namespace wip {
+
+struct db {
+    double value = 0;
+    constexpr db() = default;
+    constexpr explicit db(double v) : value(v) {}
+    constexpr auto operator<=>(const db&) const = default;
+    friend constexpr db operator+(db a, db b) { return db(a.value + b.value); }
+    friend constexpr db operator-(db a, db b) { return db(a.value - b.value); }
+    constexpr db operator-() const { return db(-value); }
+    double power() const { return std::pow(10.0, value / 10); }       // power ratio
+    double amplitude() const { return std::pow(10.0, value / 20); }   // amplitude ratio
+    static db from_power(double ratio) { return db(10 * std::log10(ratio)); }
+};
+
+// Level relative to full scale (|sample| = 1).
+struct dbfs {
+    double value = 0;
+    constexpr dbfs() = default;
+    constexpr explicit dbfs(double v) : value(v) {}
+    constexpr auto operator<=>(const dbfs&) const = default;
+    friend constexpr dbfs operator+(dbfs a, db b) { return dbfs(a.value + b.value); }
+    friend constexpr dbfs operator-(dbfs a, db b) { return dbfs(a.value - b.value); }
+    friend constexpr db operator-(dbfs a, dbfs b) { return db(a.value - b.value); }
+    double power() const { return std::pow(10.0, value / 10); }
+};
+
+// Mean level of a transmitted slot: all 500 subcarriers on, unit mean energy per resource element.
+// Far enough below full scale for the peaks of OFDM (peak to mean about 11 dB).
+inline constexpr dbfs nominal_transmit_level{-15.0};
+
+}  // namespace wip

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The downlink MAC of the base station: queue, segmentation, ARQ, scheduling, adaptation. Sans-I/O:
+// the caller advances it with one integer, the slot.
+//
+//   on_sdu(packet, now)        an IP packet came from the TUN
+//   on_feedback(feedback)      what the terminal said about slot j; earliest use: plan(j + delay)
+//   plan(air)                  everything that goes out in slot `air`; called once for each slot,
+//                              in order
+//
+// Feedback for slot j may be handed over early (the emulated uplink knows its arrival time); the
+// loop holds it until plan(j + retransmission_delay). A slot whose feedback has not come by then
+// counts as not received.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "link/feedback.h"
+#include "link/link_config.h"
+#include "link/link_statistics.h"
+#include "port/link_port.h"
+
+namespace wip {
+
+class base_station_mac {
+public:
+    // Throws std::invalid_argument that names the key, the value and what would be valid.
+    explicit base_station_mac(const link_config& config);
+    ~base_station_mac();
+    base_station_mac(base_station_mac&&) noexcept;
+    base_station_mac& operator=(base_station_mac&&) noexcept;
+
+    // False when the packet was dropped (counted with its reason).
+    bool on_sdu(std::span<const std::uint8_t> packet, slot now);
+    void on_feedback(const slot_feedback& feedback);
+    slot_plan plan(slot air);
+
+    // Changes at run time: modulation, allocation, bins, max retransmissions, combining. The loop
+    // delay and the profile cannot change in a running cell. Throws as the constructor does.
+    void reconfigure(const link_config& config);
+
+    const base_statistics& statistics() const;
+
+private:
+    struct state;
+    std::unique_ptr<state> state_;
+};
+
+}  // namespace wip

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Counters of the link. Conservation, checked in every test and at the end of every run:
+//   base:      sdus.in = sdus.queued + sdus.sent + sum(sdus.dropped)   (packets and bytes)
+//              where `sent` = the terminal has acknowledged every frame of the packet
+//   terminal:  delivered + dropped; over a drained link:
+//              base.in - base.dropped = terminal.delivered + terminal.dropped
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "types/grid.h"
+
+namespace wip {
+
+struct packets_bytes {
+    std::uint64_t packets = 0;
+    std::uint64_t bytes = 0;
+};
+
+struct base_statistics {
+    packets_bytes in;
+    packets_bytes queued;        // in the queue or not yet fully acknowledged
+    packets_bytes sent;          // every frame acknowledged
+    packets_bytes dropped_queue_full;
+    packets_bytes dropped_not_ip;         // neither IPv4 nor IPv6, or length field != size
+    packets_bytes dropped_retransmissions;  // a frame of it used up its retransmissions
+
+    std::uint64_t slots_planned = 0;
+    std::uint64_t frames_sent = 0;        // transmissions of units, retransmissions included
+    std::uint64_t frames_acknowledged = 0;
+    std::uint64_t frames_failed = 0;      // transmissions that were not acknowledged
+    std::uint64_t frames_given_up = 0;
+    std::uint64_t frames_split = 0;       // failed units cut for lower-rated bins
+    std::uint64_t feedback_missing = 0;   // slots with frames but without feedback in time
+    std::uint64_t grant_overflows = 0;    // slots where not all retransmissions fitted in the grant
+    std::uint64_t window_stalls = 0;      // slots without new frames because the window was full
+    std::array<std::uint64_t, max_bits_per_symbol + 1> modulation{};  // transmissions by bits/symbol
+    std::array<std::uint64_t, 31> retransmissions{};  // units acknowledged after n retransmissions
+    std::uint64_t payload_bits_acknowledged = 0;      // SDU bits in acknowledged units
+};
+
+struct terminal_statistics {
+    packets_bytes delivered;
+    packets_bytes delivered_damaged;   // part of `delivered`
+    packets_bytes dropped_lost_frame;  // known packets that lost a frame
+    std::uint64_t resynchronised = 0;  // times the packet boundary had to be searched
+    std::uint64_t slots = 0;
+    std::uint64_t slots_unlocked = 0;
+    std::uint64_t grants_failed = 0;
+    std::uint64_t frames_good = 0;
+    std::uint64_t frames_bad = 0;
+    std::uint64_t frames_duplicate = 0;
+    std::uint64_t frames_combined = 0;  // good only after combining
+};
+
+}  // namespace wip

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What passes between the MAC and whatever carries its frames: the PHY of a radio, a bin-level
+// model, a trace, a test. Plain values, no calls: the owner of the clock moves them. The same
+// structs cross the process border as the messages of mac/schema/slot_link.proto.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "types/frame.h"
+#include "types/grant.h"
+#include "types/grid.h"
+
+namespace wip {
+
+// Base station, towards the transmitter: everything that goes out in one slot.
+struct slot_plan {
+    slot air;
+    slot_grant grant;
+    // Payload of bin b (frame_payload_bytes(profile, k) bytes, nibble-packed); empty when unused.
+    std::array<std::vector<std::uint8_t>, nof_bins> payload;
+};
+
+enum class frame_outcome : std::uint8_t {
+    unused,   // bin carried nothing
+    good,     // CRC passed (radio) or all symbols right (wipemu)
+    bad,      // CRC failed
+    unknown,  // the grant of the slot was not decoded
+};
+
+// Terminal, from the receiver: everything that came in with one slot.
+struct slot_report {
+    slot air;              // the slot this is about, in the base station's count when locked
+    bool locked = false;   // timing, frequency and pilots are tracked
+    bool grant_ok = false; // control region decoded, CRC passed, frame number as expected
+    slot_grant grant;      // valid when grant_ok
+    std::array<frame_outcome, nof_bins> outcome{};
+    // Frame payload after detection (bad frames too: they may be delivered with their errors).
+    std::array<std::vector<std::uint8_t>, nof_bins> payload;
+    std::array<float, nof_bins> snr_db{};            // measured in this slot
+    std::array<float, nof_bins> predicted_snr_db{};  // for slot air + horizon
+    std::uint32_t combined = 0;                      // bit b: bin b was detected after combining
+};
+
+}  // namespace wip
