@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# openwip_test(NAME LIBS lib... [SOURCES file...]): a GoogleTest program of NAME.cpp, one line each.
+function(openwip_test name)
+  cmake_parse_arguments(T "" "" "LIBS;SOURCES;LABELS" ${ARGN})
+  if(NOT T_SOURCES)
+    set(T_SOURCES ${name}.cpp)
+  endif()
+  add_executable(${name} ${T_SOURCES})
+  target_link_libraries(${name} PRIVATE wip_flags ${T_LIBS} GTest::gtest GTest::gtest_main)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support)
+  add_test(NAME ${name} COMMAND ${name})
+  if(T_LABELS)
+    set_tests_properties(${name} PROPERTIES LABELS "${T_LABELS}")
+  endif()
+endfunction()
+
+# openwip_python_test(NAME FILE): a Python test with the system's Python and the built modules.
+function(openwip_python_test name file)
+  add_test(NAME ${name} COMMAND ${PYTHON_EXECUTABLE} ${file})
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT
+    "PYTHONPATH=${PROJECT_BINARY_DIR}/python:${PROJECT_SOURCE_DIR}/host/cli;UHD_MODULE_PATH=${PROJECT_BINARY_DIR}/uhd_modules;GR_CONF_CONTROLPORT_ON=False;OPENWIP_BUILD=${PROJECT_BINARY_DIR}")
+endfunction()
