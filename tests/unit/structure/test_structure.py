@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The allowed directions between folders, and the purity of the layers that never touch a clock."""
+import pathlib
+import re
+import subprocess
+import unittest
+
+TOP = pathlib.Path(__file__).resolve().parents[3]
+
+# Include path prefix -> layer. Every layer lists the layers that it may include.
+LAYER_OF_PREFIX = {
+    "types": "types", "phy": "phy", "port": "port", "wire": "wire", "rlc": "rlc", "link": "link",
+    "schema": "schema", "sample": "channels", "air": "channels", "vusrp": "channels",
+    "wip": "blocks", "config": "host", "tun": "host", "app": "host",
+}
+ALLOWED = {
+    "blocks/types": {"types"},
+    "blocks/phy": {"types", "phy"},
+    "blocks/include": {"types", "phy", "blocks"},
+    "blocks/lib": {"types", "phy", "port", "schema", "blocks"},
+    "blocks/python": {"types", "phy", "port", "schema", "blocks"},
+    "mac/port": {"types", "port"},
+    "mac/wire": {"types", "wire"},
+    "mac/rlc": {"types", "wire", "rlc"},
+    "mac/link": {"types", "wire", "rlc", "link", "port"},
+    "channels": {"types", "port", "schema", "channels"},
+    "host": {"types", "port", "wire", "rlc", "link", "schema", "channels", "host"},
+}
+PURE = ("blocks/types", "blocks/phy", "mac/port", "mac/wire", "mac/rlc", "mac/link",
+        "channels/sample")
+IMPURE = re.compile(r"steady_clock|system_clock|random_device|std::rand\b|gettimeofday|"
+                    r"clock_gettime|std::thread|std::jthread|\bsocket\(|#include <zmq|"
+                    r"#include <gnuradio/|#include <uhd/")
+INCLUDE = re.compile(r'^\s*#include "([^"/]+)/', re.M)
+
+
+def sources(folder):
+    for path in sorted((TOP / folder).rglob("*")):
+        if path.suffix in (".h", ".cpp", ".cc", ".hpp"):
+            yield path
+
+
+class Structure(unittest.TestCase):
+    def test_includes_follow_the_allowed_directions(self):
+        wrong, seen = [], 0
+        for folder, allowed in ALLOWED.items():
+            for path in sources(folder):
+                seen += 1
+                for prefix in INCLUDE.findall(path.read_text()):
+                    layer = LAYER_OF_PREFIX.get(prefix)
+                    if layer is not None and layer not in allowed:
+                        wrong.append(f"{path.relative_to(TOP)} includes {prefix}/")
+        self.assertGreater(seen, 20)
+        self.assertEqual(wrong, [])
+
+    def test_pure_layers_touch_no_clock_thread_socket_or_gnu_radio(self):
+        wrong = []
+        for folder in PURE:
+            for path in sources(folder):
+                for number, line in enumerate(path.read_text().splitlines(), 1):
+                    if IMPURE.search(line.split("//")[0]):
+                        wrong.append(f"{path.relative_to(TOP)}:{number}: {line.strip()}")
+        self.assertEqual(wrong, [])
+
+    def test_nothing_includes_tests(self):
+        for folder in ALLOWED:
+            for path in sources(folder):
+                self.assertNotIn('#include "tests/', path.read_text(), path)
+
+    def test_every_source_names_its_licence(self):
+        listed = subprocess.run(["git", "-C", TOP, "ls-files"], capture_output=True, text=True)
+        if listed.returncode != 0:
+            self.skipTest("not a git checkout")
+        missing = [name for name in listed.stdout.split()
+                   if name.endswith((".h", ".cpp", ".cc", ".py", ".proto", ".cmake"))
+                   and (TOP / name).exists()
+                   and "SPDX-License-Identifier" not in (TOP / name).read_text()[:400]]
+        self.assertEqual(missing, [])
+
+
+if __name__ == "__main__":
+    unittest.main()
