@@ -42,6 +42,9 @@ public:
 
     const base_statistics& statistics() const;
 
+    // Nothing queued, nothing outstanding: every packet has been sent or dropped.
+    bool idle() const;
+
 private:
     struct state;
     std::unique_ptr<state> state_;

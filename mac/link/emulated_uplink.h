@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The emulated uplink at the terminal (Alfredsson 2012, section 5.4): a queue of IP packets in front
+// of a line of constant capacity, then a delay and a seeded loss. Feedback takes no capacity, is lost
+// on its own dice and is counted apart.
+//
+// Time is counted in slots of 1/1500 s and capacity in whole bits a second, so that no rounding
+// accumulates: a slot hands out `bps` units, a bit costs 1500 of them. A line that has nothing to
+// send does not save capacity. A packet whose last bit is sent in slot c arrives at the start of slot
+// c + 2 + delay_slots: it is on the line during c, signalled during c + 1, as the feedback is.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "link/link_statistics.h"
+#include "types/quantity.h"
+
+namespace wip {
+
+struct uplink_config {
+    double kbps = 500;         // IP capacity, 0.001 .. 1000000
+    int delay_slots = 0;       // 0 .. 15000
+    double loss = 0;           // probability that an IP packet is lost, 0 .. 1
+    double feedback_loss = 0;  // probability that the feedback of a slot is lost, 0 .. 1
+    int queue_packets = 54;    // 1 .. 100000, drop tail; the packet on the line counts
+    std::uint64_t seed = 1;
+    void check() const;  // throws std::invalid_argument naming key, value and what would be valid
+};
+
+// Conservation: in = delivered + queued + dropped_queue_full + dropped_lost + dropped_not_ip.
+struct uplink_statistics {
+    packets_bytes in;
+    packets_bytes delivered;  // handed out by on_slot()
+    packets_bytes queued;     // waiting or partly sent
+    packets_bytes dropped_queue_full;
+    packets_bytes dropped_lost;
+    packets_bytes dropped_not_ip;  // neither IPv4 nor IPv6, or length field != size
+    packets_bytes feedback;        // slots of feedback; bytes in the format of wire/feedback_bits.h
+    packets_bytes feedback_lost;   // part of `feedback`
+};
+
+struct uplink_packet {
+    slot arrival;  // the last bit has arrived at the start of this slot
+    std::vector<std::uint8_t> data;
+};
+
+class emulated_uplink {
+public:
+    explicit emulated_uplink(const uplink_config& config);  // throws as check() does
+    ~emulated_uplink();
+    emulated_uplink(emulated_uplink&&) noexcept;
+    emulated_uplink& operator=(emulated_uplink&&) noexcept;
+
+    // An IP packet came from the TUN during slot `now`: it may be sent from slot `now` on, so call
+    // it before on_slot(now). False when it was dropped (counted with its reason).
+    bool on_sdu(std::span<const std::uint8_t> packet, slot now);
+    // One slot of the line; call once for each slot, in order (slots left out are made up for).
+    // Returns the packets whose last bit was sent, those lost on the way excepted.
+    std::vector<uplink_packet> on_slot(slot now);
+    // Counts one feedback and says whether the line loses it.
+    bool feedback_lost();
+
+    const uplink_statistics& statistics() const;
+
+private:
+    struct state;
+    std::unique_ptr<state> state_;
+};
+
+}  // namespace wip
