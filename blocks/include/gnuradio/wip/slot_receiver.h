@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Sink: samples at 7.68 MS/s into the slot receiver of wip::phy, slot reports out.
+//
+// It takes whatever number of samples comes, never waits for a whole slot, and reports a slot in
+// the call that brought its last needed sample: over the slot link when there is an endpoint, and
+// as messages for plots and teaching when asked (every n-th slot).
+//
+// Time: the rx_time tag of gr-uhd gives the time of a sample exactly (full * 7680000 +
+// round(fraction
+// * 7680000)); from there samples are counted. Without a tag the first sample is the first of
+// start_slot.
+//
+// Message ports out: "slots" pmt dict per reported slot (air, locked, grant_ok, snr_db[25],
+// predicted_snr_db[25], bits_per_symbol[25], outcome[25]: 0 unused, 1 good, 2 bad), "symbols"
+// PDU of the equalised payload symbols of the used bins (for a constellation sink).
+#pragma once
+
+#include <gnuradio/sync_block.h>
+#include <gnuradio/wip/api.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace gr {
+namespace wip {
+
+struct slot_receiver_status {
+    bool locked = false;
+    std::int64_t air = 0;     // last slot reported
+    std::uint64_t slots = 0;  // slots reported
+    std::uint64_t slots_locked = 0;
+    std::uint64_t grants_ok = 0;
+    std::uint64_t grants_failed = 0;  // slots whose control region did not decode while locked
+    std::uint64_t frames_good = 0;
+    std::uint64_t frames_bad = 0;
+    std::uint64_t frames_combined = 0;
+    std::uint64_t locks = 0;
+    std::uint64_t lock_losses = 0;
+    std::uint64_t overflows = 0;  // jumps of rx_time
+    std::uint64_t malformed = 0;  // messages on the slot link that are no message: dropped
+    std::uint64_t unexpected = 0;
+    double cfo_hz = 0;
+    double timing_samples = 0;
+    double evm_percent = 0;
+    double level_dbfs = 0;
+    double prediction_nmse = 0;
+    double mean_snr_db = 0;  // mean of the bins' SNR, in dB, of the last locked slot
+};
+
+class WIP_API slot_receiver : virtual public gr::sync_block {
+public:
+    using sptr = std::shared_ptr<slot_receiver>;
+
+    // cell            0..63, selects the pilot sequence
+    // horizon         SNR is predicted this many slots ahead, 1..48
+    // combining       chase combining of the copies of a frame
+    // endpoint        ZeroMQ address of macd's slot link (ipc://...); empty: no macd
+    // message_period  messages for every n-th slot; 0: none
+    // start_slot      slot of the first sample when no rx_time tag says otherwise
+    // timeout_s       macd counts as gone after this silence of its socket
+    // Throws std::invalid_argument naming parameter, value and range.
+    static sptr make(int cell = 0, int horizon = 3, bool combining = true,
+                     const std::string& endpoint = "", int message_period = 0,
+                     std::int64_t start_slot = 150, double timeout_s = 2.0);
+
+    virtual slot_receiver_status status() const = 0;
+    // Why the flowgraph ended by itself ("macd ... went away"); empty otherwise.
+    virtual std::string end_reason() const = 0;
+};
+
+}  // namespace wip
+}  // namespace gr

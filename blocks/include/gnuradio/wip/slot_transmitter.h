@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Source of whole slots: samples of slot start_slot, start_slot + 1, ... at 7.68 MS/s.
+//
+// Where the content comes from: with an endpoint, every slot is asked for over the slot link
+// (SlotRequest, SlotPlan), so macd decides as late as the radio allows; without one, from a seeded
+// test pattern.
+//
+// Tags, as gr-uhd defines them: the first sample of a contiguous stretch carries tx_sob and
+// tx_time = tuple(uint64 full seconds, double fraction), computed from the integer sample time;
+// nothing after that, so a USRP sink streams on. A transmit event (underflow, late) means that
+// the device's stretch is broken: one silent slot with tx_eob on its last sample ends it, and a new
+// stretch starts restart_slots after the event.
+#pragma once
+
+#include <gnuradio/sync_block.h>
+#include <gnuradio/wip/api.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace gr {
+namespace wip {
+
+struct slot_transmitter_status {
+    std::int64_t next_slot = 0;       // the slot that is asked for next
+    std::uint64_t slots = 0;          // slots sent, silent ones not counted
+    std::uint64_t late_slots = 0;     // time_error events of the device
+    std::uint64_t underflows = 0;     // underflow and sequence error events
+    std::uint64_t other_events = 0;   // burst_ack and anything else
+    std::uint64_t restarts = 0;       // stretches begun after the first
+    std::uint64_t plans_refused = 0;  // plans with an impossible grant or payload: empty slot sent
+    std::uint64_t malformed = 0;      // messages on the slot link that are no message: dropped
+    std::uint64_t unexpected = 0;     // messages that answer no question: dropped
+};
+
+class WIP_API slot_transmitter : virtual public gr::sync_block {
+public:
+    using sptr = std::shared_ptr<slot_transmitter>;
+
+    // cell            0..63, selects the pilot sequence
+    // endpoint        ZeroMQ address of macd's slot link (ipc://...); empty: test pattern
+    // start_slot      number of the first slot; its first sample has time start_slot / 1500 s
+    // modulation      test pattern: bits per symbol 1..8
+    // bins            test pattern: bin indexes 0..24, ascending; empty: all 25
+    // seed            test pattern: seed of the frames' content
+    // timeout_s       macd counts as gone after this silence of its socket
+    // restart_slots   distance of the new stretch from an underflow or late event, in slots
+    // nof_slots       end after this many slots; 0: never
+    // Throws std::invalid_argument naming parameter, value and range.
+    static sptr make(int cell = 0, const std::string& endpoint = "", std::int64_t start_slot = 150,
+                     int modulation = 2, const std::vector<int>& bins = {}, std::uint64_t seed = 1,
+                     double timeout_s = 2.0, int restart_slots = 30, std::int64_t nof_slots = 0);
+
+    virtual slot_transmitter_status status() const = 0;
+    // Why the flowgraph ended by itself ("macd ... went away"); empty otherwise.
+    virtual std::string end_reason() const = 0;
+};
+
+}  // namespace wip
+}  // namespace gr

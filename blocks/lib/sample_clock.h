@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Sample time of the items of a GNU Radio stream. gr-uhd tags rx_time only where the count starts
+// or jumps (first packet, after an overflow, after a retune), so in between the items are counted.
+// Exact: a time is full seconds and a fraction, and the fraction of a sample time at 7.68 MS/s is a
+// multiple of 1/7680000 that a double keeps apart from its neighbours with room to spare.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "types/grid.h"
+
+namespace wip {
+
+// Seconds whose samples can be counted; anything beyond is not a time (35 thousand years).
+inline constexpr std::uint64_t longest_time_s = std::uint64_t{1} << 40;
+
+constexpr sample sample_of_time(std::uint64_t full, std::int64_t fraction_samples) {
+    return sample(static_cast<std::int64_t>(full) * sample_rate_hz + fraction_samples);
+}
+inline sample sample_of_time(std::uint64_t full, double fraction) {
+    return sample_of_time(full, static_cast<std::int64_t>(
+                                    std::llround(fraction * static_cast<double>(sample_rate_hz))));
+}
+
+struct split_time {
+    std::uint64_t full;
+    double fraction;
+};
+// For s >= 0.
+constexpr split_time time_of_sample(sample s) {
+    return {static_cast<std::uint64_t>(s.value / sample_rate_hz),
+            static_cast<double>(s.value % sample_rate_hz) / static_cast<double>(sample_rate_hz)};
+}
+
+class sample_clock {
+public:
+    // Item 0 has the time `first` until a tag says otherwise.
+    explicit sample_clock(sample first) : base_(first) {}
+
+    sample at(std::uint64_t item) const {
+        return base_ + sample_count(static_cast<std::int64_t>(item - base_item_));
+    }
+    // The item has this time. True when samples are missing (or repeated) before it: never for the
+    // first tag, which only says when the stream began.
+    bool set(std::uint64_t item, sample time) {
+        const bool jump = tagged_ && at(item) != time;
+        base_ = time;
+        base_item_ = item;
+        tagged_ = true;
+        return jump;
+    }
+
+private:
+    sample base_;
+    std::uint64_t base_item_ = 0;
+    bool tagged_ = false;
+};
+
+}  // namespace wip

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The flowgraph's end of the slot link: ZeroMQ PAIR + mac/schema/slot_link.proto, macd binds.
+//
+// One thread uses it (the block's). States:
+//   connecting -> connected (ZMTP handshake seen) -> ended, for good, with one reason
+// What ends it: macd's stop message; the connection breaking (macd died; seen by the socket monitor
+// at once); no ZMTP heartbeat for silence_s (macd stopped or hung host); no macd within connect_s;
+// another protocol version. A macd that is merely waiting for something answers heartbeats, so a
+// plan may take as long as it takes.
+//
+// Waiting is zmq_poll on the socket and the monitor: a message wakes it at once. The slices of 50
+// ms exist only because GNU Radio asks a block to stop by a thread interruption, which has to be
+// looked for (`cancelled`).
+//
+// Bytes that are no message are counted and dropped. Messages are reused, so that in steady state
+// only ZeroMQ's own buffers and changed sizes allocate.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <zmq.hpp>
+
+#include "schema/slot_link.pb.h"
+
+namespace wip {
+
+struct slot_link_config {
+    std::string endpoint;     // ipc://... or any other ZeroMQ address
+    std::string role;         // "base" or "terminal"
+    double silence_s = 2.0;   // 0.1 .. 60
+    double connect_s = 10.0;  // 0.1 .. 600
+};
+
+class slot_link {
+public:
+    using cancelled_fn = std::function<bool()>;
+
+    explicit slot_link(const slot_link_config& config);  // throws std::invalid_argument
+    slot_link(const slot_link&) = delete;
+    slot_link& operator=(const slot_link&) = delete;
+
+    // Asks for the plan of a slot and waits for it. nullptr: ended() or cancelled; after a
+    // cancellation the same slot may be asked for again (the request is not sent twice). The plan
+    // is valid until the next call.
+    const openwip::slot_link::SlotPlan* exchange(const openwip::slot_link::SlotRequest& request,
+                                                 const cancelled_fn& cancelled);
+
+    // Sends a report: fill in report() (cleared, memory kept), then send_report(). Waits only while
+    // the queue towards macd is full. False: ended or cancelled.
+    openwip::slot_link::SlotReport& report();
+    bool send_report(const cancelled_fn& cancelled);
+
+    // Takes in what has come, without waiting: hello, stop, end of the connection.
+    void poll();
+
+    bool ended() const { return !end_reason_.empty(); }
+    const std::string& end_reason() const { return end_reason_; }
+    std::uint64_t malformed() const { return malformed_; }
+    std::uint64_t unexpected() const { return unexpected_; }
+
+private:
+    using clock = std::chrono::steady_clock;
+
+    bool send(const openwip::slot_link::ToMacd& message, const cancelled_fn& cancelled);
+    bool receive_one();  // false: nothing there
+    void watch_connection();
+    void end(std::string reason);
+
+    slot_link_config config_;
+    zmq::context_t context_{1};
+    zmq::socket_t socket_;
+    zmq::socket_t monitor_;
+    clock::time_point deadline_;  // for the connection to come about
+    bool connected_ = false;
+    bool requested_ = false;  // requested_air_ is asked for and not answered
+    std::int64_t requested_air_ = 0;
+    bool planned_ = false;  // in_ holds the plan of requested_air_
+    openwip::slot_link::ToMacd out_;
+    openwip::slot_link::ToMacd report_;
+    openwip::slot_link::ToFlowgraph in_;
+    zmq::message_t raw_;
+    std::string end_reason_;
+    std::uint64_t malformed_ = 0;
+    std::uint64_t unexpected_ = 0;
+};
+
+}  // namespace wip

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "slot_receiver_impl.h"
+
+#include <gnuradio/io_signature.h>
+#include <gnuradio/thread/thread.h>
+
+#include <numeric>
+#include <stdexcept>
+
+#include "slot_number.h"
+#include "uhd_pmt.h"
+
+namespace gr {
+namespace wip {
+
+namespace {
+
+constexpr int state_period = 15;  // slots between two ReceiverState
+
+bool stop_requested() { return boost::this_thread::interruption_requested(); }
+
+int checked_period(int period) {
+    if (period < 0)
+        throw std::invalid_argument("message_period: " + std::to_string(period) +
+                                    " is negative; 0 turns messages off, n: every n-th slot");
+    return period;
+}
+
+std::int64_t checked_start(std::int64_t start) {
+    if (start < 0 || start > std::int64_t{1} << 50)
+        throw std::invalid_argument("start_slot: " + std::to_string(start) +
+                                    " is outside 0 .. 2^50");
+    return start;
+}
+
+openwip::slot_link::Outcome to_wire(::wip::phy::bin_outcome outcome) {
+    switch (outcome) {
+        case ::wip::phy::bin_outcome::good:
+            return openwip::slot_link::GOOD;
+        case ::wip::phy::bin_outcome::bad:
+            return openwip::slot_link::BAD;
+        default:
+            return openwip::slot_link::UNUSED;
+    }
+}
+
+std::int64_t air_of(const ::wip::phy::received_slot& slot) {
+    return slot.locked ? ::wip::unwrap_slot(slot.start, slot.slot_in_hyperframe).value
+                       : ::wip::nearest_slot(slot.start).value;
+}
+
+}  // namespace
+
+slot_receiver::sptr slot_receiver::make(int cell, int horizon, bool combining,
+                                        const std::string& endpoint, int message_period,
+                                        std::int64_t start_slot, double timeout_s) {
+    return gnuradio::make_block_sptr<slot_receiver_impl>(cell, horizon, combining, endpoint,
+                                                         message_period, start_slot, timeout_s);
+}
+
+slot_receiver_impl::slot_receiver_impl(int cell, int horizon, bool combining,
+                                       const std::string& endpoint, int message_period,
+                                       std::int64_t start_slot, double timeout_s)
+    : gr::sync_block("slot_receiver", gr::io_signature::make(1, 1, sizeof(gr_complex)),
+                     gr::io_signature::make(0, 0, 0)),
+      receiver_({.cell = cell,
+                 .profile = ::wip::link_profile::radio,
+                 .combining = combining,
+                 .horizon_slots = horizon}),
+      on_slot_([this](const ::wip::phy::received_slot& s) { on_slot(s); }),
+      clock_(::wip::first_sample(::wip::slot(checked_start(start_slot)))),
+      message_period_(checked_period(message_period)) {
+    if (!endpoint.empty())
+        link_.emplace(::wip::slot_link_config{
+            .endpoint = endpoint, .role = "terminal", .silence_s = timeout_s});
+    symbols_.reserve(std::size_t{::wip::nof_bins} * ::wip::payload_symbols_per_bin);
+    message_port_register_out(pmt::mp("slots"));
+    message_port_register_out(pmt::mp("symbols"));
+}
+
+int slot_receiver_impl::work(int noutput_items, gr_vector_const_void_star& input_items,
+                             gr_vector_void_star&) {
+    static const pmt::pmt_t rx_time = pmt::mp("rx_time");
+    const std::span<const gr_complex> in(static_cast<const gr_complex*>(input_items[0]),
+                                         static_cast<std::size_t>(noutput_items));
+    const std::uint64_t begin = nitems_read(0);
+    get_tags_in_window(tags_, 0, 0, static_cast<std::uint64_t>(noutput_items), rx_time);
+    std::size_t done = 0;
+    for (const auto& tag : tags_) {
+        const auto time = ::wip::read_time(tag.value);
+        if (!time) continue;
+        const auto here = static_cast<std::size_t>(tag.offset - begin);
+        if (here > done)
+            receiver_.process(clock_.at(begin + done), in.subspan(done, here - done), on_slot_);
+        done = here;
+        if (clock_.set(tag.offset, *time)) {
+            std::lock_guard lock(mutex_);
+            ++status_.overflows;
+        }
+    }
+    if (done < in.size()) receiver_.process(clock_.at(begin + done), in.subspan(done), on_slot_);
+    if (link_) {
+        link_->poll();
+        if (link_->ended()) {
+            publish_link_state();
+            return WORK_DONE;
+        }
+    }
+    return noutput_items;
+}
+
+void slot_receiver_impl::on_slot(const ::wip::phy::received_slot& slot) {
+    const std::int64_t air = air_of(slot);
+    if (link_ && !link_->ended()) send_report(slot, air);
+    count(slot, air);
+    if (message_period_ > 0 && ++slots_since_message_ >= message_period_) {
+        slots_since_message_ = 0;
+        publish_slot(slot, air);
+        publish_symbols(slot, air);
+    }
+}
+
+void slot_receiver_impl::send_report(const ::wip::phy::received_slot& slot, std::int64_t air) {
+    auto& report = link_->report();
+    report.set_air(air);
+    report.set_locked(slot.locked);
+    report.set_grant_ok(slot.grant_ok);
+    if (slot.locked && slot.grant_ok) {
+        std::array<std::uint8_t, ::wip::grant_bytes> bytes;
+        if (::wip::pack_grant(slot.grant, ::wip::link_profile::radio, bytes))
+            report.set_grant(bytes.data(), bytes.size());
+        for (std::uint32_t b = 0; b < ::wip::nof_bins; ++b) {
+            const auto& result = slot.bins[b];
+            if (result.outcome == ::wip::phy::bin_outcome::unused) continue;
+            auto* bin = report.add_bins();
+            bin->set_bin(b);
+            bin->set_outcome(to_wire(result.outcome));
+            bin->set_payload(result.payload.data(), result.payload.size());
+            bin->set_combined(result.combined);
+        }
+    }
+    report.mutable_snr_db()->Add(slot.snr_db.begin(), slot.snr_db.end());
+    report.mutable_predicted_snr_db()->Add(slot.predicted_snr_db.begin(),
+                                           slot.predicted_snr_db.end());
+    if (++slots_since_state_ >= state_period || slot.locked != was_locked_) {
+        slots_since_state_ = 0;
+        const auto& s = receiver_.state();
+        auto* state = report.mutable_state();
+        state->set_cfo_hz(s.cfo_hz);
+        state->set_timing_samples(s.timing_samples);
+        state->set_evm_percent(s.evm_percent);
+        state->set_locks(s.locks);
+        state->set_lock_losses(s.lock_losses);
+        state->set_grants_failed(s.grants_failed);
+        state->set_overflows(status_.overflows);
+        state->set_prediction_nmse(s.prediction_nmse);
+        state->set_rx_level_dbfs(s.level_dbfs);
+    }
+    link_->send_report(stop_requested);
+}
+
+void slot_receiver_impl::count(const ::wip::phy::received_slot& slot, std::int64_t air) {
+    was_locked_ = slot.locked;
+    const auto& s = receiver_.state();
+    std::lock_guard lock(mutex_);
+    status_.locked = slot.locked;
+    status_.air = air;
+    ++status_.slots;
+    status_.locks = s.locks;
+    status_.lock_losses = s.lock_losses;
+    status_.grants_failed = s.grants_failed;
+    status_.cfo_hz = s.cfo_hz;
+    status_.timing_samples = s.timing_samples;
+    status_.evm_percent = s.evm_percent;
+    status_.level_dbfs = s.level_dbfs;
+    status_.prediction_nmse = s.prediction_nmse;
+    if (link_) {
+        status_.malformed = link_->malformed();
+        status_.unexpected = link_->unexpected();
+    }
+    if (!slot.locked) return;
+    ++status_.slots_locked;
+    status_.mean_snr_db =
+        std::accumulate(slot.snr_db.begin(), slot.snr_db.end(), 0.0) / ::wip::nof_bins;
+    if (!slot.grant_ok) return;
+    ++status_.grants_ok;
+    for (const auto& bin : slot.bins) {
+        status_.frames_good += bin.outcome == ::wip::phy::bin_outcome::good;
+        status_.frames_bad += bin.outcome == ::wip::phy::bin_outcome::bad;
+        status_.frames_combined += bin.combined;
+    }
+}
+
+void slot_receiver_impl::publish_slot(const ::wip::phy::received_slot& slot, std::int64_t air) {
+    std::vector<std::uint8_t> bits(::wip::nof_bins), outcome(::wip::nof_bins);
+    for (std::size_t b = 0; slot.locked && slot.grant_ok && b < bits.size(); ++b) {
+        bits[b] = slot.grant.bins[b].bits_per_symbol;
+        outcome[b] = static_cast<std::uint8_t>(slot.bins[b].outcome);
+    }
+    auto dict = pmt::make_dict();
+    const auto add = [&dict](const char* key, const pmt::pmt_t& value) {
+        dict = pmt::dict_add(dict, pmt::mp(key), value);
+    };
+    add("air", pmt::from_long(air));
+    add("locked", pmt::from_bool(slot.locked));
+    add("grant_ok", pmt::from_bool(slot.grant_ok));
+    add("snr_db", pmt::init_f32vector(slot.snr_db.size(), slot.snr_db.data()));
+    add("predicted_snr_db",
+        pmt::init_f32vector(slot.predicted_snr_db.size(), slot.predicted_snr_db.data()));
+    add("bits_per_symbol", pmt::init_u8vector(bits.size(), bits));
+    add("outcome", pmt::init_u8vector(outcome.size(), outcome));
+    message_port_pub(pmt::mp("slots"), dict);
+}
+
+void slot_receiver_impl::publish_symbols(const ::wip::phy::received_slot& slot, std::int64_t air) {
+    symbols_.clear();
+    if (slot.locked && slot.grant_ok)
+        for (const auto& bin : slot.bins)
+            if (bin.outcome != ::wip::phy::bin_outcome::unused)
+                symbols_.insert(symbols_.end(), bin.symbols.begin(), bin.symbols.end());
+    if (symbols_.empty()) return;
+    const auto meta = pmt::dict_add(pmt::make_dict(), pmt::mp("air"), pmt::from_long(air));
+    message_port_pub(pmt::mp("symbols"),
+                     pmt::cons(meta, pmt::init_c32vector(symbols_.size(), symbols_.data())));
+}
+
+void slot_receiver_impl::publish_link_state() {
+    std::lock_guard lock(mutex_);
+    if (!end_reason_.empty()) return;
+    end_reason_ = link_->end_reason();
+    d_logger->error(end_reason_);
+}
+
+slot_receiver_status slot_receiver_impl::status() const {
+    std::lock_guard lock(mutex_);
+    return status_;
+}
+
+std::string slot_receiver_impl::end_reason() const {
+    std::lock_guard lock(mutex_);
+    return end_reason_;
+}
+
+}  // namespace wip
+}  // namespace gr

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See include/gnuradio/wip/slot_receiver.h. Everything happens in work(): the report of a slot is
+// sent in the call that brought the slot's last needed sample.
+#pragma once
+
+#include <gnuradio/wip/slot_receiver.h>
+
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "phy/slot_receiver.h"
+#include "sample_clock.h"
+#include "slot_link.h"
+
+namespace gr {
+namespace wip {
+
+class slot_receiver_impl : public slot_receiver {
+public:
+    slot_receiver_impl(int cell, int horizon, bool combining, const std::string& endpoint,
+                       int message_period, std::int64_t start_slot, double timeout_s);
+
+    int work(int noutput_items, gr_vector_const_void_star& input_items,
+             gr_vector_void_star& output_items) override;
+    slot_receiver_status status() const override;
+    std::string end_reason() const override;
+
+private:
+    void on_slot(const ::wip::phy::received_slot& slot);
+    void count(const ::wip::phy::received_slot& slot, std::int64_t air);
+    void send_report(const ::wip::phy::received_slot& slot, std::int64_t air);
+    void publish_slot(const ::wip::phy::received_slot& slot, std::int64_t air);
+    void publish_symbols(const ::wip::phy::received_slot& slot, std::int64_t air);
+    void publish_link_state();
+
+    ::wip::phy::slot_receiver receiver_;
+    ::wip::phy::slot_receiver::on_slot_fn on_slot_;
+    std::optional<::wip::slot_link> link_;
+    ::wip::sample_clock clock_;
+    const int message_period_;
+    std::vector<tag_t> tags_;
+    int slots_since_state_ = 0;
+    int slots_since_message_ = 0;
+    bool was_locked_ = false;
+    std::vector<gr_complex> symbols_;
+
+    mutable std::mutex mutex_;  // status_ and end_reason_, read by other threads
+    slot_receiver_status status_;
+    std::string end_reason_;
+};
+
+}  // namespace wip
+}  // namespace gr

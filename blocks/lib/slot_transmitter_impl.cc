@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "slot_transmitter_impl.h"
+
+#include <gnuradio/io_signature.h>
+#include <gnuradio/thread/thread.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "sample_clock.h"
+#include "uhd_pmt.h"
+
+namespace gr {
+namespace wip {
+
+namespace {
+
+bool stop_requested() { return boost::this_thread::interruption_requested(); }
+
+std::int64_t checked(const char* key, std::int64_t value, std::int64_t low, std::int64_t high) {
+    if (value < low || value > high)
+        throw std::invalid_argument(std::string(key) + ": " + std::to_string(value) +
+                                    " is outside " + std::to_string(low) + " .. " +
+                                    std::to_string(high));
+    return value;
+}
+
+}  // namespace
+
+slot_transmitter::sptr slot_transmitter::make(int cell, const std::string& endpoint,
+                                              std::int64_t start_slot, int modulation,
+                                              const std::vector<int>& bins, std::uint64_t seed,
+                                              double timeout_s, int restart_slots,
+                                              std::int64_t nof_slots) {
+    return gnuradio::make_block_sptr<slot_transmitter_impl>(
+        cell, endpoint, start_slot, modulation, bins, seed, timeout_s, restart_slots, nof_slots);
+}
+
+slot_transmitter_impl::slot_transmitter_impl(int cell, const std::string& endpoint,
+                                             std::int64_t start_slot, int modulation,
+                                             const std::vector<int>& bins, std::uint64_t seed,
+                                             double timeout_s, int restart_slots,
+                                             std::int64_t nof_slots)
+    : gr::sync_block("slot_transmitter", gr::io_signature::make(0, 0, 0),
+                     gr::io_signature::make(1, 1, sizeof(gr_complex))),
+      modulator_({.cell = cell, .profile = ::wip::link_profile::radio}),
+      first_(checked("start_slot", start_slot, 0, std::int64_t{1} << 50)),
+      restart_(checked("restart_slots", restart_slots, 1, 15000)),
+      nof_slots_(checked("nof_slots", nof_slots, 0, std::int64_t{1} << 50)),
+      next_(first_) {
+    // The pattern is made even when unused: its parameters are checked either way.
+    pattern_.emplace(::wip::test_pattern_config{modulation, bins, seed});
+    if (!endpoint.empty()) {
+        link_.emplace(
+            ::wip::slot_link_config{.endpoint = endpoint, .role = "base", .silence_s = timeout_s});
+        pattern_.reset();
+    }
+    status_.next_slot = next_.value;
+    set_output_multiple(::wip::slot_samples);
+    const auto port = pmt::mp("async");
+    message_port_register_in(port);
+    set_msg_handler(port, [this](const pmt::pmt_t& m) { on_async(m); });
+}
+
+int slot_transmitter_impl::work(int noutput_items, gr_vector_const_void_star&,
+                                gr_vector_void_star& output_items) {
+    if (noutput_items < ::wip::slot_samples) return 0;
+    const slot_span out(static_cast<gr_complex*>(output_items[0]),
+                        static_cast<std::size_t>(::wip::slot_samples));
+    if (broken_) {
+        std::fill(out.begin(), out.end(), gr_complex(0, 0));
+        tag_end();
+        next_ = std::max(next_, resume_);
+        broken_ = false;
+        start_of_stretch_ = true;
+        std::lock_guard lock(mutex_);
+        ++status_.restarts;
+        status_.next_slot = next_.value;
+        return ::wip::slot_samples;
+    }
+    if (nof_slots_ > 0 && status_.slots >= static_cast<std::uint64_t>(nof_slots_)) return WORK_DONE;
+    switch (make_slot(out)) {
+        case outcome::nothing:
+            return 0;
+        case outcome::ended:
+            publish_link_state();
+            return WORK_DONE;
+        case outcome::made:
+            break;
+    }
+    if (start_of_stretch_) tag_start();
+    start_of_stretch_ = false;
+    ++next_;
+    std::lock_guard lock(mutex_);
+    ++status_.slots;
+    status_.next_slot = next_.value;
+    return ::wip::slot_samples;
+}
+
+slot_transmitter_impl::outcome slot_transmitter_impl::make_slot(slot_span out) {
+    if (pattern_) {
+        pattern_->next(next_);
+        modulator_.work(next_, pattern_->grant(), pattern_->payload(), out);
+        return outcome::made;
+    }
+    request_.set_air(next_.value);
+    request_.set_late_slots(status_.late_slots);
+    request_.set_underflows(status_.underflows);
+    const auto* plan = link_->exchange(request_, stop_requested);
+    if (plan == nullptr) return link_->ended() ? outcome::ended : outcome::nothing;
+    const bool good = modulate_plan(*plan, out);
+    std::lock_guard lock(mutex_);
+    if (!good) ++status_.plans_refused;
+    status_.malformed = link_->malformed();
+    status_.unexpected = link_->unexpected();
+    return outcome::made;
+}
+
+// False: the plan was impossible and the slot goes out empty, pilots and an empty grant only.
+bool slot_transmitter_impl::modulate_plan(const openwip::slot_link::SlotPlan& plan, slot_span out) {
+    std::array<std::span<const std::uint8_t>, ::wip::nof_bins> payload{};
+    ::wip::slot_grant empty;
+    empty.frame_number = ::wip::frame_number_of(next_);
+    bool good = plan.grant().size() == ::wip::grant_bytes;
+    for (const auto& p : plan.payload()) {
+        good = good && p.bin() < ::wip::nof_bins;
+        if (good)
+            payload[p.bin()] = {reinterpret_cast<const std::uint8_t*>(p.payload().data()),
+                                p.payload().size()};
+    }
+    if (good) {
+        const std::span<const std::uint8_t, ::wip::grant_bytes> bytes(
+            reinterpret_cast<const std::uint8_t*>(plan.grant().data()),
+            static_cast<std::size_t>(::wip::grant_bytes));
+        const auto grant = ::wip::unpack_grant(bytes, ::wip::link_profile::radio);
+        if (grant) return modulator_.work(next_, *grant, payload, out);
+    }
+    modulator_.work(next_, empty, payload, out);
+    return false;
+}
+
+// Events come from the device's past: those of a stretch that is already given up only count.
+void slot_transmitter_impl::on_async(const pmt::pmt_t& message) {
+    const auto event = ::wip::read_uhd_event(message);
+    std::lock_guard lock(mutex_);
+    switch (event.kind) {
+        case ::wip::uhd_event_kind::late:
+            ++status_.late_slots;
+            break;
+        case ::wip::uhd_event_kind::underflow:
+            ++status_.underflows;
+            break;
+        case ::wip::uhd_event_kind::other:
+            ++status_.other_events;
+            return;
+    }
+    const ::wip::slot happened = event.time ? ::wip::slot_of(*event.time) : next_;
+    if (start_of_stretch_ || happened < resume_) return;
+    broken_ = true;
+    resume_ = std::max(happened, next_) + restart_;
+}
+
+void slot_transmitter_impl::tag_start() {
+    const auto time = ::wip::time_of_sample(::wip::first_sample(next_));
+    add_item_tag(0, nitems_written(0), pmt::mp("tx_sob"), pmt::PMT_T);
+    add_item_tag(0, nitems_written(0), pmt::mp("tx_time"),
+                 pmt::make_tuple(pmt::from_uint64(time.full), pmt::from_double(time.fraction)));
+}
+
+void slot_transmitter_impl::tag_end() {
+    add_item_tag(0, nitems_written(0) + ::wip::slot_samples - 1, pmt::mp("tx_eob"), pmt::PMT_T);
+}
+
+void slot_transmitter_impl::publish_link_state() {
+    std::lock_guard lock(mutex_);
+    if (!end_reason_.empty()) return;
+    end_reason_ = link_->end_reason();
+    status_.malformed = link_->malformed();
+    status_.unexpected = link_->unexpected();
+    d_logger->error(end_reason_);
+}
+
+slot_transmitter_status slot_transmitter_impl::status() const {
+    std::lock_guard lock(mutex_);
+    return status_;
+}
+
+std::string slot_transmitter_impl::end_reason() const {
+    std::lock_guard lock(mutex_);
+    return end_reason_;
+}
+
+}  // namespace wip
+}  // namespace gr

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See include/gnuradio/wip/slot_transmitter.h. One call of work makes one slot, so that the sink
+// has it at once and the next one is decided as late as possible.
+#pragma once
+
+#include <gnuradio/wip/slot_transmitter.h>
+
+#include <mutex>
+#include <optional>
+#include <span>
+
+#include "phy/slot_modulator.h"
+#include "slot_link.h"
+#include "test_pattern.h"
+
+namespace gr {
+namespace wip {
+
+class slot_transmitter_impl : public slot_transmitter {
+public:
+    slot_transmitter_impl(int cell, const std::string& endpoint, std::int64_t start_slot,
+                          int modulation, const std::vector<int>& bins, std::uint64_t seed,
+                          double timeout_s, int restart_slots, std::int64_t nof_slots);
+
+    int work(int noutput_items, gr_vector_const_void_star& input_items,
+             gr_vector_void_star& output_items) override;
+    slot_transmitter_status status() const override;
+    std::string end_reason() const override;
+
+private:
+    using slot_span = std::span<gr_complex, ::wip::slot_samples>;
+    enum class outcome { made, nothing, ended };
+
+    outcome make_slot(slot_span out);
+    bool modulate_plan(const openwip::slot_link::SlotPlan& plan, slot_span out);
+    void on_async(const pmt::pmt_t& message);
+    void tag_start();
+    void tag_end();
+    void publish_link_state();
+
+    ::wip::phy::slot_modulator modulator_;
+    std::optional<::wip::slot_link> link_;
+    std::optional<::wip::test_pattern> pattern_;
+    openwip::slot_link::SlotRequest request_;
+    const ::wip::slot first_;
+    const ::wip::slot_count restart_;
+    const std::int64_t nof_slots_;
+    ::wip::slot next_;
+    ::wip::slot resume_{0};  // where the next stretch begins, when broken_
+    bool broken_ = false;    // the device's stretch is broken: end it, begin another
+    bool start_of_stretch_ = true;
+
+    mutable std::mutex mutex_;  // status_ and end_reason_, read by other threads
+    slot_transmitter_status status_;
+    std::string end_reason_;
+};
+
+}  // namespace wip
+}  // namespace gr

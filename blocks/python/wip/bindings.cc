@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Python bindings, by hand: argument names and defaults are those of the headers.
+#include <gnuradio/wip/slot_receiver.h>
+#include <gnuradio/wip/slot_transmitter.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "test_pattern.h"
+
+namespace py = pybind11;
+
+namespace {
+
+template <class Status>
+py::dict to_dict(const Status& s);
+
+template <>
+py::dict to_dict(const gr::wip::slot_transmitter_status& s) {
+    using namespace py::literals;
+    return py::dict("next_slot"_a = s.next_slot, "slots"_a = s.slots, "late_slots"_a = s.late_slots,
+                    "underflows"_a = s.underflows, "other_events"_a = s.other_events,
+                    "restarts"_a = s.restarts, "plans_refused"_a = s.plans_refused,
+                    "malformed"_a = s.malformed, "unexpected"_a = s.unexpected);
+}
+
+template <>
+py::dict to_dict(const gr::wip::slot_receiver_status& s) {
+    using namespace py::literals;
+    py::dict d("locked"_a = s.locked, "air"_a = s.air, "slots"_a = s.slots,
+               "slots_locked"_a = s.slots_locked, "grants_ok"_a = s.grants_ok,
+               "grants_failed"_a = s.grants_failed, "frames_good"_a = s.frames_good,
+               "frames_bad"_a = s.frames_bad, "frames_combined"_a = s.frames_combined,
+               "locks"_a = s.locks, "lock_losses"_a = s.lock_losses, "overflows"_a = s.overflows);
+    d["malformed"] = s.malformed;
+    d["unexpected"] = s.unexpected;
+    d["cfo_hz"] = s.cfo_hz;
+    d["timing_samples"] = s.timing_samples;
+    d["evm_percent"] = s.evm_percent;
+    d["level_dbfs"] = s.level_dbfs;
+    d["prediction_nmse"] = s.prediction_nmse;
+    d["mean_snr_db"] = s.mean_snr_db;
+    return d;
+}
+
+const char* const transmitter_doc =
+    R"(Source of whole slots (5120 complex samples at 7.68 MS/s each).
+
+With an endpoint every slot is asked for from macd over the slot link; without one the slots carry a
+seeded test pattern. The first sample carries tx_sob and tx_time as gr-uhd defines them. Connect
+"async_msgs" of a usrp_sink to "async": an underflow or late event ends the stretch with tx_eob and
+starts another restart_slots later.
+
+cell            0..63, selects the pilot sequence
+endpoint        ZeroMQ address of macd's slot link (ipc://...); empty: test pattern
+start_slot      number of the first slot; its first sample has time start_slot / 1500 s
+modulation      test pattern: bits per symbol 1..8
+bins            test pattern: bin indexes 0..24, ascending; empty: all 25
+seed            test pattern: seed of the frames' content
+timeout_s       macd counts as gone after this silence of its socket, 0.1 .. 60 s
+restart_slots   distance of the new stretch from an underflow or late event, slots
+nof_slots       end after this many slots; 0: never
+
+ValueError names parameter, value and range.)";
+
+const char* const receiver_doc =
+    R"(Sink: samples at 7.68 MS/s in, slot reports out.
+
+Reports go to macd over the slot link when there is an endpoint; every message_period-th slot is also
+published on the message ports "slots" (dict: air, locked, grant_ok, snr_db[25],
+predicted_snr_db[25], bits_per_symbol[25], outcome[25] with 0 unused, 1 good, 2 bad) and "symbols"
+(PDU of equalised payload symbols). rx_time tags give the sample time.
+
+cell            0..63, selects the pilot sequence
+horizon         SNR is predicted this many slots ahead
+combining       chase combining of the copies of a frame
+endpoint        ZeroMQ address of macd's slot link (ipc://...); empty: no macd
+message_period  messages for every n-th slot; 0: none
+start_slot      slot of the first sample when no rx_time tag says otherwise
+timeout_s       macd counts as gone after this silence of its socket, 0.1 .. 60 s
+
+ValueError names parameter, value and range.)";
+
+}  // namespace
+
+PYBIND11_MODULE(wip_python, m) {
+    py::module::import("gnuradio.gr");
+
+    using gr::wip::slot_receiver;
+    using gr::wip::slot_transmitter;
+
+    py::class_<slot_transmitter, gr::sync_block, gr::block, gr::basic_block,
+               std::shared_ptr<slot_transmitter>>(m, "slot_transmitter", transmitter_doc)
+        .def(py::init(&slot_transmitter::make), py::arg("cell") = 0, py::arg("endpoint") = "",
+             py::arg("start_slot") = 150, py::arg("modulation") = 2,
+             py::arg("bins") = std::vector<int>(), py::arg("seed") = 1, py::arg("timeout_s") = 2.0,
+             py::arg("restart_slots") = 30, py::arg("nof_slots") = 0)
+        .def(
+            "status", [](const slot_transmitter& b) { return to_dict(b.status()); },
+            "Counters as a dict (slots, late_slots, underflows, restarts, ...).")
+        .def("end_reason", &slot_transmitter::end_reason,
+             "Why the flowgraph ended by itself; empty otherwise.");
+
+    py::class_<slot_receiver, gr::sync_block, gr::block, gr::basic_block,
+               std::shared_ptr<slot_receiver>>(m, "slot_receiver", receiver_doc)
+        .def(py::init(&slot_receiver::make), py::arg("cell") = 0, py::arg("horizon") = 3,
+             py::arg("combining") = true, py::arg("endpoint") = "", py::arg("message_period") = 0,
+             py::arg("start_slot") = 150, py::arg("timeout_s") = 2.0)
+        .def(
+            "status", [](const slot_receiver& b) { return to_dict(b.status()); },
+            "Counters and receiver state as a dict (locked, slots, frames_good, cfo_hz, ...).")
+        .def("end_reason", &slot_receiver::end_reason,
+             "Why the flowgraph ended by itself; empty otherwise.");
+
+    m.def(
+        "test_pattern_frame",
+        [](std::uint64_t seed, int sn, int bits_per_symbol) {
+            if (bits_per_symbol < 1 || bits_per_symbol > 8)
+                throw std::invalid_argument("bits_per_symbol: " + std::to_string(bits_per_symbol) +
+                                            " is outside 1 .. 8");
+            std::vector<std::uint8_t> out(static_cast<std::size_t>(
+                wip::frame_payload_bytes(wip::test_pattern::profile, bits_per_symbol)));
+            wip::test_pattern::frame_content(seed, static_cast<wip::wire_sn>(sn & 0xffff),
+                                             bits_per_symbol, out);
+            return py::bytes(reinterpret_cast<const char*>(out.data()), out.size());
+        },
+        py::arg("seed"), py::arg("sn"), py::arg("bits_per_symbol"),
+        "Content of frame `sn` of the test pattern, nibble-packed.");
+}
