@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Base station: slots that macd plans (or a test pattern) to a USRP.
+
+    slot_transmitter -> usrp_sink, whose events go back to the transmitter
+
+Prints "ready" when the flowgraph runs. Ends: see station.py."""
+import station
+
+
+def build(options):
+    from gnuradio import gr, uhd, wip
+    top = gr.top_block("base_station")
+    slot, _, _ = options.start_time
+    try:
+        transmitter = wip.slot_transmitter(
+            cell=options.cell, endpoint=options.endpoint, start_slot=slot,
+            modulation=options.modulation, seed=options.seed, timeout_s=options.timeout)
+    except ValueError as e:
+        station.bad_input(str(e))
+    transmitter.set_log_level("off")     # what it has to say at its end is said by Watch
+    sink = station.open_radio(
+        lambda: uhd.usrp_sink(options.args, uhd.stream_args(cpu_format="fc32", channels=[0]), ""),
+        station.settings(options, options.tx_gain))
+    top.connect(transmitter, sink)
+    top.msg_connect(sink, "async_msgs", transmitter, "async")
+    return top, transmitter, sink
+
+
+def main():
+    p = station.parser(__doc__.splitlines()[0])
+    p.add_argument("--tx-gain", type=station.ranged(float, -100, 200), default=0.0, help="dB")
+    p.add_argument("--modulation", type=station.ranged(int, 1, 8), default=2,
+                   help="test pattern (no --endpoint): bits per symbol, 1..8")
+    p.add_argument("--seed", type=station.ranged(int, 0, 2**63), default=1, help="test pattern: seed")
+    options = p.parse_args()
+    top, transmitter, sink = build(options)
+    if not options.no_realtime:
+        station.realtime()
+    station.Watch(top, transmitter, sink).run()
+
+
+if __name__ == "__main__":
+    main()

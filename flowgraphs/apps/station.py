@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What base_station.py and terminal.py share: command line, radio, life and end of the flowgraph.
+
+Exit codes: 0 asked to stop, 2 bad command line or radio that cannot be opened as asked, 3 something the
+flowgraph depends on (macd, the radio) died or stopped. Each end is one line on stderr."""
+import argparse
+import ctypes
+import gc
+import os
+import pathlib
+import signal
+import sys
+import threading
+
+# Before GNU Radio and UHD are loaded: no control port, no banners, no letters (O, U, L) on the console:
+# events are counted and reported instead.
+os.environ.setdefault("GR_CONF_CONTROLPORT_ON", "False")
+os.environ.setdefault("GR_CONF_LOG_LOG_LEVEL", "warn")
+os.environ.setdefault("UHD_LOG_CONSOLE_LEVEL", "warning")
+os.environ.setdefault("UHD_LOG_FASTPATH_DISABLE", "1")
+
+EXIT_BAD_INPUT, EXIT_DEPENDENCY = 2, 3
+TICK_S = 0.05         # of the watch over the flowgraph; nothing of the radio waits for it
+STOP_LIMIT_S = 0.6    # then the process ends even if a thread hangs in a driver
+
+PROGRAM = pathlib.Path(sys.argv[0]).stem
+
+
+def say(text):
+    print(f"{PROGRAM}: {text}", file=sys.stderr, flush=True)
+
+
+def bad_input(text):
+    say(text)
+    sys.exit(EXIT_BAD_INPUT)
+
+
+class OneLineParser(argparse.ArgumentParser):
+    def error(self, message):
+        bad_input(f"{message} (--help lists the options)")
+
+
+def ranged(kind, low, high):
+    def parse(text):
+        try:
+            value = kind(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"'{text}' is not a number") from None
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"{text} is outside {low} .. {high}")
+        return value
+    return parse
+
+
+def slot_time(text):
+    """Device time of the first sample, which has to be the start of a slot: (slot, full, fraction)."""
+    from gnuradio import wip
+    try:
+        slot = wip.slot_of_time(text)
+    except (ValueError, ZeroDivisionError) as e:
+        raise argparse.ArgumentTypeError(str(e)) from None
+    if slot < 0:
+        raise argparse.ArgumentTypeError(f"{text} is before device time 0")
+    full, samples = divmod(slot * wip.SLOT_SAMPLES, wip.SAMPLE_RATE)
+    return slot, full, samples / wip.SAMPLE_RATE
+
+
+def parser(description):
+    p = OneLineParser(description=description, allow_abbrev=False)
+    p.add_argument("--args", required=True, help="UHD device address, e.g. type=vusrp,air=demo,node=base")
+    p.add_argument("--endpoint", default="", help="ZeroMQ address of macd's slot link")
+    p.add_argument("--cell", type=ranged(int, 0, 63), default=0, help="selects the pilot sequence, 0..63")
+    p.add_argument("--freq", type=ranged(float, 0, 1e11), default=1.8e9, help="centre frequency, Hz")
+    p.add_argument("--antenna", default="", help="antenna port; empty: the device's default")
+    p.add_argument("--start-time", type=slot_time, default="0.1",
+                   help="device time of the first sample, s; a multiple of 1/1500 s")
+    p.add_argument("--reset-time", action="store_true",
+                   help="set the device's time to 0 first (hardware; never on a shared air)")
+    p.add_argument("--timeout", type=ranged(float, 0.1, 60), default=2.0,
+                   help="macd counts as gone after this silence of its socket, s")
+    p.add_argument("--no-realtime", action="store_true", help="do not ask for real-time scheduling")
+    return p
+
+
+def follow_parent():
+    """Under the launcher: end with it, whatever ended it."""
+    if "OPENWIP_RUN" not in os.environ:
+        return
+    parent = os.getppid()
+    ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGTERM, 0, 0, 0)   # PR_SET_PDEATHSIG
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def reason_for_signal():
+    """(text, exit code): the run's file `why` says what died; without it somebody just asked."""
+    try:
+        text = (pathlib.Path(os.environ["OPENWIP_RUN"]) / "why").read_text().strip()
+    except (KeyError, OSError):
+        text = ""
+    if text:
+        return " ".join(text.split()), EXIT_DEPENDENCY
+    return "asked to stop", 0
+
+
+def open_radio(make, settings):
+    """A UHD block of gr-uhd, set up; ends the program in one line when the device refuses."""
+    try:
+        radio = make()
+        for setting in settings:
+            setting(radio)
+    except RuntimeError as e:
+        bad_input("radio: " + " ".join(str(e).split()))
+    rate = radio.get_samp_rate()
+    if abs(rate - 7.68e6) > 1:
+        bad_input(f"radio: sample rate is {rate:.0f}, 7680000 samples/s are needed")
+    return radio
+
+
+def settings(options, gain):
+    from gnuradio import uhd
+    _, full, fraction = options.start_time
+    yield lambda r: r.set_samp_rate(7_680_000)
+    yield lambda r: r.set_center_freq(options.freq)
+    yield lambda r: r.set_gain(gain)
+    if options.antenna:
+        yield lambda r: r.set_antenna(options.antenna)
+    if options.reset_time:
+        yield lambda r: r.set_time_now(uhd.time_spec(0.0))
+    yield lambda r: r.set_start_time(uhd.time_spec(full, fraction))
+
+
+class Watch:
+    """Runs a started top block until it, the radio, macd or a signal ends it."""
+
+    def __init__(self, top, block, radio, tick=lambda: None):
+        self.top, self.block, self.radio, self.tick = top, block, radio, tick
+        self.finished = threading.Event()
+        self.signalled = None
+
+    def run(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._on_signal)
+        follow_parent()
+        self.top.start()
+        print("ready", flush=True)
+        threading.Thread(target=self._wait, daemon=True).start()
+        text, code = self._watch()
+        say(text)
+        self._stop()
+        sys.stdout.flush()
+        os._exit(code)   # a driver's thread that hangs must not keep the process
+
+    def _on_signal(self, _number, _frame):
+        if self.signalled is None:
+            self.signalled = reason_for_signal()
+
+    def _wait(self):
+        self.top.wait()
+        self.finished.set()
+
+    def _watch(self):
+        while True:
+            over = self.finished.wait(TICK_S)
+            if self.signalled:
+                return self.signalled
+            if self.block.end_reason():
+                return self.block.end_reason(), EXIT_DEPENDENCY
+            if over:
+                return "the radio stopped streaming", EXIT_DEPENDENCY
+            try:
+                self.radio.get_time_now()
+            except RuntimeError as e:
+                return "radio: " + " ".join(str(e).split()), EXIT_DEPENDENCY
+            self.tick()
+
+    def _stop(self):
+        def stop():
+            self.top.stop()
+            self.finished.wait()
+            self.top.disconnect_all()
+            self.top = self.block = self.radio = self.tick = None
+            gc.collect()     # the device is let go of here, in order
+        thread = threading.Thread(target=stop, daemon=True)
+        thread.start()
+        thread.join(STOP_LIMIT_S)
+
+
+def realtime():
+    """Real-time scheduling for the threads of the flowgraph when the system allows it, else without."""
+    from gnuradio import gr
+    gr.enable_realtime_scheduling()

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Terminal: slots from a USRP, reports to macd.
+
+    usrp_source -> slot_receiver
+
+Prints "ready" when the flowgraph runs and "locked ..." when the receiver locks first. Ends: see
+station.py."""
+import station
+
+# One slot is four packets of 1280: a slot that ends with a packet is reported at once, one that does not
+# waits 167 us at most; larger packets cost less and wait longer (platform figures: docs/gnuradio.md).
+SAMPLES_PER_PACKET = 1280
+BUFFER_SAMPLES = 65536     # what the receiver may be behind before the device's own buffer fills
+
+
+def build(options):
+    from gnuradio import gr, uhd, wip
+    top = gr.top_block("terminal")
+    slot, _, _ = options.start_time
+    try:
+        receiver = wip.slot_receiver(
+            cell=options.cell, horizon=options.horizon, combining=options.combining == "on",
+            endpoint=options.endpoint, start_slot=slot, timeout_s=options.timeout)
+    except ValueError as e:
+        station.bad_input(str(e))
+    receiver.set_log_level("off")
+    source = station.open_radio(
+        lambda: uhd.usrp_source(options.args, uhd.stream_args(
+            cpu_format="fc32", args=f"spp={options.spp}", channels=[0])),
+        station.settings(options, options.rx_gain))
+    source.set_min_output_buffer(BUFFER_SAMPLES)
+    top.connect(source, receiver)
+    return top, receiver, source
+
+
+class LockLine:
+    """Prints one line when the receiver locks for the first time."""
+
+    def __init__(self, receiver):
+        self.receiver, self.said = receiver, False
+
+    def __call__(self):
+        if self.said:
+            return
+        status = self.receiver.status()
+        if status["locked"]:
+            self.said = True
+            print(f"locked: slot {status['air']}, CFO {status['cfo_hz']:.0f} Hz, "
+                  f"mean SNR {status['mean_snr_db']:.1f} dB", flush=True)
+
+
+def main():
+    p = station.parser(__doc__.splitlines()[0])
+    p.add_argument("--rx-gain", type=station.ranged(float, -100, 200), default=0.0, help="dB")
+    p.add_argument("--horizon", type=station.ranged(int, 1, 48), default=3,
+                   help="SNR is predicted this many slots ahead")
+    p.add_argument("--combining", choices=("on", "off"), default="on",
+                   help="chase combining of the copies of a frame")
+    p.add_argument("--spp", type=station.ranged(int, 64, 5120), default=SAMPLES_PER_PACKET,
+                   help="samples per packet of the radio")
+    options = p.parse_args()
+    top, receiver, source = build(options)
+    if not options.no_realtime:
+        station.realtime()
+    station.Watch(top, receiver, source, LockLine(receiver)).run()
+
+
+if __name__ == "__main__":
+    main()
