@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""An independent model of the transmitted slot, in NumPy, written from docs/air-interface.md and
+docs/phy.md and sharing no code with blocks/phy. It is the oracle of test_phy_model.py: the C++
+modulator has to produce these samples, and the C++ receiver has to read slots made here.
+
+Everything is written the plain way (bit lists, matrix algebra, numpy.fft), never the fast way.
+"""
+import numpy as np
+
+PREFIX = [85, 85, 86, 85, 85, 86]
+PILOTS = [(1, 2), (1, 12), (4, 7), (4, 17)]
+CONTROL = [(0, 4), (0, 14), (1, 7), (1, 17), (4, 2), (4, 12), (5, 9), (5, 19)]
+PAYLOAD = [(l, n) for l in range(6) for n in range(20)
+           if (l, n) not in PILOTS and (l, n) not in CONTROL]
+LEVEL_DBFS = -15.0
+
+
+def sequence_bits(kind, cell, low, count):
+    """First `count` bits of the sequence of key (kind, cell, low): SplitMix64 outputs, MSB first."""
+    mask = 2**64 - 1
+    key = kind << 56 | cell << 48 | low
+    bits = []
+    i = 0
+    while len(bits) < count:
+        z = (key + (i + 1) * 0x9E3779B97F4A7C15) & mask
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+        z ^= z >> 31
+        bits += [int(b) for b in format(z, "064b")]
+        i += 1
+    return bits[:count]
+
+
+def crc(bits, width, polynomial, start):
+    """Long division, one bit at a time."""
+    r = start
+    for b in bits:
+        top = (r >> (width - 1)) & 1
+        r = (r << 1) & (2**width - 1)
+        if top ^ b:
+            r ^= polynomial
+    return [(r >> i) & 1 for i in reversed(range(width))]
+
+
+def to_bits(value, width):
+    return [int(b) for b in format(value, f"0{width}b")] if width else []
+
+
+def gamma(value):
+    extra = value.bit_length() - 1
+    return [0] * extra + to_bits(value, extra + 1)
+
+
+def payload_nibbles(k):
+    return (108 * k - 24) // 4
+
+
+def grant_bits(slot, grant):
+    """240 bits. grant: dict(first_new_sn, window_edge, bins=[25 x dict(k, retransmission, sn, whole,
+    offset, last)])."""
+    bits = to_bits(slot // 30 % 4096, 12)
+    bits += to_bits(grant["first_new_sn"], 16) + to_bits(grant["window_edge"], 15)
+    for group in range(5):
+        ks = [b["k"] for b in grant["bins"][5 * group:5 * group + 5]]
+        bits += to_bits(sum(k * 9**i for i, k in enumerate(ks)), 16)
+    used = [b for b in grant["bins"] if b["k"]]
+    bits += [int(b["retransmission"]) for b in used]
+    before = None
+    for b in used:
+        if not b["retransmission"]:
+            continue
+        if before is None:
+            bits += gamma((grant["first_new_sn"] - b["sn"]) % 65536)
+        else:
+            step = (b["sn"] - before["sn"] + 32768) % 65536 - 32768 - 1
+            bits += gamma((2 * step if step >= 0 else -2 * step - 1) + 1)
+        if b["whole"]:
+            bits += [0]
+        else:
+            follows = (before is not None and not before["whole"] and before["sn"] == b["sn"]
+                       and b["offset"] == before["offset"] + payload_nibbles(before["k"]))
+            bits += [1, 1] if follows else [1, 0] + to_bits(b["offset"], 8)
+            bits += [int(b["last"])]
+        before = b
+    if len(bits) > 240:
+        raise ValueError("the retransmissions do not fit")
+    return bits + [0] * (240 - len(bits))
+
+
+def convolve(bits):
+    """Generators 171 and 133 (octal), newest bit at the most significant end, six zero tail bits.
+    The second output is left out in steps 1, 3, .., 247."""
+    g = [to_bits(0o171, 7), to_bits(0o133, 7)]
+    history = [0] * 7
+    out = []
+    for t, b in enumerate(bits + [0] * 6):
+        history = [b] + history[:6]
+        first, second = (sum(x * y for x, y in zip(history, taps)) % 2 for taps in g)
+        out.append(first)
+        if not (t % 2 == 1 and t <= 247):
+            out.append(second)
+    return out
+
+
+def qpsk(bits):
+    pairs = np.array(bits).reshape(-1, 2) * 2 - 1
+    return (pairs[:, 0] + 1j * pairs[:, 1]) / np.sqrt(2)
+
+
+def control_symbols(slot, cell, grant):
+    bits = grant_bits(slot, grant)
+    coded = convolve(bits + crc(bits, 16, 0x1021, 0xFFFF))
+    assert len(coded) == 400
+    places = np.zeros(400, dtype=int)
+    for j, c in enumerate(coded):
+        places[153 * j % 400] = c
+    return qpsk(places ^ np.array(sequence_bits(2, cell, slot % 30, 400)))
+
+
+def gray(i):
+    return i ^ i >> 1
+
+
+def constellation(k):
+    """Points by label, unit mean energy."""
+    if k == 1:
+        return np.array([-1, 1], dtype=complex)
+    if k == 3:
+        r = 1 + np.sqrt(3)
+        p = {0: 1 + 1j, 1: -1 + 1j, 6: 1 - 1j, 2: -1 - 1j, 4: r, 3: -r, 5: 1j * r, 7: -1j * r}
+        points = np.array([p[label] for label in range(8)])
+    else:
+        ky = k // 2
+        kx = k - ky
+        points = np.zeros(2**k, dtype=complex)
+        for i in range(2**kx):
+            for q in range(2**ky):
+                x, y = 2 * i - (2**kx - 1), 2 * q - (2**ky - 1)
+                if k == 5 and abs(x) == 7:
+                    x, y = np.sign(x) * abs(y), np.sign(y) * 5
+                if k == 7 and abs(x) > 11:
+                    x, y = np.sign(x) * abs(y), np.sign(y) * (abs(x) - 4)
+                points[gray(i) << ky | gray(q)] = x + 1j * y
+    return points / np.sqrt(np.mean(np.abs(points) ** 2))
+
+
+def payload_symbols(cell, b, payload):
+    """108 symbols of a bin; payload: list of nibbles."""
+    k = b["k"]
+    bits = [bit for n in payload for bit in to_bits(n, 4)]
+    bits += crc(bits, 24, 0x864CFB, 0)
+    low = b["sn"] << 8 | (0 if b["whole"] else b["offset"])
+    bits = np.array(bits) ^ np.array(sequence_bits(3, cell, low, 108 * k))
+    labels = bits.reshape(108, k) @ (2 ** np.arange(k)[::-1])
+    return constellation(k)[labels]
+
+
+def slot_samples(slot, cell, grant, payload):
+    """5120 complex samples. payload: per bin a list of nibbles (or None)."""
+    grid = np.zeros((6, 500), dtype=complex)
+    pilots = qpsk(sequence_bits(1, cell, slot % 30, 200))
+    control = control_symbols(slot, cell, grant)
+    for b in range(25):
+        for i, (l, n) in enumerate(PILOTS):
+            grid[l, 20 * b + n] = pilots[4 * b + i]
+        for i, (l, n) in enumerate(CONTROL):
+            grid[l, 20 * b + n] = control[8 * b + i]
+        if grant["bins"][b]["k"]:
+            for (l, n), value in zip(PAYLOAD, payload_symbols(cell, grant["bins"][b], payload[b])):
+                grid[l, 20 * b + n] = value
+    amplitude = np.sqrt(10 ** (LEVEL_DBFS / 10) / 500)
+    out = []
+    for l in range(6):
+        spectrum = np.zeros(768, dtype=complex)
+        spectrum[768 - 250:] = grid[l, :250]
+        spectrum[1:251] = grid[l, 250:]
+        body = np.fft.ifft(spectrum) * 768 * amplitude
+        out += [body[-PREFIX[l]:], body]
+    return np.concatenate(out)
