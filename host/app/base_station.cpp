@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/base_station.h"
+
+#include <algorithm>
+
+#include "app/slot_codec.h"
+
+namespace wip::host {
+namespace {
+
+// Furthest jump of a slot number that is taken for a gap (an overflow, a late restart of a stream)
+// and not for a damaged message: one second.
+constexpr slot_count largest_gap{slots_per_second};
+constexpr std::size_t most_open_requests = 64;
+constexpr int requests_without_clock = 3;
+constexpr slot_count loop{3};
+// An uplink packet may be up to 15000 slots on its way (uplink.delay_slots).
+constexpr slot_count longest_uplink{15000 + slots_per_second};
+
+bool near(slot a, slot b, slot_count limit) {
+    const auto d = a - b;
+    return d <= limit && -d <= limit;
+}
+
+void add(packets_bytes& count, std::size_t bytes) {
+    ++count.packets;
+    count.bytes += bytes;
+}
+
+}  // namespace
+
+base_station::base_station(const macd_config& config, tun_device& tun, station_port& port)
+    : port_(&port), gate_(tun), link_(config.link), mac_(config.link) {}
+
+void base_station::on_report(const openwip::slot_link::SlotReport&) {
+    port_->malformed("slot link", "a receiver's report at the base station");
+}
+
+void base_station::on_request(const openwip::slot_link::SlotRequest& request) {
+    if (!plausible_slot(request.air())) {
+        port_->malformed("slot link", "slot number out of range");
+        return;
+    }
+    const slot air(request.air());
+    if (planned_any_ && !near(air, planned_, largest_gap)) {
+        port_->malformed("slot link", "slot number far from the last one");
+        return;
+    }
+    if (requests_.size() >= most_open_requests) {
+        port_->malformed("slot link", "too many open requests");
+        return;
+    }
+    late_slots_ = std::max<std::uint64_t>(late_slots_, request.late_slots());
+    underflows_ = std::max<std::uint64_t>(underflows_, request.underflows());
+    requests_.push_back(air);
+    answer_requests();
+}
+
+void base_station::answer_requests() {
+    while (!requests_.empty()) {
+        const slot air = requests_.front();
+        const bool at_once = answered_ < requests_without_clock;
+        if (!at_once && !(clock_known_ && clock_ + loop >= air)) return;
+        requests_.pop_front();
+        if (at_once) ++answered_;
+        if (planned_any_ && air <= planned_) {
+            // Asked again for a slot that has been planned: its frames are gone, but the
+            // transmitter must not be left waiting. An empty slot, and ARQ repeats the frames.
+            slot_plan empty;
+            empty.air = air;
+            empty.grant.frame_number = frame_number_of(air);
+            write_plan(empty, *plan_message_.mutable_plan());
+            port_->to_flowgraph(plan_message_);
+            continue;
+        }
+        tun_alive_ = read_tun() && tun_alive_;
+        // The MAC sees every slot; those that the transmitter left out carry nothing to anybody.
+        if (planned_any_)
+            for (slot s = planned_ + slot_count(1); s < air; ++s) mac_.plan(s);
+        plan_and_send(air);
+    }
+}
+
+void base_station::plan_and_send(slot air) {
+    const slot_plan plan = mac_.plan(air);
+    planned_ = air;
+    planned_any_ = true;
+    write_plan(plan, *plan_message_.mutable_plan());
+    port_->to_flowgraph(plan_message_);
+
+    auto& bits = *sample_.mutable_bits_per_symbol();
+    bits.resize(nof_bins);
+    for (std::size_t b = 0; b < nof_bins; ++b)
+        bits[b] = static_cast<char>(plan.grant.bins[b].bits_per_symbol);
+    port_->slot_done(air, sample_);
+}
+
+void base_station::on_peer(std::span<const std::uint8_t> message) {
+    if (!uplink_message_.ParseFromArray(message.data(), static_cast<int>(message.size()))) {
+        port_->malformed("uplink", "not an Uplink message");
+        return;
+    }
+    const auto& m = uplink_message_;
+    if (!m.stop().empty()) {
+        port_->peer_ends(m.stop());
+        return;
+    }
+    if (!plausible_slot(m.now()) || (clock_known_ && !near(slot(m.now()), clock_, largest_gap))) {
+        port_->malformed("uplink", "clock far from the last one");
+        return;
+    }
+    const slot now(m.now());
+    take_packets(m);
+    if (m.has_feedback()) {
+        if (const char* why = read_feedback(m.feedback(), feedback_in_)) {
+            port_->malformed("uplink", why);
+        } else if (!planned_any_ || feedback_in_.air > planned_ ||
+                   !near(feedback_in_.air, now, largest_gap)) {
+            port_->malformed("uplink", "feedback for a slot that was not sent");
+        } else {
+            add(feedback_, m.feedback().ByteSizeLong());
+            mac_.on_feedback(feedback_in_);
+            sample_.mutable_predicted_snr_db()->Assign(feedback_in_.predicted_snr_db.begin(),
+                                                       feedback_in_.predicted_snr_db.end());
+        }
+    }
+    clock_ = clock_known_ ? std::max(clock_, now) : now;
+    clock_known_ = true;
+    deliver_arrived();
+    answer_requests();
+}
+
+void base_station::take_packets(const openwip::uplink::Uplink& m) {
+    for (const auto& p : m.packets()) {
+        add(uplink_in_, p.data().size());
+        if (!plausible_slot(p.arrival()) ||
+            !near(slot(p.arrival()), slot(m.now()), longest_uplink)) {
+            port_->malformed("uplink", "packet with an impossible arrival");
+            add(uplink_bad_arrival_, p.data().size());
+            continue;
+        }
+        add(uplink_queued_, p.data().size());
+        arriving_.push_back({slot(p.arrival()), {p.data().begin(), p.data().end()}});
+    }
+}
+
+void base_station::deliver_arrived() {
+    while (!arriving_.empty() && clock_ >= arriving_.front().arrival - slot_count(1)) {
+        const auto& data = arriving_.front().data;
+        --uplink_queued_.packets;
+        uplink_queued_.bytes -= data.size();
+        gate_.write(data);
+        arriving_.pop_front();
+    }
+}
+
+bool base_station::read_tun() {
+    const slot now = planned_any_ ? planned_ + slot_count(1) : slot(0);
+    return gate_.read_all([&](std::span<const std::uint8_t> p) { mac_.on_sdu(p, now); });
+}
+
+bool base_station::on_tun() { return read_tun() && tun_alive_; }
+
+party base_station::waits_for() const {
+    if (requests_.empty()) return party::flowgraph;  // answered: the next request is owed
+    return party::peer;
+}
+
+void base_station::fill(openwip::control::MacStatus& status) const {
+    const auto& s = mac_.statistics();
+    status.set_slot(planned_.value);
+
+    auto& down = *status.mutable_downlink();
+    set(*down.mutable_in(), s.in);
+    set(*down.mutable_delivered(), s.sent);
+    set(*down.mutable_queued(), s.queued);
+    add_drop(down, "queue_full", s.dropped_queue_full);
+    add_drop(down, "not_ip", s.dropped_not_ip);
+    add_drop(down, "retransmissions_exceeded", s.dropped_retransmissions);
+    gate_.add_input(down);
+
+    auto& up = *status.mutable_uplink();
+    set(*up.mutable_in(), uplink_in_);
+    set(*up.mutable_delivered(), gate_.delivered());
+    set(*up.mutable_queued(), uplink_queued_);
+    add_drop(up, "impossible_arrival", uplink_bad_arrival_);
+    gate_.add_write_errors(up);
+    set(*status.mutable_uplink_feedback(), feedback_);
+
+    auto& b = *status.mutable_base();
+    b.set_slots_planned(s.slots_planned);
+    b.set_frames_sent(s.frames_sent);
+    b.set_frames_acknowledged(s.frames_acknowledged);
+    b.set_frames_failed(s.frames_failed);
+    b.set_frames_given_up(s.frames_given_up);
+    b.set_frames_split(s.frames_split);
+    b.set_feedback_missing(s.feedback_missing);
+    b.set_grant_overflows(s.grant_overflows);
+    b.set_window_stalls(s.window_stalls);
+    b.mutable_modulation_histogram()->Assign(s.modulation.begin(), s.modulation.end());
+    b.mutable_retransmission_histogram()->Assign(s.retransmissions.begin(),
+                                                 s.retransmissions.end());
+    b.set_payload_bits_acknowledged(s.payload_bits_acknowledged);
+
+    auto& r = *status.mutable_radio();
+    r.set_late_slots(late_slots_ - late_slots_at_reset_);
+    r.set_underflows(underflows_ - underflows_at_reset_);
+}
+
+void base_station::reset_counters() {
+    late_slots_at_reset_ = late_slots_;
+    underflows_at_reset_ = underflows_;
+}
+
+void base_station::reconfigure(config::settings& next, const std::vector<std::string>& changed) {
+    for (const auto& key : changed)
+        if (key.starts_with("uplink."))
+            throw next.refuse(key, "the uplink is configured at the terminal");
+    const link_config wanted = translate(next).link;
+    mac_.reconfigure(wanted);
+    link_ = wanted;
+}
+
+void base_station::say_goodbye(const std::string& why) {
+    openwip::uplink::Downnote note;
+    note.set_stop(why);
+    port_->to_peer(note);
+}
+
+}  // namespace wip::host

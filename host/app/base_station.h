@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The base station's end. The transmitter asks for slot k; the answer is held until the terminal's
+// clock has passed slot k - 3, so that packets and feedback are taken as late as the three-slot
+// loop allows (the first three requests of a run are answered at once: nothing has been sent yet
+// that the terminal's clock could follow). Just before planning, all waiting packets are read.
+//
+// The terminal's clock comes with its uplink messages. A packet that arrives at the start of slot a
+// is written to the TUN when that clock has passed slot a - 1.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "app/macd_config.h"
+#include "app/packet_gate.h"
+#include "app/station.h"
+#include "link/base_station_mac.h"
+
+namespace wip::host {
+
+class base_station final : public station {
+public:
+    base_station(const macd_config& config, tun_device& tun, station_port& port);
+
+    void on_request(const openwip::slot_link::SlotRequest& request) override;
+    void on_report(const openwip::slot_link::SlotReport& report) override;
+    void on_peer(std::span<const std::uint8_t> message) override;
+    bool on_tun() override;
+    party waits_for() const override;
+    void fill(openwip::control::MacStatus& status) const override;
+    void reset_counters() override;
+    void reconfigure(config::settings& next, const std::vector<std::string>& changed) override;
+    void say_goodbye(const std::string& why) override;
+
+private:
+    struct arriving_packet {
+        slot arrival;
+        std::vector<std::uint8_t> data;
+    };
+    void answer_requests();
+    void plan_and_send(slot air);
+    void take_packets(const openwip::uplink::Uplink& message);
+    void deliver_arrived();
+    bool read_tun();
+
+    station_port* port_;
+    packet_gate gate_;
+    link_config link_;
+    base_station_mac mac_;
+
+    std::deque<slot> requests_;
+    int answered_ = 0;  // only counted up to the three that need no clock
+    bool planned_any_ = false;
+    slot planned_;  // last slot planned
+    bool clock_known_ = false;
+    slot clock_;  // the terminal's: it has passed the end of this slot
+    bool tun_alive_ = true;
+
+    std::deque<arriving_packet> arriving_;
+    packets_bytes uplink_in_;
+    packets_bytes uplink_queued_;
+    packets_bytes uplink_bad_arrival_;
+    packets_bytes feedback_;
+    std::uint64_t late_slots_ = 0, late_slots_at_reset_ = 0;
+    std::uint64_t underflows_ = 0, underflows_at_reset_ = 0;
+
+    // Reused from slot to slot.
+    openwip::uplink::Uplink uplink_message_;
+    openwip::slot_link::ToFlowgraph plan_message_;
+    openwip::control::SlotSample sample_;
+    slot_feedback feedback_in_;
+};
+
+}  // namespace wip::host

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/event_loop.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "app/process.h"
+
+namespace wip::host {
+namespace {
+
+using openwip::slot_link::ToFlowgraph;
+using namespace std::chrono_literals;
+
+// After a connection closed: time for the signal or the note of an orderly end to come.
+constexpr auto goodbye_grace = 300ms;
+// Messages taken from one socket before the others get their turn.
+constexpr int batch = 64;
+// The "status" topic: ten times a second of sample time.
+constexpr std::int64_t status_every = slots_per_second / 10;
+
+const char* role_name(const macd_config& c) {
+    return c.role == station_role_kind::base ? "base" : "terminal";
+}
+
+}  // namespace
+
+event_loop::event_loop(zmq::context_t& context, const config::settings& settings,
+                       const macd_config& config)
+    : settings_(settings),
+      config_(config),
+      effective_yaml_(settings.to_yaml()),
+      slot_link_(context, config.slot_link_endpoint, link_socket::end::bind, "slot_link"),
+      uplink_(context, config.uplink_endpoint,
+              config.role == station_role_kind::base ? link_socket::end::bind
+                                                     : link_socket::end::connect,
+              "uplink"),
+      control_(context, zmq::socket_type::rep),
+      telemetry_(context, zmq::socket_type::pub) {
+    for (auto* s : {&control_, &telemetry_}) {
+        s->set(zmq::sockopt::linger, 200);
+        s->set(zmq::sockopt::maxmsgsize, std::int64_t{4 << 20});
+    }
+    bind_endpoint(control_, config.control_endpoint, "endpoints.control");
+    bind_endpoint(telemetry_, config.telemetry_endpoint, "endpoints.telemetry");
+}
+
+std::vector<std::string> event_loop::bound_paths() const {
+    std::vector<std::string> paths{ipc_path(config_.slot_link_endpoint),
+                                   ipc_path(config_.control_endpoint),
+                                   ipc_path(config_.telemetry_endpoint)};
+    if (config_.role == station_role_kind::base) paths.push_back(ipc_path(config_.uplink_endpoint));
+    std::erase(paths, "");
+    return paths;
+}
+
+void event_loop::attach(station& s, int tun_fd, int signal_fd) {
+    station_ = &s;
+    tun_fd_ = tun_fd;
+    signal_fd_ = signal_fd;
+}
+
+std::string event_loop::name_of(party p) const {
+    if (p == party::flowgraph)
+        return config_.role == station_role_kind::base ? "the base station's flowgraph"
+                                                       : "the terminal's flowgraph";
+    return config_.role == station_role_kind::base ? "the terminal's macd"
+                                                   : "the base station's macd";
+}
+
+int event_loop::run() {
+    while (!ended_) turn();
+    return exit_code_;
+}
+
+int event_loop::turn() {
+    const bool greet_flowgraph = !hello_sent_;
+    const bool greet_peer = config_.role == station_role_kind::base && !peer_greeted_;
+    const auto in_out = [](bool out) {
+        return static_cast<short>(ZMQ_POLLIN | (out ? ZMQ_POLLOUT : 0));
+    };
+    zmq::pollitem_t items[] = {
+        {slot_link_.socket().handle(), 0, in_out(greet_flowgraph), 0},
+        {uplink_.socket().handle(), 0, in_out(greet_peer), 0},
+        {nullptr, tun_fd_, ZMQ_POLLIN, 0},
+        {control_.handle(), 0, ZMQ_POLLIN, 0},
+        {slot_link_.monitor().handle(), 0, ZMQ_POLLIN, 0},
+        {uplink_.monitor().handle(), 0, ZMQ_POLLIN, 0},
+        {nullptr, signal_fd_, ZMQ_POLLIN, 0},
+    };
+    int ready = 0;
+    try {
+        ready = zmq::poll(items, std::size(items), time_to_deadline(clock::now()));
+    } catch (const zmq::error_t& e) {
+        if (e.num() != EINTR) throw;
+    }
+    if (ready > 0) {
+        if (((items[0].revents | items[1].revents) & ZMQ_POLLOUT) != 0) send_hellos();
+        if ((items[0].revents & ZMQ_POLLIN) != 0) on_slot_link();
+        if ((items[1].revents & ZMQ_POLLIN) != 0) on_uplink();
+        if (items[2].revents != 0 && !ended_ && !station_->on_tun())
+            end(exit_peer_lost, "the interface " + config_.tun.name + " is gone");
+        if (items[3].revents != 0) on_control();
+        if (items[4].revents != 0 && slot_link_.on_monitor())
+            lost_ = party::flowgraph, lost_at_ = clock::now();
+        if (items[5].revents != 0 && uplink_.on_monitor())
+            lost_ = party::peer, lost_at_ = clock::now();
+        if (items[6].revents != 0) {
+            if (const auto signal = take_signal(signal_fd_)) {
+                const std::string why = reason_to_stop();
+                end(exit_code_of(why), *signal + ": " + why);
+            }
+        }
+    }
+    check_liveness(clock::now());
+    return ready;
+}
+
+void event_loop::send_hellos() {
+    if (!hello_sent_) {
+        ToFlowgraph message;
+        message.mutable_hello()->set_version(openwip::slot_link::VERSION_CURRENT);
+        message.mutable_hello()->set_role(role_name(config_));
+        hello_sent_ = send_to_flowgraph(message);
+    }
+    if (config_.role == station_role_kind::base && !peer_greeted_) {
+        openwip::uplink::Downnote note;
+        note.set_hello(config_.name);
+        peer_greeted_ = to_peer(note);
+    }
+}
+
+void event_loop::on_slot_link() {
+    for (int i = 0; i < batch && !ended_ && slot_link_.receive(in_); ++i) {
+        if (!from_flowgraph_.ParseFromArray(in_.data(), static_cast<int>(in_.size()))) {
+            malformed("slot link", "not a ToMacd message");
+            continue;
+        }
+        using message = openwip::slot_link::ToMacd;
+        switch (from_flowgraph_.what_case()) {
+            case message::kHello:
+                on_hello(from_flowgraph_.hello());
+                break;
+            case message::kRequest:
+            case message::kReport:
+                flowgraph_ = {true, clock::now()};
+                if (!hello_sent_) send_hellos();
+                if (from_flowgraph_.has_request())
+                    station_->on_request(from_flowgraph_.request());
+                else
+                    station_->on_report(from_flowgraph_.report());
+                break;
+            case message::WHAT_NOT_SET:
+                malformed("slot link", "an empty message");
+                break;
+        }
+    }
+    for (; slot_link_.odd_messages > 0; --slot_link_.odd_messages)
+        malformed("slot link", "a message of several frames");
+}
+
+void event_loop::on_hello(const openwip::slot_link::Hello& hello) {
+    const auto mine = static_cast<unsigned>(openwip::slot_link::VERSION_CURRENT);
+    const bool fits = hello.version() == mine && hello.role() == role_name(config_);
+    if (fits) {
+        hello_received_ = true;
+        return;
+    }
+    // Only the first word counts: later, a wrong hello can only be a damaged message.
+    if (hello_received_ || flowgraph_.started) {
+        malformed("slot link", "a hello that does not fit");
+        return;
+    }
+    if (hello.version() != mine)
+        end(exit_bad_input, "slot link: the flowgraph speaks version " +
+                                std::to_string(hello.version()) + ", macd version " +
+                                std::to_string(mine) + "; build both from one tree");
+    else
+        end(exit_bad_input, "slot link: the flowgraph's role is \"" + hello.role().substr(0, 32) +
+                                "\", here is \"" + role_name(config_) + "\"");
+}
+
+void event_loop::on_uplink() {
+    for (int i = 0; i < batch && !ended_ && uplink_.receive(in_); ++i) {
+        peer_ = {config_.role == station_role_kind::base, clock::now()};
+        station_->on_peer({in_.data<std::uint8_t>(), in_.size()});
+    }
+    for (; uplink_.odd_messages > 0; --uplink_.odd_messages)
+        malformed("uplink", "a message of several frames");
+}
+
+void event_loop::on_control() {
+    zmq::message_t message;
+    if (!control_.recv(message, zmq::recv_flags::dontwait)) return;
+    bool odd = false;
+    for (zmq::message_t rest; message.more() && control_.recv(rest, zmq::recv_flags::dontwait);) {
+        odd = true;
+        if (!rest.more()) break;
+    }
+    openwip::control::Request request;
+    openwip::control::Reply reply;
+    reply.set_ok(true);
+    std::string stop_why;
+    using ask = openwip::control::Request;
+    try {
+        if (odd || !request.ParseFromArray(message.data(), static_cast<int>(message.size())) ||
+            request.what_case() == ask::WHAT_NOT_SET) {
+            malformed("control", "not a Request message");
+            throw config::error("not a Request of control.proto");
+        }
+        switch (request.what_case()) {
+            case ask::kStatus:
+                break;
+            case ask::kConfigureYaml:
+                configure(request.configure_yaml());
+                break;
+            case ask::kResetCounters:
+                station_->reset_counters();
+                break;
+            case ask::kStop:
+                stop_why = request.stop().empty() ? "asked to stop" : request.stop();
+                break;
+            case ask::WHAT_NOT_SET:
+                break;
+        }
+        fill(*reply.mutable_mac());
+    } catch (const std::exception& e) {
+        reply.set_ok(false);
+        reply.set_error(e.what());
+    }
+    out_.resize(reply.ByteSizeLong());
+    reply.SerializeToArray(out_.data(), static_cast<int>(out_.size()));
+    control_.send(zmq::const_buffer(out_.data(), out_.size()), zmq::send_flags::dontwait);
+    if (!stop_why.empty()) end(exit_code_of(stop_why), stop_why);
+}
+
+void event_loop::configure(const std::string& yaml) {
+    config::settings next = settings_;
+    next.merge_yaml(yaml, "configure", true);
+    const auto changed = next.changed_from(settings_);
+    if (changed.empty()) return;
+    station_->reconfigure(next, changed);
+    settings_ = next;
+    effective_yaml_ = settings_.to_yaml();
+    for (const auto& key : changed) spdlog::info("{} = {}", key, settings_.text(key));
+}
+
+void event_loop::fill(openwip::control::MacStatus& status) {
+    status.Clear();
+    status.set_role(role_name(config_));
+    status.set_effective_yaml(effective_yaml_);
+    station_->fill(status);
+    status.set_malformed_messages(malformed_);
+    status.set_telemetry_sequence(status_sequence_);
+    status.set_flowgraph_connected(slot_link_.connected());
+    status.set_peer_connected(uplink_.connected());
+}
+
+void event_loop::slot_done(slot now, const openwip::control::SlotSample& sample) {
+    if (now.value % status_every == 0) {
+        fill(*status_message_.mutable_mac());
+        status_message_.set_sequence(++status_sequence_);
+        status_message_.set_slot(now.value);
+        publish("status", status_message_);
+    }
+    if (config_.slot_sample_every > 0 && now.value % config_.slot_sample_every == 0) {
+        *slot_message_.mutable_slot_sample() = sample;
+        slot_message_.set_sequence(++slot_sequence_);
+        slot_message_.set_slot(now.value);
+        publish("slot", slot_message_);
+    }
+}
+
+void event_loop::publish(const char* topic, openwip::control::Telemetry& message) {
+    out_.resize(message.ByteSizeLong());
+    message.SerializeToArray(out_.data(), static_cast<int>(out_.size()));
+    telemetry_.send(zmq::const_buffer(topic, std::strlen(topic)),
+                    zmq::send_flags::sndmore | zmq::send_flags::dontwait);
+    telemetry_.send(zmq::const_buffer(out_.data(), out_.size()), zmq::send_flags::dontwait);
+}
+
+bool event_loop::send_to_flowgraph(const google::protobuf::MessageLite& message) {
+    out_.resize(message.ByteSizeLong());
+    message.SerializeToArray(out_.data(), static_cast<int>(out_.size()));
+    return slot_link_.send(out_.data(), out_.size());
+}
+
+void event_loop::to_flowgraph(const ToFlowgraph& message) {
+    if (!send_to_flowgraph(message)) ++unsent_plans_;  // it died: its frames count as lost
+}
+
+bool event_loop::to_peer(const google::protobuf::MessageLite& message) {
+    out_.resize(message.ByteSizeLong());
+    message.SerializeToArray(out_.data(), static_cast<int>(out_.size()));
+    return uplink_.send(out_.data(), out_.size());
+}
+
+void event_loop::malformed(const char* socket, const char* why) {
+    // At 1, 2, 4, 8, ...: a flood of garbage must not become a flood of log lines.
+    if (std::has_single_bit(++malformed_))
+        spdlog::warn("{}: dropped a malformed message: {} ({} so far on all sockets)", socket, why,
+                     malformed_);
+}
+
+void event_loop::peer_ends(const std::string& why) {
+    const std::string text = why.substr(0, 500);
+    end(exit_code_of(text), name_of(party::peer) + " ended: " + text);
+}
+
+void event_loop::end(int code, const std::string& why) {
+    if (ended_) return;
+    ended_ = true;
+    exit_code_ = code;
+    if (code == exit_asked)
+        spdlog::info("{}: ends: {}", role_name(config_), why);
+    else
+        spdlog::error("{}: ends: {}", role_name(config_), why);
+    ToFlowgraph stop;
+    stop.set_stop(why);
+    send_to_flowgraph(stop);
+    if (uplink_.connected()) station_->say_goodbye(why);
+}
+
+std::chrono::milliseconds event_loop::time_to_deadline(clock::time_point now) {
+    auto deadline = clock::time_point::max();
+    if (lost_ != party::nobody) deadline = lost_at_ + goodbye_grace;
+    const watched* w = owing_ == party::flowgraph ? &flowgraph_
+                       : owing_ == party::peer    ? &peer_
+                                                  : nullptr;
+    if (w != nullptr && w->started) {
+        const auto timeout = std::chrono::duration_cast<clock::duration>(
+            std::chrono::duration<double>(config_.peer_timeout_s));
+        deadline = std::min(deadline, std::max(w->heard, owing_since_) + timeout);
+    }
+    if (deadline == clock::time_point::max()) return std::chrono::milliseconds(-1);
+    return std::max(0ms, std::chrono::ceil<std::chrono::milliseconds>(deadline - now));
+}
+
+void event_loop::check_liveness(clock::time_point now) {
+    if (ended_) return;
+    if (lost_ != party::nobody) {
+        const auto& link = lost_ == party::flowgraph ? slot_link_ : uplink_;
+        if (link.connected()) {
+            lost_ = party::nobody;  // it came back
+        } else if (now >= lost_at_ + goodbye_grace) {
+            end(exit_peer_lost, name_of(lost_) + " died (its connection closed)");
+            return;
+        }
+    }
+    const party owes = station_->waits_for();
+    if (owes != owing_) {
+        owing_ = owes;
+        owing_since_ = now;
+        return;
+    }
+    if (lost_ == party::nobody && owing_ != party::nobody && time_to_deadline(now) == 0ms &&
+        (owing_ == party::flowgraph ? flowgraph_ : peer_).started)
+        end(exit_peer_lost,
+            fmt::format("{} is silent for {} s", name_of(owing_), config_.peer_timeout_s));
+}
+
+}  // namespace wip::host

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The one thread of macd: it sleeps until a socket, the TUN or a signal has something, and hands it
+// to the station. There is no timer in it except for liveness: once the run has begun, a party that
+// owes the next message (station::waits_for) and is silent for peer_timeout_s has died or hangs; a
+// party whose connection closed has died, unless a word about an orderly end comes within
+// `goodbye_grace`. Every end is announced to flowgraph and peer with its reason.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+#include <zmq.hpp>
+
+#include "app/link_socket.h"
+#include "app/macd_config.h"
+#include "app/station.h"
+
+namespace wip::host {
+
+class event_loop final : public station_port {
+public:
+    using clock = std::chrono::steady_clock;
+
+    // Opens and binds all sockets. Throws endpoint_error.
+    event_loop(zmq::context_t& context, const config::settings& settings,
+               const macd_config& config);
+
+    void attach(station& s, int tun_fd, int signal_fd);
+    // Paths of the ipc sockets bound here, to hand over to the user that the process becomes.
+    std::vector<std::string> bound_paths() const;
+    // Until something ends it; returns the exit code.
+    int run();
+
+    void to_flowgraph(const openwip::slot_link::ToFlowgraph& message) override;
+    bool to_peer(const google::protobuf::MessageLite& message) override;
+    void malformed(const char* socket, const char* why) override;
+    void peer_ends(const std::string& why) override;
+    void slot_done(slot now, const openwip::control::SlotSample& sample) override;
+
+private:
+    struct watched {
+        bool started = false;  // has sent a message of the slot path
+        clock::time_point heard;
+    };
+
+    int turn();  // one wake-up
+    void on_slot_link();
+    void on_hello(const openwip::slot_link::Hello& hello);
+    void on_uplink();
+    void on_control();
+    void configure(const std::string& yaml);
+    void fill(openwip::control::MacStatus& status);
+    void publish(const char* topic, openwip::control::Telemetry& message);
+    void send_hellos();
+    bool send_to_flowgraph(const google::protobuf::MessageLite& message);
+    void end(int code, const std::string& why);
+    void check_liveness(clock::time_point now);
+    std::chrono::milliseconds time_to_deadline(clock::time_point now);
+    std::string name_of(party p) const;
+
+    config::settings settings_;
+    macd_config config_;
+    std::string effective_yaml_;
+    link_socket slot_link_;
+    link_socket uplink_;
+    zmq::socket_t control_;
+    zmq::socket_t telemetry_;
+    station* station_ = nullptr;
+    int tun_fd_ = -1;
+    int signal_fd_ = -1;
+
+    bool hello_sent_ = false;  // ours, to the flowgraph
+    bool hello_received_ = false;
+    bool peer_greeted_ = false;  // base only
+    std::uint64_t malformed_ = 0;
+    std::uint64_t unsent_plans_ = 0;
+    std::uint64_t status_sequence_ = 0;
+    std::uint64_t slot_sequence_ = 0;
+
+    watched flowgraph_;
+    watched peer_;
+    party owing_ = party::nobody;
+    clock::time_point owing_since_;
+    party lost_ = party::nobody;  // connection closed
+    clock::time_point lost_at_;
+
+    bool ended_ = false;
+    int exit_code_ = 0;
+
+    // Reused from message to message.
+    zmq::message_t in_;
+    std::vector<std::uint8_t> out_;
+    openwip::slot_link::ToMacd from_flowgraph_;
+    openwip::control::Telemetry status_message_;
+    openwip::control::Telemetry slot_message_;
+};
+
+}  // namespace wip::host

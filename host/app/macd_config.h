@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The configuration of macd: its table of keys, and the translation of checked settings into the
+// structs of the MAC, the uplink and the TUN.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/schema.h"
+#include "link/emulated_uplink.h"
+#include "link/link_config.h"
+#include "tun/tun_device.h"
+
+namespace wip::host {
+
+enum class station_role_kind : std::uint8_t { base, terminal };
+
+struct macd_config {
+    station_role_kind role = station_role_kind::base;
+    std::string name;
+    link_config link;
+    uplink_config uplink;
+    tun_settings tun;
+    std::string slot_link_endpoint;
+    std::string uplink_endpoint;
+    std::string control_endpoint;
+    std::string telemetry_endpoint;
+    int slot_sample_every = 0;  // telemetry topic "slot": every nth slot, 0 = never
+    std::string user;
+    double peer_timeout_s = 2;
+};
+
+const std::vector<config::key>& macd_keys();
+
+// Fills in what depends on the role and on $OPENWIP_RUN, checks across keys, translates. Throws
+// config::error.
+macd_config translate(config::settings& settings);
+
+}  // namespace wip::host

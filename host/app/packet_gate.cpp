@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/packet_gate.h"
+
+#include <cerrno>
+#include <cstring>
+
+namespace wip::host {
+
+void packet_gate::write(std::span<const std::uint8_t> packet) {
+    const int code = tun_->write(packet);
+    auto& count = code == 0 ? delivered_ : write_errors_[code];
+    ++count.packets;
+    count.bytes += packet.size();
+}
+
+bool packet_gate::on_read_error(int code) {
+    ++read_errors_;
+    return code != EBADFD && code != EBADF;  // deleted from under us: `ip link delete`
+}
+
+void packet_gate::add_input(openwip::control::Direction& d) const {
+    const std::uint64_t kernel = tun_->kernel_drops();
+    d.mutable_in()->set_packets(d.in().packets() + kernel + read_errors_);
+    // The kernel counts packets only; their bytes are unknown and are not in the sum of `in`.
+    add_drop(d, "kernel_queue_full", {kernel, 0});
+    add_drop(d, "tun_read_error", {read_errors_, 0});
+}
+
+void packet_gate::add_write_errors(openwip::control::Direction& d) const {
+    for (const auto& [code, count] : write_errors_) {
+        const char* name = strerrorname_np(code);
+        add_drop(d, std::string("tun_write_") + (name != nullptr ? name : "error"), count);
+    }
+}
+
+}  // namespace wip::host

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The TUN with its part of the conservation sums: every packet that the interface gave or was given
+// is counted, and so is everything that the kernel refused or dropped, by reason.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+
+#include "link/link_statistics.h"
+#include "schema/control.pb.h"
+#include "tun/tun_device.h"
+
+namespace wip::host {
+
+inline void set(openwip::control::PacketsBytes& out, const packets_bytes& in) {
+    out.set_packets(in.packets);
+    out.set_bytes(in.bytes);
+}
+inline void add_drop(openwip::control::Direction& d, const std::string& reason,
+                     const packets_bytes& count) {
+    if (count.packets == 0) return;
+    auto& drop = *d.add_dropped();
+    drop.set_reason(reason);
+    set(*drop.mutable_count(), count);
+}
+
+class packet_gate {
+public:
+    explicit packet_gate(tun_device& tun) : tun_(&tun) {}
+
+    // Hands each waiting packet to `take`, in order, at most `limit` of them so that a flood from a
+    // local application cannot keep the slots waiting. False when the interface is gone.
+    template <class Take>
+    bool read_all(Take&& take, int limit = 256) {
+        for (int i = 0; i < limit; ++i) {
+            const int n = tun_->read(buffer_);
+            if (n == 0) return true;
+            if (n < 0) return on_read_error(-n);
+            take(std::span<const std::uint8_t>(buffer_.data(), static_cast<std::size_t>(n)));
+        }
+        return true;
+    }
+    // Counts as delivered, or as dropped with the kernel's reason.
+    void write(std::span<const std::uint8_t> packet);
+
+    const packets_bytes& delivered() const { return delivered_; }
+    // Adds kernel drops on the way in: they count as offered and dropped.
+    void add_input(openwip::control::Direction& d) const;
+    // Adds refused writes to the dropped packets.
+    void add_write_errors(openwip::control::Direction& d) const;
+
+private:
+    bool on_read_error(int code);
+
+    tun_device* tun_;
+    std::array<std::uint8_t, 65536> buffer_{};
+    packets_bytes delivered_;
+    std::map<int, packets_bytes> write_errors_;
+    std::uint64_t read_errors_ = 0;
+};
+
+}  // namespace wip::host

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/terminal_station.h"
+
+#include <cmath>
+
+#include "app/slot_codec.h"
+
+namespace wip::host {
+namespace {
+
+// Furthest jump that is taken for a gap in the samples and not for a damaged message: ten seconds.
+constexpr slot_count largest_gap{10 * slots_per_second};
+
+}  // namespace
+
+terminal_station::terminal_station(const macd_config& config, tun_device& tun, station_port& port)
+    : port_(&port),
+      gate_(tun),
+      profile_(config.link.profile),
+      mac_(config.link,
+           [this](std::span<const std::uint8_t> packet, bool) { gate_.write(packet); }),
+      uplink_(config.uplink) {}
+
+void terminal_station::on_request(const openwip::slot_link::SlotRequest&) {
+    port_->malformed("slot link", "a transmitter's request at the terminal");
+}
+
+void terminal_station::on_report(const openwip::slot_link::SlotReport& report) {
+    if (const char* why = read_report(report, profile_, report_in_)) {
+        port_->malformed("slot link", why);
+        return;
+    }
+    if (clock_known_ && (report_in_.air <= now_ || report_in_.air - now_ > largest_gap)) {
+        port_->malformed("slot link", "slot number not after the last one");
+        return;
+    }
+    now_ = report_in_.air;
+    clock_known_ = true;
+    read_tun(now_);  // what came during this slot may be sent in it
+    if (report.has_state()) state_ = report.state();
+    const slot_feedback feedback = mac_.on_slot(report_in_);
+    send_uplink(feedback);
+    take_sample();
+}
+
+void terminal_station::send_uplink(const slot_feedback& feedback) {
+    message_.Clear();
+    message_.set_now(now_.value);
+    message_.set_locked(report_in_.locked);
+    if (report_in_.locked && !uplink_.feedback_lost())
+        write_feedback(feedback, *message_.mutable_feedback());
+    packets_bytes sent;
+    for (const auto& p : uplink_.on_slot(now_)) {
+        auto& out = *message_.add_packets();
+        out.set_arrival(p.arrival.value);
+        out.set_data(p.data.data(), p.data.size());
+        ++sent.packets;
+        sent.bytes += p.data.size();
+    }
+    if (!port_->to_peer(message_)) {
+        unsent_.packets += sent.packets;
+        unsent_.bytes += sent.bytes;
+    }
+}
+
+void terminal_station::take_sample() {
+    const auto& r = report_in_;
+    if (r.locked) {
+        double sum = 0;
+        for (const float snr : r.snr_db) sum += std::pow(10.0, snr / 10);
+        const double mean = sum / nof_bins;
+        mean_snr_ += mean_snr_ == 0 ? mean : (mean - mean_snr_) / slots_per_second;
+    }
+    sample_.mutable_snr_db()->Assign(r.snr_db.begin(), r.snr_db.end());
+    sample_.mutable_predicted_snr_db()->Assign(r.predicted_snr_db.begin(),
+                                               r.predicted_snr_db.end());
+    auto& bits = *sample_.mutable_bits_per_symbol();
+    auto& outcome = *sample_.mutable_outcome();
+    bits.resize(nof_bins);
+    outcome.resize(nof_bins);
+    for (std::size_t b = 0; b < nof_bins; ++b) {
+        bits[b] = static_cast<char>(r.grant.bins[b].bits_per_symbol);
+        outcome[b] = static_cast<char>(r.outcome[b]);
+    }
+    port_->slot_done(now_, sample_);
+}
+
+void terminal_station::on_peer(std::span<const std::uint8_t> message) {
+    openwip::uplink::Downnote note;
+    if (!note.ParseFromArray(message.data(), static_cast<int>(message.size())) ||
+        (note.hello().empty() && note.stop().empty())) {
+        port_->malformed("uplink", "not a Downnote message");
+        return;
+    }
+    if (!note.stop().empty()) port_->peer_ends(note.stop());
+}
+
+// Between the reports of slots j and j + 1 it is slot j + 1.
+bool terminal_station::on_tun() {
+    return read_tun(clock_known_ ? now_ + slot_count(1) : now_) && tun_alive_;
+}
+
+bool terminal_station::read_tun(slot now) {
+    return tun_alive_ =
+               gate_.read_all([&](std::span<const std::uint8_t> p) { uplink_.on_sdu(p, now); });
+}
+
+party terminal_station::waits_for() const { return party::flowgraph; }
+
+void terminal_station::fill(openwip::control::MacStatus& status) const {
+    const auto& s = mac_.statistics();
+    const auto& u = uplink_.statistics();
+    status.set_slot(now_.value);
+
+    auto& down = *status.mutable_downlink();
+    auto& in = *down.mutable_in();
+    in.set_packets(s.delivered.packets + s.dropped_lost_frame.packets);
+    in.set_bytes(s.delivered.bytes + s.dropped_lost_frame.bytes);
+    set(*down.mutable_delivered(), gate_.delivered());
+    down.mutable_queued();
+    add_drop(down, "lost_frame", s.dropped_lost_frame);
+    gate_.add_write_errors(down);
+
+    auto& up = *status.mutable_uplink();
+    set(*up.mutable_in(), u.in);
+    set(*up.mutable_delivered(),
+        {u.delivered.packets - unsent_.packets, u.delivered.bytes - unsent_.bytes});
+    set(*up.mutable_queued(), u.queued);
+    add_drop(up, "queue_full", u.dropped_queue_full);
+    add_drop(up, "uplink_loss", u.dropped_lost);
+    add_drop(up, "not_ip", u.dropped_not_ip);
+    add_drop(up, "no_connection", unsent_);
+    gate_.add_input(up);
+    set(*status.mutable_uplink_feedback(), u.feedback);
+
+    auto& t = *status.mutable_terminal();
+    set(*t.mutable_delivered_damaged(), s.delivered_damaged);
+    t.set_resynchronised(s.resynchronised);
+    t.set_slots(s.slots);
+    t.set_slots_unlocked(s.slots_unlocked);
+    t.set_grants_failed(s.grants_failed);
+    t.set_frames_good(s.frames_good);
+    t.set_frames_bad(s.frames_bad);
+    t.set_frames_duplicate(s.frames_duplicate);
+    t.set_frames_combined(s.frames_combined);
+
+    auto& r = *status.mutable_radio();
+    r.set_locked(clock_known_ && report_in_.locked);
+    r.set_cfo_hz(state_.cfo_hz());
+    r.set_timing_samples(state_.timing_samples());
+    r.set_evm_percent(state_.evm_percent());
+    r.set_locks(state_.locks());
+    r.set_lock_losses(state_.lock_losses());
+    r.set_prediction_nmse(state_.prediction_nmse());
+    r.set_mean_snr_db(mean_snr_ > 0 ? 10 * std::log10(mean_snr_) : 0);
+    r.set_overflows(state_.overflows() - overflows_at_reset_);
+    r.set_rx_level_dbfs(state_.rx_level_dbfs());
+}
+
+void terminal_station::reset_counters() { overflows_at_reset_ = state_.overflows(); }
+
+void terminal_station::reconfigure(config::settings& next,
+                                   const std::vector<std::string>& changed) {
+    for (const auto& key : changed)
+        if (key.starts_with("link."))
+            throw next.refuse(key, "the link is configured at the base station");
+    const uplink_config wanted = translate(next).uplink;
+    const auto apply = [&](auto& uplink) {
+        if constexpr (requires { uplink.reconfigure(wanted); })
+            uplink.reconfigure(wanted);
+        else if (!changed.empty())
+            throw next.refuse(changed.front(), "the uplink cannot change while it runs");
+    };
+    apply(uplink_);
+}
+
+void terminal_station::say_goodbye(const std::string& why) {
+    message_.Clear();
+    message_.set_now(now_.value);
+    message_.set_stop(why);
+    port_->to_peer(message_);
+}
+
+}  // namespace wip::host

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The terminal's end. Its clock is the receiver: one report for every 5120 samples, locked or not.
+// For each report: the packets that came from the TUN during that slot enter the emulated uplink,
+// the report goes through the MAC (which hands complete packets to the TUN), and one uplink message
+// goes to the base station with the clock, the feedback and the packets whose last bit was sent.
+#pragma once
+
+#include "app/macd_config.h"
+#include "app/packet_gate.h"
+#include "app/station.h"
+#include "link/emulated_uplink.h"
+#include "link/terminal_mac.h"
+
+namespace wip::host {
+
+class terminal_station final : public station {
+public:
+    terminal_station(const macd_config& config, tun_device& tun, station_port& port);
+
+    void on_request(const openwip::slot_link::SlotRequest& request) override;
+    void on_report(const openwip::slot_link::SlotReport& report) override;
+    void on_peer(std::span<const std::uint8_t> message) override;
+    bool on_tun() override;
+    party waits_for() const override;
+    void fill(openwip::control::MacStatus& status) const override;
+    void reset_counters() override;
+    void reconfigure(config::settings& next, const std::vector<std::string>& changed) override;
+    void say_goodbye(const std::string& why) override;
+
+private:
+    void send_uplink(const slot_feedback& feedback);
+    void take_sample();
+    bool read_tun(slot now);
+
+    station_port* port_;
+    packet_gate gate_;
+    link_profile profile_;
+    terminal_mac mac_;
+    emulated_uplink uplink_;
+
+    bool tun_alive_ = true;
+    bool clock_known_ = false;
+    slot now_;              // last slot reported
+    packets_bytes unsent_;  // uplink packets that the socket to the base station refused
+    openwip::slot_link::ReceiverState state_;
+    std::uint64_t overflows_at_reset_ = 0;
+    double mean_snr_ = 0;  // linear, over about a second of locked slots
+
+    // Reused from slot to slot.
+    slot_report report_in_;
+    openwip::uplink::Uplink message_;
+    openwip::control::SlotSample sample_;
+};
+
+}  // namespace wip::host
