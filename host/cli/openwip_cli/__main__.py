@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""python -m openwip_cli COMMAND ...; ./openwip sets the environment and calls it."""
+import os
+import pathlib
+import sys
+
+from .errors import BAD_INPUT, BadInput
+
+
+def main():
+    command, *arguments = sys.argv[1:] or [""]
+    top = pathlib.Path(os.environ.get("OPENWIP_TOP", pathlib.Path(__file__).resolve().parents[3]))
+    build = pathlib.Path(os.environ.get("OPENWIP_BUILD", top / "build"))
+    python = os.environ.get("OPENWIP_PYTHON", sys.executable)
+    try:
+        if command == "check":      # ./openwip demo, before it installs or builds anything
+            from . import demo, scenario, system
+            options = scenario.parse_demo(arguments[1:])
+            demo.check_output(options.json)
+            system.require_root()
+            return 0
+        if command == "demo":
+            from . import demo, scenario
+            return demo.main(scenario.parse_demo(arguments), top, build, python)
+        from . import commands
+        return commands.run(command, arguments, top, build)
+    except BadInput as e:
+        print(f"openwip: {e}", file=sys.stderr)
+        return BAD_INPUT
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

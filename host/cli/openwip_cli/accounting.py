@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Capacity, sums and verdict. Plain functions of status messages: no clock, no socket."""
+
+SYMBOLS_PER_BIN = 108     # payload symbols of a bin in a slot
+SLOTS_PER_SECOND = 1500
+SAMPLE_RATE = 7.68e6
+CRC_BITS = 24             # profile `radio`
+MTU = 1500
+
+FACTOR_TOLERANCE = 0.005  # of the real-time factor
+BEHIND_SHARE = 0.01       # of the slots may be released later than the pacing limit
+
+
+def mean_bits_per_symbol(histogram):
+    """Of the frames sent; index = bits per symbol."""
+    total = sum(histogram[1:])
+    return sum(k * n for k, n in enumerate(histogram)) / total if total else 0.0
+
+
+def capacity(bins, modulation, histogram, mss, packing):
+    """Of the air interface, bit/s, from raw symbols down to TCP payload. `mss`: TCP payload bytes of
+    a full packet of 1500 bytes."""
+    adaptive = modulation == "adaptive"
+    k = mean_bits_per_symbol(histogram) if adaptive else modulation
+    frames = SLOTS_PER_SECOND * bins
+    payload = frames * SYMBOLS_PER_BIN * k
+    profile = frames * (SYMBOLS_PER_BIN * k - CRC_BITS) if k else 0.0
+    share = mss / MTU
+    which = (f"mean {k:.2f} bits/symbol of the frames sent" if adaptive else f"{k} bits/symbol")
+    how = [f"payload = {SLOTS_PER_SECOND} slots/s x {bins} bins x {SYMBOLS_PER_BIN} symbols x {which}",
+           f"profile = payload less the {CRC_BITS}-bit CRC of each frame",
+           f"TCP payload = profile x {mss}/{MTU} ({MTU - mss} bytes of IP and TCP headers a packet)"]
+    if not packing and not adaptive:
+        bits = SYMBOLS_PER_BIN * k - CRC_BITS
+        filled = MTU * 8 / (-(-MTU * 8 // bits) * bits)
+        share *= filled
+        how.append(f"x {filled:.4f}: without packing the last frame of a packet is part empty")
+    elif not packing:
+        how.append("without packing the last frame of a packet is part empty: not deducted, since it "
+                   "depends on the modulation of each frame")
+    return {"payload_bps": payload, "profile_bps": profile, "tcp_payload_bps": profile * share,
+            "bits_per_symbol": k, "how": how}
+
+
+def link_interval(before, after):
+    """Differences of two base-station statuses."""
+    a, b = before.base, after.base
+    sent, failed = b.frames_sent - a.frames_sent, b.frames_failed - a.frames_failed
+    seconds = (after.slot - before.slot) / SLOTS_PER_SECOND
+
+    def differences(old, new, length):
+        old, new = list(old) + [0] * length, list(new) + [0] * length
+        return [new[i] - old[i] for i in range(length)]
+
+    bits = b.payload_bits_acknowledged - a.payload_bits_acknowledged
+    return {
+        "goodput_bps": bits / seconds if seconds > 0 else 0.0,
+        "seconds": seconds,
+        "frames_sent": sent,
+        "frames_acknowledged": b.frames_acknowledged - a.frames_acknowledged,
+        "frames_failed": failed,
+        "frame_error_rate": failed / sent if sent else 0.0,
+        "frames_given_up": b.frames_given_up - a.frames_given_up,
+        "frames_split": b.frames_split - a.frames_split,
+        "feedback_missing": b.feedback_missing - a.feedback_missing,
+        "grant_overflows": b.grant_overflows - a.grant_overflows,
+        "window_stalls": b.window_stalls - a.window_stalls,
+        "retransmission_histogram": differences(a.retransmission_histogram, b.retransmission_histogram, 31),
+        "modulation_histogram": differences(a.modulation_histogram, b.modulation_histogram, 9),
+    }
+
+
+# --- sums ---
+# A count is (packets, bytes). A direction has two ends: the sender takes packets from its TUN, the
+# receiver hands them to its own.
+
+GIVEN_UP = "retransmissions_exceeded"   # sender: a frame of the packet used up its retransmissions
+LOST = "lost_frame"                     # receiver: the same packets, seen from the other end
+
+
+def _count(message):
+    return (message.packets, message.bytes)
+
+
+def _add(*counts):
+    return (sum(c[0] for c in counts), sum(c[1] for c in counts))
+
+
+def _subtract(a, b):
+    return (a[0] - b[0], a[1] - b[1])
+
+
+def _text(count):
+    return f"{count[0]} packets, {count[1]} bytes"
+
+
+class End:
+    """One end of a direction, from a status message."""
+
+    def __init__(self, direction):
+        self.came_in = _count(getattr(direction, "in"))
+        self.delivered, self.queued = _count(direction.delivered), _count(direction.queued)
+        self.dropped = {d.reason: _count(d.count) for d in direction.dropped}
+
+    @property
+    def accounted(self):
+        return _add(self.delivered, self.queued, *self.dropped.values())
+
+    def report(self):
+        def part(i):
+            return {"in": self.came_in[i], "delivered": self.delivered[i], "queued": self.queued[i],
+                    "dropped": {r: c[i] for r, c in self.dropped.items()}}
+        return part(0) | {"bytes": part(1)}
+
+
+class Path:
+    """A direction from TUN to TUN. What the receiver lost for want of a frame is what the sender gave up,
+    so it is counted once, at the sender. A packet that the sender gave up may have arrived after all
+    (its acknowledgement was lost): counted as `delivered_although_given_up`."""
+
+    def __init__(self, sender, receiver):
+        self.sender, self.receiver = End(sender), End(receiver)
+        whole = End.__new__(End)
+        whole.came_in, whole.delivered = self.sender.came_in, self.receiver.delivered
+        whole.queued = _add(self.sender.queued, self.receiver.queued)
+        whole.dropped = dict(self.sender.dropped)
+        for reason, count in self.receiver.dropped.items():
+            if reason != LOST:
+                whole.dropped[reason] = _add(whole.dropped.get(reason, (0, 0)), count)
+        self.whole = whole
+        self.surplus = _subtract(whole.accounted, whole.came_in)
+
+    @property
+    def given_up(self):
+        return self.sender.dropped.get(GIVEN_UP, (0, 0))
+
+    @property
+    def conserved(self):
+        return all(0 <= self.surplus[i] <= self.given_up[i] for i in (0, 1))
+
+    def report(self):
+        return self.whole.report() | {"delivered_although_given_up": max(0, self.surplus[0]),
+                                      "sender": self.sender.report(),
+                                      "receiver": self.receiver.report()}
+
+
+def paths_of(base, terminal):
+    return {"downlink": Path(base.downlink, terminal.downlink),
+            "uplink": Path(terminal.uplink, base.uplink)}
+
+
+def check_sums(paths, tun):
+    """Reasons why the sums do not match; none when they do. `tun`: the kernel's own counts of the
+    interfaces, tun["base"]["to_macd"] = (packets, bytes) and so on, or None."""
+    wrong = []
+
+    def equal(what, left, right):
+        if left != right:
+            wrong.append(f"sums: {what}: {_text(left)} against {_text(right)}")
+
+    for name, sender_name, receiver_name in (("downlink", "base", "terminal"), ("uplink", "terminal", "base")):
+        path = paths[name]
+        sender, receiver = path.sender, path.receiver
+        equal(f"{name} at the {sender_name}, in against delivered + queued + dropped",
+              sender.came_in, sender.accounted)
+        equal(f"{name} at the {receiver_name}, in against delivered + queued + dropped",
+              receiver.came_in, receiver.accounted)
+        if path.whole.queued != (0, 0):
+            wrong.append(f"sums: {name} not drained, {_text(path.whole.queued)} left")
+        if not path.conserved:
+            wrong.append(f"sums: {name} from TUN to TUN, in against delivered + queued + dropped: "
+                         f"{_text(path.whole.came_in)} against {_text(path.whole.accounted)}")
+        if tun:
+            # Drops in the kernel in front of macd are in its `in`, but were never read.
+            unread = _add((0, 0), *(c for r, c in sender.dropped.items()
+                                    if r in ("kernel_queue_full", "tun_read_error")))
+            equal(f"{name}, kernel to {sender_name}.macd", tun[sender_name]["to_macd"],
+                  _subtract(sender.came_in, unread))
+            equal(f"{name}, {receiver_name}.macd to kernel", receiver.delivered,
+                  tun[receiver_name]["from_macd"])
+    return wrong
+
+
+# --- verdict ---
+
+def verdict(checks):
+    """`checks`: (name, list of reasons). Valid when none has a reason."""
+    reasons = [r for _, found in checks for r in found]
+    return {"valid": not reasons, "reasons": reasons,
+            "checks": {name: not found for name, found in checks}}
+
+
+def realtime_of(before, after, late_slots):
+    """Of the measured interval, from two statuses of the medium."""
+    wall = after.wall_seconds - before.wall_seconds
+    air = (after.now - before.now) / SAMPLE_RATE
+    return {
+        "factor": air / (wall * after.speed) if wall > 0 else 0.0,
+        "speed": after.speed,
+        "slots": after.slots - before.slots,
+        "late_slots": late_slots,
+        "slots_behind": after.slots_behind - before.slots_behind,
+        "pacing_limit_us": after.pacing_limit_us,
+        "pacing_us": {"median": after.pacing_median_us, "p99": after.pacing_p99_us,
+                      "max": after.pacing_max_us},
+        "underflows": after.underflows, "overflows": after.overflows,
+        "clock": after.clock,
+    }
+
+
+def check_pacing(realtime):
+    wrong = []
+    if abs(realtime["factor"] - 1) > FACTOR_TOLERANCE:
+        wrong.append(f"pacing: real-time factor {realtime['factor']:.4f}, valid: "
+                     f"{1 - FACTOR_TOLERANCE:g}..{1 + FACTOR_TOLERANCE:g}")
+    if realtime["slots_behind"] > BEHIND_SHARE * realtime["slots"]:
+        wrong.append(f"pacing: {realtime['slots_behind']} of {realtime['slots']} slots were released more "
+                     f"than {realtime['pacing_limit_us'] / 1000:g} ms late (limit {BEHIND_SHARE:.0%})")
+    return wrong

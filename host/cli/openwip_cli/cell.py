@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A cell on this machine: its names, its run directory, the configuration of its processes, and how to
+remove whatever is left of it.
+
+Run directory /run/openwip/CELL (root, readable by the group of `nobody`, which macd becomes):
+  state.json   who made it and what it made (namespaces), written before anything is made
+  pids/NAME    "pid start-time" of each process
+  why          why the cell ends; every process repeats it as its last line
+  *.yaml *.log and the ipc sockets
+The directory is also the lock: whoever holds flock on it owns the cell. A directory that nobody
+holds is what a kill -9 left."""
+import contextlib
+import dataclasses
+import fcntl
+import grp
+import json
+import os
+import pathlib
+import shutil
+
+import yaml
+
+from . import system
+
+RUN_ROOT = pathlib.Path("/run/openwip")
+ADDRESS = {"base": "10.42.0.1", "terminal": "10.42.0.2"}
+STATIONS = ("base", "terminal")
+
+
+@dataclasses.dataclass
+class Process:
+    name: str
+    argv: list
+    environment: dict
+    namespace: str = None
+
+
+class Cell:
+    def __init__(self, name="demo"):
+        self.name = name
+        self.run = RUN_ROOT / name
+        self.lock = None
+
+    def namespace(self, station):
+        return f"owip-{self.name}-{station}"
+
+    @property
+    def namespaces(self):
+        return [self.namespace(s) for s in STATIONS]
+
+    def endpoint(self, socket):
+        return f"ipc://{self.run}/{socket}"
+
+    @property
+    def state(self):
+        try:
+            return json.loads((self.run / "state.json").read_text())
+        except (OSError, ValueError):
+            return {}
+
+    def write_state(self, state):
+        text = json.dumps(state, indent=1)
+        partial = self.run / "state.json.part"
+        partial.write_text(text)
+        partial.rename(self.run / "state.json")
+
+    # --- ownership ---
+
+    def acquire(self):
+        """Become the owner: True, or False when somebody else is. Creates the directory."""
+        while True:
+            try:
+                RUN_ROOT.mkdir(mode=0o755, exist_ok=True)
+                self.run.mkdir(mode=0o700, exist_ok=True)
+                fd = os.open(self.run, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            except FileNotFoundError:
+                continue
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(fd)
+                return False
+            try:
+                same = os.fstat(fd).st_ino == os.stat(self.run).st_ino
+            except FileNotFoundError:
+                same = False
+            if same:
+                self.release()   # of a directory that is gone meanwhile
+                self.lock = fd
+                return True
+            os.close(fd)   # the former owner removed the directory between open and flock
+
+    def release(self):
+        if self.lock is not None:
+            os.close(self.lock)
+            self.lock = None
+
+    def is_up(self):
+        if not self.run.exists():
+            return False
+        if self.acquire():
+            self.release()
+            return False
+        return True
+
+    def prepare_directory(self):
+        """Sockets made here belong to the group of nobody, so that macd reaches them after it gave up
+        its privileges; nobody else enters."""
+        try:
+            group = grp.getgrnam("nogroup").gr_gid
+        except KeyError:
+            group = 65534
+        os.chown(self.run, 0, group)
+        os.chmod(self.run, 0o2770)
+        (self.run / "pids").mkdir(exist_ok=True)
+
+    # --- what is left of it ---
+
+    def recorded_processes(self):
+        found = []
+        for path in (self.run / "pids").glob("*"):
+            try:
+                pid, started = path.read_text().split()
+                found.append((int(pid), int(started)))
+            except (OSError, ValueError):
+                pass
+        return found
+
+    def shared_memory(self):
+        """The segment of the medium of this cell (channels/air/shared_air.h names it)."""
+        segment = pathlib.Path(f"/dev/shm/openwip-air-{self.name}")
+        return [segment] if segment.exists() else []
+
+    def leftovers(self):
+        """What of this cell exists, one name each."""
+        if not self.run.exists():
+            return []
+        left = [f"namespace {n}" for n in self.state.get("namespaces", [])
+                if system.namespace_exists(n)]
+        left += [f"process {pid}" for pid, started in self.recorded_processes()
+                 if system.start_time(pid) == started]
+        left += [f"shared memory {p.name}" for p in self.shared_memory()]
+        left += [f"directory {self.run}"] if any(self.run.iterdir()) else []
+        return left
+
+    def remove(self, grace=1.0):
+        """End and delete everything of this cell, for the owner only. Repeating it does no harm."""
+        namespaces = self.state.get("namespaces", [])
+        system.kill_all(self.recorded_processes(), grace)
+        for name in namespaces:
+            system.kill_all(system.processes_in_namespace(name), grace=0.3)
+            system.delete_namespace(name)
+        for path in self.shared_memory():
+            path.unlink(missing_ok=True)
+        shutil.rmtree(self.run, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            RUN_ROOT.rmdir()   # unless there are other cells
+
+
+# --- configuration of the processes ---
+
+def mac_config(cell, scenario, role):
+    s = scenario
+    return {
+        "role": role,
+        "name": cell.name,
+        "link": {
+            "profile": "radio", "bins": s["link.bins"], "allocation": s["link.allocation"],
+            "modulation": s["link.modulation"], "switch_table": s["link.switch_table"],
+            "max_retransmissions": s["link.max_retransmissions"],
+            "retransmission_delay_ms": s["link.retransmission_delay_ms"],
+            "combining": s["link.combining"] == "on", "packing": s["link.packing"] == "on",
+            "order": s["link.order"], "deliver_corrupt": s["link.deliver_corrupt"] == "on",
+            "queue_packets": s["link.queue_packets"],
+        },
+        "uplink": {
+            "kbps": s["uplink.kbps"], "delay_slots": s["uplink.delay_slots"],
+            "loss": s["uplink.loss"], "feedback_loss": s["uplink.feedback_loss"],
+            "queue_packets": s["uplink.queue_packets"],
+        },
+        "tun": {"name": "wip0", "address": f"{ADDRESS[role]}/30", "mtu": 1500},
+        "endpoints": {
+            "slot_link": cell.endpoint(f"{role}.slot"), "uplink": cell.endpoint("uplink"),
+            "control": cell.endpoint(f"{role}.control"),
+            "telemetry": cell.endpoint(f"{role}.telemetry"),
+        },
+        "user": "nobody",
+        "seed": s["seed"],
+        # The peer is quiet for as long as the medium takes to start its radios; slower at low speed.
+        "peer_timeout_s": max(2, round(2 / s["air.speed"])),
+    }
+
+
+def air_config(cell, scenario):
+    s = scenario
+    path = {"from": "base", "to": "terminal", "gain_db": 0, "delay_samples": 0,
+            "channel": s["channel.model"]}
+    if s["channel.model"] == "flat":
+        path["doppler_hz"] = round(s.doppler_hz, 3)
+    return {
+        "air": {"name": cell.name, "clock": "lockstep", "speed": s["air.speed"],
+                "wait_for": {"transmitters": 1, "receivers": 1}, "seed": s["seed"],
+                "control": cell.endpoint("air.control"),
+                "pacing_limit_ms": s["air.pacing_limit_ms"]},
+        "nodes": {"base": {}, "terminal": {"noise_dbfs": round(s.noise_dbfs, 4)}},
+        "paths": [path],
+    }
+
+
+def write_configs(cell, scenario):
+    configs = {"air.yaml": air_config(cell, scenario),
+               "base.yaml": mac_config(cell, scenario, "base"),
+               "terminal.yaml": mac_config(cell, scenario, "terminal")}
+    for name, tree in configs.items():
+        (cell.run / name).write_text(yaml.safe_dump(tree, sort_keys=False))
+        os.chmod(cell.run / name, 0o640)
+
+
+def cell_processes(cell, scenario, top, build, python):
+    """In the order of starting: the medium and the MACs bind, the radios attach."""
+    top, build, run = pathlib.Path(top), pathlib.Path(build), cell.run
+    common = {"OPENWIP_RUN": str(run)}
+    radio = common | {"PYTHONPATH": str(build / "python"), "UHD_MODULE_PATH": str(build / "uhd_modules"),
+                      "GR_CONF_CONTROLPORT_ON": "False", "PYTHONUNBUFFERED": "1",
+                      "PYTHONDONTWRITEBYTECODE": "1"}
+    apps = top / "flowgraphs" / "apps"
+
+    def station(role, *extra):
+        return [python, str(apps / ("base_station.py" if role == "base" else "terminal.py")),
+                "--args", f"type=vusrp,air={cell.name},node={role}",
+                "--endpoint", cell.endpoint(f"{role}.slot"), "--cell", "0", "--freq", "1.8e9",
+                "--start-time", "0.1", *extra]
+
+    def mac(role):
+        return Process(f"{role}.macd", [str(build / "host/app/macd"), "--config", str(run / f"{role}.yaml")],
+                       common, cell.namespace(role))
+
+    return [
+        Process("air", [str(build / "channels/air/air"), "--config", str(run / "air.yaml")], common),
+        mac("base"),
+        mac("terminal"),
+        Process("base.radio", station("base", "--tx-gain", "0"), radio),
+        Process("terminal.radio", station("terminal", "--rx-gain", "0",
+                                          "--horizon", str(scenario.retransmission_delay_slots),
+                                          "--combining", scenario["link.combining"]), radio),
+    ]

@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The keeper: the parent of all processes of a cell.
+
+A launcher that is killed cannot clean up after itself. So it forks, before anything exists, a small
+process in a session of its own, and that one makes the namespaces, starts the processes and removes
+everything. Whoever dies, somebody is left who knows it at once:
+
+  a process of the cell  the keeper (pidfd): writes `why`, ends the others, tells the launcher
+  the launcher           the keeper (end of file on their socket): ends everything, unless the
+                         launcher had said `detach` (--keep)
+  the keeper             the launcher (end of file): removes everything; the processes themselves
+                         get SIGTERM from the kernel (PR_SET_PDEATHSIG)
+
+Launcher and keeper talk in JSON over a SOCK_SEQPACKET pair."""
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import time
+import traceback
+
+from . import system
+from .errors import BadInput, CellDied
+
+GRACE_S = 1.3           # for SIGTERM; the contract of the processes is 1 s
+MAX_MESSAGE = 1 << 17
+
+
+# --- in the keeper process ---
+
+class Keeper:
+    def __init__(self, cell, channel):
+        self.cell, self.channel = cell, channel
+        self.children = {}   # name -> (pid, pidfd)
+        self.logs = None     # where to copy logs to at the end
+        self.wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        os.set_blocking(wake_write, False)
+        signal.set_wakeup_fd(wake_write)
+        for signum in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(signum, lambda *_: None)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def send(self, **message):
+        if self.channel is not None:
+            try:
+                self.channel.send(json.dumps(message).encode())
+            except OSError:
+                pass
+
+    def prepare(self):
+        """Directory and namespaces. What will be made is written down first."""
+        cell = self.cell
+        cell.prepare_directory()
+        cell.write_state({
+            "cell": cell.name, "namespaces": cell.namespaces,
+            "keeper": [os.getpid(), system.start_time(os.getpid())],
+            "launcher": [os.getppid(), system.start_time(os.getppid())]})
+        log = os.open(cell.run / "keeper.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o640)
+        null = os.open(os.devnull, os.O_RDWR)
+        for fd, source in ((0, null), (1, log), (2, log)):
+            os.dup2(source, fd)
+        for name in cell.namespaces:
+            system.make_namespace(name)
+        self.send(event="ready")
+
+    def start(self, message):
+        name, argv = message["name"], message["argv"]
+        if message.get("namespace"):
+            argv = ["ip", "netns", "exec", message["namespace"], *argv]
+        log = os.open(self.cell.run / f"{name}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC,
+                      0o640)
+        parent = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                signal.set_wakeup_fd(-1)
+                for signum in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+                    signal.signal(signum, signal.SIG_DFL)
+                system.die_with_parent(parent)
+                os.umask(0o007)
+                os.dup2(log, 1)
+                os.dup2(log, 2)
+                os.execvpe(argv[0], argv, os.environ | message["environment"])
+            except OSError as e:
+                os.write(2, f"{argv[0]}: {e.strerror}\n".encode())
+            finally:
+                os._exit(127)
+        os.close(log)
+        (self.cell.run / "pids" / name).write_text(f"{pid} {system.start_time(pid)}")
+        self.children[name] = (pid, os.pidfd_open(pid))
+        self.send(event="started", name=name, pid=pid)
+
+    def last_words(self, name):
+        try:
+            with open(self.cell.run / f"{name}.log", "rb") as f:
+                f.seek(max(0, os.path.getsize(f.name) - 4000))
+                lines = [line for line in f.read().decode(errors="replace").splitlines() if line.strip()]
+                return lines[-1][:400] if lines else ""
+        except OSError:
+            return ""
+
+    def reap(self, name):
+        pid, pidfd = self.children.pop(name)
+        _, status = os.waitpid(pid, 0)
+        os.close(pidfd)
+        code = os.waitstatus_to_exitcode(status)
+        if code < 0:
+            return f"was killed by {signal.Signals(-code).name}"
+        return f"ended with exit code {code}"
+
+    def end(self, why, died=None):
+        """Say why, end the processes, remove everything. Only ever followed by exit."""
+        cell = self.cell
+        try:
+            (cell.run / "why").write_text(why + "\n")
+            os.chmod(cell.run / "why", 0o644)
+        except OSError:
+            pass
+        words = []
+        if died is not None:
+            self.send(event="dying", why=why)
+        alive = dict(self.children)
+        for signum, patience in ((signal.SIGTERM, GRACE_S), (signal.SIGKILL, 1.0)):
+            for pid, pidfd in alive.values():
+                signal.pidfd_send_signal(pidfd, signum)
+            deadline = time.monotonic() + patience
+            while alive and (left := deadline - time.monotonic()) > 0:
+                done, _, _ = select.select([fd for _, fd in alive.values()], [], [], left)
+                for name in [n for n, (_, fd) in alive.items() if fd in done]:
+                    del alive[name]
+                    how = self.reap(name)
+                    said = self.last_words(name)
+                    words.append((name, said if "killed" not in how else f"{how}; last line: {said}"))
+        if died is not None and (said := self.last_words(died)):
+            words.insert(0, (died, said))
+        if self.logs:
+            copy_logs(cell, self.logs)
+        cell.remove(grace=0.3)
+        self.send(event="ended", why=why, died=died, last_words=words[:12])
+
+    def loop(self):
+        """Until the cell ends."""
+        while True:
+            watched = [self.wake_read, *(fd for _, fd in self.children.values())]
+            if self.channel is not None:
+                watched.append(self.channel)
+            ready, _, _ = select.select(watched, [], [])
+            for name in [n for n, (_, fd) in self.children.items() if fd in ready]:
+                return self.end(f"{name} {self.reap(name)}", died=name)
+            if self.wake_read in ready:
+                os.read(self.wake_read, 64)
+                why = "stopped by ./openwip down"
+                return self.end(why)
+            if self.channel is not None and self.channel in ready:
+                data = self.channel.recv(MAX_MESSAGE)
+                if not data:
+                    return self.end("the launcher was killed")
+                message = json.loads(data)
+                if message["do"] == "start":
+                    self.start(message)
+                elif message["do"] == "logs":
+                    self.logs = message["folder"]
+                elif message["do"] == "detach":
+                    self.send(event="detached")
+                    self.channel.close()
+                    self.channel = None
+                elif message["do"] == "end":
+                    return self.end(message["why"])
+
+
+def copy_logs(cell, folder):
+    import pathlib
+    import shutil
+    target = pathlib.Path(folder)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        for path in cell.run.iterdir():
+            if path.suffix in (".log", ".yaml") or path.name == "why":
+                shutil.copyfile(path, target / path.name)
+    except OSError as e:
+        print(f"logs not copied to {folder}: {e}", file=sys.stderr)
+
+
+def _keeper_main(cell, channel):
+    code = 0
+    try:
+        os.setsid()
+        system.set_process_name("owip-keeper")
+        keeper = Keeper(cell, channel)
+        try:
+            keeper.prepare()
+            keeper.loop()
+        except BadInput as e:
+            cell.remove()
+            keeper.send(event="refused", why=str(e))
+    except BaseException:
+        traceback.print_exc()
+        cell.remove()
+        code = 1
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+# --- in the launcher ---
+
+class KeeperClient:
+    """The launcher's end. Every wait goes through pause() or wait(), which raise CellDied as soon as
+    a process or the keeper itself is gone."""
+
+    def __init__(self, cell):
+        """`cell` is owned (cell.acquire()). Forks: call it before there are threads."""
+        self.cell = cell
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        sys.stdout.flush()
+        self.pid = os.fork()
+        if self.pid == 0:
+            ours.close()
+            _keeper_main(cell, theirs)
+        theirs.close()
+        self.channel = ours
+        self.pids = {}
+        self.over = False
+        self._await("ready", 10)
+
+    def send(self, **message):
+        try:
+            self.channel.send(json.dumps(message).encode())
+        except OSError:
+            pass   # the end of file that follows says what happened
+
+    def start(self, process):
+        self.send(do="start", name=process.name, argv=process.argv, environment=process.environment,
+                  namespace=process.namespace)
+        self.pids[process.name] = self._await("started", 10)["pid"]
+
+    def pause(self, seconds, fds=()):
+        """Wait so long, or until one of `fds` is readable; returns the readable ones."""
+        deadline = time.monotonic() + seconds
+        while True:
+            left = max(0.0, deadline - time.monotonic())
+            ready, _, _ = select.select([self.channel, *fds], [], [], left)
+            if self.channel in ready:
+                self._receive()
+                continue
+            if ready or left == 0:
+                return ready
+
+    def wait_until(self, condition, timeout, every=0.05):
+        """condition() true within `timeout` seconds?"""
+        deadline = time.monotonic() + timeout
+        while not condition():
+            if time.monotonic() > deadline:
+                return False
+            self.pause(every)
+        return True
+
+    def keep_logs(self, folder):
+        self.send(do="logs", folder=os.path.abspath(folder))
+
+    def detach(self):
+        self.send(do="detach")
+        self._await("detached", 5)
+        self.over = True
+
+    def end(self, why):
+        """End the cell and wait until nothing of it is left. Never raises."""
+        if self.over:
+            return
+        self.send(do="end", why=why)
+        deadline = time.monotonic() + 8
+        try:
+            while time.monotonic() < deadline:
+                if select.select([self.channel], [], [], max(0, deadline - time.monotonic()))[0]:
+                    self._receive()
+        except CellDied:
+            pass
+        if not self.over:
+            os.kill(self.pid, signal.SIGKILL)
+            self._keeper_is_gone("the keeper did not answer")
+
+    def _await(self, event, timeout):
+        deadline = time.monotonic() + timeout
+        while select.select([self.channel], [], [], max(0, deadline - time.monotonic()))[0]:
+            message = self._receive()
+            if message["event"] == event:
+                return message
+        os.kill(self.pid, signal.SIGKILL)
+        self._keeper_is_gone("the keeper did not answer")
+
+    def _receive(self):
+        try:
+            data = self.channel.recv(MAX_MESSAGE)
+        except OSError:
+            data = b""
+        if not data:
+            os.waitpid(self.pid, 0)
+            self._keeper_is_gone("the keeper was killed")
+        message = json.loads(data)
+        if message["event"] == "refused":
+            self.over = True
+            os.waitpid(self.pid, 0)
+            raise BadInput(message["why"])
+        if message["event"] == "dying":
+            return self._await("ended", 8)
+        if message["event"] == "ended":
+            self.over = True
+            os.waitpid(self.pid, 0)
+            raise CellDied(message["why"], message["last_words"])
+        return message
+
+    def _keeper_is_gone(self, why):
+        if self.over:
+            return
+        self.over = True
+        try:
+            (self.cell.run / "why").write_text(why + "\n")
+        except OSError:
+            pass
+        self.cell.remove()
+        raise CellDied(why)

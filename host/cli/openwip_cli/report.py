@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The screen at the end of a run, and the one about a running cell."""
+
+NAMES = ("none", "BPSK", "4-QAM", "8-QAM", "16-QAM", "32-QAM", "64-QAM", "128-QAM", "256-QAM")
+
+
+def rate(bps):
+    return f"{bps / 1e6:.2f} Mbit/s" if bps >= 1e6 else f"{bps / 1e3:.1f} kbit/s"
+
+
+def histogram(counts, names, width=24):
+    """One line for each name that has a share."""
+    total = sum(counts)
+    lines = []
+    for name, n in zip(names, counts):
+        if n:
+            share = n / total
+            lines.append(f"    {name:>8} {share:6.1%} {'#' * max(1, round(share * width)) if share >= 0.002 else ''}")
+    return lines
+
+
+def screen(r):
+    v, c, link, rt = r["verdict"], r["capacity"], r["link"], r["realtime"]
+    lines = [f"verdict: {'VALID' if v['valid'] else 'INVALID'}"]
+    lines += [f"  {reason}" for reason in v["reasons"]]
+    if r["tcp"]:
+        t = r["tcp"]
+        share = t["goodput_bps"] / c["tcp_payload_bps"] if c["tcp_payload_bps"] else 0
+        lines.append(f"  TCP goodput  {rate(t['goodput_bps'])}, {share:.1%} of {rate(c['tcp_payload_bps'])}"
+                     f"; {t['retransmits']} retransmitted segments; rtt {t['rtt_ms']['mean']:.1f} ms mean"
+                     f" ({t['congestion_control']}, window {t['window_kb']} KiB)")
+    lines += [f"    {line}" for line in c["how"]]
+    if r["ping_ms"]:
+        p = r["ping_ms"]
+        lines.append(f"  ping         min {p['min']:.2f}  median {p['median']:.2f}  p99 {p['p99']:.2f}  max "
+                     f"{p['max']:.2f} ms; {p['sent'] - p['received']} of {p['sent']} lost")
+    if r["udp"]:
+        u = r["udp"]
+        lines.append(f"  UDP          {rate(u['delivered_bps'])} of {rate(u['offered_bps'])} offered; "
+                     f"{u['lost_packets']} of {u['packets']} packets lost ({u['loss']:.2%})")
+    lines.append(f"  link         {rate(link['goodput_bps'])} acknowledged; frames: {link['frames_sent']} sent, "
+                 f"{link['frames_failed']} failed ({link['frame_error_rate']:.3%}), "
+                 f"{link['frames_given_up']} given up")
+    lines += histogram(link["modulation_histogram"], NAMES)
+    arq = [f"{i}: {n}" for i, n in enumerate(link["retransmission_histogram"]) if n]
+    lines.append(f"  ARQ          frames by number of retransmissions: {', '.join(arq) or 'none'}")
+    for name in ("downlink", "uplink"):
+        p = r["packets"][name]
+        drops = ", ".join(f"{n} {reason}" for reason, n in p["dropped"].items()) or "none"
+        lines.append(f"  {name:<12} {p['in']} packets in = {p['delivered']} delivered + {p['queued']} queued "
+                     f"+ dropped ({drops})")
+    radio = r["radio"]
+    lines.append(f"  radio        locked after {radio.get('lock_s', 0) * 1000:.0f} ms, SNR "
+                 f"{radio['mean_snr_db']:.1f} dB, EVM {radio['evm_percent']:.1f} %, prediction NMSE "
+                 f"{radio['prediction_nmse']:.3f}")
+    lines.append(f"  real time    factor {rt['factor']:.4f} at speed {rt['speed']:g}; {rt['late_slots']} late slots; "
+                 f"{rt['slots_behind']} of {rt['slots']} slots more than {rt['pacing_limit_us'] / 1000:g} ms behind "
+                 f"(median {rt['pacing_us']['median'] / 1000:.2f}, p99 {rt['pacing_us']['p99'] / 1000:.2f}, "
+                 f"max {rt['pacing_us']['max'] / 1000:.2f} ms)")
+    cpu = dict(r["cpu"])
+    total = cpu.pop("total", 0)
+    lines.append(f"  CPU          {total:.2f} cores: " + ", ".join(f"{n} {x:.2f}" for n, x in cpu.items()))
+    return "\n".join(lines)
+
+
+def status_screen(cell, air, base, terminal):
+    """`air`, `base`, `terminal`: statuses, None for one that does not answer."""
+    lines = [f"cell '{cell.name}' is up; namespaces {', '.join(cell.namespaces)}"]
+    if air:
+        lines.append(f"  air       {air.now / 7.68e6:.1f} s of air time, {air.clock} at speed {air.speed:g}, real-time "
+                     f"factor {air.real_time_factor:.4f}, {air.slots_behind} of {air.slots} slots behind, "
+                     f"{air.late} late, nodes: {', '.join(air.nodes)}")
+    for name, s in (("base", base), ("terminal", terminal)):
+        if not s:
+            lines.append(f"  {name:<9} does not answer")
+            continue
+        lines.append(f"  {name:<9} slot {s.slot}; flowgraph {'connected' if s.flowgraph_connected else 'missing'}, "
+                     f"peer {'connected' if s.peer_connected else 'missing'}")
+        for direction, d in (("downlink", s.downlink), ("uplink", s.uplink)):
+            drops = ", ".join(f"{x.count.packets} {x.reason}" for x in d.dropped if x.count.packets) or "none"
+            lines.append(f"            {direction:<8} {getattr(d, 'in').packets} in, {d.delivered.packets} delivered, "
+                         f"{d.queued.packets} queued, dropped: {drops}")
+    if base:
+        b = base.base
+        lines.append(f"  frames    {b.frames_sent} sent, {b.frames_failed} failed"
+                     + (f" ({b.frames_failed / b.frames_sent:.3%})" if b.frames_sent else "")
+                     + f", {b.frames_given_up} given up")
+        lines += histogram(b.modulation_histogram, NAMES)
+    if terminal:
+        r = terminal.radio
+        lines.append(f"  radio     {'locked' if r.locked else 'NOT LOCKED'}, SNR {r.mean_snr_db:.1f} dB, CFO "
+                     f"{r.cfo_hz:.0f} Hz, EVM {r.evm_percent:.1f} %, lock lost {r.lock_losses} times")
+    return "\n".join(lines)

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The settings of a run. One table (SETTINGS) makes the command line, the scenario file, the checks
+of both and the documentation: a setting cannot exist in one of them only.
+
+Precedence: defaults < scenario file (--config) < command line."""
+import argparse
+import dataclasses
+import math
+import sys
+
+from .errors import BadInput
+
+SPEED_OF_LIGHT = 299792458.0
+CARRIER_HZ = 1.8e9
+SLOTS_PER_SECOND = 1500
+NOMINAL_TRANSMIT_DBFS = -15.0   # blocks/types/db.h
+
+
+class Integer:
+    def __init__(self, low, high):
+        self.low, self.high = low, high
+        self.valid = f"{low}..{high}"
+
+    def read(self, value):
+        if isinstance(value, bool) or isinstance(value, float) and value != int(value):
+            raise ValueError
+        number = int(value)
+        if not self.low <= number <= self.high:
+            raise ValueError
+        return number
+
+
+class Real:
+    def __init__(self, low, high):
+        self.low, self.high = low, high
+        self.valid = f"{low:g}..{high:g}"
+
+    def read(self, value):
+        if isinstance(value, bool):
+            raise ValueError
+        number = float(value)
+        if not (math.isfinite(number) and self.low <= number <= self.high):
+            raise ValueError
+        return number
+
+
+class Choice:
+    def __init__(self, *names):
+        self.names = names
+        self.valid = "|".join(names)
+
+    def read(self, value):
+        if isinstance(value, bool):    # YAML reads on and off as true and false
+            value = "on" if value else "off"
+        if str(value) not in self.names:
+            raise ValueError
+        return str(value)
+
+
+class Modulation:
+    valid = "adaptive|1..8"
+
+    def read(self, value):
+        if value == "adaptive":
+            return value
+        return Integer(1, 8).read(value)
+
+
+class Optional:
+    def __init__(self, kind, none):
+        self.kind, self.none = kind, none
+        self.valid = f"{kind.valid} ({none} when not given)"
+
+    def read(self, value):
+        return None if value is None else self.kind.read(value)
+
+
+@dataclasses.dataclass
+class Setting:
+    key: str       # in a scenario file
+    flag: str      # on the command line
+    kind: object
+    default: object
+    help: str
+
+
+ON_OFF = Choice("on", "off")
+SETTINGS = [
+    Setting("channel.model", "--channel", Choice("awgn", "flat"), "awgn",
+            "noise only, or flat Rayleigh fading and noise"),
+    Setting("channel.snr_db", "--snr", Real(-10, 60), 16.0, "mean SNR per subcarrier, dB"),
+    Setting("channel.speed_kmh", "--speed-kmh", Real(0, 500), 30.0,
+            "speed of the terminal (fading at 1.8 GHz), km/h"),
+    Setting("link.bins", "--bins", Integer(1, 25), 10, "bins of 200 kHz used in every slot"),
+    Setting("link.modulation", "--modulation", Modulation(), "adaptive", "bits per symbol"),
+    Setting("link.allocation", "--allocation", Choice("static", "best"), "best",
+            "the same bins always, or those with the highest predicted SNR"),
+    Setting("link.switch_table", "--switch-table", Choice("nmse_0", "nmse_0_1"), "nmse_0_1",
+            "adaptive modulation computed for this prediction error"),
+    Setting("link.max_retransmissions", "--max-retransmissions", Integer(0, 30), 30,
+            "of one link frame"),
+    Setting("link.retransmission_delay_ms", "--retransmission-delay-ms", Real(2, 32), 2.0,
+            "from a slot to its retransmissions, ms (rounded up to slots)"),
+    Setting("link.combining", "--combining", ON_OFF, "on", "chase combining of failed copies"),
+    Setting("link.packing", "--packing", ON_OFF, "on",
+            "fill the last frame of a packet with the next packet"),
+    Setting("link.order", "--order", Choice("in_order", "as_completed"), "in_order",
+            "delivery of packets to IP"),
+    Setting("link.deliver_corrupt", "--deliver-corrupt", ON_OFF, "off",
+            "deliver packets with bit errors instead of dropping them"),
+    Setting("link.queue_packets", "--queue-packets", Integer(1, 10000), 54,
+            "downlink queue, packets"),
+    Setting("uplink.kbps", "--uplink-kbps", Integer(8, 100000), 500,
+            "capacity of the emulated uplink for IP, kbit/s"),
+    Setting("uplink.delay_slots", "--uplink-delay-slots", Integer(0, 1500), 0,
+            "more delay of the uplink, slots"),
+    Setting("uplink.loss", "--uplink-loss", Real(0, 1), 0.0, "share of uplink IP packets lost"),
+    Setting("uplink.feedback_loss", "--feedback-loss", Real(0, 1), 0.0,
+            "share of slots whose feedback is lost"),
+    Setting("uplink.queue_packets", "--uplink-queue-packets", Integer(1, 10000), 54,
+            "uplink queue, packets"),
+    Setting("traffic.duration_s", "--duration", Real(1, 86400), 10.0,
+            "length of the TCP test, seconds of air time"),
+    Setting("traffic.tcp_cc", "--tcp-cc", Choice("cubic", "reno", "bbr"), "cubic",
+            "TCP congestion control"),
+    Setting("traffic.tcp_window_kb", "--tcp-window-kb", Integer(4, 4096), 64,
+            "TCP socket buffers, KiB (64: the queue of 54 packets cannot overflow)"),
+    Setting("traffic.udp_mbps", "--udp-mbps", Optional(Real(0.01, 40), "0.6 of the TCP goodput"),
+            None, "rate of the UDP stream, Mbit/s of payload"),
+    Setting("traffic.pings", "--pings", Integer(5, 100000), 100, "pings over the idle link"),
+    Setting("air.speed", "--speed", Real(0.01, 100), 1.0,
+            "pace of the lockstep clock against the wall clock"),
+    Setting("air.pacing_limit_ms", "--pacing-limit-ms", Real(1, 1000), 10.0,
+            "a slot released later than this counts as behind"),
+    Setting("seed", "--seed", Integer(0, 2**31 - 1), 1, "seed of fading and noise"),
+]
+BY_KEY = {s.key: s for s in SETTINGS}
+
+
+class Scenario:
+    """Values of all settings by key: scenario["link.bins"]."""
+
+    def __init__(self, values=None):
+        self.values = {s.key: s.default for s in SETTINGS}
+        self.values.update(values or {})
+
+    def __getitem__(self, key):
+        return self.values[key]
+
+    def tree(self):
+        """Nested, as a scenario file has it."""
+        root = {}
+        for key, value in self.values.items():
+            *path, leaf = key.split(".")
+            node = root
+            for name in path:
+                node = node.setdefault(name, {})
+            node[leaf] = value
+        return root
+
+    @property
+    def retransmission_delay_slots(self):
+        return max(3, math.ceil(self["link.retransmission_delay_ms"] * SLOTS_PER_SECOND / 1000 - 1e-9))
+
+    @property
+    def doppler_hz(self):
+        return self["channel.speed_kmh"] / 3.6 * CARRIER_HZ / SPEED_OF_LIGHT
+
+    @property
+    def noise_dbfs(self):
+        """Noise power over the whole 7.68 MHz for the mean SNR per subcarrier: the signal fills 500
+        of 768 subcarriers, the noise all of them."""
+        return NOMINAL_TRANSMIT_DBFS - self["channel.snr_db"] + 10 * math.log10(768 / 500)
+
+
+def check(where, setting, value):
+    try:
+        return setting.kind.read(value)
+    except (ValueError, TypeError, OverflowError):
+        raise BadInput(f"{where} is {value!r}; valid: {setting.kind.valid}") from None
+
+
+def read_file(path):
+    """Settings of a scenario file, by key."""
+    import yaml
+    try:
+        with open(path, encoding="utf-8") as f:
+            tree = yaml.safe_load(f)
+    except OSError as e:
+        raise BadInput(f"scenario file {path}: {e.strerror}") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as e:
+        mark = getattr(e, "problem_mark", None)
+        at = f" (line {mark.line + 1})" if mark else ""
+        raise BadInput(f"scenario file {path} is not YAML{at}") from None
+    if tree is None:
+        return {}
+    values = {}
+
+    def walk(node, prefix):
+        if not isinstance(node, dict):
+            groups = ", ".join(sorted({k.split(".")[0] for k in BY_KEY}))
+            at = f": {prefix[:-1]}" if prefix else ""
+            raise BadInput(f"scenario file {path}{at}: settings are expected (groups: {groups})")
+        for name, value in node.items():
+            key = f"{prefix}{name}"
+            if key in BY_KEY:
+                values[key] = check(f"scenario file {path}: {key}", BY_KEY[key], value)
+            elif any(k.startswith(f"{key}.") for k in BY_KEY):
+                walk(value, f"{key}.")
+            else:
+                known = ", ".join(k for k in BY_KEY if k.startswith(prefix))
+                raise BadInput(f"scenario file {path}: unknown key {key}; known: {known}")
+
+    walk(tree, "")
+    return values
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """Refuses with one line, as every program of this system."""
+
+    def error(self, message):
+        raise BadInput(f"{message} (see ./openwip {self.prog.split()[-1]} --help)")
+
+
+@dataclasses.dataclass
+class DemoOptions:
+    scenario: Scenario
+    json: str = None
+    keep: bool = False
+    logs: str = None
+    name: str = "demo"
+
+
+def demo_parser():
+    p = OneLineParser(prog="./openwip demo", allow_abbrev=False, add_help=True,
+                      description="A base station and a terminal over a software radio on this "
+                                  "machine: ping, TCP and UDP, and a verdict.")
+    for s in SETTINGS:
+        default = "" if s.default is None else f" (default {s.default})"
+        text = f"{s.help}; {s.kind.valid}{default}"
+        p.add_argument(s.flag, dest=s.key, metavar="X", default=None, help=text.replace("%", "%%"))
+    p.add_argument("--config", metavar="FILE", help="scenario file (YAML) under the options")
+    p.add_argument("--json", metavar="FILE", help="write the whole report there")
+    p.add_argument("--keep", action="store_true", help="leave the cell up afterwards")
+    p.add_argument("--logs", metavar="DIR", help="copy configuration files and logs there at the end")
+    p.add_argument("--name", default="demo", help="name of the cell (several can run; default demo)")
+    return p
+
+
+def check_cell_name(name):
+    if not (1 <= len(name) <= 12 and name.isascii() and name.isalnum() and name == name.lower()):
+        raise BadInput(f"--name is {name!r}; valid: 1..12 lower-case letters and digits")
+    return name
+
+
+def parse_demo(arguments):
+    given = demo_parser().parse_args(arguments)
+    values = read_file(given.config) if given.config else {}
+    for s in SETTINGS:
+        text = getattr(given, s.key)
+        if text is not None:
+            values[s.key] = check(s.flag, s, text)
+    return DemoOptions(Scenario(values), given.json, given.keep, given.logs,
+                       check_cell_name(given.name))
+
+
+if __name__ == "__main__":
+    print(parse_demo(sys.argv[1:]))

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whoever dies, nothing of a cell is left: the keeper with stand-in processes, no radio."""
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TOP / "host" / "cli"))
+
+from openwip_cli import cell as cells, commands, system          # noqa: E402
+from openwip_cli.errors import BadInput, CellDied                # noqa: E402
+from openwip_cli.keeper import KeeperClient                      # noqa: E402
+
+CELL = f"k{os.getpid() % 100000}"
+
+# A launcher that starts two stand-ins and then waits; it prints "up" when they run.
+LAUNCHER = f"""
+import sys
+sys.path.insert(0, {str(TOP / 'host' / 'cli')!r})
+from openwip_cli import cell as cells
+from openwip_cli.keeper import KeeperClient
+cell = cells.Cell({CELL!r})
+assert cell.acquire()
+keeper = KeeperClient(cell)
+for name, namespace in (("one", None), ("two", cell.namespace("base"))):
+    keeper.start(cells.Process(name, ["sleep", "1000"], {{}}, namespace))
+print("up", flush=True)
+if "detach" in sys.argv:
+    keeper.detach()
+    sys.exit(0)
+try:
+    keeper.pause(1000)
+except Exception as e:
+    print(e, flush=True)
+    sys.exit(3)
+"""
+
+
+@unittest.skipIf(os.geteuid() != 0, "network namespaces need root")
+class Keeper(unittest.TestCase):
+    def setUp(self):
+        self.cell = cells.Cell(CELL)
+        self.launcher = None
+
+    def tearDown(self):
+        if self.launcher is not None:
+            self.launcher.kill()
+            self.launcher.wait()
+            self.launcher.stdout.close()
+        commands.down_cell(self.cell)
+
+    # --- verbs ---
+
+    def launch(self, *arguments):
+        self.launcher = subprocess.Popen([sys.executable, "-c", LAUNCHER, *arguments],
+                                         stdout=subprocess.PIPE, text=True)
+        self.assertEqual(self.launcher.stdout.readline(), "up\n")
+
+    def pid(self, name):
+        return int((self.cell.run / "pids" / name).read_text().split()[0])
+
+    def whole_cell(self):
+        """Everything that exists of it, as paths and pids."""
+        left = [n for n in self.cell.namespaces if system.namespace_exists(n)]
+        left += [str(self.cell.run)] if self.cell.run.exists() else []
+        return left + [p for p in self.pids if system.start_time(p) is not None]
+
+    def remember(self):
+        state = self.cell.state
+        self.pids = [self.pid("one"), self.pid("two"), state["keeper"][0]]
+
+    def expect_nothing_left(self, within=3.0):
+        self.wait_until(lambda: not self.whole_cell(), within)
+        self.assertEqual(self.whole_cell(), [])
+
+    def wait_until(self, condition, within=3.0):
+        deadline = time.monotonic() + within
+        while not condition() and time.monotonic() < deadline:
+            time.sleep(0.02)
+
+    # --- tests ---
+
+    def test_a_killed_process_ends_the_cell_and_the_launcher_says_which(self):
+        for name in ("one", "two"):
+            with self.subTest(name):
+                self.launch()
+                self.remember()
+                os.kill(self.pid(name), signal.SIGKILL)
+                self.expect_nothing_left()
+                self.assertEqual(self.launcher.stdout.read(), f"{name} was killed by SIGKILL\n")
+                self.assertEqual(self.launcher.wait(5), 3)
+                self.launcher.stdout.close()
+
+    def test_a_killed_launcher_leaves_nothing(self):
+        self.launch()
+        self.remember()
+        self.launcher.kill()
+        self.expect_nothing_left()
+
+    def test_a_killed_keeper_leaves_nothing(self):
+        self.launch()
+        self.remember()
+        os.kill(self.cell.state["keeper"][0], signal.SIGKILL)
+        self.expect_nothing_left()
+        self.assertEqual(self.launcher.wait(5), 3)
+
+    def test_launcher_and_keeper_killed_together_is_cleaned_up_by_down(self):
+        self.launch()
+        self.remember()
+        self.launcher.send_signal(signal.SIGSTOP)   # so that it cannot clean up in between
+        os.kill(self.cell.state["keeper"][0], signal.SIGKILL)
+        self.launcher.kill()
+        self.launcher.wait()
+        self.wait_until(lambda: system.start_time(self.pids[2]) is None)
+        self.assertTrue(self.cell.run.exists())
+        self.assertIn("removed what was left", commands.down_cell(self.cell))
+        self.expect_nothing_left(0.1)
+
+    def test_a_detached_cell_outlives_its_launcher_until_down(self):
+        self.launch("detach")
+        self.assertEqual(self.launcher.wait(5), 0)
+        self.remember()
+        self.assertTrue(self.cell.is_up())
+        self.assertEqual(commands.down_cell(self.cell), f"cell '{CELL}' is down")
+        self.expect_nothing_left(0.1)
+
+    def test_a_process_that_ignores_sigterm_is_gone_within_three_seconds(self):
+        self.assertTrue(self.cell.acquire())
+        keeper = KeeperClient(self.cell)
+        stubborn = ["sh", "-c", "trap '' TERM; while :; do sleep 0.1; done"]
+        keeper.start(cells.Process("one", stubborn, {}))
+        keeper.start(cells.Process("two", ["sleep", "1000"], {}))
+        keeper.pause(0.2)
+        self.remember()
+        os.kill(self.pid("two"), signal.SIGKILL)
+        began = time.monotonic()
+        with self.assertRaisesRegex(CellDied, "two was killed by SIGKILL"):
+            keeper.pause(10)
+        self.assertLess(time.monotonic() - began, 3)
+        keeper.channel.close()
+        self.cell.release()
+        self.expect_nothing_left(0.1)
+
+    def test_the_last_words_of_a_process_reach_the_launcher(self):
+        self.assertTrue(self.cell.acquire())
+        keeper = KeeperClient(self.cell)
+        keeper.start(cells.Process("two", ["sh", "-c",
+                                           "trap 'cat $OPENWIP_RUN/why; exit 0' TERM; sleep 100 & wait"],
+                                   {"OPENWIP_RUN": str(self.cell.run)}))
+        keeper.start(cells.Process("one", ["sh", "-c", "sleep 0.3; echo no more disk; exit 5"], {}))
+        with self.assertRaises(CellDied) as caught:
+            keeper.pause(10)
+        keeper.channel.close()
+        self.cell.release()
+        self.assertEqual(str(caught.exception), "one ended with exit code 5")
+        self.assertEqual([tuple(w) for w in caught.exception.last_words],
+                         [("one", "no more disk"), ("two", "one ended with exit code 5")])
+
+    def test_a_foreign_namespace_is_refused_and_left_alone(self):
+        from openwip_cli import demo
+        subprocess.run(["ip", "netns", "add", self.cell.namespace("terminal")], check=True)
+        try:
+            with self.assertRaisesRegex(BadInput, "is not ours"):
+                demo.take_over(self.cell, lambda text: None)
+            self.cell.remove()
+            self.cell.release()
+            self.assertTrue(system.namespace_exists(self.cell.namespace("terminal")))
+        finally:
+            subprocess.run(["ip", "netns", "del", self.cell.namespace("terminal")], check=True)
+
+    def test_a_reused_pid_is_not_killed(self):
+        victim = subprocess.Popen(["sleep", "1000"])
+        try:
+            system.kill_all([(victim.pid, system.start_time(victim.pid) - 1)], grace=0.1)
+            self.assertIsNone(victim.poll())
+        finally:
+            victim.kill()
+            victim.wait()
+
+
+if __name__ == "__main__":
+    unittest.main()
