@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""wip.slot_receiver: locks to a transmitter in the same flowgraph, keeps the time of rx_time tags."""
+import unittest
+
+import numpy as np
+import pmt
+from gnuradio import blocks, gr, wip
+
+from fake_macd import Endpoint, Recorder
+
+SLOT = wip.SLOT_SAMPLES
+LOCK_SLOTS = 45     # well within the 20 ms + one frame in which the receiver has to lock
+
+
+def slots_of_pattern(nof_slots, **settings):
+    top = gr.top_block()
+    sink = blocks.vector_sink_c()
+    top.connect(wip.slot_transmitter(nof_slots=nof_slots, **settings), sink)
+    top.run()
+    return np.array(sink.data(), dtype=np.complex64)
+
+
+def rx_time(offset, sample):
+    full, rest = divmod(sample, wip.SAMPLE_RATE)
+    value = pmt.make_tuple(pmt.from_uint64(full), pmt.from_double(rest / wip.SAMPLE_RATE))
+    return gr.tag_utils.python_to_tag((offset, pmt.intern("rx_time"), value, pmt.intern("qa")))
+
+
+def receive(samples, tags=(), chunk=None, **settings):
+    top = gr.top_block()
+    source = blocks.vector_source_c(samples.tolist(), False, 1, list(tags))
+    receiver = wip.slot_receiver(**settings)
+    debug = blocks.message_debug(True)
+    if chunk:
+        source.set_max_noutput_items(chunk)
+    top.connect(source, receiver)
+    top.msg_connect(receiver, "slots", debug, "store")
+    top.run()
+    messages = [pmt.to_python(debug.get_message(i)) for i in range(debug.num_messages())]
+    return receiver, messages
+
+
+class SlotReceiver(unittest.TestCase):
+    def test_receives_the_frames_of_every_modulation(self):
+        for k in range(1, 9):
+            with self.subTest(bits_per_symbol=k):
+                receiver, _ = receive(slots_of_pattern(120, modulation=k))
+                status = receiver.status()
+                self.assertTrue(status["locked"])
+                self.assertGreater(status["slots_locked"], 120 - LOCK_SLOTS)
+                self.assertEqual(status["frames_bad"], 0)
+                self.assertGreater(status["frames_good"], 25 * (120 - LOCK_SLOTS))
+
+    def test_numbers_slots_as_the_transmitter_does_however_the_samples_come(self):
+        samples = slots_of_pattern(90)
+        for chunk in (None, 333, 1280, 5120, 8000):
+            with self.subTest(chunk=chunk):
+                receiver, messages = receive(samples, chunk=chunk, message_period=1)
+                locked = [m["air"] for m in messages if m["locked"]]
+                self.assertEqual(locked, list(range(locked[0], locked[-1] + 1)))
+                self.assertGreaterEqual(locked[-1], 238)
+                self.assertEqual(receiver.status()["air"], messages[-1]["air"])
+
+    def test_reads_the_slot_number_off_the_air_when_the_clocks_differ(self):
+        # The device says 1 s, the transmitter sent slot 150 at what it calls 0.1 s.
+        tags = [rx_time(0, 1500 * SLOT)]
+        _, messages = receive(slots_of_pattern(90), tags, message_period=1)
+        unlocked = [m["air"] for m in messages if not m["locked"]]
+        locked = [m["air"] for m in messages if m["locked"]]
+        self.assertEqual(unlocked[:1], [1500])
+        self.assertIn(locked[-1], (238, 239))
+
+    def test_reports_every_5120_samples_of_noise_as_unlocked_slots(self):
+        noise = np.random.default_rng(1).normal(0, 0.01, (60 * SLOT, 2)).astype(np.float32)
+        receiver, messages = receive(noise.view(np.complex64)[:, 0], message_period=1)
+        self.assertFalse(any(m["locked"] for m in messages))
+        self.assertEqual(receiver.status()["slots"], 60)
+        self.assertEqual([m["air"] for m in messages], list(range(150, 210)))
+        self.assertEqual(receiver.status()["frames_good"], 0)
+
+    def test_a_jump_of_rx_time_is_an_overflow_and_reception_goes_on_behind_it(self):
+        samples = slots_of_pattern(240)
+        kept = np.concatenate([samples[:100 * SLOT], samples[120 * SLOT:]])
+        tags = [rx_time(0, 150 * SLOT), rx_time(100 * SLOT, 270 * SLOT)]
+        receiver, messages = receive(kept, tags, message_period=1)
+        self.assertEqual(receiver.status()["overflows"], 1)
+        self.assertTrue(receiver.status()["locked"])
+        self.assertIn(messages[-1]["air"], (388, 389))
+
+    def test_a_second_tag_that_agrees_with_the_count_is_no_overflow(self):
+        tags = [rx_time(0, 150 * SLOT), rx_time(777, 150 * SLOT + 777)]
+        receiver, _ = receive(slots_of_pattern(60), tags)
+        self.assertEqual(receiver.status()["overflows"], 0)
+        self.assertTrue(receiver.status()["locked"])
+
+    def test_a_tag_that_is_no_time_is_ignored(self):
+        bad = gr.tag_utils.python_to_tag((100, pmt.intern("rx_time"), pmt.intern("soon"), pmt.intern("qa")))
+        receiver, _ = receive(slots_of_pattern(60), [bad])
+        self.assertTrue(receiver.status()["locked"])
+
+    def test_another_cells_signal_is_not_received(self):
+        receiver, _ = receive(slots_of_pattern(60, cell=1), cell=2)
+        self.assertEqual(receiver.status()["frames_good"], 0)
+
+    def test_messages_are_rate_limited_and_off_by_default(self):
+        samples = slots_of_pattern(60)
+        self.assertEqual(len(receive(samples)[1]), 0)
+        self.assertEqual(len(receive(samples, message_period=15)[1]), 4)
+
+    def test_symbols_are_published_as_a_pdu(self):
+        top = gr.top_block()
+        receiver = wip.slot_receiver(message_period=30)
+        debug = blocks.message_debug(True)
+        top.connect(wip.slot_transmitter(nof_slots=120, modulation=2, bins=[1, 2]), receiver)
+        top.msg_connect(receiver, "symbols", debug, "store")
+        top.run()
+        self.assertGreater(debug.num_messages(), 0)
+        symbols = np.array(pmt.c32vector_elements(pmt.cdr(debug.get_message(debug.num_messages() - 1))))
+        self.assertEqual(len(symbols), 2 * 108)
+        self.assertLess(np.max(np.abs(np.abs(symbols) - 1)), 0.2)
+
+
+class Reports(unittest.TestCase):
+    def test_every_slot_is_reported_and_the_state_every_15_and_when_the_lock_changes(self):
+        samples = slots_of_pattern(91, modulation=4, bins=[5, 6])
+        with Endpoint() as endpoint:
+            macd = Recorder(endpoint)
+            macd.start()
+            receiver, _ = receive(samples, endpoint=endpoint)
+            nof_slots = receiver.status()["slots"]
+            del receiver
+            import time
+            for _ in range(100):
+                if len(macd.reports) == nof_slots:
+                    break
+                time.sleep(0.02)
+            macd.end()
+        self.assertEqual(macd.hello.role, "terminal")
+        self.assertEqual(len(macd.reports), nof_slots)
+        self.assertGreaterEqual(nof_slots, 90)
+        since, locked = 0, False
+        for report in macd.reports:
+            since += 1
+            self.assertEqual(report.HasField("state"), since == 15 or report.locked != locked)
+            if report.HasField("state"):
+                since = 0
+            locked = report.locked
+            self.assertEqual(len(report.snr_db), 25)
+            self.assertEqual(len(report.predicted_snr_db), 25)
+            if report.grant_ok:
+                self.assertEqual(len(report.grant), 30)
+                self.assertEqual([b.bin for b in report.bins], [5, 6])
+            else:
+                self.assertEqual(len(report.bins), 0)
+        self.assertTrue(locked)
+
+
+if __name__ == "__main__":
+    unittest.main()

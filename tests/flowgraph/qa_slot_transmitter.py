@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""wip.slot_transmitter: whole slots, tags of gr-uhd, restarts after transmit events."""
+import time
+import unittest
+
+import numpy as np
+import pmt
+from gnuradio import blocks, gr, wip
+
+SLOT = wip.SLOT_SAMPLES
+
+
+def run(transmitter):
+    top = gr.top_block()
+    sink = blocks.vector_sink_c()
+    top.connect(transmitter, sink)
+    top.run()
+    tags = [(t.offset, pmt.symbol_to_string(t.key), t.value) for t in sink.tags()]
+    return np.array(sink.data()), tags
+
+
+def event(code, full=None, fraction=0.0):
+    """As gr-uhd's sink publishes it."""
+    what = pmt.dict_add(pmt.make_dict(), pmt.intern("event_code"), pmt.list1(pmt.intern(code)))
+    if full is not None:
+        when = pmt.make_tuple(pmt.from_uint64(full), pmt.from_double(fraction))
+        what = pmt.dict_add(what, pmt.intern("time_spec"), when)
+    return pmt.cons(pmt.intern("uhd_async_msg"), what)
+
+
+class SlotTransmitter(unittest.TestCase):
+    def test_sends_whole_slots_and_ends_after_the_last(self):
+        transmitter = wip.slot_transmitter(nof_slots=7)
+        samples, _ = run(transmitter)
+        self.assertEqual(len(samples), 7 * SLOT)
+        self.assertEqual(transmitter.status()["slots"], 7)
+        self.assertEqual(transmitter.status()["next_slot"], 157)
+        self.assertEqual(transmitter.end_reason(), "")
+
+    def test_tags_the_first_sample_only_with_the_exact_time(self):
+        for slot in (0, 150, 1499, 1501, 987654321):
+            with self.subTest(slot=slot):
+                _, tags = run(wip.slot_transmitter(start_slot=slot, nof_slots=3))
+                self.assertEqual([(o, k) for o, k, _ in tags], [(0, "tx_sob"), (0, "tx_time")])
+                self.assertTrue(pmt.to_bool(tags[0][2]))
+                full, samples = divmod(slot * SLOT, wip.SAMPLE_RATE)
+                self.assertEqual(pmt.to_uint64(pmt.tuple_ref(tags[1][2], 0)), full)
+                self.assertEqual(pmt.to_double(pmt.tuple_ref(tags[1][2], 1)), samples / wip.SAMPLE_RATE)
+
+    def test_the_same_seed_gives_the_same_samples_and_another_others(self):
+        first, _ = run(wip.slot_transmitter(seed=5, nof_slots=3))
+        again, _ = run(wip.slot_transmitter(seed=5, nof_slots=3))
+        other, _ = run(wip.slot_transmitter(seed=6, nof_slots=3))
+        np.testing.assert_array_equal(first, again)
+        self.assertFalse(np.array_equal(first, other))
+
+    def test_unused_bins_take_their_power_out_of_the_slot(self):
+        full, _ = run(wip.slot_transmitter(nof_slots=4))
+        few, _ = run(wip.slot_transmitter(nof_slots=4, bins=[3]))
+        self.assertLess(np.mean(np.abs(few)**2), 0.5 * np.mean(np.abs(full)**2))
+
+    def test_bad_parameters_are_refused_with_name_value_and_range(self):
+        for key, value, words in (("cell", 64, "64"), ("modulation", 9, "1 .. 8"),
+                                  ("bins", [1, 1], "0 .. 24"), ("restart_slots", 0, "1 .. 15000"),
+                                  ("endpoint", "nowhere", "ipc://")):
+            with self.assertRaises(ValueError) as raised:
+                wip.slot_transmitter(**{key: value})
+            self.assertIn(key, str(raised.exception))
+            self.assertIn(words, str(raised.exception))
+
+
+class TransmitEvents(unittest.TestCase):
+    """The graph runs throttled; an event is posted in the middle of it."""
+
+    def run_with(self, messages, **settings):
+        top = gr.top_block()
+        transmitter = wip.slot_transmitter(nof_slots=400, **settings)
+        throttle = blocks.throttle(gr.sizeof_gr_complex, wip.SAMPLE_RATE)
+        sink = blocks.vector_sink_c()
+        top.connect(transmitter, throttle, sink)
+        top.start()
+        for message in messages:
+            time.sleep(0.05)
+            transmitter.to_basic_block()._post(pmt.intern("async"), message)
+        top.wait()
+        tags = [(t.offset, pmt.symbol_to_string(t.key), t.value) for t in sink.tags()]
+        return transmitter.status(), np.array(sink.data()), tags
+
+    def test_an_underflow_ends_the_stretch_with_a_silent_slot_and_starts_another_later(self):
+        status, samples, tags = self.run_with([event("underflow")], restart_slots=10)
+        self.assertEqual(status["underflows"], 1)
+        self.assertEqual(status["restarts"], 1)
+        self.assertEqual([k for _, k, _ in tags], ["tx_sob", "tx_time", "tx_eob", "tx_sob", "tx_time"])
+        end, start = tags[2][0], tags[3][0]
+        self.assertEqual(start, end + 1)
+        self.assertEqual(start % SLOT, 0)
+        self.assertEqual(np.max(np.abs(samples[end + 1 - SLOT:end + 1])), 0)
+        sent_before = start // SLOT - 1
+        expected = 150 + sent_before + 10
+        full, rest = divmod(expected * SLOT, wip.SAMPLE_RATE)
+        self.assertEqual(pmt.to_uint64(pmt.tuple_ref(tags[4][2], 0)), full)
+        self.assertEqual(pmt.to_double(pmt.tuple_ref(tags[4][2], 1)), rest / wip.SAMPLE_RATE)
+        self.assertEqual(status["next_slot"], 150 + 400 + 10)
+
+    def test_the_new_stretch_begins_after_the_event_when_that_is_later(self):
+        status, _, tags = self.run_with([event("time_error", 10, 0.0)], restart_slots=30)
+        self.assertEqual(status["late_slots"], 1)
+        self.assertEqual(pmt.to_uint64(pmt.tuple_ref(tags[4][2], 0)), 10)
+        self.assertEqual(pmt.to_double(pmt.tuple_ref(tags[4][2], 1)), 0.02)
+
+    def test_events_of_a_stretch_already_given_up_are_counted_only(self):
+        late = event("time_error", 10, 0.0)
+        status, _, _ = self.run_with([late, late, late])
+        self.assertEqual(status["late_slots"], 3)
+        self.assertEqual(status["restarts"], 1)
+
+    def test_burst_acknowledgements_and_messages_that_are_no_event_change_nothing(self):
+        junk = [event("burst_ack"), pmt.PMT_NIL, pmt.intern("x"), pmt.from_long(3)]
+        status, _, tags = self.run_with(junk)
+        self.assertEqual(status["other_events"], 4)
+        self.assertEqual(status["restarts"], 0)
+        self.assertEqual(len(tags), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every GRC block of blocks/grc fits the Python block it makes: parses, names the same parameters with
+the same defaults, the same ports, and makes a block with its defaults."""
+import pathlib
+import re
+import unittest
+
+import yaml
+from gnuradio import wip
+
+GRC = pathlib.Path(__file__).resolve().parents[3] / "blocks" / "grc"
+
+
+def python_signature(cls):
+    """{argument: default as text} from the signature that pybind11 puts first in the docstring."""
+    line = re.search(r"__init__\(self: [^,]*, (.*)\) -> None", cls.__init__.__doc__).group(1)
+    return dict(re.findall(r"(\w+): [\w\[\]]+ = (\[[^]]*\]|'[^']*'|[^,]+)", line))
+
+
+def plain(name, text):
+    """A default as a Python value. An empty list of bins means all of them."""
+    value = eval(text, {"__builtins__": {"list": list, "range": range}})
+    return list(range(25)) if name == "bins" and value == [] else value
+
+
+class BlockYml(unittest.TestCase):
+    def setUp(self):
+        self.blocks = {p.name: yaml.safe_load(p.read_text()) for p in sorted(GRC.glob("*.block.yml"))}
+        self.assertEqual(len(self.blocks), 2)
+
+    def each(self):
+        for name, block in self.blocks.items():
+            with self.subTest(name):
+                yield block, getattr(wip, block["id"].removeprefix("wip_"))
+
+    def test_id_file_name_and_category_agree(self):
+        for name, block in self.blocks.items():
+            self.assertEqual(name, f"{block['id']}.block.yml")
+            self.assertEqual(block["category"], "[OpenWIP]")
+
+    def test_parameters_and_defaults_are_those_of_the_python_block(self):
+        # GRC shows messages by default: a block dropped into a graph should have something to show.
+        differs_on_purpose = {("wip_slot_receiver", "message_period")}
+        for block, cls in self.each():
+            signature = python_signature(cls)
+            self.assertEqual([p["id"] for p in block["parameters"]], list(signature))
+            for p in block["parameters"]:
+                if (block["id"], p["id"]) in differs_on_purpose:
+                    continue
+                default = repr(p["default"]) if p["dtype"] == "string" else p["default"]
+                self.assertEqual(plain(p["id"], default), plain(p["id"], signature[p["id"]]), p["id"])
+
+    def test_the_make_template_passes_every_parameter_by_name(self):
+        for block, _ in self.each():
+            made = block["templates"]["make"]
+            self.assertTrue(made.startswith(f"wip.{block['id'].removeprefix('wip_')}("))
+            names = re.findall(r"(\w+)=\$\{(\w+)\}", made)
+            self.assertEqual([a for a, _ in names], [p["id"] for p in block["parameters"]])
+            self.assertTrue(all(a == b for a, b in names))
+
+    def test_defaults_make_a_block_and_meet_the_asserts(self):
+        for block, cls in self.each():
+            values = {p["id"]: p["default"] if p["dtype"] == "string" else
+                      plain(p["id"], p["default"]) for p in block["parameters"]}
+            cls(**values)
+            for line in block["asserts"]:
+                expression = re.fullmatch(r"\$\{ (.*) \}", line).group(1)
+                self.assertTrue(eval(expression, dict(values)), expression)
+
+    def test_asserts_refuse_what_the_block_refuses(self):
+        wrong = {"cell": [-1, 64], "start_slot": [-1], "modulation": [0, 9], "bins": [[25], [3, 2]],
+                 "timeout_s": [0.0, 61.0], "restart_slots": [0, 15001], "nof_slots": [-1],
+                 "horizon": [0, 49], "message_period": [-1]}
+        for block, cls in self.each():
+            good = {p["id"]: p["default"] if p["dtype"] == "string" else
+                    plain(p["id"], p["default"]) for p in block["parameters"]}
+            expressions = [re.fullmatch(r"\$\{ (.*) \}", line).group(1) for line in block["asserts"]]
+            for key, values in wrong.items():
+                for value in values if key in good else []:
+                    bad = {**good, key: value}
+                    self.assertFalse(all(eval(e, dict(bad)) for e in expressions), (key, value))
+                    if key == "timeout_s":
+                        bad["endpoint"] = "ipc:///tmp/openwip-test-nobody"
+                    with self.assertRaises(ValueError, msg=(key, value)):
+                        cls(**bad)
+
+    def test_ports_are_those_of_the_block(self):
+        for block, cls in self.each():
+            made = cls()
+            for side, ports in (("inputs", made.message_ports_in()), ("outputs", made.message_ports_out())):
+                from gnuradio.gr import pmt
+                names = {str(n) for n in pmt.to_python(ports)} - {"system"}
+                listed = {p["id"] for p in block.get(side, []) if p["domain"] == "message"}
+                self.assertEqual(listed, names, side)
+            for side, signature in (("inputs", made.input_signature()), ("outputs", made.output_signature())):
+                streams = [p for p in block.get(side, []) if p["domain"] == "stream"]
+                self.assertEqual(len(streams), signature.max_streams())
+
+
+if __name__ == "__main__":
+    unittest.main()
