@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The emulated uplink at the terminal (Alfredsson 2012, section 5.4): a queue of IP packets in front
-// of a line of constant capacity, then a delay and a seeded loss. Feedback takes no capacity, is lost
-// on its own dice and is counted apart.
+// The emulated uplink at the terminal (Alfredsson 2012, section 5.4): a queue of IP packets in
+// front of a line of constant capacity, then a delay and a seeded loss. Feedback takes no capacity,
+// is lost on its own dice and is counted apart.
 //
 // Time is counted in slots of 1/1500 s and capacity in whole bits a second, so that no rounding
 // accumulates: a slot hands out `bps` units, a bit costs 1500 of them. A line that has nothing to
-// send does not save capacity. A packet whose last bit is sent in slot c arrives at the start of slot
-// c + 2 + delay_slots: it is on the line during c, signalled during c + 1, as the feedback is.
+// send does not save capacity. A packet whose last bit is sent in slot c arrives at the start of
+// slot c + 2 + delay_slots: it is on the line during c, signalled during c + 1, as the feedback is.
 #pragma once
 
 #include <cstdint>

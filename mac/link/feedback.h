@@ -10,10 +10,10 @@
 namespace wip {
 
 struct slot_feedback {
-    slot air;                // slot j
+    slot air;  // slot j
     bool locked = false;
-    bool grant_ok = false;   // false: no frame of the slot was received
-    std::uint32_t ack = 0;   // bit b: the frame in bin b was received
+    bool grant_ok = false;                           // false: no frame of the slot was received
+    std::uint32_t ack = 0;                           // bit b: the frame in bin b was received
     std::array<float, nof_bins> predicted_snr_db{};  // for slot j + retransmission delay
 };
 

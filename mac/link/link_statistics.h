@@ -20,22 +20,24 @@ struct packets_bytes {
 
 struct base_statistics {
     packets_bytes in;
-    packets_bytes queued;        // in the queue or not yet fully acknowledged
-    packets_bytes sent;          // every frame acknowledged
+    packets_bytes queued;  // in the queue or not yet fully acknowledged
+    packets_bytes sent;    // every frame acknowledged
     packets_bytes dropped_queue_full;
-    packets_bytes dropped_not_ip;         // neither IPv4 nor IPv6, or length field != size
+    packets_bytes dropped_not_ip;           // neither IPv4 nor IPv6, or length field != size
     packets_bytes dropped_retransmissions;  // a frame of it used up its retransmissions
 
     std::uint64_t slots_planned = 0;
-    std::uint64_t frames_sent = 0;        // transmissions of units, retransmissions included
+    std::uint64_t frames_sent = 0;  // transmissions of units, retransmissions included
     std::uint64_t frames_acknowledged = 0;
-    std::uint64_t frames_failed = 0;      // transmissions that were not acknowledged
+    std::uint64_t frames_failed = 0;  // transmissions that were not acknowledged
     std::uint64_t frames_given_up = 0;
     std::uint64_t frames_split = 0;       // failed units cut for lower-rated bins
     std::uint64_t feedback_missing = 0;   // slots with frames but without feedback in time
+    std::uint64_t feedback_rejected = 0;  // for a slot not sent, or after its time
     std::uint64_t grant_overflows = 0;    // slots where not all retransmissions fitted in the grant
     std::uint64_t window_stalls = 0;      // slots without new frames because the window was full
-    std::array<std::uint64_t, max_bits_per_symbol + 1> modulation{};  // transmissions by bits/symbol
+    std::array<std::uint64_t, max_bits_per_symbol + 1>
+        modulation{};                                 // transmissions by bits/symbol
     std::array<std::uint64_t, 31> retransmissions{};  // units acknowledged after n retransmissions
     std::uint64_t payload_bits_acknowledged = 0;      // SDU bits in acknowledged units
 };

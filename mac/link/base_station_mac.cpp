@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "link/base_station_mac.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "link/retransmission_planner.h"
+#include "link/switch_table.h"
+#include "rlc/segmenter.h"
+#include "rlc/transmit_window.h"
+#include "wire/ip_header.h"
+
+namespace wip {
+namespace {
+
+// Slots without a word from the terminal after which nothing more is sent: 20 ms. It bounds how far
+// the SNs run ahead of a terminal that cannot hear (docs/mac.md).
+constexpr int blind_slots = 30;
+// Slots of history: more than the longest loop, a power of two.
+constexpr std::size_t history_slots = 64;
+
+struct sent_slot {
+    std::array<arq_unit, nof_bins> unit{};
+    std::uint32_t used = 0;  // bit b: bin b carried unit[b]
+};
+
+}  // namespace
+
+struct base_station_mac::state {
+    explicit state(const link_config& c)
+        : config(c),
+          table(c.switch_table),
+          queue(c.packing, c.queue_packets),
+          window(c.profile),
+          planner(c.profile) {
+        predicted.fill(-100.0F);
+        waiting.resize(nof_bins);
+        bins.reserve(nof_bins);
+        order.resize(nof_bins);
+    }
+
+    sent_slot& sent(std::int64_t s) {
+        return history[static_cast<std::size_t>(s) & (history_slots - 1)];
+    }
+    std::optional<slot_feedback>& heard(std::int64_t s) {
+        return inbox[static_cast<std::size_t>(s) & (history_slots - 1)];
+    }
+
+    void settle(std::int64_t j);
+    void choose_bins();
+    std::size_t plan_retransmissions(slot_grant& grant);
+    void send(slot_plan& plan, int bin, const arq_unit& unit, bool retransmission);
+    void refresh_statistics();
+
+    link_config config;
+    switch_table table;
+    segmenter queue;
+    transmit_window window;
+    retransmission_planner planner;
+
+    std::array<sent_slot, history_slots> history{};
+    std::array<std::optional<slot_feedback>, history_slots> inbox{};
+    bool started = false;
+    std::int64_t next_air = 0;      // slot that plan() is called for next
+    std::int64_t next_settled = 0;  // slot whose feedback is used next
+
+    std::array<float, nof_bins> predicted{};
+    bool terminal_hears = false;
+    int silent_slots = 0;
+
+    std::vector<rated_bin> bins;  // of this slot, ascending
+    std::vector<arq_unit> waiting;
+    std::vector<std::uint8_t> order;
+    base_statistics statistics;
+};
+
+base_station_mac::base_station_mac(const link_config& config) {
+    config.check();
+    state_ = std::make_unique<state>(config);
+}
+base_station_mac::~base_station_mac() = default;
+base_station_mac::base_station_mac(base_station_mac&&) noexcept = default;
+base_station_mac& base_station_mac::operator=(base_station_mac&&) noexcept = default;
+
+void base_station_mac::reconfigure(const link_config& config) {
+    config.check();
+    auto& s = *state_;
+    const auto fixed = [](bool same, const char* key) {
+        if (!same)
+            throw std::invalid_argument(std::string(key) + ": cannot change in a running cell");
+    };
+    fixed(config.profile == s.config.profile, "profile");
+    fixed(config.retransmission_delay_slots == s.config.retransmission_delay_slots,
+          "retransmission_delay_slots");
+    s.config = config;
+    s.table = switch_table(config.switch_table);
+    s.queue.set_packing(config.packing);
+    s.queue.set_limit(config.queue_packets);
+}
+
+const base_statistics& base_station_mac::statistics() const { return state_->statistics; }
+
+bool base_station_mac::idle() const { return state_->queue.empty() && state_->window.empty(); }
+
+bool base_station_mac::on_sdu(std::span<const std::uint8_t> packet, slot) {
+    auto& s = *state_;
+    const auto count = [&](packets_bytes& where) {
+        ++where.packets;
+        where.bytes += packet.size();
+    };
+    count(s.statistics.in);
+    const auto header = read_ip_header(packet);
+    if (!header || header->total_bytes != packet.size()) {
+        count(s.statistics.dropped_not_ip);
+        return false;
+    }
+    if (!s.queue.push(packet)) {
+        count(s.statistics.dropped_queue_full);
+        return false;
+    }
+    s.window.on_sdu(packet.size());
+    s.refresh_statistics();
+    return true;
+}
+
+void base_station_mac::on_feedback(const slot_feedback& feedback) {
+    auto& s = *state_;
+    const std::int64_t j = feedback.air.value;
+    // Before the first plan any slot may come; later only what was sent and is not settled yet.
+    if (s.started && (j >= s.next_air || j < s.next_settled)) {
+        ++s.statistics.feedback_rejected;
+        return;
+    }
+    s.heard(j) = feedback;
+}
+
+// The end of slot j's round trip: every frame sent in it is acknowledged or failed.
+void base_station_mac::state::settle(std::int64_t j) {
+    auto& fb = heard(j);
+    const bool here = fb.has_value() && fb->air.value == j;
+    std::uint32_t ack = 0;
+    if (here) {
+        silent_slots = 0;
+        terminal_hears = fb->locked;
+        if (fb->locked) {
+            for (std::size_t b = 0; b < nof_bins; ++b) {
+                const float p = fb->predicted_snr_db[b];
+                predicted[b] = std::isnan(p) ? -100.0F : p;
+            }
+            if (fb->grant_ok) ack = fb->ack;
+        }
+    } else if (silent_slots < blind_slots && ++silent_slots == blind_slots) {
+        terminal_hears = false;
+    }
+    fb.reset();
+
+    sent_slot& out = sent(j);
+    if (out.used != 0 && !here) ++statistics.feedback_missing;
+    for (int b = 0; b < nof_bins; ++b) {
+        if ((out.used >> b & 1U) == 0) continue;
+        const arq_unit& unit = out.unit[static_cast<std::size_t>(b)];
+        if ((ack >> b & 1U) != 0) {
+            const auto a = window.acknowledge(unit);
+            ++statistics.frames_acknowledged;
+            ++statistics.retransmissions[unit.retransmissions];
+            statistics.payload_bits_acknowledged += static_cast<std::uint64_t>(a.sdu_bits);
+        } else {
+            const auto a = window.fail(unit, config.max_retransmissions);
+            ++statistics.frames_failed;
+            if (a.given_up) ++statistics.frames_given_up;
+        }
+    }
+    out.used = 0;
+}
+
+// Which bins the terminal gets in this slot, and at what rate.
+void base_station_mac::state::choose_bins() {
+    bins.clear();
+    if (!terminal_hears) return;
+    std::iota(order.begin(), order.end(), std::uint8_t{0});
+    const auto n = static_cast<std::ptrdiff_t>(config.bins);
+    if (config.allocation == allocation_kind::best && config.bins < nof_bins) {
+        std::ranges::stable_sort(
+            order, [&](std::uint8_t a, std::uint8_t b) { return predicted[a] > predicted[b]; });
+        std::sort(order.begin(), order.begin() + n);
+    }
+    for (auto it = order.begin(); it != order.begin() + n; ++it) {
+        const int rate =
+            config.modulation != 0 ? config.modulation : table.bits_per_symbol(predicted[*it]);
+        bins.push_back({*it, static_cast<std::uint8_t>(rate)});
+    }
+}
+
+// Retransmissions first. Leaves the plan in `planner`; returns how many waiting units it covers.
+// The grant is tried with new frames in all other bins, so that it still packs when they come.
+std::size_t base_station_mac::state::plan_retransmissions(slot_grant& grant) {
+    std::size_t n = window.first_waiting(std::span(waiting).first(bins.size()));
+    std::array<std::uint8_t, grant_bytes> packed;
+    for (bool shed = false;; shed = true) {
+        planner.plan(std::span<const arq_unit>(waiting).first(n), bins);
+        for (auto& g : grant.bins) g = bin_grant{};
+        for (const rated_bin& b : bins) grant.bins[b.bin].bits_per_symbol = b.rate;
+        for (const placed_unit& p : planner.placed()) {
+            bin_grant& g = grant.bins[p.bin];
+            g.bits_per_symbol = p.unit.bits_per_symbol;
+            g.retransmission = true;
+            g.sn = static_cast<wire_sn>(p.unit.sn);
+            g.whole = window.is_whole(p.unit);
+            g.offset = g.whole ? std::uint8_t{0} : p.unit.offset;
+            g.last = g.whole || window.is_last(p.unit);
+        }
+        if (planner.placed().empty() || pack_grant(grant, config.profile, packed)) {
+            if (shed) ++statistics.grant_overflows;
+            return planner.used();
+        }
+        n = planner.used() - 1;
+    }
+}
+
+void base_station_mac::state::send(slot_plan& plan, int bin, const arq_unit& unit,
+                                   bool retransmission) {
+    const auto b = static_cast<std::size_t>(bin);
+    arq_unit u = unit;
+    if (retransmission) ++u.retransmissions;
+    auto& payload = plan.payload[b];
+    payload.resize(
+        static_cast<std::size_t>(frame_payload_bytes(config.profile, u.bits_per_symbol)));
+    window.write_payload(u, payload);
+    sent_slot& out = sent(plan.air.value);
+    out.unit[b] = u;
+    out.used |= 1U << bin;
+    ++statistics.frames_sent;
+    ++statistics.modulation[u.bits_per_symbol];
+}
+
+void base_station_mac::state::refresh_statistics() {
+    const sdu_totals& t = window.totals();
+    statistics.sent = {t.sent_packets, t.sent_bytes};
+    statistics.dropped_retransmissions = {t.dropped_packets, t.dropped_bytes};
+    statistics.queued = {t.held_packets, t.held_bytes};
+}
+
+slot_plan base_station_mac::plan(slot air) {
+    auto& s = *state_;
+    const std::int64_t delay = s.config.retransmission_delay_slots;
+    if (!s.started) {
+        s.started = true;
+        s.next_air = air.value;
+        s.next_settled = air.value - delay;
+    }
+    if (air.value < s.next_air)
+        throw std::logic_error("plan(" + std::to_string(air.value) + ") after plan(" +
+                               std::to_string(s.next_air - 1) + ")");
+    // Slots left out carried nothing. After a gap longer than the history nothing is outstanding.
+    const std::int64_t last = s.next_settled + static_cast<std::int64_t>(history_slots);
+    for (; s.next_settled <= air.value - delay && s.next_settled < last; ++s.next_settled)
+        s.settle(s.next_settled);
+    if (s.next_settled <= air.value - delay) s.next_settled = air.value - delay + 1;
+    s.next_air = air.value + 1;
+    ++s.statistics.slots_planned;
+
+    slot_plan plan;
+    plan.air = air;
+    slot_grant& grant = plan.grant;
+    grant.frame_number = frame_number_of(air);
+    grant.first_new_sn = static_cast<wire_sn>(s.window.next_sn());
+    grant.window_edge = static_cast<std::uint16_t>(s.window.next_sn() - s.window.edge());
+    s.choose_bins();
+    if (!s.bins.empty()) {
+        const std::size_t used = s.plan_retransmissions(grant);
+        std::uint32_t taken = 0;
+        for (std::size_t i = 0; i < used; ++i) s.window.take_waiting(s.waiting[i]);
+        for (const arq_unit& rest : s.planner.rest()) s.window.put_waiting(rest);
+        s.statistics.frames_split += static_cast<std::uint64_t>(s.planner.cuts());
+        for (const placed_unit& p : s.planner.placed()) {
+            s.send(plan, p.bin, p.unit, true);
+            taken |= 1U << p.bin;
+        }
+        bool stalled = false;
+        for (const rated_bin& b : s.bins) {
+            if ((taken >> b.bin & 1U) != 0) continue;
+            bin_grant& g = grant.bins[b.bin];
+            stalled = stalled || (!s.queue.empty() && s.window.full());
+            if (s.queue.empty() || s.window.full()) {
+                g = bin_grant{};
+                continue;
+            }
+            const arq_unit u = s.window.open_frame(b.rate, s.queue);
+            g.sn = static_cast<wire_sn>(u.sn);
+            s.send(plan, b.bin, u, false);
+        }
+        if (stalled) ++s.statistics.window_stalls;
+    }
+    s.refresh_statistics();
+    return plan;
+}
+
+}  // namespace wip

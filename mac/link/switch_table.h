@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Adaptive modulation: bits per symbol of a bin from its predicted SNR. The thresholds are computed
+// when the project is built, by the program `switch_table` (mac/link/switch_table_main.cpp), which
+// also prints them with the curves behind them; method and table: docs/mac.md.
+//
+// Never 0: the criterion is the expected number of bits in frames without error, k P(frame right),
+// which is above zero for k = 1 at any SNR, and zero for sending nothing.
+#pragma once
+
+#include <array>
+
+#include "link/link_config.h"
+#include "types/grid.h"
+
+namespace wip {
+
+class switch_table {
+public:
+    explicit switch_table(switch_table_kind kind);
+    // 1..8; 1 for NaN.
+    int bits_per_symbol(float predicted_snr_db) const noexcept {
+        int k = 1;
+        while (k < max_bits_per_symbol &&
+               predicted_snr_db >= from_db_[static_cast<std::size_t>(k + 1)])
+            ++k;
+        return k;
+    }
+    // Lowest predicted SNR at which k is used; k = 2..8.
+    float from_db(int k) const { return from_db_.at(static_cast<std::size_t>(k)); }
+
+private:
+    std::array<float, max_bits_per_symbol + 1> from_db_;
+};
+
+}  // namespace wip

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "link/terminal_mac.h"
+
+#include <stdexcept>
+
+#include "rlc/reassembler.h"
+
+namespace wip {
+namespace {
+// A base station sends at most this many new frames a slot, so that the SN of a good grant is
+// bounded by the time since the last one. Beyond half of the 16-bit SN it is ambiguous.
+constexpr std::int64_t sn_period = 65536;
+}  // namespace
+
+struct terminal_mac::state {
+    state(const link_config& c, deliver_fn d)
+        : profile(c.profile),
+          assembly({c.profile, c.packing, c.in_order, c.deliver_corrupt}, std::move(d)) {}
+
+    bool take_grant(const slot_report& r);
+    void start_over(const slot_grant& g);
+    std::uint32_t take_frames(const slot_report& r);
+    void refresh_statistics();
+
+    link_profile profile;
+    reassembler assembly;
+    bool started = false;
+    bool doubtful = false;        // the last grant did not fit what was known
+    frame_sn next_sn = 0;         // of the first frame not granted yet
+    std::int64_t last_grant = 0;  // slot of the last good grant
+    terminal_statistics statistics;
+};
+
+terminal_mac::terminal_mac(const link_config& config, deliver_fn deliver) {
+    config.check();
+    if (!deliver) throw std::invalid_argument("deliver: must be a function");
+    state_ = std::make_unique<state>(config, std::move(deliver));
+}
+terminal_mac::~terminal_mac() = default;
+terminal_mac::terminal_mac(terminal_mac&&) noexcept = default;
+terminal_mac& terminal_mac::operator=(terminal_mac&&) noexcept = default;
+
+const terminal_statistics& terminal_mac::statistics() const { return state_->statistics; }
+
+// Only SN 0 with nothing outstanding is sure to be the start of a packet.
+void terminal_mac::state::start_over(const slot_grant& g) {
+    next_sn = g.first_new_sn + sn_period;  // room below for the window
+    const frame_sn edge = next_sn - g.window_edge;
+    assembly.restart(edge, !started && g.first_new_sn == 0 && g.window_edge == 0);
+    started = true;
+    doubtful = false;
+}
+
+// Places the grant on the unwrapped SN axis. False when it cannot be true.
+bool terminal_mac::state::take_grant(const slot_report& r) {
+    const slot_grant& g = r.grant;
+    if (!started) {
+        start_over(g);
+    } else {
+        const std::int64_t slots = r.air.value - last_grant;
+        const std::int64_t most = slots * nof_bins;
+        const std::int64_t step = static_cast<wire_sn>(g.first_new_sn - next_sn);
+        if (slots <= 0) return false;
+        if (most >= sn_period / 2) {
+            start_over(g);  // too long ago to count on the SN
+        } else if (step > most || g.window_edge > next_sn + step - assembly.frames().edge()) {
+            // A grant that the CRC let through by chance, or the last one was. Two in a row: the
+            // latter.
+            if (!doubtful) {
+                doubtful = true;
+                return false;
+            }
+            start_over(g);
+        } else {
+            next_sn += step;
+        }
+    }
+    doubtful = false;
+    last_grant = r.air.value;
+    receive_window& frames = assembly.frames();
+    frames.extend(next_sn);
+    frames.raise_edge(next_sn - g.window_edge);
+    return true;
+}
+
+std::uint32_t terminal_mac::state::take_frames(const slot_report& r) {
+    receive_window& frames = assembly.frames();
+    const frame_sn first_new = next_sn;
+    for (const bin_grant& g : r.grant.bins)
+        if (g.bits_per_symbol != 0 && !g.retransmission) ++next_sn;
+    frames.extend(next_sn);
+    std::uint32_t ack = 0;
+    frame_sn new_sn = first_new;
+    for (std::size_t b = 0; b < nof_bins; ++b) {
+        const bin_grant& g = r.grant.bins[b];
+        if (g.bits_per_symbol == 0) continue;
+        received_unit u;
+        u.bits_per_symbol = g.bits_per_symbol;
+        if (g.retransmission) {
+            const std::int64_t back = static_cast<wire_sn>(r.grant.first_new_sn - g.sn);
+            if (back == 0 || back > r.grant.window_edge) continue;  // cannot be
+            u.sn = first_new - back;
+            u.whole = g.whole;
+            u.offset = g.whole ? 0 : g.offset;
+            u.last = g.whole || g.last;
+        } else {
+            u.sn = new_sn++;
+        }
+        const bool good = r.outcome[b] == frame_outcome::good;
+        switch (frames.put(u, good, r.payload[b])) {
+            case receive_window::put_result::duplicate:
+                ++statistics.frames_duplicate;
+                [[fallthrough]];
+            case receive_window::put_result::fresh:
+                ++statistics.frames_good;
+                if ((r.combined >> b & 1U) != 0) ++statistics.frames_combined;
+                break;
+            case receive_window::put_result::bad:
+            case receive_window::put_result::invalid:
+                ++statistics.frames_bad;
+                break;
+        }
+        // Also when this copy was bad but an earlier one was not, and its ACK was lost.
+        if (frames.has(u)) ack |= 1U << b;
+    }
+    return ack;
+}
+
+void terminal_mac::state::refresh_statistics() {
+    const reassembly_counts& c = assembly.counts();
+    statistics.delivered = {c.delivered_packets, c.delivered_bytes};
+    statistics.delivered_damaged = {c.damaged_packets, c.damaged_bytes};
+    statistics.dropped_lost_frame = {c.lost_packets, c.lost_bytes};
+    statistics.resynchronised = c.searches;
+}
+
+slot_feedback terminal_mac::on_slot(const slot_report& report) {
+    auto& s = *state_;
+    slot_feedback feedback;
+    feedback.air = report.air;
+    feedback.locked = report.locked;
+    feedback.predicted_snr_db = report.predicted_snr_db;
+    ++s.statistics.slots;
+    if (!report.locked) {
+        ++s.statistics.slots_unlocked;
+        return feedback;
+    }
+    if (!report.grant_ok || !s.take_grant(report)) {
+        ++s.statistics.grants_failed;
+        return feedback;
+    }
+    feedback.grant_ok = true;
+    feedback.ack = s.take_frames(report);
+    s.assembly.advance();
+    s.refresh_statistics();
+    return feedback;
+}
+
+}  // namespace wip

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "rlc/receive_window.h"
+
+#include <algorithm>
+
+#include "rlc/unit.h"
+#include "wire/nibbles.h"
+
+namespace wip {
+
+receive_window::receive_window(link_profile profile, bool keep_damaged)
+    : profile_(profile), keep_damaged_(keep_damaged) {}
+
+void receive_window::restart(frame_sn sn) {
+    frames_.restart(sn);
+    edge_ = sn;
+}
+
+void receive_window::extend(frame_sn end) {
+    while (frames_.end() < end) frames_.push();
+}
+
+void receive_window::raise_edge(frame_sn edge) {
+    for (; edge_ < edge; ++edge_) {
+        if (edge_ < frames_.first()) continue;
+        if (edge_ >= frames_.end()) frames_.push();
+        frame& f = frames_[edge_];
+        if (f.state != frame_state::pending) continue;
+        const bool usable = keep_damaged_ && f.nibbles > 0 && covers(f.present, 0, f.nibbles);
+        f.state = usable ? frame_state::damaged : frame_state::lost;
+    }
+}
+
+void receive_window::release(frame_sn sn) {
+    while (frames_.first() < sn && frames_.size() > 0) frames_.pop();
+}
+
+void receive_window::add(nibble_set& s, int from, int n) {
+    for (int i = from; i < from + n; ++i)
+        s[static_cast<std::size_t>(i) / 64] |= std::uint64_t{1} << (i % 64);
+}
+
+bool receive_window::covers(const nibble_set& s, int from, int n) {
+    for (int i = from; i < from + n; ++i)
+        if ((s[static_cast<std::size_t>(i) / 64] >> (i % 64) & 1U) == 0) return false;
+    return true;
+}
+
+// The part of the frame that the unit covers; false when the unit contradicts what is known.
+bool receive_window::learn_length(frame& f, const received_unit& unit, int& from,
+                                  int& count) const {
+    const int room = frame_payload_nibbles(profile_, unit.bits_per_symbol);
+    from = unit.whole ? 0 : unit.offset;
+    count = room;
+    int length = 0;
+    if (unit.whole) {
+        length = room;
+    } else if (unit.last) {
+        const int k = frame_modulation_of_last(profile_, unit.offset, unit.bits_per_symbol);
+        if (k == 0) return false;
+        length = frame_payload_nibbles(profile_, k);
+        count = length - from;
+    } else if (from + room >= frame_payload_nibbles(profile_, max_bits_per_symbol)) {
+        return false;
+    }
+    if (f.nibbles != 0 && length != 0 && f.nibbles != length) return false;
+    if (f.nibbles != 0 && from + count > f.nibbles) return false;
+    if (length != 0) f.nibbles = static_cast<std::uint8_t>(length);
+    return true;
+}
+
+receive_window::put_result receive_window::put(const received_unit& unit, bool good,
+                                               std::span<const std::uint8_t> payload) {
+    if (unit.bits_per_symbol < 1 || unit.bits_per_symbol > max_bits_per_symbol || unit.offset < 0)
+        return put_result::invalid;
+    if (unit.sn < frames_.first()) return good ? put_result::duplicate : put_result::bad;
+    if (!frames_.holds(unit.sn)) return put_result::invalid;
+    frame& f = frames_[unit.sn];
+    if (f.state != frame_state::pending) return good ? put_result::duplicate : put_result::bad;
+    int from = 0, count = 0;
+    if (!learn_length(f, unit, from, count)) return put_result::invalid;
+    const bool bits = payload.size() >= (static_cast<std::size_t>(count) + 1) / 2;
+    if (good && bits) {
+        if (covers(f.good, from, count)) return put_result::duplicate;
+        copy_nibbles(f.payload.data(), static_cast<std::size_t>(from), payload.data(), 0,
+                     static_cast<std::size_t>(count));
+        if (unit.whole) {
+            f.state = frame_state::complete;
+            return put_result::fresh;
+        }
+        add(f.good, from, count);
+        add(f.present, from, count);
+        if (f.nibbles != 0 && covers(f.good, 0, f.nibbles)) f.state = frame_state::complete;
+        return put_result::fresh;
+    }
+    if (keep_damaged_ && bits) {
+        for (int i = from; i < from + count; ++i)
+            if (!covers(f.good, i, 1))
+                set_nibble(f.payload.data(), static_cast<std::size_t>(i),
+                           get_nibble(payload.data(), static_cast<std::size_t>(i - from)));
+        add(f.present, from, count);
+    }
+    return put_result::bad;
+}
+
+bool receive_window::has(const received_unit& unit) const {
+    if (unit.sn < frames_.first()) return true;
+    if (!frames_.holds(unit.sn)) return false;
+    const frame& f = frames_[unit.sn];
+    if (f.state == frame_state::complete) return true;
+    if (f.state != frame_state::pending) return false;
+    if (unit.whole) return false;
+    const int room = frame_payload_nibbles(profile_, unit.bits_per_symbol);
+    int count = room;
+    if (unit.last) {
+        const int k = frame_modulation_of_last(profile_, unit.offset, unit.bits_per_symbol);
+        if (k == 0) return false;
+        count = frame_payload_nibbles(profile_, k) - unit.offset;
+    }
+    return count > 0 && unit.offset + count <= 216 && covers(f.good, unit.offset, count);
+}
+
+receive_window::read_result receive_window::read(stream_position at, int n, std::uint8_t* out,
+                                                 bool* damaged) const {
+    for (int done = 0; done < n;) {
+        if (at.sn >= frames_.end() || at.sn < frames_.first()) return read_result::blocked;
+        const frame& f = frames_[at.sn];
+        if (f.state == frame_state::pending) return read_result::blocked;
+        if (f.state == frame_state::lost) return read_result::lost;
+        if (damaged != nullptr && f.state == frame_state::damaged) *damaged = true;
+        const int part = std::max(0, std::min(n - done, f.nibbles - at.nibble));
+        copy_nibbles(out, static_cast<std::size_t>(done), f.payload.data(),
+                     static_cast<std::size_t>(at.nibble), static_cast<std::size_t>(part));
+        done += part;
+        at = {at.sn + 1, 0};
+    }
+    return read_result::ok;
+}
+
+}  // namespace wip

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The receiver's frames by unwrapped SN: what has come of each, whole or in fragments, and whether
+// anything more can come. Frames from end() on have not been granted yet, as far as is known.
+//
+//   pending   not all nibbles received, the sender still holds the frame
+//   complete  all nibbles received
+//   damaged   below the window edge with bits missing or wrong, but every nibble has some bits
+//             (kept only when damaged frames are wanted)
+//   lost      below the window edge, not complete
+//
+// The length of a frame is known from any transmission of the whole frame (good or bad) or from its
+// last fragment (rlc/unit.h); a lost frame whose length is known still says where its successor's
+// nibbles belong.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "rlc/sn_ring.h"
+#include "types/frame.h"
+
+namespace wip {
+
+enum class frame_state : std::uint8_t { pending, complete, damaged, lost };
+
+struct received_unit {
+    frame_sn sn = 0;
+    int bits_per_symbol = 0;
+    bool whole = true;
+    int offset = 0;
+    bool last = true;
+};
+
+// A nibble of the stream; a frame's first one follows the last one of the frame before.
+struct stream_position {
+    frame_sn sn = 0;
+    int nibble = 0;
+    auto operator<=>(const stream_position&) const = default;
+};
+
+class receive_window {
+public:
+    receive_window(link_profile profile, bool keep_damaged);
+
+    frame_sn first() const { return frames_.first(); }
+    frame_sn edge() const { return edge_; }
+    frame_sn end() const { return frames_.end(); }
+
+    // Forgets everything; the next frame to come is `sn`.
+    void restart(frame_sn sn);
+    // Frames up to `end` (exclusive) exist, at least as granted.
+    void extend(frame_sn end);
+    // The sender holds nothing before `edge`: what is not complete there is lost.
+    void raise_edge(frame_sn edge);
+    // Frames before `sn` are no longer needed.
+    void release(frame_sn sn);
+
+    enum class put_result : std::uint8_t { fresh, duplicate, bad, invalid };
+    // What a bin brought. `good`: its CRC passed. `payload` is nibble-packed as in slot_report; a
+    // payload that is too short counts as bad bits that are not there.
+    put_result put(const received_unit& unit, bool good, std::span<const std::uint8_t> payload);
+    // Whether every nibble of the unit is there already (also true for frames released).
+    bool has(const received_unit& unit) const;
+
+    frame_state state(frame_sn sn) const { return frames_[sn].state; }
+    bool readable(frame_sn sn) const {
+        return frames_.holds(sn) && (frames_[sn].state == frame_state::complete ||
+                                     frames_[sn].state == frame_state::damaged);
+    }
+    // Nibbles of the frame, 0 when not known (yet).
+    int nibbles(frame_sn sn) const { return frames_[sn].nibbles; }
+    const std::uint8_t* payload(frame_sn sn) const { return frames_[sn].payload.data(); }
+
+    enum class read_result : std::uint8_t { ok, blocked, lost };
+    // n nibbles from `at` on, nibble-packed into out. blocked: a frame on the way is pending or not
+    // granted yet; lost: one is lost. `damaged` (may be null): whether damaged frames had a part.
+    read_result read(stream_position at, int n, std::uint8_t* out, bool* damaged) const;
+
+private:
+    using nibble_set = std::array<std::uint64_t, 4>;
+    struct frame {
+        std::array<std::uint8_t, 108> payload{};
+        nibble_set good{};     // nibbles received
+        nibble_set present{};  // nibbles with any bits
+        std::uint8_t nibbles = 0;
+        frame_state state = frame_state::pending;
+    };
+    bool learn_length(frame& f, const received_unit& unit, int& from, int& count) const;
+    static void add(nibble_set& s, int from, int n);
+    static bool covers(const nibble_set& s, int from, int n);
+
+    link_profile profile_;
+    bool keep_damaged_;
+    sn_ring<frame> frames_{256};
+    frame_sn edge_ = 0;
+};
+
+}  // namespace wip

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "rlc/segmenter.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "wire/ip_header.h"
+#include "wire/nibbles.h"
+
+namespace wip {
+
+segmenter::segmenter(bool packing, int queue_packets) : packing_(packing), limit_(queue_packets) {
+    if (queue_packets < 1)
+        throw std::invalid_argument("queue_packets = " + std::to_string(queue_packets) +
+                                    ": must be at least 1");
+}
+
+bool segmenter::push(std::span<const std::uint8_t> packet) {
+    if (packet.empty() || packet.size() > max_packet_bytes)
+        throw std::invalid_argument("packet of " + std::to_string(packet.size()) +
+                                    " bytes: must be 1 .. 65575");
+    if (static_cast<int>(queue_.size()) >= limit_) return false;
+    std::vector<std::uint8_t> buffer;
+    if (!spare_.empty()) {
+        buffer = std::move(spare_.back());
+        spare_.pop_back();
+    }
+    buffer.assign(packet.begin(), packet.end());
+    bytes_ += packet.size();
+    queue_.push_back(std::move(buffer));
+    return true;
+}
+
+segmenter::cut segmenter::take(int nibbles, std::span<std::uint8_t> out) {
+    cut c;
+    c.first_sdu = c.end_sdu = c.end_cut = first_;
+    std::ranges::fill(out, std::uint8_t{0});
+    const auto room = static_cast<std::size_t>(nibbles);
+    std::size_t filled = 0;
+    while (filled < room && !queue_.empty()) {
+        const std::size_t left = queue_.front().size() * 2 - position_;
+        const std::size_t n = std::min(left, room - filled);
+        copy_nibbles(out.data(), filled, queue_.front().data(), position_, n);
+        filled += n;
+        position_ += n;
+        c.end_sdu = first_ + 1;
+        if (n < left) break;
+        bytes_ -= queue_.front().size();
+        if (spare_.size() < 64) spare_.push_back(std::move(queue_.front()));
+        queue_.pop_front();
+        position_ = 0;
+        ++first_;
+        if (!packing_) break;
+    }
+    c.nibbles = static_cast<int>(filled);
+    c.end_cut = first_;
+    return c;
+}
+
+}  // namespace wip

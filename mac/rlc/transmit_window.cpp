@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "rlc/transmit_window.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "wire/nibbles.h"
+
+namespace wip {
+
+transmit_window::transmit_window(link_profile profile) : profile_(profile) {}
+
+void transmit_window::on_sdu(std::size_t bytes) {
+    sdus_.push().bytes = bytes;
+    ++totals_.held_packets;
+    totals_.held_bytes += bytes;
+}
+
+void transmit_window::release(const sdu& s) {
+    --totals_.held_packets;
+    totals_.held_bytes -= s.bytes;
+}
+
+arq_unit transmit_window::open_frame(int bits_per_symbol, segmenter& from) {
+    assert(!full());
+    arq_unit u;
+    u.sn = frames_.end();
+    tx_frame& f = frames_.push();
+    f.bits_per_symbol = static_cast<std::uint8_t>(bits_per_symbol);
+    f.nibbles = static_cast<std::uint8_t>(frame_payload_nibbles(profile_, bits_per_symbol));
+    const auto cut = from.take(f.nibbles, std::span(f.payload).first((f.nibbles + 1U) / 2));
+    f.sdu_nibbles = static_cast<std::uint8_t>(cut.nibbles);
+    f.first_sdu = cut.first_sdu;
+    f.end_sdu = cut.end_sdu;
+    for (sdu_number n = cut.first_sdu; n < cut.end_sdu; ++n) ++sdus_[n].frames;
+    for (; cut_ < cut.end_cut; ++cut_) sdus_[cut_].cut = true;
+    u.length = f.nibbles;
+    u.bits_per_symbol = f.bits_per_symbol;
+    return u;
+}
+
+transmit_window::answer transmit_window::acknowledge(const arq_unit& unit) {
+    answer a;
+    if (!is_open(unit.sn)) return a;
+    tx_frame& f = frames_[unit.sn];
+    f.acknowledged = static_cast<std::uint8_t>(f.acknowledged + unit.length);
+    assert(f.acknowledged <= f.nibbles);
+    a.sdu_bits =
+        4 * std::max(0, std::min<int>(unit.offset + unit.length, f.sdu_nibbles) - unit.offset);
+    if (f.acknowledged == f.nibbles) {
+        a.frame_done = true;
+        close(f, false);
+    }
+    return a;
+}
+
+transmit_window::answer transmit_window::fail(const arq_unit& unit, int max_retransmissions) {
+    answer a;
+    if (!is_open(unit.sn)) return a;
+    if (unit.retransmissions < max_retransmissions) {
+        put_waiting(unit);
+        return a;
+    }
+    a.given_up = true;
+    const auto from = waiting_.lower_bound(key{unit.sn, 0});
+    const auto to = waiting_.lower_bound(key{unit.sn + 1, 0});
+    waiting_.erase(from, to);
+    close(frames_[unit.sn], true);
+    return a;
+}
+
+void transmit_window::close(tx_frame& f, bool given_up) {
+    f.open = false;
+    for (sdu_number n = f.first_sdu; n < f.end_sdu; ++n) {
+        sdu& s = sdus_[n];
+        --s.frames;
+        if (given_up && !s.dropped) {
+            s.dropped = true;
+            ++totals_.dropped_packets;
+            totals_.dropped_bytes += s.bytes;
+            release(s);
+        }
+        finish_sdu(n);
+    }
+    while (sdus_.size() > 0 && sdus_[sdus_.first()].cut && sdus_[sdus_.first()].frames == 0)
+        sdus_.pop();
+    advance_edge();
+}
+
+void transmit_window::finish_sdu(sdu_number n) {
+    const sdu& s = sdus_[n];
+    if (!s.cut || s.frames > 0 || s.dropped) return;
+    ++totals_.sent_packets;
+    totals_.sent_bytes += s.bytes;
+    release(s);
+}
+
+void transmit_window::advance_edge() {
+    while (frames_.size() > 0 && !frames_[frames_.first()].open) frames_.pop();
+}
+
+std::size_t transmit_window::first_waiting(std::span<arq_unit> out) const {
+    std::size_t n = 0;
+    for (auto it = waiting_.begin(); it != waiting_.end() && n < out.size(); ++it)
+        out[n++] = it->second;
+    return n;
+}
+
+void transmit_window::take_waiting(const arq_unit& unit) {
+    waiting_.erase(key{unit.sn, unit.offset});
+}
+
+void transmit_window::put_waiting(const arq_unit& unit) {
+    waiting_.insert_or_assign(key{unit.sn, unit.offset}, unit);
+}
+
+void transmit_window::write_payload(const arq_unit& unit, std::span<std::uint8_t> out) const {
+    const tx_frame& f = frames_[unit.sn];
+    const int room = frame_payload_nibbles(profile_, unit.bits_per_symbol);
+    const int n = std::min(room, f.nibbles - unit.offset);
+    std::ranges::fill(out, std::uint8_t{0});
+    copy_nibbles(out.data(), 0, f.payload.data(), unit.offset, static_cast<std::size_t>(n));
+}
+
+bool transmit_window::is_whole(const arq_unit& unit) const {
+    return unit.offset == 0 && unit.bits_per_symbol == frames_[unit.sn].bits_per_symbol;
+}
+
+bool transmit_window::is_last(const arq_unit& unit) const {
+    return reaches_end(profile_, unit.offset, unit.bits_per_symbol, frames_[unit.sn].nibbles);
+}
+
+}  // namespace wip

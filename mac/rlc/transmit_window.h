@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The sender's ARQ: the frames that are not yet acknowledged, the units waiting for retransmission,
+// and what became of the SDUs they carry. Selective repeat, one answer for every transmission:
+//
+//   sent --ack--> part of the frame is done; all parts done: the frame is done
+//        --nack-> waiting, oldest frame first --> sent again (rlc/unit.h: whole, or cut)
+//                 after max_retransmissions: the frame is given up, with all its units
+//
+// The window edge is the oldest frame that is neither done nor given up. An SDU is `sent` when
+// every frame that carries a part of it is done, `dropped` as soon as one of them is given up (its
+// other frames go on: the receiver may be told to deliver it damaged).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory_resource>
+#include <span>
+
+#include "rlc/segmenter.h"
+#include "rlc/sn_ring.h"
+#include "rlc/unit.h"
+#include "types/frame.h"
+#include "types/grant.h"
+
+namespace wip {
+
+struct tx_frame {
+    std::array<std::uint8_t, 108> payload{};
+    bool open = true;                  // neither done nor given up
+    std::uint8_t bits_per_symbol = 0;  // of the first transmission
+    std::uint8_t nibbles = 0;          // P(bits_per_symbol)
+    std::uint8_t acknowledged = 0;     // nibbles
+    std::uint8_t sdu_nibbles = 0;      // the rest is padding
+    sdu_number first_sdu = 0, end_sdu = 0;
+};
+
+struct sdu_totals {
+    std::uint64_t sent_packets = 0, sent_bytes = 0;
+    std::uint64_t dropped_packets = 0, dropped_bytes = 0;
+    std::uint64_t held_packets = 0, held_bytes = 0;  // neither sent nor dropped yet
+};
+
+class transmit_window {
+public:
+    explicit transmit_window(link_profile profile);
+    transmit_window(const transmit_window&) = delete;
+    transmit_window& operator=(const transmit_window&) = delete;
+
+    // Every packet that the segmenter accepted, in its order.
+    void on_sdu(std::size_t bytes);
+
+    frame_sn next_sn() const { return frames_.end(); }
+    frame_sn edge() const { return frames_.first(); }
+    bool full() const { return frames_.size() >= static_cast<std::size_t>(max_window); }
+    bool empty() const { return frames_.size() == 0; }
+
+    // A new frame with the next SN, cut from `from`; the unit that carries it, sent whole.
+    arq_unit open_frame(int bits_per_symbol, segmenter& from);
+
+    const tx_frame& frame(frame_sn sn) const { return frames_[sn]; }
+    bool is_open(frame_sn sn) const { return frames_.holds(sn) && frames_[sn].open; }
+
+    struct answer {
+        bool frame_done = false;
+        bool given_up = false;
+        int sdu_bits = 0;  // SDU bits that this acknowledgement covered
+    };
+    answer acknowledge(const arq_unit& unit);
+    // A unit whose retransmissions are used up takes the frame with it.
+    answer fail(const arq_unit& unit, int max_retransmissions);
+
+    // Units that wait, oldest first. The caller takes the first n off and puts back what it could
+    // not send.
+    std::size_t waiting() const { return waiting_.size(); }
+    std::size_t first_waiting(std::span<arq_unit> out) const;
+    void take_waiting(const arq_unit& unit);
+    void put_waiting(const arq_unit& unit);
+
+    // The nibbles that a bin at `unit.bits_per_symbol` carries, padding included.
+    void write_payload(const arq_unit& unit, std::span<std::uint8_t> out) const;
+    // Whether the unit is its frame, at the frame's own modulation; else it is a fragment.
+    bool is_whole(const arq_unit& unit) const;
+    bool is_last(const arq_unit& unit) const;
+
+    const sdu_totals& totals() const { return totals_; }
+
+private:
+    struct sdu {
+        std::size_t bytes = 0;
+        int frames = 0;  // open frames that carry a part of it
+        bool cut = false;
+        bool dropped = false;
+    };
+    using key = std::pair<frame_sn, int>;
+    void close(tx_frame& f, bool given_up);
+    void finish_sdu(sdu_number n);
+    void release(const sdu& s);
+    void advance_edge();
+
+    link_profile profile_;
+    sn_ring<tx_frame> frames_{256};
+    sn_ring<sdu> sdus_{128};
+    sdu_number cut_ = 0;  // SDUs before this one are completely cut
+    std::pmr::unsynchronized_pool_resource pool_;
+    std::pmr::map<key, arq_unit> waiting_{&pool_};
+    sdu_totals totals_;
+};
+
+}  // namespace wip

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "wire/feedback_bits.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "types/bit_io.h"
+#include "types/grant.h"
+
+namespace wip {
+namespace {
+constexpr float lowest_db = -12.0F;
+constexpr float step_db = 0.5F;
+constexpr int highest_code = 127;
+constexpr std::uint32_t all_bins = (1U << nof_bins) - 1;
+}  // namespace
+
+std::uint8_t snr_code(float snr_db) noexcept {
+    if (!(snr_db >= lowest_db - step_db / 2)) return 0;
+    const float steps = std::min((snr_db - lowest_db) / step_db, 1000.0F);
+    return static_cast<std::uint8_t>(
+        std::min(1 + static_cast<int>(std::lround(steps)), highest_code));
+}
+
+float snr_of_code(std::uint8_t code) noexcept {
+    if (code == 0) return -20.0F;
+    return lowest_db + step_db * static_cast<float>(std::min<int>(code, highest_code) - 1);
+}
+
+void pack_feedback(const feedback_content& f,
+                   std::span<std::uint8_t, feedback_bytes> out) noexcept {
+    bit_writer w(out);
+    w.put(f.frame_number, 12);
+    w.put(f.slot_in_frame, 5);
+    w.put(f.grant_ok ? 1 : 0, 1);
+    for (int b = 0; b < nof_bins; ++b) w.put(f.grant_ok ? f.ack >> b & 1U : 0, 1);
+    for (const float s : f.predicted_snr_db) w.put(snr_code(s), 7);
+}
+
+std::optional<feedback_content> unpack_feedback(
+    std::span<const std::uint8_t, feedback_bytes> in) noexcept {
+    bit_reader r(in);
+    feedback_content f;
+    f.frame_number = static_cast<std::uint16_t>(r.get(12));
+    f.slot_in_frame = static_cast<std::uint8_t>(r.get(5));
+    f.grant_ok = r.get(1) == 1;
+    for (int b = 0; b < nof_bins; ++b) f.ack |= r.get(1) << b;
+    for (float& s : f.predicted_snr_db) s = snr_of_code(static_cast<std::uint8_t>(r.get(7)));
+    if (f.slot_in_frame >= slots_per_frame) return std::nullopt;
+    if (!f.grant_ok && f.ack != 0) return std::nullopt;
+    if ((f.ack & ~all_bins) != 0) return std::nullopt;
+    if (r.get(22) != 0) return std::nullopt;
+    return f;
+}
+
+}  // namespace wip

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The feedback of one slot in bits, for an uplink on the radio. 30 bytes (240 bits), the size of
+// the downlink's grant, so that the same control code can carry both:
+//
+//   12  frame number of slot j (slot / 30, modulo 4096)
+//    5  slot j within its frame, 0..29
+//    1  the grant of slot j was decoded (0: all ACK bits are 0)
+//   25  ACK, bin 0 first
+//  175  predicted SNR, 25 x 7 bits: code 0 = below the range, 1..127 = -12 dB + (code - 1) / 2 dB,
+//       so -12 .. +51 dB in steps of 0.5 dB
+//   22  zero
+//
+// A terminal that is not locked sends nothing. Steps of 0.5 dB are a sixth of the narrowest
+// interval of the switch table (docs/mac.md); uniform quantisation adds 0.14 dB rms.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "types/grid.h"
+
+namespace wip {
+
+inline constexpr int feedback_bytes = 30;
+
+struct feedback_content {
+    std::uint16_t frame_number = 0;  // 0..4095
+    std::uint8_t slot_in_frame = 0;  // 0..29
+    bool grant_ok = false;
+    std::uint32_t ack = 0;  // bit b: bin b
+    std::array<float, nof_bins> predicted_snr_db{};
+};
+
+// 7-bit code of an SNR and back; below the range reads back as -20 dB, NaN is below the range.
+std::uint8_t snr_code(float snr_db) noexcept;
+float snr_of_code(std::uint8_t code) noexcept;
+
+void pack_feedback(const feedback_content& f, std::span<std::uint8_t, feedback_bytes> out) noexcept;
+
+// nullopt when the bits are none that pack_feedback could have written.
+std::optional<feedback_content> unpack_feedback(
+    std::span<const std::uint8_t, feedback_bytes> in) noexcept;
+
+}  // namespace wip

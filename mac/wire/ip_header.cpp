@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "wire/ip_header.h"
+
+namespace wip {
+
+std::uint32_t internet_sum(std::span<const std::uint8_t> data, std::uint32_t sum) noexcept {
+    std::size_t i = 0;
+    for (; i + 1 < data.size(); i += 2)
+        sum += static_cast<std::uint32_t>(data[i]) << 8 | data[i + 1];
+    if (i < data.size()) sum += static_cast<std::uint32_t>(data[i]) << 8;
+    while (sum >> 16 != 0) sum = (sum & 0xffff) + (sum >> 16);
+    return sum;
+}
+
+std::size_t ip_header_bytes(std::uint8_t first) noexcept {
+    if (first >> 4 == 6) return 40;
+    if (first >> 4 == 4 && (first & 0xf) >= 5) return std::size_t{4} * (first & 0xf);
+    return 0;
+}
+
+std::optional<ip_header> read_ip_header(std::span<const std::uint8_t> data) noexcept {
+    if (data.empty()) return std::nullopt;
+    ip_header h;
+    h.header_bytes = ip_header_bytes(data[0]);
+    if (h.header_bytes == 0 || data.size() < h.header_bytes) return std::nullopt;
+    if (data[0] >> 4 == 6) {
+        h.version = 6;
+        h.total_bytes = 40 + (static_cast<std::size_t>(data[4]) << 8 | data[5]);
+        return h;
+    }
+    h.version = 4;
+    h.total_bytes = static_cast<std::size_t>(data[2]) << 8 | data[3];
+    if (h.total_bytes < h.header_bytes) return std::nullopt;
+    if (internet_sum(data.first(h.header_bytes)) != 0xffff) return std::nullopt;
+    return h;
+}
+
+bool plausible_ip_header(std::span<const std::uint8_t> data) noexcept {
+    const auto h = read_ip_header(data);
+    if (!h) return false;
+    if (h->version == 4) return true;
+    if (data[7] == 0) return false;  // hop limit
+    switch (data[6]) {
+        case 0:    // hop-by-hop options
+        case 4:    // IPv4 in IPv6
+        case 6:    // TCP
+        case 17:   // UDP
+        case 41:   // IPv6 in IPv6
+        case 43:   // routing
+        case 44:   // fragment
+        case 47:   // GRE
+        case 50:   // ESP
+        case 51:   // AH
+        case 58:   // ICMPv6
+        case 59:   // none
+        case 60:   // destination options
+        case 132:  // SCTP
+            return true;
+        default:
+            return false;
+    }
+}
+
+bool ipv6_transport_checksum_ok(std::span<const std::uint8_t> packet) noexcept {
+    if (packet.size() < 40 || packet[0] >> 4 != 6) return false;
+    const auto h = read_ip_header(packet);
+    if (!h || h->total_bytes != packet.size()) return false;
+    const std::uint8_t protocol = packet[6];
+    const std::size_t length = packet.size() - 40;
+    const std::size_t least = protocol == 6 ? 20 : protocol == 17 ? 8 : protocol == 58 ? 4 : 0;
+    if (least == 0 || length < least) return false;
+    // Pseudo-header: both addresses, length, protocol.
+    std::uint32_t sum = internet_sum(packet.subspan(8, 32));
+    sum += static_cast<std::uint32_t>(length) + protocol;
+    return internet_sum(packet.subspan(40), sum) == 0xffff;
+}
+
+}  // namespace wip
