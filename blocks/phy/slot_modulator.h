@@ -16,8 +16,9 @@ namespace wip::phy {
 using cf32 = std::complex<float>;
 
 struct slot_modulator_config {
-    int cell = 0;                                // 0..63, selects the pilot sequence
-    link_profile profile = link_profile::radio;
+    int cell = 0;  // 0..63, selects the pilot sequence
+    link_profile profile =
+        link_profile::radio;  // the only one: wipemu has no frame check on the air
 };
 
 class slot_modulator {

@@ -21,28 +21,29 @@ using cf32 = std::complex<float>;
 
 struct slot_receiver_config {
     int cell = 0;
-    link_profile profile = link_profile::radio;
+    link_profile profile =
+        link_profile::radio;  // the only one: wipemu has no frame check on the air
     bool combining = true;
-    int horizon_slots = 3;        // prediction is for slot air + horizon
+    int horizon_slots = 3;  // prediction is for slot air + horizon
 };
 
 enum class bin_outcome : std::uint8_t { unused, good, bad };
 
 struct bin_result {
     bin_outcome outcome = bin_outcome::unused;
-    bool combined = false;                       // detected after combining with an earlier copy
-    std::span<const std::uint8_t> payload;       // nibble-packed, valid until the next call
-    std::span<const cf32> symbols;               // 108 equalised symbols, unit energy scale
-    std::span<const float> llr;                  // 108 k soft bits (positive: 0); empty unless asked
+    bool combined = false;                  // detected after combining with an earlier copy
+    std::span<const std::uint8_t> payload;  // nibble-packed, valid until the next call
+    std::span<const cf32> symbols;          // 108 equalised symbols, unit energy scale
+    std::span<const float> llr;             // 108 k soft bits (positive: 0); empty unless asked
 };
 
 struct receiver_state {
     bool locked = false;
     double cfo_hz = 0;
-    double timing_samples = 0;      // slot start against the sample count modulo 5120
-    double evm_percent = 0;         // of the control symbols (QPSK) over the last slot
+    double timing_samples = 0;  // slot start against the sample count modulo 5120
+    double evm_percent = 0;     // of the control symbols (QPSK) over the last slot
     double level_dbfs = 0;
-    double prediction_nmse = 0;     // running, of the SNR `horizon` slots ahead
+    double prediction_nmse = 0;  // running, of the SNR `horizon` slots ahead
     std::uint64_t locks = 0;
     std::uint64_t lock_losses = 0;
     std::uint64_t grants_failed = 0;
@@ -52,14 +53,15 @@ struct received_slot {
     // Sample time of the slot's first sample, on the axis of process()'s `first`.
     sample start;
     bool locked = false;
-    // Frame number * 30 + slot in frame, modulo 4096 * 30; from pilots and grant. Valid when locked.
+    // Frame number * 30 + slot in frame, modulo 4096 * 30; from pilots and grant. Valid when
+    // locked.
     std::int64_t slot_in_hyperframe = 0;
     bool grant_ok = false;
     slot_grant grant;
     std::array<bin_result, nof_bins> bins;
     std::array<float, nof_bins> snr_db{};
     std::array<float, nof_bins> predicted_snr_db{};
-    std::span<const cf32> channel;   // 500 estimates at the slot's middle
+    std::span<const cf32> channel;  // 500 estimates at the slot's middle
 };
 
 class slot_receiver {
