@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "air/air_config.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <stdexcept>
+
+#include "air/shared_air.h"
+#include "sample/flat_fading.h"
+
+namespace wip::air {
+namespace {
+
+std::string show(const YAML::Node& n) {
+    if (!n.IsDefined()) return "missing";
+    if (n.IsNull()) return "empty";
+    if (n.IsScalar()) return "'" + n.Scalar() + "'";
+    return n.IsMap() ? "a mapping" : "a list";
+}
+
+std::string list(const std::vector<std::string>& names) {
+    std::string s;
+    for (const std::string& n : names) s += (s.empty() ? "" : ", ") + n;
+    return s;
+}
+
+// A place in the file: node and its full key.
+class place {
+public:
+    place(YAML::Node node, std::string file, std::string key)
+        : node_(std::move(node)), file_(std::move(file)), key_(std::move(key)) {}
+
+    [[noreturn]] void refuse(const std::string& valid) const {
+        throw std::invalid_argument(file_ + ": " + (key_.empty() ? "file" : key_) + ": " +
+                                    show(node_) + "; valid: " + valid);
+    }
+    bool given() const { return node_.IsDefined() && !node_.IsNull(); }
+
+    void expect_keys(const std::vector<std::string>& known) const {
+        if (!node_.IsMap()) refuse("a mapping with the keys " + list(known));
+        for (const auto& entry : node_) {
+            const std::string name = entry.first.IsScalar() ? entry.first.Scalar() : "?";
+            if (std::find(known.begin(), known.end(), name) == known.end())
+                throw std::invalid_argument(file_ + ": " + join(name) +
+                                            ": unknown key; valid: " + list(known));
+        }
+    }
+    place at(const std::string& name) const {
+        return {node_.IsMap() ? node_[name] : YAML::Node(YAML::NodeType::Undefined), file_,
+                join(name)};
+    }
+    template <class Visit>
+    void each_entry(Visit visit) const {
+        for (const auto& entry : node_) {
+            if (!entry.first.IsScalar()) refuse("names as keys");
+            const std::string name = entry.first.Scalar();
+            visit(name, place(entry.second, file_, join(name)));
+        }
+    }
+    template <class Visit>
+    void each_item(Visit visit) const {
+        if (!node_.IsSequence()) refuse("a list");
+        for (std::size_t i = 0; i < node_.size(); ++i)
+            visit(place(node_[i], file_, key_ + "[" + std::to_string(i) + "]"));
+    }
+    bool is_map() const { return node_.IsMap(); }
+
+    double number(double low, double high, const std::string& remark = "") const {
+        double v = 0;
+        std::ostringstream valid;
+        valid << "a number from " << low << " to " << high << remark;
+        if (!node_.IsScalar() || !YAML::convert<double>::decode(node_, v) || !(v >= low) ||
+            !(v <= high))
+            refuse(valid.str());
+        return v;
+    }
+    std::int64_t integer(std::int64_t low, std::int64_t high) const {
+        std::int64_t v = 0;
+        if (!node_.IsScalar() || !YAML::convert<std::int64_t>::decode(node_, v) || v < low ||
+            v > high)
+            refuse("an integer from " + std::to_string(low) + " to " + std::to_string(high));
+        return v;
+    }
+    std::string text(const std::string& valid) const {
+        if (!node_.IsScalar()) refuse(valid);
+        return node_.Scalar();
+    }
+    std::size_t one_of(const std::vector<std::string>& names) const {
+        const std::string t = text("one of " + list(names));
+        const auto at = std::find(names.begin(), names.end(), t);
+        if (at == names.end()) refuse("one of " + list(names));
+        return static_cast<std::size_t>(at - names.begin());
+    }
+
+private:
+    std::string join(const std::string& name) const {
+        return key_.empty() ? name : key_ + "." + name;
+    }
+    YAML::Node node_;
+    std::string file_, key_;
+};
+
+void read_air(const place& p, medium_config& c) {
+    p.expect_keys({"name", "clock", "speed", "wait_for", "seed", "control", "pacing_limit_ms",
+                   "quantum", "hearing_hz", "priority"});
+    const std::string name_valid = "1 to 31 characters of a-z A-Z 0-9 _ . -";
+    c.name = p.at("name").text(name_valid);
+    if (!shared_air::valid_name(c.name)) p.at("name").refuse(name_valid);
+    if (const place v = p.at("clock"); v.given())
+        c.clock =
+            v.one_of({"lockstep", "realtime"}) == 0 ? clock_kind::lockstep : clock_kind::realtime;
+    if (const place v = p.at("speed"); v.given()) {
+        c.speed = v.number(0, 100, " (0: as fast as the stations can, lockstep only)");
+        if (c.speed == 0 && c.clock == clock_kind::realtime)
+            v.refuse("more than 0 with clock: realtime");
+        if (c.speed != 0 && c.speed < 0.001) v.refuse("0 or from 0.001 to 100");
+    }
+    if (const place w = p.at("wait_for"); w.given()) {
+        w.expect_keys({"transmitters", "receivers"});
+        const auto count = [&](const char* key) {
+            const place v = w.at(key);
+            return v.given() ? static_cast<int>(v.integer(0, max_nodes)) : 0;
+        };
+        c.wait_transmitters = count("transmitters");
+        c.wait_receivers = count("receivers");
+    }
+    if (const place v = p.at("seed"); v.given())
+        c.seed = static_cast<std::uint64_t>(v.integer(0, INT64_MAX));
+    if (const place v = p.at("control"); v.given()) {
+        c.control = v.text("a ZeroMQ endpoint such as ipc:///run/air.control");
+        if (c.control.rfind("ipc://", 0) != 0 && c.control.rfind("tcp://127.0.0.1:", 0) != 0)
+            v.refuse("ipc://PATH or tcp://127.0.0.1:PORT");
+    }
+    if (const place v = p.at("pacing_limit_ms"); v.given())
+        c.pacing_limit_ms = v.number(0.001, 10000);
+    if (const place v = p.at("quantum"); v.given()) c.quantum = v.integer(64, 65536);
+    if (const place v = p.at("hearing_hz"); v.given()) c.hearing_hz = v.number(0, 3.84e6);
+    if (const place v = p.at("priority"); v.given())
+        c.priority = static_cast<int>(v.integer(0, 99));
+}
+
+void read_nodes(const place& p, medium_config& c) {
+    if (!p.given() || !p.is_map()) p.refuse("a mapping of node names, for example base: {}");
+    p.each_entry([&](const std::string& name, const place& n) {
+        if (!shared_air::valid_name(name))
+            n.refuse("node names of 1 to 31 characters of a-z A-Z 0-9 _ . -");
+        node_config node{name, std::nullopt};
+        if (n.given()) {
+            n.expect_keys({"noise_dbfs"});
+            if (const place v = n.at("noise_dbfs"); v.given()) node.noise_dbfs = v.number(-200, 20);
+        }
+        c.nodes.push_back(node);
+    });
+    if (c.nodes.empty() || c.nodes.size() > max_nodes)
+        p.refuse("1 to " + std::to_string(max_nodes) + " nodes");
+}
+
+void read_path(const place& p, medium_config& c) {
+    p.expect_keys(
+        {"from", "to", "gain_db", "delay_samples", "channel", "doppler_hz", "frequency_shift_hz"});
+    std::vector<std::string> names;
+    for (const node_config& n : c.nodes) names.push_back(n.name);
+    path_config path;
+    path.from = p.at("from").one_of(names);
+    path.to = p.at("to").one_of(names);
+    if (const place v = p.at("gain_db"); v.given()) path.gain_db = v.number(-200, 100);
+    if (const place v = p.at("delay_samples"); v.given())
+        path.delay_samples = v.integer(0, max_delay_samples);
+    if (const place v = p.at("channel"); v.given()) path.fading = v.one_of({"awgn", "flat"}) == 1;
+    if (const place v = p.at("doppler_hz"); v.given())
+        path.doppler_hz = v.number(0, sample_model::max_doppler_hz);
+    if (const place v = p.at("frequency_shift_hz"); v.given())
+        path.frequency_shift_hz = v.number(-1e6, 1e6);
+    c.paths.push_back(path);
+}
+
+}  // namespace
+
+medium_config parse_config(const std::string& text, const std::string& file_name) {
+    YAML::Node root;
+    try {
+        root = YAML::Load(text);
+    } catch (const YAML::Exception& e) {
+        throw std::invalid_argument(file_name + ": line " + std::to_string(e.mark.line + 1) +
+                                    ": not YAML: " + e.msg);
+    }
+    const place top(root, file_name, "");
+    medium_config c;
+    top.expect_keys({"air", "nodes", "paths"});
+    read_air(top.at("air"), c);
+    read_nodes(top.at("nodes"), c);
+    if (const place paths = top.at("paths"); paths.given())
+        paths.each_item([&](const place& p) { read_path(p, c); });
+    return c;
+}
+
+medium_config read_config_file(const std::string& file) {
+    std::ifstream in(file);
+    const std::string text((std::istreambuf_iterator<char>(in)), {});
+    if (!in.good() && !in.eof())
+        throw std::invalid_argument(file + ": cannot be read; valid: a YAML file");
+    return parse_config(text, file);
+}
+
+}  // namespace wip::air

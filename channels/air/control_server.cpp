@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "air/control_server.h"
+
+#include <signal.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <thread>
+#include <zmq.hpp>
+
+#include "schema/control.pb.h"
+
+namespace wip::air {
+
+std::string answer(const std::string& message, const medium_config& config, medium& m,
+                   const std::function<void(const std::string&)>& log,
+                   const std::function<void(const std::string&)>& on_stop) {
+    using openwip::control::Reply;
+    using openwip::control::Request;
+    Request request;
+    Reply reply;
+    const auto refuse = [&](const std::string& why) {
+        log("control: " + why);
+        reply.set_ok(false);
+        reply.set_error(why);
+        return reply.SerializeAsString();
+    };
+    if (!request.ParseFromString(message))
+        return refuse("dropped a message of " + std::to_string(message.size()) +
+                      " bytes that is no Request");
+    reply.set_ok(true);
+    switch (request.what_case()) {
+        case Request::kStatus:
+            break;
+        case Request::kResetCounters:
+            m.reset_counters();
+            break;
+        case Request::kStop:
+            on_stop(request.stop());
+            break;
+        case Request::kConfigureYaml:
+            return refuse("the medium takes no settings while it runs");
+        default:
+            return refuse("dropped an empty Request");
+    }
+    const medium_status s = m.status();
+    auto& a = *reply.mutable_air();
+    a.set_clock(config.clock == clock_kind::lockstep ? "lockstep" : "realtime");
+    a.set_speed(config.speed);
+    a.set_now(s.now);
+    a.set_wall_seconds(s.wall_seconds);
+    a.set_real_time_factor(s.real_time_factor);
+    a.set_pacing_median_us(s.pacing.median_us);
+    a.set_pacing_p99_us(s.pacing.p99_us);
+    a.set_pacing_max_us(s.pacing.max_us);
+    a.set_slots(s.pacing.slots);
+    a.set_slots_behind(s.pacing.behind);
+    a.set_pacing_limit_us(config.pacing_limit_ms * 1e3);
+    a.set_late(s.late);
+    a.set_underflows(s.underflows);
+    a.set_overflows(s.overflows);
+    for (const std::string& n : s.nodes) a.add_nodes(n);
+    return reply.SerializeAsString();
+}
+
+struct control_server::state {
+    zmq::context_t context{1};
+    zmq::socket_t socket{context, zmq::socket_type::rep};
+    std::atomic<bool> stop{false};
+    std::thread thread;
+};
+
+control_server::control_server(const medium_config& config, medium& m,
+                               std::function<void(const std::string&)> log,
+                               std::function<void(const std::string&)> on_stop)
+    : state_(std::make_unique<state>()) {
+    sigset_t all, before;  // signals are for the main thread
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    try {
+        state_->socket.set(zmq::sockopt::linger, 0);
+        state_->socket.set(zmq::sockopt::maxmsgsize, std::int64_t{1} << 20);
+        state_->socket.bind(config.control);
+    } catch (const zmq::error_t& e) {
+        pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        throw std::runtime_error("control endpoint " + config.control + ": " + e.what());
+    }
+    state* s = state_.get();
+    s->thread = std::thread([s, &m, config, log = std::move(log), on_stop = std::move(on_stop)] {
+        while (!s->stop) {
+            zmq::pollitem_t item{s->socket.handle(), 0, ZMQ_POLLIN, 0};
+            try {
+                if (zmq::poll(&item, 1, std::chrono::milliseconds(100)) == 0) continue;
+                zmq::message_t in;
+                if (!s->socket.recv(in)) continue;
+                std::string all_parts = in.to_string();
+                while (in.more() && s->socket.recv(in)) all_parts += in.to_string();
+                s->socket.send(zmq::buffer(answer(all_parts, config, m, log, on_stop)),
+                               zmq::send_flags::none);
+            } catch (const zmq::error_t& e) {
+                log(std::string("control: ") + e.what());
+            }
+        }
+    });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+control_server::~control_server() {
+    state_->stop = true;
+    state_->thread.join();
+}
+
+}  // namespace wip::air

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The shared memory of one medium: what lies where, and who writes it.
+//
+//   [air_header][node_block x nodes][transmit FIFO, receive ring of node 0][... of node 1]...
+//
+// Every field has one writer: the medium (M) or the node, that is the process which claimed it (N).
+// All positions are 64-bit and never wrap; a ring index is a position modulo the ring's size.
+// `tick` is sample time at 7.68 MS/s since the medium's clock started; sample [t, t+1) is released
+// when now > t.
+//
+// Transmit: a FIFO of samples plus a table of bursts which say when they are due, as in a USRP, so
+// a burst may be far in the future without holding more memory than its samples. `state` of a burst
+// is one atomic word, end position and two flags, changed by compare-and-swap: the node extends it,
+// either side closes it, and no sample is ever both accepted and dropped.
+// Receive: a ring indexed by sample time plus a table of windows [start, end) in which the medium
+// fills it. Flags of a window say why it ended.
+// Commands (tuning, gains, stream start and stop) go through a queue from the node to the medium.
+// Events (burst acknowledged, underflow, late) come back in a ring that forgets the oldest.
+#pragma once
+
+#include <atomic>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "air/futex.h"
+
+namespace wip::air {
+
+using tick = std::int64_t;
+using cf32 = std::complex<float>;
+
+inline constexpr double sample_rate = 7.68e6;
+inline constexpr tick as_soon_as_possible = std::numeric_limits<tick>::min();
+inline constexpr tick never = std::numeric_limits<tick>::max();
+
+inline constexpr std::uint64_t layout_magic = 0x4F57495041495221;  // "OWIPAIR!"
+inline constexpr std::uint32_t layout_version = 1;
+inline constexpr std::size_t max_nodes = 64;
+inline constexpr std::size_t name_size = 32;
+inline constexpr std::uint64_t transmit_fifo_size = std::uint64_t{1} << 18;  // 34 ms
+inline constexpr std::uint64_t receive_ring_size = std::uint64_t{1} << 19;   // 68 ms
+
+inline constexpr double default_frequency = 1e9;
+
+enum class clock_kind : std::uint32_t { lockstep, realtime };
+enum class air_state : std::uint32_t { building, ready, closed };
+
+struct air_header {
+    std::atomic<std::uint64_t> magic;        // M, written last when ready
+    std::uint32_t version;                   // M
+    std::uint32_t nodes;                     // M
+    std::uint64_t bytes;                     // M, of the whole segment
+    std::int64_t process;                    // M
+    std::uint64_t process_started;           // M, tells a reused process number
+    clock_kind clock;                        // M
+    double speed;                            // M
+    std::atomic<air_state> state;            // M
+    alignas(64) std::atomic<tick> now;       // M, released up to here
+    std::atomic<std::uint32_t> running;      // M, the clock has started
+    std::atomic<std::int64_t> clock_origin;  // M, CLOCK_MONOTONIC in ns of tick 0
+    gate work;                               // N wakes M: something to do
+};
+
+enum class command_kind : std::uint32_t {
+    transmit_frequency,
+    receive_frequency,
+    transmit_gain,
+    receive_gain,
+    receive_start,  // count samples from `time`, 0 = until stopped
+    receive_stop,
+};
+inline constexpr std::size_t nof_tunings = 4;
+
+struct command {
+    tick time;  // or as_soon_as_possible
+    double value;
+    std::int64_t count;
+    command_kind kind;
+};
+
+struct burst {
+    tick time;                         // N, or as_soon_as_possible
+    tick opened_at;                    // N, device time when it was handed over
+    std::uint64_t first;               // N, position of its first sample in the FIFO
+    std::atomic<std::uint64_t> state;  // N and M: end position << 3 | flags
+    std::uint32_t hold;                // N, the clock waits also after its end
+};
+inline constexpr std::uint64_t burst_closed = 1;   // by the node: nothing follows
+inline constexpr std::uint64_t burst_refused = 2;  // by the medium: underflow or late
+inline constexpr std::uint64_t burst_late = 4;     // why refused
+inline constexpr int burst_flag_bits = 3;
+
+struct window {
+    tick start;                        // M
+    std::atomic<tick> end;             // M, `never` while open
+    std::atomic<std::uint32_t> flags;  // M
+};
+inline constexpr std::uint32_t window_late = 1;      // command came after its time: empty window
+inline constexpr std::uint32_t window_overflow = 2;  // ended because the node did not read
+
+enum class event_kind : std::uint32_t { burst_acknowledged, underflow, late };
+struct event {
+    tick time;
+    event_kind kind;
+};
+
+template <class Item, std::size_t Size>
+struct table {
+    static_assert((Size & (Size - 1)) == 0);
+    alignas(64) std::atomic<std::uint64_t> written;
+    alignas(64) std::atomic<std::uint64_t> taken;
+    Item items[Size];
+    Item& at(std::uint64_t position) { return items[position % Size]; }
+    static constexpr std::size_t size = Size;
+};
+
+struct node_block {
+    char name[name_size];                           // M
+    alignas(64) std::atomic<std::int64_t> process;  // N claims with compare-and-swap, 0 = free
+    std::atomic<std::uint32_t> claims;              // N, counts claims
+    std::atomic<std::uint32_t> served;              // M, the claim that it knows
+    table<command, 256> commands;                   // N -> M
+
+    table<burst, 1024> bursts;                            // N -> M
+    alignas(64) std::atomic<std::uint64_t> fifo_written;  // N
+    std::atomic<std::uint64_t> wanted;                    // M waits for a burst to reach this end
+    alignas(64) std::atomic<std::uint64_t> fifo_freed;    // M
+    gate room;                                            // M wakes N: FIFO, bursts, commands
+
+    table<window, 64> windows;                     // M -> N
+    alignas(64) std::atomic<tick> read;            // N, samples before this are consumed
+    alignas(64) std::atomic<tick> receive_wanted;  // N waits for this time
+    gate samples;                                  // M wakes N
+
+    table<event, 256> events;  // M -> N
+    gate happened;             // M wakes N
+
+    std::atomic<std::uint64_t> underflows, lates, overflows;  // M
+};
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&
+              std::atomic<tick>::is_always_lock_free);
+
+}  // namespace wip::air

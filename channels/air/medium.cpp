@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "air/medium.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace wip::air {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr tick slot_samples = 5120;
+constexpr tick lookahead_quanta = 4;
+constexpr std::int64_t longest_sleep_ns = 20'000'000;
+constexpr std::int64_t watch_interval_ns = 100'000'000;
+
+tick next_multiple(tick t, tick of) { return (t / of + 1) * of; }
+
+void sleep_until(std::int64_t ns) {
+    const timespec ts{ns / 1'000'000'000, ns % 1'000'000'000};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, nullptr);
+}
+
+}  // namespace
+
+std::int64_t monotonic_ns() noexcept {
+    timespec ts{};
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec * std::int64_t{1'000'000'000} + ts.tv_nsec;
+}
+
+medium::medium(shared_air& air, const medium_config& config,
+               std::function<void(const std::string&)> say)
+    : air_(air),
+      header_(air.header()),
+      config_(config),
+      say_(std::move(say)),
+      mixer_(config),
+      tunings_(config.nodes.size()),
+      watches_(config.nodes.size()),
+      scratch_(static_cast<std::size_t>(config.quantum)),
+      activity_(config.nodes.size()),
+      pacing_(config.pacing_limit_ms * 1e3) {
+    for (std::size_t i = 0; i < config.nodes.size(); ++i) {
+        transmitters_.emplace_back(air.node(i), air.transmit_fifo(i));
+        receivers_.emplace_back(air.node(i), air.receive_ring(i));
+    }
+}
+
+void medium::stop() noexcept {
+    stop_.store(true);
+    header_.work.wake();
+}
+
+std::int64_t medium::due(tick t) const noexcept {
+    if (config_.speed == 0) return 0;
+    return origin_ +
+           static_cast<std::int64_t>(static_cast<double>(t) * 1e9 / (sample_rate * config_.speed));
+}
+
+std::string medium::run() {
+    prctl(PR_SET_TIMERSLACK, 1);
+    if (config_.priority > 0) {  // quietly without it where it is not allowed
+        const sched_param p{config_.priority};
+        pthread_setschedparam(pthread_self(), SCHED_FIFO, &p);
+    }
+    std::string reason;
+    std::int64_t next_watch = 0;
+    while (!stop_.load()) {
+        serve();
+        if (const std::int64_t wall = monotonic_ns(); wall >= next_watch) {
+            next_watch = wall + watch_interval_ns;
+            reason = find_dead();
+            if (!reason.empty()) break;
+        }
+        if (!started_) {
+            if (!ready_to_start()) {
+                header_.work.wait([this] { return stop_.load() || something_new(); }, 100ms);
+                continue;
+            }
+            started_ = true;
+            origin_ = monotonic_ns();
+            reset_wall_.store(origin_);
+            header_.clock_origin.store(origin_);
+            header_.running.store(1);
+            say_("clock started");
+        }
+        const tick target = next_multiple(now_, config_.quantum);
+        const bool lockstep = config_.clock == clock_kind::lockstep;
+        if (!(lockstep ? step_lockstep(target) : step_realtime(target))) continue;
+        release(target);
+    }
+    header_.state.store(air_state::closed);
+    for (std::size_t i = 0; i < air_.nodes(); ++i) {
+        node_block& n = air_.node(i);
+        for (gate* g : {&n.room, &n.samples, &n.happened}) g->wake();
+    }
+    return reason;
+}
+
+// Has the clock's next quantum been computed, and is it due? Otherwise sleeps a while.
+bool medium::step_lockstep(tick target) {
+    while (computed_ < now_ + lookahead_quanta * config_.quantum) {
+        const tick to = next_multiple(computed_, config_.quantum);
+        if (!can_compute(to)) break;
+        compute(to);
+    }
+    const bool idle = config_.speed == 0 && !anything_active();
+    if (computed_ < target || idle) {
+        for (std::size_t i = 0; i < transmitters_.size(); ++i) transmitters_[i].want(target);
+        header_.work.wait(
+            [this, idle, target] {
+                return stop_.load() || something_new() || (!idle && can_compute(target));
+            },
+            100ms);
+        return false;
+    }
+    const std::int64_t wall = monotonic_ns(), when = due(target);
+    if (wall >= when) return true;
+    sleep_until(std::min(when, wall + longest_sleep_ns));
+    return false;  // serve once more: commands given meanwhile count
+}
+
+bool medium::step_realtime(tick target) {
+    const std::int64_t wall = monotonic_ns(), when = due(target);
+    if (wall < when) {
+        sleep_until(std::min(when, wall + longest_sleep_ns));
+        return false;
+    }
+    for (std::size_t i = 0; i < transmitters_.size(); ++i) {
+        transmitters_[i].starve(target);
+        if (!receivers_[i].has_room(target)) receivers_[i].overflow(computed_);
+    }
+    while (computed_ < target) compute(std::min(target, next_multiple(computed_, config_.quantum)));
+    return true;
+}
+
+void medium::serve() {
+    for (std::size_t i = 0; i < air_.nodes(); ++i) {
+        serve_claim(i);
+        serve_commands(i);
+        const bool lockstep = config_.clock == clock_kind::lockstep;
+        const tick soon = lockstep || !started_ ? now_ : now_ + 2 * config_.quantum;
+        const transmit_reader::news news = transmitters_[i].collect(now_, soon);
+        if (news.opened) changed_from(news.earliest);
+        activity_[i].store((transmitters_[i].active() ? 1u : 0u) |
+                           (receivers_[i].active() ? 2u : 0u));
+    }
+}
+
+void medium::serve_claim(std::size_t i) {
+    node_block& node = air_.node(i);
+    const std::uint32_t claims = node.claims.load(std::memory_order_acquire);
+    if (claims == node.served.load(std::memory_order_relaxed)) return;
+    const std::int64_t process = node.process.load();
+    transmitters_[i].reset();
+    receivers_[i].reset();
+    tunings_[i] = node_tuning{};
+    node.commands.taken.store(node.commands.written.load());
+    watches_[i] = process ? process_watch(process) : process_watch();
+    changed_from(now_);
+    node.served.store(claims);
+    node.room.wake();
+    say_(std::string("node '") + node.name + "' " +
+         (process ? "attached (process " + std::to_string(process) + ")" : "detached"));
+}
+
+void medium::serve_commands(std::size_t i) {
+    node_block& node = air_.node(i);
+    auto& commands = node.commands;
+    std::uint64_t taken = commands.taken.load(std::memory_order_relaxed);
+    const std::uint64_t written = commands.written.load(std::memory_order_acquire);
+    if (taken == written) return;
+    for (; taken < written; ++taken) {
+        const command c = commands.at(taken);
+        const tick time = c.time == as_soon_as_possible ? now_ : std::max(c.time, now_);
+        switch (c.kind) {
+            case command_kind::receive_start:
+                receivers_[i].start(c.time, c.count, now_);
+                break;
+            case command_kind::receive_stop:
+                receivers_[i].stop(c.time, now_);
+                break;
+            default:
+                tunings_[i].of(c.kind).set(time, c.value);
+        }
+        changed_from(time);
+    }
+    commands.taken.store(taken, std::memory_order_seq_cst);
+    node.room.notify();
+}
+
+void medium::changed_from(tick time) noexcept {
+    computed_ = std::min(computed_, std::max(time, now_));
+}
+
+std::string medium::find_dead() const {
+    for (std::size_t i = 0; i < air_.nodes(); ++i) {
+        node_block& node = air_.node(i);
+        const std::int64_t process = node.process.load();
+        if (process && node.claims.load() == node.served.load() && !watches_[i].alive() &&
+            node.process.load() == process)
+            return std::string("node '") + node.name + "' (process " + std::to_string(process) +
+                   ") died";
+    }
+    return {};
+}
+
+bool medium::ready_to_start() {
+    int transmitters = config_.wait_transmitters, receivers = config_.wait_receivers;
+    for (const auto& t : transmitters_) transmitters -= t.ever_opened();
+    for (const auto& r : receivers_) receivers -= r.ever_started();
+    if (transmitters <= 0 && receivers <= 0) return true;
+    const auto count = [](int n, const char* what) {
+        return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+    };
+    std::string waiting = "waiting for ";
+    if (transmitters > 0) waiting += count(transmitters, "transmitter");
+    if (transmitters > 0 && receivers > 0) waiting += " and ";
+    if (receivers > 0) waiting += count(receivers, "receiver");
+    if (waiting != waiting_for_) say_(waiting);
+    waiting_for_ = waiting;
+    return false;
+}
+
+bool medium::something_new() const {
+    for (std::size_t i = 0; i < air_.nodes(); ++i) {
+        const node_block& n = air_.node(i);
+        if (n.claims.load() != n.served.load() ||
+            n.commands.written.load() != n.commands.taken.load() || transmitters_[i].has_news())
+            return true;
+    }
+    return false;
+}
+
+bool medium::anything_active() const {
+    return std::any_of(activity_.begin(), activity_.end(), [](const auto& a) { return a != 0; });
+}
+
+bool medium::can_compute(tick to) const {
+    for (std::size_t i = 0; i < transmitters_.size(); ++i)
+        if (transmitters_[i].known_until() < to || !receivers_[i].has_room(to)) return false;
+    return true;
+}
+
+void medium::compute(tick to) {
+    for (std::size_t i = 0; i < receivers_.size(); ++i) {
+        for (tick from = computed_; from < to;) {
+            const auto [first, last] = receivers_[i].wanted(from, to);
+            if (first < last) {
+                const std::span<cf32> out(scratch_.data(), static_cast<std::size_t>(last - first));
+                mixer_.hear(i, first, out, transmitters_, tunings_);
+                receivers_[i].write(first, out);
+            }
+            from = last;
+        }
+    }
+    computed_ = to;
+}
+
+void medium::release(tick target) {
+    const std::int64_t wall = monotonic_ns();
+    for (tick slot = next_multiple(now_, slot_samples); slot <= target; slot += slot_samples)
+        pacing_.add(config_.speed == 0 ? 0 : static_cast<double>(wall - due(slot)) / 1e3);
+    now_ = target;
+    header_.now.store(now_, std::memory_order_seq_cst);
+    for (std::size_t i = 0; i < transmitters_.size(); ++i) receivers_[i].released(now_);
+    for (std::size_t i = 0; i < transmitters_.size(); ++i) {
+        transmitters_[i].acknowledge(now_);
+        transmitters_[i].free_before(now_ - mixer_.max_delay());
+        for (command_kind k : {command_kind::transmit_frequency, command_kind::receive_frequency,
+                               command_kind::transmit_gain, command_kind::receive_gain})
+            tunings_[i].of(k).forget_before(now_ - mixer_.max_delay());
+    }
+}
+
+medium::counters medium::count() const {
+    counters c;
+    for (std::size_t i = 0; i < air_.nodes(); ++i) {
+        const node_block& n = air_.node(i);
+        c.late += n.lates.load();
+        c.underflows += n.underflows.load();
+        c.overflows += n.overflows.load();
+    }
+    return c;
+}
+
+medium_status medium::status() {
+    medium_status s;
+    s.now = header_.now.load();
+    const std::int64_t wall = monotonic_ns();
+    if (header_.running.load()) {
+        s.wall_seconds = static_cast<double>(wall - header_.clock_origin.load()) * 1e-9;
+        const double since = static_cast<double>(wall - reset_wall_.load()) * 1e-9;
+        const double samples = static_cast<double>(s.now - reset_tick_.load());
+        const double speed = config_.speed == 0 ? 1 : config_.speed;
+        if (since > 0) s.real_time_factor = samples / (sample_rate * speed * since);
+    }
+    s.pacing = pacing_.summary();
+    const counters c = count();
+    s.late = c.late - base_late_;
+    s.underflows = c.underflows - base_underflows_;
+    s.overflows = c.overflows - base_overflows_;
+    for (std::size_t i = 0; i < air_.nodes(); ++i) {
+        node_block& n = air_.node(i);
+        const std::int64_t process = n.process.load();
+        const std::uint32_t active = activity_[i].load();
+        s.nodes.push_back(std::string(n.name) + ": " +
+                          (process ? "process " + std::to_string(process) : "free") +
+                          (active & 1 ? ", transmits" : "") + (active & 2 ? ", receives" : ""));
+    }
+    return s;
+}
+
+void medium::reset_counters() {
+    pacing_.reset();
+    const counters c = count();
+    base_late_ = c.late;
+    base_underflows_ = c.underflows;
+    base_overflows_ = c.overflows;
+    reset_tick_ = header_.now.load();
+    reset_wall_ = monotonic_ns();
+}
+
+}  // namespace wip::air

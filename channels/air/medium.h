@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The medium: one thread that releases sample time.
+//
+// Lockstep: the next quantum is released when every open burst has been written to its end (a
+// transmitter whose burst has not begun or has ended does not hold the clock), every open receive
+// window has room, and the wall clock has reached origin + tick/(rate speed); behind schedule it
+// runs at full speed. So nothing is ever late, and nothing is lost. Samples are computed up to
+// `lookahead` quanta before they are released, as soon as the transmitters have written them: the
+// channel costs no latency. A command that changes what has been computed but not released
+// makes the medium compute it again from there (every model is a function of the sample index).
+// Realtime: the clock runs with the wall clock. A burst that comes after its time is refused
+// (late), one that runs dry is cut off (underflow), a receiver that does not read loses samples
+// (overflow): as on a USRP.
+//
+// The clock starts when `wait_for` transmitters have opened a burst and receivers a window.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "air/mixer.h"
+#include "air/pacing.h"
+#include "air/process_watch.h"
+#include "air/receive_queue.h"
+#include "air/shared_air.h"
+
+namespace wip::air {
+
+struct medium_status {
+    tick now = 0;
+    double wall_seconds = 0;
+    double real_time_factor = 0;
+    pacing_summary pacing;
+    std::uint64_t late = 0, underflows = 0, overflows = 0;
+    std::vector<std::string> nodes;
+};
+
+class medium {
+public:
+    // `say` gets one line at a time: waiting, started, node attached or detached.
+    medium(shared_air& air, const medium_config& config,
+           std::function<void(const std::string&)> say);
+
+    // Until stop(): returns an empty string; or until a node dies: returns who.
+    std::string run();
+    void stop() noexcept;  // any thread, also a signal handler
+
+    medium_status status();  // any thread
+    void reset_counters();   // any thread: pacing, late, underflows, overflows, factor
+
+private:
+    void serve();
+    void serve_claim(std::size_t i);
+    void serve_commands(std::size_t i);
+    void changed_from(tick time) noexcept;
+    std::string find_dead() const;
+    bool ready_to_start();
+    bool something_new() const;
+    bool can_compute(tick to) const;
+    void compute(tick to);
+    bool step_lockstep(tick target);
+    bool step_realtime(tick target);
+    void release(tick target);
+    bool anything_active() const;
+    std::int64_t due(tick t) const noexcept;  // CLOCK_MONOTONIC, ns
+
+    shared_air& air_;
+    air_header& header_;
+    medium_config config_;
+    std::function<void(const std::string&)> say_;
+    mixer mixer_;
+    std::vector<transmit_reader> transmitters_;
+    std::vector<receive_writer> receivers_;
+    std::vector<node_tuning> tunings_;
+    std::vector<process_watch> watches_;
+    std::vector<cf32> scratch_;
+    std::vector<std::atomic<std::uint32_t>> activity_;  // for status: bit 0 tx, bit 1 rx
+    tick now_ = 0;                                      // released
+    tick computed_ = 0;                                 // in the rings
+    bool started_ = false;
+    std::int64_t origin_ = 0;
+    std::string waiting_for_;
+    std::atomic<bool> stop_{false};
+    pacing pacing_;
+    std::atomic<tick> reset_tick_{0};
+    std::atomic<std::int64_t> reset_wall_{0};
+    struct counters {
+        std::uint64_t late = 0, underflows = 0, overflows = 0;
+    };
+    counters count() const;
+    std::atomic<std::uint64_t> base_late_{0}, base_underflows_{0}, base_overflows_{0};
+};
+
+std::int64_t monotonic_ns() noexcept;
+
+}  // namespace wip::air

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a medium is made of. Values are already checked by air_config (or set by a program).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "air/layout.h"
+
+namespace wip::air {
+
+struct node_config {
+    std::string name;
+    std::optional<double> noise_dbfs;  // at the receiver's input, over the whole sample rate
+};
+
+struct path_config {
+    std::size_t from = 0, to = 0;  // node numbers
+    double gain_db = 0;
+    std::int64_t delay_samples = 0;
+    bool fading = false;  // flat Rayleigh
+    double doppler_hz = 50;
+    double frequency_shift_hz = 0;
+};
+
+inline constexpr std::int64_t max_delay_samples = 65536;
+
+struct medium_config {
+    std::string name = "air";
+    clock_kind clock = clock_kind::lockstep;
+    double speed = 1;  // 0: as fast as the stations can
+    int wait_transmitters = 0;
+    int wait_receivers = 0;
+    std::uint64_t seed = 1;
+    std::string control;  // endpoint, empty: none
+    double pacing_limit_ms = 10;
+    std::int64_t quantum = 2560;  // samples released at a time
+    double hearing_hz = 20e3;     // a receiver hears transmitters tuned this close
+    int priority = 10;            // SCHED_FIFO if allowed, 0: leave
+    std::vector<node_config> nodes;
+    std::vector<path_config> paths;
+};
+
+}  // namespace wip::air

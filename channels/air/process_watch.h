@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Is another process still alive? A pidfd becomes readable when the process ends, also while it is
+// a zombie that nobody has reaped, and it cannot be confused by a reused process number.
+#pragma once
+
+#include <cstdint>
+
+namespace wip::air {
+
+class process_watch {
+public:
+    process_watch() = default;
+    explicit process_watch(std::int64_t process);
+    ~process_watch();
+    process_watch(process_watch&& other) noexcept;
+    process_watch& operator=(process_watch&& other) noexcept;
+    bool alive() const noexcept;
+
+private:
+    int fd_ = -1;
+    bool self_ = false;
+};
+
+// Start time of a process in clock ticks since boot, 0 if there is none: with the process number it
+// names a process for good.
+std::uint64_t process_start_time(std::int64_t process);
+
+}  // namespace wip::air

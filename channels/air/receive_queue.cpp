@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "air/receive_queue.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace wip::air {
+
+window* receive_reader::current() noexcept {
+    if (window_) return window_;
+    const std::uint64_t taken = node_.windows.taken.load(std::memory_order_relaxed);
+    if (taken == node_.windows.written.load(std::memory_order_acquire)) return nullptr;
+    window_ = &node_.windows.at(taken);
+    position_ = window_->start;
+    node_.read.store(position_, std::memory_order_seq_cst);
+    return window_;
+}
+
+receive_reader::state receive_reader::look() noexcept {
+    window* w = current();
+    if (!w) return {};
+    const std::uint32_t flags = w->flags.load(std::memory_order_acquire);
+    const tick end = w->end.load(std::memory_order_acquire);
+    const tick now = header_.now.load(std::memory_order_acquire);
+    if (!(flags & window_late) && position_ < end)
+        return {state::samples, position_, std::max<tick>(0, std::min(now, end) - position_),
+                w->start,       end,       (flags & window_overflow) != 0};
+    state s{state::ended, position_, 0, w->start, end, false};
+    if (flags & window_late) s.what = state::late;
+    if (flags & window_overflow) s.what = state::overflow;
+    window_ = nullptr;
+    node_.windows.taken.fetch_add(1, std::memory_order_seq_cst);
+    return s;
+}
+
+bool receive_reader::wait(tick n, std::chrono::nanoseconds timeout) {
+    const auto ready = [&] {
+        if (!window_)
+            return node_.windows.taken.load(std::memory_order_relaxed) !=
+                   node_.windows.written.load(std::memory_order_acquire);
+        const tick end = window_->end.load(std::memory_order_acquire);
+        return header_.now.load(std::memory_order_acquire) >= std::min(position_ + n, end);
+    };
+    if (ready()) return true;
+    node_.receive_wanted.store(window_ ? position_ + n : never, std::memory_order_seq_cst);
+    return node_.samples.wait(ready, timeout);
+}
+
+void receive_reader::take(std::span<cf32> out) noexcept {
+    std::size_t done = 0;
+    while (done < out.size()) {
+        const std::uint64_t index = static_cast<std::uint64_t>(position_) % receive_ring_size;
+        const std::size_t n = std::min<std::size_t>(out.size() - done, receive_ring_size - index);
+        std::memcpy(out.data() + done, ring_ + index, n * sizeof(cf32));
+        position_ += static_cast<tick>(n);
+        done += n;
+    }
+    node_.read.store(position_, std::memory_order_seq_cst);
+    header_.work.notify();
+}
+
+bool receive_writer::push(tick start, tick end, std::uint32_t flags) noexcept {
+    auto& table = node_.windows;
+    const std::uint64_t at = table.written.load(std::memory_order_relaxed);
+    if (at - table.taken.load(std::memory_order_acquire) >= table.size) return false;
+    window& w = table.at(at);
+    w.start = start;
+    w.end.store(end, std::memory_order_relaxed);
+    w.flags.store(flags, std::memory_order_relaxed);
+    table.written.store(at + 1, std::memory_order_seq_cst);
+    if (!(flags & window_late)) windows_.push_back({&w, start, end});
+    announce();
+    return true;
+}
+
+void receive_writer::announce() noexcept { node_.samples.wake(); }
+
+void receive_writer::start(tick time, std::int64_t count, tick now) noexcept {
+    tick begin = time == as_soon_as_possible ? now : time;
+    ++started_;
+    if (!windows_.empty() && windows_.back().end == never) stop(begin, now);
+    if (time == as_soon_as_possible && !windows_.empty())
+        begin = std::max(begin, windows_.back().end);
+    const bool late = begin < now || (!windows_.empty() && begin < windows_.back().end);
+    push(begin, late ? begin : count > 0 ? begin + count : never, late ? window_late : 0);
+}
+
+void receive_writer::stop(tick time, tick now) noexcept {
+    const tick end = time == as_soon_as_possible ? now : std::max(time, now);
+    choked_ = false;
+    if (windows_.empty()) return;
+    local_window& w = windows_.back();
+    if (w.end <= end) return;
+    w.end = std::max(end, w.start);
+    w.shared->end.store(w.end, std::memory_order_seq_cst);
+    announce();
+}
+
+receive_writer::stretch receive_writer::wanted(tick from, tick to) const noexcept {
+    for (const local_window& w : windows_) {
+        const tick first = std::max(from, w.start), last = std::min(to, w.end);
+        if (first < last) return {first, last};
+    }
+    return {to, to};
+}
+
+bool receive_writer::has_room(tick to) const noexcept {
+    for (const local_window& w : windows_) {
+        if (w.start >= to) break;
+        // What the node has not read of this or of an earlier window is still in the ring.
+        const tick read =
+            std::max(node_.read.load(std::memory_order_acquire), windows_.front().start);
+        if (std::min(to, w.end) - read > static_cast<tick>(receive_ring_size)) return false;
+    }
+    return true;
+}
+
+void receive_writer::write(tick at, std::span<const cf32> samples) noexcept {
+    std::size_t done = 0;
+    while (done < samples.size()) {
+        const std::uint64_t index = (static_cast<std::uint64_t>(at) + done) % receive_ring_size;
+        const std::size_t n =
+            std::min<std::size_t>(samples.size() - done, receive_ring_size - index);
+        std::memcpy(ring_ + index, samples.data() + done, n * sizeof(cf32));
+        done += n;
+    }
+}
+
+void receive_writer::overflow(tick from) noexcept {
+    for (local_window& w : windows_) {
+        if (w.end <= from) continue;
+        const tick at = std::max(from, w.start);
+        choked_ = true;
+        choked_end_ = w.end;
+        w.end = at;
+        w.shared->flags.fetch_or(window_overflow, std::memory_order_seq_cst);
+        w.shared->end.store(at, std::memory_order_seq_cst);
+        node_.overflows.fetch_add(1, std::memory_order_relaxed);
+        announce();
+        return;
+    }
+}
+
+void receive_writer::released(tick now) noexcept {
+    const tick read = node_.read.load(std::memory_order_acquire);
+    // A window is forgotten when it is over and read.
+    while (!windows_.empty() && windows_.front().end <= std::min(now, read)) windows_.pop_front();
+    // Unread samples and new ones must not meet in the ring (has_room): reopen when that is far.
+    if (choked_ && (windows_.empty() || now - read < static_cast<tick>(receive_ring_size / 2))) {
+        choked_ = false;
+        if (now < choked_end_) push(now, choked_end_, 0);
+    }
+    wake_if_wanted(now);
+}
+
+void receive_writer::wake_if_wanted(tick now) noexcept {
+    if (!node_.samples.waiting.load(std::memory_order_seq_cst)) return;
+    tick wanted = node_.receive_wanted.load(std::memory_order_seq_cst);
+    if (wanted == never) return;  // waits for a window: push() wakes it
+    if (!windows_.empty()) wanted = std::min(wanted, windows_.front().end);
+    if (now >= wanted) node_.samples.wake();
+}
+
+void receive_writer::reset() noexcept {
+    windows_.clear();
+    started_ = 0;
+    choked_ = false;
+    node_.windows.taken.store(node_.windows.written.load());
+    node_.read.store(0);
+}
+
+}  // namespace wip::air

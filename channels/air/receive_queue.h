@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Samples on their way from the medium to a node: windows of time in which the medium fills a ring
+// (layout.h). A window ends at its commanded end, when it is stopped, or when the node does not
+// read (realtime only: what is already in the ring stays valid, then comes a gap, as in a USRP).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <span>
+
+#include "air/layout.h"
+
+namespace wip::air {
+
+// Node side.
+class receive_reader {
+public:
+    receive_reader(air_header& header, node_block& node, const cf32* ring)
+        : header_(header), node_(node), ring_(ring) {}
+
+    struct state {
+        enum kind { nothing, samples, late, overflow, ended } what = nothing;
+        tick position = 0;   // time of the next sample (samples), or of the event
+        tick available = 0;  // released samples from there
+        tick start = 0;      // of the window
+        tick end = never;    // of the window if known
+        bool cut = false;    // the window ends in an overflow
+    };
+    // Where the stream stands. late, overflow and ended are reported once and consume the window.
+    state look() noexcept;
+    // Waits until `n` samples are available (or the window ends, or another begins).
+    bool wait(tick n, std::chrono::nanoseconds timeout);
+    // Copies and consumes; n must be available.
+    void take(std::span<cf32> out) noexcept;
+
+private:
+    window* current() noexcept;
+    air_header& header_;
+    node_block& node_;
+    const cf32* ring_;
+    window* window_ = nullptr;
+    tick position_ = 0;
+};
+
+// Medium side.
+class receive_writer {
+public:
+    receive_writer(node_block& node, cf32* ring) : node_(node), ring_(ring) {}
+
+    // Commands. `now` is the first time that is not yet released.
+    void start(tick time, std::int64_t count, tick now) noexcept;
+    void stop(tick time, tick now) noexcept;
+
+    bool ever_started() const noexcept { return started_ > 0; }
+    bool active() const noexcept { return !windows_.empty(); }
+    // The part of [from, to) that the node wants next; empty: {to, to}.
+    struct stretch {
+        tick from, to;
+    };
+    stretch wanted(tick from, tick to) const noexcept;
+    // Room for everything wanted before `to`?
+    bool has_room(tick to) const noexcept;
+    void write(tick at, std::span<const cf32> samples) noexcept;
+    // Realtime: no room for [from, to): ends the window at `from` and opens the next one where the
+    // medium will be when half the ring is read.
+    void overflow(tick from) noexcept;
+    // Samples before `now` are released: retire windows, reopen after an overflow, wake the node.
+    void released(tick now) noexcept;
+    void wake_if_wanted(tick now) noexcept;
+    void reset() noexcept;
+
+private:
+    struct local_window {
+        window* shared;
+        tick start;
+        tick end;
+    };
+    bool push(tick start, tick end, std::uint32_t flags) noexcept;
+    void announce() noexcept;
+
+    node_block& node_;
+    cf32* ring_;
+    std::deque<local_window> windows_;
+    std::uint64_t started_ = 0;
+    bool choked_ = false;      // between an overflow and the next window
+    tick choked_end_ = never;  // end of the choked window
+};
+
+}  // namespace wip::air

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "air/transmit_queue.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace wip::air {
+
+void post_event(node_block& node, event_kind kind, tick time) noexcept {
+    const std::uint64_t at = node.events.written.load(std::memory_order_relaxed);
+    node.events.at(at) = {time, kind};
+    node.events.written.store(at + 1, std::memory_order_seq_cst);
+    node.happened.notify();
+}
+
+bool transmit_writer::open(tick time, tick now, bool hold) noexcept {
+    auto& bursts = node_.bursts;
+    const std::uint64_t at = bursts.written.load(std::memory_order_relaxed);
+    if (at - bursts.taken.load(std::memory_order_acquire) >= bursts.size) return false;
+    burst& b = bursts.at(at);
+    b.time = time;
+    b.opened_at = now;
+    b.first = position_;
+    b.hold = hold;
+    b.state.store(position_ << burst_flag_bits, std::memory_order_relaxed);
+    bursts.written.store(at + 1, std::memory_order_seq_cst);
+    current_ = &b;
+    end_time_ = time;
+    header_.work.notify();
+    return true;
+}
+
+std::uint64_t transmit_writer::room() const noexcept {
+    return transmit_fifo_size - (position_ - node_.fifo_freed.load(std::memory_order_acquire));
+}
+
+bool transmit_writer::wait_room(std::chrono::nanoseconds timeout) {
+    return node_.room.wait([this] { return room() > 0; }, timeout);
+}
+
+std::span<cf32> transmit_writer::claim(std::uint64_t n) noexcept {
+    const std::uint64_t index = position_ % transmit_fifo_size;
+    return {fifo_ + index, std::min({n, room(), transmit_fifo_size - index})};
+}
+
+transmit_writer::outcome transmit_writer::publish(std::uint64_t n) noexcept {
+    std::uint64_t state = current_->state.load(std::memory_order_acquire);
+    const std::uint64_t end = position_ + n;
+    do {
+        if (state & burst_refused) {
+            current_ = nullptr;
+            return state & burst_late ? outcome::late : outcome::starved;
+        }
+    } while (!current_->state.compare_exchange_weak(state, end << burst_flag_bits,
+                                                    std::memory_order_seq_cst));
+    position_ = end;
+    node_.fifo_written.store(end, std::memory_order_seq_cst);
+    if (end_time_ != as_soon_as_possible) end_time_ += static_cast<tick>(n);
+    if (end >= node_.wanted.load(std::memory_order_seq_cst)) header_.work.notify();
+    return outcome::published;
+}
+
+void transmit_writer::close() noexcept {
+    if (!current_) return;
+    current_->state.fetch_or(burst_closed, std::memory_order_seq_cst);
+    current_ = nullptr;
+    header_.work.notify();
+}
+
+transmit_reader::extent transmit_reader::look(const local_burst& b) noexcept {
+    const std::uint64_t s = b.shared->state.load(std::memory_order_acquire);
+    return {s >> burst_flag_bits, (s & (burst_closed | burst_refused)) != 0, (s & burst_late) != 0,
+            (s & burst_refused) != 0};
+}
+
+transmit_reader::news transmit_reader::collect(tick now, tick asap_time) noexcept {
+    news n;
+    const std::uint64_t written = node_.bursts.written.load(std::memory_order_acquire);
+    const std::uint64_t known = node_.bursts.taken.load(std::memory_order_relaxed) + bursts_.size();
+    for (std::uint64_t at = known; at < written; ++at) {
+        burst& shared = node_.bursts.at(at);
+        tick earliest = busy_until_;
+        for (const local_burst& before : bursts_)
+            if (const extent e = look(before); !e.late) earliest = end_time(before, e);
+        const bool timed = shared.time != as_soon_as_possible;
+        local_burst b{&shared, timed ? shared.time : std::max(asap_time, earliest), shared.first,
+                      false};
+        if (timed && (b.start < shared.opened_at || b.start < now || b.start < earliest)) {
+            shared.state.fetch_or(burst_refused | burst_late, std::memory_order_seq_cst);
+            post_event(node_, event_kind::late, shared.opened_at);
+            node_.lates.fetch_add(1, std::memory_order_relaxed);
+            ++n.late;
+        } else {
+            n.earliest = std::min(n.earliest, b.start);
+            hold_ = hold_ || shared.hold;
+        }
+        bursts_.push_back(b);
+        ++opened_;
+        ++n.opened;
+    }
+    return n;
+}
+
+tick transmit_reader::known_until() const noexcept {
+    tick last_end = busy_until_;
+    for (const local_burst& b : bursts_) {
+        const extent e = look(b);
+        if (e.late) continue;
+        if (!e.closed) return end_time(b, e);
+        last_end = end_time(b, e);
+    }
+    return hold_ ? last_end : never;
+}
+
+void transmit_reader::want(tick time) noexcept {
+    std::uint64_t position = 0;  // anything new
+    for (const local_burst& b : bursts_) {
+        const extent e = look(b);
+        if (e.late || e.closed) continue;
+        if (time > b.start) position = b.first + static_cast<std::uint64_t>(time - b.start);
+        break;
+    }
+    node_.wanted.store(position, std::memory_order_seq_cst);
+}
+
+bool transmit_reader::read(tick from, std::span<cf32> out) const noexcept {
+    const tick to = from + static_cast<tick>(out.size());
+    tick done = from;
+    bool any = false;
+    for (const local_burst& b : bursts_) {
+        const extent e = look(b);
+        if (e.late) continue;
+        const tick first = std::max(done, b.start), last = std::min(to, end_time(b, e));
+        if (first >= last) continue;
+        std::fill(out.begin() + (done - from), out.begin() + (first - from), cf32{});
+        for (tick t = first; t < last;) {
+            const std::uint64_t index =
+                (b.first + static_cast<std::uint64_t>(t - b.start)) % transmit_fifo_size;
+            const tick n = std::min<tick>(last - t, static_cast<tick>(transmit_fifo_size - index));
+            std::memcpy(out.data() + (t - from), fifo_ + index,
+                        static_cast<std::size_t>(n) * sizeof(cf32));
+            t += n;
+        }
+        done = last;
+        any = true;
+    }
+    std::fill(out.begin() + (done - from), out.end(), cf32{});
+    return any;
+}
+
+bool transmit_reader::starve(tick time) noexcept {
+    for (local_burst& b : bursts_) {
+        std::uint64_t s = b.shared->state.load(std::memory_order_acquire);
+        if (s & (burst_closed | burst_refused)) continue;
+        const tick end = b.start + static_cast<tick>((s >> burst_flag_bits) - b.first);
+        if (end >= time) return false;
+        // The node may be publishing right now: then it was in time after all.
+        if (!b.shared->state.compare_exchange_strong(s, s | burst_refused)) return false;
+        post_event(node_, event_kind::underflow, end);
+        node_.underflows.fetch_add(1, std::memory_order_relaxed);
+        return true;
+    }
+    return false;
+}
+
+void transmit_reader::acknowledge(tick time) noexcept {
+    for (local_burst& b : bursts_) {
+        if (b.acknowledged) continue;
+        const extent e = look(b);
+        if (!e.closed) return;
+        if (!e.refused) {
+            if (end_time(b, e) > time) return;
+            post_event(node_, event_kind::burst_acknowledged, end_time(b, e));
+        }
+        b.acknowledged = true;
+    }
+}
+
+void transmit_reader::free_to(std::uint64_t position) noexcept {
+    if (node_.fifo_freed.load(std::memory_order_relaxed) == position) return;
+    node_.fifo_freed.store(position, std::memory_order_seq_cst);
+    node_.room.notify();
+}
+
+void transmit_reader::free_before(tick time) noexcept {
+    while (!bursts_.empty()) {
+        const local_burst& b = bursts_.front();
+        const extent e = look(b);
+        const bool over = e.closed && (e.late || (b.acknowledged && end_time(b, e) <= time));
+        if (!over) {
+            if (time > b.start)
+                free_to(std::min(e.end, b.first + static_cast<std::uint64_t>(time - b.start)));
+            return;
+        }
+        if (!e.late) busy_until_ = std::max(busy_until_, end_time(b, e));
+        const std::uint64_t end = e.end;
+        bursts_.pop_front();
+        node_.bursts.taken.fetch_add(1, std::memory_order_seq_cst);
+        free_to(end);
+        node_.room.notify();
+    }
+}
+
+void transmit_reader::reset() noexcept {
+    bursts_.clear();
+    opened_ = 0;
+    hold_ = false;
+    node_.bursts.taken.store(node_.bursts.written.load(std::memory_order_acquire));
+    node_.fifo_freed.store(node_.fifo_written.load(std::memory_order_acquire));
+    node_.wanted.store(0);
+}
+
+}  // namespace wip::air

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Samples on their way from a node to the medium: bursts with a time, samples in a FIFO (layout.h).
+//
+// Writer (node): open a burst, copy samples into room, publish them, close. Publishing fails when
+// the medium has refused the burst meanwhile (late or starved); the samples then are not on the
+// air.
+// Reader (medium): collects new bursts, gives those without a time one, refuses those that came
+// after their time, says up to which time everything is known (what lockstep waits for), copies any
+// stretch of time that is not yet freed, and frees.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <span>
+
+#include "air/layout.h"
+
+namespace wip::air {
+
+class transmit_writer {
+public:
+    transmit_writer(air_header& header, node_block& node, cf32* fifo)
+        : header_(header),
+          node_(node),
+          fifo_(fifo),
+          position_(node.fifo_written.load(std::memory_order_acquire)) {}
+
+    bool is_open() const noexcept { return current_ != nullptr; }
+    // Time after the last published sample, if the burst has a time of its own.
+    tick end_time() const noexcept { return end_time_; }
+    // false: the table of bursts is full.
+    bool open(tick time, tick now, bool hold) noexcept;
+    std::uint64_t room() const noexcept;
+    bool wait_room(std::chrono::nanoseconds timeout);
+    // Longest contiguous stretch of the FIFO, at most n samples.
+    std::span<cf32> claim(std::uint64_t n) noexcept;
+    enum class outcome { published, starved, late };
+    outcome publish(std::uint64_t n) noexcept;
+    void close() noexcept;
+
+private:
+    air_header& header_;
+    node_block& node_;
+    cf32* fifo_;
+    burst* current_ = nullptr;
+    std::uint64_t position_;
+    tick end_time_ = 0;
+};
+
+class transmit_reader {
+public:
+    transmit_reader(node_block& node, const cf32* fifo) : node_(node), fifo_(fifo) {}
+
+    struct news {
+        tick earliest = never;  // first time at which something known before has changed
+        int opened = 0;
+        int late = 0;
+    };
+    // now: first time not yet released; asap_time: start of bursts without a time.
+    news collect(tick now, tick asap_time) noexcept;
+    bool has_news() const noexcept {
+        return node_.bursts.written.load(std::memory_order_acquire) !=
+               node_.bursts.taken.load(std::memory_order_relaxed) + bursts_.size();
+    }
+    // Everything before this time is known; `never` when no burst is open.
+    tick known_until() const noexcept;
+    // Ask the node to wake the medium when the open burst reaches `time`.
+    void want(tick time) noexcept;
+    bool ever_opened() const noexcept { return opened_ > 0; }
+    bool active() const noexcept { return !bursts_.empty(); }
+    // Samples of [from, from + out.size()); zero where nothing is sent. false: all zero.
+    bool read(tick from, std::span<cf32> out) const noexcept;
+    // Realtime: the open burst has nothing for `time`, which is due. true: it was cut off there.
+    bool starve(tick time) noexcept;
+    // Burst ends up to `time` are acknowledged.
+    void acknowledge(tick time) noexcept;
+    // Samples before `time` are not read again.
+    void free_before(tick time) noexcept;
+    // The node is gone.
+    void reset() noexcept;
+
+private:
+    struct local_burst {
+        burst* shared;
+        tick start;
+        std::uint64_t first;
+        bool acknowledged;
+    };
+    struct extent {
+        std::uint64_t end;
+        bool closed;  // by either side
+        bool late;
+        bool refused;
+    };
+    static extent look(const local_burst& b) noexcept;
+    tick end_time(const local_burst& b, const extent& e) const noexcept {
+        return b.start + static_cast<tick>(e.end - b.first);
+    }
+    void free_to(std::uint64_t position) noexcept;
+
+    node_block& node_;
+    const cf32* fifo_;
+    std::deque<local_burst> bursts_;
+    std::uint64_t opened_ = 0;
+    tick busy_until_ = 0;  // end of the last burst that went out
+    bool hold_ = false;    // the clock waits for this node also between bursts
+};
+
+// Append to the node's events; the oldest is overwritten.
+void post_event(node_block& node, event_kind kind, tick time) noexcept;
+
+}  // namespace wip::air

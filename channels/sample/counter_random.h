@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Random numbers that are a function of (key, counter): Philox 2x32 with ten rounds (Salmon et al.,
+// "Parallel random numbers: as easy as 1, 2, 3", SC 2011). A channel model that takes its counter
+// from the absolute sample index gives the same noise however the stream is cut into calls, can be
+// started anywhere and can go back, and needs no state.
+#pragma once
+
+#include <cstdint>
+
+namespace wip::sample_model {
+
+struct random_pair {
+    std::uint32_t a, b;
+};
+
+inline random_pair philox(std::uint64_t counter, std::uint32_t key) noexcept {
+    std::uint32_t left = static_cast<std::uint32_t>(counter);
+    std::uint32_t right = static_cast<std::uint32_t>(counter >> 32);
+    for (int round = 0; round < 10; ++round) {
+        const std::uint64_t product = std::uint64_t{0xD256D193u} * left;
+        left = static_cast<std::uint32_t>(product >> 32) ^ key ^ right;
+        right = static_cast<std::uint32_t>(product);
+        key += 0x9E3779B9u;
+    }
+    return {left, right};
+}
+
+// One key for each use of a seed: `purpose` numbers the models that share the seed.
+inline std::uint32_t derive_key(std::uint64_t seed, std::uint32_t purpose) noexcept {
+    const random_pair p = philox(seed, 0x57495031u);
+    return philox((std::uint64_t{p.a} << 32 | purpose), p.b).a;
+}
+
+// Uniform in (0, 1).
+inline double uniform(std::uint64_t counter, std::uint32_t key) noexcept {
+    const random_pair p = philox(counter, key);
+    return ((std::uint64_t{p.a} << 21 ^ p.b >> 11) + 0.5) * 0x1p-53;
+}
+
+}  // namespace wip::sample_model

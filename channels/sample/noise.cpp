@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "sample/noise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+#include "sample/counter_random.h"
+#include "sample/fast_math.h"
+
+namespace wip::sample_model {
+
+noise::noise(double power, std::uint64_t seed, std::uint32_t purpose)
+    : key_(derive_key(seed, purpose)), minus_power_(static_cast<float>(-power)) {
+    if (!(power >= 0) || !std::isfinite(power))
+        throw std::invalid_argument("noise power " + std::to_string(power) +
+                                    ": valid is 0 or more, full scale = 1");
+}
+
+void noise::work(std::span<const cf32> in, std::span<cf32> out) noexcept {
+    constexpr std::size_t block = 64;  // fits the registers of one vectorised pass
+    const std::uint32_t key = key_;
+    const float minus_power = minus_power_;
+    for (std::size_t done = 0; done < out.size(); done += block) {
+        const std::size_t n = std::min(block, out.size() - done);
+        const std::uint64_t first = static_cast<std::uint64_t>(position_) + done;
+        alignas(64) std::uint32_t left[block], right[block];
+        alignas(64) float re[block], im[block];
+        for (std::size_t i = 0; i < block; ++i) {
+            const random_pair p = philox(first + i, key);
+            left[i] = p.a;
+            right[i] = p.b;
+        }
+        for (std::size_t i = 0; i < block; ++i) {
+            const float u = (static_cast<float>(left[i]) + 0.5f) * 0x1p-32f;
+            const float radius = std::sqrt(std::max(minus_power * fast_log(u), 0.0f));
+            const sine_cosine v = fast_sincos(right[i]);
+            re[i] = radius * v.cosine;
+            im[i] = radius * v.sine;
+        }
+        const cf32* x = in.data() + done;
+        cf32* y = out.data() + done;
+        for (std::size_t i = 0; i < n; ++i) y[i] = cf32(x[i].real() + re[i], x[i].imag() + im[i]);
+    }
+    position_ += static_cast<std::int64_t>(out.size());
+}
+
+}  // namespace wip::sample_model

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A software USRP as UHD sees it: one channel, one subdevice "A:0", a property tree with everything
+// that multi_usrp and gr-uhd ask for. Frequencies and gains go to the medium as (timed) commands;
+// what the tree reports back is the commanded value at once, as multi_usrp's tuner expects.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <uhd/device.hpp>
+#include <uhd/types/device_addr.hpp>
+
+#include "vusrp/node_port.h"
+#include "vusrp/streams.h"
+
+namespace wip::vusrp {
+
+class device : public uhd::device {
+public:
+    explicit device(const uhd::device_addr_t& args);
+
+    uhd::rx_streamer::sptr get_rx_stream(const uhd::stream_args_t& args) override;
+    uhd::tx_streamer::sptr get_tx_stream(const uhd::stream_args_t& args) override;
+    bool recv_async_msg(uhd::async_metadata_t& message, double timeout) override;
+
+private:
+    enum class side { receive, transmit };
+    void make_motherboard(const uhd::device_addr_t& args);
+    void make_time();
+    void make_side(side s);
+    tick command_time();
+    void tune(side s);
+
+    std::shared_ptr<node_port> port_;
+    std::weak_ptr<receive_stream> receive_;
+    std::weak_ptr<transmit_stream> transmit_;
+    std::mutex mutex_;
+    bool timed_ = false;
+    uhd::time_spec_t command_time_{0.0};
+    double front_end_hz_[2], dsp_hz_[2];
+};
+
+// Of the device arguments; shared by find() and the device.
+std::string node_of(const uhd::device_addr_t& args);
+
+}  // namespace wip::vusrp

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "vusrp/node_port.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+
+#include "air/medium.h"
+
+namespace wip::vusrp {
+namespace {
+
+using namespace std::chrono_literals;
+using clock = std::chrono::steady_clock;
+
+air::medium_config private_medium(const private_air_config& c) {
+    air::medium_config m;
+    m.name = "private";
+    m.clock = c.clock;
+    m.speed = c.speed;
+    m.priority = 0;
+    air::node_config node{"radio", {}};
+    if (c.noisy) node.noise_dbfs = c.noise_dbfs;
+    m.nodes = {node};
+    air::path_config loop;
+    loop.gain_db = c.gain_db;
+    loop.delay_samples = c.delay_samples;
+    m.paths = {loop};
+    return m;
+}
+
+}  // namespace
+
+// A medium with one node in a thread of this process.
+struct node_port::private_air {
+    explicit private_air(const private_air_config& c)
+        : config(private_medium(c)),
+          memory(air::shared_air::create_private({"radio"}, c.clock, c.speed)),
+          medium(*memory, config, [](const std::string&) {}) {
+        sigset_t all, before;  // signals are for the program's own threads
+        sigfillset(&all);
+        pthread_sigmask(SIG_BLOCK, &all, &before);
+        thread = std::thread([this] { medium.run(); });
+        pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    }
+    ~private_air() {
+        medium.stop();
+        thread.join();
+    }
+    air::medium_config config;
+    std::unique_ptr<air::shared_air> memory;
+    air::medium medium;
+    std::thread thread;
+};
+
+std::shared_ptr<node_port> node_port::attach(const std::string& name, const std::string& node,
+                                             double timeout_seconds) {
+    const auto deadline = clock::now() + std::chrono::duration<double>(timeout_seconds);
+    std::unique_ptr<air::shared_air> memory;
+    while (!(memory = air::shared_air::attach(name))) {
+        if (clock::now() >= deadline)
+            throw std::runtime_error("no medium named '" + name +
+                                     "' is running (start one: air --config FILE)");
+        std::this_thread::sleep_for(10ms);
+    }
+    std::string names;
+    std::size_t index = memory->nodes();
+    for (std::size_t i = 0; i < memory->nodes(); ++i) {
+        names += std::string(i ? ", " : "") + memory->node(i).name;
+        if (memory->node(i).name == node) index = i;
+    }
+    if (index == memory->nodes())
+        throw std::runtime_error("medium '" + name + "' has no node '" + node +
+                                 "'; device argument node= takes one of: " + names);
+    std::shared_ptr<node_port> port(new node_port);
+    port->attached_ = std::move(memory);
+    port->air_ = port->attached_.get();
+    port->description_ = "node '" + node + "' of medium '" + name + "'";
+    port->claim(index, timeout_seconds);
+    return port;
+}
+
+std::shared_ptr<node_port> node_port::make_private(const private_air_config& config) {
+    std::shared_ptr<node_port> port(new node_port);
+    port->private_ = std::make_unique<private_air>(config);
+    port->air_ = port->private_->memory.get();
+    port->description_ = "private medium";
+    port->claim(0, 5);
+    return port;
+}
+
+void node_port::claim(std::size_t index, double timeout_seconds) {
+    index_ = index;
+    header_ = &air_->header();
+    air::node_block& block = air_->node(index);
+    watch_ = air::process_watch(header_->process);
+    const auto deadline =
+        clock::now() + std::chrono::duration<double>(std::max(timeout_seconds, 1.0));
+    std::int64_t owner = 0;
+    while (!block.process.compare_exchange_strong(owner, getpid())) {
+        if (clock::now() >= deadline)
+            throw std::runtime_error(description_ + " is in use by process " +
+                                     std::to_string(owner));
+        std::this_thread::sleep_for(10ms);
+        owner = 0;
+    }
+    const std::uint32_t claim = block.claims.fetch_add(1) + 1;
+    header_->work.wake();
+    while (block.served.load(std::memory_order_acquire) != claim) {
+        if (clock::now() >= deadline || !connected()) {
+            block.process.store(0);
+            throw std::runtime_error(description_ + " does not answer");
+        }
+        block.room.wait([&] { return block.served.load() == claim; }, 100ms);
+    }
+    block_ = &block;
+}
+
+node_port::~node_port() {
+    if (!block_) return;
+    block_->process.store(0);
+    block_->claims.fetch_add(1);
+    header_->work.wake();
+}
+
+tick node_port::now() const noexcept {
+    if (lockstep()) return header_->now.load(std::memory_order_acquire);
+    if (!running()) return 0;
+    const std::int64_t ns = air::monotonic_ns() - header_->clock_origin.load();
+    return static_cast<tick>(static_cast<double>(ns) * (air::sample_rate * 1e-9) * header_->speed);
+}
+
+bool node_port::connected() const noexcept {
+    return header_->state.load() == air::air_state::ready && watch_.alive();
+}
+
+void node_port::check() const {
+    if (!connected()) throw std::runtime_error("the medium of " + description_ + " is gone");
+}
+
+void node_port::command(air::command_kind kind, tick time, double value, std::int64_t count) {
+    const std::lock_guard lock(command_mutex_);
+    auto& commands = block_->commands;
+    const std::uint64_t at = commands.written.load(std::memory_order_relaxed);
+    const auto room = [&] {
+        return at - commands.taken.load(std::memory_order_acquire) < commands.size;
+    };
+    while (!room()) {
+        check();
+        block_->room.wait(room, 100ms);
+    }
+    commands.at(at) = {time, value, count, kind};
+    commands.written.store(at + 1, std::memory_order_seq_cst);
+    header_->work.notify();
+}
+
+std::int64_t node_port::offset() noexcept {
+    const std::lock_guard lock(offset_mutex_);
+    if (now() >= next_offset_at_) {
+        offset_ = next_offset_;
+        next_offset_at_ = air::never;
+    }
+    return offset_;
+}
+
+void node_port::set_offset(std::int64_t offset) noexcept {
+    const std::lock_guard lock(offset_mutex_);
+    offset_ = offset;
+    next_offset_at_ = air::never;
+}
+
+void node_port::set_offset_at(tick when, std::int64_t offset) noexcept {
+    const std::lock_guard lock(offset_mutex_);
+    next_offset_ = offset;
+    next_offset_at_ = when;
+}
+
+}  // namespace wip::vusrp

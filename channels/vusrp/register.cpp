@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Registration with UHD. Runs in every UHD program that has this module on its path, so it does
+// nothing else, and finds nothing unless type=vusrp is asked for.
+// Device arguments: docs/software-usrp.md.
+#include <uhd/device.hpp>
+#include <uhd/utils/static.hpp>
+
+#include "vusrp/device.h"
+
+namespace {
+
+uhd::device_addrs_t find(const uhd::device_addr_t& hint) {
+    if (hint.get("type", "") != "vusrp") return {};
+    // UHD keeps one device object for equal find results: the serial number tells radios apart.
+    const std::string air = hint.get("air", "");
+    const std::string serial =
+        air.empty() ? hint.get("node", "loopback") : air + "." + wip::vusrp::node_of(hint);
+    if (hint.has_key("serial") && hint["serial"] != serial) return {};
+    uhd::device_addr_t found = hint;
+    found["type"] = "vusrp";
+    found["name"] = hint.get("name", "");
+    found["serial"] = serial;
+    found["product"] = "VUSRP";
+    return {found};
+}
+
+uhd::device::sptr make(const uhd::device_addr_t& args) {
+    return std::make_shared<wip::vusrp::device>(args);
+}
+
+}  // namespace
+
+UHD_STATIC_BLOCK(register_vusrp) { uhd::device::register_device(&find, &make, uhd::device::USRP); }

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+#include <uhd/utils/log.hpp>
+
+#include "vusrp/streams.h"
+
+namespace wip::vusrp {
+namespace {
+
+using namespace std::chrono_literals;
+
+}  // namespace
+
+transmit_stream::transmit_stream(std::shared_ptr<node_port> port, sample_format format,
+                                 std::size_t samples_per_packet, bool hold)
+    : port_(std::move(port)),
+      writer_(port_->header(), port_->block(), port_->fifo()),
+      format_(format),
+      samples_per_packet_(samples_per_packet),
+      hold_(hold) {
+    announced_ = delivered_ = port_->block().events.written.load();
+}
+
+transmit_stream::~transmit_stream() { writer_.close(); }
+
+bool transmit_stream::open(tick time, clock::time_point deadline) {
+    while (!writer_.open(time, port_->now(), hold_)) {
+        port_->check();
+        if (clock::now() >= deadline) return false;
+        const auto& bursts = port_->block().bursts;
+        const std::uint64_t taken = bursts.taken.load();
+        port_->block().room.wait([&] { return bursts.taken.load() != taken; }, 100ms);
+    }
+    return true;
+}
+
+size_t transmit_stream::send(const buffs_type& buffs, size_t size,
+                             const uhd::tx_metadata_t& metadata, double timeout) {
+    using outcome = air::transmit_writer::outcome;
+    const std::lock_guard lock(mutex_);
+    const auto deadline = clock::now() + std::chrono::duration_cast<clock::duration>(
+                                             std::chrono::duration<double>(timeout));
+    announce_events();
+    tick time = air::as_soon_as_possible;
+    if (metadata.has_time_spec) {
+        time = to_tick(metadata.time_spec, port_->offset());
+        if (writer_.is_open() && writer_.end_time() != time) writer_.close();
+    }
+    bool opened_here = false;
+    if (!writer_.is_open()) {
+        if (size == 0 && (!metadata.has_time_spec || metadata.end_of_burst)) return 0;
+        if (!open(time, deadline)) return 0;
+        opened_here = true;
+    }
+    std::size_t done = 0;
+    while (done < size) {
+        const std::span<air::cf32> room = writer_.claim(size - done);
+        if (room.empty()) {
+            port_->check();
+            const auto left = deadline - clock::now();
+            if (left <= 0ns) return done;
+            writer_.wait_room(std::min<std::chrono::nanoseconds>(left, 200ms));
+            continue;
+        }
+        from_host(format_, static_cast<const char*>(buffs[0]) + done * sample_bytes(format_), room);
+        const outcome o = writer_.publish(room.size());
+        if (o == outcome::published) {
+            done += room.size();
+        } else if (o == outcome::late && opened_here) {
+            return size;  // all of this call was too late: not sent, but taken
+        } else if (!open(air::as_soon_as_possible, deadline)) {
+            return done;  // the burst was refused before: this goes on as soon as possible
+        }
+    }
+    if (metadata.end_of_burst) writer_.close();
+    return done;
+}
+
+void transmit_stream::announce_events() noexcept {
+    auto& events = port_->block().events;
+    const std::uint64_t written = events.written.load(std::memory_order_acquire);
+    if (announced_ == written) return;
+    const std::lock_guard lock(announce_mutex_);
+    announced_ = std::max(announced_, written > events.size ? written - events.size : 0);
+    for (; announced_ < written; ++announced_) {
+        const air::event_kind kind = events.at(announced_).kind;
+        if (kind == air::event_kind::underflow) UHD_LOG_FASTPATH("U")
+        if (kind == air::event_kind::late) UHD_LOG_FASTPATH("L")
+    }
+}
+
+bool transmit_stream::recv_async_msg(uhd::async_metadata_t& message, double timeout) {
+    const std::lock_guard lock(message_mutex_);
+    const auto deadline = clock::now() + std::chrono::duration_cast<clock::duration>(
+                                             std::chrono::duration<double>(timeout));
+    auto& block = port_->block();
+    const auto ready = [&] { return block.events.written.load() != delivered_; };
+    while (!ready()) {
+        const auto left = deadline - clock::now();
+        if (left <= 0ns) return false;
+        block.happened.wait(ready, std::min<std::chrono::nanoseconds>(left, 200ms));
+        if (!port_->connected()) return false;
+    }
+    const std::uint64_t written = block.events.written.load(std::memory_order_acquire);
+    if (written - delivered_ > block.events.size) delivered_ = written - block.events.size;
+    const air::event e = block.events.at(delivered_++);
+    announce_events();
+    message.channel = 0;
+    message.has_time_spec = true;
+    message.time_spec = to_time(e.time, port_->offset());
+    switch (e.kind) {
+        case air::event_kind::burst_acknowledged:
+            message.event_code = uhd::async_metadata_t::EVENT_CODE_BURST_ACK;
+            break;
+        case air::event_kind::underflow:
+            message.event_code = uhd::async_metadata_t::EVENT_CODE_UNDERFLOW;
+            break;
+        case air::event_kind::late:
+            message.event_code = uhd::async_metadata_t::EVENT_CODE_TIME_ERROR;
+            break;
+    }
+    return true;
+}
+
+}  // namespace wip::vusrp
