@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import statistics
 import subprocess
 import time
@@ -65,11 +66,11 @@ class Program:
         self.cpu = usage.ru_utime + usage.ru_stime
 
     def kill(self):
+        """End it and forget its output. Not Popen.kill(), which would reap it and lose its CPU time."""
         if self.process.returncode is None:
-            self.process.kill()
-            self._collect(set())
-        for fd in (self.pidfd,):
-            os.close(fd)
+            signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+            self._collect(())
+        os.close(self.pidfd)
         self.process.stdout.close()
         self.process.stderr.close()
 

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Verbs of the demo tests: run ./openwip, find processes of a cell, see what is left of one."""
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TOP / "host" / "cli"))
+
+from openwip_cli import cell as cells, system                    # noqa: E402
+
+# The radio at half the pace: the tests are about what arrives, and a busy machine may be slow.
+GENTLE = ["--speed", "0.5", "--pacing-limit-ms", "1000"]
+PROCESSES = ("air", "base.macd", "terminal.macd", "base.radio", "terminal.radio")
+
+
+def environment():
+    return os.environ | {"OPENWIP_NO_BUILD": "1",
+                         "OPENWIP_BUILD": os.environ.get("OPENWIP_BUILD", str(TOP / "build"))}
+
+
+def built():
+    return pathlib.Path(environment()["OPENWIP_BUILD"], "host/app/macd").exists()
+
+
+def openwip(*arguments, timeout=120, **kwargs):
+    return subprocess.run([TOP / "openwip", *arguments], capture_output=True, text=True, timeout=timeout,
+                          env=environment(), **kwargs)
+
+
+class Demo:
+    """A demo in the background; its progress lines can be waited for."""
+
+    def __init__(self, name, *arguments):
+        self.cell = cells.Cell(name)
+        self.process = subprocess.Popen([TOP / "openwip", "demo", "--name", name, *arguments],
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                        env=environment())
+        self.lines = []
+        self.news = threading.Condition()
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _read(self):
+        for line in self.process.stderr:
+            with self.news:
+                self.lines.append(line.rstrip())
+                self.news.notify_all()
+
+    @property
+    def said(self):
+        return "\n".join(self.lines)
+
+    def wait_for(self, pattern, timeout=60):
+        with self.news:
+            if not self.news.wait_for(lambda: re.search(pattern, self.said), timeout):
+                raise AssertionError(f"no '{pattern}' within {timeout} s in:\n{self.said}")
+
+    def pid(self, name):
+        if name == "launcher":
+            return self.cell.state["launcher"][0]
+        if name == "keeper":
+            return self.cell.state["keeper"][0]
+        return int((self.cell.run / "pids" / name).read_text().split()[0])
+
+    def pids(self):
+        return [self.pid(n) for n in (*PROCESSES, "keeper", "launcher")]
+
+    def kill(self, name):
+        os.kill(self.pid(name), signal.SIGKILL)
+
+    def ended(self, timeout=10):
+        code = self.process.wait(timeout)
+        self.reader.join(5)
+        return code
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+        self.process.stderr.close()
+        openwip("down", "--name", self.cell.name)
+
+
+def left_of(cell, pids=()):
+    """Everything that still exists of a cell: empty when it is gone."""
+    left = [n for n in cell.namespaces if system.namespace_exists(n)]
+    left += [str(p) for p in cell.shared_memory()]
+    left += [str(cell.run)] if cell.run.exists() else []
+    left += [f"process {p}" for p in pids if system.start_time(p) is not None]
+    return left
+
+
+def wait_until(condition, within):
+    deadline = time.monotonic() + within
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return condition()

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Capacity, sums and verdict from hand-made status messages."""
+import pathlib
+import sys
+import unittest
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TOP / "host" / "cli"))
+
+from openwip_schema import control_pb2 as pb                     # noqa: E402
+from openwip_cli import accounting                               # noqa: E402
+from openwip_cli.control import TelemetryWatch                   # noqa: E402
+
+
+def direction(came_in, delivered, queued=(0, 0), **dropped):
+    d = pb.Direction()
+
+    def put(message, count):
+        message.packets, message.bytes = count
+
+    put(getattr(d, "in"), came_in)
+    put(d.delivered, delivered)
+    put(d.queued, queued)
+    for reason, count in dropped.items():
+        put(d.dropped.add(reason=reason).count, count)
+    return d
+
+
+class Capacity(unittest.TestCase):
+    def test_256_qam_on_all_bins_is_table_5_2_less_the_crc_less_the_headers(self):
+        c = accounting.capacity(25, 8, [0] * 9, 1448, packing=True)
+        self.assertEqual(c["payload_bps"], 32.4e6)
+        self.assertEqual(c["profile_bps"], 1500 * 25 * 840)
+        self.assertAlmostEqual(c["tcp_payload_bps"], 31.5e6 * 1448 / 1500)
+        self.assertLess(1 - c["profile_bps"] / c["payload_bps"], 0.03)
+
+    def test_adaptive_takes_the_mean_of_the_frames_sent(self):
+        c = accounting.capacity(10, "adaptive", [0, 0, 50, 0, 0, 0, 150, 0, 0], 1448, packing=True)
+        self.assertEqual(c["bits_per_symbol"], 5)
+        self.assertEqual(c["profile_bps"], 1500 * 10 * (540 - 24))
+
+    def test_adaptive_without_frames_is_nothing(self):
+        c = accounting.capacity(10, "adaptive", [0] * 9, 1448, packing=True)
+        self.assertEqual((c["payload_bps"], c["profile_bps"], c["tcp_payload_bps"]), (0, 0, 0))
+
+    def test_without_packing_a_packet_fills_whole_frames(self):
+        packed = accounting.capacity(25, 8, [0] * 9, 1448, packing=True)
+        alone = accounting.capacity(25, 8, [0] * 9, 1448, packing=False)
+        # 12000 bits in frames of 840: 15 frames of 12600 bits
+        self.assertAlmostEqual(alone["tcp_payload_bps"] / packed["tcp_payload_bps"], 12000 / 12600)
+
+
+class Sums(unittest.TestCase):
+    def setUp(self):
+        self.base, self.terminal = pb.MacStatus(), pb.MacStatus()
+        self.base.downlink.CopyFrom(direction((10, 1000), (9, 900), queue_full=(1, 100)))
+        self.terminal.downlink.CopyFrom(direction((9, 900), (9, 900)))
+        self.terminal.uplink.CopyFrom(direction((5, 50), (5, 50)))
+        self.base.uplink.CopyFrom(direction((5, 50), (5, 50)))
+        self.tun = {"base": {"to_macd": (10, 1000), "from_macd": (5, 50)},
+                    "terminal": {"to_macd": (5, 50), "from_macd": (9, 900)}}
+
+    def wrong(self):
+        return accounting.check_sums(accounting.paths_of(self.base, self.terminal), self.tun)
+
+    def test_sums_that_match_give_no_reason(self):
+        self.assertEqual(self.wrong(), [])
+
+    def test_every_single_count_that_is_off_by_one_packet_or_byte_is_found(self):
+        for status, name in ((self.base, "base"), (self.terminal, "terminal")):
+            for way in ("downlink", "uplink"):
+                for part in ("in", "delivered", "queued"):
+                    for what in ("packets", "bytes"):
+                        with self.subTest(f"{name} {way} {part} {what}"):
+                            count = getattr(getattr(status, way), part)
+                            setattr(count, what, getattr(count, what) + 1)
+                            self.assertNotEqual(self.wrong(), [])
+                            setattr(count, what, getattr(count, what) - 1)
+
+    def test_every_kernel_count_that_is_off_is_found(self):
+        for station in self.tun:
+            for way in self.tun[station]:
+                with self.subTest(f"{station} {way}"):
+                    before = self.tun[station][way]
+                    self.tun[station][way] = (before[0] + 1, before[1])
+                    self.assertEqual(len(self.wrong()), 1)
+                    self.tun[station][way] = before
+
+    def test_a_packet_that_vanishes_on_the_air_is_found(self):
+        self.terminal.downlink.CopyFrom(direction((8, 800), (8, 800)))
+        self.tun["terminal"]["from_macd"] = (8, 800)
+        self.assertTrue(any("TUN to TUN" in r for r in self.wrong()))
+
+    def test_a_packet_that_is_still_queued_is_named(self):
+        self.base.downlink.CopyFrom(direction((10, 1000), (9, 900), (1, 100)))
+        self.assertEqual(self.wrong(), ["sums: downlink not drained, 1 packets, 100 bytes left"])
+
+    def test_a_packet_given_up_counts_once_though_both_ends_saw_it(self):
+        self.base.downlink.CopyFrom(direction((10, 1000), (9, 900), retransmissions_exceeded=(1, 100)))
+        self.terminal.downlink.CopyFrom(direction((10, 1000), (9, 900), lost_frame=(1, 100)))
+        self.assertEqual(self.wrong(), [])
+
+    def test_a_packet_given_up_that_arrived_after_all_is_reported_as_such(self):
+        self.base.downlink.CopyFrom(direction((10, 1000), (9, 900), retransmissions_exceeded=(1, 100)))
+        self.terminal.downlink.CopyFrom(direction((10, 1000), (10, 1000)))
+        self.tun["terminal"]["from_macd"] = (10, 1000)
+        self.assertEqual(self.wrong(), [])
+        paths = accounting.paths_of(self.base, self.terminal)
+        self.assertEqual(paths["downlink"].report()["delivered_although_given_up"], 1)
+
+    def test_more_delivered_than_given_up_explains_is_found(self):
+        self.terminal.downlink.CopyFrom(direction((10, 1000), (10, 1000)))
+        self.tun["terminal"]["from_macd"] = (10, 1000)
+        self.assertTrue(any("TUN to TUN" in r for r in self.wrong()))
+
+    def test_the_whole_direction_is_conserved_in_the_report(self):
+        r = accounting.paths_of(self.base, self.terminal)["downlink"].report()
+        self.assertEqual((r["in"], r["delivered"], r["queued"], r["dropped"]), (10, 9, 0, {"queue_full": 1}))
+        self.assertEqual(r["bytes"], {"in": 1000, "delivered": 900, "queued": 0, "dropped": {"queue_full": 100}})
+
+
+class Verdict(unittest.TestCase):
+    def realtime(self, air_s, wall_s, behind=0, speed=1.0):
+        before = pb.AirStatus(speed=speed)
+        after = pb.AirStatus(speed=speed, now=int(air_s * 7.68e6), wall_seconds=wall_s,
+                             slots=int(air_s * 1500), slots_behind=behind, pacing_limit_us=10000)
+        return accounting.realtime_of(before, after, 0)
+
+    def test_a_run_that_keeps_the_wall_clock_is_valid(self):
+        for air, wall, speed in ((10, 10, 1), (10, 10.04, 1), (10, 9.96, 1), (5, 10, 0.5)):
+            self.assertEqual(accounting.check_pacing(self.realtime(air, wall, speed=speed)), [])
+
+    def test_a_run_that_is_too_slow_or_too_fast_is_invalid(self):
+        for air, wall, speed in ((10, 10.06, 1), (10, 9.94, 1), (10, 10, 0.5)):
+            self.assertEqual(len(accounting.check_pacing(self.realtime(air, wall, speed=speed))), 1)
+
+    def test_more_than_one_percent_of_slots_behind_is_invalid(self):
+        self.assertEqual(accounting.check_pacing(self.realtime(10, 10, behind=150)), [])
+        self.assertEqual(len(accounting.check_pacing(self.realtime(10, 10, behind=151))), 1)
+
+    def test_one_reason_makes_it_invalid_and_the_check_is_named(self):
+        v = accounting.verdict([("pacing", []), ("sums", ["a", "b"])])
+        self.assertEqual(v, {"valid": False, "reasons": ["a", "b"], "checks": {"pacing": True, "sums": False}})
+        self.assertTrue(accounting.verdict([("pacing", [])])["valid"])
+
+
+class Telemetry(unittest.TestCase):
+    def setUp(self):
+        self.watch = TelemetryWatch({"base": "ipc:///tmp/openwip-nobody-binds-this"})
+        self.watch.end()
+
+    def take(self, topic, *sequences):
+        for n in sequences:
+            self.watch._take("base", [topic, pb.Telemetry(sequence=n).SerializeToString()])
+
+    def test_topics_are_counted_apart_and_a_gap_is_a_loss(self):
+        self.take(b"status", 7, 8, 9)
+        self.take(b"slot", 1, 2)
+        self.assertEqual(self.watch.lost["base"], 0)
+        self.take(b"status", 12)
+        self.assertEqual(self.watch.lost["base"], 2)
+
+    def test_a_repeated_number_is_a_fault(self):
+        self.take(b"status", 7, 7)
+        self.assertEqual(self.watch.lost["base"], 1)
+
+    def test_garbage_is_counted_and_does_no_harm(self):
+        self.watch._take("base", [b"status", b"\xff\xff\xff"])
+        self.watch._take("base", [b"one frame"])
+        self.assertEqual(self.watch.malformed["base"], 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

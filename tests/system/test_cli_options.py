@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Options and scenario files of ./openwip demo: what is accepted, and how the rest is refused."""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TOP / "host" / "cli"))
+
+from openwip_cli import cell as cells, scenario                  # noqa: E402
+from openwip_cli.errors import BadInput                          # noqa: E402
+
+
+def parse(*arguments):
+    return scenario.parse_demo(list(arguments))
+
+
+class Options(unittest.TestCase):
+    def refused(self, pattern, *arguments):
+        with self.assertRaisesRegex(BadInput, pattern) as caught:
+            parse(*arguments)
+        self.assertNotIn("\n", str(caught.exception))
+
+    def file(self, text):
+        f = tempfile.NamedTemporaryFile("w", suffix=".yaml", delete=False)
+        self.addCleanup(os.unlink, f.name)
+        with f:
+            f.write(text)
+        return f.name
+
+    def test_every_default_is_valid_by_its_own_rule(self):
+        for s in scenario.SETTINGS:
+            with self.subTest(s.key):
+                self.assertEqual(s.kind.read(s.default), s.default)
+
+    def test_every_flag_reaches_its_setting(self):
+        for s in scenario.SETTINGS:
+            kind = getattr(s.kind, "kind", s.kind)
+            value = (kind.names[-1] if hasattr(kind, "names") else
+                     3 if isinstance(kind, scenario.Modulation) else kind.high)
+            with self.subTest(s.flag):
+                self.assertEqual(parse(s.flag, str(value)).scenario[s.key], value)
+
+    def test_one_outside_every_range_is_refused_with_flag_value_and_range(self):
+        for s in scenario.SETTINGS:
+            kind = getattr(s.kind, "kind", s.kind)
+            for value in ([kind.low - 1, kind.high + 1] if hasattr(kind, "low") else ["sideways"]):
+                with self.subTest(s.flag, value=value):
+                    self.refused(f"^{s.flag} is '{value}'; valid: ", s.flag, str(value))
+
+    def test_what_is_no_number_is_refused(self):
+        for text in ("", "nan", "inf", "ten", "1e999", "1.5.2"):
+            self.refused("^--snr is ", f"--snr={text}")
+        self.refused("^--bins is '2.5'", "--bins", "2.5")
+
+    def test_an_unknown_option_is_refused_and_abbreviations_are_unknown(self):
+        self.refused("unrecognized arguments: --frequency", "--frequency", "3")
+        self.refused("unrecognized arguments: --bin", "--bin", "3")
+
+    def test_an_option_without_value_is_refused(self):
+        self.refused("--bins: expected one argument", "--bins")
+
+    def test_a_cell_name_is_short_and_plain(self):
+        for name in ("", "a/b", "..", "Demo", "x" * 13, "é"):
+            self.refused("^--name is ", "--name", name)
+
+    def test_the_command_line_goes_over_the_file_and_the_file_over_the_defaults(self):
+        path = self.file("link: {bins: 7, modulation: 4, combining: off}\nseed: 9\n")
+        s = parse("--config", path, "--bins", "8").scenario
+        self.assertEqual((s["link.bins"], s["link.modulation"], s["link.combining"], s["seed"],
+                          s["uplink.kbps"]), (8, 4, "off", 9, 500))
+
+    def test_the_tree_of_a_scenario_is_a_scenario_file_with_the_same_settings(self):
+        import yaml
+        s = parse("--bins", "5", "--modulation", "2", "--udp-mbps", "1.5").scenario
+        path = self.file(yaml.safe_dump(s.tree()))
+        self.assertEqual(parse("--config", path).scenario.values, s.values)
+
+    def test_a_bad_file_is_refused_with_its_name_and_the_key(self):
+        for text, pattern in (
+                ("link: [1", "is not YAML"),
+                ("- 1\n- 2\n", "settings are expected"),
+                ("just words\n", "settings are expected"),
+                ("link: 3\n", "link: settings are expected"),
+                ("link: {bnis: 3}\n", "unknown key link.bnis; known: link.bins, "),
+                ("lnik: {bins: 3}\n", "unknown key lnik"),
+                ("link: {bins: 26}\n", "link.bins is 26; valid: 1..25"),
+                ("link: {bins: true}\n", "link.bins is True; valid: 1..25"),
+                ("link: {bins: [1]}\n", r"link.bins is \[1\]; valid: 1..25"),
+                ("channel: {snr_db: .nan}\n", "channel.snr_db is nan"),
+                ("\0\1\2", "is not YAML")):
+            with self.subTest(text):
+                self.refused(pattern, "--config", self.file(text))
+
+    def test_a_binary_or_missing_file_or_a_folder_is_refused(self):
+        path = self.file("")
+        pathlib.Path(path).write_bytes(bytes(range(128, 256)))
+        self.refused("is not YAML", "--config", path)
+        self.refused("No such file", "--config", "/nonexistent.yaml")
+        self.refused("Is a directory", "--config", "/tmp")
+
+    def test_the_shell_entry_says_one_line_and_ends_with_2(self):
+        for arguments in (["demo", "--bins", "99"], ["demo", "--nosuch"], ["exec", "terminal"], ["nosuch"],
+                          ["down", "--name", "../x"], ["demo", "--json", "/nonexistent/x.json"],
+                          ["exec", "moon", "--", "ls"], ["demo", "--config", "/dev/null/x"]):
+            with self.subTest(arguments):
+                done = subprocess.run([TOP / "openwip", *arguments], capture_output=True, text=True, cwd="/",
+                                      env=os.environ | {"OPENWIP_NO_BUILD": "1"})
+                self.assertEqual(done.returncode, 2)
+                said = [line for line in done.stderr.splitlines() if line.startswith("openwip: ")]
+                self.assertEqual(len(said), 1)
+                self.assertNotIn("Traceback", done.stderr)
+
+
+class Derived(unittest.TestCase):
+    def test_noise_level_of_the_snr(self):
+        # -15 dBFS over 500 subcarriers, noise over 768: 16 dB below a subcarrier's signal.
+        self.assertAlmostEqual(parse("--snr", "16").scenario.noise_dbfs, -29.1361, places=4)
+
+    def test_doppler_of_the_speed(self):
+        self.assertAlmostEqual(parse("--speed-kmh", "75").scenario.doppler_hz, 125.09, places=2)
+
+    def test_retransmission_delay_is_rounded_up_to_slots_and_at_least_three(self):
+        for ms, slots in (("2", 3), ("2.1", 4), ("4", 6), ("8", 12), ("16", 24), ("32", 48)):
+            self.assertEqual(parse("--retransmission-delay-ms", ms).scenario.retransmission_delay_slots, slots)
+
+    def test_settings_reach_the_configuration_of_the_processes(self):
+        s = parse("--bins", "3", "--modulation", "5", "--combining", "off", "--channel", "flat", "--snr", "20",
+                  "--seed", "77", "--uplink-kbps", "900", "--speed", "0.5").scenario
+        cell = cells.Cell("x")
+        mac = cells.mac_config(cell, s, "base")
+        self.assertEqual((mac["link"]["bins"], mac["link"]["modulation"], mac["link"]["combining"],
+                          mac["uplink"]["kbps"], mac["seed"]), (3, 5, False, 900, 77))
+        air = cells.air_config(cell, s)
+        self.assertEqual((air["air"]["speed"], air["air"]["seed"], air["paths"][0]["channel"]),
+                         (0.5, 77, "flat"))
+        radio = {p.name: p for p in cells.cell_processes(cell, s, "/t", "/b", "python3")}["terminal.radio"]
+        self.assertEqual(radio.argv[radio.argv.index("--combining") + 1], "off")
+
+    def test_awgn_has_no_doppler(self):
+        self.assertNotIn("doppler_hz", cells.air_config(cells.Cell("x"), parse().scenario)["paths"][0])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A cell that stays up: any program runs over it, and a file arrives whole though frames fail."""
+import hashlib
+import os
+import pathlib
+import random
+import subprocess
+import tempfile
+import unittest
+
+from demo_support import GENTLE, TOP, built, cells, environment, left_of, openwip, wait_until
+
+CELL = f"f{os.getpid() % 100000}"
+BYTES = 3_000_000
+
+
+@unittest.skipIf(os.geteuid() != 0, "network namespaces need root")
+@unittest.skipUnless(built(), "macd is not built")
+class Kept(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cell = cells.Cell(CELL)
+        cls.addClassCleanup(openwip, "down", "--name", CELL)
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        # An unpaced clock would hide nothing here, but fading needs air time: speed 1.
+        cls.done = openwip("demo", "--name", CELL, "--keep", "--duration", "1", "--pings", "5",
+                           "--channel", "flat", "--speed-kmh", "30", "--snr", "16", "--bins", "25",
+                           "--uplink-kbps", "2000", *GENTLE)
+        if not cls.cell.is_up():
+            raise AssertionError(f"not up: {cls.done.stdout}{cls.done.stderr}")
+
+    def inside(self, station, *command, **kwargs):
+        return openwip("exec", "--name", CELL, station, "--", *command, **kwargs)
+
+    def status(self):
+        done = openwip("status", "--name", CELL)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_1_a_file_from_a_web_server_arrives_whole_though_frames_fail(self):
+        content = random.Random(1).randbytes(BYTES)
+        pathlib.Path(self.folder.name, "file").write_bytes(content)
+        server = subprocess.Popen([TOP / "openwip", "exec", "--name", CELL, "base", "--", "/usr/bin/python3",
+                                   "-m", "http.server", "8000", "--bind", "10.42.0.1", "--directory",
+                                   self.folder.name], env=environment(), stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+        self.assertTrue(wait_until(lambda: self.inside("base", "curl", "-sI", "-m", "2",
+                                                       "http://10.42.0.1:8000/").returncode == 0, 10))
+        copy = pathlib.Path(self.folder.name, "copy")
+        done = self.inside("terminal", "curl", "-sS", "-m", "100", "-o", str(copy), "http://10.42.0.1:8000/file")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(hashlib.sha256(copy.read_bytes()).hexdigest(), hashlib.sha256(content).hexdigest())
+        failed = int(self.status().split(" failed")[0].split()[-1])
+        self.assertGreater(failed, 0, "no frame failed: the channel did not do its part")
+
+    def test_2_status_is_one_screen_about_both_ends(self):
+        text = self.status()
+        for words in ("lockstep", "base ", "terminal ", "locked", "downlink", "uplink"):
+            self.assertIn(words, text)
+        self.assertNotIn("NOT LOCKED", text)
+        self.assertLess(len(text.splitlines()), 30)
+
+    def test_3_exit_codes_and_output_pass_through(self):
+        done = self.inside("terminal", "sh", "-c", "echo out; echo err >&2; exit 7")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (7, "out\n", "err\n"))
+        self.assertIn("10.42.0.2", self.inside("terminal", "ip", "-4", "addr", "show", "wip0").stdout)
+
+    def test_4_a_second_cell_of_the_name_is_refused(self):
+        done = openwip("demo", "--name", CELL)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("run ./openwip down", done.stderr)
+        self.assertTrue(self.cell.is_up())
+
+    def test_5_down_leaves_nothing(self):
+        pids = [pid for pid, _ in self.cell.recorded_processes()]
+        self.assertEqual(len(pids), 5)
+        done = openwip("down", "--name", CELL)
+        self.assertEqual((done.returncode, done.stdout), (0, f"cell '{CELL}' is down\n"))
+        self.assertEqual(left_of(self.cell, pids), [])
+        again = openwip("down", "--name", CELL)
+        self.assertEqual((again.returncode, again.stdout), (0, "nothing is up, nothing was left\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()

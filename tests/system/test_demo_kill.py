@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""kill -9 of each process of a running demo in turn, Ctrl-C, and down: nothing is left behind."""
+import os
+import pathlib
+import signal
+import tempfile
+import time
+import unittest
+
+from demo_support import GENTLE, PROCESSES, Demo, built, cells, left_of, openwip, wait_until
+
+CELL = f"q{os.getpid() % 100000}"
+
+
+@unittest.skipIf(os.geteuid() != 0, "network namespaces need root")
+@unittest.skipUnless(built(), "macd is not built")
+class Killed(unittest.TestCase):
+    def running_demo(self, *arguments):
+        demo = Demo(CELL, *GENTLE, "--duration", "60", "--pings", "5", *arguments)
+        self.addCleanup(demo.close)
+        demo.wait_for("TCP download")
+        time.sleep(0.5)
+        self.pids = demo.pids()
+        return demo
+
+    def expect_nothing_left(self, demo, within):
+        wait_until(lambda: not left_of(demo.cell, self.pids), within)
+        self.assertEqual(left_of(demo.cell, self.pids), [])
+
+    def check_kill_of(self, name):
+        with tempfile.TemporaryDirectory() as folder:
+            demo = self.running_demo("--logs", folder)
+            began = time.monotonic()
+            demo.kill(name)
+            code = demo.ended()
+            self.assertLess(time.monotonic() - began, 3)
+            self.assertEqual(code, 3)
+            self.assertIn(f"openwip: {name} was killed by SIGKILL", demo.said)
+            self.assertNotIn("Traceback", demo.said)
+            self.expect_nothing_left(demo, 0.1)
+            for other in PROCESSES:
+                if other != name:
+                    lines = pathlib.Path(folder, f"{other}.log").read_text().splitlines()
+                    self.assertIn(f"{name} was killed by SIGKILL", lines[-1] if lines else "", other)
+
+    def test_air(self):
+        self.check_kill_of("air")
+
+    def test_base_macd(self):
+        self.check_kill_of("base.macd")
+
+    def test_terminal_macd(self):
+        self.check_kill_of("terminal.macd")
+
+    def test_base_radio(self):
+        self.check_kill_of("base.radio")
+
+    def test_terminal_radio(self):
+        self.check_kill_of("terminal.radio")
+
+    def test_keeper(self):
+        demo = self.running_demo()
+        began = time.monotonic()
+        demo.kill("keeper")
+        self.assertEqual(demo.ended(), 3)
+        self.assertLess(time.monotonic() - began, 3)
+        self.assertIn("openwip: the keeper was killed", demo.said)
+        self.expect_nothing_left(demo, 0.1)
+
+    def test_launcher(self):
+        demo = self.running_demo()
+        demo.kill("launcher")
+        self.expect_nothing_left(demo, 3)
+
+    def test_launcher_and_keeper_together_then_down(self):
+        demo = self.running_demo()
+        os.kill(demo.pid("launcher"), signal.SIGSTOP)
+        demo.kill("keeper")
+        demo.kill("launcher")
+        demo.ended()
+        done = openwip("down", "--name", CELL)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.expect_nothing_left(demo, 0.1)
+
+    def test_ctrl_c(self):
+        demo = self.running_demo()
+        began = time.monotonic()
+        os.kill(demo.pid("launcher"), signal.SIGINT)
+        self.assertEqual(demo.ended(), 130)
+        self.assertLess(time.monotonic() - began, 3)
+        self.expect_nothing_left(demo, 0.1)
+        self.assertNotIn("Traceback", demo.said)
+
+    def test_the_next_demo_removes_what_a_kill_left(self):
+        demo = self.running_demo()
+        os.kill(demo.pid("launcher"), signal.SIGSTOP)
+        demo.kill("keeper")
+        demo.kill("launcher")
+        demo.ended()
+        self.assertTrue(demo.cell.run.exists())
+        again = Demo(CELL, *GENTLE, "--duration", "60", "--pings", "5")
+        self.addCleanup(again.close)
+        again.wait_for("removing what an earlier run left")
+        again.wait_for("has locked")
+        os.kill(again.pid("launcher"), signal.SIGTERM)
+        self.assertEqual(again.ended(), 128 + signal.SIGTERM)
+        self.expect_nothing_left(again, 0.1)
+
+
+class Machine(unittest.TestCase):
+    """What the machine lacks is said in one line, exit 2."""
+
+    def refused(self, done, words):
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertIn(words, done.stderr)
+
+    @unittest.skipIf(os.geteuid() != 0, "hides a device, which needs root")
+    @unittest.skipUnless(built(), "macd is not built")
+    def test_no_tun_device(self):
+        import subprocess
+        from demo_support import TOP, environment
+        done = subprocess.run(["unshare", "--mount", "sh", "-c",
+                               f"mount -t tmpfs none /dev/net && exec {TOP}/openwip demo --name {CELL}"],
+                              capture_output=True, text=True, env=environment())
+        self.refused(done, "/dev/net/tun does not exist")
+        self.assertEqual(left_of(cells.Cell(CELL)), [])
+
+    def test_not_root(self):
+        kwargs = {}
+        if os.geteuid() == 0:
+            kwargs = {"user": 65534, "group": 65534, "extra_groups": []}
+        try:
+            done = openwip("demo", cwd="/", **kwargs)
+        except PermissionError:
+            self.skipTest("the tree is not readable for other users")
+        self.refused(done, "need root")
+
+
+if __name__ == "__main__":
+    unittest.main()
