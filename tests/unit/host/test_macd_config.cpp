@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// macd's own keys: translation, what depends on the role, and checks across keys.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "app/macd_config.h"
+
+using namespace wip;
+using namespace wip::host;
+
+namespace {
+
+macd_config with(const std::vector<std::string>& assignments, const std::string& role = "base") {
+    config::settings s(macd_keys());
+    s.merge_assignment("role=" + role);
+    for (const auto& a : assignments) s.merge_assignment(a);
+    return translate(s);
+}
+std::string error_with(const std::string& assignment) {
+    try {
+        with({assignment});
+    } catch (const config::error& e) {
+        return e.what();
+    }
+    return "no error";
+}
+
+}  // namespace
+
+TEST(MacdConfig, DefaultsAreThoseOfTheLink) {
+    const macd_config c = with({});
+    const link_config d;
+    EXPECT_EQ(c.link.bins, d.bins);
+    EXPECT_EQ(c.link.modulation, d.modulation);
+    EXPECT_EQ(c.link.max_retransmissions, d.max_retransmissions);
+    EXPECT_EQ(c.link.retransmission_delay_slots, d.retransmission_delay_slots);
+    EXPECT_EQ(c.link.queue_packets, d.queue_packets);
+    EXPECT_EQ(c.link.allocation, d.allocation);
+    EXPECT_EQ(c.link.switch_table, d.switch_table);
+    EXPECT_EQ(c.link.combining, d.combining);
+    EXPECT_EQ(c.link.packing, d.packing);
+    EXPECT_EQ(c.link.in_order, d.in_order);
+    EXPECT_EQ(c.link.deliver_corrupt, d.deliver_corrupt);
+    EXPECT_EQ(c.uplink.kbps, uplink_config{}.kbps);
+    EXPECT_EQ(c.uplink.queue_packets, uplink_config{}.queue_packets);
+}
+TEST(MacdConfig, EverySettingOfTheLinkIsTranslated) {
+    const macd_config c =
+        with({"link.bins=25", "link.allocation=static", "link.modulation=7",
+              "link.switch_table=nmse_0", "link.max_retransmissions=0", "link.combining=off",
+              "link.packing=off", "link.order=as_completed", "link.deliver_corrupt=on",
+              "link.queue_packets=9", "uplink.kbps=5000", "uplink.delay_slots=6", "uplink.loss=0.5",
+              "uplink.feedback_loss=0.25", "uplink.queue_packets=8", "seed=77"});
+    EXPECT_EQ(c.link.bins, 25);
+    EXPECT_EQ(c.link.allocation, allocation_kind::fixed);
+    EXPECT_EQ(c.link.modulation, 7);
+    EXPECT_EQ(c.link.switch_table, switch_table_kind::nmse_0);
+    EXPECT_EQ(c.link.max_retransmissions, 0);
+    EXPECT_FALSE(c.link.combining);
+    EXPECT_FALSE(c.link.packing);
+    EXPECT_FALSE(c.link.in_order);
+    EXPECT_TRUE(c.link.deliver_corrupt);
+    EXPECT_EQ(c.link.queue_packets, 9);
+    EXPECT_EQ(c.uplink.kbps, 5000);
+    EXPECT_EQ(c.uplink.delay_slots, 6);
+    EXPECT_EQ(c.uplink.loss, 0.5);
+    EXPECT_EQ(c.uplink.feedback_loss, 0.25);
+    EXPECT_EQ(c.uplink.queue_packets, 8);
+    EXPECT_EQ(c.uplink.seed, 77U);
+}
+TEST(MacdConfig, TheLoopDelayIsRoundedUpToSlots) {
+    const std::pair<const char*, int> cases[] = {{"2", 3},  {"2.1", 4}, {"4", 6},
+                                                 {"8", 12}, {"16", 24}, {"32", 48}};
+    for (const auto& [ms, slots] : cases)
+        EXPECT_EQ(with({std::string("link.retransmission_delay_ms=") + ms})
+                      .link.retransmission_delay_slots,
+                  slots)
+            << ms;
+}
+TEST(MacdConfig, TheIdealProfileIsRefusedOnTheRadio) {
+    EXPECT_EQ(error_with("link.profile=wipemu"),
+              "--set: link.profile = wipemu: not possible on a radio: its error detection is ideal "
+              "and leaves no room for a CRC; expected radio");
+}
+TEST(MacdConfig, EndpointsFollowTheRoleAndTheRunFolder) {
+    ::setenv("OPENWIP_RUN", "/tmp/run7", 1);
+    EXPECT_EQ(with({}).slot_link_endpoint, "ipc:///tmp/run7/base.slot");
+    const macd_config t = with({}, "terminal");
+    EXPECT_EQ(t.slot_link_endpoint, "ipc:///tmp/run7/terminal.slot");
+    EXPECT_EQ(t.uplink_endpoint, "ipc:///tmp/run7/uplink");
+    EXPECT_EQ(t.control_endpoint, "ipc:///tmp/run7/terminal.control");
+    EXPECT_EQ(t.telemetry_endpoint, "ipc:///tmp/run7/terminal.telemetry");
+    EXPECT_EQ(t.tun.address, "10.42.0.2/30");
+    ::unsetenv("OPENWIP_RUN");
+    EXPECT_EQ(with({}).slot_link_endpoint, "ipc:///run/openwip/base.slot");
+}
+TEST(MacdConfig, NothingListensBeyondThisMachine) {
+    for (const auto* e : {"tcp://0.0.0.0:5555", "tcp://*:5555", "tcp://127.0.0.1:0",
+                          "tcp://127.0.0.1:70000", "tcp://127.0.0.1:x", "tcp://127.0.0.1:",
+                          "udp://127.0.0.1:5", "ipc://", "ipc://@abstract", "file"})
+        EXPECT_NE(error_with(std::string("endpoints.control=") + e).find("endpoints.control = "),
+                  std::string::npos)
+            << e;
+    EXPECT_EQ(error_with("endpoints.control=tcp://127.0.0.1:5555"), "no error");
+}
+TEST(MacdConfig, AnIpcPathThatIsTooLongIsRefused) {
+    EXPECT_NE(
+        error_with("endpoints.control=ipc:///" + std::string(120, 'a')).find("at most 107 bytes"),
+        std::string::npos);
+}
+TEST(MacdConfig, TwoSocketsCannotShareAnEndpoint) {
+    EXPECT_NE(
+        error_with("endpoints.control=ipc://RUN/base.slot").find("the same as endpoints.slot_link"),
+        std::string::npos);
+}
+TEST(MacdConfig, BadInterfaceSettingsAreRefused) {
+    for (const auto* a :
+         {"tun.name=", "tun.name=a-name-of-16-char", "tun.name=a/b", "tun.name=..",
+          "tun.address=10.0.0.1", "tun.address=10.0.0.1/33", "tun.address=10.0.0/24",
+          "tun.address=fe80::1/129", "tun.address=/24", "tun.address=10.0.0.1/-1", "tun.mtu=67",
+          "tun.mtu=65536", "user=", "user=a b", "peer_timeout_s=0"})
+        EXPECT_NE(error_with(a).find("expected"), std::string::npos) << a;
+}
+TEST(MacdConfig, Ipv6NeedsItsSmallestMtu) {
+    EXPECT_THROW(with({"tun.address=fd00::1/64", "tun.mtu=1279"}), config::error);
+    EXPECT_EQ(with({"tun.address=fd00::1/64", "tun.mtu=1280"}).tun.mtu, 1280);
+}
+TEST(MacdConfig, EveryLimitOfTheTableIsAcceptedByTheLink) {
+    for (const auto& k : macd_keys()) {
+        if (k.type != config::kind::integer && k.type != config::kind::real) continue;
+        for (const double limit : {k.lowest, k.highest}) {
+            std::ostringstream value;
+            value.precision(17);
+            if (k.type == config::kind::integer)
+                value << static_cast<std::int64_t>(limit);
+            else
+                value << limit;
+            EXPECT_EQ(error_with(k.path + "=" + value.str()), "no error") << k.path << " " << limit;
+        }
+    }
+}
+TEST(MacdConfig, TheDocumentationHoldsTheTableOfKeys) {
+    std::ifstream in(OPENWIP_SOURCE "/docs/macd.md");
+    std::ostringstream doc;
+    doc << in.rdbuf();
+    EXPECT_NE(doc.str().find(config::to_markdown(macd_keys())), std::string::npos)
+        << "put the output of `macd --describe-config` into docs/macd.md";
+}
