@@ -65,29 +65,32 @@ void slice_square(const float* re, const float* im, std::uint8_t* out, int n, fl
     }
 }
 
-// Position in the label table of a cross of `count` levels a side, with `corner` levels missing at
-// each end of each edge.
+// A cross of `Count` levels a side, with `Corner` levels missing at each end of each edge.
+// Positions in the label table first, labels after: the first loop is vector code, the second a
+// look-up.
 template <int Count, int Corner>
 void slice_cross(const float* re, const float* im, std::uint8_t* out, int n, float scale,
                  const std::uint8_t* labels) {
-    constexpr float inner = static_cast<float>(Count - 1 - 2 * Corner);  // largest level that is
-                                                                         // never in a corner
+    constexpr float last = Count - 1;
+    constexpr float inner = Count - 1 - 2 * Corner;  // largest level that is never in a corner
     for (int i = 0; i < n; ++i) {
         const float x = std::abs(re[i] * scale);
         const float y = std::abs(im[i] * scale);
-        const float lx = 2.F * static_cast<float>(level(x, Count)) - (Count - 1);
-        const float ly = 2.F * static_cast<float>(level(y, Count)) - (Count - 1);
-        const bool corner = lx > inner && ly > inner;
+        const float lx = 2.F * static_cast<float>(level(x, Count)) - last;
+        const float ly = 2.F * static_cast<float>(level(y, Count)) - last;
         // In a corner: (lx, inner) or (inner, ly).
         const float d_keep_x = (x - lx) * (x - lx) + (y - inner) * (y - inner);
         const float d_keep_y = (x - inner) * (x - inner) + (y - ly) * (y - ly);
-        const bool keep_x = d_keep_x < d_keep_y;
-        const float px = corner && !keep_x ? inner : lx;
-        const float py = corner && keep_x ? inner : ly;
-        const int a = static_cast<int>((std::copysign(px, re[i]) + (Count - 1)) * 0.5F);
-        const int b = static_cast<int>((std::copysign(py, im[i]) + (Count - 1)) * 0.5F);
-        out[i] = labels[a * Count + b];
+        const int corner = static_cast<int>(lx > inner) & static_cast<int>(ly > inner);
+        const int keep_x = static_cast<int>(d_keep_x < d_keep_y);
+        const float px = (corner & (keep_x ^ 1)) != 0 ? inner : lx;
+        const float py = (corner & keep_x) != 0 ? inner : ly;
+        const float sx = re[i] < 0 ? last - px : last + px;
+        const float sy = im[i] < 0 ? last - py : last + py;
+        out[i] =
+            static_cast<std::uint8_t>(static_cast<int>(sx) / 2 * Count + static_cast<int>(sy) / 2);
     }
+    for (int i = 0; i < n; ++i) out[i] = labels[out[i]];
 }
 
 void slice_star(const float* re, const float* im, std::uint8_t* out, int n, float scale) {
