@@ -75,6 +75,15 @@ emulated_uplink::~emulated_uplink() = default;
 emulated_uplink::emulated_uplink(emulated_uplink&&) noexcept = default;
 emulated_uplink& emulated_uplink::operator=(emulated_uplink&&) noexcept = default;
 
+void emulated_uplink::reconfigure(const uplink_config& config) {
+    config.check();
+    auto& s = *state_;
+    if (config.seed != s.config.seed)
+        throw std::invalid_argument("seed: cannot change in a running uplink");
+    s.config = config;
+    s.bits_per_second = std::llround(config.kbps * 1000);
+}
+
 const uplink_statistics& emulated_uplink::statistics() const { return state_->statistics; }
 
 bool emulated_uplink::on_sdu(std::span<const std::uint8_t> packet, slot now) {
