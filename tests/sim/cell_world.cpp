@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "cell_world.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "link/symbol_error.h"
+
+namespace wip::sim {
+namespace {
+
+// P(all 108 symbols right) for k = 1..8 on a grid of 0.1 dB from -30 to 60 dB.
+double frame_ok(int k, double snr) {
+    static const auto curves = [] {
+        std::array<std::vector<double>, 9> c;
+        for (int i = 1; i <= 8; ++i) {
+            const symbol_error e(i);
+            for (int db = -300; db <= 600; ++db)
+                c[static_cast<std::size_t>(i)].push_back(e.frame_ok(std::pow(10, db / 100.0)));
+        }
+        return c;
+    }();
+    const double db = 10 * std::log10(std::max(snr, 1e-3));
+    const auto i = static_cast<std::size_t>(std::clamp(std::lround(db * 10) + 300L, 0L, 900L));
+    return curves[static_cast<std::size_t>(k)][i];
+}
+
+}  // namespace
+
+cell_world::cell_world(const world_config& config)
+    : config_(config),
+      random_(config.seed),
+      base_(config.link),
+      terminal_(config.link, [this](std::span<const std::uint8_t> p, bool d) { delivered(p, d); }),
+      horizon_(config.link.retransmission_delay_slots) {}
+
+cell_world::~cell_world() = default;
+
+void cell_world::violated(const std::string& what) const {
+    throw std::logic_error("slot " + std::to_string(now_) + ", seed " +
+                           std::to_string(config_.seed) + ": " + what);
+}
+
+void cell_world::mix(std::uint64_t value) {
+    for (int i = 0; i < 8; ++i, value >>= 8) digest_ = (digest_ ^ (value & 0xff)) * 1099511628211U;
+}
+
+void cell_world::offer() {
+    const auto& t = config_.traffic;
+    const auto one = [&] {
+        packet_kind kind;
+        kind.version = random_.hits(t.ipv6) ? 6 : 4;
+        kind.bytes = t.least_bytes + random_.up_to(t.most_bytes - t.least_bytes + 1);
+        kind.zeros = random_.hits(t.zeros);
+        kind.nested = kind.version == 4 && random_.hits(t.nested);
+        const std::uint32_t number = next_number_++;
+        const bool accepted = base_.on_sdu(make_packet(number, kind), slot(now_));
+        packets_.push_back({kind, accepted, false});
+        return accepted;
+    };
+    if (t.saturate) {
+        // Up to the queue's limit, and now and then beyond it.
+        for (int i = 0; i < 200; ++i)
+            if (!one()) break;
+        return;
+    }
+    for (owed_ += t.packets_per_slot * 2 * random_.uniform(); owed_ >= 1; owed_ -= 1) one();
+}
+
+void cell_world::delivered(std::span<const std::uint8_t> packet, bool damaged) {
+    const auto number = packet_number(packet);
+    if (!number) violated("delivered bytes that are no IP packet");
+    mix(*number);
+    if ((*number & 0x80000000U) != 0) {  // the inner packet of a tunnel, without the outer one
+        ++foreign_;
+        return;
+    }
+    if (*number >= packets_.size()) violated("delivered a packet that was never sent");
+    packet_track& t = packets_[*number];
+    if (!t.accepted) violated("delivered a packet that was dropped at the queue");
+    if (t.delivered) violated("packet " + std::to_string(*number) + " delivered twice");
+    if (config_.link.in_order && *number < last_delivered_)
+        violated("packet " + std::to_string(*number) + " delivered after " +
+                 std::to_string(last_delivered_));
+    t.delivered = true;
+    last_delivered_ = *number;
+    const auto sent = make_packet(*number, t.kind);
+    if (damaged) {
+        if (!config_.link.deliver_corrupt) violated("damaged packet delivered without leave");
+        if (sent.size() != packet.size()) violated("damaged packet of the wrong size");
+    } else if (!std::ranges::equal(sent, packet)) {
+        violated("packet " + std::to_string(*number) + " altered");
+    } else {
+        ++intact_;
+    }
+}
+
+void cell_world::update_channel() {
+    const auto& c = config_.channel;
+    const double mean = std::sqrt(std::pow(10, c.mean_snr_db / 10));
+    for (auto& g : gain_) {
+        if (!g.empty()) g.pop_front();
+        while (static_cast<std::int64_t>(g.size()) <= horizon_) {
+            if (!c.fading) {
+                g.emplace_back(mean, 0.0);
+                continue;
+            }
+            const double a = g.empty() ? 0 : c.coherence;
+            const double b = std::sqrt((1 - a * a) / 2) * mean;
+            const std::complex<double> old = g.empty() ? 0 : g.back();
+            g.push_back(a * old + std::complex<double>(b * random_.gauss(), b * random_.gauss()));
+        }
+    }
+    if (outage_left_ > 0)
+        --outage_left_;
+    else if (c.outage_slots > 0 && random_.hits(c.outage_start))
+        outage_left_ = c.outage_slots;
+    if (burst_left_ > 0)
+        --burst_left_;
+    else if (c.burst_slots > 0 && random_.hits(c.burst_start))
+        burst_left_ = c.burst_slots;
+}
+
+slot_report cell_world::transmit(const slot_plan& plan) {
+    const auto& c = config_.channel;
+    slot_report r;
+    r.air = plan.air;
+    r.locked = outage_left_ == 0;
+    if (!r.locked) return r;
+    const double mean = std::pow(10, c.mean_snr_db / 10);
+    const double s = c.prediction_nmse > 0 ? 1 - std::sqrt(1 - 2 * c.prediction_nmse) : 0;
+    for (std::size_t b = 0; b < nof_bins; ++b) {
+        r.snr_db[b] = static_cast<float>(10 * std::log10(std::norm(gain_[b].front()) + 1e-12));
+        const auto ahead = gain_[b][static_cast<std::size_t>(horizon_)];
+        double predicted = std::norm(ahead);
+        if (s > 0) {  // conditional mean: g^ = (1 - s) g + noise, power |g^|^2 + s
+            const double n = std::sqrt(s * (1 - s) * mean / 2);
+            predicted = std::norm((1 - s) * ahead +
+                                  std::complex<double>(n * random_.gauss(), n * random_.gauss())) +
+                        s * mean;
+        }
+        r.predicted_snr_db[b] = static_cast<float>(10 * std::log10(predicted + 1e-12));
+    }
+    if (random_.hits(c.grant_loss)) {
+        r.outcome.fill(frame_outcome::unknown);
+        return r;
+    }
+    std::array<std::uint8_t, grant_bytes> bits;
+    if (!pack_grant(plan.grant, config_.link.profile, bits)) violated("grant does not pack");
+    const auto grant = unpack_grant(bits, config_.link.profile);
+    if (!grant) violated("grant does not unpack");
+    r.grant_ok = true;
+    r.grant = *grant;
+    for (std::size_t b = 0; b < nof_bins; ++b) {
+        const int k = grant->bins[b].bits_per_symbol;
+        if (k == 0) continue;
+        const double p_ok =
+            c.frame_error >= 0 ? 1 - c.frame_error : frame_ok(k, std::norm(gain_[b].front()));
+        const bool good = burst_left_ == 0 && random_.hits(p_ok);
+        r.outcome[b] = good ? frame_outcome::good : frame_outcome::bad;
+        r.payload[b] = plan.payload[b];
+        if (!good) {
+            const int errors = 1 + random_.up_to(8);
+            for (int e = 0; e < errors; ++e) {
+                auto& byte = r.payload[b][static_cast<std::size_t>(
+                    random_.up_to(static_cast<int>(r.payload[b].size())))];
+                byte = static_cast<std::uint8_t>(byte ^ (1 << random_.up_to(8)));
+            }
+        }
+    }
+    return r;
+}
+
+cell_world::nibbles cell_world::coverage(const bin_grant& g, const frame_track& f) const {
+    nibbles n;
+    const int room = frame_payload_nibbles(config_.link.profile, g.bits_per_symbol);
+    const int from = g.whole ? 0 : g.offset;
+    for (int i = from; i < std::min(from + room, f.length); ++i) n.set(static_cast<std::size_t>(i));
+    return n;
+}
+
+void cell_world::check_plan(const slot_plan& plan, std::uint64_t overflows_before) {
+    const std::int64_t delay = config_.link.retransmission_delay_slots;
+    const std::int64_t first_new = next_sn_;
+    if (plan.grant.first_new_sn != static_cast<wire_sn>(first_new))
+        violated("first new SN is not the next one");
+    if (plan.grant.frame_number != frame_number_of(plan.air)) violated("frame number");
+    const std::int64_t edge = first_new - plan.grant.window_edge;
+    while (!frames_.empty() && frames_.begin()->first < edge) frames_.erase(frames_.begin());
+    int used = 0;
+    bool fresh = false;
+    for (std::size_t b = 0; b < nof_bins; ++b) {
+        const bin_grant& g = plan.grant.bins[b];
+        if (g.bits_per_symbol == 0) {
+            if (!plan.payload[b].empty()) violated("payload in an unused bin");
+            continue;
+        }
+        ++used;
+        if (g.bits_per_symbol > max_bits_per_symbol) violated("modulation");
+        if (static_cast<int>(plan.payload[b].size()) !=
+            frame_payload_bytes(config_.link.profile, g.bits_per_symbol))
+            violated("payload size");
+        if (!g.retransmission) {
+            fresh = true;
+            if (g.sn != static_cast<wire_sn>(next_sn_)) violated("new SNs not consecutive");
+            frame_track& f = frames_[next_sn_++];
+            f.length = frame_payload_nibbles(config_.link.profile, g.bits_per_symbol);
+            f.last_whole = now_;
+            f.last_sent[0] = now_;
+            for (auto& t : f.times) t = 1;
+            continue;
+        }
+        const std::int64_t sn = first_new - static_cast<wire_sn>(plan.grant.first_new_sn - g.sn);
+        const auto it = frames_.find(sn);
+        if (it == frames_.end()) violated("retransmission of a frame that is not held");
+        frame_track& f = it->second;
+        const auto before = f.last_sent.find(g.offset);
+        if (before != f.last_sent.end() && now_ < before->second + delay)
+            violated("unit sent again too early");
+        if (now_ < f.last_whole + delay) violated("frame sent again too early");
+        const nibbles n = coverage(g, f);
+        if (n.none()) violated("empty unit");
+        if ((n & ~f.acked).none()) violated("acknowledged part sent again");
+        f.due &= ~n;
+        f.last_sent[g.offset] = now_;
+        if (g.whole) f.last_whole = now_;
+        for (std::size_t i = 0; i < f.times.size(); ++i)
+            if (n.test(i) && f.times[i] < 255) ++f.times[i];
+    }
+    if (used > config_.link.bins) violated("more bins than the terminal has");
+    if (fresh && base_.statistics().grant_overflows == overflows_before)
+        for (const auto& [sn, f] : frames_)
+            if (f.due.any()) violated("new frame while SN " + std::to_string(sn) + " waits");
+}
+
+// What the base station knows of slot `s` from plan(s + delay) on.
+void cell_world::settle(std::int64_t s) {
+    while (!flight_.empty() && flight_.front().slot <= s) {
+        const in_flight& in = flight_.front();
+        const std::int64_t first_new = in.plan.grant.first_new_sn;
+        for (std::size_t b = 0; b < nof_bins; ++b) {
+            const bin_grant& g = in.plan.grant.bins[b];
+            if (g.bits_per_symbol == 0) continue;
+            // The nearest SN with these 16 bits that lies behind the next one.
+            const std::int64_t sn = next_sn_ - 1 - static_cast<wire_sn>(next_sn_ - 1 - g.sn);
+            (void)first_new;
+            const auto it = frames_.find(sn);
+            if (it == frames_.end()) continue;
+            frame_track& f = it->second;
+            const nibbles n = coverage(g, f);
+            if ((in.acked >> b & 1U) != 0) {
+                f.acked |= n;
+                f.due &= ~n;
+            } else {
+                f.due |= n & ~f.acked;
+                // Still on the way in another unit?
+                for (const auto& later : flight_) {
+                    if (later.slot <= in.slot) continue;
+                    for (const auto& lg : later.plan.grant.bins)
+                        if (lg.bits_per_symbol != 0 && lg.sn == g.sn) f.due &= ~coverage(lg, f);
+                }
+            }
+        }
+        flight_.pop_front();
+    }
+    // Given up: the base station says so by its window edge only once it is the oldest.
+    for (auto& [sn, f] : frames_)
+        for (std::size_t i = 0; i < f.times.size(); ++i)
+            if (f.times[i] > config_.link.max_retransmissions) {
+                f.due.reset();
+                break;
+            }
+}
+
+void cell_world::check_sums() const {
+    const auto& b = base_.statistics();
+    if (b.in.packets != b.queued.packets + b.sent.packets + b.dropped_queue_full.packets +
+                            b.dropped_not_ip.packets + b.dropped_retransmissions.packets)
+        violated("packets at the base station do not add up");
+    if (b.in.bytes != b.queued.bytes + b.sent.bytes + b.dropped_queue_full.bytes +
+                          b.dropped_not_ip.bytes + b.dropped_retransmissions.bytes)
+        violated("bytes at the base station do not add up");
+    std::uint64_t flying = 0;
+    for (const auto& f : flight_) flying += static_cast<std::uint64_t>(std::popcount(f.used));
+    if (b.frames_sent != b.frames_acknowledged + b.frames_failed + flying)
+        violated("transmissions do not add up");
+    std::uint64_t by_modulation = 0;
+    for (const auto n : b.modulation) by_modulation += n;
+    if (by_modulation != b.frames_sent) violated("modulation histogram");
+    const auto& t = terminal_.statistics();
+    if (t.delivered.packets > b.in.packets + foreign_) violated("more delivered than sent");
+}
+
+void cell_world::step(bool with_traffic) {
+    const std::int64_t delay = config_.link.retransmission_delay_slots;
+    update_channel();
+    if (with_traffic) offer();
+    while (!held_feedback_.empty() && held_feedback_.front().air.value <= now_ - delay) {
+        base_.on_feedback(held_feedback_.front());
+        held_feedback_.pop_front();
+    }
+    settle(now_ - delay);
+    const std::uint64_t overflows = base_.statistics().grant_overflows;
+    const slot_plan plan = base_.plan(slot(now_));
+    if (plan.air.value != now_) violated("plan of another slot");
+    check_plan(plan, overflows);
+
+    in_flight fly;
+    fly.slot = now_;
+    for (std::size_t b = 0; b < nof_bins; ++b) {
+        if (plan.grant.bins[b].bits_per_symbol != 0) fly.used |= 1U << b;
+        mix(plan.grant.bins[b].sn +
+            (static_cast<std::uint64_t>(plan.grant.bins[b].bits_per_symbol) << 32));
+        for (const auto byte : plan.payload[b]) digest_ = (digest_ ^ byte) * 1099511628211U;
+    }
+    const slot_report report = transmit(plan);
+    const slot_feedback feedback = terminal_.on_slot(report);
+    mix(feedback.ack);
+    if ((feedback.ack & ~fly.used) != 0) violated("ACK of a bin that was not sent");
+    if (feedback.air.value != now_) violated("feedback for another slot");
+    if (!random_.hits(config_.channel.feedback_loss)) {
+        if (feedback.locked && feedback.grant_ok) fly.acked = feedback.ack;
+        if (config_.early_feedback)
+            base_.on_feedback(feedback);
+        else
+            held_feedback_.push_back(feedback);
+    }
+    fly.plan = plan;
+    flight_.push_back(std::move(fly));
+    check_sums();
+    ++now_;
+}
+
+void cell_world::run(int slots, bool with_traffic) {
+    for (int i = 0; i < slots; ++i) step(with_traffic);
+}
+
+bool cell_world::drain(int most_slots) {
+    for (int i = 0; i < most_slots; ++i) {
+        if (base_.idle()) {
+            run(config_.link.retransmission_delay_slots + 3, false);
+            return true;
+        }
+        step(false);
+    }
+    return false;
+}
+
+}  // namespace wip::sim

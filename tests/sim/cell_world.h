@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A cell in virtual time: one base station and one terminal over a port that fails frames, grants
+// and feedback as a seeded process says. One integer of time; every slot all invariants are
+// checked, and the first violation throws with slot and seed. What is checked:
+//
+//   - packets and bytes at the base station: in = queued + sent + dropped by reason
+//   - transmissions: sent = acknowledged + failed + on the way
+//   - the grant packs into its 30 bytes and unpacks to itself; the terminal gets the unpacked one
+//   - at most `bins` bins in use; payload sizes as the modulation says; SNs of new frames
+//   consecutive
+//   - the ACK bits are of bins that were sent
+//   - a unit is not sent again earlier than the loop's delay after it was sent
+//   - no new frame while a failed one waits (unless its grant did not fit, which is counted)
+//   - a delivered packet is one that was accepted, unaltered (unless it is marked damaged), for the
+//     first time, and in order where order is asked for
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <complex>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "link/base_station_mac.h"
+#include "link/terminal_mac.h"
+#include "traffic.h"
+
+namespace wip::sim {
+
+struct channel_config {
+    double frame_error = -1;  // probability for every frame; negative: from SNR and modulation
+    double mean_snr_db = 16;
+    bool fading = true;          // Rayleigh per bin; else the mean in every bin
+    double coherence = 0.97;     // correlation of a bin's gain from slot to slot
+    double prediction_nmse = 0;  // of the reported SNR prediction
+    double grant_loss = 0;
+    double feedback_loss = 0;
+    double outage_start = 0;  // probability a slot that an outage begins ...
+    int outage_slots = 0;     // ... of this length, in which the terminal is not locked
+    double burst_start = 0;   // probability a slot that a burst begins ...
+    int burst_slots = 0;      // ... in which all frames fail
+};
+
+struct traffic_config {
+    double packets_per_slot = 0.5;  // mean
+    int least_bytes = 48, most_bytes = 1500;
+    double ipv6 = 0;        // share of packets
+    double zeros = 0;       // share with a payload of zeros
+    double nested = 0;      // share that are tunnels
+    bool saturate = false;  // keep the queue full instead
+};
+
+struct world_config {
+    link_config link;
+    channel_config channel;
+    traffic_config traffic;
+    std::uint64_t seed = 1;
+    bool early_feedback = true;  // hand feedback over at once, else just before it is due
+};
+
+class cell_world {
+public:
+    explicit cell_world(const world_config& config);
+    ~cell_world();
+    void run(int slots, bool with_traffic = true);
+    // No new packets; until the base station is idle and the terminal knows. False: it did not end.
+    bool drain(int most_slots = 20000);
+
+    base_station_mac& base() { return base_; }
+    const base_statistics& base_statistics_now() const { return base_.statistics(); }
+    const terminal_statistics& terminal_statistics_now() const { return terminal_.statistics(); }
+    std::int64_t now() const { return now_; }
+    std::uint64_t digest() const { return digest_; }
+    std::uint64_t intact() const { return intact_; }
+    std::uint64_t foreign() const { return foreign_; }  // inner packets of tunnels delivered alone
+    channel_config& channel() { return config_.channel; }
+    traffic_config& traffic() { return config_.traffic; }
+
+private:
+    struct in_flight {
+        std::int64_t slot = 0;
+        slot_plan plan;
+        std::uint32_t used = 0;
+        std::uint32_t acked = 0;  // as the base station is told, in time
+    };
+    using nibbles = std::bitset<216>;
+    struct frame_track {
+        std::map<int, std::int64_t> last_sent;  // by offset
+        std::int64_t last_whole = -1000;
+        nibbles acked, due;
+        int length = 0;                         // nibbles
+        std::array<std::uint8_t, 216> times{};  // transmissions of each nibble
+    };
+
+    void offer();
+    void step(bool with_traffic);
+    void update_channel();
+    slot_report transmit(const slot_plan& plan);
+    void check_plan(const slot_plan& plan, std::uint64_t overflows_before);
+    void settle(std::int64_t slot);
+    void check_sums() const;
+    void delivered(std::span<const std::uint8_t> packet, bool damaged);
+    void mix(std::uint64_t value);
+    [[noreturn]] void violated(const std::string& what) const;
+    nibbles coverage(const bin_grant& g, const frame_track& f) const;
+
+    world_config config_;
+    random_source random_;
+    base_station_mac base_;
+    terminal_mac terminal_;
+    std::int64_t now_ = 150;
+    std::int64_t horizon_;
+    std::uint32_t next_number_ = 1;
+    double owed_ = 0;
+    struct packet_track {
+        packet_kind kind;
+        bool accepted = false, delivered = false;
+    };
+    std::vector<packet_track> packets_{1};  // by number, from 1 on
+    std::uint32_t last_delivered_ = 0;
+    std::uint64_t intact_ = 0, foreign_ = 0;
+
+    std::array<std::deque<std::complex<double>>, nof_bins> gain_;  // slots now .. now + horizon
+    int outage_left_ = 0, burst_left_ = 0;
+    std::deque<in_flight> flight_;
+    std::deque<slot_feedback> held_feedback_;
+    std::map<std::int64_t, frame_track> frames_;
+    std::int64_t next_sn_ = 0;
+    std::uint64_t digest_ = 14695981039346656037U;
+};
+
+}  // namespace wip::sim

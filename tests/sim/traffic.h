@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Packets whose content says who they are: a right IPv4 or IPv6 header with the packet's number in
+// it, and a payload that follows from the number, so that a delivered packet is identified and
+// compared with what was sent without keeping it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace wip::sim {
+
+struct packet_kind {
+    int version = 4;
+    int bytes = 1500;
+    bool zeros = false;   // payload of zeros, the hardest to tell from padding
+    bool nested = false;  // the payload is an IP packet of its own (a tunnel)
+};
+
+// The packet of this number; bytes at least 48.
+std::vector<std::uint8_t> make_packet(std::uint32_t number, const packet_kind& kind);
+
+// The number that a packet claims, when its header is intact.
+std::optional<std::uint32_t> packet_number(std::span<const std::uint8_t> packet);
+
+// splitmix64: the same on every platform.
+class random_source {
+public:
+    explicit random_source(std::uint64_t seed) : state_(seed) {}
+    std::uint64_t next() {
+        std::uint64_t z = state_ += 0x9e3779b97f4a7c15U;
+        z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
+        z = (z ^ z >> 27) * 0x94d049bb133111ebU;
+        return z ^ z >> 31;
+    }
+    double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+    bool hits(double p) { return uniform() < p; }
+    int up_to(int n) { return static_cast<int>(next() % static_cast<std::uint64_t>(n)); }
+    double gauss();
+
+private:
+    std::uint64_t state_;
+};
+
+}  // namespace wip::sim
