@@ -345,9 +345,10 @@ struct slot_receiver::impl {
     void measure_snr() {
         // Mean of |a + t b|^2 over the slot: |a|^2 + mean(t^2) |b|^2, and what the estimate lacks.
         constexpr float mean_t2 = 35.F / 12;
-        std::array<float, nof_bins> snr;
-        std::array<cf32, nof_bins> gain;
+        bin_measurement m;
         std::array<float, nof_bins> predicted;
+        m.noise = noise;
+        m.gain_noise = channel.error * noise;
         const float floor = noise + 1e-30F;
         float total = 0;
         for (int b = 0; b < nof_bins; ++b) {
@@ -361,15 +362,15 @@ struct slot_receiver::impl {
                 re += a.re[n];
                 im += a.im[n];
             }
-            power = power / subcarriers_per_bin + channel.error * noise;
+            power = power / subcarriers_per_bin + m.gain_noise;
             total += power;
-            snr[static_cast<std::size_t>(b)] = power / floor;
-            gain[static_cast<std::size_t>(b)] = cf32(re, im) / float{subcarriers_per_bin};
+            m.power[static_cast<std::size_t>(b)] = power;
+            m.gain[static_cast<std::size_t>(b)] = cf32(re, im) / float{subcarriers_per_bin};
         }
         signal += (total / nof_bins - signal) / static_cast<float>(std::max(noise_slots, 1));
-        predictor.update(gain, snr, predicted);
+        predictor.update(m, predicted);
         for (std::size_t b = 0; b < nof_bins; ++b) {
-            report.snr_db[b] = to_db(snr[b]);
+            report.snr_db[b] = to_db(m.power[b] / floor);
             report.predicted_snr_db[b] = to_db(predicted[b]);
         }
     }
