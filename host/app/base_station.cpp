@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "app/slot_codec.h"
+#include "wire/feedback_bits.h"
 
 namespace wip::host {
 namespace {
@@ -118,7 +119,7 @@ void base_station::on_peer(std::span<const std::uint8_t> message) {
                    !near(feedback_in_.air, now, largest_gap)) {
             port_->malformed("uplink", "feedback for a slot that was not sent");
         } else {
-            add(feedback_, m.feedback().ByteSizeLong());
+            add(feedback_, feedback_bytes);
             mac_.on_feedback(feedback_in_);
             sample_.mutable_predicted_snr_db()->Assign(feedback_in_.predicted_snr_db.begin(),
                                                        feedback_in_.predicted_snr_db.end());

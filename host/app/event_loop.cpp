@@ -103,10 +103,8 @@ int event_loop::turn() {
         if (items[2].revents != 0 && !ended_ && !station_->on_tun())
             end(exit_peer_lost, "the interface " + config_.tun.name + " is gone");
         if (items[3].revents != 0) on_control();
-        if (items[4].revents != 0 && slot_link_.on_monitor())
-            lost_ = party::flowgraph, lost_at_ = clock::now();
-        if (items[5].revents != 0 && uplink_.on_monitor())
-            lost_ = party::peer, lost_at_ = clock::now();
+        if (items[4].revents != 0 && slot_link_.on_monitor()) on_lost(party::flowgraph);
+        if (items[5].revents != 0 && uplink_.on_monitor()) on_lost(party::peer);
         if (items[6].revents != 0) {
             if (const auto signal = take_signal(signal_fd_)) {
                 const std::string why = reason_to_stop();
@@ -336,6 +334,12 @@ std::chrono::milliseconds event_loop::time_to_deadline(clock::time_point now) {
     }
     if (deadline == clock::time_point::max()) return std::chrono::milliseconds(-1);
     return std::max(0ms, std::chrono::ceil<std::chrono::milliseconds>(deadline - now));
+}
+
+void event_loop::on_lost(party p) {
+    if (lost_ != party::nobody) return;  // the first one to go is the one to name
+    lost_ = p;
+    lost_at_ = clock::now();
 }
 
 void event_loop::check_liveness(clock::time_point now) {

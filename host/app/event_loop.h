@@ -55,6 +55,7 @@ private:
     void send_hellos();
     bool send_to_flowgraph(const google::protobuf::MessageLite& message);
     void end(int code, const std::string& why);
+    void on_lost(party p);
     void check_liveness(clock::time_point now);
     std::chrono::milliseconds time_to_deadline(clock::time_point now);
     std::string name_of(party p) const;

@@ -62,7 +62,7 @@ std::string reason_to_stop() {
 }
 
 int exit_code_of(const std::string& why) {
-    for (const auto* word : {"died", "killed", "silent", "gone", "crashed"})
+    for (const auto* word : {"died", "killed", "silent", "gone", "ended with"})
         if (why.find(word) != std::string::npos) return exit_peer_lost;
     return exit_asked;
 }
@@ -75,12 +75,11 @@ std::optional<account> find_account(const std::string& name) {
 
 void forbid_new_privileges() {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) fail("PR_SET_NO_NEW_PRIVS");
+    // Needs CAP_SETPCAP; without that right there is nothing to lose.
+    for (int cap = 0; cap <= 63; ++cap) prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
 }
 
 void drop_privileges(const account& a) {
-    // The bounding set needs CAP_SETPCAP, so it goes first; without that right there is none to
-    // lose.
-    for (int cap = 0; cap <= 63; ++cap) prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     if (::geteuid() == 0) {
         if (a.uid != 0) {

@@ -27,7 +27,7 @@ void follow_parent();
 // First line of $OPENWIP_RUN/why, or "asked to stop".
 std::string reason_to_stop();
 
-// A reason that tells of a failure, by its words ("died", "silent", "gone"), ends in exit code 3.
+// A reason that tells of a failure, by its words ("died", "killed", "silent", ...), ends in 3.
 int exit_code_of(const std::string& why);
 
 struct account {
@@ -38,10 +38,12 @@ struct account {
 // nullopt when there is no such user.
 std::optional<account> find_account(const std::string& name);
 
-// No new privileges through exec, from now on and in all threads made later.
+// No new privileges through exec, and an empty bounding set: in this thread and in all made later,
+// so call it before the first one. What the process holds it keeps until drop_privileges.
 void forbid_new_privileges();
-// Become `a` for good: supplementary groups, group, user, capabilities, bounding set. As a user
-// other than root only what that user holds is given up. Throws std::runtime_error.
+// Become `a` for good, in all threads: supplementary groups, group, user, and with the user the
+// capabilities. As a user other than root only what that user holds is given up. Throws
+// std::runtime_error.
 void drop_privileges(const account& a);
 
 }  // namespace wip::host

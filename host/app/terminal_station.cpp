@@ -164,14 +164,7 @@ void terminal_station::reconfigure(config::settings& next,
     for (const auto& key : changed)
         if (key.starts_with("link."))
             throw next.refuse(key, "the link is configured at the base station");
-    const uplink_config wanted = translate(next).uplink;
-    const auto apply = [&](auto& uplink) {
-        if constexpr (requires { uplink.reconfigure(wanted); })
-            uplink.reconfigure(wanted);
-        else if (!changed.empty())
-            throw next.refuse(changed.front(), "the uplink cannot change while it runs");
-    };
-    apply(uplink_);
+    uplink_.reconfigure(translate(next).uplink);
 }
 
 void terminal_station::say_goodbye(const std::string& why) {

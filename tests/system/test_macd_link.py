@@ -131,7 +131,7 @@ def test_settings_change_while_it_runs_and_others_are_refused():
             assert not reply.ok and named in reply.error, (yaml, reply.error)
         assert "bins: 3" in w.status("base").effective_yaml
         reply = w.ask("terminal", configure_yaml="uplink: {kbps: 100}")
-        assert reply.ok or "cannot change" in reply.error, reply.error
+        assert reply.ok and "kbps: 100" in reply.mac.effective_yaml, reply.error
 
 
 def test_telemetry_has_no_gaps():
@@ -169,8 +169,7 @@ def test_privileges_are_given_up():
                 assert re.search(r"^Groups:\s*$", status, re.M)
                 for kind in ("Inh", "Prm", "Eff", "Bnd", "Amb"):
                     found = re.search(rf"^Cap{kind}:\s+(\S+)$", status, re.M).group(1)
-                    # threads of ZeroMQ keep a bounding set, which no_new_privs makes meaningless
-                    assert int(found, 16) == 0 or kind == "Bnd", (task, kind, found)
+                    assert int(found, 16) == 0, (task, kind, found)
                 assert re.search(r"^NoNewPrivs:\s+1$", status, re.M), (task, status)
         for name in ("base.slot", "uplink", "base.control", "base.telemetry"):
             info = os.stat(w.run / name)
