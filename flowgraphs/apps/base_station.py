@@ -24,7 +24,7 @@ def build(options):
         station.settings(options, options.tx_gain))
     top.connect(transmitter, sink)
     top.msg_connect(sink, "async_msgs", transmitter, "async")
-    return top, transmitter, sink
+    return station.Watch(top, transmitter, sink)
 
 
 def main():
@@ -34,10 +34,9 @@ def main():
                    help="test pattern (no --endpoint): bits per symbol, 1..8")
     p.add_argument("--seed", type=station.ranged(int, 0, 2**63), default=1, help="test pattern: seed")
     options = p.parse_args()
-    top, transmitter, sink = build(options)
     if not options.no_realtime:
         station.realtime()
-    station.Watch(top, transmitter, sink).run()
+    build(options).run()
 
 
 if __name__ == "__main__":

@@ -131,12 +131,17 @@ def settings(options, gain):
 
 
 class Watch:
-    """Runs a started top block until it, the radio, macd or a signal ends it."""
+    """Runs a top block until it, the radio, macd or a signal ends it. Owns all it is given: at the end the
+    radio has to be let go of in order, so nobody else may hold it."""
 
     def __init__(self, top, block, radio, tick=lambda: None):
         self.top, self.block, self.radio, self.tick = top, block, radio, tick
         self.finished = threading.Event()
         self.signalled = None
+        # A software USRP says when its medium is gone; its streams may only fall silent.
+        self.sensor = "air_connected" if "air_connected" in radio.get_mboard_sensor_names() else None
+        if self.sensor:
+            quiet()
 
     def run(self):
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -168,11 +173,19 @@ class Watch:
                 return self.block.end_reason(), EXIT_DEPENDENCY
             if over:
                 return "the radio stopped streaming", EXIT_DEPENDENCY
-            try:
-                self.radio.get_time_now()
-            except RuntimeError as e:
-                return "radio: " + " ".join(str(e).split()), EXIT_DEPENDENCY
+            trouble = self._radio_trouble()
+            if trouble:
+                return f"radio: {trouble}", EXIT_DEPENDENCY
             self.tick()
+
+    def _radio_trouble(self):
+        try:
+            if self.sensor and not self.radio.get_mboard_sensor(self.sensor).to_bool():
+                return "the medium is gone"
+            self.radio.get_time_now()
+        except RuntimeError as e:
+            return " ".join(str(e).split())
+        return None
 
     def _stop(self):
         def stop():
@@ -184,6 +197,12 @@ class Watch:
         thread = threading.Thread(target=stop, daemon=True)
         thread.start()
         thread.join(STOP_LIMIT_S)
+
+
+def quiet():
+    """No lines of GNU Radio's own about threads that end because the medium did: Watch says it."""
+    from gnuradio import gr
+    gr.logging().set_default_level(gr.log_levels.off)
 
 
 def realtime():

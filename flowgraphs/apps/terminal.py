@@ -31,7 +31,7 @@ def build(options):
         station.settings(options, options.rx_gain))
     source.set_min_output_buffer(BUFFER_SAMPLES)
     top.connect(source, receiver)
-    return top, receiver, source
+    return station.Watch(top, receiver, source, LockLine(receiver))
 
 
 class LockLine:
@@ -46,24 +46,24 @@ class LockLine:
         status = self.receiver.status()
         if status["locked"]:
             self.said = True
-            print(f"locked: slot {status['air']}, CFO {status['cfo_hz']:.0f} Hz, "
+            unlocked = status["slots"] - status["slots_locked"]
+            print(f"locked: after {unlocked} slots, CFO {status['cfo_hz']:.0f} Hz, "
                   f"mean SNR {status['mean_snr_db']:.1f} dB", flush=True)
 
 
 def main():
     p = station.parser(__doc__.splitlines()[0])
     p.add_argument("--rx-gain", type=station.ranged(float, -100, 200), default=0.0, help="dB")
-    p.add_argument("--horizon", type=station.ranged(int, 1, 48), default=3,
+    p.add_argument("--horizon", type=station.ranged(int, 0, 64), default=3,
                    help="SNR is predicted this many slots ahead")
     p.add_argument("--combining", choices=("on", "off"), default="on",
                    help="chase combining of the copies of a frame")
     p.add_argument("--spp", type=station.ranged(int, 64, 5120), default=SAMPLES_PER_PACKET,
                    help="samples per packet of the radio")
     options = p.parse_args()
-    top, receiver, source = build(options)
     if not options.no_realtime:
         station.realtime()
-    station.Watch(top, receiver, source, LockLine(receiver)).run()
+    build(options).run()
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ predicted_snr_db[25], bits_per_symbol[25], outcome[25] with 0 unused, 1 good, 2 
 (PDU of equalised payload symbols). rx_time tags give the sample time.
 
 cell            0..63, selects the pilot sequence
-horizon         SNR is predicted this many slots ahead
+horizon         SNR is predicted this many slots ahead, 0..64
 combining       chase combining of the copies of a frame
 endpoint        ZeroMQ address of macd's slot link (ipc://...); empty: no macd
 message_period  messages for every n-th slot; 0: none

@@ -53,7 +53,7 @@ public:
     using sptr = std::shared_ptr<slot_receiver>;
 
     // cell            0..63, selects the pilot sequence
-    // horizon         SNR is predicted this many slots ahead, 1..48
+    // horizon         SNR is predicted this many slots ahead, 0..64
     // combining       chase combining of the copies of a frame
     // endpoint        ZeroMQ address of macd's slot link (ipc://...); empty: no macd
     // message_period  messages for every n-th slot; 0: none

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""base_station.py and terminal.py over the software radio, each with a macd played by the test."""
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+from fake_macd import Planner, Recorder
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+APPS = TOP / "flowgraphs" / "apps"
+BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
+END_S = 3       # to notice and say so; the apps themselves need less than one
+MODULATION = [8, 7, 6, 5, 4, 3, 2, 1] + [4] * 17
+
+
+class LoopPlanner(Planner):
+    """Plans slot k when the terminal has reported slot k - 3, as the real control loop does."""
+
+    def __init__(self, endpoint, recorder, **settings):
+        super().__init__(endpoint, MODULATION, **settings)
+        self.recorder = recorder
+
+    def before_plan(self, air):
+        with self.recorder.news:
+            while not (air < 153 or self.over.is_set() or self.recorder.reached(air - 3)):
+                self.recorder.news.wait(0.1)
+
+
+class LoopRecorder(Recorder):
+    def __init__(self, endpoint):
+        super().__init__(endpoint)
+        self.news = threading.Condition()
+
+    def on(self, message):
+        with self.news:
+            super().on(message)
+            self.news.notify_all()
+
+    def reached(self, air):
+        return bool(self.reports) and self.reports[-1].air >= air
+
+
+class Cell(unittest.TestCase):
+    def setUp(self):
+        self.run_folder = tempfile.TemporaryDirectory(prefix="openwip-qa-")
+        self.run_path = pathlib.Path(self.run_folder.name)
+        self.name = f"qa{os.getpid()}"
+        self.processes = {}
+        self.environment = {k: v for k, v in os.environ.items() if k != "OPENWIP_RUN"}
+
+    def tearDown(self):
+        for process in self.processes.values():
+            if process.poll() is None:
+                process.kill()
+            process.communicate()
+            process.stdout.close(), process.stderr.close()
+        self.run_folder.cleanup()
+
+    def start(self, key, *command, environment=None):
+        self.processes[key] = subprocess.Popen(
+            list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=environment or self.environment)
+        return self.processes[key]
+
+    def start_air(self):
+        config = self.run_path / "air.yaml"
+        config.write_text(
+            f"air: {{name: {self.name}, clock: lockstep, speed: 1.0, wait_for: {{transmitters: 1, receivers: 1}},"
+            f" seed: 1, control: 'ipc://{self.run_path}/air.control', pacing_limit_ms: 10}}\n"
+            "nodes: {base: {}, terminal: {noise_dbfs: -60}}\n"
+            "paths: [{from: base, to: terminal, gain_db: 0, delay_samples: 77, channel: awgn}]\n")
+        air = self.start("air", BUILD / "channels/air/air", "--config", config)
+        socket = self.run_path / "air.control"
+        self.wait(lambda: socket.exists() or air.poll() is not None, 5)
+        self.assertIsNone(air.poll(), "the medium started")
+
+    def app(self, key, *more, environment=None):
+        program, node = ("base_station", "base") if key == "base" else ("terminal", "terminal")
+        return self.start(key, sys.executable, APPS / f"{program}.py",
+                          "--args", f"type=vusrp,air={self.name},node={node}", *more,
+                          environment=environment)
+
+    def wait(self, condition, seconds):
+        end = time.monotonic() + seconds
+        while not condition() and time.monotonic() < end:
+            time.sleep(0.01)
+        return condition()
+
+    def assert_ends(self, key, code, line):
+        """Ends in time with the code and exactly this one line on stderr."""
+        process = self.processes[key]
+        begin = time.monotonic()
+        try:
+            out, err = process.communicate(timeout=END_S)
+        except subprocess.TimeoutExpired:
+            self.fail(f"{key} did not end within {END_S} s")
+        self.assertEqual((process.returncode, err.strip().splitlines()), (code, [line]), out)
+        return time.monotonic() - begin
+
+
+class OverTheSoftwareRadio(Cell):
+    def start_cell(self, **planner):
+        self.endpoints = {k: f"ipc://{self.run_path}/{k}.slot" for k in ("base", "terminal")}
+        self.recorder = LoopRecorder(self.endpoints["terminal"])
+        self.planner = LoopPlanner(self.endpoints["base"], self.recorder, **planner)
+        self.recorder.start(), self.planner.start()
+        self.addCleanup(self.planner.end)
+        self.addCleanup(self.recorder.end)
+        self.start_air()
+        self.app("base", "--endpoint", self.endpoints["base"])
+        self.app("terminal", "--endpoint", self.endpoints["terminal"], "--timeout", "1")
+        running = self.wait(lambda: self.recorder.reached(300), 15)
+        self.assertTrue(running, "slots are received")
+
+    def test_every_planned_frame_is_reported_from_its_slot(self):
+        self.start_cell(last_slot=1199)
+        self.assert_ends("base", 3, "base_station: macd asks to stop: the run is over")
+        self.wait(lambda: self.recorder.reached(1190), 2)
+        self.processes["terminal"].terminate()
+        self.assert_ends("terminal", 0, "terminal: asked to stop")
+        self.assertEqual([r.air for r in self.planner.requests], list(range(150, 1201)))
+        self.assertEqual({(r.late_slots, r.underflows) for r in self.planner.requests}, {(0, 0)})
+        locked = [r for r in self.recorder.reports if r.locked]
+        self.assertGreater(len(locked), 1000)
+        first = locked[0].air
+        self.assertLess(first, 195)
+        self.assertEqual([r.air for r in locked], list(range(first, first + len(locked))))
+        for report in locked:
+            if report.air < 1195:
+                self.assertTrue(report.grant_ok)
+                self.assertEqual({b.bin: b.payload for b in report.bins}, self.planner.sent[report.air])
+
+    def test_a_macd_that_dies_ends_its_flowgraph(self):
+        self.start_cell()
+        self.recorder.end()
+        self.assert_ends("terminal", 3, f"terminal: macd at {self.endpoints['terminal']} went away")
+        self.planner.end()
+        self.assert_ends("base", 3, f"base_station: macd at {self.endpoints['base']} went away")
+
+    def test_a_medium_that_dies_ends_both_flowgraphs(self):
+        self.start_cell()
+        self.processes["air"].kill()
+        self.assert_ends("terminal", 3, "terminal: radio: the medium is gone")
+        self.assert_ends("base", 3, "base_station: radio: the medium is gone")
+
+    def test_no_macd_for_ten_seconds_is_not_waited_for_in_silence_when_asked_to_stop(self):
+        self.start_air()
+        self.app("base", "--endpoint", f"ipc://{self.run_path}/nobody")
+        self.processes["base"].stdout.readline()
+        self.processes["base"].terminate()
+        self.assertLess(self.assert_ends("base", 0, "base_station: asked to stop"), 1.5)
+
+
+class LifeAndEnd(Cell):
+    def start_base(self, **environment):
+        self.start_air()
+        process = self.app("base", environment={**self.environment, **environment})
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        return process
+
+    def test_asked_to_stop(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with self.subTest(number.name):
+                self.start_base().send_signal(number)
+                self.assertLess(self.assert_ends("base", 0, "base_station: asked to stop"), 1.5)
+                self.tearDown(), self.setUp()
+
+    def test_a_signal_takes_its_reason_from_the_run(self):
+        process = self.start_base(OPENWIP_RUN=str(self.run_path))
+        (self.run_path / "why").write_text("terminal.macd died (signal 9)\n")
+        process.terminate()
+        self.assert_ends("base", 3, "base_station: terminal.macd died (signal 9)")
+
+    def test_ends_with_its_parent(self):
+        self.start_air()
+        code = ("import subprocess, sys, time\n"
+                "p = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, text=True)\n"
+                "p.stdout.readline(); print(p.pid, flush=True); time.sleep(60)")
+        parent = self.start("parent", sys.executable, "-c", code, sys.executable, APPS / "base_station.py",
+                            "--args", f"type=vusrp,air={self.name},node=base",
+                            environment={**self.environment, "OPENWIP_RUN": str(self.run_path)})
+        child = int(parent.stdout.readline())
+        parent.kill()
+        self.assertTrue(self.wait(lambda: not alive(child), END_S))
+
+
+def alive(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+class BadInput(Cell):
+    def test_bad_options_end_with_one_line_and_code_2(self):
+        for arguments, words in (
+                ([], "--args"), (["--args", "type=vusrp", "--cell", "64"], "0 .. 63"),
+                (["--args", "type=vusrp", "--start-time", "0.1001"], "1/1500"),
+                (["--args", "type=vusrp", "--start-time", "soon"], "soon"),
+                (["--args", "type=vusrp", "--endpoint", "nowhere"], "endpoint"),
+                (["--args", "type=vusrp", "--freq", "abc"], "abc"),
+                (["--args", "type=vusrp", "--bogus"], "--bogus"),
+                (["--args", f"type=vusrp,air={self.name}-none,node=base,connect_timeout=0.1"], "radio")):
+            for program in ("base_station", "terminal"):
+                with self.subTest(program=program, arguments=arguments):
+                    done = subprocess.run([sys.executable, APPS / f"{program}.py", *arguments],
+                                          capture_output=True, text=True, timeout=20,
+                                          env=self.environment)
+                    self.assertEqual(done.returncode, 2, done.stderr)
+                    self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+                    self.assertIn(words, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
