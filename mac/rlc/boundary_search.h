@@ -49,6 +49,7 @@ public:
     std::optional<stream_position> advance(const receive_window& frames);
     // Nothing before this is needed any more.
     stream_position oldest() const { return open_.empty() ? at_ : open_.front().start; }
+    // Everything before this has been searched.
     stream_position at() const { return at_; }
 
 private:

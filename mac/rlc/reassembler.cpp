@@ -97,13 +97,21 @@ void reassembler::meet_next(chain_iterator c) {
 bool reassembler::search_on(chain_iterator c) {
     while (c->searching) {
         const auto n = std::next(c);
-        const auto found = c->search.advance(frames_);
-        const stream_position reached = found.value_or(c->search.at());
-        if (n != chains_.end() && reached >= n->origin) {
-            absorb_next(c, 0);  // it has searched the rest already
+        // The next chain has searched from its origin on already. Up to there it is our search, with
+        // every candidate that is still open.
+        if (n != chains_.end() && c->search.oldest() >= n->origin) {
+            absorb_next(c, 0);
             continue;
         }
-        if (!found) return false;
+        const auto found = c->search.advance(frames_);
+        if (!found) {
+            if (n != chains_.end() && c->search.oldest() >= n->origin) continue;
+            return false;
+        }
+        if (n != chains_.end() && *found >= n->origin) {
+            absorb_next(c, 0);
+            continue;
+        }
         c->searching = false;
         c->at = *found;
         c->measuring = 0;
