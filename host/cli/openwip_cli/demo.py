@@ -16,6 +16,8 @@ from .keeper import KeeperClient
 
 START_TIMEOUT_S = 30
 LOCK_TIMEOUT_S = 10    # of air time
+CAUGHT_UP_S = 0.005    # behind the wall clock
+CATCH_UP_TIMEOUT_S = 10
 
 
 class Terminated(Exception):
@@ -183,6 +185,14 @@ def wait_for_lock(running, scenario, progress):
         raise NoLock(f"the terminal did not lock within {LOCK_TIMEOUT_S} s of air time")
     unlocked = seen[-1].terminal.slots_unlocked / accounting.SLOTS_PER_SECOND
     progress(f"the terminal has locked after {unlocked * 1000:.0f} ms of air time")
+
+    # The start of the programs kept the medium behind its schedule; it runs fast until it has made up for that.
+    def on_schedule():
+        air = running.ask(running.air)
+        return air.wall_seconds * air.speed - air.now / accounting.SAMPLE_RATE < CAUGHT_UP_S * air.speed
+
+    if not running.keeper.wait_until(on_schedule, CATCH_UP_TIMEOUT_S):
+        progress("the medium does not catch up with the wall clock")
     return unlocked
 
 

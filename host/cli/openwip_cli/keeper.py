@@ -121,9 +121,21 @@ class Keeper:
         words = []
         if died is not None:
             self.send(event="dying", why=why)
-        alive = dict(self.children)
+        else:   # in order: a radio that loses its medium or its macd would call that a failure
+            self.end_processes([n for n in self.children if n.endswith(".radio")], words)
+        self.end_processes(list(self.children), words)
+        if died is not None and (said := self.last_words(died)):
+            words.insert(0, (died, said))
+        if self.logs:
+            copy_logs(cell, self.logs)
+        cell.remove(grace=0.3)
+        self.send(event="ended", why=why, died=died, last_words=words[:12])
+
+    def end_processes(self, names, words):
+        """SIGTERM, after GRACE_S SIGKILL, until they are gone; their last words are added to `words`."""
+        alive = {n: self.children[n] for n in names}
         for signum, patience in ((signal.SIGTERM, GRACE_S), (signal.SIGKILL, 1.0)):
-            for pid, pidfd in alive.values():
+            for _, pidfd in alive.values():
                 signal.pidfd_send_signal(pidfd, signum)
             deadline = time.monotonic() + patience
             while alive and (left := deadline - time.monotonic()) > 0:
@@ -133,12 +145,6 @@ class Keeper:
                     how = self.reap(name)
                     said = self.last_words(name)
                     words.append((name, said if "killed" not in how else f"{how}; last line: {said}"))
-        if died is not None and (said := self.last_words(died)):
-            words.insert(0, (died, said))
-        if self.logs:
-            copy_logs(cell, self.logs)
-        cell.remove(grace=0.3)
-        self.send(event="ended", why=why, died=died, last_words=words[:12])
 
     def loop(self):
         """Until the cell ends."""
