@@ -23,6 +23,10 @@ bool near(slot a, slot b, slot_count limit) {
     return d <= limit && -d <= limit;
 }
 
+std::uint64_t since(std::uint64_t start, std::uint64_t now) {
+    return now > start ? now - start : 0;
+}
+
 void add(packets_bytes& count, std::size_t bytes) {
     ++count.packets;
     count.bytes += bytes;
@@ -47,13 +51,14 @@ void base_station::on_request(const openwip::slot_link::SlotRequest& request) {
         port_->malformed("slot link", "slot number far from the last one");
         return;
     }
-    if (requests_.size() >= most_open_requests) {
+    late_slots_ = request.late_slots();
+    underflows_ = request.underflows();
+    const auto place = std::lower_bound(requests_.begin(), requests_.end(), air);
+    if (place == requests_.end() || *place != air) requests_.insert(place, air);
+    if (requests_.size() > most_open_requests) {
         port_->malformed("slot link", "too many open requests");
-        return;
+        requests_.pop_back();
     }
-    late_slots_ = std::max<std::uint64_t>(late_slots_, request.late_slots());
-    underflows_ = std::max<std::uint64_t>(underflows_, request.underflows());
-    requests_.push_back(air);
     answer_requests();
 }
 
@@ -61,12 +66,13 @@ void base_station::answer_requests() {
     while (!requests_.empty()) {
         const slot air = requests_.front();
         const bool at_once = answered_ < requests_without_clock;
-        if (!at_once && !(clock_known_ && clock_ + loop >= air)) return;
-        requests_.pop_front();
+        if (!at_once && !(clock_.known() && clock_.value() + loop >= air)) return;
+        requests_.erase(requests_.begin());
         if (at_once) ++answered_;
         if (planned_any_ && air <= planned_) {
             // Asked again for a slot that has been planned: its frames are gone, but the
             // transmitter must not be left waiting. An empty slot, and ARQ repeats the frames.
+            ++stale_;
             slot_plan empty;
             empty.air = air;
             empty.grant.frame_number = frame_number_of(air);
@@ -75,9 +81,6 @@ void base_station::answer_requests() {
             continue;
         }
         tun_alive_ = read_tun() && tun_alive_;
-        // The MAC sees every slot; those that the transmitter left out carry nothing to anybody.
-        if (planned_any_)
-            for (slot s = planned_ + slot_count(1); s < air; ++s) mac_.plan(s);
         plan_and_send(air);
     }
 }
@@ -106,11 +109,21 @@ void base_station::on_peer(std::span<const std::uint8_t> message) {
         port_->peer_ends(m.stop());
         return;
     }
-    if (!plausible_slot(m.now()) || (clock_known_ && !near(slot(m.now()), clock_, largest_gap))) {
-        port_->malformed("uplink", "clock far from the last one");
+    if (!plausible_slot(m.now())) {
+        port_->malformed("uplink", "slot number out of range");
         return;
     }
     const slot now(m.now());
+    switch (clock_.offer(now)) {
+        case slot_clock::verdict::advanced:
+            break;
+        case slot_clock::verdict::stale:
+            ++stale_;
+            break;
+        case slot_clock::verdict::doubtful:  // its packets are taken all the same
+            port_->malformed("uplink", "clock far from the last one");
+            break;
+    }
     take_packets(m);
     if (m.has_feedback()) {
         if (const char* why = read_feedback(m.feedback(), feedback_in_)) {
@@ -125,8 +138,6 @@ void base_station::on_peer(std::span<const std::uint8_t> message) {
                                                        feedback_in_.predicted_snr_db.end());
         }
     }
-    clock_ = clock_known_ ? std::max(clock_, now) : now;
-    clock_known_ = true;
     deliver_arrived();
     answer_requests();
 }
@@ -141,12 +152,15 @@ void base_station::take_packets(const openwip::uplink::Uplink& m) {
             continue;
         }
         add(uplink_queued_, p.data().size());
-        arriving_.push_back({slot(p.arrival()), {p.data().begin(), p.data().end()}});
+        const auto after = [](slot a, const arriving_packet& b) { return a < b.arrival; };
+        arriving_.insert(
+            std::upper_bound(arriving_.begin(), arriving_.end(), slot(p.arrival()), after),
+            {slot(p.arrival()), {p.data().begin(), p.data().end()}});
     }
 }
 
 void base_station::deliver_arrived() {
-    while (!arriving_.empty() && clock_ >= arriving_.front().arrival - slot_count(1)) {
+    while (!arriving_.empty() && clock_.value() >= arriving_.front().arrival - slot_count(1)) {
         const auto& data = arriving_.front().data;
         --uplink_queued_.packets;
         uplink_queued_.bytes -= data.size();
@@ -202,10 +216,12 @@ void base_station::fill(openwip::control::MacStatus& status) const {
     b.mutable_retransmission_histogram()->Assign(s.retransmissions.begin(),
                                                  s.retransmissions.end());
     b.set_payload_bits_acknowledged(s.payload_bits_acknowledged);
+    b.set_feedback_rejected(s.feedback_rejected);
 
     auto& r = *status.mutable_radio();
-    r.set_late_slots(late_slots_ - late_slots_at_reset_);
-    r.set_underflows(underflows_ - underflows_at_reset_);
+    r.set_late_slots(since(late_slots_at_reset_, late_slots_));
+    r.set_underflows(since(underflows_at_reset_, underflows_));
+    status.set_stale_messages(stale_);
 }
 
 void base_station::reset_counters() {

@@ -13,6 +13,7 @@
 
 #include "app/macd_config.h"
 #include "app/packet_gate.h"
+#include "app/slot_clock.h"
 #include "app/station.h"
 #include "link/base_station_mac.h"
 
@@ -48,15 +49,16 @@ private:
     link_config link_;
     base_station_mac mac_;
 
-    std::deque<slot> requests_;
+    // Open requests, ascending: a damaged one far ahead must not hold up the true ones.
+    std::vector<slot> requests_;
     int answered_ = 0;  // only counted up to the three that need no clock
     bool planned_any_ = false;
-    slot planned_;  // last slot planned
-    bool clock_known_ = false;
-    slot clock_;  // the terminal's: it has passed the end of this slot
+    slot planned_;      // last slot planned
+    slot_clock clock_;  // the terminal's: it has passed the end of this slot
+    std::uint64_t stale_ = 0;
     bool tun_alive_ = true;
 
-    std::deque<arriving_packet> arriving_;
+    std::deque<arriving_packet> arriving_;  // by arrival
     packets_bytes uplink_in_;
     packets_bytes uplink_queued_;
     packets_bytes uplink_bad_arrival_;

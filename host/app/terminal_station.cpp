@@ -6,12 +6,6 @@
 #include "app/slot_codec.h"
 
 namespace wip::host {
-namespace {
-
-// Furthest jump that is taken for a gap in the samples and not for a damaged message: ten seconds.
-constexpr slot_count largest_gap{10 * slots_per_second};
-
-}  // namespace
 
 terminal_station::terminal_station(const macd_config& config, tun_device& tun, station_port& port)
     : port_(&port),
@@ -30,12 +24,18 @@ void terminal_station::on_report(const openwip::slot_link::SlotReport& report) {
         port_->malformed("slot link", why);
         return;
     }
-    if (clock_known_ && (report_in_.air <= now_ || report_in_.air - now_ > largest_gap)) {
-        port_->malformed("slot link", "slot number not after the last one");
-        return;
+    switch (clock_.offer(report_in_.air)) {
+        case slot_clock::verdict::advanced:
+            break;
+        case slot_clock::verdict::stale:  // a new lock may count a slot anew
+            ++stale_;
+            return;
+        case slot_clock::verdict::doubtful:
+            port_->malformed("slot link", "slot number far from the last one");
+            return;
     }
-    now_ = report_in_.air;
-    clock_known_ = true;
+    now_ = clock_.value();
+    locked_ = report_in_.locked;
     read_tun(now_);  // what came during this slot may be sent in it
     if (report.has_state()) state_ = report.state();
     const slot_feedback feedback = mac_.on_slot(report_in_);
@@ -97,7 +97,7 @@ void terminal_station::on_peer(std::span<const std::uint8_t> message) {
 
 // Between the reports of slots j and j + 1 it is slot j + 1.
 bool terminal_station::on_tun() {
-    return read_tun(clock_known_ ? now_ + slot_count(1) : now_) && tun_alive_;
+    return read_tun(clock_.known() ? now_ + slot_count(1) : now_) && tun_alive_;
 }
 
 bool terminal_station::read_tun(slot now) {
@@ -145,7 +145,7 @@ void terminal_station::fill(openwip::control::MacStatus& status) const {
     t.set_frames_combined(s.frames_combined);
 
     auto& r = *status.mutable_radio();
-    r.set_locked(clock_known_ && report_in_.locked);
+    r.set_locked(locked_);
     r.set_cfo_hz(state_.cfo_hz());
     r.set_timing_samples(state_.timing_samples());
     r.set_evm_percent(state_.evm_percent());
@@ -153,8 +153,10 @@ void terminal_station::fill(openwip::control::MacStatus& status) const {
     r.set_lock_losses(state_.lock_losses());
     r.set_prediction_nmse(state_.prediction_nmse());
     r.set_mean_snr_db(mean_snr_ > 0 ? 10 * std::log10(mean_snr_) : 0);
-    r.set_overflows(state_.overflows() - overflows_at_reset_);
+    r.set_overflows(
+        state_.overflows() > overflows_at_reset_ ? state_.overflows() - overflows_at_reset_ : 0);
     r.set_rx_level_dbfs(state_.rx_level_dbfs());
+    status.set_stale_messages(stale_);
 }
 
 void terminal_station::reset_counters() { overflows_at_reset_ = state_.overflows(); }

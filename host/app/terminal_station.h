@@ -7,6 +7,7 @@
 
 #include "app/macd_config.h"
 #include "app/packet_gate.h"
+#include "app/slot_clock.h"
 #include "app/station.h"
 #include "link/emulated_uplink.h"
 #include "link/terminal_mac.h"
@@ -39,7 +40,9 @@ private:
     emulated_uplink uplink_;
 
     bool tun_alive_ = true;
-    bool clock_known_ = false;
+    slot_clock clock_;
+    std::uint64_t stale_ = 0;
+    bool locked_ = false;
     slot now_;              // last slot reported
     packets_bytes unsent_;  // uplink packets that the socket to the base station refused
     openwip::slot_link::ReceiverState state_;
