@@ -57,6 +57,19 @@ class Loopback(unittest.TestCase):
             received += 1
         self.assertGreater(received, nof_slots - 45)
 
+    def test_locks_to_a_cell_that_grants_nothing(self):
+        with Endpoint() as base:
+            planner = Planner(base, [0] * 25, last_slot=249)
+            planner.start()
+            top = gr.top_block()
+            receiver = wip.slot_receiver()
+            top.connect(wip.slot_transmitter(endpoint=base), receiver)
+            top.start()
+            self.assertTrue(wait_within(top, 20))
+            planner.end()
+        self.assertTrue(receiver.status()["locked"])
+        self.assertGreater(receiver.status()["grants_ok"], 100 - 45)
+
     def test_a_plan_that_is_impossible_goes_out_as_an_empty_slot_and_is_counted(self):
         class Clumsy(Planner):
             def plan(self, air):
