@@ -2,6 +2,7 @@
 #include "cell_world.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <stdexcept>
 
@@ -188,6 +189,7 @@ void cell_world::check_plan(const slot_plan& plan, std::uint64_t overflows_befor
     if (plan.grant.frame_number != frame_number_of(plan.air)) violated("frame number");
     const std::int64_t edge = first_new - plan.grant.window_edge;
     while (!frames_.empty() && frames_.begin()->first < edge) frames_.erase(frames_.begin());
+    while (!waiting_.empty() && *waiting_.begin() < edge) waiting_.erase(waiting_.begin());
     int used = 0;
     bool fresh = false;
     for (std::size_t b = 0; b < nof_bins; ++b) {
@@ -223,28 +225,26 @@ void cell_world::check_plan(const slot_plan& plan, std::uint64_t overflows_befor
         if (n.none()) violated("empty unit");
         if ((n & ~f.acked).none()) violated("acknowledged part sent again");
         f.due &= ~n;
+        if (f.due.none()) waiting_.erase(sn);
         f.last_sent[g.offset] = now_;
         if (g.whole) f.last_whole = now_;
         for (std::size_t i = 0; i < f.times.size(); ++i)
             if (n.test(i) && f.times[i] < 255) ++f.times[i];
     }
     if (used > config_.link.bins) violated("more bins than the terminal has");
-    if (fresh && base_.statistics().grant_overflows == overflows_before)
-        for (const auto& [sn, f] : frames_)
-            if (f.due.any()) violated("new frame while SN " + std::to_string(sn) + " waits");
+    if (fresh && base_.statistics().grant_overflows == overflows_before && !waiting_.empty())
+        violated("new frame while SN " + std::to_string(*waiting_.begin()) + " waits");
 }
 
 // What the base station knows of slot `s` from plan(s + delay) on.
 void cell_world::settle(std::int64_t s) {
     while (!flight_.empty() && flight_.front().slot <= s) {
         const in_flight& in = flight_.front();
-        const std::int64_t first_new = in.plan.grant.first_new_sn;
         for (std::size_t b = 0; b < nof_bins; ++b) {
-            const bin_grant& g = in.plan.grant.bins[b];
+            const bin_grant& g = in.grant.bins[b];
             if (g.bits_per_symbol == 0) continue;
             // The nearest SN with these 16 bits that lies behind the next one.
             const std::int64_t sn = next_sn_ - 1 - static_cast<wire_sn>(next_sn_ - 1 - g.sn);
-            (void)first_new;
             const auto it = frames_.find(sn);
             if (it == frames_.end()) continue;
             frame_track& f = it->second;
@@ -254,23 +254,24 @@ void cell_world::settle(std::int64_t s) {
                 f.due &= ~n;
             } else {
                 f.due |= n & ~f.acked;
-                // Still on the way in another unit?
-                for (const auto& later : flight_) {
-                    if (later.slot <= in.slot) continue;
-                    for (const auto& lg : later.plan.grant.bins)
-                        if (lg.bits_per_symbol != 0 && lg.sn == g.sn) f.due &= ~coverage(lg, f);
-                }
+                // A part of it may be on the way in another unit.
+                if (g.retransmission && !g.whole)
+                    for (const auto& later : flight_) {
+                        if (later.slot <= in.slot) continue;
+                        for (const auto& lg : later.grant.bins)
+                            if (lg.bits_per_symbol != 0 && lg.sn == g.sn) f.due &= ~coverage(lg, f);
+                    }
             }
+            // Given up: the base station says so by its window edge only once it is the oldest.
+            for (const auto times : f.times)
+                if (times > config_.link.max_retransmissions) f.due.reset();
+            if (f.due.any())
+                waiting_.insert(sn);
+            else
+                waiting_.erase(sn);
         }
         flight_.pop_front();
     }
-    // Given up: the base station says so by its window edge only once it is the oldest.
-    for (auto& [sn, f] : frames_)
-        for (std::size_t i = 0; i < f.times.size(); ++i)
-            if (f.times[i] > config_.link.max_retransmissions) {
-                f.due.reset();
-                break;
-            }
 }
 
 void cell_world::check_sums() const {
@@ -326,7 +327,7 @@ void cell_world::step(bool with_traffic) {
         else
             held_feedback_.push_back(feedback);
     }
-    fly.plan = plan;
+    fly.grant = plan.grant;
     flight_.push_back(std::move(fly));
     check_sums();
     ++now_;

@@ -22,6 +22,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -83,7 +84,7 @@ public:
 private:
     struct in_flight {
         std::int64_t slot = 0;
-        slot_plan plan;
+        slot_grant grant;
         std::uint32_t used = 0;
         std::uint32_t acked = 0;  // as the base station is told, in time
     };
@@ -129,6 +130,7 @@ private:
     std::deque<in_flight> flight_;
     std::deque<slot_feedback> held_feedback_;
     std::map<std::int64_t, frame_track> frames_;
+    std::set<std::int64_t> waiting_;  // SNs with a part that is due
     std::int64_t next_sn_ = 0;
     std::uint64_t digest_ = 14695981039346656037U;
 };
