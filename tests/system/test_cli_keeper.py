@@ -160,6 +160,16 @@ class Keeper(unittest.TestCase):
         self.assertEqual([tuple(w) for w in caught.exception.last_words],
                          [("one", "no more disk"), ("two", "one ended with exit code 5")])
 
+    def test_a_process_that_ends_because_another_was_killed_is_not_called_the_cause(self):
+        self.assertTrue(self.cell.acquire())
+        keeper = KeeperClient(self.cell)
+        keeper.start(cells.Process("dependent", ["sh", "-c", "sleep 0.3; exit 3"], {}))
+        keeper.start(cells.Process("cause", ["sh", "-c", "sleep 0.33; kill -9 $$"], {}))
+        with self.assertRaisesRegex(CellDied, "^cause was killed by SIGKILL$"):
+            keeper.pause(10)
+        keeper.channel.close()
+        self.cell.release()
+
     def test_a_foreign_namespace_is_refused_and_left_alone(self):
         from openwip_cli import demo
         subprocess.run(["ip", "netns", "add", self.cell.namespace("terminal")], check=True)

@@ -362,9 +362,12 @@ def run_cell(cell, keeper, options, places, progress):
         keeper.keep_logs(options.logs)
     progress(f"cell '{cell.name}': namespaces {' and '.join(cell.namespaces)}")
     watch = control.TelemetryWatch({s: cell.endpoint(f"{s}.telemetry") for s in cells.STATIONS})
-    running = start(cell, keeper, scenario, places, progress)
-    lock_s = wait_for_lock(running, scenario, progress)
-    result = measure(running, watch, scenario, progress)
+    try:
+        running = start(cell, keeper, scenario, places, progress)
+        lock_s = wait_for_lock(running, scenario, progress)
+        result = measure(running, watch, scenario, progress)
+    finally:
+        watch.end()
     result["radio"]["lock_s"] = lock_s
     result |= {"config": scenario.tree(), "seed": scenario["seed"],
                "versions": versions(places[0], places[2])}

@@ -25,6 +25,8 @@ from . import system
 from .errors import BadInput, CellDied
 
 GRACE_S = 1.3           # for SIGTERM; the contract of the processes is 1 s
+CAUSE_S = 0.1           # to tell the cause of a death from what it causes
+DEPENDENCY = 3          # exit code of a process that lost another one that it needs
 MAX_MESSAGE = 1 << 17
 
 
@@ -110,6 +112,22 @@ class Keeper:
             return f"was killed by {signal.Signals(-code).name}"
         return f"ended with exit code {code}"
 
+    def who_died(self):
+        """(why, name) of a death. A process that depends on the dead one may be gone before the kernel has
+        taken down the dead one itself: of those that end within a moment, a killed one is the cause
+        before one that ended by itself."""
+        deadline = time.monotonic() + CAUSE_S
+        dead = []   # in the order of ending: (rank, name, how)
+        while (left := deadline - time.monotonic()) > 0 and self.children:
+            ready, _, _ = select.select([fd for _, fd in self.children.values()], [], [], left)
+            for name in [n for n, (_, fd) in self.children.items() if fd in ready]:
+                how = self.reap(name)
+                rank = (0 if "SIGKILL" in how else 1 if "killed" in how else
+                        3 if how.endswith(f"code {DEPENDENCY}") else 2)
+                dead.append((rank, name, how))
+        _, name, how = min(dead, key=lambda d: d[0])
+        return f"{name} {how}", name
+
     def end(self, why, died=None):
         """Say why, end the processes, remove everything. Only ever followed by exit."""
         cell = self.cell
@@ -153,8 +171,8 @@ class Keeper:
             if self.channel is not None:
                 watched.append(self.channel)
             ready, _, _ = select.select(watched, [], [])
-            for name in [n for n, (_, fd) in self.children.items() if fd in ready]:
-                return self.end(f"{name} {self.reap(name)}", died=name)
+            if any(fd in ready for _, fd in self.children.values()):
+                return self.end(*self.who_died())
             if self.wake_read in ready:
                 os.read(self.wake_read, 64)
                 why = "stopped by ./openwip down"
