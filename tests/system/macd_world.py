@@ -290,7 +290,7 @@ def run_tests(tests):
         try:
             test()
             verdict = "ok"
-        except AssertionError as e:
+        except Exception as e:  # noqa: BLE001 - reported, and the other tests run
             import traceback
             traceback.print_exc()
             verdict, failed = f"FAILED: {e}", failed + 1

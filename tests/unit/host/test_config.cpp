@@ -183,6 +183,14 @@ TEST(Config, BinaryGarbageAndDeepNestingAreRefused) {
     EXPECT_NE(error_in(std::string(100000, '[')), "no error");
     EXPECT_NE(error_in(std::string(2 << 20, ' ')), "no error");
 }
+TEST(Config, AnErrorIsOneLineOfReadableTextWhateverWasRead) {
+    const auto e = error_in("role: \"a\\nb\\x07 gr\xc3\xb6\xc3\x9f\x65\"");
+    EXPECT_TRUE(e.starts_with("f.yaml:1: role = a?b? gr\xc3\xb6\xc3\x9f\x65: not valid")) << e;
+    for (const std::string bad : {"\xff", "\xc3", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xc0\x80"})
+        EXPECT_TRUE(error("v" + bad + "w").what() == "v" + std::string(bad.size(), '?') + "w")
+            << error("v" + bad + "w").what();
+    EXPECT_LT(std::string(error(std::string(100000, 'x')).what()).size(), 700U);
+}
 TEST(Config, AMissingFileAndAFolderAreRefused) {
     EXPECT_EQ(error_of([](settings& s) { s.merge_file("/nowhere/f.yaml"); }),
               "/nowhere/f.yaml: No such file or directory");

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Garbage on every socket of a macd while it works: random bytes, damaged copies of true messages,
+messages of several frames, strangers that join a pair or do not speak ZeroMQ. It has to answer every
+slot and every question all the same, and to say how much it dropped."""
+
+import os
+import random
+import socket
+import warnings
+
+# The C++ parser prints a line for every damaged string.
+os.environ["PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"] = "python"
+warnings.filterwarnings("ignore", module="google.protobuf")
+
+import zmq
+from macd_world import *   # noqa: F403
+from openwip_schema import control_pb2, slot_link_pb2, uplink_pb2
+
+SLOTS = 400
+
+
+class Garbage:
+    """Seeded, so that a failure comes again."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+
+    def damaged(self, message):
+        r, data = self.random, bytearray(message)
+        how = r.randrange(6)
+        if how == 0 or not data:
+            return r.randbytes(r.randrange(0, 300))
+        if how == 1:
+            return bytes(data[:r.randrange(len(data))])
+        if how == 2:
+            return bytes(data) + r.randbytes(r.randrange(1, 40))
+        if how == 3:   # two halves that do not belong together
+            cut = r.randrange(len(data))
+            return bytes(data[cut:] + data[:cut])
+        for _ in range(r.choice((1, 1, 2, 8))):
+            data[r.randrange(len(data))] ^= 1 << r.randrange(8)
+        return bytes(data)
+
+
+def send_garbage(socket_, garbage, message, means_end=lambda data: False):
+    for _ in range(3):
+        data = garbage.damaged(message)
+        if means_end(data):   # a true request to end, made by chance
+            continue
+        if garbage.random.random() < 0.1:
+            socket_.send_multipart([data, b"", message])
+        else:
+            socket_.send(data)
+
+
+def parses_to(kind, condition):
+    def means_end(data):
+        try:
+            return condition(kind.FromString(data))
+        except Exception:  # noqa: BLE001 - not this kind of message
+            return False
+    return means_end
+
+
+ends_uplink = parses_to(uplink_pb2.Uplink, lambda m: m.stop)
+ends_downnote = parses_to(uplink_pb2.Downnote, lambda m: m.stop)
+ends_control = parses_to(control_pb2.Request, lambda m: m.WhichOneof("what") == "stop")
+
+
+def strangers(world, names, garbage):
+    """Connections that are no business of this macd: raw bytes, silence, a second PAIR, a SUB."""
+    kept = []
+    for name in names:
+        for data in (b"", b"\0" * 64, garbage.random.randbytes(500), b"GET / HTTP/1.1\r\n\r\n"):
+            s = socket.socket(socket.AF_UNIX)
+            s.connect(str(world.run / name))
+            try:
+                s.send(data)
+            except OSError:
+                pass
+            if data:
+                s.close()
+            else:
+                kept.append(s)   # connected and silent
+        for kind in (zmq.PAIR, zmq.SUB, zmq.DEALER, zmq.PUSH):
+            s = world.context.socket(kind)
+            s.setsockopt(zmq.LINGER, 0)
+            s.connect(world.endpoint(name))
+            if kind != zmq.SUB:
+                s.send(garbage.random.randbytes(50), zmq.DONTWAIT)
+            kept.append(s)
+    return kept
+
+
+def fuzz_control(world, role, garbage, turns):
+    s = world.context.socket(zmq.DEALER)
+    s.setsockopt(zmq.LINGER, 0)
+    s.connect(world.endpoint(f"{role}.control"))
+    request = control_pb2.Request(configure_yaml="link: {bins: 11, modulation: 3}")
+    for _ in range(turns):
+        data = garbage.damaged(request.SerializeToString())
+        if ends_control(data):
+            continue
+        s.send_multipart([b"", data])
+    answers = 0
+    while s.poll(500):
+        control_pb2.Reply.FromString(s.recv_multipart()[1])
+        answers += 1
+    assert answers > turns * 0.8, answers
+    reply = world.ask(role, configure_yaml="nonsense: 1")
+    assert not reply.ok and "unknown key" in reply.error
+    s.close()
+
+
+def test_the_base_station_survives_garbage_on_every_socket():
+    with World(["link.bins=25"], roles=("base",)) as w:
+        garbage = Garbage(5)
+        flowgraph = connect_pair(w.context, w.endpoint("base.slot"))
+        peer = connect_pair(w.context, w.endpoint("uplink"))
+        hello(flowgraph, "base")
+        # An intruder cannot be told from the first to come: wait until the true ones are in.
+        wait_for("connections", lambda: (lambda s: s.flowgraph_connected and s.peer_connected)(w.status("base")))
+        kept = strangers(w, ("base.slot", "uplink", "base.control", "base.telemetry"), garbage)
+        w.execute("base", "ping", "-c", "1", "-W", "0.1", "10.42.0.2")   # something to send
+        for k in range(FIRST_SLOT, FIRST_SLOT + SLOTS):
+            request = slot_link_pb2.ToMacd()
+            request.request.air = k
+            request = request.SerializeToString()
+            send_garbage(flowgraph, garbage, request)
+            flowgraph.send(request)
+            uplink = uplink_pb2.Uplink(now=k - 3, locked=True)
+            uplink.feedback.air = k - 3
+            uplink.feedback.grant_ok = True
+            uplink.feedback.ack = garbage.random.getrandbits(25)
+            uplink.feedback.predicted_snr_cdb.extend([2000] * BINS)
+            uplink.packets.add(arrival=k, data=bytes(30))
+            uplink = uplink.SerializeToString()
+            send_garbage(peer, garbage, uplink, ends_uplink)
+            peer.send(uplink)
+            answered = False
+            while not answered:
+                assert flowgraph.poll(5000), f"slot {k} is not answered: {w.said('base')}"
+                message = slot_link_pb2.ToFlowgraph.FromString(flowgraph.recv())
+                answered = message.WhichOneof("what") == "plan" and message.plan.air == k
+                if answered:
+                    assert len(message.plan.grant) == 30
+        fuzz_control(w, "base", garbage, 300)
+        status = w.status("base")
+        assert status.malformed_messages > SLOTS, status.malformed_messages
+        assert status.slot >= FIRST_SLOT + SLOTS - 1
+        check_direction("downlink", status.downlink)
+        check_direction("uplink", status.uplink)
+        assert len(w.said("base").splitlines()) < 80, "garbage floods the log"
+        for s in kept:
+            s.close()
+        assert w.ask("base", stop="enough").ok
+        assert w.wait_exit("base") == 0
+        print(status.malformed_messages, "dropped")
+
+
+def test_the_terminal_survives_garbage_on_every_socket():
+    with World(roles=()) as w:   # the fake base station binds first
+        garbage = Garbage(6)
+        w.roles = ("terminal",)
+        peer = w.context.socket(zmq.PAIR)
+        peer.bind(w.endpoint("uplink"))
+        (w.run / "uplink").chmod(0o777)
+        subprocess.run(["ip", "netns", "add", w.netns("terminal")], check=True)
+        w.start("terminal")
+        wait_for("it listens", lambda: (w.run / "terminal.control").exists())
+        flowgraph = connect_pair(w.context, w.endpoint("terminal.slot"))
+        hello(flowgraph, "terminal")
+        wait_for("connections", lambda: (lambda s: s.flowgraph_connected and s.peer_connected)(w.status("terminal")))
+        kept = strangers(w, ("terminal.slot", "terminal.control", "terminal.telemetry"), garbage)
+        grant = bytes.fromhex("00" * 30)
+        note = uplink_pb2.Downnote(hello="demo").SerializeToString()
+        for k in range(FIRST_SLOT, FIRST_SLOT + SLOTS):
+            message = slot_link_pb2.ToMacd()
+            r = message.report
+            r.air, r.locked, r.grant_ok, r.grant = k, True, True, grant
+            r.snr_db.extend([20.0] * BINS)
+            r.predicted_snr_db.extend([20.0] * BINS)
+            message = message.SerializeToString()
+            send_garbage(flowgraph, garbage, message)
+            flowgraph.send(message)
+            send_garbage(peer, garbage, note, ends_downnote)
+            newest = 0
+            while newest < k:
+                # A true report right after a believed damaged one is stale; the next one is heard.
+                if not peer.poll(200):
+                    break
+                newest = max(newest, uplink_pb2.Uplink.FromString(peer.recv()).now)
+        fuzz_control(w, "terminal", garbage, 300)
+        status = w.status("terminal")
+        assert status.malformed_messages > SLOTS, status.malformed_messages
+        assert FIRST_SLOT + SLOTS - 1 <= status.slot <= FIRST_SLOT + SLOTS + 30, status.slot
+        assert status.terminal.slots > 0.9 * SLOTS, status.terminal
+        check_direction("downlink", status.downlink)
+        check_direction("uplink", status.uplink)
+        assert len(w.said("terminal").splitlines()) < 80
+        for s in kept:
+            s.close()
+        assert w.ask("terminal", stop="enough").ok
+        assert w.wait_exit("terminal") == 0
+        print(status.malformed_messages, "dropped")
+
+
+def test_packets_pass_while_garbage_comes_in_between():
+    with World(["link.bins=25", "link.modulation=4"], ["uplink.kbps=5000"]) as w:
+        pipe = w.start_pipe()
+        garbage = Garbage(7)
+        sample = slot_link_pb2.ToMacd()
+        sample.report.air = 200
+        sample.report.snr_db.extend([1.0] * BINS)
+        request = slot_link_pb2.ToMacd()
+        request.request.air = 200
+        received = 0
+        for _ in range(10):
+            # Damage that cannot carry a plausible slot: what ARQ has to repair is in the other tests.
+            pipe.extra_base.append(garbage.damaged(request.SerializeToString()))
+            pipe.extra_terminal.append(garbage.damaged(sample.SerializeToString()))
+            out = w.execute("base", "ping", "-c", "1", "-W", "5", "10.42.0.2")
+            received += "1 received" in out.stdout
+        assert received == 10, received
+        check_conservation(w)
+
+
+if __name__ == "__main__":
+    run_tests([f for n, f in list(globals().items()) if n.startswith("test_")])
