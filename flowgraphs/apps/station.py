@@ -20,7 +20,7 @@ os.environ.setdefault("UHD_LOG_CONSOLE_LEVEL", "warning")
 os.environ.setdefault("UHD_LOG_FASTPATH_DISABLE", "1")
 
 EXIT_BAD_INPUT, EXIT_DEPENDENCY = 2, 3
-TICK_S = 0.05         # of the watch over the flowgraph; nothing of the radio waits for it
+TICK_S = 0.1          # of the watch over the flowgraph; nothing of the radio waits for it
 STOP_LIMIT_S = 0.6    # then the process ends even if a thread hangs in a driver
 
 PROGRAM = pathlib.Path(sys.argv[0]).stem
