@@ -14,8 +14,8 @@ namespace wip::config {
 namespace {
 
 std::string number(double v) {
-    char text[32];
-    const auto end = std::to_chars(text, text + sizeof text, v).ptr;
+    char text[400];  // fixed notation: YAML readers take 1e+05 for a word
+    const auto end = std::to_chars(text, text + sizeof text, v, std::chars_format::fixed).ptr;
     return std::string(text, end);
 }
 
