@@ -138,6 +138,7 @@ void read_air(const place& p, medium_config& c) {
     }
     if (const place v = p.at("pacing_limit_ms"); v.given())
         c.pacing_limit_ms = v.number(0.001, 10000);
+    if (c.clock == clock_kind::realtime) c.quantum = realtime_quantum;
     if (const place v = p.at("quantum"); v.given()) c.quantum = v.integer(64, 65536);
     if (const place v = p.at("hearing_hz"); v.given()) c.hearing_hz = v.number(0, 3.84e6);
     if (const place v = p.at("priority"); v.given())

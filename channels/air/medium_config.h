@@ -26,6 +26,7 @@ struct path_config {
 };
 
 inline constexpr std::int64_t max_delay_samples = 65536;
+inline constexpr std::int64_t realtime_quantum = 2560;
 
 struct medium_config {
     std::string name = "air";
@@ -36,7 +37,7 @@ struct medium_config {
     std::uint64_t seed = 1;
     std::string control;  // endpoint, empty: none
     double pacing_limit_ms = 10;
-    std::int64_t quantum = 2560;  // samples released at a time
+    std::int64_t quantum = 5120;   // samples released at a time: one slot; realtime half
     double hearing_hz = 20e3;     // a receiver hears transmitters tuned this close
     int priority = 10;            // SCHED_FIFO if allowed, 0: leave
     std::vector<node_config> nodes;

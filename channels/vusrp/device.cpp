@@ -143,7 +143,12 @@ void device::make_time() {
     const uhd::fs_path time = "/mboards/0/time";
     const std::shared_ptr<node_port> port = port_;
     _tree->create<uhd::time_spec_t>(time / "now")
-        .set_publisher([port] { return to_time(port->now(), port->offset()); })
+        .set_publisher([this, port] {   // reading the time is a command too: it may be timed
+            const tick when = command_time();
+            const bool ahead = when > port->now();
+            if (ahead) port->wait_until(when, 2.0);
+            return to_time(ahead && port->now() >= when ? when : port->now(), port->offset());
+        })
         .add_coerced_subscriber([port](const uhd::time_spec_t& t) {
             port->set_offset(t.to_ticks(native_rate) - port->now());
         });

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <stdexcept>
 #include <thread>
@@ -22,6 +23,7 @@ air::medium_config private_medium(const private_air_config& c) {
     m.clock = c.clock;
     m.speed = c.speed;
     m.priority = 0;
+    if (c.clock == air::clock_kind::realtime) m.quantum = air::realtime_quantum;
     air::node_config node{"radio", {}};
     if (c.noisy) node.noise_dbfs = c.noise_dbfs;
     m.nodes = {node};
@@ -131,6 +133,17 @@ tick node_port::now() const noexcept {
     if (!running()) return 0;
     const std::int64_t ns = air::monotonic_ns() - header_->clock_origin.load();
     return static_cast<tick>(static_cast<double>(ns) * (air::sample_rate * 1e-9) * header_->speed);
+}
+
+void node_port::wait_until(tick t, double timeout_seconds) const {
+    const auto deadline = clock::now() + std::chrono::duration<double>(timeout_seconds);
+    while (running() && now() < t && clock::now() < deadline) {
+        const double speed = header_->speed == 0 ? 1 : header_->speed;
+        const double seconds = static_cast<double>(t - now()) / (air::sample_rate * speed);
+        // Lockstep may run behind the wall clock: look again.
+        std::this_thread::sleep_for(std::clamp<std::chrono::duration<double>>(
+            std::chrono::duration<double>(seconds), 50us, 100ms));
+    }
 }
 
 bool node_port::connected() const noexcept {

@@ -38,6 +38,8 @@ public:
 
     // Device clock: lockstep, what is released; realtime, the wall clock in samples.
     tick now() const noexcept;
+    // Returns when now() >= t, or after the timeout (wall clock), or at once if the clock stands.
+    void wait_until(tick t, double timeout_seconds) const;
     bool running() const noexcept { return header_->running.load() != 0; }
     bool lockstep() const noexcept { return header_->clock == air::clock_kind::lockstep; }
     bool connected() const noexcept;
