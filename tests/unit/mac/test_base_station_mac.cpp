@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <map>
+#include <stdexcept>
+
+#include "link/base_station_mac.h"
+#include "packets.h"
+
+namespace wip {
+namespace {
+
+// A base station with a terminal that answers as told. Time starts at slot 150; the terminal has
+// been heard before, so data goes out from the first slot on.
+class BaseStation {
+public:
+    explicit BaseStation(link_config c) : config(c), mac(c) {
+        for (int j = 150 - c.retransmission_delay_slots; j < 150; ++j) hear(j, 0, 20.0F);
+    }
+    void hear(std::int64_t j, std::uint32_t ack, float snr, bool grant_ok = true) {
+        slot_feedback f;
+        f.air = slot(j);
+        f.locked = true;
+        f.grant_ok = grant_ok;
+        f.ack = ack;
+        f.predicted_snr_db.fill(snr);
+        mac.on_feedback(f);
+    }
+    void give(int packets, std::size_t bytes = 1500) {
+        for (int i = 0; i < packets; ++i) mac.on_sdu(test::ipv4(bytes), slot(now));
+    }
+    // The next slot; its frames are acknowledged but for the bins in `fail`.
+    slot_plan step(std::uint32_t fail = 0, float snr = 20.0F) {
+        const slot_plan p = mac.plan(slot(now));
+        std::uint32_t used = 0;
+        for (std::size_t b = 0; b < nof_bins; ++b)
+            if (p.grant.bins[b].bits_per_symbol != 0) used |= 1U << b;
+        hear(now, used & ~fail, snr);
+        ++now;
+        return p;
+    }
+    const base_statistics& stats() const { return mac.statistics(); }
+
+    link_config config;
+    base_station_mac mac;
+    std::int64_t now = 150;
+};
+
+int retransmissions_in(const slot_plan& p) {
+    int n = 0;
+    for (const auto& b : p.grant.bins) n += b.retransmission ? 1 : 0;
+    return n;
+}
+int frames_in(const slot_plan& p) {
+    int n = 0;
+    for (const auto& b : p.grant.bins) n += b.bits_per_symbol != 0 ? 1 : 0;
+    return n;
+}
+
+TEST(BaseStationMac, AFailedFrameIsSentAgainExactlyOneLoopLaterForEveryDelay) {
+    for (int delay = 3; delay <= 48; ++delay) {
+        link_config c;
+        c.retransmission_delay_slots = delay;
+        BaseStation b(c);
+        b.give(20);
+        const slot_plan first = b.step(1U << 4);
+        ASSERT_EQ(frames_in(first), 10);
+        for (int i = 1; i < delay; ++i) ASSERT_EQ(retransmissions_in(b.step()), 0) << delay;
+        const slot_plan again = b.step();
+        ASSERT_EQ(retransmissions_in(again), 1);
+        for (std::size_t n = 0; n < nof_bins; ++n)
+            if (again.grant.bins[n].retransmission) {
+                EXPECT_EQ(again.grant.bins[n].sn, first.grant.bins[4].sn);
+                EXPECT_EQ(again.payload[n], first.payload[4]);
+            }
+        for (int i = 0; i < delay + 2; ++i) ASSERT_EQ(retransmissions_in(b.step()), 0);
+        EXPECT_EQ(b.stats().retransmissions[1], 1U);
+    }
+}
+
+TEST(BaseStationMac, FeedbackThatDoesNotComeCountsAsNotReceived) {
+    link_config c;
+    BaseStation b(c);
+    b.give(1, 100);
+    const slot_plan first = b.mac.plan(slot(150));
+    ASSERT_GT(frames_in(first), 0);
+    b.mac.plan(slot(151));
+    b.mac.plan(slot(152));
+    EXPECT_EQ(retransmissions_in(b.mac.plan(slot(153))), frames_in(first));
+    EXPECT_EQ(b.stats().feedback_missing, 1U);
+    EXPECT_EQ(b.stats().frames_failed, static_cast<std::uint64_t>(frames_in(first)));
+}
+
+TEST(BaseStationMac, AGrantThatWasNotDecodedFailsAllFramesOfItsSlot) {
+    BaseStation b({});
+    b.give(1, 100);
+    const slot_plan first = b.mac.plan(slot(150));
+    b.hear(150, 0x1ffffff, 20.0F, false);
+    b.mac.plan(slot(151));
+    b.mac.plan(slot(152));
+    EXPECT_EQ(retransmissions_in(b.mac.plan(slot(153))), frames_in(first));
+}
+
+TEST(BaseStationMac, FeedbackTooLateOrForASlotNotSentIsRefusedAndCounted) {
+    BaseStation b({});
+    b.give(1, 100);
+    for (int i = 0; i < 5; ++i) b.mac.plan(slot(150 + i));
+    b.hear(151, 0x1ffffff, 20.0F);  // was due at plan(154)
+    b.hear(155, 0x1ffffff, 20.0F);  // not sent yet
+    EXPECT_EQ(b.stats().feedback_rejected, 2U);
+    b.hear(152, 0, 20.0F);
+    EXPECT_EQ(b.stats().feedback_rejected, 2U);
+}
+
+TEST(BaseStationMac, NothingIsSentBeforeTheTerminalIsHeardOrWhileItIsNotLocked) {
+    base_station_mac mac({});
+    mac.on_sdu(test::ipv4(100), slot(150));
+    for (int i = 0; i < 10; ++i) EXPECT_EQ(frames_in(mac.plan(slot(150 + i))), 0);
+    slot_feedback f;
+    f.locked = true;
+    f.air = slot(159);
+    mac.on_feedback(f);
+    EXPECT_EQ(frames_in(mac.plan(slot(160))), 0);
+    EXPECT_EQ(frames_in(mac.plan(slot(161))), 0);
+    f.locked = false;
+    f.air = slot(160);
+    mac.on_feedback(f);
+    EXPECT_GT(frames_in(mac.plan(slot(162))), 0);  // slot 159 has arrived
+    EXPECT_EQ(frames_in(mac.plan(slot(163))), 0);  // slot 160: not locked
+}
+
+TEST(BaseStationMac, AfterTwentyMillisecondsOfSilenceNothingMoreIsSent) {
+    BaseStation b({});
+    b.give(54);
+    b.step();
+    int sent = 0;
+    for (int i = 1; i < 100; ++i) sent += frames_in(b.mac.plan(slot(150 + i))) > 0;
+    // The feedback of slots 147..150 is there; from plan(154) on none is.
+    EXPECT_EQ(sent, 3 + 29);
+}
+
+TEST(BaseStationMac, RetransmissionsComeBeforeNewFrames) {
+    link_config c;
+    c.bins = 4;
+    c.modulation = 2;
+    BaseStation b(c);
+    b.give(54);
+    b.step(0xffffffff);
+    b.step();
+    b.step();
+    const slot_plan p = b.step();
+    EXPECT_EQ(retransmissions_in(p), 4);
+    EXPECT_EQ(frames_in(p), 4);
+}
+
+TEST(BaseStationMac, StaticAllocationTakesTheFirstBinsAndBestTheStrongest) {
+    for (const auto kind : {allocation_kind::fixed, allocation_kind::best}) {
+        link_config c;
+        c.bins = 3;
+        c.allocation = kind;
+        base_station_mac mac(c);
+        slot_feedback f;
+        f.locked = true;
+        f.air = slot(97);
+        for (std::size_t i = 0; i < nof_bins; ++i) f.predicted_snr_db[i] = 5.0F;
+        f.predicted_snr_db[7] = 31.0F;
+        f.predicted_snr_db[20] = 25.0F;
+        f.predicted_snr_db[24] = 19.0F;
+        f.predicted_snr_db[3] = std::numeric_limits<float>::quiet_NaN();
+        mac.on_feedback(f);
+        mac.on_sdu(test::ipv4(1500), slot(100));
+        const slot_plan p = mac.plan(slot(100));
+        EXPECT_EQ(frames_in(p), 3);
+        if (kind == allocation_kind::fixed) {
+            for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(p.grant.bins[i].bits_per_symbol, 1);
+        } else {
+            EXPECT_EQ(p.grant.bins[7].bits_per_symbol, 8);
+            EXPECT_EQ(p.grant.bins[20].bits_per_symbol, 6);
+            EXPECT_EQ(p.grant.bins[24].bits_per_symbol, 4);
+        }
+    }
+}
+
+TEST(BaseStationMac, AFrameFailedInAGoodBinIsCutWhenAllBinsHaveFaded) {
+    link_config c;
+    c.bins = 25;
+    BaseStation b(c);
+    b.give(2);
+    const slot_plan first = b.step(1U, 40.0F);  // planned at 20 dB, then 40 dB is reported
+    ASSERT_EQ(first.grant.bins[0].bits_per_symbol, 4);
+    b.step(0, 40.0F);
+    b.step(0, 40.0F);
+    // plan(153) uses the report of slot 150.
+    EXPECT_EQ(retransmissions_in(b.step(0, 10.0F)), 1);
+    EXPECT_EQ(b.stats().frames_split, 0U);
+
+    BaseStation d(c);
+    d.give(2);
+    d.step(1U, 10.0F);
+    d.step(0, 10.0F);
+    d.step(0, 10.0F);
+    const slot_plan cut = d.step(0, 10.0F);
+    EXPECT_EQ(d.stats().frames_split, 1U);
+    EXPECT_EQ(retransmissions_in(cut), 3);  // 102 nibbles at 10 dB: 48 + 48 + 6
+    EXPECT_FALSE(cut.grant.bins[0].whole);
+    std::array<std::uint8_t, grant_bytes> bits;
+    EXPECT_TRUE(pack_grant(cut.grant, c.profile, bits));
+}
+
+TEST(BaseStationMac, RetransmissionsThatDoNotFitTheGrantWaitAndAreCounted) {
+    // Many cut units with far apart SNs cannot all be coded; nothing is lost, the rest comes later.
+    link_config c;
+    c.bins = 25;
+    BaseStation b(c);
+    b.give(54);
+    // Every second slot all odd bins fail at a high rate; then the channel fades to one bit.
+    for (int i = 0; i < 20; ++i) {
+        b.step(0x0aaaaaa, i < 10 ? 40.0F : 0.0F);
+        if (b.stats().queued.packets < 10) b.give(40);
+    }
+    for (int i = 0; i < 3000 && !b.mac.idle(); ++i) b.step(0, i % 3 == 0 ? 40.0F : 0.0F);
+    EXPECT_TRUE(b.mac.idle());
+    EXPECT_GT(b.stats().grant_overflows, 0U);
+    EXPECT_EQ(b.stats().dropped_retransmissions.packets, 0U);
+    EXPECT_EQ(b.stats().sent.packets + b.stats().dropped_queue_full.packets, b.stats().in.packets);
+}
+
+TEST(BaseStationMac, AFrameIsGivenUpAfterItsRetransmissionsAndTheEdgeMovesOn) {
+    for (const int most : {0, 1, 2, 30}) {
+        link_config c;
+        c.max_retransmissions = most;
+        c.bins = 1;
+        c.modulation = 8;
+        BaseStation b(c);
+        b.give(1, 100);
+        int sent = 0;
+        std::int64_t slots = 0;
+        for (; !b.mac.idle(); ++slots) sent += frames_in(b.step(0xffffffff));
+        EXPECT_EQ(sent, most + 1);
+        EXPECT_EQ(b.stats().frames_given_up, 1U);
+        EXPECT_EQ(b.stats().dropped_retransmissions.packets, 1U);
+        EXPECT_EQ(b.stats().dropped_retransmissions.bytes, 100U);
+        EXPECT_EQ(b.stats().queued.packets, 0U);
+        const slot_plan p = b.step();
+        EXPECT_EQ(p.grant.window_edge, 0);
+        EXPECT_EQ(p.grant.first_new_sn, 1);
+    }
+}
+
+TEST(BaseStationMac, TheWindowStallsRatherThanOutgrowTheGrant) {
+    link_config c;
+    c.bins = 25;
+    c.modulation = 1;
+    c.retransmission_delay_slots = 48;
+    c.queue_packets = 100000;
+    BaseStation b(c);
+    // SN 0 always fails: 31 transmissions of 48 slots, 25 frames a slot: more than 32767.
+    bool stalled = false;
+    std::uint16_t widest = 0;
+    for (int i = 0; i < 31 * 48; ++i) {
+        b.give(13, 20);  // 520 nibbles, 25 frames hold 525
+        const slot_plan p = b.mac.plan(slot(b.now));
+        std::uint32_t ack = 0;
+        for (std::size_t n = 0; n < nof_bins; ++n) {
+            const auto& g = p.grant.bins[n];
+            if (g.bits_per_symbol != 0 && g.sn != 0) ack |= 1U << n;
+        }
+        widest = std::max(widest, p.grant.window_edge);
+        b.hear(b.now, ack, 20.0F);
+        ++b.now;
+        stalled = stalled || b.stats().window_stalls > 0;
+    }
+    EXPECT_TRUE(stalled);
+    EXPECT_EQ(widest, 32767);
+    for (int i = 0; i < 2000; ++i) b.step();
+    EXPECT_EQ(b.stats().frames_given_up, 1U);
+    EXPECT_TRUE(b.mac.idle());
+}
+
+TEST(BaseStationMac, WhatIsNoIpPacketIsDroppedAtTheDoor) {
+    base_station_mac mac({});
+    EXPECT_FALSE(mac.on_sdu({}, slot(0)));
+    auto p = test::ipv4(100);
+    p.pop_back();
+    EXPECT_FALSE(mac.on_sdu(p, slot(0)));
+    EXPECT_FALSE(mac.on_sdu(std::vector<std::uint8_t>(100, 0x20), slot(0)));
+    EXPECT_EQ(mac.statistics().dropped_not_ip.packets, 3U);
+    EXPECT_EQ(mac.statistics().dropped_not_ip.bytes, 199U);
+    EXPECT_TRUE(mac.idle());
+}
+
+TEST(BaseStationMac, TheQueueDropsItsTailAndCounts) {
+    link_config c;
+    c.queue_packets = 2;
+    base_station_mac mac(c);
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(mac.on_sdu(test::ipv4(50), slot(0)), i < 2);
+    EXPECT_EQ(mac.statistics().dropped_queue_full.packets, 3U);
+    EXPECT_EQ(mac.statistics().queued.packets, 2U);
+    EXPECT_FALSE(mac.idle());
+}
+
+TEST(BaseStationMac, TheLoopAndTheProfileCannotChangeInARunningCell) {
+    base_station_mac mac({});
+    link_config c;
+    c.retransmission_delay_slots = 4;
+    EXPECT_THROW(mac.reconfigure(c), std::invalid_argument);
+    c = {};
+    c.profile = link_profile::wipemu;
+    EXPECT_THROW(mac.reconfigure(c), std::invalid_argument);
+    c = {};
+    c.bins = 99;
+    EXPECT_THROW(mac.reconfigure(c), std::invalid_argument);
+    c.bins = 25;
+    c.modulation = 3;
+    EXPECT_NO_THROW(mac.reconfigure(c));
+}
+
+TEST(BaseStationMac, SlotsArePlannedInOrderAndAGapLosesNothing) {
+    BaseStation b({});
+    b.give(1, 200);
+    b.step(0xffffffff);
+    EXPECT_THROW(b.mac.plan(slot(150)), std::logic_error);
+    b.now = 2'000'000'000;
+    for (int i = 0; i < 10; ++i) b.step();
+    EXPECT_TRUE(b.mac.idle());
+    EXPECT_EQ(b.stats().sent.packets, 1U);
+}
+
+}  // namespace
+}  // namespace wip

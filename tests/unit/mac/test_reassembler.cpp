@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "packets.h"
+#include "rlc/reassembler.h"
+#include "rlc/segmenter.h"
+
+namespace wip {
+namespace {
+
+// A sender and a receiver of frames at k = 4 (profile wipemu: 54 bytes a frame), with verbs.
+class link {
+public:
+    explicit link(reassembler_config c = {})
+        : config(with_profile(c)),
+          queue(config.packing, 1000),
+          assembly(config, [this](std::span<const std::uint8_t> p, bool damaged) {
+              got.push_back({p.begin(), p.end()});
+              marks.push_back(damaged);
+          }) {}
+
+    void give(const std::vector<std::uint8_t>& packet) {
+        ASSERT_TRUE(queue.push(packet));
+        sent.push_back(packet);
+    }
+    void cut_all(int k = 4) {
+        while (!queue.empty()) {
+            frame f{k, std::vector<std::uint8_t>(
+                           static_cast<std::size_t>(frame_payload_bytes(config.profile, k)))};
+            queue.take(frame_payload_nibbles(config.profile, k), f.payload);
+            frames.push_back(f);
+        }
+        assembly.frames().extend(static_cast<frame_sn>(frames.size()));
+    }
+    void bring(frame_sn sn, bool good = true) {
+        const frame& f = frames[static_cast<std::size_t>(sn)];
+        assembly.frames().put({sn, f.k, true, 0, true}, good, f.payload);
+        assembly.advance();
+    }
+    void bring_all_but(std::vector<frame_sn> left_out) {
+        for (frame_sn sn = 0; sn < static_cast<frame_sn>(frames.size()); ++sn)
+            if (std::ranges::find(left_out, sn) == left_out.end()) bring(sn);
+    }
+    void lose_below(frame_sn sn) {
+        assembly.frames().raise_edge(sn);
+        assembly.advance();
+    }
+    frame_sn last() const { return static_cast<frame_sn>(frames.size()); }
+
+    struct frame {
+        int k;
+        std::vector<std::uint8_t> payload;
+    };
+    static reassembler_config with_profile(reassembler_config c) {
+        c.profile = link_profile::wipemu;
+        return c;
+    }
+    reassembler_config config;
+    segmenter queue;
+    reassembler assembly;
+    std::vector<std::vector<std::uint8_t>> sent, got;
+    std::vector<bool> marks;
+    std::vector<frame> frames;
+};
+
+reassembler_config as_completed() {
+    reassembler_config c;
+    c.in_order = false;
+    return c;
+}
+reassembler_config corrupt() {
+    reassembler_config c;
+    c.deliver_corrupt = true;
+    return c;
+}
+
+TEST(Reassembler, PacketsOfAllSizesComeOutAsTheyWentIn) {
+    for (const bool packing : {true, false})
+        for (int k = 1; k <= 8; ++k) {
+            reassembler_config c;
+            c.packing = packing;
+            link l(c);
+            for (std::size_t n = 20; n < 150; ++n) l.give(test::ipv4(n));
+            for (std::size_t n = 48; n < 100; ++n) l.give(test::ipv6_udp(n));
+            l.cut_all(k);
+            l.bring_all_but({});
+            EXPECT_EQ(l.got, l.sent);
+            EXPECT_EQ(l.assembly.counts().searches, 0U);
+        }
+}
+
+TEST(Reassembler, TheLargestPacketsOfBothVersionsPass) {
+    link l;
+    l.give(test::ipv4(65535));
+    l.give(test::ipv6_udp(65575));
+    l.give(test::ipv4(20));
+    l.cut_all(7);
+    l.bring_all_but({});
+    EXPECT_EQ(l.got, l.sent);
+}
+
+TEST(Reassembler, InOrderMeansThatAllWaitForTheMissingFrame) {
+    link l;
+    for (int i = 0; i < 5; ++i) l.give(test::ipv4(100, static_cast<std::uint8_t>(i)));
+    l.cut_all();  // 500 bytes in ten frames
+    l.bring_all_but({3});
+    EXPECT_EQ(l.got.size(), 1U);
+    l.bring(3);
+    EXPECT_EQ(l.got, l.sent);
+}
+
+TEST(Reassembler, AsCompletedThoseBehindAMissingPieceGoAhead) {
+    link l(as_completed());
+    for (int i = 0; i < 5; ++i) l.give(test::ipv4(200, static_cast<std::uint8_t>(i)));
+    l.cut_all();        // packet i starts at byte 200 i; frame 5 is bytes 270..323: inside packet 1
+    l.bring(5, false);  // failed, so its length is known
+    l.bring_all_but({5});
+    EXPECT_EQ(l.got.size(), 4U);
+    l.bring(5);
+    ASSERT_EQ(l.got.size(), 5U);
+    EXPECT_EQ(l.got[4], l.sent[1]);
+}
+
+TEST(Reassembler, AsCompletedAMissingHeaderHoldsBackOnlyThePacketBehindIt) {
+    link l(as_completed());
+    for (int i = 0; i < 6; ++i) l.give(test::ipv4(200, static_cast<std::uint8_t>(i)));
+    l.cut_all();
+    // Frame 7 is bytes 378..431: the end of packet 1 and the header of packet 2. Packet 3 is the
+    // first one found by search: it waits, the ones behind it do not.
+    l.bring_all_but({7});
+    ASSERT_EQ(l.got.size(), 3U);
+    EXPECT_EQ(l.got[1], l.sent[4]);
+    l.bring(7);
+    EXPECT_EQ(l.got.size(), 6U);
+    EXPECT_TRUE(std::ranges::is_permutation(l.got, l.sent));
+}
+
+TEST(Reassembler, AsCompletedTheInnerPacketOfATunnelIsNotTakenForOne) {
+    link l(as_completed());
+    auto outer = test::ipv4(300, 0x77);
+    const auto inner = test::ipv4(280, 0x55);
+    std::ranges::copy(inner, outer.begin() + 20);
+    l.give(test::ipv4(40, 1));
+    l.give(outer);  // its header in frame 0 or 1 ...
+    l.give(test::ipv4(100, 2));
+    l.give(test::ipv4(100, 3));
+    l.cut_all(1);  // 13.5 bytes a frame: frames 3 and 4 hold the outer header only
+    l.bring_all_but({3});
+    for (const auto& p : l.got) EXPECT_NE(p, inner);
+    l.bring(3);
+    EXPECT_EQ(l.got.size(), 4U);
+    for (const auto& p : l.got) EXPECT_NE(p, inner);
+}
+
+TEST(Reassembler, ALostFrameOfKnownLengthCostsOnlyThePacketThatItTouches) {
+    link l;
+    for (int i = 0; i < 5; ++i) l.give(test::ipv4(200, static_cast<std::uint8_t>(i)));
+    l.cut_all();
+    l.bring(5, false);  // inside packet 1: its length is known
+    l.bring_all_but({5});
+    EXPECT_EQ(l.got.size(), 1U);
+    l.lose_below(l.last());
+    EXPECT_EQ(l.got.size(), 4U);
+    EXPECT_EQ(l.assembly.counts().lost_packets, 1U);
+    EXPECT_EQ(l.assembly.counts().lost_bytes, 200U);
+    EXPECT_EQ(l.assembly.counts().searches, 0U);
+}
+
+TEST(Reassembler, AfterALostHeaderTheNextPacketIsFoundByItsChecksum) {
+    for (const bool v6 : {false, true}) {
+        link l;
+        for (int i = 0; i < 6; ++i)
+            l.give(v6 ? test::ipv6_udp(200, static_cast<std::uint8_t>(i))
+                      : test::ipv4(200, static_cast<std::uint8_t>(i)));
+        l.cut_all();
+        l.bring_all_but({7});
+        EXPECT_EQ(l.got.size(), 1U);
+        l.lose_below(l.last());
+        ASSERT_EQ(l.got.size(), 4U);
+        EXPECT_EQ(l.got[1], l.sent[3]);
+        EXPECT_EQ(l.got[3], l.sent[5]);
+        EXPECT_EQ(l.assembly.counts().lost_packets, 1U);
+        EXPECT_EQ(l.assembly.counts().searches, 1U);
+    }
+}
+
+TEST(Reassembler, AHeaderInTheDataIsNotTakenForOneUnlessWhatFollowsConfirmsIt) {
+    link l;
+    auto quoting = test::ipv4(400, 0x11);
+    const auto quoted = test::ipv4(120, 0x22);
+    std::copy(quoted.begin(), quoted.begin() + 28, quoting.begin() + 200);  // as ICMP errors do
+    l.give(test::ipv4(100, 0));
+    l.give(quoting);
+    l.give(test::ipv4(100, 3));
+    l.give(test::ipv4(100, 4));
+    l.cut_all();
+    l.bring_all_but({1});  // the header of `quoting`
+    l.lose_below(l.last());
+    ASSERT_EQ(l.got.size(), 2U);
+    EXPECT_EQ(l.got[0], l.sent[2]);
+    EXPECT_EQ(l.got[1], l.sent[3]);
+}
+
+TEST(Reassembler, WithoutPackingTheNextFrameStartIsTheNextPacket) {
+    reassembler_config c;
+    c.packing = false;
+    link l(c);
+    for (int i = 0; i < 4; ++i) l.give(test::ipv4(100, static_cast<std::uint8_t>(i)));
+    l.cut_all();  // two frames a packet
+    l.bring_all_but({2});
+    l.lose_below(l.last());
+    ASSERT_EQ(l.got.size(), 3U);
+    EXPECT_EQ(l.got[1], l.sent[2]);
+}
+
+TEST(Reassembler, DamagedFramesAreDeliveredWhenTheHeaderIsIntact) {
+    link l(corrupt());
+    for (int i = 0; i < 5; ++i) l.give(test::ipv4(200, static_cast<std::uint8_t>(i)));
+    l.cut_all();
+    l.bring_all_but({5});
+    l.frames[5].payload[10] ^= 0xff;
+    l.bring(5, false);
+    l.lose_below(l.last());
+    ASSERT_EQ(l.got.size(), 5U);
+    EXPECT_TRUE(l.marks[1]);
+    EXPECT_NE(l.got[1], l.sent[1]);
+    EXPECT_EQ(l.got[1].size(), 200U);
+    EXPECT_EQ(l.got[4], l.sent[4]);
+    EXPECT_EQ(l.assembly.counts().damaged_packets, 1U);
+    EXPECT_EQ(l.assembly.counts().lost_packets, 0U);
+}
+
+TEST(Reassembler, ADamagedHeaderLosesItsPacketAndThePlaceOfTheNextIsSearched) {
+    link l(corrupt());
+    for (int i = 0; i < 6; ++i) l.give(test::ipv4(200, static_cast<std::uint8_t>(i)));
+    l.cut_all();
+    l.bring_all_but({7});
+    l.frames[7].payload[400 - 378 + 3] ^= 0x40;  // the length of packet 2
+    l.bring(7, false);
+    l.lose_below(l.last());
+    ASSERT_EQ(l.got.size(), 5U);
+    EXPECT_TRUE(l.marks[1]);  // packet 1 has its end in the damaged frame
+    EXPECT_EQ(l.got[2], l.sent[3]);
+}
+
+TEST(Reassembler, ADamagedIpv6HeaderIsNotBelieved) {
+    link l(corrupt());
+    for (int i = 0; i < 4; ++i) l.give(test::ipv6_udp(200, static_cast<std::uint8_t>(i)));
+    l.cut_all();
+    l.bring_all_but({0});
+    l.frames[0].payload[30] ^= 1;
+    l.bring(0, false);
+    l.lose_below(l.last());
+    ASSERT_EQ(l.got.size(), 3U);
+    EXPECT_EQ(l.got[0], l.sent[1]);
+}
+
+TEST(Reassembler, WithoutItsBitsALostFrameIsLostAlsoWhenDamageIsAllowed) {
+    link l(corrupt());
+    for (int i = 0; i < 3; ++i) l.give(test::ipv4(200, static_cast<std::uint8_t>(i)));
+    l.cut_all();
+    l.bring_all_but({5});
+    l.lose_below(l.last());
+    ASSERT_EQ(l.got.size(), 2U);
+    EXPECT_EQ(l.got[1], l.sent[2]);
+    EXPECT_EQ(l.assembly.counts().lost_packets, 1U);
+    EXPECT_EQ(l.assembly.counts().damaged_packets, 0U);
+}
+
+// Every single frame missing, then every pair, lost for good: what does not touch them arrives.
+TEST(Reassembler, EveryOneAndEveryTwoLostFramesOfThirty) {
+    for (const bool in_order : {true, false})
+        for (int a = 0; a < 30; ++a)
+            for (int b = a; b < 30; ++b) {
+                reassembler_config c;
+                c.in_order = in_order;
+                link l(c);
+                std::size_t total = 0;
+                for (int i = 0; i < 9; ++i) {
+                    l.give(test::ipv4(180, static_cast<std::uint8_t>(i)));
+                    total += 180;
+                }
+                l.cut_all();
+                ASSERT_EQ(l.frames.size(), 30U);
+                l.bring_all_but({a, b});
+                l.lose_below(l.last());
+                std::size_t expected = 0;
+                for (int i = 0; i < 9; ++i) {
+                    const int first = i * 180 / 54, last = (i * 180 + 179) / 54;
+                    const bool hit = (a >= first && a <= last) || (b >= first && b <= last);
+                    if (hit) continue;
+                    ++expected;
+                    ASSERT_NE(std::ranges::find(l.got, l.sent[static_cast<std::size_t>(i)]),
+                              l.got.end())
+                        << "packet " << i << " without frames " << a << ", " << b;
+                }
+                ASSERT_EQ(l.got.size(), expected);
+            }
+}
+
+// Every order of arrival of six frames.
+TEST(Reassembler, EveryOrderOfArrivalDeliversEverythingOnce) {
+    for (const bool in_order : {true, false}) {
+        std::vector<frame_sn> order{0, 1, 2, 3, 4, 5};
+        do {
+            reassembler_config c;
+            c.in_order = in_order;
+            link l(c);
+            for (int i = 0; i < 6; ++i) l.give(test::ipv4(54, static_cast<std::uint8_t>(i)));
+            l.cut_all();
+            for (const frame_sn sn : order) l.bring(sn);
+            if (in_order) {
+                ASSERT_EQ(l.got, l.sent);
+            } else {
+                ASSERT_TRUE(std::ranges::is_permutation(l.got, l.sent));
+            }
+            ASSERT_EQ(l.assembly.frames().first(), 6);
+        } while (std::ranges::next_permutation(order).found);
+    }
+}
+
+TEST(Reassembler, ARestartForgetsWhatIsIncompleteAndCountsIt) {
+    link l;
+    for (int i = 0; i < 3; ++i) l.give(test::ipv4(200, static_cast<std::uint8_t>(i)));
+    l.cut_all();
+    l.bring(5, false);
+    l.bring_all_but({5});
+    l.assembly.restart(100, false);
+    EXPECT_EQ(l.assembly.counts().lost_packets, 2U);
+    EXPECT_EQ(l.assembly.frames().first(), 100);
+}
+
+TEST(Reassembler, RandomBitsNeverHangOrCrashTheSearch) {
+    std::uint64_t x = 88172645463325252ULL;
+    const auto random = [&x] {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        return x;
+    };
+    for (const bool in_order : {true, false}) {
+        reassembler_config c;
+        c.in_order = in_order;
+        c.deliver_corrupt = true;
+        c.profile = link_profile::radio;
+        reassembler r(c, [](std::span<const std::uint8_t>, bool) {});
+        frame_sn next = 0;
+        for (int step = 0; step < 3000; ++step) {
+            next += 5;
+            r.frames().extend(next);
+            for (int i = 0; i < 8; ++i) {
+                received_unit u;
+                u.sn = next - 1 - static_cast<frame_sn>(random() % 60);
+                u.bits_per_symbol = 1 + static_cast<int>(random() % 8);
+                u.whole = random() % 4 != 0;
+                u.offset = u.whole ? 0 : static_cast<int>(random() % 256);
+                u.last = random() % 2 == 0;
+                std::vector<std::uint8_t> payload(random() % 109);
+                for (auto& b : payload)
+                    b = static_cast<std::uint8_t>(random() % 3 == 0 ? 0x45 : random());
+                if (u.sn >= 0) r.frames().put(u, random() % 5 != 0, payload);
+            }
+            r.frames().raise_edge(next - 40);
+            r.advance();
+            ASSERT_LE(r.frames().end() - r.frames().first(), 200000);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace wip

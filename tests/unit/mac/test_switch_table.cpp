@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <stdexcept>
+
+#include "link/switch_table.h"
+#include "link/symbol_error.h"
+
+namespace wip {
+namespace {
+
+double q(double x) { return 0.5 * std::erfc(x / std::sqrt(2)); }
+double power(double db) { return std::pow(10, db / 10); }
+
+// Proakis: square M-QAM, 1 - (1 - 2 (1 - 1/sqrt M) Q(sqrt(3 SNR / (M - 1))))^2.
+double square_qam(double m, double snr) {
+    const double p = 2 * (1 - 1 / std::sqrt(m)) * q(std::sqrt(3 * snr / (m - 1)));
+    return 1 - (1 - p) * (1 - p);
+}
+
+TEST(SymbolError, TheSquareSetsMatchTheirClosedForms) {
+    for (double db = -5; db <= 34; db += 0.5) {
+        const double snr = power(db);
+        const auto expect_close = [&](int k, double closed) {
+            if (closed < 1e-12) return;
+            const double ours = symbol_error(k).rate(snr);
+            EXPECT_NEAR(ours / closed, 1, 3e-4) << "k " << k << " at " << db << " dB";
+        };
+        expect_close(1, q(std::sqrt(2 * snr)));
+        expect_close(2, square_qam(4, snr));
+        expect_close(4, square_qam(16, snr));
+        expect_close(6, square_qam(64, snr));
+        if (db > 10) expect_close(8, square_qam(256, snr));
+    }
+}
+
+TEST(SymbolError, TheOtherSetsMatchASimulation) {
+    std::mt19937_64 engine(5);
+    std::normal_distribution<double> normal;
+    for (const auto& [k, db] : {std::pair{3, 11.0}, {5, 17.0}, {7, 23.0}}) {
+        const auto points = constellation_points(k);
+        const double sigma = std::sqrt(0.5 / power(db));
+        const int n = 100000;
+        int wrong = 0;
+        for (int i = 0; i < n; ++i) {
+            const auto sent = static_cast<std::size_t>(i) % points.size();
+            const std::complex<double> y =
+                points[sent] + std::complex<double>(sigma * normal(engine), sigma * normal(engine));
+            std::size_t best = 0;
+            for (std::size_t j = 1; j < points.size(); ++j)
+                if (std::norm(y - points[j]) < std::norm(y - points[best])) best = j;
+            wrong += best != sent;
+        }
+        const double expected = symbol_error(k).rate(power(db));
+        const double deviation = std::sqrt(expected * (1 - expected) / n);
+        EXPECT_NEAR(static_cast<double>(wrong) / n, expected, 4 * deviation) << k;
+    }
+}
+
+TEST(SymbolError, EverySetHasItsPointsUnitEnergyAndZeroMean) {
+    for (int k = 1; k <= 8; ++k) {
+        const auto p = constellation_points(k);
+        EXPECT_EQ(p.size(), 1U << k);
+        double energy = 0;
+        std::complex<double> mean = 0;
+        for (const auto& z : p) {
+            energy += std::norm(z);
+            mean += z;
+        }
+        EXPECT_NEAR(energy / static_cast<double>(p.size()), 1, 1e-12);
+        EXPECT_NEAR(std::abs(mean), 0, 1e-9);
+    }
+    EXPECT_THROW(constellation_points(0), std::invalid_argument);
+    EXPECT_THROW(symbol_error(9), std::invalid_argument);
+}
+
+TEST(SwitchTable, EveryModulationHasAnIntervalOfItsOwnInBothTables) {
+    for (const auto kind : {switch_table_kind::nmse_0, switch_table_kind::nmse_0_1}) {
+        const switch_table t(kind);
+        EXPECT_GT(t.from_db(2), 0.0F);
+        for (int k = 3; k <= 8; ++k) EXPECT_GT(t.from_db(k), t.from_db(k - 1) + 1.0F);
+        EXPECT_LT(t.from_db(8), 35.0F);
+    }
+}
+
+TEST(SwitchTable, TheLookupSwitchesAtTheThresholdAndNeverToZero) {
+    const switch_table t(switch_table_kind::nmse_0_1);
+    for (int k = 2; k <= 8; ++k) {
+        EXPECT_EQ(t.bits_per_symbol(t.from_db(k)), k);
+        EXPECT_EQ(t.bits_per_symbol(std::nextafter(t.from_db(k), -1000.0F)), k - 1);
+    }
+    EXPECT_EQ(t.bits_per_symbol(-100.0F), 1);
+    EXPECT_EQ(t.bits_per_symbol(std::numeric_limits<float>::quiet_NaN()), 1);
+    EXPECT_EQ(t.bits_per_symbol(std::numeric_limits<float>::infinity()), 8);
+}
+
+// At a threshold of the table for perfect prediction both modulations are worth the same.
+TEST(SwitchTable, ForPerfectPredictionTheExpectedBitsCrossAtTheThresholds) {
+    const switch_table t(switch_table_kind::nmse_0);
+    for (int k = 2; k <= 8; ++k) {
+        const symbol_error low(k - 1), high(k);
+        const auto gain = [&](double db) {
+            return k * high.frame_ok(power(db)) - (k - 1) * low.frame_ok(power(db));
+        };
+        EXPECT_LT(gain(t.from_db(k) - 0.03), 0) << k;
+        EXPECT_GT(gain(t.from_db(k) + 0.03), 0) << k;
+    }
+}
+
+// The criterion of the other table by simulation: mean over the true SNR given the predicted one.
+TEST(SwitchTable, ForPredictionErrorTheExpectedBitsCrossAtTheThresholds) {
+    const switch_table t(switch_table_kind::nmse_0_1);
+    const double s = 1 - std::sqrt(0.8), mean = power(16);
+    std::mt19937_64 engine(7);
+    std::normal_distribution<double> normal(0, std::sqrt(s / 2));
+    for (int k = 2; k <= 8; ++k) {
+        const symbol_error low(k - 1), high(k);
+        const auto gain = [&](double db) {
+            const double a = std::sqrt(std::max(0.0, power(db) / mean - s));
+            double sum = 0;
+            for (int i = 0; i < 4000; ++i) {
+                const double x = a + normal(engine), y = normal(engine);
+                const double snr = mean * (x * x + y * y);
+                sum += k * high.frame_ok(snr) - (k - 1) * low.frame_ok(snr);
+            }
+            return sum;
+        };
+        EXPECT_LT(gain(t.from_db(k) - 1.0), 0) << k;
+        EXPECT_GT(gain(t.from_db(k) + 1.0), 0) << k;
+    }
+}
+
+// The error model itself: NMSE of the unbiased prediction is s - s^2/2.
+TEST(SwitchTable, TheModelOfThePredictionErrorHasTheNmseThatItClaims) {
+    const double nmse = 0.1, s = 1 - std::sqrt(1 - 2 * nmse);
+    std::mt19937_64 engine(9);
+    std::normal_distribution<double> normal;
+    const int n = 400000;
+    double error = 0, energy = 0, bias = 0;
+    for (int i = 0; i < n; ++i) {
+        const double c = std::sqrt((1 - s) / 2), e = std::sqrt(s / 2);
+        const std::complex<double> predicted(c * normal(engine), c * normal(engine));
+        const auto true_gain =
+            predicted + std::complex<double>(e * normal(engine), e * normal(engine));
+        const double p = std::norm(predicted) + s, g = std::norm(true_gain);
+        error += (g - p) * (g - p);
+        energy += g * g;
+        bias += g - p;
+    }
+    EXPECT_NEAR(error / energy, nmse, 0.002);
+    EXPECT_NEAR(bias / n, 0, 0.003);
+}
+
+}  // namespace
+}  // namespace wip
