@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// CRCs, frame coder, convolutional code, control region.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <string>
+
+#include "phy/control_region.h"
+#include "phy/crc.h"
+#include "phy/frame_coder.h"
+#include "phy/sequence.h"
+
+namespace {
+
+using namespace wip;
+using namespace wip::phy;
+
+const std::string check_string = "123456789";
+
+TEST(crc, agrees_with_the_catalogued_check_values) {
+    const auto* data = reinterpret_cast<const std::uint8_t*>(check_string.data());
+    EXPECT_EQ(crc24(data, 18), 0xCDE703U);         // CRC-24/LTE-A
+    EXPECT_EQ(crc16(std::span(data, 9)), 0x29B1);  // CRC-16/IBM-3740
+}
+
+TEST(crc, of_any_number_of_nibbles_is_that_of_bitwise_division) {
+    std::mt19937 random(1);
+    std::vector<std::uint8_t> data(120);
+    for (auto& b : data) b = static_cast<std::uint8_t>(random());
+    for (int nibbles = 0; nibbles <= 240; ++nibbles) {
+        std::uint32_t r = 0;
+        for (int i = 0; i < 4 * nibbles; ++i) {
+            const auto bit = data[static_cast<std::size_t>(i / 8)] >> (7 - i % 8) & 1U;
+            const bool top = (r >> 23 & 1) != bit;
+            r = (r << 1 & 0xffffff) ^ (top ? 0x864cfbU : 0U);
+        }
+        ASSERT_EQ(crc24(data.data(), nibbles), r) << nibbles;
+    }
+}
+
+class every_modulation : public testing::TestWithParam<int> {
+protected:
+    std::vector<std::uint8_t> payload() {
+        std::vector<std::uint8_t> p(
+            static_cast<std::size_t>(frame_payload_bytes(link_profile::radio, GetParam())));
+        for (auto& b : p) b = static_cast<std::uint8_t>(random());
+        if (frame_payload_nibbles(link_profile::radio, GetParam()) % 2 != 0) p.back() &= 0xf0;
+        return p;
+    }
+    std::mt19937 random{3};
+    const std::uint64_t key = payload_key(5, 1234, 56);
+};
+INSTANTIATE_TEST_SUITE_P(bits, every_modulation, testing::Range(1, 9));
+
+TEST_P(every_modulation, frame_comes_back) {
+    for (int n = 0; n < 50; ++n) {
+        const auto p = payload();
+        label_array labels{};
+        frame_array f;
+        encode_frame(p, GetParam(), key, labels);
+        ASSERT_TRUE(decode_frame(labels, GetParam(), key, f));
+        ASSERT_TRUE(std::equal(p.begin(), p.end(), f.begin()));
+    }
+}
+
+TEST_P(every_modulation, any_single_wrong_bit_is_seen) {
+    label_array labels{};
+    frame_array f;
+    encode_frame(payload(), GetParam(), key, labels);
+    for (std::size_t s = 0; s < nof_labels; ++s)
+        for (int b = 0; b < GetParam(); ++b) {
+            labels[s] ^= static_cast<std::uint8_t>(1 << b);
+            ASSERT_FALSE(decode_frame(labels, GetParam(), key, f)) << s << " " << b;
+            labels[s] ^= static_cast<std::uint8_t>(1 << b);
+        }
+}
+
+TEST_P(every_modulation, frame_read_under_another_sn_offset_or_cell_fails_its_crc) {
+    label_array labels{};
+    frame_array f;
+    encode_frame(payload(), GetParam(), key, labels);
+    EXPECT_FALSE(decode_frame(labels, GetParam(), payload_key(5, 1235, 56), f));
+    EXPECT_FALSE(decode_frame(labels, GetParam(), payload_key(5, 1234, 57), f));
+    EXPECT_FALSE(decode_frame(labels, GetParam(), payload_key(6, 1234, 56), f));
+}
+
+TEST_P(every_modulation, zeros_do_not_go_out_as_one_symbol) {
+    const std::vector<std::uint8_t> zeros(payload().size(), 0);
+    label_array labels{};
+    encode_frame(zeros, GetParam(), key, labels);
+    const auto most = std::count(labels.begin(), labels.begin() + nof_labels, labels[0]);
+    EXPECT_LT(most, nof_labels * 3 / 4);
+}
+
+// The code as its definition reads, for comparison.
+std::vector<std::uint8_t> reference_code(const std::vector<std::uint8_t>& bits) {
+    std::vector<std::uint8_t> x(6, 0);
+    x.insert(x.end(), bits.begin(), bits.end());
+    x.insert(x.end(), 6, 0);
+    std::vector<std::uint8_t> out;
+    for (std::size_t t = 0; t < bits.size() + 6; ++t) {
+        const auto* n = x.data() + t + 6;
+        out.push_back(n[0] ^ n[-1] ^ n[-2] ^ n[-3] ^ n[-6]);                              // 171
+        if (t % 2 == 0 || t >= 248) out.push_back(n[0] ^ n[-2] ^ n[-3] ^ n[-5] ^ n[-6]);  // 133
+    }
+    return out;
+}
+
+struct coded {
+    std::array<std::uint8_t, code_information_bits> bits{};
+    std::array<std::uint8_t, code_sent_bits> sent{};
+    std::array<float, code_sent_bits> soft{};
+    explicit coded(std::uint32_t seed) {
+        std::mt19937 random(seed);
+        for (auto& b : bits) b = random() & 1;
+        convolutional_code::encode(bits, sent);
+        for (std::size_t i = 0; i < soft.size(); ++i) soft[i] = sent[i] ? -1.F : 1.F;
+    }
+    bool decodes(convolutional_code& c) const {
+        std::array<std::uint8_t, code_information_bits> got;
+        c.decode(soft, got);
+        return got == bits;
+    }
+};
+
+TEST(convolutional_code, is_the_one_of_its_definition) {
+    const coded c(1);
+    const auto reference = reference_code({c.bits.begin(), c.bits.end()});
+    ASSERT_EQ(reference.size(), std::size_t{code_sent_bits});
+    EXPECT_TRUE(std::equal(reference.begin(), reference.end(), c.sent.begin()));
+}
+
+TEST(convolutional_code, corrects_any_two_wrong_bits) {  // free distance 6
+    convolutional_code code;
+    coded c(2);
+    ASSERT_TRUE(c.decodes(code));
+    for (std::size_t a = 0; a < code_sent_bits; ++a)
+        for (std::size_t b = a; b < std::min<std::size_t>(a + 25, code_sent_bits); ++b) {
+            c.soft[a] = -c.soft[a];
+            if (b != a) c.soft[b] = -c.soft[b];
+            ASSERT_TRUE(c.decodes(code)) << a << " " << b;
+            c.soft[a] = -c.soft[a];
+            if (b != a) c.soft[b] = -c.soft[b];
+        }
+}
+
+TEST(convolutional_code, gains_from_soft_values) {
+    // The same noise: blocks lost with soft values, and with their signs only.
+    convolutional_code code;
+    int soft_lost = 0, hard_lost = 0;
+    std::mt19937 random(9);
+    std::normal_distribution<float> noise(0, 0.62F);
+    for (std::uint32_t n = 0; n < 300; ++n) {
+        coded c(n);
+        for (auto& s : c.soft) s += noise(random);
+        soft_lost += !c.decodes(code);
+        for (auto& s : c.soft) s = s > 0 ? 1.F : -1.F;
+        hard_lost += !c.decodes(code);
+    }
+    EXPECT_LT(soft_lost, 30);
+    EXPECT_GT(hard_lost, 5 * (soft_lost + 1));
+}
+
+TEST(convolutional_code, does_not_mind_the_scale_or_nonsense) {
+    convolutional_code code;
+    for (const float scale : {1e-12F, 1.F, 1e12F}) {
+        coded c(4);
+        for (auto& s : c.soft) s *= scale;
+        EXPECT_TRUE(c.decodes(code)) << scale;
+    }
+    coded c(4);
+    c.soft.fill(0);
+    EXPECT_FALSE(c.decodes(code));
+    c.soft.fill(std::numeric_limits<float>::quiet_NaN());
+    c.decodes(code);
+    c.soft.fill(std::numeric_limits<float>::infinity());
+    c.decodes(code);
+}
+
+class control_region_at : public testing::Test {
+protected:
+    std::array<std::uint8_t, grant_bytes> grant{};
+    control_symbols symbols{}, again{};
+    std::array<float, code_sent_bits> soft{};
+    std::array<std::uint8_t, grant_bytes> got{};
+    void SetUp() override {
+        std::mt19937 random(8);
+        for (auto& b : grant) b = static_cast<std::uint8_t>(random());
+    }
+    void send(const control_region& c, int slot_in_frame) {
+        c.encode(grant, slot_in_frame, symbols);
+        for (std::size_t i = 0; i < symbols.size(); ++i) {
+            soft[2 * i] = symbols[i].real();
+            soft[2 * i + 1] = symbols[i].imag();
+        }
+    }
+};
+
+TEST_F(control_region_at, every_slot_comes_back_with_its_symbols) {
+    control_region c(17);
+    for (int s = 0; s < slots_per_frame; ++s) {
+        send(c, s);
+        ASSERT_TRUE(c.decode(soft, s, got, again));
+        EXPECT_EQ(got, grant);
+        EXPECT_EQ(again, symbols);
+    }
+}
+
+TEST_F(control_region_at, another_slot_or_cell_is_refused) {
+    control_region c(17), other(18);
+    send(c, 3);
+    EXPECT_FALSE(c.decode(soft, 4, got, again));
+    EXPECT_FALSE(other.decode(soft, 3, got, again));
+}
+
+TEST_F(control_region_at, one_erased_bin_in_eight_is_survived) {
+    control_region c(0);
+    send(c, 0);
+    for (std::size_t bin = 0; bin < nof_bins; bin += 8)
+        for (std::size_t i = 0; i < 2 * control_symbols_per_bin; ++i)
+            soft[bin * 2 * control_symbols_per_bin + i] = 0;
+    EXPECT_TRUE(c.decode(soft, 0, got, again));
+}
+
+TEST(control_region, any_twelve_coded_bits_in_a_row_are_in_twelve_bins) {
+    for (int j = 0; j + 12 <= code_sent_bits; ++j) {
+        std::set<int> bins;
+        for (int i = j; i < j + 12; ++i) bins.insert(153 * i % code_sent_bits / 16);
+        ASSERT_EQ(bins.size(), 12U) << j;
+    }
+}
+
+}  // namespace
