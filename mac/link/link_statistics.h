@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Counters of the link. Conservation, checked in every test and at the end of every run:
-//   base:      sdus.in = sdus.queued + sdus.sent + sum(sdus.dropped)   (packets and bytes)
-//              where `sent` = the terminal has acknowledged every frame of the packet
-//   terminal:  delivered + dropped; over a drained link:
-//              base.in - base.dropped = terminal.delivered + terminal.dropped
+// Counters of the link. Conservation, packets and bytes, at any time:
+//   base:  in = queued + sent + dropped_queue_full + dropped_not_ip + dropped_retransmissions
+//          `sent` = the terminal has acknowledged every frame of the packet
+//          frames_sent = frames_acknowledged + frames_failed + those still on the way
+// Between both ends when the base station is idle() and one more grant has been received, d being
+// the packets delivered intact (delivered - delivered_damaged):
+//   sent <= d <= sent + dropped_retransmissions; with frames_given_up = 0: d = sent = delivered
+//          (a frame given up may have arrived, with all its ACKs lost, so d may be the larger)
+//   delivered + dropped_lost_frame <= sent + dropped_retransmissions
+//          (a packet whose header was lost is not known to the terminal)
 #pragma once
 
 #include <array>
