@@ -83,7 +83,8 @@ class PhyModel(unittest.TestCase):
             if not got["locked"] or not got["grant_ok"]:
                 continue
             slot = got["slot"]
-            self.assertEqual(got["start"], 1234 + (slot - first_slot) * 5120)
+            # The start of a slot is an estimate; the prefix forgives 40 samples.
+            self.assertLessEqual(abs(got["start"] - 1234 - (slot - first_slot) * 5120), 2)
             grant, payload = sent[slot]
             for b, unit in enumerate(grant["bins"]):
                 self.assertEqual(got["bins"][b]["k"], unit["k"])
