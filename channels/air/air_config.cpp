@@ -32,8 +32,10 @@ std::string list(const std::vector<std::string>& names) {
 // A place in the file: node and its full key.
 class place {
 public:
-    place(YAML::Node node, std::string file, std::string key)
-        : node_(std::move(node)), file_(std::move(file)), key_(std::move(key)) {}
+    place(const YAML::Node& node, std::string file, std::string key)
+        : node_(node.IsDefined() ? node : YAML::Node(YAML::NodeType::Undefined)),
+          file_(std::move(file)),
+          key_(std::move(key)) {}
 
     [[noreturn]] void refuse(const std::string& valid) const {
         throw std::invalid_argument(file_ + ": " + (key_.empty() ? "file" : key_) + ": " +

@@ -37,7 +37,7 @@ struct medium_config {
     std::uint64_t seed = 1;
     std::string control;  // endpoint, empty: none
     double pacing_limit_ms = 10;
-    std::int64_t quantum = 5120;   // samples released at a time: one slot; realtime half
+    std::int64_t quantum = 5120;  // samples released at a time: one slot; realtime half
     double hearing_hz = 20e3;     // a receiver hears transmitters tuned this close
     int priority = 10;            // SCHED_FIFO if allowed, 0: leave
     std::vector<node_config> nodes;

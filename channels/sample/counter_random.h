@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Random numbers that are a function of (key, counter): Philox 2x32 (Salmon et al., "Parallel random
-// numbers: as easy as 1, 2, 3", SC 2011) with seven rounds, the fewest that pass BigCrush there. A channel model that takes its counter
-// from the absolute sample index gives the same noise however the stream is cut into calls, can be
-// started anywhere and can go back, and needs no state.
+// Random numbers that are a function of (key, counter): Philox 2x32 (Salmon et al., "Parallel
+// random numbers: as easy as 1, 2, 3", SC 2011) with seven rounds, the fewest that pass BigCrush
+// there. A channel model that takes its counter from the absolute sample index gives the same noise
+// however the stream is cut into calls, can be started anywhere and can go back, and needs no
+// state.
 #pragma once
 
 #include <cstdint>

@@ -98,6 +98,7 @@ device::device(const uhd::device_addr_t& args) : port_(open_port(args)) {
     _tree = uhd::property_tree::make();
     front_end_hz_[0] = front_end_hz_[1] = air::default_frequency;
     dsp_hz_[0] = dsp_hz_[1] = 0;
+    hold_ = number(args, "hold", 0, 0, 1) != 0;
     make_motherboard(args);
     make_time();
     make_side(side::receive);
@@ -143,7 +144,7 @@ void device::make_time() {
     const uhd::fs_path time = "/mboards/0/time";
     const std::shared_ptr<node_port> port = port_;
     _tree->create<uhd::time_spec_t>(time / "now")
-        .set_publisher([this, port] {   // reading the time is a command too: it may be timed
+        .set_publisher([this, port] {  // reading the time is a command too: it may be timed
             const tick when = command_time();
             const bool ahead = when > port->now();
             if (ahead) port->wait_until(when, 2.0);
@@ -275,8 +276,8 @@ uhd::rx_streamer::sptr device::get_rx_stream(const uhd::stream_args_t& args) {
 
 uhd::tx_streamer::sptr device::get_tx_stream(const uhd::stream_args_t& args) {
     if (transmit_.lock()) throw uhd::runtime_error("vusrp: the transmitter is streaming already");
-    auto stream = std::make_shared<transmit_stream>(port_, format_of(args), packet_of(args),
-                                                    args.args.get("hold", "0") == "1");
+    auto stream = std::make_shared<transmit_stream>(
+        port_, format_of(args), packet_of(args), args.args.get("hold", hold_ ? "1" : "0") == "1");
     transmit_ = stream;
     return stream;
 }

@@ -35,6 +35,7 @@ private:
     std::weak_ptr<receive_stream> receive_;
     std::weak_ptr<transmit_stream> transmit_;
     std::mutex mutex_;
+    bool hold_ = false;
     bool timed_ = false;
     uhd::time_spec_t command_time_{0.0};
     double front_end_hz_[2], dsp_hz_[2];

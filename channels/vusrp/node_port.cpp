@@ -85,12 +85,14 @@ std::shared_ptr<node_port> node_port::attach(const std::string& name, const std:
     return port;
 }
 
-std::shared_ptr<node_port> node_port::make_private(const private_air_config& config) {
+std::shared_ptr<node_port> node_port::make_private(const private_air_config& c) {
     std::shared_ptr<node_port> port(new node_port);
-    port->private_ = std::make_unique<private_air>(config);
+    port->private_ = std::make_unique<private_air>(c);
     port->air_ = port->private_->memory.get();
     port->description_ = "private medium";
     port->claim(0, 5);
+    while (!port->running() && c.clock == air::clock_kind::realtime)
+        std::this_thread::sleep_for(100us);
     return port;
 }
 
