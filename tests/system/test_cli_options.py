@@ -51,6 +51,15 @@ class Options(unittest.TestCase):
                 with self.subTest(s.flag, value=value):
                     self.refused(f"^{s.flag} is '{value}'; valid: ", s.flag, str(value))
 
+    def test_every_setting_is_documented_with_its_default(self):
+        rows = [line.split(" | ") for line in (TOP / "docs/demo.md").read_text().splitlines()
+                if line.startswith("| `--")]
+        documented = {r[0].strip("| `"): r[3] for r in rows}
+        for s in scenario.SETTINGS:
+            default = (s.kind.none if s.default is None else
+                       f"{s.default:g}" if isinstance(s.default, float) else str(s.default))
+            self.assertEqual(documented.get(s.flag), default, s.flag)
+
     def test_what_is_no_number_is_refused(self):
         for text in ("", "nan", "inf", "ten", "1e999", "1.5.2"):
             self.refused("^--snr is ", f"--snr={text}")

@@ -9,6 +9,9 @@ import unittest
 
 from demo_support import GENTLE, PROCESSES, Demo, built, cells, left_of, openwip, wait_until
 
+# What a process says that noticed the loss of its neighbour before anybody told it.
+OWN_WORDS = r"macd at \S+ went away|node '\w+' \(process \d+\) died|medium is gone|(flowgraph|peer)\b.*\bgone"
+
 CELL = f"q{os.getpid() % 100000}"
 
 
@@ -41,7 +44,8 @@ class Killed(unittest.TestCase):
             for other in PROCESSES:
                 if other != name:
                     lines = pathlib.Path(folder, f"{other}.log").read_text().splitlines()
-                    self.assertIn(f"{name} was killed by SIGKILL", lines[-1] if lines else "", other)
+                    self.assertRegex(lines[-1] if lines else "", f"{name} was killed by SIGKILL|{OWN_WORDS}",
+                                     f"last line of {other}")
 
     def test_air(self):
         self.check_kill_of("air")
