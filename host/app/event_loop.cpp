@@ -56,12 +56,6 @@ std::vector<std::string> event_loop::bound_paths() const {
     return paths;
 }
 
-void event_loop::attach(station& s, int tun_fd, int signal_fd) {
-    station_ = &s;
-    tun_fd_ = tun_fd;
-    signal_fd_ = signal_fd;
-}
-
 std::string event_loop::name_of(party p) const {
     if (p == party::flowgraph)
         return config_.role == station_role_kind::base ? "the base station's flowgraph"
@@ -75,47 +69,52 @@ int event_loop::run() {
     return exit_code_;
 }
 
-int event_loop::turn() {
-    const bool greet_flowgraph = !hello_sent_;
-    const bool greet_peer = config_.role == station_role_kind::base && !peer_greeted_;
-    const auto in_out = [](bool out) {
-        return static_cast<short>(ZMQ_POLLIN | (out ? ZMQ_POLLOUT : 0));
-    };
-    zmq::pollitem_t items[] = {
-        {slot_link_.socket().handle(), 0, in_out(greet_flowgraph), 0},
-        {uplink_.socket().handle(), 0, in_out(greet_peer), 0},
-        {nullptr, tun_fd_, ZMQ_POLLIN, 0},
-        {control_.handle(), 0, ZMQ_POLLIN, 0},
-        {slot_link_.monitor().handle(), 0, ZMQ_POLLIN, 0},
-        {uplink_.monitor().handle(), 0, ZMQ_POLLIN, 0},
-        {nullptr, signal_fd_, ZMQ_POLLIN, 0},
-    };
-    int ready = 0;
-    try {
-        ready = zmq::poll(items, std::size(items), time_to_deadline(clock::now()));
-    } catch (const zmq::error_t& e) {
-        if (e.num() != EINTR) throw;
-    }
-    if (ready > 0) {
-        if (((items[0].revents | items[1].revents) & ZMQ_POLLOUT) != 0) send_hellos();
-        if ((items[0].revents & ZMQ_POLLIN) != 0) on_slot_link();
-        if ((items[1].revents & ZMQ_POLLIN) != 0) on_uplink();
-        if (items[2].revents != 0 && !ended_ && !station_->on_tun())
-            end(exit_peer_lost, "the interface " + config_.tun.name + " is gone");
-        if (items[3].revents != 0) on_control();
-        if (items[4].revents != 0 && slot_link_.on_monitor()) on_lost(party::flowgraph);
-        if (items[5].revents != 0 && uplink_.on_monitor()) on_lost(party::peer);
-        if (items[6].revents != 0) {
-            if (const auto signal = take_signal(signal_fd_)) {
-                const std::string why = reason_to_stop();
-                end(exit_code_of(why), *signal + ": " + why);
-            }
-        }
-    }
-    check_liveness(clock::now());
-    return ready;
+void event_loop::attach(station& s, int tun_fd, int signal_fd) {
+    station_ = &s;
+    watched_[0].fd = slot_link_.socket().get(zmq::sockopt::fd);
+    watched_[1].fd = uplink_.socket().get(zmq::sockopt::fd);
+    watched_[2].fd = control_.get(zmq::sockopt::fd);
+    watched_[3].fd = slot_link_.monitor().get(zmq::sockopt::fd);
+    watched_[4].fd = uplink_.monitor().get(zmq::sockopt::fd);
+    watched_[5].fd = tun_fd;
+    watched_[6].fd = signal_fd_ = signal_fd;
+    for (auto& w : watched_) w.events = POLLIN;
 }
 
+void event_loop::turn() {
+    const bool sleep = !slot_link_open_ && !uplink_open_ && !control_open_;
+    const int ready = ::poll(watched_.data(), watched_.size(),
+                             sleep ? static_cast<int>(time_to_deadline(clock::now()).count()) : 0);
+    if (ready > 0) {
+        slot_link_open_ |= watched_[0].revents != 0;
+        uplink_open_ |= watched_[1].revents != 0;
+        control_open_ |= watched_[2].revents != 0;
+    }
+    if (slot_link_open_) on_slot_link();
+    if (uplink_open_) on_uplink();
+    if (slot_link_open_) on_slot_link();  // what came in while a plan was sent
+    if (control_open_) on_control();
+    if (!ended_ && (ready > 0 || first_turn_)) {
+        if ((watched_[3].revents != 0 || first_turn_) && slot_link_.on_monitor())
+            on_lost(party::flowgraph);
+        if ((watched_[4].revents != 0 || first_turn_) && uplink_.on_monitor()) on_lost(party::peer);
+        first_turn_ = false;
+        if (watched_[5].revents != 0 && !station_->on_tun())
+            end(exit_peer_lost, "the interface " + config_.tun.name + " is gone");
+        if (watched_[6].revents != 0) on_signal();
+    }
+    check_liveness(clock::now());
+}
+
+void event_loop::on_signal() {
+    const auto signal = take_signal(signal_fd_);
+    if (!signal) return;
+    const std::string why = reason_to_stop();
+    end(exit_code_of(why), *signal + ": " + why);
+}
+
+// The first word of each connection: tried whenever a socket stirs (a receive takes note of a new
+// connection), until somebody is there.
 void event_loop::send_hellos() {
     if (!hello_sent_) {
         ToFlowgraph message;
@@ -131,7 +130,11 @@ void event_loop::send_hellos() {
 }
 
 void event_loop::on_slot_link() {
-    for (int i = 0; i < batch && !ended_ && slot_link_.receive(in_); ++i) {
+    for (int i = 0; i < batch && !ended_; ++i) {
+        slot_link_open_ = slot_link_.receive(in_);
+        const bool got = slot_link_open_;
+        send_hellos();  // opens what it sends on
+        if (!got) break;
         if (!from_flowgraph_.ParseFromArray(in_.data(), static_cast<int>(in_.size()))) {
             malformed("slot link", "not a ToMacd message");
             continue;
@@ -144,7 +147,6 @@ void event_loop::on_slot_link() {
             case message::kRequest:
             case message::kReport:
                 flowgraph_ = {true, clock::now()};
-                if (!hello_sent_) send_hellos();
                 if (from_flowgraph_.has_request())
                     station_->on_request(from_flowgraph_.request());
                 else
@@ -181,7 +183,11 @@ void event_loop::on_hello(const openwip::slot_link::Hello& hello) {
 }
 
 void event_loop::on_uplink() {
-    for (int i = 0; i < batch && !ended_ && uplink_.receive(in_); ++i) {
+    for (int i = 0; i < batch && !ended_; ++i) {
+        uplink_open_ = uplink_.receive(in_);
+        const bool got = uplink_open_;
+        send_hellos();  // opens what it sends on
+        if (!got) break;
         peer_ = {config_.role == station_role_kind::base, clock::now()};
         station_->on_peer({in_.data<std::uint8_t>(), in_.size()});
     }
@@ -191,7 +197,10 @@ void event_loop::on_uplink() {
 
 void event_loop::on_control() {
     zmq::message_t message;
-    if (!control_.recv(message, zmq::recv_flags::dontwait)) return;
+    if (!control_.recv(message, zmq::recv_flags::dontwait)) {
+        control_open_ = false;
+        return;
+    }
     bool odd = false;
     for (zmq::message_t rest; message.more() && control_.recv(rest, zmq::recv_flags::dontwait);) {
         odd = true;
@@ -282,6 +291,7 @@ void event_loop::publish(const char* topic, openwip::control::Telemetry& message
 bool event_loop::send_to_flowgraph(const google::protobuf::MessageLite& message) {
     out_.resize(message.ByteSizeLong());
     message.SerializeToArray(out_.data(), static_cast<int>(out_.size()));
+    slot_link_open_ = true;
     return slot_link_.send(out_.data(), out_.size());
 }
 
@@ -292,6 +302,7 @@ void event_loop::to_flowgraph(const ToFlowgraph& message) {
 bool event_loop::to_peer(const google::protobuf::MessageLite& message) {
     out_.resize(message.ByteSizeLong());
     message.SerializeToArray(out_.data(), static_cast<int>(out_.size()));
+    uplink_open_ = true;
     return uplink_.send(out_.data(), out_.size());
 }
 

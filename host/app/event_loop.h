@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The one thread of macd: it sleeps until a socket, the TUN or a signal has something, and hands it
-// to the station. There is no timer in it except for liveness: once the run has begun, a party that
-// owes the next message (station::waits_for) and is silent for peer_timeout_s has died or hangs; a
-// party whose connection closed has died, unless a word about an orderly end comes within
-// `goodbye_grace`. Every end is announced to flowgraph and peer with its reason.
+// The one thread of macd: it sleeps (in one poll(2), on the descriptors under the ZeroMQ sockets)
+// until a socket, the TUN or a signal has something, and hands it to the station. There is no timer
+// in it except for liveness: once the run has begun, a party that owes the next message
+// (station::waits_for) and is silent for peer_timeout_s has died or hangs; a party whose connection
+// closed has died, unless a word about an orderly end comes within `goodbye_grace`. Every end is
+// announced to flowgraph and peer with its reason.
 #pragma once
 
+#include <poll.h>
+
+#include <array>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -44,7 +48,8 @@ private:
         clock::time_point heard;
     };
 
-    int turn();  // one wake-up
+    void turn();  // one wake-up
+    void on_signal();
     void on_slot_link();
     void on_hello(const openwip::slot_link::Hello& hello);
     void on_uplink();
@@ -68,8 +73,14 @@ private:
     zmq::socket_t control_;
     zmq::socket_t telemetry_;
     station* station_ = nullptr;
-    int tun_fd_ = -1;
     int signal_fd_ = -1;
+    std::array<pollfd, 7> watched_{};
+    // A ZeroMQ descriptor signals once: a socket that was used since is "open" until a receive has
+    // found it empty, and the loop does not sleep over an open one.
+    bool slot_link_open_ = true;
+    bool uplink_open_ = true;
+    bool control_open_ = true;
+    bool first_turn_ = true;
 
     bool hello_sent_ = false;  // ours, to the flowgraph
     bool hello_received_ = false;

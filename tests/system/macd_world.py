@@ -195,12 +195,15 @@ class World:
     def said(self, role):
         return (self.run / f"{role}.log").read_text(errors="replace")
 
+    def last_line(self, role):
+        return (self.said(role).strip().splitlines() or [""])[-1]
+
     def start_pipe(self, **settings):
         self.pipe = Pipe(self.context, self.endpoint("base.slot"), self.endpoint("terminal.slot"),
                          **settings)
         self.pipe.start()
         wait_for("slots run", lambda: self.pipe.reported > FIRST_SLOT + 30 or not self.pipe.is_alive())
-        assert self.pipe.is_alive(), (self.pipe.error, self.said("base"), self.said("terminal"))
+        assert self.pipe.is_alive(), (self.pipe.error, *(self.last_line(r) for r in self.roles))
         return self.pipe
 
     def ask(self, role, seconds=5, **what):
