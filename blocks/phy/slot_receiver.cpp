@@ -349,6 +349,7 @@ struct slot_receiver::impl {
         std::array<float, nof_bins> predicted;
         m.noise = noise;
         m.gain_noise = channel.error * noise;
+        const auto turn = cf32(std::polar(1.0, track.turn()));
         const float floor = noise + 1e-30F;
         float total = 0;
         for (int b = 0; b < nof_bins; ++b) {
@@ -365,7 +366,7 @@ struct slot_receiver::impl {
             power = power / subcarriers_per_bin + m.gain_noise;
             total += power;
             m.power[static_cast<std::size_t>(b)] = power;
-            m.gain[static_cast<std::size_t>(b)] = cf32(re, im) / float{subcarriers_per_bin};
+            m.gain[static_cast<std::size_t>(b)] = turn * cf32(re, im) / float{subcarriers_per_bin};
         }
         signal += (total / nof_bins - signal) / static_cast<float>(std::max(noise_slots, 1));
         predictor.update(m, predicted);

@@ -12,11 +12,11 @@ namespace wip::phy {
 
 namespace {
 
-constexpr double forget = 1 - 1.0 / 128;
+constexpr double forget = 1 - 1.0 / 256;
 constexpr int solve_every = 16;
-constexpr int enough = 32;
+constexpr int enough = 64;
 constexpr double loading = 1e-4;
-constexpr double error_forget = 1 - 1.0 / 200;
+constexpr double calibration_forget = 1 - 1.0 / 200;
 constexpr double nmse_forget = 1 - 1.0 / 1000;
 
 }  // namespace
@@ -31,11 +31,13 @@ snr_predictor::snr_predictor(int horizon_slots) : horizon_(horizon_slots) {
 
 void snr_predictor::reset() noexcept {
     for (auto& f : forecasts_) f.valid = false;
+    std::fill(history_.begin(), history_.end(), slot_gains{});
     run_ = learned_ = 0;
     correlation_.fill({});
     cross_.fill({});
+    first_column_.fill({});
     solved_ = false;
-    error_variance_ = error_weight_ = 0;
+    agreement_ = predicted_power_ = gain_power_ = weight_ = 0;
     error_ = last_error_ = power_ = 0;
 }
 
@@ -50,12 +52,16 @@ void snr_predictor::settle(const bin_measurement& m) noexcept {
     if (!f.valid) return;
     f.valid = false;
     const auto& g = past(0);
-    double gain_error = 0, error = 0, last_error = 0, power = 0;
+    double agreement = 0, predicted_power = 0, gain_power = 0, error = 0, last_error = 0, power = 0;
     const double scale = 1 / (static_cast<double>(m.noise) + 1e-30);
     for (std::size_t b = 0; b < nof_bins; ++b) {
-        const double dr = static_cast<double>(g.re[b]) - static_cast<double>(f.gain.re[b]);
-        const double di = static_cast<double>(g.im[b]) - static_cast<double>(f.gain.im[b]);
-        gain_error += dr * dr + di * di;
+        const double re = static_cast<double>(g.re[b]);
+        const double im = static_cast<double>(g.im[b]);
+        const double to_re = static_cast<double>(f.gain.re[b]);
+        const double to_im = static_cast<double>(f.gain.im[b]);
+        agreement += re * to_re + im * to_im;
+        predicted_power += to_re * to_re + to_im * to_im;
+        gain_power += re * re + im * im;
         const double p = static_cast<double>(m.power[b]) * scale;
         const double d = p - static_cast<double>(f.predicted[b]) * scale;
         const double e = p - static_cast<double>(f.last[b]) * scale;
@@ -63,15 +69,21 @@ void snr_predictor::settle(const bin_measurement& m) noexcept {
         last_error += e * e;
         power += p * p;
     }
-    error_variance_ = error_forget * error_variance_ +
-                      (gain_error / nof_bins - static_cast<double>(m.gain_noise));
-    error_weight_ = error_forget * error_weight_ + 1;
+    if (f.fitted) {
+        const auto average = [](double& to, double v) { to = calibration_forget * to + v; };
+        average(agreement_, agreement / nof_bins);
+        average(predicted_power_, predicted_power / nof_bins);
+        average(gain_power_, gain_power / nof_bins - static_cast<double>(m.gain_noise));
+        average(weight_, 1);
+    }
     error_ = nmse_forget * error_ + error;
     last_error_ = nmse_forget * last_error_ + last_error;
     power_ = nmse_forget * power_ + power;
 }
 
-// Adds this slot and its past to the correlations.
+// Adds this slot and its past to the correlations. The past before the first slot is zero, and so
+// is a slot that was not measured: that way the step along the diagonal is exact and Phi stays
+// positive definite.
 void snr_predictor::learn() noexcept {
     const auto product = [](const slot_gains& a, const slot_gains& b) {  // sum conj(a) b
         float re = 0;
@@ -82,14 +94,15 @@ void snr_predictor::learn() noexcept {
         }
         return std::complex<double>(re, im);
     };
-    for (int i = 0; i < order; ++i) {
-        const auto& a = past(horizon_ + i);
-        const auto ui = static_cast<std::size_t>(i);
-        cross_[ui] = forget * cross_[ui] + product(a, past(0));
-        for (int k = 0; k <= i; ++k) {
-            auto& c = correlation_[ui * order + static_cast<std::size_t>(k)];
-            c = forget * c + product(a, past(horizon_ + k));
-        }
+    for (std::size_t i = order - 1; i > 0; --i)
+        for (std::size_t k = i; k > 0; --k)
+            correlation_[i * order + k] = correlation_[(i - 1) * order + k - 1];
+    const auto& newest = past(horizon_);
+    for (std::size_t i = 0; i < order; ++i) {
+        const auto& a = past(horizon_ + static_cast<int>(i));
+        cross_[i] = forget * cross_[i] + product(a, past(0));
+        first_column_[i] = forget * first_column_[i] + product(a, newest);
+        correlation_[i * order] = first_column_[i];
     }
     ++learned_;
 }
@@ -114,9 +127,9 @@ void snr_predictor::update(const bin_measurement& m,
         g.re[b] = m.gain[b].real();
         g.im[b] = m.gain[b].imag();
     }
-    run_ = std::min(run_ + 1, horizon_ + order);
+    run_ = std::min(run_ + 1, order);
     settle(m);
-    if (horizon_ > 0 && run_ == horizon_ + order) {
+    if (horizon_ > 0) {
         learn();
         if (learned_ >= enough && learned_ % solve_every == 0) solve();
     }
@@ -125,6 +138,7 @@ void snr_predictor::update(const bin_measurement& m,
     f.valid = horizon_ > 0;
     f.last = m.power;
     const bool can = solved_ && run_ >= order;
+    f.fitted = can;
     if (can) {
         f.gain = {};
         for (int i = 0; i < order; ++i) {
@@ -139,11 +153,19 @@ void snr_predictor::update(const bin_measurement& m,
         f.gain = g;
     }
     const bool trusted = can && !(error_ > last_error_);
-    const double e = error_weight_ > 20 ? std::max(0.0, error_variance_ / error_weight_) : 0;
+    double shrink = 1;
+    double e = 0;
+    if (weight_ > 20 && predicted_power_ > 0) {
+        shrink = std::clamp(agreement_ / predicted_power_, 0.0, 1.0);
+        e = std::max(
+            0.0,
+            (gain_power_ - 2 * shrink * agreement_ + shrink * shrink * predicted_power_) / weight_);
+    }
+    const auto shrink2 = static_cast<float>(shrink * shrink);
     const float scale = 1 / (m.noise + 1e-30F);
     for (std::size_t b = 0; b < nof_bins; ++b) {
         const float held = std::max(0.F, m.power[b] - std::norm(m.gain[b]) - m.gain_noise);
-        const float p = f.gain.re[b] * f.gain.re[b] + f.gain.im[b] * f.gain.im[b] +
+        const float p = shrink2 * (f.gain.re[b] * f.gain.re[b] + f.gain.im[b] * f.gain.im[b]) +
                         static_cast<float>(e) + held;
         f.predicted[b] = can ? p : m.power[b];
         predicted[b] = (trusted || !can ? f.predicted[b] : m.power[b]) * scale;
@@ -151,6 +173,9 @@ void snr_predictor::update(const bin_measurement& m,
 }
 
 void snr_predictor::skip() noexcept {
+    now_ = (now_ + 1) % history_.size();
+    history_[now_] = {};
+    if (horizon_ > 0) learn();
     run_ = 0;
     forecasts_[due_].valid = false;
     due_ = (due_ + 1) % forecasts_.size();

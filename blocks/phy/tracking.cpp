@@ -12,6 +12,7 @@ namespace {
 constexpr double two_pi = 2 * std::numbers::pi;
 constexpr int pull_in_slots = 4;  // CFO from the slope within the slot
 constexpr int settled = 40;       // slots after which the windows are long
+constexpr int long_window = 256;  // many fades, so that their Doppler averages out
 constexpr double symbol_seconds = slot_samples / 6.0 / static_cast<double>(sample_rate_hz);
 constexpr double slot_seconds = slot_samples / static_cast<double>(sample_rate_hz);
 
@@ -75,7 +76,7 @@ void tracking::update_cfo(const channel_estimate& channel) noexcept {
             turn_sum_ += correlate(last_.re, last_.im, h.re, h.im, nof_subcarriers);
             ++turn_slots_;
         }
-        const int window = age_ < settled ? 8 : 32;
+        const int window = age_ < settled ? 8 : long_window;
         if (turn_slots_ >= window) {
             error = std::arg(turn_sum_) / (two_pi * slot_seconds) * (age_ < settled ? 1 : 0.5);
             turn_sum_ = {};
@@ -87,7 +88,14 @@ void tracking::update_cfo(const channel_estimate& channel) noexcept {
     have_last_ = true;
 }
 
+double tracking::turn() const noexcept {
+    return turn_at_start_ + two_pi * (cfo_ - reference_cfo_) * slot_seconds / 2;
+}
+
 void tracking::advance() noexcept {
+    turn_at_start_ += two_pi * (cfo_ - reference_cfo_) * slot_seconds;
+    turn_at_start_ = std::remainder(turn_at_start_, two_pi);
+    if (age_ <= settled) reference_cfo_ = cfo_;
     const auto before = start_;
     start_ += slot_samples;
     exact_fraction_ += drift_;

@@ -9,6 +9,11 @@
 // has a second integrator (sampling clocks off by 10 ppm move a slot by 0.05 samples), so that a
 // constant drift leaves no lag.
 //
+// Every step of the CFO bends the phase of the measured channel. `turn` is what the steps since the
+// loop settled have added up to at the middle of the present slot: the channel times exp(j turn) is
+// the one that a receiver with constant CFO correction would have seen, which is what a predictor
+// needs.
+//
 // Positions are an integer sample and a fraction: the integer moves when the fraction leaves
 // +-0.6.
 #pragma once
@@ -34,6 +39,7 @@ public:
     double fraction() const noexcept { return fraction_; }  // in steps of 1/64 sample
     double cfo_hz() const noexcept { return cfo_; }
     double phase() const noexcept { return phase_; }  // of the CFO at slot_start
+    double turn() const noexcept;                     // radians
     double timing() const noexcept { return static_cast<double>(start_) + exact_fraction_; }
 
 private:
@@ -46,6 +52,7 @@ private:
     double drift_ = 0;  // samples a slot
     double cfo_ = 0;
     double phase_ = 0;
+    double reference_cfo_ = 0, turn_at_start_ = 0;
     std::complex<double> delay_sum_{}, slope_sum_{}, turn_sum_{};
     double slope_power_ = 0;
     int delay_slots_ = 0, turn_slots_ = 0;
