@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """kill -9 of each process of a running demo in turn, Ctrl-C, and down: nothing is left behind."""
+import json
 import os
 import pathlib
 import signal
@@ -109,6 +110,19 @@ class Killed(unittest.TestCase):
         os.kill(again.pid("launcher"), signal.SIGTERM)
         self.assertEqual(again.ended(), 128 + signal.SIGTERM)
         self.expect_nothing_left(again, 0.1)
+
+
+@unittest.skipIf(os.geteuid() != 0, "network namespaces need root")
+@unittest.skipUnless(built(), "macd is not built")
+class NoSignal(unittest.TestCase):
+    def test_below_all_noise_the_run_is_invalid_for_want_of_lock(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "r.json")
+            done = openwip("demo", "--name", CELL, "--snr", "-10", "--speed", "2", "--json", str(path))
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertTrue(done.stdout.startswith("verdict: INVALID\n  lock: the terminal did not lock"))
+            self.assertFalse(json.loads(path.read_text())["verdict"]["valid"])
+        self.assertEqual(left_of(cells.Cell(CELL)), [])
 
 
 class Machine(unittest.TestCase):

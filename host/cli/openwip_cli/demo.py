@@ -52,10 +52,11 @@ def check_machine(build, options):
 
 def check_output(path):
     if path is None:
-        return
+        return None
     target = pathlib.Path(path)
     if target.is_dir() or not os.access(target.parent, os.W_OK | os.X_OK):
         raise BadInput(f"--json {path}: cannot be written")
+    return target
 
 
 def take_over(cell, progress):
@@ -321,8 +322,10 @@ def raise_terminated(signum, _frame):
 def run(options, top, build, python):
     """Returns the exit code."""
     progress = Progress()
-    check_output(options.json)
+    target = check_output(options.json)
     check_machine(build, options)
+    if target is not None and target.is_file():
+        target.unlink()   # a run that dies must not leave the report of the run before it
     cell = cells.Cell(options.name)
     for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(signum, raise_terminated)
@@ -351,8 +354,21 @@ def run(options, top, build, python):
             print(f"  {name}: {words}", file=sys.stderr)
         return DIED
     except NoLock as e:
-        print(f"verdict: INVALID\n  lock: {e}")
+        reasons = [f"lock: {e}"]
+        write_json(options, {"verdict": accounting.verdict([("lock", reasons)])}
+                   | identity(options.scenario, top, python))
+        print(f"verdict: INVALID\n  {reasons[0]}")
         return INVALID
+
+
+def identity(scenario, top, python):
+    """What a run was, whatever came of it."""
+    return {"config": scenario.tree(), "seed": scenario["seed"], "versions": versions(top, python)}
+
+
+def write_json(options, result):
+    if options.json:
+        pathlib.Path(options.json).write_text(json.dumps(result, indent=2) + "\n")
 
 
 def run_cell(cell, keeper, options, places, progress):
@@ -369,8 +385,7 @@ def run_cell(cell, keeper, options, places, progress):
     finally:
         watch.end()
     result["radio"]["lock_s"] = lock_s
-    result |= {"config": scenario.tree(), "seed": scenario["seed"],
-               "versions": versions(places[0], places[2])}
+    result |= identity(scenario, places[0], places[2])
     ordered = {k: result[k] for k in ("verdict", "realtime", "ping_ms", "tcp", "udp", "capacity", "link",
                                       "packets", "radio", "telemetry", "cpu", "config", "effective", "seed",
                                       "versions")}
@@ -380,8 +395,7 @@ def run_cell(cell, keeper, options, places, progress):
     else:
         progress("ending the cell")
         keeper.end("the run is over")
-    if options.json:
-        pathlib.Path(options.json).write_text(json.dumps(ordered, indent=2) + "\n")
+    write_json(options, ordered)
     print(report.screen(ordered))
     return VALID if ordered["verdict"]["valid"] else INVALID
 

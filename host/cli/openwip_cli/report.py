@@ -47,8 +47,9 @@ def screen(r):
     for name in ("downlink", "uplink"):
         p = r["packets"][name]
         drops = ", ".join(f"{n} {reason}" for reason, n in p["dropped"].items()) or "none"
+        twice = p["delivered_although_given_up"]
         lines.append(f"  {name:<12} {p['in']} packets in = {p['delivered']} delivered + {p['queued']} queued "
-                     f"+ dropped ({drops})")
+                     f"+ dropped ({drops})" + (f" - {twice} given up that arrived after all" if twice else ""))
     radio = r["radio"]
     lines.append(f"  radio        locked after {radio.get('lock_s', 0) * 1000:.0f} ms, SNR "
                  f"{radio['mean_snr_db']:.1f} dB, EVM {radio['evm_percent']:.1f} %, prediction NMSE "
