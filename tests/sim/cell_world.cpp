@@ -100,7 +100,9 @@ void cell_world::delivered(std::span<const std::uint8_t> packet, bool damaged) {
 void cell_world::update_channel() {
     const auto& c = config_.channel;
     const double mean = std::sqrt(std::pow(10, c.mean_snr_db / 10));
+    const bool still = !c.fading && !gain_[0].empty();  // nothing moves
     for (auto& g : gain_) {
+        if (still) break;
         if (!g.empty()) g.pop_front();
         while (static_cast<std::int64_t>(g.size()) <= horizon_) {
             if (!c.fading) {
@@ -131,7 +133,11 @@ slot_report cell_world::transmit(const slot_plan& plan) {
     if (!r.locked) return r;
     const double mean = std::pow(10, c.mean_snr_db / 10);
     const double s = c.prediction_nmse > 0 ? 1 - std::sqrt(1 - 2 * c.prediction_nmse) : 0;
-    for (std::size_t b = 0; b < nof_bins; ++b) {
+    if (!c.fading && s <= 0) {
+        r.snr_db.fill(static_cast<float>(c.mean_snr_db));
+        r.predicted_snr_db = r.snr_db;
+    }
+    for (std::size_t b = 0; b < nof_bins && (c.fading || s > 0); ++b) {
         r.snr_db[b] = static_cast<float>(10 * std::log10(std::norm(gain_[b].front()) + 1e-12));
         const auto ahead = gain_[b][static_cast<std::size_t>(horizon_)];
         double predicted = std::norm(ahead);
