@@ -11,11 +11,13 @@
 #include <vector>
 
 #include "phy/constellation.h"
+#include "symbol_error_theory.h"
 
 namespace {
 
 using wip::phy::cf32;
 using wip::phy::constellation;
+using wip::phy::test::exact_symbol_error_rate;
 
 double distance2(std::complex<double> z, cf32 p) { return std::norm(z - std::complex<double>(p)); }
 
@@ -61,36 +63,6 @@ std::vector<int> identity(std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) v[i] = static_cast<int>(i);
     return v;
 }
-
-// Exact symbol error rate in white Gaussian noise of variance n0, for any constellation: seen from
-// a point, the border of its Voronoi cell lies at radius r(angle), and the noise leaves the cell
-// with probability (1 / 2 pi) integral of exp(-r^2 / n0).
-class exact_symbol_error_rate {
-public:
-    explicit exact_symbol_error_rate(const constellation& c) : points_(c.points().size()) {
-        for (const auto p : c.points())
-            for (int i = 0; i < angles; ++i) {
-                const auto u = std::polar(1.0, 2 * std::numbers::pi * (i + 0.5) / angles);
-                double r = 1e300;
-                for (const auto q : c.points()) {
-                    const auto d = std::complex<double>(q) - std::complex<double>(p);
-                    const double along = d.real() * u.real() + d.imag() * u.imag();
-                    if (along > 1e-9) r = std::min(r, std::norm(d) / (2 * along));
-                }
-                if (r < 1e299) radius2_.push_back(r * r);
-            }
-    }
-    double operator()(double n0) const {
-        double sum = 0;
-        for (const double r2 : radius2_) sum += std::exp(-r2 / n0);
-        return sum / angles / static_cast<double>(points_);
-    }
-
-private:
-    static constexpr int angles = 720;
-    std::size_t points_;
-    std::vector<double> radius2_;
-};
 
 class every_constellation : public testing::TestWithParam<int> {
 protected:
