@@ -81,6 +81,7 @@ slot_receiver_impl::slot_receiver_impl(int cell, int horizon, bool combining,
 int slot_receiver_impl::work(int noutput_items, gr_vector_const_void_star& input_items,
                              gr_vector_void_star&) {
     static const pmt::pmt_t rx_time = pmt::mp("rx_time");
+    std::lock_guard link_lock(link_mutex_);
     const std::span<const gr_complex> in(static_cast<const gr_complex*>(input_items[0]),
                                          static_cast<std::size_t>(noutput_items));
     const std::uint64_t begin = nitems_read(0);
@@ -236,7 +237,11 @@ slot_receiver_status slot_receiver_impl::status() const {
     return status_;
 }
 
-std::string slot_receiver_impl::end_reason() const {
+std::string slot_receiver_impl::end_reason() {
+    if (std::unique_lock link_lock(link_mutex_, std::try_to_lock); link_lock && link_) {
+        link_->poll();
+        if (link_->ended()) publish_link_state();
+    }
     std::lock_guard lock(mutex_);
     return end_reason_;
 }

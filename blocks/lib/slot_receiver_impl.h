@@ -24,7 +24,7 @@ public:
     int work(int noutput_items, gr_vector_const_void_star& input_items,
              gr_vector_void_star& output_items) override;
     slot_receiver_status status() const override;
-    std::string end_reason() const override;
+    std::string end_reason() override;
 
 private:
     void on_slot(const ::wip::phy::received_slot& slot);
@@ -36,6 +36,9 @@ private:
 
     ::wip::phy::slot_receiver receiver_;
     ::wip::phy::slot_receiver::on_slot_fn on_slot_;
+    // Held by work(); end_reason() looks after the link when no samples move and work() is not
+    // called.
+    std::mutex link_mutex_;
     std::optional<::wip::slot_link> link_;
     ::wip::sample_clock clock_;
     const int message_period_;

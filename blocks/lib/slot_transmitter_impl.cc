@@ -65,6 +65,7 @@ slot_transmitter_impl::slot_transmitter_impl(int cell, const std::string& endpoi
 int slot_transmitter_impl::work(int noutput_items, gr_vector_const_void_star&,
                                 gr_vector_void_star& output_items) {
     if (noutput_items < ::wip::slot_samples) return 0;
+    std::lock_guard link_lock(link_mutex_);
     const slot_span out(static_cast<gr_complex*>(output_items[0]),
                         static_cast<std::size_t>(::wip::slot_samples));
     if (broken_) {
@@ -185,7 +186,11 @@ slot_transmitter_status slot_transmitter_impl::status() const {
     return status_;
 }
 
-std::string slot_transmitter_impl::end_reason() const {
+std::string slot_transmitter_impl::end_reason() {
+    if (std::unique_lock link_lock(link_mutex_, std::try_to_lock); link_lock && link_) {
+        link_->poll();
+        if (link_->ended()) publish_link_state();
+    }
     std::lock_guard lock(mutex_);
     return end_reason_;
 }

@@ -25,7 +25,7 @@ public:
     int work(int noutput_items, gr_vector_const_void_star& input_items,
              gr_vector_void_star& output_items) override;
     slot_transmitter_status status() const override;
-    std::string end_reason() const override;
+    std::string end_reason() override;
 
 private:
     using slot_span = std::span<gr_complex, ::wip::slot_samples>;
@@ -39,6 +39,9 @@ private:
     void publish_link_state();
 
     ::wip::phy::slot_modulator modulator_;
+    // Held by work(); end_reason() looks after the link when no samples move and work() is not
+    // called.
+    std::mutex link_mutex_;
     std::optional<::wip::slot_link> link_;
     std::optional<::wip::test_pattern> pattern_;
     openwip::slot_link::SlotRequest request_;

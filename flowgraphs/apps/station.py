@@ -192,8 +192,13 @@ class Watch:
             self.top.stop()
             self.finished.wait()
             self.top.disconnect_all()
-            self.top = self.block = self.radio = self.tick = None
-            gc.collect()     # the device is let go of here, in order
+            self.top = self.tick = None
+            gc.collect()
+            # The device is let go of here; its event thread ends with it, and until then it may
+            # post an event to the block.
+            self.radio = None
+            gc.collect()
+            self.block = None
         thread = threading.Thread(target=stop, daemon=True)
         thread.start()
         thread.join(STOP_LIMIT_S)
