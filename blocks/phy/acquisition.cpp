@@ -42,7 +42,7 @@ pilot_score score_pilots(const std::array<cf32, nof_pilots>& received,
             magnitude += std::sqrt(std::norm(product));
         }
     if (!(magnitude > 0) || !std::isfinite(magnitude)) return {};
-    return {std::abs(sum) / magnitude, std::arg(sum)};
+    return {std::abs(sum) / magnitude, std::arg(sum), magnitude};
 }
 
 acquisition::acquisition(const pilots& values)
@@ -142,7 +142,12 @@ std::optional<acquired> acquisition::resolve(const candidate& c, const cf32* end
     acquired best;
     float second_best = 0;
     float best_phase = 0;
+    float strongest = 0;
     std::array<cf32, nof_pilots> received;
+    // The score does not mind magnitude, so the leakage of the pilots into empty neighbouring
+    // subcarriers (idle bins, high SNR) scores as well as the pilots themselves: hypotheses with
+    // far less energy than the strongest one are no rivals.
+    for (const bool measure : {true, false})
     for (int q = 0; q < symbols_per_slot; ++q)
         for (int shift = -1; shift <= 1; ++shift) {
             for (const bool second : {false, true})
@@ -153,6 +158,11 @@ std::optional<acquired> acquisition::resolve(const candidate& c, const cf32* end
                 }
             for (int s = 0; s < slots_per_frame; ++s) {
                 const auto score = score_pilots(received, values_.of(s));
+                if (measure) {
+                    strongest = std::max(strongest, score.energy);
+                    break;
+                }
+                if (score.energy < 0.1F * strongest) break;
                 if (score.magnitude > static_cast<float>(best.score)) {
                     second_best = static_cast<float>(best.score);
                     best.score = static_cast<double>(score.magnitude);

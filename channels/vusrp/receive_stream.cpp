@@ -114,6 +114,9 @@ size_t receive_stream::recv(const buffs_type& buffs, size_t size, uhd::rx_metada
 
 void receive_stream::issue_stream_cmd(const uhd::stream_cmd_t& command) {
     using mode = uhd::stream_cmd_t;
+    // gr-uhd stops its stream while it unwinds from the exception of recv(): a second one would end
+    // the process.
+    if (command.stream_mode == mode::STREAM_MODE_STOP_CONTINUOUS && !port_->connected()) return;
     port_->check();
     const tick time =
         command.stream_now ? air::as_soon_as_possible : to_tick(command.time_spec, port_->offset());
