@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "sample/complex_multiply.h"
 #include "types/db.h"
 
 namespace wip::air {
@@ -14,28 +15,30 @@ constexpr std::size_t block = 8192;
 
 float amplitude(double gain_db) { return static_cast<float>(db(gain_db).amplitude()); }
 
-// x[i] *= e^{j 2 pi hz (at + i) / fs}. Exact at every multiple of 64 of the absolute index, by
-// recurrence between: the result depends on the index alone, not on where a call starts.
+// x[i] *= e^{j 2 pi hz (at + i) / fs}. Exact at every multiple of 64 of the absolute index, a fixed
+// step between: the result depends on the index alone, not on where a call starts.
 void shift(std::span<cf32> x, tick at, double hz) {
-    const double turns = hz / sample_rate;
     constexpr tick grid = 64;
-    cf32 step[grid];
-    for (tick i = 0; i < grid; ++i) {
-        const double a = 2 * std::numbers::pi * turns * static_cast<double>(i);
-        step[i] = cf32(static_cast<float>(std::cos(a)), static_cast<float>(std::sin(a)));
-    }
+    static_assert(grid <= static_cast<tick>(sample_model::multiply_block));
+    const double turns = hz / sample_rate;
+    std::complex<double> step[grid];
+    for (tick i = 0; i < grid; ++i)
+        step[i] = std::polar(1.0, 2 * std::numbers::pi * turns * static_cast<double>(i));
     for (std::size_t i = 0; i < x.size();) {
         const tick n = at + static_cast<tick>(i);
-        const tick first = ((n % grid) + grid) % grid;
-        const double cycles = turns * static_cast<double>(n - first);
-        const double a = 2 * std::numbers::pi * (cycles - std::floor(cycles));
-        const float c = static_cast<float>(std::cos(a)), s = static_cast<float>(std::sin(a));
-        const std::size_t last = std::min(x.size(), i + static_cast<std::size_t>(grid - first));
-        for (std::size_t k = static_cast<std::size_t>(first); i < last; ++i, ++k) {
-            const float re = c * step[k].real() - s * step[k].imag();
-            const float im = c * step[k].imag() + s * step[k].real();
-            x[i] = cf32(x[i].real() * re - x[i].imag() * im, x[i].real() * im + x[i].imag() * re);
+        const std::size_t first = static_cast<std::size_t>(((n % grid) + grid) % grid);
+        const double cycles = turns * static_cast<double>(n - static_cast<tick>(first));
+        const std::complex<double> base =
+            std::polar(1.0, 2 * std::numbers::pi * (cycles - std::floor(cycles)));
+        const std::size_t size = std::min(x.size() - i, std::size_t{grid} - first);
+        float re[grid], im[grid];
+        for (std::size_t k = 0; k < size; ++k) {
+            const std::complex<double> f = step[first + k];
+            re[k] = static_cast<float>(base.real() * f.real() - base.imag() * f.imag());
+            im[k] = static_cast<float>(base.real() * f.imag() + base.imag() * f.real());
         }
+        sample_model::multiply(x.data() + i, re, im, x.data() + i, size);
+        i += size;
     }
 }
 

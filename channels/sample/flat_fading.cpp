@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "sample/complex_multiply.h"
 #include "sample/counter_random.h"
 #include "sample/fast_math.h"
 
@@ -67,7 +68,7 @@ void flat_fading::prepare(std::int64_t interval) noexcept {
     c3_ = left.slope + right_.slope - 2.0f * step;
 }
 
-template <bool multiply>
+template <bool apply>
 void flat_fading::run(const cf32* in, cf32* out, std::size_t size) noexcept {
     std::size_t done = 0;
     while (done < size) {
@@ -79,17 +80,16 @@ void flat_fading::run(const cf32* in, cf32* out, std::size_t size) noexcept {
             std::min<std::size_t>(size - done, static_cast<std::size_t>(spacing - first));
         const float a0 = c0_.real(), a1 = c1_.real(), a2 = c2_.real(), a3 = c3_.real();
         const float b0 = c0_.imag(), b1 = c1_.imag(), b2 = c2_.imag(), b3 = c3_.imag();
+        alignas(64) float re[spacing], im[spacing];
         for (std::size_t i = 0; i < n; ++i) {
             const float x = static_cast<float>(first + static_cast<int>(i)) * (1.0f / spacing);
-            const float re = a0 + x * (a1 + x * (a2 + x * a3));
-            const float im = b0 + x * (b1 + x * (b2 + x * b3));
-            if constexpr (multiply) {
-                const cf32 s = in[done + i];
-                out[done + i] = cf32(s.real() * re - s.imag() * im, s.real() * im + s.imag() * re);
-            } else {
-                out[done + i] = cf32(re, im);
-            }
+            re[i] = a0 + x * (a1 + x * (a2 + x * a3));
+            im[i] = b0 + x * (b1 + x * (b2 + x * b3));
         }
+        if constexpr (apply)
+            multiply(in + done, re, im, out + done, n);
+        else
+            for (std::size_t i = 0; i < n; ++i) out[done + i] = cf32(re[i], im[i]);
         done += n;
         position_ += static_cast<std::int64_t>(n);
     }

@@ -48,7 +48,7 @@ private:
     };
     knot evaluate(std::int64_t index) const noexcept;
     void prepare(std::int64_t interval) noexcept;  // cubic of [interval, interval + 1] spacings
-    template <bool multiply>
+    template <bool apply>
     void run(const cf32* in, cf32* out, std::size_t size) noexcept;
 
     alignas(64) std::array<double, waves> turns_per_knot_;

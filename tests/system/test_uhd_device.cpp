@@ -49,11 +49,11 @@ struct station {
         return rx;
     }
     std::size_t send(const samples& x, long long tick, bool end = true) {
-        uhd::tx_metadata_t md;
-        md.has_time_spec = md.start_of_burst = true;
-        md.time_spec = at(tick);
-        md.end_of_burst = end;
-        return transmitter()->send(x.data(), x.size(), md, 3.0);
+        uhd::tx_metadata_t sent;
+        sent.has_time_spec = sent.start_of_burst = true;
+        sent.time_spec = at(tick);
+        sent.end_of_burst = end;
+        return transmitter()->send(x.data(), x.size(), sent, 3.0);
     }
     void listen(long long tick, std::size_t n) {
         uhd::stream_cmd_t c(uhd::stream_cmd_t::STREAM_MODE_NUM_SAMPS_AND_DONE);

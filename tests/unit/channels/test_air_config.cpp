@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "air/air_config.h"
+
+using namespace wip::air;
+
+namespace {
+
+std::string error_of(const std::string& text) {
+    try {
+        parse_config(text, "f.yaml");
+    } catch (const std::invalid_argument& e) {
+        return e.what();
+    }
+    return "accepted";
+}
+
+std::string with_air(const std::string& setting) {
+    return "air: {name: x, " + setting + "}\nnodes: {a: {}, b: {}}\n";
+}
+
+}  // namespace
+
+TEST(AirConfig, reads_every_key) {
+    const medium_config c = parse_config(R"(
+air: {name: demo, clock: realtime, speed: 2.5, wait_for: {transmitters: 1, receivers: 2}, seed: 9,
+      control: "ipc:///tmp/x", pacing_limit_ms: 3, quantum: 1280, hearing_hz: 100, priority: 0}
+nodes: {base: {}, terminal: {noise_dbfs: -53.1}}
+paths:
+  - {from: base, to: terminal, gain_db: -3, delay_samples: 7, channel: flat, doppler_hz: 80,
+     frequency_shift_hz: -200}
+  - {from: terminal, to: base}
+)",
+                                         "f.yaml");
+    EXPECT_EQ(c.name, "demo");
+    EXPECT_EQ(c.clock, clock_kind::realtime);
+    EXPECT_EQ(c.speed, 2.5);
+    EXPECT_EQ(c.wait_transmitters, 1);
+    EXPECT_EQ(c.wait_receivers, 2);
+    EXPECT_EQ(c.seed, 9u);
+    EXPECT_EQ(c.control, "ipc:///tmp/x");
+    EXPECT_EQ(c.pacing_limit_ms, 3);
+    EXPECT_EQ(c.quantum, 1280);
+    EXPECT_EQ(c.hearing_hz, 100);
+    EXPECT_EQ(c.priority, 0);
+    ASSERT_EQ(c.nodes.size(), 2u);
+    EXPECT_FALSE(c.nodes[0].noise_dbfs.has_value());
+    EXPECT_EQ(c.nodes[1].noise_dbfs, -53.1);
+    ASSERT_EQ(c.paths.size(), 2u);
+    EXPECT_EQ(c.paths[0].to, 1u);
+    EXPECT_EQ(c.paths[0].gain_db, -3);
+    EXPECT_EQ(c.paths[0].delay_samples, 7);
+    EXPECT_TRUE(c.paths[0].fading);
+    EXPECT_EQ(c.paths[0].doppler_hz, 80);
+    EXPECT_EQ(c.paths[0].frequency_shift_hz, -200);
+    EXPECT_FALSE(c.paths[1].fading);
+}
+
+TEST(AirConfig, defaults_to_lockstep_at_the_speed_of_the_wall_clock) {
+    const medium_config c = parse_config("air: {name: x}\nnodes: {a: }\n", "f.yaml");
+    EXPECT_EQ(c.clock, clock_kind::lockstep);
+    EXPECT_EQ(c.speed, 1);
+    EXPECT_EQ(c.wait_transmitters, 0);
+    EXPECT_TRUE(c.paths.empty());
+}
+
+TEST(AirConfig, an_error_names_file_key_value_and_what_would_be_valid) {
+    EXPECT_EQ(
+        error_of(with_air("speed: fast")),
+        "f.yaml: air.speed: 'fast'; valid: a number from 0 to 100 (0: as fast as the stations "
+        "can, lockstep only)");
+    EXPECT_EQ(error_of(with_air("wait_for: {receivers: -1}")),
+              "f.yaml: air.wait_for.receivers: '-1'; valid: an integer from 0 to 64");
+    EXPECT_EQ(error_of(with_air("clock: sundial")),
+              "f.yaml: air.clock: 'sundial'; valid: one of lockstep, realtime");
+}
+
+TEST(AirConfig, refuses_unknown_keys_wrong_types_and_ranges_at_every_level) {
+    for (const char* text :
+         {"",
+          "- a",
+          "air: {name: x}\n",
+          "air: {}\nnodes: {a: {}}",
+          "air: x\nnodes: {a: {}}",
+          "air: {name: x}\nnodes: {a: {}}\nextra: 1",
+          "air: {name: x}\nnodes: [a]",
+          "air: {name: x}\nnodes: {a: 1}",
+          "air: {name: x}\nnodes: {a: {noise: -3}}",
+          "air: {name: x}\nnodes: {a: {noise_dbfs: loud}}",
+          "air: {name: x}\nnodes: {a: {noise_dbfs: 21}}",
+          "air: {name: x}\nnodes: {a: {}}\npaths: {from: a, to: a}",
+          "air: {name: x}\nnodes: {a: {}}\npaths: [{from: a}]",
+          "air: {name: x}\nnodes: {a: {}}\npaths: [{from: a, to: a, channel: jakes}]",
+          "air: {name: x}\nnodes: {a: {}}\npaths: [{from: a, to: a, delay_samples: 65537}]",
+          "air: {name: x}\nnodes: {a: {}}\npaths: [{from: a, to: a, delay_samples: 1.5}]",
+          "air: {name: x}\nnodes: {a: {}}\npaths: [{from: a, to: a, gain: 3}]",
+          "air: {name: ''}\nnodes: {a: {}}",
+          "air: {name: a/b}\nnodes: {a: {}}",
+          "air: [1",
+          "\t"}) {
+        const std::string e = error_of(text);
+        EXPECT_EQ(e.rfind("f.yaml: ", 0), 0u) << text << " -> " << e;
+        EXPECT_EQ(e.find('\n'), std::string::npos) << e;
+    }
+    for (const char* setting :
+         {"speed: -1", "speed: 101", "speed: 0.0001", "speed: .nan", "clock: realtime, speed: 0",
+          "seed: -1", "seed: x", "control: /tmp/x", "control: 'tcp://0.0.0.0:1'",
+          "pacing_limit_ms: 0", "quantum: 63", "quantum: 1e3", "hearing_hz: -1", "priority: 100",
+          "wait_for: 1", "wait_for: {senders: 1}"})
+        EXPECT_EQ(error_of(with_air(setting)).rfind("f.yaml: air.", 0), 0u) << setting;
+}

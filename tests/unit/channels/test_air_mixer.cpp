@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "air/mixer.h"
+#include "air/pacing.h"
+#include "air/tuning.h"
+
+using namespace wip::air;
+
+namespace {
+
+// One transmitter with a long constant burst from tick 0, one receiver.
+struct AirMixer : testing::Test {
+    AirMixer() : fifo(2, std::vector<cf32>(transmit_fifo_size)) {
+        config.nodes = {{"base", {}}, {"terminal", {}}};
+        config.paths = {{0, 1}};
+        for (std::size_t i = 0; i < 2; ++i) {
+            nodes.push_back(std::make_unique<node_block>());
+            transmitters.emplace_back(*nodes[i], fifo[i].data());
+        }
+        transmit_writer w(header, *nodes[0], fifo[0].data());
+        w.open(0, 0, false);
+        for (cf32& s : w.claim(60000)) s = {0.5f, 0.25f};
+        w.publish(60000);
+        transmitters[0].collect(0, 0);
+    }
+    std::vector<cf32> hear(mixer& m, tick at, std::size_t n) {
+        std::vector<cf32> y(n);
+        m.hear(1, at, y, transmitters, tunings);
+        return y;
+    }
+    air_header header{};
+    medium_config config;
+    std::vector<std::vector<cf32>> fifo;
+    std::vector<std::unique_ptr<node_block>> nodes;
+    std::vector<transmit_reader> transmitters;
+    std::vector<node_tuning> tunings{2};
+};
+
+}  // namespace
+
+TEST_F(AirMixer, without_impairments_passes_every_bit) {
+    mixer m(config);
+    EXPECT_EQ(hear(m, 100, 20000), std::vector<cf32>(20000, cf32(0.5f, 0.25f)));
+}
+
+TEST_F(AirMixer, gives_the_same_samples_however_time_is_cut_and_when_it_goes_back) {
+    config.nodes[1].noise_dbfs = -30;
+    config.paths[0].fading = true;
+    config.paths[0].delay_samples = 33;
+    config.paths[0].frequency_shift_hz = 1234.5;
+    mixer m(config);
+    tunings[0].transmit_gain.set(7777, -3);
+    tunings[1].receive_gain.set(8888, 3);
+    tunings[1].receive_frequency.set(9999, default_frequency - 5000);
+    const auto whole = hear(m, 0, 30000);
+    std::vector<cf32> cut;
+    for (tick t = 0, n = 1; t < 30000; t += n, n = std::min<tick>(1 + t % 997, 30000 - t)) {
+        const auto part = hear(m, t, static_cast<std::size_t>(n));
+        cut.insert(cut.end(), part.begin(), part.end());
+    }
+    EXPECT_EQ(whole, cut);
+    const auto again = hear(m, 10000, 100);
+    EXPECT_TRUE(std::equal(again.begin(), again.end(), whole.begin() + 10000));
+}
+
+TEST_F(AirMixer, noise_has_the_level_of_the_configuration_and_no_path_is_needed) {
+    config.nodes[1].noise_dbfs = -20;
+    config.paths.clear();
+    mixer m(config);
+    double sum = 0;
+    for (const cf32 s : hear(m, 0, 100000)) sum += std::norm(s);
+    EXPECT_NEAR(sum / 100000, 0.01, 5 * 0.01 / std::sqrt(100000));
+}
+
+TEST_F(AirMixer, two_transmitters_on_one_frequency_add_up) {
+    config.paths.push_back({1, 1});
+    transmit_writer w(header, *nodes[1], fifo[1].data());
+    w.open(50, 0, false);
+    for (cf32& s : w.claim(10)) s = {0.125f, 0};
+    w.publish(10);
+    transmitters[1].collect(0, 0);
+    mixer m(config);
+    const auto y = hear(m, 0, 100);
+    EXPECT_EQ(y[49], cf32(0.5f, 0.25f));
+    EXPECT_EQ(y[50], cf32(0.625f, 0.25f));
+    EXPECT_EQ(y[60], cf32(0.5f, 0.25f));
+}
+
+TEST_F(AirMixer, hears_up_to_the_hearing_distance_and_no_further) {
+    mixer m(config);
+    tunings[0].transmit_frequency.set(0, default_frequency + config.hearing_hz);
+    EXPECT_NE(hear(m, 0, 10)[5], cf32{});
+    tunings[0].transmit_frequency.set(0, default_frequency + config.hearing_hz + 1);
+    EXPECT_EQ(hear(m, 0, 10), std::vector<cf32>(10));
+}
+
+TEST(AirTuning, holds_each_value_from_its_sample_on) {
+    tuning t(1);
+    t.set(100, 2);
+    t.set(50, 3);
+    t.set(100, 4);  // replaces
+    EXPECT_EQ(t.at(49), 1);
+    EXPECT_EQ(t.at(50), 3);
+    EXPECT_EQ(t.at(99), 3);
+    EXPECT_EQ(t.at(100), 4);
+    EXPECT_EQ(t.next_change(0), 50);
+    EXPECT_EQ(t.next_change(50), 100);
+    EXPECT_EQ(t.next_change(100), never);
+    t.forget_before(75);
+    EXPECT_EQ(t.at(80), 3);
+    EXPECT_EQ(t.at(100), 4);
+}
+
+TEST(AirPacing, summarises_to_the_microsecond) {
+    pacing p(100);
+    for (int i = 1; i <= 1000; ++i) p.add(i <= 990 ? 20.5 : 5000.25);
+    const pacing_summary s = p.summary();
+    EXPECT_EQ(s.slots, 1000u);
+    EXPECT_EQ(s.behind, 10u);
+    EXPECT_NEAR(s.median_us, 20.5, 0.6);
+    EXPECT_NEAR(s.p99_us, 5000.25, 1);
+    EXPECT_DOUBLE_EQ(s.max_us, 5000.25);
+    p.reset();
+    EXPECT_EQ(p.summary().slots, 0u);
+    EXPECT_EQ(p.summary().p99_us, 0);
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The queues between node and medium, both ends in one thread: who may write what, and when.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "air/receive_queue.h"
+#include "air/transmit_queue.h"
+
+using namespace wip::air;
+
+namespace {
+
+struct AirQueues : testing::Test {
+    AirQueues()
+        : header(std::make_unique<air_header>()),
+          node(std::make_unique<node_block>()),
+          fifo(transmit_fifo_size),
+          ring(receive_ring_size),
+          writer(*header, *node, fifo.data()),
+          transmitted(*node, fifo.data()),
+          reader(*header, *node, ring.data()),
+          received(*node, ring.data()) {}
+
+    // Samples value, value + 1, ... into the open burst.
+    transmit_writer::outcome put(std::uint64_t n, float value = 1) {
+        transmit_writer::outcome o = transmit_writer::outcome::published;
+        while (n > 0) {
+            const auto room = writer.claim(n);
+            if (room.empty()) ADD_FAILURE() << "no room";
+            for (cf32& s : room) s = {value++, 0};
+            o = writer.publish(room.size());
+            if (o != transmit_writer::outcome::published) return o;
+            n -= room.size();
+        }
+        return o;
+    }
+    std::vector<cf32> look(tick from, std::size_t n) {
+        std::vector<cf32> x(n, cf32(-1, -1));
+        transmitted.read(from, x);
+        return x;
+    }
+    int events(event_kind kind) {
+        int n = 0;
+        for (std::uint64_t i = 0; i < node->events.written; ++i)
+            n += node->events.at(i).kind == kind;
+        return n;
+    }
+    void release(tick now) {
+        header->now = now;
+        transmitted.acknowledge(now);
+        transmitted.free_before(now);
+        received.released(now);
+    }
+    std::unique_ptr<air_header> header;
+    std::unique_ptr<node_block> node;
+    std::vector<cf32> fifo, ring;
+    transmit_writer writer;
+    transmit_reader transmitted;
+    receive_reader reader;
+    receive_writer received;
+};
+
+}  // namespace
+
+TEST_F(AirQueues, without_a_burst_everything_is_known_and_silent) {
+    transmitted.collect(0, 0);
+    EXPECT_EQ(transmitted.known_until(), never);
+    EXPECT_EQ(look(5, 3), std::vector<cf32>(3));
+    EXPECT_FALSE(transmitted.ever_opened());
+}
+
+TEST_F(AirQueues, an_open_burst_is_known_up_to_what_is_written) {
+    writer.open(1000, 0, false);
+    transmitted.collect(0, 0);
+    EXPECT_EQ(transmitted.known_until(), 1000);
+    put(10);
+    EXPECT_EQ(transmitted.known_until(), 1010);
+    const auto x = look(998, 14);
+    EXPECT_EQ(x[1], cf32{});
+    EXPECT_EQ(x[2], cf32(1, 0));
+    EXPECT_EQ(x[11], cf32(10, 0));
+    EXPECT_EQ(x[12], cf32{});
+    writer.close();
+    EXPECT_EQ(transmitted.known_until(), never);
+}
+
+TEST_F(AirQueues, a_burst_that_holds_is_known_only_to_its_end) {
+    writer.open(1000, 0, true);
+    put(10);
+    writer.close();
+    transmitted.collect(0, 0);
+    EXPECT_EQ(transmitted.known_until(), 1010);
+    release(2000);
+    EXPECT_EQ(transmitted.known_until(), 1010);
+}
+
+TEST_F(AirQueues, a_burst_for_the_past_is_refused_and_its_samples_are_dropped) {
+    writer.open(99, 100, false);
+    EXPECT_EQ(transmitted.collect(100, 100).late, 1);
+    EXPECT_EQ(put(10), transmit_writer::outcome::late);
+    EXPECT_EQ(events(event_kind::late), 1);
+    EXPECT_EQ(look(90, 30), std::vector<cf32>(30));
+    writer.open(as_soon_as_possible, 100, false);
+    transmitted.collect(100, 120);
+    put(5);
+    EXPECT_EQ(look(120, 1)[0], cf32(1, 0));
+}
+
+TEST_F(AirQueues, a_burst_that_overlaps_the_one_before_is_late) {
+    writer.open(1000, 0, false);
+    put(100);
+    writer.close();
+    writer.open(1099, 0, false);
+    EXPECT_EQ(transmitted.collect(0, 0).late, 1);
+    writer.close();
+    writer.open(1100, 0, false);
+    EXPECT_EQ(transmitted.collect(0, 0).late, 0);
+}
+
+TEST_F(AirQueues, an_acknowledgement_comes_when_the_burst_has_been_released) {
+    writer.open(1000, 0, false);
+    put(100);
+    writer.close();
+    transmitted.collect(0, 0);
+    release(1099);
+    EXPECT_EQ(events(event_kind::burst_acknowledged), 0);
+    release(1100);
+    EXPECT_EQ(events(event_kind::burst_acknowledged), 1);
+    EXPECT_FALSE(transmitted.active());
+    EXPECT_EQ(node->fifo_freed, 100u);
+}
+
+TEST_F(AirQueues, a_starved_burst_is_cut_and_the_stream_goes_on_later) {
+    writer.open(0, 0, false);
+    put(100);
+    transmitted.collect(0, 0);
+    EXPECT_FALSE(transmitted.starve(100));
+    EXPECT_TRUE(transmitted.starve(101));
+    EXPECT_EQ(events(event_kind::underflow), 1);
+    EXPECT_EQ(put(10), transmit_writer::outcome::starved);
+    EXPECT_FALSE(writer.is_open());
+    writer.open(as_soon_as_possible, 150, false);
+    put(10, 500);
+    transmitted.collect(150, 200);
+    EXPECT_EQ(look(200, 1)[0], cf32(500, 0));
+    EXPECT_EQ(look(100, 1)[0], cf32{});
+}
+
+TEST_F(AirQueues, the_fifo_is_full_until_samples_are_released_and_wraps_exactly) {
+    writer.open(0, 0, false);
+    transmitted.collect(0, 0);
+    put(transmit_fifo_size);
+    EXPECT_EQ(writer.room(), 0u);
+    EXPECT_TRUE(writer.claim(1).empty());
+    release(1000);
+    EXPECT_EQ(writer.room(), 1000u);
+    put(1000, -7);
+    const auto x = look(transmit_fifo_size - 1, 3);
+    EXPECT_EQ(x[0].real(), static_cast<float>(transmit_fifo_size));
+    EXPECT_EQ(x[1], cf32(-7, 0));
+}
+
+TEST_F(AirQueues, the_table_of_bursts_fills_up_and_drains) {
+    for (int i = 0; i < 1024; ++i) {
+        ASSERT_TRUE(writer.open(10 * i, 0, false));
+        put(1);
+        writer.close();
+    }
+    EXPECT_FALSE(writer.open(100000, 0, false));
+    EXPECT_EQ(transmitted.collect(0, 0).opened, 1024);
+    release(50);
+    EXPECT_TRUE(writer.open(100000, 0, false));
+}
+
+TEST_F(AirQueues, a_window_delivers_its_samples_when_they_are_released) {
+    received.start(1000, 500, 0);
+    EXPECT_EQ(received.wanted(0, 2000).from, 1000);
+    EXPECT_EQ(received.wanted(0, 2000).to, 1500);
+    std::vector<cf32> x(500);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = {static_cast<float>(i), 0};
+    received.write(1000, x);
+    EXPECT_EQ(reader.look().available, 0);
+    release(1100);
+    const auto s = reader.look();
+    EXPECT_EQ(s.position, 1000);
+    EXPECT_EQ(s.available, 100);
+    std::vector<cf32> y(100);
+    reader.take(y);
+    EXPECT_EQ(y[99], cf32(99, 0));
+    release(2000);
+    EXPECT_EQ(reader.look().available, 400);
+    y.resize(400);
+    reader.take(y);
+    EXPECT_EQ(reader.look().what, receive_reader::state::ended);
+    EXPECT_EQ(reader.look().what, receive_reader::state::nothing);
+}
+
+TEST_F(AirQueues, a_window_for_the_past_is_reported_late) {
+    received.start(99, 10, 100);
+    EXPECT_EQ(reader.look().what, receive_reader::state::late);
+    EXPECT_EQ(reader.look().what, receive_reader::state::nothing);
+}
+
+TEST_F(AirQueues, stopping_ends_the_window_where_time_is) {
+    received.start(as_soon_as_possible, 0, 100);
+    release(300);
+    received.stop(as_soon_as_possible, 300);
+    const auto s = reader.look();
+    EXPECT_EQ(s.position, 100);
+    EXPECT_EQ(s.end, 300);
+    EXPECT_EQ(received.wanted(300, 400).from, received.wanted(300, 400).to);
+}
+
+TEST_F(AirQueues, an_unread_ring_has_no_room_and_overflows_with_its_content_kept) {
+    received.start(0, 0, 0);
+    ASSERT_EQ(reader.look().position, 0);
+    const tick full = receive_ring_size;
+    EXPECT_TRUE(received.has_room(full));
+    EXPECT_FALSE(received.has_room(full + 1));
+    received.write(0, std::vector<cf32>(receive_ring_size, cf32(3, 0)));
+    received.overflow(full);
+    release(full + 5000);
+    auto s = reader.look();
+    EXPECT_EQ(s.available, full);
+    EXPECT_TRUE(s.cut);
+    std::vector<cf32> y(receive_ring_size);
+    reader.take(y);
+    EXPECT_EQ(y.back(), cf32(3, 0));
+    EXPECT_EQ(reader.look().what, receive_reader::state::overflow);
+    release(full + 10000);  // all read: the next window begins
+    s = reader.look();
+    EXPECT_EQ(s.what, receive_reader::state::samples);
+    EXPECT_EQ(s.position, full + 10000);
+    EXPECT_EQ(node->overflows, 1u);
+}
+
+TEST_F(AirQueues, a_new_owner_starts_afresh) {
+    writer.open(1000, 0, false);
+    put(100);
+    received.start(0, 0, 0);
+    transmitted.collect(0, 0);
+    transmitted.reset();
+    received.reset();
+    EXPECT_EQ(transmitted.known_until(), never);
+    EXPECT_FALSE(received.active());
+    transmit_writer next(*header, *node, fifo.data());
+    EXPECT_EQ(next.room(), transmit_fifo_size);
+    EXPECT_EQ(reader.look().what, receive_reader::state::nothing);
+}
