@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a station needs in a test: a TUN that is a socket pair, and a port that keeps what was sent.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/macd_config.h"
+#include "app/station.h"
+#include "tun/tun_device.h"
+
+namespace wip::host {
+
+class station_port_spy : public station_port {
+public:
+    void to_flowgraph(const openwip::slot_link::ToFlowgraph& m) override {
+        plans.push_back(m.plan());
+    }
+    bool to_peer(const google::protobuf::MessageLite& m) override {
+        if (!peer_listens) return false;
+        sent.push_back(m.SerializeAsString());
+        return true;
+    }
+    void malformed(const char*, const char* why) override { dropped.push_back(why); }
+    void peer_ends(const std::string& why) override { peer_ended = why; }
+    void slot_done(slot now, const openwip::control::SlotSample&) override { done.push_back(now); }
+
+    openwip::uplink::Uplink last_uplink() const {
+        openwip::uplink::Uplink m;
+        EXPECT_FALSE(sent.empty());
+        if (!sent.empty()) m.ParseFromString(sent.back());
+        return m;
+    }
+
+    bool peer_listens = true;
+    std::vector<openwip::slot_link::SlotPlan> plans;
+    std::vector<std::string> sent;
+    std::vector<std::string> dropped;
+    std::vector<slot> done;
+    std::string peer_ended;
+};
+
+struct tun_pair {
+    tun_pair() {
+        int pair[2];
+        if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair) != 0) std::abort();
+        tun = std::make_unique<tun_device>(tun_device::adopt(pair[0]));
+        applications = pair[1];
+    }
+    ~tun_pair() {
+        if (applications >= 0) ::close(applications);
+    }
+    void give(const std::vector<std::uint8_t>& packet) const {
+        ASSERT_EQ(::write(applications, packet.data(), packet.size()),
+                  static_cast<ssize_t>(packet.size()));
+    }
+    // The next packet that came out, empty when there is none.
+    std::vector<std::uint8_t> take() const {
+        std::vector<std::uint8_t> packet(65536);
+        const auto n = ::read(applications, packet.data(), packet.size());
+        packet.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+        return packet;
+    }
+    void hang_up() {
+        ::close(applications);
+        applications = -1;
+    }
+    std::unique_ptr<tun_device> tun;
+    int applications = -1;
+};
+
+inline std::vector<std::uint8_t> ip_packet(std::size_t size, std::uint8_t fill = 0x5a) {
+    std::vector<std::uint8_t> p(size, fill);
+    const std::uint8_t header[] = {0x45,
+                                   0,
+                                   static_cast<std::uint8_t>(size >> 8),
+                                   static_cast<std::uint8_t>(size),
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   64,
+                                   17,
+                                   0,
+                                   0,
+                                   10,
+                                   42,
+                                   0,
+                                   1,
+                                   10,
+                                   42,
+                                   0,
+                                   2};
+    std::copy(std::begin(header), std::end(header), p.begin());
+    std::uint32_t sum = 0;
+    for (std::size_t i = 0; i < 20; i += 2) sum += static_cast<std::uint32_t>(p[i] << 8 | p[i + 1]);
+    sum = (sum & 0xffff) + (sum >> 16);
+    sum = ~((sum & 0xffff) + (sum >> 16));
+    p[10] = static_cast<std::uint8_t>(sum >> 8);
+    p[11] = static_cast<std::uint8_t>(sum);
+    return p;
+}
+
+inline macd_config configuration(const std::string& role,
+                                 const std::vector<std::string>& assignments = {}) {
+    config::settings s(macd_keys());
+    s.merge_assignment("role=" + role);
+    for (const auto& a : assignments) s.merge_assignment(a);
+    return translate(s);
+}
+
+template <class Drops>
+std::uint64_t dropped_with(const Drops& direction, const std::string& reason) {
+    for (const auto& d : direction.dropped())
+        if (d.reason() == reason) return d.count().packets();
+    return 0;
+}
+
+inline bool conserved(const openwip::control::Direction& d) {
+    std::uint64_t packets = d.delivered().packets() + d.queued().packets();
+    std::uint64_t bytes = d.delivered().bytes() + d.queued().bytes();
+    for (const auto& drop : d.dropped()) {
+        packets += drop.count().packets();
+        bytes += drop.count().bytes();
+    }
+    return packets == d.in().packets() && bytes == d.in().bytes();
+}
+
+}  // namespace wip::host

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// When the base station answers, what it takes in before it does, and what it does with the uplink.
+#include <gtest/gtest.h>
+
+#include "app/base_station.h"
+#include "app/slot_codec.h"
+#include "station_world.h"
+
+using namespace wip;
+using namespace wip::host;
+
+namespace {
+
+class BaseStation : public testing::Test {
+protected:
+    explicit BaseStation() : base(configuration("base", {"link.modulation=4"}), *tun.tun, port) {}
+
+    void ask(std::int64_t air) {
+        openwip::slot_link::SlotRequest r;
+        r.set_air(air);
+        base.on_request(r);
+    }
+    void hear(const openwip::uplink::Uplink& m) {
+        const std::string bytes = m.SerializeAsString();
+        base.on_peer({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+    }
+    // The terminal's word about slot `now`: everything received.
+    static openwip::uplink::Uplink word(std::int64_t now) {
+        openwip::uplink::Uplink m;
+        m.set_now(now);
+        m.set_locked(true);
+        slot_feedback f{.air = slot(now), .locked = true, .grant_ok = true, .ack = 0x1ffffff};
+        f.predicted_snr_db.fill(20);
+        write_feedback(f, *m.mutable_feedback());
+        return m;
+    }
+    // Slots from `first` on, in lockstep, until `last` is planned.
+    void run(std::int64_t first, std::int64_t last) {
+        for (std::int64_t k = first; k <= last; ++k) {
+            ask(k);
+            if (k - 3 >= first) hear(word(k - 3));
+        }
+    }
+    openwip::control::MacStatus status() const {
+        openwip::control::MacStatus s;
+        base.fill(s);
+        return s;
+    }
+    std::vector<std::int64_t> planned() const {
+        std::vector<std::int64_t> airs;
+        for (const auto& p : port.plans) airs.push_back(p.air());
+        return airs;
+    }
+
+    tun_pair tun;
+    station_port_spy port;
+    base_station base;
+};
+
+using slots = std::vector<std::int64_t>;
+
+}  // namespace
+
+TEST_F(BaseStation, TheFirstThreeRequestsAreAnsweredAtOnceAndTheFourthWaitsForTheClock) {
+    for (const std::int64_t k : {150, 151, 152, 153}) ask(k);
+    EXPECT_EQ(planned(), (slots{150, 151, 152}));
+    EXPECT_EQ(base.waits_for(), party::peer);
+    hear(word(150));
+    EXPECT_EQ(planned(), (slots{150, 151, 152, 153}));
+    EXPECT_EQ(base.waits_for(), party::flowgraph);
+}
+TEST_F(BaseStation, ARequestThatComesAfterTheClockIsAnsweredAtOnce) {
+    run(150, 160);
+    hear(word(158));
+    ask(161);
+    EXPECT_EQ(planned().back(), 161);
+}
+TEST_F(BaseStation, PacketsAreReadJustBeforePlanning) {
+    run(150, 160);  // feedback has come, so frames may be sent
+    ask(161);
+    tun.give(ip_packet(100));  // after the request, before the clock
+    hear(word(158));
+    ASSERT_EQ(planned().back(), 161);
+    EXPECT_GT(port.plans.back().payload_size(), 0);
+    EXPECT_EQ(status().downlink().in().packets(), 1U);
+}
+TEST_F(BaseStation, APacketIsDeliveredOnceEveryFrameIsAcknowledged) {
+    run(150, 160);
+    tun.give(ip_packet(1000));
+    ask(161);
+    hear(word(158));
+    EXPECT_EQ(status().downlink().queued().packets(), 1U);
+    for (std::int64_t k = 162; k < 180; ++k) {
+        ask(k);
+        hear(word(k - 3));
+    }
+    const auto s = status();
+    EXPECT_EQ(s.downlink().delivered().packets(), 1U);
+    EXPECT_EQ(s.downlink().delivered().bytes(), 1000U);
+    EXPECT_TRUE(conserved(s.downlink()));
+}
+TEST_F(BaseStation, WhatIsNotIpIsDroppedAndCounted) {
+    tun.give({1, 2, 3});
+    EXPECT_TRUE(base.on_tun());
+    EXPECT_EQ(dropped_with(status().downlink(), "not_ip"), 1U);
+    EXPECT_TRUE(conserved(status().downlink()));
+}
+TEST_F(BaseStation, AnUplinkPacketIsWrittenWhenTheClockHasPassedTheSlotBeforeItsArrival) {
+    run(150, 160);
+    auto m = word(158);
+    auto& p = *m.add_packets();
+    p.set_arrival(161);
+    const auto packet = ip_packet(60);
+    p.set_data(packet.data(), packet.size());
+    hear(m);
+    ask(161);
+    hear(word(159));
+    EXPECT_TRUE(tun.take().empty());
+    EXPECT_EQ(status().uplink().queued().packets(), 1U);
+    EXPECT_TRUE(conserved(status().uplink()));
+    ask(162);
+    hear(word(160));
+    EXPECT_EQ(tun.take(), packet);
+    EXPECT_EQ(status().uplink().delivered().packets(), 1U);
+    EXPECT_TRUE(conserved(status().uplink()));
+}
+TEST_F(BaseStation, UplinkPacketsAreDeliveredInOrderOfArrival) {
+    run(150, 160);
+    auto m = word(158);
+    for (const int arrival : {165, 161, 163}) {
+        const auto packet = ip_packet(60, static_cast<std::uint8_t>(arrival));
+        m.add_packets()->set_arrival(arrival);
+        m.mutable_packets(m.packets_size() - 1)->set_data(packet.data(), packet.size());
+    }
+    hear(m);
+    for (std::int64_t k = 161; k < 170; ++k) {
+        ask(k);
+        hear(word(k - 2));
+    }
+    for (const int arrival : {161, 163, 165})
+        EXPECT_EQ(tun.take(), ip_packet(60, static_cast<std::uint8_t>(arrival)));
+}
+TEST_F(BaseStation, APacketThatTheTunRefusesIsCountedWithItsReason) {
+    tun.hang_up();
+    auto m = word(0);
+    m.clear_feedback();
+    m.add_packets()->set_arrival(1);
+    m.mutable_packets(0)->set_data(std::string(40, 'x'));
+    hear(m);
+    const auto s = status();
+    EXPECT_EQ(dropped_with(s.uplink(), "tun_write_EPIPE"), 1U);
+    EXPECT_TRUE(conserved(s.uplink()));
+}
+TEST_F(BaseStation, ASecondRequestForAPlannedSlotGetsAnEmptySlot) {
+    run(150, 160);
+    ask(159);
+    EXPECT_EQ(port.plans.back().air(), 159);
+    EXPECT_EQ(port.plans.back().payload_size(), 0);
+    EXPECT_EQ(status().stale_messages(), 1U);
+}
+TEST_F(BaseStation, ADamagedRequestFarAheadDoesNotHoldUpTheTrueOnes) {
+    run(150, 160);
+    ask(900);
+    ask(161);
+    hear(word(158));
+    EXPECT_EQ(planned().back(), 161);
+    ask(5'000'000);
+    EXPECT_FALSE(port.dropped.empty());
+}
+TEST_F(BaseStation, SlotsThatTheTransmitterLeavesOutAreNoObstacle) {
+    run(150, 160);
+    ask(170);
+    for (std::int64_t j = 158; j <= 167; ++j) hear(word(std::min<std::int64_t>(j, 160)));
+    auto m = word(160);
+    m.clear_feedback();
+    for (std::int64_t j = 161; j <= 167; ++j) {
+        m.set_now(j);
+        hear(m);
+    }
+    EXPECT_EQ(planned().back(), 170);
+}
+TEST_F(BaseStation, FeedbackForASlotThatWasNotSentIsRefused) {
+    hear(word(150));
+    EXPECT_EQ(port.dropped.size(), 1U);
+    run(150, 160);
+    port.dropped.clear();
+    auto m = word(158);
+    m.mutable_feedback()->set_air(170);
+    hear(m);
+    EXPECT_EQ(port.dropped, (std::vector<std::string>{"feedback for a slot that was not sent"}));
+}
+TEST_F(BaseStation, AClockThatJumpsDoesNotReleaseSlots) {
+    run(150, 160);
+    ask(161);
+    ask(162);
+    const auto before = planned();
+    openwip::uplink::Uplink m;
+    m.set_now(1000);
+    hear(m);
+    EXPECT_EQ(planned(), before);
+}
+TEST_F(BaseStation, GarbageFromThePeerIsDropped) {
+    const std::uint8_t bytes[] = {0xff, 0xff, 0xff};
+    base.on_peer(bytes);
+    EXPECT_EQ(port.dropped.size(), 1U);
+}
+TEST_F(BaseStation, TheTerminalsGoodbyeIsPassedOn) {
+    openwip::uplink::Uplink m;
+    m.set_stop("enough");
+    hear(m);
+    EXPECT_EQ(port.peer_ended, "enough");
+}
+TEST_F(BaseStation, AReceiversReportIsNotForTheBaseStation) {
+    base.on_report({});
+    EXPECT_EQ(port.dropped.size(), 1U);
+}
+TEST_F(BaseStation, LateSlotsCountFromTheLastReset) {
+    openwip::slot_link::SlotRequest r;
+    r.set_air(150);
+    r.set_late_slots(5);
+    r.set_underflows(2);
+    base.on_request(r);
+    EXPECT_EQ(status().radio().late_slots(), 5U);
+    base.reset_counters();
+    EXPECT_EQ(status().radio().late_slots(), 0U);
+    r.set_air(151);
+    r.set_late_slots(7);
+    base.on_request(r);
+    EXPECT_EQ(status().radio().late_slots(), 2U);
+    EXPECT_EQ(status().radio().underflows(), 0U);
+}
+TEST_F(BaseStation, TheUplinkIsNotConfiguredHere) {
+    config::settings s(macd_keys());
+    s.merge_assignment("role=base");
+    s.merge_assignment("uplink.kbps=7");
+    EXPECT_THROW(base.reconfigure(s, {"uplink.kbps"}), config::error);
+}
+TEST_F(BaseStation, EverySlotIsAnnouncedOnce) {
+    run(150, 160);
+    ASSERT_EQ(port.done.size(), 11U);
+    for (std::size_t i = 0; i < port.done.size(); ++i)
+        EXPECT_EQ(port.done[i], slot(150 + static_cast<std::int64_t>(i)));
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The terminal: one uplink message for every report, its clock, its packets, its feedback.
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "app/terminal_station.h"
+#include "station_world.h"
+
+using namespace wip;
+using namespace wip::host;
+using openwip::slot_link::SlotReport;
+
+namespace {
+
+class Terminal : public testing::Test {
+protected:
+    Terminal() { start({}); }
+    void start(const std::vector<std::string>& assignments) {
+        terminal.emplace(configuration("terminal", assignments), *tun.tun, port);
+    }
+    // An empty slot, received.
+    static SlotReport report(std::int64_t air, bool locked = true) {
+        SlotReport r;
+        r.set_air(air);
+        r.set_locked(locked);
+        r.set_grant_ok(locked);
+        if (locked) {
+            slot_grant g;
+            g.frame_number = frame_number_of(slot(air));
+            r.mutable_grant()->resize(grant_bytes);
+            pack_grant(
+                g, link_profile::radio,
+                std::span<std::uint8_t, grant_bytes>(
+                    reinterpret_cast<std::uint8_t*>(r.mutable_grant()->data()), grant_bytes));
+        }
+        for (int b = 0; b < nof_bins; ++b) {
+            r.add_snr_db(20);
+            r.add_predicted_snr_db(17.5);
+        }
+        return r;
+    }
+    void run(std::int64_t first, std::int64_t last) {
+        for (std::int64_t k = first; k <= last; ++k) terminal->on_report(report(k));
+    }
+    openwip::control::MacStatus status() const {
+        openwip::control::MacStatus s;
+        terminal->fill(s);
+        return s;
+    }
+
+    tun_pair tun;
+    station_port_spy port;
+    std::optional<terminal_station> terminal;
+};
+
+}  // namespace
+
+TEST_F(Terminal, EveryReportMakesOneUplinkMessageWithClockAndFeedback) {
+    run(150, 159);
+    ASSERT_EQ(port.sent.size(), 10U);
+    const auto m = port.last_uplink();
+    EXPECT_EQ(m.now(), 159);
+    EXPECT_TRUE(m.locked());
+    EXPECT_EQ(m.feedback().air(), 159);
+    EXPECT_TRUE(m.feedback().grant_ok());
+    EXPECT_EQ(m.feedback().predicted_snr_cdb(3), 1750);
+}
+TEST_F(Terminal, WithoutLockTheClockGoesOnAndThereIsNoFeedback) {
+    terminal->on_report(report(150, false));
+    const auto m = port.last_uplink();
+    EXPECT_EQ(m.now(), 150);
+    EXPECT_FALSE(m.locked());
+    EXPECT_FALSE(m.has_feedback());
+}
+TEST_F(Terminal, LostFeedbackIsCountedAndTheClockStillGoesOn) {
+    start({"uplink.feedback_loss=1"});
+    run(150, 152);
+    const auto m = port.last_uplink();
+    EXPECT_EQ(m.now(), 152);
+    EXPECT_FALSE(m.has_feedback());
+    EXPECT_EQ(status().uplink_feedback().packets(), 3U);
+}
+TEST_F(Terminal, APacketLeavesWhenItsLastBitIsSentAndArrivesTwoSlotsLater) {
+    // 1 slot of 600 kbit/s is 50 bytes.
+    start({"uplink.kbps=600"});
+    run(150, 150);
+    tun.give(ip_packet(100));
+    EXPECT_TRUE(terminal->on_tun());  // in slot 151
+    run(151, 151);
+    EXPECT_EQ(port.last_uplink().packets_size(), 0);
+    EXPECT_EQ(status().uplink().queued().packets(), 1U);
+    run(152, 152);
+    const auto m = port.last_uplink();
+    ASSERT_EQ(m.packets_size(), 1);
+    EXPECT_EQ(m.packets(0).arrival(), 154);
+    const auto packet = ip_packet(100);
+    EXPECT_EQ(m.packets(0).data(), std::string(packet.begin(), packet.end()));
+    EXPECT_EQ(status().uplink().delivered().packets(), 1U);
+    EXPECT_TRUE(conserved(status().uplink()));
+}
+TEST_F(Terminal, APacketThatComesWithTheReportStillGoesIntoThatSlot) {
+    start({"uplink.kbps=600"});
+    run(150, 150);
+    tun.give(ip_packet(50));
+    run(151, 151);
+    ASSERT_EQ(port.last_uplink().packets_size(), 1);
+    EXPECT_EQ(port.last_uplink().packets(0).arrival(), 153);
+}
+TEST_F(Terminal, PacketsForAPeerThatIsNotThereAreCounted) {
+    port.peer_listens = false;
+    run(150, 150);
+    tun.give(ip_packet(40));
+    run(151, 160);
+    const auto s = status();
+    EXPECT_EQ(dropped_with(s.uplink(), "no_connection"), 1U);
+    EXPECT_TRUE(conserved(s.uplink()));
+}
+TEST_F(Terminal, TheQueueLimitIsKeptAndCounted) {
+    start({"uplink.queue_packets=5", "uplink.kbps=1"});
+    run(150, 150);
+    for (int i = 0; i < 8; ++i) tun.give(ip_packet(100));
+    terminal->on_tun();
+    const auto s = status();
+    EXPECT_EQ(dropped_with(s.uplink(), "queue_full"), 3U);
+    EXPECT_EQ(s.uplink().queued().packets(), 5U);
+    EXPECT_TRUE(conserved(s.uplink()));
+}
+TEST_F(Terminal, ARepeatedSlotIsStaleAndSendsNothing) {
+    run(150, 155);
+    port.sent.clear();
+    terminal->on_report(report(155));
+    EXPECT_TRUE(port.sent.empty());
+    EXPECT_TRUE(port.dropped.empty());
+    EXPECT_EQ(status().stale_messages(), 1U);
+}
+TEST_F(Terminal, AJumpIsMalformedUntilItGoesOn) {
+    run(150, 155);
+    port.sent.clear();
+    terminal->on_report(report(2000));
+    EXPECT_TRUE(port.sent.empty());
+    EXPECT_EQ(port.dropped.size(), 1U);
+    run(156, 156);
+    EXPECT_EQ(port.last_uplink().now(), 156);
+    terminal->on_report(report(3000));
+    terminal->on_report(report(3001));
+    EXPECT_EQ(port.last_uplink().now(), 3001);
+}
+TEST_F(Terminal, AReportThatNoReceiverSendsIsDropped) {
+    auto r = report(150);
+    r.mutable_grant()->clear();
+    terminal->on_report(r);
+    EXPECT_EQ(port.dropped.size(), 1U);
+    EXPECT_TRUE(port.sent.empty());
+}
+TEST_F(Terminal, ATransmittersRequestIsNotForTheTerminal) {
+    terminal->on_request({});
+    EXPECT_EQ(port.dropped.size(), 1U);
+}
+TEST_F(Terminal, TheBaseStationsGoodbyeIsPassedOnAndItsHelloIsNot) {
+    openwip::uplink::Downnote note;
+    note.set_hello("demo");
+    std::string bytes = note.SerializeAsString();
+    terminal->on_peer({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+    EXPECT_TRUE(port.peer_ended.empty());
+    note.set_stop("over");
+    bytes = note.SerializeAsString();
+    terminal->on_peer({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+    EXPECT_EQ(port.peer_ended, "over");
+    EXPECT_TRUE(port.dropped.empty());
+}
+TEST_F(Terminal, GarbageFromThePeerIsDropped) {
+    const std::uint8_t bytes[] = {0xff, 0xff};
+    terminal->on_peer(bytes);
+    terminal->on_peer({});
+    EXPECT_EQ(port.dropped.size(), 2U);
+}
+TEST_F(Terminal, TheStateOfTheReceiverIsShown) {
+    auto r = report(150);
+    r.mutable_state()->set_cfo_hz(123.5);
+    r.mutable_state()->set_lock_losses(2);
+    r.mutable_state()->set_overflows(4);
+    terminal->on_report(r);
+    EXPECT_TRUE(status().radio().locked());
+    EXPECT_EQ(status().radio().cfo_hz(), 123.5);
+    EXPECT_EQ(status().radio().lock_losses(), 2U);
+    EXPECT_EQ(status().radio().overflows(), 4U);
+    EXPECT_NEAR(status().radio().mean_snr_db(), 20, 1e-6);
+    terminal->reset_counters();
+    EXPECT_EQ(status().radio().overflows(), 0U);
+}
+TEST_F(Terminal, TheLinkIsNotConfiguredHereAndTheUplinkIs) {
+    config::settings s(macd_keys());
+    s.merge_assignment("role=terminal");
+    EXPECT_THROW(terminal->reconfigure(s, {"link.bins"}), config::error);
+    s.merge_assignment("uplink.loss=1");
+    terminal->reconfigure(s, {"uplink.loss"});
+    run(150, 150);
+    tun.give(ip_packet(40));
+    run(151, 155);
+    EXPECT_EQ(dropped_with(status().uplink(), "uplink_loss"), 1U);
+}
+TEST_F(Terminal, ItSaysGoodbyeWithTheReason) {
+    run(150, 151);
+    terminal->say_goodbye("the flowgraph died");
+    EXPECT_EQ(port.last_uplink().stop(), "the flowgraph died");
+}
