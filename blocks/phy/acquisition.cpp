@@ -148,33 +148,33 @@ std::optional<acquired> acquisition::resolve(const candidate& c, const cf32* end
     // subcarriers (idle bins, high SNR) scores as well as the pilots themselves: hypotheses with
     // far less energy than the strongest one are no rivals.
     for (const bool measure : {true, false})
-    for (int q = 0; q < symbols_per_slot; ++q)
-        for (int shift = -1; shift <= 1; ++shift) {
-            for (const bool second : {false, true})
-                for (std::size_t i = 0; i < half; ++i) {
-                    const int k = fft_index(pilot_subcarrier(i, second)) + shift;
-                    received[pilot_index(i, second)] = spectrum_[static_cast<std::size_t>(
-                        (q + (second ? 4 : 1)) * fft_size + (k + fft_size) % fft_size)];
-                }
-            for (int s = 0; s < slots_per_frame; ++s) {
-                const auto score = score_pilots(received, values_.of(s));
-                if (measure) {
-                    strongest = std::max(strongest, score.energy);
-                    break;
-                }
-                if (score.energy < 0.1F * strongest) break;
-                if (score.magnitude > static_cast<float>(best.score)) {
-                    second_best = static_cast<float>(best.score);
-                    best.score = static_cast<double>(score.magnitude);
-                    best_phase = score.phase;
-                    best.slot_start = start + symbol_offset(q);
-                    best.slot_in_frame = s;
-                    best.cfo_hz = c.cfo_hz + 10e3 * shift;
-                } else {
-                    second_best = std::max(second_best, score.magnitude);
+        for (int q = 0; q < symbols_per_slot; ++q)
+            for (int shift = -1; shift <= 1; ++shift) {
+                for (const bool second : {false, true})
+                    for (std::size_t i = 0; i < half; ++i) {
+                        const int k = fft_index(pilot_subcarrier(i, second)) + shift;
+                        received[pilot_index(i, second)] = spectrum_[static_cast<std::size_t>(
+                            (q + (second ? 4 : 1)) * fft_size + (k + fft_size) % fft_size)];
+                    }
+                for (int s = 0; s < slots_per_frame; ++s) {
+                    const auto score = score_pilots(received, values_.of(s));
+                    if (measure) {
+                        strongest = std::max(strongest, score.energy);
+                        break;
+                    }
+                    if (score.energy < 0.1F * strongest) break;
+                    if (score.magnitude > static_cast<float>(best.score)) {
+                        second_best = static_cast<float>(best.score);
+                        best.score = static_cast<double>(score.magnitude);
+                        best_phase = score.phase;
+                        best.slot_start = start + symbol_offset(q);
+                        best.slot_in_frame = s;
+                        best.cfo_hz = c.cfo_hz + 10e3 * shift;
+                    } else {
+                        second_best = std::max(second_best, score.magnitude);
+                    }
                 }
             }
-        }
     if (best.score < static_cast<double>(pilot_threshold) ||
         second_best > 0.8F * static_cast<float>(best.score))
         return std::nullopt;

@@ -43,6 +43,7 @@ struct acquired {
 struct pilot_score {
     float magnitude = 0;
     float phase = 0;
+    float energy = 0;  // sum of magnitudes of the products
 };
 pilot_score score_pilots(const std::array<cf32, nof_pilots>& received,
                          const std::array<cf32, nof_pilots>& sent) noexcept;

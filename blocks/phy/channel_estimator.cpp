@@ -11,8 +11,8 @@ namespace wip::phy {
 
 namespace {
 
-constexpr std::array<double, 4> spreads_us{0.2, 1, 2, 4};
-constexpr std::array<int, 4> orders{5, 14, 23, 40};
+constexpr std::array<double, 5> spreads_us{0.2, 1, 2, 4, 7};
+constexpr std::array<int, 5> orders{5, 14, 23, 40, 66};
 constexpr double slope_power = 0.003;
 constexpr double snr_step_db = 6;
 
@@ -277,7 +277,7 @@ double channel_estimator::spread_us() const noexcept {
 }
 
 void channel_estimator::reset() noexcept {
-    spread_ = 2;
+    spread_ = 3;
     trial_turn_ = 0;
     gcv_.fill(0);
 }

@@ -16,8 +16,9 @@
 // are (X'X + diag(K, 0.003 K)^-1 / g)^-1 X' z: one real matrix for each W, SNR step and set of
 // known elements (pilots only; pilots and decoded control), all made in the constructor.
 //
-// The narrower W, the fewer degrees of freedom, the less noise passes. W is chosen by generalised
-// cross-validation, (rss / N) / (1 - dof / N)^2, smoothed over slots (see `consider_spread`).
+// W is 0.2, 1, 2, 4 or 7 us: the narrower, the fewer degrees of freedom, the less noise passes. It
+// is chosen by generalised cross-validation, (rss / N) / (1 - dof / N)^2, smoothed over slots (see
+// `consider_spread`).
 #pragma once
 
 #include <array>
@@ -67,9 +68,9 @@ private:
         aligned_vector<float> matrix;  // 2 D rows, padded columns
         float dof = 0;
     };
-    static constexpr int nof_spreads = 4;
+    static constexpr int nof_spreads = 5;
     static constexpr int nof_snrs = 8;
-    static constexpr int max_order = 40;
+    static constexpr int max_order = 66;
 
     struct side {  // one set of known elements
         std::vector<element> elements;
@@ -89,7 +90,7 @@ private:
     plane z_;
     std::array<float, 4 * max_order> coefficients_{};  // a re, a im, b re, b im
     channel_estimate trial_;
-    int spread_ = 2;
+    int spread_ = 3;
     int trial_turn_ = 0;
     std::array<float, nof_spreads> gcv_{};
 };

@@ -54,25 +54,33 @@ inline int level(float v, int count) {
     return static_cast<int>(std::min(std::max(0.F, l), static_cast<float>(count) - 0.5F));
 }
 
+// The slicers compute in whole words and store bytes afterwards: with byte stores in the same loop
+// the compiler takes 64 symbols at a time and does the rest of a frame of 108 one by one.
+constexpr int block = 128;
+using words = std::array<std::int32_t, block>;
+
 template <int K>
 void slice_square(const float* re, const float* im, std::uint8_t* out, int n, float scale) {
     constexpr int half = K / 2;
     constexpr int count = 1 << half;
+    words label;
     for (int i = 0; i < n; ++i) {
         const auto a = static_cast<unsigned>(level(re[i] * scale, count));
         const auto b = static_cast<unsigned>(level(im[i] * scale, count));
-        out[i] = static_cast<std::uint8_t>(gray(a) << half | gray(b));
+        label[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(gray(a) << half | gray(b));
     }
+    for (int i = 0; i < n; ++i)
+        out[i] = static_cast<std::uint8_t>(label[static_cast<std::size_t>(i)]);
 }
 
 // A cross of `Count` levels a side, with `Corner` levels missing at each end of each edge.
-// Positions in the label table first, labels after: the first loop is vector code, the second a
-// look-up.
+// Positions in the label table first, labels after.
 template <int Count, int Corner>
 void slice_cross(const float* re, const float* im, std::uint8_t* out, int n, float scale,
                  const std::uint8_t* labels) {
     constexpr float last = Count - 1;
     constexpr float inner = Count - 1 - 2 * Corner;  // largest level that is never in a corner
+    words position;
     for (int i = 0; i < n; ++i) {
         const float x = std::abs(re[i] * scale);
         const float y = std::abs(im[i] * scale);
@@ -81,19 +89,21 @@ void slice_cross(const float* re, const float* im, std::uint8_t* out, int n, flo
         // In a corner: (lx, inner) or (inner, ly).
         const float d_keep_x = (x - lx) * (x - lx) + (y - inner) * (y - inner);
         const float d_keep_y = (x - inner) * (x - inner) + (y - ly) * (y - ly);
-        const int corner = static_cast<int>(lx > inner) & static_cast<int>(ly > inner);
-        const int keep_x = static_cast<int>(d_keep_x < d_keep_y);
-        const float px = (corner & (keep_x ^ 1)) != 0 ? inner : lx;
-        const float py = (corner & keep_x) != 0 ? inner : ly;
-        const float sx = re[i] < 0 ? last - px : last + px;
-        const float sy = im[i] < 0 ? last - py : last + py;
-        out[i] =
-            static_cast<std::uint8_t>(static_cast<int>(sx) / 2 * Count + static_cast<int>(sy) / 2);
+        // Conditions as 0 or 1 and products: no branch is left.
+        const float corner = (lx > inner ? 1.F : 0.F) * (ly > inner ? 1.F : 0.F);
+        const float keep_x = d_keep_x < d_keep_y ? 1.F : 0.F;
+        const float px = lx - corner * (1 - keep_x) * (lx - inner);
+        const float py = ly - corner * keep_x * (ly - inner);
+        const float sx = last + (re[i] < 0 ? -px : px);
+        const float sy = last + (im[i] < 0 ? -py : py);
+        position[static_cast<std::size_t>(i)] =
+            static_cast<int>(sx) / 2 * Count + static_cast<int>(sy) / 2;
     }
-    for (int i = 0; i < n; ++i) out[i] = labels[out[i]];
+    for (int i = 0; i < n; ++i) out[i] = labels[position[static_cast<std::size_t>(i)]];
 }
 
 void slice_star(const float* re, const float* im, std::uint8_t* out, int n, float scale) {
+    words label;
     for (int i = 0; i < n; ++i) {
         const float x = std::abs(re[i] * scale);
         const float y = std::abs(im[i] * scale);
@@ -108,8 +118,10 @@ void slice_star(const float* re, const float* im, std::uint8_t* out, int n, floa
         const unsigned in = 0x2610U >> (4 * (nx | ny << 1)) & 15U;
         const unsigned on_x = x > y;
         const unsigned ax = 0x7534U >> (4 * (on_x ? nx : 2 + ny)) & 15U;
-        out[i] = static_cast<std::uint8_t>(outer ? ax : in);
+        label[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(outer ? ax : in);
     }
+    for (int i = 0; i < n; ++i)
+        out[i] = static_cast<std::uint8_t>(label[static_cast<std::size_t>(i)]);
 }
 
 void slice_bpsk(const float* re, std::uint8_t* out, int n) {
@@ -141,6 +153,12 @@ constellation::constellation(int bits_per_symbol) : bits_(bits_per_symbol) {
 
 void constellation::slice(const float* re, const float* im, std::uint8_t* labels,
                           int n) const noexcept {
+    for (; n > 0; n -= block, re += block, im += block, labels += block)
+        slice_block(re, im, labels, std::min(n, block));
+}
+
+void constellation::slice_block(const float* re, const float* im, std::uint8_t* labels,
+                                int n) const noexcept {
     const float scale = 1 / unit_;
     switch (bits_) {
         case 1:

@@ -51,6 +51,7 @@ public:
               int n) const noexcept;
 
 private:
+    void slice_block(const float* re, const float* im, std::uint8_t* labels, int n) const noexcept;
     int bits_;
     float unit_;
     std::vector<cf32> points_;

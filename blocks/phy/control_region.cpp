@@ -17,24 +17,22 @@ constexpr auto place_of = [] {
     return p;
 }();
 
-// The scrambling bits of a slot, one a byte.
-void scrambling(int cell, int slot_in_frame, std::array<std::uint8_t, code_sent_bits>& out) {
-    const auto key = control_key(cell, slot_in_frame);
-    for (unsigned w = 0; w * 64 < code_sent_bits; ++w) {
-        const auto word = sequence_word(key, w);
-        const unsigned count = std::min<unsigned>(64, code_sent_bits - 64 * w);
-        for (unsigned b = 0; b < count; ++b) out[64 * w + b] = word >> (63 - b) & 1;
+}  // namespace
+
+control_region::control_region(int cell) {
+    for (int s = 0; s < slots_per_frame; ++s) {
+        const auto key = control_key(cell, s);
+        for (unsigned q = 0; q < code_sent_bits; ++q)
+            scrambling_[static_cast<std::size_t>(s)][q] =
+                sequence_word(key, q / 64) >> (63 - q % 64) & 1;
     }
 }
-
-}  // namespace
 
 void control_region::map(std::span<const std::uint8_t, code_information_bits> bits,
                          int slot_in_frame, control_symbols& out) const noexcept {
     std::array<std::uint8_t, code_sent_bits> coded;
     convolutional_code::encode(bits, coded);
-    std::array<std::uint8_t, code_sent_bits> placed;
-    scrambling(cell_, slot_in_frame, placed);
+    auto placed = scrambling_[static_cast<std::size_t>(slot_in_frame)];
     for (std::size_t j = 0; j < code_sent_bits; ++j) placed[place_of[j]] ^= coded[j];
     constexpr float a = 0.70710678F;
     for (std::size_t s = 0; s < nof_control_symbols; ++s)
@@ -53,8 +51,7 @@ void control_region::encode(std::span<const std::uint8_t, grant_bytes> grant, in
 bool control_region::decode(std::span<const float, code_sent_bits> soft, int slot_in_frame,
                             std::span<std::uint8_t, grant_bytes> grant,
                             control_symbols& again) noexcept {
-    std::array<std::uint8_t, code_sent_bits> flip;
-    scrambling(cell_, slot_in_frame, flip);
+    const auto& flip = scrambling_[static_cast<std::size_t>(slot_in_frame)];
     // A positive coordinate is bit 1; the decoder wants positive = 0.
     std::array<float, code_sent_bits> ordered;
     for (std::size_t j = 0; j < code_sent_bits; ++j) {

@@ -26,7 +26,7 @@ using control_symbols = std::array<cf32, nof_control_symbols>;
 
 class control_region {
 public:
-    explicit control_region(int cell) : cell_(cell) {}
+    explicit control_region(int cell);
 
     // Unit-energy symbols in the order of the places.
     void encode(std::span<const std::uint8_t, grant_bytes> grant, int slot_in_frame,
@@ -41,7 +41,7 @@ public:
 private:
     void map(std::span<const std::uint8_t, code_information_bits> bits, int slot_in_frame,
              control_symbols& out) const noexcept;
-    int cell_;
+    std::array<std::array<std::uint8_t, code_sent_bits>, slots_per_frame> scrambling_;
     convolutional_code code_;
 };
 

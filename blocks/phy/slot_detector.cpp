@@ -62,10 +62,9 @@ void slot_detector::load_weights(std::size_t bin, float noise, soft_copy& copy) 
 
 bool slot_detector::decode(std::size_t bin, const soft_copy& symbols, int k,
                            std::uint64_t key) noexcept {
-    label_array labels;
-    for (std::size_t i = nof_symbols; i < labels.size(); ++i) labels[i] = 0;
+    label_array labels;  // whole vectors: the four symbols of padding are sliced too
     constellations_[static_cast<std::size_t>(k - 1)].slice(symbols.re.data(), symbols.im.data(),
-                                                           labels.data(), nof_symbols);
+                                                           labels.data(), label_capacity);
     return decode_frame(labels, k, key, frames_[bin]);
 }
 

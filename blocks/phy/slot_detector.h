@@ -46,7 +46,7 @@ private:
     std::array<std::array<std::uint16_t, payload_symbols_per_bin>, nof_bins> places_{};
     std::array<plane, symbols_per_slot> equalised_;
     std::array<plane, symbols_per_slot> power_;  // |h|^2 in re
-    soft_copy present_, combined_;
+    soft_copy present_{}, combined_{};
     std::array<frame_array, nof_bins> frames_{};
     std::array<std::array<cf32, label_capacity>, nof_bins> symbols_{};
     std::vector<float> llr_;
