@@ -134,11 +134,10 @@ def bench(arguments, build):
 
 
 def switch_table(arguments, build):
-    candidates = [f for f in pathlib.Path(build).rglob("switch_table*")
-                  if f.is_file() and os.access(f, os.X_OK) and f.suffix == ""]
-    if not candidates:
-        raise BadInput("the program switch_table is not built: run ./openwip build")
-    os.execv(candidates[0], [str(candidates[0]), *arguments])
+    program = pathlib.Path(build) / "mac" / "link" / "switch_table"
+    if not program.exists():
+        raise BadInput(f"{program} is not built: run ./openwip build")
+    os.execv(program, [str(program), *arguments])
 
 
 def run(command, arguments, top, build):
