@@ -161,6 +161,20 @@ def test_a_run_folder_that_the_user_cannot_enter():
         refused(result, "user nobody cannot enter")
 
 
+def test_it_ends_with_its_parent():
+    with Place() as p:
+        out = subprocess.run(
+            ["ip", "netns", "exec", p.netns, "sh", "-c",
+             '"$0" --set role=base 2>"$OPENWIP_RUN/log" & echo $!; sleep 0.5', str(MACD)],
+            capture_output=True, text=True, env={**os.environ, "OPENWIP_RUN": str(p.run)})
+        pid = int(out.stdout)
+        try:
+            wait_for("it ends", lambda: not os.path.exists(f"/proc/{pid}"), 3)
+        finally:
+            subprocess.run(["kill", "-9", str(pid)], stderr=subprocess.DEVNULL)
+        assert "ends: SIGTERM: asked to stop" in (p.run / "log").read_text()
+
+
 def test_the_interface_is_gone_after_a_refused_start():
     with Place() as p:
         (p.run / "base.slot").write_text("in the way")
