@@ -4,6 +4,8 @@
 // wavelengths).
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "phy/constellation.h"
 #include "phy_link.h"
 
@@ -132,7 +134,7 @@ double worst_bin_frames(int delay, double echo_db) {
                                   : before[static_cast<std::size_t>(slot_samples + n - delay)];
             y[static_cast<std::size_t>(n)] = scale * (x[static_cast<std::size_t>(n)] + echo * from);
         }
-        before = x;
+        std::copy(x.begin(), x.end(), before.begin());
         receiver.process(first_sample(slot(150 + i)), channel.pass(y), [&](const received_slot& r) {
             if (i < 200) return;
             for (const auto& b : r.bins) {
