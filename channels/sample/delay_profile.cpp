@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "sample/delay_profile.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "sample/sample_stage.h"
+
+namespace wip::sample_model {
+
+std::vector<double> delay_profile::powers() const {
+    std::vector<double> p;
+    double sum = 0;
+    for (const profile_tap& t : taps) {
+        p.push_back(std::pow(10, t.power_db / 10));
+        sum += p.back();
+    }
+    for (double& x : p) x /= sum;
+    return p;
+}
+
+double delay_profile::mean_delay_s() const {
+    const std::vector<double> p = powers();
+    double mean = 0;
+    for (std::size_t i = 0; i < p.size(); ++i) mean += p[i] * taps[i].delay_s;
+    return mean;
+}
+
+double delay_profile::rms_delay_spread_s() const {
+    const std::vector<double> p = powers();
+    const double mean = mean_delay_s();
+    double square = 0;
+    for (std::size_t i = 0; i < p.size(); ++i)
+        square += p[i] * (taps[i].delay_s - mean) * (taps[i].delay_s - mean);
+    return std::sqrt(square);
+}
+
+std::complex<double> delay_profile::frequency_correlation(double separation_hz) const {
+    const std::vector<double> p = powers();
+    std::complex<double> r;
+    for (std::size_t i = 0; i < p.size(); ++i)
+        r += std::polar(p[i], 2 * std::numbers::pi * separation_hz * taps[i].delay_s);
+    return r;
+}
+
+delay_profile delay_profile::with_delay_spread(double spread_s) const {
+    check_range("delay spread in s", spread_s, 0, max_profile_delay_s);
+    const double now = rms_delay_spread_s();
+    if (!(now > 0))
+        throw std::invalid_argument("delay profile " + name +
+                                    " has no delay spread that could be scaled");
+    delay_profile scaled = *this;
+    for (profile_tap& t : scaled.taps) t.delay_s *= spread_s / now;
+    return scaled;
+}
+
+void check_profile(const delay_profile& profile) {
+    if (profile.taps.empty() || profile.taps.size() > max_profile_taps)
+        throw std::invalid_argument("delay profile " + profile.name + " with " +
+                                    std::to_string(profile.taps.size()) +
+                                    " taps: valid is 1 to 64");
+    for (const profile_tap& t : profile.taps) {
+        const std::string where = "delay profile " + profile.name + ": ";
+        check_range(where + "delay in us", t.delay_s * 1e6, 0, max_profile_delay_s * 1e6);
+        check_range(where + "power_db", t.power_db, -100, 100);
+        if (t.fading == tap_fading::rice) check_range(where + "k_db", t.k_db, -40, 60);
+    }
+}
+
+}  // namespace wip::sample_model

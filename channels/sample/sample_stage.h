@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The contract of everything that changes a stream of IQ samples.
+//
+//   work(first, in, out)   out[i] is the output at absolute sample index first + i, a function of
+//                          the input up to that index, of the seed and of the index: never of where
+//                          a call starts or ends. in and out have one size and may be one memory.
+//   memory()               out[n] depends on in[n - memory() .. n] and on nothing older
+//   latency()              the part of the delay that the model adds for its filters' sake
+//
+// Calls that continue each other (first = the previous first + size) see one stream. A call that
+// does not starts afresh, with zeros before `first`; who wants to go back or jump, and can read the
+// input again, calls work on the memory() samples before and throws those outputs away.
+// Constructors allocate and check (std::invalid_argument); work does neither.
+#pragma once
+
+#include <complex>
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace wip::sample_model {
+
+using cf32 = std::complex<float>;
+
+template <class Stage>
+concept sample_stage = requires(Stage s, const Stage c, std::int64_t first,
+                                std::span<const cf32> in, std::span<cf32> out) {
+    { s.work(first, in, out) }
+    noexcept;
+    { c.memory() } -> std::same_as<std::int64_t>;
+    { c.latency() } -> std::same_as<std::int64_t>;
+};
+
+// What a stage is made with besides its own configuration.
+struct stage_context {
+    double sample_rate = 7.68e6;
+    std::uint64_t seed = 1;
+    std::uint32_t purpose = 0;  // tells apart the stages that share a seed
+};
+
+// Throws std::invalid_argument with key, value and valid range unless low <= value <= high.
+inline void check_range(std::string_view key, double value, double low, double high) {
+    if (value >= low && value <= high) return;
+    const auto show = [](double v) {
+        std::string s = std::to_string(v);
+        s.erase(s.find_last_not_of('0') + 1);
+        if (s.back() == '.') s.pop_back();
+        return s;
+    };
+    throw std::invalid_argument(std::string(key) + " " + show(value) + ": valid is " + show(low) +
+                                " to " + show(high));
+}
+
+}  // namespace wip::sample_model

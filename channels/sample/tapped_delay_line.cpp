@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "sample/tapped_delay_line.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numbers>
+
+#include "sample/counter_random.h"
+#include "sample/fractional_delay.h"
+#include "sample/vector_lanes.h"
+
+namespace wip::sample_model {
+namespace {
+
+std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
+    return a >= 0 ? a / b : -((b - 1 - a) / b);
+}
+
+int knot_spacing(double doppler_hz, double sample_rate) {
+    int spacing = 8192;
+    while (spacing > 64 && 2 * std::numbers::pi * doppler_hz * spacing / sample_rate > 0.443)
+        spacing /= 2;
+    return spacing;
+}
+
+int coefficients_of(const delay_profile& profile, double sample_rate, int half_width) {
+    check_profile(profile);
+    double last = 0;
+    for (const profile_tap& t : profile.taps) last = std::max(last, t.delay_s * sample_rate);
+    return static_cast<int>(std::ceil(last)) + 2 * half_width - 1;
+}
+
+}  // namespace
+
+tapped_delay_line::tapped_delay_line(const delay_profile& profile, double doppler_hz,
+                                     const stage_context& context)
+    : sample_rate_(context.sample_rate),
+      nof_coefficients_(coefficients_of(profile, context.sample_rate, half_width)),
+      history_(nof_coefficients_ + 2 * block) {
+    check_range("doppler_hz", doppler_hz, 0, max_doppler_hz);
+    spacing_ = knot_spacing(doppler_hz, sample_rate_);
+    padded_ = (nof_coefficients_ + 15) / 16 * 16;
+    const std::size_t width = static_cast<std::size_t>(padded_);
+    for (std::vector<float>* v :
+         {&start_re_, &start_im_, &end_re_, &end_im_, &slope_re_, &slope_im_})
+        v->resize(width);
+
+    const delay_kernel kernel(half_width);
+    const std::vector<double> powers = profile.powers();
+    rows_.resize(profile.taps.size() * width);
+    std::vector<bool> used(width);
+    for (std::size_t p = 0; p < profile.taps.size(); ++p) {
+        const profile_tap& c = profile.taps[p];
+        const std::uint32_t purpose =
+            0x54440000u ^ context.purpose << 8 ^ static_cast<std::uint32_t>(p);
+        const double k = std::pow(10, c.k_db / 10);
+        const double direct = c.fading == tap_fading::rayleigh   ? 0
+                              : c.fading == tap_fading::constant ? 1
+                                                                 : k / (k + 1);
+        tap t{clarke_waves(doppler_hz, sample_rate_, spacing_, context.seed, purpose),
+              c.delay_s * sample_rate_,
+              static_cast<float>(std::sqrt(powers[p] * (1 - direct))),
+              static_cast<float>(std::sqrt(powers[p] * direct)),
+              c.fading == tap_fading::rice ? 0.7 * doppler_hz * spacing_ / sample_rate_ : 0,
+              uniform(0, derive_key(context.seed, purpose ^ 0x4C4F5300u))};
+        for (int j = 0; j < nof_coefficients_; ++j) {
+            const double g = kernel.exact(j - (half_width - 1) - t.delay);
+            rows_[p * width + static_cast<std::size_t>(j)] = static_cast<float>(g);
+            if (std::abs(g) > 1e-9) used[static_cast<std::size_t>(j)] = true;
+        }
+        taps_.push_back(t);
+    }
+    for (int j = 0; j < nof_coefficients_; ++j)
+        if (used[static_cast<std::size_t>(j)]) used_.push_back(j);
+    history_.restart(0);
+}
+
+clarke_waves::knot tapped_delay_line::evaluate(const tap& t, std::int64_t knot) const noexcept {
+    clarke_waves::knot k{};
+    if (t.scattered > 0) {
+        k = t.waves.evaluate(knot);
+        k.value *= t.scattered;
+        k.slope *= t.scattered;
+    }
+    if (t.direct > 0) {
+        const double turns = t.direct_turns_per_knot * static_cast<double>(knot) + t.direct_phase;
+        const std::complex<double> w =
+            std::polar<double>(t.direct, 2 * std::numbers::pi * (turns - std::floor(turns)));
+        const double slope = 2 * std::numbers::pi * t.direct_turns_per_knot;
+        k.value += cf32(w);
+        k.slope +=
+            cf32(static_cast<float>(-slope * w.imag()), static_cast<float>(slope * w.real()));
+    }
+    return k;
+}
+
+void tapped_delay_line::prepare(tap& t, std::int64_t interval) const noexcept {
+    if (interval == t.interval) return;
+    const clarke_waves::knot left = interval - 1 == t.interval ? t.right : evaluate(t, interval);
+    t.right = evaluate(t, interval + 1);
+    t.interval = interval;
+    const cf32 step = t.right.value - left.value;
+    t.c0 = left.value;
+    t.c1 = left.slope;
+    t.c2 = 3.0f * step - 2.0f * left.slope - t.right.slope;
+    t.c3 = left.slope + t.right.slope - 2.0f * step;
+}
+
+cf32 tapped_delay_line::gain(tap& t, std::int64_t index) const noexcept {
+    const std::int64_t interval = floor_divide(index, spacing_);
+    prepare(t, interval);
+    const float x = static_cast<float>(index - interval * spacing_) / static_cast<float>(spacing_);
+    return t.c0 + x * (t.c1 + x * (t.c2 + x * t.c3));
+}
+
+void tapped_delay_line::gains(std::int64_t index, std::span<cf32> out) const noexcept {
+    for (std::size_t p = 0; p < std::min(out.size(), taps_.size()); ++p) {
+        tap copy = taps_[p];
+        out[p] = gain(copy, index);
+    }
+}
+
+std::complex<double> tapped_delay_line::response(std::int64_t index, double hz) const {
+    std::vector<cf32> g(taps_.size());
+    gains(index, g);
+    std::complex<double> h;
+    for (std::size_t p = 0; p < taps_.size(); ++p)
+        h += std::complex<double>(g[p]) *
+             std::polar(1.0, -2 * std::numbers::pi * hz * taps_[p].delay / sample_rate_);
+    return h;
+}
+
+void tapped_delay_line::coefficients(std::int64_t index, float* re, float* im) noexcept {
+    std::fill(re, re + padded_, 0.0f);
+    std::fill(im, im + padded_, 0.0f);
+    for (std::size_t p = 0; p < taps_.size(); ++p) {
+        const cf32 a = gain(taps_[p], index);
+        const float* row = rows_.data() + p * static_cast<std::size_t>(padded_);
+        const float ar = a.real(), ai = a.imag();
+        for (int k = 0; k < padded_; ++k) {
+            re[k] += ar * row[k];
+            im[k] += ai * row[k];
+        }
+    }
+}
+
+// Coefficients at the start of block `number` and their slopes per sample.
+void tapped_delay_line::prepare_block(std::int64_t number) noexcept {
+    if (number == block_) return;
+    if (number - 1 == block_ && block_ != INT64_MIN) {
+        start_re_.swap(end_re_);
+        start_im_.swap(end_im_);
+    } else {
+        coefficients(number * block, start_re_.data(), start_im_.data());
+    }
+    coefficients((number + 1) * block, end_re_.data(), end_im_.data());
+    for (std::size_t k = 0; k < start_re_.size(); ++k) {
+        slope_re_[k] = (end_re_[k] - start_re_[k]) * (1.0f / block);
+        slope_im_[k] = (end_im_[k] - start_im_[k]) * (1.0f / block);
+    }
+    block_ = number;
+}
+
+// `count` vectors of the block, from vector `first` on.
+template <int count>
+void tapped_delay_line::filter(std::int64_t block_start, int first, float* re,
+                               float* im) const noexcept {
+    vec ramp[count], sum_re[count], sum_im[count];
+    for (int v = 0; v < count; ++v) {
+        for (int i = 0; i < lanes; ++i) ramp[v][i] = static_cast<float>((first + v) * lanes + i);
+        sum_re[v] = vec{};
+        sum_im[v] = vec{};
+    }
+    const float* x_re = history_.re(block_start + first * lanes);
+    const float* x_im = history_.im(block_start + first * lanes);
+    for (const int k : used_) {
+        const std::size_t j = static_cast<std::size_t>(k);
+        const float ar = start_re_[j], ai = start_im_[j], br = slope_re_[j], bi = slope_im_[j];
+#pragma GCC unroll 8
+        for (int v = 0; v < count; ++v) {
+            const vec cr = ar + ramp[v] * br, ci = ai + ramp[v] * bi;
+            vec r, i;
+            std::memcpy(&r, x_re - k + v * lanes, sizeof r);
+            std::memcpy(&i, x_im - k + v * lanes, sizeof i);
+            sum_re[v] += cr * r;
+            sum_re[v] -= ci * i;
+            sum_im[v] += cr * i;
+            sum_im[v] += ci * r;
+        }
+    }
+    std::memcpy(re, sum_re, sizeof sum_re);
+    std::memcpy(im, sum_im, sizeof sum_im);
+}
+
+void tapped_delay_line::work(std::int64_t first, std::span<const cf32> in,
+                             std::span<cf32> out) noexcept {
+    if (first != history_.end()) history_.restart(first);
+    for (std::size_t done = 0; done < out.size();) {
+        const std::size_t n =
+            std::min<std::size_t>(out.size() - done, history_buffer::largest_append);
+        history_.append(in.subspan(done, n));
+        const std::int64_t end = first + static_cast<std::int64_t>(done + n);
+        for (std::int64_t at = first + static_cast<std::int64_t>(done); at < end;) {
+            const std::int64_t number = floor_divide(at, block);
+            const std::int64_t start = number * block;
+            const std::int64_t stop = std::min(end, start + block);
+            prepare_block(number);
+            alignas(64) float re[block], im[block];
+            constexpr int group = 64 / lanes;
+            if (stop - at == block)
+                filter<group>(start, 0, re, im);
+            else
+                for (int v = static_cast<int>(at - start) / lanes; v * lanes < stop - start; ++v)
+                    filter<1>(start, v, re + v * lanes, im + v * lanes);
+            cf32* y = out.data() + (at - first);
+            for (std::int64_t i = at - start; i < stop - start; ++i) *y++ = cf32(re[i], im[i]);
+            at = stop;
+        }
+        done += n;
+    }
+}
+
+}  // namespace wip::sample_model

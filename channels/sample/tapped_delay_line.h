@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Time-variant multipath: y(t) = sum_p a_p(t) x(t - tau_p), total mean power 1.
+//
+// Tap processes a_p: Rayleigh = clarke_waves; Rice = line of sight with 0.7 of the largest Doppler
+// shift (as TR 38.901, 7.7.2 has it for an angle of 45 degrees) plus clarke_waves; constant = fixed
+// amplitude, random phase. Independent for every tap.
+//
+// One FIR for all taps: every tap's fractional delay is a row g_p[k] = k(k - latency - tau_p) of 14
+// coefficients (fractional_delay.h, M = 7: -70 dB error inside the band), and c_k = sum_p a_p
+// g_p[k]. So the cost does not grow with the number of taps but with the spread: 12 taps 200 ns
+// apart take 31 coefficients. The row starts before the tap, hence a latency of 6 samples, common
+// to all.
+//
+// Three rates: a_p exactly at knots T = 64..8192 samples apart with 2 pi f T/fs <= 0.443, cubic
+// Hermite between (error below -80 dB); c_k from them every 64 samples; linear between, sample by
+// sample. The linear part errs by (2 pi f 64/fs)^2/8 at most: -105 dB at 125 Hz, -57 dB at 2 kHz.
+// A coefficient that held for 64 samples would err by 2 pi f 32/fs/sqrt(6): -57 dB at 125 Hz,
+// -33 dB at 2 kHz, for two thirds of the time: not taken.
+//
+// Vectors of the inner loop lie at multiples of their size of the absolute index: chunks do not
+// change a bit. tests/unit/channels/test_tapped_delay_line.cpp, tests/bench/bench_channels.cpp.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sample/clarke_waves.h"
+#include "sample/delay_profile.h"
+#include "sample/history_buffer.h"
+#include "sample/sample_stage.h"
+
+namespace wip::sample_model {
+
+class tapped_delay_line {
+public:
+    // Throws std::invalid_argument for a bad profile (delay_profile.h) and unless 0 <= doppler_hz
+    // <= 2000.
+    tapped_delay_line(const delay_profile& profile, double doppler_hz,
+                      const stage_context& context);
+
+    void work(std::int64_t first, std::span<const cf32> in, std::span<cf32> out) noexcept;
+    std::int64_t memory() const noexcept { return nof_coefficients_ - 1; }
+    std::int64_t latency() const noexcept { return half_width - 1; }
+
+    std::size_t nof_taps() const noexcept { return taps_.size(); }
+    // Gains of the taps at an absolute index, sqrt(power) included: what a receiver would have to
+    // estimate. Does not disturb the stream.
+    void gains(std::int64_t index, std::span<cf32> out) const noexcept;
+    // Frequency response at f (Hz), from those gains, without the latency.
+    std::complex<double> response(std::int64_t index, double hz) const;
+
+private:
+    static constexpr int half_width = 7;
+    static constexpr int block = 64;  // samples between coefficient sets
+
+    struct tap {
+        clarke_waves waves;
+        double delay;             // samples
+        float scattered, direct;  // amplitudes
+        double direct_turns_per_knot, direct_phase;
+        std::int64_t interval = INT64_MIN;
+        clarke_waves::knot right{};
+        cf32 c0{}, c1{}, c2{}, c3{};
+    };
+    clarke_waves::knot evaluate(const tap& t, std::int64_t knot) const noexcept;
+    void prepare(tap& t, std::int64_t interval) const noexcept;
+    cf32 gain(tap& t, std::int64_t index) const noexcept;
+    void coefficients(std::int64_t index, float* re, float* im) noexcept;
+    void prepare_block(std::int64_t number) noexcept;
+    template <int count>
+    void filter(std::int64_t block_start, int first, float* re, float* im) const noexcept;
+
+    std::vector<tap> taps_;
+    double sample_rate_;
+    int spacing_ = 64;
+    int nof_coefficients_ = 1, padded_ = 16;
+    std::vector<int> used_;    // coefficients that are not zero for all taps
+    std::vector<float> rows_;  // [tap][padded_]
+    std::vector<float> start_re_, start_im_, end_re_, end_im_, slope_re_, slope_im_;
+    std::int64_t block_ = INT64_MIN;
+    history_buffer history_;
+};
+
+}  // namespace wip::sample_model
