@@ -42,10 +42,10 @@ struct alignas(64) gate {
     bool wait(Ready ready, std::chrono::nanoseconds timeout) {
         if (ready()) return true;
         const std::uint32_t seen = word.load(std::memory_order_acquire);
-        waiting.store(1, std::memory_order_seq_cst);
+        waiting.fetch_add(1, std::memory_order_seq_cst);  // several threads may wait
         std::atomic_thread_fence(std::memory_order_seq_cst);
         if (!ready()) futex_wait(word, seen, timeout);
-        waiting.store(0, std::memory_order_seq_cst);
+        waiting.fetch_sub(1, std::memory_order_seq_cst);
         return ready();
     }
     void notify() {

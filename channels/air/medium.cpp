@@ -16,6 +16,7 @@ using namespace std::chrono_literals;
 
 constexpr tick slot_samples = 5120;
 constexpr tick lookahead_quanta = 4;
+constexpr tick realtime_lead = 25600;  // start of a burst without a time, from now: 3.3 ms
 constexpr std::int64_t longest_sleep_ns = 20'000'000;
 constexpr std::int64_t watch_interval_ns = 100'000'000;
 
@@ -145,7 +146,7 @@ void medium::serve() {
         serve_claim(i);
         serve_commands(i);
         const bool lockstep = config_.clock == clock_kind::lockstep;
-        const tick soon = lockstep || !started_ ? now_ : now_ + 2 * config_.quantum;
+        const tick soon = lockstep || !started_ ? now_ : now_ + realtime_lead;
         const transmit_reader::news news = transmitters_[i].collect(now_, soon);
         if (news.opened) changed_from(news.earliest);
         activity_[i].store((transmitters_[i].active() ? 1u : 0u) |

@@ -73,11 +73,17 @@ transmit_reader::extent transmit_reader::look(const local_burst& b) noexcept {
             (s & burst_refused) != 0};
 }
 
+bool transmit_reader::is_ready(std::uint64_t at) const noexcept {
+    if (at == node_.bursts.written.load(std::memory_order_acquire)) return false;
+    const burst& b = node_.bursts.at(at);
+    const std::uint64_t state = b.state.load(std::memory_order_acquire);
+    return b.time != as_soon_as_possible || (state & burst_closed) ||
+           (state >> burst_flag_bits) > b.first;
+}
+
 transmit_reader::news transmit_reader::collect(tick now, tick asap_time) noexcept {
     news n;
-    const std::uint64_t written = node_.bursts.written.load(std::memory_order_acquire);
-    const std::uint64_t known = node_.bursts.taken.load(std::memory_order_relaxed) + bursts_.size();
-    for (std::uint64_t at = known; at < written; ++at) {
+    for (std::uint64_t at = collected(); is_ready(at); ++at) {
         burst& shared = node_.bursts.at(at);
         tick earliest = busy_until_;
         for (const local_burst& before : bursts_)

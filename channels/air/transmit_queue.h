@@ -59,10 +59,7 @@ public:
     };
     // now: first time not yet released; asap_time: start of bursts without a time.
     news collect(tick now, tick asap_time) noexcept;
-    bool has_news() const noexcept {
-        return node_.bursts.written.load(std::memory_order_acquire) !=
-               node_.bursts.taken.load(std::memory_order_relaxed) + bursts_.size();
-    }
+    bool has_news() const noexcept { return is_ready(collected()); }
     // Everything before this time is known; `never` when no burst is open.
     tick known_until() const noexcept;
     // Ask the node to wake the medium when the open burst reaches `time`.
@@ -98,6 +95,13 @@ private:
         return b.start + static_cast<tick>(e.end - b.first);
     }
     void free_to(std::uint64_t position) noexcept;
+    std::uint64_t collected() const noexcept {
+        return node_.bursts.taken.load(std::memory_order_relaxed) + bursts_.size();
+    }
+    // Is there a burst number `at` to collect? One without a time begins with its first sample, so
+    // it is left alone until that is there: a node that is interrupted between the two does not
+    // starve.
+    bool is_ready(std::uint64_t at) const noexcept;
 
     node_block& node_;
     const cf32* fifo_;

@@ -45,12 +45,12 @@ class Stock(unittest.TestCase):
         self.assertNotIn("vusrp", text)
 
     def test_benchmark_rate_loses_nothing(self):
-        code, text = run(self.program("benchmark_rate"), "--args", "type=vusrp,speed=0.5",
-                         "--rx_rate", "7.68e6", "--tx_rate", "7.68e6", "--duration", "3")
+        code, text = run(self.program("benchmark_rate"), "--args", "type=vusrp,speed=0.25",
+                         "--rx_rate", "7.68e6", "--tx_rate", "7.68e6", "--duration", "4")
         self.assertEqual(code, 0, text)
-        # Device time runs at half speed, so a loaded machine keeps up: 3 s of it are 1.5 s.
-        self.assertGreater(self.count(text, "Num received samples"), 8e6)
-        self.assertGreater(self.count(text, "Num transmitted samples"), 8e6)
+        # Device time runs at a quarter of the speed, so a loaded machine keeps up; 4 s are one.
+        self.assertGreater(self.count(text, "Num received samples"), 6e6)
+        self.assertGreater(self.count(text, "Num transmitted samples"), 6e6)
         for what in ("Num dropped samples", "Num overruns detected", "Num underruns detected",
                      "Num late commands", "Num sequence errors (Tx)", "Num sequence errors (Rx)"):
             self.assertEqual(self.count(text, what), 0, text)

@@ -103,8 +103,8 @@ TEST_F(AirQueues, a_burst_for_the_past_is_refused_and_its_samples_are_dropped) {
     EXPECT_EQ(events(event_kind::late), 1);
     EXPECT_EQ(look(90, 30), std::vector<cf32>(30));
     writer.open(as_soon_as_possible, 100, false);
-    transmitted.collect(100, 120);
     put(5);
+    transmitted.collect(100, 120);
     EXPECT_EQ(look(120, 1)[0], cf32(1, 0));
 }
 
@@ -146,6 +146,17 @@ TEST_F(AirQueues, a_starved_burst_is_cut_and_the_stream_goes_on_later) {
     transmitted.collect(150, 200);
     EXPECT_EQ(look(200, 1)[0], cf32(500, 0));
     EXPECT_EQ(look(100, 1)[0], cf32{});
+}
+
+TEST_F(AirQueues, a_burst_without_a_time_begins_with_its_first_sample) {
+    writer.open(as_soon_as_possible, 0, false);
+    EXPECT_FALSE(transmitted.has_news());
+    EXPECT_EQ(transmitted.collect(0, 100).opened, 0);
+    EXPECT_EQ(transmitted.known_until(), never);
+    put(1);
+    EXPECT_TRUE(transmitted.has_news());
+    EXPECT_EQ(transmitted.collect(500, 600).earliest, 600);
+    EXPECT_EQ(look(600, 1)[0], cf32(1, 0));
 }
 
 TEST_F(AirQueues, the_fifo_is_full_until_samples_are_released_and_wraps_exactly) {
