@@ -93,7 +93,7 @@ TEST(AirConfig, refuses_unknown_keys_wrong_types_and_ranges_at_every_level) {
           "air: {name: x}\nnodes: {a: {noise_dbfs: 21}}",
           "air: {name: x}\nnodes: {a: {}}\npaths: {from: a, to: a}",
           "air: {name: x}\nnodes: {a: {}}\npaths: [{from: a}]",
-          "air: {name: x}\nnodes: {a: {}}\npaths: [{from: a, to: a, channel: jakes}]",
+          "air: {name: x}\nnodes: {a: {}}\npaths: [{from: a, to: a, channel: nonsense}]",
           "air: {name: x}\nnodes: {a: {}}\npaths: [{from: a, to: a, delay_samples: 65537}]",
           "air: {name: x}\nnodes: {a: {}}\npaths: [{from: a, to: a, delay_samples: 1.5}]",
           "air: {name: x}\nnodes: {a: {}}\npaths: [{from: a, to: a, gain: 3}]",
