@@ -10,102 +10,14 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "air/config_place.h"
+#include "air/impairment_config.h"
 #include "air/shared_air.h"
+#include "profiles/profile_file.h"
 #include "sample/flat_fading.h"
 
 namespace wip::air {
 namespace {
-
-std::string show(const YAML::Node& n) {
-    if (!n.IsDefined()) return "missing";
-    if (n.IsNull()) return "empty";
-    if (n.IsScalar()) return "'" + n.Scalar() + "'";
-    return n.IsMap() ? "a mapping" : "a list";
-}
-
-std::string list(const std::vector<std::string>& names) {
-    std::string s;
-    for (const std::string& n : names) s += (s.empty() ? "" : ", ") + n;
-    return s;
-}
-
-// A place in the file: node and its full key.
-class place {
-public:
-    place(const YAML::Node& node, std::string file, std::string key)
-        : node_(node.IsDefined() ? node : YAML::Node(YAML::NodeType::Undefined)),
-          file_(std::move(file)),
-          key_(std::move(key)) {}
-
-    [[noreturn]] void refuse(const std::string& valid) const {
-        throw std::invalid_argument(file_ + ": " + (key_.empty() ? "file" : key_) + ": " +
-                                    show(node_) + "; valid: " + valid);
-    }
-    bool given() const { return node_.IsDefined() && !node_.IsNull(); }
-
-    void expect_keys(const std::vector<std::string>& known) const {
-        if (!node_.IsMap()) refuse("a mapping with the keys " + list(known));
-        for (const auto& entry : node_) {
-            const std::string name = entry.first.IsScalar() ? entry.first.Scalar() : "?";
-            if (std::find(known.begin(), known.end(), name) == known.end())
-                throw std::invalid_argument(file_ + ": " + join(name) +
-                                            ": unknown key; valid: " + list(known));
-        }
-    }
-    place at(const std::string& name) const {
-        return {node_.IsMap() ? node_[name] : YAML::Node(YAML::NodeType::Undefined), file_,
-                join(name)};
-    }
-    template <class Visit>
-    void each_entry(Visit visit) const {
-        for (const auto& entry : node_) {
-            if (!entry.first.IsScalar()) refuse("names as keys");
-            const std::string name = entry.first.Scalar();
-            visit(name, place(entry.second, file_, join(name)));
-        }
-    }
-    template <class Visit>
-    void each_item(Visit visit) const {
-        if (!node_.IsSequence()) refuse("a list");
-        for (std::size_t i = 0; i < node_.size(); ++i)
-            visit(place(node_[i], file_, key_ + "[" + std::to_string(i) + "]"));
-    }
-    bool is_map() const { return node_.IsMap(); }
-
-    double number(double low, double high, const std::string& remark = "") const {
-        double v = 0;
-        std::ostringstream valid;
-        valid << "a number from " << low << " to " << high << remark;
-        if (!node_.IsScalar() || !YAML::convert<double>::decode(node_, v) || !(v >= low) ||
-            !(v <= high))
-            refuse(valid.str());
-        return v;
-    }
-    std::int64_t integer(std::int64_t low, std::int64_t high) const {
-        std::int64_t v = 0;
-        if (!node_.IsScalar() || !YAML::convert<std::int64_t>::decode(node_, v) || v < low ||
-            v > high)
-            refuse("an integer from " + std::to_string(low) + " to " + std::to_string(high));
-        return v;
-    }
-    std::string text(const std::string& valid) const {
-        if (!node_.IsScalar()) refuse(valid);
-        return node_.Scalar();
-    }
-    std::size_t one_of(const std::vector<std::string>& names) const {
-        const std::string t = text("one of " + list(names));
-        const auto at = std::find(names.begin(), names.end(), t);
-        if (at == names.end()) refuse("one of " + list(names));
-        return static_cast<std::size_t>(at - names.begin());
-    }
-
-private:
-    std::string join(const std::string& name) const {
-        return key_.empty() ? name : key_ + "." + name;
-    }
-    YAML::Node node_;
-    std::string file_, key_;
-};
 
 void read_air(const place& p, medium_config& c) {
     p.expect_keys({"name", "clock", "speed", "wait_for", "seed", "control", "pacing_limit_ms",
@@ -152,10 +64,11 @@ void read_nodes(const place& p, medium_config& c) {
     p.each_entry([&](const std::string& name, const place& n) {
         if (!shared_air::valid_name(name))
             n.refuse("node names of 1 to 31 characters of a-z A-Z 0-9 _ . -");
-        node_config node{name, std::nullopt};
+        node_config node{name, std::nullopt, {}};
         if (n.given()) {
-            n.expect_keys({"noise_dbfs"});
+            n.expect_keys({"noise_dbfs", "impairments"});
             if (const place v = n.at("noise_dbfs"); v.given()) node.noise_dbfs = v.number(-200, 20);
+            node.impairments = read_impairments(n.at("impairments"));
         }
         c.nodes.push_back(node);
     });
@@ -163,9 +76,26 @@ void read_nodes(const place& p, medium_config& c) {
         p.refuse("1 to " + std::to_string(max_nodes) + " nodes");
 }
 
+void read_channel(const place& p, const place& channel, path_config& path) {
+    std::string valid;
+    for (const std::string& name : profiles::names()) valid += name + ", ";
+    const std::string name = channel.text(valid + "or a file FILE.yaml");
+    const place spread = p.at("delay_spread_ns");
+    std::optional<double> spread_ns;
+    if (spread.given()) spread_ns = spread.number(1, 12500);
+    try {
+        path.profile = profiles::load(name, spread_ns);
+    } catch (const std::invalid_argument& e) {
+        channel.refuse(valid + "or a file FILE.yaml (" + e.what() + ")");
+    }
+    // The two that need no filter.
+    if (name == "flat") path.fading = true;
+    if (name == "flat" || name == "awgn") path.profile.reset();
+}
+
 void read_path(const place& p, medium_config& c) {
-    p.expect_keys(
-        {"from", "to", "gain_db", "delay_samples", "channel", "doppler_hz", "frequency_shift_hz"});
+    p.expect_keys({"from", "to", "gain_db", "delay_samples", "channel", "delay_spread_ns",
+                   "doppler_hz", "frequency_shift_hz", "impairments"});
     std::vector<std::string> names;
     for (const node_config& n : c.nodes) names.push_back(n.name);
     path_config path;
@@ -174,11 +104,12 @@ void read_path(const place& p, medium_config& c) {
     if (const place v = p.at("gain_db"); v.given()) path.gain_db = v.number(-200, 100);
     if (const place v = p.at("delay_samples"); v.given())
         path.delay_samples = v.integer(0, max_delay_samples);
-    if (const place v = p.at("channel"); v.given()) path.fading = v.one_of({"awgn", "flat"}) == 1;
+    if (const place v = p.at("channel"); v.given()) read_channel(p, v, path);
     if (const place v = p.at("doppler_hz"); v.given())
         path.doppler_hz = v.number(0, sample_model::max_doppler_hz);
     if (const place v = p.at("frequency_shift_hz"); v.given())
         path.frequency_shift_hz = v.number(-1e6, 1e6);
+    path.impairments = read_impairments(p.at("impairments"));
     c.paths.push_back(path);
 }
 

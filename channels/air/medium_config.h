@@ -8,12 +8,15 @@
 #include <vector>
 
 #include "air/layout.h"
+#include "sample/delay_profile.h"
+#include "sample/stage_chain.h"
 
 namespace wip::air {
 
 struct node_config {
     std::string name;
     std::optional<double> noise_dbfs;  // at the receiver's input, over the whole sample rate
+    std::vector<sample_model::impairment_config> impairments{};  // of its receiver, in this order
 };
 
 struct path_config {
@@ -23,6 +26,8 @@ struct path_config {
     bool fading = false;  // flat Rayleigh
     double doppler_hz = 50;
     double frequency_shift_hz = 0;
+    std::optional<sample_model::delay_profile> profile{};  // multipath with doppler_hz
+    std::vector<sample_model::impairment_config> impairments{};
 };
 
 inline constexpr std::int64_t max_delay_samples = 65536;

@@ -60,58 +60,134 @@ tuning& node_tuning::of(command_kind kind) {
 mixer::mixer(const medium_config& config)
     : paths_(config.nodes.size()),
       noise_(config.nodes.size()),
+      receivers_(config.nodes.size()),
       scratch_(block),
+      before_(block),
       hearing_hz_(config.hearing_hz) {
-    for (std::size_t i = 0; i < config.nodes.size(); ++i)
-        if (config.nodes[i].noise_dbfs)
-            noise_[i] =
-                std::make_unique<sample_model::noise>(dbfs(*config.nodes[i].noise_dbfs).power(),
-                                                      config.seed, static_cast<std::uint32_t>(i));
+    tick longest_receiver = 0, longest_path = 0;
+    for (std::size_t i = 0; i < config.nodes.size(); ++i) {
+        const node_config& c = config.nodes[i];
+        const std::uint32_t number = static_cast<std::uint32_t>(i);
+        if (c.noise_dbfs)
+            noise_[i] = std::make_unique<sample_model::noise>(dbfs(*c.noise_dbfs).power(),
+                                                              config.seed, number);
+        if (!c.impairments.empty()) {
+            receivers_[i].impairments = std::make_unique<sample_model::stage_chain>(
+                c.impairments,
+                sample_model::stage_context{sample_rate, config.seed, 0x1000 + number});
+            longest_receiver = std::max(longest_receiver, receivers_[i].impairments->memory());
+        }
+    }
     for (std::size_t i = 0; i < config.paths.size(); ++i) {
         const path_config& c = config.paths[i];
-        path p{c.from, amplitude(c.gain_db), c.delay_samples, c.frequency_shift_hz, nullptr};
+        const std::uint32_t number = static_cast<std::uint32_t>(i);
+        path p{c.from, amplitude(c.gain_db), c.delay_samples, c.frequency_shift_hz, {}, {}, {}};
+        tick latency = 0;
         if (c.fading)
-            p.fading = std::make_unique<sample_model::flat_fading>(
-                c.doppler_hz, sample_rate, config.seed, static_cast<std::uint32_t>(i));
-        max_delay_ = std::max(max_delay_, p.delay);
+            p.fading = std::make_unique<sample_model::flat_fading>(c.doppler_hz, sample_rate,
+                                                                   config.seed, number);
+        if (c.profile) {
+            p.multipath = std::make_unique<sample_model::tapped_delay_line>(
+                *c.profile, c.doppler_hz,
+                sample_model::stage_context{sample_rate, config.seed, number});
+            latency += p.multipath->latency();
+        }
+        if (!c.impairments.empty()) {
+            p.impairments = std::make_unique<sample_model::stage_chain>(
+                c.impairments,
+                sample_model::stage_context{sample_rate, config.seed, 0x2000 + number});
+            latency += p.impairments->latency();
+        }
+        p.delay -= std::min(p.delay, latency);
+        longest_path = std::max(longest_path, p.delay + p.memory());
         paths_[c.to].push_back(std::move(p));
     }
+    max_delay_ = longest_path + longest_receiver;
 }
 
 void mixer::hear(std::size_t receiver, tick at, std::span<cf32> out,
                  std::span<const transmit_reader> transmitters,
                  std::span<const node_tuning> tunings) {
-    const node_tuning& own = tunings[receiver];
+    receiver_chain& chain = receivers_[receiver];
+    if (chain.impairments && chain.position != at) {
+        for (tick t = at - chain.impairments->memory(); t < at;) {
+            const std::span<cf32> past(before_.data(), static_cast<std::size_t>(std::min<tick>(
+                                                           static_cast<tick>(block), at - t)));
+            sum(receiver, t, past, transmitters, tunings);
+            chain.impairments->work(t, past, past);
+            t += static_cast<tick>(past.size());
+        }
+    }
     while (!out.empty()) {
         const std::span<cf32> part = out.first(std::min(block, out.size()));
-        std::fill(part.begin(), part.end(), cf32{});
-        for (path& p : paths_[receiver])
-            add_path(p, receiver, at, part, transmitters[p.from], tunings[p.from], own);
-        if (noise_[receiver]) {
-            noise_[receiver]->seek(at);
-            noise_[receiver]->work(part, part);
-        }
-        for (std::size_t done = 0; done < part.size();) {
-            const tick t = at + static_cast<tick>(done);
-            const tick until = own.receive_gain.next_change(t);
-            const std::size_t n = until - t < static_cast<tick>(part.size() - done)
-                                      ? static_cast<std::size_t>(until - t)
-                                      : part.size() - done;
-            const float g = amplitude(own.receive_gain.at(t));
-            float* x = reinterpret_cast<float*>(part.data() + done);
-            for (std::size_t i = 0; i < 2 * n; ++i)
-                x[i] = std::min(1.0f, std::max(-1.0f, g * x[i]));
-            done += n;
-        }
+        sum(receiver, at, part, transmitters, tunings);
+        if (chain.impairments) chain.impairments->work(at, part, part);
+        float* x = reinterpret_cast<float*>(part.data());
+        for (std::size_t i = 0; i < 2 * part.size(); ++i)
+            x[i] = std::min(1.0f, std::max(-1.0f, x[i]));
         at += static_cast<tick>(part.size());
         out = out.subspan(part.size());
     }
+    chain.position = at;
 }
 
-void mixer::add_path(path& p, std::size_t, tick at, std::span<cf32> out,
-                     const transmit_reader& transmitter, const node_tuning& from,
-                     const node_tuning& to) {
-    if (!transmitter.active()) return;
+void mixer::sum(std::size_t receiver, tick at, std::span<cf32> out,
+                std::span<const transmit_reader> transmitters,
+                std::span<const node_tuning> tunings) {
+    const node_tuning& own = tunings[receiver];
+    std::fill(out.begin(), out.end(), cf32{});
+    for (path& p : paths_[receiver])
+        add_path(p, at, out, transmitters[p.from], tunings[p.from], own);
+    if (noise_[receiver]) {
+        noise_[receiver]->seek(at);
+        noise_[receiver]->work(out, out);
+    }
+    for (std::size_t done = 0; done < out.size();) {
+        const tick t = at + static_cast<tick>(done);
+        const tick until = own.receive_gain.next_change(t);
+        const std::size_t n = until - t < static_cast<tick>(out.size() - done)
+                                  ? static_cast<std::size_t>(until - t)
+                                  : out.size() - done;
+        const float g = amplitude(own.receive_gain.at(t));
+        float* x = reinterpret_cast<float*>(out.data() + done);
+        for (std::size_t i = 0; i < 2 * n; ++i) x[i] *= g;
+        done += n;
+    }
+}
+
+void mixer::add_path(path& p, tick at, std::span<cf32> out, const transmit_reader& transmitter,
+                     const node_tuning& from, const node_tuning& to) {
+    if (!transmitter.active() && !p.impairments) {
+        p.position = never;
+        return;
+    }
+    const std::span<cf32> x(scratch_.data(), out.size());
+    if ((p.multipath || p.impairments) && p.position != at) {
+        for (tick t = at - p.memory(); t < at;) {
+            const std::span<cf32> past =
+                x.first(std::min(x.size(), static_cast<std::size_t>(at - t)));
+            propagate(p, t, past, transmitter, from, to);
+            t += static_cast<tick>(past.size());
+        }
+    }
+    p.position = at + static_cast<tick>(out.size());
+    if (!propagate(p, at, x, transmitter, from, to)) return;
+    float* y = reinterpret_cast<float*>(out.data());
+    const float* v = reinterpret_cast<const float*>(x.data());
+    for (std::size_t i = 0; i < 2 * out.size(); ++i) y[i] += v[i];
+}
+
+bool mixer::propagate(path& p, tick at, std::span<cf32> x, const transmit_reader& transmitter,
+                      const node_tuning& from, const node_tuning& to) {
+    const bool any = emitted(p, at, x, transmitter, from, to);
+    if (p.multipath) p.multipath->work(at, x, x);
+    if (p.impairments) p.impairments->work(at, x, x);
+    return any || p.multipath || p.impairments;
+}
+
+bool mixer::emitted(path& p, tick at, std::span<cf32> out, const transmit_reader& transmitter,
+                    const node_tuning& from, const node_tuning& to) {
+    bool any = false;
     for (std::size_t done = 0; done < out.size();) {
         const tick t = at + static_cast<tick>(done);
         const tick sent = t - p.delay;
@@ -124,20 +200,23 @@ void mixer::add_path(path& p, std::size_t, tick at, std::span<cf32> out,
         limit(from.transmit_gain.next_change(sent), sent);
         const std::size_t n = static_cast<std::size_t>(left);
         const double offset = from.transmit_frequency.at(sent) - to.receive_frequency.at(t);
-        const std::span<cf32> x(scratch_.data(), n);
+        const std::span<cf32> x = out.subspan(done, n);
         if (std::abs(offset) <= hearing_hz_ && transmitter.read(sent, x)) {
+            any = true;
             const float g = p.amplitude * amplitude(from.transmit_gain.at(sent));
             if (p.fading) {
                 p.fading->seek(t);
                 p.fading->work(x, x);
             }
             if (offset + p.shift_hz != 0) shift(x, t, offset + p.shift_hz);
-            float* y = reinterpret_cast<float*>(out.data() + done);
-            const float* v = reinterpret_cast<const float*>(x.data());
-            for (std::size_t i = 0; i < 2 * n; ++i) y[i] += g * v[i];
+            float* v = reinterpret_cast<float*>(x.data());
+            for (std::size_t i = 0; i < 2 * n; ++i) v[i] *= g;
+        } else {
+            std::fill(x.begin(), x.end(), cf32{});
         }
         done += n;
     }
+    return any;
 }
 
 }  // namespace wip::air

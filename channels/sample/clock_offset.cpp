@@ -21,7 +21,7 @@ std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
 }  // namespace
 
 clock_offset::clock_offset(const clock_offset_config& c, const stage_context&)
-    : kernel_(half_width),
+    : kernel_(half_width, true),
       memory_(static_cast<std::int64_t>(c.max_delay_samples >= 16 && c.max_delay_samples <= 1e6
                                             ? c.max_delay_samples
                                             : 16) +

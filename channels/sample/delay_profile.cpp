@@ -43,17 +43,6 @@ std::complex<double> delay_profile::frequency_correlation(double separation_hz) 
     return r;
 }
 
-delay_profile delay_profile::with_delay_spread(double spread_s) const {
-    check_range("delay spread in s", spread_s, 0, max_profile_delay_s);
-    const double now = rms_delay_spread_s();
-    if (!(now > 0))
-        throw std::invalid_argument("delay profile " + name +
-                                    " has no delay spread that could be scaled");
-    delay_profile scaled = *this;
-    for (profile_tap& t : scaled.taps) t.delay_s *= spread_s / now;
-    return scaled;
-}
-
 void check_profile(const delay_profile& profile) {
     if (profile.taps.empty() || profile.taps.size() > max_profile_taps)
         throw std::invalid_argument("delay profile " + profile.name + " with " +

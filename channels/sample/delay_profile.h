@@ -27,9 +27,6 @@ struct delay_profile {
     double rms_delay_spread_s() const;
     // E h(f) h*(f + separation), the frequency correlation of the mean profile.
     std::complex<double> frequency_correlation(double separation_hz) const;
-    // Delays multiplied so that the rms delay spread becomes this. Throws std::invalid_argument for
-    // a profile without spread.
-    delay_profile with_delay_spread(double spread_s) const;
 };
 
 inline constexpr double max_profile_delay_s = 12.5e-6;  // 96 samples

@@ -14,10 +14,11 @@ namespace wip::sample_model {
 
 class delay_kernel {
 public:
-    explicit delay_kernel(int half_width);
+    // A table makes calls cheap and construction slow (10 ms).
+    explicit delay_kernel(int half_width, bool with_table);
     int half_width() const noexcept { return half_width_; }
     double exact(double u) const;
-    // From a table of 1024 points a sample, linear between: within 5e-7 of exact(u).
+    // With a table: of 1024 points a sample, linear between: within 5e-7 of exact(u).
     float operator()(double u) const noexcept {
         const double x = (u + half_width_) * resolution;
         if (!(x > 0) || !(x < size_)) return 0;
@@ -30,7 +31,7 @@ public:
 private:
     static constexpr int resolution = 1024;
     int half_width_;
-    double beta_, size_;
+    double beta_, scale_, size_;
     std::vector<float> table_;
 };
 

@@ -46,7 +46,7 @@ tapped_delay_line::tapped_delay_line(const delay_profile& profile, double dopple
          {&start_re_, &start_im_, &end_re_, &end_im_, &slope_re_, &slope_im_})
         v->resize(width);
 
-    const delay_kernel kernel(half_width);
+    const delay_kernel kernel(half_width, false);
     const std::vector<double> powers = profile.powers();
     rows_.resize(profile.taps.size() * width);
     std::vector<bool> used(width);

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The list of impairments of a path or a receiver: each item a mapping of one key, `name:
+// {fields}`, or `short: number` for the first field alone (docs/channels.md has the table).
+#pragma once
+
+#include <vector>
+
+#include "air/config_place.h"
+#include "sample/stage_chain.h"
+
+namespace wip::air {
+
+// Throws std::invalid_argument with one line. Not given: an empty list.
+std::vector<sample_model::impairment_config> read_impairments(const place& p);
+
+}  // namespace wip::air
