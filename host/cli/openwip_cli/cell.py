@@ -195,14 +195,15 @@ def air_config(cell, scenario):
     s = scenario
     path = {"from": "base", "to": "terminal", "gain_db": 0, "delay_samples": 0,
             "channel": s["channel.model"]}
-    if s["channel.model"] == "flat":
+    if s["channel.model"] not in ("awgn", "static"):
         path["doppler_hz"] = round(s.doppler_hz, 3)
     return {
         "air": {"name": cell.name, "clock": "lockstep", "speed": s["air.speed"],
                 "wait_for": {"transmitters": 1, "receivers": 1}, "seed": s["seed"],
                 "control": cell.endpoint("air.control"),
                 "pacing_limit_ms": s["air.pacing_limit_ms"]},
-        "nodes": {"base": {}, "terminal": {"noise_dbfs": round(s.noise_dbfs, 4)}},
+        "nodes": {"base": {}, "terminal": {"noise_dbfs": round(s.noise_dbfs, 4),
+                                           "impairments": s["impairments"]}},
         "paths": [path],
     }
 

@@ -78,19 +78,65 @@ class Optional:
 @dataclasses.dataclass
 class Setting:
     key: str       # in a scenario file
-    flag: str      # on the command line
+    flag: str      # on the command line; None: in a scenario file only
     kind: object
     default: object
     help: str
 
 
+class Impairments:
+    """A list of impairments of the terminal's receiver, in a scenario file only: each item a mapping
+    of one name to a number or to fields. The medium checks the ranges (channels/air)."""
+    NAMES = {
+        "cfo_hz": None, "cfo": ("hz", "drift_hz_per_s"), "clock_ppm": None,
+        "clock": ("ppm", "start_delay_samples", "max_delay_samples"),
+        "timing_jump": ("samples", "start_s", "period_s", "start_delay_samples", "max_delay_samples"),
+        "linewidth_hz": None, "phase_noise": ("linewidth_hz",),
+        "dc_dbfs": None, "dc_offset": ("dbfs", "angle_deg"),
+        "image_db": None, "iq_imbalance": ("image_rejection_db", "angle_deg"),
+        "gain_step": ("db", "start_s", "period_s"),
+        "adc_bits": None, "quantiser": ("bits", "full_scale_dbfs"),
+        "gap": ("samples", "start_s", "period_s"),
+        "tone": ("dbfs", "hz"), "interference": ("dbfs", "centre_hz", "bandwidth_hz"),
+    }
+    valid = "a list such as [{cfo_hz: 3000}, {clock_ppm: 5}] of " + ", ".join(NAMES)
+
+    def read(self, value):
+        if not isinstance(value, list):
+            raise ValueError
+        return [self._item(item) for item in value]
+
+    def _item(self, item):
+        if not isinstance(item, dict) or len(item) != 1:
+            raise ValueError
+        (name, given), = item.items()
+        if name not in self.NAMES:
+            raise ValueError
+        fields = self.NAMES[name]
+        if fields is None:
+            return {name: self._number(given)}
+        if not isinstance(given, dict) or not set(given) <= set(fields):
+            raise ValueError
+        return {name: {field: self._number(v) for field, v in given.items()}}
+
+    @staticmethod
+    def _number(value):
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            raise ValueError
+        return value
+
+
 ON_OFF = Choice("on", "off")
+CHANNELS = Choice("awgn", "flat", "static", "jakes", "epa", "eva", "etu", "tdl-a", "tdl-b", "tdl-c",
+                  "tdl-d", "tdl-e")   # channels/profiles
 SETTINGS = [
-    Setting("channel.model", "--channel", Choice("awgn", "flat"), "awgn",
-            "noise only, or flat Rayleigh fading and noise"),
+    Setting("channel.model", "--channel", CHANNELS, "awgn",
+            "noise only, flat Rayleigh fading, or multipath, and noise"),
     Setting("channel.snr_db", "--snr", Real(-10, 60), 16.0, "mean SNR per subcarrier, dB"),
     Setting("channel.speed_kmh", "--speed-kmh", Real(0, 500), 30.0,
             "speed of the terminal (fading at 1.8 GHz), km/h"),
+    Setting("impairments", None, Impairments(), [],
+            "of the terminal's receiver"),
     Setting("link.bins", "--bins", Integer(1, 25), 10, "bins of 200 kHz used in every slot"),
     Setting("link.modulation", "--modulation", Modulation(), "adaptive", "bits per symbol"),
     Setting("link.allocation", "--allocation", Choice("static", "best"), "best",
@@ -236,6 +282,8 @@ def demo_parser():
                       description="A base station and a terminal over a software radio on this "
                                   "machine: ping, TCP and UDP, and a verdict.")
     for s in SETTINGS:
+        if s.flag is None:
+            continue
         default = "" if s.default is None else f" (default {s.default})"
         text = f"{s.help}; {s.kind.valid}{default}"
         p.add_argument(s.flag, dest=s.key, metavar="X", default=None, help=text.replace("%", "%%"))
@@ -257,7 +305,7 @@ def parse_demo(arguments):
     given = demo_parser().parse_args(arguments)
     values = read_file(given.config) if given.config else {}
     for s in SETTINGS:
-        text = getattr(given, s.key)
+        text = getattr(given, s.key) if s.flag else None
         if text is not None:
             values[s.key] = check(s.flag, s, text)
     return DemoOptions(Scenario(values), given.json, given.keep, given.logs,
