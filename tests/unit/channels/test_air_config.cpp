@@ -59,6 +59,57 @@ paths:
     EXPECT_FALSE(c.paths[1].fading);
 }
 
+TEST(AirConfig, reads_channels_and_impairments) {
+    using namespace wip::sample_model;
+    const medium_config c = parse_config(R"(
+air: {name: demo}
+nodes: {base: , terminal: {impairments: [{cfo_hz: 3000}, {clock_ppm: 5}, {image_db: 30},
+        {dc_dbfs: -40}, {adc_bits: 12}, {gap: {samples: 100, start_s: 2, period_s: 3}}]}}
+paths:
+  - {from: base, to: terminal, channel: jakes, doppler_hz: 125}
+  - {from: base, to: terminal, channel: tdl-a, delay_spread_ns: 100,
+     impairments: [{tone: {dbfs: -30, hz: 1e6}}, {clock: {ppm: -2, start_delay_samples: 40}}]}
+  - {from: base, to: terminal, channel: awgn}
+)",
+                                         "f.yaml");
+    const auto& list = c.nodes[1].impairments;
+    ASSERT_EQ(list.size(), 6u);
+    EXPECT_EQ(std::get<cfo_config>(list[0]).hz, 3000);
+    EXPECT_EQ(std::get<clock_offset_config>(list[1]).ppm, 5);
+    EXPECT_EQ(std::get<iq_imbalance_config>(list[2]).image_rejection_db, 30);
+    EXPECT_EQ(std::get<dc_offset_config>(list[3]).dbfs, -40);
+    EXPECT_EQ(std::get<quantiser_config>(list[4]).bits, 12);
+    EXPECT_EQ(std::get<gap_config>(list[5]).period_s, 3);
+    EXPECT_EQ(c.paths[0].profile->taps.size(), 10u);
+    EXPECT_EQ(c.paths[0].doppler_hz, 125);
+    EXPECT_NEAR(c.paths[1].profile->rms_delay_spread_s(), 100e-9, 2e-9);
+    EXPECT_EQ(std::get<tone_config>(c.paths[1].impairments[0]).hz, 1e6);
+    EXPECT_EQ(std::get<clock_offset_config>(c.paths[1].impairments[1]).ppm, -2);
+    EXPECT_FALSE(c.paths[2].profile.has_value());
+}
+
+TEST(AirConfig, refuses_bad_channels_and_impairments_with_their_place) {
+    const auto of_node = [](const std::string& list) {
+        return error_of("air: {name: x}\nnodes: {a: {impairments: " + list + "}}");
+    };
+    EXPECT_EQ(of_node("[{adc_bits: 12}, {adc_bits: 40}]"),
+              "f.yaml: nodes.a.impairments[1].adc_bits: '40'; valid: quantiser bits 40: valid is 2 "
+              "to 16");
+    for (const char* list :
+         {"3", "[3]", "[{}]", "[{cfo_hz: x}]", "[{cfo_hz: 1, dc_dbfs: -3}]", "[{hum: 50}]",
+          "[{cfo: {herz: 1}}]", "[{tone: 3}]", "[{clock_ppm: 200}]", "[{clock: {ppm: -1}}]",
+          "[{clock: {ppm: 1, max_delay_samples: 1e6}}]", "[{timing_jump: {samples: 0}}]"})
+        EXPECT_EQ(of_node(list).rfind("f.yaml: nodes.a.impairments", 0), 0u) << of_node(list);
+    for (const char* channel :
+         {"channel: urban", "channel: jakes, delay_spread_ns: 100",
+          "channel: tdl-a, delay_spread_ns: 0", "channel: [jakes]", "channel: /nowhere.yaml"}) {
+        const std::string e = error_of("air: {name: x}\nnodes: {a: {}}\npaths: [{from: a, to: a, " +
+                                       std::string(channel) + "}]");
+        EXPECT_EQ(e.rfind("f.yaml: paths[0].", 0), 0u) << e;
+        EXPECT_EQ(e.find('\n'), std::string::npos) << e;
+    }
+}
+
 TEST(AirConfig, defaults_to_lockstep_at_the_speed_of_the_wall_clock) {
     const medium_config c = parse_config("air: {name: x}\nnodes: {a: }\n", "f.yaml");
     EXPECT_EQ(c.clock, clock_kind::lockstep);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -65,6 +66,46 @@ TEST_F(AirMixer, gives_the_same_samples_however_time_is_cut_and_when_it_goes_bac
     EXPECT_EQ(whole, cut);
     const auto again = hear(m, 10000, 100);
     EXPECT_TRUE(std::equal(again.begin(), again.end(), whole.begin() + 10000));
+}
+
+TEST_F(AirMixer, multipath_and_impairments_are_the_same_however_time_is_cut_and_when_it_goes_back) {
+    using namespace wip::sample_model;
+    config.nodes[1].noise_dbfs = -30;
+    config.nodes[1].impairments = {clock_offset_config{5, 0, 2000}, cfo_config{3000, 0},
+                                   quantiser_config{12, 0}};
+    config.paths[0].profile = delay_profile{"two", {{0, 0}, {2e-6, -3}}};
+    config.paths[0].doppler_hz = 100;
+    config.paths[0].delay_samples = 33;
+    config.paths[0].impairments = {timing_jump_config{7, 0.001, 0.001, 0, 100}};
+    mixer m(config);
+    tunings[0].transmit_gain.set(7777, -3);
+    tunings[1].receive_gain.set(8888, 3);
+    tunings[1].receive_frequency.set(9999, default_frequency - 5000);
+    const auto whole = hear(m, 0, 30000);
+    std::vector<cf32> cut;
+    for (tick t = 0, n = 1; t < 30000; t += n, n = std::min<tick>(1 + t % 997, 30000 - t)) {
+        const auto part = hear(m, t, static_cast<std::size_t>(n));
+        cut.insert(cut.end(), part.begin(), part.end());
+    }
+    EXPECT_EQ(whole, cut);
+    const auto again = hear(m, 10000, 100);
+    EXPECT_TRUE(std::equal(again.begin(), again.end(), whole.begin() + 10000));
+    EXPECT_GE(m.max_delay(), 2000 + 33 + 100);
+}
+
+TEST_F(AirMixer, the_latency_of_filters_is_taken_from_the_delay_of_the_path) {
+    using namespace wip::sample_model;
+    config.paths[0].profile = delay_profile{"one", {{0, 0, tap_fading::constant, 0}}};
+    const auto first_sound = [&](std::int64_t delay) {
+        config.paths[0].delay_samples = delay;
+        mixer m(config);
+        const auto y = hear(m, 0, 200);
+        return std::find_if(y.begin(), y.end(), [](cf32 s) { return std::abs(s) > 0.3f; }) -
+               y.begin();
+    };
+    EXPECT_EQ(first_sound(100), 100);
+    EXPECT_EQ(first_sound(6), 6);
+    EXPECT_EQ(first_sound(0), 6);
 }
 
 TEST_F(AirMixer, noise_has_the_level_of_the_configuration_and_no_path_is_needed) {
