@@ -32,6 +32,18 @@ int coefficients_of(const delay_profile& profile, double sample_rate, int half_w
     return static_cast<int>(std::ceil(last)) + 2 * half_width - 1;
 }
 
+// Hermite polynomial between two knots.
+struct cubic {
+    cubic(const clarke_waves::knot& left, const clarke_waves::knot& right) {
+        const cf32 rise = right.value - left.value;
+        c[0] = left.value;
+        c[1] = left.slope;
+        c[2] = 3.0f * rise - 2.0f * left.slope - right.slope;
+        c[3] = left.slope + right.slope - 2.0f * rise;
+    }
+    cf32 c[4];
+};
+
 }  // namespace
 
 tapped_delay_line::tapped_delay_line(const delay_profile& profile, double doppler_hz,
@@ -79,6 +91,9 @@ tapped_delay_line::tapped_delay_line(const delay_profile& profile, double dopple
     }
     for (int j = 0; j < nof_coefficients_; ++j)
         if (used[static_cast<std::size_t>(j)]) used_.push_back(j);
+    padded_taps_ = (taps_.size() + 15) / 16 * 16;
+    cubic_re_.resize(4 * padded_taps_);
+    cubic_im_.resize(4 * padded_taps_);
     history_.restart(0);
 }
 
@@ -101,29 +116,30 @@ clarke_waves::knot tapped_delay_line::evaluate(const tap& t, std::int64_t knot) 
     return k;
 }
 
-void tapped_delay_line::prepare(tap& t, std::int64_t interval) const noexcept {
-    if (interval == t.interval) return;
-    const clarke_waves::knot left = interval - 1 == t.interval ? t.right : evaluate(t, interval);
-    t.right = evaluate(t, interval + 1);
-    t.interval = interval;
-    const cf32 rise = t.right.value - left.value;
-    t.c0 = left.value;
-    t.c1 = left.slope;
-    t.c2 = 3.0f * rise - 2.0f * left.slope - t.right.slope;
-    t.c3 = left.slope + t.right.slope - 2.0f * rise;
-}
-
-cf32 tapped_delay_line::gain(tap& t, std::int64_t index) const noexcept {
-    const std::int64_t interval = index >> spacing_bits_;  // rounds down
-    prepare(t, interval);
-    const float x = static_cast<float>(index - (interval << spacing_bits_)) * inverse_spacing_;
-    return t.c0 + x * (t.c1 + x * (t.c2 + x * t.c3));
+// The cubics of all taps over one knot interval.
+void tapped_delay_line::prepare_interval(std::int64_t interval) noexcept {
+    if (interval == interval_) return;
+    const bool follows = interval_ != INT64_MIN && interval - 1 == interval_;
+    const std::size_t n = padded_taps_;
+    for (std::size_t p = 0; p < taps_.size(); ++p) {
+        tap& t = taps_[p];
+        const clarke_waves::knot left = follows ? t.right : evaluate(t, interval);
+        t.right = evaluate(t, interval + 1);
+        const cubic c(left, t.right);
+        for (std::size_t i = 0; i < 4; ++i) {
+            cubic_re_[i * n + p] = c.c[i].real();
+            cubic_im_[i * n + p] = c.c[i].imag();
+        }
+    }
+    interval_ = interval;
 }
 
 void tapped_delay_line::gains(std::int64_t index, std::span<cf32> out) const noexcept {
+    const std::int64_t interval = index >> spacing_bits_;  // rounds down
+    const float x = static_cast<float>(index - (interval << spacing_bits_)) * inverse_spacing_;
     for (std::size_t p = 0; p < std::min(out.size(), taps_.size()); ++p) {
-        tap copy = taps_[p];
-        out[p] = gain(copy, index);
+        const cubic k(evaluate(taps_[p], interval), evaluate(taps_[p], interval + 1));
+        out[p] = k.c[0] + x * (k.c[1] + x * (k.c[2] + x * k.c[3]));
     }
 }
 
@@ -138,12 +154,16 @@ std::complex<double> tapped_delay_line::response(std::int64_t index, double hz) 
 }
 
 void tapped_delay_line::coefficients(std::int64_t index, float* re, float* im) noexcept {
+    const std::int64_t interval = index >> spacing_bits_;  // rounds down
+    prepare_interval(interval);
+    const float x = static_cast<float>(index - (interval << spacing_bits_)) * inverse_spacing_;
     alignas(64) float ar[max_profile_taps], ai[max_profile_taps];
-    for (std::size_t p = 0; p < taps_.size(); ++p) {
-        const cf32 a = gain(taps_[p], index);
-        ar[p] = a.real();
-        ai[p] = a.imag();
-    }
+    const std::size_t n = padded_taps_;
+    const float *cr = cubic_re_.data(), *ci = cubic_im_.data();
+    for (std::size_t p = 0; p < n; ++p)
+        ar[p] = cr[p] + x * (cr[n + p] + x * (cr[2 * n + p] + x * cr[3 * n + p]));
+    for (std::size_t p = 0; p < n; ++p)
+        ai[p] = ci[p] + x * (ci[n + p] + x * (ci[2 * n + p] + x * ci[3 * n + p]));
     for (int k = 0; k < padded_; k += lanes) {
         vec sum_re{}, sum_im{};
         const float* row = rows_.data() + k;

@@ -61,13 +61,10 @@ private:
         double delay;             // samples
         float scattered, direct;  // amplitudes
         double direct_turns_per_knot, direct_phase;
-        std::int64_t interval = INT64_MIN;
         clarke_waves::knot right{};
-        cf32 c0{}, c1{}, c2{}, c3{};
     };
     clarke_waves::knot evaluate(const tap& t, std::int64_t knot) const noexcept;
-    void prepare(tap& t, std::int64_t interval) const noexcept;
-    cf32 gain(tap& t, std::int64_t index) const noexcept;
+    void prepare_interval(std::int64_t interval) noexcept;
     void coefficients(std::int64_t index, float* re, float* im) noexcept;
     void prepare_block(std::int64_t number) noexcept;
     template <int count>
@@ -78,6 +75,9 @@ private:
 
     std::vector<tap> taps_;
     double sample_rate_;
+    std::size_t padded_taps_ = 0;
+    std::vector<float> cubic_re_, cubic_im_;  // [power 0..3][padded_taps_]
+    std::int64_t interval_ = INT64_MIN;
     bool steps_ = false;
     int spacing_bits_ = 6;
     float inverse_spacing_ = 1;
