@@ -9,6 +9,8 @@
 
 namespace py = pybind11;
 
+void bind_fine_blocks(py::module& m);  // fine_bindings.cc
+
 namespace {
 
 template <class Status>
@@ -110,6 +112,8 @@ PYBIND11_MODULE(wip_python, m) {
             "Counters and receiver state as a dict (locked, slots, frames_good, cfo_hz, ...).")
         .def("end_reason", &slot_receiver::end_reason,
              "Why the flowgraph ended by itself; empty otherwise.");
+
+    bind_fine_blocks(m);
 
     m.def(
         "test_pattern_frame",

@@ -13,7 +13,7 @@ GRC = pathlib.Path(__file__).resolve().parents[3] / "blocks" / "grc"
 
 def python_signature(cls):
     """{argument: default as text} from the signature that pybind11 puts first in the docstring."""
-    line = re.search(r"__init__\(self: [^,]*, (.*)\) -> None", cls.__init__.__doc__).group(1)
+    line = re.search(r"__init__\(self: [^,)]*(?:, )?(.*)\) -> None", cls.__init__.__doc__).group(1)
     return dict(re.findall(r"(\w+): [\w\[\]]+ = (\[[^]]*\]|'[^']*'|[^,]+)", line))
 
 
@@ -26,7 +26,7 @@ def plain(name, text):
 class BlockYml(unittest.TestCase):
     def setUp(self):
         self.blocks = {p.name: yaml.safe_load(p.read_text()) for p in sorted(GRC.glob("*.block.yml"))}
-        self.assertEqual(len(self.blocks), 2)
+        self.assertEqual(len(self.blocks), 12)
 
     def each(self):
         return [(block, getattr(wip, block["id"].removeprefix("wip_"))) for block in self.blocks.values()]
@@ -68,7 +68,11 @@ class BlockYml(unittest.TestCase):
     def test_asserts_refuse_what_the_block_refuses(self):
         wrong = {"cell": [-1, 64], "start_slot": [-1], "modulation": [0, 9], "bins": [[25], [3, 2]],
                  "timeout_s": [0.0, 61.0], "restart_slots": [0, 15001], "nof_slots": [-1],
-                 "horizon": [-1, 65], "message_period": [-1]}
+                 "horizon": [-1, 65], "message_period": [-1], "bits_per_symbol": [0, 9], "noise_variance": [0.0],
+                 "delays_ns": [[], [-1.0], [12501.0], [0.0, 1.0]], "powers_db": [[101.0], [-101.0]],
+                 "doppler_hz": [-1.0, 2001.0], "fading": ["rice"], "snr_db": [-31.0, 101.0], "cfo_hz": [1.1e6],
+                 "clock_ppm": [101.0, -101.0], "linewidth_hz": [-1.0, 10001.0], "image_rejection_db": [2.0, 201.0],
+                 "dc_dbfs": [1.0, -201.0], "bits": [-1, 1, 17]}
         for block, cls in self.each():
             good = {p["id"]: p["default"] if p["dtype"] == "string" else
                     plain(p["id"], p["default"]) for p in block["parameters"]}
@@ -93,6 +97,9 @@ class BlockYml(unittest.TestCase):
             for side, signature in (("inputs", made.input_signature()), ("outputs", made.output_signature())):
                 streams = [p for p in block.get(side, []) if p["domain"] == "stream"]
                 self.assertEqual(len(streams), signature.max_streams())
+                width = {"complex": 8, "float": 4, "byte": 1}
+                sizes = [width[p["dtype"]] * p.get("vlen", 1) for p in streams]
+                self.assertEqual(sizes, list(signature.sizeof_stream_items())[:len(sizes)])
 
 
 if __name__ == "__main__":

@@ -10,21 +10,21 @@ TOP = pathlib.Path(__file__).resolve().parents[3]
 # Include path prefix -> layer. Every layer lists the layers that it may include.
 LAYER_OF_PREFIX = {
     "types": "types", "phy": "phy", "port": "port", "wire": "wire", "rlc": "rlc", "link": "link",
-    "schema": "schema", "sample": "channels", "air": "channels", "vusrp": "channels",
+    "schema": "schema", "sample": "sample", "air": "channels", "vusrp": "channels",
     "wip": "blocks", "config": "host", "tun": "host", "app": "host",
 }
 ALLOWED = {
     "blocks/types": {"types"},
     "blocks/phy": {"types", "phy"},
     "blocks/include": {"types", "phy", "blocks"},
-    "blocks/lib": {"types", "phy", "port", "schema", "blocks"},
+    "blocks/lib": {"types", "phy", "port", "schema", "sample", "blocks"},
     "blocks/python": {"types", "phy", "port", "schema", "blocks"},
     "mac/port": {"types", "port"},
     "mac/wire": {"types", "wire"},
     "mac/rlc": {"types", "wire", "rlc"},
     "mac/link": {"types", "wire", "rlc", "link", "port"},
-    "channels": {"types", "port", "schema", "channels"},
-    "host": {"types", "port", "wire", "rlc", "link", "schema", "channels", "host"},
+    "channels": {"types", "port", "schema", "sample", "channels"},
+    "host": {"types", "port", "wire", "rlc", "link", "schema", "sample", "channels", "host"},
 }
 PURE = ("blocks/types", "blocks/phy", "mac/port", "mac/wire", "mac/rlc", "mac/link",
         "channels/sample")

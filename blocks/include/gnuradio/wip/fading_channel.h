@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Multipath with Clarke's Doppler spectrum and white Gaussian noise: the models of channels/sample,
+// functions of (seed, sample number). Total mean power gain 1, latency 6 samples.
+#pragma once
+
+#include <gnuradio/sync_block.h>
+#include <gnuradio/wip/api.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace gr {
+namespace wip {
+
+class WIP_API fading_channel : virtual public gr::sync_block {
+public:
+    using sptr = std::shared_ptr<fading_channel>;
+    // delays_ns   of the taps, 0..12500, 1 to 64 of them
+    // powers_db   of the taps, relative: their sum is made 1
+    // doppler_hz  0..2000 (125: 75 km/h at 1800 MHz); 0: the channel stands still
+    // fading      'rayleigh', or 'constant': fixed amplitudes, random phases
+    // snr_db      -30..100; SNR of a subcarrier, mean over the fading, when the input has the level
+    //             of slot_transmitter (-15 dBFS)
+    // seed        of fading and noise
+    // Throws std::invalid_argument naming parameter, value and range.
+    static sptr make(const std::vector<double>& delays_ns = {0},
+                     const std::vector<double>& powers_db = {0}, double doppler_hz = 125,
+                     const std::string& fading = "rayleigh", double snr_db = 30,
+                     std::uint64_t seed = 1);
+
+    virtual void set_snr_db(double snr_db) = 0;
+    // Frequency response at the offset hz, for output sample number `index`, without the latency.
+    virtual gr_complex response(std::int64_t index, double hz) const = 0;
+};
+
+}  // namespace wip
+}  // namespace gr

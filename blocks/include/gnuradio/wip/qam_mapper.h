@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Labels (one a byte, the lower bits_per_symbol bits) to points of unit mean energy.
+#pragma once
+
+#include <gnuradio/sync_block.h>
+#include <gnuradio/wip/api.h>
+
+#include <memory>
+#include <vector>
+
+namespace gr {
+namespace wip {
+
+class WIP_API qam_mapper : virtual public gr::sync_block {
+public:
+    using sptr = std::shared_ptr<qam_mapper>;
+    // bits_per_symbol 1..8. Throws std::invalid_argument naming parameter, value and range.
+    static sptr make(int bits_per_symbol = 2);
+    // Point of each label.
+    virtual std::vector<gr_complex> points() const = 0;
+};
+
+}  // namespace wip
+}  // namespace gr

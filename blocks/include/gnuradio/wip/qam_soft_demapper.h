@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Complex symbols to max-log soft bits, bits_per_symbol floats for each, most significant bit
+// first; positive means 0.
+#pragma once
+
+#include <gnuradio/sync_interpolator.h>
+#include <gnuradio/wip/api.h>
+
+#include <memory>
+
+namespace gr {
+namespace wip {
+
+class WIP_API qam_soft_demapper : virtual public gr::sync_interpolator {
+public:
+    using sptr = std::shared_ptr<qam_soft_demapper>;
+    // bits_per_symbol  1..8
+    // noise_variance   E|n|^2 of a symbol, > 0
+    // Throws std::invalid_argument naming parameter, value and range.
+    static sptr make(int bits_per_symbol = 2, float noise_variance = 1);
+};
+
+}  // namespace wip
+}  // namespace gr

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Channel (500) and SNR (25, dB) of every slot, from a channel_estimator with its tags, to the SNR
+// of every bin `horizon` slots later (25, dB). A jump of the slot number starts the learning again.
+#pragma once
+
+#include <gnuradio/sync_block.h>
+#include <gnuradio/wip/api.h>
+
+#include <memory>
+
+namespace gr {
+namespace wip {
+
+class WIP_API snr_predictor : virtual public gr::sync_block {
+public:
+    using sptr = std::shared_ptr<snr_predictor>;
+    // horizon  slots, 0..64. Throws std::invalid_argument naming parameter, value and range.
+    static sptr make(int horizon = 3);
+
+    // E|g - g^|^2 / E|g|^2 of the linear SNR over the last ~1000 slots, and the same when the last
+    // value is taken as prediction.
+    virtual double nmse() const = 0;
+    virtual double last_value_nmse() const = 0;
+};
+
+}  // namespace wip
+}  // namespace gr

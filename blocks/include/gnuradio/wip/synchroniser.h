@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Samples at 7.68 MS/s in; slots out, each a vector of 5120 samples as received, with the tags that
+// a carrier_demapper needs to correct them: slot (number, uint64), cfo_hz, cfo_phase (of the
+// correction at the first sample, radians), cfo_turn (the channel times exp(j cfo_turn) is the one
+// of a receiver with constant correction), timing_fraction and
+// timing_samples (the same with the slot's start modulo 5120), pilot_score (0..1). Nothing
+// comes out while there is no signal. An rx_time tag that disagrees with the count of samples
+// starts the search again.
+#pragma once
+
+#include <gnuradio/block.h>
+#include <gnuradio/wip/api.h>
+
+#include <cstdint>
+#include <memory>
+
+namespace gr {
+namespace wip {
+
+class WIP_API synchroniser : virtual public gr::block {
+public:
+    using sptr = std::shared_ptr<synchroniser>;
+    // cell        0..63, pilot sequence
+    // start_slot  slot of the first sample when no rx_time tag says otherwise, >= 0
+    // Throws std::invalid_argument naming parameter, value and range.
+    static sptr make(int cell = 0, std::int64_t start_slot = 150);
+
+    virtual bool locked() const = 0;
+    virtual double cfo_hz() const = 0;
+    virtual std::uint64_t locks() const = 0;
+};
+
+}  // namespace wip
+}  // namespace gr

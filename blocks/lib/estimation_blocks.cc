@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// channel_estimator over wip::slot_estimator, snr_predictor over wip::phy::snr_predictor.
+#include <gnuradio/io_signature.h>
+#include <gnuradio/wip/channel_estimator.h>
+#include <gnuradio/wip/snr_predictor.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+
+#include "checked_parameter.h"
+#include "phy/snr_predictor.h"
+#include "slot_estimator.h"
+#include "slot_tags.h"
+
+namespace gr {
+namespace wip {
+
+namespace {
+
+constexpr std::size_t elements_bytes = ::wip::slot_elements * sizeof(gr_complex);
+constexpr std::size_t channel_bytes = ::wip::nof_subcarriers * sizeof(gr_complex);
+constexpr std::size_t bins_bytes = ::wip::nof_bins * sizeof(float);
+
+// The range in which slot_receiver reports.
+float to_db(float ratio) { return 10 * std::log10(std::clamp(ratio, 1e-2F, 1e6F)); }
+constexpr float nothing_db = -20;
+
+class channel_estimator_impl : public channel_estimator {
+public:
+    channel_estimator_impl(int cell, std::int64_t start_slot)
+        : gr::sync_block(
+              "channel_estimator", gr::io_signature::make(1, 1, elements_bytes),
+              gr::io_signature::makev(
+                  3, 3,
+                  std::vector<int>{int{elements_bytes}, int{channel_bytes}, int{bins_bytes}})),
+          estimator_(cell),
+          count_(checked_start_slot(start_slot)) {
+        // Multiples of the page size, so that GNU Radio does not warn.
+        set_min_output_buffer(0, 64);
+        set_min_output_buffer(1, 128);
+    }
+
+    int work(int n, gr_vector_const_void_star& in, gr_vector_void_star& out) override {
+        const auto* elements = static_cast<const gr_complex*>(in[0]);
+        auto* equalised = static_cast<gr_complex*>(out[0]);
+        auto* channel = static_cast<gr_complex*>(out[1]);
+        auto* snr_db = static_cast<float*>(out[2]);
+        get_tags_in_window(tags_, 0, 0, static_cast<std::uint64_t>(n));
+        for (int i = 0; i < n; ++i) {
+            if (count_.take(tag_slot(tags_, nitems_read(0) + static_cast<std::uint64_t>(i))))
+                estimator_.reset();
+            ::wip::to_planes(elements, planes_);
+            const bool measured = estimator_.estimate(
+                planes_, static_cast<int>(count_.now() % ::wip::slots_per_frame));
+            if (measured) {
+                write(equalised, channel, snr_db);
+            } else {
+                std::fill_n(equalised, ::wip::slot_elements, gr_complex());
+                std::fill_n(channel, ::wip::nof_subcarriers, gr_complex());
+                std::fill_n(snr_db, ::wip::nof_bins, nothing_db);
+            }
+            tag(nitems_written(0) + static_cast<std::uint64_t>(i));
+            ++slots_;
+            if (estimator_.grant_ok()) ++grants_ok_;
+            elements += ::wip::slot_elements;
+            equalised += ::wip::slot_elements;
+            channel += ::wip::nof_subcarriers;
+            snr_db += ::wip::nof_bins;
+        }
+        return n;
+    }
+
+    std::uint64_t slots() const override { return slots_; }
+    std::uint64_t grants_ok() const override { return grants_ok_; }
+
+private:
+    void write(gr_complex* equalised, gr_complex* channel, float* snr_db) const {
+        estimator_.equalise(planes_, equalised);
+        const auto& middle = estimator_.channel().middle;
+        for (int k = 0; k < ::wip::nof_subcarriers; ++k) channel[k] = {middle.re[k], middle.im[k]};
+        std::transform(estimator_.snr().begin(), estimator_.snr().end(), snr_db, to_db);
+    }
+    void tag(std::uint64_t item) {
+        for (unsigned port = 1; port < 3; ++port) {
+            add_item_tag(port, item, pmt::mp("noise"),
+                         pmt::from_double(double{estimator_.noise()}));
+            add_item_tag(port, item, pmt::mp("estimate_error"),
+                         pmt::from_double(double{estimator_.channel().error}));
+            add_item_tag(port, item, pmt::mp("grant_ok"), pmt::from_bool(estimator_.grant_ok()));
+        }
+    }
+
+    ::wip::slot_estimator estimator_;
+    slot_count_on count_;
+    ::wip::slot_planes planes_;
+    std::vector<tag_t> tags_;
+    std::atomic<std::uint64_t> slots_ = 0, grants_ok_ = 0;
+};
+
+class snr_predictor_impl : public snr_predictor {
+public:
+    explicit snr_predictor_impl(int horizon)
+        : gr::sync_block(
+              "snr_predictor",
+              gr::io_signature::makev(2, 2, std::vector<int>{int{channel_bytes}, int{bins_bytes}}),
+              gr::io_signature::make(1, 1, bins_bytes)),
+          predictor_(horizon),
+          count_(0) {
+        set_tag_propagation_policy(TPP_CUSTOM);  // the tags of both inputs are the same
+    }
+
+    int work(int n, gr_vector_const_void_star& in, gr_vector_void_star& out) override {
+        const auto* channel = static_cast<const gr_complex*>(in[0]);
+        const auto* snr_db = static_cast<const float*>(in[1]);
+        auto* predicted_db = static_cast<float*>(out[0]);
+        get_tags_in_window(tags_, 0, 0, static_cast<std::uint64_t>(n));
+        for (int i = 0; i < n; ++i) {
+            const std::uint64_t item = nitems_read(0) + static_cast<std::uint64_t>(i);
+            const auto slot = tag_slot(tags_, item);
+            if (count_.take(slot) && started_) predictor_.reset();
+            started_ = true;
+            predict(channel, snr_db, item, predicted_db);
+            if (slot)
+                add_item_tag(0, nitems_written(0) + static_cast<std::uint64_t>(i), pmt::mp("slot"),
+                             pmt::from_uint64(static_cast<std::uint64_t>(*slot)));
+            channel += ::wip::nof_subcarriers;
+            snr_db += ::wip::nof_bins;
+            predicted_db += ::wip::nof_bins;
+        }
+        nmse_ = predictor_.nmse();
+        last_value_nmse_ = predictor_.last_value_nmse();
+        return n;
+    }
+
+    double nmse() const override { return nmse_; }
+    double last_value_nmse() const override { return last_value_nmse_; }
+
+private:
+    void predict(const gr_complex* channel, const float* snr_db, std::uint64_t item,
+                 float* predicted_db) {
+        ::wip::phy::bin_measurement m;
+        m.noise = static_cast<float>(tag_number(tags_, item, "noise", 1));
+        m.gain_noise = m.noise * static_cast<float>(tag_number(tags_, item, "estimate_error", 0));
+        const auto turn = gr_complex(std::polar(1.0, tag_number(tags_, item, "cfo_turn", 0)));
+        for (std::size_t b = 0; b < ::wip::nof_bins; ++b) {
+            gr_complex sum;
+            for (std::size_t c = 0; c < ::wip::subcarriers_per_bin; ++c)
+                sum += channel[b * ::wip::subcarriers_per_bin + c];
+            m.gain[b] = turn * sum / float{::wip::subcarriers_per_bin};
+            m.power[b] = m.noise * std::pow(10.F, snr_db[b] / 10);
+        }
+        std::array<float, ::wip::nof_bins> predicted;
+        predictor_.update(m, predicted);
+        std::transform(predicted.begin(), predicted.end(), predicted_db, to_db);
+    }
+
+    ::wip::phy::snr_predictor predictor_;
+    slot_count_on count_;
+    bool started_ = false;
+    std::vector<tag_t> tags_;
+    std::atomic<double> nmse_ = 0, last_value_nmse_ = 0;
+};
+
+}  // namespace
+
+channel_estimator::sptr channel_estimator::make(int cell, std::int64_t start_slot) {
+    return gnuradio::make_block_sptr<channel_estimator_impl>(cell, start_slot);
+}
+snr_predictor::sptr snr_predictor::make(int horizon) {
+    return gnuradio::make_block_sptr<snr_predictor_impl>(horizon);
+}
+
+}  // namespace wip
+}  // namespace gr

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Tags that the fine-grained blocks hang on the items of a slot: number or bool by name.
+#pragma once
+
+#include <gnuradio/block.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gr {
+namespace wip {
+
+// A tag that is no number counts as absent.
+inline double tag_number(const std::vector<tag_t>& tags, std::uint64_t item, const char* key,
+                         double otherwise) {
+    for (const auto& tag : tags)
+        if (tag.offset == item && pmt::is_symbol(tag.key) &&
+            pmt::symbol_to_string(tag.key) == key && pmt::is_real(tag.value))
+            return pmt::to_double(tag.value);
+    return otherwise;
+}
+
+inline std::optional<std::int64_t> tag_slot(const std::vector<tag_t>& tags, std::uint64_t item) {
+    for (const auto& tag : tags)
+        if (tag.offset == item && pmt::is_symbol(tag.key) &&
+            pmt::symbol_to_string(tag.key) == "slot" && pmt::is_uint64(tag.value))
+            return static_cast<std::int64_t>(pmt::to_uint64(tag.value) & INT64_MAX);
+    return std::nullopt;
+}
+
+// Slot numbers of the items of a stream: as tagged, else counted on.
+class slot_count_on {
+public:
+    explicit slot_count_on(std::int64_t first) : next_(first) {}
+    // True when the number is not the one that was expected.
+    bool take(const std::optional<std::int64_t>& tagged) {
+        const bool jump = tagged && *tagged != next_;
+        now_ = tagged.value_or(next_);
+        next_ = now_ + 1;
+        return jump;
+    }
+    std::int64_t now() const { return now_; }
+
+private:
+    std::int64_t next_, now_ = 0;
+};
+
+}  // namespace wip
+}  // namespace gr

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See include/gnuradio/wip/synchroniser.h; wip::slot_synchroniser between GNU Radio's buffers.
+#include <gnuradio/io_signature.h>
+#include <gnuradio/wip/synchroniser.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <deque>
+
+#include "checked_parameter.h"
+#include "sample_clock.h"
+#include "slot_synchroniser.h"
+#include "types/grid.h"
+#include "uhd_pmt.h"
+
+namespace gr {
+namespace wip {
+
+namespace {
+
+constexpr std::size_t slot_bytes = ::wip::slot_samples * sizeof(gr_complex);
+
+// Of all numbers that agree with the slot in frame, the one nearest to the sample time.
+std::int64_t slot_number(const ::wip::aligned_slot& s) {
+    const std::int64_t near =
+        ::wip::slot_of(s.start + ::wip::sample_count(::wip::slot_samples / 2)).value;
+    constexpr std::int64_t frame = ::wip::slots_per_frame;
+    std::int64_t difference = ((s.slot_in_frame - near) % frame + frame) % frame;
+    if (difference > frame / 2) difference -= frame;
+    return std::max<std::int64_t>(near + difference, s.slot_in_frame);
+}
+
+class synchroniser_impl : public synchroniser {
+public:
+    synchroniser_impl(int cell, std::int64_t start_slot)
+        : gr::block("synchroniser", gr::io_signature::make(1, 1, sizeof(gr_complex)),
+                    gr::io_signature::make(1, 1, slot_bytes)),
+          synchroniser_(cell),
+          clock_(::wip::first_sample(::wip::slot(checked_start_slot(start_slot)))),
+          on_slot_([this](const ::wip::aligned_slot& s) { take(s); }) {
+        set_relative_rate(1, ::wip::slot_samples);
+        set_tag_propagation_policy(TPP_DONT);
+    }
+
+    void forecast(int, gr_vector_int& required) override { required[0] = 1; }
+
+    int general_work(int room, gr_vector_int& available, gr_vector_const_void_star& in,
+                     gr_vector_void_star& out) override {
+        const auto* samples = static_cast<const gr_complex*>(in[0]);
+        const int size = available[0];
+        read_times(size);
+        int used = 0, made = 0;
+        while (made < room) {
+            if (!ready_.empty()) {
+                give(static_cast<char*>(out[0]) + static_cast<std::size_t>(made) * slot_bytes,
+                     nitems_written(0) + static_cast<std::uint64_t>(made));
+                ++made;
+            } else if (used < size) {
+                used += feed(samples + used, size - used,
+                             nitems_read(0) + static_cast<std::uint64_t>(used));
+            } else {
+                break;
+            }
+        }
+        locked_ = synchroniser_.locked();
+        cfo_ = synchroniser_.cfo_hz();
+        locks_ = synchroniser_.locks();
+        consume(0, used);
+        return made;
+    }
+
+    bool locked() const override { return locked_; }
+    double cfo_hz() const override { return cfo_; }
+    std::uint64_t locks() const override { return locks_; }
+
+private:
+    struct slot_out {
+        std::vector<gr_complex> samples;
+        ::wip::aligned_slot about;
+    };
+
+    void read_times(int size) {
+        static const pmt::pmt_t rx_time = pmt::mp("rx_time");
+        times_.clear();
+        get_tags_in_window(times_, 0, 0, static_cast<std::uint64_t>(size), rx_time);
+    }
+
+    // One piece, up to the next tag. Returns how many samples it took.
+    int feed(const gr_complex* in, int size, std::uint64_t item) {
+        int count = std::min(size, ::wip::slot_samples);
+        for (const auto& tag : times_) {
+            const auto time = ::wip::read_time(tag.value);
+            if (!time || tag.offset < item) continue;
+            if (tag.offset == item)
+                clock_.set(item, *time);
+            else
+                count = static_cast<int>(
+                    std::min<std::uint64_t>(static_cast<std::uint64_t>(count), tag.offset - item));
+        }
+        synchroniser_.process(clock_.at(item), {in, static_cast<std::size_t>(count)}, on_slot_);
+        return count;
+    }
+
+    void take(const ::wip::aligned_slot& s) {
+        ready_.push_back({{s.samples.begin(), s.samples.end()}, s});
+    }
+
+    void give(char* out, std::uint64_t item) {
+        const slot_out& s = ready_.front();
+        std::memcpy(out, s.samples.data(), slot_bytes);
+        const auto tag = [&](const char* key, const pmt::pmt_t& value) {
+            add_item_tag(0, item, pmt::mp(key), value);
+        };
+        tag("slot", pmt::from_uint64(static_cast<std::uint64_t>(slot_number(s.about))));
+        tag("cfo_hz", pmt::from_double(s.about.cfo_hz));
+        tag("cfo_phase", pmt::from_double(s.about.cfo_phase));
+        tag("cfo_turn", pmt::from_double(s.about.cfo_turn));
+        tag("timing_samples",
+            pmt::from_double(static_cast<double>(s.about.start.value % ::wip::slot_samples) +
+                             s.about.fraction));
+        tag("timing_fraction", pmt::from_double(s.about.fraction));
+        tag("pilot_score", pmt::from_double(double{s.about.pilot_score}));
+        ready_.pop_front();
+    }
+
+    ::wip::slot_synchroniser synchroniser_;
+    ::wip::sample_clock clock_;
+    ::wip::slot_synchroniser::on_slot_fn on_slot_;
+    std::vector<tag_t> times_;
+    std::deque<slot_out> ready_;
+    std::atomic<bool> locked_ = false;
+    std::atomic<double> cfo_ = 0;
+    std::atomic<std::uint64_t> locks_ = 0;
+};
+
+}  // namespace
+
+synchroniser::sptr synchroniser::make(int cell, std::int64_t start_slot) {
+    return gnuradio::make_block_sptr<synchroniser_impl>(cell, start_slot);
+}
+
+}  // namespace wip
+}  // namespace gr

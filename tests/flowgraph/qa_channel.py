@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""wip.fading_channel and wip.impairments: that the blocks carry the models' parameters and samples
+(the models' own statistics: tests/unit/channels)."""
+import unittest
+
+import numpy as np
+from gnuradio import blocks, gr, wip
+
+RATE = wip.SAMPLE_RATE
+LATENCY = 6     # of the tapped delay line
+
+
+def through(samples, block, chunk=None):
+    top = gr.top_block()
+    source, sink = blocks.vector_source_c(samples.tolist()), blocks.vector_sink_c()
+    if chunk:
+        block.set_max_noutput_items(chunk)
+    top.connect(source, block, sink)
+    top.run()
+    return np.array(sink.data(), dtype=np.complex64)
+
+
+def tone(hz, count=20000, amplitude=0.1):
+    return (amplitude * np.exp(2j * np.pi * hz / RATE * np.arange(count))).astype(np.complex64)
+
+
+class FadingChannel(unittest.TestCase):
+    def test_a_tone_gets_the_gain_that_response_tells(self):
+        hz = 1.2e6
+        for delays, powers in (([0], [0]), ([0, 200, 700], [-3, -5, -9])):
+            channel = wip.fading_channel(delays, powers, doppler_hz=500, snr_db=100, seed=3)
+            out = through(tone(hz, 60000), channel)
+            for n in (1000, 20000, 59000):
+                expected = channel.response(n, hz) * np.exp(-2j * np.pi * hz / RATE * LATENCY)
+                expected *= tone(hz, 60000)[n]
+                self.assertLess(abs(out[n] - expected), 0.002 * 0.1)
+
+    def test_the_gain_moves_with_doppler_and_stands_still_without(self):
+        for doppler, moves in ((0, False), (1000, True)):
+            out = through(tone(0, 30000), wip.fading_channel(doppler_hz=doppler, snr_db=100))[100:]
+            self.assertEqual(np.max(np.abs(out - out[0])) > 0.01 * np.abs(out[0]), moves)
+
+    def test_constant_fading_keeps_the_level(self):
+        out = through(tone(0), wip.fading_channel(fading="constant", snr_db=100))[100:]
+        np.testing.assert_allclose(np.abs(out), 0.1, rtol=1e-3)
+
+    def test_noise_is_that_of_the_snr_and_can_be_changed(self):
+        silence = np.zeros(200000, dtype=np.complex64)
+        channel = wip.fading_channel(snr_db=10)
+        for snr in (10, 20):
+            channel.set_snr_db(snr)
+            power = np.mean(np.abs(through(silence, channel))**2)
+            self.assertAlmostEqual(10 * np.log10(power), -15 - snr + 10 * np.log10(768 / 500), delta=0.05)
+
+    def test_the_outcome_depends_on_the_seed_and_not_on_the_calls(self):
+        samples = tone(1e5)
+        make = lambda seed: wip.fading_channel([0, 300], [0, -3], 200, snr_db=10, seed=seed)
+        whole = through(samples, make(1))
+        np.testing.assert_array_equal(whole, through(samples, make(1), chunk=77))
+        self.assertFalse(np.array_equal(whole, through(samples, make(2))))
+
+    def test_bad_parameters_are_refused(self):
+        for bad in ({"delays_ns": [0, 1]}, {"delays_ns": [], "powers_db": []}, {"delays_ns": [-1.0]},
+                    {"delays_ns": [12501.0]}, {"powers_db": [101.0]}, {"doppler_hz": 2001}, {"doppler_hz": -1},
+                    {"fading": "rice"}, {"snr_db": -31}, {"snr_db": 101}, {"snr_db": float("nan")}):
+            with self.assertRaises(ValueError, msg=bad):
+                wip.fading_channel(**bad)
+
+
+class Impairments(unittest.TestCase):
+    def test_defaults_change_nothing(self):
+        np.testing.assert_array_equal(through(tone(1e5), wip.impairments()), tone(1e5))
+
+    def test_a_carrier_offset_moves_the_frequency(self):
+        np.testing.assert_allclose(through(tone(1e5), wip.impairments(cfo_hz=3000)), tone(103e3), atol=1e-4)
+
+    def test_a_fast_sampling_clock_lowers_the_frequency(self):
+        hz, ppm = 1e6, 100
+        out = through(tone(hz, 200000), wip.impairments(clock_ppm=ppm))[1000:]
+        turns = np.angle(out[1:].astype(complex) * np.conj(out[:-1])) / (2 * np.pi)
+        self.assertAlmostEqual(np.mean(turns) * RATE, hz * (1 - ppm * 1e-6), delta=1)
+
+    def test_an_image_appears_at_the_level_asked_for(self):
+        out = through(tone(480e3), wip.impairments(image_rejection_db=30))     # whole periods of 16 samples
+        wanted, image = (np.abs(np.mean(out * np.conj(tone(f)))) for f in (480e3, -480e3))
+        self.assertAlmostEqual(20 * np.log10(wanted / image), 30, delta=0.1)
+
+    def test_a_dc_offset_has_the_level_asked_for(self):
+        out = through(np.zeros(100, dtype=np.complex64), wip.impairments(dc_dbfs=-40))
+        np.testing.assert_allclose(np.abs(out), 0.01, rtol=1e-5)
+
+    def test_the_converter_has_so_many_steps(self):
+        out = through(tone(12345.0), wip.impairments(bits=6))
+        steps = out.real * 31
+        np.testing.assert_allclose(steps, np.round(steps), atol=1e-4)
+        self.assertGreater(np.max(np.abs(out - tone(12345.0))), 0.01)
+
+    def test_phase_noise_turns_and_keeps_the_level(self):
+        out = through(tone(0, 200000), wip.impairments(linewidth_hz=100))
+        np.testing.assert_allclose(np.abs(out), 0.1, rtol=1e-4)
+        self.assertGreater(np.std(np.unwrap(np.angle(out))), 0.1)
+
+    def test_bad_parameters_are_refused(self):
+        for bad in ({"cfo_hz": 2e6}, {"clock_ppm": 101}, {"clock_ppm": -101}, {"linewidth_hz": -1},
+                    {"linewidth_hz": 10001}, {"image_rejection_db": 2}, {"image_rejection_db": 201},
+                    {"dc_dbfs": 1}, {"dc_dbfs": -201}, {"bits": 1}, {"bits": 17}, {"bits": -1}):
+            with self.assertRaises(ValueError, msg=bad):
+                wip.impairments(**bad)
+
+
+if __name__ == "__main__":
+    unittest.main()
