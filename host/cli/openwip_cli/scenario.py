@@ -121,6 +121,8 @@ class Impairments:
 
     @staticmethod
     def _number(value):
+        if isinstance(value, str):   # YAML 1.1 reads 1e6 as text
+            value = float(value)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
             raise ValueError
         return value
