@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <numbers>
 
 #include "checked_parameter.h"
 #include "phy/snr_predictor.h"
@@ -142,12 +143,17 @@ private:
         ::wip::phy::bin_measurement m;
         m.noise = static_cast<float>(tag_number(tags_, item, "noise", 1));
         m.gain_noise = m.noise * static_cast<float>(tag_number(tags_, item, "estimate_error", 0));
-        const auto turn = gr_complex(std::polar(1.0, tag_number(tags_, item, "cfo_turn", 0)));
+        const double turn = tag_number(tags_, item, "cfo_turn", 0);
+        const double tilt = -2 * std::numbers::pi / ::wip::fft_size *
+                            tag_number(tags_, item, "timing_shift", 0);  // radians a subcarrier
         for (std::size_t b = 0; b < ::wip::nof_bins; ++b) {
             gr_complex sum;
             for (std::size_t c = 0; c < ::wip::subcarriers_per_bin; ++c)
                 sum += channel[b * ::wip::subcarriers_per_bin + c];
-            m.gain[b] = turn * sum / float{::wip::subcarriers_per_bin};
+            const double centre =
+                (static_cast<double>(b) - ::wip::nof_bins / 2) * ::wip::subcarriers_per_bin;
+            m.gain[b] = gr_complex(std::polar(1.0, turn + tilt * centre)) * sum /
+                        float{::wip::subcarriers_per_bin};
             m.power[b] = m.noise * std::pow(10.F, snr_db[b] / 10);
         }
         std::array<float, ::wip::nof_bins> predicted;

@@ -29,6 +29,7 @@ struct aligned_slot {
     double cfo_phase = 0;
     double cfo_turn = 0;
     double fraction = 0;
+    double shift = 0;  // what the steps of the timing loop have added up to, samples
     float pilot_score = 0;
 };
 

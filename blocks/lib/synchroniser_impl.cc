@@ -120,6 +120,7 @@ private:
             pmt::from_double(static_cast<double>(s.about.start.value % ::wip::slot_samples) +
                              s.about.fraction));
         tag("timing_fraction", pmt::from_double(s.about.fraction));
+        tag("timing_shift", pmt::from_double(s.about.shift));
         tag("pilot_score", pmt::from_double(double{s.about.pilot_score}));
         ready_.pop_front();
     }

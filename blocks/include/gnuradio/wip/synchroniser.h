@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Samples at 7.68 MS/s in; slots out, each a vector of 5120 samples as received, with the tags that
-// a carrier_demapper needs to correct them: slot (number, uint64), cfo_hz, cfo_phase (of the
-// correction at the first sample, radians), cfo_turn (the channel times exp(j cfo_turn) is the one
-// of a receiver with constant correction), timing_fraction and
-// timing_samples (the same with the slot's start modulo 5120), pilot_score (0..1). Nothing
-// comes out while there is no signal. An rx_time tag that disagrees with the count of samples
-// starts the search again.
+// Samples at 7.68 MS/s in; slots out, each a vector of 5120 samples as received. Tags on every
+// slot:
+//   slot             its number, uint64
+//   cfo_hz           carrier frequency offset
+//   cfo_phase        of the correction at the first sample, radians
+//   timing_fraction  part of the timing that is not in the cut, samples
+//   timing_samples   the whole of it: start of the slot modulo 5120 and the fraction
+//   cfo_turn         radians } what the steps of the tracking loops have added up to: the channel
+//   timing_shift     samples } with them taken out is that of a receiver that holds still, which is
+//                            what a predictor needs
+//   pilot_score      0..1
+// Nothing comes out while there is no signal. An rx_time tag that disagrees with the count of
+// samples starts the search again.
 #pragma once
 
 #include <gnuradio/block.h>
