@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""down, status, exec, bench, switch-table."""
+"""down, status, exec, bench, switch-table, curves."""
 import json
 import os
 import pathlib
@@ -140,6 +140,14 @@ def switch_table(arguments, build):
     os.execv(program, [str(program), *arguments])
 
 
+def curves(arguments, top, build):
+    program = pathlib.Path(build) / "tests" / "curves" / "curve_points"
+    if not program.exists():
+        raise BadInput(f"{program} is not built: run ./openwip build")
+    script = str(pathlib.Path(top) / "tests" / "curves" / "curves.py")
+    os.execv(sys.executable, [sys.executable, script, "--program", str(program), *arguments])
+
+
 def run(command, arguments, top, build):
     try:
         if command == "down":
@@ -152,6 +160,8 @@ def run(command, arguments, top, build):
             return bench(arguments, build)
         if command == "switch-table":
             return switch_table(arguments, build)
+        if command == "curves":
+            return curves(arguments, top, build)
     except CellDied as e:
         print(f"openwip: {e}", file=sys.stderr)
         return 3

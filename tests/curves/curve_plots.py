@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PNG of every curve, targets drawn in."""
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+
+from curves import AIM, MARKS, SQUARE  # noqa: E402
+
+
+def figure(columns=1, height=4.2, width=None):
+    fig, axes = plt.subplots(1, columns, figsize=(width or 6.4 * (1 if columns == 1 else 0.72 * columns), height), squeeze=False)
+    for a in axes[0]:
+        a.grid(True, which="both", color="0.9", linewidth=0.6)
+    return fig, axes[0]
+
+
+def save(fig, folder, name):
+    fig.tight_layout()
+    fig.savefig(folder / f"{name}.png", dpi=90)
+    plt.close(fig)
+
+
+def awgn(folder, points):
+    fig, axes = figure(2)
+    for k in range(1, 9):
+        mine = [p for p in points if p["bits"] == k]
+        for a, key in zip(axes, ("ser", "fer")):
+            shown = [p for p in mine if p[key] > 0]
+            line, = a.semilogy([p["snr_db"] for p in shown], [p[key] for p in shown], "o", ms=4, label=SQUARE[k])
+            a.semilogy([p["snr_db"] for p in mine], [p[key + "_theory"] for p in mine], "-", color=line.get_color(), lw=1)
+    axes[0].set(xlabel="SNR (dB)", ylabel="symbol error rate", title="AWGN: receiver (dots), exact theory (lines)")
+    axes[1].set(xlabel="SNR (dB)", ylabel="frame error rate (108 symbols)", title="AWGN: frames", ylim=(0.005, 1.2))
+    axes[0].legend(fontsize=8)
+    save(fig, folder, "awgn")
+
+
+def fading(folder, points):
+    speeds = sorted({p["kmh"] for p in points})
+    fig, axes = figure(len(speeds))
+    for a, kmh in zip(axes, speeds):
+        for k, colour in ((4, "C0"), (6, "C1"), (8, "C2")):
+            mine = [p for p in points if p["bits"] == k and p["kmh"] == kmh]
+            x = [p["snr_db"] for p in mine]
+            for key, style, what in (("fer", "o-", "ours"), ("fer_told", "s--", "told"), ("fer_exact", ":", "no ICI")):
+                a.semilogy(x, [max(p[key], 1e-5) for p in mine], style, color=colour, ms=4, lw=1.2,
+                           mfc="none" if key == "fer_told" else None, label=f"{SQUARE[k]} {what}")
+        a.axhline(0.1, color="0.4", lw=0.8)
+        a.set(xlabel="mean SNR (dB)", ylabel="frame error rate", title=f"typical urban, {kmh:g} km/h", ylim=(0.005, 1))
+    axes[0].legend(fontsize=7, loc="lower left")
+    save(fig, folder, "fading")
+
+
+def acquisition(folder, points):
+    fig, axes = figure(2)
+    mine = [p for p in points if p["curve"] == "acquisition" and p["kmh"] == 75]
+    axes[0].plot([p["snr_db"] for p in mine], [100 * p["within_40_ms"] / p["trials"] for p in mine], "o-")
+    axes[0].plot([6], [99], "r^", label="target: 99 % at 6 dB")
+    axes[0].set(xlabel="mean SNR (dB)", ylabel="locked within 40 ms (%)", ylim=(min(90, axes[0].get_ylim()[0]), 100.5),
+                title="acquisition, typical urban 75 km/h,\nCFO within ±10 kHz, any timing")
+    axes[0].legend(fontsize=8)
+    for p in mine:
+        times = sorted(t if t >= 0 else 1e9 for t in p["lock_ms"])
+        axes[1].step(times, [100 * (i + 1) / len(times) for i in range(len(times))], where="post", label=f"{p['snr_db']:g} dB")
+    axes[1].axvline(40, color="r", lw=0.8, ls="--")
+    axes[1].set(xlabel="time (ms)", ylabel="locked by then (%)", xlim=(1, 110), xscale="log", title="time to lock (target 40 ms dashed)")
+    axes[1].legend(fontsize=8, loc="lower right")
+    save(fig, folder, "acquisition")
+
+
+def tracking(folder, points):
+    fig, axes = figure(2)
+    for channel in sorted({p["channel"] for p in points}):
+        mine = [p for p in points if p["channel"] == channel]
+        x = [p["snr_db"] for p in mine]
+        axes[0].semilogy(x, [p["cfo_rms_hz"] for p in mine], "o-", ms=4, label=channel)
+        axes[1].semilogy(x, [p["timing_rms_samples"] for p in mine], "o-", ms=4, label=channel)
+    axes[0].set(xlabel="mean SNR (dB)", ylabel="rms error of the CFO (Hz)", title="CFO after lock")
+    axes[1].set(xlabel="mean SNR (dB)", ylabel="rms error of the timing (samples)", title="timing after lock\n(against the profile's mean delay)")
+    axes[1].legend(fontsize=8)
+    save(fig, folder, "tracking")
+
+
+def snr(folder, points):
+    fig, (a,) = figure(1)
+    for channel in sorted({p["channel"] for p in points}):
+        mine = [p for p in points if p["channel"] == channel and p["bins"]]
+        x = [p["snr_db"] for p in mine]
+        line, = a.plot(x, [p["bias_db"] for p in mine], "o-", ms=4, label=channel)
+        a.fill_between(x, [min(p["bins"]) for p in mine], [max(p["bins"]) for p in mine], color=line.get_color(), alpha=0.2, lw=0)
+    for y in (-0.5, 0.5):
+        a.axhline(y, color="r", lw=0.8, ls="--")
+    a.set(xlabel="mean SNR (dB)", ylabel="bias of the measured SNR (dB)",
+          title="SNR of the bins: mean (line), all bins (area),\ntarget ±0.5 dB (dashed)")
+    a.legend(fontsize=8)
+    save(fig, folder, "snr_bias")
+
+
+def prediction(folder, points, bound):
+    fig, axes = figure(2)
+    series = (("last", "last value", "v-", "C7"), ("burg", "AR/Burg per bin", "s-", "C1"), ("nmse", "receiver", "o-", "C0"))
+    ahead = [p for p in points if p["kmh"] == 75]
+    speed = sorted((p for p in points if p["horizon"] == 3), key=lambda p: p["kmh"])
+    for key, label, style, colour in series:
+        axes[0].semilogy([p["horizon"] for p in ahead], [p[key] for p in ahead], style, ms=4, color=colour, label=label)
+        axes[1].semilogy([p["kmh"] for p in speed], [p[key] for p in speed], style, ms=4, color=colour, label=label)
+    axes[0].semilogy(bound["horizon"], bound["pilots"], "k--", lw=1, label="Wiener bound, 4 pilots of a bin")
+    axes[0].semilogy([1, 2, 3, 4], MARKS, "r^", label="marks of the literature")
+    axes[0].semilogy([1, 2, 3, 4], AIM, "g*", label="aim")
+    if "known" in bound:
+        axes[0].semilogy(bound["horizon"], bound["known"], "k:", lw=1, label="Wiener bound, 12 known of 5 bins")
+        axes[1].semilogy(bound["kmh"], bound["pilots_kmh"], "k--", lw=1)
+        axes[1].semilogy(bound["kmh"], bound["known_kmh"], "k:", lw=1)
+    axes[1].semilogy([75], [MARKS[2]], "r^")
+    axes[0].set(xlabel="horizon (slots of 0.667 ms)", ylabel="NMSE of the predicted SNR", title="75 km/h at 1800 MHz, 16 dB, typical urban")
+    axes[1].set(xlabel="speed (km/h)", ylabel="NMSE of the predicted SNR", title="3 slots (2 ms) ahead")
+    axes[0].legend(fontsize=7, loc="lower right")
+    save(fig, folder, "prediction")
+
+
+def goodput(folder, points):
+    fig, (a,) = figure(1)
+    x = [p["snr_db"] for p in points]
+    for key, label, style in (("table_0_at_0", "table for NMSE 0, prediction perfect", "C0-"),
+                              ("table_0_1_at_0_1", "table for NMSE 0.1, NMSE 0.1", "C1-"),
+                              ("table_0_at_0_1", "table for NMSE 0, NMSE 0.1", "C1--"),
+                              ("table_0_1_at_0", "table for NMSE 0.1, prediction perfect", "C0--"),
+                              ("fixed_best", "best fixed modulation", "k:")):
+        a.plot(x, [p[key] / 1e3 for p in points], style, lw=1.3, label=label)
+    a.set(xlabel="mean SNR (dB)", ylabel="expected goodput, 25 bins (Mbit/s)", title="switch tables, Rayleigh fading")
+    a.legend(fontsize=8)
+    save(fig, folder, "goodput")
+
+
+def draw(folder, data, bound):
+    for curve, function in (("awgn", awgn), ("fading", fading), ("acquisition", acquisition), ("tracking", tracking),
+                            ("snr", snr), ("goodput", goodput)):
+        if curve in data:
+            function(folder, data[curve])
+    if "prediction" in data:
+        prediction(folder, data["prediction"], bound)

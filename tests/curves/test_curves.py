@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The short set of the curves with tolerances, and the parts of the program that draws them. The tolerances hold what is
+reached (few trials: wider than the figures of docs/curves.md); the targets are judged by ./openwip curves --all."""
+import math
+import pathlib
+import sys
+import tempfile
+import unittest
+
+import curves
+import wiener_bound
+
+PROGRAM = sys.argv.pop(1)
+
+
+class Curves(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.data = curves.measure(PROGRAM, list(curves.TRIALS), 1, 1, False, 1)
+
+    def points(self, curve, **given):
+        found = [p for points in self.data.values() for p in points
+                 if p["curve"] == curve and all(p[k] == v for k, v in given.items())]
+        self.assertTrue(found, (curve, given))
+        return found
+
+    def test_in_white_noise_the_receiver_loses_less_than_a_quarter_of_a_db(self):
+        for p in self.points("awgn"):
+            if p["errors"] >= 100:
+                deviation = 1 / math.sqrt(p["errors"])  # of the rate; about 1 dB for each factor of 2
+                self.assertLess(p["loss_db"], 0.25 + 4 * deviation, p)
+                self.assertGreater(p["loss_db"], -4 * deviation, p)
+
+    def test_on_typical_urban_at_75_km_h_hardly_more_frames_fail_than_with_the_channel_told(self):
+        for p in self.points("fading"):
+            self.assertLessEqual(p["fer"], 1.3 * p["fer_told"] + 0.01, p)
+            self.assertGreaterEqual(p["fer"], p["fer_exact"], p)
+
+    def test_it_locks_within_40_ms_at_6_db_on_what_was_sent_and_never_on_noise(self):
+        for p in self.points("acquisition"):
+            self.assertEqual(p["wrong"], 0)
+            self.assertGreaterEqual(p["within_40_ms"], p["trials"] - 2, p)
+        for p in self.points("noise"):
+            self.assertEqual(p["locks"], 0)
+
+    def test_cfo_and_timing_hold_after_lock(self):
+        for p in self.points("tracking", channel="AWGN"):
+            self.assertLess(p["cfo_rms_hz"], 2, p)
+            self.assertLess(p["timing_rms_samples"], 0.05, p)
+        for p in self.points("tracking", channel="typical urban 75 km/h"):
+            self.assertLess(p["cfo_rms_hz"], 40, p)
+            self.assertLess(p["timing_rms_samples"], 2, p)
+        self.assertTrue(all(p["unlocked"] == 0 for p in self.data["tracking"]))
+
+    def test_measured_snr_is_unbiased_within_half_a_db(self):
+        for p in self.points("snr"):
+            limit = 0.5 if p["channel"] == "AWGN" or p["snr_db"] == 20 else 0.8
+            self.assertLess(abs(p["worst_bin_db"]), limit, p)
+            self.assertEqual(p["unlocked"], 0)
+
+    def test_prediction_beats_the_last_value_and_no_predictor_beats_the_bound(self):
+        known = curves.bounds(False)["pilots"]
+        for p in self.points("prediction", kmh=75):
+            self.assertLess(p["nmse"], 0.75 * p["last"], p)
+            self.assertLess(p["burg"], 2 * known[p["horizon"] - 1], p)
+            # Both use all known elements, the bound the pilots only: half of it is out of reach.
+            self.assertGreater(min(p["nmse"], p["burg"]), 0.1 * known[p["horizon"] - 1], p)
+            self.assertLess(abs(p["bias_db"]), 0.5, p)
+
+    def test_the_table_for_uncertain_prediction_is_better_when_prediction_is_uncertain(self):
+        for p in self.points("goodput", snr_db=16):
+            self.assertGreater(p["table_0_1_at_0_1"], p["table_0_at_0_1"])
+            self.assertGreater(p["table_0_at_0"], p["table_0_1_at_0"])
+            self.assertGreater(p["table_0_1_at_0_1"], p["fixed_best"])
+
+    def test_the_same_seed_gives_the_same_points(self):
+        for curve in ("fading", "acquisition"):
+            twice = [curves.run_points(PROGRAM, curve, 1, 7, False) for _ in range(2)]
+            self.assertEqual(*twice)
+
+    def test_csv_png_and_the_table_of_targets_are_written(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            bound = curves.bounds(False)
+            rows = curves.judge(self.data, bound)
+            curves.write_csv(folder, self.data, bound, rows)
+            self.assertIn("targets reached", curves.table(rows))
+            import curve_plots
+            curve_plots.draw(folder, self.data, bound)
+            for what in ("awgn", "fading", "acquisition", "tracking", "prediction", "goodput"):
+                self.assertGreater((folder / f"{what}.csv").stat().st_size, 100)
+                self.assertEqual((folder / f"{what}.png").read_bytes()[:4], b"\x89PNG")
+
+
+class Bound(unittest.TestCase):
+    flat = ([0.0], [1.0])
+
+    def test_of_one_path_that_stands_still_is_that_of_averaging(self):
+        # 4 pilots x 32 slots of a constant: s = 1 / (1 + 128 SNR), NMSE = s - s^2/2.
+        s = 1 / (1 + 128 * 10 ** 1.6)
+        got, = wiener_bound.bound(self.flat, 0, 16, [3], wiener_bound.PILOTS, 1)
+        self.assertAlmostEqual(got / (s - s * s / 2), 1, places=3)
+
+    def test_far_ahead_is_that_of_knowing_the_mean_only(self):
+        got, = wiener_bound.bound(self.flat, 125, 16, [3000], wiener_bound.PILOTS, 1, slots=4)
+        self.assertAlmostEqual(got, 0.5, places=1)
+
+    def test_bessel_function(self):
+        for x, j0 in ((0, 1), (1, 0.7651976866), (2.404825558, 0), (10, -0.2459357645)):
+            self.assertAlmostEqual(float(wiener_bound.bessel_j0(x)), j0, places=9)
+
+    def test_crossing_is_read_off_a_straight_line_in_the_logarithm(self):
+        points = [{"snr_db": 10, "r": 1.0}, {"snr_db": 20, "r": 0.01}]
+        self.assertAlmostEqual(curves.crossing(points, "r"), 15)
+        self.assertIsNone(curves.crossing(points, "r", 0.001))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

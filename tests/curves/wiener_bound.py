@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The least NMSE with which the SNR of a bin can be predicted from given observations, when the statistics of the
+channel are known (Clarke's Doppler spectrum, the profile's delays and powers, Rayleigh taps).
+
+The gains h of the 120 elements of the bin, `horizon` slots ahead, and the observations are jointly Gaussian. With
+R = E h h^H and C = the covariance of h given the observations (Wiener), the best estimate of the power
+G = h^H h / N is its conditional mean, and
+
+    E (G - G^)^2 = (2 tr(C R) - tr(C C)) / N^2        E G^2 = ((tr R)^2 + tr(R R)) / N^2
+
+(for N = 1: NMSE = s - s^2/2, s = C/R). No predictor of whatever kind does better from the same observations."""
+import numpy as np
+
+SLOT_S = 1 / 1500
+SYMBOL_S = 768 / 7.68e6
+PREFIX = [85, 85, 86, 85, 85, 86]
+SYMBOL_MIDDLE_S = [(sum(PREFIX[:l + 1]) + 768 * l + 384) / 7.68e6 for l in range(6)]
+PILOTS = [(1, 2), (1, 12), (4, 7), (4, 17)]
+CONTROL = [(0, 4), (0, 14), (1, 7), (1, 17), (4, 2), (4, 12), (5, 9), (5, 19)]
+
+
+def bessel_j0(x):
+    """By Bessel's integral; the trapezoid rule is exact to rounding while x < number of angles."""
+    angles = 2 * np.pi * np.arange(256) / 256
+    flat = np.atleast_1d(x).ravel()
+    unique, place = np.unique(np.round(flat, 12), return_inverse=True)
+    return np.cos(unique[:, None] * np.sin(angles)[None, :]).mean(axis=1)[place].reshape(np.shape(x))
+
+
+def correlation(profile, doppler_hz, t1, f1, t2, f2):
+    """E h(t1, f1) h*(t2, f2), all pairs."""
+    delay_s, power = profile
+    time = bessel_j0(2 * np.pi * doppler_hz * np.abs(t1[:, None] - t2[None, :]))
+    a = np.exp(-2j * np.pi * np.outer(f1, delay_s)) * power
+    b = np.exp(-2j * np.pi * np.outer(f2, delay_s))
+    return time * (a @ b.conj().T)
+
+
+def bound(profile, doppler_hz, snr_db, horizons, elements, bins, slots=32):
+    """NMSE for each horizon. elements: known ones of a bin; bins: neighbours used (odd), the predicted one in the middle."""
+    power = np.asarray(profile[1]) / np.sum(profile[1])
+    profile = (np.asarray(profile[0]), power)
+    side = bins // 2
+    t, f = [], []
+    for j in range(slots):
+        for b in range(-side, side + 1):
+            for l, c in elements:
+                t.append(-j * SLOT_S + SYMBOL_MIDDLE_S[l])
+                f.append((20 * b + c) * 1e4)
+    t, f = np.array(t), np.array(f)
+    seen = correlation(profile, doppler_hz, t, f, t, f) + 10 ** (-snr_db / 10) * np.eye(len(t))
+    inverse_root = np.linalg.inv(np.linalg.cholesky(seen))
+    # Of the bin's 120 elements each third subcarrier stands for its neighbours: the sums hardly change (1e-4 of them).
+    own = [(l, c) for l in range(6) for c in range(1, 20, 3)]
+    f0 = np.array([c * 1e4 for _, c in own])
+    out = []
+    for horizon in horizons:
+        t0 = np.array([horizon * SLOT_S + SYMBOL_MIDDLE_S[l] for l, _ in own])
+        r = correlation(profile, doppler_hz, t0, f0, t0, f0)
+        x = inverse_root @ correlation(profile, doppler_hz, t, f, t0, f0)
+        c = r - x.conj().T @ x
+        tr = lambda m: float(np.trace(m).real)
+        out.append((2 * tr(c @ r) - tr(c @ c)) / (tr(r) ** 2 + tr(r @ r)))
+    return out
