@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""flowgraphs/grc/loopback.grc: grcc compiles it with the blocks of this tree, and the program that comes
-out runs to its end without a display and shows slots received."""
+"""flowgraphs/grc: grcc compiles every graph with the blocks of this tree, and the program that comes out
+runs to its end without a display and shows what it is there to show."""
+import ast
 import os
 import pathlib
 import re
@@ -10,26 +11,53 @@ import tempfile
 import unittest
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
+GRAPHS = TOP / "flowgraphs" / "grc"
 
 
-class Loopback(unittest.TestCase):
-    def test_compiles_and_runs_headless_and_receives_frames(self):
-        with tempfile.TemporaryDirectory() as folder:
-            environment = {**os.environ, "GRC_BLOCKS_PATH": str(TOP / "blocks" / "grc"), "HOME": folder}
-            environment.pop("DISPLAY", None)
-            compiled = subprocess.run(["grcc", "-o", folder, str(TOP / "flowgraphs/grc/loopback.grc")],
-                                      capture_output=True, text=True, env=environment, timeout=100)
-            output = compiled.stdout + compiled.stderr
-            self.assertEqual(compiled.returncode, 0, output)
-            self.assertTrue((pathlib.Path(folder) / "loopback.py").exists(), output)
-            ran = subprocess.run([sys.executable, "-u", str(pathlib.Path(folder) / "loopback.py")],
-                                 capture_output=True, text=True, env=environment, timeout=60,
-                                 stdin=subprocess.DEVNULL)
-        self.assertEqual(ran.returncode, 0, ran.stderr)
-        shown = ran.stdout + ran.stderr
+class Graphs(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.temporary.cleanup)
+        cls.folder = pathlib.Path(cls.temporary.name)
+        cls.environment = {**os.environ, "GRC_BLOCKS_PATH": str(TOP / "blocks" / "grc"), "HOME": str(cls.folder),
+                           "XDG_RUNTIME_DIR": str(cls.folder), "QT_QPA_PLATFORM": "offscreen"}
+        cls.environment.pop("DISPLAY", None)
+
+    def output_of(self, graph, *arguments):
+        compiled = subprocess.run(["grcc", "-o", self.folder, GRAPHS / f"{graph}.grc"],
+                                  capture_output=True, text=True, env=self.environment, timeout=100)
+        output = compiled.stdout + compiled.stderr
+        self.assertEqual(compiled.returncode, 0, output)
+        program = self.folder / f"{graph}.py"
+        self.assertTrue(program.exists(), output)
+        ran = subprocess.run([sys.executable, "-u", program, *arguments], capture_output=True, text=True,
+                             env=self.environment, timeout=60, stdin=subprocess.DEVNULL)
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        return ran.stdout + ran.stderr
+
+    def test_every_graph_is_run_here(self):
+        self.assertEqual({p.stem for p in GRAPHS.glob("*.grc")}, {"loopback", "fading", "prediction"})
+
+    def test_loopback_receives_frames(self):
+        shown = self.output_of("loopback")
         messages = re.findall(r"\(outcome \. #\[([0-9 ]*)\]", shown)
         self.assertEqual(len(messages), 4, shown[-2000:])      # 700 slots, every 150th
         self.assertEqual(messages[1:], [" ".join("1" * 25)] * 3, "frames of the later slots are all good")
+
+    def test_fading_keeps_its_lock_and_loses_the_frames_of_faded_bins(self):
+        shown = self.output_of("fading", "--nof-slots", "900")
+        status = ast.literal_eval(re.search(r"received (\{.*\})", shown).group(1))
+        self.assertEqual((status["locks"], status["lock_losses"]), (1, 0))
+        self.assertGreater(status["grants_ok"], 850)
+        self.assertGreater(status["frames_good"], 2 * status["frames_bad"])
+        self.assertGreater(status["frames_bad"], 0)
+
+    def test_prediction_beats_the_last_value(self):
+        shown = self.output_of("prediction", "--nof-slots", "900")
+        nmse, last = map(float, re.search(r"NMSE ([0-9.e-]+) last value ([0-9.e-]+)", shown).groups())
+        self.assertGreater(nmse, 0)
+        self.assertLess(1.5 * nmse, last)
 
 
 if __name__ == "__main__":
