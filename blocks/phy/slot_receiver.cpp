@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numbers>
 #include <stdexcept>
 #include <string>
 
@@ -349,7 +350,6 @@ struct slot_receiver::impl {
         std::array<float, nof_bins> predicted;
         m.noise = noise;
         m.gain_noise = channel.error * noise;
-        const auto turn = cf32(std::polar(1.0, track.turn()));
         const float floor = noise + 1e-30F;
         float total = 0;
         for (int b = 0; b < nof_bins; ++b) {
@@ -366,6 +366,10 @@ struct slot_receiver::impl {
             power = power / subcarriers_per_bin + m.gain_noise;
             total += power;
             m.power[static_cast<std::size_t>(b)] = power;
+            // The steps of the tracking loops taken out again.
+            const double centre = b * subcarriers_per_bin + (subcarriers_per_bin - 1) / 2.0 - 249.5;
+            const auto turn = cf32(std::polar(
+                1.0, track.turn() - 2 * std::numbers::pi * centre * track.shift() / fft_size));
             m.gain[static_cast<std::size_t>(b)] = turn * cf32(re, im) / float{subcarriers_per_bin};
         }
         signal += (total / nof_bins - signal) / static_cast<float>(std::max(noise_slots, 1));

@@ -15,7 +15,8 @@ namespace {
 constexpr double forget = 1 - 1.0 / 256;
 constexpr int solve_every = 16;
 constexpr int enough = 64;
-constexpr double loading = 1e-4;
+constexpr double least_loading = 1e-4;
+constexpr double near_slots = 6;
 constexpr double calibration_forget = 1 - 1.0 / 200;
 constexpr double nmse_forget = 1 - 1.0 / 1000;
 
@@ -25,6 +26,7 @@ snr_predictor::snr_predictor(int horizon_slots) : horizon_(horizon_slots) {
     if (horizon_ < 0 || horizon_ > 64)
         throw std::invalid_argument("horizon_slots: " + std::to_string(horizon_) +
                                     " is not in 0..64");
+    loading_ = least_loading * std::max(1.0, horizon_ * horizon_ / (near_slots * near_slots));
     history_.resize(static_cast<std::size_t>(horizon_ + order));
     forecasts_.resize(static_cast<std::size_t>(std::max(horizon_, 1)));
 }
@@ -111,7 +113,7 @@ void snr_predictor::solve() noexcept {
     auto a = correlation_;
     double trace = 0;
     for (std::size_t i = 0; i < order; ++i) trace += a[i * order + i].real();
-    for (std::size_t i = 0; i < order; ++i) a[i * order + i] += loading * trace / order;
+    for (std::size_t i = 0; i < order; ++i) a[i * order + i] += loading_ * trace / order;
     if (!cholesky<std::complex<double>>(a, order)) return;
     auto c = cross_;
     cholesky_solve<std::complex<double>>(a, order, c);

@@ -12,6 +12,7 @@ namespace {
 constexpr double two_pi = 2 * std::numbers::pi;
 constexpr int pull_in_slots = 4;  // CFO from the slope within the slot
 constexpr int settled = 40;       // slots after which the windows are long
+constexpr double slowest_gain = 1.0 / 8;
 constexpr int long_window = 256;  // many fades, so that their Doppler averages out
 constexpr double symbol_seconds = slot_samples / 6.0 / static_cast<double>(sample_rate_hz);
 constexpr double slot_seconds = slot_samples / static_cast<double>(sample_rate_hz);
@@ -50,11 +51,17 @@ void tracking::update_timing(const channel_estimate& channel) noexcept {
     if (++delay_slots_ < window) return;
     // Five of the 495 pairs lie across DC, six subcarriers apart.
     constexpr double mean_apart = (490 * 5 + 5 * 6) / 495.0;
-    const double delay =
-        -std::arg(delay_sum_) * fft_size / (two_pi * mean_apart) / (age_ < 4 ? 1 : 2);
+    const double delay = -std::arg(delay_sum_) * fft_size / (two_pi * mean_apart);
     if (std::isfinite(delay)) {
-        exact_fraction_ += delay;
-        if (age_ >= settled) drift_ = std::clamp(drift_ + delay / 64, -0.2, 0.2);
+        const double gain = age_ < 4         ? 1
+                            : age_ < settled ? 0.5
+                                             : std::max(4.0 / (8 + delay_updates_), slowest_gain);
+        exact_fraction_ += gain * delay;
+        shift_ += gain * delay;
+        if (age_ >= settled) {
+            ++delay_updates_;
+            drift_ = std::clamp(drift_ + gain * gain / 32 * delay, -0.2, 0.2);
+        }
     }
     delay_sum_ = {};
     delay_slots_ = 0;
