@@ -15,15 +15,6 @@ constexpr float pilot_pass = 0.25F;
 constexpr float mean_snr = 100;  // chooses the estimator's filter; tracking is not particular
 constexpr int loss_after = 75, confirm_limit = 6;
 
-// A tracking loop that does not tell the steps of its timing: none are taken out.
-template <class Tracking>
-double shift_of(const Tracking& t) {
-    if constexpr (requires { t.shift(); })
-        return t.shift();
-    else
-        return 0;
-}
-
 std::int64_t modulo(std::int64_t a, std::int64_t m) { return (a % m + m) % m; }
 }  // namespace
 
@@ -97,7 +88,7 @@ void slot_synchroniser::track(const on_slot_fn& on_slot) {
                  .cfo_phase = track_.phase(),
                  .cfo_turn = track_.turn(),
                  .fraction = track_.fraction(),
-                 .shift = shift_of(track_),
+                 .shift = track_.shift(),
                  .pilot_score = score});
     if (there) {
         estimator_.from_pilots(elements_, sent.data(), mean_snr, channel_);

@@ -57,7 +57,7 @@ class Graphs(unittest.TestCase):
         shown = self.output_of("prediction", "--nof-slots", "900")
         nmse, last = map(float, re.search(r"NMSE ([0-9.e-]+) last value ([0-9.e-]+)", shown).groups())
         self.assertGreater(nmse, 0)
-        self.assertLess(1.5 * nmse, last)
+        self.assertLess(nmse, 0.25 * last)
 
 
 if __name__ == "__main__":
