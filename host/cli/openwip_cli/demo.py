@@ -285,12 +285,15 @@ def measure(running, watch, scenario, progress):
     result["radio"] = {
         "locks": terminal.radio.locks, "lock_losses": terminal.radio.lock_losses,
         "cfo_hz": terminal.radio.cfo_hz, "evm_percent": terminal.radio.evm_percent,
-        "mean_snr_db": terminal.radio.mean_snr_db, "prediction_nmse": terminal.radio.prediction_nmse,
+        "mean_snr_db": terminal.radio.mean_snr_db,
         "grants_failed": terminal.terminal.grants_failed,
         "slots_unlocked": terminal.terminal.slots_unlocked,
         "frames_combined": terminal.terminal.frames_combined,
         "malformed_messages": base.malformed_messages + terminal.malformed_messages,
     }
+    # The receiver's own figure: against the SNR that it measured when the predicted slot had come.
+    result["prediction"] = {"nmse": terminal.radio.prediction_nmse,
+                            "horizon_slots": scenario.retransmission_delay_slots}
     watch.end()
     result["telemetry"] = {"received": sum(watch.received.values()), "lost": sum(watch.lost.values())}
     checks = [
@@ -387,7 +390,7 @@ def run_cell(cell, keeper, options, places, progress):
     result["radio"]["lock_s"] = lock_s
     result |= identity(scenario, places[0], places[2])
     ordered = {k: result[k] for k in ("verdict", "realtime", "ping_ms", "tcp", "udp", "capacity", "link",
-                                      "packets", "radio", "telemetry", "cpu", "config", "effective", "seed",
+                                      "packets", "radio", "prediction", "telemetry", "cpu", "config", "effective", "seed",
                                       "versions")}
     if options.keep:
         keeper.detach()

@@ -53,7 +53,7 @@ def screen(r):
     radio = r["radio"]
     lines.append(f"  radio        locked after {radio.get('lock_s', 0) * 1000:.0f} ms, SNR "
                  f"{radio['mean_snr_db']:.1f} dB, EVM {radio['evm_percent']:.1f} %, prediction NMSE "
-                 f"{radio['prediction_nmse']:.3f}")
+                 f"{r['prediction']['nmse']:.3f} {r['prediction']['horizon_slots']} slots ahead")
     lines.append(f"  real time    factor {rt['factor']:.4f} at speed {rt['speed']:g}; {rt['late_slots']} late slots; "
                  f"{rt['slots_behind']} of {rt['slots']} slots more than {rt['pacing_limit_us'] / 1000:g} ms behind "
                  f"(median {rt['pacing_us']['median'] / 1000:.2f}, p99 {rt['pacing_us']['p99'] / 1000:.2f}, "
