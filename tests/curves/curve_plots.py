@@ -31,7 +31,7 @@ def awgn(folder, points):
             a.semilogy([p["snr_db"] for p in mine], [p[key + "_theory"] for p in mine], "-", color=line.get_color(), lw=1)
     axes[0].set(xlabel="SNR (dB)", ylabel="symbol error rate", title="AWGN: receiver (dots), exact theory (lines)")
     axes[1].set(xlabel="SNR (dB)", ylabel="frame error rate (108 symbols)", title="AWGN: frames", ylim=(0.005, 1.2))
-    axes[0].legend(fontsize=8)
+    axes[0].legend(fontsize=8, loc="lower left")
     save(fig, folder, "awgn")
 
 
@@ -56,15 +56,16 @@ def acquisition(folder, points):
     mine = [p for p in points if p["curve"] == "acquisition" and p["kmh"] == 75]
     axes[0].plot([p["snr_db"] for p in mine], [100 * p["within_40_ms"] / p["trials"] for p in mine], "o-")
     axes[0].plot([6], [99], "r^", label="target: 99 % at 6 dB")
-    axes[0].set(xlabel="mean SNR (dB)", ylabel="locked within 40 ms (%)", ylim=(min(90, axes[0].get_ylim()[0]), 100.5),
+    axes[0].set(xlabel="mean SNR (dB)", ylabel="locked within 40 ms (%)", xlim=(-1, 17),
+                ylim=(min(90, axes[0].get_ylim()[0]), 101),
                 title="acquisition, typical urban 75 km/h,\nCFO within ±10 kHz, any timing")
-    axes[0].legend(fontsize=8)
+    axes[0].legend(fontsize=8, loc="lower right")
     for p in mine:
         times = sorted(t if t >= 0 else 1e9 for t in p["lock_ms"])
         axes[1].step(times, [100 * (i + 1) / len(times) for i in range(len(times))], where="post", label=f"{p['snr_db']:g} dB")
     axes[1].axvline(40, color="r", lw=0.8, ls="--")
-    axes[1].set(xlabel="time (ms)", ylabel="locked by then (%)", xlim=(1, 110), xscale="log", title="time to lock (target 40 ms dashed)")
-    axes[1].legend(fontsize=8, loc="lower right")
+    axes[1].set(xlabel="time (ms)", ylabel="locked by then (%)", xlim=(0.5, 110), xscale="log", title="time to lock (target 40 ms dashed)")
+    axes[1].legend(fontsize=8, loc="upper left")
     save(fig, folder, "acquisition")
 
 
@@ -100,6 +101,7 @@ def prediction(folder, points, bound):
     fig, axes = figure(2)
     series = (("last", "last value", "v-", "C7"), ("burg", "AR/Burg per bin", "s-", "C1"), ("nmse", "receiver", "o-", "C0"))
     ahead = [p for p in points if p["kmh"] == 75]
+    axes[1].set_xlim(0, 105)
     speed = sorted((p for p in points if p["horizon"] == 3), key=lambda p: p["kmh"])
     for key, label, style, colour in series:
         axes[0].semilogy([p["horizon"] for p in ahead], [p[key] for p in ahead], style, ms=4, color=colour, label=label)

@@ -118,6 +118,11 @@ public:
         noise_->work(clean, noisy);
         ++made_;
     }
+    // Leaves n slots out: what follows is as if they had been sent (SNs do not count them).
+    void skip(int n) {
+        made_ += n;
+        noise_->seek(position());
+    }
     slot now() const { return slot(first_slot + made_ - 1); }
     std::int64_t position() const { return made_ * slot_samples; }
 

@@ -76,9 +76,9 @@ void fading_curve(const options& o) {
         std::vector<double> snr_db;
     };
     const std::vector<series> all =
-        o.full ? std::vector<series>{{4, {22, 25, 28, 31, 34, 37}},
-                                     {6, {28, 31, 34, 37, 40, 44}},
-                                     {8, {34, 38, 42, 46, 50, 55}}}
+        o.full ? std::vector<series>{{4, {19, 22, 25, 28, 31, 34, 37}},
+                                     {6, {25, 28, 31, 34, 37, 40, 44}},
+                                     {8, {31, 34, 38, 42, 46, 50, 55}}}
                : std::vector<series>{{4, {26, 32}}, {6, {34, 40}}, {8, {40, 46}}};
     const std::vector<double> speeds =
         o.full ? std::vector<double>{3, 30, 75} : std::vector<double>{75};

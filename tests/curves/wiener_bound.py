@@ -22,15 +22,15 @@ CONTROL = [(0, 4), (0, 14), (1, 7), (1, 17), (4, 2), (4, 12), (5, 9), (5, 19)]
 def bessel_j0(x):
     """By Bessel's integral; the trapezoid rule is exact to rounding while x < number of angles."""
     angles = 2 * np.pi * np.arange(256) / 256
-    flat = np.atleast_1d(x).ravel()
-    unique, place = np.unique(np.round(flat, 12), return_inverse=True)
-    return np.cos(unique[:, None] * np.sin(angles)[None, :]).mean(axis=1)[place].reshape(np.shape(x))
+    return np.cos(np.asarray(x)[..., None] * np.sin(angles)).mean(axis=-1)
 
 
 def correlation(profile, doppler_hz, t1, f1, t2, f2):
     """E h(t1, f1) h*(t2, f2), all pairs."""
     delay_s, power = profile
-    time = bessel_j0(2 * np.pi * doppler_hz * np.abs(t1[:, None] - t2[None, :]))
+    at1, place1 = np.unique(t1, return_inverse=True)    # few different times
+    at2, place2 = np.unique(t2, return_inverse=True)
+    time = bessel_j0(2 * np.pi * doppler_hz * (at1[:, None] - at2[None, :]))[np.ix_(place1, place2)]
     a = np.exp(-2j * np.pi * np.outer(f1, delay_s)) * power
     b = np.exp(-2j * np.pi * np.outer(f2, delay_s))
     return time * (a @ b.conj().T)
@@ -49,16 +49,19 @@ def bound(profile, doppler_hz, snr_db, horizons, elements, bins, slots=32):
                 f.append((20 * b + c) * 1e4)
     t, f = np.array(t), np.array(f)
     seen = correlation(profile, doppler_hz, t, f, t, f) + 10 ** (-snr_db / 10) * np.eye(len(t))
-    inverse_root = np.linalg.inv(np.linalg.cholesky(seen))
     # Of the bin's 120 elements each third subcarrier stands for its neighbours: the sums hardly change (1e-4 of them).
     own = [(l, c) for l in range(6) for c in range(1, 20, 3)]
     f0 = np.array([c * 1e4 for _, c in own])
+    def times(horizon):
+        return np.array([horizon * SLOT_S + SYMBOL_MIDDLE_S[l] for l, _ in own])
+    across = [correlation(profile, doppler_hz, t, f, times(h), f0) for h in horizons]
+    solved = np.split(np.linalg.solve(seen, np.hstack(across)), len(across), axis=1)
+    r = correlation(profile, doppler_hz, times(0), f0, times(0), f0)
+
+    def trace(m):
+        return float(np.trace(m).real)
     out = []
-    for horizon in horizons:
-        t0 = np.array([horizon * SLOT_S + SYMBOL_MIDDLE_S[l] for l, _ in own])
-        r = correlation(profile, doppler_hz, t0, f0, t0, f0)
-        x = inverse_root @ correlation(profile, doppler_hz, t, f, t0, f0)
-        c = r - x.conj().T @ x
-        tr = lambda m: float(np.trace(m).real)
-        out.append((2 * tr(c @ r) - tr(c @ c)) / (tr(r) ** 2 + tr(r @ r)))
+    for x, y in zip(across, solved):
+        c = r - x.conj().T @ y
+        out.append((2 * trace(c @ r) - trace(c @ c)) / (trace(r) ** 2 + trace(r @ r)))
     return out
