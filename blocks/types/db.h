@@ -16,8 +16,8 @@ struct db {
     friend constexpr db operator+(db a, db b) { return db(a.value + b.value); }
     friend constexpr db operator-(db a, db b) { return db(a.value - b.value); }
     constexpr db operator-() const { return db(-value); }
-    double power() const { return std::pow(10.0, value / 10); }       // power ratio
-    double amplitude() const { return std::pow(10.0, value / 20); }   // amplitude ratio
+    double power() const { return std::pow(10.0, value / 10); }      // power ratio
+    double amplitude() const { return std::pow(10.0, value / 20); }  // amplitude ratio
     static db from_power(double ratio) { return db(10 * std::log10(ratio)); }
 };
 

@@ -39,9 +39,9 @@ struct bin_grant {
     std::uint8_t bits_per_symbol = 0;  // 0 = bin not used
     bool retransmission = false;
     wire_sn sn = 0;
-    bool whole = true;         // the whole frame; else the fragment that starts at `offset`
-    std::uint8_t offset = 0;   // nibbles into the frame payload
-    bool last = true;          // the unit reaches the end of the frame
+    bool whole = true;        // the whole frame; else the fragment that starts at `offset`
+    std::uint8_t offset = 0;  // nibbles into the frame payload
+    bool last = true;         // the unit reaches the end of the frame
     bool operator==(const bin_grant&) const = default;
 };
 
@@ -134,16 +134,16 @@ inline std::optional<slot_grant> unpack_grant(std::span<const std::uint8_t, gran
         }
         const std::uint32_t code = r.get_gamma();
         if (code > 0x1ffff) return std::nullopt;
-        b.sn = previous == nullptr ? static_cast<wire_sn>(g.first_new_sn - code)
-                                   : static_cast<wire_sn>(previous->sn + 1 +
-                                                          detail::unzigzag(code - 1));
+        b.sn = previous == nullptr
+                   ? static_cast<wire_sn>(g.first_new_sn - code)
+                   : static_cast<wire_sn>(previous->sn + 1 + detail::unzigzag(code - 1));
         b.whole = r.get(1) == 0;
         if (!b.whole) {
             if (r.get(1) == 1) {
                 if (previous == nullptr || previous->whole || previous->sn != b.sn)
                     return std::nullopt;
-                const int end = previous->offset +
-                                frame_payload_nibbles(profile, previous->bits_per_symbol);
+                const int end =
+                    previous->offset + frame_payload_nibbles(profile, previous->bits_per_symbol);
                 if (end > 255) return std::nullopt;
                 b.offset = static_cast<std::uint8_t>(end);
             } else {

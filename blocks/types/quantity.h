@@ -20,7 +20,9 @@ struct distance {
     constexpr distance& operator-=(distance d) { return value -= d.value, *this; }
     friend constexpr distance operator+(distance a, distance b) { return a += b; }
     friend constexpr distance operator-(distance a, distance b) { return a -= b; }
-    friend constexpr distance operator*(distance a, std::int64_t n) { return distance(a.value * n); }
+    friend constexpr distance operator*(distance a, std::int64_t n) {
+        return distance(a.value * n);
+    }
 };
 
 template <class Axis>
@@ -42,9 +44,9 @@ struct point {
 struct slot_axis;
 struct sample_axis;
 
-using slot = point<slot_axis>;                // slots of 1/1500 s since the cell's time zero
-using slot_count = distance<slot_axis>;       // a number of slots
-using sample = point<sample_axis>;            // samples at 7.68 MS/s since the cell's time zero
-using sample_count = distance<sample_axis>;   // a number of samples
+using slot = point<slot_axis>;               // slots of 1/1500 s since the cell's time zero
+using slot_count = distance<slot_axis>;      // a number of slots
+using sample = point<sample_axis>;           // samples at 7.68 MS/s since the cell's time zero
+using sample_count = distance<sample_axis>;  // a number of samples
 
 }  // namespace wip

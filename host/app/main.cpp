@@ -91,7 +91,8 @@ int run(const arguments& args) {
 int main(int argc, char** argv) {
     spdlog::set_default_logger(spdlog::stderr_logger_st("macd"));
     spdlog::set_pattern("macd: %l: %v");
-    google::protobuf::SetLogHandler(nullptr);  // damaged messages are counted, not logged one by one
+    google::protobuf::SetLogHandler(
+        nullptr);  // damaged messages are counted, not logged one by one
     arguments args;
     CLI::App app{"OpenWIP: TUN, MAC and link control of one station"};
     app.add_option("--config", args.config_file, "YAML configuration")->type_name("FILE");

@@ -61,8 +61,8 @@ public:
     std::vector<uplink_packet> on_slot(slot now);
     // Counts one feedback and says whether the line loses it.
     bool feedback_lost();
-    // Changes capacity, delay, losses and queue limit at run time; what is queued stays, the dice go
-    // on. The seed cannot change. Throws as check() does.
+    // Changes capacity, delay, losses and queue limit at run time; what is queued stays, the dice
+    // go on. The seed cannot change. Throws as check() does.
     void reconfigure(const uplink_config& config);
 
     const uplink_statistics& statistics() const;

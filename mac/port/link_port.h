@@ -31,10 +31,10 @@ enum class frame_outcome : std::uint8_t {
 
 // Terminal, from the receiver: everything that came in with one slot.
 struct slot_report {
-    slot air;              // the slot this is about, in the base station's count when locked
-    bool locked = false;   // timing, frequency and pilots are tracked
-    bool grant_ok = false; // control region decoded, CRC passed, frame number as expected
-    slot_grant grant;      // valid when grant_ok
+    slot air;               // the slot this is about, in the base station's count when locked
+    bool locked = false;    // timing, frequency and pilots are tracked
+    bool grant_ok = false;  // control region decoded, CRC passed, frame number as expected
+    slot_grant grant;       // valid when grant_ok
     std::array<frame_outcome, nof_bins> outcome{};
     // Frame payload after detection (bad frames too: they may be delivered with their errors).
     std::array<std::vector<std::uint8_t>, nof_bins> payload;

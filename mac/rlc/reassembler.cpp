@@ -97,8 +97,8 @@ void reassembler::meet_next(chain_iterator c) {
 bool reassembler::search_on(chain_iterator c) {
     while (c->searching) {
         const auto n = std::next(c);
-        // The next chain has searched from its origin on already. Up to there it is our search, with
-        // every candidate that is still open.
+        // The next chain has searched from its origin on already. Up to there it is our search,
+        // with every candidate that is still open.
         if (n != chains_.end() && c->search.oldest() >= n->origin) {
             absorb_next(c, 0);
             continue;

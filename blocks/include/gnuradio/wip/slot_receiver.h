@@ -65,8 +65,8 @@ public:
                      std::int64_t start_slot = 150, double timeout_s = 2.0);
 
     virtual slot_receiver_status status() const = 0;
-    // Why the flowgraph ended by itself ("macd ... went away"); empty otherwise. Looks after the slot
-    // link as well, so that a dead macd is noticed when no samples move: call it now and then.
+    // Why the flowgraph ended by itself ("macd ... went away"); empty otherwise. Looks after the
+    // slot link as well, so that a dead macd is noticed when no samples move: call it now and then.
     virtual std::string end_reason() = 0;
 };
 

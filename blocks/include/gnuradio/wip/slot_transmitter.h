@@ -54,8 +54,8 @@ public:
                      double timeout_s = 2.0, int restart_slots = 30, std::int64_t nof_slots = 0);
 
     virtual slot_transmitter_status status() const = 0;
-    // Why the flowgraph ended by itself ("macd ... went away"); empty otherwise. Looks after the slot
-    // link as well, so that a dead macd is noticed when no samples move: call it now and then.
+    // Why the flowgraph ended by itself ("macd ... went away"); empty otherwise. Looks after the
+    // slot link as well, so that a dead macd is noticed when no samples move: call it now and then.
     virtual std::string end_reason() = 0;
 };
 
