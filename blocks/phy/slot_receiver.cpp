@@ -337,10 +337,11 @@ struct slot_receiver::impl {
 
     void update_noise(bool all_known) {
         if (!std::isfinite(channel.noise)) return;
-        // The pilots alone say little (their fit has few degrees of freedom left).
-        if (!all_known && noise_slots > 0) return;
+        // The pilots alone say less (their fit has few degrees of freedom left), but where no grant
+        // decodes they are all there is, and the noise may have risen.
         noise_slots = std::min(noise_slots + 1, 32);
-        noise += (channel.noise - noise) / static_cast<float>(noise_slots);
+        const float weight = all_known || noise_slots == 1 ? 1.F : 0.25F;
+        noise += weight * (channel.noise - noise) / static_cast<float>(noise_slots);
     }
 
     void measure_snr() {
