@@ -144,10 +144,10 @@ std::string valid_values(const key& k) {
             break;
     }
     if (std::isfinite(k.lowest) && std::isfinite(k.highest))
-        rule += " " + number(k.lowest) + ".." + number(k.highest);
+        rule.append(" ").append(number(k.lowest)).append("..").append(number(k.highest));
     else if (std::isfinite(k.lowest))
-        rule += " from " + number(k.lowest);
-    if (!k.unit.empty()) rule += " " + k.unit;
+        rule.append(" from ").append(number(k.lowest));
+    if (!k.unit.empty()) rule.append(" ").append(k.unit);
     return rule;
 }
 
