@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// channel_estimator over wip::slot_estimator, snr_predictor over wip::phy::snr_predictor.
+// channel_estimator over wip::phy::slot_estimator, snr_predictor over wip::phy::snr_predictor.
 #include <gnuradio/io_signature.h>
 #include <gnuradio/wip/channel_estimator.h>
 #include <gnuradio/wip/snr_predictor.h>
@@ -7,11 +7,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <numbers>
+#include <span>
 
 #include "checked_parameter.h"
+#include "phy/slot_estimator.h"
 #include "phy/snr_predictor.h"
-#include "slot_estimator.h"
+#include "resource_copy.h"
 #include "slot_tags.h"
 
 namespace gr {
@@ -22,10 +23,6 @@ namespace {
 constexpr std::size_t elements_bytes = ::wip::slot_elements * sizeof(gr_complex);
 constexpr std::size_t channel_bytes = ::wip::nof_subcarriers * sizeof(gr_complex);
 constexpr std::size_t bins_bytes = ::wip::nof_bins * sizeof(float);
-
-// The range in which slot_receiver reports.
-float to_db(float ratio) { return 10 * std::log10(std::clamp(ratio, 1e-2F, 1e6F)); }
-constexpr float nothing_db = -20;
 
 class channel_estimator_impl : public channel_estimator {
 public:
@@ -59,11 +56,11 @@ public:
             } else {
                 std::fill_n(equalised, ::wip::slot_elements, gr_complex());
                 std::fill_n(channel, ::wip::nof_subcarriers, gr_complex());
-                std::fill_n(snr_db, ::wip::nof_bins, nothing_db);
+                std::fill_n(snr_db, ::wip::nof_bins, ::wip::phy::least_snr_db);
             }
             tag(nitems_written(0) + static_cast<std::uint64_t>(i));
             ++slots_;
-            if (estimator_.grant_ok()) ++grants_ok_;
+            if (estimator_.grant()) ++grants_ok_;
             elements += ::wip::slot_elements;
             equalised += ::wip::slot_elements;
             channel += ::wip::nof_subcarriers;
@@ -78,9 +75,9 @@ public:
 private:
     void write(gr_complex* equalised, gr_complex* channel, float* snr_db) const {
         estimator_.equalise(planes_, equalised);
-        const auto& middle = estimator_.channel().middle;
-        for (int k = 0; k < ::wip::nof_subcarriers; ++k) channel[k] = {middle.re[k], middle.im[k]};
-        std::transform(estimator_.snr().begin(), estimator_.snr().end(), snr_db, to_db);
+        std::copy(estimator_.middle().begin(), estimator_.middle().end(), channel);
+        std::transform(estimator_.snr().begin(), estimator_.snr().end(), snr_db,
+                       ::wip::phy::snr_to_db);
     }
     void tag(std::uint64_t item) {
         for (unsigned port = 1; port < 3; ++port) {
@@ -88,11 +85,12 @@ private:
                          pmt::from_double(double{estimator_.noise()}));
             add_item_tag(port, item, pmt::mp("estimate_error"),
                          pmt::from_double(double{estimator_.channel().error}));
-            add_item_tag(port, item, pmt::mp("grant_ok"), pmt::from_bool(estimator_.grant_ok()));
+            add_item_tag(port, item, pmt::mp("grant_ok"),
+                         pmt::from_bool(estimator_.grant().has_value()));
         }
     }
 
-    ::wip::slot_estimator estimator_;
+    ::wip::phy::slot_estimator estimator_;
     slot_count_on count_;
     ::wip::slot_planes planes_;
     std::vector<tag_t> tags_;
@@ -143,22 +141,14 @@ private:
         ::wip::phy::bin_measurement m;
         m.noise = static_cast<float>(tag_number(tags_, item, "noise", 1));
         m.gain_noise = m.noise * static_cast<float>(tag_number(tags_, item, "estimate_error", 0));
-        const double turn = tag_number(tags_, item, "cfo_turn", 0);
-        const double tilt = -2 * std::numbers::pi / ::wip::fft_size *
-                            tag_number(tags_, item, "timing_shift", 0);  // radians a subcarrier
-        for (std::size_t b = 0; b < ::wip::nof_bins; ++b) {
-            gr_complex sum;
-            for (std::size_t c = 0; c < ::wip::subcarriers_per_bin; ++c)
-                sum += channel[b * ::wip::subcarriers_per_bin + c];
-            const double centre =
-                (static_cast<double>(b) - ::wip::nof_bins / 2) * ::wip::subcarriers_per_bin;
-            m.gain[b] = gr_complex(std::polar(1.0, turn + tilt * centre)) * sum /
-                        float{::wip::subcarriers_per_bin};
+        m.gain = ::wip::phy::mean_gains(
+            std::span<const gr_complex, ::wip::nof_subcarriers>(channel, ::wip::nof_subcarriers),
+            tag_number(tags_, item, "cfo_turn", 0), tag_number(tags_, item, "timing_shift", 0));
+        for (std::size_t b = 0; b < ::wip::nof_bins; ++b)
             m.power[b] = m.noise * std::pow(10.F, snr_db[b] / 10);
-        }
         std::array<float, ::wip::nof_bins> predicted;
         predictor_.update(m, predicted);
-        std::transform(predicted.begin(), predicted.end(), predicted_db, to_db);
+        std::transform(predicted.begin(), predicted.end(), predicted_db, ::wip::phy::snr_to_db);
     }
 
     ::wip::phy::snr_predictor predictor_;

@@ -69,10 +69,9 @@ slot_receiver_impl::slot_receiver_impl(int cell, int horizon, bool combining,
                  .horizon_slots = horizon}),
       on_slot_([this](const ::wip::phy::received_slot& s) { on_slot(s); }),
       clock_(::wip::first_sample(::wip::slot(checked_start(start_slot)))),
+      link_({.endpoint = endpoint, .role = "terminal", .silence_s = timeout_s},
+            [this](const std::string& reason) { d_logger->error(reason); }),
       message_period_(checked_period(message_period)) {
-    if (!endpoint.empty())
-        link_.emplace(::wip::slot_link_config{
-            .endpoint = endpoint, .role = "terminal", .silence_s = timeout_s});
     symbols_.reserve(std::size_t{::wip::nof_bins} * ::wip::payload_symbols_per_bin);
     message_port_register_out(pmt::mp("slots"));
     message_port_register_out(pmt::mp("symbols"));
@@ -81,7 +80,7 @@ slot_receiver_impl::slot_receiver_impl(int cell, int horizon, bool combining,
 int slot_receiver_impl::work(int noutput_items, gr_vector_const_void_star& input_items,
                              gr_vector_void_star&) {
     static const pmt::pmt_t rx_time = pmt::mp("rx_time");
-    std::lock_guard link_lock(link_mutex_);
+    const auto holding = link_.hold();
     const std::span<const gr_complex> in(static_cast<const gr_complex*>(input_items[0]),
                                          static_cast<std::size_t>(noutput_items));
     const std::uint64_t begin = nitems_read(0);
@@ -102,10 +101,7 @@ int slot_receiver_impl::work(int noutput_items, gr_vector_const_void_star& input
     if (done < in.size()) receiver_.process(clock_.at(begin + done), in.subspan(done), on_slot_);
     if (link_) {
         link_->poll();
-        if (link_->ended()) {
-            publish_link_state();
-            return WORK_DONE;
-        }
+        if (link_.ended()) return WORK_DONE;
     }
     return noutput_items;
 }
@@ -225,26 +221,12 @@ void slot_receiver_impl::publish_symbols(const ::wip::phy::received_slot& slot, 
                      pmt::cons(meta, pmt::init_c32vector(symbols_.size(), symbols_.data())));
 }
 
-void slot_receiver_impl::publish_link_state() {
-    std::lock_guard lock(mutex_);
-    if (!end_reason_.empty()) return;
-    end_reason_ = link_->end_reason();
-    d_logger->error(end_reason_);
-}
-
 slot_receiver_status slot_receiver_impl::status() const {
     std::lock_guard lock(mutex_);
     return status_;
 }
 
-std::string slot_receiver_impl::end_reason() {
-    if (std::unique_lock link_lock(link_mutex_, std::try_to_lock); link_lock && link_) {
-        link_->poll();
-        if (link_->ended()) publish_link_state();
-    }
-    std::lock_guard lock(mutex_);
-    return end_reason_;
-}
+std::string slot_receiver_impl::end_reason() { return link_.end_reason(); }
 
 }  // namespace wip
 }  // namespace gr

@@ -6,12 +6,11 @@
 #include <gnuradio/wip/slot_receiver.h>
 
 #include <mutex>
-#include <optional>
 #include <vector>
 
+#include "block_link.h"
 #include "phy/slot_receiver.h"
 #include "sample_clock.h"
-#include "slot_link.h"
 
 namespace gr {
 namespace wip {
@@ -32,15 +31,11 @@ private:
     void send_report(const ::wip::phy::received_slot& slot, std::int64_t air);
     void publish_slot(const ::wip::phy::received_slot& slot, std::int64_t air);
     void publish_symbols(const ::wip::phy::received_slot& slot, std::int64_t air);
-    void publish_link_state();
 
     ::wip::phy::slot_receiver receiver_;
     ::wip::phy::slot_receiver::on_slot_fn on_slot_;
-    // Held by work(); end_reason() looks after the link when no samples move and work() is not
-    // called.
-    std::mutex link_mutex_;
-    std::optional<::wip::slot_link> link_;
     ::wip::sample_clock clock_;
+    ::wip::block_link link_;
     const int message_period_;
     std::vector<tag_t> tags_;
     int slots_since_state_ = 0;
@@ -48,9 +43,8 @@ private:
     bool was_locked_ = false;
     std::vector<gr_complex> symbols_;
 
-    mutable std::mutex mutex_;  // status_ and end_reason_, read by other threads
+    mutable std::mutex mutex_;  // status_, read by other threads
     slot_receiver_status status_;
-    std::string end_reason_;
 };
 
 }  // namespace wip

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "resource_copy.h"
+#include "phy/slot_estimator.h"
 
 namespace wip {
 
@@ -73,7 +73,7 @@ void slot_synchroniser::track(const on_slot_fn& on_slot) {
     extractor_.set_fraction(track_.fraction());
     extractor_.extract(samples, track_.phase(), elements_);
     const auto& sent = pilots_.of(slot_in_frame_);
-    const float score = phy::score_pilots(pilots_of(elements_), sent).magnitude;
+    const float score = phy::score_pilots(phy::pilots_of(elements_), sent).magnitude;
     const bool there = score > pilot_pass;
     failures_ = there ? std::max(0, failures_ - 3) : failures_ + 1;
     if (there && !confirmed_) {

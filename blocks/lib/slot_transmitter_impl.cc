@@ -47,14 +47,12 @@ slot_transmitter_impl::slot_transmitter_impl(int cell, const std::string& endpoi
       first_(checked("start_slot", start_slot, 0, std::int64_t{1} << 50)),
       restart_(checked("restart_slots", restart_slots, 1, 15000)),
       nof_slots_(checked("nof_slots", nof_slots, 0, std::int64_t{1} << 50)),
+      link_({.endpoint = endpoint, .role = "base", .silence_s = timeout_s},
+            [this](const std::string& reason) { on_link_end(reason); }),
       next_(first_) {
     // The pattern is made even when unused: its parameters are checked either way.
     pattern_.emplace(::wip::test_pattern_config{modulation, bins, seed});
-    if (!endpoint.empty()) {
-        link_.emplace(
-            ::wip::slot_link_config{.endpoint = endpoint, .role = "base", .silence_s = timeout_s});
-        pattern_.reset();
-    }
+    if (link_) pattern_.reset();
     status_.next_slot = next_.value;
     set_output_multiple(::wip::slot_samples);
     const auto port = pmt::mp("async");
@@ -65,7 +63,7 @@ slot_transmitter_impl::slot_transmitter_impl(int cell, const std::string& endpoi
 int slot_transmitter_impl::work(int noutput_items, gr_vector_const_void_star&,
                                 gr_vector_void_star& output_items) {
     if (noutput_items < ::wip::slot_samples) return 0;
-    std::lock_guard link_lock(link_mutex_);
+    const auto holding = link_.hold();
     const slot_span out(static_cast<gr_complex*>(output_items[0]),
                         static_cast<std::size_t>(::wip::slot_samples));
     if (broken_) {
@@ -84,7 +82,6 @@ int slot_transmitter_impl::work(int noutput_items, gr_vector_const_void_star&,
         case outcome::nothing:
             return 0;
         case outcome::ended:
-            publish_link_state();
             return WORK_DONE;
         case outcome::made:
             break;
@@ -108,7 +105,7 @@ slot_transmitter_impl::outcome slot_transmitter_impl::make_slot(slot_span out) {
     request_.set_late_slots(status_.late_slots);
     request_.set_underflows(status_.underflows);
     const auto* plan = link_->exchange(request_, stop_requested);
-    if (plan == nullptr) return link_->ended() ? outcome::ended : outcome::nothing;
+    if (plan == nullptr) return link_.ended() ? outcome::ended : outcome::nothing;
     const bool good = modulate_plan(*plan, out);
     std::lock_guard lock(mutex_);
     if (!good) ++status_.plans_refused;
@@ -172,13 +169,11 @@ void slot_transmitter_impl::tag_end() {
     add_item_tag(0, nitems_written(0) + ::wip::slot_samples - 1, pmt::mp("tx_eob"), pmt::PMT_T);
 }
 
-void slot_transmitter_impl::publish_link_state() {
+void slot_transmitter_impl::on_link_end(const std::string& reason) {
     std::lock_guard lock(mutex_);
-    if (!end_reason_.empty()) return;
-    end_reason_ = link_->end_reason();
     status_.malformed = link_->malformed();
     status_.unexpected = link_->unexpected();
-    d_logger->error(end_reason_);
+    d_logger->error(reason);
 }
 
 slot_transmitter_status slot_transmitter_impl::status() const {
@@ -186,14 +181,7 @@ slot_transmitter_status slot_transmitter_impl::status() const {
     return status_;
 }
 
-std::string slot_transmitter_impl::end_reason() {
-    if (std::unique_lock link_lock(link_mutex_, std::try_to_lock); link_lock && link_) {
-        link_->poll();
-        if (link_->ended()) publish_link_state();
-    }
-    std::lock_guard lock(mutex_);
-    return end_reason_;
-}
+std::string slot_transmitter_impl::end_reason() { return link_.end_reason(); }
 
 }  // namespace wip
 }  // namespace gr

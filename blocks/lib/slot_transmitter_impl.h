@@ -9,8 +9,8 @@
 #include <optional>
 #include <span>
 
+#include "block_link.h"
 #include "phy/slot_modulator.h"
-#include "slot_link.h"
 #include "test_pattern.h"
 
 namespace gr {
@@ -36,26 +36,22 @@ private:
     void on_async(const pmt::pmt_t& message);
     void tag_start();
     void tag_end();
-    void publish_link_state();
+    void on_link_end(const std::string& reason);
 
     ::wip::phy::slot_modulator modulator_;
-    // Held by work(); end_reason() looks after the link when no samples move and work() is not
-    // called.
-    std::mutex link_mutex_;
-    std::optional<::wip::slot_link> link_;
     std::optional<::wip::test_pattern> pattern_;
     openwip::slot_link::SlotRequest request_;
     const ::wip::slot first_;
     const ::wip::slot_count restart_;
     const std::int64_t nof_slots_;
+    ::wip::block_link link_;
     ::wip::slot next_;
     ::wip::slot resume_{0};  // where the next stretch begins, when broken_
     bool broken_ = false;    // the device's stretch is broken: end it, begin another
     bool start_of_stretch_ = true;
 
-    mutable std::mutex mutex_;  // status_ and end_reason_, read by other threads
+    mutable std::mutex mutex_;  // status_, read by other threads
     slot_transmitter_status status_;
-    std::string end_reason_;
 };
 
 }  // namespace wip

@@ -9,16 +9,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <numbers>
 #include <stdexcept>
 #include <string>
 
 #include "phy/acquisition.h"
-#include "phy/channel_estimator.h"
-#include "phy/control_region.h"
 #include "phy/pilots.h"
 #include "phy/signal_level.h"
 #include "phy/slot_detector.h"
+#include "phy/slot_estimator.h"
 #include "phy/slot_extractor.h"
 #include "phy/snr_predictor.h"
 #include "phy/tracking.h"
@@ -37,8 +35,6 @@ constexpr int contradictions_believed = 3;
 
 std::int64_t modulo(std::int64_t a, std::int64_t m) { return (a % m + m) % m; }
 
-float to_db(float ratio) { return 10 * std::log10(std::min(std::max(ratio, 1e-2F), 1e6F)); }
-
 }  // namespace
 
 struct slot_receiver::impl {
@@ -48,8 +44,7 @@ struct slot_receiver::impl {
     pilots pilot_values;
     acquisition search;
     slot_extractor extractor;
-    channel_estimator estimator;
-    control_region control;
+    slot_estimator estimator;
     slot_detector detector;
     snr_predictor predictor;
     tracking track;
@@ -71,20 +66,14 @@ struct slot_receiver::impl {
     int pilot_failures = 0;
     std::int64_t contradiction = -1;
     int contradictions = 0;
-    float noise = 0;  // variance per element, smoothed
-    int noise_slots = 0;
-    float signal = 0;  // mean channel power, smoothed
 
-    std::array<plane, symbols_per_slot> elements;
-    channel_estimate channel;
-    control_symbols control_again;
-    std::array<cf32, nof_subcarriers> channel_out{};
+    slot_planes elements;
 
     explicit impl(const slot_receiver_config& c)
         : config(c),
           pilot_values(c.cell),
           search(pilot_values),
-          control(c.cell),
+          estimator(c.cell),
           detector(c.cell, c.combining),
           predictor(c.horizon_slots) {
         if (c.profile != link_profile::radio)
@@ -180,8 +169,6 @@ struct slot_receiver::impl {
             predictor.reset();
             now = mode::confirming;
             pilot_failures = 0;
-            noise = signal = 0;
-            noise_slots = 0;
             contradictions = 0;
         }
         on_slot(report);
@@ -204,8 +191,8 @@ struct slot_receiver::impl {
         report.bins.fill({});
         report.channel = {};
         if (now != mode::locked) {
-            report.snr_db.fill(-20);
-            report.predicted_snr_db.fill(-20);
+            report.snr_db.fill(least_snr_db);
+            report.predicted_snr_db.fill(least_snr_db);
         }
     }
 
@@ -240,77 +227,20 @@ struct slot_receiver::impl {
         extractor.set_cfo(track.cfo_hz());
         extractor.set_fraction(track.fraction());
         extractor.extract(buffer.data() + (next_start - buffer_start), track.phase(), elements);
-        float energy = 0;
-        for (const auto& p : elements)
-            for (int n = 0; n < nof_subcarriers; ++n)
-                energy += p.re[n] * p.re[n] + p.im[n] * p.im[n];
-        if (!std::isfinite(energy) || !(energy > 0)) return false;
-        state.level_dbfs = 10 * std::log10(static_cast<double>(energy) / symbols_per_slot) +
-                           20 * std::log10(static_cast<double>(symbol_amplitude()));
-
-        const auto& pilots_now = pilot_values.of(slot_in_frame);
-        const bool pilots_there = pilots_pass(pilots_now);
+        if (!estimator.estimate(elements, slot_in_frame)) return false;
+        state.level_dbfs =
+            10 * std::log10(static_cast<double>(estimator.energy()) / symbols_per_slot) +
+            20 * std::log10(static_cast<double>(symbol_amplitude()));
+        state.evm_percent = estimator.evm_percent();
+        const bool pilots_there = estimator.pilot_score() > pilot_pass;
         pilot_failures = pilots_there ? std::max(0, pilot_failures - 3) : pilot_failures + 1;
-
-        const float snr = noise > 0 ? signal / noise : 100.F;
-        estimator.from_pilots(elements, pilots_now.data(), snr, channel);
-        const bool decoded = decode_grant();
-        if (decoded)
-            estimator.from_all(elements, pilots_now.data(), control_again.data(), snr, channel);
-        update_noise(decoded);
+        if (estimator.grant()) accept(*estimator.grant());
         measure_snr();
-        if (report.grant_ok) detector.detect(elements, channel, noise, report.grant, report.bins);
-        if (pilots_there) track.update(channel);
-        for (int n = 0; n < nof_subcarriers; ++n)
-            channel_out[static_cast<std::size_t>(n)] = {channel.middle.re[n], channel.middle.im[n]};
-        report.channel = channel_out;
-        return true;
-    }
-
-    bool pilots_pass(const std::array<cf32, nof_pilots>& sent) const {
-        std::array<cf32, nof_pilots> received;
-        for (int b = 0; b < nof_bins; ++b)
-            for (int i = 0; i < pilots_per_bin; ++i) {
-                const auto& e = pilot_elements[static_cast<std::size_t>(i)];
-                const auto& p = elements[static_cast<std::size_t>(e.symbol)];
-                const int n = b * subcarriers_per_bin + e.subcarrier;
-                received[static_cast<std::size_t>(b * pilots_per_bin + i)] = {p.re[n], p.im[n]};
-            }
-        return score_pilots(received, sent).magnitude > pilot_pass;
-    }
-
-    // Element of control symbol `place`, matched to the channel: y conj(h).
-    cf32 matched_control(int place, float& power) const {
-        const auto& e = control_elements[static_cast<std::size_t>(place % control_symbols_per_bin)];
-        const int n = place / control_symbols_per_bin * subcarriers_per_bin + e.subcarrier;
-        const float t = symbol_time(e.symbol);
-        const cf32 h(channel.middle.re[n] + t * channel.slope.re[n],
-                     channel.middle.im[n] + t * channel.slope.im[n]);
-        const auto& p = elements[static_cast<std::size_t>(e.symbol)];
-        power = std::norm(h);
-        return cf32(p.re[n], p.im[n]) * std::conj(h);
-    }
-
-    bool decode_grant() {
-        std::array<float, code_sent_bits> soft;
-        for (int i = 0; i < nof_control_symbols; ++i) {
-            float power;
-            const cf32 z = matched_control(i, power);
-            soft[static_cast<std::size_t>(2 * i)] = z.real();
-            soft[static_cast<std::size_t>(2 * i + 1)] = z.imag();
-        }
-        std::array<std::uint8_t, grant_bytes> bytes;
-        if (!control.decode(soft, slot_in_frame, bytes, control_again)) return false;
-        const auto grant = unpack_grant(bytes, config.profile);
-        if (!grant) return false;
-        accept(*grant);
-        float error = 0;
-        for (int i = 0; i < nof_control_symbols; ++i) {
-            float power;
-            const cf32 z = matched_control(i, power);
-            error += std::norm(z / (power + 1e-30F) - control_again[static_cast<std::size_t>(i)]);
-        }
-        state.evm_percent = 100 * std::sqrt(static_cast<double>(error) / nof_control_symbols);
+        if (report.grant_ok)
+            detector.detect(elements, estimator.channel(), estimator.noise(), report.grant,
+                            report.bins);
+        if (pilots_there) track.update(estimator.channel());
+        report.channel = estimator.middle();
         return true;
     }
 
@@ -335,49 +265,12 @@ struct slot_receiver::impl {
         report.grant = grant;
     }
 
-    void update_noise(bool all_known) {
-        if (!std::isfinite(channel.noise)) return;
-        // The pilots alone say less (their fit has few degrees of freedom left), but where no grant
-        // decodes they are all there is, and the noise may have risen.
-        noise_slots = std::min(noise_slots + 1, 32);
-        const float weight = all_known || noise_slots == 1 ? 1.F : 0.25F;
-        noise += weight * (channel.noise - noise) / static_cast<float>(noise_slots);
-    }
-
     void measure_snr() {
-        // Mean of |a + t b|^2 over the slot: |a|^2 + mean(t^2) |b|^2, and what the estimate lacks.
-        constexpr float mean_t2 = 35.F / 12;
-        bin_measurement m;
         std::array<float, nof_bins> predicted;
-        m.noise = noise;
-        m.gain_noise = channel.error * noise;
-        const float floor = noise + 1e-30F;
-        float total = 0;
-        for (int b = 0; b < nof_bins; ++b) {
-            float power = 0, re = 0, im = 0;
-            for (int c = 0; c < subcarriers_per_bin; ++c) {
-                const int n = b * subcarriers_per_bin + c;
-                const auto& a = channel.middle;
-                const auto& s = channel.slope;
-                power += a.re[n] * a.re[n] + a.im[n] * a.im[n] +
-                         mean_t2 * (s.re[n] * s.re[n] + s.im[n] * s.im[n]);
-                re += a.re[n];
-                im += a.im[n];
-            }
-            power = power / subcarriers_per_bin + m.gain_noise;
-            total += power;
-            m.power[static_cast<std::size_t>(b)] = power;
-            // The steps of the tracking loops taken out again.
-            const double centre = b * subcarriers_per_bin + (subcarriers_per_bin - 1) / 2.0 - 249.5;
-            const auto turn = cf32(std::polar(
-                1.0, track.turn() - 2 * std::numbers::pi * centre * track.shift() / fft_size));
-            m.gain[static_cast<std::size_t>(b)] = turn * cf32(re, im) / float{subcarriers_per_bin};
-        }
-        signal += (total / nof_bins - signal) / static_cast<float>(std::max(noise_slots, 1));
-        predictor.update(m, predicted);
+        predictor.update(estimator.measurement(track.turn(), track.shift()), predicted);
         for (std::size_t b = 0; b < nof_bins; ++b) {
-            report.snr_db[b] = to_db(m.power[b] / floor);
-            report.predicted_snr_db[b] = to_db(predicted[b]);
+            report.snr_db[b] = snr_to_db(estimator.snr()[b]);
+            report.predicted_snr_db[b] = snr_to_db(predicted[b]);
         }
     }
 };

@@ -2,10 +2,12 @@
 #include "sample/tapped_delay_line.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <numbers>
 
+#include "sample/counter_random.h"
 #include "sample/fractional_delay.h"
 #include "sample/vector_lanes.h"
 
@@ -16,6 +18,13 @@ std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
     return a >= 0 ? a / b : -((b - 1 - a) / b);
 }
 
+int knot_spacing(double doppler_hz, double sample_rate) {
+    int spacing = 8192;
+    while (spacing > 64 && 2 * std::numbers::pi * doppler_hz * spacing / sample_rate > 0.443)
+        spacing /= 2;
+    return spacing;
+}
+
 int coefficients_of(const delay_profile& profile, double sample_rate, int half_width) {
     check_profile(profile);
     double last = 0;
@@ -23,14 +32,29 @@ int coefficients_of(const delay_profile& profile, double sample_rate, int half_w
     return static_cast<int>(std::ceil(last)) + 2 * half_width - 1;
 }
 
+// Hermite polynomial between two knots.
+struct cubic {
+    cubic(const clarke_waves::knot& left, const clarke_waves::knot& right) {
+        const cf32 rise = right.value - left.value;
+        c[0] = left.value;
+        c[1] = left.slope;
+        c[2] = 3.0f * rise - 2.0f * left.slope - right.slope;
+        c[3] = left.slope + right.slope - 2.0f * rise;
+    }
+    cf32 c[4];
+};
+
 }  // namespace
 
 tapped_delay_line::tapped_delay_line(const delay_profile& profile, double doppler_hz,
                                      const stage_context& context)
-    : taps_(profile, doppler_hz, context),
-      sample_rate_(context.sample_rate),
+    : sample_rate_(context.sample_rate),
       nof_coefficients_(coefficients_of(profile, context.sample_rate, half_width)),
       history_(nof_coefficients_ + 2 * block) {
+    check_range("doppler_hz", doppler_hz, 0, max_doppler_hz);
+    spacing_ = knot_spacing(doppler_hz, sample_rate_);
+    spacing_bits_ = std::countr_zero(static_cast<unsigned>(spacing_));
+    inverse_spacing_ = 1.0f / static_cast<float>(spacing_);
     // Coefficients may stand still for 16 samples as long as that errs by less than -60 dB.
     steps_ = 2 * std::numbers::pi * doppler_hz * step / sample_rate_ / std::sqrt(24.0) < 1e-3;
     padded_ = (nof_coefficients_ + 15) / 16 * 16;
@@ -41,33 +65,105 @@ tapped_delay_line::tapped_delay_line(const delay_profile& profile, double dopple
     for (std::vector<float>* v : {&stepped_re_, &stepped_im_}) v->resize(width * block / step);
 
     const delay_kernel kernel(half_width, false);
-    rows_.resize(taps_.size() * width);
+    const std::vector<double> powers = profile.powers();
+    rows_.resize(profile.taps.size() * width);
     std::vector<bool> used(width);
-    for (std::size_t p = 0; p < taps_.size(); ++p) {
+    for (std::size_t p = 0; p < profile.taps.size(); ++p) {
+        const profile_tap& c = profile.taps[p];
+        const std::uint32_t purpose =
+            0x54440000u ^ context.purpose << 8 ^ static_cast<std::uint32_t>(p);
+        const double k = std::pow(10, c.k_db / 10);
+        const double direct = c.fading == tap_fading::rayleigh   ? 0
+                              : c.fading == tap_fading::constant ? 1
+                                                                 : k / (k + 1);
+        tap t{clarke_waves(doppler_hz, sample_rate_, spacing_, context.seed, purpose),
+              c.delay_s * sample_rate_,
+              static_cast<float>(std::sqrt(powers[p] * (1 - direct))),
+              static_cast<float>(std::sqrt(powers[p] * direct)),
+              c.fading == tap_fading::rice ? 0.7 * doppler_hz * spacing_ / sample_rate_ : 0,
+              uniform(0, derive_key(context.seed, purpose ^ 0x4C4F5300u))};
         for (int j = 0; j < nof_coefficients_; ++j) {
-            const double g = kernel.exact(j - (half_width - 1) - taps_.delay(p));
+            const double g = kernel.exact(j - (half_width - 1) - t.delay);
             rows_[p * width + static_cast<std::size_t>(j)] = static_cast<float>(g);
             if (std::abs(g) > 1e-9) used[static_cast<std::size_t>(j)] = true;
         }
+        taps_.push_back(t);
     }
     for (int j = 0; j < nof_coefficients_; ++j)
         if (used[static_cast<std::size_t>(j)]) used_.push_back(j);
+    padded_taps_ = (taps_.size() + 15) / 16 * 16;
+    cubic_re_.resize(4 * padded_taps_);
+    cubic_im_.resize(4 * padded_taps_);
     history_.restart(0);
+}
+
+clarke_waves::knot tapped_delay_line::evaluate(const tap& t, std::int64_t knot) const noexcept {
+    clarke_waves::knot k{};
+    if (t.scattered > 0) {
+        k = t.waves.evaluate(knot);
+        k.value *= t.scattered;
+        k.slope *= t.scattered;
+    }
+    if (t.direct > 0) {
+        const double turns = t.direct_turns_per_knot * static_cast<double>(knot) + t.direct_phase;
+        const std::complex<double> w =
+            std::polar<double>(t.direct, 2 * std::numbers::pi * (turns - std::floor(turns)));
+        const double slope = 2 * std::numbers::pi * t.direct_turns_per_knot;
+        k.value += cf32(w);
+        k.slope +=
+            cf32(static_cast<float>(-slope * w.imag()), static_cast<float>(slope * w.real()));
+    }
+    return k;
+}
+
+// The cubics of all taps over one knot interval.
+void tapped_delay_line::prepare_interval(std::int64_t interval) noexcept {
+    if (interval == interval_) return;
+    const bool follows = interval_ != INT64_MIN && interval - 1 == interval_;
+    const std::size_t n = padded_taps_;
+    for (std::size_t p = 0; p < taps_.size(); ++p) {
+        tap& t = taps_[p];
+        const clarke_waves::knot left = follows ? t.right : evaluate(t, interval);
+        t.right = evaluate(t, interval + 1);
+        const cubic c(left, t.right);
+        for (std::size_t i = 0; i < 4; ++i) {
+            cubic_re_[i * n + p] = c.c[i].real();
+            cubic_im_[i * n + p] = c.c[i].imag();
+        }
+    }
+    interval_ = interval;
+}
+
+void tapped_delay_line::gains(std::int64_t index, std::span<cf32> out) const noexcept {
+    const std::int64_t interval = index >> spacing_bits_;  // rounds down
+    const float x = static_cast<float>(index - (interval << spacing_bits_)) * inverse_spacing_;
+    for (std::size_t p = 0; p < std::min(out.size(), taps_.size()); ++p) {
+        const cubic k(evaluate(taps_[p], interval), evaluate(taps_[p], interval + 1));
+        out[p] = k.c[0] + x * (k.c[1] + x * (k.c[2] + x * k.c[3]));
+    }
 }
 
 std::complex<double> tapped_delay_line::response(std::int64_t index, double hz) const {
     std::vector<cf32> g(taps_.size());
-    taps_.at(index, g);
+    gains(index, g);
     std::complex<double> h;
     for (std::size_t p = 0; p < taps_.size(); ++p)
         h += std::complex<double>(g[p]) *
-             std::polar(1.0, -2 * std::numbers::pi * hz * taps_.delay(p) / sample_rate_);
+             std::polar(1.0, -2 * std::numbers::pi * hz * taps_[p].delay / sample_rate_);
     return h;
 }
 
 void tapped_delay_line::coefficients(std::int64_t index, float* re, float* im) noexcept {
+    const std::int64_t interval = index >> spacing_bits_;  // rounds down
+    prepare_interval(interval);
+    const float x = static_cast<float>(index - (interval << spacing_bits_)) * inverse_spacing_;
     alignas(64) float ar[max_profile_taps], ai[max_profile_taps];
-    taps_.at(index, ar, ai);
+    const std::size_t n = padded_taps_;
+    const float *cr = cubic_re_.data(), *ci = cubic_im_.data();
+    for (std::size_t p = 0; p < n; ++p)
+        ar[p] = cr[p] + x * (cr[n + p] + x * (cr[2 * n + p] + x * cr[3 * n + p]));
+    for (std::size_t p = 0; p < n; ++p)
+        ai[p] = ci[p] + x * (ci[n + p] + x * (ci[2 * n + p] + x * ci[3 * n + p]));
     for (int k = 0; k < padded_; k += lanes) {
         vec sum_re{}, sum_im{};
         const float* row = rows_.data() + k;

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "phy/slot_estimator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "phy/acquisition.h"
+
+namespace wip::phy {
+
+namespace {
+
+constexpr int longest_mean = 32;      // slots of the noise variance's mean
+constexpr float snr_at_start = 100;   // chooses the estimator's filter until noise is known
+constexpr float mean_t2 = 35.F / 12;  // mean square of symbol_time over a slot
+constexpr float tiny = 1e-30F;
+
+}  // namespace
+
+std::array<cf32, nof_pilots> pilots_of(const slot_planes& y) noexcept {
+    std::array<cf32, nof_pilots> out;
+    for (std::size_t p = 0; p < out.size(); ++p) {
+        const auto& e = pilot_elements[p % pilots_per_bin];
+        const auto& row = y[static_cast<std::size_t>(e.symbol)];
+        const std::size_t n =
+            p / pilots_per_bin * subcarriers_per_bin + static_cast<std::size_t>(e.subcarrier);
+        out[p] = {row.re[n], row.im[n]};
+    }
+    return out;
+}
+
+std::array<cf32, nof_bins> mean_gains(std::span<const cf32, nof_subcarriers> channel, double turn,
+                                      double shift) noexcept {
+    std::array<cf32, nof_bins> out;
+    const double tilt = -2 * std::numbers::pi * shift / fft_size;  // radians a subcarrier
+    for (std::size_t b = 0; b < nof_bins; ++b) {
+        float re = 0, im = 0;
+        for (std::size_t c = 0; c < subcarriers_per_bin; ++c) {
+            const auto& h = channel[b * subcarriers_per_bin + c];
+            re += h.real();
+            im += h.imag();
+        }
+        const double centre = (static_cast<double>(b) - nof_bins / 2) * subcarriers_per_bin;
+        out[b] =
+            cf32(std::polar(1.0, turn + tilt * centre)) * cf32(re, im) / float{subcarriers_per_bin};
+    }
+    return out;
+}
+
+float snr_to_db(float ratio) noexcept {
+    return 10 * std::log10(std::min(std::max(ratio, 1e-2F), 1e6F));
+}
+
+slot_estimator::slot_estimator(int cell) : pilots_(cell), control_(cell) {}
+
+void slot_estimator::reset() noexcept {
+    estimator_.reset();
+    noise_ = signal_ = 0;
+    noise_slots_ = 0;
+}
+
+cf32 slot_estimator::at(int symbol, int n) const noexcept {
+    const float t = symbol_time(symbol);
+    return {channel_.middle.re[n] + t * channel_.slope.re[n],
+            channel_.middle.im[n] + t * channel_.slope.im[n]};
+}
+
+bool slot_estimator::estimate(const slot_planes& y, int slot_in_frame) noexcept {
+    grant_.reset();
+    energy_ = pilot_score_ = 0;
+    float energy = 0;
+    for (const auto& p : y)
+        for (int n = 0; n < nof_subcarriers; ++n) energy += p.re[n] * p.re[n] + p.im[n] * p.im[n];
+    if (!std::isfinite(energy) || !(energy > 0)) return false;
+    energy_ = energy;
+    const auto& sent = pilots_.of(slot_in_frame);
+    pilot_score_ = score_pilots(pilots_of(y), sent).magnitude;
+    const float snr = noise_ > 0 ? signal_ / noise_ : snr_at_start;
+    estimator_.from_pilots(y, sent.data(), snr, channel_);
+    decode_control(y, slot_in_frame);
+    if (grant_) estimator_.from_all(y, sent.data(), known_.data(), snr, channel_);
+    for (std::size_t n = 0; n < nof_subcarriers; ++n)
+        middle_[n] = {channel_.middle.re[n], channel_.middle.im[n]};
+    update_noise();
+    measure_snr();
+    return true;
+}
+
+// Element of control symbol `place`, matched to the channel: y conj(h).
+cf32 slot_estimator::matched_control(const slot_planes& y, int place, float& power) const noexcept {
+    const auto& e = control_elements[static_cast<std::size_t>(place % control_symbols_per_bin)];
+    const int n = place / control_symbols_per_bin * subcarriers_per_bin + e.subcarrier;
+    const cf32 h = at(e.symbol, n);
+    const auto& p = y[static_cast<std::size_t>(e.symbol)];
+    power = std::norm(h);
+    return cf32(p.re[n], p.im[n]) * std::conj(h);
+}
+
+void slot_estimator::decode_control(const slot_planes& y, int slot_in_frame) noexcept {
+    std::array<float, code_sent_bits> soft;
+    std::array<cf32, nof_control_symbols> received;
+    for (int i = 0; i < nof_control_symbols; ++i) {
+        const auto u = static_cast<std::size_t>(i);
+        float power;
+        const cf32 z = matched_control(y, i, power);
+        soft[2 * u] = z.real();
+        soft[2 * u + 1] = z.imag();
+        received[u] = z / (power + tiny);
+    }
+    std::array<std::uint8_t, grant_bytes> bytes;
+    if (!control_.decode(soft, slot_in_frame, bytes, known_)) return;
+    // The only profile on the air: wipemu has no frame check.
+    grant_ = unpack_grant(bytes, link_profile::radio);
+    if (!grant_) return;
+    float error = 0;
+    for (std::size_t i = 0; i < received.size(); ++i) error += std::norm(received[i] - known_[i]);
+    evm_percent_ = 100 * std::sqrt(static_cast<double>(error) / nof_control_symbols);
+}
+
+void slot_estimator::update_noise() noexcept {
+    if (!std::isfinite(channel_.noise)) return;
+    noise_slots_ = std::min(noise_slots_ + 1, longest_mean);
+    const float weight = grant_ || noise_slots_ == 1 ? 1.F : 0.25F;
+    noise_ += weight * (channel_.noise - noise_) / static_cast<float>(noise_slots_);
+}
+
+// Mean of |a + t b|^2 over the slot: |a|^2 + mean(t^2) |b|^2, and what the estimate lacks.
+void slot_estimator::measure_snr() noexcept {
+    const auto& a = channel_.middle;
+    const auto& s = channel_.slope;
+    float total = 0;
+    for (std::size_t b = 0; b < nof_bins; ++b) {
+        float power = 0;
+        for (std::size_t n = b * subcarriers_per_bin; n < (b + 1) * subcarriers_per_bin; ++n)
+            power += a.re[n] * a.re[n] + a.im[n] * a.im[n] +
+                     mean_t2 * (s.re[n] * s.re[n] + s.im[n] * s.im[n]);
+        power = power / subcarriers_per_bin + channel_.error * noise_;
+        total += power;
+        power_[b] = power;
+        snr_[b] = power / (noise_ + tiny);
+    }
+    signal_ += (total / nof_bins - signal_) / static_cast<float>(std::max(noise_slots_, 1));
+}
+
+bin_measurement slot_estimator::measurement(double turn, double shift) const noexcept {
+    bin_measurement m;
+    m.gain = mean_gains(middle_, turn, shift);
+    m.power = power_;
+    m.noise = noise_;
+    m.gain_noise = channel_.error * noise_;
+    return m;
+}
+
+void slot_estimator::equalise(const slot_planes& y, cf32* out) const noexcept {
+    for (int l = 0; l < symbols_per_slot; ++l) {
+        const auto& row = y[static_cast<std::size_t>(l)];
+        for (int n = 0; n < nof_subcarriers; ++n) {
+            const cf32 h = at(l, n);
+            *out++ = cf32(row.re[n], row.im[n]) * std::conj(h) / (std::norm(h) + tiny);
+        }
+    }
+}
+
+}  // namespace wip::phy

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What one slot says: pilots, channel, grant, noise and the SNR of every bin.
+//
+//   elements -> score of the pilots -> channel from the pilots -> control region decoded with it
+//            -> channel from pilots and control symbols -> noise, SNR of the bins, mean gains
+//
+// slot_receiver does this for every slot, the GNU Radio block channel_estimator too.
+//
+// Noise variance per element: mean over 32 slots of the residual of the channel's fit. The fit to
+// the pilots alone leaves few degrees of freedom and counts a quarter; but where no grant decodes
+// it is all there is, and the noise may have risen.
+#pragma once
+
+#include <array>
+#include <complex>
+#include <optional>
+#include <span>
+
+#include "phy/channel_estimator.h"
+#include "phy/control_region.h"
+#include "phy/pilots.h"
+#include "phy/snr_predictor.h"
+#include "types/grant.h"
+
+namespace wip::phy {
+
+using slot_planes = std::array<plane, symbols_per_slot>;
+using channel_row = std::array<cf32, nof_subcarriers>;
+
+std::array<cf32, nof_pilots> pilots_of(const slot_planes& y) noexcept;
+
+// Means of the channel over each bin with the steps of the tracking loops taken out again (see
+// tracking.h): `turn` of the CFO in radians, `shift` of the timing in samples.
+std::array<cf32, nof_bins> mean_gains(std::span<const cf32, nof_subcarriers> channel, double turn,
+                                      double shift) noexcept;
+
+// Range in which SNR is reported, -20 .. 60 dB; the lower end also stands for nothing received.
+inline constexpr float least_snr_db = -20;
+float snr_to_db(float ratio) noexcept;
+
+class slot_estimator {
+public:
+    explicit slot_estimator(int cell);  // throws std::invalid_argument
+    void reset() noexcept;
+
+    // False when the slot holds nothing that can be measured (zeros, infinities).
+    bool estimate(const slot_planes& y, int slot_in_frame) noexcept;
+
+    // Of the last slot that was estimated.
+    float energy() const noexcept { return energy_; }            // sum |y|^2
+    float pilot_score() const noexcept { return pilot_score_; }  // 0 .. 1, see acquisition.h
+    const std::optional<slot_grant>& grant() const noexcept { return grant_; }
+    double evm_percent() const noexcept { return evm_percent_; }  // control symbols, last grant
+    const channel_estimate& channel() const noexcept { return channel_; }
+    const channel_row& middle() const noexcept { return middle_; }  // channel at the slot's middle
+    float noise() const noexcept { return noise_; }
+    const std::array<float, nof_bins>& power() const noexcept { return power_; }  // mean |h|^2
+    const std::array<float, nof_bins>& snr() const noexcept { return snr_; }      // linear
+    // What the predictor learns from; `turn` and `shift` as in mean_gains().
+    bin_measurement measurement(double turn, double shift) const noexcept;
+    // Elements divided by the channel: 6 x 500.
+    void equalise(const slot_planes& y, cf32* out) const noexcept;
+
+private:
+    cf32 at(int symbol, int n) const noexcept;
+    cf32 matched_control(const slot_planes& y, int place, float& power) const noexcept;
+    void decode_control(const slot_planes& y, int slot_in_frame) noexcept;
+    void update_noise() noexcept;
+    void measure_snr() noexcept;
+
+    pilots pilots_;
+    control_region control_;
+    channel_estimator estimator_;
+    channel_estimate channel_;
+    channel_row middle_{};
+    control_symbols known_;
+    std::optional<slot_grant> grant_;
+    double evm_percent_ = 0;
+    float energy_ = 0, pilot_score_ = 0;
+    float noise_ = 0;
+    float signal_ = 0;  // mean channel power, smoothed as the noise is
+    int noise_slots_ = 0;
+    std::array<float, nof_bins> power_{}, snr_{};
+};
+
+}  // namespace wip::phy
