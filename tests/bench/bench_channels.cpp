@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "bin/fading_channel.h"
+#include "bin/gain_prediction.h"
 #include "profiles/profile_file.h"
 #include "sample/flat_fading.h"
 #include "sample/noise.h"
@@ -76,6 +78,22 @@ int main(int argc, char** argv) {
         flat.seek(at);
         flat.work(in, out);
     });
+    for (const char* name : {"jakes", "etu", "tdl-c"}) {
+        const bin_model::fading_config c{profiles::load(name), 125, 16, 1, 0};
+        bin_model::fading_channel channel(c);
+        bin_model::gain_prediction prediction(c, 0.1);
+        std::array<float, nof_bins> snr;
+        measure(std::string("SNR of 25 bins, ") + name, slots,
+                [&](std::int64_t at, const auto&, auto& out) {
+                    channel.snr(slot_of(sample(at)), snr);
+                    out[0] = snr[0];
+                });
+        measure(std::string("prediction of given NMSE, ") + name, slots,
+                [&](std::int64_t at, const auto&, auto& out) {
+                    prediction.predicted_snr(slot_of(sample(at)), snr);
+                    out[0] = snr[0];
+                });
+    }
     for (const char* name : {"jakes", "epa", "eva", "etu", "tdl-a", "tdl-c", "tdl-e"}) {
         tapped_delay_line line(profiles::load(name), 125, context);
         measure(std::string("multipath ") + name, slots,

@@ -10,7 +10,7 @@ TOP = pathlib.Path(__file__).resolve().parents[3]
 # Include path prefix -> layer. Every layer lists the layers that it may include.
 LAYER_OF_PREFIX = {
     "types": "types", "phy": "phy", "port": "port", "wire": "wire", "rlc": "rlc", "link": "link",
-    "schema": "schema", "sample": "sample", "air": "channels", "vusrp": "channels",
+    "schema": "schema", "sample": "sample", "bin": "bin", "air": "channels", "vusrp": "channels",
     "wip": "blocks", "config": "host", "tun": "host", "app": "host",
 }
 ALLOWED = {
@@ -23,11 +23,12 @@ ALLOWED = {
     "mac/wire": {"types", "wire"},
     "mac/rlc": {"types", "wire", "rlc"},
     "mac/link": {"types", "wire", "rlc", "link", "port"},
-    "channels": {"types", "port", "schema", "sample", "channels"},
-    "host": {"types", "port", "wire", "rlc", "link", "schema", "sample", "channels", "host"},
+    "channels/bin": {"types", "port", "sample", "bin"},
+    "channels": {"types", "port", "schema", "sample", "bin", "channels"},
+    "host": {"types", "port", "wire", "rlc", "link", "schema", "sample", "bin", "channels", "host"},
 }
 PURE = ("blocks/types", "blocks/phy", "mac/port", "mac/wire", "mac/rlc", "mac/link",
-        "channels/sample")
+        "channels/sample", "channels/bin")
 IMPURE = re.compile(r"steady_clock|system_clock|random_device|std::rand\b|gettimeofday|"
                     r"clock_gettime|std::thread|std::jthread|\bsocket\(|#include <zmq|"
                     r"#include <gnuradio/|#include <uhd/")

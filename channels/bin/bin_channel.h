@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The channel at the fidelity of the scheduler: one SNR for every bin and slot. The SNR of a bin is
+// the mean of |H|^2 over its 120 resource elements (20 subcarriers, six OFDM symbols) times the
+// mean SNR, linear. A function of seed and slot: any slot may be asked for, in any order, and
+// consecutive slots are the cheap ones.
+#pragma once
+
+#include <span>
+
+#include "types/grid.h"
+
+namespace wip::bin_model {
+
+class bin_channel {
+public:
+    virtual ~bin_channel() = default;
+    virtual void snr(slot s, std::span<float, nof_bins> linear) noexcept = 0;
+};
+
+// What the base station knows about slot s when it plans it: the prediction FOR slot s, made some
+// slots earlier. How many is the implementation's: a prediction of given quality (NMSE) has no
+// horizon of its own, a recorded one says it.
+class bin_prediction {
+public:
+    virtual ~bin_prediction() = default;
+    virtual void predicted_snr(slot s, std::span<float, nof_bins> linear) noexcept = 0;
+};
+
+// The prediction that is always right.
+class perfect_prediction final : public bin_prediction {
+public:
+    explicit perfect_prediction(bin_channel& channel) : channel_(&channel) {}
+    void predicted_snr(slot s, std::span<float, nof_bins> linear) noexcept override {
+        channel_->snr(s, linear);
+    }
+
+private:
+    bin_channel* channel_;
+};
+
+}  // namespace wip::bin_model

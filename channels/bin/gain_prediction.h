@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A prediction of given quality, made from the complex gains of the taps: unbiased, with the NMSE
+// that is asked for, E|g - g^|^2 / E g^2 of the SNR g of a bin.
+//
+// Tap p: a = d + x, d the direct path (it turns steadily: known), x scattered, Gaussian of power
+// P_p. The predicted gain is a^ = d + (1-s) x + sqrt(s (1-s)) w, w of the same distribution as x
+// and independent of it (another purpose of the same seed). Then cov(x, x^) = var x^ = (1-s) P_p:
+// x = x^ + e with e of power s P_p independent of x^, which is what an ideal predictor leaves. w
+// moves and is spread like the channel, so the error of neighbouring slots and bins is alike, as
+// that of a predictor is.
+// The predicted SNR is the conditional mean, g^ = E[g | a^] = mean |H^|^2 over the bin and slot
+// + s sum P_p, hence E[g | g^] = g^: the switch tables ask for that.
+//
+// s from the NMSE. With R = sum_p P_p exp(j 2 pi df tau_p) J0(2 pi f dt), D the same for the direct
+// paths, and means over all pairs of elements of a bin and slot
+//   A = mean |R|^2, B = mean 2 Re D R*, C = mean |D|^2 - sum_p |d_p|^4:
+//   E g^2 = 1 + A + B + C,   E|g - g^|^2 = (2s - s^2) A + s B.
+// One element, Rayleigh: A = 1, B = C = 0, NMSE = s - s^2/2. s = 1 is the prediction of the mean,
+// the largest error that an unbiased prediction can have: 0.5 there, less with a direct path, 0 in
+// a channel that does not fade. Shadowing is slow and counts as known: it cancels in the NMSE.
+// tests/unit/channels/test_bin_prediction.cpp: NMSE, bias over deciles of g^, independence.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "bin/bin_channel.h"
+#include "bin/bin_response.h"
+#include "bin/fading_channel.h"
+#include "bin/tap_track.h"
+
+namespace wip::bin_model {
+
+class gain_prediction final : public bin_prediction {
+public:
+    // 0 <= nmse <= largest_nmse(config): else std::invalid_argument.
+    gain_prediction(const fading_config& config, double nmse);
+
+    static double largest_nmse(const fading_config& config);
+
+    void predicted_snr(slot s, std::span<float, nof_bins> linear) noexcept override;
+
+private:
+    bin_response response_;
+    tap_track taps_;
+    std::optional<tap_track> direct_, error_;
+    float keep_ = 1, direct_gain_ = 0, error_gain_ = 0;  // of a, d, w
+    float floor_ = 0;                                    // s sum P_p
+    float mean_snr_;
+};
+
+}  // namespace wip::bin_model

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "bin/trace_channel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+#include "types/db.h"
+
+namespace wip::bin_model {
+namespace {
+
+std::vector<trace_row> to_linear(const std::vector<trace_row>& rows_db) {
+    std::vector<trace_row> rows(rows_db.size());
+    for (std::size_t t = 0; t < rows.size(); ++t)
+        for (std::size_t b = 0; b < nof_bins; ++b) {
+            const float v = rows_db[t][b];
+            if (!(v >= lowest_snr_db && v <= highest_snr_db))
+                throw std::invalid_argument("trace: slot " + std::to_string(t) + ", bin " +
+                                            std::to_string(b) + ": " + std::to_string(v) +
+                                            " dB: valid is -60 to 80");
+            rows[t][b] = static_cast<float>(db(static_cast<double>(v)).power());
+        }
+    return rows;
+}
+
+void copy_row(const std::vector<trace_row>& rows, slot s, std::span<float, nof_bins> out) noexcept {
+    const auto n = static_cast<std::int64_t>(rows.size());
+    const std::int64_t t = (s.value % n + n) % n;
+    std::copy_n(rows[static_cast<std::size_t>(t)].begin(), nof_bins, out.begin());
+}
+
+}  // namespace
+
+trace_channel::trace_channel(const std::vector<trace_row>& snr_db,
+                             const std::vector<trace_row>& predicted_snr_db)
+    : snr_(to_linear(snr_db)), predicted_(to_linear(predicted_snr_db)) {
+    if (snr_.empty()) throw std::invalid_argument("trace: no slots");
+    if (!predicted_.empty() && predicted_.size() != snr_.size())
+        throw std::invalid_argument("trace: " + std::to_string(predicted_.size()) +
+                                    " rows of predictions: valid is " +
+                                    std::to_string(snr_.size()));
+}
+
+void trace_channel::snr(slot s, std::span<float, nof_bins> linear) noexcept {
+    copy_row(snr_, s, linear);
+}
+
+void trace_channel::predicted_snr(slot s, std::span<float, nof_bins> linear) noexcept {
+    copy_row(predicted_.empty() ? snr_ : predicted_, s, linear);
+}
+
+}  // namespace wip::bin_model

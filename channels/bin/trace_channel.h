@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The bin-level channel of a trace in memory: row t of the trace is slot t. Asked beyond its end it
+// begins again (the seam is a jump like any other); who does not want that looks at nof_slots().
+// A trace may hold its own predictions; row t is then the prediction for slot t.
+#pragma once
+
+#include <vector>
+
+#include "bin/bin_channel.h"
+
+namespace wip::bin_model {
+
+using trace_row = std::array<float, nof_bins>;
+
+class trace_channel final : public bin_channel, public bin_prediction {
+public:
+    // Rows in dB. `predicted` empty: no predictions. Throws std::invalid_argument: no rows, rows of
+    // unequal number, a value that is not within -60 to 80 dB.
+    explicit trace_channel(const std::vector<trace_row>& snr_db,
+                           const std::vector<trace_row>& predicted_snr_db = {});
+
+    slot_count nof_slots() const noexcept {
+        return slot_count(static_cast<std::int64_t>(snr_.size()));
+    }
+    bool has_prediction() const noexcept { return !predicted_.empty(); }
+    std::span<const trace_row> linear() const noexcept { return snr_; }
+
+    void snr(slot s, std::span<float, nof_bins> linear) noexcept override;
+    // The truth if the trace has no predictions.
+    void predicted_snr(slot s, std::span<float, nof_bins> linear) noexcept override;
+
+private:
+    std::vector<trace_row> snr_, predicted_;  // linear
+};
+
+// The range of an SNR in a trace.
+inline constexpr double lowest_snr_db = -60, highest_snr_db = 80;
+
+}  // namespace wip::bin_model

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Predictions of given quality: the NMSE is the one asked for, and E[g | g^] = g^.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "bin/fading_channel.h"
+#include "bin/gain_prediction.h"
+#include "profiles/profile_file.h"
+
+using namespace wip;
+using namespace wip::bin_model;
+using profiles::load;
+
+namespace {
+
+using row = std::array<float, nof_bins>;
+
+struct pairs {
+    std::vector<std::pair<double, double>> of;  // predicted, true
+
+    double nmse() const {
+        double error = 0, power = 0;
+        for (const auto& [p, g] : of) {
+            error += (p - g) * (p - g);
+            power += g * g;
+        }
+        return error / power;
+    }
+    // Mean true SNR over mean predicted SNR in each tenth of the predictions.
+    std::vector<double> bias_of_deciles() {
+        std::sort(of.begin(), of.end());
+        std::vector<double> ratio;
+        for (std::size_t d = 0; d < 10; ++d) {
+            double predicted = 0, truth = 0;
+            for (std::size_t i = d * of.size() / 10; i < (d + 1) * of.size() / 10; ++i) {
+                predicted += of[i].first;
+                truth += of[i].second;
+            }
+            ratio.push_back(truth / predicted);
+        }
+        return ratio;
+    }
+};
+
+// Independent realisations, a few slots far apart of each, every fifth bin.
+pairs collect(const fading_config& base, double nmse, int realisations) {
+    pairs all;
+    for (int seed = 0; seed < realisations; ++seed) {
+        fading_config c = base;
+        c.seed = static_cast<std::uint64_t>(seed) + 1000;
+        fading_channel channel(c);
+        gain_prediction prediction(c, nmse);
+        for (std::int64_t s = 0; s < 10; ++s) {
+            row g, p;
+            channel.snr(slot(s * 997), g);
+            prediction.predicted_snr(slot(s * 997), p);
+            for (std::size_t b = 0; b < nof_bins; b += 6)
+                all.of.emplace_back(static_cast<double>(p[b]), static_cast<double>(g[b]));
+        }
+    }
+    return all;
+}
+
+}  // namespace
+
+TEST(GainPrediction, has_the_nmse_that_is_asked_for_and_no_bias) {
+    for (const char* name : {"jakes", "eva", "tdl-c", "flat"}) {
+        for (const double nmse : {0.0085, 0.0356, 0.0963, 0.20, 0.45}) {
+            pairs all = collect({load(name), 125, 16, 1, 0}, nmse, 400);
+            EXPECT_NEAR(all.nmse() / nmse, 1, 0.12) << name << " " << nmse;
+            const std::vector<double> bias = all.bias_of_deciles();
+            for (std::size_t d = 0; d < bias.size(); ++d)
+                EXPECT_NEAR(bias[d], 1, 0.12) << name << " " << nmse << " decile " << d;
+        }
+    }
+}
+
+TEST(GainPrediction, knows_the_direct_path) {
+    // tdl-e: a Rice tap with K = 22 dB and a tenth of the power in fading taps.
+    const fading_config c{load("tdl-e"), 125, 16, 1, 0};
+    const double largest = gain_prediction::largest_nmse(c);
+    EXPECT_LT(largest, 0.2);
+    EXPECT_THROW(gain_prediction(c, largest * 1.01), std::invalid_argument);
+    pairs all = collect(c, largest / 2, 1000);
+    EXPECT_NEAR(all.nmse() / (largest / 2), 1, 0.12);
+    for (const double b : all.bias_of_deciles()) EXPECT_NEAR(b, 1, 0.03);
+}
+
+TEST(GainPrediction, of_nmse_0_is_the_truth) {
+    const fading_config c{load("jakes"), 125, 16, 8, 0};
+    fading_channel channel(c);
+    gain_prediction prediction(c, 0);
+    perfect_prediction perfect(channel);
+    for (std::int64_t s = 0; s < 50; ++s) {
+        row g, p, q;
+        channel.snr(slot(s), g);
+        prediction.predicted_snr(slot(s), p);
+        perfect.predicted_snr(slot(s), q);
+        EXPECT_EQ(g, p);
+        EXPECT_EQ(g, q);
+    }
+}
+
+TEST(GainPrediction, cannot_be_wrong_in_a_channel_that_does_not_fade) {
+    EXPECT_NEAR(gain_prediction::largest_nmse({load("static"), 125, 16, 1, 0}), 0, 1e-9);
+    EXPECT_THROW(gain_prediction({load("static"), 125, 16, 1, 0}, 0.1), std::invalid_argument);
+    EXPECT_NEAR(gain_prediction::largest_nmse({load("flat"), 5, 16, 1, 0}), 0.5, 1e-4);
+    for (const double bad : {-0.1, 0.6, double{NAN}})
+        EXPECT_THROW(gain_prediction({load("flat"), 5, 16, 1, 0}, bad), std::invalid_argument);
+}
