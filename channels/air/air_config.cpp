@@ -10,10 +10,10 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "air/config_place.h"
 #include "air/impairment_config.h"
 #include "air/shared_air.h"
-#include "profiles/profile_file.h"
+#include "profiles/channel_definition.h"
+#include "profiles/yaml_place.h"
 #include "sample/flat_fading.h"
 
 namespace wip::air {

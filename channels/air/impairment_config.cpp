@@ -5,6 +5,7 @@ namespace wip::air {
 namespace {
 
 using namespace sample_model;
+using profiles::list;
 
 // Fields by name; `set` gets a place for each one that is given.
 template <class Config>

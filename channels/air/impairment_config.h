@@ -5,10 +5,12 @@
 
 #include <vector>
 
-#include "air/config_place.h"
+#include "profiles/yaml_place.h"
 #include "sample/stage_chain.h"
 
 namespace wip::air {
+
+using profiles::place;
 
 // Throws std::invalid_argument with one line. Not given: an empty list.
 std::vector<sample_model::impairment_config> read_impairments(const place& p);

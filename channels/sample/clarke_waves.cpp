@@ -23,20 +23,40 @@ clarke_waves::clarke_waves(double doppler_hz, double sample_rate, int spacing, s
     const double offset = uniform(0, key);
     for (int n = 0; n < waves; ++n) {
         const double angle = 2 * std::numbers::pi * (n + offset) / waves;
-        turns_per_knot_[n] = doppler_hz * std::cos(angle) * spacing / sample_rate;
+        direction_[n] = std::cos(angle);
+        radians_per_wavelength_[n] = static_cast<float>(2 * std::numbers::pi * direction_[n]);
+        turns_per_knot_[n] = doppler_hz * direction_[n] * spacing / sample_rate;
         phase_turns_[n] = uniform(static_cast<std::uint64_t>(n) + 1, key);
         radians_per_knot_[n] = static_cast<float>(2 * std::numbers::pi * turns_per_knot_[n]);
     }
 }
 
+namespace {
+
+std::uint32_t fraction(double turns) {
+    return static_cast<std::uint32_t>(
+        static_cast<std::int64_t>((turns - std::floor(turns)) * 0x1p32));
+}
+
+}  // namespace
+
 clarke_waves::knot clarke_waves::evaluate(std::int64_t index) const noexcept {
     const double k = static_cast<double>(index);
-    alignas(64) std::uint32_t turn[waves];
-    for (int n = 0; n < waves; ++n) {
-        const double t = turns_per_knot_[n] * k + phase_turns_[n];
-        turn[n] =
-            static_cast<std::uint32_t>(static_cast<std::int64_t>((t - std::floor(t)) * 0x1p32));
-    }
+    alignas(64) std::array<std::uint32_t, waves> turn;
+    for (int n = 0; n < waves; ++n) turn[n] = fraction(turns_per_knot_[n] * k + phase_turns_[n]);
+    return sum(turn, radians_per_knot_.data(), 1);
+}
+
+clarke_waves::knot clarke_waves::evaluate_at(double wavelengths, double per_knot) const noexcept {
+    alignas(64) std::array<std::uint32_t, waves> turn;
+    for (int n = 0; n < waves; ++n)
+        turn[n] = fraction(direction_[n] * wavelengths + phase_turns_[n]);
+    return sum(turn, radians_per_wavelength_.data(), static_cast<float>(per_knot));
+}
+
+// Sum of the waves and its derivative.
+clarke_waves::knot clarke_waves::sum(const std::array<std::uint32_t, waves>& turn,
+                                     const float* radians, float scale) const noexcept {
     alignas(64) float re[waves], im[waves];
     for (int n = 0; n < waves; ++n) {
         const sine_cosine w = fast_sincos(turn[n]);
@@ -47,11 +67,12 @@ clarke_waves::knot clarke_waves::evaluate(std::int64_t index) const noexcept {
     for (int n = 0; n < waves; ++n) {
         sum_re += re[n];
         sum_im += im[n];
-        slope_re -= radians_per_knot_[n] * im[n];
-        slope_im += radians_per_knot_[n] * re[n];
+        slope_re -= radians[n] * im[n];
+        slope_im += radians[n] * re[n];
     }
     constexpr float amplitude = 0.125f;  // 64^-1/2
-    return {{amplitude * sum_re, amplitude * sum_im}, {amplitude * slope_re, amplitude * slope_im}};
+    const float a = amplitude * scale;
+    return {{amplitude * sum_re, amplitude * sum_im}, {a * slope_re, a * slope_im}};
 }
 
 }  // namespace wip::sample_model

@@ -8,7 +8,7 @@
 
 namespace wip::sample_model {
 
-enum class tap_fading { rayleigh, rice, constant };
+enum class tap_fading { rayleigh, rice, constant, line_of_sight };  // tap_process.h
 
 struct profile_tap {
     double delay_s = 0;

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <numbers>
 
-#include "sample/counter_random.h"
 #include "sample/fractional_delay.h"
 #include "sample/vector_lanes.h"
 
@@ -48,15 +47,23 @@ struct cubic {
 
 tapped_delay_line::tapped_delay_line(const delay_profile& profile, double doppler_hz,
                                      const stage_context& context)
+    : tapped_delay_line(profile, motion({.path = constant_speed{doppler_hz}}, context.sample_rate),
+                        context) {}
+
+tapped_delay_line::tapped_delay_line(const delay_profile& profile, const motion& movement,
+                                     const stage_context& context)
     : sample_rate_(context.sample_rate),
+      spacing_(knot_spacing(movement.largest_doppler_hz(), sample_rate_)),
+      taps_(profile, movement, context, spacing_),
+      right_(taps_.size()),
       nof_coefficients_(coefficients_of(profile, context.sample_rate, half_width)),
       history_(nof_coefficients_ + 2 * block) {
-    check_range("doppler_hz", doppler_hz, 0, max_doppler_hz);
-    spacing_ = knot_spacing(doppler_hz, sample_rate_);
     spacing_bits_ = std::countr_zero(static_cast<unsigned>(spacing_));
     inverse_spacing_ = 1.0f / static_cast<float>(spacing_);
     // Coefficients may stand still for 16 samples as long as that errs by less than -60 dB.
-    steps_ = 2 * std::numbers::pi * doppler_hz * step / sample_rate_ / std::sqrt(24.0) < 1e-3;
+    steps_ = 2 * std::numbers::pi * movement.largest_doppler_hz() * step / sample_rate_ /
+                 std::sqrt(24.0) <
+             1e-3;
     padded_ = (nof_coefficients_ + 15) / 16 * 16;
     const std::size_t width = static_cast<std::size_t>(padded_);
     for (std::vector<float>* v :
@@ -65,30 +72,15 @@ tapped_delay_line::tapped_delay_line(const delay_profile& profile, double dopple
     for (std::vector<float>* v : {&stepped_re_, &stepped_im_}) v->resize(width * block / step);
 
     const delay_kernel kernel(half_width, false);
-    const std::vector<double> powers = profile.powers();
-    rows_.resize(profile.taps.size() * width);
+    rows_.resize(taps_.size() * width);
     std::vector<bool> used(width);
-    for (std::size_t p = 0; p < profile.taps.size(); ++p) {
-        const profile_tap& c = profile.taps[p];
-        const std::uint32_t purpose =
-            0x54440000u ^ context.purpose << 8 ^ static_cast<std::uint32_t>(p);
-        const double k = std::pow(10, c.k_db / 10);
-        const double direct = c.fading == tap_fading::rayleigh   ? 0
-                              : c.fading == tap_fading::constant ? 1
-                                                                 : k / (k + 1);
-        tap t{clarke_waves(doppler_hz, sample_rate_, spacing_, context.seed, purpose),
-              c.delay_s * sample_rate_,
-              static_cast<float>(std::sqrt(powers[p] * (1 - direct))),
-              static_cast<float>(std::sqrt(powers[p] * direct)),
-              c.fading == tap_fading::rice ? 0.7 * doppler_hz * spacing_ / sample_rate_ : 0,
-              uniform(0, derive_key(context.seed, purpose ^ 0x4C4F5300u))};
+    for (std::size_t p = 0; p < taps_.size(); ++p)
         for (int j = 0; j < nof_coefficients_; ++j) {
-            const double g = kernel.exact(j - (half_width - 1) - t.delay);
+            const double g =
+                kernel.exact(j - (half_width - 1) - taps_.delay_s(p) * context.sample_rate);
             rows_[p * width + static_cast<std::size_t>(j)] = static_cast<float>(g);
             if (std::abs(g) > 1e-9) used[static_cast<std::size_t>(j)] = true;
         }
-        taps_.push_back(t);
-    }
     for (int j = 0; j < nof_coefficients_; ++j)
         if (used[static_cast<std::size_t>(j)]) used_.push_back(j);
     padded_taps_ = (taps_.size() + 15) / 16 * 16;
@@ -97,35 +89,15 @@ tapped_delay_line::tapped_delay_line(const delay_profile& profile, double dopple
     history_.restart(0);
 }
 
-clarke_waves::knot tapped_delay_line::evaluate(const tap& t, std::int64_t knot) const noexcept {
-    clarke_waves::knot k{};
-    if (t.scattered > 0) {
-        k = t.waves.evaluate(knot);
-        k.value *= t.scattered;
-        k.slope *= t.scattered;
-    }
-    if (t.direct > 0) {
-        const double turns = t.direct_turns_per_knot * static_cast<double>(knot) + t.direct_phase;
-        const std::complex<double> w =
-            std::polar<double>(t.direct, 2 * std::numbers::pi * (turns - std::floor(turns)));
-        const double slope = 2 * std::numbers::pi * t.direct_turns_per_knot;
-        k.value += cf32(w);
-        k.slope +=
-            cf32(static_cast<float>(-slope * w.imag()), static_cast<float>(slope * w.real()));
-    }
-    return k;
-}
-
 // The cubics of all taps over one knot interval.
 void tapped_delay_line::prepare_interval(std::int64_t interval) noexcept {
     if (interval == interval_) return;
     const bool follows = interval_ != INT64_MIN && interval - 1 == interval_;
     const std::size_t n = padded_taps_;
     for (std::size_t p = 0; p < taps_.size(); ++p) {
-        tap& t = taps_[p];
-        const clarke_waves::knot left = follows ? t.right : evaluate(t, interval);
-        t.right = evaluate(t, interval + 1);
-        const cubic c(left, t.right);
+        const clarke_waves::knot left = follows ? right_[p] : taps_.evaluate(p, interval);
+        right_[p] = taps_.evaluate(p, interval + 1);
+        const cubic c(left, right_[p]);
         for (std::size_t i = 0; i < 4; ++i) {
             cubic_re_[i * n + p] = c.c[i].real();
             cubic_im_[i * n + p] = c.c[i].imag();
@@ -138,7 +110,7 @@ void tapped_delay_line::gains(std::int64_t index, std::span<cf32> out) const noe
     const std::int64_t interval = index >> spacing_bits_;  // rounds down
     const float x = static_cast<float>(index - (interval << spacing_bits_)) * inverse_spacing_;
     for (std::size_t p = 0; p < std::min(out.size(), taps_.size()); ++p) {
-        const cubic k(evaluate(taps_[p], interval), evaluate(taps_[p], interval + 1));
+        const cubic k(taps_.evaluate(p, interval), taps_.evaluate(p, interval + 1));
         out[p] = k.c[0] + x * (k.c[1] + x * (k.c[2] + x * k.c[3]));
     }
 }
@@ -149,7 +121,7 @@ std::complex<double> tapped_delay_line::response(std::int64_t index, double hz) 
     std::complex<double> h;
     for (std::size_t p = 0; p < taps_.size(); ++p)
         h += std::complex<double>(g[p]) *
-             std::polar(1.0, -2 * std::numbers::pi * hz * taps_[p].delay / sample_rate_);
+             std::polar(1.0, -2 * std::numbers::pi * hz * taps_.delay_s(p));
     return h;
 }
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Time-variant multipath: y(t) = sum_p a_p(t) x(t - tau_p), total mean power 1.
 //
-// Tap processes a_p: Rayleigh = clarke_waves; Rice = line of sight with 0.7 of the largest Doppler
-// shift (as TR 38.901, 7.7.2 has it for an angle of 45 degrees) plus clarke_waves; constant = fixed
-// amplitude, random phase. Independent for every tap.
+// Tap processes a_p: tap_process.h, the same that the bin level sees.
 //
 // One FIR for all taps: every tap's fractional delay is a row g_p[k] = k(k - latency - tau_p) of 14
 // coefficients (fractional_delay.h, M = 7: -70 dB error inside the band), and c_k = sum_p a_p
@@ -26,17 +24,19 @@
 #include <span>
 #include <vector>
 
-#include "sample/clarke_waves.h"
 #include "sample/delay_profile.h"
 #include "sample/history_buffer.h"
 #include "sample/sample_stage.h"
+#include "sample/tap_process.h"
 
 namespace wip::sample_model {
 
 class tapped_delay_line {
 public:
-    // Throws std::invalid_argument for a bad profile (delay_profile.h) and unless 0 <= doppler_hz
-    // <= 2000.
+    // Throws std::invalid_argument for a bad profile (delay_profile.h).
+    tapped_delay_line(const delay_profile& profile, const motion& movement,
+                      const stage_context& context);
+    // The same at a constant Doppler shift, 0 to 2000 Hz.
     tapped_delay_line(const delay_profile& profile, double doppler_hz,
                       const stage_context& context);
 
@@ -56,14 +56,6 @@ private:
     static constexpr int block = 64;  // samples between coefficient sets
     static constexpr int step = 16;   // samples that share coefficients when fading is slow
 
-    struct tap {
-        clarke_waves waves;
-        double delay;             // samples
-        float scattered, direct;  // amplitudes
-        double direct_turns_per_knot, direct_phase;
-        clarke_waves::knot right{};
-    };
-    clarke_waves::knot evaluate(const tap& t, std::int64_t knot) const noexcept;
     void prepare_interval(std::int64_t interval) noexcept;
     void coefficients(std::int64_t index, float* re, float* im) noexcept;
     void prepare_block(std::int64_t number) noexcept;
@@ -73,15 +65,16 @@ private:
     template <int count>
     void filter_stepped(std::int64_t block_start, int first, float* re, float* im) const noexcept;
 
-    std::vector<tap> taps_;
     double sample_rate_;
+    int spacing_;
+    tap_processes taps_;
+    std::vector<clarke_waves::knot> right_;  // of every tap, at the end of the interval
     std::size_t padded_taps_ = 0;
     std::vector<float> cubic_re_, cubic_im_;  // [power 0..3][padded_taps_]
     std::int64_t interval_ = INT64_MIN;
     bool steps_ = false;
     int spacing_bits_ = 6;
     float inverse_spacing_ = 1;
-    int spacing_ = 64;
     int nof_coefficients_ = 1, padded_ = 16;
     std::vector<int> used_;    // coefficients that are not zero for all taps
     std::vector<float> rows_;  // [tap][padded_]

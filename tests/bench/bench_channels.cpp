@@ -12,7 +12,7 @@
 
 #include "bin/fading_channel.h"
 #include "bin/gain_prediction.h"
-#include "profiles/profile_file.h"
+#include "profiles/channel_definition.h"
 #include "sample/flat_fading.h"
 #include "sample/noise.h"
 #include "sample/stage_chain.h"

@@ -25,7 +25,7 @@
 #include "phy/aligned.h"
 #include "phy/resource_map.h"
 #include "phy/signal_level.h"
-#include "profiles/profile_file.h"
+#include "profiles/channel_definition.h"
 #include "sample/noise.h"
 #include "sample/tapped_delay_line.h"
 

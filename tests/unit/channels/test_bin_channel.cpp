@@ -13,7 +13,7 @@
 #include "bin/discrete_gauss.h"
 #include "bin/fading_channel.h"
 #include "bin/trace_channel.h"
-#include "profiles/profile_file.h"
+#include "profiles/channel_definition.h"
 #include "sample/tapped_delay_line.h"
 #include "types/db.h"
 

@@ -11,7 +11,7 @@
 
 #include "bin/fading_channel.h"
 #include "bin/gain_prediction.h"
-#include "profiles/profile_file.h"
+#include "profiles/channel_definition.h"
 
 using namespace wip;
 using namespace wip::bin_model;

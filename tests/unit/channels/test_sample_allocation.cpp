@@ -6,7 +6,7 @@
 #include <new>
 #include <vector>
 
-#include "profiles/profile_file.h"
+#include "profiles/channel_definition.h"
 #include "sample/stage_chain.h"
 #include "sample/tapped_delay_line.h"
 

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "profiles/profile_file.h"
+#include "profiles/channel_definition.h"
 #include "sample/tapped_delay_line.h"
 
 using namespace wip::sample_model;

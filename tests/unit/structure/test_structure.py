@@ -10,7 +10,8 @@ TOP = pathlib.Path(__file__).resolve().parents[3]
 # Include path prefix -> layer. Every layer lists the layers that it may include.
 LAYER_OF_PREFIX = {
     "types": "types", "phy": "phy", "port": "port", "wire": "wire", "rlc": "rlc", "link": "link",
-    "schema": "schema", "sample": "sample", "bin": "bin", "air": "channels", "vusrp": "channels",
+    "schema": "schema", "sample": "sample", "bin": "bin", "profiles": "profiles",
+    "air": "channels", "vusrp": "channels",
     "wip": "blocks", "config": "host", "tun": "host", "app": "host",
 }
 ALLOWED = {
@@ -23,9 +24,13 @@ ALLOWED = {
     "mac/wire": {"types", "wire"},
     "mac/rlc": {"types", "wire", "rlc"},
     "mac/link": {"types", "wire", "rlc", "link", "port"},
+    "channels/sample": {"types", "sample"},
     "channels/bin": {"types", "port", "sample", "bin"},
-    "channels": {"types", "port", "schema", "sample", "bin", "channels"},
-    "host": {"types", "port", "wire", "rlc", "link", "schema", "sample", "bin", "channels", "host"},
+    "channels/profiles": {"sample", "profiles"},
+    "channels/air": {"types", "schema", "sample", "profiles", "channels"},
+    "channels/vusrp": {"types", "channels"},
+    "host": {"types", "port", "wire", "rlc", "link", "schema", "sample", "bin", "profiles", "channels",
+             "host"},
 }
 PURE = ("blocks/types", "blocks/phy", "mac/port", "mac/wire", "mac/rlc", "mac/link",
         "channels/sample", "channels/bin")

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace wip::air {
+namespace wip::profiles {
 
 inline std::string show(const YAML::Node& n) {
     if (!n.IsDefined()) return "missing";
@@ -105,4 +105,4 @@ private:
     std::string file_, key_;
 };
 
-}  // namespace wip::air
+}  // namespace wip::profiles

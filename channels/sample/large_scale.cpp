@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "sample/large_scale.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "sample/counter_random.h"
+
+namespace wip::sample_model {
+namespace {
+
+constexpr double finer = 8;  // steps per d0
+
+double gaussian(std::uint64_t counter, std::uint32_t key) {
+    const random_pair p = philox(counter, key);
+    const double u = (p.a + 0.5) * 0x1p-32, v = p.b * 0x1p-32;
+    return std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * v);
+}
+
+}  // namespace
+
+shadowing::shadowing(const shadowing_config& c, const stage_context& context)
+    : key_(derive_key(context.seed, 0x53480000u ^ context.purpose)) {
+    check_range("shadowing deviation_db", c.deviation_db, 0, 20);
+    check_range("shadowing correlation_length_m", c.correlation_m, 0.1, 1e4);
+    check_range("shadowing pole", c.pole, 0.1, 0.99);
+    pole_ = std::pow(c.pole, 1 / finer);
+    step_m_ = -c.correlation_m * std::log(pole_);
+    scale_ = c.deviation_db * std::sqrt(1 - pole_ * pole_);
+    offset_ = c.linear_mean ? -c.deviation_db * c.deviation_db * std::numbers::ln10 / 20 : 0;
+    terms_ = static_cast<int>(std::ceil(std::log(1e-4) / std::log(pole_)));
+}
+
+double shadowing::value(std::int64_t step) const noexcept {
+    double sum = 0;
+    for (int j = terms_; j >= 0; --j)
+        sum = sum * pole_ + gaussian(static_cast<std::uint64_t>(step - j), key_);
+    return scale_ * sum;
+}
+
+double shadowing::gain_db(double metres) noexcept {
+    const double place = metres / step_m_;
+    const std::int64_t step = static_cast<std::int64_t>(std::floor(place));
+    if (step != at_) {
+        left_ = step - 1 == at_ && at_ != INT64_MIN ? right_ : value(step);
+        right_ = value(step + 1);
+        at_ = step;
+    }
+    const double x = place - static_cast<double>(step), y = 1 - x;
+    return offset_ + (y * left_ + x * right_) / std::sqrt(y * y + x * x + 2 * x * y * pole_);
+}
+
+large_scale::large_scale(const large_scale_config& config, const motion& movement,
+                         const stage_context& context)
+    : movement_(movement), path_loss_(config.path_loss) {
+    if (config.shadowing) shadowing_.emplace(*config.shadowing, context);
+    if (path_loss_) {
+        check_range("path_loss exponent", path_loss_->exponent, 0, 8);
+        check_range("path_loss reference_m", path_loss_->reference_m, 0.1, 1e5);
+        check_range("path_loss minimum_m", path_loss_->minimum_m, 0.1, path_loss_->reference_m);
+    }
+    for (const blackout_config& b : config.blackouts) {
+        check_range("blackout duration_s", b.duration_s, 1e-6, 1e6);
+        if (b.period_s > 0) check_range("blackout duration_s", b.duration_s, 1e-6, b.period_s);
+        check_range("blackout depth_db", b.depth_db, 0, 200);
+        blackouts_.push_back({event_times("blackout", b.start_s, b.period_s, context.sample_rate),
+                              std::llround(b.duration_s * context.sample_rate), b.depth_db});
+    }
+}
+
+bool large_scale::empty() const noexcept {
+    return !shadowing_ && !path_loss_ && blackouts_.empty();
+}
+
+double large_scale::slow_db(std::int64_t n) noexcept {
+    double db = 0;
+    if (shadowing_) db += shadowing_->gain_db(movement_.metres(n));
+    if (path_loss_)
+        db -= 10 * path_loss_->exponent *
+              std::log10(std::max(movement_.distance_m(n), path_loss_->minimum_m) /
+                         path_loss_->reference_m);
+    return db;
+}
+
+double large_scale::blackout_db(std::int64_t n) const noexcept {
+    double db = 0;
+    for (const interval& b : blackouts_) {
+        const std::int64_t last = b.times.last(n);
+        if (last != INT64_MIN && n - last < b.length) db -= b.depth_db;
+    }
+    return db;
+}
+
+std::int64_t large_scale::next_blackout_change(std::int64_t n) const noexcept {
+    std::int64_t next = INT64_MAX;
+    for (const interval& b : blackouts_) {
+        const std::int64_t last = b.times.last(n);
+        if (last != INT64_MIN && n - last < b.length) next = std::min(next, last + b.length);
+        next = std::min(next, b.times.next(n));
+    }
+    return next;
+}
+
+}  // namespace wip::sample_model

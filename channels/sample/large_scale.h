@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a place does to the level, in dB, as a function of (seed, absolute sample index): shadowing
+// + path loss + blackout. Sample level (large_scale_gain.h) and bin level call the same object.
+//
+// Shadowing: an AR(1) process in dB, s_k = a s_{k-1} + sigma sqrt(1 - a^2) w_k, one step for every
+// d0 metres travelled. A pole a per step and a correlation length L (where the autocorrelation is
+// 1/e) fix d0 = -L ln a; the process is then sigma^2 exp(-distance/L) whatever the pole, which only
+// says at which distances the text's own AR(1) stood. To be a function of the index without a
+// recursion, s_k is its moving average, sum_j a^j w_{k-j} cut where a^j < 10^-4 (10^-8 of the
+// variance), with w_k from a counter. Steps are made eight times finer than d0 (pole a^(1/8)) and
+// joined by
+// ((1-x) s_k + x s_{k+1})/sqrt((1-x)^2 + x^2 + 2x(1-x)a^(1/8)): continuous, variance sigma^2
+// everywhere, autocorrelation within 2 % of the exponential.
+// `mean`: of the linear gain 1 (subtracts sigma^2 ln(10)/20 dB), so that a mean SNR stays the mean
+// of the linear SNR, or of the dB 0.
+//
+// Path loss: -10 n log10(max(distance, minimum)/reference) dB: the mean SNR that a user asks for is
+// the one at the reference distance.
+//
+// Blackout: `depth_db` less from start for `duration`, every `period` (0: once), to the sample.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sample/events.h"
+#include "sample/motion.h"
+#include "sample/sample_stage.h"
+
+namespace wip::sample_model {
+
+struct shadowing_config {
+    double deviation_db = 4;   // 0 to 20
+    double correlation_m = 2;  // 0.1 to 10000
+    double pole = 0.74;        // 0.1 to 0.99
+    bool linear_mean = true;
+};
+struct path_loss_config {
+    double exponent = 3.5;     // 0 to 8
+    double reference_m = 500;  // 0.1 to 100000
+    double minimum_m = 35;     // 0.1 to reference_m
+};
+struct blackout_config {
+    double start_s = 1, duration_s = 0.1, period_s = 0;
+    double depth_db = 100;  // 0 to 200
+};
+struct large_scale_config {
+    std::optional<shadowing_config> shadowing{};
+    std::optional<path_loss_config> path_loss{};
+    std::vector<blackout_config> blackouts{};
+};
+
+class shadowing {
+public:
+    shadowing(const shadowing_config& config, const stage_context& context);
+    // After so many metres. Remembers the last step, so going on is cheap: a few hundred random
+    // numbers for each new step (a step: L/27 with the pole of 0.74).
+    double gain_db(double metres) noexcept;
+
+private:
+    double value(std::int64_t step) const noexcept;
+    double step_m_, pole_, scale_, offset_;
+    int terms_;
+    std::uint32_t key_;
+    std::int64_t at_ = INT64_MIN;
+    double left_ = 0, right_ = 0;
+};
+
+class large_scale {
+public:
+    // Throws std::invalid_argument with key, value and what is valid.
+    large_scale(const large_scale_config& config, const motion& movement,
+                const stage_context& context);
+    bool empty() const noexcept;
+    // Shadowing and path loss: nothing moves much within 1280 samples.
+    double slow_db(std::int64_t n) noexcept;
+    double blackout_db(std::int64_t n) const noexcept;                 // 0 or less
+    std::int64_t next_blackout_change(std::int64_t n) const noexcept;  // after n; INT64_MAX: none
+    double gain_db(std::int64_t n) noexcept { return slow_db(n) + blackout_db(n); }
+
+private:
+    struct interval {
+        event_times times;
+        std::int64_t length;
+        double depth_db;
+    };
+    motion movement_;
+    std::optional<shadowing> shadowing_;
+    std::optional<path_loss_config> path_loss_;
+    std::vector<interval> blackouts_;
+};
+
+}  // namespace wip::sample_model

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The complex gains of the taps of a delay profile, a_p(n), mean powers of sum 1: what every
+// fidelity of a channel shares. A function of (profile, motion, seed, purpose, n) alone: the delay
+// line takes them at its knots, the bin level wherever it likes, and both see the same fading.
+//
+// Rayleigh = clarke_waves; Rice = direct path (motion.h) plus clarke_waves; constant = fixed
+// amplitude, random phase; line_of_sight = direct path alone. Tap p takes its random numbers from
+// (seed, tap_purpose(purpose, p)), purpose being the number of the path or user.
+#pragma once
+
+#include <vector>
+
+#include "sample/clarke_waves.h"
+#include "sample/delay_profile.h"
+#include "sample/motion.h"
+#include "sample/sample_stage.h"
+
+namespace wip::sample_model {
+
+constexpr std::uint32_t tap_purpose(std::uint32_t purpose, std::size_t tap) {
+    return 0x54440000u ^ purpose << 8 ^ static_cast<std::uint32_t>(tap);
+}
+
+class tap_processes {
+public:
+    // `spacing`: samples between the knots that evaluate() counts. Throws std::invalid_argument for
+    // a bad profile (delay_profile.h).
+    tap_processes(const delay_profile& profile, const motion& movement,
+                  const stage_context& context, int spacing = 1);
+
+    std::size_t size() const noexcept { return taps_.size(); }
+    double delay_s(std::size_t p) const noexcept { return taps_[p].delay_s; }
+    // Exactly, and with the derivative per knot, at sample knot * spacing.
+    clarke_waves::knot evaluate(std::size_t p, std::int64_t knot) const noexcept;
+    std::complex<double> gain(std::size_t p, std::int64_t knot) const noexcept {
+        return evaluate(p, knot).value;
+    }
+
+private:
+    struct tap {
+        clarke_waves waves;
+        double delay_s;
+        double scattered, direct;  // amplitudes
+        bool moves;                // the direct path turns with the motion
+        double direct_phase;
+    };
+    motion movement_;
+    int spacing_;
+    double sample_rate_;
+    std::vector<tap> taps_;
+};
+
+}  // namespace wip::sample_model
