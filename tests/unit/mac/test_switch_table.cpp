@@ -31,7 +31,8 @@ TEST(SymbolError, TheSquareSetsMatchTheirClosedForms) {
         const double snr = power(db);
         const auto expect_close = [&](int k, double closed) {
             if (closed < 1e-12) return;
-            EXPECT_NEAR(ours.at(k).rate(snr) / closed, 1, 3e-4) << "k " << k << " at " << db << " dB";
+            EXPECT_NEAR(ours.at(k).rate(snr) / closed, 1, 3e-4)
+                << "k " << k << " at " << db << " dB";
         };
         expect_close(1, q(std::sqrt(2 * snr)));
         expect_close(2, square_qam(4, snr));
