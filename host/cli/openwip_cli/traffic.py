@@ -92,16 +92,30 @@ def ping(keeper, cell, count, speed):
             "sent": count, "received": len(times)}
 
 
+def started(program, keeper, word, name):
+    """The program, once it has written `word`."""
+    try:
+        program.wait(keeper, 10, until=lambda p: word in p.stdout)
+        if word not in program.stdout:
+            raise TrafficFailed(f"{name}: {(program.stderr.strip().splitlines() or ['did not start'])[-1][-300:]}")
+    except BaseException:
+        program.kill()
+        raise
+    return program
+
+
+def iperf3_server(keeper, cell, *arguments):
+    """At the terminal, listening, for one test."""
+    return started(Program(cell.namespace("terminal"), ["iperf3", "-s", "-1", "-B", ADDRESS["terminal"], "--forceflush", *arguments]),
+                   keeper, "Server listening", "iperf3 server")
+
+
 def iperf3(keeper, cell, arguments, duration, at=()):
     """Base station (client, sender) to terminal (server). `at`: (seconds after the start, function)
     pairs to call meanwhile. Returns (JSON of the client, {"iperf3.client": CPU seconds, ...})."""
-    server = Program(cell.namespace("terminal"),
-                     ["iperf3", "-s", "-1", "-B", ADDRESS["terminal"], "--forceflush"])
+    server = iperf3_server(keeper, cell)
     client = None
     try:
-        server.wait(keeper, 10, until=lambda p: "Server listening" in p.stdout)
-        if "Server listening" not in server.stdout:
-            raise TrafficFailed(f"iperf3 server: {server.stderr.strip() or 'did not start'}")
         client = Program(cell.namespace("base"),
                          ["iperf3", "-c", ADDRESS["terminal"], "-t", f"{duration:g}", "-J", *arguments])
         for seconds, call in at:

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""./openwip experiment: the experiments of the literature on the emulator (docs/experiments.md)."""

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Mean and confidence interval over realisations of the channel.
+
+The realisations are independent, so the mean of n of them has the interval  mean +- t(n-1) s / sqrt(n)  (Student t,
+95 %). Two settings that saw the same realisations are compared by their differences, realisation by realisation:
+what the channel gave to both cancels, and the interval of the difference is much narrower than the two."""
+import dataclasses
+import functools
+import math
+import statistics
+
+CONFIDENCE = 0.95
+
+
+@functools.cache
+def student_t(degrees):
+    # Late: it loads numpy, which starts threads, and the runs are forked from this process.
+    from scipy import stats
+    return float(stats.t.ppf(0.5 + CONFIDENCE / 2, degrees))
+
+
+@dataclasses.dataclass(frozen=True)
+class Estimate:
+    mean: float
+    half: float     # half of the interval's width; nan when one value says nothing about it
+    n: int
+
+    @property
+    def low(self):
+        return self.mean - self.half
+
+    @property
+    def high(self):
+        return self.mean + self.half
+
+    def covers(self, value):
+        return not math.isnan(self.half) and self.low <= value <= self.high
+
+    def text(self, digits=2, unit=""):
+        interval = "" if math.isnan(self.half) else f" ± {self.half:.{digits}f}"
+        return f"{self.mean:.{digits}f}{interval}{unit}"
+
+
+def estimate(values):
+    values = [float(v) for v in values]
+    n = len(values)
+    if n == 0:
+        raise ValueError("no values")
+    mean = statistics.fmean(values)
+    if n == 1:
+        return Estimate(mean, math.nan, 1)
+    return Estimate(mean, student_t(n - 1) * statistics.stdev(values) / math.sqrt(n), n)
+
+
+def _common(a, b):
+    there = sorted(set(a) & set(b))
+    if not there:
+        raise ValueError("no realisation in common")
+    return [float(a[r]) for r in there], [float(b[r]) for r in there]
+
+
+def difference(a, b):
+    """Of a - b; both map a realisation to its value."""
+    x, y = _common(a, b)
+    return estimate(p - q for p, q in zip(x, y))
+
+
+def ratio(a, b):
+    """Of mean(a) / mean(b) with paired realisations; the interval by the delta method."""
+    x, y = _common(a, b)
+    over, under = statistics.fmean(x), statistics.fmean(y)
+    if under == 0:
+        return Estimate(math.inf if over > 0 else math.nan, math.nan, len(x))
+    r = over / under
+    return Estimate(r, estimate((p - r * q) / under for p, q in zip(x, y)).half, len(x))
+
+
+def disjoint(a, b):
+    """Whether two intervals do not overlap."""
+    return a.high < b.low or b.high < a.low

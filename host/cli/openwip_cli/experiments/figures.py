@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The figures of an experiment, laid out like those of the text: same axes, same series, one panel per channel where the
+text has one figure per channel. Means with 95 % intervals. Colours of Okabe and Ito, which the colour-blind can tell
+apart, and every series has a marker of its own besides.
+
+`figures` of an experiment file is a list of {name, number, kind, ...}; `kind` names a function here."""
+import math
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt    # noqa: E402
+import numpy as np                 # noqa: E402
+
+from ..errors import BadInput
+from . import estimates
+from .metrics import label
+from .settings import SETTINGS
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933", "#882255")
+MARKERS = "osD^vPX<>"
+QAM = {1: "BPSK", 2: "4-QAM", 3: "8-QAM", 4: "16-QAM", 5: "32-QAM", 6: "64-QAM", 7: "128-QAM", 8: "256-QAM",
+       "adaptive": "adaptive"}
+WORDS = {("allocation", "best"): "scheduled", ("combining", "on"): "combining (c)", ("combining", "off"): "no combining (a)",
+         ("switch_table", "nmse_0"): "table for NMSE 0", ("switch_table", "nmse_0_1"): "table for NMSE 0.1",
+         ("window_bytes", 0): "window tuned", ("window_bytes", 64096): "window 64 kB"}
+
+
+def name_of(setting, value):
+    if setting == "modulation":
+        return QAM[value]
+    unit = SETTINGS[setting].unit
+    return WORDS.get((setting, value), f"{value:g} {unit}" if unit and not isinstance(value, str) else str(value))
+
+
+def axis_name(setting):
+    s = SETTINGS[setting]
+    return f"{s.words} ({s.unit})" if s.unit else s.words
+
+
+def values_of(results, name):
+    return list(dict.fromkeys(p[name] for p in results.experiment.points if p in results.found))
+
+
+def as_list(names):
+    return names if isinstance(names, list) else [names] if names else []
+
+
+def combinations(results, names, where):
+    """The combinations of some settings that have results, in the order of the grid."""
+    return list(dict.fromkeys(tuple(p[n] for n in names) for p in results.where(**where)))
+
+
+def axes_of(panels, width=5.2, height=4.0, **kwargs):
+    fig, axes = plt.subplots(1, panels, figsize=(width * panels, height), squeeze=False, **kwargs)
+    for a in axes[0]:
+        a.grid(True, color="0.9", linewidth=0.6)
+    return fig, axes[0]
+
+
+def style(i):
+    return {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)], "markersize": 5, "linewidth": 1.2}
+
+
+def each_panel(results, spec, **kwargs):
+    """(axes, panel's settings, title) of every panel; then the figure."""
+    panel = spec.get("panels")
+    where = spec.get("where", {})
+    found = [v for v in values_of(results, panel) if results.where(**(where | {panel: v}))] if panel else [None]
+    fig, axes = axes_of(max(1, len(found)), sharey=not kwargs and spec.get("share_y", True), **kwargs)
+    return fig, [(a, where | ({panel: v} if panel else {}), "" if v is None else name_of(panel, v))
+                 for a, v in zip(axes, found)]
+
+
+def lines(results, spec):
+    fig, panels = each_panel(results, spec)
+    x, names, metric = spec["x"], as_list(spec.get("series")), spec["metric"]
+    for a, where, title in panels:
+        for i, values in enumerate(combinations(results, names, where)):
+            points = sorted(results.where(**(where | dict(zip(names, values)))), key=lambda p: p[x])
+            e = [estimates.estimate(results.values(p, metric).values()) for p in points]
+            text = ", ".join(name_of(n, v) for n, v in zip(names, values))
+            a.errorbar([p[x] for p in points], [y.mean for y in e],
+                       [0 if math.isnan(y.half) else y.half for y in e], capsize=2.5, label=text or None, **style(i))
+        a.set(title=title, xlabel=axis_name(x), xscale=spec.get("xscale", "linear"), yscale=spec.get("yscale", "linear"))
+        if spec.get("yscale") != "log":
+            a.set_ylim(bottom=0)
+    panels[0][0].set_ylabel(label(metric))
+    if names:
+        panels[-1][0].legend(fontsize=8, ncol=spec.get("legend_columns", 1))
+    return fig
+
+
+def bars(results, spec):
+    """One group of bars per category (a setting, or the arguments of a metric), one bar per series."""
+    fig, panels = each_panel(results, spec)
+    names, metric, categories = as_list(spec["series"]), spec["metric"], spec.get("categories")
+    x = spec.get("x")
+    for a, where, title in panels:
+        series = combinations(results, names, where)
+        width = 0.8 / max(1, len(series))
+        for i, values in enumerate(series):
+            mine = where | dict(zip(names, values))
+            if categories:
+                point = results.one(mine)
+                groups = [(QAM[c] if metric == "modulation_share" else str(c),
+                           estimates.estimate(results.values(point, f"{metric}:{c}").values())) for c in categories]
+            else:
+                groups = [(name_of(x, p[x]), estimates.estimate(results.values(p, metric).values()))
+                          for p in results.where(**mine)]
+            at = np.arange(len(groups)) + (i - (len(series) - 1) / 2) * width
+            a.bar(at, [e.mean for _, e in groups], width * 0.92, color=COLOURS[i], edgecolor="black", linewidth=0.5,
+                  hatch=("", "//", "..", "xx")[i % 4],
+                  yerr=[0 if math.isnan(e.half) else e.half for _, e in groups], capsize=3,
+                  label=", ".join(name_of(n, v) for n, v in zip(names, values)))
+            a.set_xticks(range(len(groups)))
+            a.set_xticklabels([name for name, _ in groups], fontsize=8)
+        a.set(title=title, xlabel=spec.get("xlabel", ""), yscale=spec.get("yscale", "linear"))
+    panels[0][0].set_ylabel(label(metric))
+    panels[-1][0].legend(fontsize=8)
+    return fig
+
+
+def cdf(results, spec):
+    """Share of the packets sent that arrived within a delay; mean and interval over realisations at each delay."""
+    fig, panels = each_panel(results, spec)
+    names = as_list(spec["series"])
+    low, high = spec["range_ms"]
+    grid = np.arange(low, high + 0.01, 0.25)
+    for a, where, title in panels:
+        for i, values in enumerate(combinations(results, names, where)):
+            found = results.found[results.one(where | dict(zip(names, values)))]
+            curves = np.array([np.searchsorted(np.sort(r["workload"]["delays_us"]), grid * 1000, side="right")
+                               / r["workload"]["sent"] for r in found.values()])
+            e = [estimates.estimate(c) for c in curves.T]
+            mean, half = np.array([x.mean for x in e]), np.nan_to_num([x.half for x in e])
+            colour = COLOURS[i]
+            a.plot(grid, mean, color=colour, linewidth=1.3, linestyle=("-", "--", ":", "-.")[i % 4],
+                   label=", ".join(name_of(n, v) for n, v in zip(names, values)))
+            a.fill_between(grid, mean - half, mean + half, color=colour, alpha=0.2, linewidth=0)
+        a.set(title=title, xlabel="delay (ms)", ylim=(0, 1.02))
+    panels[0][0].set_ylabel("share of packets arrived")
+    panels[-1][0].legend(fontsize=8, loc="lower right")
+    return fig
+
+
+def surface(results, spec):
+    """Two settings on the floor, the metric upwards."""
+    fig, panels = each_panel(results, spec, subplot_kw={"projection": "3d"})
+    x, y, metric = spec["x"], spec["y"], spec["metric"]
+    for a, where, title in panels:
+        points = results.where(**where)
+        xs, ys = sorted({p[x] for p in points}), sorted({p[y] for p in points})
+        z = np.full((len(ys), len(xs)), np.nan)
+        for p in points:
+            z[ys.index(p[y]), xs.index(p[x])] = estimates.estimate(results.values(p, metric).values()).mean
+        scale = np.log10 if spec.get("xscale") == "log" else np.asarray
+        gx, gy = np.meshgrid(scale(np.array(xs, float)), np.array(ys, float))
+        if np.isfinite(z).all() and min(z.shape) > 1:
+            a.plot_surface(gx, gy, z, cmap="cividis", edgecolor="black", linewidth=0.4, alpha=0.9)
+        else:
+            a.scatter(gx.ravel(), gy.ravel(), z.ravel())
+        if spec.get("xscale") == "log":
+            a.set_xticks(scale(np.array(xs, float)))
+            a.set_xticklabels([f"{v:g}" for v in xs])
+        a.set(title=title, xlabel=axis_name(x), ylabel=axis_name(y), zlabel=label(metric))
+        a.view_init(elev=25, azim=spec.get("azimuth", -130))
+    return fig
+
+
+def scatter(results, spec):
+    """Delay of every packet of one run over its time of sending."""
+    names = as_list(spec["series"])
+    where = spec.get("where", {})
+    combos = combinations(results, names, where)
+    fig, axes = axes_of(len(combos), sharey=True)
+    for a, values in zip(axes, combos):
+        result = next(iter(results.found[results.one(where | dict(zip(names, values)))].values()))
+        delays = np.array(result["workload"]["delays_us"]) / 1000
+        a.plot(np.arange(len(delays)) / spec["packets_per_s"], delays, ".", markersize=2.5, color=COLOURS[0])
+        a.set(title=", ".join(name_of(n, v) for n, v in zip(names, values)), xlabel="time of sending (s)")
+    axes[0].set_ylabel("delay (ms)")
+    axes[0].set_ylim(bottom=0)
+    return fig
+
+
+KINDS = {f.__name__: f for f in (lines, bars, cdf, surface, scatter)}
+
+
+def draw(results, folder):
+    """Writes every figure; returns (name, number, reason why not or None)."""
+    done = []
+    for spec in results.experiment.tree["figures"]:
+        if spec.get("kind") not in KINDS:
+            raise BadInput(f"experiment file {results.experiment.path}: figure {spec.get('name')}: kind is "
+                           f"{spec.get('kind')!r}; valid: {', '.join(KINDS)}")
+        try:
+            if not results.where(**spec.get("where", {})):
+                raise LookupError("no valid run")
+            fig = KINDS[spec["kind"]](results, spec)
+        except LookupError as e:
+            done.append((spec["name"], spec["number"], str(e)))
+            continue
+        experiment = results.experiment
+        n = max(len(r) for r in results.found.values())
+        fig.suptitle(f"{experiment.name} - {spec.get('title', experiment.title)}   [as figure {spec['number']}; {n} "
+                     f"realisation{'s' if n > 1 else ''}]", fontsize=10)
+        fig.tight_layout()
+        fig.savefig(folder / f"{spec['name']}.png", dpi=100)
+        plt.close(fig)
+        done.append((spec["name"], spec["number"], None))
+    return done

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is read from the result of a run. A metric is a name, with an argument after a colon where it has one:
+`modulation_share:2` is the share of frames sent with 2 bits per symbol."""
+from ..errors import BadInput
+
+PACKET_BITS = 12000     # of a packet of 1500 bytes
+
+
+def _shares(counts):
+    total = sum(counts)
+    return [c / total if total else 0.0 for c in counts]
+
+
+def _goodput(r, point, _):
+    return r["workload"]["goodput_bps"] / 1e6
+
+
+def _flow(key, scale=1.0):
+    def read(r, point, _):
+        return r["workload"]["flows"][str(point["flow_kb"])][key] * scale
+    return read
+
+
+def _frames_per_packet(r, *_):
+    shares = _shares(r["link"]["modulation_histogram"])
+    mean = sum(k * s for k, s in enumerate(shares))
+    return PACKET_BITS / (108 * mean) if mean else float("nan")
+
+
+def _retransmissions(r, *_):
+    """Transmissions that were retransmissions, share of all transmissions."""
+    counts = r["link"]["retransmission_histogram"]
+    repeated = sum(n * c for n, c in enumerate(counts))
+    sent = repeated + sum(counts)
+    return repeated / sent if sent else 0.0
+
+
+def _within(r, _, ms):
+    """Share of the packets sent that arrived within so many ms."""
+    w = r["workload"]
+    return sum(d <= float(ms) * 1000 for d in w["delays_us"]) / w["sent"]
+
+
+def delays_ms(r):
+    return sorted(d / 1000 for d in r["workload"]["delays_us"])
+
+
+def _quantile(r, _, q):
+    delays = delays_ms(r)
+    return delays[min(len(delays) - 1, int(float(q) * len(delays)))] if delays else float("nan")
+
+
+METRICS = {
+    "goodput_mbps": ("TCP throughput (Mbit/s)", _goodput),
+    "tcp_retransmits": ("retransmitted TCP segments", lambda r, *_: r["workload"]["retransmits"] or 0),
+    "frame_error_rate": ("frame error rate", lambda r, *_: r["link"]["frame_error_rate"]),
+    "link_goodput_mbps": ("link goodput (Mbit/s)", lambda r, *_: r["link"]["goodput_bps"] / 1e6),
+    "retransmissions": ("retransmitted link frames (share)", _retransmissions),
+    "retransmission_share": ("share of frames",
+                             lambda r, _, n: _shares(r["link"]["retransmission_histogram"])[int(n)]),
+    "done_within": ("share of frames done within n retransmissions",
+                    lambda r, _, n: sum(_shares(r["link"]["retransmission_histogram"])[:int(n) + 1])),
+    "modulation_share": ("share of frames", lambda r, _, k: _shares(r["link"]["modulation_histogram"])[int(k)]),
+    "frames_per_packet": ("frames per packet of 1500 bytes", _frames_per_packet),
+    "flow_mbps": ("throughput (Mbit/s)", _flow("goodput_bps", 1e-6)),
+    "flow_s": ("completion time (s)", _flow("session_s")),
+    "flow_rtts": ("completion time (round trips)", _flow("session_rtts")),
+    "voip_loss": ("packet loss", lambda r, *_: r["workload"]["loss"]),
+    "voip_within": ("share of packets within the delay", _within),
+    "voip_quantile": ("delay (ms)", _quantile),
+    "voip_reordered": ("packets reordered", lambda r, *_: r["workload"]["reordered"]),
+}
+
+
+def split(metric):
+    name, _, argument = str(metric).partition(":")
+    if name not in METRICS:
+        raise BadInput(f"unknown metric {name}; known: {', '.join(METRICS)}")
+    return name, argument or None
+
+
+def label(metric):
+    return METRICS[split(metric)[0]][0]
+
+
+class Results:
+    """Values of an experiment's runs, by point and realisation. Invalid runs are not in it."""
+
+    def __init__(self, experiment, get):
+        """`get(key)`: a finished run or None (runner.Store.get)."""
+        self.experiment = experiment
+        self.found = {}        # point -> {realisation: result}
+        self.absent, self.invalid, self.repeated = 0, 0, 0
+        seen = {}
+        for point in experiment.points:
+            for realisation in range(1, experiment.realisations + 1):
+                key = experiment.run(point, realisation).key
+                if key not in seen:
+                    run = seen[key] = get(key)
+                    self.absent += run is None
+                    self.invalid += run is not None and not run["valid"]
+                    self.repeated += len(run["attempts"]) - 1 if run is not None else 0
+                run = seen[key]
+                if run is not None and run["valid"]:
+                    self.found.setdefault(point, {})[realisation] = run["result"]
+        self.runs = len(seen)
+
+    def where(self, **wanted):
+        """Points with these settings that have results, in the order of the grid."""
+        return [p for p in self.experiment.points if p in self.found and p.matches(wanted)]
+
+    def one(self, wanted):
+        points = self.where(**wanted)
+        if len(points) != 1:
+            raise LookupError(f"{len(points)} points have {wanted}")
+        return points[0]
+
+    def values(self, point, metric):
+        """{realisation: value}"""
+        name, argument = split(metric)
+        read = METRICS[name][1]
+        return {r: read(result, point, argument) for r, result in self.found[point].items()}

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the text says must be seen, as checks on the results. A statement of an experiment file:
+
+  - {id: adaptive, says: "adaptive modulation beats every fixed level", kind: above, ...}
+
+`kind` names a function here. Each looks at one or more cases (for_each: {channel: [jakes, winner]}) and gives for
+each a Finding: what was measured, whether the statement holds for it, and whether the 95 % interval excludes
+the other answer. A statement holds when all its cases do. A case whose points were not measured (the quick
+grid is smaller) is left out; a statement without a case is `not measured`."""
+import dataclasses
+import itertools
+import math
+
+from ..errors import BadInput
+from . import estimates
+from .metrics import split
+
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    text: str
+    holds: bool
+    sure: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Judgement:
+    id: str
+    says: str
+    source: str
+    measured: str
+    holds: str       # yes, yes (not sure), no, no (not sure), not measured
+    note: str
+
+
+def cases(check):
+    """(label, settings) of each combination of for_each."""
+    each = check.get("for_each", {})
+    names = list(each)
+    for values in itertools.product(*each.values()):
+        yield " ".join(str(v) for v in values), dict(zip(names, values))
+
+
+def _limits(estimate, check):
+    """(holds, sure) of least <= value <= most."""
+    least, most = check.get("least", -math.inf), check.get("most", math.inf)
+    holds = least <= estimate.mean <= most
+    sure = not math.isnan(estimate.half) and not any(estimate.covers(x) for x in (least, most) if math.isfinite(x))
+    return holds, sure
+
+
+def _number(estimate, check):
+    scale, digits, unit = check.get("scale", 1), check.get("digits", 2), check.get("unit", "")
+    return estimates.Estimate(estimate.mean * scale, estimate.half * scale, estimate.n).text(digits, unit)
+
+
+def value(results, check, case):
+    """The metric at a point lies between least and most."""
+    e = estimates.estimate(results.values(results.one(check.get("where", {}) | case), check["metric"]).values())
+    return Finding(_number(e, check), *_limits(e, check))
+
+
+def ratio(results, check, case):
+    """The metric at `a` over that at `b` lies between least and most."""
+    a, b = (results.values(results.one(check[k] | case), check["metric"]) for k in ("a", "b"))
+    e = estimates.ratio(a, b)
+    return Finding(f"{estimates.estimate(a.values()).text()} / {estimates.estimate(b.values()).text()} = {e.text(3)}",
+                   *_limits(e, check))
+
+
+def above(results, check, case):
+    """The metric is higher at `a` than at `b`, and for `b_each` than at every one of them: the closest is
+    shown. `at_each` repeats it over other settings."""
+    metric, closest = check["metric"], None
+    others = [check.get("b", {}) | dict(zip(check.get("b_each", {}), v))
+              for v in itertools.product(*check.get("b_each", {}).values())]
+    at = check.get("at_each", {})
+    for place in (dict(zip(at, v)) for v in itertools.product(*at.values())):
+        try:
+            a = results.values(results.one(check["a"] | place | case), metric)
+        except LookupError:
+            continue
+        for other in others:
+            points = results.where(**(other | place | case))
+            if len(points) != 1:
+                continue
+            d = estimates.difference(a, results.values(points[0], metric))
+            share = d.mean / max(1e-12, estimates.estimate(a.values()).mean)
+            if closest is None or share < closest[0]:
+                closest = (share, d, ", ".join(f"{k} {v}" for k, v in (other | place).items()))
+    if closest is None:
+        raise LookupError("nothing to compare")
+    _, d, name = closest
+    return Finding(f"{'least ' if len(others) > 1 or at else ''}difference {'+' if d.mean >= 0 else ''}"
+                   f"{d.text(check.get('digits', 3))} ({name})", d.mean > 0, not math.isnan(d.half) and not d.covers(0))
+
+
+def best(results, check, case):
+    """Over one setting the metric is highest where `expect` says."""
+    over, metric, among = check["over"], check["metric"], check["among"]
+    found = {}
+    for v in among:
+        points = results.where(**(check.get("where", {}) | case | {over: v}))
+        if len(points) == 1:
+            found[v] = results.values(points[0], metric)
+    if len(found) < 2:
+        raise LookupError("nothing to compare")
+    means = {v: estimates.estimate(x.values()).mean for v, x in found.items()}
+    order = sorted(means, key=means.get, reverse=True)
+    d = estimates.difference(found[order[0]], found[order[1]])
+    return Finding(f"{order[0]} ({means[order[0]]:.2f}), then {order[1]} ({means[order[1]]:.2f})",
+                   order[0] == check["expect"], not math.isnan(d.half) and not d.covers(0))
+
+
+def disjoint(results, check, case):
+    """The intervals of the metric at `a` and `b` do not overlap, for every argument of the metric in `over`."""
+    a, b = (results.one(check[k] | case) for k in ("a", "b"))
+    texts, every = [], True
+    for argument in check["over"]:
+        metric = f"{check['metric']}:{argument}"
+        x, y = (estimates.estimate(results.values(p, metric).values()) for p in (a, b))
+        if x.n < 2 or y.n < 2:
+            raise LookupError("intervals need two realisations")
+        apart = estimates.disjoint(x, y)
+        every &= apart
+        texts.append(f"{argument}: {_number(x, check)} / {_number(y, check)}{'' if apart else ' (overlap)'}")
+    return Finding("; ".join(texts), every, True)
+
+
+def crossing(results, check, case):
+    """a - b is positive at the lowest value of a setting and negative at `until`: somewhere between they cross."""
+    over, metric = check["over"], check["metric"]
+    points = {}
+    for p in results.where(**(check.get("where", {}) | case | check["a"])):
+        other = results.where(**(check.get("where", {}) | case | check["b"] | {over: p[over]}))
+        if len(other) == 1 and p[over] <= check["until"]:
+            points[p[over]] = estimates.difference(results.values(p, metric), results.values(other[0], metric))
+    xs = sorted(points)
+    if len(xs) < 2:
+        raise LookupError("nothing to compare")
+    first, last = points[xs[0]], points[xs[-1]]
+    at = next((x0 + (x1 - x0) * points[x0].mean / (points[x0].mean - points[x1].mean)
+               for x0, x1 in itertools.pairwise(xs) if points[x0].mean > 0 >= points[x1].mean), None)
+    text = (f"{first.mean:+.3f} ± {first.half:.3f} at {xs[0]:g}, {last.mean:+.3f} ± {last.half:.3f} at {xs[-1]:g}"
+            + (f", crossing at {at:.3f}" if at is not None else ""))
+    return Finding(text, first.mean > 0 > last.mean, not (first.covers(0) or last.covers(0)))
+
+
+def spread(results, check, case):
+    """Over one setting the metric changes by no more than `most` of its largest value."""
+    over, metric = check["over"], check["metric"]
+    points = [p for p in results.where(**(check.get("where", {}) | case))
+              if check.get("least_x", -math.inf) <= p[over] <= check.get("most_x", math.inf)]
+    if len(points) < 2:
+        raise LookupError("nothing to compare")
+    found = {p[over]: results.values(p, metric) for p in points}
+    means = {x: estimates.estimate(v.values()).mean for x, v in found.items()}
+    top, bottom = max(means, key=means.get), min(means, key=means.get)
+    e = estimates.ratio(found[bottom], found[top])
+    change = 1 - e.mean
+    return Finding(f"{means[bottom]:.2f} to {means[top]:.2f} ({change:.1%} ± {e.half:.1%})", change <= check["most"],
+                   not math.isnan(e.half) and abs(change - check["most"]) > e.half)
+
+
+def falls(results, check, case):
+    """Over one setting the metric never rises by more than `slack` of its largest value, and falls from end to end."""
+    over, metric = check["over"], check["metric"]
+    points = sorted((p for p in results.where(**(check.get("where", {}) | case))
+                     if p[over] >= check.get("least_x", -math.inf)), key=lambda p: p[over])
+    if len(points) < 2:
+        raise LookupError("nothing to compare")
+    found = [results.values(p, metric) for p in points]
+    means = [estimates.estimate(v.values()).mean for v in found]
+    slack = check.get("slack", 0.0) * max(means)
+    down = all(b <= a + slack for a, b in itertools.pairwise(means)) and means[-1] < means[0]
+    d = estimates.difference(found[0], found[-1])
+    return Finding(" > ".join(f"{m:.3g}" for m in means), down, not math.isnan(d.half) and not d.covers(0))
+
+
+def padhye_mbps(loss, rtt_s, rto_s=0.2, window_bytes=64096, packet_bytes=1500, acked=2):
+    """Throughput of TCP Reno at a loss rate (equation 6.2 of the text; Padhye and others 2000, equation 32). With
+    packets of 1500 bytes it gives the text's column (3.33, 2.05, 1.48 Mbit/s at 26.7 ms)."""
+    limit = window_bytes * 8 / rtt_s
+    if loss <= 0:
+        return limit / 1e6
+    rate = 1 / (rtt_s * math.sqrt(2 * acked * loss / 3)
+                + rto_s * min(1, 3 * math.sqrt(3 * acked * loss / 8)) * loss * (1 + 32 * loss**2))
+    return min(limit, rate * packet_bytes * 8) / 1e6
+
+
+def model(results, check, case):
+    """Throughput over the model's at the round-trip time that TCP itself had."""
+    point = results.one(check["where"] | case)
+    measured = estimates.estimate(results.values(point, "goodput_mbps").values())
+    rtts = [r["workload"]["rtt_ms"] for r in results.found[point].values() if r["workload"].get("rtt_ms")]
+    if not rtts:
+        raise LookupError("no round-trip time")
+    rtt = sum(rtts) / len(rtts)
+    expected = padhye_mbps(point["wired_loss"], rtt / 1000)
+    e = estimates.Estimate(measured.mean / expected, measured.half / expected, measured.n)
+    return Finding(f"{measured.text()} / model {expected:.2f} at RTT {rtt:.1f} ms = {e.text(2)}", *_limits(e, check))
+
+
+def steps(results, check, case):
+    """Delays come in steps: after each retransmission delay many packets arrive within `rise_ms`, and hardly any
+    between (at most `between` of the next rise)."""
+    point = results.one(check["where"] | case)
+    base, delay, rise = check["base_ms"], point["retransmission_delay_ms"], check["rise_ms"]
+
+    def share(low, high):
+        return estimates.estimate([results.values(point, f"voip_within:{high}")[r] - v
+                                   for r, v in results.values(point, f"voip_within:{low}").items()])
+
+    texts, holds = [], True
+    for n in range(check["steps"]):
+        at = base + n * delay
+        here, between = share(at, at + rise), share(at + rise, at + delay)
+        after = share(at + delay, at + delay + rise)
+        holds &= between.mean <= check["between"] * after.mean and after.mean > 0
+        texts.append(f"{at:g}-{at + rise:g} ms {here.mean:.1%}, to {at + delay:g} ms {between.mean:.1%}")
+        last = after
+    texts.append(f"then {last.mean:.1%}")
+    return Finding("; ".join(texts), holds, True)
+
+
+KINDS = {f.__name__: f for f in (value, ratio, above, best, disjoint, crossing, spread, falls, model, steps)}
+COMMON = {"id", "says", "source", "kind", "for_each", "note", "metric"}
+
+
+def check_statements(path, given):
+    """A statement that cannot be evaluated is found before anything runs."""
+    if not isinstance(given, list):
+        raise BadInput(f"experiment file {path}: statements: a list is expected")
+    for s in given:
+        if not isinstance(s, dict) or not {"id", "says", "kind"} <= set(s):
+            raise BadInput(f"experiment file {path}: statements: {s!r} needs id, says and kind")
+        if s["kind"] not in KINDS:
+            raise BadInput(f"experiment file {path}: statement {s['id']}: kind is {s['kind']!r}; valid: {', '.join(KINDS)}")
+        if "metric" in s:
+            split(s["metric"])
+
+
+def judge(results, statement):
+    findings = []
+    for label, case in cases(statement):
+        try:
+            findings.append((label, KINDS[statement["kind"]](results, statement, case)))
+        except LookupError:
+            continue
+    common = {k: str(statement.get(k, "")).strip() for k in ("id", "says", "source", "note")}
+    if not findings:
+        return Judgement(measured="", holds="not measured", **common)
+    holds = all(f.holds for _, f in findings)
+    deciding = [f for _, f in findings if f.holds == holds]
+    sure = all(f.sure for f in deciding) if holds else any(f.sure for f in deciding)
+    measured = "; ".join(f"{label}: {f.text}{'' if f.holds or holds else ' (no)'}" if label else f.text
+                         for label, f in findings)
+    return Judgement(measured=measured, holds=("yes" if holds else "no") + ("" if sure else " (not sure)"), **common)
+
+
+def judge_all(results):
+    return [judge(results, s) for s in results.experiment.tree["statements"]]
+
+

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Scenario files of experiments: what they expand to, what a run is identified by, and what is refused."""
+import unittest
+
+import world
+from world import DEFAULTS, SMALL, TOP, World
+
+from openwip_cli.errors import BadInput
+from openwip_cli.experiments import command, plan, statements
+
+
+class Grid(unittest.TestCase):
+    def setUp(self):
+        self.world = World()
+        self.addCleanup(self.world.close)
+
+    def test_every_combination_is_a_point_and_every_point_has_every_realisation(self):
+        e = self.world.experiment()
+        self.assertEqual(len(e.points), 8)
+        self.assertEqual(len(e.runs()), 32)
+        self.assertEqual(len({r.key for r in e.runs()}), 32)
+
+    def test_a_list_of_grids_is_their_union_and_a_point_in_two_of_them_is_one(self):
+        points = plan.expand("x", [{"channel": "a", "modulation": [1, 2]}, {"channel": ["a", "b"], "modulation": [2, 3]}])
+        self.assertEqual([p.text() for p in points],
+                         [f"channel={c} modulation={m}" for c, m in (("a", 1), ("a", 2), ("a", 3), ("b", 2), ("b", 3))])
+
+    def test_quick_has_its_own_grid_and_size(self):
+        e = self.world.experiment("quick")
+        self.assertEqual((len(e.points), e.realisations, e.duration_s), (2, 2, 1))
+
+    def test_realisations_come_before_points_so_that_an_interrupted_experiment_is_complete_in_what_it_has(self):
+        order = [r.spec["realisation"] for r in self.world.experiment().runs()]
+        self.assertEqual(order, sorted(order))
+
+    def test_settings_of_the_file_go_over_the_defaults_and_the_grid_over_both(self):
+        e = self.world.experiment()
+        run = e.run(e.points[1], 3)
+        self.assertEqual((run.spec["emulator"]["allocation"], run.spec["emulator"]["modulation"],
+                          run.spec["emulator"]["max_retransmissions"], run.spec["emulator"]["seed"]), ("static", 1, 30, 3))
+        self.assertEqual(run.spec["workload"]["congestion_control"], "cubic")
+        self.assertNotIn("tcp", run.spec["emulator"])
+
+    def test_a_view_shares_the_run_and_everything_else_makes_another(self):
+        self.world.write(SMALL.replace("settings: {", "settings: {workload: flows, ").replace(
+            "modulation: [adaptive, 1, 2, 3]", "modulation: [1, 2]\n  flow_kb: [1, 10, 100]"))
+        e = self.world.experiment()
+        self.assertEqual((len(e.points), len(e.runs())), (12, 4 * 4))
+
+    def test_two_experiments_that_need_the_same_run_share_it(self):
+        experiments = plan.load(TOP, ["A4", "A5"], "quick")
+        self.assertLess(len(plan.unique_runs(experiments)), sum(len(e.runs()) for e in experiments))
+
+    def test_the_identity_of_a_run_is_stable_and_depends_on_what_decides_its_outcome(self):
+        first, again = World(), World(SMALL.replace("title: small", "title: other"))
+        self.addCleanup(first.close)
+        self.addCleanup(again.close)
+        self.assertEqual([r.key for r in first.experiment().runs()], [r.key for r in again.experiment().runs()])
+        self.assertNotEqual(first.experiment().fingerprint, again.experiment().fingerprint)
+        changed = World(defaults=DEFAULTS.replace("rto_min_ms: 200", "rto_min_ms: 300"))
+        self.addCleanup(changed.close)
+        self.assertFalse({r.key for r in first.experiment().runs()} & {r.key for r in changed.experiment().runs()})
+
+
+class Refused(unittest.TestCase):
+    def refused(self, pattern, text=SMALL, defaults=DEFAULTS):
+        w = World(text, defaults=defaults)
+        self.addCleanup(w.close)
+        with self.assertRaisesRegex(BadInput, pattern) as caught:
+            e = w.experiment()
+            statements.check_statements(e.path, e.tree["statements"])
+        self.assertNotIn("\n", str(caught.exception))
+
+    def test_a_bad_file_is_refused_with_its_name_the_key_and_what_is_valid(self):
+        for old, new, pattern in (
+                ("title: small", "titel: small", "S1.yaml: unknown key titel; known: "),
+                ("title: small", "title: [", "S1.yaml is not YAML"),
+                ("defaults: defaults.yaml", "defaults: other.yaml", "other.yaml: No such file"),
+                ("allocation: static", "allocation: random", "allocation is 'random'; valid: static|best"),
+                ("allocation: static", "alocation: static", "unknown setting alocation; known: channel, "),
+                ("[jakes, winner]", "[jakes, moon]", "channel is 'moon'; valid: jakes, winner, measured"),
+                ("[adaptive, 1, 2, 3]", "[9]", r"modulation is 9; valid: adaptive\|1..8"),
+                ("[adaptive, 1, 2, 3]", "[]", "modulation has no values"),
+                ("realisations: 4", "realisations: 0", "full: realisations is 0; valid: 1..1000"),
+                ("duration_s: 2", "duration_s: long", "duration_s is 'long'; valid: 1..3600"),
+                ("kind: best", "kind: bset", "statement best: kind is 'bset'; valid: value, ratio, "),
+                ("metric: goodput_mbps, over", "metric: godput, over", "unknown metric godput; known: goodput_mbps, ")):
+            with self.subTest(new):
+                self.assertIn(old, SMALL)
+                self.refused(pattern, SMALL.replace(old, new))
+
+    def test_a_point_that_leaves_a_varied_setting_open_is_refused(self):
+        self.refused("does not say modulation", SMALL.replace(
+            "grid: {channel: jakes, modulation: [1, 2]}", "").replace(
+            "grid:\n  channel: [jakes, winner]\n  modulation: [adaptive, 1, 2, 3]", "grid:\n  - {channel: jakes, modulation: 1}\n  - {channel: winner}"))
+
+    def test_arguments(self):
+        for arguments, pattern in ((["A9"], "unknown experiment A9; known: A1, A2"), ([], "name an experiment"),
+                                   (["A1", "--jobs", "0"], "--jobs is '0'; valid: 1..99"), (["A1", "--jobs", "many"], "--jobs is"),
+                                   (["A1", "--out", "/proc/nothing"], "--out /proc/nothing: cannot be written"),
+                                   (["--list", "A1"], "--list takes no names"), (["A1", "--fast"], "unrecognized")):
+            with self.subTest(arguments), self.assertRaisesRegex(BadInput, pattern):
+                command.parse(arguments, TOP, "/tmp")
+
+
+class Shipped(unittest.TestCase):
+    def test_all_eleven_experiments_are_there_and_well_formed_in_both_sizes(self):
+        self.assertEqual(plan.known(TOP), ["A1", "A2", "A3", "A4", "A5", "B1", "B2", "B3", "B4", "C1", "C2"])
+        for mode in plan.MODES:
+            for e in command.load(TOP, ["all"], mode):
+                with self.subTest(f"{e.name} {mode}"):
+                    self.assertTrue(e.points and e.tree["figures"] and e.tree["statements"])
+
+    def test_full_size_is_that_of_the_text(self):
+        for e in plan.load(TOP, ["all"], "full"):
+            self.assertEqual((e.realisations, e.duration_s), (30, 30), e.name)
+
+    def test_defaults_are_those_of_table_a_1(self):
+        e = plan.load(TOP, ["B1"], "full")[0]
+        spec = e.run(e.points[0], 1).spec
+        expected = {"bins": 10, "modulation": "adaptive", "allocation": "best", "switch_table": "nmse_0_1", "prediction_nmse": 0.1,
+                    "max_retransmissions": 30, "retransmission_delay_ms": 2, "combining": "on", "deliver_corrupt": "on",
+                    "queue_packets": 54, "wired_delay_ms": 10, "wired_loss": 0, "uplink_kbps": 500, "snr": 16}
+        self.assertEqual({k: spec["emulator"][k] for k in expected}, expected)
+
+    def test_the_quick_set_is_planned_for_less_than_45_minutes_on_two_cores(self):
+        runs = plan.unique_runs(plan.load(TOP, ["all"], "quick"))
+        self.assertLess(plan.estimate_s(runs, 2 * command.CELLS_PER_CORE), 42 * 60)
+
+
+if __name__ == "__main__":
+    unittest.main()

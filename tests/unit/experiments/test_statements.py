@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every kind of statement: one result that bears it out, one that does not, and one that cannot say. And the figures."""
+import pathlib
+import tempfile
+import unittest
+
+import world
+from world import SMALL, World, result, results
+
+from openwip_cli.experiments import figures, metrics, report, statements
+
+NOISE = {1: 0.03, 2: -0.02, 3: 0.01, 4: -0.02}
+
+
+class Case(unittest.TestCase):
+    GRID = "channel: [jakes, winner]\n  modulation: [adaptive, 1, 2, 3]"
+
+    def experiment(self, grid=None, settings="{allocation: static}"):
+        text = SMALL.replace("channel: [jakes, winner]\n  modulation: [adaptive, 1, 2, 3]", grid or self.GRID)
+        w = World(text.replace("{allocation: static}", settings))
+        self.addCleanup(w.close)
+        return w.experiment()
+
+    def judge(self, statement, values, grid=None, **kwargs):
+        """`values(point)`: throughput, to which every realisation adds its own and some noise; None: absent."""
+        def of(point, r):
+            v = values(point)
+            return None if v is None else {"goodput_mbps": v + 0.5 * r + NOISE[r]}
+        return statements.judge(results(self.experiment(grid, **kwargs), of),
+                                {"id": "x", "says": "y", "source": "z", "metric": "goodput_mbps"} | statement)
+
+
+class Comparisons(Case):
+    def test_above_looks_at_the_closest_of_all_others(self):
+        statement = {"kind": "above", "a": {"modulation": "adaptive"}, "b_each": {"modulation": [1, 2, 3]}, "for_each": {"channel": ["jakes"]}}
+        j = self.judge(statement, lambda p: {"adaptive": 3, 1: 1, 2: 2.8, 3: 2}[p["modulation"]])
+        self.assertEqual(j.holds, "yes")
+        self.assertIn("least difference +0.200", j.measured)
+        self.assertIn("(modulation 2)", j.measured)
+        j = self.judge(statement, lambda p: {"adaptive": 3, 1: 1, 2: 3.2, 3: 2}[p["modulation"]])
+        self.assertEqual(j.holds, "no")
+
+    def test_all_cases_must_hold_and_one_that_was_not_measured_is_left_out(self):
+        statement = {"kind": "above", "a": {"modulation": 2}, "b": {"modulation": 1}, "for_each": {"channel": ["jakes", "winner"]}}
+        j = self.judge(statement, lambda p: p["modulation"] if p["modulation"] != "adaptive" else 4)
+        self.assertTrue(j.holds == "yes" and "jakes: " in j.measured and "winner: " in j.measured)
+        j = self.judge(statement, lambda p: {1: 1.0, 2: 2.0 if p["channel"] == "jakes" else 0.0}.get(p["modulation"], 4))
+        self.assertEqual(j.holds, "no")
+        self.assertIn("winner: difference -1.000 ± 0.000 (modulation 1) (no)", j.measured)
+        j = self.judge(statement, lambda p: None if p["channel"] == "winner" else 1 + (p["modulation"] == 2))
+        self.assertTrue(j.holds == "yes" and "winner" not in j.measured)
+        self.assertEqual(self.judge(statement, lambda p: None).holds, "not measured")
+
+    def test_a_difference_within_its_interval_is_not_sure(self):
+        e = self.experiment()
+        jitter = {1: 0.5, 2: -0.4, 3: 0.3, 4: -0.2}
+        r = results(e, lambda p, n: {"goodput_mbps": 2 + (p["modulation"] == 2) * (0.05 + jitter[n])})
+        j = statements.judge(r, {"id": "x", "says": "y", "kind": "above", "metric": "goodput_mbps", "a": {"channel": "jakes", "modulation": 2},
+                                 "b": {"channel": "jakes", "modulation": 1}})
+        self.assertEqual(j.holds, "yes (not sure)")
+
+    def test_ratio_value_and_spread_keep_to_their_limits(self):
+        at = {"channel": "jakes"}
+        ratio = {"kind": "ratio", "a": at | {"modulation": 2}, "b": at | {"modulation": 1}, "least": 0.9, "most": 1.1}
+        for high, holds in ((1.0, "yes"), (3.0, "no")):
+            self.assertEqual(self.judge(ratio, lambda p: high if p["modulation"] == 2 else 1.0).holds, holds)
+        value = {"kind": "value", "where": at | {"modulation": 2}, "least": 2.0, "most": 5.0}
+        self.assertEqual(self.judge(value, lambda p: 2.0).holds, "yes")      # mean 3.25 of 2.5, 3, 3.5, 4
+        self.assertEqual(self.judge(value, lambda p: 9.0).holds, "no")
+        self.assertEqual(self.judge(value | {"most": 3.3}, lambda p: 2.0).holds, "yes (not sure)")
+        spread = {"kind": "spread", "over": "retransmission_delay_ms", "most": 0.05}
+        grid = "channel: jakes\n  retransmission_delay_ms: [2, 8, 16]"
+        self.assertEqual(self.judge(spread, lambda p: 4 - 0.001 * p["retransmission_delay_ms"], grid).holds, "yes")
+        self.assertEqual(self.judge(spread, lambda p: 4 - 0.1 * p["retransmission_delay_ms"], grid).holds, "no")
+        self.assertEqual(self.judge(spread | {"most_x": 2}, lambda p: 4, grid).holds, "not measured")
+
+    def test_best_and_falls(self):
+        statement = {"kind": "best", "over": "modulation", "among": [1, 2, 3], "where": {"channel": "jakes"}, "expect": 2}
+        self.assertEqual(self.judge(statement, lambda p: {1: 1, 2: 2, 3: 1.8}.get(p["modulation"], 9)).holds, "yes")
+        j = self.judge(statement, lambda p: {1: 1, 2: 2, 3: 2.5}.get(p["modulation"], 9))
+        self.assertEqual(j.holds, "no")
+        self.assertIn("3 (3.75), then 2 (3.25)", j.measured)
+        falls = {"kind": "falls", "over": "wired_loss"}
+        grid = "channel: jakes\n  wired_loss: [0, 0.01, 0.05]"
+        self.assertEqual(self.judge(falls, lambda p: 4 - 20 * p["wired_loss"], grid).holds, "yes")
+        self.assertEqual(self.judge(falls, lambda p: 4 - (20 if p["wired_loss"] < 0.05 else 1) * p["wired_loss"], grid).holds, "no")
+
+    def test_crossing_is_where_the_difference_changes_its_sign(self):
+        statement = {"kind": "crossing", "over": "prediction_nmse", "until": 0.1, "a": {"switch_table": "nmse_0"}, "b": {"switch_table": "nmse_0_1"}}
+        grid = "channel: jakes\n  switch_table: [nmse_0, nmse_0_1]\n  prediction_nmse: [0, 0.04, 0.1, 0.2]"
+        j = self.judge(statement, lambda p: 3 + (0.05 - p["prediction_nmse"]) * (p["switch_table"] == "nmse_0"), grid)
+        self.assertEqual(j.holds, "yes")
+        self.assertIn("crossing at 0.050", j.measured)
+        self.assertEqual(self.judge(statement, lambda p: 3 + (p["switch_table"] == "nmse_0"), grid).holds, "no")
+
+
+class Distributions(Case):
+    def link(self, histogram):
+        return {"link": {"retransmission_histogram": histogram, "modulation_histogram": [0, 1], "frame_error_rate": 0, "goodput_bps": 0}}
+
+    def test_disjoint_intervals_of_a_distribution(self):
+        grid = "channel: jakes\n  combining: ['on', 'off']"
+        check = {"id": "x", "says": "y", "kind": "disjoint", "metric": "retransmission_share", "over": [1, 2], "a": {"combining": "on"}, "b": {"combining": "off"}}
+        apart = results(self.experiment(grid), lambda p, r: self.link([800, 190 + r, 10] if p["combining"] == "on" else [800, 150 + r, 50]))
+        self.assertEqual(statements.judge(apart, check).holds, "yes")
+        same = results(self.experiment(grid), lambda p, r: self.link([800, 190 + r, 10]))
+        self.assertEqual(statements.judge(same, check).holds, "no")
+
+    def test_shares_and_retransmissions(self):
+        e = self.experiment()
+        r = results(e, lambda p, n: {})
+        point = e.points[0]
+        for metric, expected in (("retransmission_share:1", 0.16), ("done_within:2", 0.99), ("modulation_share:2", 0.4),
+                                 ("retransmissions", 25 / 125), ("frames_per_packet", 12000 / (108 * 2.2))):
+            self.assertAlmostEqual(r.values(point, metric)[1], expected, msg=metric)
+
+    def voip(self, delays_ms, sent=100):
+        return {"workload": {"kind": "voip", "sent": sent, "loss": 1 - len(delays_ms) / sent, "delays_us": [int(1000 * d) for d in delays_ms]}}
+
+    def test_steps_of_the_delay(self):
+        grid = "channel: jakes\n  retransmission_delay_ms: [16]"
+        check = {"id": "x", "says": "y", "kind": "steps", "where": {}, "base_ms": 10, "rise_ms": 4, "steps": 1, "between": 0.2}
+        stepped = [12.0] * 70 + [28.0] * 25 + [44.0] * 5
+        smeared = [10 + 0.4 * n for n in range(100)]
+        for delays, holds in ((stepped, "yes"), (smeared, "no")):
+            r = results(self.experiment(grid), lambda p, n: self.voip(delays))
+            self.assertEqual(statements.judge(r, check).holds, holds)
+
+    def test_share_of_voip_packets_within_a_delay_counts_lost_ones_as_late(self):
+        e = self.experiment()
+        r = results(e, lambda p, n: self.voip([11.0] * 70 + [20.0] * 20))
+        self.assertAlmostEqual(r.values(e.points[0], "voip_within:13")[1], 0.7)
+        self.assertAlmostEqual(r.values(e.points[0], "voip_loss")[1], 0.1)
+        self.assertEqual(r.values(e.points[0], "voip_quantile:0.5")[1], 11.0)
+
+
+class Model(Case):
+    def test_the_formula_gives_the_column_of_table_6_1(self):
+        for loss, mbps in ((0.01, 3.31), (0.02, 2.04), (0.03, 1.47)):
+            self.assertAlmostEqual(statements.padhye_mbps(loss, 0.0267), mbps, delta=0.025)
+        self.assertAlmostEqual(statements.padhye_mbps(0, 0.1), 64096 * 8 / 1e5)
+
+    def test_measured_against_the_model_at_the_round_trip_time_of_the_runs(self):
+        grid = "channel: jakes\n  wired_loss: [0.01]"
+        r = results(self.experiment(grid), lambda p, n: {"goodput_mbps": 3.3 + 0.01 * n})
+        j = statements.judge(r, {"id": "x", "says": "y", "kind": "model", "where": {}, "least": 0.9, "most": 1.1})
+        self.assertEqual(j.holds, "yes")
+        self.assertIn("model 3.33 at RTT 26.7 ms", j.measured)
+
+
+class Output(Case):
+    def test_every_kind_of_figure_is_drawn_and_a_figure_without_runs_says_so(self):
+        grid = "channel: [jakes, winner]\n  retransmission_delay_ms: [2, 16]\n  queue_packets: [1, 5, 20]"
+        kinds = [
+            {"kind": "lines", "panels": "channel", "x": "queue_packets", "series": "retransmission_delay_ms", "metric": "goodput_mbps"},
+            {"kind": "bars", "x": "queue_packets", "series": ["channel", "retransmission_delay_ms"], "metric": "goodput_mbps"},
+            {"kind": "bars", "series": "channel", "metric": "modulation_share", "categories": [1, 2, 3],
+             "where": {"queue_packets": 5, "retransmission_delay_ms": 2}},
+            {"kind": "surface", "panels": "channel", "x": "queue_packets", "y": "retransmission_delay_ms", "metric": "goodput_mbps"},
+            {"kind": "cdf", "panels": "channel", "series": "retransmission_delay_ms", "range_ms": [0, 40], "where": {"queue_packets": 5}},
+            {"kind": "scatter", "series": "retransmission_delay_ms", "packets_per_s": 50, "where": {"channel": "jakes", "queue_packets": 5}},
+            {"kind": "lines", "x": "queue_packets", "metric": "goodput_mbps", "where": {"channel": "measured"}}]
+        e = self.experiment(grid)
+        e.tree["figures"] = [{"name": f"f{i}", "number": 1.1} | k for i, k in enumerate(kinds)]
+
+        def both(point, n):
+            made = result(goodput_mbps=point["queue_packets"] + n / 10)
+            made["workload"] |= {"sent": 50, "loss": 0.0, "delays_us": list(range(11000, 21000, 200))}
+            return made
+
+        r = results(e, both, metric_of=lambda **made: made)
+        with tempfile.TemporaryDirectory() as folder:
+            done = figures.draw(r, pathlib.Path(folder))
+            self.assertEqual([why for _, _, why in done], [None] * 6 + ["no valid run"])
+            for name, _, why in done[:6]:
+                self.assertGreater((pathlib.Path(folder) / f"{name}.png").stat().st_size, 5000, name)
+
+    def test_invalid_and_absent_runs_are_counted_and_left_out(self):
+        e = self.experiment()
+
+        def of(point, n):
+            if point["modulation"] == 1 and n == 4:
+                return None
+            return {"valid": not (point["modulation"] == 2 and n == 3), "goodput_mbps": float(n)}
+
+        r = results(e, of)
+        self.assertEqual((r.runs, r.absent, r.invalid), (32, 2, 2))
+        self.assertEqual(sorted(r.values(r.one({"channel": "jakes", "modulation": 2}), "goodput_mbps")), [1, 2, 4])
+        self.assertEqual(report.counts(r)["valid"], 28)
+
+    def test_metrics_of_a_file_name_the_arguments(self):
+        e = self.experiment()
+        e.tree["figures"] = [{"metric": "modulation_share", "categories": [1, 2]}]
+        self.assertEqual(report.metrics_of(e), ["modulation_share:1", "modulation_share:2", "goodput_mbps"])
+        with self.assertRaises(world.plan.BadInput):
+            metrics.split("nothing:1")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A small experiment in a temporary folder, and an emulator that is a formula: throughput grows with the modulation up
+to `top`, realisations differ. What it runs is counted through files, since every run is a process of its own."""
+import json
+import pathlib
+import sys
+import tempfile
+import textwrap
+
+TOP = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(TOP / "host" / "cli"))
+
+from openwip_cli.experiments import metrics, plan, runner        # noqa: E402
+
+DEFAULTS = (plan.folder(TOP) / "defaults.yaml").read_text()
+SMALL = """
+title: small
+defaults: defaults.yaml
+settings: {allocation: static}
+grid:
+  channel: [jakes, winner]
+  modulation: [adaptive, 1, 2, 3]
+full: {realisations: 4, duration_s: 2}
+quick: {realisations: 2, duration_s: 1, grid: {channel: jakes, modulation: [1, 2]}}
+figures:
+  - {name: small, number: 1.1, kind: bars, x: modulation, series: channel, metric: goodput_mbps}
+statements:
+  - {id: best, source: here, says: 2 is best, kind: best, metric: goodput_mbps, over: modulation, among: [1, 2, 3], expect: 2,
+     for_each: {channel: [jakes]}}
+"""
+
+
+class World:
+    def __init__(self, text=SMALL, name="S1", defaults=DEFAULTS):
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = pathlib.Path(self.folder.name)
+        self.file = self.path / f"{name}.yaml"
+        self.write(text)
+        (self.path / "defaults.yaml").write_text(defaults)
+        self.store = runner.Store(self.path / "out")
+        self.store.prepare()
+        self.said = []
+
+    def write(self, text):
+        self.file.write_text(textwrap.dedent(text))
+
+    def experiment(self, mode="full"):
+        return plan.Experiment(self.file, mode)
+
+    def runner(self, jobs=2, emulate=None, **kwargs):
+        return runner.Runner(self.store, jobs, emulate or self.emulate, lambda spec: spec["workload"], self.said.append, **kwargs)
+
+    def emulate(self, options, workload, progress):
+        with open(self.path / "ran", "a", encoding="utf-8") as f:
+            f.write(json.dumps(options) + "\n")
+        progress("a line for the log")
+        return result(goodput_mbps=formula(options))
+
+    def ran(self):
+        try:
+            return [json.loads(line) for line in (self.path / "ran").read_text().splitlines()]
+        except OSError:
+            return []
+
+    def close(self):
+        self.folder.cleanup()
+
+
+def formula(options):
+    k = {"adaptive": 4}.get(options["modulation"], options["modulation"])
+    return {1: 1.0, 2: 2.0, 3: 1.5, 4: 2.5}[k] + 0.1 * options["seed"] + 0.02 * k * (options["seed"] % 2)
+
+
+def result(valid=True, reasons=(), goodput_mbps=1.0, **more):
+    return {"verdict": {"valid": valid, "reasons": list(reasons)},
+            "workload": {"kind": "tcp", "goodput_bps": goodput_mbps * 1e6, "retransmits": 0, "rtt_ms": 26.7},
+            "link": {"frame_error_rate": 0.2, "goodput_bps": goodput_mbps * 1.1e6,
+                     "retransmission_histogram": [80, 16, 3, 1], "modulation_histogram": [0, 20, 40, 40, 0, 0, 0, 0, 0]}} | more
+
+
+def results(experiment, values, metric_of=result):
+    """Results of `values(point, realisation)`, keyword arguments of `result`; None: that run is absent."""
+    by_key = {}
+    for point in experiment.points:
+        for r in range(1, experiment.realisations + 1):
+            given = values(point, r)
+            if given is not None:
+                made = metric_of(**given)
+                by_key[experiment.run(point, r).key] = {"valid": made["verdict"]["valid"], "attempts": [{}], "result": made}
+    return metrics.Results(experiment, by_key.get)
