@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "air/layout.h"
-#include "sample/delay_profile.h"
+#include "sample/channel_config.h"
 #include "sample/stage_chain.h"
 
 namespace wip::air {
@@ -23,10 +23,9 @@ struct path_config {
     std::size_t from = 0, to = 0;  // node numbers
     double gain_db = 0;
     std::int64_t delay_samples = 0;
-    bool fading = false;  // flat Rayleigh
-    double doppler_hz = 50;
     double frequency_shift_hz = 0;
-    std::optional<sample_model::delay_profile> profile{};  // multipath with doppler_hz
+    std::optional<sample_model::channel_config> channel{};  // fading, movement, large-scale gain
+    std::uint32_t user = 0;  // purpose of the channel's random numbers: paths alike fade alike
     std::vector<sample_model::impairment_config> impairments{};
 };
 

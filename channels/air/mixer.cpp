@@ -81,17 +81,9 @@ mixer::mixer(const medium_config& config)
     for (std::size_t i = 0; i < config.paths.size(); ++i) {
         const path_config& c = config.paths[i];
         const std::uint32_t number = static_cast<std::uint32_t>(i);
-        path p{c.from, amplitude(c.gain_db), c.delay_samples, c.frequency_shift_hz, {}, {}, {}};
-        tick latency = 0;
-        if (c.fading)
-            p.fading = std::make_unique<sample_model::flat_fading>(c.doppler_hz, sample_rate,
-                                                                   config.seed, number);
-        if (c.profile) {
-            p.multipath = std::make_unique<sample_model::tapped_delay_line>(
-                *c.profile, c.doppler_hz,
-                sample_model::stage_context{sample_rate, config.seed, number});
-            latency += p.multipath->latency();
-        }
+        path p{c.from, amplitude(c.gain_db), c.delay_samples, c.frequency_shift_hz, {}, {}, {}, {}};
+        make_channel(p, c, config.seed);
+        tick latency = p.multipath ? p.multipath->latency() : 0;
         if (!c.impairments.empty()) {
             p.impairments = std::make_unique<sample_model::stage_chain>(
                 c.impairments,
@@ -103,6 +95,26 @@ mixer::mixer(const medium_config& config)
         paths_[c.to].push_back(std::move(p));
     }
     max_delay_ = longest_path + longest_receiver;
+}
+
+// One tap without delay needs no filter: nothing if it is constant, one multiplication if it fades
+// at a constant speed. The random numbers are those of the tap in the delay line all the same.
+void mixer::make_channel(path& p, const path_config& c, std::uint64_t seed) {
+    if (!c.channel) return;
+    using sample_model::tap_fading;
+    const sample_model::motion movement(c.channel->movement, sample_rate);
+    const sample_model::stage_context context{sample_rate, seed, c.user};
+    const std::vector<sample_model::profile_tap>& taps = c.channel->profile.taps;
+    const bool one = taps.size() == 1 && taps[0].delay_s == 0;
+    if (one && taps[0].fading == tap_fading::rayleigh && movement.constant())
+        p.fading = std::make_unique<sample_model::flat_fading>(
+            movement.largest_doppler_hz(), sample_rate, seed, sample_model::tap_purpose(c.user, 0));
+    else if (!one || taps[0].fading != tap_fading::constant)
+        p.multipath = std::make_unique<sample_model::tapped_delay_line>(c.channel->profile,
+                                                                        movement, context);
+    auto gain =
+        std::make_unique<sample_model::large_scale_gain>(c.channel->large_scale, movement, context);
+    if (!gain->empty()) p.large_scale = std::move(gain);
 }
 
 void mixer::hear(std::size_t receiver, tick at, std::span<cf32> out,
@@ -181,6 +193,7 @@ bool mixer::propagate(path& p, tick at, std::span<cf32> x, const transmit_reader
                       const node_tuning& from, const node_tuning& to) {
     const bool any = emitted(p, at, x, transmitter, from, to);
     if (p.multipath) p.multipath->work(at, x, x);
+    if (p.large_scale) p.large_scale->work(at, x, x);
     if (p.impairments) p.impairments->work(at, x, x);
     return any || p.multipath || p.impairments;
 }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What a receiver hears at sample n:
 //
-//   y[n] = I_rx( g_rx[n] ( sum over paths  g_path I_path( e^{j 2 pi df n / fs} (h_path * g_tx
-//   x_tx)[m] )
-//   + w[n] )), m = n - delay, only of paths whose transmitter at m is tuned within `hearing_hz` of
-//   the receiver at n (frequency division: everything else is filtered away), df = f_tx[m] -
-//   f_rx[n] + the path's shift, |Re y|, |Im y| clipped at full scale.
+//   y[n] = I_rx( g_rx[n] ( sum over paths  g_path I_path( l_path[n] e^{j 2 pi df n / fs}
+//   (h_path * g_tx x_tx)[m] ) + w[n] )), m = n - delay, only of paths whose transmitter at m is
+//   tuned within `hearing_hz` of the receiver at n (frequency division: everything else is filtered
+//   away), df = f_tx[m] - f_rx[n] + the path's shift, |Re y|, |Im y| clipped at full scale.
 //
-// h is flat fading or multipath, I_path and I_rx are chains of impairments (sample/stage_chain.h).
-// Every factor is a function of the absolute sample index, so a stretch may be computed ahead of
-// time and computed again when a command changes it. Filters remember: before a stretch that does
-// not continue the last one they are run over as much of the past as they can remember. Their
-// latency is taken from the delay of the path as far as that goes: a path with multipath and
-// delay_samples 0 comes 6 samples late, with delay_samples >= 6 exactly as configured.
+// h is flat fading or multipath, l shadowing, path loss and blackout, I_path and I_rx are chains of
+// impairments (sample/stage_chain.h). Every factor is a function of the absolute sample index, so a
+// stretch may be computed ahead of time and computed again when a command changes it. Filters
+// remember: before a stretch that does not continue the last one they are run over as much of the
+// past as they can remember. Their latency is taken from the delay of the path as far as that goes:
+// a path with multipath and delay_samples 0 comes 6 samples late, with delay_samples >= 6 exactly
+// as configured.
 #pragma once
 
 #include <memory>
@@ -23,6 +23,7 @@
 #include "air/transmit_queue.h"
 #include "air/tuning.h"
 #include "sample/flat_fading.h"
+#include "sample/large_scale_gain.h"
 #include "sample/noise.h"
 #include "sample/stage_chain.h"
 #include "sample/tapped_delay_line.h"
@@ -54,6 +55,7 @@ private:
         double shift_hz;
         std::unique_ptr<sample_model::flat_fading> fading;
         std::unique_ptr<sample_model::tapped_delay_line> multipath;
+        std::unique_ptr<sample_model::large_scale_gain> large_scale;
         std::unique_ptr<sample_model::stage_chain> impairments;
         tick position = never;  // where those with a memory stand
         tick memory() const noexcept {
@@ -65,6 +67,7 @@ private:
         std::unique_ptr<sample_model::stage_chain> impairments;
         tick position = never;
     };
+    void make_channel(path& p, const path_config& c, std::uint64_t seed);
     // Sum of the paths and noise, with the receiver's gain: what its impairments work on.
     void sum(std::size_t receiver, tick at, std::span<cf32> out,
              std::span<const transmit_reader> transmitters, std::span<const node_tuning> tunings);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "sample/floor_divide.h"
 #include "sample/vector_lanes.h"
 
 namespace wip::sample_model {
@@ -13,10 +14,6 @@ namespace {
 __extension__ typedef __int128 wide;
 constexpr std::int64_t one = std::int64_t{1} << 32;  // a sample
 constexpr std::int64_t whole = 1'000'000'000'000;    // parts
-
-std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
-    return a >= 0 ? a / b : -((b - 1 - a) / b);
-}
 
 }  // namespace
 

@@ -7,15 +7,12 @@
 #include <cstring>
 #include <numbers>
 
+#include "sample/floor_divide.h"
 #include "sample/fractional_delay.h"
 #include "sample/vector_lanes.h"
 
 namespace wip::sample_model {
 namespace {
-
-std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
-    return a >= 0 ? a / b : -((b - 1 - a) / b);
-}
 
 int knot_spacing(double doppler_hz, double sample_rate) {
     int spacing = 8192;

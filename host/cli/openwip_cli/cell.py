@@ -194,8 +194,9 @@ def mac_config(cell, scenario, role):
 def air_config(cell, scenario):
     s = scenario
     path = {"from": "base", "to": "terminal", "gain_db": 0, "delay_samples": 0,
-            "channel": s["channel.model"]}
-    if s["channel.model"] not in ("awgn", "static"):
+            "channel": s["channel.model"], "shadowing": s["channel.shadowing"],
+            "user": s["channel.user"]}
+    if s.doppler_hz is not None:
         path["doppler_hz"] = round(s.doppler_hz, 3)
     return {
         "air": {"name": cell.name, "clock": "lockstep", "speed": s["air.speed"],

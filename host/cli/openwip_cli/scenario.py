@@ -66,6 +66,16 @@ class Modulation:
         return Integer(1, 8).read(value)
 
 
+class Shadowing:
+    low, high = 0, 20
+    valid = f"on|off|{low}..{high} dB"
+
+    def read(self, value):
+        if isinstance(value, bool) or value in ("on", "off"):
+            return Choice("on", "off").read(value)
+        return Real(self.low, self.high).read(value)
+
+
 class Optional:
     def __init__(self, kind, none):
         self.kind, self.none = kind, none
@@ -130,13 +140,20 @@ class Impairments:
 
 ON_OFF = Choice("on", "off")
 CHANNELS = Choice("awgn", "flat", "static", "jakes", "epa", "eva", "etu", "tdl-a", "tdl-b", "tdl-c",
-                  "tdl-d", "tdl-e")   # channels/profiles
+                  "tdl-d", "tdl-e", "winner", "hst", "hst-tunnel", "two-user", "n-user",
+                  "blackout")   # channels/profiles
+MOVES_BY_ITSELF = ("hst", "hst-tunnel", "two-user", "n-user")   # takes no speed
+USUAL_SPEED_KMH = 30.0
 SETTINGS = [
     Setting("channel.model", "--channel", CHANNELS, "awgn",
             "noise only, flat Rayleigh fading, or multipath, and noise"),
     Setting("channel.snr_db", "--snr", Real(-10, 60), 16.0, "mean SNR per subcarrier, dB"),
-    Setting("channel.speed_kmh", "--speed-kmh", Real(0, 500), 30.0,
+    Setting("channel.speed_kmh", "--speed-kmh",
+            Optional(Real(0, 500), f"{USUAL_SPEED_KMH:g}, or the channel's own"), None,
             "speed of the terminal (fading at 1.8 GHz), km/h"),
+    Setting("channel.shadowing", "--shadowing", Shadowing(), "off",
+            "slow fading: as the channel defines it, none, or a standard deviation in dB"),
+    Setting("channel.user", "--user", Integer(0, 63), 0, "which user of two-user, n-user"),
     Setting("impairments", None, Impairments(), [],
             "of the terminal's receiver"),
     Setting("link.bins", "--bins", Integer(1, 25), 10, "bins of 200 kHz used in every slot"),
@@ -212,7 +229,12 @@ class Scenario:
 
     @property
     def doppler_hz(self):
-        return self["channel.speed_kmh"] / 3.6 * CARRIER_HZ / SPEED_OF_LIGHT
+        """Of the fading; None where the channel says itself how it moves."""
+        model, speed = self["channel.model"], self["channel.speed_kmh"]
+        if model in ("awgn", "static", *MOVES_BY_ITSELF) or (model == "winner" and speed is None):
+            return None
+        speed = USUAL_SPEED_KMH if speed is None else speed
+        return speed / 3.6 * CARRIER_HZ / SPEED_OF_LIGHT
 
     @property
     def noise_dbfs(self):
@@ -226,6 +248,16 @@ def check(where, setting, value):
         return setting.kind.read(value)
     except (ValueError, TypeError, OverflowError):
         raise BadInput(f"{where} is {value!r}; valid: {setting.kind.valid}") from None
+
+
+def check_together(scenario):
+    model = scenario["channel.model"]
+    if model in MOVES_BY_ITSELF and scenario["channel.speed_kmh"] is not None:
+        raise BadInput(f"--speed-kmh is {scenario['channel.speed_kmh']:g} with --channel {model}; "
+                       f"valid: none, that channel moves by itself")
+    if model == "two-user" and scenario["channel.user"] > 1:
+        raise BadInput(f"--user is {scenario['channel.user']} with --channel two-user; valid: 0..1")
+    return scenario
 
 
 def read_file(path):
@@ -310,7 +342,7 @@ def parse_demo(arguments):
         text = getattr(given, s.key) if s.flag else None
         if text is not None:
             values[s.key] = check(s.flag, s, text)
-    return DemoOptions(Scenario(values), given.json, given.keep, given.logs,
+    return DemoOptions(check_together(Scenario(values)), given.json, given.keep, given.logs,
                        check_cell_name(given.name))
 
 

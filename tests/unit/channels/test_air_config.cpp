@@ -22,6 +22,10 @@ std::string with_air(const std::string& setting) {
     return "air: {name: x, " + setting + "}\nnodes: {a: {}, b: {}}\n";
 }
 
+double doppler_of(const path_config& p) {
+    return std::get<wip::sample_model::constant_speed>(p.channel->movement.path).doppler_hz;
+}
+
 }  // namespace
 
 TEST(AirConfig, reads_every_key) {
@@ -53,10 +57,11 @@ paths:
     EXPECT_EQ(c.paths[0].to, 1u);
     EXPECT_EQ(c.paths[0].gain_db, -3);
     EXPECT_EQ(c.paths[0].delay_samples, 7);
-    EXPECT_TRUE(c.paths[0].fading);
-    EXPECT_EQ(c.paths[0].doppler_hz, 80);
+    ASSERT_TRUE(c.paths[0].channel.has_value());
+    EXPECT_EQ(c.paths[0].channel->profile.name, "flat");
+    EXPECT_EQ(doppler_of(c.paths[0]), 80);
     EXPECT_EQ(c.paths[0].frequency_shift_hz, -200);
-    EXPECT_FALSE(c.paths[1].fading);
+    EXPECT_FALSE(c.paths[1].channel.has_value());
 }
 
 TEST(AirConfig, reads_channels_and_impairments) {
@@ -80,12 +85,39 @@ paths:
     EXPECT_EQ(std::get<dc_offset_config>(list[3]).dbfs, -40);
     EXPECT_EQ(std::get<quantiser_config>(list[4]).bits, 12);
     EXPECT_EQ(std::get<gap_config>(list[5]).period_s, 3);
-    EXPECT_EQ(c.paths[0].profile->taps.size(), 10u);
-    EXPECT_EQ(c.paths[0].doppler_hz, 125);
-    EXPECT_NEAR(c.paths[1].profile->rms_delay_spread_s(), 100e-9, 2e-9);
+    EXPECT_EQ(c.paths[0].channel->profile.taps.size(), 10u);
+    EXPECT_EQ(doppler_of(c.paths[0]), 125);
+    EXPECT_NEAR(c.paths[1].channel->profile.rms_delay_spread_s(), 100e-9, 2e-9);
     EXPECT_EQ(std::get<tone_config>(c.paths[1].impairments[0]).hz, 1e6);
     EXPECT_EQ(std::get<clock_offset_config>(c.paths[1].impairments[1]).ppm, -2);
-    EXPECT_FALSE(c.paths[2].profile.has_value());
+    EXPECT_EQ(c.paths[2].channel->profile.name, "awgn");
+}
+
+TEST(AirConfig, takes_speed_shadowing_and_user_from_the_path_and_the_rest_from_the_definition) {
+    using namespace wip::sample_model;
+    const medium_config c = parse_config(R"(
+air: {name: demo, seed: 3}
+nodes: {base: , terminal: }
+paths:
+  - {from: base, to: terminal, channel: jakes}
+  - {from: base, to: terminal, channel: jakes, speed_kmh: 150, shadowing: on}
+  - {from: base, to: terminal, channel: eva, shadowing: 6, carrier_hz: 9e8}
+  - {from: base, to: terminal, channel: two-user, user: 1}
+  - {from: base, to: terminal, channel: hst}
+  - {from: base, to: terminal, channel: blackout}
+)",
+                                         "f.yaml");
+    EXPECT_NEAR(doppler_of(c.paths[0]), 125.1, 0.05);
+    EXPECT_FALSE(c.paths[0].channel->large_scale.shadowing);
+    EXPECT_NEAR(doppler_of(c.paths[1]), 250.2, 0.1);
+    EXPECT_EQ(c.paths[1].channel->large_scale.shadowing->deviation_db, 4);
+    EXPECT_EQ(c.paths[2].channel->large_scale.shadowing->deviation_db, 6);
+    EXPECT_NEAR(doppler_of(c.paths[2]), 35.02, 0.05);
+    EXPECT_EQ(c.paths[2].user, 2u);
+    EXPECT_TRUE(c.paths[3].channel->large_scale.path_loss);
+    EXPECT_TRUE(std::holds_alternative<waypoint_track>(c.paths[3].channel->movement.path));
+    EXPECT_TRUE(std::holds_alternative<passing_train>(c.paths[4].channel->movement.path));
+    EXPECT_EQ(c.paths[5].channel->large_scale.blackouts.size(), 1u);
 }
 
 TEST(AirConfig, refuses_bad_channels_and_impairments_with_their_place) {
@@ -102,7 +134,10 @@ TEST(AirConfig, refuses_bad_channels_and_impairments_with_their_place) {
         EXPECT_EQ(of_node(list).rfind("f.yaml: nodes.a.impairments", 0), 0u) << of_node(list);
     for (const char* channel :
          {"channel: urban", "channel: jakes, delay_spread_ns: 100",
-          "channel: tdl-a, delay_spread_ns: 0", "channel: [jakes]", "channel: /nowhere.yaml"}) {
+          "channel: tdl-a, delay_spread_ns: 0", "channel: [jakes]", "channel: hst, speed_kmh: 30",
+          "channel: two-user, user: 2", "channel: jakes, shadowing: much", "user: -1",
+          "channel: jakes, shadowing: 21", "channel: jakes, speed_kmh: 30, doppler_hz: 3",
+          "channel: /nowhere.yaml"}) {
         const std::string e = error_of("air: {name: x}\nnodes: {a: {}}\npaths: [{from: a, to: a, " +
                                        std::string(channel) + "}]");
         EXPECT_EQ(e.rfind("f.yaml: paths[0].", 0), 0u) << e;

@@ -13,6 +13,13 @@ using namespace wip::air;
 
 namespace {
 
+wip::sample_model::channel_config channel_of(const wip::sample_model::delay_profile& profile,
+                                             double doppler_hz) {
+    return {.profile = profile,
+            .movement = {.path = wip::sample_model::constant_speed{doppler_hz}},
+            .large_scale = {}};
+}
+
 // One transmitter with a long constant burst from tick 0, one receiver.
 struct AirMixer : testing::Test {
     AirMixer() : fifo(2, std::vector<cf32>(transmit_fifo_size)) {
@@ -50,7 +57,7 @@ TEST_F(AirMixer, without_impairments_passes_every_bit) {
 
 TEST_F(AirMixer, gives_the_same_samples_however_time_is_cut_and_when_it_goes_back) {
     config.nodes[1].noise_dbfs = -30;
-    config.paths[0].fading = true;
+    config.paths[0].channel = channel_of({"one", {{0, 0}}}, 50);
     config.paths[0].delay_samples = 33;
     config.paths[0].frequency_shift_hz = 1234.5;
     mixer m(config);
@@ -73,8 +80,9 @@ TEST_F(AirMixer, multipath_and_impairments_are_the_same_however_time_is_cut_and_
     config.nodes[1].noise_dbfs = -30;
     config.nodes[1].impairments = {clock_offset_config{5, 0, 2000}, cfo_config{3000, 0},
                                    quantiser_config{12, 0}};
-    config.paths[0].profile = delay_profile{"two", {{0, 0}, {2e-6, -3}}};
-    config.paths[0].doppler_hz = 100;
+    config.paths[0].channel = channel_of({"two", {{0, 0}, {2e-6, -3}}}, 100);
+    config.paths[0].channel->large_scale = {.shadowing = shadowing_config{},
+                                            .blackouts = {{0.002, 0.0005, 0, 6}}};
     config.paths[0].delay_samples = 33;
     config.paths[0].impairments = {timing_jump_config{7, 0.001, 0.001, 0, 100}};
     mixer m(config);
@@ -95,7 +103,9 @@ TEST_F(AirMixer, multipath_and_impairments_are_the_same_however_time_is_cut_and_
 
 TEST_F(AirMixer, the_latency_of_filters_is_taken_from_the_delay_of_the_path) {
     using namespace wip::sample_model;
-    config.paths[0].profile = delay_profile{"one", {{0, 0, tap_fading::constant, 0}}};
+    // Two taps in one place: one alone would need no filter.
+    config.paths[0].channel = channel_of(
+        {"one", {{0, 0, tap_fading::constant, 0}, {1e-12, -60, tap_fading::constant, 0}}}, 0);
     const auto first_sound = [&](std::int64_t delay) {
         config.paths[0].delay_samples = delay;
         mixer m(config);
@@ -168,4 +178,38 @@ TEST(AirPacing, summarises_to_the_microsecond) {
     p.reset();
     EXPECT_EQ(p.summary().slots, 0u);
     EXPECT_EQ(p.summary().p99_us, 0);
+}
+
+TEST_F(AirMixer, a_blackout_is_silence_between_its_samples_and_a_train_turns_the_signal) {
+    using namespace wip::sample_model;
+    config.paths[0].channel = channel_of({"c", {{0, 0, tap_fading::constant, 0}}}, 0);
+    config.paths[0].channel->large_scale.blackouts = {{0.001, 0.001, 0, 40}};
+    mixer m(config);
+    const auto y = hear(m, 0, 30000);
+    for (const auto& [at, level] :
+         {std::pair{7679, 1.0}, {7680, 0.01}, {15359, 0.01}, {15360, 1.0}})
+        EXPECT_NEAR(std::abs(y[static_cast<std::size_t>(at)]), level * std::abs(cf32(0.5f, 0.25f)),
+                    1e-5)
+            << at;
+    config.paths[0].channel =
+        channel_config{.profile = {"t", {{0, 0, tap_fading::line_of_sight, 0}}},
+                       .movement = {.path = passing_train{1340, 100, 1000, 50}},
+                       .large_scale = {}};
+    mixer train(config);
+    const auto z = hear(train, 0, 30000);
+    const motion movement(config.paths[0].channel->movement, sample_rate);
+    const double turned = std::arg(z[20000] * std::conj(z[19000])) / 2 / 3.14159265358979;
+    EXPECT_NEAR(turned, movement.direct_turns(20000) - movement.direct_turns(19000), 1e-4);
+}
+
+TEST_F(AirMixer, paths_of_one_user_fade_alike_and_others_do_not) {
+    config.paths[0].channel = channel_of({"one", {{0, 0}}}, 50);
+    std::vector<std::vector<cf32>> heard;
+    for (const std::uint32_t user : {3u, 3u, 4u}) {
+        config.paths[0].user = user;
+        mixer m(config);
+        heard.push_back(hear(m, 0, 100));
+    }
+    EXPECT_EQ(heard[0], heard[1]);
+    EXPECT_NE(heard[0], heard[2]);
 }

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "sample/large_scale_gain.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sample/floor_divide.h"
+
+namespace wip::sample_model {
+namespace {
+
+double amplitude(double db) { return std::pow(10, db / 20); }
+
+}  // namespace
+
+void large_scale_gain::work(std::int64_t first, std::span<const cf32> in,
+                            std::span<cf32> out) noexcept {
+    for (std::size_t done = 0; done < out.size();) {
+        const std::int64_t n = first + static_cast<std::int64_t>(done);
+        const std::int64_t interval = floor_divide(n, spacing);
+        if (interval != interval_) {
+            left_ = interval_ != INT64_MIN && interval - 1 == interval_
+                        ? right_
+                        : amplitude(gain_.slow_db(interval * spacing));
+            right_ = amplitude(gain_.slow_db((interval + 1) * spacing));
+            interval_ = interval;
+        }
+        const std::int64_t until =
+            std::min((interval + 1) * spacing, gain_.next_blackout_change(n));
+        const std::size_t size = static_cast<std::size_t>(
+            std::min(until - n, static_cast<std::int64_t>(out.size() - done)));
+        const double off = amplitude(gain_.blackout_db(n));
+        const float start = static_cast<float>(left_ * off);
+        const float slope = static_cast<float>((right_ - left_) * off / spacing);
+        const int place = static_cast<int>(n - interval * spacing);
+        const float* x = reinterpret_cast<const float*>(in.data() + done);
+        float* y = reinterpret_cast<float*>(out.data() + done);
+        for (std::size_t i = 0; i < size; ++i) {
+            const float a = start + slope * static_cast<float>(place + static_cast<int>(i));
+            y[2 * i] = a * x[2 * i];
+            y[2 * i + 1] = a * x[2 * i + 1];
+        }
+        done += size;
+    }
+}
+
+}  // namespace wip::sample_model
