@@ -57,9 +57,7 @@ bin_response::bin_response(const sample_model::delay_profile& profile, double do
 
     // In time: pairs of waves of Doppler shifts f cos a, f cos b, all of one power.
     std::vector<double> times;
-    for (int l = 0; l < symbols_per_slot; ++l)
-        times.push_back(symbol_offset(l) + prefix_samples[static_cast<std::size_t>(l)] +
-                        fft_size / 2);
+    for (int l = 0; l < symbols_per_slot; ++l) times.push_back(symbol_middle(l));
     separations.clear();
     constexpr int waves = 16;
     for (int a = 0; a < waves; ++a)

@@ -28,6 +28,11 @@ constexpr double subcarrier_hz(int n) {
     return (i < fft_size / 2 ? i : i - fft_size) * (static_cast<double>(sample_rate_hz) / fft_size);
 }
 
+// Middle of the part of OFDM symbol l that the FFT sees, from the start of the slot.
+constexpr int symbol_middle(int l) {
+    return symbol_offset(l) + prefix_samples[static_cast<std::size_t>(l)] + fft_size / 2;
+}
+
 class bin_response {
 public:
     // Checks the profile (std::invalid_argument).

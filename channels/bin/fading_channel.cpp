@@ -8,15 +8,52 @@
 
 namespace wip::bin_model {
 
-using sample_model::check_range;
-using sample_model::max_profile_taps;
+using namespace sample_model;
 
-fading_channel::fading_channel(const fading_config& c)
-    : response_(c.profile, c.doppler_hz),
-      taps_(c.profile, c.doppler_hz, {.seed = c.seed, .purpose = c.purpose}),
+namespace {
+
+constexpr double rate = static_cast<double>(sample_rate_hz);
+
+motion motion_of(const fading_config& c) { return motion(c.channel.movement, rate); }
+
+stage_context context_of(const fading_config& c) { return {rate, c.seed, c.purpose}; }
+
+}  // namespace
+
+fading_config steady_fading(const delay_profile& profile, double doppler_hz, double mean_snr_db,
+                            std::uint64_t seed, std::uint32_t purpose) {
+    return {
+        {.profile = profile, .movement = {.path = constant_speed{doppler_hz}}, .large_scale = {}},
+        mean_snr_db,
+        seed,
+        purpose};
+}
+
+slot_gain::slot_gain(const fading_config& c)
+    : large_scale_(c.channel.large_scale, motion_of(c), context_of(c)),
+      steady_(large_scale_.empty()),
+      blackouts_(!c.channel.large_scale.blackouts.empty()),
       mean_snr_(static_cast<float>(db(c.mean_snr_db).power())) {
     check_range("mean_snr_db", c.mean_snr_db, -60, 80);
 }
+
+float slot_gain::at(slot s) noexcept {
+    if (steady_) return mean_snr_;
+    const std::int64_t first = first_sample(s).value;
+    double gain = db(large_scale_.slow_db(first + slot_samples / 2)).power();
+    if (blackouts_) {
+        double sum = 0;
+        for (int l = 0; l < symbols_per_slot; ++l)
+            sum += db(large_scale_.blackout_db(first + symbol_middle(l))).power();
+        gain *= sum / symbols_per_slot;
+    }
+    return mean_snr_ * static_cast<float>(gain);
+}
+
+fading_channel::fading_channel(const fading_config& c)
+    : response_(c.channel.profile, motion_of(c).largest_doppler_hz()),
+      taps_(c.channel.profile, motion_of(c), context_of(c)),
+      gain_(c) {}
 
 void fading_channel::compute(slot s, std::span<float, nof_bins> linear,
                              std::span<cf32> gain) noexcept {
@@ -27,7 +64,9 @@ void fading_channel::compute(slot s, std::span<float, nof_bins> linear,
         taps_.at(first_sample(s).value + t.sample, re, im);
         response_.add(re, im, t.weight, linear, gain);
     }
-    for (float& g : linear) g *= mean_snr_;
+    const float large = gain_.at(s);
+    for (float& g : linear) g *= large;
+    for (cf32& h : gain) h *= std::sqrt(large);
 }
 
 void fading_channel::snr(slot s, std::span<float, nof_bins> linear) noexcept {

@@ -1,22 +1,40 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The bin-level channel of a delay profile that moves: the fading that tapped_delay_line puts on
-// samples with the same seed and purpose, as the SNR of 25 bins (bin_response.h), times the mean
-// SNR. Slot s is the 5120 samples from first_sample(s) on, and symbol l is taken at the middle of
-// the part that the FFT sees.
+// The bin-level channel of a definition: the fading and the large-scale gain that the sample level
+// has with the same seed and purpose, as the SNR of 25 bins (bin_response.h), times the mean SNR.
+// Slot s is the 5120 samples from first_sample(s) on, and symbol l is taken at the middle of the
+// part that the FFT sees. Shadowing and path loss are taken at the middle of the slot, blackouts
+// symbol by symbol.
 #pragma once
 
 #include "bin/bin_channel.h"
 #include "bin/bin_response.h"
-#include "bin/tap_track.h"
+#include "sample/channel_config.h"
+#include "sample/tap_curves.h"
 
 namespace wip::bin_model {
 
 struct fading_config {
-    sample_model::delay_profile profile{};
-    double doppler_hz = 0;
-    double mean_snr_db = 16;  // of the linear SNR; -60 to 80
+    sample_model::channel_config channel{};  // profiles::realise(definition, choice, seed)
+    double mean_snr_db = 16;                 // of the linear SNR; -60 to 80
     std::uint64_t seed = 1;
-    std::uint32_t purpose = 0;
+    std::uint32_t purpose = 0;  // number of the user
+};
+
+// A profile at one Doppler shift, nothing else.
+fading_config steady_fading(const sample_model::delay_profile& profile, double doppler_hz,
+                            double mean_snr_db, std::uint64_t seed, std::uint32_t purpose = 0);
+
+// What is common to the channel and to its prediction: large-scale gain of a slot, linear.
+class slot_gain {
+public:
+    explicit slot_gain(const fading_config& config);  // throws std::invalid_argument
+    // Mean SNR included.
+    float at(slot s) noexcept;
+
+private:
+    sample_model::large_scale large_scale_;
+    bool steady_, blackouts_;
+    float mean_snr_;
 };
 
 class fading_channel final : public bin_channel {
@@ -24,7 +42,8 @@ public:
     explicit fading_channel(const fading_config& config);  // throws std::invalid_argument
 
     void snr(slot s, std::span<float, nof_bins> linear) noexcept override;
-    // The same with the mean complex gain of every bin, mean power 1 times the large-scale gain.
+    // The same with the mean complex gain of every bin: |gain|^2 is the SNR but for what varies
+    // within the bin and slot.
     void snr_and_gain(slot s, std::span<float, nof_bins> linear,
                       std::span<cf32, nof_bins> gain) noexcept;
 
@@ -32,8 +51,8 @@ private:
     void compute(slot s, std::span<float, nof_bins> linear, std::span<cf32> gain) noexcept;
 
     bin_response response_;
-    tap_track taps_;
-    float mean_snr_;
+    sample_model::tap_curves taps_;
+    slot_gain gain_;
 };
 
 }  // namespace wip::bin_model

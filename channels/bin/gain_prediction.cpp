@@ -14,6 +14,10 @@ namespace {
 
 using namespace sample_model;
 
+constexpr double rate = static_cast<double>(sample_rate_hz);
+
+motion movement_of(const fading_config& c) { return motion(c.channel.movement, rate); }
+
 constexpr double nothing_db = -100;  // power of a tap that takes no part
 
 double direct_share(const profile_tap& t) {
@@ -73,7 +77,7 @@ moments moments_of(const delay_profile& profile, double doppler_hz) {
                 const double share = direct_share(t);
                 const double angle = 2 * std::numbers::pi * df * subcarrier_hz(250) * t.delay_s;
                 r += std::polar(powers[p] * (1 - share) * j0, angle);
-                const double shift = t.fading == tap_fading::rice ? 0.7 * turns : 0;
+                const double shift = t.fading != tap_fading::constant ? 0.7 * turns : 0;
                 d += std::polar(powers[p] * share, angle + 2 * std::numbers::pi * shift);
             }
             m.a += weight * std::norm(r);
@@ -90,10 +94,10 @@ double error_share(const fading_config& c, double nmse) {
     check_range("prediction NMSE", nmse, 0, 0.5);
     if (nmse > largest)
         throw std::invalid_argument("prediction NMSE " + std::to_string(nmse) + ": channel " +
-                                    c.profile.name + " fades too little; valid is 0 to " +
+                                    c.channel.profile.name + " fades too little; valid is 0 to " +
                                     std::to_string(largest));
     if (nmse == 0) return 0;
-    const moments m = moments_of(c.profile, c.doppler_hz);
+    const moments m = moments_of(c.channel.profile, movement_of(c).largest_doppler_hz());
     const double half = (2 * m.a + m.b) / 2;
     return (half - std::sqrt(std::max(0.0, half * half - m.a * nmse * m.square()))) / m.a;
 }
@@ -101,25 +105,26 @@ double error_share(const fading_config& c, double nmse) {
 }  // namespace
 
 double gain_prediction::largest_nmse(const fading_config& c) {
-    const moments m = moments_of(c.profile, c.doppler_hz);
+    const moments m = moments_of(c.channel.profile, movement_of(c).largest_doppler_hz());
     return (m.a + m.b) / m.square();
 }
 
-gain_prediction::gain_prediction(const fading_config& c, double nmse)
-    : response_(c.profile, c.doppler_hz),
-      taps_(c.profile, c.doppler_hz, {.seed = c.seed, .purpose = c.purpose}),
-      mean_snr_(static_cast<float>(db(c.mean_snr_db).power())) {
-    check_range("mean_snr_db", c.mean_snr_db, -60, 80);
+gain_prediction::gain_prediction(const fading_config& c, double nmse, slot_count horizon)
+    : response_(c.channel.profile, movement_of(c).largest_doppler_hz()),
+      taps_(c.channel.profile, movement_of(c), {rate, c.seed, c.purpose}),
+      gain_(c),
+      horizon_(nmse == 0 ? slot_count(0) : horizon) {
+    check_range("horizon_slots", static_cast<double>(horizon.value), 0, 64);
     const double s = error_share(c, nmse);
     if (s == 0) return;
-    const part scattered = part_of(c.profile, false), direct = part_of(c.profile, true);
+    const part scattered = part_of(c.channel.profile, false),
+               direct = part_of(c.channel.profile, true);
     keep_ = static_cast<float>(1 - s);
-    error_.emplace(scattered.profile, c.doppler_hz,
-                   stage_context{.seed = c.seed, .purpose = c.purpose ^ 0x500000u});
+    error_.emplace(scattered.profile, movement_of(c),
+                   stage_context{rate, c.seed, c.purpose ^ 0x500000u});
     error_gain_ = static_cast<float>(std::sqrt(s * (1 - s) * scattered.power));
     if (direct.power > 1e-9) {
-        direct_.emplace(direct.profile, c.doppler_hz,
-                        stage_context{.seed = c.seed, .purpose = c.purpose});
+        direct_.emplace(direct.profile, movement_of(c), stage_context{rate, c.seed, c.purpose});
         direct_gain_ = static_cast<float>(s * std::sqrt(direct.power));
     }
     floor_ = static_cast<float>(s * scattered.power);
@@ -130,7 +135,7 @@ void gain_prediction::predicted_snr(slot s, std::span<float, nof_bins> linear) n
     alignas(64) float re[max_profile_taps], im[max_profile_taps];
     alignas(64) float other_re[max_profile_taps], other_im[max_profile_taps];
     const std::size_t taps = taps_.size();
-    const auto mix = [&](std::optional<tap_track>& track, std::int64_t index, float gain) {
+    const auto mix = [&](std::optional<tap_curves>& track, std::int64_t index, float gain) {
         if (!track) return;
         track->at(index, other_re, other_im);
         for (std::size_t p = 0; p < taps; ++p) {
@@ -149,7 +154,8 @@ void gain_prediction::predicted_snr(slot s, std::span<float, nof_bins> linear) n
         mix(error_, index, error_gain_);
         response_.add(re, im, t.weight, linear);
     }
-    for (float& g : linear) g *= mean_snr_;
+    const float large = gain_.at(s - horizon_);
+    for (float& g : linear) g *= large;
 }
 
 }  // namespace wip::bin_model

@@ -17,8 +17,10 @@
 //   E g^2 = 1 + A + B + C,   E|g - g^|^2 = (2s - s^2) A + s B.
 // One element, Rayleigh: A = 1, B = C = 0, NMSE = s - s^2/2. s = 1 is the prediction of the mean,
 // the largest error that an unbiased prediction can have: 0.5 there, less with a direct path, 0 in
-// a channel that does not fade. Shadowing is slow and counts as known: it cancels in the NMSE.
-// tests/unit/channels/test_bin_prediction.cpp: NMSE, bias over deciles of g^, independence.
+// a channel that does not fade. The large-scale gain is known as it was `horizon` slots before (all
+// of it with nmse 0): shadowing hardly changes in that time and cancels in the NMSE; that a
+// blackout begins, no predictor knows. tests/unit/channels/test_bin_prediction.cpp: NMSE, bias over
+// deciles of g^, independence.
 #pragma once
 
 #include <cstdint>
@@ -27,14 +29,13 @@
 #include "bin/bin_channel.h"
 #include "bin/bin_response.h"
 #include "bin/fading_channel.h"
-#include "bin/tap_track.h"
 
 namespace wip::bin_model {
 
 class gain_prediction final : public bin_prediction {
 public:
-    // 0 <= nmse <= largest_nmse(config): else std::invalid_argument.
-    gain_prediction(const fading_config& config, double nmse);
+    // 0 <= nmse <= largest_nmse(config), horizon 0 to 64: else std::invalid_argument.
+    gain_prediction(const fading_config& config, double nmse, slot_count horizon = slot_count(3));
 
     static double largest_nmse(const fading_config& config);
 
@@ -42,11 +43,12 @@ public:
 
 private:
     bin_response response_;
-    tap_track taps_;
-    std::optional<tap_track> direct_, error_;
+    sample_model::tap_curves taps_;
+    std::optional<sample_model::tap_curves> direct_, error_;
     float keep_ = 1, direct_gain_ = 0, error_gain_ = 0;  // of a, d, w
     float floor_ = 0;                                    // s sum P_p
-    float mean_snr_;
+    slot_gain gain_;
+    slot_count horizon_;
 };
 
 }  // namespace wip::bin_model

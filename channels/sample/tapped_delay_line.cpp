@@ -2,7 +2,6 @@
 #include "sample/tapped_delay_line.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <numbers>
@@ -14,31 +13,12 @@
 namespace wip::sample_model {
 namespace {
 
-int knot_spacing(double doppler_hz, double sample_rate) {
-    int spacing = 8192;
-    while (spacing > 64 && 2 * std::numbers::pi * doppler_hz * spacing / sample_rate > 0.443)
-        spacing /= 2;
-    return spacing;
-}
-
 int coefficients_of(const delay_profile& profile, double sample_rate, int half_width) {
     check_profile(profile);
     double last = 0;
     for (const profile_tap& t : profile.taps) last = std::max(last, t.delay_s * sample_rate);
     return static_cast<int>(std::ceil(last)) + 2 * half_width - 1;
 }
-
-// Hermite polynomial between two knots.
-struct cubic {
-    cubic(const clarke_waves::knot& left, const clarke_waves::knot& right) {
-        const cf32 rise = right.value - left.value;
-        c[0] = left.value;
-        c[1] = left.slope;
-        c[2] = 3.0f * rise - 2.0f * left.slope - right.slope;
-        c[3] = left.slope + right.slope - 2.0f * rise;
-    }
-    cf32 c[4];
-};
 
 }  // namespace
 
@@ -50,13 +30,9 @@ tapped_delay_line::tapped_delay_line(const delay_profile& profile, double dopple
 tapped_delay_line::tapped_delay_line(const delay_profile& profile, const motion& movement,
                                      const stage_context& context)
     : sample_rate_(context.sample_rate),
-      spacing_(knot_spacing(movement.largest_doppler_hz(), sample_rate_)),
-      taps_(profile, movement, context, spacing_),
-      right_(taps_.size()),
+      taps_(profile, movement, context),
       nof_coefficients_(coefficients_of(profile, context.sample_rate, half_width)),
       history_(nof_coefficients_ + 2 * block) {
-    spacing_bits_ = std::countr_zero(static_cast<unsigned>(spacing_));
-    inverse_spacing_ = 1.0f / static_cast<float>(spacing_);
     // Coefficients may stand still for 16 samples as long as that errs by less than -60 dB.
     steps_ = 2 * std::numbers::pi * movement.largest_doppler_hz() * step / sample_rate_ /
                  std::sqrt(24.0) <
@@ -80,41 +56,12 @@ tapped_delay_line::tapped_delay_line(const delay_profile& profile, const motion&
         }
     for (int j = 0; j < nof_coefficients_; ++j)
         if (used[static_cast<std::size_t>(j)]) used_.push_back(j);
-    padded_taps_ = (taps_.size() + 15) / 16 * 16;
-    cubic_re_.resize(4 * padded_taps_);
-    cubic_im_.resize(4 * padded_taps_);
     history_.restart(0);
-}
-
-// The cubics of all taps over one knot interval.
-void tapped_delay_line::prepare_interval(std::int64_t interval) noexcept {
-    if (interval == interval_) return;
-    const bool follows = interval_ != INT64_MIN && interval - 1 == interval_;
-    const std::size_t n = padded_taps_;
-    for (std::size_t p = 0; p < taps_.size(); ++p) {
-        const clarke_waves::knot left = follows ? right_[p] : taps_.evaluate(p, interval);
-        right_[p] = taps_.evaluate(p, interval + 1);
-        const cubic c(left, right_[p]);
-        for (std::size_t i = 0; i < 4; ++i) {
-            cubic_re_[i * n + p] = c.c[i].real();
-            cubic_im_[i * n + p] = c.c[i].imag();
-        }
-    }
-    interval_ = interval;
-}
-
-void tapped_delay_line::gains(std::int64_t index, std::span<cf32> out) const noexcept {
-    const std::int64_t interval = index >> spacing_bits_;  // rounds down
-    const float x = static_cast<float>(index - (interval << spacing_bits_)) * inverse_spacing_;
-    for (std::size_t p = 0; p < std::min(out.size(), taps_.size()); ++p) {
-        const cubic k(taps_.evaluate(p, interval), taps_.evaluate(p, interval + 1));
-        out[p] = k.c[0] + x * (k.c[1] + x * (k.c[2] + x * k.c[3]));
-    }
 }
 
 std::complex<double> tapped_delay_line::response(std::int64_t index, double hz) const {
     std::vector<cf32> g(taps_.size());
-    gains(index, g);
+    taps_.at(index, g);
     std::complex<double> h;
     for (std::size_t p = 0; p < taps_.size(); ++p)
         h += std::complex<double>(g[p]) *
@@ -123,16 +70,8 @@ std::complex<double> tapped_delay_line::response(std::int64_t index, double hz) 
 }
 
 void tapped_delay_line::coefficients(std::int64_t index, float* re, float* im) noexcept {
-    const std::int64_t interval = index >> spacing_bits_;  // rounds down
-    prepare_interval(interval);
-    const float x = static_cast<float>(index - (interval << spacing_bits_)) * inverse_spacing_;
     alignas(64) float ar[max_profile_taps], ai[max_profile_taps];
-    const std::size_t n = padded_taps_;
-    const float *cr = cubic_re_.data(), *ci = cubic_im_.data();
-    for (std::size_t p = 0; p < n; ++p)
-        ar[p] = cr[p] + x * (cr[n + p] + x * (cr[2 * n + p] + x * cr[3 * n + p]));
-    for (std::size_t p = 0; p < n; ++p)
-        ai[p] = ci[p] + x * (ci[n + p] + x * (ci[2 * n + p] + x * ci[3 * n + p]));
+    taps_.at(index, ar, ai);
     for (int k = 0; k < padded_; k += lanes) {
         vec sum_re{}, sum_im{};
         const float* row = rows_.data() + k;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Time-variant multipath: y(t) = sum_p a_p(t) x(t - tau_p), total mean power 1.
 //
-// Tap processes a_p: tap_process.h, the same that the bin level sees.
+// Gains of the taps a_p: tap_curves.h, the same that the bin level sees.
 //
 // One FIR for all taps: every tap's fractional delay is a row g_p[k] = k(k - latency - tau_p) of 14
 // coefficients (fractional_delay.h, M = 7: -70 dB error inside the band), and c_k = sum_p a_p
@@ -9,12 +9,11 @@
 // apart take 31 coefficients. The row starts before the tap, hence a latency of 6 samples, common
 // to all.
 //
-// Three rates: a_p exactly at knots T = 64..8192 samples apart with 2 pi f T/fs <= 0.443, cubic
-// Hermite between (error below -80 dB); c_k from them every 64 samples; linear between. The linear
-// part errs by (2 pi f 64/fs)^2/8 at most: -105 dB at 125 Hz, -57 dB at 2 kHz. On that line the
-// coefficients move every 16 samples while the error of that, 2 pi f 16/(fs sqrt(24)) rms, is below
-// -60 dB (f <= 374 Hz; -70 dB at 125 Hz), every sample above. Standing still for all of 64 samples
-// would be -57 dB at 125 Hz and no faster.
+// Three rates: a_p exactly at knots, cubic between (tap_curves.h); c_k from them every 64 samples;
+// linear between. The linear part errs by (2 pi f 64/fs)^2/8 at most: -105 dB at 125 Hz, -57 dB at
+// 2 kHz. On that line the coefficients move every 16 samples while the error of that,
+// 2 pi f 16/(fs sqrt(24)) rms, is below -60 dB (f <= 374 Hz; -70 dB at 125 Hz), every sample above.
+// Standing still for all of 64 samples would be -57 dB at 125 Hz and no faster.
 //
 // Vectors of the inner loop lie at multiples of their size of the absolute index: chunks do not
 // change a bit. tests/unit/channels/test_tapped_delay_line.cpp, tests/bench/bench_channels.cpp.
@@ -27,7 +26,7 @@
 #include "sample/delay_profile.h"
 #include "sample/history_buffer.h"
 #include "sample/sample_stage.h"
-#include "sample/tap_process.h"
+#include "sample/tap_curves.h"
 
 namespace wip::sample_model {
 
@@ -47,7 +46,7 @@ public:
     std::size_t nof_taps() const noexcept { return taps_.size(); }
     // Gains of the taps at an absolute index, sqrt(power) included: what a receiver would have to
     // estimate. Does not disturb the stream.
-    void gains(std::int64_t index, std::span<cf32> out) const noexcept;
+    void gains(std::int64_t index, std::span<cf32> out) const noexcept { taps_.at(index, out); }
     // Frequency response at f (Hz), from those gains, without the latency.
     std::complex<double> response(std::int64_t index, double hz) const;
 
@@ -56,7 +55,6 @@ private:
     static constexpr int block = 64;  // samples between coefficient sets
     static constexpr int step = 16;   // samples that share coefficients when fading is slow
 
-    void prepare_interval(std::int64_t interval) noexcept;
     void coefficients(std::int64_t index, float* re, float* im) noexcept;
     void prepare_block(std::int64_t number) noexcept;
     template <int count>
@@ -66,15 +64,8 @@ private:
     void filter_stepped(std::int64_t block_start, int first, float* re, float* im) const noexcept;
 
     double sample_rate_;
-    int spacing_;
-    tap_processes taps_;
-    std::vector<clarke_waves::knot> right_;  // of every tap, at the end of the interval
-    std::size_t padded_taps_ = 0;
-    std::vector<float> cubic_re_, cubic_im_;  // [power 0..3][padded_taps_]
-    std::int64_t interval_ = INT64_MIN;
+    tap_curves taps_;
     bool steps_ = false;
-    int spacing_bits_ = 6;
-    float inverse_spacing_ = 1;
     int nof_coefficients_ = 1, padded_ = 16;
     std::vector<int> used_;    // coefficients that are not zero for all taps
     std::vector<float> rows_;  // [tap][padded_]

@@ -11,6 +11,7 @@
 
 #include "bin/fading_channel.h"
 #include "bin/gain_prediction.h"
+#include "bin/power_prediction.h"
 #include "profiles/channel_definition.h"
 
 using namespace wip;
@@ -67,12 +68,25 @@ pairs collect(const fading_config& base, double nmse, int realisations) {
     return all;
 }
 
+// A trace of a definition, with a level that wanders by `swing_db` (the model does not know it).
+trace_channel trace_of(const char* profile, double swing_db) {
+    fading_channel c(steady_fading(load(profile), 125, 10, 21));
+    std::vector<trace_row> rows(20000);
+    for (std::size_t t = 0; t < rows.size(); ++t) {
+        c.snr(slot(static_cast<std::int64_t>(t)), rows[t]);
+        const double swing = swing_db * std::sin(2 * M_PI * static_cast<double>(t) / 1700);
+        for (float& g : rows[t])
+            g = std::max(-60.0f, 10 * std::log10(g) + static_cast<float>(swing));
+    }
+    return trace_channel(rows);
+}
+
 }  // namespace
 
 TEST(GainPrediction, has_the_nmse_that_is_asked_for_and_no_bias) {
     for (const char* name : {"jakes", "eva", "tdl-c", "flat"}) {
         for (const double nmse : {0.0085, 0.0356, 0.0963, 0.20, 0.45}) {
-            pairs all = collect({load(name), 125, 16, 1, 0}, nmse, 400);
+            pairs all = collect(steady_fading(load(name), 125, 16, 1), nmse, 400);
             EXPECT_NEAR(all.nmse() / nmse, 1, 0.12) << name << " " << nmse;
             const std::vector<double> bias = all.bias_of_deciles();
             for (std::size_t d = 0; d < bias.size(); ++d)
@@ -83,7 +97,7 @@ TEST(GainPrediction, has_the_nmse_that_is_asked_for_and_no_bias) {
 
 TEST(GainPrediction, knows_the_direct_path) {
     // tdl-e: a Rice tap with K = 22 dB and a tenth of the power in fading taps.
-    const fading_config c{load("tdl-e"), 125, 16, 1, 0};
+    const fading_config c = steady_fading(load("tdl-e"), 125, 16, 1);
     const double largest = gain_prediction::largest_nmse(c);
     EXPECT_LT(largest, 0.2);
     EXPECT_THROW(gain_prediction(c, largest * 1.01), std::invalid_argument);
@@ -93,7 +107,7 @@ TEST(GainPrediction, knows_the_direct_path) {
 }
 
 TEST(GainPrediction, of_nmse_0_is_the_truth) {
-    const fading_config c{load("jakes"), 125, 16, 8, 0};
+    const fading_config c = steady_fading(load("jakes"), 125, 16, 8);
     fading_channel channel(c);
     gain_prediction prediction(c, 0);
     perfect_prediction perfect(channel);
@@ -108,9 +122,48 @@ TEST(GainPrediction, of_nmse_0_is_the_truth) {
 }
 
 TEST(GainPrediction, cannot_be_wrong_in_a_channel_that_does_not_fade) {
-    EXPECT_NEAR(gain_prediction::largest_nmse({load("static"), 125, 16, 1, 0}), 0, 1e-9);
-    EXPECT_THROW(gain_prediction({load("static"), 125, 16, 1, 0}, 0.1), std::invalid_argument);
-    EXPECT_NEAR(gain_prediction::largest_nmse({load("flat"), 5, 16, 1, 0}), 0.5, 1e-4);
+    EXPECT_NEAR(gain_prediction::largest_nmse(steady_fading(load("static"), 125, 16, 1)), 0, 1e-9);
+    EXPECT_THROW(gain_prediction(steady_fading(load("static"), 125, 16, 1), 0.1),
+                 std::invalid_argument);
+    EXPECT_NEAR(gain_prediction::largest_nmse(steady_fading(load("flat"), 5, 16, 1)), 0.5, 1e-4);
     for (const double bad : {-0.1, 0.6, double{NAN}})
-        EXPECT_THROW(gain_prediction({load("flat"), 5, 16, 1, 0}, bad), std::invalid_argument);
+        EXPECT_THROW(gain_prediction(steady_fading(load("flat"), 5, 16, 1), bad),
+                     std::invalid_argument);
+}
+
+TEST(PowerPrediction, has_the_nmse_that_is_asked_for_and_no_bias_whatever_the_distribution) {
+    struct one {
+        const char* profile;
+        double swing_db;
+    };
+    for (const one& o : {one{"jakes", 0}, one{"jakes", 6}, one{"tdl-d", 3}, one{"static", 6}}) {
+        trace_channel trace = trace_of(o.profile, o.swing_db);
+        for (const double nmse : {0.0085, 0.0963, 0.20}) {
+            if (nmse > power_prediction::largest_nmse(trace)) continue;
+            power_prediction prediction(trace, nmse, 5);
+            pairs all;
+            for (std::int64_t s = 0; s < 20000; ++s) {
+                row g, p;
+                trace.snr(slot(s), g);
+                prediction.predicted_snr(slot(s), p);
+                for (std::size_t b = 0; b < nof_bins; ++b)
+                    all.of.emplace_back(static_cast<double>(p[b]), static_cast<double>(g[b]));
+            }
+            EXPECT_NEAR(all.nmse() / nmse, 1, 0.1) << o.profile << o.swing_db << " " << nmse;
+            for (const double b : all.bias_of_deciles())
+                EXPECT_NEAR(b, 1, 0.06) << o.profile << o.swing_db << " " << nmse;
+        }
+    }
+}
+
+TEST(PowerPrediction, of_nmse_0_is_the_truth_and_too_much_is_refused) {
+    trace_channel trace = trace_of("jakes", 0), flat(std::vector<trace_row>(10, trace_row{}));
+    power_prediction prediction(trace, 0, 5);
+    row g, p;
+    trace.snr(slot(17), g);
+    prediction.predicted_snr(slot(17), p);
+    EXPECT_EQ(g, p);
+    EXPECT_THROW(power_prediction(flat, 0.1, 1), std::invalid_argument);
+    for (const double bad : {0.6, -0.1, 1e-5, double{NAN}})
+        EXPECT_THROW(power_prediction(trace, bad, 1), std::invalid_argument);
 }
