@@ -12,7 +12,7 @@ LAYER_OF_PREFIX = {
     "types": "types", "phy": "phy", "port": "port", "wire": "wire", "rlc": "rlc", "link": "link",
     "schema": "schema", "sample": "sample", "bin": "bin", "profiles": "profiles",
     "air": "channels", "vusrp": "channels",
-    "wip": "blocks", "config": "host", "tun": "host", "app": "host",
+    "wip": "blocks", "config": "host", "tun": "host", "app": "host", "trace": "host",
 }
 ALLOWED = {
     "blocks/types": {"types"},

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// SNR traces as HDF5 files (docs/channel-traces.md). Both directions stream: a trace of hours takes
+// the memory of some chunks of a second. Everything that is read is checked, values included.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "bin/trace_channel.h"
+#include "types/grid.h"
+
+namespace wip::trace {
+
+using bin_model::trace_row;
+
+// One line: file, what is wrong, what is valid. Programs print it and exit with 2.
+class error : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+inline constexpr const char* format_name = "openwip-snr-trace";
+inline constexpr int format_version = 1;
+inline constexpr int chunk_slots = 1500;
+inline constexpr std::int64_t max_slots = slots_per_second * 86400 * 7;  // a week
+
+// How the predictions of a trace came about.
+struct prediction_info {
+    int horizon_slots = 3;        // row t was known so many slots before slot t; 0 to 64
+    std::string method = "nmse";  // nmse or predictor
+    double nmse = 0;              // asked for (nmse) or found (predictor), of the whole trace
+    double measured_nmse = 0;     // of this realisation
+};
+
+struct trace_info {
+    std::string channel;     // name
+    std::string definition;  // YAML text of the channel as used
+    std::uint64_t seed = 0;
+    double mean_snr_db = 0;  // asked for; the realisation's own mean stands in the data
+    double speed_kmh = 0, carrier_hz = 0;
+    std::string software;
+    std::optional<prediction_info> prediction{};
+};
+
+// Writes FILE.part and renames it when finished; without finish() nothing is left behind.
+class writer {
+public:
+    writer(const std::string& file, const trace_info& info);  // throws error
+    ~writer();
+    // Rows in dB; `predicted` has as many rows, or none if the trace has no predictions. Values are
+    // rounded to 1/256 dB (a trace compresses to half of its size that way) and have to be within
+    // -60 to 80 dB.
+    void append(std::span<const trace_row> snr_db, std::span<const trace_row> predicted_snr_db);
+    // Closes the file under its name. The nmse of predictions is known only now.
+    void finish(const std::optional<prediction_info>& prediction = std::nullopt);
+
+private:
+    struct impl;
+    std::unique_ptr<impl> impl_;
+};
+
+class reader {
+public:
+    explicit reader(const std::string& file);  // throws error
+    ~reader();
+    const trace_info& info() const noexcept;
+    std::int64_t nof_slots() const noexcept;
+
+    // Rows first, first + 1, ...; `predicted_snr_db` empty or of the same size. Throws error for a
+    // range that is not in the trace and for a value that is not a number within -60 to 80 dB.
+    void read(std::int64_t first, std::span<trace_row> snr_db,
+              std::span<trace_row> predicted_snr_db = {});
+
+private:
+    struct impl;
+    std::unique_ptr<impl> impl_;
+};
+
+// The whole trace in memory (8 bytes a bin and slot with predictions: 18 MB a minute), or its first
+// `slots`.
+bin_model::trace_channel load(reader& file, std::optional<std::int64_t> slots = std::nullopt);
+
+}  // namespace wip::trace

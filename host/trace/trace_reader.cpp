@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+
+#include "trace/hdf5_handle.h"
+#include "trace/trace_file.h"
+
+namespace wip::trace {
+
+struct reader::impl {
+    std::string name;
+    trace_info info;
+    hdf5_handle file, snr, predicted;
+    std::int64_t slots = 0;
+
+    [[noreturn]] void fail(const std::string& why) const { throw error(name + ": " + why); }
+
+    hdf5_handle attribute(hid_t where, const std::string& key) const {
+        if (H5Aexists(where, key.c_str()) <= 0) fail("has no attribute " + key);
+        hdf5_handle a(H5Aopen(where, key.c_str(), H5P_DEFAULT), H5Aclose);
+        if (!a) fail("attribute " + key + " cannot be read");
+        const hdf5_handle space(H5Aget_space(a), H5Sclose);
+        if (H5Sget_simple_extent_npoints(space) != 1)
+            fail("attribute " + key + ": valid is one value");
+        return a;
+    }
+    template <class T>
+    T number(hid_t where, const std::string& key, hid_t memory_type, bool integer) const {
+        const hdf5_handle a = attribute(where, key);
+        const hdf5_handle type(H5Aget_type(a), H5Tclose);
+        const H5T_class_t kind = H5Tget_class(type);
+        if (kind != H5T_INTEGER && (integer || kind != H5T_FLOAT))
+            fail("attribute " + key + (integer ? ": valid is an integer" : ": valid is a number"));
+        T v{};
+        if (H5Aread(a, memory_type, &v) < 0) fail("attribute " + key + " cannot be read");
+        return v;
+    }
+    std::int64_t integer(hid_t where, const std::string& key) const {
+        return number<std::int64_t>(where, key, H5T_NATIVE_INT64, true);
+    }
+    double real(hid_t where, const std::string& key) const {
+        const double v = number<double>(where, key, H5T_NATIVE_DOUBLE, false);
+        if (!std::isfinite(v)) fail("attribute " + key + ": valid is a finite number");
+        return v;
+    }
+    std::string text(hid_t where, const std::string& key) const {
+        const hdf5_handle a = attribute(where, key);
+        const hdf5_handle type(H5Aget_type(a), H5Tclose);
+        if (H5Tget_class(type) != H5T_STRING) fail("attribute " + key + ": valid is a text");
+        if (H5Tis_variable_str(type) > 0) {
+            char* read = nullptr;
+            const hdf5_handle memory(H5Tget_native_type(type, H5T_DIR_DEFAULT), H5Tclose);
+            if (H5Aread(a, memory, &read) < 0 || read == nullptr)
+                fail("attribute " + key + " cannot be read");
+            std::string s(read);
+            H5free_memory(read);
+            return s;
+        }
+        std::string s(H5Tget_size(type), '\0');
+        if (H5Aread(a, type, s.data()) < 0) fail("attribute " + key + " cannot be read");
+        s.resize(std::min(s.size(), std::strlen(s.c_str())));
+        return s;
+    }
+    void expect(const std::string& key, std::int64_t valid) const {
+        const std::int64_t v = integer(file, key);
+        if (v != valid) fail(key + " " + std::to_string(v) + ": valid is " + std::to_string(valid));
+    }
+
+    // Opens a dataset and returns its number of rows.
+    std::int64_t open(const char* key, hdf5_handle& data) const {
+        if (H5Lexists(file, key, H5P_DEFAULT) <= 0) fail(std::string("has no dataset ") + key);
+        data = {H5Dopen2(file, key, H5P_DEFAULT), H5Dclose};
+        if (!data) fail(std::string("dataset ") + key + " cannot be opened");
+        const hdf5_handle type(H5Dget_type(data), H5Tclose), space(H5Dget_space(data), H5Sclose);
+        if (H5Tget_class(type) != H5T_FLOAT || H5Tget_size(type) != 4)
+            fail(std::string("dataset ") + key + ": valid are 32-bit floating-point numbers");
+        hsize_t size[2] = {0, 0};
+        if (H5Sget_simple_extent_ndims(space) != 2 ||
+            H5Sget_simple_extent_dims(space, size, nullptr) != 2 || size[1] != nof_bins)
+            fail(std::string("dataset ") + key + ": valid is slots x 25 bins");
+        if (size[0] < 1 || size[0] > static_cast<hsize_t>(max_slots))
+            fail(std::string("dataset ") + key + " has " + std::to_string(size[0]) +
+                 " slots: valid is 1 to " + std::to_string(max_slots));
+        return static_cast<std::int64_t>(size[0]);
+    }
+
+    void read(const char* key, hid_t data, std::int64_t first, std::span<trace_row> out) const {
+        const hsize_t start[2] = {static_cast<hsize_t>(first), 0},
+                      count[2] = {out.size(), nof_bins};
+        const hdf5_handle space(H5Dget_space(data), H5Sclose);
+        const hdf5_handle memory(H5Screate_simple(2, count, nullptr), H5Sclose);
+        if (H5Sselect_hyperslab(space, H5S_SELECT_SET, start, nullptr, count, nullptr) < 0 ||
+            H5Dread(data, H5T_NATIVE_FLOAT, memory, space, H5P_DEFAULT, out.data()) < 0)
+            fail(std::string(key) + " from slot " + std::to_string(first) +
+                 " on cannot be read: the file is damaged");
+        for (std::size_t t = 0; t < out.size(); ++t)
+            for (std::size_t b = 0; b < nof_bins; ++b)
+                if (const float v = out[t][b];
+                    !(v >= bin_model::lowest_snr_db && v <= bin_model::highest_snr_db))
+                    fail(std::string(key) + " of slot " +
+                         std::to_string(first + static_cast<std::int64_t>(t)) + ", bin " +
+                         std::to_string(b) + ": " + std::to_string(v) + " dB: valid is -60 to 80");
+    }
+};
+
+reader::reader(const std::string& file) : impl_(new impl) {
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+    impl& r = *impl_;
+    r.name = file;
+    if (::access(file.c_str(), R_OK) != 0)
+        r.fail(std::string("cannot be read: ") + std::strerror(errno));
+    if (H5Fis_hdf5(file.c_str()) <= 0) r.fail("is not an HDF5 file; valid: an SNR trace");
+    r.file = {H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose};
+    if (!r.file) r.fail("cannot be opened: the file is truncated or damaged");
+    if (H5Aexists(r.file, "format") <= 0 || r.text(r.file, "format") != format_name)
+        r.fail(std::string("attribute format: valid is ") + format_name);
+    r.expect("version", format_version);
+    r.expect("slots_per_second", slots_per_second);
+    r.expect("bins", nof_bins);
+    trace_info& i = r.info;
+    i.channel = r.text(r.file, "channel");
+    i.definition = r.text(r.file, "definition");
+    i.seed = r.number<std::uint64_t>(r.file, "seed", H5T_NATIVE_UINT64, true);
+    i.mean_snr_db = r.real(r.file, "mean_snr_db");
+    i.speed_kmh = r.real(r.file, "speed_kmh");
+    i.carrier_hz = r.real(r.file, "carrier_hz");
+    i.software = r.text(r.file, "software");
+    r.slots = r.open("snr_db", r.snr);
+    if (H5Lexists(r.file, "predicted_snr_db", H5P_DEFAULT) <= 0) return;
+    if (const std::int64_t n = r.open("predicted_snr_db", r.predicted); n != r.slots)
+        r.fail("predicted_snr_db has " + std::to_string(n) + " slots: valid is " +
+               std::to_string(r.slots) + ", as snr_db");
+    prediction_info p;
+    const std::int64_t horizon = r.integer(r.predicted, "horizon_slots");
+    if (horizon < 0 || horizon > 64)
+        r.fail("horizon_slots " + std::to_string(horizon) + ": valid is 0 to 64");
+    p.horizon_slots = static_cast<int>(horizon);
+    p.method = r.text(r.predicted, "method");
+    if (p.method != "nmse" && p.method != "predictor") r.fail("method: valid is nmse or predictor");
+    p.nmse = r.real(r.predicted, "nmse");
+    p.measured_nmse =
+        H5Aexists(r.predicted, "measured_nmse") > 0 ? r.real(r.predicted, "measured_nmse") : p.nmse;
+    i.prediction = p;
+}
+
+reader::~reader() = default;
+
+const trace_info& reader::info() const noexcept { return impl_->info; }
+std::int64_t reader::nof_slots() const noexcept { return impl_->slots; }
+
+void reader::read(std::int64_t first, std::span<trace_row> snr_db,
+                  std::span<trace_row> predicted_snr_db) {
+    const impl& r = *impl_;
+    const auto n = static_cast<std::int64_t>(snr_db.size());
+    if (first < 0 || first > r.slots || n > r.slots - first)
+        r.fail("slots " + std::to_string(first) + " to " + std::to_string(first + n) +
+               ": valid is 0 to " + std::to_string(r.slots));
+    if (!predicted_snr_db.empty() && (!r.predicted || predicted_snr_db.size() != snr_db.size()))
+        r.fail("has no such predictions");
+    if (n == 0) return;
+    r.read("snr_db", r.snr, first, snr_db);
+    if (!predicted_snr_db.empty()) r.read("predicted_snr_db", r.predicted, first, predicted_snr_db);
+}
+
+bin_model::trace_channel load(reader& file, std::optional<std::int64_t> slots) {
+    const std::int64_t n = std::min(slots.value_or(file.nof_slots()), file.nof_slots());
+    std::vector<trace_row> snr(static_cast<std::size_t>(n));
+    std::vector<trace_row> predicted(file.info().prediction ? snr.size() : 0);
+    file.read(0, snr, predicted);
+    return bin_model::trace_channel(snr, predicted);
+}
+
+}  // namespace wip::trace
