@@ -83,8 +83,10 @@ std::vector<key> make_keys() {
         {.path = "link.switch_table",
          .type = kind::choice,
          .fallback = "nmse_0_1",
-         .doc = "adaptation thresholds for perfect prediction, or for a prediction NMSE of 0.1",
-         .choices = {"nmse_0", "nmse_0_1"},
+         .doc = "adaptation thresholds for perfect prediction, for a prediction NMSE of 0.1, or "
+                "for the "
+                "error that the terminal measures",
+         .choices = {"nmse_0", "nmse_0_1", "measured"},
          .runtime = true},
         {.path = "link.max_retransmissions",
          .type = kind::integer,
@@ -278,8 +280,10 @@ macd_config translate(config::settings& s) {
         s.text("link.allocation") == "static" ? allocation_kind::fixed : allocation_kind::best;
     c.link.modulation =
         s.text("link.modulation") == "adaptive" ? 0 : s.text("link.modulation").front() - '0';
-    c.link.switch_table = s.text("link.switch_table") == "nmse_0" ? switch_table_kind::nmse_0
-                                                                  : switch_table_kind::nmse_0_1;
+    const std::string& table = s.text("link.switch_table");
+    c.link.switch_table = table == "nmse_0"     ? switch_table_kind::nmse_0
+                          : table == "measured" ? switch_table_kind::measured
+                                                : switch_table_kind::nmse_0_1;
     c.link.max_retransmissions = static_cast<int>(s.integer("link.max_retransmissions"));
     // 1.5 slots a millisecond; a hair of tolerance so that 2 ms is 3 slots and not 4.
     c.link.retransmission_delay_slots =

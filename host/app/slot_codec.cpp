@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace wip::host {
 namespace {
@@ -96,6 +97,7 @@ void write_feedback(const slot_feedback& feedback, openwip::uplink::Feedback& ou
     out.set_air(feedback.air.value);
     out.set_grant_ok(feedback.grant_ok);
     out.set_ack(feedback.ack);
+    if (feedback.prediction_nmse >= 0) out.set_prediction_nmse(feedback.prediction_nmse);
     for (const float snr : feedback.predicted_snr_db)
         out.add_predicted_snr_cdb(static_cast<std::int32_t>(std::lround(sane_snr(snr) * 100)));
 }
@@ -108,6 +110,9 @@ const char* read_feedback(const openwip::uplink::Feedback& in, slot_feedback& ou
     out.locked = true;
     out.grant_ok = in.grant_ok();
     out.ack = in.grant_ok() ? in.ack() : 0;
+    out.prediction_nmse = in.has_prediction_nmse() && in.prediction_nmse() >= 0
+                              ? in.prediction_nmse()
+                              : std::numeric_limits<float>::quiet_NaN();
     for (int b = 0; b < nof_bins; ++b)
         out.predicted_snr_db[static_cast<std::size_t>(b)] =
             sane_snr(static_cast<float>(in.predicted_snr_cdb(b)) / 100);

@@ -2,6 +2,7 @@
 #include "app/terminal_station.h"
 
 #include <cmath>
+#include <limits>
 
 #include "app/slot_codec.h"
 
@@ -38,6 +39,10 @@ void terminal_station::on_report(const openwip::slot_link::SlotReport& report) {
     locked_ = report_in_.locked;
     read_tun(now_);  // what came during this slot may be sent in it
     if (report.has_state()) state_ = report.state();
+    // 0: nothing measured yet.
+    report_in_.prediction_nmse = state_.prediction_nmse() > 0
+                                     ? static_cast<float>(state_.prediction_nmse())
+                                     : std::numeric_limits<float>::quiet_NaN();
     const slot_feedback feedback = mac_.on_slot(report_in_);
     send_uplink(feedback);
     take_sample();

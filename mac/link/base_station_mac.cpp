@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "link/prediction_error.h"
 #include "link/retransmission_planner.h"
 #include "link/switch_table.h"
 #include "rlc/segmenter.h"
@@ -35,7 +36,7 @@ struct sent_slot {
 struct base_station_mac::state {
     explicit state(const link_config& c)
         : config(c),
-          table(c.switch_table),
+          table(c.switch_table, c.profile),
           queue(c.packing, c.queue_packets),
           window(c.profile),
           planner(c.profile) {
@@ -60,6 +61,7 @@ struct base_station_mac::state {
 
     link_config config;
     switch_table table;
+    prediction_error error;
     segmenter queue;
     transmit_window window;
     retransmission_planner planner;
@@ -99,7 +101,7 @@ void base_station_mac::reconfigure(const link_config& config) {
     fixed(config.retransmission_delay_slots == s.config.retransmission_delay_slots,
           "retransmission_delay_slots");
     s.config = config;
-    s.table = switch_table(config.switch_table);
+    s.table = switch_table(config.switch_table, config.profile);
     s.queue.set_packing(config.packing);
     s.queue.set_limit(config.queue_packets);
 }
@@ -154,6 +156,10 @@ void base_station_mac::state::settle(std::int64_t j) {
                 predicted[b] = std::isnan(p) ? -100.0F : p;
             }
             if (fb->grant_ok) ack = fb->ack;
+            if (config.switch_table == switch_table_kind::measured) {
+                error.add(predicted, fb->prediction_nmse);
+                if (error.known()) table.set_error(error.level());
+            }
         }
     } else if (silent_slots < blind_slots && ++silent_slots == blind_slots) {
         terminal_hears = false;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 
 #include "types/grid.h"
 
@@ -15,6 +16,8 @@ struct slot_feedback {
     bool grant_ok = false;                           // false: no frame of the slot was received
     std::uint32_t ack = 0;                           // bit b: the frame in bin b was received
     std::array<float, nof_bins> predicted_snr_db{};  // for slot j + retransmission delay
+    // Running NMSE of these predictions as the terminal measures it; NaN: not known.
+    float prediction_nmse = std::numeric_limits<float>::quiet_NaN();
 };
 
 }  // namespace wip

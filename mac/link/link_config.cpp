@@ -21,10 +21,10 @@ void link_config::check() const {
     if (allocation != allocation_kind::fixed && allocation != allocation_kind::best)
         throw std::invalid_argument("allocation = " + std::to_string(static_cast<int>(allocation)) +
                                     ": must be static or best");
-    if (switch_table != switch_table_kind::nmse_0 && switch_table != switch_table_kind::nmse_0_1)
+    if (switch_table > switch_table_kind::measured)
         throw std::invalid_argument(
             "switch_table = " + std::to_string(static_cast<int>(switch_table)) +
-            ": must be nmse_0 or nmse_0_1");
+            ": must be nmse_0, nmse_0_1 or measured");
     in_range("bins", bins, 1, nof_bins);
     if (modulation < 0 || modulation > max_bits_per_symbol)
         throw std::invalid_argument("modulation = " + std::to_string(modulation) +

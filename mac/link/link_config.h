@@ -11,7 +11,11 @@
 namespace wip {
 
 enum class allocation_kind : std::uint8_t { fixed, best };  // `static` / `best` in YAML
-enum class switch_table_kind : std::uint8_t { nmse_0, nmse_0_1 };
+enum class switch_table_kind : std::uint8_t {
+    nmse_0,
+    nmse_0_1,
+    measured,  // for the prediction error that the terminal reports
+};
 
 struct link_config {
     link_profile profile = link_profile::radio;

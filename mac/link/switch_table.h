@@ -3,8 +3,14 @@
 // when the project is built, by the program `switch_table` (mac/link/switch_table_main.cpp), which
 // also prints them with the curves behind them; method and table: docs/mac.md.
 //
-// Never 0: the criterion is the expected number of bits in frames without error, k P(frame right),
-// which is above zero for k = 1 at any SNR, and zero for sending nothing.
+// Three kinds: for perfect prediction, for a prediction NMSE of 0.1 at 16 dB mean SNR, and for the
+// prediction error as it is measured, the level of which is set by set_error() (what it is and
+// where it comes from: link/prediction_error.h). Between the error levels of the built-in family,
+// 1 dB apart, thresholds are interpolated; the same level gives the same table, whatever it was
+// before.
+//
+// Never 0: the criterion is the expected number of bits in frames without error, above zero for
+// k = 1 at any SNR, and zero for sending nothing.
 #pragma once
 
 #include <array>
@@ -16,7 +22,13 @@ namespace wip {
 
 class switch_table {
 public:
-    explicit switch_table(switch_table_kind kind);
+    // `measured` starts as the table for NMSE 0.1: until there is an estimate.
+    switch_table(switch_table_kind kind, link_profile profile);
+
+    // Kind `measured`: the power of the prediction error as a linear SNR, >= 0. Other kinds, and
+    // values that are none, change nothing.
+    void set_error(double level) noexcept;
+
     // 1..8; 1 for NaN.
     int bits_per_symbol(float predicted_snr_db) const noexcept {
         int k = 1;
@@ -29,6 +41,8 @@ public:
     float from_db(int k) const { return from_db_.at(static_cast<std::size_t>(k)); }
 
 private:
+    switch_table_kind kind_;
+    link_profile profile_;
     std::array<float, max_bits_per_symbol + 1> from_db_;
 };
 

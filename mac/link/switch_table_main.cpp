@@ -2,30 +2,42 @@
 // Computes the switch tables of adaptive modulation. `switch_table` prints them for a reader,
 // `switch_table --header FILE` writes the header that the library is built with.
 //
-// Criterion: k E[P_k(true SNR) | predicted SNR] is largest, P_k = all 108 symbols of the bin right.
+// Criterion: b_k E[P_k(true SNR) | predicted SNR] is largest, P_k = all 108 symbols of the bin
+// right, b_k = the bits of a frame that carry data: 108 k (`wipemu`) or 108 k - 24 (`radio`).
 // Model of the true SNR given the predicted one: channel gain g = g^ + e, complex Gaussian, with
 // the prediction error e independent of the prediction g^ and E|e|^2 = s E|g|^2. The prediction of
-// the power is its conditional mean, p = |g^|^2 + s, so with mean SNR G:
-//     true SNR = G |a + e|^2,  a = sqrt(predicted SNR / G - s) (0 when that is negative).
-// The normalised error of p is NMSE = s - s^2/2, hence s = 1 - sqrt(1 - 2 NMSE). G = 16 dB, the
-// reference mean SNR; NMSE = 0 does not depend on it.
-// The expectation is a sum over a grid of +-6 standard deviations, which for a Gaussian converges
-// faster than any power of the step.
+// the power is its conditional mean, |g^|^2 + s, so with mean SNR G and the error level q = s G:
+//     true SNR = |a + e|^2,  a = sqrt(predicted SNR - q),  E|e|^2 = q.
+// NMSE and mean SNR come in through q alone: tables are a family of one parameter. The normalised
+// error of the power is NMSE = s - s^2/2, hence s = 1 - sqrt(1 - 2 NMSE).
+//
+// A prediction below q cannot be in this model. Where it is (the level is an average, bins differ),
+// its error is taken to be all of it: q = predicted SNR, a = 0. The thresholds are then continuous
+// in q: from q = D_k on, where k becomes best for a prediction that knows nothing but the mean,
+// the threshold of k is D_k.
+//
+// The amplitude r = |a + e| has the Rice density (2r/q) exp(-(r^2 + a^2)/q) I0(2ar/q); trapezoids
+// of an eighth of a standard deviation, shorter where P_k is steep (in proportion to r).
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <numbers>
 #include <string>
 #include <vector>
 
 #include "link/symbol_error.h"
+#include "types/frame.h"
 #include "types/grid.h"
 
 namespace {
 
-constexpr double mean_snr_db = 16;
+constexpr double reference_mean_db = 16, reference_nmse = 0.1;
+// Error levels of the family, dB of SNR; the first row beside them is the level 0.
+constexpr int lowest_error_db = -20, highest_error_db = 40;
 constexpr double low_db = -20, high_db = 60, curve_step_db = 0.05;
 
 // P_k on a grid of SNR in dB, linear in between.
@@ -54,56 +66,169 @@ private:
 
 using curves = std::array<std::unique_ptr<frame_curve>, wip::max_bits_per_symbol + 1>;
 
-std::array<double, wip::max_bits_per_symbol + 1> expected_bits(const curves& c, double predicted_db,
-                                                               double nmse) {
-    std::array<double, wip::max_bits_per_symbol + 1> bits{};
-    const double predicted = std::pow(10, predicted_db / 10);
-    if (nmse <= 0) {
-        for (std::size_t k = 1; k < bits.size(); ++k)
-            bits[k] = static_cast<double>(k) * c[k]->at(predicted);
-        return bits;
+using by_bits = std::array<double, wip::max_bits_per_symbol + 1>;
+
+double from_db(double db) { return std::pow(10, db / 10); }
+
+double error_level(double nmse, double mean_db) {
+    return (1 - std::sqrt(1 - 2 * nmse)) * from_db(mean_db);
+}
+
+// exp(-x) I0(x)
+double scaled_bessel_i0(double x) {
+    if (x < 50) return std::exp(-x) * std::cyl_bessel_i(0.0, x);
+    return (1 + 1 / (8 * x) + 9 / (128 * x * x)) / std::sqrt(2 * std::numbers::pi * x);
+}
+
+// E[P_k | predicted SNR], k = 1..8.
+by_bits frame_ok(const curves& c, double predicted, double error) {
+    by_bits ok{};
+    const double q = std::min(error, predicted);
+    if (q <= 0) {
+        for (std::size_t k = 1; k < ok.size(); ++k) ok[k] = c[k]->at(predicted);
+        return ok;
     }
-    const double mean = std::pow(10, mean_snr_db / 10);
-    const double s = 1 - std::sqrt(1 - 2 * nmse);
-    const double a = std::sqrt(std::max(0.0, predicted / mean - s));
-    const double sigma = std::sqrt(s / 2);
-    constexpr double step = 0.25;
+    const double a = std::sqrt(predicted - q), sigma = std::sqrt(q / 2);
     double weight = 0;
-    for (double u = -6; u <= 6; u += step) {
-        for (double v = 0; v <= 6; v += step) {
-            const double w = std::exp(-(u * u + v * v) / 2) * (v == 0 ? 1 : 2);
-            const double x = a + sigma * u, y = sigma * v;
-            const double snr = mean * (x * x + y * y);
-            weight += w;
-            for (std::size_t k = 1; k < bits.size(); ++k)
-                bits[k] += w * static_cast<double>(k) * c[k]->at(snr);
-        }
+    for (double r = std::max(0.0, a - 7 * sigma), step = 0; r < a + 7 * sigma; r += step) {
+        const double last = step;
+        step = std::min(sigma / 8, std::max(0.03, 0.015 * r));
+        const double density = r * std::exp(-(r - a) * (r - a) / q) *
+                               scaled_bessel_i0(2 * a * r / q) * (last + step) / 2;
+        weight += density;
+        for (std::size_t k = 1; k < ok.size(); ++k) ok[k] += density * c[k]->at(r * r);
     }
-    for (double& b : bits) b /= weight;
+    for (double& p : ok) p /= weight;
+    return ok;
+}
+
+by_bits expected_bits(const curves& c, wip::link_profile profile, double predicted_db,
+                      double error) {
+    by_bits bits = frame_ok(c, from_db(predicted_db), error);
+    for (std::size_t k = 1; k < bits.size(); ++k)
+        bits[k] *= wip::frame_payload_bits(profile, static_cast<int>(k));
     return bits;
 }
 
-int best(const std::array<double, wip::max_bits_per_symbol + 1>& bits) {
+int best(const by_bits& bits) {
     int k = 1;
     for (int i = 2; i <= wip::max_bits_per_symbol; ++i)
         if (bits[static_cast<std::size_t>(i)] > bits[static_cast<std::size_t>(k)]) k = i;
     return k;
 }
 
-// Lowest predicted SNR, on a grid of 0.01 dB, from which at least k is best. A modulation that is
-// best nowhere gets the threshold of the next one.
-std::array<double, wip::max_bits_per_symbol + 1> thresholds(const curves& c, double nmse) {
-    std::array<double, wip::max_bits_per_symbol + 1> from{};
+// Lowest predicted SNR from which at least k is best. A modulation that is best nowhere gets the
+// threshold of the next one.
+by_bits thresholds(const curves& c, wip::link_profile profile, double error) {
+    constexpr double low = -10, high = 50, step = 0.25;
+    by_bits from{};
     int k = 1;
-    for (int i = -1000; i <= 5000; ++i) {
-        const int now = best(expected_bits(c, i / 100.0, nmse));
-        while (k < now) from[static_cast<std::size_t>(++k)] = i / 100.0;
+    for (double db = low; db <= high && k < wip::max_bits_per_symbol; db += step) {
+        const int now = best(expected_bits(c, profile, db, error));
+        while (k < now) {
+            double below = db - step, above = db;
+            while (above - below > 0.002) {
+                const double middle = (below + above) / 2;
+                (best(expected_bits(c, profile, middle, error)) > k ? above : below) = middle;
+            }
+            from[static_cast<std::size_t>(++k)] = above;
+        }
     }
     if (k != wip::max_bits_per_symbol) {
         std::fprintf(stderr, "switch_table: %d bits/symbol never best below 50 dB\n", k + 1);
         std::exit(1);
     }
     return from;
+}
+
+void write_row(std::ostream& out, const by_bits& from) {
+    out << "{-1000.0F, -1000.0F";
+    char text[32];
+    for (std::size_t k = 2; k < from.size(); ++k) {
+        std::snprintf(text, sizeof text, ", %.2fF", from[k]);
+        out << text;
+    }
+    out << "}";
+}
+
+void write_tables(std::ostream& out, const curves& c, wip::link_profile profile, const char* name) {
+    const auto fixed = [&](const char* which, double error) {
+        out << "inline constexpr switch_row " << which << name;
+        write_row(out, thresholds(c, profile, error));
+        out << ";\n";
+    };
+    fixed("switch_values_nmse_0_", 0);
+    fixed("switch_values_nmse_0_1_", error_level(reference_nmse, reference_mean_db));
+    out << "inline constexpr std::array<switch_row, " << highest_error_db - lowest_error_db + 2
+        << "> switch_values_" << name << "{\n    switch_row";
+    write_row(out, thresholds(c, profile, 0));
+    for (int db = lowest_error_db; db <= highest_error_db; ++db) {
+        out << ",\n    switch_row";
+        write_row(out, thresholds(c, profile, from_db(db)));
+    }
+    out << "};\n";
+}
+
+int write_header(const curves& c, const char* path) {
+    std::ofstream out(path);
+    out << "// Written by switch_table: lowest predicted SNR (dB) of each bits/symbol.\n"
+           "#pragma once\n#include <array>\nnamespace wip {\n"
+           "using switch_row = std::array<float, 9>;\n"
+           "// The family: row 0 for no prediction error, row 1 + i for the level (this + i) dB.\n"
+           "inline constexpr int switch_lowest_error_db = "
+        << lowest_error_db
+        << ";\ninline constexpr double switch_lowest_error = " << from_db(lowest_error_db) << ";\n";
+    write_tables(out, c, wip::link_profile::wipemu, "wipemu");
+    write_tables(out, c, wip::link_profile::radio, "radio");
+    out << "}  // namespace wip\n";
+    out.close();
+    if (out) return 0;
+    std::fprintf(stderr, "switch_table: cannot write %s\n", path);
+    return 1;
+}
+
+// Columns of thresholds for a list of errors.
+void print_thresholds(const curves& c, wip::link_profile profile, double mean_db,
+                      const std::vector<double>& nmse) {
+    std::vector<by_bits> column;
+    std::printf("bits/symbol");
+    for (const double n : nmse) {
+        std::printf("  %8.4f", n);
+        column.push_back(thresholds(c, profile, error_level(n, mean_db)));
+    }
+    std::printf("   <- NMSE at mean SNR %g dB\n", mean_db);
+    for (std::size_t k = 2; k < c.size(); ++k) {
+        std::printf("%7zu    ", k);
+        for (const auto& from : column) std::printf("  %8.2f", from[k]);
+        std::printf("\n");
+    }
+}
+
+void print_tables(const curves& c) {
+    const std::vector<double> marks{0, 0.0085, 0.0356, 0.0963, 0.1, 0.2, 0.5};
+    for (const auto profile : {wip::link_profile::radio, wip::link_profile::wipemu}) {
+        std::printf("profile %s: lowest predicted SNR in dB\n",
+                    profile == wip::link_profile::radio ? "radio" : "wipemu");
+        print_thresholds(c, profile, reference_mean_db, marks);
+        std::printf("\n");
+    }
+    std::printf("the same NMSE at other mean SNRs (radio)\n");
+    for (const double mean : {10.0, 22.0})
+        print_thresholds(c, wip::link_profile::radio, mean, {0.0356, 0.1, 0.2});
+    std::printf(
+        "\nexpected bits/symbol of payload in error-free frames (radio, mean SNR 16 dB)\n"
+        " predicted    NMSE 0            NMSE 0.1\n    dB      best  bits        best  bits\n");
+    for (int db = 0; db <= 36; db += 2) {
+        std::printf("   %4d  ", db);
+        for (const double nmse : {0.0, reference_nmse}) {
+            const auto bits = expected_bits(c, wip::link_profile::radio, db,
+                                            error_level(nmse, reference_mean_db));
+            const int k = best(bits);
+            std::printf("    %d    %5.3f     ", k,
+                        bits[static_cast<std::size_t>(k)] / wip::payload_symbols_per_bin);
+        }
+        std::printf("\n");
+    }
 }
 
 }  // namespace
@@ -117,41 +242,7 @@ int main(int argc, char** argv) {
     curves c;
     for (std::size_t k = 1; k < c.size(); ++k)
         c[k] = std::make_unique<frame_curve>(static_cast<int>(k));
-    const auto perfect = thresholds(c, 0), noisy = thresholds(c, 0.1);
-    if (header) {
-        std::ofstream out(argv[2]);
-        out << "// Written by switch_table: lowest predicted SNR (dB) of each bits/symbol.\n"
-               "#pragma once\n#include <array>\nnamespace wip {\n";
-        const auto line = [&](const char* name, const auto& from) {
-            out << "inline constexpr std::array<float, 9> " << name << "{-1000.0F, -1000.0F";
-            char text[32];
-            for (std::size_t k = 2; k < from.size(); ++k) {
-                std::snprintf(text, sizeof text, ", %.2fF", from[k]);
-                out << text;
-            }
-            out << "};\n";
-        };
-        line("switch_values_nmse_0", perfect);
-        line("switch_values_nmse_0_1", noisy);
-        out << "}  // namespace wip\n";
-        out.close();
-        if (!out) {
-            std::fprintf(stderr, "switch_table: cannot write %s\n", argv[2]);
-            return 1;
-        }
-        return 0;
-    }
-    std::printf("bits/symbol   NMSE 0     NMSE 0.1   (lowest predicted SNR in dB)\n");
-    for (std::size_t k = 2; k < c.size(); ++k)
-        std::printf("%7zu      %7.2f     %7.2f\n", k, perfect[k], noisy[k]);
-    std::printf(
-        "\nexpected bits/symbol in error-free frames\n predicted    NMSE 0            NMSE "
-        "0.1\n    dB      best  bits        best  bits\n");
-    for (int db = 0; db <= 36; db += 2) {
-        const auto p = expected_bits(c, db, 0), n = expected_bits(c, db, 0.1);
-        const int kp = best(p), kn = best(n);
-        std::printf("   %4d      %d    %5.3f         %d    %5.3f\n", db, kp,
-                    p[static_cast<std::size_t>(kp)], kn, n[static_cast<std::size_t>(kn)]);
-    }
+    if (header) return write_header(c, argv[2]);
+    print_tables(c);
     return 0;
 }

@@ -140,6 +140,7 @@ slot_feedback terminal_mac::on_slot(const slot_report& report) {
     feedback.air = report.air;
     feedback.locked = report.locked;
     feedback.predicted_snr_db = report.predicted_snr_db;
+    feedback.prediction_nmse = report.prediction_nmse;
     ++s.statistics.slots;
     if (!report.locked) {
         ++s.statistics.slots_unlocked;

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "types/frame.h"
@@ -40,6 +41,8 @@ struct slot_report {
     std::array<std::vector<std::uint8_t>, nof_bins> payload;
     std::array<float, nof_bins> snr_db{};            // measured in this slot
     std::array<float, nof_bins> predicted_snr_db{};  // for slot air + horizon
+    // Running NMSE of the predictions, as the receiver measures it; NaN: not known.
+    float prediction_nmse = std::numeric_limits<float>::quiet_NaN();
     std::uint32_t combined = 0;                      // bit b: bin b was detected after combining
 };
 

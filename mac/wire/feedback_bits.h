@@ -8,7 +8,9 @@
 //   25  ACK, bin 0 first
 //  175  predicted SNR, 25 x 7 bits: code 0 = below the range, 1..127 = -12 dB + (code - 1) / 2 dB,
 //       so -12 .. +51 dB in steps of 0.5 dB
-//   22  zero
+//    7  running NMSE of the predictions: code 0 = not known, 1..127 = 10^((code - 127) / 30), so
+//       6.3e-5 .. 1 in steps of 8 %; less reads back as the least
+//   15  zero
 //
 // A terminal that is not locked sends nothing. Steps of 0.5 dB are a sixth of the narrowest
 // interval of the switch table (docs/mac.md); uniform quantisation adds 0.14 dB rms.
@@ -16,6 +18,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 
@@ -31,11 +34,15 @@ struct feedback_content {
     bool grant_ok = false;
     std::uint32_t ack = 0;  // bit b: bin b
     std::array<float, nof_bins> predicted_snr_db{};
+    float prediction_nmse = std::numeric_limits<float>::quiet_NaN();  // NaN: not known
 };
 
 // 7-bit code of an SNR and back; below the range reads back as -20 dB, NaN is below the range.
 std::uint8_t snr_code(float snr_db) noexcept;
 float snr_of_code(std::uint8_t code) noexcept;
+// 7-bit code of an NMSE and back; NaN and below 0 are "not known".
+std::uint8_t nmse_code(float nmse) noexcept;
+float nmse_of_code(std::uint8_t code) noexcept;
 
 void pack_feedback(const feedback_content& f, std::span<std::uint8_t, feedback_bytes> out) noexcept;
 

@@ -121,15 +121,22 @@ def prediction(folder, points, bound):
 
 
 def goodput(folder, points):
-    fig, (a,) = figure(1)
+    fig, (a, b) = figure(2)
     x = [p["snr_db"] for p in points]
+    for error, colour in (("0", "C0"), ("0_0356", "C2"), ("0_1", "C1"), ("0_2", "C3")):
+        for table, style in (("table_0", "--"), ("table_0_1", "-")):
+            b.plot(x, [100 * (p[f"measured_at_{error}"] / p[f"{table}_at_{error}"] - 1) for p in points], colour + style, lw=1.2,
+                   label=f"NMSE {error.replace('_', '.')}" if style == "-" else None)
+    b.set(xlabel="mean SNR (dB)", ylabel="gain of the table that follows the error (%)",
+          title="over the table for 0.1 (lines) and for 0 (dashed)")
+    b.legend(fontsize=8)
     for key, label, style in (("table_0_at_0", "table for NMSE 0, prediction perfect", "C0-"),
                               ("table_0_1_at_0_1", "table for NMSE 0.1, NMSE 0.1", "C1-"),
                               ("table_0_at_0_1", "table for NMSE 0, NMSE 0.1", "C1--"),
                               ("table_0_1_at_0", "table for NMSE 0.1, prediction perfect", "C0--"),
                               ("fixed_best", "best fixed modulation", "k:")):
         a.plot(x, [p[key] / 1e3 for p in points], style, lw=1.3, label=label)
-    a.set(xlabel="mean SNR (dB)", ylabel="expected goodput, 25 bins (Mbit/s)", title="switch tables, Rayleigh fading")
+    a.set(xlabel="mean SNR (dB)", ylabel="expected goodput, 25 bins (Mbit/s)", title="fixed switch tables, Rayleigh fading")
     a.legend(fontsize=8)
     save(fig, folder, "goodput")
 

@@ -74,6 +74,12 @@ class Curves(unittest.TestCase):
             self.assertGreater(p["table_0_at_0"], p["table_0_1_at_0"])
             self.assertGreater(p["table_0_1_at_0_1"], p["fixed_best"])
 
+    def test_the_table_that_follows_the_measured_error_is_as_good_as_the_best_one_at_every_error_and_mean(self):
+        for p in self.points("goodput"):
+            for error in ("0", "0_0085", "0_0356", "0_0963", "0_1", "0_2"):
+                best = max(p[f"table_0_at_{error}"], p[f"table_0_1_at_{error}"])
+                self.assertGreater(p[f"measured_at_{error}"], 0.998 * best, (p["snr_db"], error))
+
     def test_the_same_seed_gives_the_same_points(self):
         for curve in ("fading", "acquisition"):
             twice = [curves.run_points(PROGRAM, curve, 1, 7, False) for _ in range(2)]

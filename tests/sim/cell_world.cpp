@@ -149,6 +149,7 @@ slot_report cell_world::transmit(const slot_plan& plan) {
         }
         r.predicted_snr_db[b] = static_cast<float>(10 * std::log10(predicted + 1e-12));
     }
+    r.prediction_nmse = static_cast<float>(c.prediction_nmse);
     if (random_.hits(c.grant_loss)) {
         r.outcome.fill(frame_outcome::unknown);
         return r;

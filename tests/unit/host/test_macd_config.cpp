@@ -58,6 +58,8 @@ TEST(MacdConfig, EverySettingOfTheLinkIsTranslated) {
     EXPECT_EQ(c.link.allocation, allocation_kind::fixed);
     EXPECT_EQ(c.link.modulation, 7);
     EXPECT_EQ(c.link.switch_table, switch_table_kind::nmse_0);
+    EXPECT_EQ(with({"link.switch_table=nmse_0_1"}).link.switch_table, switch_table_kind::nmse_0_1);
+    EXPECT_EQ(with({"link.switch_table=measured"}).link.switch_table, switch_table_kind::measured);
     EXPECT_EQ(c.link.max_retransmissions, 0);
     EXPECT_FALSE(c.link.combining);
     EXPECT_FALSE(c.link.packing);

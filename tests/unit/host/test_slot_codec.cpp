@@ -153,6 +153,14 @@ TEST(SlotCodec, FeedbackComesBackWithinHalfAHundredthOfADecibel) {
     write_feedback(f, m);
     slot_feedback back;
     ASSERT_EQ(read_feedback(m, back), nullptr);
+    EXPECT_TRUE(std::isnan(back.prediction_nmse));  // not known, so not sent
+    f.prediction_nmse = 0.05F;
+    write_feedback(f, m);
+    ASSERT_EQ(read_feedback(m, back), nullptr);
+    EXPECT_EQ(back.prediction_nmse, 0.05F);
+    m.set_prediction_nmse(-1);
+    ASSERT_EQ(read_feedback(m, back), nullptr);
+    EXPECT_TRUE(std::isnan(back.prediction_nmse));
     EXPECT_EQ(back.air, f.air);
     EXPECT_EQ(back.ack, f.ack);
     for (std::size_t b = 0; b < nof_bins; ++b)

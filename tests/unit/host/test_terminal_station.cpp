@@ -56,6 +56,19 @@ protected:
 
 }  // namespace
 
+TEST_F(Terminal, TheFeedbackSaysHowGoodThePredictionIsOnceTheReceiverHasMeasuredIt) {
+    auto r = report(150);
+    r.mutable_state();
+    terminal->on_report(r);
+    EXPECT_FALSE(port.last_uplink().feedback().has_prediction_nmse());
+    r = report(151);
+    r.mutable_state()->set_prediction_nmse(0.0625);
+    terminal->on_report(r);
+    EXPECT_EQ(port.last_uplink().feedback().prediction_nmse(), 0.0625F);
+    terminal->on_report(report(152));  // the state comes with every 15th report only
+    EXPECT_EQ(port.last_uplink().feedback().prediction_nmse(), 0.0625F);
+}
+
 TEST_F(Terminal, EveryReportMakesOneUplinkMessageWithClockAndFeedback) {
     run(150, 159);
     ASSERT_EQ(port.sent.size(), 10U);

@@ -27,6 +27,18 @@ TEST(FeedbackBits, ValuesOutOfRangeSaturate) {
     EXPECT_EQ(snr_code(std::numeric_limits<float>::infinity()), 127);
 }
 
+TEST(FeedbackBits, AnNmseIsRoundedByFourPercentOrIsNotKnown) {
+    for (int code = 1; code < 128; ++code)
+        EXPECT_EQ(nmse_code(nmse_of_code(static_cast<std::uint8_t>(code))), code);
+    for (float nmse = 1e-4F; nmse <= 1; nmse *= 1.01F)
+        EXPECT_NEAR(nmse_of_code(nmse_code(nmse)) / nmse, 1, 0.04F);
+    EXPECT_EQ(nmse_code(0), 1);
+    EXPECT_EQ(nmse_code(std::numeric_limits<float>::infinity()), 127);
+    EXPECT_EQ(nmse_code(std::numeric_limits<float>::quiet_NaN()), 0);
+    EXPECT_EQ(nmse_code(-1), 0);
+    EXPECT_TRUE(std::isnan(nmse_of_code(0)));
+}
+
 TEST(FeedbackBits, APackedFeedbackUnpacksToItself) {
     feedback_content f;
     f.frame_number = 4095;
@@ -35,6 +47,7 @@ TEST(FeedbackBits, APackedFeedbackUnpacksToItself) {
     f.ack = 0x1555555;
     for (std::size_t b = 0; b < nof_bins; ++b)
         f.predicted_snr_db[b] = -12.0F + 2.5F * static_cast<float>(b);
+    f.prediction_nmse = 0.1F;
     std::array<std::uint8_t, feedback_bytes> bits;
     pack_feedback(f, bits);
     const auto g = unpack_feedback(bits);
@@ -44,6 +57,7 @@ TEST(FeedbackBits, APackedFeedbackUnpacksToItself) {
     EXPECT_EQ(g->grant_ok, f.grant_ok);
     EXPECT_EQ(g->ack, f.ack);
     EXPECT_EQ(g->predicted_snr_db, f.predicted_snr_db);
+    EXPECT_NEAR(g->prediction_nmse, f.prediction_nmse, 1e-6);
 }
 
 TEST(FeedbackBits, BitsThatNobodyPackedAreRefused) {

@@ -51,7 +51,7 @@ TEST(LinkConfig, EveryValueOutOfRangeIsNamedWithItsRange) {
     expect_refused([](auto& c) { c.allocation = static_cast<allocation_kind>(7); },
                    "allocation = 7: must be static or best");
     expect_refused([](auto& c) { c.switch_table = static_cast<switch_table_kind>(7); },
-                   "switch_table = 7: must be nmse_0 or nmse_0_1");
+                   "switch_table = 7: must be nmse_0, nmse_0_1 or measured");
 }
 
 }  // namespace

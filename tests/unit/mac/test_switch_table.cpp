@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <random>
 #include <stdexcept>
 
+#include "link/prediction_error.h"
 #include "link/switch_table.h"
 #include "link/symbol_error.h"
 
@@ -22,12 +25,14 @@ double square_qam(double m, double snr) {
 }
 
 TEST(SymbolError, TheSquareSetsMatchTheirClosedForms) {
+    std::map<int, symbol_error> ours;
+    for (const int k : {1, 2, 4, 6, 8}) ours.emplace(k, k);
     for (double db = -5; db <= 34; db += 0.5) {
         const double snr = power(db);
         const auto expect_close = [&](int k, double closed) {
             if (closed < 1e-12) return;
-            const double ours = symbol_error(k).rate(snr);
-            EXPECT_NEAR(ours / closed, 1, 3e-4) << "k " << k << " at " << db << " dB";
+            EXPECT_NEAR(ours.at(k).rate(snr) / closed, 1, 3e-4)
+                << "k " << k << " at " << db << " dB";
         };
         expect_close(1, q(std::sqrt(2 * snr)));
         expect_close(2, square_qam(4, snr));
@@ -79,7 +84,7 @@ TEST(SymbolError, EverySetHasItsPointsUnitEnergyAndZeroMean) {
 
 TEST(SwitchTable, EveryModulationHasAnIntervalOfItsOwnInBothTables) {
     for (const auto kind : {switch_table_kind::nmse_0, switch_table_kind::nmse_0_1}) {
-        const switch_table t(kind);
+        const switch_table t(kind, link_profile::wipemu);
         EXPECT_GT(t.from_db(2), 0.0F);
         for (int k = 3; k <= 8; ++k) EXPECT_GT(t.from_db(k), t.from_db(k - 1) + 1.0F);
         EXPECT_LT(t.from_db(8), 35.0F);
@@ -87,7 +92,7 @@ TEST(SwitchTable, EveryModulationHasAnIntervalOfItsOwnInBothTables) {
 }
 
 TEST(SwitchTable, TheLookupSwitchesAtTheThresholdAndNeverToZero) {
-    const switch_table t(switch_table_kind::nmse_0_1);
+    const switch_table t(switch_table_kind::nmse_0_1, link_profile::wipemu);
     for (int k = 2; k <= 8; ++k) {
         EXPECT_EQ(t.bits_per_symbol(t.from_db(k)), k);
         EXPECT_EQ(t.bits_per_symbol(std::nextafter(t.from_db(k), -1000.0F)), k - 1);
@@ -99,7 +104,7 @@ TEST(SwitchTable, TheLookupSwitchesAtTheThresholdAndNeverToZero) {
 
 // At a threshold of the table for perfect prediction both modulations are worth the same.
 TEST(SwitchTable, ForPerfectPredictionTheExpectedBitsCrossAtTheThresholds) {
-    const switch_table t(switch_table_kind::nmse_0);
+    const switch_table t(switch_table_kind::nmse_0, link_profile::wipemu);
     for (int k = 2; k <= 8; ++k) {
         const symbol_error low(k - 1), high(k);
         const auto gain = [&](double db) {
@@ -112,7 +117,7 @@ TEST(SwitchTable, ForPerfectPredictionTheExpectedBitsCrossAtTheThresholds) {
 
 // The criterion of the other table by simulation: mean over the true SNR given the predicted one.
 TEST(SwitchTable, ForPredictionErrorTheExpectedBitsCrossAtTheThresholds) {
-    const switch_table t(switch_table_kind::nmse_0_1);
+    const switch_table t(switch_table_kind::nmse_0_1, link_profile::wipemu);
     const double s = 1 - std::sqrt(0.8), mean = power(16);
     std::mt19937_64 engine(7);
     std::normal_distribution<double> normal(0, std::sqrt(s / 2));
@@ -131,6 +136,118 @@ TEST(SwitchTable, ForPredictionErrorTheExpectedBitsCrossAtTheThresholds) {
         EXPECT_LT(gain(t.from_db(k) - 1.0), 0) << k;
         EXPECT_GT(gain(t.from_db(k) + 1.0), 0) << k;
     }
+}
+
+// At the threshold of the `radio` table frames are worth their payload, 24 bits less than they
+// hold.
+TEST(SwitchTable, WithACrcInTheFrameItsPayloadCounts) {
+    const switch_table t(switch_table_kind::nmse_0, link_profile::radio);
+    for (int k = 2; k <= 8; ++k) {
+        const symbol_error low(k - 1), high(k);
+        const auto gain = [&](double db) {
+            return frame_payload_bits(link_profile::radio, k) * high.frame_ok(power(db)) -
+                   frame_payload_bits(link_profile::radio, k - 1) * low.frame_ok(power(db));
+        };
+        EXPECT_LT(gain(t.from_db(k) - 0.03), 0) << k;
+        EXPECT_GT(gain(t.from_db(k) + 0.03), 0) << k;
+    }
+}
+
+TEST(SwitchTable, TheOneThatFollowsTheErrorIsTheFixedOnesAtTheirErrors) {
+    for (const auto profile : {link_profile::wipemu, link_profile::radio}) {
+        switch_table t(switch_table_kind::measured, profile);
+        const switch_table perfect(switch_table_kind::nmse_0, profile);
+        const switch_table noisy(switch_table_kind::nmse_0_1, profile);
+        for (int k = 2; k <= 8; ++k) EXPECT_EQ(t.from_db(k), noisy.from_db(k));  // to begin with
+        t.set_error(0);
+        for (int k = 2; k <= 8; ++k) EXPECT_EQ(t.from_db(k), perfect.from_db(k));
+        t.set_error((1 - std::sqrt(0.8)) * power(16));
+        for (int k = 2; k <= 8; ++k) EXPECT_NEAR(t.from_db(k), noisy.from_db(k), 0.03) << k;
+    }
+}
+
+TEST(SwitchTable, ItMovesSmoothlyWithTheErrorAndForgetsWhereItWas) {
+    switch_table t(switch_table_kind::measured, link_profile::radio), fresh = t;
+    std::array<float, 9> before{};
+    for (double db = -40; db <= 50; db += 0.05) {
+        t.set_error(power(db));
+        for (int k = 2; k <= 8; ++k) {
+            const auto i = static_cast<std::size_t>(k);
+            if (before[i] != 0) {
+                EXPECT_NEAR(t.from_db(k), before[i], 0.03F) << k << " at " << db;
+            }
+            if (k > 2) {
+                EXPECT_GT(t.from_db(k), t.from_db(k - 1) + 1);
+            }
+            before[i] = t.from_db(k);
+        }
+    }
+    t.set_error(power(3));
+    fresh.set_error(power(3));
+    for (int k = 2; k <= 8; ++k) EXPECT_EQ(t.from_db(k), fresh.from_db(k));
+    t.set_error(std::numeric_limits<double>::quiet_NaN());
+    t.set_error(-1);
+    for (int k = 2; k <= 8; ++k) EXPECT_EQ(t.from_db(k), fresh.from_db(k));
+    t.set_error(std::numeric_limits<double>::infinity());
+    EXPECT_LT(t.from_db(8), 40.0F);
+}
+
+TEST(SwitchTable, TheFixedOnesDoNotFollow) {
+    switch_table t(switch_table_kind::nmse_0, link_profile::radio);
+    const float was = t.from_db(5);
+    t.set_error(100);
+    EXPECT_EQ(t.from_db(5), was);
+}
+
+// Fed with predictions and their NMSE the level comes out as the one that made them.
+TEST(PredictionError, TheLevelOfFadingAndOfAStillChannelIsRecovered) {
+    std::mt19937_64 engine(11);
+    std::normal_distribution<double> normal;
+    for (const double line_of_sight : {0.0, 1.0}) {
+        const double mean = power(16), s = 0.08;
+        prediction_error meter;
+        double error = 0, energy = 0;
+        EXPECT_FALSE(meter.known());
+        for (int pass = 0; pass < 2; ++pass) {  // NMSE first, then what is reported
+            for (int slot = 0; slot < 3000; ++slot) {
+                std::array<float, nof_bins> report;
+                for (float& p : report) {
+                    const double c = std::sqrt((1 - s) / 2), e = std::sqrt(s / 2);
+                    const std::complex<double> known =
+                        line_of_sight > 0
+                            ? std::complex<double>(std::sqrt(1 - s), 0)
+                            : std::complex<double>(c * normal(engine), c * normal(engine));
+                    const auto gain =
+                        known + std::complex<double>(e * normal(engine), e * normal(engine));
+                    const double predicted = mean * (std::norm(known) + s);
+                    const double truth = mean * std::norm(gain);
+                    error += (truth - predicted) * (truth - predicted);
+                    energy += truth * truth;
+                    p = static_cast<float>(10 * std::log10(predicted));
+                }
+                if (pass == 1) meter.add(report, static_cast<float>(error / energy));
+            }
+        }
+        ASSERT_TRUE(meter.known());
+        EXPECT_NEAR(meter.mean_snr() / mean, 1, 0.03);
+        EXPECT_NEAR(meter.level() / (s * mean), 1, 0.05) << line_of_sight;
+    }
+}
+
+TEST(PredictionError, ReportsThatMakeNoSenseStayWithinTheMean) {
+    prediction_error meter;
+    std::array<float, nof_bins> report;
+    report.fill(12);
+    meter.add(report, std::numeric_limits<float>::quiet_NaN());
+    EXPECT_FALSE(meter.known());
+    meter.add(report, 3.0F);
+    EXPECT_TRUE(meter.known());
+    EXPECT_NEAR(meter.level(), power(12), 1e-3);
+    meter.add(report, 0.0F);
+    EXPECT_EQ(meter.level(), 0);
+    report.fill(std::numeric_limits<float>::infinity());
+    meter.add(report, 0.5F);
+    EXPECT_TRUE(std::isfinite(meter.level()));
 }
 
 // The error model itself: NMSE of the unbiased prediction is s - s^2/2.
