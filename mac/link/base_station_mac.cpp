@@ -54,7 +54,13 @@ struct base_station_mac::state {
     }
 
     void settle(std::int64_t j);
+    void advance(slot air);
+    int rate_of(std::size_t bin) const {
+        return config.modulation != 0 ? config.modulation : table.bits_per_symbol(predicted[bin]);
+    }
     void choose_bins();
+    void use_bins(std::uint32_t set);
+    slot_plan make_plan(slot air);
     std::size_t plan_retransmissions(slot_grant& grant);
     void send(slot_plan& plan, int bin, const arq_unit& unit, bool retransmission);
     void refresh_statistics();
@@ -76,6 +82,7 @@ struct base_station_mac::state {
     bool terminal_hears = false;
     int silent_slots = 0;
 
+    scheduling_view view;
     std::vector<rated_bin> bins;  // of this slot, ascending
     std::vector<arq_unit> waiting;
     std::vector<std::uint8_t> order;
@@ -196,11 +203,15 @@ void base_station_mac::state::choose_bins() {
             order, [&](std::uint8_t a, std::uint8_t b) { return predicted[a] > predicted[b]; });
         std::sort(order.begin(), order.begin() + n);
     }
-    for (auto it = order.begin(); it != order.begin() + n; ++it) {
-        const int rate =
-            config.modulation != 0 ? config.modulation : table.bits_per_symbol(predicted[*it]);
-        bins.push_back({*it, static_cast<std::uint8_t>(rate)});
-    }
+    for (auto it = order.begin(); it != order.begin() + n; ++it)
+        bins.push_back({*it, static_cast<std::uint8_t>(rate_of(*it))});
+}
+
+void base_station_mac::state::use_bins(std::uint32_t set) {
+    bins.clear();
+    if (!terminal_hears) return;
+    for (std::uint8_t b = 0; b < nof_bins; ++b)
+        if ((set >> b & 1U) != 0) bins.push_back({b, static_cast<std::uint8_t>(rate_of(b))});
 }
 
 // Retransmissions first. Leaves the plan in `planner`; returns how many waiting units it covers.
@@ -252,58 +263,99 @@ void base_station_mac::state::refresh_statistics() {
     statistics.queued = {t.held_packets, t.held_bytes};
 }
 
-slot_plan base_station_mac::plan(slot air) {
-    auto& s = *state_;
-    const std::int64_t delay = s.config.retransmission_delay_slots;
-    if (!s.started) {
-        s.started = true;
-        s.next_air = air.value;
-        s.next_settled = air.value - delay;
+// Everything that was to be heard before slot `air` is planned.
+void base_station_mac::state::advance(slot air) {
+    const std::int64_t delay = config.retransmission_delay_slots;
+    if (!started) {
+        started = true;
+        next_air = air.value;
+        next_settled = air.value - delay;
     }
-    if (air.value < s.next_air)
+    if (air.value < next_air)
         throw std::logic_error("plan(" + std::to_string(air.value) + ") after plan(" +
-                               std::to_string(s.next_air - 1) + ")");
+                               std::to_string(next_air - 1) + ")");
     // Slots left out carried nothing. After a gap longer than the history nothing is outstanding.
-    const std::int64_t last = s.next_settled + static_cast<std::int64_t>(history_slots);
-    for (; s.next_settled <= air.value - delay && s.next_settled < last; ++s.next_settled)
-        s.settle(s.next_settled);
-    if (s.next_settled <= air.value - delay) s.next_settled = air.value - delay + 1;
-    s.next_air = air.value + 1;
-    ++s.statistics.slots_planned;
+    const std::int64_t last = next_settled + static_cast<std::int64_t>(history_slots);
+    for (; next_settled <= air.value - delay && next_settled < last; ++next_settled)
+        settle(next_settled);
+    if (next_settled <= air.value - delay) next_settled = air.value - delay + 1;
+}
+
+const scheduling_view& base_station_mac::look(slot air) {
+    auto& s = *state_;
+    s.advance(air);
+    scheduling_view& v = s.view;
+    v.hears = s.terminal_hears;
+    v.predicted_snr_db = s.predicted;
+    for (std::size_t b = 0; b < nof_bins; ++b) v.rate[b] = static_cast<std::uint8_t>(s.rate_of(b));
+    v.nof_pieces = static_cast<int>(s.window.first_waiting(s.waiting));
+    for (int i = 0; i < v.nof_pieces; ++i)
+        v.piece[static_cast<std::size_t>(i)] = s.waiting[static_cast<std::size_t>(i)].length;
+    if (s.window.full()) return v;
+    if (s.config.packing) {
+        int left = 0;
+        for (std::size_t i = 0; i < s.queue.packets(); ++i) {
+            left += s.queue.nibbles_left(i);
+            if (left > nof_bins * frame_payload_nibbles(s.config.profile, max_bits_per_symbol))
+                break;
+        }
+        if (left > 0 && v.nof_pieces < nof_bins)
+            v.piece[static_cast<std::size_t>(v.nof_pieces++)] = left;
+        return v;
+    }
+    for (std::size_t i = 0; i < s.queue.packets() && v.nof_pieces < nof_bins; ++i)
+        v.piece[static_cast<std::size_t>(v.nof_pieces++)] = s.queue.nibbles_left(i);
+    return v;
+}
+
+slot_plan base_station_mac::plan(slot air) {
+    state_->advance(air);
+    state_->choose_bins();
+    return state_->make_plan(air);
+}
+
+slot_plan base_station_mac::plan(slot air, std::uint32_t bins) {
+    state_->advance(air);
+    state_->use_bins(bins);
+    return state_->make_plan(air);
+}
+
+slot_plan base_station_mac::state::make_plan(slot air) {
+    next_air = air.value + 1;
+    ++statistics.slots_planned;
 
     slot_plan plan;
     plan.air = air;
     slot_grant& grant = plan.grant;
     grant.frame_number = frame_number_of(air);
-    grant.first_new_sn = static_cast<wire_sn>(s.window.next_sn());
-    grant.window_edge = static_cast<std::uint16_t>(s.window.next_sn() - s.window.edge());
-    s.choose_bins();
-    if (!s.bins.empty()) {
-        const std::size_t used = s.plan_retransmissions(grant);
+    grant.first_new_sn = static_cast<wire_sn>(window.next_sn());
+    grant.window_edge = static_cast<std::uint16_t>(window.next_sn() - window.edge());
+    if (!bins.empty()) {
+        const std::size_t used = plan_retransmissions(grant);
         std::uint32_t taken = 0;
-        for (std::size_t i = 0; i < used; ++i) s.window.take_waiting(s.waiting[i]);
-        for (const arq_unit& rest : s.planner.rest()) s.window.put_waiting(rest);
-        s.statistics.frames_split += static_cast<std::uint64_t>(s.planner.cuts());
-        for (const placed_unit& p : s.planner.placed()) {
-            s.send(plan, p.bin, p.unit, true);
+        for (std::size_t i = 0; i < used; ++i) window.take_waiting(waiting[i]);
+        for (const arq_unit& rest : planner.rest()) window.put_waiting(rest);
+        statistics.frames_split += static_cast<std::uint64_t>(planner.cuts());
+        for (const placed_unit& p : planner.placed()) {
+            send(plan, p.bin, p.unit, true);
             taken |= 1U << p.bin;
         }
         bool stalled = false;
-        for (const rated_bin& b : s.bins) {
+        for (const rated_bin& b : bins) {
             if ((taken >> b.bin & 1U) != 0) continue;
             bin_grant& g = grant.bins[b.bin];
-            stalled = stalled || (!s.queue.empty() && s.window.full());
-            if (s.queue.empty() || s.window.full()) {
+            stalled = stalled || (!queue.empty() && window.full());
+            if (queue.empty() || window.full()) {
                 g = bin_grant{};
                 continue;
             }
-            const arq_unit u = s.window.open_frame(b.rate, s.queue);
+            const arq_unit u = window.open_frame(b.rate, queue);
             g.sn = static_cast<wire_sn>(u.sn);
-            s.send(plan, b.bin, u, false);
+            send(plan, b.bin, u, false);
         }
-        if (stalled) ++s.statistics.window_stalls;
+        if (stalled) ++statistics.window_stalls;
     }
-    s.refresh_statistics();
+    refresh_statistics();
     return plan;
 }
 

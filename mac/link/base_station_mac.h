@@ -6,6 +6,8 @@
 //   on_feedback(feedback)      what the terminal said about slot j; earliest use: plan(j + delay)
 //   plan(air)                  everything that goes out in slot `air`; called once for each slot,
 //                              in order
+//   plan(air, bins)            the same, in these bins: another has shared them out, after
+//                              look(air) (link/cell_scheduler.h)
 //
 // Feedback for slot j may be handed over early (the emulated uplink knows its arrival time); the
 // loop holds it until plan(j + retransmission_delay). A slot whose feedback has not come by then
@@ -19,6 +21,7 @@
 #include "link/feedback.h"
 #include "link/link_config.h"
 #include "link/link_statistics.h"
+#include "link/scheduling_view.h"
 #include "port/link_port.h"
 
 namespace wip {
@@ -35,6 +38,12 @@ public:
     bool on_sdu(std::span<const std::uint8_t> packet, slot now);
     void on_feedback(const slot_feedback& feedback);
     slot_plan plan(slot air);
+    // Uses every bin of the set (bit b: bin b) that it has something for; `bins` and `allocation`
+    // of the configuration do not matter.
+    slot_plan plan(slot air, std::uint32_t bins);
+    // Takes in what has been heard for slot `air`; plan(air) has to follow. Throws std::logic_error
+    // for a slot that is planned.
+    const scheduling_view& look(slot air);
 
     // Changes at run time: modulation, allocation, bins, max retransmissions, combining. The loop
     // delay and the profile cannot change in a running cell. Throws as the constructor does.

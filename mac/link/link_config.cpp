@@ -6,13 +6,11 @@
 #include "types/grid.h"
 
 namespace wip {
-namespace {
-void in_range(const char* key, int value, int low, int high) {
+void check_range(const char* key, int value, int low, int high) {
     if (value >= low && value <= high) return;
     throw std::invalid_argument(std::string(key) + " = " + std::to_string(value) + ": must be " +
                                 std::to_string(low) + " .. " + std::to_string(high));
 }
-}  // namespace
 
 void link_config::check() const {
     if (profile != link_profile::wipemu && profile != link_profile::radio)
@@ -25,13 +23,13 @@ void link_config::check() const {
         throw std::invalid_argument(
             "switch_table = " + std::to_string(static_cast<int>(switch_table)) +
             ": must be nmse_0, nmse_0_1 or measured");
-    in_range("bins", bins, 1, nof_bins);
+    check_range("bins", bins, 1, nof_bins);
     if (modulation < 0 || modulation > max_bits_per_symbol)
         throw std::invalid_argument("modulation = " + std::to_string(modulation) +
                                     ": must be 0 (adaptive) or 1 .. 8");
-    in_range("max_retransmissions", max_retransmissions, 0, 30);
-    in_range("retransmission_delay_slots", retransmission_delay_slots, 3, 48);
-    in_range("queue_packets", queue_packets, 1, 100000);
+    check_range("max_retransmissions", max_retransmissions, 0, 30);
+    check_range("retransmission_delay_slots", retransmission_delay_slots, 3, 48);
+    check_range("queue_packets", queue_packets, 1, 100000);
 }
 
 }  // namespace wip

@@ -33,4 +33,7 @@ struct link_config {
     void check() const;
 };
 
+// Throws std::invalid_argument "KEY = VALUE: must be LOW .. HIGH" for a value outside.
+void check_range(const char* key, int value, int low, int high);
+
 }  // namespace wip

@@ -39,6 +39,7 @@ constexpr double reference_mean_db = 16, reference_nmse = 0.1;
 // Error levels of the family, dB of SNR; the first row beside them is the level 0.
 constexpr int lowest_error_db = -20, highest_error_db = 40;
 constexpr double low_db = -20, high_db = 60, curve_step_db = 0.05;
+constexpr double kept_step_db = 0.25;  // of the curves that the library keeps
 
 // P_k on a grid of SNR in dB, linear in between.
 class frame_curve {
@@ -169,6 +170,27 @@ void write_tables(std::ostream& out, const curves& c, wip::link_profile profile,
     out << "};\n";
 }
 
+void write_frame_curves(std::ostream& out, const curves& c) {
+    constexpr int steps = static_cast<int>((high_db - low_db) / kept_step_db);
+    out << "// P(all symbols of a bin right), at least 1e-30, of 1..8 bits/symbol, linear SNR "
+        << low_db << " dB, " << low_db + kept_step_db << " dB, ...\n"
+        << "inline constexpr double frame_ok_lowest_db = " << low_db
+        << ", frame_ok_step_db = " << kept_step_db << ";\n"
+        << "inline constexpr std::array<std::array<float, " << steps + 1 << ">, "
+        << wip::max_bits_per_symbol << "> frame_ok_values{{";
+    for (std::size_t k = 1; k < c.size(); ++k) {
+        out << "\n    {{";
+        for (int i = 0; i <= steps; ++i) {
+            char text[32];
+            std::snprintf(text, sizeof text, "%.6eF, ",
+                          std::max(c[k]->at(from_db(low_db + kept_step_db * i)), 1e-30));
+            out << text;
+        }
+        out << "}},";
+    }
+    out << "}};\n";
+}
+
 int write_header(const curves& c, const char* path) {
     std::ofstream out(path);
     out << "// Written by switch_table: lowest predicted SNR (dB) of each bits/symbol.\n"
@@ -180,6 +202,7 @@ int write_header(const curves& c, const char* path) {
         << ";\ninline constexpr double switch_lowest_error = " << from_db(lowest_error_db) << ";\n";
     write_tables(out, c, wip::link_profile::wipemu, "wipemu");
     write_tables(out, c, wip::link_profile::radio, "radio");
+    write_frame_curves(out, c);
     out << "}  // namespace wip\n";
     out.close();
     if (out) return 0;

@@ -31,6 +31,10 @@ public:
     std::size_t bytes() const {
         return bytes_;
     }  // of the packets in the queue, sent parts included
+    // Nibbles of packet i of the queue that are not cut yet; i < packets().
+    int nibbles_left(std::size_t i) const {
+        return static_cast<int>(queue_[i].size() * 2 - (i == 0 ? position_ : 0));
+    }
     sdu_number next_sdu() const { return first_ + static_cast<sdu_number>(queue_.size()); }
 
     struct cut {

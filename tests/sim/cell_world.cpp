@@ -6,29 +6,9 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "link/symbol_error.h"
+#include "frame_error.h"
 
 namespace wip::sim {
-namespace {
-
-// P(all 108 symbols right) for k = 1..8 on a grid of 0.1 dB from -30 to 60 dB.
-double frame_ok(int k, double snr) {
-    static const auto curves = [] {
-        std::array<std::vector<double>, 9> c;
-        for (int i = 1; i <= 8; ++i) {
-            const symbol_error e(i);
-            for (int db = -300; db <= 600; ++db)
-                c[static_cast<std::size_t>(i)].push_back(e.frame_ok(std::pow(10, db / 100.0)));
-        }
-        return c;
-    }();
-    const double db = 10 * std::log10(std::max(snr, 1e-3));
-    const auto i = static_cast<std::size_t>(std::clamp(std::lround(db * 10) + 300L, 0L, 900L));
-    return curves[static_cast<std::size_t>(k)][i];
-}
-
-}  // namespace
-
 cell_world::cell_world(const world_config& config)
     : config_(config),
       random_(config.seed),

@@ -8,6 +8,7 @@
 #include <random>
 #include <stdexcept>
 
+#include "link/frame_success.h"
 #include "link/prediction_error.h"
 #include "link/switch_table.h"
 #include "link/symbol_error.h"
@@ -248,6 +249,17 @@ TEST(PredictionError, ReportsThatMakeNoSenseStayWithinTheMean) {
     report.fill(std::numeric_limits<float>::infinity());
     meter.add(report, 0.5F);
     EXPECT_TRUE(std::isfinite(meter.level()));
+}
+
+TEST(FrameSuccess, TheKeptCurvesAreTheExactOnes) {
+    for (int k = 1; k <= 8; ++k) {
+        const symbol_error exact(k);
+        for (double db = -19.9; db < 45; db += 0.37)
+            EXPECT_NEAR(frame_success(k, static_cast<float>(db)), exact.frame_ok(power(db)), 0.01)
+                << k << " at " << db;
+        EXPECT_LT(frame_success(k, std::numeric_limits<float>::quiet_NaN()), 1e-6);
+        EXPECT_EQ(frame_success(k, 200), 1);
+    }
 }
 
 // The error model itself: NMSE of the unbiased prediction is s - s^2/2.

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "link/cell_scheduler.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "link/frame_success.h"
+
+namespace wip {
+namespace {
+
+constexpr std::uint32_t all_bins = (1U << nof_bins) - 1;
+// A user that has had nothing yet: far below a bit a slot, and no division by zero.
+constexpr double least_mean_rate = 1e-3;
+
+}  // namespace
+
+std::optional<scheduling_kind> scheduling_of(std::string_view name) {
+    const auto it = std::ranges::find(scheduling_names, name);
+    if (it == scheduling_names.end()) return std::nullopt;
+    return static_cast<scheduling_kind>(it - scheduling_names.begin());
+}
+
+void cell_config::check() const {
+    link.check();
+    check_range("users", users, 1, 100);
+    check_range("averaging_slots", averaging_slots, 1, 1000000);
+    if (scheduling > scheduling_kind::proportional_fair)
+        throw std::invalid_argument(
+            "scheduling = " + std::to_string(static_cast<int>(scheduling)) +
+            ": must be static, best, round_robin, max_rate or proportional_fair");
+}
+
+cell_scheduler::cell_scheduler(const cell_config& config) : config_(config) {
+    config.check();
+    users_.reserve(static_cast<std::size_t>(config.users));
+    for (int u = 0; u < config.users; ++u) users_.emplace_back(config.link);
+    plans_.resize(users_.size());
+}
+
+void cell_scheduler::reconfigure(const cell_config& config) {
+    config.check();
+    if (config.users != config_.users)
+        throw std::invalid_argument("users: cannot change in a running cell");
+    for (auto& u : users_) u.mac.reconfigure(config.link);
+    config_ = config;
+}
+
+bool cell_scheduler::on_sdu(int user, std::span<const std::uint8_t> packet, slot now) {
+    return users_.at(static_cast<std::size_t>(user)).mac.on_sdu(packet, now);
+}
+
+void cell_scheduler::on_feedback(int user, const slot_feedback& feedback) {
+    users_.at(static_cast<std::size_t>(user)).mac.on_feedback(feedback);
+}
+
+bool cell_scheduler::idle() const {
+    return std::ranges::all_of(users_, [](const served_user& u) { return u.mac.idle(); });
+}
+
+void cell_scheduler::look(slot air) {
+    const double share = 1.0 / config_.averaging_slots;
+    for (auto& u : users_) {
+        u.view = &u.mac.look(air);
+        u.given = 0;
+        u.piece = u.view->piece;
+        u.first_piece = 0;
+        const std::uint64_t bits = u.mac.statistics().payload_bits_acknowledged;
+        u.mean_rate += share * (static_cast<double>(bits - u.acknowledged) - u.mean_rate);
+        u.acknowledged = bits;
+    }
+}
+
+bool cell_scheduler::wants(const served_user& u) const {
+    return u.view->hears && u.first_piece < u.view->nof_pieces;
+}
+
+void cell_scheduler::give(user_index n, std::size_t bin) {
+    served_user& u = users_[n];
+    u.given |= 1U << bin;
+    free_ &= ~(1U << bin);
+    if (!wants(u)) return;
+    int& piece = u.piece[static_cast<std::size_t>(u.first_piece)];
+    piece -= frame_payload_nibbles(config_.link.profile, u.view->rate[bin]);
+    if (piece <= 0) ++u.first_piece;
+}
+
+void cell_scheduler::share_fixed() {
+    for (int b = 0; b < config_.link.bins; ++b)
+        give(static_cast<user_index>(b) % users_.size(), static_cast<std::size_t>(b));
+}
+
+void cell_scheduler::share_best() {
+    int left = config_.link.bins;
+    for (std::size_t passed = 0; left > 0 && passed < users_.size();) {
+        const user_index n = turn_;
+        turn_ = (turn_ + 1) % users_.size();
+        if (!wants(users_[n])) {
+            ++passed;
+            continue;
+        }
+        passed = 0;
+        std::size_t best = nof_bins;
+        const auto& predicted = users_[n].view->predicted_snr_db;
+        for (std::size_t b = 0; b < nof_bins; ++b)
+            if ((free_ >> b & 1U) != 0 && (best == nof_bins || predicted[b] > predicted[best]))
+                best = b;
+        give(n, best);
+        --left;
+    }
+}
+
+void cell_scheduler::share_in_turn() {
+    int bin = 0;
+    for (std::size_t passed = 0; bin < config_.link.bins && passed < users_.size();) {
+        const user_index n = turn_;
+        turn_ = (turn_ + 1) % users_.size();
+        if (wants(users_[n])) {
+            give(n, static_cast<std::size_t>(bin++));
+            passed = 0;
+        } else {
+            ++passed;
+        }
+    }
+}
+
+double cell_scheduler::value(const served_user& u, std::size_t bin) const {
+    const int k = u.view->rate[bin];
+    const double rate = frame_payload_bits(config_.link.profile, k) *
+                        frame_success(k, u.view->predicted_snr_db[bin]);
+    if (config_.scheduling == scheduling_kind::max_rate) return rate;
+    return rate / std::max(u.mean_rate, least_mean_rate);
+}
+
+void cell_scheduler::share_by_value() {
+    struct offer {
+        double value;
+        user_index user;
+        std::size_t bin;
+    };
+    std::vector<offer> offers;
+    offers.reserve(users_.size() * nof_bins);
+    for (std::size_t i = 0; i < users_.size(); ++i) {
+        const user_index n = (turn_ + i) % users_.size();
+        if (!wants(users_[n])) continue;
+        for (std::size_t b = 0; b < nof_bins; ++b) offers.push_back({value(users_[n], b), n, b});
+    }
+    turn_ = (turn_ + 1) % users_.size();
+    std::ranges::stable_sort(offers,
+                             [](const offer& a, const offer& b) { return a.value > b.value; });
+    int left = config_.link.bins;
+    for (const offer& o : offers) {
+        if (left == 0) break;
+        if ((free_ >> o.bin & 1U) == 0 || !wants(users_[o.user])) continue;
+        give(o.user, o.bin);
+        --left;
+    }
+}
+
+std::span<const slot_plan> cell_scheduler::plan(slot air) {
+    look(air);
+    free_ = all_bins;
+    switch (config_.scheduling) {
+        case scheduling_kind::fixed:
+            share_fixed();
+            break;
+        case scheduling_kind::best:
+            share_best();
+            break;
+        case scheduling_kind::round_robin:
+            share_in_turn();
+            break;
+        case scheduling_kind::max_rate:
+        case scheduling_kind::proportional_fair:
+            share_by_value();
+            break;
+    }
+    for (std::size_t n = 0; n < users_.size(); ++n)
+        plans_[n] = users_[n].mac.plan(air, users_[n].given);
+    return plans_;
+}
+
+}  // namespace wip

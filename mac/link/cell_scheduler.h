@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The downlink of a cell with several terminals: every user has a base_station_mac of its own
+// (queue, window, feedback, loop); the scheduler shares out the bins of each slot and lets each MAC
+// plan in its bins. Sans-I/O like them, and no bin is ever given to two.
+//
+//   on_sdu(user, packet, now), on_feedback(user, feedback)    passed on to the user's MAC
+//   plan(air)                                                 one plan for each user
+//
+// A slot has `link.bins` bins for the whole cell. A user takes part while its terminal hears and
+// something waits for it that the bins it has got so far do not hold yet (failed units first, they
+// are sent before new data inside its bins; scheduling_view). So no bin stays empty while a user
+// has work, except under `fixed`.
+//
+//   fixed              bin b of the first `bins` belongs to user b mod N, whether it has data or
+//                      not
+//   best               users take turns, each its best free bin; the first of a slot is the next of
+//                      the last slot's. With one user: the bins of the highest predicted SNR
+//   round_robin        the first `bins` bins in turn, going on in the next slot where this ended:
+//                      equal numbers of bins, whatever the channels
+//   max_rate           the bin and user of the highest rate of all, again and again: the largest
+//                      sum of rates
+//   proportional_fair  the highest rate relative to T, what the user has been getting; T is the
+//                      exponential mean over `averaging_slots` of acknowledged payload bits
+//
+// Rate: expected payload bits in error-free frames, at the modulation that the user's MAC would
+// send in the bin and the SNR that its terminal predicts. Payload bits alone would rate a deep fade
+// as high as a good bin of a far user, for k = 1 has no lower end. Of equal offers the user's whose
+// turn it is comes first.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "link/base_station_mac.h"
+
+namespace wip {
+
+enum class scheduling_kind : std::uint8_t { fixed, best, round_robin, max_rate, proportional_fair };
+
+// As in YAML and on the command line: "static", "best", ...
+inline constexpr std::array<std::string_view, 5> scheduling_names{"static", "best", "round_robin",
+                                                                  "max_rate", "proportional_fair"};
+std::optional<scheduling_kind> scheduling_of(std::string_view name);
+
+struct cell_config {
+    link_config link;  // of every user; `allocation` does not matter
+    int users = 1;     // 1..100
+    scheduling_kind scheduling = scheduling_kind::best;
+    int averaging_slots = 1500;  // of proportional_fair, 1..1000000
+    // Throws std::invalid_argument naming key, value and what would be valid.
+    void check() const;
+};
+
+class cell_scheduler {
+public:
+    explicit cell_scheduler(const cell_config& config);  // throws as check() does
+
+    int users() const { return static_cast<int>(users_.size()); }
+    bool on_sdu(int user, std::span<const std::uint8_t> packet, slot now);
+    void on_feedback(int user, const slot_feedback& feedback);
+    // Plans of all users, by user; valid until the next call. Called once for each slot, in order.
+    std::span<const slot_plan> plan(slot air);
+
+    // At run time: all but the users, the profile and the loop delay.
+    void reconfigure(const cell_config& config);
+
+    const base_station_mac& user(int u) const { return users_.at(static_cast<std::size_t>(u)).mac; }
+    // What proportional_fair divides by: payload bits a slot.
+    double mean_rate(int u) const { return users_.at(static_cast<std::size_t>(u)).mean_rate; }
+    // Bins given to the user in the last slot; bit b: bin b.
+    std::uint32_t given(int u) const { return users_.at(static_cast<std::size_t>(u)).given; }
+    bool idle() const;
+
+private:
+    struct served_user {
+        explicit served_user(const link_config& c) : mac(c) {}
+        base_station_mac mac;
+        const scheduling_view* view = nullptr;
+        double mean_rate = 0;
+        std::uint64_t acknowledged = 0;
+        std::uint32_t given = 0;
+        std::array<int, nof_bins> piece{};  // what the bins given so far leave waiting
+        int first_piece = 0;
+    };
+    using user_index = std::size_t;
+
+    void look(slot air);
+    bool wants(const served_user& u) const;
+    void give(user_index u, std::size_t bin);
+    double value(const served_user& u, std::size_t bin) const;
+    void share_fixed();
+    void share_best();
+    void share_in_turn();
+    void share_by_value();
+
+    cell_config config_;
+    std::vector<served_user> users_;
+    std::vector<slot_plan> plans_;
+    std::uint32_t free_ = 0;
+    user_index turn_ = 0;
+};
+
+}  // namespace wip

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "link/frame_success.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstddef>
+
+#include "switch_table_values.h"  // generated
+
+namespace wip {
+
+double frame_success(int bits_per_symbol, float snr_db) noexcept {
+    assert(bits_per_symbol >= 1 && bits_per_symbol <= 8);
+    const auto& curve = frame_ok_values[static_cast<std::size_t>(bits_per_symbol - 1)];
+    const double x = (static_cast<double>(snr_db) - frame_ok_lowest_db) / frame_ok_step_db;
+    if (!(x > 0)) return curve.front();
+    if (x >= static_cast<double>(curve.size() - 1)) return curve.back();
+    const auto i = static_cast<std::size_t>(x);
+    return curve[i] + (x - static_cast<double>(i)) * (curve[i + 1] - curve[i]);
+}
+
+}  // namespace wip

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A cell of N users in virtual time: a cell_scheduler, a terminal for every user, Rayleigh fading
+// of every user and bin (AR(1) from slot to slot) around the user's mean SNR, perfect prediction,
+// frames lost by SNR and modulation. After every slot:
+//   - no bin carries two users' frames, every bin with a frame was given to its user, and no more
+//     than `bins` are used
+//   - packets and bytes of every user: in = queued + sent + dropped by reason
+//   - a delivered packet is one of this user's, unaltered
+// The first violation throws.
+#pragma once
+
+#include <array>
+#include <complex>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "link/cell_scheduler.h"
+#include "link/terminal_mac.h"
+#include "traffic.h"
+
+namespace wip::sim {
+
+struct users_config {
+    cell_config cell;
+    std::vector<double> mean_snr_db;  // one for each user
+    double coherence = 0.97;
+    std::uint64_t seed = 1;
+};
+
+class users_world {
+public:
+    explicit users_world(const users_config& config);
+
+    // Keeps the queues of these users full from now on.
+    void saturate(const std::vector<bool>& users) { saturated_ = users; }
+    void give(int user, int packets, int bytes = 1500);
+    void set_locked(int user, bool locked) { locked_[static_cast<std::size_t>(user)] = locked; }
+    void run(int slots);
+    // Until nothing is queued or on its way; false: it did not end.
+    bool drain(int most_slots = 20000);
+
+    cell_scheduler& cell() { return cell_; }
+    // Payload bits acknowledged, bins used, since the start.
+    double bits(int user) const;
+    std::int64_t bins_used(int user) const { return used_[static_cast<std::size_t>(user)]; }
+    std::uint64_t delivered(int user) const { return delivered_[static_cast<std::size_t>(user)]; }
+    // Of the last slot: predicted SNR that the scheduler had, and the plans.
+    float predicted(int user, int bin) const {
+        return known_[static_cast<std::size_t>(user)][static_cast<std::size_t>(bin)];
+    }
+    const std::vector<slot_plan>& plans() const { return plans_; }
+
+private:
+    using bins = std::array<float, nof_bins>;
+    void step();
+    void fade();
+    slot_report receive(std::size_t user, const slot_plan& plan);
+    void check(std::size_t user, const slot_plan& plan, std::uint32_t& taken) const;
+    void take(std::size_t user, std::span<const std::uint8_t> packet, bool damaged);
+    [[noreturn]] static void violated(const std::string& what);
+
+    users_config config_;
+    random_source random_;
+    cell_scheduler cell_;
+    std::vector<terminal_mac> terminals_;
+    std::vector<bool> saturated_, locked_;
+    std::vector<std::int64_t> used_;
+    std::vector<std::uint64_t> delivered_;
+    std::vector<std::vector<int>> sent_;  // bytes of each packet by number, 0: none or delivered
+    std::vector<std::deque<std::array<std::complex<double>, nof_bins>>>
+        gain_;  // now .. now + delay
+    std::vector<bins> known_;
+    std::vector<slot_plan> plans_;
+    std::int64_t now_ = 150;
+};
+
+}  // namespace wip::sim
