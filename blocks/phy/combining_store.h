@@ -9,7 +9,9 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
+#include <stdexcept>
 #include <vector>
 
 #include "phy/aligned.h"
@@ -31,13 +33,20 @@ struct soft_copy {
     std::array<float, 112> weight;
 };
 
-class combining_store {
+// What is kept of a copy is the user's business: soft symbols here, sums in the bin-level channel.
+template <class Copy>
+class basic_combining_store {
 public:
-    explicit combining_store(int capacity = 2048);
+    explicit basic_combining_store(int capacity = 2048) {
+        if (capacity < 4 || !std::has_single_bit(static_cast<unsigned>(capacity)))
+            throw std::invalid_argument("capacity: a power of two from 4 up");
+        slots_.resize(static_cast<std::size_t>(capacity));
+        copies_.resize(static_cast<std::size_t>(capacity));
+    }
 
     // The stored copy, or nullptr.
-    const soft_copy* find(unit_key key) const noexcept;
-    void put(unit_key key, const soft_copy& copy) noexcept;
+    const Copy* find(unit_key key) const noexcept;
+    void put(unit_key key, const Copy& copy) noexcept;
     void erase(unit_key key) noexcept;
     // SNs before `edge` (half of the SN space) are given up. A few sets are visited at each call.
     void forget_before(wire_sn edge) noexcept;
@@ -56,10 +65,74 @@ private:
     void free(std::size_t i) noexcept;
 
     std::vector<place> slots_;
-    aligned_vector<soft_copy> copies_;
+    aligned_vector<Copy> copies_;
     std::uint32_t clock_ = 0;
     std::size_t sweep_ = 0;
     int size_ = 0;
 };
+
+using combining_store = basic_combining_store<soft_copy>;
+
+template <class Copy>
+std::size_t basic_combining_store<Copy>::set_of(unit_key key) const noexcept {
+    const std::size_t sets = slots_.size() / ways;
+    return (key.sn + 37U * key.offset + 11U * key.bits_per_symbol) % sets * ways;
+}
+
+template <class Copy>
+void basic_combining_store<Copy>::free(std::size_t i) noexcept {
+    if (slots_[i].used) --size_;
+    slots_[i].used = false;
+}
+
+template <class Copy>
+const Copy* basic_combining_store<Copy>::find(unit_key key) const noexcept {
+    const auto first = set_of(key);
+    for (std::size_t i = first; i < first + ways; ++i)
+        if (slots_[i].used && slots_[i].key == key) return &copies_[i];
+    return nullptr;
+}
+
+template <class Copy>
+void basic_combining_store<Copy>::put(unit_key key, const Copy& copy) noexcept {
+    const auto first = set_of(key);
+    std::size_t at = first;
+    for (std::size_t i = first; i < first + ways; ++i) {
+        if (slots_[i].used && slots_[i].key == key) {
+            at = i;
+            break;
+        }
+        if (!slots_[at].used) continue;
+        if (!slots_[i].used || clock_ - slots_[i].age > clock_ - slots_[at].age) at = i;
+    }
+    // A free place was kept as soon as it was met; the key itself always wins.
+    for (std::size_t i = first; i < first + ways; ++i)
+        if (slots_[i].used && slots_[i].key == key) at = i;
+    if (!slots_[at].used) ++size_;
+    slots_[at] = {key, true, ++clock_};
+    copies_[at] = copy;
+}
+
+template <class Copy>
+void basic_combining_store<Copy>::erase(unit_key key) noexcept {
+    const auto first = set_of(key);
+    for (std::size_t i = first; i < first + ways; ++i)
+        if (slots_[i].used && slots_[i].key == key) free(i);
+}
+
+template <class Copy>
+void basic_combining_store<Copy>::forget_before(wire_sn edge) noexcept {
+    for (std::size_t n = 0; n < 64; ++n) {
+        auto& s = slots_[sweep_];
+        if (s.used && static_cast<std::int16_t>(static_cast<wire_sn>(s.key.sn - edge)) < 0)
+            free(sweep_);
+        sweep_ = (sweep_ + 1) % slots_.size();
+    }
+}
+
+template <class Copy>
+void basic_combining_store<Copy>::clear() noexcept {
+    for (std::size_t i = 0; i < slots_.size(); ++i) free(i);
+}
 
 }  // namespace wip::phy

@@ -52,6 +52,7 @@ std::string answer(const std::string& message, const medium_config& config, medi
     a.set_real_time_factor(s.real_time_factor);
     a.set_pacing_median_us(s.pacing.median_us);
     a.set_pacing_p99_us(s.pacing.p99_us);
+    a.set_pacing_p999_us(s.pacing.p999_us);
     a.set_pacing_max_us(s.pacing.max_us);
     a.set_slots(s.pacing.slots);
     a.set_slots_behind(s.pacing.behind);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How far behind its schedule the medium released each slot. Counted in bins of 1 us up to 50 ms,
-// so median and p99 are exact to 1 us; beyond, only the largest is kept. The medium adds, the
-// control thread reads.
+// How far behind its schedule each slot (or packet) was released. Counted in bins of 1 us up to 50
+// ms, so quantiles are exact to 1 us; beyond, only the largest is kept. One thread may add while
+// another reads.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace wip::air {
 
 struct pacing_summary {
-    double median_us = 0, p99_us = 0, max_us = 0;
+    double median_us = 0, p99_us = 0, p999_us = 0, max_us = 0;
     std::uint64_t slots = 0, behind = 0;
 };
 
@@ -36,7 +36,7 @@ public:
     }
     pacing_summary summary() const {
         const std::lock_guard lock(mutex_);
-        return {quantile(0.5), quantile(0.99), max_us_, slots_, behind_};
+        return {quantile(0.5), quantile(0.99), quantile(0.999), max_us_, slots_, behind_};
     }
 
 private:

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "app/mac_status.h"
 #include "app/slot_codec.h"
 #include "wire/feedback_bits.h"
 
@@ -186,12 +187,7 @@ void base_station::fill(openwip::control::MacStatus& status) const {
     status.set_slot(planned_.value);
 
     auto& down = *status.mutable_downlink();
-    set(*down.mutable_in(), s.in);
-    set(*down.mutable_delivered(), s.sent);
-    set(*down.mutable_queued(), s.queued);
-    add_drop(down, "queue_full", s.dropped_queue_full);
-    add_drop(down, "not_ip", s.dropped_not_ip);
-    add_drop(down, "retransmissions_exceeded", s.dropped_retransmissions);
+    fill_downlink_sent(s, down);
     gate_.add_input(down);
 
     auto& up = *status.mutable_uplink();
@@ -202,22 +198,7 @@ void base_station::fill(openwip::control::MacStatus& status) const {
     gate_.add_write_errors(up);
     set(*status.mutable_uplink_feedback(), feedback_);
 
-    auto& b = *status.mutable_base();
-    b.set_slots_planned(s.slots_planned);
-    b.set_frames_sent(s.frames_sent);
-    b.set_frames_acknowledged(s.frames_acknowledged);
-    b.set_frames_failed(s.frames_failed);
-    b.set_frames_given_up(s.frames_given_up);
-    b.set_frames_split(s.frames_split);
-    b.set_feedback_missing(s.feedback_missing);
-    b.set_grant_overflows(s.grant_overflows);
-    b.set_window_stalls(s.window_stalls);
-    b.mutable_modulation_histogram()->Assign(s.modulation.begin(), s.modulation.end());
-    b.mutable_retransmission_histogram()->Assign(s.retransmissions.begin(),
-                                                 s.retransmissions.end());
-    b.set_payload_bits_acknowledged(s.payload_bits_acknowledged);
-    b.set_feedback_rejected(s.feedback_rejected);
-
+    fill_base(s, status);
     auto& r = *status.mutable_radio();
     r.set_late_slots(since(late_slots_at_reset_, late_slots_));
     r.set_underflows(since(underflows_at_reset_, underflows_));

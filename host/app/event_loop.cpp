@@ -18,8 +18,6 @@ using namespace std::chrono_literals;
 constexpr auto goodbye_grace = 300ms;
 // Messages taken from one socket before the others get their turn.
 constexpr int batch = 64;
-// The "status" topic: ten times a second of sample time.
-constexpr std::int64_t status_every = slots_per_second / 10;
 
 const char* role_name(const macd_config& c) {
     return c.role == station_role_kind::base ? "base" : "terminal";
@@ -37,15 +35,9 @@ event_loop::event_loop(zmq::context_t& context, const config::settings& settings
               config.role == station_role_kind::base ? link_socket::end::bind
                                                      : link_socket::end::connect,
               "uplink"),
-      control_(context, zmq::socket_type::rep),
-      telemetry_(context, zmq::socket_type::pub) {
-    for (auto* s : {&control_, &telemetry_}) {
-        s->set(zmq::sockopt::linger, 200);
-        s->set(zmq::sockopt::maxmsgsize, std::int64_t{4 << 20});
-    }
-    bind_endpoint(control_, config.control_endpoint, "endpoints.control");
-    bind_endpoint(telemetry_, config.telemetry_endpoint, "endpoints.telemetry");
-}
+      control_(context, config.control_endpoint, "endpoints.control"),
+      telemetry_(context, config.telemetry_endpoint, config.slot_sample_every,
+                 "endpoints.telemetry") {}
 
 std::vector<std::string> event_loop::bound_paths() const {
     std::vector<std::string> paths{ipc_path(config_.slot_link_endpoint),
@@ -73,7 +65,7 @@ void event_loop::attach(station& s, int tun_fd, int signal_fd) {
     station_ = &s;
     watched_[0].fd = slot_link_.socket().get(zmq::sockopt::fd);
     watched_[1].fd = uplink_.socket().get(zmq::sockopt::fd);
-    watched_[2].fd = control_.get(zmq::sockopt::fd);
+    watched_[2].fd = control_.socket().get(zmq::sockopt::fd);
     watched_[3].fd = slot_link_.monitor().get(zmq::sockopt::fd);
     watched_[4].fd = uplink_.monitor().get(zmq::sockopt::fd);
     watched_[5].fd = tun_fd;
@@ -196,27 +188,9 @@ void event_loop::on_uplink() {
 }
 
 void event_loop::on_control() {
-    zmq::message_t message;
-    if (!control_.recv(message, zmq::recv_flags::dontwait)) {
-        control_open_ = false;
-        return;
-    }
-    bool odd = false;
-    for (zmq::message_t rest; message.more() && control_.recv(rest, zmq::recv_flags::dontwait);) {
-        odd = true;
-        if (!rest.more()) break;
-    }
-    openwip::control::Request request;
-    openwip::control::Reply reply;
-    reply.set_ok(true);
     std::string stop_why;
     using ask = openwip::control::Request;
-    try {
-        if (odd || !request.ParseFromArray(message.data(), static_cast<int>(message.size())) ||
-            request.what_case() == ask::WHAT_NOT_SET) {
-            malformed("control", "not a Request message");
-            throw config::error("not a Request of control.proto");
-        }
+    const auto answer = [&](const ask& request, openwip::control::Reply& reply) {
         switch (request.what_case()) {
             case ask::kStatus:
                 break;
@@ -233,13 +207,17 @@ void event_loop::on_control() {
                 break;
         }
         fill(*reply.mutable_mac());
-    } catch (const std::exception& e) {
-        reply.set_ok(false);
-        reply.set_error(e.what());
+    };
+    switch (control_.serve(answer)) {
+        case control_socket::result::nothing:
+            control_open_ = false;
+            return;
+        case control_socket::result::malformed:
+            malformed("control", "not a Request message");
+            break;
+        case control_socket::result::answered:
+            break;
     }
-    out_.resize(reply.ByteSizeLong());
-    reply.SerializeToArray(out_.data(), static_cast<int>(out_.size()));
-    control_.send(zmq::const_buffer(out_.data(), out_.size()), zmq::send_flags::dontwait);
     if (!stop_why.empty()) end(exit_code_of(stop_why), stop_why);
 }
 
@@ -260,32 +238,17 @@ void event_loop::fill(openwip::control::MacStatus& status) {
     status.set_effective_yaml(effective_yaml_);
     station_->fill(status);
     status.set_malformed_messages(malformed_);
-    status.set_telemetry_sequence(status_sequence_);
+    status.set_telemetry_sequence(telemetry_.status_sequence());
     status.set_flowgraph_connected(slot_link_.connected());
     status.set_peer_connected(uplink_.connected());
 }
 
 void event_loop::slot_done(slot now, const openwip::control::SlotSample& sample) {
-    if (now.value % status_every == 0) {
-        fill(*status_message_.mutable_mac());
-        status_message_.set_sequence(++status_sequence_);
-        status_message_.set_slot(now.value);
-        publish("status", status_message_);
+    if (telemetry_.status_due(now)) {
+        fill(telemetry_.status());
+        telemetry_.publish_status(now);
     }
-    if (config_.slot_sample_every > 0 && now.value % config_.slot_sample_every == 0) {
-        *slot_message_.mutable_slot_sample() = sample;
-        slot_message_.set_sequence(++slot_sequence_);
-        slot_message_.set_slot(now.value);
-        publish("slot", slot_message_);
-    }
-}
-
-void event_loop::publish(const char* topic, openwip::control::Telemetry& message) {
-    out_.resize(message.ByteSizeLong());
-    message.SerializeToArray(out_.data(), static_cast<int>(out_.size()));
-    telemetry_.send(zmq::const_buffer(topic, std::strlen(topic)),
-                    zmq::send_flags::sndmore | zmq::send_flags::dontwait);
-    telemetry_.send(zmq::const_buffer(out_.data(), out_.size()), zmq::send_flags::dontwait);
+    if (telemetry_.sample_due(now)) telemetry_.publish_sample(now, sample);
 }
 
 bool event_loop::send_to_flowgraph(const google::protobuf::MessageLite& message) {

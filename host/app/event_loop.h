@@ -16,9 +16,11 @@
 #include <vector>
 #include <zmq.hpp>
 
+#include "app/control_socket.h"
 #include "app/link_socket.h"
 #include "app/macd_config.h"
 #include "app/station.h"
+#include "app/telemetry_socket.h"
 
 namespace wip::host {
 
@@ -56,7 +58,6 @@ private:
     void on_control();
     void configure(const std::string& yaml);
     void fill(openwip::control::MacStatus& status);
-    void publish(const char* topic, openwip::control::Telemetry& message);
     void send_hellos();
     bool send_to_flowgraph(const google::protobuf::MessageLite& message);
     void end(int code, const std::string& why);
@@ -70,8 +71,8 @@ private:
     std::string effective_yaml_;
     link_socket slot_link_;
     link_socket uplink_;
-    zmq::socket_t control_;
-    zmq::socket_t telemetry_;
+    control_socket control_;
+    telemetry_socket telemetry_;
     station* station_ = nullptr;
     int signal_fd_ = -1;
     std::array<pollfd, 7> watched_{};
@@ -87,8 +88,6 @@ private:
     bool peer_greeted_ = false;  // base only
     std::uint64_t malformed_ = 0;
     std::uint64_t unsent_plans_ = 0;
-    std::uint64_t status_sequence_ = 0;
-    std::uint64_t slot_sequence_ = 0;
 
     watched flowgraph_;
     watched peer_;
@@ -104,8 +103,6 @@ private:
     zmq::message_t in_;
     std::vector<std::uint8_t> out_;
     openwip::slot_link::ToMacd from_flowgraph_;
-    openwip::control::Telemetry status_message_;
-    openwip::control::Telemetry slot_message_;
 };
 
 }  // namespace wip::host

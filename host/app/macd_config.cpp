@@ -7,10 +7,14 @@
 namespace wip::host {
 namespace {
 
-using config::key;
-using config::kind;
-
 constexpr std::size_t longest_ipc_path = 107;  // sockaddr_un
+
+std::string run_folder() {
+    const char* run = std::getenv("OPENWIP_RUN");
+    return run != nullptr && *run != '\0' ? run : "/run/openwip";
+}
+
+}  // namespace
 
 // Local by default: nothing that listens beyond this machine without keys.
 std::string check_endpoint(std::string_view text) {
@@ -33,6 +37,16 @@ std::string check_endpoint(std::string_view text) {
     }
     return value >= 1 && value <= 65535 ? "" : rule;
 }
+
+void fill_in_run_folder(config::settings& s, const std::string& path) {
+    const std::string& text = s.text(path);
+    if (text.starts_with("ipc://RUN/")) s.replace(path, "ipc://" + run_folder() + text.substr(9));
+}
+
+namespace {
+
+using config::key;
+using config::kind;
 
 std::string check_word(std::string_view text) {
     const std::string rule = "1..32 letters, digits, '-', '_' or '.'";
@@ -240,17 +254,53 @@ std::vector<key> make_keys() {
     };
 }
 
-std::string run_folder() {
-    const char* run = std::getenv("OPENWIP_RUN");
-    return run != nullptr && *run != '\0' ? run : "/run/openwip";
-}
-
-void fill_in(config::settings& s, const std::string& path) {
-    const std::string& text = s.text(path);
-    if (text.starts_with("ipc://RUN/")) s.replace(path, "ipc://" + run_folder() + text.substr(9));
+// The ranges of the tables are those of the MAC; what it refuses all the same is a bug of a table.
+template <class Config>
+Config checked(const Config& c) {
+    try {
+        c.check();
+    } catch (const std::invalid_argument& e) {
+        throw config::error(std::string("configuration: ") + e.what());
+    }
+    return c;
 }
 
 }  // namespace
+
+link_config link_from(const config::settings& s) {
+    link_config c;
+    c.profile = s.text("link.profile") == "wipemu" ? link_profile::wipemu : link_profile::radio;
+    c.bins = static_cast<int>(s.integer("link.bins"));
+    c.allocation =
+        s.text("link.allocation") == "static" ? allocation_kind::fixed : allocation_kind::best;
+    c.modulation =
+        s.text("link.modulation") == "adaptive" ? 0 : s.text("link.modulation").front() - '0';
+    const std::string& table = s.text("link.switch_table");
+    c.switch_table = table == "nmse_0"     ? switch_table_kind::nmse_0
+                     : table == "measured" ? switch_table_kind::measured
+                                           : switch_table_kind::nmse_0_1;
+    c.max_retransmissions = static_cast<int>(s.integer("link.max_retransmissions"));
+    // 1.5 slots a millisecond; a hair of tolerance so that 2 ms is 3 slots and not 4.
+    c.retransmission_delay_slots =
+        static_cast<int>(std::ceil(s.real("link.retransmission_delay_ms") * 1.5 - 1e-9));
+    c.combining = s.flag("link.combining");
+    c.packing = s.flag("link.packing");
+    c.in_order = s.text("link.order") == "in_order";
+    c.deliver_corrupt = s.flag("link.deliver_corrupt");
+    c.queue_packets = static_cast<int>(s.integer("link.queue_packets"));
+    return checked(c);
+}
+
+uplink_config uplink_from(const config::settings& s) {
+    uplink_config c;
+    c.kbps = s.real("uplink.kbps");
+    c.delay_slots = static_cast<int>(s.integer("uplink.delay_slots"));
+    c.loss = s.real("uplink.loss");
+    c.feedback_loss = s.real("uplink.feedback_loss");
+    c.queue_packets = static_cast<int>(s.integer("uplink.queue_packets"));
+    c.seed = static_cast<std::uint64_t>(s.integer("seed"));
+    return checked(c);
+}
 
 const std::vector<key>& macd_keys() {
     static const std::vector<key> keys = make_keys();
@@ -267,39 +317,15 @@ macd_config translate(config::settings& s) {
                       "ipc://RUN/" + role + "." + end);
     if (c.role == station_role_kind::terminal) s.set_default("tun.address", "10.42.0.2/30");
     for (const auto* e : {"slot_link", "uplink", "control", "telemetry"})
-        fill_in(s, std::string("endpoints.") + e);
+        fill_in_run_folder(s, std::string("endpoints.") + e);
 
     c.name = s.text("name");
     if (s.text("link.profile") != "radio")
         throw s.refuse("link.profile",
                        "not possible on a radio: its error detection is ideal and leaves no room "
                        "for a CRC; expected radio");
-    c.link.profile = link_profile::radio;
-    c.link.bins = static_cast<int>(s.integer("link.bins"));
-    c.link.allocation =
-        s.text("link.allocation") == "static" ? allocation_kind::fixed : allocation_kind::best;
-    c.link.modulation =
-        s.text("link.modulation") == "adaptive" ? 0 : s.text("link.modulation").front() - '0';
-    const std::string& table = s.text("link.switch_table");
-    c.link.switch_table = table == "nmse_0"     ? switch_table_kind::nmse_0
-                          : table == "measured" ? switch_table_kind::measured
-                                                : switch_table_kind::nmse_0_1;
-    c.link.max_retransmissions = static_cast<int>(s.integer("link.max_retransmissions"));
-    // 1.5 slots a millisecond; a hair of tolerance so that 2 ms is 3 slots and not 4.
-    c.link.retransmission_delay_slots =
-        static_cast<int>(std::ceil(s.real("link.retransmission_delay_ms") * 1.5 - 1e-9));
-    c.link.combining = s.flag("link.combining");
-    c.link.packing = s.flag("link.packing");
-    c.link.in_order = s.text("link.order") == "in_order";
-    c.link.deliver_corrupt = s.flag("link.deliver_corrupt");
-    c.link.queue_packets = static_cast<int>(s.integer("link.queue_packets"));
-
-    c.uplink.kbps = s.real("uplink.kbps");
-    c.uplink.delay_slots = static_cast<int>(s.integer("uplink.delay_slots"));
-    c.uplink.loss = s.real("uplink.loss");
-    c.uplink.feedback_loss = s.real("uplink.feedback_loss");
-    c.uplink.queue_packets = static_cast<int>(s.integer("uplink.queue_packets"));
-    c.uplink.seed = static_cast<std::uint64_t>(s.integer("seed"));
+    c.link = link_from(s);
+    c.uplink = uplink_from(s);
 
     c.tun.name = s.text("tun.name");
     c.tun.address = s.text("tun.address");
@@ -320,12 +346,6 @@ macd_config translate(config::settings& s) {
     c.slot_sample_every = static_cast<int>(s.integer("telemetry.slot_every"));
     c.user = s.text("user");
     c.peer_timeout_s = s.real("peer_timeout_s");
-    try {
-        c.link.check();
-        c.uplink.check();
-    } catch (const std::invalid_argument& e) {
-        throw config::error(std::string("configuration: ") + e.what());
-    }
     return c;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/schema.h"
@@ -31,6 +32,15 @@ struct macd_config {
 };
 
 const std::vector<config::key>& macd_keys();
+
+// Empty when `text` is an endpoint on this machine, else what would be one.
+std::string check_endpoint(std::string_view text);
+// RUN/ at the start of an ipc path becomes $OPENWIP_RUN.
+void fill_in_run_folder(config::settings& settings, const std::string& path);
+
+// The keys `link.*` and `uplink.*` of checked settings.
+link_config link_from(const config::settings& settings);
+uplink_config uplink_from(const config::settings& settings);
 
 // Fills in what depends on the role and on $OPENWIP_RUN, checks across keys, translates. Throws
 // config::error.

@@ -31,14 +31,6 @@ int complain(const std::string& why) {
     return exit_bad_input;
 }
 
-// The files of the sockets go to the user that this process becomes; their folder must let it pass.
-void hand_over(const std::vector<std::string>& paths, const account& a) {
-    for (const auto& path : paths)
-        if (::geteuid() == 0 && ::chown(path.c_str(), a.uid, a.gid) != 0)
-            throw std::runtime_error(path + ": cannot be given to user " + a.name + ": " +
-                                     strerror(errno));
-}
-
 void check_reachable(const std::string& endpoint, const std::string& user) {
     const std::string path = ipc_path(endpoint);
     const auto slash = path.rfind('/');

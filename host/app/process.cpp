@@ -96,4 +96,10 @@ void drop_privileges(const account& a) {
     if (::syscall(SYS_capset, &header, none) != 0) fail("capset");
 }
 
+void hand_over(const std::vector<std::string>& paths, const account& a) {
+    for (const auto& path : paths)
+        if (::geteuid() == 0 && ::chown(path.c_str(), a.uid, a.gid) != 0)
+            fail(path + ": cannot be given to user " + a.name);
+}
+
 }  // namespace wip::host

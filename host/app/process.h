@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace wip::host {
 
@@ -45,5 +46,8 @@ void forbid_new_privileges();
 // capabilities. As a user other than root only what that user holds is given up. Throws
 // std::runtime_error.
 void drop_privileges(const account& a);
+// The files of the sockets go to the user that this process becomes; their folder must let it pass.
+// Throws std::runtime_error.
+void hand_over(const std::vector<std::string>& paths, const account& a);
 
 }  // namespace wip::host

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "app/mac_status.h"
 #include "app/slot_codec.h"
 
 namespace wip::host {
@@ -118,36 +119,13 @@ void terminal_station::fill(openwip::control::MacStatus& status) const {
     status.set_slot(now_.value);
 
     auto& down = *status.mutable_downlink();
-    auto& in = *down.mutable_in();
-    in.set_packets(s.delivered.packets + s.dropped_lost_frame.packets);
-    in.set_bytes(s.delivered.bytes + s.dropped_lost_frame.bytes);
+    fill_downlink_received(s, down);
     set(*down.mutable_delivered(), gate_.delivered());
-    down.mutable_queued();
-    add_drop(down, "lost_frame", s.dropped_lost_frame);
     gate_.add_write_errors(down);
 
-    auto& up = *status.mutable_uplink();
-    set(*up.mutable_in(), u.in);
-    set(*up.mutable_delivered(),
-        {u.delivered.packets - unsent_.packets, u.delivered.bytes - unsent_.bytes});
-    set(*up.mutable_queued(), u.queued);
-    add_drop(up, "queue_full", u.dropped_queue_full);
-    add_drop(up, "uplink_loss", u.dropped_lost);
-    add_drop(up, "not_ip", u.dropped_not_ip);
-    add_drop(up, "no_connection", unsent_);
-    gate_.add_input(up);
-    set(*status.mutable_uplink_feedback(), u.feedback);
-
-    auto& t = *status.mutable_terminal();
-    set(*t.mutable_delivered_damaged(), s.delivered_damaged);
-    t.set_resynchronised(s.resynchronised);
-    t.set_slots(s.slots);
-    t.set_slots_unlocked(s.slots_unlocked);
-    t.set_grants_failed(s.grants_failed);
-    t.set_frames_good(s.frames_good);
-    t.set_frames_bad(s.frames_bad);
-    t.set_frames_duplicate(s.frames_duplicate);
-    t.set_frames_combined(s.frames_combined);
+    fill_uplink_sent(u, unsent_, status);
+    gate_.add_input(*status.mutable_uplink());
+    fill_terminal(s, status);
 
     auto& r = *status.mutable_radio();
     r.set_locked(locked_);

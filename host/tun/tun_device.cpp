@@ -105,9 +105,14 @@ bool write_ipv6_knob(const std::string& name, const char* knob, const char* valu
     return out.good();
 }
 
-// /proc/net shows the namespace of the reader, unlike a /sys that was mounted elsewhere.
-std::uint64_t transmit_drops(const std::string& name) {
-    std::ifstream in("/proc/net/dev");
+// /proc/net shows the namespace of whoever opens it, unlike a /sys that was mounted elsewhere; the
+// open file stays with that namespace.
+std::uint64_t transmit_drops(int counts, const std::string& name) {
+    std::string text(65536, '\0');
+    const auto size = ::pread(counts, text.data(), text.size(), 0);
+    if (size <= 0) return 0;
+    text.resize(static_cast<std::size_t>(size));
+    std::istringstream in(text);
     std::string line;
     while (std::getline(in, line)) {
         const auto colon = line.find(':');
@@ -196,7 +201,8 @@ tun_device::tun_device(const tun_settings& s) : name_(s.name) {
         r.ifr_flags = static_cast<short>(r.ifr_flags | IFF_UP | IFF_RUNNING);
         control.call(SIOCSIFFLAGS, &r, "tun.name = " + s.name + ": cannot be brought up");
         if (ipv6) set_address(control, s.name, *p, s.address);
-        drops_at_start_ = transmit_drops(s.name);
+        counts_fd_ = ::open("/proc/thread-self/net/dev", O_RDONLY | O_CLOEXEC);
+        drops_at_start_ = transmit_drops(counts_fd_, s.name);
     } catch (...) {
         ::close(std::exchange(fd_, -1));
         throw;
@@ -212,14 +218,17 @@ tun_device tun_device::adopt(int fd) {
 
 tun_device::~tun_device() {
     if (fd_ >= 0) ::close(fd_);
+    if (counts_fd_ >= 0) ::close(counts_fd_);
 }
 tun_device::tun_device(tun_device&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)),
+      counts_fd_(std::exchange(other.counts_fd_, -1)),
       name_(std::move(other.name_)),
       warning_(std::move(other.warning_)),
       drops_at_start_(other.drops_at_start_) {}
 tun_device& tun_device::operator=(tun_device&& other) noexcept {
     std::swap(fd_, other.fd_);
+    std::swap(counts_fd_, other.counts_fd_);
     std::swap(name_, other.name_);
     std::swap(warning_, other.warning_);
     std::swap(drops_at_start_, other.drops_at_start_);
@@ -242,8 +251,8 @@ int tun_device::write(std::span<const std::uint8_t> packet) noexcept {
 }
 
 std::uint64_t tun_device::kernel_drops() const {
-    if (name_.empty()) return 0;
-    const std::uint64_t now = transmit_drops(name_);
+    if (counts_fd_ < 0) return 0;
+    const std::uint64_t now = transmit_drops(counts_fd_, name_);
     return now > drops_at_start_ ? now - drops_at_start_ : 0;
 }
 

@@ -55,12 +55,14 @@ public:
     int read(std::span<std::uint8_t> packet) noexcept;
     // 0, or the errno of the refusal.
     int write(std::span<const std::uint8_t> packet) noexcept;
-    // Packets that the kernel dropped before they could be read, since this object was made.
+    // Packets that the kernel dropped before they could be read, since this object was made. Right
+    // also when the process has gone to another network namespace since.
     std::uint64_t kernel_drops() const;
 
 private:
     tun_device() = default;
     int fd_ = -1;
+    int counts_fd_ = -1;  // the kernel's counters, of the namespace in which this was made
     std::string name_;
     std::string warning_;
     std::uint64_t drops_at_start_ = 0;

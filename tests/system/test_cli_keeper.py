@@ -171,11 +171,11 @@ class Keeper(unittest.TestCase):
         self.cell.release()
 
     def test_a_foreign_namespace_is_refused_and_left_alone(self):
-        from openwip_cli import demo
+        from openwip_cli import session
         subprocess.run(["ip", "netns", "add", self.cell.namespace("terminal")], check=True)
         try:
             with self.assertRaisesRegex(BadInput, "is not ours"):
-                demo.take_over(self.cell, lambda text: None)
+                session.take_over(self.cell, lambda text: None)
             self.cell.remove()
             self.cell.release()
             self.assertTrue(system.namespace_exists(self.cell.namespace("terminal")))

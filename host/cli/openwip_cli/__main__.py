@@ -13,15 +13,19 @@ def main():
     build = pathlib.Path(os.environ.get("OPENWIP_BUILD", top / "build"))
     python = os.environ.get("OPENWIP_PYTHON", sys.executable)
     try:
-        if command == "check":      # ./openwip demo, before it installs or builds anything
-            from . import demo, scenario, system
-            options = scenario.parse_demo(arguments[1:])
-            demo.check_output(options.json)
+        if command == "check":      # before anything is installed or built
+            from . import emulate, scenario, session, system
+            which, *rest = arguments
+            options = (emulate.parse if which == "emulate" else scenario.parse_demo)(rest)
+            session.check_output(options.json)
             system.require_root()
             return 0
         if command == "demo":
             from . import demo, scenario
             return demo.main(scenario.parse_demo(arguments), top, build, python)
+        if command == "emulate":
+            from . import emulate
+            return emulate.main(emulate.parse(arguments), top, build, python)
         from . import commands
         return commands.run(command, arguments, top, build)
     except BadInput as e:

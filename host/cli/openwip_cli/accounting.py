@@ -17,21 +17,22 @@ def mean_bits_per_symbol(histogram):
     return sum(k * n for k, n in enumerate(histogram)) / total if total else 0.0
 
 
-def capacity(bins, modulation, histogram, mss, packing):
+def capacity(bins, modulation, histogram, mss, packing, crc_bits=CRC_BITS):
     """Of the air interface, bit/s, from raw symbols down to TCP payload. `mss`: TCP payload bytes of
-    a full packet of 1500 bytes."""
+    a full packet of 1500 bytes. `crc_bits`: of a frame, 0 in profile `wipemu`."""
     adaptive = modulation == "adaptive"
     k = mean_bits_per_symbol(histogram) if adaptive else modulation
     frames = SLOTS_PER_SECOND * bins
     payload = frames * SYMBOLS_PER_BIN * k
-    profile = frames * (SYMBOLS_PER_BIN * k - CRC_BITS) if k else 0.0
+    profile = frames * (SYMBOLS_PER_BIN * k - crc_bits) if k else 0.0
     share = mss / MTU
     which = (f"mean {k:.2f} bits/symbol of the frames sent" if adaptive else f"{k} bits/symbol")
     how = [f"payload = {SLOTS_PER_SECOND} slots/s x {bins} bins x {SYMBOLS_PER_BIN} symbols x {which}",
-           f"profile = payload less the {CRC_BITS}-bit CRC of each frame",
+           f"profile = payload less the {crc_bits}-bit CRC of each frame" if crc_bits else
+           "profile = payload: error detection is ideal and takes no bits",
            f"TCP payload = profile x {mss}/{MTU} ({MTU - mss} bytes of IP and TCP headers a packet)"]
     if not packing and not adaptive:
-        bits = SYMBOLS_PER_BIN * k - CRC_BITS
+        bits = SYMBOLS_PER_BIN * k - crc_bits
         filled = MTU * 8 / (-(-MTU * 8 // bits) * bits)
         share *= filled
         how.append(f"x {filled:.4f}: without packing the last frame of a packet is part empty")
@@ -202,7 +203,7 @@ def realtime_of(before, after, late_slots):
         "slots_behind": after.slots_behind - before.slots_behind,
         "pacing_limit_us": after.pacing_limit_us,
         "pacing_us": {"median": after.pacing_median_us, "p99": after.pacing_p99_us,
-                      "max": after.pacing_max_us},
+                      "p999": after.pacing_p999_us, "max": after.pacing_max_us},
         "underflows": after.underflows, "overflows": after.overflows,
         "clock": after.clock,
     }

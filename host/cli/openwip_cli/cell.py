@@ -165,7 +165,7 @@ def mac_config(cell, scenario, role):
         "role": role,
         "name": cell.name,
         "link": {
-            "profile": "radio", "bins": s["link.bins"], "allocation": s["link.allocation"],
+            "profile": s.values.get("link.profile", "radio"), "bins": s["link.bins"], "allocation": s["link.allocation"],
             "modulation": s["link.modulation"], "switch_table": s["link.switch_table"],
             "max_retransmissions": s["link.max_retransmissions"],
             "retransmission_delay_ms": s["link.retransmission_delay_ms"],
@@ -187,7 +187,7 @@ def mac_config(cell, scenario, role):
         "user": "nobody",
         "seed": s["seed"],
         # The peer is quiet for as long as the medium takes to start its radios; slower at low speed.
-        "peer_timeout_s": max(2, round(2 / s["air.speed"])),
+        "peer_timeout_s": max(2, round(2 / s.speed)),
     }
 
 

@@ -19,6 +19,21 @@ def histogram(counts, names, width=24):
     return lines
 
 
+def radio_lines(r):
+    radio = r["radio"]
+    return [f"  radio        locked after {radio.get('lock_s', 0) * 1000:.0f} ms, SNR "
+            f"{radio['mean_snr_db']:.1f} dB, EVM {radio['evm_percent']:.1f} %, prediction NMSE "
+            f"{r['prediction']['nmse']:.3f} {r['prediction']['horizon_slots']} slots ahead"]
+
+
+def emulator_lines(r):
+    e, late = r["emulator"], r["emulator"]["release_us"]
+    return [f"  channel      mean SNR {e['mean_snr_db']:.1f} dB; {e['frames_combined']} frames good after "
+            f"combining, {e['packets_damaged']} packets delivered with bit errors",
+            f"  releases     packets left median {late['median']:.0f}, p99.9 {late['p999']:.0f}, max "
+            f"{late['max']:.0f} us late; {'real-time' if e['realtime_priority'] else 'normal'} priority"]
+
+
 def screen(r):
     v, c, link, rt = r["verdict"], r["capacity"], r["link"], r["realtime"]
     lines = [f"verdict: {'VALID' if v['valid'] else 'INVALID'}"]
@@ -30,11 +45,11 @@ def screen(r):
                      f"; {t['retransmits']} retransmitted segments; rtt {t['rtt_ms']['mean']:.1f} ms mean"
                      f" ({t['congestion_control']}, window {t['window_kb']} KiB)")
     lines += [f"    {line}" for line in c["how"]]
-    if r["ping_ms"]:
+    if r.get("ping_ms"):
         p = r["ping_ms"]
         lines.append(f"  ping         min {p['min']:.2f}  median {p['median']:.2f}  p99 {p['p99']:.2f}  max "
                      f"{p['max']:.2f} ms; {p['sent'] - p['received']} of {p['sent']} lost")
-    if r["udp"]:
+    if r.get("udp"):
         u = r["udp"]
         lines.append(f"  UDP          {rate(u['delivered_bps'])} of {rate(u['offered_bps'])} offered; "
                      f"{u['lost_packets']} of {u['packets']} packets lost ({u['loss']:.2%})")
@@ -50,10 +65,7 @@ def screen(r):
         twice = p["delivered_although_given_up"]
         lines.append(f"  {name:<12} {p['in']} packets in = {p['delivered']} delivered + {p['queued']} queued "
                      f"+ dropped ({drops})" + (f" - {twice} given up that arrived after all" if twice else ""))
-    radio = r["radio"]
-    lines.append(f"  radio        locked after {radio.get('lock_s', 0) * 1000:.0f} ms, SNR "
-                 f"{radio['mean_snr_db']:.1f} dB, EVM {radio['evm_percent']:.1f} %, prediction NMSE "
-                 f"{r['prediction']['nmse']:.3f} {r['prediction']['horizon_slots']} slots ahead")
+    lines += radio_lines(r) if "radio" in r else emulator_lines(r)
     lines.append(f"  real time    factor {rt['factor']:.4f} at speed {rt['speed']:g}; {rt['late_slots']} late slots; "
                  f"{rt['slots_behind']} of {rt['slots']} slots more than {rt['pacing_limit_us'] / 1000:g} ms behind "
                  f"(median {rt['pacing_us']['median'] / 1000:.2f}, p99 {rt['pacing_us']['p99'] / 1000:.2f}, "

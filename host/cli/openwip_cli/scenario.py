@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The settings of a run. One table (SETTINGS) makes the command line, the scenario file, the checks
-of both and the documentation: a setting cannot exist in one of them only.
+"""The settings of a run. One table (SETTINGS for the demo, emulate.SETTINGS for the emulator) makes the
+command line, the scenario file, the checks of both and the documentation: a setting cannot exist in one of
+them only.
 
 Precedence: defaults < scenario file (--config) < command line."""
 import argparse
@@ -199,14 +200,13 @@ SETTINGS = [
             "a slot released later than this counts as behind"),
     Setting("seed", "--seed", Integer(0, 2**31 - 1), 1, "seed of fading and noise"),
 ]
-BY_KEY = {s.key: s for s in SETTINGS}
 
 
 class Scenario:
     """Values of all settings by key: scenario["link.bins"]."""
 
-    def __init__(self, values=None):
-        self.values = {s.key: s.default for s in SETTINGS}
+    def __init__(self, values=None, settings=None):
+        self.values = {s.key: s.default for s in settings or SETTINGS}
         self.values.update(values or {})
 
     def __getitem__(self, key):
@@ -222,6 +222,11 @@ class Scenario:
                 node = node.setdefault(name, {})
             node[leaf] = value
         return root
+
+    @property
+    def speed(self):
+        """Of the air against the wall clock; only the demo can set it."""
+        return self.values.get("air.speed", 1.0)
 
     @property
     def retransmission_delay_slots(self):
@@ -260,9 +265,10 @@ def check_together(scenario):
     return scenario
 
 
-def read_file(path):
+def read_file(path, settings=None):
     """Settings of a scenario file, by key."""
     import yaml
+    by_key = {s.key: s for s in settings or SETTINGS}
     try:
         with open(path, encoding="utf-8") as f:
             tree = yaml.safe_load(f)
@@ -278,17 +284,17 @@ def read_file(path):
 
     def walk(node, prefix):
         if not isinstance(node, dict):
-            groups = ", ".join(sorted({k.split(".")[0] for k in BY_KEY}))
+            groups = ", ".join(sorted({k.split(".")[0] for k in by_key}))
             at = f": {prefix[:-1]}" if prefix else ""
             raise BadInput(f"scenario file {path}{at}: settings are expected (groups: {groups})")
         for name, value in node.items():
             key = f"{prefix}{name}"
-            if key in BY_KEY:
-                values[key] = check(f"scenario file {path}: {key}", BY_KEY[key], value)
-            elif any(k.startswith(f"{key}.") for k in BY_KEY):
+            if key in by_key:
+                values[key] = check(f"scenario file {path}: {key}", by_key[key], value)
+            elif any(k.startswith(f"{key}.") for k in by_key):
                 walk(value, f"{key}.")
             else:
-                known = ", ".join(k for k in BY_KEY if k.startswith(prefix))
+                known = ", ".join(k for k in by_key if k.startswith(prefix))
                 raise BadInput(f"scenario file {path}: unknown key {key}; known: {known}")
 
     walk(tree, "")
@@ -303,7 +309,8 @@ class OneLineParser(argparse.ArgumentParser):
 
 
 @dataclasses.dataclass
-class DemoOptions:
+class Options:
+    """A scenario, and what happens around it."""
     scenario: Scenario
     json: str = None
     keep: bool = False
@@ -311,11 +318,9 @@ class DemoOptions:
     name: str = "demo"
 
 
-def demo_parser():
-    p = OneLineParser(prog="./openwip demo", allow_abbrev=False, add_help=True,
-                      description="A base station and a terminal over a software radio on this "
-                                  "machine: ping, TCP and UDP, and a verdict.")
-    for s in SETTINGS:
+def options_parser(command, description, settings, name):
+    p = OneLineParser(prog=f"./openwip {command}", allow_abbrev=False, add_help=True, description=description)
+    for s in settings:
         if s.flag is None:
             continue
         default = "" if s.default is None else f" (default {s.default})"
@@ -325,7 +330,7 @@ def demo_parser():
     p.add_argument("--json", metavar="FILE", help="write the whole report there")
     p.add_argument("--keep", action="store_true", help="leave the cell up afterwards")
     p.add_argument("--logs", metavar="DIR", help="copy configuration files and logs there at the end")
-    p.add_argument("--name", default="demo", help="name of the cell (several can run; default demo)")
+    p.add_argument("--name", default=name, help=f"name of the cell (several can run; default {name})")
     return p
 
 
@@ -335,15 +340,21 @@ def check_cell_name(name):
     return name
 
 
-def parse_demo(arguments):
-    given = demo_parser().parse_args(arguments)
-    values = read_file(given.config) if given.config else {}
-    for s in SETTINGS:
+def options_of(given, settings):
+    """Options of parsed arguments: file under flags, all checked."""
+    values = read_file(given.config, settings) if given.config else {}
+    for s in settings:
         text = getattr(given, s.key) if s.flag else None
         if text is not None:
             values[s.key] = check(s.flag, s, text)
-    return DemoOptions(check_together(Scenario(values)), given.json, given.keep, given.logs,
-                       check_cell_name(given.name))
+    return Options(check_together(Scenario(values, settings)), given.json, given.keep, given.logs,
+                   check_cell_name(given.name))
+
+
+def parse_demo(arguments):
+    parser = options_parser("demo", "A base station and a terminal over a software radio on this machine: "
+                                    "ping, TCP and UDP, and a verdict.", SETTINGS, "demo")
+    return options_of(parser.parse_args(arguments), SETTINGS)
 
 
 if __name__ == "__main__":

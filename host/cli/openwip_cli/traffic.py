@@ -139,7 +139,7 @@ def iperf3(keeper, cell, arguments, duration, at=()):
 
 
 def tcp(keeper, cell, scenario, at):
-    speed = scenario["air.speed"]
+    speed = scenario.speed
     duration = max(1, round(scenario["traffic.duration_s"] / speed))
     report, cpu = iperf3(keeper, cell,
                          ["-C", scenario["traffic.tcp_cc"], "-w", f"{scenario['traffic.tcp_window_kb']}K"],
@@ -161,7 +161,7 @@ def tcp(keeper, cell, scenario, at):
 
 
 def udp(keeper, cell, scenario, rate_bps):
-    speed = scenario["air.speed"]
+    speed = scenario.speed
     duration = max(1, round(max(2.0, scenario["traffic.duration_s"] / 2) / speed))
     report, cpu = iperf3(keeper, cell,
                          ["-u", "-b", f"{rate_bps * speed:.0f}", "-l", "1472"], duration)

@@ -10,9 +10,11 @@ TOP = pathlib.Path(__file__).resolve().parents[3]
 # Include path prefix -> layer. Every layer lists the layers that it may include.
 LAYER_OF_PREFIX = {
     "types": "types", "phy": "phy", "port": "port", "wire": "wire", "rlc": "rlc", "link": "link",
-    "schema": "schema", "sample": "sample", "bin": "bin", "profiles": "profiles",
+    "schema": "schema", "sample": "sample", "bin": "bin", "packet": "packet",
+    "profiles": "profiles",
     "air": "channels", "vusrp": "channels",
     "wip": "blocks", "config": "host", "tun": "host", "app": "host", "trace": "host",
+    "emulator": "host",
 }
 ALLOWED = {
     "blocks/types": {"types"},
@@ -25,15 +27,17 @@ ALLOWED = {
     "mac/rlc": {"types", "wire", "rlc"},
     "mac/link": {"types", "wire", "rlc", "link", "port"},
     "channels/sample": {"types", "sample"},
-    "channels/bin": {"types", "port", "sample", "bin"},
+    # The symbol channel detects with the receiver's constellations and computes with the link's error rates.
+    "channels/bin": {"types", "phy", "port", "link", "sample", "bin"},
+    "channels/packet": {"types", "sample", "packet"},
     "channels/profiles": {"sample", "profiles"},
     "channels/air": {"types", "schema", "sample", "profiles", "channels"},
     "channels/vusrp": {"types", "channels"},
-    "host": {"types", "port", "wire", "rlc", "link", "schema", "sample", "bin", "profiles", "channels",
-             "host"},
+    "host": {"types", "port", "wire", "rlc", "link", "schema", "sample", "bin", "packet", "profiles",
+             "channels", "host"},
 }
 PURE = ("blocks/types", "blocks/phy", "mac/port", "mac/wire", "mac/rlc", "mac/link",
-        "channels/sample", "channels/bin")
+        "channels/sample", "channels/bin", "channels/packet")
 IMPURE = re.compile(r"steady_clock|system_clock|random_device|std::rand\b|gettimeofday|"
                     r"clock_gettime|std::thread|std::jthread|\bsocket\(|#include <zmq|"
                     r"#include <gnuradio/|#include <uhd/")

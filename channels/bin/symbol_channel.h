@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the air does to the frames of one slot, symbol by symbol (Alfredsson 2012, 5.3.2 and 6.2.2).
+// A frame of k bits/symbol is 108 points x_i of the constellation; the bin's SNR is g:
+//
+//   y_i = x_i + n_i,  n_i circular complex Gaussian of variance 1/g
+//
+// Symbol i is right when y_i lies in the decision region of x_i (nearest point). All 108 right: the
+// frame is good. Else its sum S = sum_copies g y and G = sum_copies g are kept under the unit's key
+// (SN, offset, modulation), and a retransmission of the same unit is detected from S / G, the mean
+// of all copies weighted by their SNR, which is white again with SNR G.
+//
+// Which point is sent does not depend on the payload: x_i is drawn uniformly, as a scrambler makes
+// it (without one, a file of zeros would always send one corner point, the best protected one). A
+// retransmission sends the points of the stored copy. Detected label XOR sent label are the bits in
+// error, and they are flipped in the payload of a bad frame, so that `deliver_corrupt` gets the
+// errors of the real labelling.
+//
+// Labels and noise are functions of (seed, slot, bin): a rerun is bit-identical.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "port/link_port.h"
+#include "types/grid.h"
+
+namespace wip::bin_model {
+
+enum class error_method : std::uint8_t {
+    symbols,   // as above
+    computed,  // the same distribution, cheaper (symbol_channel.cpp)
+    none,      // every frame arrives
+};
+
+struct symbol_channel_config {
+    error_method errors = error_method::symbols;
+    bool combining = true;
+    link_profile profile = link_profile::wipemu;
+    std::uint64_t seed = 1;
+};
+
+class symbol_channel {
+public:
+    explicit symbol_channel(const symbol_channel_config& config);
+    ~symbol_channel();
+    symbol_channel(symbol_channel&&) noexcept;
+    symbol_channel& operator=(symbol_channel&&) noexcept;
+
+    // Moves the payloads of `plan` into `report` with what the air did to them, and fills in slot,
+    // grant, outcome and combined; the grant always arrives. `snr`: linear, of each bin. The SNRs
+    // in the report are the caller's business.
+    void carry(slot_plan& plan, std::span<const float, nof_bins> snr, slot_report& report);
+
+    void set_combining(bool on);
+
+private:
+    struct state;
+    std::unique_ptr<state> state_;
+};
+
+}  // namespace wip::bin_model

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "packet/wired_link.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "sample/counter_random.h"
+
+namespace wip::packet_model {
+namespace {
+
+constexpr std::int64_t ns_per_s = 1'000'000'000;
+
+void require(bool ok, const char* key, double value, const char* valid) {
+    if (!ok)
+        throw std::invalid_argument(std::string(key) + " = " + std::to_string(value) +
+                                    ": must be " + valid);
+}
+
+}  // namespace
+
+void wired_config::check() const {
+    require(delay_ms >= 0 && delay_ms <= 60000, "delay_ms", delay_ms, "0 .. 60000");
+    require(rate_kbps == 0 || (rate_kbps >= 1 && rate_kbps <= 1e7), "rate_kbps", rate_kbps,
+            "0 (no limit) or 1 .. 10000000");
+    require(loss >= 0 && loss <= 1, "loss", loss, "0 .. 1");
+    require(queue_packets >= 1 && queue_packets <= 100000, "queue_packets", queue_packets,
+            "1 .. 100000");
+}
+
+wired_link::wired_link(const wired_config& config, std::uint32_t purpose)
+    : config_(config),
+      delay_ns_(std::llround(config.delay_ms * 1e6)),
+      bits_per_second_(std::llround(config.rate_kbps * 1e3)),
+      key_(sample_model::derive_key(config.seed, purpose)) {
+    config.check();
+}
+
+bool wired_link::offer(std::span<const std::uint8_t> data, std::int64_t now_ns) {
+    statistics_.in.add(data.size());
+    if (config_.loss > 0 && sample_model::uniform(draws_++, key_) < config_.loss) {
+        statistics_.lost.add(data.size());
+        return false;
+    }
+    std::int64_t leaves = now_ns;
+    if (bits_per_second_ > 0) {
+        while (!on_line_.empty() && on_line_.front() <= now_ns) on_line_.pop_front();
+        if (static_cast<int>(on_line_.size()) >= config_.queue_packets) {
+            statistics_.refused.add(data.size());
+            return false;
+        }
+        if (free_ns_ < now_ns) free_ns_ = now_ns, free_rest_ = 0;
+        const std::int64_t work =
+            static_cast<std::int64_t>(data.size()) * 8 * ns_per_s + free_rest_;
+        free_ns_ += work / bits_per_second_;
+        free_rest_ = work % bits_per_second_;
+        leaves = free_ns_;
+        on_line_.push_back(leaves);
+    }
+    packet p{leaves + delay_ns_, {}};
+    if (!spare_.empty()) {
+        p.data = std::move(spare_.back());
+        spare_.pop_back();
+    }
+    p.data.assign(data.begin(), data.end());
+    queue_.push_back(std::move(p));
+    statistics_.queued.add(data.size());
+    return true;
+}
+
+void wired_link::pop() {
+    auto& p = queue_.front();
+    statistics_.queued.take(p.data.size());
+    statistics_.out.add(p.data.size());
+    spare_.push_back(std::move(p.data));
+    queue_.pop_front();
+}
+
+}  // namespace wip::packet_model

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One direction of the wired network in front of the base station, packet by packet: loss, then a
+// queue before a line of constant rate, then a delay (what Dummynet did for Alfredsson
+// 2012, 5.3.1). Time is whole nanoseconds of the cell's clock, given by the caller. A packet that
+// arrives at t is
+//
+//   lost       with probability `loss`, on seeded dice of its own
+//   refused    when `queue_packets` wait or are on the line already (only where there is a rate)
+//   there      at max(t, line free) + bits / rate + delay
+//
+// so packets leave in the order in which they came, and the line's end is carried on in full
+// precision (a remainder below one nanosecond is kept), so that the rate is exact over any time.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+namespace wip::packet_model {
+
+struct wired_config {
+    double delay_ms = 10;     // 0 .. 60000
+    double rate_kbps = 0;     // 0: no limit, else 1 .. 10^7
+    double loss = 0;          // 0 .. 1
+    int queue_packets = 100;  // 1 .. 100000; the packet on the line counts
+    std::uint64_t seed = 1;
+    void check() const;  // throws std::invalid_argument naming key, value and what would be valid
+};
+
+struct wired_count {
+    std::uint64_t packets = 0, bytes = 0;
+    void add(std::size_t size) { ++packets, bytes += size; }
+    void take(std::size_t size) { --packets, bytes -= size; }
+};
+
+// Conservation: in = out + queued + lost + refused.
+struct wired_statistics {
+    wired_count in, out, queued, lost, refused;
+};
+
+class wired_link {
+public:
+    struct packet {
+        std::int64_t due_ns = 0;
+        std::vector<std::uint8_t> data;
+    };
+
+    // `purpose` tells apart links that share a seed. Throws as check() does.
+    wired_link(const wired_config& config, std::uint32_t purpose);
+
+    // `now_ns` never goes back. False when the packet was lost or refused.
+    bool offer(std::span<const std::uint8_t> packet, std::int64_t now_ns);
+    // The packet that leaves next; nullptr when there is none.
+    const packet* front() const { return queue_.empty() ? nullptr : &queue_.front(); }
+    void pop();
+
+    const wired_statistics& statistics() const { return statistics_; }
+
+private:
+    wired_config config_;
+    std::int64_t delay_ns_;
+    std::int64_t bits_per_second_;
+    std::uint32_t key_;
+    std::uint64_t draws_ = 0;
+    // The line is free at free_ns_ + free_rest_ / bits_per_second_ nanoseconds.
+    std::int64_t free_ns_ = 0, free_rest_ = 0;
+    std::deque<std::int64_t> on_line_;  // when each packet has left the line
+    std::deque<packet> queue_;
+    std::vector<std::vector<std::uint8_t>> spare_;  // buffers of packets that left
+    wired_statistics statistics_;
+};
+
+}  // namespace wip::packet_model

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/mac_status.h"
+
+#include "app/packet_gate.h"
+
+namespace wip::host {
+
+void fill_base(const base_statistics& s, openwip::control::MacStatus& status) {
+    auto& b = *status.mutable_base();
+    b.set_slots_planned(s.slots_planned);
+    b.set_frames_sent(s.frames_sent);
+    b.set_frames_acknowledged(s.frames_acknowledged);
+    b.set_frames_failed(s.frames_failed);
+    b.set_frames_given_up(s.frames_given_up);
+    b.set_frames_split(s.frames_split);
+    b.set_feedback_missing(s.feedback_missing);
+    b.set_grant_overflows(s.grant_overflows);
+    b.set_window_stalls(s.window_stalls);
+    b.mutable_modulation_histogram()->Assign(s.modulation.begin(), s.modulation.end());
+    b.mutable_retransmission_histogram()->Assign(s.retransmissions.begin(),
+                                                 s.retransmissions.end());
+    b.set_payload_bits_acknowledged(s.payload_bits_acknowledged);
+    b.set_feedback_rejected(s.feedback_rejected);
+}
+
+void fill_downlink_sent(const base_statistics& s, openwip::control::Direction& d) {
+    set(*d.mutable_in(), s.in);
+    set(*d.mutable_delivered(), s.sent);
+    set(*d.mutable_queued(), s.queued);
+    add_drop(d, "queue_full", s.dropped_queue_full);
+    add_drop(d, "not_ip", s.dropped_not_ip);
+    add_drop(d, "retransmissions_exceeded", s.dropped_retransmissions);
+}
+
+void fill_terminal(const terminal_statistics& s, openwip::control::MacStatus& status) {
+    auto& t = *status.mutable_terminal();
+    set(*t.mutable_delivered_damaged(), s.delivered_damaged);
+    t.set_resynchronised(s.resynchronised);
+    t.set_slots(s.slots);
+    t.set_slots_unlocked(s.slots_unlocked);
+    t.set_grants_failed(s.grants_failed);
+    t.set_frames_good(s.frames_good);
+    t.set_frames_bad(s.frames_bad);
+    t.set_frames_duplicate(s.frames_duplicate);
+    t.set_frames_combined(s.frames_combined);
+}
+
+void fill_downlink_received(const terminal_statistics& s, openwip::control::Direction& d) {
+    set(*d.mutable_in(), {s.delivered.packets + s.dropped_lost_frame.packets,
+                          s.delivered.bytes + s.dropped_lost_frame.bytes});
+    d.mutable_queued();
+    add_drop(d, "lost_frame", s.dropped_lost_frame);
+}
+
+void fill_uplink_sent(const uplink_statistics& s, const packets_bytes& unsent,
+                      openwip::control::MacStatus& status) {
+    auto& up = *status.mutable_uplink();
+    set(*up.mutable_in(), s.in);
+    set(*up.mutable_delivered(),
+        {s.delivered.packets - unsent.packets, s.delivered.bytes - unsent.bytes});
+    set(*up.mutable_queued(), s.queued);
+    add_drop(up, "queue_full", s.dropped_queue_full);
+    add_drop(up, "uplink_loss", s.dropped_lost);
+    add_drop(up, "not_ip", s.dropped_not_ip);
+    add_drop(up, "no_connection", unsent);
+    set(*status.mutable_uplink_feedback(), s.feedback);
+}
+
+}  // namespace wip::host

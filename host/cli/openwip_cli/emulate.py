@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The bin-level emulator: one process between two interfaces, in two namespaces (docs/emulator.md).
+
+run(options, workload, progress) is the entry for programs: it starts a cell, lets `workload` run whatever
+it likes in the namespaces, drains the link, checks the sums and returns the report with its verdict."""
+import contextlib
+import dataclasses
+import os
+import pathlib
+import subprocess
+import tempfile
+import time
+
+import yaml
+
+from . import accounting, cell as cells, report, scenario as scenarios, system, traffic
+from .errors import BAD_INPUT, INVALID, VALID, BadInput
+from .scenario import ON_OFF, Integer, Optional, Real, Scenario, Setting
+from .session import (CpuClock, Progress, Running, check_built, check_congestion_control, drain,
+                      exit_code_of, fresh_output, identity, owned_cell, start_process, telemetry_reasons,
+                      write_json)
+
+NAME = "emulate"
+PROGRAM = "host/emulator/wip_emulator"
+
+
+class Text:
+    """Checked by the emulator, which knows what there is."""
+
+    def __init__(self, valid):
+        self.valid = valid
+
+    def read(self, value):
+        if not isinstance(value, str) or not value:
+            raise ValueError
+        return value
+
+
+class BinList:
+    valid = "up to 25 SNRs of -60..80 dB, separated by commas"
+
+    def read(self, value):
+        if isinstance(value, str):
+            value = value.split(",") if value.strip() else []
+        if not isinstance(value, (list, tuple)) or len(value) > 25:
+            raise ValueError
+        return [Real(-60, 80).read(v) for v in value]
+
+
+class Nmse:
+    valid = "0..0.5|predictor|trace"
+
+    def read(self, value):
+        if value in ("predictor", "trace"):
+            return value
+        return Real(0, 0.5).read(value)
+
+
+def like_demo(key, default):
+    """The demo's setting with the default of tables 5.8 and A.1."""
+    setting = next(s for s in scenarios.SETTINGS if s.key == key)
+    return dataclasses.replace(setting, default=default)
+
+
+SETTINGS = [
+    Setting("channel.model", "--channel", Text("a channel definition, or a trace file (.h5)"), "jakes",
+            "static: the same SNR always; others fade"),
+    Setting("channel.snr_db", "--snr", Real(-60, 80), 16.0, "mean SNR of a bin, dB; a trace has its own"),
+    Setting("channel.bins_db", "--bins-db", BinList(), [],
+            "--channel static: SNR of bin 0, 1, ...; the others have --snr"),
+    like_demo("channel.speed_kmh", None),
+    Setting("channel.prediction_nmse", "--prediction-nmse", Nmse(), 0.1,
+            "error of the predicted SNR; predictor: the receiver's own; trace: as recorded"),
+    Setting("channel.symbol_noise", "--symbol-noise", ON_OFF, "on",
+            "noise on every symbol; off: the same distribution, computed"),
+    Setting("channel.error_free", "--error-free", ON_OFF, "off", "every frame arrives"),
+    Setting("link.profile", "--profile", scenarios.Choice("wipemu", "radio"), "wipemu",
+            "error detection: ideal, or the CRC of the radio"),
+    like_demo("link.bins", 10), like_demo("link.modulation", "adaptive"),
+    like_demo("link.allocation", "best"), like_demo("link.switch_table", "nmse_0_1"),
+    like_demo("link.max_retransmissions", 30), like_demo("link.retransmission_delay_ms", 2.0),
+    like_demo("link.combining", "on"), like_demo("link.packing", "off"),
+    like_demo("link.order", "as_completed"), like_demo("link.deliver_corrupt", "on"),
+    like_demo("link.queue_packets", 54),
+    like_demo("uplink.kbps", 500), like_demo("uplink.delay_slots", 0), like_demo("uplink.loss", 0.0),
+    like_demo("uplink.feedback_loss", 0.0), like_demo("uplink.queue_packets", 54),
+    Setting("wired.delay_ms", "--wired-delay-ms", Real(0, 60000), 10.0, "wired network, each way, ms"),
+    Setting("wired.loss", "--wired-loss", Real(0, 1), 0.0,
+            "share of packets lost from the server to the base station"),
+    Setting("wired.rate_kbps", "--wired-rate-kbps", Real(0, 1e7), 0.0,
+            "rate from the server to the base station, kbit/s, 0 = no limit"),
+    Setting("wired.queue_packets", "--wired-queue-packets", Integer(1, 100000), 100,
+            "queue in front of the limited rate, each way"),
+    Setting("wired.uplink_delay_ms", "--wired-uplink-delay-ms", Optional(Real(0, 60000), "--wired-delay-ms"),
+            None, "from the base station to the server, ms"),
+    Setting("wired.uplink_loss", "--wired-uplink-loss", Real(0, 1), 0.0,
+            "share of packets lost from the base station to the server"),
+    Setting("wired.uplink_rate_kbps", "--wired-uplink-rate-kbps", Real(0, 1e7), 0.0,
+            "rate from the base station to the server, kbit/s, 0 = no limit"),
+    like_demo("traffic.duration_s", 30.0), like_demo("traffic.tcp_cc", "cubic"),
+    like_demo("traffic.tcp_window_kb", 48),
+    Setting("pacing_limit_ms", "--pacing-limit-ms", Real(0.01, 1000), 2.0,
+            "a slot released later than this counts as behind"),
+    dataclasses.replace(like_demo("seed", 1), help="seed of channel, noise and losses"),
+]
+
+
+def scenario_of(values):
+    """A checked scenario of {key: value}."""
+    by_key = {s.key: s for s in SETTINGS}
+    unknown = [k for k in values if k not in by_key]
+    if unknown:
+        raise BadInput(f"unknown setting {unknown[0]}; known: {', '.join(by_key)}")
+    return Scenario({k: scenarios.check(k, by_key[k], v) for k, v in values.items()}, SETTINGS)
+
+
+def parse(arguments):
+    parser = scenarios.options_parser(
+        "emulate", "The downlink at one SNR for each bin and slot, between two network namespaces: TCP "
+                   "through it, and a verdict.", SETTINGS, NAME)
+    return scenarios.options_of(parser.parse_args(arguments), SETTINGS)
+
+
+# --- configuration of the process ---
+
+def config(cell, s):
+    back_delay = s["wired.uplink_delay_ms"]
+    errors = "none" if s["channel.error_free"] == "on" else (
+        "symbols" if s["channel.symbol_noise"] == "on" else "computed")
+    mac = cells.mac_config(cell, s, "base")
+
+    def end(station, status):
+        return {"namespace": cell.namespace(station), "tun": "wip0", "address": f"{cells.ADDRESS[station]}/30",
+                "control": cell.endpoint(f"{status}.control"),
+                "telemetry": cell.endpoint(f"{status}.telemetry")}
+
+    speed = {} if s["channel.speed_kmh"] is None else {"speed_kmh": f"{s['channel.speed_kmh']:g}"}
+    return {
+        "name": cell.name, "seed": s["seed"], "user": "nobody", "pacing_limit_ms": s["pacing_limit_ms"],
+        "link": mac["link"], "uplink": mac["uplink"],
+        "channel": {"model": s["channel.model"], "snr_db": s["channel.snr_db"],
+                    "bins_db": ",".join(f"{v:g}" for v in s["channel.bins_db"]),
+                    "errors": errors, "prediction_nmse": str(s["channel.prediction_nmse"])} | speed,
+        "to_base": {"delay_ms": s["wired.delay_ms"], "rate_kbps": s["wired.rate_kbps"],
+                    "loss": s["wired.loss"], "queue_packets": s["wired.queue_packets"]},
+        "from_base": {"delay_ms": s["wired.delay_ms"] if back_delay is None else back_delay,
+                      "rate_kbps": s["wired.uplink_rate_kbps"], "loss": s["wired.uplink_loss"],
+                      "queue_packets": s["wired.queue_packets"]},
+        "server": end("base", "base"), "terminal": end("terminal", "terminal"),
+        "control": cell.endpoint("air.control"),
+    }
+
+
+def check_config(program, tree):
+    """What only the emulator can judge (channel, trace file), before anything is made."""
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
+        yaml.safe_dump(tree, f, sort_keys=False)
+        f.flush()
+        done = subprocess.run([program, "--config", f.name, "--check"], capture_output=True, text=True)
+    if done.returncode:
+        line = (done.stderr.strip().splitlines() or ["wip_emulator failed"])[-1]
+        raise BadInput(line.removeprefix("wip_emulator: ").removeprefix(f"{f.name}: "))
+
+
+# --- a running cell, as a workload sees it ---
+
+class EmulatedCell(Running):
+    """`keeper` (pause, wait_until), statuses, and where the applications run."""
+    address = cells.ADDRESS
+
+    def __init__(self, cell, keeper, scenario):
+        super().__init__(cell, keeper)
+        self.scenario = scenario
+        self.marks = {}
+
+    @property
+    def name(self):
+        return self.cell.name
+
+    def namespace(self, station):
+        return self.cell.namespace(station)
+
+    def mark(self, name):
+        """`first` and `last`: between them the link's and the processor's figures are taken."""
+        if name == "first":
+            self.marks["cpu"] = CpuClock(dict(self.keeper.pids) | {"keeper": self.keeper.pid,
+                                                                   "launcher": os.getpid()})
+        self.marks[name] = self.ask(self.base)
+        if name == "last":
+            self.marks["cores"] = self.marks["cpu"].cores()
+
+
+def iperf3_download(cell):
+    """The default workload: TCP from the server's side to the terminal."""
+    duration = cell.scenario["traffic.duration_s"]
+    edge = min(1.0, 0.1 * duration)
+    report_, cpu, wall = traffic.tcp(cell.keeper, cell.cell, cell.scenario,
+                                     [(edge, lambda: cell.mark("first")),
+                                      (duration - 0.1 * edge, lambda: cell.mark("last"))])
+    return {"tcp": report_, "cpu": {n: round(s / wall, 4) for n, s in cpu.items()}}
+
+
+def measure(cell, watch, workload, progress):
+    s = cell.scenario
+    with contextlib.suppress(cell.NoAnswer):
+        cell.air.reset_counters()
+    failed, result = [], {}
+    air_before = cell.ask(cell.air)
+    cell.mark("first")
+    before = cell.marks["first"]
+    try:
+        result = workload(cell) or {}
+    except traffic.TrafficFailed as e:
+        failed.append(f"traffic: {e}")
+    if cell.marks["first"] is before or "last" not in cell.marks:
+        cell.mark("last")
+    progress("draining the link, checking the sums")
+    drain(cell)
+    air_after = cell.ask(cell.air)
+    base, terminal = cell.ask(cell.base), cell.ask(cell.terminal)
+    paths = accounting.paths_of(base, terminal)
+    realtime = accounting.realtime_of(air_before, air_after, air_after.late)
+    link = accounting.link_interval(cell.marks["first"], cell.marks["last"])
+    cpu = cell.marks["cores"] | result.pop("cpu", {})
+    watch.end()
+    checks = [
+        ("pacing", accounting.check_pacing(realtime)),
+        ("sums", accounting.check_sums(paths, cell.tun_counts())),
+        ("telemetry", telemetry_reasons(watch)),
+        ("traffic", failed + result.pop("failed", [])),
+    ]
+    mss = (result.get("tcp") or {}).get("mss", 1448)
+    packets = {name: path.report() for name, path in paths.items()}
+    packets["uplink"]["feedback"] = {"packets": terminal.uplink_feedback.packets,
+                                     "bytes": terminal.uplink_feedback.bytes}
+    return {
+        "verdict": accounting.verdict(checks), "realtime": realtime,
+        "tcp": result.pop("tcp", None), "workload": result,
+        "capacity": accounting.capacity(s["link.bins"], s["link.modulation"], link["modulation_histogram"], mss,
+                                        s["link.packing"] == "on",
+                                        accounting.CRC_BITS if s["link.profile"] == "radio" else 0),
+        "link": link, "packets": packets,
+        "emulator": {
+            "release_us": {"median": air_after.release_median_us, "p99": air_after.release_p99_us,
+                           "p999": air_after.release_p999_us, "max": air_after.release_max_us,
+                           "packets": air_after.released},
+            "realtime_priority": air_after.realtime_priority,
+            "mean_snr_db": terminal.radio.mean_snr_db,
+            "prediction_nmse": terminal.radio.prediction_nmse,
+            "frames_combined": terminal.terminal.frames_combined,
+            "packets_damaged": terminal.terminal.delivered_damaged.packets,
+            "malformed_messages": base.malformed_messages + terminal.malformed_messages,
+        },
+        "telemetry": {"received": sum(watch.received.values()), "lost": sum(watch.lost.values())},
+        "cpu": cpu | {"total": round(sum(cpu.values()), 4)},
+        "effective": {"emulator": base.effective_yaml},
+    }
+
+
+def default_places():
+    top = pathlib.Path(os.environ.get("OPENWIP_TOP", pathlib.Path(__file__).resolve().parents[3]))
+    build = pathlib.Path(os.environ.get("OPENWIP_BUILD", top / "build"))
+    return top, build, os.environ.get("OPENWIP_PYTHON", "python3")
+
+
+def run(options, workload=None, progress=None, *, name=NAME, keep=False, logs=None, places=None):
+    """One run. `options`: {key of SETTINGS: value}, or a Scenario. `workload(cell: EmulatedCell) -> dict`
+    runs the applications (None: iperf3); what it returns is the report's `workload`, except `tcp` (to the
+    top), `cpu` (added) and `failed` (reasons of the verdict); TrafficFailed makes the run invalid.
+    Raises BadInput, CellDied, session.Terminated."""
+    from . import control
+    top, build, python = places or default_places()
+    progress = progress or (lambda text: None)
+    s = options if isinstance(options, Scenario) else scenario_of(options)
+    scenarios.check_cell_name(name)
+    system.require_root()
+    system.require_tun()
+    check_built(build, (PROGRAM, "python/openwip_schema"))
+    check_congestion_control(s["traffic.tcp_cc"])
+    check_config(str(build / PROGRAM), config(cells.Cell(name), s))
+    with owned_cell(name, progress) as (cell, keeper):
+        if logs:
+            keeper.keep_logs(logs)
+        watch = control.TelemetryWatch({x: cell.endpoint(f"{x}.telemetry") for x in cells.STATIONS})
+        try:
+            path = cell.run / "emulator.yaml"
+            path.write_text(yaml.safe_dump(config(cell, s), sort_keys=False))
+            running = EmulatedCell(cell, keeper, s)
+            progress(f"cell '{name}': starting the emulator")
+            start_process(keeper, cells.Process("emulator", [str(build / PROGRAM), "--config", str(path)],
+                                                {"OPENWIP_RUN": str(cell.run)}), running, running.air)
+            began = time.monotonic()
+            result = measure(running, watch, workload or iperf3_download, progress)
+        finally:
+            watch.end()
+        result["seconds"] = time.monotonic() - began
+        if keep:
+            keeper.detach()
+        else:
+            keeper.end("the run is over")
+    return result | identity(s, top, python)
+
+
+def main(options, top, build, python):
+    progress = Progress()
+
+    def whole():
+        fresh_output(options.json)
+        progress(f"TCP download with iperf3, {options.scenario['traffic.duration_s']:g} s")
+        result = run(options.scenario, None, progress, name=options.name, keep=options.keep, logs=options.logs,
+                     places=(pathlib.Path(top), pathlib.Path(build), python))
+        write_json(options.json, result)
+        print(report.screen(result))
+        return VALID if result["verdict"]["valid"] else INVALID
+
+    return exit_code_of(whole)

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "emulator/emulator_config.h"
+
+#include <cmath>
+#include <map>
+#include <sstream>
+
+#include "app/macd_config.h"
+#include "bin/trace_channel.h"
+
+namespace wip::emulator {
+namespace {
+
+using config::key;
+using config::kind;
+
+// Defaults of Alfredsson 2012, tables 5.8 and A.1, where they are not those of the radio.
+const std::map<std::string, std::string>& own_defaults() {
+    static const std::map<std::string, std::string> d{{"link.profile", "wipemu"},
+                                                      {"link.packing", "off"},
+                                                      {"link.order", "as_completed"},
+                                                      {"link.deliver_corrupt", "on"},
+                                                      {"name", "emulate"}};
+    return d;
+}
+
+// "" or one SNR for each bin, in dB: "8, 12, 15".
+std::optional<std::vector<float>> parse_bins(std::string_view text) {
+    std::vector<float> values;
+    std::istringstream in{std::string(text)};
+    for (std::string item; std::getline(in, item, ',');) {
+        char* end = nullptr;
+        const float v = std::strtof(item.c_str(), &end);
+        while (end != nullptr && *end == ' ') ++end;
+        if (end == item.c_str() || *end != '\0' || !(v >= -60 && v <= 80)) return std::nullopt;
+        values.push_back(v);
+    }
+    if (values.size() > nof_bins) return std::nullopt;
+    return values;
+}
+
+std::string check_bins(std::string_view text) {
+    return parse_bins(text) ? "" : "up to 25 SNRs of -60..80 dB, separated by commas";
+}
+
+std::optional<double> parse_number(std::string_view text) {
+    const std::string copy(text);
+    char* end = nullptr;
+    const double v = std::strtod(copy.c_str(), &end);
+    if (end == copy.c_str() || *end != '\0') return std::nullopt;
+    return v;
+}
+
+std::string check_nmse(std::string_view text) {
+    if (text == "trace") return {};
+    const auto v = parse_number(text);
+    if (!v || !(*v >= 0 && *v <= 0.5))
+        return "a number 0..0.5, or trace (the predictions that the trace file holds)";
+    return {};
+}
+
+std::string check_speed(std::string_view text) {
+    if (text.empty()) return {};
+    const auto v = parse_number(text);
+    return v && *v >= 0 && *v <= 500 ? "" : "a number 0..500 km/h, or empty";
+}
+
+std::string check_namespace(std::string_view text) {
+    if (text.find('/') != std::string_view::npos || text.size() > 64)
+        return "a name of `ip netns`, or empty";
+    return {};
+}
+
+void add_wired(std::vector<key>& keys, const std::string& group, const std::string& what) {
+    keys.push_back({.path = group + ".delay_ms",
+                    .type = kind::real,
+                    .fallback = "10",
+                    .doc = "delay of the wired network " + what,
+                    .unit = "ms",
+                    .lowest = 0,
+                    .highest = 60000});
+    keys.push_back({.path = group + ".rate_kbps",
+                    .type = kind::real,
+                    .fallback = "0",
+                    .doc = "rate of the wired network " + what + "; 0 = no limit",
+                    .unit = "kbit/s",
+                    .lowest = 0,
+                    .highest = 1e7});
+    keys.push_back({.path = group + ".loss",
+                    .type = kind::real,
+                    .fallback = "0",
+                    .doc = "probability that a packet is lost " + what,
+                    .lowest = 0,
+                    .highest = 1});
+    keys.push_back({.path = group + ".queue_packets",
+                    .type = kind::integer,
+                    .fallback = "100",
+                    .doc = "queue in front of the limited rate " + what + ", drop tail",
+                    .unit = "packets",
+                    .lowest = 1,
+                    .highest = 100000});
+}
+
+void add_interface(std::vector<key>& keys, const std::string& group, const std::string& address,
+                   const std::string& what, const std::string& status) {
+    keys.push_back({.path = group + ".namespace",
+                    .doc = "network namespace of " + what + "; empty: that of the process",
+                    .check = check_namespace});
+    keys.push_back({.path = group + ".tun",
+                    .fallback = "wip0",
+                    .doc = "interface that this program makes there",
+                    .check = check_interface_name});
+    keys.push_back({.path = group + ".address",
+                    .fallback = address,
+                    .doc = "address of the interface",
+                    .check = check_interface_address});
+    keys.push_back({.path = group + ".control",
+                    .fallback = "ipc://RUN/" + status + ".control",
+                    .doc = "control of this end (REP, bound here)",
+                    .check = host::check_endpoint});
+    keys.push_back({.path = group + ".telemetry",
+                    .fallback = "ipc://RUN/" + status + ".telemetry",
+                    .doc = "telemetry of this end (PUB, bound here)",
+                    .check = host::check_endpoint});
+}
+
+std::vector<key> make_keys() {
+    std::vector<key> keys;
+    for (key k : host::macd_keys()) {
+        const bool ours = k.path.starts_with("link.") || k.path.starts_with("uplink.") ||
+                          k.path == "name" || k.path == "user" || k.path == "seed" ||
+                          k.path == "telemetry.slot_every";
+        if (!ours) continue;
+        if (const auto d = own_defaults().find(k.path); d != own_defaults().end())
+            k.fallback = d->second;
+        if (k.path == "seed") k.doc = "of channel, noise and losses";
+        if (k.path == "link.profile") k.doc = "ideal error detection, or the CRC of the radio";
+        keys.push_back(k);
+    }
+    keys.push_back({.path = "channel.model",
+                    .fallback = "static",
+                    .doc = "a channel definition, or a trace file (.h5)"});
+    keys.push_back({.path = "channel.snr_db",
+                    .type = kind::real,
+                    .fallback = "16",
+                    .doc = "mean SNR of a bin; a trace has its own",
+                    .unit = "dB",
+                    .lowest = -60,
+                    .highest = 80});
+    keys.push_back({.path = "channel.bins_db",
+                    .doc = "model static: SNR of bin 0, 1, ...; bins not named have snr_db",
+                    .unit = "dB",
+                    .check = check_bins});
+    keys.push_back({.path = "channel.speed_kmh",
+                    .doc = "speed of the terminal; empty: the definition's own",
+                    .unit = "km/h",
+                    .check = check_speed});
+    keys.push_back({.path = "channel.prediction_nmse",
+                    .fallback = "0.1",
+                    .doc = "NMSE of the predicted SNR, or trace",
+                    .check = check_nmse});
+    keys.push_back({.path = "channel.errors",
+                    .type = kind::choice,
+                    .fallback = "symbols",
+                    .doc = "frame errors: noise on every symbol; drawn from the computed error "
+                           "probability; none",
+                    .choices = {"symbols", "computed", "none"}});
+    add_wired(keys, "to_base", "from the server to the base station");
+    add_wired(keys, "from_base", "from the base station to the server");
+    add_interface(keys, "server", "10.42.0.1/30", "the server's side", "base");
+    add_interface(keys, "terminal", "10.42.0.2/30", "the terminal", "terminal");
+    keys.push_back({.path = "control",
+                    .fallback = "ipc://RUN/air.control",
+                    .doc = "control of the emulation itself: pacing (REP, bound here)",
+                    .check = host::check_endpoint});
+    keys.push_back({.path = "pacing_limit_ms",
+                    .type = kind::real,
+                    .fallback = "2",
+                    .doc = "a slot released later than this counts as behind",
+                    .unit = "ms",
+                    .lowest = 0.01,
+                    .highest = 10000});
+    return keys;
+}
+
+packet_model::wired_config wired_from(const config::settings& s, const std::string& group,
+                                      std::uint64_t seed) {
+    packet_model::wired_config w;
+    w.delay_ms = s.real(group + ".delay_ms");
+    w.rate_kbps = s.real(group + ".rate_kbps");
+    w.loss = s.real(group + ".loss");
+    w.queue_packets = static_cast<int>(s.integer(group + ".queue_packets"));
+    w.seed = seed;
+    return w;
+}
+
+interface_config interface_from(const config::settings& s, const std::string& group) {
+    interface_config i;
+    i.network_namespace = s.text(group + ".namespace");
+    i.tun.name = s.text(group + ".tun");
+    i.tun.address = s.text(group + ".address");
+    i.control_endpoint = s.text(group + ".control");
+    i.telemetry_endpoint = s.text(group + ".telemetry");
+    return i;
+}
+
+}  // namespace
+
+const std::vector<key>& emulator_keys() {
+    static const std::vector<key> keys = make_keys();
+    return keys;
+}
+
+emulator_config translate(config::settings& s) {
+    s.finish();
+    for (const auto* e : {"server.control", "server.telemetry", "terminal.control",
+                          "terminal.telemetry", "control"})
+        host::fill_in_run_folder(s, e);
+    emulator_config c;
+    c.name = s.text("name");
+    c.user = s.text("user");
+    c.pacing_limit_ms = s.real("pacing_limit_ms");
+    c.slot_sample_every = static_cast<int>(s.integer("telemetry.slot_every"));
+    c.air_control_endpoint = s.text("control");
+    c.server = interface_from(s, "server");
+    c.terminal = interface_from(s, "terminal");
+    if (c.server.network_namespace == c.terminal.network_namespace &&
+        c.server.tun.name == c.terminal.tun.name)
+        throw s.refuse("terminal.tun", "the same interface as server.tun, in one namespace");
+
+    auto& cell = c.cell;
+    cell.seed = static_cast<std::uint64_t>(s.integer("seed"));
+    cell.link = host::link_from(s);
+    cell.uplink = host::uplink_from(s);
+    cell.to_base = wired_from(s, "to_base", cell.seed);
+    cell.from_base = wired_from(s, "from_base", cell.seed);
+    for (const auto* w : {&cell.to_base, &cell.from_base}) try {
+            w->check();
+        } catch (const std::invalid_argument& e) {
+            throw config::error(std::string("wired network: ") + e.what());
+        }
+    const std::string& errors = s.text("channel.errors");
+    cell.errors = errors == "symbols"    ? bin_model::error_method::symbols
+                  : errors == "computed" ? bin_model::error_method::computed
+                                         : bin_model::error_method::none;
+
+    c.channel.model = s.text("channel.model");
+    c.channel.snr_db = s.real("channel.snr_db");
+    c.channel.speed_kmh = parse_number(s.text("channel.speed_kmh"));
+    c.channel.bins_db = *parse_bins(s.text("channel.bins_db"));
+    if (s.text("channel.prediction_nmse") != "trace")
+        c.channel.prediction_nmse = std::stod(s.text("channel.prediction_nmse"));
+    return c;
+}
+
+}  // namespace wip::emulator

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The configuration of the emulator: the link and the uplink with the keys of macd, and what stands
+// in place of the radio: channel, wired network, interfaces, pacing.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/schema.h"
+#include "emulator/emulated_cell.h"
+#include "tun/tun_device.h"
+
+namespace wip::emulator {
+
+struct interface_config {
+    std::string network_namespace;  // name as in /run/netns; empty: that of the process
+    tun_settings tun;
+    std::string control_endpoint, telemetry_endpoint;
+};
+
+struct channel_config {
+    std::string model;  // a definition, or a trace file
+    double snr_db = 16;
+    std::optional<double> speed_kmh;        // nothing: the definition's own
+    std::optional<double> prediction_nmse;  // nothing: the predictions that the trace holds
+    std::vector<float> bins_db;             // model `static`: each bin its own SNR
+};
+
+struct emulator_config {
+    std::string name;
+    cell_config cell;
+    channel_config channel;
+    interface_config server, terminal;
+    std::string air_control_endpoint;
+    int slot_sample_every = 0;
+    double pacing_limit_ms = 2;
+    std::string user;
+};
+
+const std::vector<config::key>& emulator_keys();
+
+// Checks across keys, translates. Throws config::error.
+emulator_config translate(config::settings& settings);
+
+// The source of SNRs that the configuration asks for. Throws config::error.
+snr_source make_source(const channel_config& channel, std::uint64_t seed, int horizon_slots);
+
+}  // namespace wip::emulator

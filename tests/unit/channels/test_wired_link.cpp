@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The wired network: when packets leave, which are lost or refused, and that the sums are right.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "packet/wired_link.h"
+
+using namespace wip::packet_model;
+
+namespace {
+
+constexpr std::int64_t ms = 1'000'000;
+
+struct wire {
+    explicit wire(const wired_config& c) : link(c, 1) {}
+    bool offer(std::size_t bytes, std::int64_t now) {
+        const std::vector<std::uint8_t> packet(bytes, 0x45);
+        const bool taken = link.offer(packet, now);
+        check();
+        return taken;
+    }
+    std::int64_t leave() {
+        const std::int64_t due = link.front()->due_ns;
+        link.pop();
+        check();
+        return due;
+    }
+    void check() const {
+        const auto& s = link.statistics();
+        EXPECT_EQ(s.in.packets,
+                  s.out.packets + s.queued.packets + s.lost.packets + s.refused.packets);
+        EXPECT_EQ(s.in.bytes, s.out.bytes + s.queued.bytes + s.lost.bytes + s.refused.bytes);
+    }
+    wired_link link;
+};
+
+std::string refusal(const wired_config& c) {
+    try {
+        c.check();
+    } catch (const std::invalid_argument& e) {
+        return e.what();
+    }
+    return "";
+}
+
+}  // namespace
+
+TEST(WiredLink, WithoutARateOnlyTheDelayCounts) {
+    wire w({.delay_ms = 10});
+    EXPECT_TRUE(w.offer(1500, 3 * ms));
+    EXPECT_TRUE(w.offer(40, 3 * ms + 1));
+    EXPECT_EQ(w.leave(), 13 * ms);
+    EXPECT_EQ(w.leave(), 13 * ms + 1);
+    EXPECT_EQ(w.link.front(), nullptr);
+}
+
+TEST(WiredLink, ARateSpacesThePackets) {
+    wire w({.delay_ms = 1, .rate_kbps = 12000});  // 1500 bytes: 1 ms
+    for (int i = 0; i < 3; ++i) w.offer(1500, 0);
+    EXPECT_EQ(w.leave(), 2 * ms);
+    EXPECT_EQ(w.leave(), 3 * ms);
+    EXPECT_EQ(w.leave(), 4 * ms);
+    w.offer(1500, 10 * ms);  // the line was idle meanwhile and saved nothing up
+    EXPECT_EQ(w.leave(), 12 * ms);
+}
+
+TEST(WiredLink, TheRateIsExactOverAMillionPackets) {
+    wire w({.delay_ms = 0, .rate_kbps = 7, .queue_packets = 100000});  // 40 bytes: 320/7 ms
+    std::int64_t due = 0;
+    for (int i = 0; i < 1'000'000; ++i) {
+        w.offer(40, due);
+        due = w.leave();
+    }
+    // One nanosecond at most is cut off: the line's own end carries its remainder on only while it
+    // is busy, and here it is idle for that part of a nanosecond.
+    EXPECT_NEAR(static_cast<double>(due), 1e6 * 320 / 7 * 1e6, 1e6);
+    wire busy({.delay_ms = 0, .rate_kbps = 7, .queue_packets = 100000});
+    for (int i = 0; i < 70000; ++i) busy.offer(40, 0);
+    for (int i = 0; i < 70000; ++i) due = busy.leave();
+    EXPECT_EQ(due, std::int64_t{70000} * 320 * ms / 7);
+}
+
+TEST(WiredLink, TheQueueHasALimitAndThePacketOnTheLineCounts) {
+    wire w({.delay_ms = 0, .rate_kbps = 12000, .queue_packets = 2});
+    EXPECT_TRUE(w.offer(1500, 0));
+    EXPECT_TRUE(w.offer(1500, 0));
+    EXPECT_FALSE(w.offer(1500, 0));
+    EXPECT_FALSE(w.offer(1500, ms - 1));
+    EXPECT_TRUE(w.offer(1500, ms));  // the first has left the line
+    EXPECT_EQ(w.link.statistics().refused.packets, 2U);
+}
+
+TEST(WiredLink, LossesAreAsManyAsAskedAndTheSameForASeed) {
+    const auto lost = [](std::uint64_t seed) {
+        wire w({.loss = 0.03, .seed = seed});
+        std::vector<int> which;
+        for (int i = 0; i < 20000; ++i)
+            if (!w.offer(100, i)) which.push_back(i);
+        return which;
+    };
+    EXPECT_NEAR(static_cast<double>(lost(1).size()), 600, 5 * std::sqrt(600 * 0.97));
+    EXPECT_EQ(lost(1), lost(1));
+    EXPECT_NE(lost(1), lost(2));
+    wire none({.loss = 0}), all({.loss = 1});
+    EXPECT_TRUE(none.offer(10, 0));
+    EXPECT_FALSE(all.offer(10, 0));
+}
+
+TEST(WiredLink, BadSettingsAreNamed) {
+    EXPECT_EQ(refusal({}), "");
+    EXPECT_EQ(refusal({.delay_ms = -1}).rfind("delay_ms = -1", 0), 0U);
+    EXPECT_EQ(refusal({.delay_ms = NAN}).rfind("delay_ms = nan", 0), 0U);
+    EXPECT_EQ(refusal({.rate_kbps = 0.5}).rfind("rate_kbps = 0.5", 0), 0U);
+    EXPECT_EQ(refusal({.loss = 1.5}).rfind("loss = 1.5", 0), 0U);
+    EXPECT_EQ(refusal({.queue_packets = 0}).rfind("queue_packets = 0", 0), 0U);
+    EXPECT_THROW(wired_link({.loss = 2}, 1), std::invalid_argument);
+}
