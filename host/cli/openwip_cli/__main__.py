@@ -16,6 +16,10 @@ def main():
         if command == "check":      # before anything is installed or built
             from . import emulate, scenario, session, system
             which, *rest = arguments
+            if which == "experiment":
+                from .experiments import command as experiment
+                experiment.parse(rest, top, build)
+                return 0
             options = (emulate.parse if which == "emulate" else scenario.parse_demo)(rest)
             session.check_output(options.json)
             system.require_root()
@@ -26,6 +30,9 @@ def main():
         if command == "emulate":
             from . import emulate
             return emulate.main(emulate.parse(arguments), top, build, python)
+        if command == "experiment":
+            from .experiments import command as experiment
+            return experiment.main(arguments, top, build)
         from . import commands
         return commands.run(command, arguments, top, build)
     except BadInput as e:

@@ -36,8 +36,8 @@ class Grid(unittest.TestCase):
     def test_settings_of_the_file_go_over_the_defaults_and_the_grid_over_both(self):
         e = self.world.experiment()
         run = e.run(e.points[1], 3)
-        self.assertEqual((run.spec["emulator"]["allocation"], run.spec["emulator"]["modulation"],
-                          run.spec["emulator"]["max_retransmissions"], run.spec["emulator"]["seed"]), ("static", 1, 30, 3))
+        self.assertEqual((run.spec["emulator"]["link.allocation"], run.spec["emulator"]["link.modulation"],
+                          run.spec["emulator"]["link.max_retransmissions"], run.spec["emulator"]["seed"]), ("static", 1, 30, 3))
         self.assertEqual(run.spec["workload"]["congestion_control"], "cubic")
         self.assertNotIn("tcp", run.spec["emulator"])
 
@@ -76,7 +76,7 @@ class Refused(unittest.TestCase):
                 ("title: small", "titel: small", "S1.yaml: unknown key titel; known: "),
                 ("title: small", "title: [", "S1.yaml is not YAML"),
                 ("defaults: defaults.yaml", "defaults: other.yaml", "other.yaml: No such file"),
-                ("allocation: static", "allocation: random", "allocation is 'random'; valid: static|best"),
+                ("allocation: static", "allocation: random", "allocation is 'random'; valid: static\\|best"),
                 ("allocation: static", "alocation: static", "unknown setting alocation; known: channel, "),
                 ("[jakes, winner]", "[jakes, moon]", "channel is 'moon'; valid: jakes, winner, measured"),
                 ("[adaptive, 1, 2, 3]", "[9]", r"modulation is 9; valid: adaptive\|1..8"),
@@ -93,6 +93,17 @@ class Refused(unittest.TestCase):
         self.refused("does not say modulation", SMALL.replace(
             "grid: {channel: jakes, modulation: [1, 2]}", "").replace(
             "grid:\n  channel: [jakes, winner]\n  modulation: [adaptive, 1, 2, 3]", "grid:\n  - {channel: jakes, modulation: 1}\n  - {channel: winner}"))
+
+    def test_a_file_of_ones_own_is_taken_by_its_path_and_a_name_only_once(self):
+        w = World(name="mine")
+        self.addCleanup(w.close)
+        self.assertEqual([e.name for e in plan.load(TOP, ["A1", str(w.file)], "quick")], ["A1", "mine"])
+        copy = w.path / "A1.yaml"
+        copy.write_text(SMALL)
+        with self.assertRaisesRegex(BadInput, "experiment A1 is named twice"):
+            plan.load(TOP, ["A1", str(copy)], "quick")
+        with self.assertRaisesRegex(BadInput, "none.yaml: No such file"):
+            plan.load(TOP, ["/none.yaml"], "quick")
 
     def test_arguments(self):
         for arguments, pattern in ((["A9"], "unknown experiment A9; known: A1, A2"), ([], "name an experiment"),
@@ -118,9 +129,10 @@ class Shipped(unittest.TestCase):
     def test_defaults_are_those_of_table_a_1(self):
         e = plan.load(TOP, ["B1"], "full")[0]
         spec = e.run(e.points[0], 1).spec
-        expected = {"bins": 10, "modulation": "adaptive", "allocation": "best", "switch_table": "nmse_0_1", "prediction_nmse": 0.1,
-                    "max_retransmissions": 30, "retransmission_delay_ms": 2, "combining": "on", "deliver_corrupt": "on",
-                    "queue_packets": 54, "wired_delay_ms": 10, "wired_loss": 0, "uplink_kbps": 500, "snr": 16}
+        expected = {"link.bins": 10, "link.modulation": "adaptive", "link.allocation": "best", "link.switch_table": "nmse_0_1",
+                    "channel.prediction_nmse": 0.1, "link.max_retransmissions": 30, "link.retransmission_delay_ms": 2,
+                    "link.combining": "on", "link.deliver_corrupt": "on", "link.queue_packets": 54, "wired.delay_ms": 10,
+                    "wired.loss": 0, "uplink.kbps": 500, "channel.snr_db": 16}
         self.assertEqual({k: spec["emulator"][k] for k in expected}, expected)
 
     def test_the_quick_set_is_planned_for_less_than_45_minutes_on_two_cores(self):

@@ -52,9 +52,9 @@ class Runs(unittest.TestCase):
         runs = self.world.experiment().runs()
         bad = runs[5].spec["emulator"]
 
-        def emulate(options, workload, progress):
-            made = self.world.emulate(options, workload, progress)
-            if {k: v for k, v in options.items() if k != "name"} == bad:
+        def emulate(options, workload, progress, name):
+            made = self.world.emulate(options, workload, progress, name)
+            if options == bad:
                 made["verdict"] = {"valid": False, "reasons": ["pacing: bad day"]}
             return made
 
@@ -69,25 +69,25 @@ class Runs(unittest.TestCase):
     def test_a_cell_that_dies_and_a_process_that_vanishes_are_invalid_attempts(self):
         marks = self.world.path
 
-        def emulate(options, workload, progress):
+        def emulate(options, workload, progress, name):
             mark = marks / f"first{options['seed']}"
-            if options["modulation"] == 1 and not mark.exists():
+            if options["link.modulation"] == 1 and not mark.exists():
                 mark.write_text("")
                 if options["seed"] == 1:
                     raise CellDied("emulator was killed by SIGSEGV", [("emulator", "last words")])
                 os.kill(os.getpid(), signal.SIGKILL)
-            return self.world.emulate(options, workload, progress)
+            return self.world.emulate(options, workload, progress, name)
 
         runs = self.world.experiment("quick").runs()
         self.world.runner(emulate=emulate).run_all(runs)
         attempts = {r.spec["realisation"]: self.world.store.get(r.key)["attempts"] for r in runs
-                    if r.spec["emulator"]["modulation"] == 1}
+                    if r.spec["emulator"]["link.modulation"] == 1}
         self.assertEqual(attempts[1][0]["reasons"], ["died: emulator was killed by SIGSEGV", "emulator: last words"])
         self.assertIn("ended with -9", attempts[2][0]["reasons"][0])
         self.assertTrue(all(a[-1]["valid"] for a in attempts.values()))
 
     def test_bad_input_ends_everything_with_its_words(self):
-        def emulate(options, workload, progress):
+        def emulate(options, workload, progress, name):
             raise BadInput("--channel is 'moon'")
 
         with self.assertRaisesRegex(BadInput, "S1 .*--channel is 'moon'"):
@@ -102,8 +102,8 @@ class Interrupted(unittest.TestCase):
         from world import World, plan, runner, result
         out, file = map(pathlib.Path, sys.argv[1:])
         store = runner.Store(out)
-        def emulate(options, workload, progress):
-            mark = out / ("cell." + options["name"])
+        def emulate(options, workload, progress, name):
+            mark = out / ("cell." + name)
             mark.write_text("")
             try:
                 time.sleep(0.1 if options["seed"] == 1 else 60)
@@ -209,8 +209,8 @@ class Command(unittest.TestCase):
             self.command("--quick", "--resume")
 
     def test_an_invalid_run_is_left_out_of_the_means_shown_and_makes_the_exit_code_1(self):
-        def emulate(options, workload, progress):
-            made = self.world.emulate(options, workload, progress)
+        def emulate(options, workload, progress, name):
+            made = self.world.emulate(options, workload, progress, name)
             if options["seed"] == 4:
                 made["verdict"] = {"valid": False, "reasons": ["late: 3 slots"]}
                 made["workload"]["goodput_bps"] = 1e9

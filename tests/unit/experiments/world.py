@@ -50,9 +50,9 @@ class World:
     def runner(self, jobs=2, emulate=None, **kwargs):
         return runner.Runner(self.store, jobs, emulate or self.emulate, lambda spec: spec["workload"], self.said.append, **kwargs)
 
-    def emulate(self, options, workload, progress):
+    def emulate(self, options, workload, progress, name):
         with open(self.path / "ran", "a", encoding="utf-8") as f:
-            f.write(json.dumps(options) + "\n")
+            f.write(json.dumps(options | {"name": name}) + "\n")
         progress("a line for the log")
         return result(goodput_mbps=formula(options))
 
@@ -67,7 +67,7 @@ class World:
 
 
 def formula(options):
-    k = {"adaptive": 4}.get(options["modulation"], options["modulation"])
+    k = {"adaptive": 4}.get(options["link.modulation"], options["link.modulation"])
     return {1: 1.0, 2: 2.0, 3: 1.5, 4: 2.5}[k] + 0.1 * options["seed"] + 0.02 * k * (options["seed"] % 2)
 
 

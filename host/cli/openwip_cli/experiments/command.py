@@ -11,14 +11,14 @@ from ..errors import INTERRUPTED, INVALID, VALID, BadInput
 from ..scenario import OneLineParser
 from . import plan, runner, statements, workloads
 
-CELLS_PER_CORE = 3     # at 10 bins and 4 Mbit/s a cell needs about a fifth of a core (docs/experiments.md)
+CELLS_PER_CORE = 4     # at 10 bins and 4 Mbit/s a cell needs about 0.15 of a core (docs/experiments.md)
 
 
 def parser():
     p = OneLineParser(prog="./openwip experiment", allow_abbrev=False,
                       description="The experiments of the literature on the emulator: results as CSV, figures as PNG, and what "
                                   "the text says against what was measured.")
-    p.add_argument("names", nargs="*", metavar="NAME", help="A1 ... C2, or all; --list shows them")
+    p.add_argument("names", nargs="*", metavar="NAME", help="A1 ... C2, all (--list shows them), or a file of one's own")
     p.add_argument("--quick", action="store_true", help="fewer points, few realisations, short flows: all within 45 minutes on two cores")
     p.add_argument("--jobs", metavar="N", help=f"cells at the same time (default {CELLS_PER_CORE} per core)")
     p.add_argument("--out", metavar="DIR", help="folder of the results (default experiments/quick or experiments/full of the build folder)")

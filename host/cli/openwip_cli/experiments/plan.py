@@ -159,7 +159,7 @@ class Experiment:
     def spec(self, point, realisation):
         """Everything that decides the outcome of a run."""
         settings = self.settings | dict(point.settings)
-        options = {k: v for k, v in settings.items() if SETTINGS[k].role == EMULATOR and k != "channel"}
+        options = {SETTINGS[k].key: v for k, v in settings.items() if SETTINGS[k].role == EMULATOR and k != "channel"}
         options |= self.common["channels"][settings["channel"]]
         options["seed"] = realisation
         traffic = {k: v for k, v in settings.items() if SETTINGS[k].role == TRAFFIC}
@@ -202,7 +202,7 @@ def cost(spec):
     work = spec["workload"]
     if work["kind"] != "flows":
         return OVERHEAD_S + work["duration_s"] + (1.0 if work["kind"] == "voip" else 0.6)
-    rtt = 2 * spec["emulator"]["wired_delay_ms"] / 1000 + 0.008
+    rtt = 2 * spec["emulator"]["wired.delay_ms"] / 1000 + 0.008
     seconds = 0.0
     for flow in work["flows"]:
         bits = flow["kb"] * 8000
@@ -235,10 +235,17 @@ def known(top):
 
 
 def load(top, names, mode):
+    """Experiments by name, or by the path of a file (NAME.yaml) of one's own."""
     there = known(top)
     if names == ["all"]:
         names = there
-    for name in names:
-        if name not in there:
-            raise BadInput(f"unknown experiment {name}; known: {', '.join(there)}")
-    return [Experiment(folder(top) / f"{name}.yaml", mode) for name in dict.fromkeys(names)]
+    experiments = {}
+    for name in dict.fromkeys(names):
+        own = name.endswith(".yaml")
+        if not own and name not in there:
+            raise BadInput(f"unknown experiment {name}; known: {', '.join(there)}, or a file NAME.yaml")
+        e = Experiment(name if own else folder(top) / f"{name}.yaml", mode)
+        if e.name in experiments:
+            raise BadInput(f"experiment {e.name} is named twice: {experiments[e.name].path} and {e.path}")
+        experiments[e.name] = e
+    return list(experiments.values())

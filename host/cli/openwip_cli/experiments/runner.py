@@ -16,7 +16,7 @@ import sys
 import time
 import traceback
 
-from .. import system
+from .. import session, system
 from ..errors import BAD_INPUT, DIED, BadInput, CellDied
 
 ATTEMPTS = 3
@@ -86,7 +86,7 @@ def attempt(spec, name, run, workload, log):
         print(f"{time.strftime('%H:%M:%S')} {text}", file=log, flush=True)
 
     try:
-        result = run(spec["emulator"] | {"name": name}, workload, progress)
+        result = run(spec["emulator"], workload, progress, name=name)
     except CellDied as e:
         return False, [f"died: {e}"] + [f"{n}: {words}" for n, words in e.last_words], None
     verdict = result["verdict"]
@@ -110,7 +110,7 @@ def child(job, run, workload, log_path):
         write_json(job.outcome, {"refused": str(e)})
         code = BAD_INPUT
     except BaseException as e:
-        if not isinstance(e, (Stopped, KeyboardInterrupt)):
+        if not isinstance(e, (Stopped, session.Terminated)):
             traceback.print_exc()
     finally:
         sys.stdout.flush()

@@ -10,7 +10,6 @@ RACK nor tail loss probes. All of it is set in the namespaces and read back into
 import json
 import pathlib
 import re
-import select
 import shutil
 import signal
 import statistics
@@ -29,18 +28,6 @@ PORT = 5001
 CONNECT_S = 6
 PATIENCE_S = 10      # after the planned end of an application
 DRAIN_S = 1.0        # for the last packets of a stream: 30 retransmissions after 16 ms take half of it
-
-
-class Plain:
-    """Waits like the keeper's client, for cells that come without one."""
-
-    @staticmethod
-    def pause(seconds, fds=()):
-        return select.select(fds, [], [], max(0, seconds))[0]
-
-
-def waiter_of(cell):
-    return getattr(cell, "keeper", None) or Plain
 
 
 # --- TCP settings ---
@@ -97,22 +84,22 @@ def server_intervals(text):
 
 def bulk_tcp(cell, work):
     settings = apply_tcp(cell, work["tcp"], work["congestion_control"], work["window_bytes"])
-    waiter, duration = waiter_of(cell), work["duration_s"]
-    server = iperf3_server(waiter, cell, "-i", "1", "-f", "k")
+    keeper, duration = cell.keeper, work["duration_s"]
+    server = iperf3_server(keeper, cell, "-i", "1", "-f", "k")
     client = None
     try:
         client = Program(cell.namespace("base"),
                          ["iperf3", "-c", ADDRESS["terminal"], "-t", str(duration), "-J", "-i", str(duration),
                           "--connect-timeout", str(CONNECT_S * 1000)])
-        client.wait(waiter, CONNECT_S + duration + PATIENCE_S)
-        server.wait(waiter, 2)
+        client.wait(keeper, CONNECT_S + duration + PATIENCE_S)
+        server.wait(keeper, 2)
         intervals = server_intervals(server.stdout)
         text = client.stdout if client.process.returncode is not None else ""
     finally:
         server.kill()
         if client is not None:
             client.kill()
-    return {"kind": "tcp", "tool": "iperf3", "tcp": settings} | goodput_of(text, intervals, duration)
+    return {"kind": "tcp", "tool": "iperf3", "tcp_settings": settings} | goodput_of(text, intervals, duration)
 
 
 def goodput_of(client_json, intervals, duration):
@@ -142,17 +129,17 @@ def python(program, *arguments):
 
 def both_ends(cell, receive, send, seconds, stop_receiver):
     """(JSON of the sender, JSON of the receiver)."""
-    waiter = waiter_of(cell)
-    receiver = started(Program(cell.namespace("terminal"), receive), waiter, "ready", "receiver")
+    keeper = cell.keeper
+    receiver = started(Program(cell.namespace("terminal"), receive), keeper, "ready", "receiver")
     sender = None
     try:
         sender = Program(cell.namespace("base"), send)
-        if not sender.wait(waiter, seconds + PATIENCE_S):
+        if not sender.wait(keeper, seconds + PATIENCE_S):
             raise TrafficFailed(f"the sender did not end within {seconds + PATIENCE_S:.0f} s")
         if stop_receiver:
-            receiver.wait(waiter, DRAIN_S)
+            receiver.wait(keeper, DRAIN_S)
             signal.pidfd_send_signal(receiver.pidfd, signal.SIGTERM)
-        if not receiver.wait(waiter, PATIENCE_S):
+        if not receiver.wait(keeper, PATIENCE_S):
             raise TrafficFailed("the receiver did not end")
         for end, name in ((sender, "sender"), (receiver, "receiver")):
             if end.process.returncode != 0:
@@ -181,7 +168,7 @@ def flows(cell, work):
     sent, received = both_ends(
         cell, python("flow_program.py", "receive", PORT, sum(times for _, times in wanted)),
         python("flow_program.py", "send", ADDRESS["terminal"], PORT, *(f"{kb}:{times}" for kb, times in wanted)), seconds, False)
-    return {"kind": "flows", "tcp": settings, "flows": by_size(flow_program.summary(sent, received))}
+    return {"kind": "flows", "tcp_settings": settings, "flows": by_size(flow_program.summary(sent, received))}
 
 
 def by_size(done):
