@@ -2,19 +2,17 @@
 // Channel of a slot from its known resource elements: linear minimum mean square error (Wiener)
 // over the whole band and the whole slot.
 //
-// Model. h(x, t) = a(x) + t b(x), x = subcarrier on [-1, 1], t in OFDM symbols from the middle of
-// the slot. Linear in time is enough: at a Doppler of 125 Hz the best straight line leaves 44 dB
-// below the signal. Over frequency, a and b are Legendre series. The prior of the series is that of
-// a channel whose power is spread evenly over delays within +-W/2 around the tracked timing: the
-// Legendre coefficients of a path of delay tau are spherical Bessel functions,
-//     q_d = sqrt(2d+1) (-j)^d j_d(2 pi tau 2505 kHz),
-// and their covariance K, averaged over tau, is real. Degrees beyond 2 pi (W/2) 2505 kHz die out
-// faster than exponentially, so D of them hold everything. b has the prior 0.003 K (100 Hz of
-// Doppler at full power).
+// Model. h(n, t) = a(n) + t b(n), n = subcarrier, t in OFDM symbols from the middle of the slot.
+// Linear in time is enough for a first estimate: at a Doppler of 125 Hz the best straight line
+// leaves 44 dB below the signal (decision_feedback takes the curvature in). a and b are series in
+// the delay basis of a spread of W around the tracked timing, in which the prior is diagonal:
+// K = diag(variance of the member) for a, 0.003 K (100 Hz of Doppler at full power) for b.
 //
 // With z = y conj(x) on the known elements (|x| = 1), design matrix X and SNR g, the coefficients
 // are (X'X + diag(K, 0.003 K)^-1 / g)^-1 X' z: one real matrix for each W, SNR step and set of
-// known elements (pilots only; pilots and decoded control), all made in the constructor.
+// known elements (pilots only; pilots and decoded control), all made in the constructor. The
+// inverse is also the covariance of what the estimate misses, in units of the noise variance: its
+// mean over a bin is what |h|^2 of the estimate lacks there (more at the ends of the band).
 //
 // W is 0.2, 1, 2, 4 or 7 us: the narrower, the fewer degrees of freedom, the less noise passes. It
 // is chosen by generalised cross-validation, (rss / N) / (1 - dof / N)^2, smoothed over slots (see
@@ -23,9 +21,11 @@
 
 #include <array>
 #include <complex>
+#include <cstdint>
 #include <vector>
 
 #include "phy/aligned.h"
+#include "phy/delay_basis.h"
 #include "phy/resource_map.h"
 
 namespace wip::phy {
@@ -39,6 +39,8 @@ struct channel_estimate {
     plane slope;      // b, per OFDM symbol
     float noise = 0;  // variance seen in the residual of this slot
     float error = 0;  // error variance of the estimate, as a multiple of the noise variance
+    // The same for each bin, mean over its elements and the slot.
+    std::array<float, nof_bins> bin_error{};
 };
 
 class channel_estimator {
@@ -54,41 +56,44 @@ public:
 
     // Delay spread in use, microseconds.
     double spread_us() const noexcept;
+    const delay_basis& basis() const noexcept { return bases_[static_cast<std::size_t>(spread_)]; }
     void reset() noexcept;
 
 private:
-    struct element {
-        int symbol;
-        int n;  // occupied subcarrier
-        bool pilot;
-        int index;  // into the pilot or control values
-        float time;
-    };
     struct filter {
-        aligned_vector<float> matrix;  // 2 D rows, padded columns
+        aligned_vector<float> matrix;  // 2 D rows (a, then b), filled up to whole groups
         float dof = 0;
+        std::array<float, nof_bins> bin_error{};
     };
     static constexpr int nof_spreads = 5;
     static constexpr int nof_snrs = 8;
-    static constexpr int max_order = 66;
+    static constexpr int capacity = 320;
 
-    struct side {  // one set of known elements
-        std::vector<element> elements;
+    // A set of known elements: the pilots, in their order, and behind them the control symbols.
+    struct known_elements {
+        int count = 0, padded = 0;
+        std::array<std::int32_t, capacity> place{};  // of y, from the first float of the planes
+        std::array<std::int32_t, capacity> n{};      // occupied subcarrier
+        alignas(vector_alignment) std::array<float, capacity> time{};
         std::array<std::array<filter, nof_snrs>, nof_spreads> filters;
-        int padded = 0;
+        void add(int symbol, int subcarrier);
     };
+    using side = known_elements;
     void design(side& s);
     void load(const side& s, const std::array<plane, symbols_per_slot>& y, const cf32* pilot_values,
               const cf32* control_values) noexcept;
+    const filter& filter_of(const side& s, int spread, int snr_step) const noexcept {
+        return s.filters[static_cast<std::size_t>(spread)][static_cast<std::size_t>(snr_step)];
+    }
+    void estimate(const side& s, int spread, int snr_step, channel_estimate& out) noexcept;
     void apply(const side& s, int spread, int snr_step) noexcept;
-    void expand(int order, channel_estimate& out) const noexcept;
     float residual(const side& s, const channel_estimate& e) const noexcept;
     void consider_spread(float gcv_in_use, int snr_step) noexcept;
 
-    aligned_vector<float> basis_;  // max_order rows of plane_size
+    std::vector<delay_basis> bases_;
     side pilots_, all_;
     plane z_;
-    std::array<float, 4 * max_order> coefficients_{};  // a re, a im, b re, b im
+    std::array<float, 2 * delay_basis::max_order + 4> re_{}, im_{};  // coefficients of a, then b
     channel_estimate trial_;
     int spread_ = 3;
     int trial_turn_ = 0;

@@ -180,6 +180,24 @@ void constellation::slice_block(const float* re, const float* im, std::uint8_t* 
     }
 }
 
+void constellation::points_of(const float* re, const float* im, const std::uint8_t* labels,
+                              float* point_re, float* point_im, int n) const noexcept {
+    if (bits_ % 2 == 0) {
+        const int count = 1 << (bits_ / 2);
+        const float scale = 1 / unit_;
+        const float lowest = static_cast<float>(1 - count) * unit_;
+        for (int i = 0; i < n; ++i) {
+            point_re[i] = static_cast<float>(level(re[i] * scale, count)) * (2 * unit_) + lowest;
+            point_im[i] = static_cast<float>(level(im[i] * scale, count)) * (2 * unit_) + lowest;
+        }
+        return;
+    }
+    for (int i = 0; i < n; ++i) {
+        point_re[i] = points_[labels[i]].real();
+        point_im[i] = points_[labels[i]].imag();
+    }
+}
+
 void constellation::soft(const float* re, const float* im, const float* weight, float* llr,
                          int n) const noexcept {
     constexpr float far = std::numeric_limits<float>::max();

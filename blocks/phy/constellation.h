@@ -45,6 +45,11 @@ public:
     // Label of the nearest point of each of n symbols, real and imaginary parts apart.
     void slice(const float* re, const float* im, std::uint8_t* labels, int n) const noexcept;
 
+    // The point that each label stands for. Squares: from the nearest level of re and im, which
+    // must be what `labels` was sliced from (no table is read).
+    void points_of(const float* re, const float* im, const std::uint8_t* labels, float* point_re,
+                   float* point_im, int n) const noexcept;
+
     // Max-log soft bits, most significant bit first, k for each symbol: positive means 0.
     // weight[i] = 1 / noise variance of symbol i.
     void soft(const float* re, const float* im, const float* weight, float* llr,

@@ -50,6 +50,31 @@ inline constexpr std::array<resource_element, payload_symbols_per_bin> payload_e
     return all;
 }();
 
+// The payload elements as runs of neighbouring subcarriers: what is copied between a bin's list of
+// symbols and the planes moves in few pieces.
+struct payload_run {
+    int first;  // of the list
+    resource_element from;
+    int length;
+};
+inline constexpr int nof_payload_runs = [] {
+    int runs = 1;
+    for (std::size_t i = 1; i < payload_elements.size(); ++i)
+        runs += payload_elements[i].subcarrier != payload_elements[i - 1].subcarrier + 1;
+    return runs;
+}();
+inline constexpr std::array<payload_run, nof_payload_runs> payload_runs = [] {
+    std::array<payload_run, nof_payload_runs> all{};
+    std::size_t runs = 0;
+    for (std::size_t i = 0; i < payload_elements.size(); ++i) {
+        const auto& e = payload_elements[i];
+        if (i == 0 || e.subcarrier != payload_elements[i - 1].subcarrier + 1)
+            all[runs++] = {static_cast<int>(i), e, 0};
+        ++all[runs - 1].length;
+    }
+    return all;
+}();
+
 // Signed subcarrier number (-250..-1, 1..250) of occupied subcarrier n = 0..499.
 constexpr int signed_subcarrier(int n) { return n < 250 ? n - 250 : n - 249; }
 

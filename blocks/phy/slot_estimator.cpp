@@ -74,6 +74,7 @@ bool slot_estimator::estimate(const slot_planes& y, int slot_in_frame) noexcept 
         for (int n = 0; n < nof_subcarriers; ++n) energy += p.re[n] * p.re[n] + p.im[n] * p.im[n];
     if (!std::isfinite(energy) || !(energy > 0)) return false;
     energy_ = energy;
+    slot_in_frame_ = slot_in_frame;
     const auto& sent = pilots_.of(slot_in_frame);
     pilot_score_ = score_pilots(pilots_of(y), sent).magnitude;
     const float snr = noise_ > 0 ? signal_ / noise_ : snr_at_start;
@@ -87,26 +88,25 @@ bool slot_estimator::estimate(const slot_planes& y, int slot_in_frame) noexcept 
     return true;
 }
 
-// Element of control symbol `place`, matched to the channel: y conj(h).
-cf32 slot_estimator::matched_control(const slot_planes& y, int place, float& power) const noexcept {
-    const auto& e = control_elements[static_cast<std::size_t>(place % control_symbols_per_bin)];
-    const int n = place / control_symbols_per_bin * subcarriers_per_bin + e.subcarrier;
-    const cf32 h = at(e.symbol, n);
-    const auto& p = y[static_cast<std::size_t>(e.symbol)];
-    power = std::norm(h);
-    return cf32(p.re[n], p.im[n]) * std::conj(h);
-}
-
+// Channel and elements of the control symbols side by side, so that the products are vector loops.
 void slot_estimator::decode_control(const slot_planes& y, int slot_in_frame) noexcept {
+    constexpr std::size_t count = nof_control_symbols;
+    alignas(vector_alignment) std::array<float, count> hr, hi, yr, yi;
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto& e = control_elements[i % control_symbols_per_bin];
+        const std::size_t n = i / control_symbols_per_bin * subcarriers_per_bin +
+                              static_cast<std::size_t>(e.subcarrier);
+        const float t = symbol_time(e.symbol);
+        const auto& row = y[static_cast<std::size_t>(e.symbol)];
+        hr[i] = channel_.middle.re[n] + t * channel_.slope.re[n];
+        hi[i] = channel_.middle.im[n] + t * channel_.slope.im[n];
+        yr[i] = row.re[n];
+        yi[i] = row.im[n];
+    }
     std::array<float, code_sent_bits> soft;
-    std::array<cf32, nof_control_symbols> received;
-    for (int i = 0; i < nof_control_symbols; ++i) {
-        const auto u = static_cast<std::size_t>(i);
-        float power;
-        const cf32 z = matched_control(y, i, power);
-        soft[2 * u] = z.real();
-        soft[2 * u + 1] = z.imag();
-        received[u] = z / (power + tiny);
+    for (std::size_t i = 0; i < count; ++i) {
+        soft[2 * i] = yr[i] * hr[i] + yi[i] * hi[i];
+        soft[2 * i + 1] = yi[i] * hr[i] - yr[i] * hi[i];
     }
     std::array<std::uint8_t, grant_bytes> bytes;
     if (!control_.decode(soft, slot_in_frame, bytes, known_)) return;
@@ -114,7 +114,13 @@ void slot_estimator::decode_control(const slot_planes& y, int slot_in_frame) noe
     grant_ = unpack_grant(bytes, link_profile::radio);
     if (!grant_) return;
     float error = 0;
-    for (std::size_t i = 0; i < received.size(); ++i) error += std::norm(received[i] - known_[i]);
+    const auto* x = reinterpret_cast<const float*>(known_.data());
+    for (std::size_t i = 0; i < count; ++i) {
+        const float inverse = 1 / (hr[i] * hr[i] + hi[i] * hi[i] + tiny);
+        const float dr = soft[2 * i] * inverse - x[2 * i];
+        const float di = soft[2 * i + 1] * inverse - x[2 * i + 1];
+        error += dr * dr + di * di;
+    }
     evm_percent_ = 100 * std::sqrt(static_cast<double>(error) / nof_control_symbols);
 }
 
@@ -135,7 +141,7 @@ void slot_estimator::measure_snr() noexcept {
         for (std::size_t n = b * subcarriers_per_bin; n < (b + 1) * subcarriers_per_bin; ++n)
             power += a.re[n] * a.re[n] + a.im[n] * a.im[n] +
                      mean_t2 * (s.re[n] * s.re[n] + s.im[n] * s.im[n]);
-        power = power / subcarriers_per_bin + channel_.error * noise_;
+        power = power / subcarriers_per_bin + channel_.bin_error[b] * noise_;
         total += power;
         power_[b] = power;
         snr_[b] = power / (noise_ + tiny);

@@ -18,6 +18,7 @@
 
 #include "phy/channel_estimator.h"
 #include "phy/control_region.h"
+#include "phy/decision_feedback.h"
 #include "phy/pilots.h"
 #include "phy/snr_predictor.h"
 #include "types/grant.h"
@@ -52,6 +53,10 @@ public:
     const std::optional<slot_grant>& grant() const noexcept { return grant_; }
     double evm_percent() const noexcept { return evm_percent_; }  // control symbols, last grant
     const channel_estimate& channel() const noexcept { return channel_; }
+    // For a second look at the slot; only after a grant.
+    known_symbols known() const noexcept {
+        return {pilots_.of(slot_in_frame_).data(), known_.data(), &estimator_.basis(), signal_};
+    }
     const channel_row& middle() const noexcept { return middle_; }  // channel at the slot's middle
     float noise() const noexcept { return noise_; }
     const std::array<float, nof_bins>& power() const noexcept { return power_; }  // mean |h|^2
@@ -63,7 +68,6 @@ public:
 
 private:
     cf32 at(int symbol, int n) const noexcept;
-    cf32 matched_control(const slot_planes& y, int place, float& power) const noexcept;
     void decode_control(const slot_planes& y, int slot_in_frame) noexcept;
     void update_noise() noexcept;
     void measure_snr() noexcept;
@@ -75,6 +79,7 @@ private:
     channel_row middle_{};
     control_symbols known_;
     std::optional<slot_grant> grant_;
+    int slot_in_frame_ = 0;
     double evm_percent_ = 0;
     float energy_ = 0, pilot_score_ = 0;
     float noise_ = 0;

@@ -236,9 +236,12 @@ struct slot_receiver::impl {
         pilot_failures = pilots_there ? std::max(0, pilot_failures - 3) : pilot_failures + 1;
         if (estimator.grant()) accept(*estimator.grant());
         measure_snr();
-        if (report.grant_ok)
+        if (report.grant_ok) {
+            const auto known = estimator.known();
             detector.detect(elements, estimator.channel(), estimator.noise(), report.grant,
-                            report.bins);
+                            report.bins, &known);
+            state.second_looks += detector.second_look();
+        }
         if (pilots_there) track.update(estimator.channel());
         report.channel = estimator.middle();
         return true;

@@ -47,6 +47,7 @@ struct receiver_state {
     std::uint64_t locks = 0;
     std::uint64_t lock_losses = 0;
     std::uint64_t grants_failed = 0;
+    std::uint64_t second_looks = 0;  // slots with failed frames, detected again (slot_detector.h)
 };
 
 struct received_slot {

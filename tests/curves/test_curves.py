@@ -31,10 +31,12 @@ class Curves(unittest.TestCase):
                 self.assertLess(p["loss_db"], 0.25 + 4 * deviation, p)
                 self.assertGreater(p["loss_db"], -4 * deviation, p)
 
-    def test_on_typical_urban_at_75_km_h_hardly_more_frames_fail_than_with_the_channel_told(self):
+    def test_on_typical_urban_at_75_km_h_fewer_frames_fail_than_with_the_channel_told_to_a_one_tap_receiver(self):
         for p in self.points("fading"):
-            self.assertLessEqual(p["fer"], 1.3 * p["fer_told"] + 0.01, p)
-            self.assertGreaterEqual(p["fer"], p["fer_exact"], p)
+            self.assertLessEqual(p["fer"], p["fer_told"] + 0.01, p)
+            # The bound is for one look; a second look with another estimate saves a frame now and then.
+            self.assertGreaterEqual(p["fer"], 0.9 * p["fer_exact"], p)
+            self.assertGreater(p["second_looks"], 0.3, p)
 
     def test_it_locks_within_40_ms_at_6_db_on_what_was_sent_and_never_on_noise(self):
         for p in self.points("acquisition"):

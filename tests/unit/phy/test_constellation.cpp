@@ -112,6 +112,20 @@ TEST_P(every_constellation, slices_its_own_points_to_their_labels) {
     }
 }
 
+TEST_P(every_constellation, gives_the_point_of_each_decision) {
+    std::mt19937 random(3);
+    std::normal_distribution<float> normal;
+    constexpr int n = 1003;
+    std::vector<float> re(n), im(n), point_re(n), point_im(n);
+    std::vector<std::uint8_t> label(n);
+    for (auto* v : {&re, &im})
+        for (auto& f : *v) f = normal(random);
+    c.slice(re.data(), im.data(), label.data(), n);
+    c.points_of(re.data(), im.data(), label.data(), point_re.data(), point_im.data(), n);
+    for (std::size_t i = 0; i < n; ++i)
+        EXPECT_LT(std::abs(cf32(point_re[i], point_im[i]) - c.points()[label[i]]), 1e-5F) << i;
+}
+
 TEST_P(every_constellation, survives_infinite_and_undefined_symbols) {
     const float inf = std::numeric_limits<float>::infinity();
     const float nan = std::numeric_limits<float>::quiet_NaN();

@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Delay basis, channel estimate, interference between subcarriers and decision feedback, each
+// against plain sums in double precision that share no code with it.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <complex>
+#include <functional>
+#include <numbers>
+#include <random>
+#include <vector>
+
+#include "phy/channel_estimator.h"
+#include "phy/cholesky.h"
+#include "phy/constellation.h"
+#include "phy/decision_feedback.h"
+#include "phy/intercarrier.h"
+#include "phy/slot_extractor.h"
+
+namespace {
+
+using namespace wip;
+using namespace wip::phy;
+using cf64 = std::complex<double>;
+using grid = decision_feedback::grid;
+
+constexpr double two_pi = 2 * std::numbers::pi;
+
+double hertz(int n) { return 1e4 * signed_subcarrier(n); }
+cf64 get(const plane& p, int n) {
+    return {static_cast<double>(p.re[n]), static_cast<double>(p.im[n])};
+}
+void set(plane& p, int n, cf64 v) {
+    p.re[n] = static_cast<float>(v.real());
+    p.im[n] = static_cast<float>(v.imag());
+}
+
+class every_spread : public ::testing::TestWithParam<double> {};
+
+TEST_P(every_spread, expands_and_projects_as_plain_sums_do) {
+    const delay_basis basis(GetParam());
+    std::mt19937 random(1);
+    std::normal_distribution<float> normal;
+    std::array<float, delay_basis::max_order> re{}, im{}, back_re{}, back_im{};
+    for (int d = 0; d < basis.order(); ++d) {
+        re[static_cast<std::size_t>(d)] = normal(random);
+        im[static_cast<std::size_t>(d)] = normal(random);
+    }
+    plane p;
+    basis.expand(re.data(), im.data(), p);
+    for (int n = 0; n < nof_subcarriers; ++n) {
+        cf64 sum{};
+        for (int d = 0; d < basis.order(); ++d)
+            sum += static_cast<double>(basis.at(d, n)) *
+                   cf64(static_cast<double>(re[static_cast<std::size_t>(d)]),
+                        static_cast<double>(im[static_cast<std::size_t>(d)]));
+        EXPECT_LT(std::abs(get(p, n) - sum), 1e-4) << n;
+    }
+    basis.project(p, back_re.data(), back_im.data());
+    for (int d = 0; d < basis.order(); ++d) {
+        cf64 sum{};
+        for (int n = 0; n < nof_subcarriers; ++n)
+            sum += static_cast<double>(basis.at(d, n)) * get(p, n) / double{nof_subcarriers};
+        EXPECT_NEAR(static_cast<double>(back_re[static_cast<std::size_t>(d)]), sum.real(), 1e-4);
+        EXPECT_NEAR(static_cast<double>(back_im[static_cast<std::size_t>(d)]), sum.imag(), 1e-4);
+    }
+}
+
+TEST_P(every_spread, members_are_orthogonal_over_the_band) {
+    const delay_basis basis(GetParam());
+    double variance = 0;
+    for (int d = 0; d < basis.order(); ++d) {
+        variance += basis.variance(d);
+        for (int e = 0; e <= d; ++e) {
+            double sum = 0;
+            for (int n = 0; n < nof_subcarriers; ++n)
+                sum += static_cast<double>(basis.at(d, n)) * static_cast<double>(basis.at(e, n));
+            EXPECT_NEAR(sum / nof_subcarriers, d == e ? 1 : 0, 0.02) << d << ' ' << e;
+        }
+    }
+    EXPECT_NEAR(variance, 1, 1e-6);
+}
+
+TEST_P(every_spread, holds_a_path_of_any_delay_within_it) {
+    const delay_basis basis(GetParam());
+    for (const double share : {-0.45, -0.2, 0.0, 0.1, 0.45}) {
+        // Coefficients by a sum over a fine grid of frequencies would need the members there; least
+        // squares on the subcarriers does not.
+        const auto order = static_cast<std::size_t>(basis.order());
+        std::vector<cf64> gram(order * order), right(order);
+        const auto path = [&](int n) {
+            return std::polar(1.0, -two_pi * hertz(n) * share * GetParam() * 1e-6);
+        };
+        for (std::size_t d = 0; d < order; ++d)
+            for (int n = 0; n < nof_subcarriers; ++n) {
+                const double q = static_cast<double>(basis.at(static_cast<int>(d), n));
+                right[d] += q * path(n);
+                for (std::size_t e = 0; e < order; ++e)
+                    gram[d * order + e] +=
+                        q * static_cast<double>(basis.at(static_cast<int>(e), n));
+            }
+        ASSERT_TRUE((cholesky<cf64>(gram, order)));
+        cholesky_solve<cf64>(gram, order, right);
+        double error = 0;
+        for (int n = 0; n < nof_subcarriers; ++n) {
+            cf64 sum = -path(n);
+            for (std::size_t d = 0; d < order; ++d)
+                sum += right[d] * static_cast<double>(basis.at(static_cast<int>(d), n));
+            error += std::norm(sum) / nof_subcarriers;
+        }
+        EXPECT_LT(error, 2e-5) << share;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(delay_basis, every_spread, ::testing::Values(0.2, 1, 2, 4, 7));
+
+// A channel out of the estimator's own prior for a spread of 4 us.
+class random_channel {
+public:
+    explicit random_channel(unsigned seed) {
+        std::mt19937 random(seed);
+        std::normal_distribution<double> normal(0, std::sqrt(0.5 / paths));
+        std::uniform_real_distribution<double> delay(-2e-6, 2e-6);
+        for (int i = 0; i < paths; ++i)
+            paths_.push_back({delay(random),
+                              {normal(random), normal(random)},
+                              cf64(normal(random), normal(random)) * std::sqrt(0.003)});
+    }
+    cf64 middle(int n) const { return sum(n, &path::a); }
+    cf64 slope(int n) const { return sum(n, &path::b); }
+    cf64 at(int symbol, int n) const {
+        return middle(n) + static_cast<double>(symbol_time(symbol)) * slope(n);
+    }
+
+private:
+    static constexpr int paths = 60;
+    struct path {
+        double delay;
+        cf64 a, b;
+    };
+    cf64 sum(int n, cf64 path::*gain) const {
+        cf64 s{};
+        for (const auto& p : paths_) s += p.*gain * std::polar(1.0, -two_pi * hertz(n) * p.delay);
+        return s;
+    }
+    std::vector<path> paths_;
+};
+
+// Elements with pilots 1, control symbols j and noise; what the channel does is given.
+struct known_slot {
+    known_slot(const std::function<cf64(int, int)>& h, double noise, unsigned seed) {
+        std::mt19937 random(seed);
+        std::normal_distribution<double> normal(0, std::sqrt(noise / 2));
+        for (int l = 0; l < symbols_per_slot; ++l)
+            for (int n = 0; n < nof_subcarriers; ++n) {
+                const auto kind = kind_of(l, n % subcarriers_per_bin);
+                const cf64 x = kind == re_kind::control ? cf64(0, 1) : cf64(1);
+                set(y[static_cast<std::size_t>(l)], n,
+                    h(l, n) * x + cf64(normal(random), normal(random)));
+            }
+        pilots.fill(1);
+        control.fill({0, 1});
+    }
+    grid y;
+    std::array<cf32, nof_pilots> pilots;
+    std::array<cf32, nof_control_symbols> control;
+};
+
+struct element {
+    int symbol, n;
+};
+std::vector<element> known_elements(bool control) {
+    std::vector<element> all;
+    for (int l = 0; l < symbols_per_slot; ++l)
+        for (int n = 0; n < nof_subcarriers; ++n) {
+            const auto kind = kind_of(l, n % subcarriers_per_bin);
+            if (kind == re_kind::pilot || (control && kind == re_kind::control))
+                all.push_back({l, n});
+        }
+    return all;
+}
+
+// R (R + noise I)^-1 z, the Wiener estimate in its covariance form: no basis, no coefficients.
+TEST(channel_estimator, is_the_wiener_filter_of_its_covariance) {
+    const double noise = std::pow(10, -1.2);  // one of the SNR steps
+    const random_channel channel(3);
+    const known_slot slot([&](int l, int n) { return channel.at(l, n); }, noise, 4);
+    const auto covariance = [](element p, element q) {
+        const double f = (hertz(p.n) - hertz(q.n)) * 4e-6 * std::numbers::pi;
+        const double t = static_cast<double>(symbol_time(p.symbol) * symbol_time(q.symbol));
+        return (f == 0 ? 1 : std::sin(f) / f) * (1 + 0.003 * t);
+    };
+    for (const bool with_control : {false, true}) {
+        channel_estimator estimator;
+        channel_estimate got;
+        if (with_control)
+            estimator.from_all(slot.y, slot.pilots.data(), slot.control.data(),
+                               static_cast<float>(1 / noise), got);
+        else
+            estimator.from_pilots(slot.y, slot.pilots.data(), static_cast<float>(1 / noise), got);
+        ASSERT_EQ(estimator.spread_us(), 4);
+        const auto known = known_elements(with_control);
+        const std::size_t count = known.size();
+        std::vector<double> matrix(count * count), re(count), im(count);
+        for (std::size_t r = 0; r < count; ++r) {
+            for (std::size_t c = 0; c < count; ++c)
+                matrix[r * count + c] = covariance(known[r], known[c]) + (r == c ? noise : 0);
+            const bool control =
+                kind_of(known[r].symbol, known[r].n % subcarriers_per_bin) == re_kind::control;
+            const cf64 z = get(slot.y[static_cast<std::size_t>(known[r].symbol)], known[r].n) *
+                           (control ? cf64(0, -1) : cf64(1));
+            re[r] = z.real();
+            im[r] = z.imag();
+        }
+        ASSERT_TRUE((cholesky<double>(matrix, count)));
+        cholesky_solve<double>(matrix, count, re);
+        cholesky_solve<double>(matrix, count, im);
+        double worst = 0;
+        for (int l = 0; l < symbols_per_slot; ++l)
+            for (int n = 0; n < nof_subcarriers; n += 7) {
+                cf64 want{};
+                for (std::size_t r = 0; r < count; ++r)
+                    want += covariance({l, n}, known[r]) * cf64(re[r], im[r]);
+                const cf64 have =
+                    get(got.middle, n) + static_cast<double>(symbol_time(l)) * get(got.slope, n);
+                worst = std::max(worst, std::abs(have - want));
+            }
+        EXPECT_LT(worst, 2e-3) << with_control;
+    }
+}
+
+TEST(channel_estimator, knows_its_error_in_every_bin_and_the_noise) {
+    const double noise = std::pow(10, -1.2);
+    channel_estimator estimator;
+    channel_estimate got;
+    std::array<double, nof_bins> error{};
+    double told = 0;
+    constexpr int trials = 300;
+    for (unsigned trial = 0; trial < trials; ++trial) {
+        const random_channel channel(100 + trial);
+        const known_slot slot([&](int l, int n) { return channel.at(l, n); }, noise, 1000 + trial);
+        estimator.reset();
+        estimator.from_all(slot.y, slot.pilots.data(), slot.control.data(),
+                           static_cast<float>(1 / noise), got);
+        told += static_cast<double>(got.noise) / trials;
+        for (int n = 0; n < nof_subcarriers; ++n)
+            error[static_cast<std::size_t>(n / subcarriers_per_bin)] +=
+                (std::norm(get(got.middle, n) - channel.middle(n)) +
+                 35.0 / 12 * std::norm(get(got.slope, n) - channel.slope(n))) /
+                (subcarriers_per_bin * trials);
+    }
+    EXPECT_NEAR(told / noise, 1, 0.03);
+    for (std::size_t b = 0; b < nof_bins; ++b)
+        EXPECT_NEAR(error[b] / (noise * static_cast<double>(got.bin_error[b])), 1, 0.25) << b;
+    // Nothing is known beyond the ends of the band.
+    EXPECT_GT(got.bin_error[0], 1.3F * got.bin_error[12]);
+}
+
+TEST(intercarrier, is_what_a_linear_change_within_the_window_moves_between_subcarriers) {
+    std::mt19937 random(5);
+    std::normal_distribution<double> normal;
+    plane v, out;
+    for (int n = 0; n < nof_subcarriers; ++n) set(v, n, {normal(random), normal(random)});
+    intercarrier between;
+    between.work(plane{}, out);
+    for (int n = 0; n < nof_subcarriers; ++n) EXPECT_EQ(std::abs(get(out, n)), 0);
+    for (int again = 0; again < 2; ++again) between.work(v, out);  // nothing is left from before
+    // The signal at window sample i is sum_m v_m exp(j 2 pi m (i - advance) / 768), times t_i.
+    std::vector<cf64> signal(fft_size);
+    for (int i = 0; i < fft_size; ++i) {
+        for (int n = 0; n < nof_subcarriers; ++n)
+            signal[static_cast<std::size_t>(i)] +=
+                get(v, n) *
+                std::polar(1.0, two_pi * signed_subcarrier(n) * (i - window_advance) / fft_size);
+        signal[static_cast<std::size_t>(i)] *= (i - 383.5) / (slot_samples / 6.0);
+    }
+    for (int k = 0; k < nof_subcarriers; k += 9) {
+        cf64 want{};
+        for (int i = 0; i < fft_size; ++i)
+            want += signal[static_cast<std::size_t>(i)] *
+                    std::polar(1.0 / fft_size,
+                               -two_pi * signed_subcarrier(k) * (i - window_advance) / fft_size);
+        EXPECT_LT(std::abs(get(out, k) - want), 1e-4) << k;
+    }
+}
+
+TEST(intercarrier, has_the_power_that_the_slope_tells) {
+    std::mt19937 random(6);
+    std::normal_distribution<double> normal(0, std::sqrt(0.5));
+    channel_estimate channel;
+    plane v, out;
+    for (int n = 0; n < nof_subcarriers; ++n) {
+        const cf64 s(normal(random), normal(random));
+        set(channel.slope, n, s);
+        set(v, n, s * std::polar(1.0, normal(random) * 10));
+    }
+    intercarrier between;
+    between.work(v, out);
+    double power = 0;
+    for (int n = 0; n < nof_subcarriers; ++n) power += std::norm(get(out, n)) / nof_subcarriers;
+    EXPECT_NEAR(power / static_cast<double>(intercarrier_power(channel)), 1, 0.1);
+}
+
+// A slot of 64-QAM over a channel with slope, curvature and interference between subcarriers.
+TEST(decision_feedback, finds_slope_curvature_and_interference_from_right_decisions) {
+    const random_channel even(7), bent(8);
+    const auto curve = [&](int n) { return 0.003 * bent.middle(n); };
+    const double noise = 1e-4;
+    const constellation points(6);
+    std::mt19937 random(9);
+    std::normal_distribution<double> normal(0, std::sqrt(noise / 2));
+    decision_feedback feedback;
+    std::vector<cf32> pilots, control;
+    grid y;
+    intercarrier between;
+    for (int l = 0; l < symbols_per_slot; ++l) {
+        const auto ul = static_cast<std::size_t>(l);
+        const double t = static_cast<double>(symbol_time(l));
+        plane moving, interference;
+        for (int n = 0; n < nof_subcarriers; ++n) {
+            const bool payload = kind_of(l, n % subcarriers_per_bin) == re_kind::payload;
+            const cf32 x = payload ? points.points()[random() % 64] : cf32(1);
+            set(feedback.symbols()[ul], n, cf64(payload ? x : cf32{}));
+            set(moving, n, (even.slope(n) + 2 * t * curve(n)) * cf64(x));
+            set(y[ul], n,
+                (even.at(l, n) + (t * t - 35.0 / 12) * curve(n)) * cf64(x) +
+                    cf64(normal(random), normal(random)));
+        }
+        between.work(moving, interference);
+        for (int n = 0; n < nof_subcarriers; ++n)
+            set(y[ul], n, get(y[ul], n) + get(interference, n));
+    }
+    pilots.assign(nof_pilots, 1);
+    control.assign(nof_control_symbols, 1);
+    channel_estimator estimator;
+    channel_estimate first;
+    estimator.from_all(y, pilots.data(), control.data(), 1000, first);
+    const known_symbols known{pilots.data(), control.data(), &estimator.basis(), 1};
+    const auto error = [&](const plane& a, const plane& b, bool bends) {
+        double sum = 0;
+        for (int n = 0; n < nof_subcarriers; ++n) {
+            sum += std::norm(get(a, n) - even.middle(n)) / nof_subcarriers;
+            sum += 35.0 / 12 * std::norm(get(b, n) - even.slope(n)) / nof_subcarriers;
+            const cf64 c = bends ? get(feedback.curve(), n) : 0;
+            sum += 37.33 / 6 * std::norm(c - curve(n)) / nof_subcarriers;
+        }
+        return sum;
+    };
+    const double before = error(first.middle, first.slope, false);
+    feedback.work(y, first, known, 3e-4F, true);
+    const double after = error(feedback.middle(), feedback.slope(), true);
+    EXPECT_LT(after, before / 8);
+    // What is left after equalising is near the noise.
+    grid out, power;
+    double left = 0;
+    for (std::size_t b = 0; b < nof_bins; ++b) {
+        feedback.equalise(b, out, power);
+        for (int l = 0; l < symbols_per_slot; ++l)
+            for (int c = 0; c < subcarriers_per_bin; ++c) {
+                const auto ul = static_cast<std::size_t>(l);
+                const int n = static_cast<int>(b) * subcarriers_per_bin + c;
+                left += std::norm(get(out[ul], n) - get(feedback.symbols()[ul], n)) *
+                        static_cast<double>(power[ul].re[n]) / 3000;
+            }
+    }
+    EXPECT_LT(left, 1.5 * noise);
+    EXPECT_GT(left, 0.7 * noise);
+}
+
+TEST(decision_feedback, is_not_moved_by_elements_without_a_decision) {
+    const random_channel channel(11);
+    const known_slot slot([&](int l, int n) { return channel.at(l, n); }, 0.01, 12);
+    channel_estimator estimator;
+    channel_estimate first;
+    estimator.from_all(slot.y, slot.pilots.data(), slot.control.data(), 100, first);
+    decision_feedback feedback;  // no payload symbol is known
+    feedback.work(slot.y, first, {slot.pilots.data(), slot.control.data(), &estimator.basis(), 1},
+                  0.01F, false);
+    double moved = 0, before = 0;
+    for (int n = 0; n < nof_subcarriers; ++n) {
+        moved += std::norm(get(feedback.middle(), n) - get(first.middle, n));
+        before += std::norm(get(first.middle, n) - channel.middle(n));
+    }
+    EXPECT_LT(moved, 0.1 * before);  // the same elements say nothing new
+}
+
+}  // namespace
