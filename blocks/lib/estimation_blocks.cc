@@ -10,6 +10,7 @@
 #include <span>
 
 #include "checked_parameter.h"
+#include "phy/sequence.h"
 #include "phy/slot_estimator.h"
 #include "phy/snr_predictor.h"
 #include "resource_copy.h"
@@ -33,6 +34,7 @@ public:
                   3, 3,
                   std::vector<int>{int{elements_bytes}, int{channel_bytes}, int{bins_bytes}})),
           estimator_(cell),
+          cell_(cell),
           count_(checked_start_slot(start_slot)) {
         // Multiples of the page size, so that GNU Radio does not warn.
         set_min_output_buffer(0, 64);
@@ -48,6 +50,13 @@ public:
         for (int i = 0; i < n; ++i) {
             if (count_.take(tag_slot(tags_, nitems_read(0) + static_cast<std::uint64_t>(i))))
                 estimator_.reset();
+            const double cell =
+                tag_number(tags_, nitems_read(0) + static_cast<std::uint64_t>(i), "cell", cell_);
+            if (cell != cell_ && cell >= 0 && cell < ::wip::phy::nof_cells) {
+                cell_ = static_cast<int>(cell);
+                estimator_.set_cell(cell_);
+                estimator_.reset();
+            }
             ::wip::to_planes(elements, planes_);
             const bool measured = estimator_.estimate(
                 planes_, static_cast<int>(count_.now() % ::wip::slots_per_frame));
@@ -91,6 +100,7 @@ private:
     }
 
     ::wip::phy::slot_estimator estimator_;
+    int cell_;
     slot_count_on count_;
     ::wip::slot_planes planes_;
     std::vector<tag_t> tags_;

@@ -5,7 +5,7 @@
 
 #include <complex>
 
-#include "phy/slot_estimator.h"
+#include "phy/pilot_score.h"
 
 namespace wip {
 

@@ -17,6 +17,8 @@ namespace {
 
 constexpr int state_period = 15;  // slots between two ReceiverState
 
+constexpr std::array mode_names{"searching", "confirming", "synchronised", "locked"};
+
 bool stop_requested() { return boost::this_thread::interruption_requested(); }
 
 int checked_period(int period) {
@@ -139,7 +141,7 @@ void slot_receiver_impl::send_report(const ::wip::phy::received_slot& slot, std:
     report.mutable_snr_db()->Add(slot.snr_db.begin(), slot.snr_db.end());
     report.mutable_predicted_snr_db()->Add(slot.predicted_snr_db.begin(),
                                            slot.predicted_snr_db.end());
-    if (++slots_since_state_ >= state_period || slot.locked != was_locked_) {
+    if (++slots_since_state_ >= state_period || slot.mode != last_mode_) {
         slots_since_state_ = 0;
         const auto& s = receiver_.state();
         auto* state = report.mutable_state();
@@ -152,12 +154,20 @@ void slot_receiver_impl::send_report(const ::wip::phy::received_slot& slot, std:
         state->set_overflows(status_.overflows);
         state->set_prediction_nmse(s.prediction_nmse);
         state->set_rx_level_dbfs(s.level_dbfs);
+        state->set_mode(static_cast<openwip::slot_link::ReceiverMode>(s.mode));
+        state->set_cell(s.cell);
+        state->set_candidates(s.candidates);
+        state->set_synchronisations(s.synchronisations);
+        state->set_candidates_refuted(s.candidates_refuted);
+        state->set_losses_pilots(s.losses_pilots);
+        state->set_losses_gap(s.losses_gap);
+        state->set_losses_jump(s.losses_jump);
     }
     link_->send_report(stop_requested);
 }
 
 void slot_receiver_impl::count(const ::wip::phy::received_slot& slot, std::int64_t air) {
-    was_locked_ = slot.locked;
+    last_mode_ = slot.mode;
     const auto& s = receiver_.state();
     std::lock_guard lock(mutex_);
     status_.locked = slot.locked;
@@ -165,6 +175,14 @@ void slot_receiver_impl::count(const ::wip::phy::received_slot& slot, std::int64
     ++status_.slots;
     status_.locks = s.locks;
     status_.lock_losses = s.lock_losses;
+    status_.mode = mode_names[static_cast<std::size_t>(s.mode)];
+    status_.cell = s.cell;
+    status_.candidates = s.candidates;
+    status_.synchronisations = s.synchronisations;
+    status_.candidates_refuted = s.candidates_refuted;
+    status_.losses_pilots = s.losses_pilots;
+    status_.losses_gap = s.losses_gap;
+    status_.losses_jump = s.losses_jump;
     status_.grants_failed = s.grants_failed;
     status_.cfo_hz = s.cfo_hz;
     status_.timing_samples = s.timing_samples;

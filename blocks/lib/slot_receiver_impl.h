@@ -40,7 +40,7 @@ private:
     std::vector<tag_t> tags_;
     int slots_since_state_ = 0;
     int slots_since_message_ = 0;
-    bool was_locked_ = false;
+    ::wip::phy::receiver_mode last_mode_ = ::wip::phy::receiver_mode::searching;
     std::vector<gr_complex> symbols_;
 
     mutable std::mutex mutex_;  // status_, read by other threads

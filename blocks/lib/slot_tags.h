@@ -17,7 +17,8 @@ inline double tag_number(const std::vector<tag_t>& tags, std::uint64_t item, con
                          double otherwise) {
     for (const auto& tag : tags)
         if (tag.offset == item && pmt::is_symbol(tag.key) &&
-            pmt::symbol_to_string(tag.key) == key && pmt::is_real(tag.value))
+            pmt::symbol_to_string(tag.key) == key &&
+            (pmt::is_real(tag.value) || pmt::is_integer(tag.value)))
             return pmt::to_double(tag.value);
     return otherwise;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// See include/gnuradio/wip/synchroniser.h; wip::slot_synchroniser between GNU Radio's buffers.
+// See include/gnuradio/wip/synchroniser.h; wip::phy::slot_synchroniser between GNU Radio's buffers.
 #include <gnuradio/io_signature.h>
 #include <gnuradio/wip/synchroniser.h>
 
@@ -9,8 +9,8 @@
 #include <deque>
 
 #include "checked_parameter.h"
+#include "phy/slot_synchroniser.h"
 #include "sample_clock.h"
-#include "slot_synchroniser.h"
 #include "types/grid.h"
 #include "uhd_pmt.h"
 
@@ -22,23 +22,25 @@ namespace {
 constexpr std::size_t slot_bytes = ::wip::slot_samples * sizeof(gr_complex);
 
 // Of all numbers that agree with the slot in frame, the one nearest to the sample time.
-std::int64_t slot_number(const ::wip::aligned_slot& s) {
+std::int64_t slot_number(::wip::sample start, int slot_in_frame) {
     const std::int64_t near =
-        ::wip::slot_of(s.start + ::wip::sample_count(::wip::slot_samples / 2)).value;
+        ::wip::slot_of(start + ::wip::sample_count(::wip::slot_samples / 2)).value;
     constexpr std::int64_t frame = ::wip::slots_per_frame;
-    std::int64_t difference = ((s.slot_in_frame - near) % frame + frame) % frame;
+    std::int64_t difference = ((slot_in_frame - near) % frame + frame) % frame;
     if (difference > frame / 2) difference -= frame;
-    return std::max<std::int64_t>(near + difference, s.slot_in_frame);
+    return std::max<std::int64_t>(near + difference, slot_in_frame);
 }
 
-class synchroniser_impl : public synchroniser {
+constexpr float mean_snr = 100;  // chooses the estimator's filter; tracking is not particular
+
+class synchroniser_impl : public synchroniser, private ::wip::phy::slot_user {
 public:
     synchroniser_impl(int cell, std::int64_t start_slot)
         : gr::block("synchroniser", gr::io_signature::make(1, 1, sizeof(gr_complex)),
                     gr::io_signature::make(1, 1, slot_bytes)),
-          synchroniser_(cell),
-          clock_(::wip::first_sample(::wip::slot(checked_start_slot(start_slot)))),
-          on_slot_([this](const ::wip::aligned_slot& s) { take(s); }) {
+          synchroniser_(cell, true),
+          pilots_(cell == ::wip::phy::any_cell ? 0 : cell),
+          clock_(::wip::first_sample(::wip::slot(checked_start_slot(start_slot)))) {
         set_relative_rate(1, ::wip::slot_samples);
         set_tag_propagation_policy(TPP_DONT);
     }
@@ -63,9 +65,8 @@ public:
                 break;
             }
         }
-        locked_ = synchroniser_.locked();
-        cfo_ = synchroniser_.cfo_hz();
-        locks_ = synchroniser_.locks();
+        locked_ = synchroniser_.state() == ::wip::phy::sync_state::synchronised;
+        cfo_ = synchroniser_.track().cfo_hz();
         consume(0, used);
         return made;
     }
@@ -77,7 +78,11 @@ public:
 private:
     struct slot_out {
         std::vector<gr_complex> samples;
-        ::wip::aligned_slot about;
+        std::int64_t number = 0;
+        int cell = 0;
+        double cfo_hz = 0, cfo_phase = 0, cfo_turn = 0;
+        double timing = 0, fraction = 0, shift = 0;
+        double pilot_score = 0;
     };
 
     void read_times(int size) {
@@ -98,13 +103,41 @@ private:
                 count = static_cast<int>(
                     std::min<std::uint64_t>(static_cast<std::uint64_t>(count), tag.offset - item));
         }
-        synchroniser_.process(clock_.at(item), {in, static_cast<std::size_t>(count)}, on_slot_);
+        synchroniser_.process(clock_.at(item), {in, static_cast<std::size_t>(count)}, *this);
         return count;
     }
 
-    void take(const ::wip::aligned_slot& s) {
-        ready_.push_back({{s.samples.begin(), s.samples.end()}, s});
+    // slot_user: tracking is driven by the channel as the pilots alone tell it.
+    void start(int cell) noexcept override {
+        cell_ = cell;
+        pilots_ = ::wip::phy::pilots(cell);
+        estimator_.reset();
+        counted_ = false;
     }
+    void lost(::wip::phy::sync_loss) noexcept override {}
+    void nothing(::wip::sample) override {}
+    const ::wip::phy::channel_estimate* slot(const ::wip::phy::aligned_slot& s) override {
+        if (s.missing) return nullptr;
+        if (s.state == ::wip::phy::sync_state::synchronised) {
+            if (!counted_) ++locks_;
+            counted_ = true;
+            const auto& track = synchroniser_.track();
+            ready_.push_back(
+                {{s.samples.begin(), s.samples.end()},
+                 slot_number(s.start, s.slot_in_frame),
+                 cell_,
+                 track.cfo_hz(),
+                 track.phase(),
+                 track.turn(),
+                 static_cast<double>(s.start.value % ::wip::slot_samples) + track.fraction(),
+                 track.fraction(),
+                 track.shift(),
+                 double{s.pilot_score}});
+        }
+        estimator_.from_pilots(s.elements, pilots_.of(s.slot_in_frame).data(), mean_snr, channel_);
+        return &channel_;
+    }
+    void done() override {}
 
     void give(char* out, std::uint64_t item) {
         const slot_out& s = ready_.front();
@@ -112,22 +145,25 @@ private:
         const auto tag = [&](const char* key, const pmt::pmt_t& value) {
             add_item_tag(0, item, pmt::mp(key), value);
         };
-        tag("slot", pmt::from_uint64(static_cast<std::uint64_t>(slot_number(s.about))));
-        tag("cfo_hz", pmt::from_double(s.about.cfo_hz));
-        tag("cfo_phase", pmt::from_double(s.about.cfo_phase));
-        tag("cfo_turn", pmt::from_double(s.about.cfo_turn));
-        tag("timing_samples",
-            pmt::from_double(static_cast<double>(s.about.start.value % ::wip::slot_samples) +
-                             s.about.fraction));
-        tag("timing_fraction", pmt::from_double(s.about.fraction));
-        tag("timing_shift", pmt::from_double(s.about.shift));
-        tag("pilot_score", pmt::from_double(double{s.about.pilot_score}));
+        tag("slot", pmt::from_uint64(static_cast<std::uint64_t>(s.number)));
+        tag("cell", pmt::from_long(s.cell));
+        tag("cfo_hz", pmt::from_double(s.cfo_hz));
+        tag("cfo_phase", pmt::from_double(s.cfo_phase));
+        tag("cfo_turn", pmt::from_double(s.cfo_turn));
+        tag("timing_samples", pmt::from_double(s.timing));
+        tag("timing_fraction", pmt::from_double(s.fraction));
+        tag("timing_shift", pmt::from_double(s.shift));
+        tag("pilot_score", pmt::from_double(s.pilot_score));
         ready_.pop_front();
     }
 
-    ::wip::slot_synchroniser synchroniser_;
+    ::wip::phy::slot_synchroniser synchroniser_;
+    ::wip::phy::channel_estimator estimator_;
+    ::wip::phy::channel_estimate channel_;
+    ::wip::phy::pilots pilots_;
+    int cell_ = 0;
+    bool counted_ = false;  // this synchronisation is in locks_
     ::wip::sample_clock clock_;
-    ::wip::slot_synchroniser::on_slot_fn on_slot_;
     std::vector<tag_t> times_;
     std::deque<slot_out> ready_;
     std::atomic<bool> locked_ = false;

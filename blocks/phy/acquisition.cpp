@@ -2,6 +2,7 @@
 #include "phy/acquisition.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -12,46 +13,22 @@ namespace wip::phy {
 namespace {
 
 constexpr double prefix_threshold = 0.15;
-constexpr float pilot_threshold = 0.45F;
 constexpr int first_decision = 3;  // blocks
 constexpr int forget_after = 24;
 constexpr double two_pi = 2 * std::numbers::pi;
-constexpr std::size_t half = nof_pilots / 2;  // pilots of one OFDM symbol
-
-// Pilots in the order of frequency: the 50 of symbol 1, then the 50 of symbol 4.
-constexpr std::size_t pilot_index(std::size_t in_symbol, bool second) {
-    return in_symbol / 2 * pilots_per_bin + (second ? 2 : 0) + in_symbol % 2;
-}
-constexpr int pilot_subcarrier(std::size_t in_symbol, bool second) {
-    return static_cast<int>(in_symbol / 2) * subcarriers_per_bin +
-           pilot_elements[(second ? 2U : 0U) + in_symbol % 2].subcarrier;
-}
+constexpr double widest_cfo_hz = 11e3;
 
 }  // namespace
 
-pilot_score score_pilots(const std::array<cf32, nof_pilots>& received,
-                         const std::array<cf32, nof_pilots>& sent) noexcept {
-    std::complex<float> sum{};
-    float magnitude = 0;
-    for (const bool second : {false, true})
-        for (std::size_t i = 0; i + 1 < half; ++i) {
-            const auto a = pilot_index(i, second);
-            const auto b = pilot_index(i + 1, second);
-            const cf32 product = std::conj(received[a]) * received[b];
-            sum += product * std::conj(std::conj(sent[a]) * sent[b]);
-            magnitude += std::sqrt(std::norm(product));
-        }
-    if (!(magnitude > 0) || !std::isfinite(magnitude)) return {};
-    return {std::abs(sum) / magnitude, std::arg(sum), magnitude};
-}
-
-acquisition::acquisition(const pilots& values)
-    : values_(values),
+acquisition::acquisition(int cell)
+    : search_(cell),
+      pilot_threshold_(
+          std::log(100.F * 2 * symbols_per_slot * static_cast<float>(search_.hypotheses()))),
       folded_(slot_samples),
       window_(fft_size),
       spectrum_(static_cast<std::size_t>(nof_windows) * fft_size),
       rotation_(fft_size),
-      cumulated_(2 * slot_samples + 1) {}
+      sums_(2 * slot_samples) {}
 
 void acquisition::reset() noexcept {
     std::fill(folded_.begin(), folded_.end(), cf32{});
@@ -88,33 +65,50 @@ std::optional<acquired> acquisition::step(const cf32* end, std::size_t available
 }
 
 acquisition::candidate acquisition::best_prefix() noexcept {
-    std::complex<double> sum{};
-    for (std::size_t i = 0; i < 2 * slot_samples; ++i) {
-        cumulated_[i] = sum;
-        sum += std::complex<double>(folded_[i % slot_samples]);
-    }
-    cumulated_[2 * slot_samples] = sum;
-    candidate best;
-    std::complex<double> best_sum{};
-    double best_power = -1;
     constexpr int length = 85;
+    // sums_[t]: the 85 products from t on; repeated, so that no index has to wrap.
+    std::complex<double> running{};
+    for (std::size_t i = 0; i < length; ++i) running += std::complex<double>(folded_[i]);
+    for (std::size_t t = 0; t < slot_samples; ++t) {
+        sums_[t] = sums_[t + slot_samples] = cf32(running);
+        running += std::complex<double>(folded_[(t + length) % slot_samples]) -
+                   std::complex<double>(folded_[t]);
+    }
+    std::array<const cf32*, symbols_per_slot> of_symbol;
+    for (int l = 0; l < symbols_per_slot;
+         ++l)  // the later sample of a pair is 768 after the prefix
+        of_symbol[static_cast<std::size_t>(l)] =
+            sums_.data() + (symbol_offset(l) + fft_size) % slot_samples;
+    candidate best;
+    cf32 best_sum{};
+    float best_power = -1;
     for (int m = 0; m < slot_samples; ++m) {
-        std::complex<double> s{};
-        for (int l = 0; l < symbols_per_slot; ++l) {
-            // The later sample of a pair stands 768 after the prefix.
-            const int from = (m + symbol_offset(l) + fft_size) % slot_samples;
-            s += cumulated_[static_cast<std::size_t>(from + length)] -
-                 cumulated_[static_cast<std::size_t>(from)];
-        }
+        cf32 s{};
+        for (const cf32* from : of_symbol) s += from[m];
         if (std::norm(s) > best_power) {
             best_power = std::norm(s);
             best_sum = s;
             best.start = m;
         }
     }
-    best.metric = std::abs(best_sum) / (energy_ * length * symbols_per_slot / slot_samples);
-    best.cfo_hz = std::arg(best_sum) / two_pi * 10e3;
+    best.metric = static_cast<double>(std::abs(best_sum)) /
+                  (energy_ * length * symbols_per_slot / slot_samples);
+    best.cfo_hz = static_cast<double>(std::arg(best_sum)) / two_pi * 10e3;
     return best;
+}
+
+// Ten OFDM symbols from `base` on, CFO taken out.
+void acquisition::transform(const cf32* base, double cfo_hz) noexcept {
+    const double step = -two_pi * cfo_hz / static_cast<double>(sample_rate_hz);
+    for (std::size_t i = 0; i < fft_size; ++i)
+        rotation_[i] = cf32(std::polar(1.0, step * static_cast<double>(i)));
+    for (int j = 0; j < nof_windows; ++j) {
+        const int l = j % symbols_per_slot;
+        const cf32* from = base + j / symbols_per_slot * slot_samples + symbol_offset(l) +
+                           prefix_samples[static_cast<std::size_t>(l)] - window_advance;
+        for (std::size_t i = 0; i < fft_size; ++i) window_[i] = from[i] * rotation_[i];
+        to_subcarriers_.execute(window_.data(), spectrum_.data() + j * fft_size);
+    }
 }
 
 std::optional<acquired> acquisition::resolve(const candidate& c, const cf32* end,
@@ -126,65 +120,36 @@ std::optional<acquired> acquisition::resolve(const candidate& c, const cf32* end
     start -= ((start - c.start) % slot_samples + slot_samples) % slot_samples;
     const std::int64_t oldest = end_time - static_cast<std::int64_t>(available);
     if (start < oldest) return std::nullopt;
-    const cf32* base = end - (end_time - start);
+    transform(end - (end_time - start), c.cfo_hz);
 
-    const double step = -two_pi * c.cfo_hz / static_cast<double>(sample_rate_hz);
-    for (std::size_t i = 0; i < fft_size; ++i)
-        rotation_[i] = cf32(std::polar(1.0, step * static_cast<double>(i)));
-    for (int j = 0; j < nof_windows; ++j) {
-        const int l = j % symbols_per_slot;
-        const cf32* from = base + j / symbols_per_slot * slot_samples + symbol_offset(l) +
-                           prefix_samples[static_cast<std::size_t>(l)] - window_advance;
-        for (std::size_t i = 0; i < fft_size; ++i) window_[i] = from[i] * rotation_[i];
-        to_subcarriers_.execute(window_.data(), spectrum_.data() + j * fft_size);
-    }
-
-    acquired best;
-    float second_best = 0;
-    float best_phase = 0;
-    float strongest = 0;
-    std::array<cf32, nof_pilots> received;
-    // The score does not mind magnitude, so the leakage of the pilots into empty neighbouring
-    // subcarriers (idle bins, high SNR) scores as well as the pilots themselves: hypotheses with
-    // far less energy than the strongest one are no rivals.
-    for (const bool measure : {true, false})
-        for (int q = 0; q < symbols_per_slot; ++q)
-            for (int shift = -1; shift <= 1; ++shift) {
-                for (const bool second : {false, true})
-                    for (std::size_t i = 0; i < half; ++i) {
-                        const int k = fft_index(pilot_subcarrier(i, second)) + shift;
-                        received[pilot_index(i, second)] = spectrum_[static_cast<std::size_t>(
-                            (q + (second ? 4 : 1)) * fft_size + (k + fft_size) % fft_size)];
-                    }
-                for (int s = 0; s < slots_per_frame; ++s) {
-                    const auto score = score_pilots(received, values_.of(s));
-                    if (measure) {
-                        strongest = std::max(strongest, score.energy);
-                        break;
-                    }
-                    if (score.energy < 0.1F * strongest) break;
-                    if (score.magnitude > static_cast<float>(best.score)) {
-                        second_best = static_cast<float>(best.score);
-                        best.score = static_cast<double>(score.magnitude);
-                        best_phase = score.phase;
-                        best.slot_start = start + symbol_offset(q);
-                        best.slot_in_frame = s;
-                        best.cfo_hz = c.cfo_hz + 10e3 * shift;
-                    } else {
-                        second_best = std::max(second_best, score.magnitude);
-                    }
+    // The turn that the window's advance makes from pilot to pilot, taken out.
+    const auto advance = cf32(std::polar(1.0, two_pi * pilot_distance * window_advance / fft_size));
+    search_.clear();
+    pilot_row received;
+    for (int q = 0; q < symbols_per_slot; ++q)
+        for (int shift = -1; shift <= 1; ++shift) {
+            if (std::abs(c.cfo_hz + 10e3 * shift) > widest_cfo_hz) continue;
+            for (const bool second : {false, true})
+                for (std::size_t i = 0; i < pilots_per_symbol; ++i) {
+                    const int k = fft_index(pilot_subcarrier(i, second)) + shift;
+                    received[pilot_index(i, second)] = spectrum_[static_cast<std::size_t>(
+                        (q + (second ? 4 : 1)) * fft_size + (k + fft_size) % fft_size)];
                 }
-            }
-    if (best.score < static_cast<double>(pilot_threshold) ||
-        second_best > 0.8F * static_cast<float>(best.score))
-        return std::nullopt;
-    // A signal d samples later than assumed turns by -2 pi 10 d / 768 from pilot to pilot, on top
-    // of the window's advance.
+            auto products = products_of(received);
+            for (auto& p : products) p *= advance;
+            search_.look(products, 3 * q + shift + 1);
+        }
+    const auto match = search_.strongest(pilot_threshold_);
+    if (match.tag < 0) return std::nullopt;
+    // A signal d samples later than assumed turns by -2 pi 10 d / 768 from pilot to pilot.
     const double delay =
-        std::remainder(-static_cast<double>(best_phase) * fft_size / (two_pi * 10) - window_advance,
-                       fft_size / 10.0);
-    best.slot_start += std::lround(delay);
-    return best;
+        -static_cast<double>(std::arg(match.sum)) * fft_size / (two_pi * pilot_distance);
+    acquired found;
+    found.cell = match.cell;
+    found.slot_in_frame = match.slot_in_frame;
+    found.slot_start = start + symbol_offset(match.tag / 3) + std::lround(delay);
+    found.cfo_hz = c.cfo_hz + 10e3 * (match.tag % 3 - 1);
+    return found;
 }
 
 }  // namespace wip::phy

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// From samples without any knowledge to slot timing, CFO and slot in frame; no preamble.
+// From samples without any knowledge to slot timing, CFO, cell and slot in frame; no preamble.
 //
 // 1. Cyclic prefix. p[t] = conj(r[t-768]) r[t], folded modulo 5120 and added up over blocks of
 //    5120 samples, then summed over the 6 x 85 places where a slot that starts at m has its
@@ -8,49 +8,40 @@
 //    three blocks; the largest of 5120 places about three times that). The threshold 0.15 is passed
 //    from -7 dB up. The phase is 2 pi CFO / 10 kHz: the CFO modulo 10 kHz.
 //    The pattern repeats, to within one sample, at every OFDM symbol: which of the six symbols is
-//    the first is still open.
-// 2. Pilots. Ten symbols of the last two slots are transformed; the product of neighbouring pilots
-//    (10 subcarriers apart) is compared with the product of the values they should have, over 6
-//    symbol positions x CFO -1, 0, +1 subcarriers x 30 slots in frame. Products of neighbours do
-//    not mind the channel's phase, and a timing error turns all of them alike: that turn is the
-//    timing correction. Score: |sum| over the sum of magnitudes, about SNR / (SNR + 1) for the
-//    right one, 0.13 for a wrong one; the best of 540 wrong ones stays below 0.36. Threshold 0.45.
-//    Noise alone passes both steps less than once in a thousand million tries; and the receiver
-//    believes nothing before a grant with a good CRC has been decoded.
+//    the first is still open. Of several cells the strongest makes the largest sum.
+// 2. Pilots. Ten symbols of the last two slots are transformed; the products of neighbouring pilots
+//    are compared with what they should be (cell_search.h), over 6 symbol positions x those CFO of
+//    -1, 0, +1 subcarriers that stay within +-11 kHz x 30 slots in frame x the cells. Products of
+//    neighbours do not mind the channel's phase, and a timing error turns all of them alike: that
+//    turn is the timing correction. Leakage of the pilots into empty neighbouring subcarriers (idle
+//    bins, high SNR) is as regular as the pilots themselves but weaker: the largest |S| is taken,
+//    not the largest |S|^2 / sum |p|^2 = x. x of a wrong hypothesis passes X with exp(-X);
+//    threshold X = ln(100 N) with N hypotheses: one try in a hundred goes wrong where there is no
+//    pilot to be found (N = 23 040 for all cells: X = 14.7, which is passed from 0 dB up).
+// What is found here is a candidate: slot_synchroniser verifies it with the slots that follow.
 #pragma once
 
-#include <array>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 
 #include "phy/aligned.h"
+#include "phy/cell_search.h"
 #include "phy/ofdm.h"
-#include "phy/pilots.h"
 
 namespace wip::phy {
 
 struct acquired {
     std::int64_t slot_start = 0;  // sample time of a slot in the last two slots
-    int slot_in_frame = 0;        // of that slot
+    int cell = 0;
+    int slot_in_frame = 0;  // of that slot
     double cfo_hz = 0;
-    double score = 0;
 };
-
-// Normalised differential correlation of one slot's pilots with the values they should have:
-// 1 = perfect, 0.13 = chance. `phase`: its angle, the phase step over 10 subcarriers.
-struct pilot_score {
-    float magnitude = 0;
-    float phase = 0;
-    float energy = 0;  // sum of magnitudes of the products
-};
-pilot_score score_pilots(const std::array<cf32, nof_pilots>& received,
-                         const std::array<cf32, nof_pilots>& sent) noexcept;
 
 class acquisition {
 public:
-    explicit acquisition(const pilots& values);
+    explicit acquisition(int cell);  // 0..63 or any_cell; throws std::invalid_argument
     void reset() noexcept;
 
     // `end`: one past the newest sample, whose sample time is `end_time`; the last 5120 samples are
@@ -67,12 +58,13 @@ private:
     candidate best_prefix() noexcept;
     std::optional<acquired> resolve(const candidate& c, const cf32* end, std::size_t available,
                                     std::int64_t end_time) noexcept;
+    void transform(const cf32* base, double cfo_hz) noexcept;
 
     static constexpr int nof_windows = 10;
-    const pilots& values_;
     dft to_subcarriers_{dft::direction::to_subcarriers};
-    aligned_vector<cf32> folded_, window_, spectrum_, rotation_;
-    aligned_vector<std::complex<double>> cumulated_;
+    cell_search search_;
+    float pilot_threshold_;
+    aligned_vector<cf32> folded_, window_, spectrum_, rotation_, sums_;
     double energy_ = 0;
     int blocks_ = 0;
 };

@@ -19,7 +19,7 @@ constexpr auto place_of = [] {
 
 }  // namespace
 
-control_region::control_region(int cell) {
+void control_region::set_cell(int cell) noexcept {
     for (int s = 0; s < slots_per_frame; ++s) {
         const auto key = control_key(cell, s);
         for (unsigned q = 0; q < code_sent_bits; ++q)

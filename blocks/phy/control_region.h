@@ -26,7 +26,8 @@ using control_symbols = std::array<cf32, nof_control_symbols>;
 
 class control_region {
 public:
-    explicit control_region(int cell);
+    explicit control_region(int cell) { set_cell(cell); }
+    void set_cell(int cell) noexcept;
 
     // Unit-energy symbols in the order of the places.
     void encode(std::span<const std::uint8_t, grant_bytes> grant, int slot_in_frame,

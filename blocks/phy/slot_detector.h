@@ -23,6 +23,7 @@ class slot_detector {
 public:
     slot_detector(int cell, bool combining);
 
+    void set_cell(int cell) noexcept { cell_ = cell; }
     void want_soft_bits(bool on) noexcept { soft_ = on; }
     // Detects every bin of the grant. The spans in `out` stay valid until the next call. Without
     // `known` there is one look only.

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "phy/acquisition.h"
-
 namespace wip::phy {
 
 namespace {
@@ -17,18 +15,6 @@ constexpr float mean_t2 = 35.F / 12;  // mean square of symbol_time over a slot
 constexpr float tiny = 1e-30F;
 
 }  // namespace
-
-std::array<cf32, nof_pilots> pilots_of(const slot_planes& y) noexcept {
-    std::array<cf32, nof_pilots> out;
-    for (std::size_t p = 0; p < out.size(); ++p) {
-        const auto& e = pilot_elements[p % pilots_per_bin];
-        const auto& row = y[static_cast<std::size_t>(e.symbol)];
-        const std::size_t n =
-            p / pilots_per_bin * subcarriers_per_bin + static_cast<std::size_t>(e.subcarrier);
-        out[p] = {row.re[n], row.im[n]};
-    }
-    return out;
-}
 
 std::array<cf32, nof_bins> mean_gains(std::span<const cf32, nof_subcarriers> channel, double turn,
                                       double shift) noexcept {
@@ -54,6 +40,11 @@ float snr_to_db(float ratio) noexcept {
 
 slot_estimator::slot_estimator(int cell) : pilots_(cell), control_(cell) {}
 
+void slot_estimator::set_cell(int cell) noexcept {
+    pilots_ = pilots(cell);
+    control_.set_cell(cell);
+}
+
 void slot_estimator::reset() noexcept {
     estimator_.reset();
     noise_ = signal_ = 0;
@@ -68,7 +59,7 @@ cf32 slot_estimator::at(int symbol, int n) const noexcept {
 
 bool slot_estimator::estimate(const slot_planes& y, int slot_in_frame) noexcept {
     grant_.reset();
-    energy_ = pilot_score_ = 0;
+    energy_ = 0;
     float energy = 0;
     for (const auto& p : y)
         for (int n = 0; n < nof_subcarriers; ++n) energy += p.re[n] * p.re[n] + p.im[n] * p.im[n];
@@ -76,7 +67,6 @@ bool slot_estimator::estimate(const slot_planes& y, int slot_in_frame) noexcept 
     energy_ = energy;
     slot_in_frame_ = slot_in_frame;
     const auto& sent = pilots_.of(slot_in_frame);
-    pilot_score_ = score_pilots(pilots_of(y), sent).magnitude;
     const float snr = noise_ > 0 ? signal_ / noise_ : snr_at_start;
     estimator_.from_pilots(y, sent.data(), snr, channel_);
     decode_control(y, slot_in_frame);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What one slot says: pilots, channel, grant, noise and the SNR of every bin.
 //
-//   elements -> score of the pilots -> channel from the pilots -> control region decoded with it
+//   elements -> channel from the pilots -> control region decoded with it
 //            -> channel from pilots and control symbols -> noise, SNR of the bins, mean gains
 //
 // slot_receiver does this for every slot, the GNU Radio block channel_estimator too.
@@ -19,16 +19,14 @@
 #include "phy/channel_estimator.h"
 #include "phy/control_region.h"
 #include "phy/decision_feedback.h"
+#include "phy/pilot_score.h"
 #include "phy/pilots.h"
 #include "phy/snr_predictor.h"
 #include "types/grant.h"
 
 namespace wip::phy {
 
-using slot_planes = std::array<plane, symbols_per_slot>;
 using channel_row = std::array<cf32, nof_subcarriers>;
-
-std::array<cf32, nof_pilots> pilots_of(const slot_planes& y) noexcept;
 
 // Means of the channel over each bin with the steps of the tracking loops taken out again (see
 // tracking.h): `turn` of the CFO in radians, `shift` of the timing in samples.
@@ -43,13 +41,13 @@ class slot_estimator {
 public:
     explicit slot_estimator(int cell);  // throws std::invalid_argument
     void reset() noexcept;
+    void set_cell(int cell) noexcept;  // 0..63
 
     // False when the slot holds nothing that can be measured (zeros, infinities).
     bool estimate(const slot_planes& y, int slot_in_frame) noexcept;
 
     // Of the last slot that was estimated.
-    float energy() const noexcept { return energy_; }            // sum |y|^2
-    float pilot_score() const noexcept { return pilot_score_; }  // 0 .. 1, see acquisition.h
+    float energy() const noexcept { return energy_; }  // sum |y|^2
     const std::optional<slot_grant>& grant() const noexcept { return grant_; }
     double evm_percent() const noexcept { return evm_percent_; }  // control symbols, last grant
     const channel_estimate& channel() const noexcept { return channel_; }
@@ -81,7 +79,7 @@ private:
     std::optional<slot_grant> grant_;
     int slot_in_frame_ = 0;
     double evm_percent_ = 0;
-    float energy_ = 0, pilot_score_ = 0;
+    float energy_ = 0;
     float noise_ = 0;
     float signal_ = 0;  // mean channel power, smoothed as the noise is
     int noise_slots_ = 0;

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The whole receiver: samples in, slot reports out. Acquires slot, sample timing and CFO from
+// The whole receiver: samples in, slot reports out. Acquires cell, slot, sample timing and CFO from
 // cyclic prefix and pilots, tracks them, estimates the channel, decodes the control region,
 // detects, combines and checks the frames, measures and predicts the SNR of every bin.
+//
+//   searching -> confirming -> synchronised -> locked
+//
+// The first three are those of slot_synchroniser.h; synchronised, everything but the frame
+// number is known, and SNR and predictions are reported. Locked: a grant with a good CRC has told
+// the frame number. Every loss ends in searching.
 #pragma once
 
 #include <array>
@@ -20,7 +26,7 @@ namespace wip::phy {
 using cf32 = std::complex<float>;
 
 struct slot_receiver_config {
-    int cell = 0;
+    int cell = 0;  // 0..63: no other; any_cell (-1): the strongest, whichever it is
     link_profile profile =
         link_profile::radio;  // the only one: wipemu has no frame check on the air
     bool combining = true;
@@ -37,15 +43,28 @@ struct bin_result {
     std::span<const float> llr;             // 108 k soft bits (positive: 0); empty unless asked
 };
 
+enum class receiver_mode : std::uint8_t { searching, confirming, synchronised, locked };
+
 struct receiver_state {
-    bool locked = false;
+    receiver_mode mode = receiver_mode::searching;
+    bool locked = false;  // mode == locked
+    int cell = -1;        // the one found; -1 while searching
     double cfo_hz = 0;
     double timing_samples = 0;  // slot start against the sample count modulo 5120
     double evm_percent = 0;     // of the control symbols (QPSK) over the last slot
     double level_dbfs = 0;
     double prediction_nmse = 0;  // running, of the SNR `horizon` slots ahead
+    // Transitions: searching -> confirming, confirming -> synchronised, synchronised -> locked.
+    std::uint64_t candidates = 0;
+    std::uint64_t synchronisations = 0;
     std::uint64_t locks = 0;
-    std::uint64_t lock_losses = 0;
+    // Back to searching: a candidate was not confirmed; synchronised or locked was lost because the
+    // pilots were missing, samples were, or the sample count jumped back.
+    std::uint64_t candidates_refuted = 0;
+    std::uint64_t losses_pilots = 0;
+    std::uint64_t losses_gap = 0;
+    std::uint64_t losses_jump = 0;
+    std::uint64_t lock_losses = 0;  // those while locked
     std::uint64_t grants_failed = 0;
     std::uint64_t second_looks = 0;  // slots with failed frames, detected again (slot_detector.h)
 };
@@ -53,7 +72,8 @@ struct receiver_state {
 struct received_slot {
     // Sample time of the slot's first sample, on the axis of process()'s `first`.
     sample start;
-    bool locked = false;
+    receiver_mode mode = receiver_mode::searching;
+    bool locked = false;  // mode == locked
     // Frame number * 30 + slot in frame, modulo 4096 * 30; from pilots and grant. Valid when
     // locked.
     std::int64_t slot_in_hyperframe = 0;

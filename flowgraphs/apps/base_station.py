@@ -29,6 +29,7 @@ def build(options):
 
 def main():
     p = station.parser(__doc__.splitlines()[0])
+    p.add_argument("--cell", type=station.ranged(int, 0, 63), default=0, help="identity of the cell, 0..63")
     p.add_argument("--tx-gain", type=station.ranged(float, -100, 200), default=0.0, help="dB")
     p.add_argument("--modulation", type=station.ranged(int, 1, 8), default=2,
                    help="test pattern (no --endpoint): bits per symbol, 1..8")

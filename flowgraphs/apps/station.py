@@ -69,7 +69,6 @@ def parser(description):
     p = OneLineParser(description=description, allow_abbrev=False)
     p.add_argument("--args", required=True, help="UHD device address, e.g. type=vusrp,air=demo,node=base")
     p.add_argument("--endpoint", default="", help="ZeroMQ address of macd's slot link")
-    p.add_argument("--cell", type=ranged(int, 0, 63), default=0, help="selects the pilot sequence, 0..63")
     p.add_argument("--freq", type=ranged(float, 0, 1e11), default=1.8e9, help="centre frequency, Hz")
     p.add_argument("--antenna", default="", help="antenna port; empty: the device's default")
     p.add_argument("--start-time", type=slot_time, default="0.1",

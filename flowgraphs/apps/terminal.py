@@ -15,6 +15,13 @@ SAMPLES_PER_PACKET = 2560
 BUFFER_SAMPLES = 65536     # what the receiver may be behind before the device's own buffer fills
 
 
+ANY_CELL = -1
+
+
+def cell(text):
+    return ANY_CELL if text == "any" else station.ranged(int, 0, 63)(text)
+
+
 def build(options):
     from gnuradio import gr, uhd, wip
     top = gr.top_block("terminal")
@@ -48,12 +55,14 @@ class LockLine:
         if status["locked"]:
             self.said = True
             unlocked = status["slots"] - status["slots_locked"]
-            print(f"locked: after {unlocked} slots, CFO {status['cfo_hz']:.0f} Hz, "
+            print(f"locked: cell {status['cell']} after {unlocked} slots, CFO {status['cfo_hz']:.0f} Hz, "
                   f"mean SNR {status['mean_snr_db']:.1f} dB", flush=True)
 
 
 def main():
     p = station.parser(__doc__.splitlines()[0])
+    p.add_argument("--cell", type=cell, default=ANY_CELL,
+                   help="identity of the cell, 0..63, or any: the strongest (default)")
     p.add_argument("--rx-gain", type=station.ranged(float, -100, 200), default=0.0, help="dB")
     p.add_argument("--horizon", type=station.ranged(int, 0, 64), default=3,
                    help="SNR is predicted this many slots ahead")

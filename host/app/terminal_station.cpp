@@ -9,6 +9,23 @@
 
 namespace wip::host {
 
+namespace {
+
+const char* mode_name(openwip::slot_link::ReceiverMode mode) {
+    switch (mode) {
+        case openwip::slot_link::CONFIRMING:
+            return "confirming";
+        case openwip::slot_link::SYNCHRONISED:
+            return "synchronised";
+        case openwip::slot_link::LOCKED:
+            return "locked";
+        default:
+            return "searching";
+    }
+}
+
+}  // namespace
+
 terminal_station::terminal_station(const macd_config& config, tun_device& tun, station_port& port)
     : port_(&port),
       gate_(tun),
@@ -139,6 +156,14 @@ void terminal_station::fill(openwip::control::MacStatus& status) const {
     r.set_overflows(
         state_.overflows() > overflows_at_reset_ ? state_.overflows() - overflows_at_reset_ : 0);
     r.set_rx_level_dbfs(state_.rx_level_dbfs());
+    r.set_mode(mode_name(state_.mode()));
+    r.set_cell(state_.cell());
+    r.set_candidates(state_.candidates());
+    r.set_synchronisations(state_.synchronisations());
+    r.set_candidates_refuted(state_.candidates_refuted());
+    r.set_losses_pilots(state_.losses_pilots());
+    r.set_losses_gap(state_.losses_gap());
+    r.set_losses_jump(state_.losses_jump());
     status.set_stale_messages(stale_);
 }
 

@@ -48,6 +48,7 @@ struct world_config {
     double doppler_hz = 0;
     double snr_db = 30;
     double cfo_hz = 0;
+    int cell = 0;
     int bits_per_symbol = 2;
     std::uint64_t seed = 1;
 };
@@ -62,7 +63,7 @@ public:
     explicit world(const world_config& c)
         : config(c),
           source_(c.bits_per_symbol, static_cast<std::uint32_t>(c.seed * 2654435761U + 1)),
-          modulator_({}),
+          modulator_({.cell = c.cell}),
           clean(slot_samples),
           noisy(slot_samples) {
         if (!c.profile.empty()) {

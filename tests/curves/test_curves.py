@@ -38,12 +38,11 @@ class Curves(unittest.TestCase):
             self.assertGreaterEqual(p["fer"], 0.9 * p["fer_exact"], p)
             self.assertGreater(p["second_looks"], 0.3, p)
 
-    def test_it_locks_within_40_ms_at_6_db_on_what_was_sent_and_never_on_noise(self):
+    def test_any_cell_is_found_within_40_ms_at_6_db_and_a_grant_soon_decodes(self):
         for p in self.points("acquisition"):
             self.assertEqual(p["wrong"], 0)
-            self.assertGreaterEqual(p["within_40_ms"], p["trials"] - 2, p)
-        for p in self.points("noise"):
-            self.assertEqual(p["locks"], 0)
+            self.assertEqual(p["sync_within_40_ms"], p["trials"], p)
+            self.assertGreaterEqual(p["lock_within_40_ms"], 0.95 * p["trials"] if p["kmh"] == 75 else 0.6 * p["trials"], p)
 
     def test_cfo_and_timing_hold_after_lock(self):
         for p in self.points("tracking", channel="AWGN"):

@@ -113,13 +113,26 @@ class Synchroniser(unittest.TestCase):
         self.assertEqual(len(slots), 0)
         self.assertFalse(block.locked())
 
-    def test_a_jump_of_rx_time_starts_again_and_the_numbers_go_on(self):
-        samples = samples_of(120)
-        kept = np.concatenate([samples[:50 * SLOT], samples[60 * SLOT + 100:]])
-        tags = [rx_time(0, 150 * SLOT), rx_time(50 * SLOT, 210 * SLOT + 100)]
-        block, _, out = synchronise(kept, tags)
-        self.assertEqual(block.locks(), 2)
-        self.assertEqual(out[-1]["slot"], 269)
+    def test_timing_is_kept_over_a_short_jump_of_rx_time_and_found_again_after_a_long_one(self):
+        for missing, locks in ((10, 1), (40, 2)):
+            samples = samples_of(110 + missing)
+            kept = np.concatenate([samples[:50 * SLOT], samples[(50 + missing) * SLOT + 100:]])
+            tags = [rx_time(0, 150 * SLOT), rx_time(50 * SLOT, (200 + missing) * SLOT + 100)]
+            block, _, out = synchronise(kept, tags)
+            self.assertEqual(block.locks(), locks)
+            self.assertEqual(out[-1]["slot"], 259 + missing)
+
+    def test_any_cell_is_found_and_the_estimator_follows(self):
+        top = gr.top_block()
+        source = wip.slot_transmitter(cell=37, nof_slots=60)
+        estimator = wip.channel_estimator(cell=0)
+        sinks = [blocks.null_sink(size) for size in (3000 * 8, 500 * 8, 25 * 4)]
+        top.connect(source, wip.synchroniser(cell=-1), wip.carrier_demapper(), estimator)
+        for port, sink in enumerate(sinks):
+            top.connect((estimator, port), sink)
+        top.run()
+        self.assertGreater(estimator.slots(), 40)
+        self.assertEqual(estimator.grants_ok(), estimator.slots())
 
     def test_lock_is_lost_when_the_signal_ends(self):
         silence = np.random.default_rng(2).normal(0, 1e-4, (120 * SLOT, 2)).astype(np.float32)
@@ -128,7 +141,7 @@ class Synchroniser(unittest.TestCase):
         self.assertEqual(block.locks(), 1)
 
     def test_bad_parameters_are_refused(self):
-        for bad in ({"cell": -1}, {"cell": 64}, {"start_slot": -1}):
+        for bad in ({"cell": -2}, {"cell": 64}, {"start_slot": -1}):
             self.assertRaises(ValueError, wip.synchroniser, **bad)
 
 

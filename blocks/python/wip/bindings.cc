@@ -35,6 +35,14 @@ py::dict to_dict(const gr::wip::slot_receiver_status& s) {
                "locks"_a = s.locks, "lock_losses"_a = s.lock_losses, "overflows"_a = s.overflows);
     d["malformed"] = s.malformed;
     d["unexpected"] = s.unexpected;
+    d["mode"] = s.mode;
+    d["cell"] = s.cell;
+    d["candidates"] = s.candidates;
+    d["synchronisations"] = s.synchronisations;
+    d["candidates_refuted"] = s.candidates_refuted;
+    d["losses_pilots"] = s.losses_pilots;
+    d["losses_gap"] = s.losses_gap;
+    d["losses_jump"] = s.losses_jump;
     d["cfo_hz"] = s.cfo_hz;
     d["timing_samples"] = s.timing_samples;
     d["evm_percent"] = s.evm_percent;
@@ -72,7 +80,7 @@ published on the message ports "slots" (dict: air, locked, grant_ok, snr_db[25],
 predicted_snr_db[25], bits_per_symbol[25], outcome[25] with 0 unused, 1 good, 2 bad) and "symbols"
 (PDU of equalised payload symbols). rx_time tags give the sample time.
 
-cell            0..63, selects the pilot sequence
+cell            0..63: that one and no other; -1: the strongest, whichever it is
 horizon         SNR is predicted this many slots ahead, 0..64
 combining       chase combining of the copies of a frame
 endpoint        ZeroMQ address of macd's slot link (ipc://...); empty: no macd

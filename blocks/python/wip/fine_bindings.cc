@@ -86,9 +86,10 @@ void bind_receiver(py::module& m) {
     block_class<synchroniser>(m, "synchroniser",
                               R"(Samples at 7.68 MS/s in, slots of 5120 samples out.
 
-Tags on every slot: slot, cfo_hz, cfo_phase, cfo_turn, timing_fraction, pilot_score.
+Tags on every slot: slot, cell, cfo_hz, cfo_phase, cfo_turn, timing_fraction, timing_samples,
+timing_shift, pilot_score.
 
-cell        0..63, pilot sequence
+cell        0..63: that one and no other; -1: the strongest, whichever it is
 start_slot  slot of the first sample when no rx_time tag says otherwise)")
         .def(py::init(&synchroniser::make), py::arg("cell") = 0, py::arg("start_slot") = 150)
         .def("locked", &synchroniser::locked)
@@ -103,7 +104,7 @@ start_slot  slot of the first sample when no rx_time tag says otherwise)")
                                   R"(Resource elements of a slot (6 x 500) to three outputs:
 equalised elements (6 x 500), channel at the slot's middle (500), SNR of each bin in dB (25).
 
-cell        0..63, pilot sequence
+cell        0..63, pilot sequence; a cell tag (of the synchroniser) counts more
 start_slot  slot of the first item when no slot tag says otherwise)")
         .def(py::init(&channel_estimator::make), py::arg("cell") = 0, py::arg("start_slot") = 150)
         .def("slots", &channel_estimator::slots, "Slots seen.")

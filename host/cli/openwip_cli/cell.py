@@ -230,7 +230,7 @@ def cell_processes(cell, scenario, top, build, python):
     def station(role, *extra):
         return [python, str(apps / ("base_station.py" if role == "base" else "terminal.py")),
                 "--args", f"type=vusrp,air={cell.name},node={role}",
-                "--endpoint", cell.endpoint(f"{role}.slot"), "--cell", "0", "--freq", "1.8e9",
+                "--endpoint", cell.endpoint(f"{role}.slot"), "--freq", "1.8e9",
                 "--start-time", "0.1", *extra]
 
     def mac(role):

@@ -142,7 +142,11 @@ def measure(running, watch, scenario, progress):
                                              result["link"]["modulation_histogram"], mss,
                                              scenario["link.packing"] == "on")
     result["radio"] = {
+        "state": terminal.radio.mode, "cell": terminal.radio.cell,
         "locks": terminal.radio.locks, "lock_losses": terminal.radio.lock_losses,
+        "transitions": {name: getattr(terminal.radio, name) for name in (
+            "candidates", "synchronisations", "candidates_refuted", "losses_pilots", "losses_gap", "losses_jump")},
+        "level_dbfs": terminal.radio.rx_level_dbfs,
         "cfo_hz": terminal.radio.cfo_hz, "evm_percent": terminal.radio.evm_percent,
         "mean_snr_db": terminal.radio.mean_snr_db,
         "grants_failed": terminal.terminal.grants_failed,

@@ -101,6 +101,10 @@ def status_screen(cell, air, base, terminal):
         lines += histogram(b.modulation_histogram, NAMES)
     if terminal:
         r = terminal.radio
-        lines.append(f"  radio     {'locked' if r.locked else 'NOT LOCKED'}, SNR {r.mean_snr_db:.1f} dB, CFO "
-                     f"{r.cfo_hz:.0f} Hz, EVM {r.evm_percent:.1f} %, lock lost {r.lock_losses} times")
+        state = "locked" if r.locked else f"NOT LOCKED ({r.mode})"
+        lost = ", ".join(f"{n} {why}" for n, why in ((r.losses_pilots, "pilots missing"), (r.losses_gap, "gap"),
+                                                      (r.losses_jump, "jump back")) if n)
+        lines.append(f"  radio     {state}, cell {r.cell}, SNR {r.mean_snr_db:.1f} dB, CFO "
+                     f"{r.cfo_hz:.0f} Hz, EVM {r.evm_percent:.1f} %, lock lost {r.lock_losses} times"
+                     + (f" ({lost})" if lost else ""))
     return "\n".join(lines)

@@ -66,7 +66,7 @@ class BlockYml(unittest.TestCase):
                 self.assertTrue(eval(expression, dict(values)), expression)
 
     def test_asserts_refuse_what_the_block_refuses(self):
-        wrong = {"cell": [-1, 64], "start_slot": [-1], "modulation": [0, 9], "bins": [[25], [3, 2]],
+        wrong = {"cell": [-2, 64], "start_slot": [-1], "modulation": [0, 9], "bins": [[25], [3, 2]],
                  "timeout_s": [0.0, 61.0], "restart_slots": [0, 15001], "nof_slots": [-1],
                  "horizon": [-1, 65], "message_period": [-1], "bits_per_symbol": [0, 9], "noise_variance": [0.0],
                  "delays_ns": [[], [-1.0], [12501.0], [0.0, 1.0]], "powers_db": [[101.0], [-101.0]],

@@ -193,11 +193,17 @@ TEST_F(Terminal, TheStateOfTheReceiverIsShown) {
     r.mutable_state()->set_cfo_hz(123.5);
     r.mutable_state()->set_lock_losses(2);
     r.mutable_state()->set_overflows(4);
+    r.mutable_state()->set_mode(openwip::slot_link::LOCKED);
+    r.mutable_state()->set_cell(17);
+    r.mutable_state()->set_losses_gap(1);
     terminal->on_report(r);
     EXPECT_TRUE(status().radio().locked());
     EXPECT_EQ(status().radio().cfo_hz(), 123.5);
     EXPECT_EQ(status().radio().lock_losses(), 2U);
     EXPECT_EQ(status().radio().overflows(), 4U);
+    EXPECT_EQ(status().radio().mode(), "locked");
+    EXPECT_EQ(status().radio().cell(), 17);
+    EXPECT_EQ(status().radio().losses_gap(), 1U);
     EXPECT_NEAR(status().radio().mean_snr_db(), 20, 1e-6);
     terminal->reset_counters();
     EXPECT_EQ(status().radio().overflows(), 0U);

@@ -17,7 +17,7 @@ namespace wip {
 class WIP_API channel_estimator : virtual public gr::sync_block {
 public:
     using sptr = std::shared_ptr<channel_estimator>;
-    // cell        0..63, pilot sequence
+    // cell        0..63, pilot sequence, when no `cell` tag (of the synchroniser) says otherwise
     // start_slot  slot of the first item when no `slot` tag says otherwise, >= 0
     // Throws std::invalid_argument naming parameter, value and range.
     static sptr make(int cell = 0, std::int64_t start_slot = 150);

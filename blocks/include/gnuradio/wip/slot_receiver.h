@@ -37,6 +37,15 @@ struct slot_receiver_status {
     std::uint64_t frames_combined = 0;
     std::uint64_t locks = 0;
     std::uint64_t lock_losses = 0;
+    std::string mode = "searching";  // or "confirming", "synchronised", "locked"
+    int cell = -1;                   // the one found; -1 while searching
+    std::uint64_t candidates = 0;    // searching -> confirming
+    std::uint64_t synchronisations = 0;
+    std::uint64_t candidates_refuted = 0;
+    // Synchronised or locked -> searching: pilots missing, samples missing, sample count back.
+    std::uint64_t losses_pilots = 0;
+    std::uint64_t losses_gap = 0;
+    std::uint64_t losses_jump = 0;
     std::uint64_t overflows = 0;  // jumps of rx_time
     std::uint64_t malformed = 0;  // messages on the slot link that are no message: dropped
     std::uint64_t unexpected = 0;
@@ -52,7 +61,7 @@ class WIP_API slot_receiver : virtual public gr::sync_block {
 public:
     using sptr = std::shared_ptr<slot_receiver>;
 
-    // cell            0..63, selects the pilot sequence
+    // cell            0..63: that one and no other; -1: the strongest, whichever it is
     // horizon         SNR is predicted this many slots ahead, 0..64
     // combining       chase combining of the copies of a frame
     // endpoint        ZeroMQ address of macd's slot link (ipc://...); empty: no macd

@@ -2,6 +2,7 @@
 // Samples at 7.68 MS/s in; slots out, each a vector of 5120 samples as received. Tags on every
 // slot:
 //   slot             its number, uint64
+//   cell             whose it is
 //   cfo_hz           carrier frequency offset
 //   cfo_phase        of the correction at the first sample, radians
 //   timing_fraction  part of the timing that is not in the cut, samples
@@ -10,8 +11,9 @@
 //   timing_shift     samples } with them taken out is that of a receiver that holds still, which is
 //                            what a predictor needs
 //   pilot_score      0..1
-// Nothing comes out while there is no signal. An rx_time tag that disagrees with the count of
-// samples starts the search again.
+// Nothing comes out while there is no signal. When an rx_time tag says that up to 30 slots are
+// missing, timing is kept and the slot numbers jump; after a longer gap, or a jump back, the search
+// starts again.
 #pragma once
 
 #include <gnuradio/block.h>
@@ -26,7 +28,7 @@ namespace wip {
 class WIP_API synchroniser : virtual public gr::block {
 public:
     using sptr = std::shared_ptr<synchroniser>;
-    // cell        0..63, pilot sequence
+    // cell        0..63: that one and no other; -1: the strongest, whichever it is
     // start_slot  slot of the first sample when no rx_time tag says otherwise, >= 0
     // Throws std::invalid_argument naming parameter, value and range.
     static sptr make(int cell = 0, std::int64_t start_slot = 150);
