@@ -68,7 +68,7 @@ void read_nodes(const place& p, medium_config& c) {
         if (n.given()) {
             n.expect_keys({"noise_dbfs", "impairments"});
             if (const place v = n.at("noise_dbfs"); v.given()) node.noise_dbfs = v.number(-200, 20);
-            node.impairments = read_impairments(n.at("impairments"));
+            node.impairments = read_impairments(n.at("impairments"), true);
         }
         c.nodes.push_back(node);
     });
@@ -122,6 +122,9 @@ void read_path(const place& p, medium_config& c) {
     for (const node_config& n : c.nodes) names.push_back(n.name);
     path_config path;
     path.from = p.at("from").one_of(names);
+    for (const auto& one : c.nodes[path.from].impairments)
+        if (std::holds_alternative<sample_model::clock_offset_config>(one))
+            p.at("from").refuse("a node without a clock of its own, which only receives");
     path.to = p.at("to").one_of(names);
     if (const place v = p.at("gain_db"); v.given()) path.gain_db = v.number(-200, 100);
     if (const place v = p.at("delay_samples"); v.given())
@@ -135,7 +138,7 @@ void read_path(const place& p, medium_config& c) {
         read_choice(p);  // checks
     if (const place v = p.at("frequency_shift_hz"); v.given())
         path.frequency_shift_hz = v.number(-1e6, 1e6);
-    path.impairments = read_impairments(p.at("impairments"));
+    path.impairments = read_impairments(p.at("impairments"), false);
     c.paths.push_back(path);
 }
 

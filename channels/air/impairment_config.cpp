@@ -42,7 +42,7 @@ impairment_config checked(const place& p, const impairment_config& c) {
     return c;
 }
 
-impairment_config read_item(const place& item) {
+impairment_config read_item(const place& item, bool receiver) {
     const std::vector<std::string> names{
         "cfo_hz",    "cfo",       "clock_ppm", "clock",        "timing_jump", "phase_noise",
         "dc_dbfs",   "dc_offset", "image_db",  "iq_imbalance", "gain_step",   "adc_bits",
@@ -63,6 +63,11 @@ impairment_config read_item(const place& item) {
     if (name == "clock_ppm" || name == "clock") {
         clock_offset_config c;
         c.max_delay_samples = 65536;
+        if (receiver) {  // a clock of its own, which needs no store
+            if (name == "clock") v.expect_keys({"ppm"});
+            c.ppm = (name == "clock" ? v.at("ppm") : v).number(-100, 100);
+            return c;
+        }
         if (name == "clock_ppm") {
             c.ppm = v.number(-100, 100);
             c.start_delay_samples = c.ppm < 0 ? 2560 : 0;
@@ -74,7 +79,8 @@ impairment_config read_item(const place& item) {
                     {"max_delay_samples", &clock_offset_config::max_delay_samples}});
             if (!v.at("max_delay_samples").given()) c.max_delay_samples = standard;
             if (c.max_delay_samples > 65536)
-                v.at("max_delay_samples").refuse("16 to 65536 in the medium");
+                v.at("max_delay_samples")
+                    .refuse("16 to 65536 on a path (a receiver's clock drifts for ever)");
         }
         return checked(v, c);
     }
@@ -127,9 +133,15 @@ impairment_config read_item(const place& item) {
 
 }  // namespace
 
-std::vector<impairment_config> read_impairments(const place& p) {
+std::vector<impairment_config> read_impairments(const place& p, bool receiver) {
     std::vector<impairment_config> all;
-    if (p.given()) p.each_item([&](const place& item) { all.push_back(read_item(item)); });
+    int clocks = 0;
+    if (p.given())
+        p.each_item([&](const place& item) {
+            all.push_back(read_item(item, receiver));
+            clocks += std::holds_alternative<clock_offset_config>(all.back());
+            if (receiver && clocks > 1) item.refuse("one clock for a receiver");
+        });
     return all;
 }
 

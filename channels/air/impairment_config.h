@@ -12,7 +12,8 @@ namespace wip::air {
 
 using profiles::place;
 
-// Throws std::invalid_argument with one line. Not given: an empty list.
-std::vector<sample_model::impairment_config> read_impairments(const place& p);
+// Throws std::invalid_argument with one line. Not given: an empty list. A receiver has at most one
+// clock, of its own (medium_config.h).
+std::vector<sample_model::impairment_config> read_impairments(const place& p, bool receiver);
 
 }  // namespace wip::air

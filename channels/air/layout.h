@@ -6,7 +6,8 @@
 // Every field has one writer: the medium (M) or the node, that is the process which claimed it (N).
 // All positions are 64-bit and never wrap; a ring index is a position modulo the ring's size.
 // `tick` is sample time at 7.68 MS/s since the medium's clock started; sample [t, t+1) is released
-// when now > t.
+// when now > t. A node whose receiver has a sampling clock of its own counts that clock's samples in
+// everything that concerns it, and has its own `now`.
 //
 // Transmit: a FIFO of samples plus a table of bursts which say when they are due, as in a USRP, so
 // a burst may be far in the future without holding more memory than its samples. `state` of a burst
@@ -36,7 +37,7 @@ inline constexpr tick as_soon_as_possible = std::numeric_limits<tick>::min();
 inline constexpr tick never = std::numeric_limits<tick>::max();
 
 inline constexpr std::uint64_t layout_magic = 0x4F57495041495221;  // "OWIPAIR!"
-inline constexpr std::uint32_t layout_version = 1;
+inline constexpr std::uint32_t layout_version = 2;
 inline constexpr std::size_t max_nodes = 64;
 inline constexpr std::size_t name_size = 32;
 inline constexpr std::uint64_t transmit_fifo_size = std::uint64_t{1} << 18;  // 34 ms
@@ -97,8 +98,9 @@ struct window {
     std::atomic<tick> end;             // M, `never` while open
     std::atomic<std::uint32_t> flags;  // M
 };
-inline constexpr std::uint32_t window_late = 1;      // command came after its time: empty window
-inline constexpr std::uint32_t window_overflow = 2;  // ended because the node did not read
+inline constexpr std::uint32_t window_late = 1;  // command came after its time: empty window
+inline constexpr std::uint32_t window_overflow =
+    2;  // ends in lost samples: not read in time, or a gap
 
 enum class event_kind : std::uint32_t { burst_acknowledged, underflow, late };
 struct event {
@@ -138,6 +140,9 @@ struct node_block {
     gate happened;             // M wakes N
 
     std::atomic<std::uint64_t> underflows, lates, overflows;  // M
+
+    alignas(64) std::atomic<tick> now;      // M, released up to here by the node's own clock
+    std::atomic<std::int64_t> clock_parts;  // M, that clock is so many parts in 10^12 fast
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&
               std::atomic<tick>::is_always_lock_free);

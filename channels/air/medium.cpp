@@ -16,7 +16,8 @@ using namespace std::chrono_literals;
 
 constexpr tick slot_samples = 5120;
 constexpr tick lookahead_quanta = 4;
-constexpr tick realtime_lead = 25600;  // start of a burst without a time, from now: 3.3 ms
+constexpr tick piece = 7680, crumb = 64;  // of a gap: a slot and a half is lost at once
+constexpr tick realtime_lead = 25600;     // start of a burst without a time, from now: 3.3 ms
 constexpr std::int64_t longest_sleep_ns = 20'000'000;
 constexpr std::int64_t watch_interval_ns = 100'000'000;
 
@@ -50,6 +51,13 @@ medium::medium(shared_air& air, const medium_config& config,
     for (std::size_t i = 0; i < config.nodes.size(); ++i) {
         transmitters_.emplace_back(air.node(i), air.transmit_fifo(i));
         receivers_.emplace_back(air.node(i), air.receive_ring(i));
+        air.node(i).clock_parts.store(mixer_.clock_parts(i));
+        losses_.emplace_back();
+        for (const auto& one : config.nodes[i].impairments)
+            if (const auto* gap = std::get_if<sample_model::gap_config>(&one))
+                losses_[i].push_back(
+                    {sample_model::event_times("gap", gap->start_s, gap->period_s, sample_rate),
+                     static_cast<tick>(gap->samples)});
     }
 }
 
@@ -135,7 +143,8 @@ bool medium::step_realtime(tick target) {
     }
     for (std::size_t i = 0; i < transmitters_.size(); ++i) {
         transmitters_[i].starve(target);
-        if (!receivers_[i].has_room(target)) receivers_[i].overflow(computed_);
+        if (!receivers_[i].has_room(mixer_.node_time(i, target)))
+            receivers_[i].overflow(mixer_.node_time(i, computed_));
     }
     while (computed_ < target) compute(std::min(target, next_multiple(computed_, config_.quantum)));
     return true;
@@ -177,15 +186,17 @@ void medium::serve_commands(std::size_t i) {
     std::uint64_t taken = commands.taken.load(std::memory_order_relaxed);
     const std::uint64_t written = commands.written.load(std::memory_order_acquire);
     if (taken == written) return;
+    const tick node_now = mixer_.node_time(i, now_);
     for (; taken < written; ++taken) {
         const command c = commands.at(taken);
-        const tick time = c.time == as_soon_as_possible ? now_ : std::max(c.time, now_);
+        const tick time = mixer_.medium_time(
+            i, c.time == as_soon_as_possible ? node_now : std::max(c.time, node_now));
         switch (c.kind) {
             case command_kind::receive_start:
-                receivers_[i].start(c.time, c.count, now_);
+                receivers_[i].start(c.time, c.count, node_now);
                 break;
             case command_kind::receive_stop:
-                receivers_[i].stop(c.time, now_);
+                receivers_[i].stop(c.time, node_now);
                 break;
             default:
                 tunings_[i].of(c.kind).set(time, c.value);
@@ -245,14 +256,18 @@ bool medium::anything_active() const {
 
 bool medium::can_compute(tick to) const {
     for (std::size_t i = 0; i < transmitters_.size(); ++i)
-        if (transmitters_[i].known_until() < to || !receivers_[i].has_room(to)) return false;
+        if (transmitters_[i].known_until() < to || !receivers_[i].has_room(mixer_.node_time(i, to)))
+            return false;
     return true;
 }
 
 void medium::compute(tick to) {
     for (std::size_t i = 0; i < receivers_.size(); ++i) {
-        for (tick from = computed_; from < to;) {
-            const auto [first, last] = receivers_[i].wanted(from, to);
+        const tick end = mixer_.node_time(i, to);
+        tick from = mixer_.node_time(i, computed_);
+        lose_samples(i, from, end);
+        while (from < end) {
+            const auto [first, last] = receivers_[i].wanted(from, end);
             if (first < last) {
                 const std::span<cf32> out(scratch_.data(), static_cast<std::size_t>(last - first));
                 mixer_.hear(i, first, out, transmitters_, tunings_);
@@ -264,13 +279,30 @@ void medium::compute(tick to) {
     computed_ = to;
 }
 
+// Gaps of node i that begin in its samples [from, to). A long gap is several of them with a crumb
+// of samples between, as of a radio that cannot keep up: the crumbs are how a station in lockstep,
+// whose base station waits for its reports, learns that time goes on.
+void medium::lose_samples(std::size_t i, tick from, tick to) {
+    for (const loss& l : losses_[i])
+        for (tick event = l.times.last(from) != INT64_MIN ? l.times.last(from) : l.times.next(from);
+             event < to; event = l.times.next(event))
+            for (tick at =
+                     event + std::max<tick>(0, from - event) / (piece + crumb) * (piece + crumb);
+                 at < std::min(to, event + l.length); at += piece + crumb)
+                if (at >= from) receivers_[i].gap(at, std::min(at + piece, event + l.length));
+}
+
 void medium::release(tick target) {
     const std::int64_t wall = monotonic_ns();
     for (tick slot = next_multiple(now_, slot_samples); slot <= target; slot += slot_samples)
         pacing_.add(config_.speed == 0 ? 0 : static_cast<double>(wall - due(slot)) / 1e3);
     now_ = target;
     header_.now.store(now_, std::memory_order_seq_cst);
-    for (std::size_t i = 0; i < transmitters_.size(); ++i) receivers_[i].released(now_);
+    for (std::size_t i = 0; i < transmitters_.size(); ++i) {
+        const tick node_now = mixer_.node_time(i, now_);
+        air_.node(i).now.store(node_now, std::memory_order_seq_cst);
+        receivers_[i].released(node_now);
+    }
     for (std::size_t i = 0; i < transmitters_.size(); ++i) {
         transmitters_[i].acknowledge(now_);
         transmitters_[i].free_before(now_ - mixer_.max_delay());

@@ -12,6 +12,9 @@
 // (late), one that runs dry is cut off (underflow), a receiver that does not read loses samples
 // (overflow): as on a USRP.
 //
+// A node with a sampling clock of its own lives in its own time: positions in its windows and
+// rings, times of its commands and its device time count its samples; the mixer converts.
+//
 // The clock starts when `wait_for` transmitters have opened a burst and receivers a window.
 #pragma once
 
@@ -56,6 +59,7 @@ private:
     void serve_claim(std::size_t i);
     void serve_commands(std::size_t i);
     void changed_from(tick time) noexcept;
+    void lose_samples(std::size_t i, tick from, tick to);
     std::string find_dead() const;
     bool ready_to_start();
     bool something_new() const;
@@ -76,6 +80,11 @@ private:
     std::vector<receive_writer> receivers_;
     std::vector<node_tuning> tunings_;
     std::vector<process_watch> watches_;
+    struct loss {
+        sample_model::event_times times;
+        tick length;
+    };
+    std::vector<std::vector<loss>> losses_;  // by node: gaps, in its own time
     std::vector<cf32> scratch_;
     std::vector<std::atomic<std::uint32_t>> activity_;  // for status: bit 0 tx, bit 1 rx
     tick now_ = 0;                                      // released

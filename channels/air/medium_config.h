@@ -17,6 +17,8 @@ struct node_config {
     std::string name;
     std::optional<double> noise_dbfs;  // at the receiver's input, over the whole sample rate
     std::vector<sample_model::impairment_config> impairments{};  // of its receiver, in this order
+    // A clock_offset among them is the receiver's own sampling clock: what stands before it happens
+    // at the medium's rate, what stands after it at the receiver's. A gap is an overflow.
 };
 
 struct path_config {

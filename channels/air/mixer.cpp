@@ -12,6 +12,7 @@ namespace wip::air {
 namespace {
 
 constexpr std::size_t block = 8192;
+constexpr tick clock_memory = 256;  // inputs that a sampling clock goes back to, with a block
 
 float amplitude(double gain_db) { return static_cast<float>(db(gain_db).amplitude()); }
 
@@ -63,20 +64,15 @@ mixer::mixer(const medium_config& config)
       receivers_(config.nodes.size()),
       scratch_(block),
       before_(block),
+      fed_(sample_model::sample_clock::largest_feed),
       hearing_hz_(config.hearing_hz) {
     tick longest_receiver = 0, longest_path = 0;
     for (std::size_t i = 0; i < config.nodes.size(); ++i) {
-        const node_config& c = config.nodes[i];
-        const std::uint32_t number = static_cast<std::uint32_t>(i);
-        if (c.noise_dbfs)
-            noise_[i] = std::make_unique<sample_model::noise>(dbfs(*c.noise_dbfs).power(),
-                                                              config.seed, number);
-        if (!c.impairments.empty()) {
-            receivers_[i].impairments = std::make_unique<sample_model::stage_chain>(
-                c.impairments,
-                sample_model::stage_context{sample_rate, config.seed, 0x1000 + number});
-            longest_receiver = std::max(longest_receiver, receivers_[i].impairments->memory());
-        }
+        make_receiver(i, config);
+        const receiver_chain& r = receivers_[i];
+        tick memory = r.impairments ? r.impairments->memory() : 0;
+        if (r.clock) memory += clock_memory + r.before_clock->memory();
+        longest_receiver = std::max(longest_receiver, memory);
     }
     for (std::size_t i = 0; i < config.paths.size(); ++i) {
         const path_config& c = config.paths[i];
@@ -117,22 +113,47 @@ void mixer::make_channel(path& p, const path_config& c, std::uint64_t seed) {
     if (!gain->empty()) p.large_scale = std::move(gain);
 }
 
+void mixer::make_receiver(std::size_t i, const medium_config& config) {
+    using namespace sample_model;
+    const node_config& c = config.nodes[i];
+    const std::uint32_t number = static_cast<std::uint32_t>(i);
+    receiver_chain& r = receivers_[i];
+    if (c.noise_dbfs)
+        noise_[i] = std::make_unique<noise>(dbfs(*c.noise_dbfs).power(), config.seed, number);
+    std::vector<impairment_config> before, after;
+    for (const impairment_config& one : c.impairments) {
+        if (const auto* clock = std::get_if<clock_offset_config>(&one)) {
+            r.clock = std::make_unique<sample_clock>(clock->ppm);
+            before.swap(after);
+        } else if (!std::holds_alternative<gap_config>(one)) {  // those are the medium's
+            after.push_back(one);
+        }
+    }
+    const stage_context context{sample_rate, config.seed, 0x1000 + number};
+    if (r.clock)
+        r.before_clock = std::make_unique<stage_chain>(
+            before, stage_context{sample_rate, config.seed, 0x3000 + number});
+    if (!after.empty()) r.impairments = std::make_unique<stage_chain>(after, context);
+}
+
 void mixer::hear(std::size_t receiver, tick at, std::span<cf32> out,
                  std::span<const transmit_reader> transmitters,
                  std::span<const node_tuning> tunings) {
     receiver_chain& chain = receivers_[receiver];
-    if (chain.impairments && chain.position != at) {
-        for (tick t = at - chain.impairments->memory(); t < at;) {
+    if (chain.position != at && (chain.impairments || chain.clock)) {
+        const tick start = at - (chain.impairments ? chain.impairments->memory() : 0);
+        if (chain.clock) restart_clock(receiver, start, transmitters, tunings);
+        for (tick t = start; t < at;) {
             const std::span<cf32> past(before_.data(), static_cast<std::size_t>(std::min<tick>(
                                                            static_cast<tick>(block), at - t)));
-            sum(receiver, t, past, transmitters, tunings);
+            sampled(receiver, t, past, transmitters, tunings);
             chain.impairments->work(t, past, past);
             t += static_cast<tick>(past.size());
         }
     }
     while (!out.empty()) {
         const std::span<cf32> part = out.first(std::min(block, out.size()));
-        sum(receiver, at, part, transmitters, tunings);
+        sampled(receiver, at, part, transmitters, tunings);
         if (chain.impairments) chain.impairments->work(at, part, part);
         float* x = reinterpret_cast<float*>(part.data());
         for (std::size_t i = 0; i < 2 * part.size(); ++i)
@@ -141,6 +162,45 @@ void mixer::hear(std::size_t receiver, tick at, std::span<cf32> out,
         out = out.subspan(part.size());
     }
     chain.position = at;
+}
+
+void mixer::restart_clock(std::size_t receiver, tick at,
+                          std::span<const transmit_reader> transmitters,
+                          std::span<const node_tuning> tunings) {
+    receiver_chain& chain = receivers_[receiver];
+    const tick begin = chain.clock->oldest_input(at);
+    for (tick t = begin - chain.before_clock->memory(); t < begin;) {
+        const std::span<cf32> x(
+            fed_.data(), static_cast<std::size_t>(
+                             std::min<tick>(sample_model::sample_clock::largest_feed, begin - t)));
+        sum(receiver, t, x, transmitters, tunings);
+        chain.before_clock->work(t, x, x);
+        t += static_cast<tick>(x.size());
+    }
+    chain.clock->restart(begin);
+}
+
+void mixer::sampled(std::size_t receiver, tick at, std::span<cf32> out,
+                    std::span<const transmit_reader> transmitters,
+                    std::span<const node_tuning> tunings) {
+    using sample_model::sample_clock;
+    receiver_chain& chain = receivers_[receiver];
+    if (!chain.clock) return sum(receiver, at, out, transmitters, tunings);
+    for (std::size_t done = 0; done < out.size();) {
+        const std::size_t n = std::min(sample_clock::largest_output, out.size() - done);
+        const tick first = at + static_cast<tick>(done);
+        const tick needed = chain.clock->newest_input(first + static_cast<tick>(n) - 1) + 1;
+        while (chain.clock->fed() < needed) {
+            const tick t = chain.clock->fed();
+            const std::span<cf32> x(fed_.data(), static_cast<std::size_t>(std::min<tick>(
+                                                     sample_clock::largest_feed, needed - t)));
+            sum(receiver, t, x, transmitters, tunings);
+            chain.before_clock->work(t, x, x);
+            chain.clock->feed(x);
+        }
+        chain.clock->work(first, out.subspan(done, n));
+        done += n;
+    }
 }
 
 void mixer::sum(std::size_t receiver, tick at, std::span<cf32> out,

@@ -25,6 +25,7 @@
 #include "sample/flat_fading.h"
 #include "sample/large_scale_gain.h"
 #include "sample/noise.h"
+#include "sample/sample_clock.h"
 #include "sample/stage_chain.h"
 #include "sample/tapped_delay_line.h"
 
@@ -42,10 +43,24 @@ class mixer {
 public:
     explicit mixer(const medium_config& config);
 
-    // What node `receiver` hears from `at` on.
+    // What node `receiver` hears from `at` on, in its own time. The transmitters must be known to
+    // medium_time() of the last sample.
     void hear(std::size_t receiver, tick at, std::span<cf32> out,
               std::span<const transmit_reader> transmitters, std::span<const node_tuning> tunings);
     tick max_delay() const noexcept { return max_delay_; }
+
+    // Receivers with a sampling clock of their own have their own time: how many samples of node
+    // `i` the medium's first `time` ticks make, and which tick its sample n is at. The same number
+    // without such a clock.
+    tick node_time(std::size_t i, tick time) const noexcept {
+        return receivers_[i].clock ? receivers_[i].clock->ready(time) : time;
+    }
+    tick medium_time(std::size_t i, tick n) const noexcept {
+        return receivers_[i].clock ? receivers_[i].clock->time_of(n) : n;
+    }
+    std::int64_t clock_parts(std::size_t i) const noexcept {
+        return receivers_[i].clock ? receivers_[i].clock->parts() : 0;
+    }
 
 private:
     struct path {
@@ -64,9 +79,19 @@ private:
         }
     };
     struct receiver_chain {
+        std::unique_ptr<sample_model::stage_chain> before_clock;  // with a clock only
+        std::unique_ptr<sample_model::sample_clock> clock;
         std::unique_ptr<sample_model::stage_chain> impairments;
         tick position = never;
     };
+    void make_receiver(std::size_t i, const medium_config& config);
+    // The receiver's samples before the impairments that follow its clock.
+    void sampled(std::size_t receiver, tick at, std::span<cf32> out,
+                 std::span<const transmit_reader> transmitters,
+                 std::span<const node_tuning> tunings);
+    // Its clock begins again so that `at` can be next.
+    void restart_clock(std::size_t receiver, tick at, std::span<const transmit_reader> transmitters,
+                       std::span<const node_tuning> tunings);
     void make_channel(path& p, const path_config& c, std::uint64_t seed);
     // Sum of the paths and noise, with the receiver's gain: what its impairments work on.
     void sum(std::size_t receiver, tick at, std::span<cf32> out,
@@ -83,7 +108,7 @@ private:
     std::vector<std::vector<path>> paths_;  // by receiver
     std::vector<std::unique_ptr<sample_model::noise>> noise_;
     std::vector<receiver_chain> receivers_;
-    std::vector<cf32> scratch_, before_;
+    std::vector<cf32> scratch_, before_, fed_;
     double hearing_hz_;
     tick max_delay_ = 0;
 };

@@ -21,7 +21,7 @@ receive_reader::state receive_reader::look() noexcept {
     if (!w) return {};
     const std::uint32_t flags = w->flags.load(std::memory_order_acquire);
     const tick end = w->end.load(std::memory_order_acquire);
-    const tick now = header_.now.load(std::memory_order_acquire);
+    const tick now = node_.now.load(std::memory_order_acquire);
     if (!(flags & window_late) && position_ < end)
         return {state::samples, position_, std::max<tick>(0, std::min(now, end) - position_),
                 w->start,       end,       (flags & window_overflow) != 0};
@@ -39,7 +39,7 @@ bool receive_reader::wait(tick n, std::chrono::nanoseconds timeout) {
             return node_.windows.taken.load(std::memory_order_relaxed) !=
                    node_.windows.written.load(std::memory_order_acquire);
         const tick end = window_->end.load(std::memory_order_acquire);
-        return header_.now.load(std::memory_order_acquire) >= std::min(position_ + n, end);
+        return node_.now.load(std::memory_order_acquire) >= std::min(position_ + n, end);
     };
     if (ready()) return true;
     node_.receive_wanted.store(window_ ? position_ + n : never, std::memory_order_seq_cst);
@@ -88,11 +88,25 @@ void receive_writer::start(tick time, std::int64_t count, tick now) noexcept {
 void receive_writer::stop(tick time, tick now) noexcept {
     const tick end = time == as_soon_as_possible ? now : std::max(time, now);
     choked_ = false;
+    // The last window, and the one before if a gap has cut it: nothing is lost behind the end.
+    for (auto w = windows_.rbegin(); w != windows_.rend() && w->end > end; ++w) {
+        w->end = std::max(end, w->start);
+        w->shared->flags.fetch_and(~window_overflow, std::memory_order_seq_cst);
+        w->shared->end.store(w->end, std::memory_order_seq_cst);
+        announce();
+        if (w->start <= end) break;
+    }
+}
+
+void receive_writer::gap(tick from, tick to) noexcept {
     if (windows_.empty()) return;
     local_window& w = windows_.back();
-    if (w.end <= end) return;
-    w.end = std::max(end, w.start);
-    w.shared->end.store(w.end, std::memory_order_seq_cst);
+    if (w.start >= from || w.end <= from) return;
+    if (to < w.end && !push(to, w.end, 0)) return;
+    w.end = from;  // still there: a deque that grows at its end keeps its references
+    w.shared->flags.fetch_or(window_overflow, std::memory_order_seq_cst);
+    w.shared->end.store(from, std::memory_order_seq_cst);
+    node_.overflows.fetch_add(1, std::memory_order_relaxed);
     announce();
 }
 

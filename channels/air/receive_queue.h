@@ -65,6 +65,9 @@ public:
     // Realtime: no room for [from, to): ends the window at `from` and opens the next one where the
     // medium will be when half the ring is read.
     void overflow(tick from) noexcept;
+    // The samples [from, to) are lost on their way, once however often it is said: ends the window
+    // at `from` in an overflow and opens the next at `to`. Only of the last window.
+    void gap(tick from, tick to) noexcept;
     // Samples before `now` are released: retire windows, reopen after an overflow, wake the node.
     void released(tick now) noexcept;
     void wake_if_wanted(tick now) noexcept;

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A receiver whose sampling clock is `ppm` fast: it takes sample n at the sender's time n - d(n),
-// d(n) = d0 + n ppm/10^6 (n from the medium's time zero). A fast receiver therefore sees a delay
-// that grows, a slow one a delay that shrinks from the store d0; a stage cannot see the future, so
-// at the end of its store (d = 0 or d = max_delay_samples) the delay stays where it is: 65536
-// samples last 28 minutes at 5 ppm. `frozen_at` says when.
+// A sampling clock that is `ppm` fast, as a stage: sample n is taken at the sender's time n - d(n),
+// d(n) = d0 + n ppm/10^6 (n from the medium's time zero). A fast clock therefore sees a delay that
+// grows, a slow one a delay that shrinks from the store d0; a stage cannot see the future, so at
+// the end of its store (d = 0 or d = max_delay_samples) the delay stays where it is: 65536 samples
+// last 28 minutes at 5 ppm. `frozen_at` says when. A receiver of the medium has no such end: its
+// clock is a sample_clock.
 //
 // d(n) is computed in integers (ppm in units of 10^-6, i.e. parts in 10^12; 2^-32 samples), exact
-// at every multiple of 64. FIR of 16 coefficients (fractional_delay.h, M = 8, error below -80 dB
-// inside the band), linear between such points: d moves at most 0.0064 samples, error below -90 dB.
-// Latency: 7 samples. Only the sampling moves here; an oscillator that also makes the carrier
-// has a cfo of ppm times the carrier frequency beside it.
+// at every multiple of 64; interpolation: moving_delay.h. Only the sampling moves here; an
+// oscillator that also makes the carrier has a cfo of ppm times the carrier frequency beside it.
 #pragma once
 
-#include <vector>
-
-#include "sample/fractional_delay.h"
 #include "sample/history_buffer.h"
+#include "sample/moving_delay.h"
 #include "sample/sample_stage.h"
 
 namespace wip::sample_model {
@@ -31,28 +28,18 @@ public:
     clock_offset(const clock_offset_config& config, const stage_context& context);
     void work(std::int64_t first, std::span<const cf32> in, std::span<cf32> out) noexcept;
     std::int64_t memory() const noexcept { return memory_; }
-    std::int64_t latency() const noexcept { return half_width - 1; }
+    std::int64_t latency() const noexcept { return moving_delay::latency; }
     // d(n) in units of 2^-32 samples.
     std::int64_t delay(std::int64_t n) const noexcept;
     // First index at which the delay no longer moves; INT64_MAX without an offset.
     std::int64_t frozen_at() const noexcept;
 
 private:
-    static constexpr int half_width = 8;
-    static constexpr int block = 64;
-    static constexpr int width = 2 * half_width + 2;
-    void prepare_block(std::int64_t number) noexcept;
-    template <int count>
-    void filter(std::int64_t block_start, int first, float* re, float* im) const noexcept;
-
-    delay_kernel kernel_;
+    moving_delay filter_;
     std::int64_t parts_;          // of 10^12
     std::int64_t start_, limit_;  // 2^-32 samples
     std::int64_t memory_;
     history_buffer history_;
-    std::int64_t block_ = INT64_MIN;
-    std::int64_t base_ = 0;  // whole samples of delay of coefficient 0
-    float start_coefficient_[width], slope_[width];
 };
 
 }  // namespace wip::sample_model

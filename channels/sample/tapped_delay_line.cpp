@@ -6,9 +6,8 @@
 #include <cstring>
 #include <numbers>
 
-#include "sample/floor_divide.h"
+#include "sample/block_filter.h"
 #include "sample/fractional_delay.h"
-#include "sample/vector_lanes.h"
 
 namespace wip::sample_model {
 namespace {
@@ -175,32 +174,11 @@ void tapped_delay_line::filter_stepped(std::int64_t block_start, int first, floa
 
 void tapped_delay_line::work(std::int64_t first, std::span<const cf32> in,
                              std::span<cf32> out) noexcept {
-    if (first != history_.end()) history_.restart(first);
-    for (std::size_t done = 0; done < out.size();) {
-        const std::size_t n =
-            std::min<std::size_t>(out.size() - done, history_buffer::largest_append);
-        history_.append(in.subspan(done, n));
-        const std::int64_t end = first + static_cast<std::int64_t>(done + n);
-        for (std::int64_t at = first + static_cast<std::int64_t>(done); at < end;) {
-            const std::int64_t number = floor_divide(at, block);
-            const std::int64_t start = number * block;
-            const std::int64_t stop = std::min(end, start + block);
-            prepare_block(number);
-            alignas(64) float re[block], im[block];
-            constexpr int group = 64 / lanes;
-            if (stop - at == block) {
-                steps_ ? filter_stepped<group>(start, 0, re, im) : filter<group>(start, 0, re, im);
-            } else {
-                for (int v = static_cast<int>(at - start) / lanes; v * lanes < stop - start; ++v)
-                    steps_ ? filter_stepped<1>(start, v, re + v * lanes, im + v * lanes)
-                           : filter<1>(start, v, re + v * lanes, im + v * lanes);
-            }
-            cf32* y = out.data() + (at - first);
-            for (std::int64_t i = at - start; i < stop - start; ++i) *y++ = cf32(re[i], im[i]);
-            at = stop;
-        }
-        done += n;
-    }
+    filter_blocks<block>(
+        history_, first, in, out, [this](std::int64_t number) { prepare_block(number); },
+        [this](auto count, std::int64_t start, int v, float* re, float* im) {
+            steps_ ? filter_stepped<count()>(start, v, re, im) : filter<count()>(start, v, re, im);
+        });
 }
 
 }  // namespace wip::sample_model

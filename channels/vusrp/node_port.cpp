@@ -131,10 +131,12 @@ node_port::~node_port() {
 }
 
 tick node_port::now() const noexcept {
-    if (lockstep()) return header_->now.load(std::memory_order_acquire);
+    if (lockstep()) return block_->now.load(std::memory_order_acquire);
     if (!running()) return 0;
     const std::int64_t ns = air::monotonic_ns() - header_->clock_origin.load();
-    return static_cast<tick>(static_cast<double>(ns) * (air::sample_rate * 1e-9) * header_->speed);
+    const double own = 1 / (1 - 1e-12 * static_cast<double>(block_->clock_parts.load()));
+    return static_cast<tick>(static_cast<double>(ns) * (air::sample_rate * 1e-9) * header_->speed *
+                             own);
 }
 
 void node_port::wait_until(tick t, double timeout_seconds) const {

@@ -107,7 +107,7 @@ size_t receive_stream::recv(const buffs_type& buffs, size_t size, uhd::rx_metada
         done += static_cast<std::size_t>(n);
         metadata.end_of_burst = n == to_end && !s.cut;
         metadata.more_fragments = one_packet && n < std::min(to_boundary, to_end);
-        if (one_packet || metadata.end_of_burst) return done;
+        if (one_packet || n == to_end) return done;  // what ends a window is said by the next call
     }
     return done;
 }

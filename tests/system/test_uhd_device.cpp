@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <complex>
 #include <random>
 #include <thread>
@@ -256,6 +257,76 @@ TEST_F(lockstep, integer_samples_are_scaled_to_full_scale) {
     ASSERT_EQ(terminal.rx->recv(y.data(), 1000, terminal.md, 3.0), 1000u);
     EXPECT_EQ(x, y);
 }
+
+// A gap of so many samples every 20 ms from 10 ms on, in a receiver that reads in time.
+struct lockstep_with_gaps : testing::TestWithParam<long long> {
+    wip::test::air_process air{
+        "clock: lockstep, speed: 0, wait_for: {transmitters: 1, receivers: 1}",
+        "nodes: {base: {}, terminal: {impairments: [{gap: {samples: " + std::to_string(GetParam()) +
+            ", start_s: 0.01, period_s: 0.02}}]}}\npaths: [{from: base, to: terminal}]\n"};
+    station base{air.args("base")}, terminal{air.args("terminal")};
+};
+
+TEST_P(lockstep_with_gaps, lost_samples_are_overflows_and_the_rest_keeps_its_time) {
+    const samples x = noise_like(768000, 9);  // 100 ms
+    terminal.listen(0, x.size());
+    std::thread sender([&] { base.send(x, 0); });
+    std::vector<long long> lost, expected;
+    long long gone = 0;
+    for (long long gap = 76800; gap < 768000; gap += 153600)
+        for (long long at = gap; at < gap + GetParam(); at += 7680 + 64) {
+            expected.push_back(at);
+            gone += std::min(7680LL, gap + GetParam() - at);
+        }
+    std::size_t received = 0;
+    const std::size_t all = x.size() - static_cast<std::size_t>(gone);
+    for (int calls = 0; calls < 1000 && received < all; ++calls) {
+        const samples y = terminal.take(5120);
+        if (terminal.md.error_code == uhd::rx_metadata_t::ERROR_CODE_OVERFLOW) {
+            lost.push_back(terminal.md.time_spec.to_ticks(rate));
+            continue;
+        }
+        EXPECT_EQ(terminal.md.error_code, uhd::rx_metadata_t::ERROR_CODE_NONE) << received;
+        if (y.empty()) break;
+        const auto t = terminal.md.time_spec.to_ticks(rate);
+        EXPECT_TRUE(std::equal(y.begin(), y.end(), x.begin() + t)) << t;
+        received += y.size();
+    }
+    sender.join();
+    EXPECT_EQ(lost, expected);
+    EXPECT_EQ(received, all);
+}
+
+INSTANTIATE_TEST_SUITE_P(short_and_long, lockstep_with_gaps, testing::Values(1000, 7680, 30000));
+
+// A receiver whose clock is 100 ppm fast or slow: its device time and its samples drift, the
+// content stays that of the medium's time.
+struct lockstep_with_clock : testing::TestWithParam<int> {
+    wip::test::air_process air{
+        "clock: lockstep, speed: 0, wait_for: {transmitters: 1, receivers: 1}",
+        "nodes: {base: {}, terminal: {impairments: [{clock_ppm: " + std::to_string(GetParam()) +
+            "}]}}\npaths: [{from: base, to: terminal}]\n"};
+    station base{air.args("base")}, terminal{air.args("terminal")};
+};
+
+TEST_P(lockstep_with_clock, hears_at_its_own_time_what_is_sent_at_the_mediums) {
+    // An impulse after 20 s: 15360 samples of drift at 100 ppm, three slots.
+    const long long sent = 20 * 7680000LL;
+    const long long heard = std::llround(static_cast<double>(sent) / (1 - 1e-6 * GetParam()));
+    samples x(2000);
+    x[1000] = 0.5f;
+    terminal.listen(heard - 100, 2000);
+    std::thread sender([&] { base.send(x, sent); });
+    const samples y = terminal.take(2000, 30.0);
+    sender.join();
+    ASSERT_EQ(y.size(), 2000u);
+    const auto top = std::max_element(y.begin(), y.end(),
+                                      [](cf32 a, cf32 b) { return std::norm(a) < std::norm(b); });
+    EXPECT_NEAR(static_cast<double>(top - y.begin()), 100 + 1000 + 7, 1);  // 7: the filter
+    EXPECT_GT(std::abs(*top), 0.25f);
+}
+
+INSTANTIATE_TEST_SUITE_P(fast_and_slow, lockstep_with_clock, testing::Values(100, -100));
 
 TEST_F(lockstep, setting_the_device_time_moves_the_time_stamps) {
     terminal.radio->set_time_now(uhd::time_spec_t(100.0));

@@ -149,6 +149,7 @@ def measure(running, watch, scenario, progress):
         "level_dbfs": terminal.radio.rx_level_dbfs,
         "cfo_hz": terminal.radio.cfo_hz, "evm_percent": terminal.radio.evm_percent,
         "mean_snr_db": terminal.radio.mean_snr_db,
+        "overflows": terminal.radio.overflows,
         "grants_failed": terminal.terminal.grants_failed,
         "slots_unlocked": terminal.terminal.slots_unlocked,
         "frames_combined": terminal.terminal.frames_combined,

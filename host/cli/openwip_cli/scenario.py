@@ -100,7 +100,7 @@ class Impairments:
     of one name to a number or to fields. The medium checks the ranges (channels/air)."""
     NAMES = {
         "cfo_hz": None, "cfo": ("hz", "drift_hz_per_s"), "clock_ppm": None,
-        "clock": ("ppm", "start_delay_samples", "max_delay_samples"),
+        "clock": ("ppm",),
         "timing_jump": ("samples", "start_s", "period_s", "start_delay_samples", "max_delay_samples"),
         "linewidth_hz": None, "phase_noise": ("linewidth_hz",),
         "dc_dbfs": None, "dc_offset": ("dbfs", "angle_deg"),

@@ -129,8 +129,9 @@ TEST(AirConfig, refuses_bad_channels_and_impairments_with_their_place) {
               "to 16");
     for (const char* list :
          {"3", "[3]", "[{}]", "[{cfo_hz: x}]", "[{cfo_hz: 1, dc_dbfs: -3}]", "[{hum: 50}]",
-          "[{cfo: {herz: 1}}]", "[{tone: 3}]", "[{clock_ppm: 200}]", "[{clock: {ppm: -1}}]",
-          "[{clock: {ppm: 1, max_delay_samples: 1e6}}]", "[{timing_jump: {samples: 0}}]"})
+          "[{cfo: {herz: 1}}]", "[{tone: 3}]", "[{clock_ppm: 200}]", "[{clock: {ppm: -101}}]",
+          "[{clock: {ppm: 1, max_delay_samples: 1e6}}]", "[{clock_ppm: 1}, {clock_ppm: 2}]",
+          "[{timing_jump: {samples: 0}}]"})
         EXPECT_EQ(of_node(list).rfind("f.yaml: nodes.a.impairments", 0), 0u) << of_node(list);
     for (const char* channel :
          {"channel: urban", "channel: jakes, delay_spread_ns: 100",
@@ -197,4 +198,11 @@ TEST(AirConfig, refuses_unknown_keys_wrong_types_and_ranges_at_every_level) {
           "pacing_limit_ms: 0", "quantum: 63", "quantum: 1e3", "hearing_hz: -1", "priority: 100",
           "wait_for: 1", "wait_for: {senders: 1}"})
         EXPECT_EQ(error_of(with_air(setting)).rfind("f.yaml: air.", 0), 0u) << setting;
+}
+
+TEST(AirConfig, a_node_that_sends_has_no_clock_of_its_own) {
+    const std::string e = error_of(
+        "air: {name: x}\nnodes: {a: {impairments: [{clock_ppm: 5}]}, b: {}}\npaths: [{from: a, to: "
+        "b}]");
+    EXPECT_EQ(e.rfind("f.yaml: paths[0].from: 'a'; valid: a node without a clock", 0), 0u) << e;
 }

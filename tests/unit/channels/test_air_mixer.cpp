@@ -78,8 +78,8 @@ TEST_F(AirMixer, gives_the_same_samples_however_time_is_cut_and_when_it_goes_bac
 TEST_F(AirMixer, multipath_and_impairments_are_the_same_however_time_is_cut_and_when_it_goes_back) {
     using namespace wip::sample_model;
     config.nodes[1].noise_dbfs = -30;
-    config.nodes[1].impairments = {clock_offset_config{5, 0, 2000}, cfo_config{3000, 0},
-                                   quantiser_config{12, 0}};
+    config.nodes[1].impairments = {tone_config{-40, 1e6}, clock_offset_config{-100},
+                                   cfo_config{3000, 0}, quantiser_config{12, 0}};
     config.paths[0].channel = channel_of({"two", {{0, 0}, {2e-6, -3}}}, 100);
     config.paths[0].channel->large_scale = {.shadowing = shadowing_config{},
                                             .blackouts = {{0.002, 0.0005, 0, 6}}};
@@ -98,7 +98,7 @@ TEST_F(AirMixer, multipath_and_impairments_are_the_same_however_time_is_cut_and_
     EXPECT_EQ(whole, cut);
     const auto again = hear(m, 10000, 100);
     EXPECT_TRUE(std::equal(again.begin(), again.end(), whole.begin() + 10000));
-    EXPECT_GE(m.max_delay(), 2000 + 33 + 100);
+    EXPECT_GE(m.max_delay(), 256 + 33 + 100);
 }
 
 TEST_F(AirMixer, the_latency_of_filters_is_taken_from_the_delay_of_the_path) {
@@ -212,4 +212,30 @@ TEST_F(AirMixer, paths_of_one_user_fade_alike_and_others_do_not) {
     }
     EXPECT_EQ(heard[0], heard[1]);
     EXPECT_NE(heard[0], heard[2]);
+}
+
+// Far into a run: sample n of a receiver with its own clock is the signal at n - d(n) - 7.
+TEST_F(AirMixer, a_receiver_with_its_own_clock_drifts_for_an_hour_and_goes_on) {
+    using namespace wip::sample_model;
+    constexpr double hz = 1e5;
+    for (const double ppm : {10.0, -10.0, 100.0}) {
+        config.paths.clear();
+        // A tone before the clock: its phase says which moment a sample was taken at.
+        config.nodes[1].impairments = {tone_config{-6, hz}, clock_offset_config{ppm}};
+        mixer m(config);
+        const tick hour = 3600LL * 7680000;
+        const double own = static_cast<double>(hour) / (1 - ppm * 1e-6);
+        EXPECT_NEAR(static_cast<double>(m.node_time(1, hour)), own, 3) << ppm;
+        cfo turn({.hz = hz}, {});
+        for (const tick at : {tick{1000000}, hour / 7, hour, 10 * hour}) {
+            const auto y = hear(m, at, 2000);
+            const double phase = std::arg(y[1000]) / 2 / 3.14159265358979;
+            const double n = static_cast<double>(at + 1000);
+            // Turns of the tone at n - d - 7, exactly: the whole part from integers.
+            const double whole = static_cast<double>(turn.phase(at + 1000 - 7)) * 0x1p-64;
+            const double moved = hz / sample_rate * n * ppm * 1e-6;
+            EXPECT_NEAR(std::remainder(phase - whole + moved, 1), 0, 2e-4)
+                << ppm << " ppm at " << at;
+        }
+    }
 }

@@ -48,7 +48,7 @@ struct AirQueues : testing::Test {
         return n;
     }
     void release(tick now) {
-        header->now = now;
+        node->now = now;
         transmitted.acknowledge(now);
         transmitted.free_before(now);
         received.released(now);
@@ -259,4 +259,55 @@ TEST_F(AirQueues, a_new_owner_starts_afresh) {
     transmit_writer next(*header, *node, fifo.data());
     EXPECT_EQ(next.room(), transmit_fifo_size);
     EXPECT_EQ(reader.look().what, receive_reader::state::nothing);
+}
+
+TEST_F(AirQueues, a_gap_is_an_overflow_after_which_the_window_goes_on) {
+    received.start(0, 0, 0);
+    received.gap(1000, 1500);
+    received.gap(1000, 1500);  // computed once more
+    EXPECT_EQ(node->overflows, 1u);
+    EXPECT_EQ(received.wanted(900, 2000).to, 1000);
+    EXPECT_EQ(received.wanted(1000, 2000).from, 1500);
+    release(2000);
+    auto s = reader.look();
+    EXPECT_EQ(s.available, 1000);
+    EXPECT_TRUE(s.cut);
+    std::vector<cf32> y(1000);
+    reader.take(y);
+    s = reader.look();
+    EXPECT_EQ(s.what, receive_reader::state::overflow);
+    EXPECT_EQ(s.position, 1000);
+    s = reader.look();
+    EXPECT_EQ(s.what, receive_reader::state::samples);
+    EXPECT_EQ(s.position, 1500);
+    EXPECT_EQ(s.available, 500);
+}
+
+TEST_F(AirQueues, a_gap_over_the_end_of_a_window_only_cuts_it_and_elsewhere_does_nothing) {
+    received.start(100, 1000, 0);
+    received.gap(20, 60);
+    received.gap(1100, 1200);
+    EXPECT_EQ(node->overflows, 0u);
+    received.gap(900, 5000);
+    EXPECT_EQ(node->overflows, 1u);
+    release(5000);
+    EXPECT_EQ(reader.look().end, 900);
+    std::vector<cf32> y(800);
+    reader.take(y);
+    EXPECT_EQ(reader.look().what, receive_reader::state::overflow);
+    EXPECT_EQ(reader.look().what, receive_reader::state::nothing);
+}
+
+TEST_F(AirQueues, stopping_before_a_gap_that_is_already_known_loses_nothing) {
+    received.start(0, 0, 0);
+    received.gap(1000, 1500);
+    received.stop(700, 0);
+    release(2000);
+    std::vector<cf32> y(700);
+    EXPECT_EQ(reader.look().end, 700);
+    reader.take(y);
+    EXPECT_EQ(reader.look().what, receive_reader::state::ended);
+    EXPECT_EQ(reader.look().what, receive_reader::state::ended);  // the empty rest
+    EXPECT_EQ(reader.look().what, receive_reader::state::nothing);
+    EXPECT_EQ(received.wanted(700, 3000).from, 3000);
 }
