@@ -9,6 +9,8 @@
 #include <optional>
 
 #include "checked_parameter.h"
+#include "profiles/channel_definition.h"
+#include "sample/large_scale_gain.h"
 #include "sample/noise.h"
 #include "sample/stage_chain.h"
 #include "sample/tapped_delay_line.h"
@@ -48,6 +50,29 @@ model::delay_profile make_profile(const std::vector<double>& delays_ns,
     return profile;
 }
 
+// From the lists, or from a definition.
+model::channel_config make_channel(const std::string& channel, const std::vector<double>& delays_ns,
+                                   const std::vector<double>& powers_db, const std::string& fading,
+                                   double doppler_hz, double shadowing_db, std::uint64_t seed) {
+    checked_parameter("doppler_hz", doppler_hz, 0, model::max_doppler_hz);
+    checked_parameter("shadowing_db", shadowing_db, 0, 20);
+    if (channel == "taps") {
+        model::channel_config made{.profile = make_profile(delays_ns, powers_db, fading),
+                                   .movement = {.path = model::constant_speed{doppler_hz}},
+                                   .large_scale = {}};
+        if (shadowing_db > 0)
+            made.large_scale.shadowing = model::shadowing_config{.deviation_db = shadowing_db};
+        return made;
+    }
+    namespace profiles = ::wip::profiles;
+    const profiles::channel_definition definition = profiles::load_definition(channel);
+    profiles::channel_choice choice;
+    choice.shadowing = profiles::channel_choice::use::off;
+    if (shadowing_db > 0) choice.shadowing_db = shadowing_db;
+    if (!definition.own_motion()) choice.doppler_hz = doppler_hz;
+    return profiles::realise(definition, choice, seed);
+}
+
 // Noise over the whole sample rate that leaves this SNR on a subcarrier.
 double noise_power(double snr_db) {
     checked_parameter("snr_db", snr_db, -30, 100);
@@ -58,19 +83,20 @@ double noise_power(double snr_db) {
 
 class fading_channel_impl : public fading_channel {
 public:
-    fading_channel_impl(const std::vector<double>& delays_ns, const std::vector<double>& powers_db,
-                        double doppler_hz, const std::string& fading, double snr_db,
-                        std::uint64_t seed)
+    fading_channel_impl(const model::channel_config& channel, double snr_db, std::uint64_t seed)
         : gr::sync_block("fading_channel", gr::io_signature::make(1, 1, sizeof(gr_complex)),
                          gr::io_signature::make(1, 1, sizeof(gr_complex))),
-          line_(make_profile(delays_ns, powers_db, fading), doppler_hz,
-                {.sample_rate = double{::wip::sample_rate_hz}, .seed = seed, .purpose = 0}),
+          movement_(channel.movement, double{::wip::sample_rate_hz}),
+          line_(channel.profile, movement_, context(seed)),
+          gain_(channel.large_scale, movement_, context(seed)),
+          gain_asked_(channel.large_scale, movement_, context(seed)),
           seed_(seed),
           noise_(noise_power(snr_db), seed, noise_purpose) {}
 
     int work(int n, gr_vector_const_void_star& in, gr_vector_void_star& out) override {
         const auto first = static_cast<std::int64_t>(nitems_written(0));
         line_.work(first, input(in, n), output(out, n));
+        if (!gain_.empty()) gain_.work(first, output(out, n), output(out, n));
         std::lock_guard lock(mutex_);
         noise_.seek(first);
         noise_.work(output(out, n), output(out, n));
@@ -82,13 +108,21 @@ public:
         noise_ = changed;
     }
     gr_complex response(std::int64_t index, double hz) const override {
-        return gr_complex(line_.response(index, hz));
+        std::lock_guard lock(mutex_);
+        const double amplitude = ::wip::db(gain_asked_.gain_db(index)).amplitude();
+        return gr_complex(amplitude * line_.response(index, hz));
     }
 
 private:
+    static model::stage_context context(std::uint64_t seed) {
+        return {.sample_rate = double{::wip::sample_rate_hz}, .seed = seed, .purpose = 0};
+    }
+    model::motion movement_;
     model::tapped_delay_line line_;
+    model::large_scale_gain gain_;
+    mutable model::large_scale gain_asked_;  // remembers where it was asked last
     const std::uint64_t seed_;
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     model::noise noise_;
 };
 
@@ -130,9 +164,11 @@ private:
 fading_channel::sptr fading_channel::make(const std::vector<double>& delays_ns,
                                           const std::vector<double>& powers_db, double doppler_hz,
                                           const std::string& fading, double snr_db,
-                                          std::uint64_t seed) {
-    return gnuradio::make_block_sptr<fading_channel_impl>(delays_ns, powers_db, doppler_hz, fading,
-                                                          snr_db, seed);
+                                          std::uint64_t seed, const std::string& channel,
+                                          double shadowing_db) {
+    return gnuradio::make_block_sptr<fading_channel_impl>(
+        make_channel(channel, delays_ns, powers_db, fading, doppler_hz, shadowing_db, seed), snr_db,
+        seed);
 }
 
 impairments::sptr impairments::make(double cfo_hz, double clock_ppm, double linewidth_hz,

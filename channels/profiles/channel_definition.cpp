@@ -28,7 +28,7 @@ source_text read_source(const std::string& name, const std::string& beside) {
         if (builtin == name) return {text, name + ".yaml"};
         known += builtin + ", ";
     }
-    if (name.find('/') == std::string::npos && !name.ends_with(".yaml"))
+    if (name.empty() || (name.find('/') == std::string::npos && !name.ends_with(".yaml")))
         throw std::invalid_argument("channel '" + name + "': unknown; valid: " + known +
                                     "or a file FILE.yaml");
     const std::size_t folder = beside.rfind('/');

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """wip.fading_channel and wip.impairments: that the blocks carry the models' parameters and samples
 (the models' own statistics: tests/unit/channels)."""
+import tempfile
 import unittest
 
 import numpy as np
@@ -39,6 +40,38 @@ class FadingChannel(unittest.TestCase):
         for doppler, moves in ((0, False), (1000, True)):
             out = through(tone(0, 30000), wip.fading_channel(doppler_hz=doppler, snr_db=100))[100:]
             self.assertEqual(np.max(np.abs(out - out[0])) > 0.01 * np.abs(out[0]), moves)
+
+    def test_a_definition_by_name_is_the_same_as_its_taps(self):
+        samples = tone(3e5)
+        delays = [0, 30, 150, 310, 370, 710, 1090, 1730, 2510]
+        powers = [0.0, -1.5, -1.4, -3.6, -0.6, -9.1, -7.0, -12.0, -16.9]
+        np.testing.assert_array_equal(through(samples, wip.fading_channel(channel="eva", seed=5)),
+                                      through(samples, wip.fading_channel(delays, powers, seed=5)))
+
+    def test_a_definition_from_a_file_with_a_blackout(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
+            f.write("name: n\nsource: s\nbased_on: awgn\nblackout: [{start_s: 0.001, duration_s: 0.0005}]\n")
+            f.flush()
+            channel = wip.fading_channel(channel=f.name, snr_db=100)
+            out = np.abs(through(tone(0), channel))
+        np.testing.assert_allclose(out[100:7680], 0.1, rtol=1e-3)
+        self.assertLess(np.max(out[7680:11520]), 1e-4)
+        np.testing.assert_allclose(out[11520:], 0.1, rtol=1e-3)
+        self.assertAlmostEqual(abs(channel.response(9000, 0)), 1e-5, places=8)
+
+    def test_a_train_and_shadowing_come_from_the_models(self):
+        channel = wip.fading_channel(channel="hst", snr_db=100, shadowing_db=6, seed=4)
+        out = through(tone(0), channel)
+        for n in (1280, 10240, 19200):   # where the stage of the gain is exact; between 0.03 dB
+            self.assertLess(abs(out[n] - 0.1 * channel.response(n, 0)), 7e-4 * abs(out[n]) + 5e-6)
+        turned = np.angle(out[19000] * np.conj(out[18000])) / 2 / np.pi
+        self.assertAlmostEqual(turned, 1340 * 0.995 * 1000 / RATE, delta=1e-3)
+        self.assertGreater(abs(np.abs(out[1000]) - 0.1), 1e-3)
+
+    def test_refuses_what_is_no_channel(self):
+        for bad in ("typical", "/nowhere/x.yaml", ""):
+            with self.assertRaises(ValueError):
+                wip.fading_channel(channel=bad)
 
     def test_constant_fading_keeps_the_level(self):
         out = through(tone(0), wip.fading_channel(fading="constant", snr_db=100))[100:]

@@ -58,10 +58,14 @@ powers_db   of the taps, relative: their sum is made 1
 doppler_hz  0..2000 (125: 75 km/h at 1800 MHz); 0: the channel stands still
 fading      'rayleigh', or 'constant': fixed amplitudes, random phases
 snr_db      -30..100; SNR of a subcarrier for an input at the level of slot_transmitter
-seed        of fading and noise)")
+seed        of fading and noise
+channel     'taps': the lists above; or a channel definition, its name ('jakes', 'eva', ...) or a file
+            NAME.yaml, which then says taps and fading (doppler_hz only if it does not move by itself)
+shadowing_db standard deviation of the slow fading, 0..20; 0: none)")
         .def(py::init(&fading_channel::make), py::arg("delays_ns") = std::vector<double>{0},
              py::arg("powers_db") = std::vector<double>{0}, py::arg("doppler_hz") = 125.0,
-             py::arg("fading") = "rayleigh", py::arg("snr_db") = 30.0, py::arg("seed") = 1)
+             py::arg("fading") = "rayleigh", py::arg("snr_db") = 30.0, py::arg("seed") = 1,
+             py::arg("channel") = "taps", py::arg("shadowing_db") = 0.0)
         .def("set_snr_db", &fading_channel::set_snr_db, py::arg("snr_db"))
         .def("response", &fading_channel::response, py::arg("index"), py::arg("hz"),
              "Frequency response at the offset hz for output sample `index`, without the latency "

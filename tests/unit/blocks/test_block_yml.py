@@ -72,7 +72,8 @@ class BlockYml(unittest.TestCase):
                  "delays_ns": [[], [-1.0], [12501.0], [0.0, 1.0]], "powers_db": [[101.0], [-101.0]],
                  "doppler_hz": [-1.0, 2001.0], "fading": ["rice"], "snr_db": [-31.0, 101.0], "cfo_hz": [1.1e6],
                  "clock_ppm": [101.0, -101.0], "linewidth_hz": [-1.0, 10001.0], "image_rejection_db": [2.0, 201.0],
-                 "dc_dbfs": [1.0, -201.0], "bits": [-1, 1, 17]}
+                 "dc_dbfs": [1.0, -201.0], "bits": [-1, 1, 17], "channel": ["typical", ""],
+                 "shadowing_db": [-1.0, 21.0]}
         for block, cls in self.each():
             good = {p["id"]: p["default"] if p["dtype"] == "string" else
                     plain(p["id"], p["default"]) for p in block["parameters"]}
@@ -85,6 +86,14 @@ class BlockYml(unittest.TestCase):
                         bad["endpoint"] = "ipc:///tmp/openwip-test-nobody"
                     with self.assertRaises(ValueError, msg=(key, value)):
                         cls(**bad)
+
+    def test_the_channels_offered_are_the_definitions_that_are_built_in(self):
+        block = self.blocks["wip_fading_channel.block.yml"]
+        channel, = [p for p in block["parameters"] if p["id"] == "channel"]
+        profiles = {p.stem for p in (GRC.parents[1] / "channels" / "profiles").glob("*.yaml")}
+        self.assertEqual(set(channel["options"]), profiles | {"taps"})
+        for name in channel["options"]:
+            wip.fading_channel(channel=name)
 
     def test_ports_are_those_of_the_block(self):
         for block, cls in self.each():

@@ -20,7 +20,7 @@ ALLOWED = {
     "blocks/types": {"types"},
     "blocks/phy": {"types", "phy"},
     "blocks/include": {"types", "phy", "blocks"},
-    "blocks/lib": {"types", "phy", "port", "schema", "sample", "blocks"},
+    "blocks/lib": {"types", "phy", "port", "schema", "sample", "profiles", "blocks"},
     "blocks/python": {"types", "phy", "port", "schema", "blocks"},
     "mac/port": {"types", "port"},
     "mac/wire": {"types", "wire"},

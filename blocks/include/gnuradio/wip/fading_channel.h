@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Multipath with Clarke's Doppler spectrum and white Gaussian noise: the models of channels/sample,
-// functions of (seed, sample number). Total mean power gain 1, latency 6 samples.
+// functions of (seed, sample number), from a list of taps or a channel definition
+// (channels/profiles: trains, tracks, shadowing, blackouts). Mean power gain of the taps 1, latency
+// 6 samples.
 #pragma once
 
 #include <gnuradio/sync_block.h>
@@ -24,11 +26,17 @@ public:
     // snr_db      -30..100; SNR of a subcarrier, mean over the fading, when the input has the level
     //             of slot_transmitter (-15 dBFS)
     // seed        of fading and noise
+    // channel     'taps': the lists above; or a channel definition, its name ('jakes', 'eva', ...)
+    // or
+    //             a file NAME.yaml, which then says taps and fading (doppler_hz only if it does not
+    //             move by itself)
+    // shadowing_db standard deviation of the slow fading, 0..20; 0: none
     // Throws std::invalid_argument naming parameter, value and range.
     static sptr make(const std::vector<double>& delays_ns = {0},
                      const std::vector<double>& powers_db = {0}, double doppler_hz = 125,
                      const std::string& fading = "rayleigh", double snr_db = 30,
-                     std::uint64_t seed = 1);
+                     std::uint64_t seed = 1, const std::string& channel = "taps",
+                     double shadowing_db = 0);
 
     virtual void set_snr_db(double snr_db) = 0;
     // Frequency response at the offset hz, for output sample number `index`, without the latency.
