@@ -2,6 +2,7 @@
 """What every command that runs a cell shares: whose the cell is, how it ends whatever happens, what its
 sockets say, and how the run is reported to the shell."""
 import contextlib
+import functools
 import json
 import os
 import pathlib
@@ -74,6 +75,7 @@ def take_over(cell, progress):
                        f"(ip netns del {foreign[0]}) or use --name")
 
 
+@functools.cache
 def versions(top, python):
     def first_line(*argv):
         try:

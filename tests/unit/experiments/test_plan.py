@@ -56,9 +56,10 @@ class Grid(unittest.TestCase):
         self.addCleanup(first.close)
         self.addCleanup(again.close)
         self.assertEqual([r.key for r in first.experiment().runs()], [r.key for r in again.experiment().runs()])
-        self.assertNotEqual(first.experiment().fingerprint, again.experiment().fingerprint)
+        self.assertEqual(first.experiment().fingerprint, again.experiment().fingerprint)
         changed = World(defaults=DEFAULTS.replace("rto_min_ms: 200", "rto_min_ms: 300"))
         self.addCleanup(changed.close)
+        self.assertNotEqual(first.experiment().fingerprint, changed.experiment().fingerprint)
         self.assertFalse({r.key for r in first.experiment().runs()} & {r.key for r in changed.experiment().runs()})
 
 

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip experiment NAME... : plan, estimate, run, evaluate."""
+import functools
 import os
 import pathlib
 import signal
 import sys
 import time
 
-from .. import cell as cells, system
+from .. import cell as cells, emulate as emulator, session, system
 from ..errors import INTERRUPTED, INVALID, VALID, BadInput
 from ..scenario import OneLineParser
 from . import plan, runner, statements, workloads
 
-CELLS_PER_CORE = 4     # at 10 bins and 4 Mbit/s a cell needs about 0.15 of a core (docs/experiments.md)
+CELLS_PER_CORE = 3     # at 10 bins and 4 Mbit/s a cell needs about a fifth of a core, start and end included
 
 
 def parser():
@@ -142,8 +143,10 @@ def main(arguments, top, build, emulate=None):
         if emulate is None:
             system.require_root()
             system.require_tun()
-            from .. import emulate as emulator
-            emulate = emulator.run
+            places = (pathlib.Path(top), pathlib.Path(build), os.environ.get("OPENWIP_PYTHON", sys.executable))
+            session.check_built(places[1], (emulator.PROGRAM, "python/openwip_schema"))
+            session.versions(places[0], places[2])      # once, not in every run: the children inherit it
+            emulate = functools.partial(emulator.run, places=places)
         store.write_plan(given.plan)
         runs = plan.unique_runs(experiments)
         left = [r for r in runs if not (store.get(r.key) or {}).get("valid")]

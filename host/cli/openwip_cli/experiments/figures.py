@@ -55,6 +55,7 @@ def axes_of(panels, width=5.2, height=4.0, **kwargs):
     fig, axes = plt.subplots(1, panels, figsize=(width * panels, height), squeeze=False, **kwargs)
     for a in axes[0]:
         a.grid(True, color="0.9", linewidth=0.6)
+        a.set_axisbelow(True)
     return fig, axes[0]
 
 

@@ -193,8 +193,8 @@ class Experiment:
 
     @property
     def fingerprint(self):
-        """Changes when a file, and with it the experiment, has changed."""
-        return digest([self.tree, self.common, self.mode])
+        """Changes with anything that decides a run; a figure or a statement may be rewritten over finished runs."""
+        return digest(sorted(r.key for r in self.runs()))
 
 
 def cost(spec):
