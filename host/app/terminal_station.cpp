@@ -94,6 +94,7 @@ void terminal_station::take_sample() {
         const double mean = sum / nof_bins;
         mean_snr_ += mean_snr_ == 0 ? mean : (mean - mean_snr_) / slots_per_second;
     }
+    sample_.set_locked(r.locked);
     sample_.mutable_snr_db()->Assign(r.snr_db.begin(), r.snr_db.end());
     sample_.mutable_predicted_snr_db()->Assign(r.predicted_snr_db.begin(),
                                                r.predicted_snr_db.end());

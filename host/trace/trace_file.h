@@ -48,7 +48,8 @@ struct trace_info {
     std::optional<prediction_info> prediction{};
 };
 
-// Writes FILE.part and renames it when finished; without finish() nothing is left behind.
+// Writes a file without a name and gives it one when finished: whoever ends earlier, even killed,
+// leaves nothing behind.
 class writer {
 public:
     writer(const std::string& file, const trace_info& info);  // throws error

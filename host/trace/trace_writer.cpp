@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <fcntl.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "trace/hdf5_handle.h"
@@ -20,7 +23,8 @@ hdf5_handle scalar() { return {H5Screate(H5S_SCALAR), H5Sclose}; }
 }  // namespace
 
 struct writer::impl {
-    std::string name, part;
+    std::string name;
+    int fd = -1;
     trace_info info;
     hdf5_handle file, snr, predicted;
     std::int64_t rows = 0;
@@ -46,6 +50,41 @@ struct writer::impl {
     }
     void put(hid_t where, const char* key, double v) {
         put(where, key, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &v);
+    }
+
+    [[noreturn]] void refused() const {
+        fail(std::string("cannot be written: ") + std::strerror(errno));
+    }
+    // HDF5 wants a name to open. It loses it again at once, so that whoever is killed leaves
+    // nothing behind; what is complete is copied to a file that gets the final name.
+    void open() {
+        std::string part = name + ".XXXXXX.part";
+        fd = ::mkstemps(part.data(), 5);
+        if (fd < 0) refused();
+        file = {H5Fcreate(part.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose};
+        ::unlink(part.c_str());
+        if (!file) fail("cannot be written");
+    }
+    void give_name() {
+        const mode_t mask = ::umask(0);
+        ::umask(mask);
+        std::string part = name + ".XXXXXX.part";
+        const int to = ::mkstemps(part.data(), 5);
+        if (to < 0) refused();
+        struct ::stat size {};
+        bool good = ::fstat(fd, &size) == 0 && ::fchmod(to, 0666 & ~mask) == 0;
+        for (off_t done = 0; good && done < size.st_size;)
+            good = ::sendfile(to, fd, &done, static_cast<std::size_t>(size.st_size - done)) > 0;
+        good = good && std::rename(part.c_str(), name.c_str()) == 0;
+        const int why = errno;
+        ::close(to);
+        if (good) return;
+        ::unlink(part.c_str());
+        errno = why;
+        refused();
+    }
+    ~impl() {
+        if (fd >= 0) ::close(fd);
     }
 
     hdf5_handle create(const char* key) {
@@ -99,17 +138,7 @@ writer::writer(const std::string& file, const trace_info& info) : impl_(new impl
     impl& w = *impl_;
     w.name = file;
     w.info = info;
-    // A name of its own: two writers of one file must not meet in the part.
-    std::string part = file + ".XXXXXX.part";
-    const int fd = ::mkstemps(part.data(), 5);
-    if (fd < 0) w.fail(std::string("cannot be written: ") + std::strerror(errno));
-    const mode_t mask = ::umask(0);
-    ::umask(mask);
-    ::fchmod(fd, 0666 & ~mask);
-    ::close(fd);
-    w.part = part;
-    w.file = {H5Fcreate(part.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose};
-    if (!w.file) w.fail("cannot be written");
+    w.open();
     w.put(w.file, "format", std::string(format_name));
     w.put(w.file, "version", std::int64_t{format_version});
     w.put(w.file, "slots_per_second", slots_per_second);
@@ -126,13 +155,7 @@ writer::writer(const std::string& file, const trace_info& info) : impl_(new impl
     w.put_prediction();
 }
 
-writer::~writer() {
-    if (impl_->part.empty()) return;
-    impl_->snr.reset();
-    impl_->predicted.reset();
-    impl_->file.reset();
-    std::remove(impl_->part.c_str());
-}
+writer::~writer() = default;
 
 void writer::append(std::span<const trace_row> snr_db,
                     std::span<const trace_row> predicted_snr_db) {
@@ -158,9 +181,7 @@ void writer::finish(const std::optional<prediction_info>& prediction) {
     good = w.predicted.reset() && good;
     good = w.file.reset() && good;
     if (!good) w.fail("cannot be written: is the disk full?");
-    if (std::rename(w.part.c_str(), w.name.c_str()) != 0)
-        w.fail(std::string("cannot be written: ") + std::strerror(errno));
-    w.part.clear();
+    w.give_name();
 }
 
 }  // namespace wip::trace

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""down, status, exec, bench, switch-table, curves."""
+"""down, status, exec, bench, switch-table, curves, channel."""
 import json
 import os
 import pathlib
@@ -162,6 +162,9 @@ def run(command, arguments, top, build):
             return switch_table(arguments, build)
         if command == "curves":
             return curves(arguments, top, build)
+        if command == "channel":
+            from . import channel
+            return channel.run(arguments, top, build)
     except CellDied as e:
         print(f"openwip: {e}", file=sys.stderr)
         return 3

@@ -15,6 +15,7 @@ LAYER_OF_PREFIX = {
     "air": "channels", "vusrp": "channels",
     "wip": "blocks", "config": "host", "tun": "host", "app": "host", "trace": "host",
     "emulator": "host",
+    "channel": "host",
 }
 ALLOWED = {
     "blocks/types": {"types"},
@@ -35,6 +36,8 @@ ALLOWED = {
     "channels/vusrp": {"types", "channels"},
     "host": {"types", "port", "wire", "rlc", "link", "schema", "sample", "bin", "packet", "profiles",
              "channels", "host"},
+    # One more than the rest of host: it runs the receiver's predictor over a bin-level channel (--predictor).
+    "host/channel": {"types", "phy", "link", "sample", "bin", "profiles", "host"},
 }
 PURE = ("blocks/types", "blocks/phy", "mac/port", "mac/wire", "mac/rlc", "mac/link",
         "channels/sample", "channels/bin", "channels/packet")
@@ -54,7 +57,10 @@ class Structure(unittest.TestCase):
     def test_includes_follow_the_allowed_directions(self):
         wrong, seen = [], 0
         for folder, allowed in ALLOWED.items():
+            own = [other for other in ALLOWED if other.startswith(folder + "/")]
             for path in sources(folder):
+                if any(path.is_relative_to(TOP / other) for other in own):
+                    continue    # judged by the rule of its own folder
                 seen += 1
                 for prefix in INCLUDE.findall(path.read_text()):
                     layer = LAYER_OF_PREFIX.get(prefix)

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// wip_channel: what `openwip channel` does in C++. Exit code 0, or 2 with one line of what is
+// wrong.
+//   wip_channel list              definitions, one JSON object a line
+//   wip_channel render NAME ...   definition -> trace
+//   wip_channel write ...         rows of 25 (or 50, with predictions) 32-bit floats, dB, from
+//                                 standard input -> trace
+//   wip_channel check FILE        reads all of a trace, checks it, prints what it is as JSON
+//   wip_channel patterns FILE ... patterns for other emulators
+#include <signal.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "channel/patterns.h"
+#include "channel/render.h"
+#include "trace/trace_file.h"
+#include "types/db.h"
+
+namespace {
+
+using namespace wip;
+using bin_model::trace_row;
+using nlohmann::json;
+
+int list() {
+    for (const std::string& name : profiles::names()) {
+        const auto d = profiles::load_definition(name);
+        std::puts(json{{"name", name},
+                       {"source", d.source},
+                       {"taps", d.profile.taps.size()},
+                       {"last_tap_ns", std::ranges::max_element(d.profile.taps, {},
+                                                                &sample_model::profile_tap::delay_s)
+                                               ->delay_s *
+                                           1e9},
+                       {"rms_delay_spread_ns", d.profile.rms_delay_spread_s() * 1e9},
+                       {"carrier_hz", d.carrier_hz},
+                       {"speed_kmh", {d.speed.lowest_kmh, d.speed.highest_kmh}},
+                       {"own_motion", d.own_motion()},
+                       {"shadowing", d.shadowing_default},
+                       {"users", d.nof_users()}}
+                      .dump()
+                      .c_str());
+    }
+    return 0;
+}
+
+int check(const std::string& file) {
+    trace::reader in(file);
+    const trace::trace_info& i = in.info();
+    std::vector<trace_row> snr(trace::chunk_slots), predicted(i.prediction ? snr.size() : 0);
+    std::array<double, nof_bins> bin_mean{};
+    double sum = 0, sum_db = 0, square = 0, error = 0, low = 1e9, high = -1e9;
+    for (std::int64_t t = 0; t < in.nof_slots(); t += trace::chunk_slots) {
+        const auto n = static_cast<std::size_t>(
+            std::min<std::int64_t>(trace::chunk_slots, in.nof_slots() - t));
+        in.read(t, std::span(snr).first(n), std::span(predicted).first(i.prediction ? n : 0));
+        for (std::size_t k = 0; k < n; ++k)
+            for (std::size_t b = 0; b < nof_bins; ++b) {
+                const double v = static_cast<double>(snr[k][b]), g = db(v).power();
+                low = std::min(low, v);
+                high = std::max(high, v);
+                sum_db += v;
+                sum += g;
+                bin_mean[b] += g;
+                square += g * g;
+                if (i.prediction) {
+                    const double d = g - db(static_cast<double>(predicted[k][b])).power();
+                    error += d * d;
+                }
+            }
+    }
+    const double n = static_cast<double>(in.nof_slots()) * nof_bins;
+    json j{{"file", file},
+           {"format", trace::format_name},
+           {"version", trace::format_version},
+           {"slots_per_second", slots_per_second},
+           {"bins", nof_bins},
+           {"slots", in.nof_slots()},
+           {"seconds", static_cast<double>(in.nof_slots()) / slots_per_second},
+           {"channel", i.channel},
+           {"seed", i.seed},
+           {"mean_snr_db", i.mean_snr_db},
+           {"speed_kmh", i.speed_kmh},
+           {"carrier_hz", i.carrier_hz},
+           {"software", i.software},
+           {"definition", i.definition},
+           {"measured",
+            {{"mean_snr_db", db::from_power(sum / n).value},
+             {"mean_of_db", sum_db / n},
+             {"lowest_db", low},
+             {"highest_db", high}}}};
+    for (const double m : bin_mean)
+        j["measured"]["bin_mean_snr_db"].push_back(
+            db::from_power(m / static_cast<double>(in.nof_slots())).value);
+    if (i.prediction)
+        j["prediction"] = {{"method", i.prediction->method},
+                           {"horizon_slots", i.prediction->horizon_slots},
+                           {"nmse", i.prediction->nmse},
+                           {"measured_nmse", error / square}};
+    std::puts(j.dump().c_str());
+    return 0;
+}
+
+const CLI::Validator whole_number(
+    [](std::string& text) {
+        const bool good = !text.empty() && text.size() < 20 &&
+                          text.find_first_not_of("0123456789") == std::string::npos;
+        return good ? std::string() : text + ": valid is a whole number, 0 or more";
+    },
+    "", "");
+
+struct write_config {
+    trace::trace_info info;
+    std::string definition_file;
+    std::string file;
+    bool predicted = false;
+    trace::prediction_info prediction;
+};
+
+int write(write_config c) {
+    if (!c.definition_file.empty()) {
+        std::ifstream in(c.definition_file);
+        std::stringstream text;
+        text << in.rdbuf();
+        if (!in) throw std::invalid_argument(c.definition_file + ": cannot be read");
+        c.info.definition = text.str();
+    }
+    if (c.predicted) c.info.prediction = c.prediction;
+    trace::writer out(c.file, c.info);
+    const std::size_t width = c.predicted ? 2 * nof_bins : nof_bins;
+    std::vector<float> rows(width * trace::chunk_slots);
+    std::vector<trace_row> snr, predicted;
+    for (std::size_t kept = 0;;) {
+        const std::size_t got =
+            std::fread(rows.data() + kept, sizeof(float), rows.size() - kept, stdin) + kept;
+        const std::size_t whole = got / width;
+        snr.resize(whole);
+        predicted.resize(c.predicted ? whole : 0);
+        for (std::size_t t = 0; t < whole; ++t) {
+            std::copy_n(rows.begin() + static_cast<std::ptrdiff_t>(t * width), nof_bins,
+                        snr[t].begin());
+            if (c.predicted)
+                std::copy_n(rows.begin() + static_cast<std::ptrdiff_t>(t * width) + nof_bins,
+                            nof_bins, predicted[t].begin());
+        }
+        out.append(snr, predicted);
+        kept = got - whole * width;
+        if (got < rows.size()) {
+            if (kept > 0 || std::ferror(stdin))
+                throw std::invalid_argument("standard input ends within a row");
+            break;
+        }
+    }
+    out.finish(c.info.prediction);
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app("channels as SNR traces", "wip_channel");
+    app.require_subcommand(1);
+    auto* list_command = app.add_subcommand("list", "channel definitions");
+
+    channel_program::render_config r;
+    std::string shadowing;
+    auto* rendering = app.add_subcommand("render", "trace of a definition");
+    rendering->add_option("channel", r.channel)->required();
+    rendering->add_option("-o,--output", r.file)->required();
+    rendering->add_option("--seed", r.seed)->check(whole_number);
+    rendering->add_option("--seconds", r.seconds);
+    rendering->add_option("--snr", r.mean_snr_db);
+    rendering->add_option("--speed-kmh", r.choice.speed_kmh);
+    rendering->add_option("--carrier-hz", r.choice.carrier_hz);
+    rendering->add_option("--delay-spread-ns", r.delay_spread_ns);
+    rendering->add_option("--user", r.choice.user);
+    rendering->add_option("--shadowing", shadowing)->check(CLI::IsMember({"on", "off"}));
+    rendering->add_option("--shadowing-db", r.choice.shadowing_db);
+    rendering->add_option("--horizon", r.horizon_slots);
+    auto* nmse = rendering->add_option("--prediction-nmse", r.nmse);
+    rendering->add_flag("--predictor", r.predictor)->excludes(nmse);
+    rendering->add_option("--software", r.software);
+
+    write_config w;
+    auto* writing = app.add_subcommand("write", "trace from rows on standard input");
+    writing->add_option("-o,--output", w.file)->required();
+    writing->add_option("--channel", w.info.channel)->required();
+    writing->add_option("--definition", w.definition_file);
+    writing->add_option("--seed", w.info.seed)->check(whole_number);
+    writing->add_option("--mean-snr", w.info.mean_snr_db)->required();
+    writing->add_option("--speed-kmh", w.info.speed_kmh);
+    writing->add_option("--carrier-hz", w.info.carrier_hz);
+    writing->add_option("--software", w.info.software);
+    writing->add_flag("--predicted", w.predicted);
+    writing->add_option("--horizon", w.prediction.horizon_slots)->check(CLI::Range(0, 64));
+    writing->add_option("--method", w.prediction.method)
+        ->check(CLI::IsMember({"nmse", "predictor"}));
+    writing->add_option("--nmse", w.prediction.nmse);
+
+    std::string checked;
+    auto* checking = app.add_subcommand("check", "check and describe a trace");
+    checking->add_option("file", checked)->required();
+
+    channel_program::pattern_config p;
+    auto* patterns = app.add_subcommand("patterns", "patterns for other emulators");
+    patterns->add_option("trace", p.trace)->required();
+    patterns->add_option("-o,--output", p.file)->required();
+    patterns->add_option("--kind", p.kind);
+    patterns->add_option("--bins", p.bins);
+    patterns->add_option("--modulation", p.modulation);
+    patterns->add_option("--packet-bytes", p.packet_bytes);
+    patterns->add_option("--seed", p.seed)->check(whole_number);
+
+    const auto complain = [](const std::string& why) {
+        std::fprintf(stderr, "wip_channel: %s\n", why.c_str());
+        return 2;
+    };
+    try {
+        app.parse(argc, argv);
+        if (*list_command) return list();
+        if (*checking) return check(checked);
+        if (*writing) return write(w);
+        if (*patterns) {
+            channel_program::write_patterns(p);
+            return 0;
+        }
+        using use = profiles::channel_choice::use;
+        if (!shadowing.empty()) r.choice.shadowing = shadowing == "on" ? use::on : use::off;
+        channel_program::render(r);
+        return 0;
+    } catch (const CLI::CallForHelp& e) {
+        return app.exit(e);
+    } catch (const CLI::Error& e) {
+        return complain(e.what());
+    } catch (const std::exception& e) {
+        return complain(e.what());
+    }
+}

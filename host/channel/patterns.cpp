@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "channel/patterns.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include "link/frame_success.h"
+#include "link/switch_table.h"
+#include "link/symbol_error.h"
+#include "sample/counter_random.h"
+#include "trace/trace_file.h"
+
+namespace wip::channel_program {
+namespace {
+
+using bin_model::trace_row;
+
+struct sent_bin {
+    int bits_per_symbol;
+    float snr_db;  // true
+};
+
+// What is sent in one slot.
+class planner {
+public:
+    explicit planner(const pattern_config& c)
+        : config_(c), table_(switch_table_kind::nmse_0_1, link_profile::wipemu) {}
+    std::vector<sent_bin> plan(const trace_row& snr, const trace_row& predicted) const {
+        std::array<std::size_t, nof_bins> order;
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        std::stable_sort(order.begin(), order.end(),
+                         [&](std::size_t a, std::size_t b) { return predicted[a] > predicted[b]; });
+        std::vector<sent_bin> bins;
+        for (int i = 0; i < config_.bins; ++i) {
+            const std::size_t b = order[static_cast<std::size_t>(i)];
+            bins.push_back(
+                {config_.modulation > 0 ? config_.modulation : table_.bits_per_symbol(predicted[b]),
+                 snr[b]});
+        }
+        return bins;
+    }
+
+private:
+    pattern_config config_;
+    switch_table table_;
+};
+
+// Symbol error rates on a grid of 0.25 dB, made when first asked for.
+class error_rates {
+public:
+    double at(int k, float snr_db) {
+        auto& curve = curves_[static_cast<std::size_t>(k)];
+        if (curve.empty()) {
+            const symbol_error e(k);
+            for (int i = 0; i <= cells; ++i)
+                curve.push_back(e.rate(std::pow(10.0, (lowest + i * step) / 10)));
+        }
+        const double x = std::clamp((static_cast<double>(snr_db) - lowest) / step, 0.0,
+                                    static_cast<double>(cells) - 1e-9);
+        const auto i = static_cast<std::size_t>(x);
+        return curve[i] + (x - static_cast<double>(i)) * (curve[i + 1] - curve[i]);
+    }
+
+private:
+    static constexpr double lowest = -30, step = 0.25;
+    static constexpr int cells = 320;  // to 50 dB, where nothing is wrong any more
+    std::array<std::vector<double>, max_bits_per_symbol + 1> curves_;
+};
+
+std::ofstream open(const std::string& file) {
+    std::ofstream out(file);
+    if (!out) throw std::invalid_argument(file + ": cannot be written: " + std::strerror(errno));
+    return out;
+}
+void close(std::ofstream& out, const std::string& file) {
+    out.close();
+    if (!out) throw std::invalid_argument(file + ": cannot be written: is the disk full?");
+}
+
+template <class Slot>
+void for_each_slot(const std::string& file, const planner& p, Slot on_slot) {
+    trace::reader in(file);
+    std::vector<trace_row> snr(trace::chunk_slots),
+        predicted(in.info().prediction ? snr.size() : 0);
+    for (std::int64_t t = 0; t < in.nof_slots(); t += trace::chunk_slots) {
+        const auto n = static_cast<std::size_t>(
+            std::min<std::int64_t>(trace::chunk_slots, in.nof_slots() - t));
+        in.read(t, std::span(snr).first(n), std::span(predicted).first(predicted.empty() ? 0 : n));
+        for (std::size_t i = 0; i < n; ++i)
+            on_slot(t + static_cast<std::int64_t>(i),
+                    p.plan(snr[i], predicted.empty() ? snr[i] : predicted[i]));
+    }
+}
+
+// Millisecond, counted from 1, in which slot t ends: slots are 2/3 ms.
+std::int64_t end_ms(std::int64_t t) {
+    return ((t + 1) * 1000 + slots_per_second - 1) / slots_per_second;
+}
+
+void mahimahi(const pattern_config& c) {
+    std::ofstream out = open(c.file);
+    double bits = 0;
+    std::int64_t opportunities = 0;
+    for_each_slot(c.trace, planner(c), [&](std::int64_t t, const std::vector<sent_bin>& bins) {
+        for (const sent_bin& b : bins)
+            bits += payload_symbols_per_bin * b.bits_per_symbol *
+                    frame_success(b.bits_per_symbol, b.snr_db);
+        for (; bits >= 12000; bits -= 12000, ++opportunities) out << end_ms(t) << '\n';
+    });
+    close(out, c.file);
+    if (opportunities == 0)
+        throw std::invalid_argument(c.trace + ": carries less than one packet of 1500 bytes");
+}
+
+void kaunet(const pattern_config& c) {
+    const std::string names[] = {c.file + ".bandwidth", c.file + ".biterror",
+                                 c.file + ".packetloss"};
+    std::ofstream bandwidth = open(names[0]), errors = open(names[1]), losses = open(names[2]);
+    bandwidth << "# time-driven; millisecond (from 1), kbit/s from then on\n";
+    errors << "# data-driven; positions (from 1) of wrong bits in the stream of sent bits\n";
+    losses << "# data-driven; numbers (from 1) of lost packets of " << c.packet_bytes << " bytes\n";
+    error_rates rates;
+    const std::uint32_t key = sample_model::derive_key(c.seed, 0x504154u);
+    std::uint64_t draws = 0;
+    std::int64_t bits = 0, lost = 0, ms = 0, in_ms = 0, last_kbps = -1;
+    const auto flush = [&](std::int64_t until) {
+        for (; ms < until; ++ms) {
+            if (ms > 0 && in_ms != last_kbps) bandwidth << ms << ' ' << in_ms << '\n';
+            if (ms > 0) last_kbps = in_ms;
+            in_ms = 0;
+        }
+    };
+    for_each_slot(c.trace, planner(c), [&](std::int64_t t, const std::vector<sent_bin>& bins) {
+        flush(end_ms(t));
+        for (const sent_bin& b : bins) {
+            const int k = b.bits_per_symbol;
+            const double rate = rates.at(k, b.snr_db);
+            for (int i = 0; i < payload_symbols_per_bin; ++i, bits += k) {
+                const auto u = sample_model::philox(draws++, key);
+                if (u.a * 0x1p-32 >= rate) continue;
+                const std::int64_t wrong = bits + static_cast<std::int64_t>(u.b) % k;
+                errors << wrong + 1 << '\n';
+                if (const std::int64_t packet = wrong / (8 * c.packet_bytes) + 1; packet > lost) {
+                    losses << packet << '\n';
+                    lost = packet;
+                }
+            }
+            in_ms += payload_symbols_per_bin * k;
+        }
+    });
+    flush(ms + 1);
+    close(bandwidth, names[0]);
+    close(errors, names[1]);
+    close(losses, names[2]);
+}
+
+}  // namespace
+
+void write_patterns(const pattern_config& c) {
+    check_range("--bins", c.bins, 1, nof_bins);
+    check_range("--modulation", c.modulation, 0, max_bits_per_symbol);
+    check_range("--packet-bytes", c.packet_bytes, 1, 65535);
+    if (c.kind == "mahimahi")
+        mahimahi(c);
+    else if (c.kind == "kaunet")
+        kaunet(c);
+    else
+        throw std::invalid_argument("--kind " + c.kind + ": valid is mahimahi or kaunet");
+}
+
+}  // namespace wip::channel_program

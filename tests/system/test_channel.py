@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""openwip channel: what the files hold, against theory; and how bad ones are refused."""
+import json
+import math
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import h5py
+import numpy
+from scipy.special import j0
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
+PROGRAM = str(BUILD / "host" / "channel" / "wip_channel")
+sys.path.insert(0, str(TOP / "host" / "cli"))
+
+from openwip_cli import channel_record                           # noqa: E402
+from openwip_cli.errors import BadInput                          # noqa: E402
+
+
+class Traces(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp())
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.trace = cls.file("flat.h5")
+        cls.command("render", "flat", "-o", cls.trace, "--speed-kmh", "75", "--seconds", "60", "--snr", "13",
+                    "--seed", "4", "--prediction-nmse", "0.1")
+
+    @classmethod
+    def file(cls, name):
+        return str(cls.folder / name)
+
+    @classmethod
+    def run_it(cls, *arguments, **more):
+        return subprocess.run([sys.executable, "-m", "openwip_cli", "channel", *arguments], capture_output=True, text=True,
+                              env={**os.environ, "PYTHONPATH": f"{BUILD / 'python'}:{TOP / 'host' / 'cli'}",
+                                   "OPENWIP_TOP": str(TOP), "OPENWIP_BUILD": str(BUILD)}, **more)
+
+    @classmethod
+    def command(cls, *arguments):
+        done = cls.run_it(*arguments)
+        assert done.returncode == 0, done
+        return done.stdout
+
+    def refused(self, pattern, *arguments):
+        done = self.run_it(*arguments)
+        self.assertEqual(done.returncode, 2, done)
+        lines = done.stderr.strip().splitlines()
+        self.assertEqual(len(lines), 1, done.stderr)
+        self.assertRegex(lines[0], pattern)
+        self.assertEqual(done.stdout, "")
+
+    def lines(self, name):
+        return [line for line in (self.folder / name).read_text().splitlines() if line[0] != "#"]
+
+    def damaged(self, name, change):
+        """A copy of the trace, changed."""
+        copy = self.file(name)
+        shutil.copy(self.trace, copy)
+        with h5py.File(copy, "r+") as f:
+            change(f)
+        return copy
+
+    # --- what is in a trace ---
+
+    def test_layout_is_the_documented_one(self):
+        with h5py.File(self.trace, "r") as f:
+            self.assertEqual(f["snr_db"].shape, (90000, 25))
+            self.assertEqual(f["snr_db"].dtype, numpy.float32)
+            a = dict(f.attrs)
+            self.assertEqual((a["slots_per_second"], a["bins"], a["version"], a["seed"]), (1500, 25, 1, 4))
+            self.assertEqual(a["format"].decode() if isinstance(a["format"], bytes) else a["format"], "openwip-snr-trace")
+            self.assertIn("taps", str(a["definition"]))
+            self.assertAlmostEqual(a["speed_kmh"], 75, places=3)
+            p = f["predicted_snr_db"]
+            self.assertEqual(p.shape, (90000, 25))
+            self.assertEqual((p.attrs["horizon_slots"], p.attrs["nmse"]), (3, 0.1))
+
+    def test_fading_is_rayleigh_with_the_autocorrelation_of_clarke(self):
+        with h5py.File(self.trace, "r") as f:
+            g = 10 ** (f["snr_db"][:, 0].astype(float) / 10)
+            predicted = 10 ** (f["predicted_snr_db"][:, 0].astype(float) / 10)
+        m = g.mean()
+        self.assertAlmostEqual(10 * math.log10(m), 13, delta=0.3)
+        # Independent about every coherence time: some 12000 of 90000 values. Kolmogorov at 1e-4: 2.2.
+        x = numpy.sort(g / m)
+        distance = numpy.abs(1 - numpy.exp(-x) - (numpy.arange(len(x)) + 0.5) / len(x)).max()
+        self.assertLess(distance * math.sqrt(12000), 2.2)
+        d = g - m
+        for lag in (1, 3, 6, 12, 24):
+            r = (d[:-lag] * d[lag:]).mean() / (d * d).mean()
+            self.assertAlmostEqual(r, j0(2 * math.pi * 125.1 * lag / 1500) ** 2, delta=0.05, msg=lag)
+        self.assertAlmostEqual(((g - predicted) ** 2).mean() / (g * g).mean(), 0.1, delta=0.01)
+        # Unbiased: in every tenth of the predictions the truth is what was predicted, on average.
+        for part in numpy.array_split(numpy.argsort(predicted), 10):
+            self.assertAlmostEqual(g[part].mean() / predicted[part].mean(), 1, delta=0.1)
+
+    def test_bins_are_correlated_as_the_delays_say(self):
+        file = self.file("jakes.h5")
+        self.command("render", "jakes", "-o", file, "--seconds", "120", "--shadowing", "off")
+        taps = numpy.array([(0, -5.7), (200, -7.6), (600, -4.4428), (800, -13.4), (1200, -13.5793), (1400, -14.2371),
+                            (1600, -14.4794), (1800, -16.9543), (2000, -20.0164), (2200, -24.3)])
+        p = 10 ** (taps[:, 1] / 10)
+        p /= p.sum()
+        with h5py.File(file, "r") as f:
+            g = 10 ** (f["snr_db"][:].astype(float) / 10)
+        g /= g.mean()
+        apart = numpy.arange(20)[:, None] - numpy.arange(20)
+        for bins in (0, 1, 3, 8):
+            hz = 1e4 * (apart + 20 * bins)
+            expected = (numpy.abs((p * numpy.exp(2j * numpy.pi * hz[..., None] * taps[:, 0] * 1e-9)).sum(-1)) ** 2).mean()
+            found = ((g[:, :25 - bins] - 1) * (g[:, bins:] - 1)).mean()
+            self.assertAlmostEqual(found, expected, delta=0.06, msg=bins)
+
+    def test_same_seed_same_values_and_other_seed_others(self):
+        def values(name, *more):
+            self.command("render", "winner", "-o", self.file(name), "--seconds", "1", *more)
+            with h5py.File(self.file(name), "r") as f:
+                return f["snr_db"][:]
+        first = values("a.h5", "--seed", "9")
+        self.assertTrue((first == values("b.h5", "--seed", "9")).all())
+        self.assertFalse((first == values("c.h5", "--seed", "10")).all())
+
+    def test_the_receivers_predictor_is_better_than_the_marks_of_the_text(self):
+        file = self.file("predicted.h5")
+        out = self.command("render", "jakes", "-o", file, "--seconds", "30", "--shadowing", "off", "--predictor")
+        self.assertIn("predictor, 3 slots ahead", out)
+        about = json.loads(self.command("info", file, "--json"))
+        self.assertLess(about["prediction"]["measured_nmse"], 0.0963)
+        self.assertGreater(about["prediction"]["measured_nmse"], 0)
+
+    def test_csv_out_and_in_is_the_same_trace(self):
+        csv, back = self.file("flat.csv"), self.file("back.h5")
+        short = self.file("short.h5")
+        self.command("render", "jakes", "-o", short, "--seconds", "2", "--prediction-nmse", "0.05")
+        self.command("export", short, "--csv", csv)
+        self.command("import", csv, "-o", back, "--channel", "again")
+        with h5py.File(short, "r") as a, h5py.File(back, "r") as b:
+            for key in ("snr_db", "predicted_snr_db"):
+                self.assertTrue((a[key][:] == b[key][:]).all(), key)
+        self.command("import", csv, "-o", back, "--rate", "750")
+        with h5py.File(back, "r") as b:
+            self.assertEqual(b["snr_db"].shape, (5999, 25))
+
+    def test_patterns_carry_what_the_slots_carry(self):
+        file = self.file("even.h5")
+        rows = self.file("even.csv")
+        with open(rows, "w", encoding="ascii") as f:
+            f.writelines(",".join(["60"] * 25) + "\n" for _ in range(3000))
+        self.command("import", rows, "-o", file)
+        out = self.file("even.mm")
+        self.command("export", file, "--mahimahi", out, "--bins", "25", "--modulation", "8")
+        lines = [int(line) for line in self.lines("even.mm")]
+        # 32.4 Mbit/s for two seconds, nothing wrong at 60 dB.
+        self.assertEqual(len(lines), 32_400_000 * 2 // 12000)
+        self.assertEqual(lines, sorted(lines))
+        self.assertEqual(lines[-1], 2000)
+        self.command("export", file, "--kaunet", self.file("k"), "--bins", "25", "--modulation", "8")
+        read = {e: self.lines(f"k.{e}") for e in ("bandwidth", "biterror", "packetloss")}
+        self.assertEqual((read["biterror"], read["packetloss"]), ([], []))
+        self.assertEqual({line.split()[1] for line in read["bandwidth"][:3]}, {"21600", "43200"})
+
+    def test_kaunet_bit_errors_have_the_rate_of_the_modulation(self):
+        rows, file = self.file("low.csv"), self.file("low.h5")
+        with open(rows, "w", encoding="ascii") as f:
+            f.writelines(",".join(["7"] * 25) + "\n" for _ in range(1500))
+        self.command("import", rows, "-o", file)
+        self.command("export", file, "--kaunet", self.file("l"), "--bins", "25", "--modulation", "2", "--seed", "5")
+        wrong = [int(line) for line in self.lines("l.biterror")]
+        self.assertEqual(wrong, sorted(set(wrong)))
+        symbols = 1500 * 25 * 108
+        q = 0.5 * math.erfc(math.sqrt(10 ** 0.7 / 2))
+        expected = symbols * (2 * q - q * q)      # 4-QAM
+        self.assertAlmostEqual(len(wrong) / expected, 1, delta=0.02)
+        lost = [int(line) for line in self.lines("l.packetloss")]
+        self.assertEqual(lost, sorted({(bit - 1) // 12000 + 1 for bit in wrong}))
+
+    def test_plot_is_a_picture(self):
+        self.command("plot", self.trace, "-o", self.file("flat.png"))
+        self.assertEqual(pathlib.Path(self.file("flat.png")).read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
+
+    def test_every_definition_of_the_list_can_be_rendered(self):
+        names = [json.loads(line)["name"] for line in self.command("list", "--json").splitlines()]
+        self.assertIn("jakes", names)
+        for name in names:
+            subprocess.run([PROGRAM, "render", name, "-o", self.file("one.h5"), "--seconds", "3"], check=True)
+            subprocess.run([PROGRAM, "check", self.file("one.h5")], check=True, stdout=subprocess.DEVNULL)
+
+    # --- what is refused ---
+
+    def test_bad_traces_are_refused_in_one_line(self):
+        def attribute(key, value):
+            return lambda f: f.attrs.__setitem__(key, value)
+
+        def data(key, change):
+            def apply(f):
+                values = change(f[key][:])
+                attributes = dict(f[key].attrs)
+                del f[key]
+                f.create_dataset(key, data=values).attrs.update(attributes)
+            return apply
+
+        def one(value):
+            def change(v):
+                v[77, 5] = value
+                return v
+            return change
+
+        for pattern, change in (
+                ("version 2: valid is 1", attribute("version", 2)),
+                ("slots_per_second 1000: valid is 1500", attribute("slots_per_second", 1000)),
+                ("bins 24: valid is 25", attribute("bins", 24)),
+                ("format: valid is openwip-snr-trace", attribute("format", "something")),
+                ("version: valid is an integer", attribute("version", "1")),
+                ("mean_snr_db: valid is a finite", attribute("mean_snr_db", float("nan"))),
+                ("no attribute seed", lambda f: f.attrs.__delitem__("seed")),
+                ("no dataset snr_db", lambda f: f.__delitem__("snr_db")),
+                ("slots x 25 bins", data("snr_db", lambda v: v[:, :24])),
+                ("slots x 25 bins", data("snr_db", lambda v: v[0])),
+                ("has 0 slots: valid is 1", data("snr_db", lambda v: v[:0])),
+                ("32-bit floating-point", data("snr_db", lambda v: v.astype("i4"))),
+                ("32-bit floating-point", data("snr_db", lambda v: v.astype("f8"))),
+                ("snr_db of slot 77, bin 5: .*nan", data("snr_db", one(float("nan")))),
+                ("slot 77, bin 5: .*inf", data("snr_db", one(float("inf")))),
+                ("slot 77, bin 5: -61.*valid is -60 to 80", data("snr_db", one(-61))),
+                ("predicted_snr_db of slot 77", data("predicted_snr_db", one(81))),
+                ("predicted_snr_db has 89999 slots", data("predicted_snr_db", lambda v: v[:-1])),
+                ("horizon_slots -1", lambda f: f["predicted_snr_db"].attrs.__setitem__("horizon_slots", -1)),
+                ("method: valid is", lambda f: f["predicted_snr_db"].attrs.__setitem__("method", "magic"))):
+            with self.subTest(pattern):
+                self.refused(pattern, "info", self.damaged("bad.h5", change))
+
+    def test_truncated_and_foreign_files_are_refused(self):
+        whole = pathlib.Path(self.trace).read_bytes()
+        for size in (0, 10, 100, 1000, len(whole) // 2, len(whole) - 1):
+            with open(self.file("cut.h5"), "wb") as f:
+                f.write(whole[:size])
+            with self.subTest(size):
+                self.refused("cut.h5: .*(truncated|not an HDF5)", "info", self.file("cut.h5"))
+        flipped = bytearray(whole)
+        for at in range(len(whole) // 2, len(whole) // 2 + 64):
+            flipped[at] ^= 0xff
+        with open(self.file("flipped.h5"), "wb") as f:
+            f.write(flipped)
+        self.refused("damaged", "info", self.file("flipped.h5"))
+        self.refused("cannot be read: No such file", "info", self.file("none.h5"))
+        self.refused("not an HDF5", "info", str(self.folder))
+
+    def test_bad_arguments_are_refused(self):
+        x = self.file("x.h5")
+        for pattern, arguments in (
+                ("valid is list, render", ("paint",)),
+                ("'mars': unknown", ("render", "mars", "-o", x)),
+                ("--seconds -1", ("render", "jakes", "-o", x, "--seconds", "-1")),
+                ("--seed", ("render", "jakes", "-o", x, "--seed", "-1")),
+                ("mean_snr_db 99", ("render", "jakes", "-o", x, "--snr", "99")),
+                ("--horizon 65", ("render", "jakes", "-o", x, "--horizon", "65")),
+                ("fades too little", ("render", "static", "-o", x, "--prediction-nmse", "0.1")),
+                ("moves by its own", ("render", "hst", "-o", x, "--speed-kmh", "3")),
+                ("cannot be written", ("render", "jakes", "-o", self.file("no/x.h5"))),
+                ("--bins", ("export", self.trace, "--mahimahi", x, "--bins", "26")),
+                ("--modulation", ("export", self.trace, "--mahimahi", x, "--modulation", "9")),
+                ("--rate 0", ("import", self.trace, "-o", x, "--rate", "0")),
+                ("cannot be written", ("plot", self.trace, "-o", self.file("no/x.png")))):
+            with self.subTest(arguments):
+                self.refused(pattern, *arguments)
+        self.assertFalse(os.path.exists(x))
+
+    def test_bad_csv_is_refused_with_its_line(self):
+        good = ",".join(["3"] * 25)
+        for pattern, text in (("line 2 has 24 columns", f"{good}\n{good[2:]}\n"),
+                              ("line 1: valid are numbers", f"x{good}\n"),
+                              ("line 3: valid are SNRs", f"snr_db_0\n{good}\nnan{good[1:]}\n"),
+                              ("line 1: valid are SNRs", f"inf{good[1:]}\n"),
+                              ("has no rows", "\n")):
+            with open(self.file("bad.csv"), "w", encoding="ascii") as f:
+                f.write(text)
+            with self.subTest(pattern):
+                self.refused(pattern, "import", self.file("bad.csv"), "-o", self.file("x.h5"))
+
+    def test_a_killed_writer_leaves_nothing_behind(self):
+        folder = self.folder / "kill"
+        folder.mkdir()
+        for wait in (0.05, 0.5):
+            p = subprocess.Popen([PROGRAM, "render", "tdl-c", "-o", str(folder / "long.h5"), "--seconds", "20000"])
+            time.sleep(wait)
+            p.send_signal(signal.SIGKILL)
+            p.wait()
+            self.assertEqual(list(folder.iterdir()), [])
+
+
+class Recordings(unittest.TestCase):
+    """From telemetry to rows; with a running cell: test_demo_keep.py."""
+
+    def recording(self, measured):
+        rows = {s: numpy.full(25, s, dtype="f4") for s in measured}
+        predicted = {s: numpy.full(25, s + 0.5, dtype="f4") for s in measured}
+        return channel_record.Recording(3, 13, 10, rows, predicted, "")
+
+    def test_a_prediction_stands_in_the_row_of_its_slot(self):
+        rows, gaps = self.recording(range(10, 23)).rows("refuse")
+        self.assertEqual(gaps, 0)
+        self.assertEqual(rows[:, 0].tolist(), list(range(13, 23)))
+        self.assertEqual(rows[:, 25].tolist(), [s - 3 + 0.5 for s in range(13, 23)])
+
+    def test_gaps_are_refused_or_held_as_asked(self):
+        measured = [s for s in range(10, 23) if s not in (15, 16)]
+        with self.assertRaisesRegex(BadInput, "2 of 10 slots were not measured, the first is slot 15"):
+            self.recording(measured).rows("refuse")
+        rows, gaps = self.recording(measured).rows("hold")
+        self.assertEqual(gaps, 2)
+        self.assertEqual(rows[:, 0].tolist(), [13, 14, 14, 14, *range(17, 23)])
+        self.assertEqual(rows[5:7, 25].tolist(), [14, 14])    # what was known three slots before
+
+
+if __name__ == "__main__":
+    unittest.main()
