@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // One definition, one seed, two fidelities: the SNR of 25 bins that the bin-level channel says, and
 // what the receiver measures on samples (modulator, delay line, large-scale gain, noise, receiver).
-//   channel_fidelity CHANNEL SEED SLOTS [rows]
+//   channel_fidelity CHANNEL SEED SLOTS MEAN_SNR_DB SPEED_KMH [rows]
 // prints one JSON line: root mean square and mean of the difference in dB, where the true SNR is
 // above 0 dB and the receiver has lock, by level of the true SNR; with `rows` all SNRs before that,
 // one line a slot: 25 true, 25 measured.
@@ -25,7 +25,6 @@ namespace {
 
 using namespace wip;
 
-constexpr double mean_snr_db = 16;
 constexpr int settling = 60;  // slots: the receiver acquires and learns the noise
 
 struct difference {
@@ -40,9 +39,10 @@ struct difference {
     double mean() const { return count > 0 ? sum / static_cast<double>(count) : 0; }
 };
 
-int run(const char* name, std::uint64_t seed, int slots, bool rows) {
+int run(const char* name, std::uint64_t seed, int slots, double mean_snr_db, double kmh,
+        bool rows) {
     const auto definition = profiles::load_definition(name);
-    const auto channel = profiles::realise(definition, {}, seed);
+    const auto channel = profiles::realise(definition, {.speed_kmh = kmh}, seed);
     bin_model::fading_channel truth({channel, mean_snr_db, seed, 0});
 
     const sample_model::stage_context context{.seed = seed, .purpose = 0};
@@ -98,13 +98,15 @@ int run(const char* name, std::uint64_t seed, int slots, bool rows) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const bool rows = argc == 5 && std::strcmp(argv[4], "rows") == 0;
-    if ((argc != 4 && !rows) || std::atoi(argv[3]) <= settling) {
-        std::fprintf(stderr, "usage: channel_fidelity CHANNEL SEED SLOTS [rows]\n");
+    const bool rows = argc == 7 && std::strcmp(argv[6], "rows") == 0;
+    if ((argc != 6 && !rows) || std::atoi(argv[3]) <= settling) {
+        std::fprintf(stderr,
+                     "usage: channel_fidelity CHANNEL SEED SLOTS MEAN_SNR_DB SPEED_KMH [rows]\n");
         return 2;
     }
     try {
-        return run(argv[1], std::strtoull(argv[2], nullptr, 10), std::atoi(argv[3]), rows);
+        return run(argv[1], std::strtoull(argv[2], nullptr, 10), std::atoi(argv[3]),
+                   std::atof(argv[4]), std::atof(argv[5]), rows);
     } catch (const std::invalid_argument& e) {
         std::fprintf(stderr, "channel_fidelity: %s\n", e.what());
         return 2;
