@@ -76,16 +76,20 @@ def each_panel(results, spec, **kwargs):
 def lines(results, spec):
     fig, panels = each_panel(results, spec)
     x, names, metric = spec["x"], as_list(spec.get("series")), spec["metric"]
+    top = {}
     for a, where, title in panels:
         for i, values in enumerate(combinations(results, names, where)):
             points = sorted(results.where(**(where | dict(zip(names, values)))), key=lambda p: p[x])
             e = [estimates.estimate(results.values(p, metric).values()) for p in points]
+            # Of two or three realisations an interval may be wider than the figure: the means rule the axis.
+            top[a] = max(top.get(a, 0), *(1.2 * y.mean for y in e), *(y.high for y in e if y.half < 0.5 * y.mean), 0)
             text = ", ".join(name_of(n, v) for n, v in zip(names, values))
             a.errorbar([p[x] for p in points], [y.mean for y in e],
                        [0 if math.isnan(y.half) else y.half for y in e], capsize=2.5, label=text or None, **style(i))
         a.set(title=title, xlabel=axis_name(x), xscale=spec.get("xscale", "linear"), yscale=spec.get("yscale", "linear"))
         if spec.get("yscale") != "log":
-            a.set_ylim(bottom=0)
+            highest = top.get(a, 0) if spec.get("share_y") is False else max(top.values(), default=0)
+            a.set_ylim(0, highest or 1)
     panels[0][0].set_ylabel(label(metric))
     if names:
         panels[-1][0].legend(fontsize=8, ncol=spec.get("legend_columns", 1))

@@ -212,12 +212,12 @@ def cost(spec):
 
 
 def unique_runs(experiments):
-    """All runs of several experiments, each once."""
+    """All runs of several experiments, each once, again one realisation of everything before the next."""
     unique = {}
     for e in experiments:
         for run in e.runs():
             unique.setdefault(run.key, run)
-    return list(unique.values())
+    return sorted(unique.values(), key=lambda run: run.spec["realisation"])
 
 
 def estimate_s(runs, jobs):

@@ -18,6 +18,7 @@ import sys
 import time
 
 from .. import system
+from ..accounting import SAMPLE_RATE
 from ..cell import ADDRESS, STATIONS
 from ..errors import BadInput
 from ..traffic import Program, TrafficFailed, iperf3_server, started
@@ -25,9 +26,20 @@ from . import flow_program, voip_program
 
 HERE = pathlib.Path(__file__).resolve().parent
 PORT = 5001
+START_S = 1.0        # of the channel
 CONNECT_S = 6
-PATIENCE_S = 10      # after the planned end of an application
+PATIENCE_S = 6       # after the planned end of an application
 DRAIN_S = 1.0        # for the last packets of a stream: 30 retransmissions after 16 ms take half of it
+
+
+def wait_for_start(cell):
+    """Applications start at the same time of the channel in every run, so that runs of one realisation see the same fading
+    (a busy machine may be late: the time is recorded). The link's figures are taken from here."""
+    now = cell.ask(cell.air).now / SAMPLE_RATE
+    if now < START_S:
+        cell.keeper.pause(START_S - now)
+    cell.mark("first")
+    return round(max(now, START_S), 3)
 
 
 # --- TCP settings ---
@@ -88,10 +100,12 @@ def bulk_tcp(cell, work):
     server = iperf3_server(keeper, cell, "-i", "1", "-f", "k")
     client = None
     try:
+        started_s = wait_for_start(cell)
         client = Program(cell.namespace("base"),
                          ["iperf3", "-c", ADDRESS["terminal"], "-t", str(duration), "-J", "-i", str(duration),
                           "--connect-timeout", str(CONNECT_S * 1000)])
         client.wait(keeper, CONNECT_S + duration + PATIENCE_S)
+        cell.mark("last")
         server.wait(keeper, 2)
         intervals = server_intervals(server.stdout)
         text = client.stdout if client.process.returncode is not None else ""
@@ -99,7 +113,7 @@ def bulk_tcp(cell, work):
         server.kill()
         if client is not None:
             client.kill()
-    return {"kind": "tcp", "tool": "iperf3", "tcp_settings": settings} | goodput_of(text, intervals, duration)
+    return {"kind": "tcp", "tool": "iperf3", "tcp_settings": settings, "started_s": started_s} | goodput_of(text, intervals, duration)
 
 
 def goodput_of(client_json, intervals, duration):
@@ -133,9 +147,11 @@ def both_ends(cell, receive, send, seconds, stop_receiver):
     receiver = started(Program(cell.namespace("terminal"), receive), keeper, "ready", "receiver")
     sender = None
     try:
+        wait_for_start(cell)
         sender = Program(cell.namespace("base"), send)
         if not sender.wait(keeper, seconds + PATIENCE_S):
             raise TrafficFailed(f"the sender did not end within {seconds + PATIENCE_S:.0f} s")
+        cell.mark("last")
         if stop_receiver:
             receiver.wait(keeper, DRAIN_S)
             signal.pidfd_send_signal(receiver.pidfd, signal.SIGTERM)
@@ -184,12 +200,22 @@ def by_size(done):
     return sizes
 
 
+def hang_up(cell):
+    """On a bad link the kernels go on repeating segments of connections whose programs have ended, while the sums are
+    being taken. Without a route nothing more enters the cell; what is in it is still delivered."""
+    for station in STATIONS:
+        system.ip("-n", cell.namespace(station), "route", "flush", "all")
+
+
 def make(work):
     """workload(cell) for openwip_cli.emulate.run."""
     kinds = {"tcp": bulk_tcp, "flows": flows, "voip": voip}
 
     def workload(cell):
         began = time.monotonic()
-        return kinds[work["kind"]](cell, work) | {"wall_s": round(time.monotonic() - began, 3)}
+        try:
+            return kinds[work["kind"]](cell, work) | {"wall_s": round(time.monotonic() - began, 3)}
+        finally:
+            hang_up(cell)
 
     return workload
