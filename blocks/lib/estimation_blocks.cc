@@ -109,12 +109,12 @@ private:
 
 class snr_predictor_impl : public snr_predictor {
 public:
-    explicit snr_predictor_impl(int horizon)
+    snr_predictor_impl(int horizon, const std::string& predictor)
         : gr::sync_block(
               "snr_predictor",
               gr::io_signature::makev(2, 2, std::vector<int>{int{channel_bytes}, int{bins_bytes}}),
               gr::io_signature::make(1, 1, bins_bytes)),
-          predictor_(horizon),
+          predictor_(horizon, predictor),
           count_(0) {
         set_tag_propagation_policy(TPP_CUSTOM);  // the tags of both inputs are the same
     }
@@ -151,6 +151,7 @@ private:
         ::wip::phy::bin_measurement m;
         m.noise = static_cast<float>(tag_number(tags_, item, "noise", 1));
         m.gain_noise = m.noise * static_cast<float>(tag_number(tags_, item, "estimate_error", 0));
+        if (!tag_flag(tags_, item, "grant_ok", true)) m.known = ::wip::pilots_per_bin;
         m.gain = ::wip::phy::mean_gains(
             std::span<const gr_complex, ::wip::nof_subcarriers>(channel, ::wip::nof_subcarriers),
             tag_number(tags_, item, "cfo_turn", 0), tag_number(tags_, item, "timing_shift", 0));
@@ -173,8 +174,8 @@ private:
 channel_estimator::sptr channel_estimator::make(int cell, std::int64_t start_slot) {
     return gnuradio::make_block_sptr<channel_estimator_impl>(cell, start_slot);
 }
-snr_predictor::sptr snr_predictor::make(int horizon) {
-    return gnuradio::make_block_sptr<snr_predictor_impl>(horizon);
+snr_predictor::sptr snr_predictor::make(int horizon, const std::string& predictor) {
+    return gnuradio::make_block_sptr<snr_predictor_impl>(horizon, predictor);
 }
 
 }  // namespace wip

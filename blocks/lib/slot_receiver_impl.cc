@@ -55,20 +55,23 @@ std::int64_t air_of(const ::wip::phy::received_slot& slot) {
 
 slot_receiver::sptr slot_receiver::make(int cell, int horizon, bool combining,
                                         const std::string& endpoint, int message_period,
-                                        std::int64_t start_slot, double timeout_s) {
-    return gnuradio::make_block_sptr<slot_receiver_impl>(cell, horizon, combining, endpoint,
-                                                         message_period, start_slot, timeout_s);
+                                        std::int64_t start_slot, double timeout_s,
+                                        const std::string& predictor) {
+    return gnuradio::make_block_sptr<slot_receiver_impl>(
+        cell, horizon, combining, endpoint, message_period, start_slot, timeout_s, predictor);
 }
 
 slot_receiver_impl::slot_receiver_impl(int cell, int horizon, bool combining,
                                        const std::string& endpoint, int message_period,
-                                       std::int64_t start_slot, double timeout_s)
+                                       std::int64_t start_slot, double timeout_s,
+                                       const std::string& predictor)
     : gr::sync_block("slot_receiver", gr::io_signature::make(1, 1, sizeof(gr_complex)),
                      gr::io_signature::make(0, 0, 0)),
       receiver_({.cell = cell,
                  .profile = ::wip::link_profile::radio,
                  .combining = combining,
-                 .horizon_slots = horizon}),
+                 .horizon_slots = horizon,
+                 .predictor = predictor}),
       on_slot_([this](const ::wip::phy::received_slot& s) { on_slot(s); }),
       clock_(::wip::first_sample(::wip::slot(checked_start(start_slot)))),
       link_({.endpoint = endpoint, .role = "terminal", .silence_s = timeout_s},

@@ -18,7 +18,8 @@ namespace wip {
 class slot_receiver_impl : public slot_receiver {
 public:
     slot_receiver_impl(int cell, int horizon, bool combining, const std::string& endpoint,
-                       int message_period, std::int64_t start_slot, double timeout_s);
+                       int message_period, std::int64_t start_slot, double timeout_s,
+                       const std::string& predictor);
 
     int work(int noutput_items, gr_vector_const_void_star& input_items,
              gr_vector_void_star& output_items) override;

@@ -12,15 +12,26 @@
 namespace gr {
 namespace wip {
 
+// Value of the item's tag `key`; null without one.
+inline pmt::pmt_t tag_value(const std::vector<tag_t>& tags, std::uint64_t item, const char* key) {
+    for (const auto& tag : tags)
+        if (tag.offset == item && pmt::is_symbol(tag.key) && pmt::symbol_to_string(tag.key) == key)
+            return tag.value;
+    return {};
+}
+
 // A tag that is no number counts as absent.
 inline double tag_number(const std::vector<tag_t>& tags, std::uint64_t item, const char* key,
                          double otherwise) {
-    for (const auto& tag : tags)
-        if (tag.offset == item && pmt::is_symbol(tag.key) &&
-            pmt::symbol_to_string(tag.key) == key &&
-            (pmt::is_real(tag.value) || pmt::is_integer(tag.value)))
-            return pmt::to_double(tag.value);
-    return otherwise;
+    const auto value = tag_value(tags, item, key);
+    const bool number = value && (pmt::is_real(value) || pmt::is_integer(value));
+    return number ? pmt::to_double(value) : otherwise;
+}
+
+inline bool tag_flag(const std::vector<tag_t>& tags, std::uint64_t item, const char* key,
+                     bool otherwise) {
+    const auto value = tag_value(tags, item, key);
+    return value && pmt::is_bool(value) ? pmt::to_bool(value) : otherwise;
 }
 
 inline std::optional<std::int64_t> tag_slot(const std::vector<tag_t>& tags, std::uint64_t item) {

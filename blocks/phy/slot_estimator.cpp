@@ -145,6 +145,7 @@ bin_measurement slot_estimator::measurement(double turn, double shift) const noe
     m.power = power_;
     m.noise = noise_;
     m.gain_noise = channel_.error * noise_;
+    if (!grant_) m.known = pilots_per_bin;
     return m;
 }
 

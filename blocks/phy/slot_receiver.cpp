@@ -49,7 +49,7 @@ struct slot_receiver::impl final : slot_user {
         : synchroniser(c.cell),
           estimator(checked(c)),
           detector(checked(c), c.combining),
-          predictor(c.horizon_slots) {}
+          predictor(c.horizon_slots, c.predictor) {}
 
     void process(sample first, std::span<const cf32> in, const on_slot_fn& f) {
         on_slot = &f;

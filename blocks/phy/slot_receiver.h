@@ -16,7 +16,9 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 
+#include "phy/gain_predictor.h"
 #include "types/frame.h"
 #include "types/grant.h"
 #include "types/grid.h"
@@ -30,7 +32,8 @@ struct slot_receiver_config {
     link_profile profile =
         link_profile::radio;  // the only one: wipemu has no frame check on the air
     bool combining = true;
-    int horizon_slots = 3;  // prediction is for slot air + horizon
+    int horizon_slots = 3;                     // prediction is for slot air + horizon
+    std::string predictor{default_predictor};  // one of predictor_names
 };
 
 enum class bin_outcome : std::uint8_t { unused, good, bad };

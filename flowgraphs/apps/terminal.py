@@ -29,7 +29,8 @@ def build(options):
     try:
         receiver = wip.slot_receiver(
             cell=options.cell, horizon=options.horizon, combining=options.combining == "on",
-            endpoint=options.endpoint, start_slot=slot, timeout_s=options.timeout)
+            endpoint=options.endpoint, start_slot=slot, timeout_s=options.timeout,
+            predictor=options.predictor)
     except ValueError as e:
         station.bad_input(str(e))
     receiver.set_log_level("off")
@@ -68,6 +69,8 @@ def main():
                    help="SNR is predicted this many slots ahead")
     p.add_argument("--combining", choices=("on", "off"), default="on",
                    help="chase combining of the copies of a frame")
+    p.add_argument("--predictor", choices=("last", "ar", "ls", "kalman", "delay"), default="delay",
+                   help="how the SNR is predicted (docs/phy.md)")
     p.add_argument("--spp", type=station.ranged(int, 64, 5120), default=SAMPLES_PER_PACKET,
                    help="samples per packet of the radio")
     options = p.parse_args()

@@ -100,7 +100,8 @@ def snr(folder, points):
 
 def prediction(folder, points, bound):
     fig, axes = figure(2)
-    series = (("last", "last value", "v-", "C7"), ("burg", "AR/Burg per bin", "s-", "C1"), ("nmse", "receiver", "o-", "C0"))
+    series = (("last", "last value", "v-", "C7"), ("ar", "AR/Burg per bin", "s-", "C1"), ("ls", "least squares", "x-", "C2"),
+              ("kalman", "Kalman per bin", "d-", "C4"), ("nmse", "delay domain (default)", "o-", "C0"))
     ahead = [p for p in points if p["kmh"] == 75]
     axes[1].set_xlim(0, 105)
     speed = sorted((p for p in points if p["horizon"] == 3), key=lambda p: p["kmh"])
@@ -108,12 +109,14 @@ def prediction(folder, points, bound):
         axes[0].semilogy([p["horizon"] for p in ahead], [p[key] for p in ahead], style, ms=4, color=colour, label=label)
         axes[1].semilogy([p["kmh"] for p in speed], [p[key] for p in speed], style, ms=4, color=colour, label=label)
     axes[0].semilogy(bound["horizon"], bound["pilots"], "k--", lw=1, label="Wiener bound, 4 pilots of a bin")
+    axes[0].semilogy(bound["horizon"], bound["band"], "k-", lw=1, label="Wiener bound, 12 known of all bins")
     axes[0].semilogy([1, 2, 3, 4], MARKS, "r^", label="marks of the literature")
     axes[0].semilogy([1, 2, 3, 4], AIM, "g*", label="aim")
     if "known" in bound:
         axes[0].semilogy(bound["horizon"], bound["known"], "k:", lw=1, label="Wiener bound, 12 known of 5 bins")
         axes[1].semilogy(bound["kmh"], bound["pilots_kmh"], "k--", lw=1)
         axes[1].semilogy(bound["kmh"], bound["known_kmh"], "k:", lw=1)
+        axes[1].semilogy(bound["kmh"], bound["band_kmh"], "k-", lw=1)
     axes[1].semilogy([75], [MARKS[2]], "r^")
     axes[0].set(xlabel="horizon (slots of 0.667 ms)", ylabel="NMSE of the predicted SNR", title="75 km/h at 1800 MHz, 16 dB, typical urban")
     axes[1].set(xlabel="speed (km/h)", ylabel="NMSE of the predicted SNR", title="3 slots (2 ms) ahead")

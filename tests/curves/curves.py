@@ -57,12 +57,14 @@ def bounds(full):
     known = wiener_bound.PILOTS + wiener_bound.CONTROL
     horizons = list(range(1, 9))
     result = {"horizon": horizons,
-              "pilots": wiener_bound.bound(profile, 125, 16, horizons, wiener_bound.PILOTS, 1)}
+              "pilots": wiener_bound.bound(profile, 125, 16, horizons, wiener_bound.PILOTS, 1),
+              "band": wiener_bound.band_bound(profile, 125, 16, horizons, known)}
     if full:
         result["known"] = wiener_bound.bound(profile, 125, 16, horizons, known, 5)
         result["kmh"] = [3, 10, 20, 30, 45, 60, 75, 90, 100]
         result["pilots_kmh"] = [wiener_bound.bound(profile, v / 3.6 * 6, 16, [3], wiener_bound.PILOTS, 1)[0] for v in result["kmh"]]
         result["known_kmh"] = [wiener_bound.bound(profile, v / 3.6 * 6, 16, [3], known, 5)[0] for v in result["kmh"]]
+        result["band_kmh"] = [wiener_bound.band_bound(profile, v / 3.6 * 6, 16, [3], known)[0] for v in result["kmh"]]
     return result
 
 
@@ -144,8 +146,9 @@ def judge(data, bound):
     for p in data.get("prediction", []):
         if p["kmh"] == 75:
             h = p["horizon"]
-            rest = f"{p['nmse']:.4f} (last value {p['last']:.3f}, AR/Burg {p['burg']:.4f}, " \
-                   f"Wiener bounds {bound['pilots'][h - 1]:.4f}" + (f" and {bound['known'][h - 1]:.4f})" if "known" in bound else ")")
+            rest = f"{p['nmse']:.4f} (last value {p['last']:.3f}, AR/Burg {p['ar']:.4f}, LS {p['ls']:.4f}, Kalman {p['kalman']:.4f}; " \
+                   f"Wiener bounds: 4 pilots {bound['pilots'][h - 1]:.4f}" \
+                   + (f", 12 known of 5 bins {bound['known'][h - 1]:.4f}" if "known" in bound else "") + f", of all bins {bound['band'][h - 1]:.4f})"
             if h <= 4:
                 rows.put(f"prediction NMSE, 75 km/h, {h} ahead", f"<= {MARKS[h - 1]}", rest, p["nmse"] <= MARKS[h - 1])
                 rows.put("... the aim", f"<= {AIM[h - 1]}", f"{p['nmse']:.4f}", p["nmse"] <= AIM[h - 1])
@@ -153,7 +156,7 @@ def judge(data, bound):
                 rows.put(f"prediction NMSE, 75 km/h, {h} ahead", "-", rest)
         else:
             rows.put(f"prediction NMSE, {p['kmh']:g} km/h, {p['horizon']} ahead", "-",
-                     f"{p['nmse']:.4f} (last value {p['last']:.3f}, AR/Burg {p['burg']:.4f})")
+                     f"{p['nmse']:.4f} (last value {p['last']:.3f}, AR/Burg {p['ar']:.4f}, LS {p['ls']:.4f}, Kalman {p['kalman']:.4f})")
     for p in data.get("goodput", []):
         if p["snr_db"] == 16:
             gain = p["table_0_1_at_0_1"] / p["table_0_at_0_1"] - 1
@@ -180,11 +183,11 @@ def write_csv(folder, data, bound, rows):
                     out.writerow({k: " ".join(map(str, v)) if isinstance(v, list) else v for k, v in p.items()})
     with open(folder / "wiener_bound.csv", "w", newline="") as f:
         out = csv.writer(f)
-        out.writerow(["kmh", "horizon", "pilots_of_one_bin", "known_of_five_bins"])
+        out.writerow(["kmh", "horizon", "pilots_of_one_bin", "known_of_five_bins", "known_of_all_bins"])
         for i, h in enumerate(bound["horizon"]):
-            out.writerow([75, h, bound["pilots"][i], bound.get("known", [""] * 8)[i]])
+            out.writerow([75, h, bound["pilots"][i], bound.get("known", [""] * 8)[i], bound["band"][i]])
         for i, v in enumerate(bound.get("kmh", [])):
-            out.writerow([v, 3, bound["pilots_kmh"][i], bound["known_kmh"][i]])
+            out.writerow([v, 3, bound["pilots_kmh"][i], bound["known_kmh"][i], bound["band_kmh"][i]])
     with open(folder / "targets.csv", "w", newline="") as f:
         out = csv.writer(f)
         out.writerow(["quantity", "target", "measured", "ok"])

@@ -36,6 +36,37 @@ def correlation(profile, doppler_hz, t1, f1, t2, f2):
     return time * (a @ b.conj().T)
 
 
+def band_bound(profile, doppler_hz, snr_db, horizons, elements, slots=64, target=12):
+    """NMSE for each horizon from the known elements of ALL bins, delays known: per slot the least squares estimate of the
+    paths' gains is a sufficient statistic, so that the unknowns are paths x slots instead of elements x slots. A slot's
+    elements count as taken at their mean time (what moves within a slot is left out)."""
+    delay_s, power = np.asarray(profile[0]), np.asarray(profile[1]) / np.sum(profile[1])
+    places = np.array([20 * b + c - 250 for b in range(25) for _, c in elements])
+    a = np.exp(-2j * np.pi * np.outer(places * 1e4, delay_s))
+    noise = 10 ** (-snr_db / 10) * np.linalg.inv(a.conj().T @ a)
+    middle = np.mean([SYMBOL_MIDDLE_S[l] for l, _ in elements])
+    at = middle - SLOT_S * np.arange(slots)
+    seen = np.kron(bessel_j0(2 * np.pi * doppler_hz * (at[:, None] - at)), np.diag(power)) + np.kron(np.eye(slots), noise)
+    own = [(l, c) for l in range(6) for c in range(1, 20, 3)]
+    phase = np.exp(-2j * np.pi * np.outer([(20 * target + c - 250) * 1e4 for _, c in own], delay_s))
+    times = np.array([SYMBOL_MIDDLE_S[l] for l, _ in own])
+    r = bessel_j0(2 * np.pi * doppler_hz * (times[:, None] - times)) * ((phase * power) @ phase.conj().T)
+    out = []
+    for h in horizons:
+        time = bessel_j0(2 * np.pi * doppler_hz * (times[:, None] + h * SLOT_S - at))
+        x = (time[:, :, None] * (phase * power)[:, None, :]).reshape(len(own), -1)
+        c = r - x @ np.linalg.solve(seen, x.conj().T)
+        out.append(nmse_of(r, c))
+    return out
+
+
+def nmse_of(r, c):
+    """Of the power h^H h predicted by its conditional mean; covariance r of h, c of h given what is known."""
+    def trace(m):
+        return float(np.trace(m).real)
+    return (2 * trace(c @ r) - trace(c @ c)) / (trace(r) ** 2 + trace(r @ r))
+
+
 def bound(profile, doppler_hz, snr_db, horizons, elements, bins, slots=32):
     """NMSE for each horizon. elements: known ones of a bin; bins: neighbours used (odd), the predicted one in the middle."""
     power = np.asarray(profile[1]) / np.sum(profile[1])
@@ -58,10 +89,4 @@ def bound(profile, doppler_hz, snr_db, horizons, elements, bins, slots=32):
     solved = np.split(np.linalg.solve(seen, np.hstack(across)), len(across), axis=1)
     r = correlation(profile, doppler_hz, times(0), f0, times(0), f0)
 
-    def trace(m):
-        return float(np.trace(m).real)
-    out = []
-    for x, y in zip(across, solved):
-        c = r - x.conj().T @ y
-        out.append((2 * trace(c @ r) - trace(c @ c)) / (trace(r) ** 2 + trace(r @ r)))
-    return out
+    return [nmse_of(r, r - x.conj().T @ y) for x, y in zip(across, solved)]

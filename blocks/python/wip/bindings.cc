@@ -87,6 +87,7 @@ endpoint        ZeroMQ address of macd's slot link (ipc://...); empty: no macd
 message_period  messages for every n-th slot; 0: none
 start_slot      slot of the first sample when no rx_time tag says otherwise
 timeout_s       macd counts as gone after this silence of its socket, 0.1 .. 60 s
+predictor       of the SNR: last, ar, ls, kalman or delay
 
 ValueError names parameter, value and range.)";
 
@@ -114,7 +115,8 @@ PYBIND11_MODULE(wip_python, m) {
                std::shared_ptr<slot_receiver>>(m, "slot_receiver", receiver_doc)
         .def(py::init(&slot_receiver::make), py::arg("cell") = 0, py::arg("horizon") = 3,
              py::arg("combining") = true, py::arg("endpoint") = "", py::arg("message_period") = 0,
-             py::arg("start_slot") = 150, py::arg("timeout_s") = 2.0)
+             py::arg("start_slot") = 150, py::arg("timeout_s") = 2.0,
+             py::arg("predictor") = "delay")
         .def(
             "status", [](const slot_receiver& b) { return to_dict(b.status()); },
             "Counters and receiver state as a dict (locked, slots, frames_good, cfo_hz, ...).")

@@ -123,10 +123,11 @@ start_slot  slot of the first item when no slot tag says otherwise)")
                               R"(Channel (500) and SNR (25, dB) from a channel_estimator to the SNR
 of every bin `horizon` slots later (25, dB).
 
-horizon  slots, 0..64)")
-        .def(py::init(&snr_predictor::make), py::arg("horizon") = 3)
+horizon    slots, 0..64
+predictor  last, ar, ls, kalman or delay)")
+        .def(py::init(&snr_predictor::make), py::arg("horizon") = 3, py::arg("predictor") = "delay")
         .def("nmse", &snr_predictor::nmse,
-             "E|g - g^|^2 / E|g|^2 of the linear SNR over the last ~1000 slots.")
+             "E|g - g^|^2 / E|g|^2 of the linear SNR over the last ~300 slots.")
         .def("last_value_nmse", &snr_predictor::last_value_nmse,
              "The same when the last value is taken as prediction.");
 }

@@ -244,5 +244,6 @@ def cell_processes(cell, scenario, top, build, python):
         Process("base.radio", station("base", "--tx-gain", "0"), radio),
         Process("terminal.radio", station("terminal", "--rx-gain", "0",
                                           "--horizon", str(scenario.retransmission_delay_slots),
-                                          "--combining", scenario["link.combining"]), radio),
+                                          "--combining", scenario["link.combining"],
+                                          "--predictor", scenario["phy.predictor"]), radio),
     ]

@@ -176,6 +176,8 @@ SETTINGS = [
             "deliver packets with bit errors instead of dropping them"),
     Setting("link.queue_packets", "--queue-packets", Integer(1, 10000), 54,
             "downlink queue, packets"),
+    Setting("phy.predictor", "--predictor", Choice("last", "ar", "ls", "kalman", "delay"), "delay",
+            "how the terminal predicts SNR: last value, AR per bin, least squares, Kalman, delay domain"),
     Setting("uplink.kbps", "--uplink-kbps", Integer(8, 100000), 500,
             "capacity of the emulated uplink for IP, kbit/s"),
     Setting("uplink.delay_slots", "--uplink-delay-slots", Integer(0, 1500), 0,

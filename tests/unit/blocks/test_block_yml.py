@@ -68,7 +68,7 @@ class BlockYml(unittest.TestCase):
     def test_asserts_refuse_what_the_block_refuses(self):
         wrong = {"cell": [-2, 64], "start_slot": [-1], "modulation": [0, 9], "bins": [[25], [3, 2]],
                  "timeout_s": [0.0, 61.0], "restart_slots": [0, 15001], "nof_slots": [-1],
-                 "horizon": [-1, 65], "message_period": [-1], "bits_per_symbol": [0, 9], "noise_variance": [0.0],
+                 "horizon": [-1, 65], "predictor": ["best", ""], "message_period": [-1], "bits_per_symbol": [0, 9], "noise_variance": [0.0],
                  "delays_ns": [[], [-1.0], [12501.0], [0.0, 1.0]], "powers_db": [[101.0], [-101.0]],
                  "doppler_hz": [-1.0, 2001.0], "fading": ["rice"], "snr_db": [-31.0, 101.0], "cfo_hz": [1.1e6],
                  "clock_ppm": [101.0, -101.0], "linewidth_hz": [-1.0, 10001.0], "image_rejection_db": [2.0, 201.0],

@@ -39,9 +39,9 @@ using namespace wip;
 using namespace wip::phy;
 using namespace wip::phy::test;
 
-TEST(allocation, none_from_search_through_lock_failing_frames_and_gaps_to_soft_bits) {
+void expect_none(std::string_view predictor) {
     slot_modulator modulator({});
-    slot_receiver receiver({});
+    slot_receiver receiver({.predictor = std::string(predictor)});
     slot_source source(0);
     sample_channel channel({.snr_db = 15, .doppler_hz = 50});
     std::vector<cf32> out(slot_samples);
@@ -72,6 +72,10 @@ TEST(allocation, none_from_search_through_lock_failing_frames_and_gaps_to_soft_b
     EXPECT_GT(good, 1000);
     EXPECT_GT(bad, 100);
     EXPECT_EQ(in_phy, 0);
+}
+
+TEST(allocation, none_from_search_through_lock_failing_frames_and_gaps_to_soft_bits) {
+    for (const auto predictor : predictor_names) expect_none(predictor);
 }
 
 }  // namespace

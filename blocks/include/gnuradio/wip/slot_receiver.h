@@ -68,10 +68,12 @@ public:
     // message_period  messages for every n-th slot; 0: none
     // start_slot      slot of the first sample when no rx_time tag says otherwise
     // timeout_s       macd counts as gone after this silence of its socket
+    // predictor       of the SNR: last, ar, ls, kalman or delay (docs/phy.md)
     // Throws std::invalid_argument naming parameter, value and range.
     static sptr make(int cell = 0, int horizon = 3, bool combining = true,
                      const std::string& endpoint = "", int message_period = 0,
-                     std::int64_t start_slot = 150, double timeout_s = 2.0);
+                     std::int64_t start_slot = 150, double timeout_s = 2.0,
+                     const std::string& predictor = "delay");
 
     virtual slot_receiver_status status() const = 0;
     // Why the flowgraph ended by itself ("macd ... went away"); empty otherwise. Looks after the

@@ -7,6 +7,7 @@
 #include <gnuradio/wip/api.h>
 
 #include <memory>
+#include <string>
 
 namespace gr {
 namespace wip {
@@ -14,10 +15,12 @@ namespace wip {
 class WIP_API snr_predictor : virtual public gr::sync_block {
 public:
     using sptr = std::shared_ptr<snr_predictor>;
-    // horizon  slots, 0..64. Throws std::invalid_argument naming parameter, value and range.
-    static sptr make(int horizon = 3);
+    // horizon    slots, 0..64
+    // predictor  last, ar, ls, kalman or delay (docs/phy.md)
+    // Throws std::invalid_argument naming parameter, value and what is valid.
+    static sptr make(int horizon = 3, const std::string& predictor = "delay");
 
-    // E|g - g^|^2 / E|g|^2 of the linear SNR over the last ~1000 slots, and the same when the last
+    // E|g - g^|^2 / E|g|^2 of the linear SNR over the last ~300 slots, and the same when the last
     // value is taken as prediction.
     virtual double nmse() const = 0;
     virtual double last_value_nmse() const = 0;

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The predictors alone, on gains of a simulated channel (simulated_gains.h). The truth is known
+// here, so NMSE and bias are against the SNR without noise.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "simulated_gains.h"
+
+namespace {
+
+using namespace wip;
+using namespace wip::phy;
+using namespace wip::phy::test;
+
+constexpr double per_kmh = 125.0 / 75;  // Hz at 1.8 GHz
+
+struct run_config {
+    std::string_view method = default_predictor;
+    int horizon = 3;
+    unsigned seed = 1;
+    spectrum kind = spectrum::clarke;
+    double offset_hz = 0;
+    int skip_every = 0;
+};
+
+struct score {
+    double error = 0, power = 0, predicted = 0, real = 0;
+    double nmse() const { return error / power; }
+    double bias_db() const { return 10 * std::log10(predicted / real); }
+};
+
+// Speeds: kmh(slot). Scores slots from..to.
+template <class Speed>
+score run(const run_config& c, Speed kmh, int from, int to) {
+    snr_predictor predictor(c.horizon, c.method);
+    gains channel(c.seed, c.kind);
+    std::vector<std::array<float, nof_bins>> said(static_cast<std::size_t>(to));
+    score s;
+    for (int i = 0; i < to; ++i) {
+        const auto m = channel.next(kmh(i) * per_kmh, c.offset_hz);
+        if (i >= from)
+            for (std::size_t b = 0; b < nof_bins; ++b) {
+                const double p = static_cast<double>(said[static_cast<std::size_t>(i)][b]);
+                s.error += (channel.truth[b] - p) * (channel.truth[b] - p);
+                s.power += channel.truth[b] * channel.truth[b];
+                s.predicted += p;
+                s.real += channel.truth[b];
+            }
+        std::array<float, nof_bins> ahead{};
+        if (c.skip_every > 0 && i % c.skip_every == 0) {
+            predictor.skip();
+            ahead.fill(static_cast<float>(1 / noise));  // nothing said: the mean
+        } else {
+            predictor.update(m, ahead);
+        }
+        if (i + c.horizon < to) said[static_cast<std::size_t>(i + c.horizon)] = ahead;
+    }
+    return s;
+}
+
+template <class Speed>
+double mean_nmse(run_config c, Speed kmh, int from = 500, int to = 1500) {
+    double sum = 0;
+    for (const unsigned seed : {11U, 22U, 33U, 44U}) {
+        c.seed = seed;
+        sum += run(c, kmh, from, to).nmse() / 4;
+    }
+    return sum;
+}
+
+constexpr auto steady(double v) {
+    return [v](int) { return v; };
+}
+
+TEST(predictors, what_does_not_exist_is_refused_by_name) {
+    EXPECT_THROW(snr_predictor(-1), std::invalid_argument);
+    EXPECT_THROW(snr_predictor(65), std::invalid_argument);
+    for (const int horizon : {0, 3}) try {
+            snr_predictor p(horizon, "best");
+            ADD_FAILURE();
+        } catch (const std::invalid_argument& e) {
+            EXPECT_EQ(std::string(e.what()),
+                      "predictor: 'best' is not one of last, ar, ls, kalman, delay");
+        }
+}
+
+// Two channels that are the same up to a slot, then not: so are the predictions, slot by slot.
+TEST(predictors, are_causal) {
+    constexpr int change = 700;
+    for (const auto method : predictor_names)
+        for (const int horizon : {1, 3, 8}) {
+            snr_predictor a(horizon, method), b(horizon, method);
+            gains one(5), other(6);
+            std::array<float, nof_bins> from_a{}, from_b{};
+            for (int i = 0; i < change + 20; ++i) {
+                const auto m = one.next(125);
+                const auto n = other.next(125);
+                a.update(m, from_a);
+                b.update(i < change ? m : n, from_b);
+                if (i < change)
+                    ASSERT_EQ(from_a, from_b) << method << i;
+                else
+                    ASSERT_NE(from_a, from_b) << method << i;
+            }
+        }
+}
+
+TEST(predictors, after_a_reset_start_again) {
+    for (const auto method : predictor_names) {
+        snr_predictor a(3, method), b(3, method);
+        gains before(7);
+        std::array<float, nof_bins> from_a{}, from_b{};
+        for (int i = 0; i < 500; ++i) a.update(before.next(100), from_a);
+        a.reset();
+        gains channel(8);
+        for (int i = 0; i < 300; ++i) {
+            const auto m = channel.next(50);
+            a.update(m, from_a);
+            b.update(m, from_b);
+            ASSERT_EQ(from_a, from_b) << method << i;
+        }
+    }
+}
+
+// Wiener over the whole band, delays and statistics known: 0.0026, 0.0094, 0.0258, 0.0575.
+TEST(predictors, in_the_delay_domain_come_near_the_bound_at_75_km_h) {
+    constexpr std::array<double, 4> limit{0.0042, 0.0144, 0.0387, 0.0834};
+    constexpr std::array<double, 4> bound{0.0026, 0.0094, 0.0258, 0.0575};
+    for (int horizon = 1; horizon <= 4; ++horizon) {
+        const double nmse = mean_nmse({.horizon = horizon}, steady(75));
+        EXPECT_LT(nmse, limit[static_cast<std::size_t>(horizon - 1)]) << horizon;
+        EXPECT_GT(nmse, 0.8 * bound[static_cast<std::size_t>(horizon - 1)]) << horizon;
+    }
+}
+
+TEST(predictors, in_the_delay_domain_are_better_than_the_others_at_any_speed) {
+    for (const double kmh : {3.0, 30.0, 75.0, 100.0}) {
+        const double best = mean_nmse({}, steady(kmh));
+        for (const auto method : predictor_names)
+            if (method != default_predictor) {
+                EXPECT_LT(best, 0.9 * mean_nmse({.method = method}, steady(kmh)))
+                    << method << ' ' << kmh;
+            }
+    }
+}
+
+TEST(predictors, are_unbiased) {
+    for (const auto method : predictor_names)
+        for (const int horizon : {1, 3, 6}) {
+            score all;
+            for (unsigned seed = 1; seed <= 4; ++seed) {
+                const auto s = run({.method = method, .horizon = horizon, .seed = seed}, steady(75),
+                                   500, 2000);
+                all.predicted += s.predicted;
+                all.real += s.real;
+            }
+            EXPECT_NEAR(all.bias_db(), 0, 0.2) << method << ' ' << horizon;
+        }
+}
+
+// Nothing to know but the mean: NMSE 1/2 of Rayleigh fading.
+TEST(predictors, far_ahead_end_at_the_mean_and_not_beyond) {
+    for (const auto method : predictor_names)
+        for (const int horizon : {12, 24, 64})
+            EXPECT_LT(mean_nmse({.method = method, .horizon = horizon}, steady(75)), 0.56)
+                << method << ' ' << horizon;
+}
+
+// The NMSE in the 200 ms that begin 200 ms after the change, against that at steady speed; good
+// enough is the mark of the literature for one slot ahead.
+TEST(predictors, follow_a_change_of_speed_within_200_ms) {
+    constexpr int change = 1500, settled = change + 300, end = settled + 300;
+    for (const auto& [before, after] :
+         {std::pair{0.0, 100.0}, {3.0, 75.0}, {75.0, 100.0}, {75.0, 30.0}, {100.0, 10.0}}) {
+        const auto kmh = [&](int i) { return i < change ? before : after; };
+        const double followed = mean_nmse({}, kmh, settled, end);
+        const double at_rest = mean_nmse({}, steady(after), settled, end);
+        EXPECT_LT(followed, std::max(1.35 * at_rest, 0.0085)) << before << " -> " << after;
+    }
+}
+
+TEST(predictors, take_out_a_carrier_offset) {
+    const double without = mean_nmse({}, steady(75));
+    for (const double hz : {-150.0, 40.0, 150.0})
+        EXPECT_LT(mean_nmse({.offset_hz = hz}, steady(75)), 1.1 * without) << hz;
+}
+
+// 2 % of the slots missing: the gap may cost what three slots without any prediction cost (NMSE of
+// the mean: 1/2), the one for which nothing is said included.
+TEST(predictors, bridge_a_missing_slot) {
+    const double whole = mean_nmse({}, steady(75));
+    EXPECT_LT(mean_nmse({.skip_every = 50}, steady(75)), whole + 3 * 0.02 / 2);
+}
+
+TEST(predictors, lose_nothing_to_least_squares_where_the_channel_is_not_clarkes) {
+    for (const auto kind : {spectrum::flat, spectrum::line_of_sight})
+        for (const int horizon : {1, 3, 6}) {
+            const double best = mean_nmse({.horizon = horizon, .kind = kind}, steady(75));
+            const double ls =
+                mean_nmse({.method = "ls", .horizon = horizon, .kind = kind}, steady(75));
+            EXPECT_LT(best, 1.02 * ls) << horizon;
+        }
+    // 900 Hz of Doppler: slots sample it too seldom, nobody can predict, and nobody has to lose.
+    EXPECT_LT(mean_nmse({}, steady(540)), 0.56);
+}
+
+}  // namespace
