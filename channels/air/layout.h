@@ -6,8 +6,8 @@
 // Every field has one writer: the medium (M) or the node, that is the process which claimed it (N).
 // All positions are 64-bit and never wrap; a ring index is a position modulo the ring's size.
 // `tick` is sample time at 7.68 MS/s since the medium's clock started; sample [t, t+1) is released
-// when now > t. A node whose receiver has a sampling clock of its own counts that clock's samples in
-// everything that concerns it, and has its own `now`.
+// when now > t. A node whose receiver has a sampling clock of its own counts that clock's samples
+// in everything that concerns it, and has its own `now`.
 //
 // Transmit: a FIFO of samples plus a table of bursts which say when they are due, as in a USRP, so
 // a burst may be far in the future without holding more memory than its samples. `state` of a burst
