@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "emulator/emulator_process.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <spdlog/spdlog.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,6 +11,7 @@
 
 #include "app/link_socket.h"
 #include "app/process.h"
+#include "tun/tun_in_namespace.h"
 
 namespace wip::emulator {
 namespace {
@@ -35,53 +33,12 @@ std::int64_t monotonic_ns() {
     return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
 }
 
-int open_namespace(const std::string& path) {
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) throw std::runtime_error(path + ": " + strerror(errno));
-    return fd;
-}
-
-// The interface of one end, made in its namespace; the process is back in its own afterwards.
-tun_device make_tun(const interface_config& c, const char* group) {
-    if (c.network_namespace.empty()) return tun_device(c.tun);
-    const std::string what = std::string(group) + ".namespace = " + c.network_namespace + ": ";
-    const int home = open_namespace("/proc/thread-self/ns/net");
-    int there = -1;
-    try {
-        there = open_namespace("/run/netns/" + c.network_namespace);
-    } catch (const std::runtime_error& e) {
-        ::close(home);
-        throw std::runtime_error(what + e.what());
-    }
-    const bool entered = ::setns(there, CLONE_NEWNET) == 0;
-    const int why = errno;
-    ::close(there);
-    if (!entered) {
-        ::close(home);
-        throw std::runtime_error(what + strerror(why));
-    }
-    const auto go_home = [home] {
-        const bool back = ::setns(home, CLONE_NEWNET) == 0;
-        ::close(home);
-        if (!back)
-            throw std::runtime_error(std::string("back from a namespace: ") + strerror(errno));
-    };
-    try {
-        tun_device tun(c.tun);
-        go_home();
-        return tun;
-    } catch (const tun_error&) {
-        go_home();
-        throw;
-    }
-}
-
 // One end: interface, control, telemetry.
 struct station_end {
     station_end(zmq::context_t& context, const interface_config& c, const char* group,
                 int slot_sample_every)
         : role(group == std::string("server") ? "base" : "terminal"),
-          tun(make_tun(c, group)),
+          tun(make_tun_in(c.network_namespace, c.tun, std::string(group) + ".namespace")),
           gate(tun),
           control(context, c.control_endpoint, std::string(group) + ".control"),
           telemetry(context, c.telemetry_endpoint, slot_sample_every,

@@ -33,6 +33,12 @@ def main():
         if command == "experiment":
             from .experiments import command as experiment
             return experiment.main(arguments, top, build)
+        if command == "tcp-l":
+            from . import tcpl
+            return tcpl.main(arguments, top, build, python)
+        if command == "tcp-l-worker":
+            from . import tcpl
+            return tcpl.worker(arguments)
         from . import commands
         return commands.run(command, arguments, top, build)
     except BadInput as e:

@@ -34,7 +34,7 @@ class Control:
 
     def status(self, timeout_s=1.0):
         reply = self.ask(pb.Request(status=pb.Empty()), timeout_s)
-        return reply.mac if reply.WhichOneof("what") == "mac" else reply.air
+        return getattr(reply, reply.WhichOneof("what"))
 
     def reset_counters(self):
         self.ask(pb.Request(reset_counters=pb.Empty()))

@@ -15,7 +15,7 @@ LAYER_OF_PREFIX = {
     "air": "channels", "vusrp": "channels",
     "wip": "blocks", "config": "host", "tun": "host", "app": "host", "trace": "host",
     "emulator": "host",
-    "channel": "host",
+    "channel": "host", "tcpl": "host",
 }
 ALLOWED = {
     "blocks/types": {"types"},

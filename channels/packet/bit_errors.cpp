@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "packet/bit_errors.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+#include <unordered_set>
+
+#include "sample/counter_random.h"
+
+namespace wip::packet_model {
+namespace {
+
+constexpr std::uint32_t purpose = 0x42455250;  // tells this use of a seed from others
+constexpr double usual_length = 1e8, most_errors = 1e5;
+constexpr int burst_reach = 8;
+
+void require(bool ok, const char* key, double value, const char* valid) {
+    if (!ok)
+        throw std::invalid_argument(std::string(key) + " = " + std::to_string(value) +
+                                    ": must be " + valid);
+}
+
+}  // namespace
+
+void bit_error_config::check() const {
+    require(ber >= 0 && ber <= 0.5, "ber", ber, "0 .. 0.5");
+    require(burstiness >= 0 && burstiness <= 1, "burstiness", burstiness, "0 .. 1");
+}
+
+bit_error_pattern::bit_error_pattern(const bit_error_config& config) {
+    config.check();
+    const double length =
+        config.ber * usual_length <= most_errors ? usual_length : most_errors / config.ber;
+    length_ = std::llround(length);
+    const auto n = static_cast<std::size_t>(std::llround(config.ber * length));
+    const std::uint32_t key = sample_model::derive_key(config.seed, purpose);
+    std::uint64_t draws = 0;
+    const auto draw = [&](std::int64_t count) {
+        return static_cast<std::int64_t>(sample_model::uniform(draws++, key) *
+                                         static_cast<double>(count));
+    };
+    std::unordered_set<std::int64_t> taken;
+    std::int64_t last = -1;
+    while (taken.size() < n) {
+        const bool near = last >= 0 && sample_model::uniform(draws++, key) < config.burstiness;
+        std::int64_t at = last;
+        if (near) {
+            // 64 tries: the surroundings may be full, and then it goes anywhere.
+            for (int i = 0; i < 64 && taken.contains(at); ++i)
+                at = std::clamp<std::int64_t>(last + draw(2 * burst_reach + 1) - burst_reach, 0,
+                                              length_ - 1);
+        }
+        while (at < 0 || taken.contains(at)) at = draw(length_);
+        taken.insert(at);
+        last = at;
+    }
+    positions_.assign(taken.begin(), taken.end());
+    std::ranges::sort(positions_);
+}
+
+int bit_error_pattern::apply(std::span<std::uint8_t> bytes) noexcept {
+    if (positions_.empty()) return 0;
+    int flipped = 0;
+    std::int64_t left = static_cast<std::int64_t>(bytes.size()) * 8;
+    for (std::int64_t done = 0; left > 0;) {
+        const std::int64_t stretch = std::min(left, length_ - now_);
+        for (; next_ < positions_.size() && positions_[next_] < now_ + stretch; ++next_) {
+            const std::int64_t bit = done + positions_[next_] - now_;
+            bytes[static_cast<std::size_t>(bit / 8)] ^=
+                static_cast<std::uint8_t>(0x80 >> (bit % 8));
+            ++flipped;
+        }
+        done += stretch;
+        left -= stretch;
+        now_ += stretch;
+        if (now_ == length_) now_ = 0, next_ = 0;
+    }
+    return flipped;
+}
+
+bit_error_port::bit_error_port(const bit_error_config& config, spared spared_bytes, sink next)
+    : pattern_(config), spared_bytes_(std::move(spared_bytes)), next_(std::move(next)) {
+    if (!spared_bytes_ || !next_) throw std::invalid_argument("bit_error_port: functions missing");
+}
+
+void bit_error_port::deliver(std::span<const std::uint8_t> packet) {
+    packet_.assign(packet.begin(), packet.end());
+    const std::size_t first = std::min(spared_bytes_(packet), packet_.size());
+    const auto exposed = std::span(packet_).subspan(first);
+    const int wrong = pattern_.apply(exposed);
+    ++counts_.packets;
+    counts_.bits += exposed.size() * 8;
+    counts_.wrong_bits += static_cast<std::uint64_t>(wrong);
+    if (wrong > 0) ++counts_.damaged;
+    next_(packet_, wrong > 0);
+}
+
+}  // namespace wip::packet_model

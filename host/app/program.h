@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The command line of a program that is all configuration: --config, --set, --print-config,
+// --describe-config. Bad input is one line on standard error and exit code 2.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "config/schema.h"
+
+namespace wip::host {
+
+struct program {
+    const char* name;     // first word of every line that it writes
+    const char* purpose;  // one line, for --help
+    const std::vector<config::key>* keys;
+    // Checks what only all keys together tell; returns nothing, throws config::error.
+    std::function<void(config::settings&)> check;
+    // Runs with checked settings; returns the exit code. What it throws is bad input as well.
+    std::function<int(config::settings&)> run;
+};
+
+int run_program(const program& p, int argc, char** argv);
+
+}  // namespace wip::host

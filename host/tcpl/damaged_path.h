@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The experiment of Alfredsson 2012, 4.4, without clock or interface: a line of limited rate, a
+// delay and residual bit errors between a sender and a receiver, and the relay in the receiver's
+// host, where it is switched on.
+//
+//   sender --> line --> bit errors --> relay --> receiver
+//   sender <-- line <----------------- relay <-- receiver
+//
+// Errors hit the direction of the data. The IP header is spared by default, as a link spares it
+// that delivers damaged packets (docs/mac.md); a host drops a packet with a damaged one anyway.
+// Time is nanoseconds of the owner's clock, which never goes back.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "packet/bit_errors.h"
+#include "packet/wired_link.h"
+#include "tcpl/tcpl_recovery.h"
+
+namespace wip::tcpl {
+
+struct path_config {
+    packet_model::wired_config forward, back;
+    packet_model::bit_error_config errors;
+    bool spare_ip_header = true;
+    bool relay = true;
+    recovery_config recovery;
+};
+
+class damaged_path {
+public:
+    enum class side : std::uint8_t { sender, receiver };
+
+    explicit damaged_path(const path_config& config);
+    damaged_path(const damaged_path&) = delete;
+    damaged_path& operator=(const damaged_path&) = delete;
+
+    void from_sender(std::span<const std::uint8_t> packet, std::int64_t now_ns) {
+        forward_.offer(packet, now_ns);
+    }
+    void from_receiver(std::span<const std::uint8_t> packet, std::int64_t now_ns) {
+        if (relay_) relay_->on_outgoing(packet);
+        back_.offer(packet, now_ns);
+    }
+
+    // When the next packet leaves; no_next when there is none.
+    static constexpr std::int64_t no_next = std::numeric_limits<std::int64_t>::max();
+    std::int64_t next_due() const {
+        const auto of = [](const auto* p) { return p != nullptr ? p->due_ns : no_next; };
+        return std::min(of(forward_.front()), of(back_.front()));
+    }
+    // Hands over what is due by then, each side in order: write(side, packet, due_ns).
+    template <class Write>
+    void release(std::int64_t now_ns, Write&& write) {
+        for (const auto* p = back_.front(); p != nullptr && p->due_ns <= now_ns;
+             p = back_.front()) {
+            write(side::sender, p->data, p->due_ns);
+            back_.pop();
+        }
+        for (const auto* p = forward_.front(); p != nullptr && p->due_ns <= now_ns;
+             p = forward_.front()) {
+            errors_.deliver(p->data);
+            write(side::receiver, std::span<const std::uint8_t>(arrived_), p->due_ns);
+            forward_.pop();
+        }
+    }
+
+    const packet_model::wired_statistics& forward() const { return forward_.statistics(); }
+    const packet_model::wired_statistics& back() const { return back_.statistics(); }
+    const packet_model::bit_error_port::counts& errors() const { return errors_.statistics(); }
+    const tcpl_recovery* relay() const { return relay_ ? &*relay_ : nullptr; }
+
+private:
+    packet_model::wired_link forward_, back_;
+    packet_model::bit_error_port errors_;
+    std::optional<tcpl_recovery> relay_;
+    std::vector<std::uint8_t> arrived_;
+};
+
+}  // namespace wip::tcpl

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Damaged packets reach applications that asked for them, through the kernel: UDP-Lite with partial
+coverage and UDP without checksum get the damaged bytes, UDP with checksum gets none of them. Over the macds
+of the radio (their frames damaged by a fake flowgraph) and through the emulator (damaged by symbol noise).
+
+Exit code 77 (skipped) without root or /dev/net/tun."""
+import json
+import socket
+import subprocess
+import sys
+import textwrap
+import unittest
+
+from macd_world import World, need_root
+
+from openwip_cli import emulate
+
+UDPLITE = 136
+COUNT, SIZE, HEAD = 400, 1000, 12   # datagrams, bytes of each, of which checked by UDP-Lite
+
+PROGRAM = textwrap.dedent("""
+    import json, random, socket, sys, time
+    kind, what, address = sys.argv[1:]
+    COUNT, SIZE, HEAD, PORT = %d, %d, %d, 5400
+    SO_NO_CHECK, CSCOV_SEND, CSCOV_RECV = 11, 10, 11
+    lite = kind == "udplite"
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM, 136 if lite else 17)
+
+    def datagram(number):
+        return number.to_bytes(4, "big") * (HEAD // 4) + random.Random(number).randbytes(SIZE - HEAD)
+
+    if what == "send":
+        if lite:
+            s.setsockopt(136, CSCOV_SEND, 8 + HEAD)
+        if kind == "unchecked":
+            s.setsockopt(socket.SOL_SOCKET, SO_NO_CHECK, 1)
+        for n in range(COUNT):
+            s.sendto(datagram(n), (address, PORT))
+            time.sleep(0.004)
+    else:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+        if lite:
+            s.setsockopt(136, CSCOV_RECV, 8 + HEAD)
+        s.bind((address, PORT))
+        print("ready", flush=True)
+        s.settimeout(%s)
+        got = {"intact": 0, "damaged": 0, "odd": 0, "wrong_bits": 0}
+        try:
+            while True:
+                data = s.recv(65536)
+                s.settimeout(3)
+                number = int.from_bytes(data[:4], "big")
+                sent = datagram(number)
+                if data[:HEAD] != sent[:HEAD] or number >= COUNT or len(data) != SIZE:
+                    got["odd"] += 1
+                elif data == sent:
+                    got["intact"] += 1
+                else:
+                    got["damaged"] += 1
+                    got["wrong_bits"] += sum((a ^ b).bit_count() for a, b in zip(data, sent))
+        except TimeoutError:
+            print(json.dumps(got), flush=True)
+""") % (COUNT, SIZE, HEAD, "20")
+
+
+def exchange(base, terminal, kind):
+    """What the receiver in namespace `terminal` got of the datagrams sent in namespace `base`."""
+    def command(namespace, what):
+        return ["ip", "netns", "exec", namespace, sys.executable, "-c", PROGRAM, kind, what, "10.42.0.2"]
+    receiver = subprocess.Popen(command(terminal, "receive"), stdout=subprocess.PIPE, text=True)
+    try:
+        assert receiver.stdout.readline() == "ready\n"
+        subprocess.run(command(base, "send"), check=True, timeout=60)
+        return json.loads(receiver.communicate(timeout=60)[0])
+    finally:
+        receiver.kill()
+        receiver.wait()
+
+
+def udp_lite_here():
+    try:
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM, UDPLITE).close()
+        return True
+    except OSError:
+        return False
+
+
+class Corrupt:
+    """What both paths have to do; `exchange(kind)` runs one stream over them."""
+
+    def test_udp_lite_gets_damaged_bytes_outside_its_coverage_and_none_inside(self):
+        if not udp_lite_here():
+            self.skipTest("this kernel has no UDP-Lite")
+        got = self.exchange("udplite")
+        self.assertGreater(got["damaged"], COUNT // 20, got)
+        self.assertGreater(got["intact"], COUNT // 20, got)
+        self.assertEqual(got["odd"], 0, got)
+        self.assertGreater(got["wrong_bits"], got["damaged"])
+
+    def test_udp_without_a_checksum_gets_damaged_bytes(self):
+        got = self.exchange("unchecked")
+        self.assertGreater(got["damaged"], COUNT // 20, got)
+
+    def test_udp_with_a_checksum_gets_intact_datagrams_only(self):
+        got = self.exchange("checked")
+        self.assertEqual(got["damaged"] + got["odd"], 0, got)
+        self.assertGreater(got["intact"], COUNT // 20, got)
+        self.assertLess(got["intact"], COUNT * 9 // 10, got)   # others were damaged on the way
+
+
+class OverTheRadiosMac(Corrupt, unittest.TestCase):
+    def exchange(self, kind):
+        link = ["link.bins=25", "link.modulation=8", "link.max_retransmissions=0",
+                "link.deliver_corrupt=on", "link.order=as_completed"]
+        with World(link, [*link, "uplink.kbps=5000"]) as w:
+            w.start_pipe(frame_error=0.1)
+            got = exchange(w.netns("base"), w.netns("terminal"), kind)
+            self.assertGreater(w.status("terminal").terminal.delivered_damaged.packets, COUNT // 20)
+            return got
+
+
+class ThroughTheEmulator(Corrupt, unittest.TestCase):
+    def exchange(self, kind):
+        # 16-QAM at 19 dB: one frame in twenty is wrong, by a few symbols, and is not sent again.
+        options = {"channel.model": "static", "channel.snr_db": 19.0, "link.modulation": 4,
+                   "link.max_retransmissions": 0, "wired.delay_ms": 1.0, "pacing_limit_ms": 1000.0}
+        report = emulate.run(
+            options, lambda cell: exchange(cell.namespace("base"), cell.namespace("terminal"), kind),
+            name=f"corrupt{kind[0]}")
+        self.assertTrue(report["verdict"]["checks"]["sums"], report["verdict"])
+        self.assertGreater(report["emulator"]["packets_damaged"], COUNT // 20)
+        return report["workload"]
+
+
+if __name__ == "__main__":
+    need_root()
+    unittest.main(verbosity=2)
