@@ -64,6 +64,13 @@ class TcpOverDamagedSegments(unittest.TestCase):
             self.assertIn(words, done.stderr)
 
 
+class Points(unittest.TestCase):
+    def test_the_scenarios_of_the_literature_have_all_their_points(self):
+        for name, points in (("tcp-l", 2 * 6 * 2 * 30), ("tcp-l-bursts", 2 * 5 * 2 * 30)):
+            _, _, s = tcpl.parse(["--config", str(TOP / f"flowgraphs/scenarios/{name}.yaml")])
+            self.assertEqual(len(list(tcpl.points_of(s))), points)
+
+
 class Intervals(unittest.TestCase):
     def test_of_student_for_few_values(self):
         mean, half = tcpl.interval([10.0, 12.0, 14.0])
