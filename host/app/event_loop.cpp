@@ -227,7 +227,7 @@ void event_loop::configure(const std::string& yaml) {
     const auto changed = next.changed_from(settings_);
     if (changed.empty()) return;
     station_->reconfigure(next, changed);
-    config_.slot_sample_every = translate(next).slot_sample_every;
+    telemetry_.set_slot_every(translate(next).slot_sample_every);
     settings_ = next;
     effective_yaml_ = settings_.to_yaml();
     for (const auto& key : changed) spdlog::info("{} = {}", key, settings_.text(key));

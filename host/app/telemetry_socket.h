@@ -18,6 +18,7 @@ public:
     telemetry_socket(zmq::context_t& context, const std::string& endpoint, int slot_every,
                      const std::string& key);
 
+    void set_slot_every(int n) { slot_every_ = n; }
     bool status_due(slot now) const;
     bool sample_due(slot now) const;
     // To be filled, then published.

@@ -154,6 +154,24 @@ def test_telemetry_has_no_gaps():
                 assert message.slot == last[topic][1] + step
             last[topic] = (message.sequence, message.slot)
         assert set(last) == {b"status", b"slot"}, last
+
+        def steps():
+            found, before, end = [], None, time.monotonic() + 2
+            while time.monotonic() < end:
+                if not s.poll(100):
+                    continue
+                topic, body = s.recv_multipart()
+                if topic == b"slot":
+                    slot = control_pb2.Telemetry.FromString(body).slot
+                    found += [slot - before] if before is not None else []
+                    before = slot
+            return found
+
+        for every in (1, 15):
+            reply = w.ask("base", configure_yaml=f"telemetry: {{slot_every: {every}}}")
+            assert reply.ok, reply.error
+            found = steps()
+            assert found[len(found) // 2:] and set(found[len(found) // 2:]) == {every}, (every, found)
         s.close()
 
 

@@ -18,6 +18,7 @@ from .scenario import SLOTS_PER_SECOND
 
 BINS = 25
 SILENCE_S = 3
+MOST_BEFORE = 2000    # messages to wait for lock and for every slot
 
 
 class Recording:
@@ -80,7 +81,7 @@ def collect(socket, horizon, slots):
     """First slot, number of slots, and the measured ones. Starts where two slots in a row have come: the
     first message may still be one of every nth."""
     snr, predicted = {}, {}
-    first, previous, heard = None, None, time.monotonic()
+    first, previous, heard, before = None, None, time.monotonic(), 0
     while True:
         if not socket.poll(100):
             if time.monotonic() - heard > SILENCE_S:
@@ -93,6 +94,10 @@ def collect(socket, horizon, slots):
             if previous == s - 1 and sample.locked:
                 first = s + horizon    # the first whose prediction is recorded
             previous = s
+            before += 1
+            if first is None and before > MOST_BEFORE:
+                raise BadInput(f"no two slots in a row came within {MOST_BEFORE} messages, or without lock: is the "
+                               "terminal locked?")
         if first is not None:
             if s >= first + slots:
                 return first, slots, snr, predicted
