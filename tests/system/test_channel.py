@@ -298,7 +298,7 @@ class Traces(unittest.TestCase):
 
 
 class Recordings(unittest.TestCase):
-    """From telemetry to rows."""
+    """From telemetry to rows; with a running cell: test_demo_keep.py."""
 
     def recording(self, measured):
         rows = {s: numpy.full(25, s, dtype="f4") for s in measured}

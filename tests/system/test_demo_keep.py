@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A cell that stays up: any program runs over it, and a file arrives whole though frames fail."""
 import hashlib
+import json
 import os
 import pathlib
 import random
@@ -9,6 +10,7 @@ import tempfile
 import unittest
 
 from demo_support import GENTLE, TOP, built, cells, environment, left_of, openwip, wait_until
+from openwip_cli import control
 
 CELL = f"f{os.getpid() % 100000}"
 BYTES = 3_000_000
@@ -68,13 +70,25 @@ class Kept(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout, done.stderr), (7, "out\n", "err\n"))
         self.assertIn("10.42.0.2", self.inside("terminal", "ip", "-4", "addr", "show", "wip0").stdout)
 
-    def test_4_a_second_cell_of_the_name_is_refused(self):
+    def test_4_every_slot_of_its_receiver_can_be_recorded(self):
+        file = str(pathlib.Path(self.folder.name, "measured.h5"))
+        done = openwip("channel", "record", "--name", CELL, "-o", file, "--seconds", "2")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("3000 slots", done.stdout)
+        self.assertIn("prediction: predictor, 3 slots ahead", done.stdout)
+        about = json.loads(openwip("channel", "info", file, "--json").stdout)
+        self.assertIn("0 not measured", about["definition"])
+        self.assertLess(about["measured"]["lowest_db"], about["measured"]["mean_snr_db"])
+        # The terminal publishes as often as before.
+        self.assertIn("slot_every: 15", control.Control(self.cell.endpoint("terminal.control")).status().effective_yaml)
+
+    def test_5_a_second_cell_of_the_name_is_refused(self):
         done = openwip("demo", "--name", CELL)
         self.assertEqual(done.returncode, 2)
         self.assertIn("run ./openwip down", done.stderr)
         self.assertTrue(self.cell.is_up())
 
-    def test_5_down_leaves_nothing(self):
+    def test_6_down_leaves_nothing(self):
         pids = [pid for pid, _ in self.cell.recorded_processes()]
         self.assertEqual(len(pids), 5)
         done = openwip("down", "--name", CELL)
