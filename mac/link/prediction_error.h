@@ -11,7 +11,7 @@
 //
 // For Rayleigh fading (E g^2 = 2 G^2) this is q = s G, NMSE = s - s^2/2; a channel that stands
 // still gives half of that, since all of its NMSE is error and none of E g^2 is spread. G and E p^2
-// are running means over all bins and about 1000 slots, as long as the receiver's own NMSE.
+// are running means over all bins and about 1000 slots (the receiver's own NMSE: 300).
 #pragma once
 
 #include <algorithm>

@@ -97,9 +97,9 @@ TEST(fading, channel_estimate_errs_by_far_less_than_the_noise) {
 TEST(fading, prediction_two_milliseconds_ahead_passes_the_marks_of_the_literature) {
     // 0.1 wavelengths at 50 Hz, 0.25 at 125 Hz (75 km/h at 1.8 GHz).
     const auto slow = run(50, 16, 4000);
-    EXPECT_LT(slow.nmse, 0.01);
+    EXPECT_LT(slow.nmse, 0.005);
     const auto fast = run(125, 16, 4000);
-    EXPECT_LT(fast.nmse, 0.06);
+    EXPECT_LT(fast.nmse, 0.02);
 }
 
 TEST(fading, prediction_is_unbiased) {
