@@ -38,10 +38,6 @@ def axis_name(setting):
     return f"{s.words} ({s.unit})" if s.unit else s.words
 
 
-def values_of(results, name):
-    return list(dict.fromkeys(p[name] for p in results.experiment.points if p in results.found))
-
-
 def as_list(names):
     return names if isinstance(names, list) else [names] if names else []
 
@@ -49,6 +45,12 @@ def as_list(names):
 def combinations(results, names, where):
     """The combinations of some settings that have results, in the order of the grid."""
     return list(dict.fromkeys(tuple(p[n] for n in names) for p in results.where(**where)))
+
+
+def numbered(results, names, where, everywhere):
+    """Combinations with the number that gives each its colour: the same in every panel of a figure."""
+    order = combinations(results, names, everywhere)
+    return [(order.index(c), c) for c in combinations(results, names, where)]
 
 
 def axes_of(panels, width=5.2, height=4.0, **kwargs):
@@ -59,6 +61,11 @@ def axes_of(panels, width=5.2, height=4.0, **kwargs):
     return fig, axes[0]
 
 
+def fullest(panels):
+    """The axes with most series, the last of them: the legend's place."""
+    return max(reversed([a for a, _, _ in panels]), key=lambda a: len(a.get_legend_handles_labels()[1]))
+
+
 def style(i):
     return {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)], "markersize": 5, "linewidth": 1.2}
 
@@ -67,7 +74,7 @@ def each_panel(results, spec, **kwargs):
     """(axes, panel's settings, title) of every panel; then the figure."""
     panel = spec.get("panels")
     where = spec.get("where", {})
-    found = [v for v in values_of(results, panel) if results.where(**(where | {panel: v}))] if panel else [None]
+    found = list(dict.fromkeys(p[panel] for p in results.where(**where))) if panel else [None]
     fig, axes = axes_of(max(1, len(found)), sharey=not kwargs and spec.get("share_y", True), **kwargs)
     return fig, [(a, where | ({panel: v} if panel else {}), "" if v is None else name_of(panel, v))
                  for a, v in zip(axes, found)]
@@ -78,7 +85,7 @@ def lines(results, spec):
     x, names, metric = spec["x"], as_list(spec.get("series")), spec["metric"]
     top = {}
     for a, where, title in panels:
-        for i, values in enumerate(combinations(results, names, where)):
+        for i, values in numbered(results, names, where, spec.get("where", {})):
             points = sorted(results.where(**(where | dict(zip(names, values)))), key=lambda p: p[x])
             e = [estimates.estimate(results.values(p, metric).values()) for p in points]
             # Of two or three realisations an interval may be wider than the figure: the means rule the axis.
@@ -92,7 +99,7 @@ def lines(results, spec):
             a.set_ylim(0, highest or 1)
     panels[0][0].set_ylabel(label(metric))
     if names:
-        panels[-1][0].legend(fontsize=8, ncol=spec.get("legend_columns", 1))
+        fullest(panels).legend(fontsize=8, ncol=spec.get("legend_columns", 1))
     return fig
 
 
@@ -133,7 +140,7 @@ def cdf(results, spec):
     low, high = spec["range_ms"]
     grid = np.arange(low, high + 0.01, 0.25)
     for a, where, title in panels:
-        for i, values in enumerate(combinations(results, names, where)):
+        for i, values in numbered(results, names, where, spec.get("where", {})):
             found = results.found[results.one(where | dict(zip(names, values)))]
             curves = np.array([np.searchsorted(np.sort(r["workload"]["delays_us"]), grid * 1000, side="right")
                                / r["workload"]["sent"] for r in found.values()])
@@ -145,7 +152,7 @@ def cdf(results, spec):
             a.fill_between(grid, mean - half, mean + half, color=colour, alpha=0.2, linewidth=0)
         a.set(title=title, xlabel="delay (ms)", ylim=(0, 1.02))
     panels[0][0].set_ylabel("share of packets arrived")
-    panels[-1][0].legend(fontsize=8, loc="lower right")
+    fullest(panels).legend(fontsize=8, loc="lower right")
     return fig
 
 
@@ -210,7 +217,8 @@ def draw(results, folder):
         n = max(len(r) for r in results.found.values())
         fig.suptitle(f"{experiment.name} - {spec.get('title', experiment.title)}   [as figure {spec['number']}; {n} "
                      f"realisation{'s' if n > 1 else ''}]", fontsize=10)
-        fig.tight_layout()
+        if spec["kind"] != "surface":    # it cannot place three-dimensional axes
+            fig.tight_layout()
         fig.savefig(folder / f"{spec['name']}.png", dpi=100)
         plt.close(fig)
         done.append((spec["name"], spec["number"], None))
