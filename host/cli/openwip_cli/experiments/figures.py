@@ -66,6 +66,10 @@ def fullest(panels):
     return max(reversed([a for a, _, _ in panels]), key=lambda a: len(a.get_legend_handles_labels()[1]))
 
 
+def title_of(names):
+    return SETTINGS[names[0]].words if len(names) == 1 else None
+
+
 def style(i):
     return {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)], "markersize": 5, "linewidth": 1.2}
 
@@ -96,10 +100,10 @@ def lines(results, spec):
         a.set(title=title, xlabel=axis_name(x), xscale=spec.get("xscale", "linear"), yscale=spec.get("yscale", "linear"))
         if spec.get("yscale") != "log":
             highest = top.get(a, 0) if spec.get("share_y") is False else max(top.values(), default=0)
-            a.set_ylim(0, highest or 1)
+            a.set_ylim(spec.get("y_from", 0), highest or 1)
     panels[0][0].set_ylabel(label(metric))
     if names:
-        fullest(panels).legend(fontsize=8, ncol=spec.get("legend_columns", 1))
+        fullest(panels).legend(fontsize=8, title=title_of(names), title_fontsize=8, ncol=spec.get("legend_columns", 1))
     return fig
 
 
@@ -152,7 +156,7 @@ def cdf(results, spec):
             a.fill_between(grid, mean - half, mean + half, color=colour, alpha=0.2, linewidth=0)
         a.set(title=title, xlabel="delay (ms)", ylim=(0, 1.02))
     panels[0][0].set_ylabel("share of packets arrived")
-    fullest(panels).legend(fontsize=8, loc="lower right")
+    fullest(panels).legend(fontsize=8, title=title_of(names), title_fontsize=8, loc="lower right")
     return fig
 
 
