@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Damaged packets reach applications that asked for them, through the kernel: UDP-Lite with partial
-coverage and UDP without checksum get the damaged bytes, UDP with checksum gets none of them. Over the macds
+coverage and UDP without checksum get the damaged bytes, UDP with checksum next to none. Over the macds
 of the radio (their frames damaged by a fake flowgraph) and through the emulator (damaged by symbol noise).
 
 Exit code 77 (skipped) without root or /dev/net/tun."""
@@ -101,9 +101,10 @@ class Corrupt:
         got = self.exchange("unchecked")
         self.assertGreater(got["damaged"], COUNT // 20, got)
 
-    def test_udp_with_a_checksum_gets_intact_datagrams_only(self):
+    def test_udp_with_a_checksum_gets_next_to_no_damaged_datagram(self):
         got = self.exchange("checked")
-        self.assertEqual(got["damaged"] + got["odd"], 0, got)
+        # The checksum misses one pair of wrong bits in 32: same column of 16, opposite values.
+        self.assertLess(got["damaged"] + got["odd"], COUNT // 50, got)
         self.assertGreater(got["intact"], COUNT // 20, got)
         self.assertLess(got["intact"], COUNT * 9 // 10, got)   # others were damaged on the way
 
