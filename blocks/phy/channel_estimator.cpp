@@ -12,6 +12,7 @@ namespace wip::phy {
 namespace {
 
 constexpr std::array<double, 5> spreads_us{0.2, 1, 2, 4, 7};
+constexpr double narrowest_at_centre = 0.5;
 constexpr double slope_power = 0.003;
 constexpr double snr_step_db = 6;
 constexpr double mean_t2 = 35.0 / 12;  // of symbol_time over the slot
@@ -36,7 +37,8 @@ void channel_estimator::known_elements::add(int symbol, int subcarrier) {
 
 channel_estimator::channel_estimator() {
     static_assert(capacity >= nof_known && capacity <= plane_size);
-    for (const double w : spreads_us) bases_.emplace_back(w);
+    for (const double w : spreads_us)
+        bases_.emplace_back(w, w == spreads_us[0] ? narrowest_at_centre : 0);
     const auto add = [](side& s, const auto& elements) {
         for (int b = 0; b < nof_bins; ++b)
             for (const auto& e : elements) s.add(e.symbol, b * subcarriers_per_bin + e.subcarrier);
@@ -80,13 +82,18 @@ void channel_estimator::design(side& s) {
             f.matrix.assign(whole(n, rows_at_once) * padded, 0.F);
             std::vector<double> column(n);
             double dof = 0;
+            f.bin_freedom = {};
             for (std::size_t r = 0; r < known; ++r) {
                 std::copy_n(x.begin() + static_cast<std::ptrdiff_t>(r * n), n, column.begin());
                 cholesky_solve<double>(a, n, column);
+                double own = 0;  // of the element itself in the fit there
                 for (std::size_t i = 0; i < n; ++i) {
                     f.matrix[i * padded + r] = static_cast<float>(column[i]);
-                    dof += column[i] * x[r * n + i];
+                    own += column[i] * x[r * n + i];
                 }
+                dof += own;
+                f.bin_freedom[static_cast<std::size_t>(s.n[r] / subcarriers_per_bin)] +=
+                    static_cast<float>(1 - own);
             }
             f.dof = static_cast<float>(dof);
             // Diagonal blocks of the inverse, seen in the middle subcarriers of each bin.
@@ -165,20 +172,31 @@ void channel_estimator::estimate(const side& s, int spread, int snr_step,
     const auto& f = filter_of(s, spread, snr_step);
     out.error = f.dof / static_cast<float>(s.count);
     out.bin_error = f.bin_error;
-    out.noise = residual(s, out) / (static_cast<float>(s.count) - f.dof);
+    out.bin_freedom = f.bin_freedom;
+    residual(s, out);
+    float sum = 0;
+    for (const float r : out.bin_residual) sum += r;
+    out.noise = sum / (static_cast<float>(s.count) - f.dof);
 }
 
-// Sum of squared residuals on the known elements in z_.
-float channel_estimator::residual(const side& s, const channel_estimate& e) const noexcept {
-    float rss = 0;
+// Of the known elements in z_, bin by bin.
+void channel_estimator::residual(const side& s, channel_estimate& e) const noexcept {
+    alignas(vector_alignment) std::array<float, capacity> square;
     for (int r = 0; r < s.count; ++r) {
         const auto n = s.n[static_cast<std::size_t>(r)];
         const float t = s.time[static_cast<std::size_t>(r)];
         const float dr = z_.re[r] - e.middle.re[n] - t * e.slope.re[n];
         const float di = z_.im[r] - e.middle.im[n] - t * e.slope.im[n];
-        rss += dr * dr + di * di;
+        square[static_cast<std::size_t>(r)] = dr * dr + di * di;
     }
-    return rss;
+    for (std::size_t b = 0; b < nof_bins; ++b) {
+        float sum = 0;
+        for (std::size_t i = 0; i < pilots_per_bin; ++i) sum += square[pilots_per_bin * b + i];
+        if (s.count > nof_pilots)
+            for (std::size_t i = 0; i < control_symbols_per_bin; ++i)
+                sum += square[nof_pilots + control_symbols_per_bin * b + i];
+        e.bin_residual[b] = sum;
+    }
 }
 
 void channel_estimator::from_pilots(const std::array<plane, symbols_per_slot>& y,

@@ -14,7 +14,8 @@
 // inverse is also the covariance of what the estimate misses, in units of the noise variance: its
 // mean over a bin is what |h|^2 of the estimate lacks there (more at the ends of the band).
 //
-// W is 0.2, 1, 2, 4 or 7 us: the narrower, the fewer degrees of freedom, the less noise passes. It
+// W is 0.2, 1, 2, 4 or 7 us (the narrowest, with half of its power on the tracked timing itself, is
+// for a single path): the narrower, the fewer degrees of freedom, the less noise passes. It
 // is chosen by generalised cross-validation, (rss / N) / (1 - dof / N)^2, smoothed over slots (see
 // `consider_spread`).
 #pragma once
@@ -41,6 +42,8 @@ struct channel_estimate {
     float error = 0;  // error variance of the estimate, as a multiple of the noise variance
     // The same for each bin, mean over its elements and the slot.
     std::array<float, nof_bins> bin_error{};
+    // Squared residuals of a bin's known elements, and what they are for noise of variance 1.
+    std::array<float, nof_bins> bin_residual{}, bin_freedom{};
 };
 
 class channel_estimator {
@@ -63,7 +66,7 @@ private:
     struct filter {
         aligned_vector<float> matrix;  // 2 D rows (a, then b), filled up to whole groups
         float dof = 0;
-        std::array<float, nof_bins> bin_error{};
+        std::array<float, nof_bins> bin_error{}, bin_freedom{};
     };
     static constexpr int nof_spreads = 5;
     static constexpr int nof_snrs = 8;
@@ -87,7 +90,7 @@ private:
     }
     void estimate(const side& s, int spread, int snr_step, channel_estimate& out) noexcept;
     void apply(const side& s, int spread, int snr_step) noexcept;
-    float residual(const side& s, const channel_estimate& e) const noexcept;
+    void residual(const side& s, channel_estimate& e) const noexcept;
     void consider_spread(float gcv_in_use, int snr_step) noexcept;
 
     std::vector<delay_basis> bases_;

@@ -30,8 +30,8 @@ void legendre(double x, std::size_t order, double* out) {
     }
 }
 
-// K of the header.
-std::vector<double> delay_covariance(double spread_us, std::size_t n) {
+// K of the header. A path without delay is the first Legendre polynomial alone.
+std::vector<double> delay_covariance(double spread_us, double at_centre, std::size_t n) {
     std::vector<double> k(n * n, 0.0);
     constexpr int points = 200;
     std::vector<double> bessel(n);
@@ -44,9 +44,10 @@ std::vector<double> delay_covariance(double spread_us, std::size_t n) {
         for (std::size_t d = 0; d < n; ++d)
             for (std::size_t e = d % 2; e < n; e += 2) {
                 const double sign = (d + 3 * e) / 2 % 2 == 0 ? 1 : -1;
-                k[d * n + e] += sign * bessel[d] * bessel[e] / points;
+                k[d * n + e] += (1 - at_centre) * sign * bessel[d] * bessel[e] / points;
             }
     }
+    k[0] += at_centre;
     return k;
 }
 
@@ -90,10 +91,10 @@ void jacobi(std::vector<double>& a, std::vector<double>& v, std::size_t n) {
 
 }  // namespace
 
-delay_basis::delay_basis(double spread_us) {
+delay_basis::delay_basis(double spread_us, double at_centre) {
     // Degrees beyond 2 pi (W/2) 2505 kHz die out faster than exponentially.
     const auto n = static_cast<std::size_t>(std::ceil(7.87 * spread_us)) + 14;
-    auto k = delay_covariance(spread_us, n);
+    auto k = delay_covariance(spread_us, at_centre, n);
     std::vector<double> v;
     jacobi(k, v, n);
     std::vector<std::size_t> sorted(n);

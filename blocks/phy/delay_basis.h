@@ -27,7 +27,8 @@ class delay_basis {
 public:
     static constexpr int max_order = 48;
 
-    explicit delay_basis(double spread_us);
+    // `at_centre`: share of the power that has no delay at all, the rest is spread evenly.
+    explicit delay_basis(double spread_us, double at_centre = 0);
 
     int order() const noexcept { return order_; }
     // Variance of coefficient d of a channel of unit mean power; falls with d, sum 1.

@@ -5,6 +5,10 @@
 
 #include <cstring>
 
+// Without AVX-512 the compiler notes how vectors would be passed between translation units; none
+// is.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
 namespace wip::phy {
 
 typedef float lanes __attribute__((vector_size(64)));

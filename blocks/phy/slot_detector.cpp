@@ -77,7 +77,8 @@ void slot_detector::equalise(const std::array<plane, symbols_per_slot>& y,
 }
 
 void slot_detector::detect(const std::array<plane, symbols_per_slot>& y,
-                           const channel_estimate& channel, float noise, const slot_grant& grant,
+                           const channel_estimate& channel,
+                           const std::array<float, nof_bins>& noise, const slot_grant& grant,
                            std::array<bin_result, nof_bins>& out,
                            const known_symbols* known) noexcept {
     equalise(y, channel);
@@ -87,7 +88,7 @@ void slot_detector::detect(const std::array<plane, symbols_per_slot>& y,
         out[b] = {};
         const auto& g = grant.bins[b];
         if (g.bits_per_symbol == 0) continue;
-        const bool good = attempt(b, g, noise, out[b]);
+        const bool good = attempt(b, g, noise[b], out[b]);
         out[b].outcome = good ? bin_outcome::good : bin_outcome::bad;
         all_good = all_good && good;
     }
@@ -98,25 +99,27 @@ void slot_detector::detect(const std::array<plane, symbols_per_slot>& y,
 }
 
 void slot_detector::look_again(const std::array<plane, symbols_per_slot>& y,
-                               const channel_estimate& channel, float noise,
-                               const slot_grant& grant, std::array<bin_result, nof_bins>& out,
+                               const channel_estimate& channel,
+                               const std::array<float, nof_bins>& noise, const slot_grant& grant,
+                               std::array<bin_result, nof_bins>& out,
                                const known_symbols& known) noexcept {
-    const float between = std::min(intercarrier_power(channel), 0.9F * noise);
-    const bool cancel = between > least_interference * noise;
-    const float least_noise = cancel ? noise - between : noise;
+    const float floor = *std::min_element(noise.begin(), noise.end());
+    const float between = std::min(intercarrier_power(channel), 0.9F * floor);
+    const bool cancel = between > least_interference * floor;
     const auto failed = [&](std::size_t b) { return out[b].outcome == bin_outcome::bad; };
     bool hope = false;
     for (std::size_t b = 0; b < nof_bins; ++b)
-        hope = hope || (failed(b) && hopeful(b, grant.bins[b].bits_per_symbol, least_noise));
+        hope = hope || (failed(b) && hopeful(b, grant.bins[b].bits_per_symbol,
+                                             cancel ? noise[b] - between : noise[b]));
     if (!hope) return;
     second_look_ = true;
     for (std::size_t b = 0; b < nof_bins; ++b) place_decisions(b, grant.bins[b].bits_per_symbol);
-    feedback_.work(y, channel, known, noise, cancel);
+    feedback_.work(y, channel, known, floor, cancel);
     for (std::size_t b = 0; b < nof_bins; ++b) {
         if (!failed(b)) continue;
         feedback_.equalise(b, equalised_, power_);
         out[b].combined = false;
-        if (attempt(b, grant.bins[b], noise, out[b])) out[b].outcome = bin_outcome::good;
+        if (attempt(b, grant.bins[b], noise[b], out[b])) out[b].outcome = bin_outcome::good;
     }
 }
 

@@ -26,9 +26,10 @@ public:
     void set_cell(int cell) noexcept { cell_ = cell; }
     void want_soft_bits(bool on) noexcept { soft_ = on; }
     // Detects every bin of the grant. The spans in `out` stay valid until the next call. Without
-    // `known` there is one look only.
+    // `known` there is one look only. `noise`: of each bin, variance per element.
     void detect(const std::array<plane, symbols_per_slot>& y, const channel_estimate& channel,
-                float noise, const slot_grant& grant, std::array<bin_result, nof_bins>& out,
+                const std::array<float, nof_bins>& noise, const slot_grant& grant,
+                std::array<bin_result, nof_bins>& out,
                 const known_symbols* known = nullptr) noexcept;
     // Whether the last call took a second look with decision feedback.
     bool second_look() const noexcept { return second_look_; }
@@ -43,8 +44,8 @@ private:
     // Frames and copies are kept or given up, the report is written.
     void settle(std::size_t bin, const bin_grant& grant, bin_result& out) noexcept;
     void look_again(const std::array<plane, symbols_per_slot>& y, const channel_estimate& channel,
-                    float noise, const slot_grant& grant, std::array<bin_result, nof_bins>& out,
-                    const known_symbols& known) noexcept;
+                    const std::array<float, nof_bins>& noise, const slot_grant& grant,
+                    std::array<bin_result, nof_bins>& out, const known_symbols& known) noexcept;
     bool hopeful(std::size_t bin, int k, float noise) const noexcept;
     void place_decisions(std::size_t bin, int k) noexcept;
     unit_key key_of(const bin_grant& grant) const noexcept;

@@ -10,6 +10,8 @@ namespace wip::phy {
 namespace {
 
 constexpr int longest_mean = 32;      // slots of the noise variance's mean
+constexpr float bin_memory = 64;      // slots of the noise of single bins
+constexpr float least_excess = 1.6F;  // over the median, to count as interference
 constexpr float snr_at_start = 100;   // chooses the estimator's filter until noise is known
 constexpr float mean_t2 = 35.F / 12;  // mean square of symbol_time over a slot
 constexpr float tiny = 1e-30F;
@@ -38,7 +40,7 @@ float snr_to_db(float ratio) noexcept {
     return 10 * std::log10(std::min(std::max(ratio, 1e-2F), 1e6F));
 }
 
-slot_estimator::slot_estimator(int cell) : pilots_(cell), control_(cell) {}
+slot_estimator::slot_estimator(int cell) : pilots_(cell), control_(cell) { reset(); }
 
 void slot_estimator::set_cell(int cell) noexcept {
     pilots_ = pilots(cell);
@@ -49,6 +51,9 @@ void slot_estimator::reset() noexcept {
     estimator_.reset();
     noise_ = signal_ = 0;
     noise_slots_ = 0;
+    residual_.fill(0);
+    freedom_.fill(0);
+    excess_.fill(1);
 }
 
 cf32 slot_estimator::at(int symbol, int n) const noexcept {
@@ -116,9 +121,48 @@ void slot_estimator::decode_control(const slot_planes& y, int slot_in_frame) noe
 
 void slot_estimator::update_noise() noexcept {
     if (!std::isfinite(channel_.noise)) return;
+    find_interference();
+    float residual = 0, freedom = 0;
+    for (std::size_t b = 0; b < nof_bins; ++b)
+        if (excess_[b] == 1) {
+            residual += channel_.bin_residual[b];
+            freedom += channel_.bin_freedom[b];
+        }
     noise_slots_ = std::min(noise_slots_ + 1, longest_mean);
     const float weight = grant_ || noise_slots_ == 1 ? 1.F : 0.25F;
-    noise_ += weight * (channel_.noise - noise_) / static_cast<float>(noise_slots_);
+    const float now = residual / freedom;
+    const float noise = std::max(now - curvature_power(channel_), 0.5F * now);
+    noise_ += weight * (noise - noise_) / static_cast<float>(noise_slots_);
+    for (std::size_t b = 0; b < nof_bins; ++b) bin_noise_[b] = noise_ * excess_[b];
+}
+
+// What a straight line in time leaves of Clarke's channel on the known elements, per element: with
+// w = 2 pi f times a symbol, the slope has the power w^2/2 and the curvature c = h''/2 (3/32) w^4;
+// (t^2 - 35/12) has the mean square 6.2 over the slot.
+float slot_estimator::curvature_power(const channel_estimate& channel) noexcept {
+    float slope = 0, power = 0;
+    for (int n = 0; n < nof_subcarriers; ++n) {
+        const auto& a = channel.middle;
+        const auto& b = channel.slope;
+        power += a.re[n] * a.re[n] + a.im[n] * a.im[n];
+        slope += b.re[n] * b.re[n] + b.im[n] * b.im[n];
+    }
+    return 6.2F * 3 / 8 * slope * slope / (power + tiny) / nof_subcarriers;
+}
+
+// At least half of the bins stay below the threshold, so the sums of update_noise are not empty.
+void slot_estimator::find_interference() noexcept {
+    std::array<float, nof_bins> level, sorted;
+    for (std::size_t b = 0; b < nof_bins; ++b) {
+        residual_[b] += channel_.bin_residual[b] - residual_[b] / bin_memory;
+        freedom_[b] += channel_.bin_freedom[b] - freedom_[b] / bin_memory;
+        level[b] = sorted[b] = residual_[b] / freedom_[b];
+    }
+    std::nth_element(sorted.begin(), sorted.begin() + nof_bins / 2, sorted.end());
+    const float median = sorted[nof_bins / 2];
+    const bool enough = noise_slots_ >= longest_mean;
+    for (std::size_t b = 0; b < nof_bins; ++b)
+        excess_[b] = enough && level[b] > least_excess * median ? level[b] / median : 1;
 }
 
 // Mean of |a + t b|^2 over the slot: |a|^2 + mean(t^2) |b|^2, and what the estimate lacks.
@@ -131,14 +175,15 @@ void slot_estimator::measure_snr() noexcept {
         for (std::size_t n = b * subcarriers_per_bin; n < (b + 1) * subcarriers_per_bin; ++n)
             power += a.re[n] * a.re[n] + a.im[n] * a.im[n] +
                      mean_t2 * (s.re[n] * s.re[n] + s.im[n] * s.im[n]);
-        power = power / subcarriers_per_bin + channel_.bin_error[b] * noise_;
+        power = power / subcarriers_per_bin + channel_.bin_error[b] * bin_noise_[b];
         total += power;
         power_[b] = power;
-        snr_[b] = power / (noise_ + tiny);
+        snr_[b] = power / (bin_noise_[b] + tiny);
     }
     signal_ += (total / nof_bins - signal_) / static_cast<float>(std::max(noise_slots_, 1));
 }
 
+// Bins with interference are scaled to the noise of the others: power over noise stays the SNR.
 bin_measurement slot_estimator::measurement(double turn, double shift) const noexcept {
     bin_measurement m;
     m.gain = mean_gains(middle_, turn, shift);
@@ -146,6 +191,11 @@ bin_measurement slot_estimator::measurement(double turn, double shift) const noe
     m.noise = noise_;
     m.gain_noise = channel_.error * noise_;
     if (!grant_) m.known = pilots_per_bin;
+    for (std::size_t b = 0; b < nof_bins; ++b)
+        if (excess_[b] > 1) {
+            m.power[b] /= excess_[b];
+            m.gain[b] /= std::sqrt(excess_[b]);
+        }
     return m;
 }
 

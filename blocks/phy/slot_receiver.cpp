@@ -155,7 +155,7 @@ struct slot_receiver::impl final : slot_user {
         measure_snr();
         if (report.grant_ok) {
             const auto known = estimator.known();
-            detector.detect(s.elements, estimator.channel(), estimator.noise(), report.grant,
+            detector.detect(s.elements, estimator.channel(), estimator.bin_noise(), report.grant,
                             report.bins, &known);
             state.second_looks += detector.second_look();
         }

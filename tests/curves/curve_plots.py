@@ -5,7 +5,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
-from curves import AIM, MARKS, SQUARE  # noqa: E402
+from curves import AIM, ESTIMATORS, MARKS, SQUARE  # noqa: E402
 
 
 def figure(columns=1, height=4.2, width=None):
@@ -49,6 +49,23 @@ def fading(folder, points):
         a.set(xlabel="mean SNR (dB)", ylabel="frame error rate", title=f"typical urban, {kmh:g} km/h", ylim=(0.005, 1))
     axes[0].legend(fontsize=7, loc="lower left")
     save(fig, folder, "fading")
+
+
+def estimation(folder, points):
+    speeds = sorted({p["kmh"] for p in points})
+    fig, axes = figure(len(speeds))
+    for a, kmh in zip(axes, speeds):
+        mine = [p for p in points if p["kmh"] == kmh]
+        x = [p["snr_db"] for p in mine]
+        for (key, label), style in zip(ESTIMATORS.items(), ("v-", "s-", "o-", "d-", "*-")):
+            us = sorted(p[key + "_us"] for p in points)[len(points) // 2]
+            a.plot(x, [p[key + "_nmse_db"] for p in mine], style, ms=4, lw=1.2, label=f"{label} ({us:.1f} us)")
+        for key, label, style in (("bound_pilots", "Wiener bound, pilots", "k:"), ("bound_known", "... pilots and control", "k-."),
+                                  ("bound_past", "... of 8 slots", "k--"), ("bound_all", "... all elements of the slot", "k-")):
+            a.plot(x, [p[key + "_db"] for p in mine], style, lw=0.9, label=label)
+        a.set(xlabel="mean SNR (dB)", ylabel="NMSE of the channel estimate (dB)", title=f"typical urban, {kmh:g} km/h")
+    axes[-1].legend(fontsize=6, loc="lower left")
+    save(fig, folder, "estimation")
 
 
 def acquisition(folder, points):
@@ -146,7 +163,7 @@ def goodput(folder, points):
 
 
 def draw(folder, data, bound):
-    for curve, function in (("awgn", awgn), ("fading", fading), ("acquisition", acquisition), ("tracking", tracking),
+    for curve, function in (("awgn", awgn), ("fading", fading), ("estimation", estimation), ("acquisition", acquisition), ("tracking", tracking),
                             ("snr", snr), ("goodput", goodput)):
         if curve in data:
             function(folder, data[curve])

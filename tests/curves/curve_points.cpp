@@ -13,10 +13,14 @@ using namespace wip::curves;
 constexpr struct {
     const char* name;
     void (*run)(const options&);
-} curves[] = {
-    {"awgn", awgn_curve},         {"fading", fading_curve}, {"acquisition", acquisition_curve},
-    {"tracking", tracking_curve}, {"snr", snr_curve},       {"prediction", prediction_curve},
-    {"goodput", goodput_curve}};
+} curves[] = {{"awgn", awgn_curve},
+              {"fading", fading_curve},
+              {"estimation", estimation_curve},
+              {"acquisition", acquisition_curve},
+              {"tracking", tracking_curve},
+              {"snr", snr_curve},
+              {"prediction", prediction_curve},
+              {"goodput", goodput_curve}};
 
 int usage() {
     std::fprintf(stderr,

@@ -180,6 +180,7 @@ struct options {
 // One function for each curve; prints JSON lines.
 void awgn_curve(const options& o);
 void fading_curve(const options& o);
+void estimation_curve(const options& o);
 void acquisition_curve(const options& o);
 void tracking_curve(const options& o);
 void snr_curve(const options& o);
