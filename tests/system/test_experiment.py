@@ -54,9 +54,12 @@ class Experiment(unittest.TestCase):
         for line in p.stderr:
             if re.search(rf" {finished}/4 ", line):
                 break
-        mine = lambda: [d.name for d in cells.RUN_ROOT.glob("x*j*") if (d / "pids" / "emulator").exists()]   # noqa: E731
+
+        def mine():
+            return [cells.Cell(d.name) for d in cells.RUN_ROOT.glob(f"x{p.pid % 10**7}j*") if (d / "pids" / "emulator").exists()]
+
         self.assertTrue(wait_until(mine, 20))
-        return p, [cells.Cell(name) for name in mine()]
+        return p, mine()
 
     def test_tcp_voip_and_file_transfers_with_what_each_measures(self):
         self.file.write_text(SMALL)
