@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <vector>
 
+#include "bin/failed_symbol.h"
 #include "phy/combining_store.h"
 #include "phy/constellation.h"
 #include "sample/counter_random.h"
@@ -33,13 +35,19 @@ struct symbol_channel::state {
         : config(c),
           noise(1, c.seed, 0x53594d31),
           label_key(sample_model::derive_key(c.seed, 0x53594d32)),
-          store(store_capacity) {
+          store(store_capacity),
+          outcome_key(sample_model::derive_key(c.seed, 0x53594d33)) {
         for (int k = 1; k <= max_bits_per_symbol; ++k) sets.emplace_back(k);
+        for (int k = 1; k <= max_bits_per_symbol && c.errors == error_method::computed; ++k)
+            failures.emplace_back(k, sets[static_cast<std::size_t>(k - 1)].points());
     }
 
     void draw_labels(std::uint64_t frame, int k) noexcept;
     bool detect(int k) noexcept;
     void damage(int k, std::vector<std::uint8_t>& payload) const noexcept;
+    void transmit(std::uint64_t frame, int k, float snr, bool same_points) noexcept;
+    void make_it_fail(std::uint64_t frame, int k, float snr) noexcept;
+    void remember(const phy::unit_key& key, float snr, const copy* earlier) noexcept;
     frame_outcome carry_bin(std::uint64_t frame, const bin_grant& g, float snr,
                             std::vector<std::uint8_t>& payload, bool& combined) noexcept;
 
@@ -48,6 +56,8 @@ struct symbol_channel::state {
     std::uint32_t label_key;
     std::vector<phy::constellation> sets;
     phy::basic_combining_store<copy> store;
+    std::vector<failed_symbol> failures;  // method `computed`: k - 1
+    std::uint32_t outcome_key;
 
     copy now;  // of the frame at hand
     alignas(64) float_block re{}, im{};
@@ -97,17 +107,10 @@ void symbol_channel::state::damage(int k, std::vector<std::uint8_t>& payload) co
     }
 }
 
-frame_outcome symbol_channel::state::carry_bin(std::uint64_t frame, const bin_grant& g, float snr,
-                                               std::vector<std::uint8_t>& payload,
-                                               bool& combined) noexcept {
-    const int k = g.bits_per_symbol;
-    const phy::unit_key key{g.sn, g.whole ? std::uint8_t{0} : g.offset, g.bits_per_symbol};
-    const copy* earlier = config.combining && g.retransmission ? store.find(key) : nullptr;
-    if (earlier != nullptr)
-        now = *earlier;
-    else
-        draw_labels(frame, k);
-
+// Symbols y = x + n in re, im.
+void symbol_channel::state::transmit(std::uint64_t frame, int k, float snr,
+                                     bool same_points) noexcept {
+    if (!same_points) draw_labels(frame, k);
     noise.seek(static_cast<std::int64_t>(frame * padded));
     std::fill(unit_noise.begin(), unit_noise.end(), sample_model::cf32{});
     noise.work(unit_noise, unit_noise);
@@ -117,6 +120,77 @@ frame_outcome symbol_channel::state::carry_bin(std::uint64_t frame, const bin_gr
         re[i] = points[now.sent[i]].real() + sigma * unit_noise[i].real();
         im[i] = points[now.sent[i]].imag() + sigma * unit_noise[i].imag();
     }
+}
+
+// Turns symbols as they come into symbols as they come in a frame that fails.
+void symbol_channel::state::make_it_fail(std::uint64_t frame, int k, float snr) noexcept {
+    const auto& f = failures[static_cast<std::size_t>(k - 1)];
+    const auto points = sets[static_cast<std::size_t>(k - 1)].points();
+    const auto mask = static_cast<std::uint8_t>((1U << k) - 1);
+    std::uint64_t counter = frame << 16;  // 65535 draws: a redrawn symbol takes a few
+    const auto draw = [&] { return sample_model::uniform(++counter, outcome_key); };
+    const float sigma = 1 / std::sqrt(snr);
+    const auto place = [&](std::size_t i, std::uint8_t label, float radius, double turn) {
+        now.sent[i] = label;
+        const auto angle = static_cast<float>(2 * std::numbers::pi * turn);
+        re[i] = points[label].real() + radius * std::cos(angle);
+        im[i] = points[label].imag() + radius * std::sin(angle);
+    };
+    const auto label = [&](double u) {
+        return static_cast<std::uint8_t>(static_cast<unsigned>(u * 256) & mask);
+    };
+    const std::size_t first = f.first_wrong(snr, draw());
+    detect(k);
+    for (std::size_t i = 0; i < first; ++i) {
+        while (detected[i] != now.sent[i]) {
+            const double u = draw(), r = draw(), turn = draw();
+            place(i, label(u), sigma * static_cast<float>(std::sqrt(-std::log(r))), turn);
+            sets[static_cast<std::size_t>(k - 1)].slice(&re[i], &im[i], &detected[i], 1);
+        }
+    }
+    for (;;) {
+        const double u = draw(), turn = draw(), chance = draw();
+        const double border = f.border_squared(label(u), turn);
+        if (chance >= std::exp(-(border - f.nearest_squared()) * snr)) continue;
+        place(first, label(u), static_cast<float>(std::sqrt(border - std::log(draw()) / snr)),
+              turn);
+        return;
+    }
+}
+
+// Keeps what is needed to combine the next copy with this one.
+void symbol_channel::state::remember(const phy::unit_key& key, float snr,
+                                     const copy* earlier) noexcept {
+    if (!config.combining) return;
+    if (earlier == nullptr) {
+        now.weight = snr;
+        for (std::size_t i = 0; i < padded; ++i) {
+            now.re[i] = snr * re[i];
+            now.im[i] = snr * im[i];
+        }
+    }
+    store.put(key, now);
+}
+
+frame_outcome symbol_channel::state::carry_bin(std::uint64_t frame, const bin_grant& g, float snr,
+                                               std::vector<std::uint8_t>& payload,
+                                               bool& combined) noexcept {
+    const int k = g.bits_per_symbol;
+    const phy::unit_key key{g.sn, g.whole ? std::uint8_t{0} : g.offset, g.bits_per_symbol};
+    const copy* earlier = config.combining && g.retransmission ? store.find(key) : nullptr;
+    if (earlier != nullptr) now = *earlier;
+    if (earlier == nullptr && config.errors == error_method::computed) {
+        const auto& f = failures[static_cast<std::size_t>(k - 1)];
+        if (sample_model::uniform(frame << 16, outcome_key) < f.frame_ok(snr))
+            return frame_outcome::good;
+        transmit(frame, k, snr, false);
+        make_it_fail(frame, k, snr);
+        detect(k);
+        remember(key, snr, nullptr);
+        damage(k, payload);
+        return frame_outcome::bad;
+    }
+    transmit(frame, k, snr, earlier != nullptr);
     if (earlier != nullptr) {
         now.weight += snr;
         const float inverse = 1 / now.weight;
@@ -132,16 +206,7 @@ frame_outcome symbol_channel::state::carry_bin(std::uint64_t frame, const bin_gr
         if (earlier != nullptr) store.erase(key);
         return frame_outcome::good;
     }
-    if (config.combining) {
-        if (earlier == nullptr) {
-            now.weight = snr;
-            for (std::size_t i = 0; i < padded; ++i) {
-                now.re[i] = snr * re[i];
-                now.im[i] = snr * im[i];
-            }
-        }
-        store.put(key, now);
-    }
+    remember(key, snr, earlier);
     damage(k, payload);
     return frame_outcome::bad;
 }

@@ -15,6 +15,19 @@
 // error, and they are flipped in the payload of a bad frame, so that `deliver_corrupt` gets the
 // errors of the real labelling.
 //
+// Two methods, one distribution. `symbols` does all of this for every frame. `computed` draws first
+// whether the frame is good, with the exact probability (1 - SER(g))^108 (link/symbol_error.h), and
+// makes symbols only where they matter: for frames that failed, from the distribution that they
+// have given that the frame failed, and for retransmissions that are combined (their outcome
+// depends on what the earlier copies were). Given failure, with s = SER and q = 1 - s:
+//
+//   first wrong symbol i     P(i) = q^i s / (1 - q^108)
+//   symbols before i         point and noise drawn until the point is right
+//   symbol i                 point p and direction t with density exp(-R_p(t)^2 g), R_p(t) the
+//                            distance to the border of p's region, then |n|^2 = R^2 + Exp(1)/g:
+//                            what white noise is beyond the border
+//   symbols behind i         as they come
+//
 // Labels and noise are functions of (seed, slot, bin): a rerun is bit-identical.
 #pragma once
 
@@ -30,7 +43,7 @@ namespace wip::bin_model {
 
 enum class error_method : std::uint8_t {
     symbols,   // as above
-    computed,  // the same distribution, cheaper (symbol_channel.cpp)
+    computed,  // the same distribution, cheaper
     none,      // every frame arrives
 };
 

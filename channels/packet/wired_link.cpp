@@ -37,7 +37,7 @@ wired_link::wired_link(const wired_config& config, std::uint32_t purpose)
     config.check();
 }
 
-bool wired_link::offer(std::span<const std::uint8_t> data, std::int64_t now_ns) {
+bool wired_link::offer(std::span<const std::uint8_t> data, std::int64_t now_ns, int tag) {
     statistics_.in.add(data.size());
     if (config_.loss > 0 && sample_model::uniform(draws_++, key_) < config_.loss) {
         statistics_.lost.add(data.size());
@@ -58,7 +58,7 @@ bool wired_link::offer(std::span<const std::uint8_t> data, std::int64_t now_ns) 
         leaves = free_ns_;
         on_line_.push_back(leaves);
     }
-    packet p{leaves + delay_ns_, {}};
+    packet p{leaves + delay_ns_, tag, {}};
     if (!spare_.empty()) {
         p.data = std::move(spare_.back());
         spare_.pop_back();

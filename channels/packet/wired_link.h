@@ -44,6 +44,7 @@ class wired_link {
 public:
     struct packet {
         std::int64_t due_ns = 0;
+        int tag = 0;  // the caller's: whose packet it is
         std::vector<std::uint8_t> data;
     };
 
@@ -51,7 +52,7 @@ public:
     wired_link(const wired_config& config, std::uint32_t purpose);
 
     // `now_ns` never goes back. False when the packet was lost or refused.
-    bool offer(std::span<const std::uint8_t> packet, std::int64_t now_ns);
+    bool offer(std::span<const std::uint8_t> packet, std::int64_t now_ns, int tag = 0);
     // The packet that leaves next; nullptr when there is none.
     const packet* front() const { return queue_.empty() ? nullptr : &queue_.front(); }
     void pop();

@@ -4,6 +4,61 @@
 #include "app/packet_gate.h"
 
 namespace wip::host {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using openwip::control::Direction;
+
+// Adds every unsigned counter of a flat message, repeated ones by index, messages in it likewise.
+void add_counters(google::protobuf::Message& sum, const google::protobuf::Message& more) {
+    const auto& d = *sum.GetDescriptor();
+    const auto& to = *sum.GetReflection();
+    const auto& from = *more.GetReflection();
+    for (int i = 0; i < d.field_count(); ++i) {
+        const FieldDescriptor* f = d.field(i);
+        if (f->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+            if (!f->is_repeated() && from.HasField(more, f))
+                add_counters(*to.MutableMessage(&sum, f), from.GetMessage(more, f));
+        } else if (f->cpp_type() != FieldDescriptor::CPPTYPE_UINT64) {
+            continue;
+        } else if (!f->is_repeated()) {
+            to.SetUInt64(&sum, f, to.GetUInt64(sum, f) + from.GetUInt64(more, f));
+        } else {
+            for (int k = 0; k < from.FieldSize(more, f); ++k) {
+                const auto n = from.GetRepeatedUInt64(more, f, k);
+                if (k < to.FieldSize(sum, f))
+                    to.SetRepeatedUInt64(&sum, f, k, to.GetRepeatedUInt64(sum, f, k) + n);
+                else
+                    to.AddUInt64(&sum, f, n);
+            }
+        }
+    }
+}
+
+void add_drops(Direction& sum, const Direction& more) {
+    for (const auto& drop : more.dropped()) {
+        openwip::control::Drop* place = nullptr;
+        for (auto& d : *sum.mutable_dropped())
+            if (d.reason() == drop.reason()) place = &d;
+        if (place == nullptr) {
+            place = sum.add_dropped();
+            place->set_reason(drop.reason());
+        }
+        add_counters(*place->mutable_count(), drop.count());
+    }
+}
+
+}  // namespace
+
+void add_up(openwip::control::MacStatus& sum, const openwip::control::MacStatus& more) {
+    add_counters(*sum.mutable_downlink(), more.downlink());
+    add_counters(*sum.mutable_uplink(), more.uplink());
+    add_drops(*sum.mutable_downlink(), more.downlink());
+    add_drops(*sum.mutable_uplink(), more.uplink());
+    if (more.has_base()) add_counters(*sum.mutable_base(), more.base());
+    if (more.has_terminal()) add_counters(*sum.mutable_terminal(), more.terminal());
+    add_counters(*sum.mutable_uplink_feedback(), more.uplink_feedback());
+}
 
 void fill_base(const base_statistics& s, openwip::control::MacStatus& status) {
     auto& b = *status.mutable_base();

@@ -21,4 +21,7 @@ void fill_downlink_received(const terminal_statistics& s, openwip::control::Dire
 void fill_uplink_sent(const uplink_statistics& s, const packets_bytes& unsent,
                       openwip::control::MacStatus& status);
 
+// Adds the counts of another station's status: packets, bytes, link counters.
+void add_up(openwip::control::MacStatus& sum, const openwip::control::MacStatus& more);
+
 }  // namespace wip::host

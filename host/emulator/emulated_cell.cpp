@@ -12,16 +12,12 @@ namespace {
 
 // Of a seed that is shared: which of its uses.
 constexpr std::uint32_t to_base_purpose = 0x57495201, from_base_purpose = 0x57495202;
-// Running means of the status: a second.
+// Running mean of the SNR: a second.
 constexpr double forget = 1.0 / slots_per_second;
 
 float to_db(float linear) { return 10 * std::log10(std::max(linear, 1e-10F)); }
 
 packets_bytes count(const packet_model::wired_count& c) { return {c.packets, c.bytes}; }
-
-packets_bytes sum(const packets_bytes& a, const packets_bytes& b) {
-    return {a.packets + b.packets, a.bytes + b.bytes};
-}
 
 void add(packets_bytes& c, std::size_t bytes) { ++c.packets, c.bytes += bytes; }
 void take(packets_bytes& c, std::size_t bytes) { --c.packets, c.bytes -= bytes; }
@@ -31,41 +27,66 @@ void add_to(openwip::control::PacketsBytes& c, const packets_bytes& more) {
     c.set_bytes(c.bytes() + more.bytes);
 }
 
+uplink_config of_user(uplink_config c, int user) {
+    c.seed += static_cast<std::uint64_t>(user) << 32;
+    return c;
+}
+
 }  // namespace
 
-emulated_cell::emulated_cell(const cell_config& config, snr_source source)
-    : config_(config),
-      source_(std::move(source)),
-      base_(config.link),
-      terminal_(config.link,
-                [this](std::span<const std::uint8_t> packet, bool) {
-                    to_terminal_.push_back(
-                        {slot_start(now_ + slot_count(1)), {packet.begin(), packet.end()}});
-                }),
-      air_({config.errors, config.link.combining, config.link.profile, config.seed}),
-      uplink_(config.uplink),
-      to_base_(config.to_base, to_base_purpose),
-      from_base_(config.from_base, from_base_purpose) {}
+emulated_cell::terminal_end::terminal_end(const emulation_config& c, int user, snr_source from,
+                                          terminal_mac::deliver_fn deliver)
+    : source(std::move(from)),
+      mac(c.cell.link, std::move(deliver)),
+      air({c.errors, c.cell.link.combining, c.cell.link.profile,
+           c.seed + (static_cast<std::uint64_t>(user) << 32)}),
+      uplink(of_user(c.uplink, user)) {}
 
-void emulated_cell::from_server(std::span<const std::uint8_t> packet, std::int64_t now_ns) {
-    to_base_.offer(packet, now_ns);
+emulated_cell::emulated_cell(const emulation_config& config, std::vector<snr_source> sources)
+    : config_(config),
+      scheduler_(config.cell),
+      to_base_(config.to_base, to_base_purpose),
+      from_base_(config.from_base, from_base_purpose) {
+    if (static_cast<int>(sources.size()) != config.cell.users)
+        throw std::invalid_argument("sources: one for each user");
+    for (int u = 0; u < users(); ++u)
+        terminals_.emplace_back(
+            config, u, std::move(sources[static_cast<std::size_t>(u)]),
+            [this, u](std::span<const std::uint8_t> packet, bool) {
+                add(terminals_[static_cast<std::size_t>(u)].staged, packet.size());
+                to_terminal_.push_back(
+                    {slot_start(now_ + slot_count(1)), u, {packet.begin(), packet.end()}});
+            });
+}
+
+void emulated_cell::from_server(int user, std::span<const std::uint8_t> packet,
+                                std::int64_t now_ns) {
+    to_base_.offer(packet, now_ns, user);
 }
 
 // Between the starts of slots now_ and now_ + 1: it may be sent from slot now_ on.
-void emulated_cell::from_terminal(std::span<const std::uint8_t> packet) {
-    uplink_.on_sdu(packet, now_);
+void emulated_cell::from_terminal(int user, std::span<const std::uint8_t> packet) {
+    terminals_[static_cast<std::size_t>(user)].uplink.on_sdu(packet, now_);
+}
+
+bool emulated_cell::into_queue(int user, std::span<const std::uint8_t> packet) {
+    return scheduler_.on_sdu(user, packet, now_);
 }
 
 void emulated_cell::take_uplink(slot k) {
-    for (auto& p : uplink_.on_slot(k - slot_count(1))) {
-        add(uplink_in_, p.data.size());
-        add(on_the_way_count_, p.data.size());
-        on_the_way_.push_back(std::move(p));
-    }
-    for (; !on_the_way_.empty() && on_the_way_.front().arrival <= k; on_the_way_.pop_front()) {
-        const auto& p = on_the_way_.front();
-        take(on_the_way_count_, p.data.size());
-        from_base_.offer(p.data, slot_start(p.arrival));
+    for (std::size_t u = 0; u < terminals_.size(); ++u) {
+        auto& t = terminals_[u];
+        for (auto& p : t.uplink.on_slot(k - slot_count(1))) {
+            add(t.uplink_in, p.data.size());
+            add(t.on_the_way_count, p.data.size());
+            t.on_the_way.push_back(std::move(p));
+        }
+        for (; !t.on_the_way.empty() && t.on_the_way.front().arrival <= k;
+             t.on_the_way.pop_front()) {
+            const auto& p = t.on_the_way.front();
+            take(t.on_the_way_count, p.data.size());
+            from_base_.offer(p.data, slot_start(k), static_cast<int>(u));
+        }
     }
 }
 
@@ -74,27 +95,18 @@ void emulated_cell::run_slot(slot k) {
     now_ = k;
     const std::int64_t t = slot_start(k);
     for (const auto* p = to_base_.front(); p != nullptr && p->due_ns <= t; p = to_base_.front()) {
-        base_.on_sdu(p->data, k);
+        scheduler_.on_sdu(p->tag, p->data, k);
         to_base_.pop();
     }
-    slot_plan plan = base_.plan(k);
-    source_.channel->snr(k, snr_);
-    source_.prediction->predicted_snr(k + slot_count(config_.link.retransmission_delay_slots),
-                                      predicted_);
-    air_.carry(plan, snr_, report_);
-    for (std::size_t b = 0; b < nof_bins; ++b) {
-        report_.snr_db[b] = to_db(snr_[b]);
-        report_.predicted_snr_db[b] = to_db(predicted_[b]);
+    const auto plans = scheduler_.plan(k);
+    for (std::size_t u = 0; u < terminals_.size(); ++u) {
+        slot_plan plan = plans[u];
+        carry(terminals_[u], plan);
+        const slot_feedback feedback = terminals_[u].mac.on_slot(terminals_[u].report);
+        if (!terminals_[u].uplink.feedback_lost())
+            scheduler_.on_feedback(static_cast<int>(u), feedback);
     }
-    const slot_feedback feedback = terminal_.on_slot(report_);
-    if (!uplink_.feedback_lost()) base_.on_feedback(feedback);
-    note(plan, report_);
-}
-
-void emulated_cell::note(const slot_plan& plan, const slot_report& report) {
-    double mean = 0;
-    for (const float g : snr_) mean += g;
-    mean_snr_ += (mean / nof_bins - mean_snr_) * (mean_snr_ == 0 ? 1 : forget);
+    const auto& report = terminals_.front().report;
     sample_.mutable_snr_db()->Assign(report.snr_db.begin(), report.snr_db.end());
     sample_.mutable_predicted_snr_db()->Assign(report.predicted_snr_db.begin(),
                                                report.predicted_snr_db.end());
@@ -103,9 +115,28 @@ void emulated_cell::note(const slot_plan& plan, const slot_report& report) {
     bits.resize(nof_bins);
     outcome.resize(nof_bins);
     for (std::size_t b = 0; b < nof_bins; ++b) {
-        bits[b] = static_cast<char>(plan.grant.bins[b].bits_per_symbol);
+        bits[b] = static_cast<char>(report.grant.bins[b].bits_per_symbol);
         outcome[b] = static_cast<char>(report.outcome[b]);
     }
+}
+
+void emulated_cell::carry(terminal_end& t, slot_plan& plan) {
+    const slot k = plan.air;
+    const slot ahead = k + slot_count(config_.cell.link.retransmission_delay_slots);
+    std::array<float, nof_bins> predicted{};
+    t.source.channel->snr(k, t.snr);
+    t.source.prediction->predicted_snr(ahead, predicted);
+    t.prediction.happened(k, t.snr);
+    t.prediction.predicted(ahead, predicted);
+    t.air.carry(plan, t.snr, t.report);
+    double mean = 0;
+    for (std::size_t b = 0; b < nof_bins; ++b) {
+        mean += static_cast<double>(t.snr[b]) / nof_bins;
+        t.report.snr_db[b] = to_db(t.snr[b]);
+        t.report.predicted_snr_db[b] = to_db(predicted[b]);
+    }
+    t.report.prediction_nmse = static_cast<float>(t.prediction.nmse());
+    t.mean_snr += (mean - t.mean_snr) * (t.mean_snr == 0 ? 1 : forget);
 }
 
 std::int64_t emulated_cell::next_due() const {
@@ -116,52 +147,83 @@ std::int64_t emulated_cell::next_due() const {
 }
 
 void emulated_cell::reconfigure(const link_config& link) {
-    base_.reconfigure(link);
-    air_.set_combining(link.combining);
-    config_.link = link;
+    cell_config next = config_.cell;
+    next.link = link;
+    scheduler_.reconfigure(next);
+    for (auto& t : terminals_) t.air.set_combining(link.combining);
+    config_.cell = next;
 }
 
-void emulated_cell::reconfigure(const uplink_config& uplink) { uplink_.reconfigure(uplink); }
+void emulated_cell::reconfigure(const uplink_config& uplink) {
+    for (int u = 0; u < users(); ++u)
+        terminals_[static_cast<std::size_t>(u)].uplink.reconfigure(of_user(uplink, u));
+}
 
 bool emulated_cell::idle() const {
-    return base_.idle() && to_terminal_.empty() && on_the_way_.empty() &&
-           to_base_.front() == nullptr && from_base_.front() == nullptr &&
-           uplink_.statistics().queued.packets == 0;
+    return scheduler_.idle() && to_terminal_.empty() && to_base_.front() == nullptr &&
+           from_base_.front() == nullptr && std::ranges::all_of(terminals_, [](const auto& t) {
+               return t.on_the_way.empty() && t.uplink.statistics().queued.packets == 0;
+           });
+}
+
+void emulated_cell::fill_base(int user, openwip::control::MacStatus& status) const {
+    const auto& t = terminals_[static_cast<std::size_t>(user)];
+    const auto& s = scheduler_.user(user).statistics();
+    status.set_slot(now_.value);
+    host::fill_downlink_sent(s, *status.mutable_downlink());
+    auto& up = *status.mutable_uplink();
+    host::set(*up.mutable_in(), t.uplink_in);
+    host::set(*up.mutable_queued(), t.on_the_way_count);
+    host::set(*status.mutable_uplink_feedback(), t.uplink.statistics().feedback);
+    host::fill_base(s, status);
 }
 
 void emulated_cell::fill_base(openwip::control::MacStatus& status) const {
-    status.set_slot(now_.value);
+    fill_base(0, status);
+    for (int u = 0; u < users() && users() > 1; ++u) fill_base(u, *status.add_users());
+    for (int u = 1; u < users(); ++u) host::add_up(status, status.users(u));
+
     auto& down = *status.mutable_downlink();
-    host::fill_downlink_sent(base_.statistics(), down);
     const auto& wired = to_base_.statistics();
-    host::set(*down.mutable_in(), count(wired.in));
+    // `in` of the MACs is what came out of the wired network, or went into the queue directly.
+    add_to(*down.mutable_in(), count(wired.lost));
+    add_to(*down.mutable_in(), count(wired.refused));
+    add_to(*down.mutable_in(), count(wired.queued));
     add_to(*down.mutable_queued(), count(wired.queued));
     host::add_drop(down, "wired_loss", count(wired.lost));
     host::add_drop(down, "wired_queue_full", count(wired.refused));
-
     auto& up = *status.mutable_uplink();
     const auto& back = from_base_.statistics();
-    host::set(*up.mutable_in(), uplink_in_);
-    host::set(*up.mutable_queued(), sum(on_the_way_count_, count(back.queued)));
+    add_to(*up.mutable_queued(), count(back.queued));
     host::add_drop(up, "wired_loss", count(back.lost));
     host::add_drop(up, "wired_queue_full", count(back.refused));
-    host::set(*status.mutable_uplink_feedback(), uplink_.statistics().feedback);
-    host::fill_base(base_.statistics(), status);
 }
 
-void emulated_cell::fill_terminal(openwip::control::MacStatus& status) const {
+void emulated_cell::fill_terminal(int user, openwip::control::MacStatus& status) const {
+    const auto& t = terminals_[static_cast<std::size_t>(user)];
+    const auto& s = t.mac.statistics();
     status.set_slot(now_.value);
     auto& down = *status.mutable_downlink();
-    host::fill_downlink_received(terminal_.statistics(), down);
+    host::fill_downlink_received(s, down);
     packets_bytes waiting;
-    for (const auto& p : to_terminal_) add(waiting, p.data.size());
+    for (const auto& p : to_terminal_)
+        if (p.tag == user) add(waiting, p.data.size());
     host::set(*down.mutable_queued(), waiting);
-    host::fill_uplink_sent(uplink_.statistics(), {}, status);
-    host::fill_terminal(terminal_.statistics(), status);
+    host::set(*down.mutable_delivered(),
+              {t.staged.packets - waiting.packets, t.staged.bytes - waiting.bytes});
+    host::fill_uplink_sent(t.uplink.statistics(), {}, status);
+    host::fill_terminal(s, status);
     auto& r = *status.mutable_radio();
     r.set_locked(true);
     r.set_locks(1);
-    r.set_mean_snr_db(mean_snr_ > 0 ? 10 * std::log10(mean_snr_) : 0);
+    r.set_mean_snr_db(t.mean_snr > 0 ? 10 * std::log10(t.mean_snr) : 0);
+    r.set_prediction_nmse(t.prediction.nmse());
+}
+
+void emulated_cell::fill_terminal(openwip::control::MacStatus& status) const {
+    fill_terminal(0, status);
+    for (int u = 0; u < users() && users() > 1; ++u) fill_terminal(u, *status.add_users());
+    for (int u = 1; u < users(); ++u) host::add_up(status, status.users(u));
 }
 
 }  // namespace wip::emulator

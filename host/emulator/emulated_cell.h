@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The cell of the emulator, without clock, thread or interface: base station, terminal, the air
-// between them at one SNR for each bin, the emulated uplink, and the wired network on the far side
-// of the base station.
+// The cell of the emulator, without clock, thread or interface: base station, N terminals, the air
+// between them at one SNR for each bin, the emulated uplinks, and the wired network on the far side
+// of the base station, which all terminals share.
 //
-//   server --> wired --> base station MAC --> symbol_channel --> terminal MAC --> terminal
-//   server <-- wired <-- emulated uplink <--------------------------------------- terminal
+//   server --> wired --> cell_scheduler --> symbol_channel --> terminal MAC --> terminal u
+//   server <-- wired <-- emulated uplink <------------------------------------- terminal u
 //
 // Time is nanoseconds since the cell's start; slot k begins at slot_start(k) = floor(k 2/3 ms), so
 // nothing drifts. The owner calls run_slot(k) for each k in order, at that time, and hands over
@@ -23,8 +23,9 @@
 #include <vector>
 
 #include "bin/bin_channel.h"
+#include "bin/prediction_error.h"
 #include "bin/symbol_channel.h"
-#include "link/base_station_mac.h"
+#include "link/cell_scheduler.h"
 #include "link/emulated_uplink.h"
 #include "link/terminal_mac.h"
 #include "packet/wired_link.h"
@@ -40,9 +41,9 @@ struct snr_source {
     std::unique_ptr<bin_model::bin_prediction> prediction;
 };
 
-struct cell_config {
-    link_config link;
-    uplink_config uplink;
+struct emulation_config {
+    cell_config cell;      // link, users, scheduling
+    uplink_config uplink;  // of every terminal
     bin_model::error_method errors = bin_model::error_method::symbols;
     packet_model::wired_config to_base, from_base;
     std::uint64_t seed = 1;
@@ -52,26 +53,32 @@ class emulated_cell {
 public:
     enum class side : std::uint8_t { server, terminal };
 
-    emulated_cell(const cell_config& config, snr_source source);
+    // A source for each user.
+    emulated_cell(const emulation_config& config, std::vector<snr_source> sources);
 
-    // A packet came from an interface at `now_ns`, which never goes back.
-    void from_server(std::span<const std::uint8_t> packet, std::int64_t now_ns);
-    void from_terminal(std::span<const std::uint8_t> packet);
+    int users() const { return scheduler_.users(); }
+    // A packet for (of) a user came from an interface at `now_ns`, which never goes back.
+    void from_server(int user, std::span<const std::uint8_t> packet, std::int64_t now_ns);
+    void from_terminal(int user, std::span<const std::uint8_t> packet);
+    // Past the wired network, straight into the user's queue; false when it is full.
+    bool into_queue(int user, std::span<const std::uint8_t> packet);
 
     void run_slot(slot k);
 
-    // When the next packet leaves; nof_next when there is none.
+    // When the next packet leaves; no_next when there is none.
     static constexpr std::int64_t no_next = INT64_MAX;
     std::int64_t next_due() const;
-    // Hands over what is due by then, each side in order: write(side, packet, due_ns).
+    // Hands over what is due by then, each side in order: write(side, user, packet, due_ns).
     template <class Write>
     void release(std::int64_t now_ns, Write&& write) {
         for (; !to_terminal_.empty() && to_terminal_.front().due_ns <= now_ns;
-             to_terminal_.pop_front())
-            write(side::terminal, to_terminal_.front().data, to_terminal_.front().due_ns);
+             to_terminal_.pop_front()) {
+            const auto& p = to_terminal_.front();
+            write(side::terminal, p.tag, std::span<const std::uint8_t>(p.data), p.due_ns);
+        }
         for (const auto* p = from_base_.front(); p != nullptr && p->due_ns <= now_ns;
              p = from_base_.front()) {
-            write(side::server, p->data, p->due_ns);
+            write(side::server, p->tag, std::span<const std::uint8_t>(p->data), p->due_ns);
             from_base_.pop();
         }
     }
@@ -81,35 +88,38 @@ public:
 
     // Nothing is queued anywhere.
     bool idle() const;
-    const base_statistics& base() const { return base_.statistics(); }
-    const terminal_statistics& terminal() const { return terminal_.statistics(); }
-    const packet_model::wired_statistics& to_base() const { return to_base_.statistics(); }
-    // Everything but the interfaces' own counts (`delivered` is added by them).
+    // Of one user, or the sum. What the interfaces count (`delivered` there) is added by them. The
+    // wired network is in the sum only.
     void fill_base(openwip::control::MacStatus& status) const;
     void fill_terminal(openwip::control::MacStatus& status) const;
-    const openwip::control::SlotSample& sample() const { return sample_; }
+    const openwip::control::SlotSample& sample() const { return sample_; }  // user 0
 
 private:
+    struct terminal_end {
+        terminal_end(const emulation_config& c, int user, snr_source from,
+                     terminal_mac::deliver_fn deliver);
+        snr_source source;
+        terminal_mac mac;
+        bin_model::symbol_channel air;
+        emulated_uplink uplink;
+        std::deque<uplink_packet> on_the_way;  // left the uplink's line, by arrival
+        packets_bytes uplink_in, on_the_way_count, staged;
+        slot_report report;
+        std::array<float, nof_bins> snr{};
+        double mean_snr = 0;
+        bin_model::prediction_error prediction;
+    };
     void take_uplink(slot k);
-    void note(const slot_plan& plan, const slot_report& report);
+    void carry(terminal_end& t, slot_plan& plan);
+    void fill_base(int user, openwip::control::MacStatus& status) const;
+    void fill_terminal(int user, openwip::control::MacStatus& status) const;
 
-    cell_config config_;
-    snr_source source_;
-    base_station_mac base_;
-    terminal_mac terminal_;
-    bin_model::symbol_channel air_;
-    emulated_uplink uplink_;
+    emulation_config config_;
+    cell_scheduler scheduler_;
+    std::deque<terminal_end> terminals_;
     packet_model::wired_link to_base_, from_base_;
-
     slot now_;
     std::deque<packet_model::wired_link::packet> to_terminal_;
-    std::deque<uplink_packet> on_the_way_;  // left the uplink's line, by arrival
-    packets_bytes uplink_in_, on_the_way_count_, staged_;
-    slot_report report_;
-    std::array<float, nof_bins> snr_{}, predicted_{};
-    double mean_snr_ = 0;
-    // Of the prediction: sums of |g - g^|^2 and g^2, and a ring of what was predicted.
-    double error_power_ = 0, snr_power_ = 0;
     openwip::control::SlotSample sample_;
 };
 

@@ -65,6 +65,13 @@ std::string check_speed(std::string_view text) {
     return v && *v >= 0 && *v <= 500 ? "" : "a number 0..500 km/h, or empty";
 }
 
+std::string check_shadowing(std::string_view text) {
+    if (text == "as_defined" || text == "on" || text == "off" || text == "true" || text == "false")
+        return {};
+    const auto v = parse_number(text);
+    return v && *v >= 0 && *v <= 20 ? "" : "as_defined, on, off, or 0..20 dB";
+}
+
 std::string check_namespace(std::string_view text) {
     if (text.find('/') != std::string_view::npos || text.size() > 64)
         return "a name of `ip netns`, or empty";
@@ -107,7 +114,7 @@ void add_interface(std::vector<key>& keys, const std::string& group, const std::
                     .doc = "network namespace of " + what + "; empty: that of the process",
                     .check = check_namespace});
     keys.push_back({.path = group + ".tun",
-                    .fallback = "wip0",
+                    .fallback = group == "server" ? "wip0" : "wip1",
                     .doc = "interface that this program makes there",
                     .check = check_interface_name});
     keys.push_back({.path = group + ".address",
@@ -151,10 +158,21 @@ std::vector<key> make_keys() {
                     .doc = "model static: SNR of bin 0, 1, ...; bins not named have snr_db",
                     .unit = "dB",
                     .check = check_bins});
+    keys.push_back({.path = "channel.users_db",
+                    .doc = "several terminals: mean SNR of the first, the second, ...; those not "
+                           "named have snr_db",
+                    .unit = "dB",
+                    .check = check_bins});
     keys.push_back({.path = "channel.speed_kmh",
                     .doc = "speed of the terminal; empty: the definition's own",
                     .unit = "km/h",
                     .check = check_speed});
+    keys.push_back(
+        {.path = "channel.shadowing",
+         .fallback = "as_defined",
+         .doc = "slow fading: as the channel defines it, on, off, or a standard deviation",
+         .unit = "dB",
+         .check = check_shadowing});
     keys.push_back({.path = "channel.prediction_nmse",
                     .fallback = "0.1",
                     .doc = "NMSE of the predicted SNR, or trace",
@@ -169,6 +187,27 @@ std::vector<key> make_keys() {
     add_wired(keys, "from_base", "from the base station to the server");
     add_interface(keys, "server", "10.42.0.1/30", "the server's side", "base");
     add_interface(keys, "terminal", "10.42.0.2/30", "the terminal", "terminal");
+    keys.push_back({.path = "terminals",
+                    .type = kind::integer,
+                    .fallback = "1",
+                    .doc =
+                        "number of terminals; the nth has the namespace of the first with n behind "
+                        "it, and the nth address",
+                    .lowest = 1,
+                    .highest = 25});
+    keys.push_back({.path = "scheduling.method",
+                    .type = kind::choice,
+                    .fallback = "as_allocation",
+                    .doc = "who gets which bin; as_allocation: link.allocation",
+                    .choices = {"as_allocation", "static", "best", "round_robin", "max_rate",
+                                "proportional_fair"}});
+    keys.push_back({.path = "scheduling.averaging_slots",
+                    .type = kind::integer,
+                    .fallback = "1500",
+                    .doc = "memory of proportional_fair",
+                    .unit = "slots",
+                    .lowest = 1,
+                    .highest = 1000000});
     keys.push_back({.path = "control",
                     .fallback = "ipc://RUN/air.control",
                     .doc = "control of the emulation itself: pacing (REP, bound here)",
@@ -204,6 +243,21 @@ interface_config interface_from(const config::settings& s, const std::string& gr
     return i;
 }
 
+// The nth terminal's interface: 10.42.0.2 -> 10.42.0.(n + 1), namespace "terminal" -> "terminal2".
+interface_config nth(interface_config c, int n, const config::settings& s) {
+    if (n == 1) return c;
+    if (c.network_namespace.empty())
+        throw s.refuse("terminals", "several terminals need terminal.namespace");
+    c.network_namespace += std::to_string(n);
+    const auto dot = c.tun.address.rfind('.'), slash = c.tun.address.rfind('/');
+    const int last = dot == std::string::npos ? 255 : std::atoi(c.tun.address.c_str() + dot + 1);
+    if (last + n - 1 > 254)
+        throw s.refuse("terminal.address", "no IPv4 address with room for the other terminals");
+    c.tun.address = c.tun.address.substr(0, dot + 1) + std::to_string(last + n - 1) +
+                    c.tun.address.substr(slash);
+    return c;
+}
+
 }  // namespace
 
 const std::vector<key>& emulator_keys() {
@@ -223,14 +277,20 @@ emulator_config translate(config::settings& s) {
     c.slot_sample_every = static_cast<int>(s.integer("telemetry.slot_every"));
     c.air_control_endpoint = s.text("control");
     c.server = interface_from(s, "server");
-    c.terminal = interface_from(s, "terminal");
-    if (c.server.network_namespace == c.terminal.network_namespace &&
-        c.server.tun.name == c.terminal.tun.name)
+    c.cell.cell.users = static_cast<int>(s.integer("terminals"));
+    for (int n = 1; n <= c.cell.cell.users; ++n)
+        c.terminals.push_back(nth(interface_from(s, "terminal"), n, s));
+    if (c.server.network_namespace == c.terminals[0].network_namespace &&
+        c.server.tun.name == c.terminals[0].tun.name)
         throw s.refuse("terminal.tun", "the same interface as server.tun, in one namespace");
 
     auto& cell = c.cell;
     cell.seed = static_cast<std::uint64_t>(s.integer("seed"));
-    cell.link = host::link_from(s);
+    cell.cell.link = host::link_from(s);
+    const std::string& method = s.text("scheduling.method");
+    cell.cell.scheduling =
+        *scheduling_of(method == "as_allocation" ? s.text("link.allocation") : method);
+    cell.cell.averaging_slots = static_cast<int>(s.integer("scheduling.averaging_slots"));
     cell.uplink = host::uplink_from(s);
     cell.to_base = wired_from(s, "to_base", cell.seed);
     cell.from_base = wired_from(s, "from_base", cell.seed);
@@ -247,7 +307,9 @@ emulator_config translate(config::settings& s) {
     c.channel.model = s.text("channel.model");
     c.channel.snr_db = s.real("channel.snr_db");
     c.channel.speed_kmh = parse_number(s.text("channel.speed_kmh"));
+    c.channel.shadowing = s.text("channel.shadowing");
     c.channel.bins_db = *parse_bins(s.text("channel.bins_db"));
+    c.channel.users_db = *parse_bins(s.text("channel.users_db"));
     if (s.text("channel.prediction_nmse") != "trace")
         c.channel.prediction_nmse = std::stod(s.text("channel.prediction_nmse"));
     return c;

@@ -23,16 +23,19 @@ struct interface_config {
 struct channel_config {
     std::string model;  // a definition, or a trace file
     double snr_db = 16;
-    std::optional<double> speed_kmh;        // nothing: the definition's own
+    std::vector<float> users_db;      // mean SNR of user 0, 1, ...; users not named have snr_db
+    std::optional<double> speed_kmh;  // nothing: the definition's own
+    std::string shadowing = "as_defined";
     std::optional<double> prediction_nmse;  // nothing: the predictions that the trace holds
     std::vector<float> bins_db;             // model `static`: each bin its own SNR
 };
 
 struct emulator_config {
     std::string name;
-    cell_config cell;
+    emulation_config cell;
     channel_config channel;
-    interface_config server, terminal;
+    interface_config server;
+    std::vector<interface_config> terminals;
     std::string air_control_endpoint;
     int slot_sample_every = 0;
     double pacing_limit_ms = 2;
@@ -44,7 +47,7 @@ const std::vector<config::key>& emulator_keys();
 // Checks across keys, translates. Throws config::error.
 emulator_config translate(config::settings& settings);
 
-// The source of SNRs that the configuration asks for. Throws config::error.
-snr_source make_source(const channel_config& channel, std::uint64_t seed, int horizon_slots);
+// The sources of SNRs that the configuration asks for, one for each user. Throws config::error.
+std::vector<snr_source> make_sources(const emulator_config& config);
 
 }  // namespace wip::emulator

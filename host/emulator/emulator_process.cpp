@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "emulator/emulator_process.h"
 
+#include <arpa/inet.h>
 #include <poll.h>
 #include <spdlog/spdlog.h>
 #include <time.h>
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <deque>
 
 #include "app/link_socket.h"
 #include "app/process.h"
@@ -33,24 +35,38 @@ std::int64_t monotonic_ns() {
     return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
 }
 
-// One end: interface, control, telemetry.
-struct station_end {
-    station_end(zmq::context_t& context, const interface_config& c, const char* group,
-                int slot_sample_every)
-        : role(group == std::string("server") ? "base" : "terminal"),
-          tun(make_tun_in(c.network_namespace, c.tun, std::string(group) + ".namespace")),
-          gate(tun),
-          control(context, c.control_endpoint, std::string(group) + ".control"),
-          telemetry(context, c.telemetry_endpoint, slot_sample_every,
-                    std::string(group) + ".telemetry") {
+// An interface with its counts.
+struct gateway {
+    gateway(const interface_config& c, const char* group)
+        : tun(make_tun_in(c.network_namespace, c.tun, std::string(group) + ".namespace")),
+          gate(tun) {
         if (!tun.warning().empty()) spdlog::warn("{}: {}", group, tun.warning());
     }
-    std::string role;
     tun_device tun;
     host::packet_gate gate;
+};
+
+// What a station is asked, and what it publishes.
+struct station_sockets {
+    station_sockets(zmq::context_t& context, const interface_config& c, const std::string& group,
+                    int slot_sample_every)
+        : control(context, c.control_endpoint, group + ".control"),
+          telemetry(context, c.telemetry_endpoint, slot_sample_every, group + ".telemetry") {}
     host::control_socket control;
     host::telemetry_socket telemetry;
 };
+
+// Address of an interface and destination of an IPv4 packet, as 32 bits; 0 for others.
+std::uint32_t address_of(const std::string& text) {
+    in_addr a{};
+    return ::inet_pton(AF_INET, text.substr(0, text.find('/')).c_str(), &a) == 1 ? a.s_addr : 0;
+}
+
+std::uint32_t destination(std::span<const std::uint8_t> packet) {
+    std::uint32_t a = 0;
+    if (packet.size() >= 20 && packet[0] >> 4 == 4) std::memcpy(&a, packet.data() + 16, 4);
+    return a;
+}
 
 }  // namespace
 
@@ -59,22 +75,30 @@ struct emulator_process::state {
         : settings(s),
           config(c),
           effective_yaml(s.to_yaml()),
-          cell(c.cell, make_source(c.channel, c.cell.seed, c.cell.link.retransmission_delay_slots)),
-          server(context, c.server, "server", c.slot_sample_every),
-          terminal(context, c.terminal, "terminal", c.slot_sample_every),
+          cell(c.cell, make_sources(c)),
+          server(c.server, "server"),
+          base(context, c.server, "server", c.slot_sample_every),
+          terminal(context, c.terminals[0], "terminal", c.slot_sample_every),
           air_control(context, c.air_control_endpoint, "control"),
           slots(c.pacing_limit_ms * 1e3),
-          packets(c.pacing_limit_ms * 1e3) {}
+          packets(c.pacing_limit_ms * 1e3) {
+        for (const auto& t : c.terminals) {
+            terminals.emplace_back(t, "terminal");
+            addresses.push_back(address_of(t.tun.address));
+        }
+    }
 
     std::int64_t now() const { return monotonic_ns() - t0; }
     void wait_until(std::int64_t due);
-    bool read(pollfd& p);
+    bool read_server();
+    bool read_terminal(std::size_t user);
+    int user_of(std::span<const std::uint8_t> packet) const;
     void release(std::int64_t until);
     void publish(slot k);
     void serve();
-    void serve_station(station_end& end);
+    void serve_station(station_sockets& station);
     void serve_air();
-    void fill(const station_end& end, MacStatus& status) const;
+    void fill(const station_sockets& station, MacStatus& status) const;
     void fill(openwip::control::AirStatus& status) const;
     void configure(const std::string& yaml, const char* group, const char* where);
     void end(int code, const std::string& why);
@@ -83,7 +107,10 @@ struct emulator_process::state {
     emulator_config config;
     std::string effective_yaml;
     emulated_cell cell;
-    station_end server, terminal;
+    gateway server;
+    std::deque<gateway> terminals;
+    std::vector<std::uint32_t> addresses;
+    station_sockets base, terminal;
     host::control_socket air_control;
     air::pacing slots, packets;
     bool realtime_priority = false;
@@ -91,7 +118,7 @@ struct emulator_process::state {
 
     std::int64_t t0 = 0;
     slot next;
-    pollfd watched[3]{};
+    std::vector<pollfd> watched;  // signals, server, terminals
     bool ended = false;
     int exit_code = 0;
 };
@@ -105,8 +132,8 @@ std::vector<std::string> emulator_process::bound_paths() const {
     const auto& c = state_->config;
     std::vector<std::string> paths{
         host::ipc_path(c.server.control_endpoint), host::ipc_path(c.server.telemetry_endpoint),
-        host::ipc_path(c.terminal.control_endpoint), host::ipc_path(c.terminal.telemetry_endpoint),
-        host::ipc_path(c.air_control_endpoint)};
+        host::ipc_path(c.terminals[0].control_endpoint),
+        host::ipc_path(c.terminals[0].telemetry_endpoint), host::ipc_path(c.air_control_endpoint)};
     std::erase(paths, "");
     return paths;
 }
@@ -114,10 +141,9 @@ std::vector<std::string> emulator_process::bound_paths() const {
 int emulator_process::run(int signal_fd, bool realtime_priority) {
     auto& s = *state_;
     s.realtime_priority = realtime_priority;
-    s.watched[0].fd = s.server.tun.fd();
-    s.watched[1].fd = s.terminal.tun.fd();
-    s.watched[2].fd = signal_fd;
-    for (auto& w : s.watched) w.events = POLLIN;
+    s.watched.push_back({signal_fd, POLLIN, 0});
+    s.watched.push_back({s.server.tun.fd(), POLLIN, 0});
+    for (const auto& t : s.terminals) s.watched.push_back({t.tun.fd(), POLLIN, 0});
     s.t0 = monotonic_ns() + start_after_ns;
     for (; !s.ended; ++s.next) {
         const std::int64_t due = slot_start(s.next);
@@ -143,47 +169,60 @@ void emulator_process::state::wait_until(std::int64_t due) {
         const std::int64_t wake = std::min(due, cell.next_due());
         const std::int64_t left = std::max<std::int64_t>(0, wake - t);
         const timespec timeout{left / 1'000'000'000, left % 1'000'000'000};
-        const int ready = ::ppoll(watched, 3, &timeout, nullptr);
+        const int ready = ::ppoll(watched.data(), watched.size(), &timeout, nullptr);
         looked = true;
         if (ready <= 0) continue;
-        if (watched[2].revents != 0) {
-            if (const auto signal = host::take_signal(watched[2].fd)) {
+        if (watched[0].revents != 0) {
+            if (const auto signal = host::take_signal(watched[0].fd)) {
                 const std::string why = host::reason_to_stop();
                 end(host::exit_code_of(why), *signal + ": " + why);
                 return;
             }
         }
-        if (!read(watched[0]) || !read(watched[1])) return;
+        if (watched[1].revents != 0 && !read_server()) return;
+        for (std::size_t u = 0; u < terminals.size(); ++u)
+            if (watched[u + 2].revents != 0 && !read_terminal(u)) return;
     }
 }
 
-bool emulator_process::state::read(pollfd& p) {
-    if (p.revents == 0) return true;
-    const bool is_server = &p == &watched[0];
-    auto& end_here = is_server ? server : terminal;
+// The user whose address it is; the first one also gets what is nobody's (its host drops it).
+int emulator_process::state::user_of(std::span<const std::uint8_t> packet) const {
+    if (addresses.size() == 1) return 0;
+    const auto at = std::ranges::find(addresses, destination(packet));
+    return at == addresses.end() ? 0 : static_cast<int>(at - addresses.begin());
+}
+
+bool emulator_process::state::read_server() {
     const std::int64_t t = std::max<std::int64_t>(0, now());
-    const bool alive = end_here.gate.read_all(
+    const bool alive = server.gate.read_all(
+        [&](std::span<const std::uint8_t> packet) { cell.from_server(user_of(packet), packet, t); },
+        read_batch);
+    if (!alive) end(host::exit_peer_lost, "the interface of the server's side is gone");
+    return alive;
+}
+
+bool emulator_process::state::read_terminal(std::size_t user) {
+    const bool alive = terminals[user].gate.read_all(
         [&](std::span<const std::uint8_t> packet) {
-            if (is_server)
-                cell.from_server(packet, t);
-            else
-                cell.from_terminal(packet);
+            cell.from_terminal(static_cast<int>(user), packet);
         },
         read_batch);
-    if (!alive) end(host::exit_peer_lost, "the interface of the " + end_here.role + " is gone");
+    if (!alive) end(host::exit_peer_lost, "the interface of a terminal is gone");
     return alive;
 }
 
 void emulator_process::state::release(std::int64_t until) {
-    cell.release(until, [this](emulated_cell::side to, std::span<const std::uint8_t> packet,
-                               std::int64_t due) {
-        (to == emulated_cell::side::server ? server : terminal).gate.write(packet);
+    cell.release(until, [this](emulated_cell::side to, int user,
+                               std::span<const std::uint8_t> packet, std::int64_t due) {
+        auto& out =
+            to == emulated_cell::side::server ? server : terminals[static_cast<std::size_t>(user)];
+        out.gate.write(packet);
         packets.add(static_cast<double>(now() - due) * 1e-3);
     });
 }
 
 void emulator_process::state::publish(slot k) {
-    for (auto* e : {&server, &terminal}) {
+    for (auto* e : {&base, &terminal}) {
         if (e->telemetry.status_due(k)) {
             fill(*e, e->telemetry.status());
             e->telemetry.publish_status(k);
@@ -192,20 +231,25 @@ void emulator_process::state::publish(slot k) {
     }
 }
 
-void emulator_process::state::fill(const station_end& e, MacStatus& status) const {
+void emulator_process::state::fill(const station_sockets& e, MacStatus& status) const {
     status.Clear();
-    status.set_role(e.role);
+    status.set_role(&e == &base ? "base" : "terminal");
     status.set_effective_yaml(effective_yaml);
-    if (&e == &server) {
+    if (&e == &base) {
         cell.fill_base(status);
-        e.gate.add_input(*status.mutable_downlink());
-        host::set(*status.mutable_uplink()->mutable_delivered(), e.gate.delivered());
-        e.gate.add_write_errors(*status.mutable_uplink());
+        server.gate.add_input(*status.mutable_downlink());
+        host::set(*status.mutable_uplink()->mutable_delivered(), server.gate.delivered());
+        server.gate.add_write_errors(*status.mutable_uplink());
     } else {
         cell.fill_terminal(status);
-        e.gate.add_input(*status.mutable_uplink());
-        host::set(*status.mutable_downlink()->mutable_delivered(), e.gate.delivered());
-        e.gate.add_write_errors(*status.mutable_downlink());
+        auto& delivered = *status.mutable_downlink()->mutable_delivered();
+        delivered.Clear();
+        for (const auto& t : terminals) {
+            t.gate.add_input(*status.mutable_uplink());
+            delivered.set_packets(delivered.packets() + t.gate.delivered().packets);
+            delivered.set_bytes(delivered.bytes() + t.gate.delivered().bytes);
+            t.gate.add_write_errors(*status.mutable_downlink());
+        }
     }
     status.set_malformed_messages(malformed);
     status.set_telemetry_sequence(e.telemetry.status_sequence());
@@ -237,20 +281,21 @@ void emulator_process::state::fill(openwip::control::AirStatus& status) const {
     status.set_released(r.slots);
     status.set_realtime_priority(realtime_priority);
     status.add_nodes("base");
-    status.add_nodes("terminal");
+    for (int u = 0; u < cell.users(); ++u)
+        status.add_nodes("terminal" + (u == 0 ? "" : std::to_string(u + 1)));
 }
 
 void emulator_process::state::serve() {
-    serve_station(server);
+    serve_station(base);
     serve_station(terminal);
     serve_air();
 }
 
-void emulator_process::state::serve_station(station_end& e) {
+void emulator_process::state::serve_station(station_sockets& e) {
     std::string stop_why;
     const auto answer = [&](const Request& request, Reply& reply) {
         if (request.has_configure_yaml()) {
-            if (&e == &server)
+            if (&e == &base)
                 configure(request.configure_yaml(), "link.", "base");
             else
                 configure(request.configure_yaml(), "uplink.", "terminal");
@@ -290,9 +335,9 @@ void emulator_process::state::configure(const std::string& yaml, const char* gro
         if (!key.starts_with(group))
             throw changed_settings.refuse(key, std::string("not a setting of the ") + where);
     if (changed.empty()) return;
-    const cell_config wanted = translate(changed_settings).cell;
+    const emulation_config wanted = translate(changed_settings).cell;
     if (std::string(group) == "link.")
-        cell.reconfigure(wanted.link);
+        cell.reconfigure(wanted.cell.link);
     else
         cell.reconfigure(wanted.uplink);
     settings = changed_settings;

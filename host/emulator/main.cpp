@@ -9,9 +9,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <iostream>
 
 #include "app/process.h"
 #include "emulator/emulator_process.h"
+#include "emulator/generator.h"
 
 namespace {
 
@@ -24,6 +26,8 @@ struct arguments {
     bool print_config = false;
     bool describe_config = false;
     bool check = false;
+    bool generate = false;
+    generator_config generator;
 };
 
 int complain(const std::string& why) {
@@ -48,7 +52,11 @@ int run(const arguments& args) {
         return 0;
     }
     if (args.check) {
-        make_source(config.channel, config.cell.seed, config.cell.link.retransmission_delay_slots);
+        make_sources(config);
+        return 0;
+    }
+    if (args.generate) {
+        generate(config, args.generator, std::cout);
         return 0;
     }
     const auto account = host::find_account(config.user);
@@ -84,6 +92,17 @@ int main(int argc, char** argv) {
     app.add_flag("--print-config", args.print_config, "print the effective configuration and end");
     app.add_flag("--describe-config", args.describe_config, "print the table of all keys and end");
     app.add_flag("--check", args.check, "check configuration, channel and trace file, and end");
+    auto* generator =
+        app.add_option("--generate", args.generator.seconds,
+                       "virtual time: so many seconds of full queues, JSON on standard output");
+    generator->check(CLI::Range(0.01, 1e6));
+    app.add_option("--warm-up", args.generator.warm_up_seconds, "seconds before the first count")
+        ->check(CLI::Range(0.0, 1e5));
+    app.add_option("--packet-bytes", args.generator.packet_bytes, "size of an IP packet")
+        ->check(CLI::Range(32, 1500));
+    app.add_option("--packets-per-second", args.generator.rate_pps,
+                   "of each terminal, instead of full queues")
+        ->check(CLI::Range(1, 1000000));
     try {
         app.parse(argc, argv);
     } catch (const CLI::CallForHelp& e) {
@@ -91,6 +110,7 @@ int main(int argc, char** argv) {
     } catch (const CLI::ParseError& e) {
         return complain(e.what());
     }
+    args.generate = generator->count() > 0;
     if (args.describe_config) {
         std::fputs(config::to_markdown(emulator_keys()).c_str(), stdout);
         return 0;

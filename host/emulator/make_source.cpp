@@ -13,9 +13,9 @@ namespace {
 using bin_model::trace_channel;
 
 // Without fading there is nothing to predict: the prediction is right.
-snr_source fixed(const channel_config& c) {
+snr_source fixed(const channel_config& c, double mean_db) {
     bin_model::trace_row row;
-    row.fill(static_cast<float>(c.snr_db));
+    row.fill(static_cast<float>(mean_db));
     std::copy(c.bins_db.begin(), c.bins_db.end(), row.begin());
     snr_source s;
     s.channel = std::make_unique<trace_channel>(std::vector{row});
@@ -23,13 +23,23 @@ snr_source fixed(const channel_config& c) {
     return s;
 }
 
-snr_source fading(const channel_config& c, std::uint64_t seed) {
+snr_source fading(const channel_config& c, double mean_db, std::uint64_t seed, int user) {
     profiles::channel_choice choice;
+    const auto definition = profiles::load_definition(c.model);
+    if (user > 0 && definition.nof_users() > 1) choice.user = static_cast<std::size_t>(user);
     choice.speed_kmh = c.speed_kmh;
+    using use = profiles::channel_choice::use;
+    if (c.shadowing == "on" || c.shadowing == "true")
+        choice.shadowing = use::on;
+    else if (c.shadowing == "off" || c.shadowing == "false")
+        choice.shadowing = use::off;
+    else if (c.shadowing != "as_defined")
+        choice.shadowing = use::on, choice.shadowing_db = std::stod(c.shadowing);
     bin_model::fading_config f;
-    f.channel = profiles::realise(profiles::load_definition(c.model), choice, seed);
-    f.mean_snr_db = c.snr_db;
+    f.channel = profiles::realise(definition, choice, seed);
+    f.mean_snr_db = mean_db;
     f.seed = seed;
+    f.purpose = static_cast<std::uint32_t>(user);
     snr_source s;
     s.channel = std::make_unique<bin_model::fading_channel>(f);
     if (!c.prediction_nmse)
@@ -69,16 +79,31 @@ snr_source recorded(const channel_config& c, std::uint64_t seed, int horizon_slo
 
 }  // namespace
 
-snr_source make_source(const channel_config& c, std::uint64_t seed, int horizon_slots) {
-    if (c.model == "static" || c.model == "awgn") return fixed(c);
+std::vector<snr_source> make_sources(const emulator_config& config) {
+    const channel_config& c = config.channel;
+    const std::uint64_t seed = config.cell.seed;
+    const auto users = static_cast<std::size_t>(config.cell.cell.users);
+    if (users > 1 && c.model.ends_with(".h5"))
+        throw config::error("channel.model = " + c.model + ": a trace is of one terminal, not of " +
+                            std::to_string(users));
+    std::vector<snr_source> sources;
     try {
-        if (c.model.ends_with(".h5")) return recorded(c, seed, horizon_slots);
-        return fading(c, seed);
+        for (std::size_t u = 0; u < users; ++u) {
+            const double mean = u < c.users_db.size() ? c.users_db[u] : c.snr_db;
+            if (c.model == "static" || c.model == "awgn")
+                sources.push_back(fixed(c, mean));
+            else if (c.model.ends_with(".h5"))
+                sources.push_back(
+                    recorded(c, seed, config.cell.cell.link.retransmission_delay_slots));
+            else
+                sources.push_back(fading(c, mean, seed, static_cast<int>(u)));
+        }
     } catch (const trace::error& e) {
         throw config::error(e.what());
     } catch (const std::invalid_argument& e) {
         throw config::error("channel.model = " + c.model + ": " + e.what());
     }
+    return sources;
 }
 
 }  // namespace wip::emulator

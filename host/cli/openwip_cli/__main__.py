@@ -22,7 +22,8 @@ def main():
                 return 0
             options = (emulate.parse if which == "emulate" else scenario.parse_demo)(rest)
             session.check_output(options.json)
-            system.require_root()
+            if not getattr(options, "generator", False):
+                system.require_root()
             return 0
         if command == "demo":
             from . import demo, scenario
@@ -39,6 +40,9 @@ def main():
         if command == "tcp-l-worker":
             from . import tcpl
             return tcpl.worker(arguments)
+        if command == "validate":
+            from . import validate
+            return validate.main(arguments, top, build, python)
         from . import commands
         return commands.run(command, arguments, top, build)
     except BadInput as e:

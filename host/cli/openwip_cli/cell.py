@@ -36,8 +36,9 @@ class Process:
 
 
 class Cell:
-    def __init__(self, name="demo"):
+    def __init__(self, name="demo", terminals=1):
         self.name = name
+        self.terminals = ["terminal" if n == 1 else f"terminal{n}" for n in range(1, terminals + 1)]
         self.run = RUN_ROOT / name
         self.lock = None
 
@@ -46,7 +47,7 @@ class Cell:
 
     @property
     def namespaces(self):
-        return [self.namespace(s) for s in STATIONS]
+        return [self.namespace(s) for s in ("base", *self.terminals)]
 
     def endpoint(self, socket):
         return f"ipc://{self.run}/{socket}"

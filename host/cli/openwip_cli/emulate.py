@@ -5,6 +5,7 @@ run(options, workload, progress) is the entry for programs: it starts a cell, le
 it likes in the namespaces, drains the link, checks the sums and returns the report with its verdict."""
 import contextlib
 import dataclasses
+import json
 import os
 import pathlib
 import subprocess
@@ -47,6 +48,13 @@ class BinList:
         return [Real(-60, 80).read(v) for v in value]
 
 
+class Shadowing:
+    valid = "as_defined|" + scenarios.Shadowing.valid
+
+    def read(self, value):
+        return value if value == "as_defined" else scenarios.Shadowing().read(value)
+
+
 class Nmse:
     valid = "0..0.5|predictor|trace"
 
@@ -69,6 +77,8 @@ SETTINGS = [
     Setting("channel.bins_db", "--bins-db", BinList(), [],
             "--channel static: SNR of bin 0, 1, ...; the others have --snr"),
     like_demo("channel.speed_kmh", None),
+    Setting("channel.shadowing", "--shadowing", Shadowing(), "as_defined",
+            "slow fading: as the channel defines it, or a standard deviation in dB"),
     Setting("channel.prediction_nmse", "--prediction-nmse", Nmse(), 0.1,
             "error of the predicted SNR; predictor: the receiver's own; trace: as recorded"),
     Setting("channel.symbol_noise", "--symbol-noise", ON_OFF, "on",
@@ -82,6 +92,12 @@ SETTINGS = [
     like_demo("link.combining", "on"), like_demo("link.packing", "off"),
     like_demo("link.order", "as_completed"), like_demo("link.deliver_corrupt", "on"),
     like_demo("link.queue_packets", 54),
+    Setting("terminals", "--terminals", Integer(1, 25), 1, "number of terminals"),
+    Setting("scheduling.method", "--scheduling", scenarios.Choice(
+        "as_allocation", "static", "best", "round_robin", "max_rate", "proportional_fair"), "as_allocation",
+            "several terminals: who gets which bin"),
+    Setting("channel.users_db", "--users-db", BinList(), [],
+            "several terminals: mean SNR of the first, the second, ...; the others have --snr"),
     like_demo("uplink.kbps", 500), like_demo("uplink.delay_slots", 0), like_demo("uplink.loss", 0.0),
     like_demo("uplink.feedback_loss", 0.0), like_demo("uplink.queue_packets", 54),
     Setting("wired.delay_ms", "--wired-delay-ms", Real(0, 60000), 10.0, "wired network, each way, ms"),
@@ -114,11 +130,26 @@ def scenario_of(values):
     return Scenario({k: scenarios.check(k, by_key[k], v) for k, v in values.items()}, SETTINGS)
 
 
+@dataclasses.dataclass
+class EmulateOptions:
+    options: scenarios.Options
+    generator: bool
+
+    @property
+    def json(self):
+        return self.options.json
+
+
 def parse(arguments):
     parser = scenarios.options_parser(
         "emulate", "The downlink at one SNR for each bin and slot, between two network namespaces: TCP "
                    "through it, and a verdict.", SETTINGS, NAME)
-    return scenarios.options_of(parser.parse_args(arguments), SETTINGS)
+    parser.add_argument("--generator", action="store_true",
+                        help="virtual time, full queues, no interfaces: as fast as the machine can")
+    given = parser.parse_args(arguments)
+    if given.generator and given.keep:
+        raise BadInput("--keep with --generator: there is no cell to keep")
+    return EmulateOptions(scenarios.options_of(given, SETTINGS), given.generator)
 
 
 # --- configuration of the process ---
@@ -130,7 +161,7 @@ def config(cell, s):
     mac = cells.mac_config(cell, s, "base")
 
     def end(station, status):
-        return {"namespace": cell.namespace(station), "tun": "wip0", "address": f"{cells.ADDRESS[station]}/30",
+        return {"namespace": cell.namespace(station), "tun": "wip0", "address": f"{cells.ADDRESS[station]}/{30 if s['terminals'] == 1 else 24}",
                 "control": cell.endpoint(f"{status}.control"),
                 "telemetry": cell.endpoint(f"{status}.telemetry")}
 
@@ -140,13 +171,16 @@ def config(cell, s):
         "link": mac["link"], "uplink": mac["uplink"],
         "channel": {"model": s["channel.model"], "snr_db": s["channel.snr_db"],
                     "bins_db": ",".join(f"{v:g}" for v in s["channel.bins_db"]),
-                    "errors": errors, "prediction_nmse": str(s["channel.prediction_nmse"])} | speed,
+                    "users_db": ",".join(f"{v:g}" for v in s["channel.users_db"]),
+                    "errors": errors, "shadowing": str(s["channel.shadowing"]),
+                    "prediction_nmse": str(s["channel.prediction_nmse"])} | speed,
         "to_base": {"delay_ms": s["wired.delay_ms"], "rate_kbps": s["wired.rate_kbps"],
                     "loss": s["wired.loss"], "queue_packets": s["wired.queue_packets"]},
         "from_base": {"delay_ms": s["wired.delay_ms"] if back_delay is None else back_delay,
                       "rate_kbps": s["wired.uplink_rate_kbps"], "loss": s["wired.uplink_loss"],
                       "queue_packets": s["wired.queue_packets"]},
         "server": end("base", "base"), "terminal": end("terminal", "terminal"),
+        "terminals": s["terminals"], "scheduling": {"method": s["scheduling.method"]},
         "control": cell.endpoint("air.control"),
     }
 
@@ -158,8 +192,13 @@ def check_config(program, tree):
         f.flush()
         done = subprocess.run([program, "--config", f.name, "--check"], capture_output=True, text=True)
     if done.returncode:
-        line = (done.stderr.strip().splitlines() or ["wip_emulator failed"])[-1]
-        raise BadInput(line.removeprefix("wip_emulator: ").removeprefix(f"{f.name}: "))
+        raise BadInput(last_line(done.stderr, f.name))
+
+
+def last_line(text, file):
+    """What the emulator refused, without the name of a file that is gone."""
+    line = (text.strip().splitlines() or ["wip_emulator failed"])[-1]
+    return line.removeprefix("wip_emulator: ").removeprefix(f"{file}: ")
 
 
 # --- a running cell, as a workload sees it ---
@@ -251,6 +290,7 @@ def measure(cell, watch, workload, progress):
             "packets_damaged": terminal.terminal.delivered_damaged.packets,
             "malformed_messages": base.malformed_messages + terminal.malformed_messages,
         },
+        "users": users_of(base, terminal),
         "telemetry": {"received": sum(watch.received.values()), "lost": sum(watch.lost.values())},
         "cpu": cpu | {"total": round(sum(cpu.values()), 4)},
         "effective": {"emulator": base.effective_yaml},
@@ -278,7 +318,7 @@ def run(options, workload=None, progress=None, *, name=NAME, keep=False, logs=No
     check_built(build, (PROGRAM, "python/openwip_schema"))
     check_congestion_control(s["traffic.tcp_cc"])
     check_config(str(build / PROGRAM), config(cells.Cell(name), s))
-    with owned_cell(name, progress) as (cell, keeper):
+    with owned_cell(name, progress, s["terminals"]) as (cell, keeper):
         if logs:
             keeper.keep_logs(logs)
         watch = control.TelemetryWatch({x: cell.endpoint(f"{x}.telemetry") for x in cells.STATIONS})
@@ -301,14 +341,73 @@ def run(options, workload=None, progress=None, *, name=NAME, keep=False, logs=No
     return result | identity(s, top, python)
 
 
-def main(options, top, build, python):
-    progress = Progress()
+def generate(s, seconds, places, packet_bytes=accounting.MTU):
+    """Virtual time: (report, the program's own output). No namespaces, no TCP, no rights needed."""
+    from google.protobuf import json_format
+    from openwip_schema import control_pb2 as pb
+    top, build, python = places
+    check_built(build, (PROGRAM, "python/openwip_schema"))
+    tree = config(cells.Cell(NAME), s)
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
+        yaml.safe_dump(tree, f, sort_keys=False)
+        f.flush()
+        done = subprocess.run([str(build / PROGRAM), "--config", f.name, "--generate", str(seconds),
+                               "--packet-bytes", str(packet_bytes)], capture_output=True, text=True)
+    if done.returncode:
+        raise BadInput(last_line(done.stderr, f.name))
+    raw = json.loads(done.stdout)
+
+    def status(when, end):
+        return json_format.ParseDict(raw[when][end], pb.MacStatus())
+
+    base, terminal = status("drained", "base"), status("drained", "terminal")
+    paths = accounting.paths_of(base, terminal)
+    checks = [("sums", accounting.check_sums(paths, None)),
+              ("traffic", [f"traffic: {raw['packets_altered']} packets arrived altered"]
+               if raw["packets_altered"] > terminal.terminal.delivered_damaged.packets else [])]
+    link = accounting.link_interval(status("first", "base"), status("last", "base"))
+    arrived = raw["arrivals"]
+    return {
+        "verdict": accounting.verdict(checks),
+        "realtime": {"clock": "virtual", "factor": raw["real_time_factor"], "slots": raw["slots"],
+                     "wall_seconds": raw["wall_seconds"]},
+        "generator": {"packet_bytes": packet_bytes, "ip_bps": arrived["bytes"] * 8 / arrived["seconds"]
+                      if arrived["seconds"] > 0 else 0.0, "packets": arrived["packets"],
+                      "out_of_order": raw["packets_out_of_order"], "altered": raw["packets_altered"]},
+        "link": link, "packets": {name: path.report() for name, path in paths.items()},
+        "emulator": {"mean_snr_db": terminal.radio.mean_snr_db,
+                     "prediction_nmse": terminal.radio.prediction_nmse,
+                     "frames_combined": terminal.terminal.frames_combined,
+                     "packets_damaged": terminal.terminal.delivered_damaged.packets},
+        "users": users_of(base, terminal),
+        "effective": {"emulator": yaml.safe_dump(tree, sort_keys=False)},
+    } | identity(s, top, python), raw
+
+
+def users_of(base, terminal):
+    """Several terminals: what each of them got."""
+    return [{"delivered_packets": t.downlink.delivered.packets, "delivered_bytes": t.downlink.delivered.bytes,
+             "mean_snr_db": t.radio.mean_snr_db, "frames_sent": b.base.frames_sent,
+             "frames_failed": b.base.frames_failed,
+             "modulation_histogram": list(b.base.modulation_histogram)}
+            for b, t in zip(base.users, terminal.users)]
+
+
+def main(given, top, build, python):
+    progress, options = Progress(), given.options
+    places = (pathlib.Path(top), pathlib.Path(build), python)
 
     def whole():
         fresh_output(options.json)
+        if given.generator:
+            progress(f"packet generator, {options.scenario['traffic.duration_s']:g} s of virtual time")
+            result, _ = generate(options.scenario, options.scenario["traffic.duration_s"], places)
+            write_json(options.json, result)
+            print(report.generator_screen(result))
+            return VALID if result["verdict"]["valid"] else INVALID
         progress(f"TCP download with iperf3, {options.scenario['traffic.duration_s']:g} s")
         result = run(options.scenario, None, progress, name=options.name, keep=options.keep, logs=options.logs,
-                     places=(pathlib.Path(top), pathlib.Path(build), python))
+                     places=places)
         write_json(options.json, result)
         print(report.screen(result))
         return VALID if result["verdict"]["valid"] else INVALID

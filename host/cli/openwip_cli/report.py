@@ -34,10 +34,46 @@ def emulator_lines(r):
             f"{late['max']:.0f} us late; {'real-time' if e['realtime_priority'] else 'normal'} priority"]
 
 
+def packet_lines(r):
+    lines = []
+    for name in ("downlink", "uplink"):
+        p = r["packets"][name]
+        drops = ", ".join(f"{n} {reason}" for reason, n in p["dropped"].items()) or "none"
+        twice = p["delivered_although_given_up"]
+        lines.append(f"  {name:<12} {p['in']} packets in = {p['delivered']} delivered + {p['queued']} queued "
+                     f"+ dropped ({drops})" + (f" - {twice} given up that arrived after all" if twice else ""))
+    return lines
+
+
+def link_lines(link):
+    arq = [f"{i}: {n}" for i, n in enumerate(link["retransmission_histogram"]) if n]
+    return [f"  link         {rate(link['goodput_bps'])} acknowledged; frames: {link['frames_sent']} sent, "
+            f"{link['frames_failed']} failed ({link['frame_error_rate']:.3%}), "
+            f"{link['frames_given_up']} given up", *histogram(link["modulation_histogram"], NAMES),
+            f"  ARQ          frames by number of retransmissions: {', '.join(arq) or 'none'}"]
+
+
+def verdict_lines(v):
+    return [f"verdict: {'VALID' if v['valid'] else 'INVALID'}", *(f"  {reason}" for reason in v["reasons"])]
+
+
+def generator_screen(r):
+    g, rt = r["generator"], r["realtime"]
+    lines = verdict_lines(r["verdict"])
+    lines.append(f"  generator    {rate(g['ip_bps'])} of IP packets of {g['packet_bytes']} bytes; {g['packets']} counted, "
+                 f"{g['out_of_order']} out of order, {g['altered']} altered")
+    for n, u in enumerate(r["users"], 1):
+        lines.append(f"  terminal {n:<3} {u['delivered_packets']} packets, mean SNR {u['mean_snr_db']:.1f} dB, "
+                     f"{u['frames_sent']} frames sent, {u['frames_failed']} failed")
+    lines += link_lines(r["link"]) + packet_lines(r)
+    lines.append(f"  virtual time {rt['factor']:.1f} times as fast as real time ({rt['slots']} slots in "
+                 f"{rt['wall_seconds']:.2f} s)")
+    return "\n".join(lines)
+
+
 def screen(r):
     v, c, link, rt = r["verdict"], r["capacity"], r["link"], r["realtime"]
-    lines = [f"verdict: {'VALID' if v['valid'] else 'INVALID'}"]
-    lines += [f"  {reason}" for reason in v["reasons"]]
+    lines = verdict_lines(v)
     if r["tcp"]:
         t = r["tcp"]
         share = t["goodput_bps"] / c["tcp_payload_bps"] if c["tcp_payload_bps"] else 0
@@ -53,18 +89,7 @@ def screen(r):
         u = r["udp"]
         lines.append(f"  UDP          {rate(u['delivered_bps'])} of {rate(u['offered_bps'])} offered; "
                      f"{u['lost_packets']} of {u['packets']} packets lost ({u['loss']:.2%})")
-    lines.append(f"  link         {rate(link['goodput_bps'])} acknowledged; frames: {link['frames_sent']} sent, "
-                 f"{link['frames_failed']} failed ({link['frame_error_rate']:.3%}), "
-                 f"{link['frames_given_up']} given up")
-    lines += histogram(link["modulation_histogram"], NAMES)
-    arq = [f"{i}: {n}" for i, n in enumerate(link["retransmission_histogram"]) if n]
-    lines.append(f"  ARQ          frames by number of retransmissions: {', '.join(arq) or 'none'}")
-    for name in ("downlink", "uplink"):
-        p = r["packets"][name]
-        drops = ", ".join(f"{n} {reason}" for reason, n in p["dropped"].items()) or "none"
-        twice = p["delivered_although_given_up"]
-        lines.append(f"  {name:<12} {p['in']} packets in = {p['delivered']} delivered + {p['queued']} queued "
-                     f"+ dropped ({drops})" + (f" - {twice} given up that arrived after all" if twice else ""))
+    lines += link_lines(link) + packet_lines(r)
     lines += radio_lines(r) if "radio" in r else emulator_lines(r)
     lines.append(f"  real time    factor {rt['factor']:.4f} at speed {rt['speed']:g}; {rt['late_slots']} late slots; "
                  f"{rt['slots_behind']} of {rt['slots']} slots more than {rt['pacing_limit_us'] / 1000:g} ms behind "

@@ -123,14 +123,17 @@ class Running:
             return False
 
     def tun_counts(self):
-        """What the kernel counted at the interfaces: to_macd = read by macd, from_macd = written by it."""
+        """What the kernel counted at the interfaces: to_macd = read by macd, from_macd = written by it;
+        of several terminals the sum."""
         counts = {}
-        for station in cells.STATIONS:
+        for station in ("base", *self.cell.terminals):
             text = system.ip("-n", self.cell.namespace(station), "-s", "-j", "link", "show", "wip0")
             stats = json.loads(text)[0]["stats64"]
             counts[station] = {"to_macd": (stats["tx"]["packets"], stats["tx"]["bytes"]),
                                "from_macd": (stats["rx"]["packets"], stats["rx"]["bytes"])}
-        return counts
+        return {"base": counts.pop("base"),
+                "terminal": {way: tuple(sum(c[way][i] for c in counts.values()) for i in (0, 1))
+                             for way in ("to_macd", "from_macd")}}
 
 
 class CpuClock:
@@ -187,10 +190,10 @@ def raise_terminated(signum, _frame):
 
 
 @contextlib.contextmanager
-def owned_cell(name, progress):
+def owned_cell(name, progress, terminals=1):
     """The cell's name and its keeper for as long as the block runs; nothing of the cell is left
     afterwards, however the block ends, unless keeper.detach() was called."""
-    cell = cells.Cell(name)
+    cell = cells.Cell(name, terminals)
     before = {}
     if threading.current_thread() is threading.main_thread():
         before = {s: signal.signal(s, raise_terminated) for s in SIGNALS}
@@ -208,6 +211,8 @@ def owned_cell(name, progress):
             kind = sys.exc_info()[0]
             keeper.end("stopped by a signal" if kind is Terminated else
                        "the launcher failed" if kind is not None else "the run is over")
+        if keeper is not None:
+            keeper.channel.close()
         cell.release()
         for signum, handler in before.items():
             signal.signal(signum, handler)

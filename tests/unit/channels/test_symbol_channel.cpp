@@ -201,7 +201,8 @@ TEST_P(SymbolChannel, ARerunIsTheSameToTheBit) {
     EXPECT_NE(first, run(8));
 }
 
-INSTANTIATE_TEST_SUITE_P(Methods, SymbolChannel, testing::Values(error_method::symbols),
+INSTANTIATE_TEST_SUITE_P(Methods, SymbolChannel,
+                         testing::Values(error_method::symbols, error_method::computed),
                          [](const auto& p) {
                              return p.param == error_method::symbols ? "symbols" : "computed";
                          });

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The cell of the emulator in virtual time: when packets leave, that nothing is lost unseen, that
+// both methods of frame errors give the same link, and several terminals.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "emulator/emulator_config.h"
+#include "emulator/generator.h"
+#include "traffic.h"
+
+using namespace wip;
+using namespace wip::emulator;
+
+namespace {
+
+constexpr std::int64_t ms = 1'000'000;
+
+class EmulatedCell : public testing::Test {
+protected:
+    // Settings over the defaults: "link.bins=25".
+    void make(std::initializer_list<const char*> assignments) {
+        config::settings s(emulator_keys());
+        for (const auto* a : assignments) s.merge_assignment(a);
+        config_ = translate(s);
+        cell_ = std::make_unique<emulated_cell>(config_.cell, make_sources(config_));
+        next_ = slot(0);
+        arrived_.clear();
+    }
+    // Slots up to the one that starts at `end_ns` or later.
+    void run_until(std::int64_t end_ns) {
+        for (; slot_start(next_) < end_ns; ++next_) {
+            cell_->run_slot(next_);
+            cell_->release(slot_start(next_ + slot_count(1)),
+                           [this](emulated_cell::side to, int user, std::span<const std::uint8_t> p,
+                                  std::int64_t due) {
+                               arrived_.push_back({to, user, p.size(), due});
+                           });
+            check_sums();
+        }
+    }
+    std::vector<std::uint8_t> packet(std::size_t bytes) {
+        return sim::make_packet(++number_, {.version = 4, .bytes = static_cast<int>(bytes)});
+    }
+    void check_sums() const {
+        openwip::control::MacStatus base, terminal;
+        cell_->fill_base(base);
+        cell_->fill_terminal(terminal);
+        for (const auto* d : {&base.downlink(), &terminal.downlink(), &terminal.uplink()}) {
+            auto sum = d->delivered().packets() + d->queued().packets();
+            auto bytes = d->delivered().bytes() + d->queued().bytes();
+            for (const auto& drop : d->dropped()) {
+                sum += drop.count().packets();
+                bytes += drop.count().bytes();
+            }
+            ASSERT_EQ(d->in().packets(), sum) << "slot " << next_.value;
+            ASSERT_EQ(d->in().bytes(), bytes) << "slot " << next_.value;
+        }
+    }
+    openwip::control::MacStatus base() const {
+        openwip::control::MacStatus s;
+        cell_->fill_base(s);
+        return s;
+    }
+    openwip::control::MacStatus terminal() const {
+        openwip::control::MacStatus s;
+        cell_->fill_terminal(s);
+        return s;
+    }
+
+    struct arrival {
+        emulated_cell::side to;
+        int user;
+        std::size_t bytes;
+        std::int64_t due;
+    };
+    emulator_config config_;
+    std::unique_ptr<emulated_cell> cell_;
+    slot next_;
+    std::vector<arrival> arrived_;
+    std::uint32_t number_ = 0;
+};
+
+}  // namespace
+
+TEST_F(EmulatedCell, APacketLeavesAtTheEndOfTheSlotThatCarriedItsLastFrame) {
+    // 1500 bytes at one bin of 8 bits/symbol: 12000/864 = 13.9, 14 slots.
+    make({"channel.errors=none", "link.bins=1", "link.modulation=8", "to_base.delay_ms=0"});
+    run_until(100 * ms);
+    cell_->from_server(0, packet(1500), 100 * ms + 1);
+    run_until(200 * ms);
+    ASSERT_EQ(arrived_.size(), 1U);
+    // In before slot 151 starts (100.67 ms): slots 151 .. 164 carry it.
+    EXPECT_EQ(arrived_[0].due, slot_start(slot(165)));
+}
+
+TEST_F(EmulatedCell, TheWiredDelayIsAddedToTheNanosecond) {
+    make({"channel.errors=none", "link.bins=25", "link.modulation=8", "to_base.delay_ms=7.3",
+          "from_base.delay_ms=4.1", "uplink.kbps=100000"});
+    run_until(100 * ms);
+    cell_->from_server(0, packet(48), 100 * ms + 5);
+    cell_->from_terminal(0, packet(48));
+    run_until(200 * ms);
+    ASSERT_EQ(arrived_.size(), 2U);
+    // Down: due at 107.3 ms, planned in slot 161 (107.33 ms), there at its end.
+    // Up: in slot 149 (as it stands between runs), on the line then, at the base station at slot
+    // 151.
+    std::map<emulated_cell::side, std::int64_t> due;
+    for (const auto& a : arrived_) due[a.to] = a.due;
+    EXPECT_EQ(due[emulated_cell::side::terminal], slot_start(slot(162)));
+    EXPECT_EQ(due[emulated_cell::side::server], slot_start(slot(151)) + 4'100'000);
+}
+
+TEST_F(EmulatedCell, AFailedFrameComesOneLoopLater) {
+    // The first transmission at -10 dB fails; the copies keep failing until enough are combined. So
+    // every arrival is a whole number of loops (9 slots at 6 ms) after the first possible one.
+    make({"channel.snr_db=-10", "link.bins=25", "link.modulation=1", "to_base.delay_ms=0",
+          "link.retransmission_delay_ms=6"});
+    run_until(100 * ms);
+    for (int i = 0; i < 20; ++i) {
+        const auto t = slot_start(next_);
+        cell_->from_server(0, packet(100), t);
+        run_until(t + 400 * ms);
+    }
+    ASSERT_GT(arrived_.size(), 10U);
+    EXPECT_GT(base().base().frames_failed(), 100U);
+    EXPECT_GT(terminal().terminal().frames_combined(), 50U);
+}
+
+TEST_F(EmulatedCell, NothingIsLostWithThirtyRetransmissionsOnAFadingChannel) {
+    make({"channel.model=jakes", "channel.snr_db=16", "link.bins=25", "to_base.delay_ms=0",
+          "link.queue_packets=100000"});
+    run_until(20 * ms);
+    for (int i = 0; i < 1500; ++i) cell_->from_server(0, packet(1500), slot_start(next_));
+    run_until(12000 * ms);
+    EXPECT_EQ(arrived_.size(), 1500U);
+    EXPECT_EQ(base().base().frames_given_up(), 0U);
+    EXPECT_TRUE(cell_->idle());
+}
+
+TEST_F(EmulatedCell, DamagedPacketsAreDeliveredOrDroppedAsAsked) {
+    for (const bool corrupt : {true, false}) {
+        make({"channel.snr_db=10", "link.modulation=2", "link.max_retransmissions=0",
+              "link.queue_packets=100000", "to_base.delay_ms=0",
+              corrupt ? "link.deliver_corrupt=on" : "link.deliver_corrupt=off"});
+        run_until(20 * ms);
+        for (int i = 0; i < 300; ++i) cell_->from_server(0, packet(1000), slot_start(next_));
+        run_until(5000 * ms);
+        const auto t = terminal();
+        EXPECT_GT(base().base().frames_given_up(), 0U);
+        if (corrupt)
+            EXPECT_GT(t.terminal().delivered_damaged().packets(), 100U);
+        else
+            EXPECT_EQ(t.terminal().delivered_damaged().packets(), 0U);
+    }
+}
+
+TEST_F(EmulatedCell, BothMethodsOfFrameErrorsGiveTheSameLink) {
+    // Failures and the distribution of retransmissions, combining included, over 20 s.
+    std::array<std::vector<double>, 2> share;
+    std::array<double, 2> failed{};
+    for (std::size_t m = 0; m < 2; ++m) {
+        make({"channel.model=jakes", "link.queue_packets=200", "link.bins=10", "to_base.delay_ms=0",
+              m == 0 ? "channel.errors=symbols" : "channel.errors=computed"});
+        const auto p = packet(1500);
+        for (; next_.value < 30000; ++next_) {
+            while (cell_->into_queue(0, p)) {
+            }
+            cell_->run_slot(next_);
+            cell_->release(INT64_MAX, [](auto&&...) {});
+        }
+        const auto b = base().base();
+        failed[m] = static_cast<double>(b.frames_failed()) / static_cast<double>(b.frames_sent());
+        double sum = 0;
+        for (const auto n : b.retransmission_histogram()) sum += static_cast<double>(n);
+        for (int r = 0; r < 4; ++r)
+            share[m].push_back(static_cast<double>(b.retransmission_histogram(r)) / sum);
+    }
+    // 300000 frames each on the same fading: three standard deviations of the difference of two
+    // independent samples are 3 sqrt(2 p q / n) < 0.003.
+    EXPECT_NEAR(failed[0], failed[1], 0.003);
+    for (std::size_t r = 0; r < 4; ++r) EXPECT_NEAR(share[0][r], share[1][r], 0.003) << r;
+}
+
+TEST_F(EmulatedCell, SeveralTerminalsShareTheBinsAsTheSchedulerSays) {
+    const auto delivered = [this](const char* method) {
+        make({"terminals=2", "terminal.namespace=x", "channel.model=flat", "channel.speed_kmh=30",
+              "channel.users_db=22,10", "link.bins=10", method});
+        const auto p = packet(1000);
+        for (; next_.value < 15000; ++next_) {
+            for (int u = 0; u < 2; ++u)
+                while (cell_->into_queue(u, p)) {
+                }
+            cell_->run_slot(next_);
+            cell_->release(INT64_MAX, [this](emulated_cell::side to, int user,
+                                             std::span<const std::uint8_t> data, std::int64_t due) {
+                arrived_.push_back({to, user, data.size(), due});
+            });
+        }
+        check_sums();
+        std::array<double, 2> mbps{};
+        for (const auto& a : arrived_)
+            mbps[static_cast<std::size_t>(a.user)] += static_cast<double>(a.bytes) * 8 / 1e7;
+        return mbps;
+    };
+    const auto turns = delivered("scheduling.method=round_robin");
+    const auto rate = delivered("scheduling.method=max_rate");
+    const auto fair = delivered("scheduling.method=proportional_fair");
+    EXPECT_GT(rate[0] + rate[1], fair[0] + fair[1]);
+    EXPECT_GT(fair[0] + fair[1], turns[0] + turns[1]);
+    EXPECT_LT(rate[1], 0.5 * turns[1]);  // the far user hardly gets a turn
+    EXPECT_GT(fair[1], turns[1]);        // who gains from its peaks
+    EXPECT_EQ(terminal().users_size(), 2);
+}
+
+TEST_F(EmulatedCell, BadConfigurationIsRefusedWithItsKey) {
+    const auto refusal = [](const char* assignment) -> std::string {
+        config::settings s(emulator_keys());
+        try {
+            s.merge_assignment(assignment);
+            make_sources(translate(s));
+        } catch (const config::error& e) {
+            return e.what();
+        }
+        return "";
+    };
+    for (const auto& [assignment, key] : std::map<const char*, const char*>{
+             {"channel.bins_db=8,x", "channel.bins_db"},
+             {"channel.prediction_nmse=0.7", "channel.prediction_nmse"},
+             {"channel.prediction_nmse=trace", ""},
+             {"channel.speed_kmh=fast", "channel.speed_kmh"},
+             {"channel.model=nonsense", "channel.model = nonsense"},
+             {"channel.model=no.h5", "no.h5"},
+             {"to_base.loss=2", "to_base.loss"},
+             {"terminals=3", "terminals"},
+             {"terminal.tun=wip0", "terminal.tun"}}) {
+        const auto text = refusal(assignment);
+        EXPECT_NE(text.find(key), std::string::npos) << assignment << ": " << text;
+        EXPECT_EQ(text.find('\n'), std::string::npos);
+    }
+    EXPECT_NE(refusal("channel.model=jakes"), refusal("channel.model=nonsense"));
+}

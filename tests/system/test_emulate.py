@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""./openwip emulate and validate from outside: refusals, a run with its sums, a file through a fading channel,
+what a kill leaves behind, the generator."""
+import hashlib
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from openwip_cli import accounting, cell as cells, emulate, system, validate
+from openwip_cli.errors import BadInput, CellDied
+
+BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
+PLACES = (pathlib.Path(__file__).resolve().parents[2], BUILD, sys.executable)
+PRIVILEGED = os.geteuid() == 0 and os.path.exists("/dev/net/tun")
+# A machine that tests in parallel may keep a thread from running: what is checked here is not pacing.
+PATIENT = {"pacing_limit_ms": 1000}
+
+
+def openwip(*arguments):
+    done = subprocess.run([sys.executable, "-m", "openwip_cli", *arguments], capture_output=True, text=True,
+                          timeout=120)
+    return done.returncode, done.stdout, done.stderr
+
+
+class Refusals(unittest.TestCase):
+    def assert_refused(self, word, *arguments):
+        code, _, err = openwip(*arguments)
+        last = err.strip().splitlines()[-1]
+        self.assertEqual(code, 2, err)
+        self.assertIn(word, last)
+        self.assertNotIn("Traceback", err)
+
+    def test_a_bad_option_is_named(self):
+        self.assert_refused("--bins", "emulate", "--bins", "26")
+        self.assert_refused("--prediction-nmse", "emulate", "--prediction-nmse", "2")
+        self.assert_refused("--bins-db", "emulate", "--bins-db", "8,x")
+        self.assert_refused("--wired-loss", "emulate", "--wired-loss", "1.1")
+        self.assert_refused("--duration", "validate", "--duration", "0")
+
+    def test_a_channel_that_is_not_there_is_named(self):
+        self.assert_refused("nonsense", "emulate", "--generator", "--channel", "nonsense")
+        self.assert_refused("missing.h5", "emulate", "--generator", "--channel", "/tmp/missing.h5")
+
+    def test_a_file_that_is_no_trace_is_refused(self):
+        with tempfile.NamedTemporaryFile(suffix=".h5") as f:
+            f.write(b"no trace at all")
+            f.flush()
+            self.assert_refused(f.name, "emulate", "--generator", "--channel", f.name)
+
+    def test_an_unknown_setting_is_refused(self):
+        with self.assertRaises(BadInput):
+            emulate.scenario_of({"link.bin": 3})
+
+
+class Generator(unittest.TestCase):
+    def generate(self, **settings):
+        values = {k.replace("__", "."): v for k, v in settings.items()}
+        return emulate.generate(emulate.scenario_of(values), 2, PLACES)[0]
+
+    def test_a_rerun_is_the_same_and_another_seed_is_not(self):
+        first, again, other = (self.generate(seed=s) for s in (1, 1, 2))
+        self.assertEqual(first["link"], again["link"])
+        self.assertNotEqual(first["link"], other["link"])
+        self.assertTrue(first["verdict"]["valid"], first["verdict"]["reasons"])
+
+    def test_capacity_is_the_theory_to_a_thousandth(self):
+        for case in (("fixed", 13, 3), ("adaptive", 16, "adaptive")):
+            row = validate.in_virtual_time(case, 5, PLACES)
+            self.assertTrue(row["passed"], row)
+            self.assertAlmostEqual(row["ratio"], 1, delta=0.001)
+
+    def test_the_truncation_of_the_text_comes_out(self):
+        self.assertEqual(validate.truncation_bits(validate.frames_of("adaptive", 24)), 312)   # table 5.6
+        for k in range(1, 9):
+            self.assertEqual(validate.truncation_bits(validate.frames_of(k, 13)), -12000 % (108 * k))
+
+
+@unittest.skipUnless(PRIVILEGED, "needs root and /dev/net/tun")
+class Running(unittest.TestCase):
+    def run_cell(self, settings, workload, name):
+        return emulate.run(PATIENT | settings, workload, name=name, places=PLACES)
+
+    def test_iperf3_over_the_default_channel_ends_with_exact_sums(self):
+        report = self.run_cell({"traffic.duration_s": 2}, None, "emutest1")
+        self.assertTrue(report["verdict"]["checks"]["sums"], report["verdict"]["reasons"])
+        self.assertTrue(report["verdict"]["checks"]["telemetry"], report["verdict"]["reasons"])
+        self.assertGreater(report["tcp"]["goodput_bps"], 1e6)
+        self.assertGreater(sum(report["link"]["retransmission_histogram"][1:]), 0)
+        self.assertEqual(report["packets"]["downlink"]["in"], sum(
+            [report["packets"]["downlink"]["delivered"], *report["packets"]["downlink"]["dropped"].values()]))
+        self.assertFalse(cells.Cell("emutest1").run.exists())
+
+    def test_a_file_arrives_identical_over_a_fading_channel(self):
+        data = os.urandom(1 << 20)
+
+        def workload(cell):
+            from openwip_cli import traffic
+            script = ("import socket,sys,hashlib\n"
+                      "s=socket.socket(); s.setsockopt(1,2,1); s.bind(('10.42.0.2',5400)); s.listen(1)\n"
+                      "print('listening',flush=True); c,_=s.accept(); h=hashlib.sha256()\n"
+                      "while d:=c.recv(65536): h.update(d)\n"
+                      "print(h.hexdigest())")
+            receiver = traffic.Program(cell.namespace("terminal"), [sys.executable, "-c", script])
+            with tempfile.NamedTemporaryFile() as f:
+                f.write(data)
+                f.flush()
+                receiver.wait(cell.keeper, 10, until=lambda p: "listening" in p.stdout)
+                sender = traffic.Program(cell.namespace("base"), [
+                    sys.executable, "-c", "import socket,sys\ns=socket.create_connection(('10.42.0.2',5400))\n"
+                    "s.sendall(open(sys.argv[1],'rb').read())", f.name])
+                sender.wait(cell.keeper, 60)
+                receiver.wait(cell.keeper, 60)
+            digest = receiver.stdout.split()[-1]
+            sender.kill(), receiver.kill()
+            return {"digest": digest}
+
+        report = self.run_cell({"link.bins": 25}, workload, "emutest2")
+        self.assertEqual(report["workload"]["digest"], hashlib.sha256(data).hexdigest())
+        self.assertGreater(report["link"]["frames_failed"], 0)
+        self.assertEqual(report["link"]["frames_given_up"], 0)
+        self.assertEqual(report["packets"]["downlink"]["dropped"], {})
+        self.assertTrue(report["verdict"]["checks"]["sums"], report["verdict"]["reasons"])
+
+    def test_several_terminals_have_their_own_namespaces(self):
+        def workload(cell):
+            answers = [subprocess.run(["ip", "netns", "exec", cell.namespace("base"), "ping", "-n", "-c", "2", "-W", "5",
+                                       f"10.42.0.{n + 1}"], capture_output=True).returncode for n in (1, 2, 3)]
+            return {"answers": answers}
+
+        report = self.run_cell({"terminals": 3, "channel.model": "static", "channel.snr_db": 30,
+                                "scheduling.method": "proportional_fair"}, workload, "emutest3")
+        self.assertEqual(report["workload"]["answers"], [0, 0, 0])
+        self.assertTrue(report["verdict"]["checks"]["sums"], report["verdict"]["reasons"])
+
+    def test_a_killed_emulator_is_named_and_nothing_is_left(self):
+        def workload(cell):
+            os.kill(cell.keeper.pids["emulator"], signal.SIGKILL)
+            cell.keeper.pause(5)
+
+        with self.assertRaises(CellDied) as raised:
+            self.run_cell({}, workload, "emutest4")
+        self.assertIn("emulator was killed by SIGKILL", str(raised.exception))
+        self.assert_nothing_left("emutest4")
+
+    def test_a_killed_launcher_leaves_nothing(self):
+        launcher = subprocess.Popen([sys.executable, "-m", "openwip_cli", "emulate", "--name", "emutest5",
+                                     "--duration", "60"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        cell = cells.Cell("emutest5")
+        deadline = time.monotonic() + 30
+        while not (cell.run / "pids" / "emulator").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(0.5)
+        launcher.kill()
+        launcher.wait()
+        deadline = time.monotonic() + 10
+        while cell.run.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.assert_nothing_left("emutest5")
+
+    def assert_nothing_left(self, name):
+        cell = cells.Cell(name)
+        self.assertFalse(cell.run.exists())
+        for namespace in cell.namespaces:
+            self.assertFalse(system.namespace_exists(namespace))
+
+
+if __name__ == "__main__":
+    unittest.main()
