@@ -148,7 +148,7 @@ struct slot_receiver::impl final : slot_user {
         if (!estimator.estimate(s.elements, s.slot_in_frame)) return false;
         state.level_dbfs =
             10 * std::log10(static_cast<double>(estimator.energy()) / symbols_per_slot) +
-            20 * std::log10(static_cast<double>(symbol_amplitude()));
+            20 * std::log10(static_cast<double>(symbol_amplitude())) + synchroniser.gain_db();
         state.evm_percent = estimator.evm_percent();
         if (estimator.grant() && s.state == sync_state::synchronised)
             accept(*estimator.grant(), s.slot_in_frame);
@@ -201,6 +201,9 @@ slot_receiver::~slot_receiver() = default;
 
 void slot_receiver::process(sample first, std::span<const cf32> in, const on_slot_fn& on_slot) {
     impl_->process(first, in, on_slot);
+}
+void slot_receiver::set_gain(sample from, double db) noexcept {
+    impl_->synchroniser.set_gain(from, db);
 }
 const receiver_state& slot_receiver::state() const noexcept { return impl_->state; }
 void slot_receiver::want_soft_bits(bool on) noexcept { impl_->detector.want_soft_bits(on); }

@@ -100,6 +100,10 @@ public:
     // unlocked, once for every 5120 samples with locked = false (it is also the clock).
     void process(sample first, std::span<const cf32> in, const on_slot_fn& on_slot);
 
+    // The radio's gain from that sample on (gain_control.h): what is measured and learned stays
+    // valid over the step. Levels are reported as they are behind that gain.
+    void set_gain(sample from, double db) noexcept;
+
     const receiver_state& state() const noexcept;
     void want_soft_bits(bool on) noexcept;
 

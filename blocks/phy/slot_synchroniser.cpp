@@ -2,6 +2,7 @@
 #include "phy/slot_synchroniser.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace wip::phy {
@@ -51,12 +52,12 @@ void slot_synchroniser::feed(const cf32* in, std::int64_t count, slot_user& user
         const std::int64_t n = std::min<std::int64_t>(count, slot_samples);
         cf32* to = buffer_.data() + filled_;
         if (in != nullptr) {
-            std::memcpy(static_cast<void*>(to), in, static_cast<std::size_t>(n) * sizeof(cf32));
+            take(in, n);
             in += n;
         } else {
             std::fill_n(to, n, cf32{});
+            filled_ += n;
         }
-        filled_ += n;
         count -= n;
         for (;;) {
             const bool searching = state_ == sync_state::searching;
@@ -68,6 +69,40 @@ void slot_synchroniser::feed(const cf32* in, std::int64_t count, slot_user& user
         }
         trim();
     }
+}
+
+// To the end of the buffer, at the scale of gain 0.
+void slot_synchroniser::take(const cf32* in, std::int64_t count) noexcept {
+    while (count > 0) {
+        std::int64_t n = count;
+        while (nof_steps_ > 0) {
+            if (steps_[0].from > end()) {
+                n = std::min(n, steps_[0].from - end());
+                break;
+            }
+            scale_ = steps_[0].scale;
+            std::move(steps_.begin() + 1, steps_.end(), steps_.begin());
+            --nof_steps_;
+        }
+        cf32* to = buffer_.data() + filled_;
+        if (scale_ == 1)
+            std::memcpy(static_cast<void*>(to), in, static_cast<std::size_t>(n) * sizeof(cf32));
+        else
+            for (std::int64_t i = 0; i < n; ++i) to[i] = scale_ * in[i];
+        filled_ += n;
+        in += n;
+        count -= n;
+    }
+}
+
+void slot_synchroniser::set_gain(sample from, double db) noexcept {
+    const gain_step step{from.value, static_cast<float>(std::pow(10, -db / 20))};
+    if (nof_steps_ == steps_.size()) --nof_steps_;
+    steps_[nof_steps_++] = step;
+}
+
+double slot_synchroniser::gain_db() const noexcept {
+    return scale_ == 1 ? 0 : -20 * std::log10(static_cast<double>(scale_));
 }
 
 void slot_synchroniser::trim() {

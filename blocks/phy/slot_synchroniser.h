@@ -66,6 +66,11 @@ public:
     // Samples in order; a jump in `first`, the sample time of in[0], is a gap.
     void process(sample first, std::span<const cf32> in, slot_user& user);
 
+    // The radio's gain from that sample on, dB. Samples are brought to the scale of gain 0, so that
+    // a step is none for what learns from slot to slot. At most 4 may be announced ahead.
+    void set_gain(sample from, double db) noexcept;
+    double gain_db() const noexcept;  // of the newest sample
+
     sync_state state() const noexcept { return state_; }
     const tracking& track() const noexcept { return track_; }
 
@@ -76,6 +81,7 @@ private:
     void follow(slot_user& user);
     void lose(sync_loss why, slot_user& user);
     void trim();
+    void take(const cf32* in, std::int64_t count) noexcept;
     std::int64_t end() const noexcept { return buffer_start_ + filled_; }
 
     acquisition acquisition_;
@@ -93,6 +99,14 @@ private:
     std::int64_t next_ = 0;  // start of the next slot (of the next 5120 samples while searching)
     std::int64_t lost_from_ = 0, lost_to_ = 0;  // missing samples, replaced by zeros
     int slot_in_frame_ = 0;
+
+    struct gain_step {
+        std::int64_t from = 0;
+        float scale = 1;
+    };
+    float scale_ = 1;
+    std::array<gain_step, 4> steps_;  // announced, in order
+    std::size_t nof_steps_ = 0;
 };
 
 }  // namespace wip::phy

@@ -17,6 +17,8 @@ constexpr struct {
               {"fading", fading_curve},
               {"estimation", estimation_curve},
               {"acquisition", acquisition_curve},
+              {"noise", noise_curve},
+              {"clock", clock_curve},
               {"tracking", tracking_curve},
               {"snr", snr_curve},
               {"prediction", prediction_curve},

@@ -20,7 +20,7 @@ import wiener_bound
 
 HERE = pathlib.Path(__file__).resolve().parent
 TRIALS = {  # curve: (short, full)
-    "awgn": (4, 10), "fading": (6, 20), "estimation": (1, 10), "acquisition": (40, 1000), "tracking": (1, 8), "snr": (2, 10),
+    "awgn": (4, 10), "fading": (6, 20), "estimation": (1, 10), "acquisition": (40, 1000), "noise": (20, 3600), "clock": (5, 3600), "tracking": (1, 8), "snr": (2, 10),
     "prediction": (4, 12), "goodput": (1, 20)}
 MARKS = [0.0085, 0.0356, 0.0963, 0.20]      # Alfredsson 2012, at 75 km/h, 1800 MHz, 16 dB: 1..4 slots ahead
 AIM = [0.0042, 0.0144, 0.0387, 0.0834]      # design: Wiener over 12 known elements of 5 bins
@@ -159,6 +159,18 @@ def judge(data, bound):
             rows.put("... SNR of the whole band in those 40 ms", "-",
                      f"below 5 dB in {sum(b < 5 for b in late)} of the {len(late)} not locked, "
                      f"in {sum(b < 5 for b in p['band_db'])} of all {p['trials']}")
+    for p in data.get("noise", []):
+        hours = p["slots"] / 1500 / 3600
+        rows.put("noise alone, all cells searched: false synchronisations and locks", "0 in an hour",
+                 f"{p['synchronisations']} and {p['locks']} in {60 * hours:.1f} min, {p['candidates']} candidates"
+                 + ("" if hours >= 1 else " (shorter than the target's hour)"), False if p["synchronisations"] else True if hours >= 1 else None)
+    for p in data.get("clock", []):
+        hours = p["slots"] / 1500 / 3600
+        slips = p["wrong_slot"] + p["lock_losses"] + p["unlocked"]
+        rows.put(f"sampling clock {p['ppm']:+g} ppm: slots slipped, unlocked or lost", "0 in an hour",
+                 f"{slips} in {60 * hours:.1f} min, a drift of {p['drift_samples']:.0f} samples, timing off by {p['worst_timing_samples']:.2f} "
+                 f"samples at most, {p['frames_bad']} of {p['frames_bad'] + p['frames_good']} frames failed"
+                 + ("" if hours >= 1 else " (shorter than the target's hour)"), False if slips else True if hours >= 1 else None)
     for channel in sorted({p["channel"] for p in data.get("tracking", [])}):
         points = [p for p in data["tracking"] if p["channel"] == channel]
         rows.put(f"CFO after lock, {channel}: largest rms error", "-",

@@ -55,6 +55,17 @@ class Curves(unittest.TestCase):
                 self.assertGreater(p[name + "_nmse_db"], p[limit + "_db"] - 0.5, p)
                 self.assertLess(p[name + "_nmse_db"], p[limit + "_db"] + far, p)
 
+    def test_noise_gives_no_false_synchronisation(self):
+        for p in self.points("noise"):
+            self.assertEqual((p["synchronisations"], p["locks"]), (0, 0))
+
+    def test_a_sampling_clock_10_ppm_off_makes_no_slip(self):
+        self.assertEqual(sorted(p["ppm"] for p in self.points("clock")), [-10, 10])
+        for p in self.points("clock"):
+            self.assertEqual((p["wrong_slot"], p["lock_losses"], p["unlocked"], p["without_grant"], p["frames_bad"]), (0, 0, 0, 0, 0), p)
+            self.assertGreater(p["frames_good"], 100000)
+            self.assertLess(p["worst_timing_samples"], 1, p)
+
     def test_cfo_and_timing_hold_after_lock(self):
         for p in self.points("tracking", channel="AWGN"):
             self.assertLess(p["cfo_rms_hz"], 2, p)

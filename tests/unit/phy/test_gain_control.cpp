@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The gain loop with the converter behind the gain: modulator, channel, gain, 12 bits, receiver.
+#include <gtest/gtest.h>
+
+#include "phy/gain_control.h"
+#include "phy_link.h"
+#include "sample/quantiser.h"
+
+namespace {
+
+using namespace wip;
+using namespace wip::phy;
+using namespace wip::phy::test;
+
+// A radio whose gain follows timed commands to the sample, and the loop around it.
+struct controlled_radio {
+    explicit controlled_radio(const gain_control_config& c, bool closed = true,
+                              bool quantised = true)
+        : control(c), gain(c.gain_db), is_closed(closed), is_quantised(quantised) {
+        receiver.set_gain(sample(0), gain);
+    }
+
+    // x at the antenna, in units of full scale at gain 0.
+    void take(const std::vector<cf32>& x, const slot_receiver::on_slot_fn& on_slot) {
+        std::vector<cf32> y(x.size());
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            if (pending && pending->at.value == clock + static_cast<std::int64_t>(i)) {
+                gain = pending->db;
+                pending.reset();
+            }
+            y[i] = static_cast<float>(std::pow(10, gain / 20)) * x[i];
+        }
+        if (is_quantised) converter.work(clock, y, y);
+        for (const cf32 v : y) clipped += std::abs(v.real()) >= 1 || std::abs(v.imag()) >= 1;
+        receiver.process(sample(clock), y, on_slot);
+        const auto& s = receiver.state();
+        const bool synchronised = s.mode >= receiver_mode::synchronised;
+        const auto change = control.process(sample(clock), y, synchronised, s.timing_samples);
+        if (change && is_closed) {
+            EXPECT_FALSE(pending);
+            pending = change;
+            receiver.set_gain(change->at, change->db);
+        }
+        clock += static_cast<std::int64_t>(x.size());
+    }
+
+    slot_receiver receiver{{.cell = -1}};
+    gain_control control;
+    sample_model::quantiser converter{{.bits = 12}, {}};
+    double gain;
+    bool is_closed, is_quantised;
+    std::optional<gain_change> pending;
+    std::int64_t clock = 0;
+    std::int64_t clipped = 0;
+};
+
+constexpr gain_control_config usual{.lowest_db = -40, .highest_db = 60};
+
+TEST(gain_control, brings_levels_over_60_db_to_the_target_and_64_qam_arrives_at_all_of_them) {
+    for (const double level : {-75.0, -60.0, -45.0, -30.0, -15.0, 0.0}) {
+        slot_modulator modulator({});
+        slot_source source(6);
+        sample_channel channel({.snr_db = 40, .delay = 1000, .gain_db = level + 15});
+        controlled_radio radio(usual);
+        int good = 0, bad = 0;
+        for (int i = 0; i < 200; ++i)
+            radio.take(channel.pass(modulate(modulator, source.make(slot(150 + i)))),
+                       [&](const received_slot& r) {
+                           if (i < 100) return;
+                           for (const auto& b : r.bins) {
+                               good += b.outcome == bin_outcome::good;
+                               bad += b.outcome == bin_outcome::bad;
+                           }
+                       });
+        EXPECT_NEAR(level + radio.gain, -20, 6.5) << level;
+        EXPECT_EQ(bad, 0) << level;
+        EXPECT_GE(good, 99 * nof_bins) << level;
+        EXPECT_LE(radio.control.changes(), 3U);
+    }
+}
+
+TEST(gain_control, without_it_12_bits_do_not_carry_60_db) {
+    slot_modulator modulator({});
+    slot_source source(6);
+    sample_channel channel({.snr_db = 40, .gain_db = -75 + 15});
+    controlled_radio radio(usual, false);
+    int good = 0;
+    for (int i = 0; i < 200; ++i)
+        radio.take(channel.pass(modulate(modulator, source.make(slot(150 + i)))),
+                   [&](const received_slot& r) {
+                       for (const auto& b : r.bins) good += b.outcome == bin_outcome::good;
+                   });
+    EXPECT_EQ(good, 0);
+}
+
+struct swept {
+    int good = 0, bad = 0, unlocked = 0;
+    double nmse = 0;
+    std::uint64_t changes = 0;
+    double lowest_snr = 1e9;
+};
+// Level from -75 to -15 dBFS and back, 60 dB a second, 16-QAM at 35 dB.
+swept sweep(bool closed, double doppler_hz) {
+    slot_modulator modulator({});
+    slot_source source(4);
+    sample_channel channel({.snr_db = 35, .cfo_hz = 700, .delay = 1000, .doppler_hz = doppler_hz});
+    // For comparison: no steps and no converter.
+    controlled_radio radio(usual, closed, closed);
+    swept out;
+    for (int i = 0; i < 3000; ++i) {
+        const double ramp = i < 1500 ? i / 1500.0 : 2 - i / 1500.0;
+        channel.set.gain_db = -60 + 60 * ramp;
+        radio.take(channel.pass(modulate(modulator, source.make(slot(150 + i)))),
+                   [&](const received_slot& r) {
+                       if (i < 200) return;
+                       out.unlocked += !r.locked;
+                       for (const auto& b : r.bins) {
+                           out.good += b.outcome == bin_outcome::good;
+                           out.bad += b.outcome == bin_outcome::bad;
+                       }
+                       for (const float s : r.snr_db)
+                           out.lowest_snr = std::min(out.lowest_snr, static_cast<double>(s));
+                   });
+    }
+    out.nmse = radio.receiver.state().prediction_nmse;
+    out.changes = radio.control.changes();
+    return out;
+}
+
+TEST(gain_control, a_sweep_over_60_db_costs_no_frame_on_a_still_channel) {
+    const auto r = sweep(true, 0);
+    EXPECT_EQ(r.unlocked, 0);
+    EXPECT_EQ(r.bad, 0);
+    EXPECT_GE(r.good, 2790 * nof_bins);
+    EXPECT_GE(r.changes, 10U);
+    EXPECT_GT(r.lowest_snr, 30);
+}
+
+TEST(gain_control, the_predictor_hardly_notices_the_steps) {
+    const auto still = sweep(false, 50), moved = sweep(true, 50);
+    EXPECT_GE(moved.changes, 10U);
+    // Measured 0.0192 against 0.0115: 60 dB a second is fast for a mean over 100 ms, and the signal
+    // may clip on the way up; how much of it is that was not looked into.
+    EXPECT_LT(moved.nmse, 2 * still.nmse);
+    EXPECT_LT(moved.bad, 1.1 * still.bad + 20);
+    EXPECT_EQ(moved.unlocked, still.unlocked);
+}
+
+TEST(gain_control, changes_come_at_the_first_sample_of_a_slot_and_far_enough_ahead) {
+    gain_control control(usual);
+    const std::vector<cf32> loud(slot_samples, cf32(0.9F, 0.9F));
+    const auto change = control.process(sample(1000), loud, true, 777.4);
+    ASSERT_TRUE(change);
+    EXPECT_EQ(change->at.value % slot_samples, 777);
+    EXPECT_GE(change->at.value, 1000 + 16 * slot_samples);
+    EXPECT_LT(change->at.value, 1000 + 17 * slot_samples);
+    EXPECT_NEAR(change->db, -22, 1);
+    // Nothing more until it has taken effect.
+    std::int64_t at = 1000 + slot_samples;
+    for (; at + slot_samples <= change->at.value; at += slot_samples)
+        EXPECT_FALSE(control.process(sample(at), loud, true, 777.4));
+}
+
+TEST(gain_control, stays_within_the_radios_range_and_still_when_there_is_none) {
+    gain_control control({.lowest_db = -10, .highest_db = 20});
+    const std::vector<cf32> silence(slot_samples, cf32(1e-5F, 0));
+    std::int64_t at = 0;
+    for (int i = 0; i < 200; ++i, at += slot_samples)
+        control.process(sample(at), silence, false, 0);
+    EXPECT_EQ(control.gain_db(), 20);
+    gain_control none({.gain_db = 7});
+    for (int i = 0; i < 200; ++i, at += slot_samples)
+        EXPECT_FALSE(none.process(sample(at), silence, false, 0));
+    EXPECT_EQ(none.gain_db(), 7);
+    EXPECT_THROW(gain_control({.lowest_db = 3, .highest_db = 2}), std::invalid_argument);
+}
+
+TEST(gain_control, clipping_is_answered_at_once) {
+    gain_control control({.gain_db = 30, .lowest_db = -40, .highest_db = 60});
+    std::vector<cf32> x(slot_samples, cf32(0.1F, 0.1F));
+    for (std::size_t i = 0; i < 10; ++i) x[100 * i] = {1, 0};
+    const auto change = control.process(sample(0), x, true, 0);
+    ASSERT_TRUE(change);
+    EXPECT_LE(change->db, 20);
+}
+
+}  // namespace
