@@ -56,15 +56,18 @@ std::int64_t air_of(const ::wip::phy::received_slot& slot) {
 slot_receiver::sptr slot_receiver::make(int cell, int horizon, bool combining,
                                         const std::string& endpoint, int message_period,
                                         std::int64_t start_slot, double timeout_s,
-                                        const std::string& predictor) {
+                                        const std::string& predictor, double gain_db,
+                                        double lowest_gain_db, double highest_gain_db) {
     return gnuradio::make_block_sptr<slot_receiver_impl>(
-        cell, horizon, combining, endpoint, message_period, start_slot, timeout_s, predictor);
+        cell, horizon, combining, endpoint, message_period, start_slot, timeout_s, predictor,
+        gain_db, lowest_gain_db, highest_gain_db);
 }
 
 slot_receiver_impl::slot_receiver_impl(int cell, int horizon, bool combining,
                                        const std::string& endpoint, int message_period,
                                        std::int64_t start_slot, double timeout_s,
-                                       const std::string& predictor)
+                                       const std::string& predictor, double gain_db,
+                                       double lowest_gain_db, double highest_gain_db)
     : gr::sync_block("slot_receiver", gr::io_signature::make(1, 1, sizeof(gr_complex)),
                      gr::io_signature::make(0, 0, 0)),
       receiver_({.cell = cell,
@@ -72,6 +75,7 @@ slot_receiver_impl::slot_receiver_impl(int cell, int horizon, bool combining,
                  .combining = combining,
                  .horizon_slots = horizon,
                  .predictor = predictor}),
+      gain_({.gain_db = gain_db, .lowest_db = lowest_gain_db, .highest_db = highest_gain_db}),
       on_slot_([this](const ::wip::phy::received_slot& s) { on_slot(s); }),
       clock_(::wip::first_sample(::wip::slot(checked_start(start_slot)))),
       link_({.endpoint = endpoint, .role = "terminal", .silence_s = timeout_s},
@@ -80,6 +84,27 @@ slot_receiver_impl::slot_receiver_impl(int cell, int horizon, bool combining,
     symbols_.reserve(std::size_t{::wip::nof_bins} * ::wip::payload_symbols_per_bin);
     message_port_register_out(pmt::mp("slots"));
     message_port_register_out(pmt::mp("symbols"));
+    message_port_register_out(pmt::mp("gain"));
+    if (lowest_gain_db < highest_gain_db)
+        receiver_.set_gain(::wip::sample(INT64_MIN), gain_.gain_db());
+}
+
+// A piece without a jump: to the receiver, and to gain control as it came from the radio.
+void slot_receiver_impl::take(::wip::sample first, std::span<const gr_complex> in) {
+    receiver_.process(first, in, on_slot_);
+    const auto& s = receiver_.state();
+    const auto change = gain_.process(first, in, s.mode >= ::wip::phy::receiver_mode::synchronised,
+                                      s.timing_samples);
+    if (!change) return;
+    receiver_.set_gain(change->at, change->db);
+    const auto time = ::wip::time_of_sample(change->at);
+    auto command = pmt::make_dict();
+    command = pmt::dict_add(command, pmt::mp("chan"), pmt::from_long(0));
+    command = pmt::dict_add(command, pmt::mp("gain"), pmt::from_double(change->db));
+    command =
+        pmt::dict_add(command, pmt::mp("time"),
+                      pmt::cons(pmt::from_uint64(time.full), pmt::from_double(time.fraction)));
+    message_port_pub(pmt::mp("gain"), command);
 }
 
 int slot_receiver_impl::work(int noutput_items, gr_vector_const_void_star& input_items,
@@ -95,15 +120,14 @@ int slot_receiver_impl::work(int noutput_items, gr_vector_const_void_star& input
         const auto time = ::wip::read_time(tag.value);
         if (!time) continue;
         const auto here = static_cast<std::size_t>(tag.offset - begin);
-        if (here > done)
-            receiver_.process(clock_.at(begin + done), in.subspan(done, here - done), on_slot_);
+        if (here > done) take(clock_.at(begin + done), in.subspan(done, here - done));
         done = here;
         if (clock_.set(tag.offset, *time)) {
             std::lock_guard lock(mutex_);
             ++status_.overflows;
         }
     }
-    if (done < in.size()) receiver_.process(clock_.at(begin + done), in.subspan(done), on_slot_);
+    if (done < in.size()) take(clock_.at(begin + done), in.subspan(done));
     if (link_) {
         link_->poll();
         if (link_.ended()) return WORK_DONE;
@@ -165,6 +189,8 @@ void slot_receiver_impl::send_report(const ::wip::phy::received_slot& slot, std:
         state->set_losses_pilots(s.losses_pilots);
         state->set_losses_gap(s.losses_gap);
         state->set_losses_jump(s.losses_jump);
+        state->set_gain_db(gain_.gain_db());
+        state->set_gain_changes(gain_.changes());
     }
     link_->send_report(stop_requested);
 }
@@ -191,6 +217,8 @@ void slot_receiver_impl::count(const ::wip::phy::received_slot& slot, std::int64
     status_.timing_samples = s.timing_samples;
     status_.evm_percent = s.evm_percent;
     status_.level_dbfs = s.level_dbfs;
+    status_.gain_db = gain_.gain_db();
+    status_.gain_changes = gain_.changes();
     status_.prediction_nmse = s.prediction_nmse;
     if (link_) {
         status_.malformed = link_->malformed();

@@ -6,9 +6,11 @@
 #include <gnuradio/wip/slot_receiver.h>
 
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "block_link.h"
+#include "phy/gain_control.h"
 #include "phy/slot_receiver.h"
 #include "sample_clock.h"
 
@@ -19,7 +21,8 @@ class slot_receiver_impl : public slot_receiver {
 public:
     slot_receiver_impl(int cell, int horizon, bool combining, const std::string& endpoint,
                        int message_period, std::int64_t start_slot, double timeout_s,
-                       const std::string& predictor);
+                       const std::string& predictor, double gain_db, double lowest_gain_db,
+                       double highest_gain_db);
 
     int work(int noutput_items, gr_vector_const_void_star& input_items,
              gr_vector_void_star& output_items) override;
@@ -27,6 +30,7 @@ public:
     std::string end_reason() override;
 
 private:
+    void take(::wip::sample first, std::span<const gr_complex> in);
     void on_slot(const ::wip::phy::received_slot& slot);
     void count(const ::wip::phy::received_slot& slot, std::int64_t air);
     void send_report(const ::wip::phy::received_slot& slot, std::int64_t air);
@@ -34,6 +38,7 @@ private:
     void publish_symbols(const ::wip::phy::received_slot& slot, std::int64_t air);
 
     ::wip::phy::slot_receiver receiver_;
+    ::wip::phy::gain_control gain_;
     ::wip::phy::slot_receiver::on_slot_fn on_slot_;
     ::wip::sample_clock clock_;
     ::wip::block_link link_;

@@ -26,20 +26,25 @@ def build(options):
     from gnuradio import gr, uhd, wip
     top = gr.top_block("terminal")
     slot, _, _ = options.start_time
-    try:
-        receiver = wip.slot_receiver(
-            cell=options.cell, horizon=options.horizon, combining=options.combining == "on",
-            endpoint=options.endpoint, start_slot=slot, timeout_s=options.timeout,
-            predictor=options.predictor)
-    except ValueError as e:
-        station.bad_input(str(e))
-    receiver.set_log_level("off")
     source = station.open_radio(
         lambda: uhd.usrp_source(options.args, uhd.stream_args(
             cpu_format="fc32", args=f"spp={options.spp}", channels=[0])),
         station.settings(options, options.rx_gain))
+    gain = lowest = highest = source.get_gain(0)
+    if options.gain_control == "on":
+        radio = source.get_gain_range(0)
+        lowest, highest = radio.start(), radio.stop()
+    try:
+        receiver = wip.slot_receiver(
+            cell=options.cell, horizon=options.horizon, combining=options.combining == "on",
+            endpoint=options.endpoint, start_slot=slot, timeout_s=options.timeout,
+            predictor=options.predictor, gain_db=gain, lowest_gain_db=lowest, highest_gain_db=highest)
+    except ValueError as e:
+        station.bad_input(str(e))
+    receiver.set_log_level("off")
     source.set_min_output_buffer(BUFFER_SAMPLES)
     top.connect(source, receiver)
+    top.msg_connect(receiver, "gain", source, "command")
     return station.Watch(top, receiver, source, LockLine(receiver))
 
 
@@ -65,6 +70,8 @@ def main():
     p.add_argument("--cell", type=cell, default=ANY_CELL,
                    help="identity of the cell, 0..63, or any: the strongest (default)")
     p.add_argument("--rx-gain", type=station.ranged(float, -100, 200), default=0.0, help="dB")
+    p.add_argument("--gain-control", choices=("on", "off"), default="off",
+                   help="keep the level at the converter by the gain of the radio, which has to take timed commands")
     p.add_argument("--horizon", type=station.ranged(int, 0, 64), default=3,
                    help="SNR is predicted this many slots ahead")
     p.add_argument("--combining", choices=("on", "off"), default="on",

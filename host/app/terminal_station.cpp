@@ -165,6 +165,8 @@ void terminal_station::fill(openwip::control::MacStatus& status) const {
     r.set_losses_pilots(state_.losses_pilots());
     r.set_losses_gap(state_.losses_gap());
     r.set_losses_jump(state_.losses_jump());
+    r.set_gain_db(state_.gain_db());
+    r.set_gain_changes(state_.gain_changes());
     status.set_stale_messages(stale_);
 }
 

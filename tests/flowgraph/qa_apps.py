@@ -70,13 +70,13 @@ class Cell(unittest.TestCase):
             env=environment or self.environment)
         return self.processes[key]
 
-    def start_air(self):
+    def start_air(self, gain_db=0, terminal="noise_dbfs: -60"):
         config = self.run_path / "air.yaml"
         config.write_text(
             f"air: {{name: {self.name}, clock: lockstep, speed: 1.0, wait_for: {{transmitters: 1, receivers: 1}},"
             f" seed: 1, control: 'ipc://{self.run_path}/air.control', pacing_limit_ms: 10}}\n"
-            "nodes: {base: {}, terminal: {noise_dbfs: -60}}\n"
-            "paths: [{from: base, to: terminal, gain_db: 0, delay_samples: 77, channel: awgn}]\n")
+            f"nodes: {{base: {{}}, terminal: {{{terminal}}}}}\n"
+            f"paths: [{{from: base, to: terminal, gain_db: {gain_db}, delay_samples: 77, channel: awgn}}]\n")
         air = self.start("air", BUILD / "channels/air/air", "--config", config)
         socket = self.run_path / "air.control"
         self.wait(lambda: socket.exists() or air.poll() is not None, 5)
@@ -107,16 +107,16 @@ class Cell(unittest.TestCase):
 
 
 class OverTheSoftwareRadio(Cell):
-    def start_cell(self, **planner):
+    def start_cell(self, air={}, terminal=(), **planner):
         self.endpoints = {k: f"ipc://{self.run_path}/{k}.slot" for k in ("base", "terminal")}
         self.recorder = LoopRecorder(self.endpoints["terminal"])
         self.planner = LoopPlanner(self.endpoints["base"], self.recorder, **planner)
         self.recorder.start(), self.planner.start()
         self.addCleanup(self.planner.end)
         self.addCleanup(self.recorder.end)
-        self.start_air()
+        self.start_air(**air)
         self.app("base", "--endpoint", self.endpoints["base"])
-        self.app("terminal", "--endpoint", self.endpoints["terminal"], "--timeout", "1")
+        self.app("terminal", "--endpoint", self.endpoints["terminal"], "--timeout", "1", *terminal)
         running = self.wait(lambda: self.recorder.reached(300), 15)
         self.assertTrue(running, "slots are received")
 
@@ -137,6 +137,21 @@ class OverTheSoftwareRadio(Cell):
             if report.air < 1195:
                 self.assertTrue(report.grant_ok)
                 self.assertEqual({b.bin: b.payload for b in report.bins}, self.planner.sent[report.air])
+
+    def test_gain_control_lifts_a_signal_that_12_bits_do_not_carry(self):
+        # -65 dBFS at gain 0, where a step of the converter is -66 dBFS.
+        self.start_cell({"gain_db": -50, "terminal": "noise_dbfs: -110, impairments: [{adc_bits: 12}]"},
+                        ("--gain-control", "on"), last_slot=1199)
+        self.assertTrue(self.wait(lambda: self.recorder.reached(1190), 20))
+        late = [r for r in self.recorder.reports if 700 <= r.air < 1190]
+        self.assertTrue(all(r.locked and r.grant_ok for r in late))
+        for report in late:
+            self.assertEqual({b.bin: b.payload for b in report.bins}, self.planner.sent[report.air])
+        state = [r.state for r in late if r.HasField("state")][-1]
+        self.assertAlmostEqual(state.gain_db, 45, delta=7)
+        self.assertLess(state.gain_changes, 5)
+        self.assertAlmostEqual(state.rx_level_dbfs, -20, delta=7)
+        self.assertEqual((state.mode, state.cell), (3, 0))
 
     def test_a_macd_that_dies_ends_its_flowgraph(self):
         self.start_cell()

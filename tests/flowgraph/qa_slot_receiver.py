@@ -120,6 +120,38 @@ class SlotReceiver(unittest.TestCase):
         self.assertLess(np.max(np.abs(np.abs(symbols) - 1)), 0.2)
 
 
+    def test_gain_control_asks_for_gain_at_the_start_of_a_slot_and_not_when_it_has_no_range(self):
+        samples = 1e-3 * slots_of_pattern(60)
+        for highest, expected in ((60, 1), (0, 0)):
+            top = gr.top_block()
+            receiver = wip.slot_receiver(highest_gain_db=highest)
+            debug = blocks.message_debug(True)
+            # In pieces, as a radio delivers them.
+            source = blocks.vector_source_c(samples.tolist())
+            source.set_max_noutput_items(2560)
+            top.connect(source, receiver)
+            top.msg_connect(receiver, "gain", debug, "store")
+            top.run()
+            with self.subTest(highest=highest):
+                status = receiver.status()
+                self.assertEqual(debug.num_messages() > 0, expected)
+                self.assertEqual(status["gain_changes"], debug.num_messages())
+                if not expected:
+                    continue
+                level = 20 * np.log10(np.sqrt(np.mean(np.abs(samples)**2)))
+                command = pmt.to_python(debug.get_message(0))
+                self.assertEqual(command["chan"], 0)
+                self.assertAlmostEqual(command["gain"], -20 - level, delta=1)
+                full, fraction = command["time"]
+                first = full * wip.SAMPLE_RATE + round(fraction * wip.SAMPLE_RATE)
+                self.assertEqual(first % SLOT, 0)
+                self.assertGreater(first, 165 * SLOT)
+
+    def test_a_range_of_gain_that_is_none_is_refused(self):
+        with self.assertRaisesRegex(ValueError, "lowest gain 3.0+ dB is above highest 2.0+ dB"):
+            wip.slot_receiver(lowest_gain_db=3, highest_gain_db=2)
+
+
 class Reports(unittest.TestCase):
     def test_every_slot_is_reported_and_the_state_every_15_and_when_the_lock_changes(self):
         samples = slots_of_pattern(91, modulation=4, bins=[5, 6])

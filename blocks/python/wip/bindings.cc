@@ -47,6 +47,8 @@ py::dict to_dict(const gr::wip::slot_receiver_status& s) {
     d["timing_samples"] = s.timing_samples;
     d["evm_percent"] = s.evm_percent;
     d["level_dbfs"] = s.level_dbfs;
+    d["gain_db"] = s.gain_db;
+    d["gain_changes"] = s.gain_changes;
     d["prediction_nmse"] = s.prediction_nmse;
     d["mean_snr_db"] = s.mean_snr_db;
     return d;
@@ -88,6 +90,10 @@ message_period  messages for every n-th slot; 0: none
 start_slot      slot of the first sample when no rx_time tag says otherwise
 timeout_s       macd counts as gone after this silence of its socket, 0.1 .. 60 s
 predictor       of the SNR: last, ar, ls, kalman or delay
+gain_db         gain of the radio at the beginning, dB
+lowest_gain_db, highest_gain_db
+                its range; the same: gain control is off. Connect "gain" to "command" of a
+                usrp_source
 
 ValueError names parameter, value and range.)";
 
@@ -116,7 +122,8 @@ PYBIND11_MODULE(wip_python, m) {
         .def(py::init(&slot_receiver::make), py::arg("cell") = 0, py::arg("horizon") = 3,
              py::arg("combining") = true, py::arg("endpoint") = "", py::arg("message_period") = 0,
              py::arg("start_slot") = 150, py::arg("timeout_s") = 2.0,
-             py::arg("predictor") = "delay")
+             py::arg("predictor") = "delay", py::arg("gain_db") = 0.0,
+             py::arg("lowest_gain_db") = 0.0, py::arg("highest_gain_db") = 0.0)
         .def(
             "status", [](const slot_receiver& b) { return to_dict(b.status()); },
             "Counters and receiver state as a dict (locked, slots, frames_good, cfo_hz, ...).")

@@ -246,5 +246,6 @@ def cell_processes(cell, scenario, top, build, python):
         Process("terminal.radio", station("terminal", "--rx-gain", "0",
                                           "--horizon", str(scenario.retransmission_delay_slots),
                                           "--combining", scenario["link.combining"],
-                                          "--predictor", scenario["phy.predictor"]), radio),
+                                          "--predictor", scenario["phy.predictor"],
+                                          "--gain-control", scenario["phy.gain_control"]), radio),
     ]

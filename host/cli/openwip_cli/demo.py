@@ -147,6 +147,7 @@ def measure(running, watch, scenario, progress):
         "transitions": {name: getattr(terminal.radio, name) for name in (
             "candidates", "synchronisations", "candidates_refuted", "losses_pilots", "losses_gap", "losses_jump")},
         "level_dbfs": terminal.radio.rx_level_dbfs,
+        "gain_db": terminal.radio.gain_db, "gain_changes": terminal.radio.gain_changes,
         "cfo_hz": terminal.radio.cfo_hz, "evm_percent": terminal.radio.evm_percent,
         "mean_snr_db": terminal.radio.mean_snr_db,
         "overflows": terminal.radio.overflows,

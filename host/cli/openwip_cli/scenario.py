@@ -178,6 +178,8 @@ SETTINGS = [
             "downlink queue, packets"),
     Setting("phy.predictor", "--predictor", Choice("last", "ar", "ls", "kalman", "delay"), "delay",
             "how the terminal predicts SNR: last value, AR per bin, least squares, Kalman, delay domain"),
+    Setting("phy.gain_control", "--gain-control", ON_OFF, "off",
+            "the terminal keeps the level at its converter by the gain of its radio"),
     Setting("uplink.kbps", "--uplink-kbps", Integer(8, 100000), 500,
             "capacity of the emulated uplink for IP, kbit/s"),
     Setting("uplink.delay_slots", "--uplink-delay-slots", Integer(0, 1500), 0,

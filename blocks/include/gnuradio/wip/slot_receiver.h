@@ -12,7 +12,9 @@
 //
 // Message ports out: "slots" pmt dict per reported slot (air, locked, grant_ok, snr_db[25],
 // predicted_snr_db[25], bits_per_symbol[25], outcome[25]: 0 unused, 1 good, 2 bad), "symbols"
-// PDU of the equalised payload symbols of the used bins (for a constellation sink).
+// PDU of the equalised payload symbols of the used bins (for a constellation sink), "gain" what
+// gain control (phy/gain_control.h) asks of the radio, for "command" of a usrp_source: a dict chan,
+// gain, time of the first sample with that gain. The radio has to take the time seriously.
 #pragma once
 
 #include <gnuradio/sync_block.h>
@@ -53,6 +55,8 @@ struct slot_receiver_status {
     double timing_samples = 0;
     double evm_percent = 0;
     double level_dbfs = 0;
+    double gain_db = 0;              // of the radio, as last commanded
+    std::uint64_t gain_changes = 0;  // commanded
     double prediction_nmse = 0;
     double mean_snr_db = 0;  // mean of the bins' SNR, in dB, of the last locked slot
 };
@@ -69,11 +73,14 @@ public:
     // start_slot      slot of the first sample when no rx_time tag says otherwise
     // timeout_s       macd counts as gone after this silence of its socket
     // predictor       of the SNR: last, ar, ls, kalman or delay (docs/phy.md)
+    // gain_db         gain of the radio at the beginning
+    // lowest_gain_db, highest_gain_db  its range; the same: gain control is off
     // Throws std::invalid_argument naming parameter, value and range.
     static sptr make(int cell = 0, int horizon = 3, bool combining = true,
                      const std::string& endpoint = "", int message_period = 0,
                      std::int64_t start_slot = 150, double timeout_s = 2.0,
-                     const std::string& predictor = "delay");
+                     const std::string& predictor = "delay", double gain_db = 0,
+                     double lowest_gain_db = 0, double highest_gain_db = 0);
 
     virtual slot_receiver_status status() const = 0;
     // Why the flowgraph ended by itself ("macd ... went away"); empty otherwise. Looks after the
