@@ -43,7 +43,7 @@ struct slot_report {
     std::array<float, nof_bins> predicted_snr_db{};  // for slot air + horizon
     // Running NMSE of the predictions, as the receiver measures it; NaN: not known.
     float prediction_nmse = std::numeric_limits<float>::quiet_NaN();
-    std::uint32_t combined = 0;                      // bit b: bin b was detected after combining
+    std::uint32_t combined = 0;  // bit b: bin b was detected after combining
 };
 
 }  // namespace wip

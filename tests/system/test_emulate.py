@@ -53,6 +53,11 @@ class Refusals(unittest.TestCase):
             f.flush()
             self.assert_refused(f.name, "emulate", "--generator", "--channel", f.name)
 
+    def test_the_predictor_is_refused_where_it_has_nothing_to_predict_from(self):
+        self.assert_refused("--terminals", "emulate", "--generator", "--prediction-nmse", "predictor", "--terminals", "2")
+        self.assert_refused("missing.h5", "emulate", "--generator", "--prediction-nmse", "predictor",
+                            "--channel", "missing.h5")
+
     def test_an_unknown_setting_is_refused(self):
         with self.assertRaises(BadInput):
             emulate.scenario_of({"link.bin": 3})
@@ -74,6 +79,13 @@ class Generator(unittest.TestCase):
             row = validate.in_virtual_time(case, 5, PLACES)
             self.assertTrue(row["passed"], row)
             self.assertAlmostEqual(row["ratio"], 1, delta=0.001)
+
+    def test_the_receivers_own_predictor_is_worse_than_the_truth_and_better_than_the_last_value(self):
+        by_speed = [self.generate(channel__prediction_nmse="predictor", channel__speed_kmh=v,
+                                  channel__shadowing="off")["emulator"]["prediction_nmse"] for v in (10, 75)]
+        self.assertGreater(by_speed[0], 0)
+        self.assertLess(by_speed[0], by_speed[1])
+        self.assertLess(by_speed[1], 0.1)   # the last value: 0.7
 
     def test_the_truncation_of_the_text_comes_out(self):
         self.assertEqual(validate.truncation_bits(validate.frames_of("adaptive", 24)), 312)   # table 5.6

@@ -14,7 +14,7 @@ import time
 
 import yaml
 
-from . import accounting, cell as cells, report, scenario as scenarios, system, traffic
+from . import accounting, cell as cells, channel, report, scenario as scenarios, system, traffic
 from .errors import BAD_INPUT, INVALID, VALID, BadInput
 from .scenario import ON_OFF, Integer, Optional, Real, Scenario, Setting
 from .session import (CpuClock, Progress, Running, check_built, check_congestion_control, drain,
@@ -80,7 +80,7 @@ SETTINGS = [
     Setting("channel.shadowing", "--shadowing", Shadowing(), "as_defined",
             "slow fading: as the channel defines it, or a standard deviation in dB"),
     Setting("channel.prediction_nmse", "--prediction-nmse", Nmse(), 0.1,
-            "error of the predicted SNR; predictor: the receiver's own; trace: as recorded"),
+            "error of the predicted SNR; predictor: what the receiver's own would say; trace: as recorded"),
     Setting("channel.symbol_noise", "--symbol-noise", ON_OFF, "on",
             "noise on every symbol; off: the same distribution, computed"),
     Setting("channel.error_free", "--error-free", ON_OFF, "off", "every frame arrives"),
@@ -150,6 +150,42 @@ def parse(arguments):
     if given.generator and given.keep:
         raise BadInput("--keep with --generator: there is no cell to keep")
     return EmulateOptions(scenarios.options_of(given, SETTINGS), given.generator)
+
+
+# --- predictions of the receiver's own predictor ---
+
+TRACE_MARGIN_S = 30   # start, draining, sums; the emulator would begin a trace again
+
+
+@contextlib.contextmanager
+def with_predictions(s, places):
+    """The scenario as the emulator takes it: for `predictor`, a trace of the channel that holds what the
+    receiver's predictor says from noisy gains (the emulator has no receiver)."""
+    if s["channel.prediction_nmse"] != "predictor":
+        yield s
+        return
+    for key, flag, plain in (("terminals", "--terminals", 1), ("channel.bins_db", "--bins-db", [])):
+        if s[key] != plain:
+            raise BadInput(f"--prediction-nmse predictor with {flag}: the predictor runs on one fading channel; "
+                           "valid is a number 0..0.5")
+    if s["channel.model"].endswith(".h5"):
+        raise BadInput(f"--prediction-nmse predictor with --channel {s['channel.model']}: a trace holds no gains to "
+                       "predict from; valid is a number 0..0.5, or trace if it was rendered with --predictor")
+    with tempfile.TemporaryDirectory(prefix="openwip-") as folder:
+        file = os.path.join(folder, "predicted.h5")
+        shadowing = s["channel.shadowing"]
+        arguments = ["render", s["channel.model"], f"--output={file}", f"--seed={s['seed']}",
+                     f"--seconds={s['traffic.duration_s'] + TRACE_MARGIN_S:g}", f"--snr={s['channel.snr_db']:g}",
+                     f"--horizon={s.retransmission_delay_slots}", "--predictor"]
+        if s["channel.speed_kmh"] is not None:
+            arguments.append(f"--speed-kmh={s['channel.speed_kmh']:g}")
+        if shadowing in ("on", "off"):
+            arguments.append(f"--shadowing={shadowing}")
+        elif shadowing != "as_defined":
+            arguments.append(f"--shadowing-db={shadowing}")
+        channel.run_program(places[1], arguments)
+        yield Scenario(s.values | {"channel.model": file, "channel.prediction_nmse": "trace",
+                                   "channel.speed_kmh": None, "channel.shadowing": "as_defined"}, SETTINGS)
 
 
 # --- configuration of the process ---
@@ -308,7 +344,6 @@ def run(options, workload=None, progress=None, *, name=NAME, keep=False, logs=No
     runs the applications (None: iperf3); what it returns is the report's `workload`, except `tcp` (to the
     top), `cpu` (added) and `failed` (reasons of the verdict); TrafficFailed makes the run invalid.
     Raises BadInput, CellDied, session.Terminated."""
-    from . import control
     top, build, python = places or default_places()
     progress = progress or (lambda text: None)
     s = options if isinstance(options, Scenario) else scenario_of(options)
@@ -317,14 +352,21 @@ def run(options, workload=None, progress=None, *, name=NAME, keep=False, logs=No
     system.require_tun()
     check_built(build, (PROGRAM, "python/openwip_schema"))
     check_congestion_control(s["traffic.tcp_cc"])
-    check_config(str(build / PROGRAM), config(cells.Cell(name), s))
+    with with_predictions(s, (top, build, python)) as as_run:
+        check_config(str(build / PROGRAM), config(cells.Cell(name), as_run))
+        return _run_cell(s, as_run, workload, progress, name, keep, logs, (top, build, python))
+
+
+def _run_cell(s, as_run, workload, progress, name, keep, logs, places):
+    from . import control
+    top, build, python = places
     with owned_cell(name, progress, s["terminals"]) as (cell, keeper):
         if logs:
             keeper.keep_logs(logs)
         watch = control.TelemetryWatch({x: cell.endpoint(f"{x}.telemetry") for x in cells.STATIONS})
         try:
             path = cell.run / "emulator.yaml"
-            path.write_text(yaml.safe_dump(config(cell, s), sort_keys=False))
+            path.write_text(yaml.safe_dump(config(cell, as_run), sort_keys=False))
             running = EmulatedCell(cell, keeper, s)
             progress(f"cell '{name}': starting the emulator")
             start_process(keeper, cells.Process("emulator", [str(build / PROGRAM), "--config", str(path)],
@@ -347,8 +389,8 @@ def generate(s, seconds, places, packet_bytes=accounting.MTU):
     from openwip_schema import control_pb2 as pb
     top, build, python = places
     check_built(build, (PROGRAM, "python/openwip_schema"))
-    tree = config(cells.Cell(NAME), s)
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
+    with with_predictions(s, places) as as_run, tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
+        tree = config(cells.Cell(NAME), as_run)
         yaml.safe_dump(tree, f, sort_keys=False)
         f.flush()
         done = subprocess.run([str(build / PROGRAM), "--config", f.name, "--generate", str(seconds),
