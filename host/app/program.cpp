@@ -29,6 +29,7 @@ int run_program(const program& p, int argc, char** argv) {
         ->take_all();
     app.add_flag("--print-config", print, "print the effective configuration and end");
     app.add_flag("--describe-config", describe, "print the table of all keys and end");
+    if (p.add_options) p.add_options(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::CallForHelp& e) {

@@ -8,6 +8,10 @@
 
 #include "config/schema.h"
 
+namespace CLI {
+class App;
+}
+
 namespace wip::host {
 
 struct program {
@@ -18,6 +22,8 @@ struct program {
     std::function<void(config::settings&)> check;
     // Runs with checked settings; returns the exit code. What it throws is bad input as well.
     std::function<int(config::settings&)> run;
+    // Options beyond the four; may be empty.
+    std::function<void(CLI::App&)> add_options = {};
 };
 
 int run_program(const program& p, int argc, char** argv);
