@@ -220,7 +220,7 @@ def draw(results, folder):
         experiment = results.experiment
         n = max(len(r) for r in results.found.values())
         fig.suptitle(f"{experiment.name} - {spec.get('title', experiment.title)}   [as figure {spec['number']}; {n} "
-                     f"realisation{'s' if n > 1 else ''}]", fontsize=10)
+                     f"realisation{'s' if n > 1 else ''}]", fontsize=10, wrap=True)
         if spec["kind"] != "surface":    # it cannot place three-dimensional axes
             fig.tight_layout()
         fig.savefig(folder / f"{spec['name']}.png", dpi=100)
