@@ -217,18 +217,23 @@ void channel_estimator::from_all(const std::array<plane, symbols_per_slot>& y,
     const int step = step_of(snr);
     load(all_, y, pilot_values, control_values);
     estimate(all_, spread_, step, out);
-    consider_spread(gcv_of(out), step);
+    // Every eighth slot one other spread.
+    if (++trial_turn_ % 8 == 0) consider(all_, trial_turn_ / 8 % nof_spreads, step, out);
 }
 
-// Every eighth slot one other spread is tried on the same slot; the ratio of its score to that of
-// the spread in use is averaged (in the logarithm) over its turns. A spread takes over when it has
-// been better by more than half a per cent.
-void channel_estimator::consider_spread(float gcv_in_use, int snr_step) noexcept {
-    ++trial_turn_;
-    if (trial_turn_ % 8 != 0 || !(gcv_in_use > 0)) return;
-    const int candidate = trial_turn_ / 8 % nof_spreads;
-    if (candidate == spread_) return;
-    estimate(all_, candidate, snr_step, trial_);
+void channel_estimator::try_wider(float snr, const channel_estimate& in_use) noexcept {
+    const int wider = nof_spreads - 1 - spread_;
+    if (wider > 0) consider(pilots_, spread_ + 1 + ++wider_turn_ % wider, step_of(snr), in_use);
+}
+
+// Tries a spread on the elements in z_; the ratio of its score to that of the spread in use is
+// averaged (in the logarithm) over its turns. A spread takes over when it has been better by more
+// than half a per cent.
+void channel_estimator::consider(const side& s, int candidate, int snr_step,
+                                 const channel_estimate& in_use) noexcept {
+    const float gcv_in_use = gcv_of(in_use);
+    if (candidate == spread_ || !(gcv_in_use > 0)) return;
+    estimate(s, candidate, snr_step, trial_);
     const float gcv = gcv_of(trial_);
     if (!(gcv > 0) || !std::isfinite(gcv)) return;
     float& score = gcv_[static_cast<std::size_t>(candidate)];
@@ -245,7 +250,7 @@ double channel_estimator::spread_us() const noexcept {
 
 void channel_estimator::reset() noexcept {
     spread_ = 3;
-    trial_turn_ = 0;
+    trial_turn_ = wider_turn_ = 0;
     gcv_.fill(0);
 }
 

@@ -17,7 +17,10 @@
 // W is 0.2, 1, 2, 4 or 7 us (the narrowest, with half of its power on the tracked timing itself, is
 // for a single path): the narrower, the fewer degrees of freedom, the less noise passes. It
 // is chosen by generalised cross-validation, (rss / N) / (1 - dof / N)^2, smoothed over slots (see
-// `consider_spread`).
+// `consider`). A path that appears outside of the W in use is not in the estimate: no grant is
+// decoded with it and the tracking does not see it either. So slots without a grant look for a
+// wider W with the pilots alone; never for a narrower one, which a slot of nothing but noise would
+// prefer.
 #pragma once
 
 #include <array>
@@ -56,6 +59,8 @@ public:
                      float snr, channel_estimate& out) noexcept;
     void from_all(const std::array<plane, symbols_per_slot>& y, const cf32* pilot_values,
                   const cf32* control_values, float snr, channel_estimate& out) noexcept;
+    // After from_pilots with the same snr, when no grant came of its estimate `in_use`.
+    void try_wider(float snr, const channel_estimate& in_use) noexcept;
 
     // Delay spread in use, microseconds.
     double spread_us() const noexcept;
@@ -91,7 +96,8 @@ private:
     void estimate(const side& s, int spread, int snr_step, channel_estimate& out) noexcept;
     void apply(const side& s, int spread, int snr_step) noexcept;
     void residual(const side& s, channel_estimate& e) const noexcept;
-    void consider_spread(float gcv_in_use, int snr_step) noexcept;
+    void consider(const side& s, int candidate, int snr_step,
+                  const channel_estimate& in_use) noexcept;
 
     std::vector<delay_basis> bases_;
     side pilots_, all_;
@@ -99,7 +105,7 @@ private:
     std::array<float, 2 * delay_basis::max_order + 4> re_{}, im_{};  // coefficients of a, then b
     channel_estimate trial_;
     int spread_ = 3;
-    int trial_turn_ = 0;
+    int trial_turn_ = 0, wider_turn_ = 0;
     std::array<float, nof_spreads> gcv_{};
 };
 

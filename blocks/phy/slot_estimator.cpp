@@ -75,7 +75,10 @@ bool slot_estimator::estimate(const slot_planes& y, int slot_in_frame) noexcept 
     const float snr = noise_ > 0 ? signal_ / noise_ : snr_at_start;
     estimator_.from_pilots(y, sent.data(), snr, channel_);
     decode_control(y, slot_in_frame);
-    if (grant_) estimator_.from_all(y, sent.data(), known_.data(), snr, channel_);
+    if (grant_)
+        estimator_.from_all(y, sent.data(), known_.data(), snr, channel_);
+    else
+        estimator_.try_wider(snr, channel_);
     for (std::size_t n = 0; n < nof_subcarriers; ++n)
         middle_[n] = {channel_.middle.re[n], channel_.middle.im[n]};
     update_noise();

@@ -5,15 +5,19 @@
 // most to do. JSON on standard output; the times of single slots are kept, so the median, the 99th
 // percentile and the worst are those of slots and not of batches. The smallest time tells what the
 // code costs, the median what it costs on this machine now, the mean what it takes of a core.
+// Last the cell search (any of 64 cells), also slot by slot: noise; prefixes with pilots of no cell
+// (samples conjugated), where all hypotheses are compared in every slot; the slot that finds.
 //   bench_phy [slots]     default 3000 for each modulation
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <numeric>
 #include <vector>
 
 #include "../curves/curve_world.h"
+#include "phy/cell_search.h"
 
 namespace {
 
@@ -103,6 +107,43 @@ times run(const curves::world_config& config, int slots) {
     return t;
 }
 
+enum class searched { noise, no_cell, found };
+
+// Only slots that the receiver began searching; of `found` only the one that ended it.
+std::vector<double> search(searched what, int slots) {
+    constexpr int most_slots_to_find = 100;
+    std::vector<double> us;
+    curves::world w({.snr_db = 20, .cell = 17});
+    auto receiver = std::make_unique<slot_receiver>(slot_receiver_config{.cell = any_cell});
+    sample_model::noise noise(1e-3, 5, 2);
+    std::vector<cf32> silent(slot_samples), x(slot_samples);
+    const auto nothing = [](const received_slot&) {};
+    int looked = 0;
+    while (us.size() < static_cast<std::size_t>(slots)) {
+        w.next();
+        if (what == searched::noise)
+            noise.work(silent, x);
+        else
+            x = w.noisy;
+        if (what == searched::no_cell)
+            for (auto& v : x) v = std::conj(v);
+        const bool before = receiver->state().mode == receiver_mode::searching;
+        std::vector<double> one;
+        measure(one, [&] { receiver->process(first_sample(w.now()), x, nothing); });
+        if (what != searched::found) {
+            if (before) us.push_back(one[0]);
+            continue;
+        }
+        if (receiver->state().mode == receiver_mode::searching && ++looked < most_slots_to_find)
+            continue;
+        if (looked >= most_slots_to_find) return {};
+        us.push_back(one[0]);
+        looked = 0;
+        receiver = std::make_unique<slot_receiver>(slot_receiver_config{.cell = any_cell});
+    }
+    return us;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -134,6 +175,16 @@ int main(int argc, char** argv) {
         print({"rx", "typical urban 75 km/h", k, snr_db}, t.rx,
               1 - static_cast<double>(t.good) / sent,
               static_cast<double>(t.second_looks) * nof_bins / sent);
+    }
+    for (const auto& [what, channel] : {std::pair(searched::noise, "noise"),
+                                        {searched::no_cell, "prefixes, pilots of no cell"},
+                                        {searched::found, "the slot that finds the cell"}}) {
+        const auto us = search(what, std::max(100, slots / 10));
+        if (us.empty()) {
+            std::fprintf(stderr, "bench_phy: the cell was not found\n");
+            return 1;
+        }
+        print({"cell search", channel, 2, 20}, us, 0, 0);
     }
     std::printf("\n]}\n");
 }

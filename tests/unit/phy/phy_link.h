@@ -3,6 +3,7 @@
 // terminal's receiver in one thread, with everything seeded: the world of the PHY tests.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <complex>
@@ -131,6 +132,24 @@ private:
     std::deque<cf32> late_;
     std::int64_t time_ = 0;
     std::array<double, paths> shift_{}, phase_{};
+};
+
+// near x[n] + far x[n - delay], delay below a slot; slot by slot.
+class two_paths {
+public:
+    explicit two_paths(std::size_t delay) : delay_(delay), line_(delay + slot_samples) {}
+
+    std::vector<cf32> pass(const std::vector<cf32>& x, float near, float far) {
+        std::copy(line_.end() - static_cast<std::ptrdiff_t>(delay_), line_.end(), line_.begin());
+        std::copy(x.begin(), x.end(), line_.begin() + static_cast<std::ptrdiff_t>(delay_));
+        std::vector<cf32> y(slot_samples);
+        for (std::size_t n = 0; n < y.size(); ++n) y[n] = near * x[n] + far * line_[n];
+        return y;
+    }
+
+private:
+    std::size_t delay_;
+    std::vector<cf32> line_;  // the last `delay` samples, then the slot
 };
 
 }  // namespace wip::phy::test

@@ -116,25 +116,18 @@ TEST(fading, prediction_far_ahead_ends_at_the_mean_and_not_beyond) {
 TEST(fading, lock_is_held_at_walking_speed) { EXPECT_EQ(run(5, 16, 6000).losses, 0U); }
 
 // Two paths of equal phase, the second `delay` samples later; the mean SNR is kept.
-double worst_bin_frames(int delay, double echo_db) {
+double worst_bin_frames(std::size_t delay, double echo_db) {
     slot_modulator modulator({});
     slot_receiver receiver({});
     slot_source source(2);
     sample_channel channel({.snr_db = 30});
     const auto echo = static_cast<float>(std::pow(10, echo_db / 20));
     const float scale = 1 / std::sqrt(1 + echo * echo);
-    std::vector<cf32> before(slot_samples);
+    two_paths paths(delay);
     int good = 0, all = 0;
     for (std::int64_t i = 0; i < 400; ++i) {
         const auto x = modulate(modulator, source.make(slot(150 + i)));
-        auto y = x;
-        for (int n = 0; n < slot_samples; ++n) {
-            const auto from = n >= delay
-                                  ? x[static_cast<std::size_t>(n - delay)]
-                                  : before[static_cast<std::size_t>(slot_samples + n - delay)];
-            y[static_cast<std::size_t>(n)] = scale * (x[static_cast<std::size_t>(n)] + echo * from);
-        }
-        std::copy(x.begin(), x.end(), before.begin());
+        const auto y = paths.pass(x, scale, scale * echo);
         receiver.process(first_sample(slot(150 + i)), channel.pass(y), [&](const received_slot& r) {
             if (i < 200) return;
             for (const auto& b : r.bins) {

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A locked receiver follows what moves slowly (oscillator) and what jumps (the profile's mean
+// delay).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "phy_link.h"
+
+namespace {
+
+using namespace wip;
+using namespace wip::phy;
+using namespace wip::phy::test;
+
+constexpr double slot_seconds = 1.0 / slots_per_second;
+
+struct drifted {
+    double worst_hz = 0;
+    int unlocked = 0, good = 0, bad = 0;
+    std::uint64_t losses = 0;
+};
+
+// The CFO goes through -150 .. 150 Hz (or back) in 3 s. A loop that takes half of the error every
+// 256 slots lags by 2.5 windows of the drift just before it steps: 43 Hz at 100 Hz a second.
+drifted drift(double hz_per_second, double doppler_hz, int bits_per_symbol, double snr_db) {
+    constexpr int slots = 4500;
+    slot_modulator modulator({});
+    slot_receiver receiver({});
+    slot_source source(bits_per_symbol);
+    const double begin_hz = -hz_per_second * slots * slot_seconds / 2;
+    sample_channel channel({.snr_db = snr_db, .delay = 300, .doppler_hz = doppler_hz});
+    drifted out;
+    for (int i = 0; i < slots; ++i) {
+        auto x = channel.pass(modulate(modulator, source.make(slot(150 + i))));
+        for (std::size_t n = 0; n < x.size(); ++n) {
+            const double t = i * slot_seconds + static_cast<double>(n) / sample_rate_hz;
+            const double turns = std::remainder(t * (begin_hz + hz_per_second * t / 2), 1.0);
+            x[n] *= cf32(std::polar(1.0, 2 * std::numbers::pi * turns));
+        }
+        receiver.process(first_sample(slot(150 + i)), x, [&](const received_slot& r) {
+            if (i < 100) return;
+            out.unlocked += !r.locked;
+            for (const auto& b : r.bins) {
+                out.good += b.outcome == bin_outcome::good;
+                out.bad += b.outcome == bin_outcome::bad;
+            }
+        });
+        const double cfo_hz = begin_hz + hz_per_second * (i + 1) * slot_seconds;
+        if (i >= 100)
+            out.worst_hz = std::max(out.worst_hz, std::abs(receiver.state().cfo_hz - cfo_hz));
+    }
+    out.losses = receiver.state().lock_losses;
+    return out;
+}
+
+TEST(tracking, cfo_that_drifts_by_100_hz_a_second_is_followed) {
+    for (const double rate : {100.0, -100.0}) {
+        const auto r = drift(rate, 0, 6, 35);
+        EXPECT_LT(r.worst_hz, 45) << rate;
+        EXPECT_EQ(r.unlocked, 0) << rate;
+        EXPECT_EQ(r.losses, 0U) << rate;
+        EXPECT_EQ(r.bad, 0) << rate;
+        EXPECT_GE(r.good, 4390 * nof_bins) << rate;
+    }
+}
+
+TEST(tracking, cfo_that_drifts_is_followed_through_fades) {
+    const auto r = drift(100, 50, 2, 20);
+    EXPECT_LT(r.worst_hz, 60);
+    EXPECT_EQ(r.unlocked, 0);
+    EXPECT_EQ(r.losses, 0U);
+}
+
+struct moved {
+    double distance = 0;  // from the mean delay, samples: the largest before and well after
+    int unlocked = 0, good = 0, bad = 0;
+    std::uint64_t losses = 0;
+};
+
+// Power on the first of two paths before and after slot 500; the rest is on the second.
+moved jump(std::size_t delay, double before, double after) {
+    constexpr int slots = 1500, at = 500, late = 300;
+    slot_modulator modulator({});
+    slot_receiver receiver({});
+    slot_source source(2);
+    two_paths paths(delay);
+    sample_channel channel({.snr_db = 30, .cfo_hz = 700, .delay = late});
+    moved out;
+    for (int i = 0; i < slots; ++i) {
+        const double first = i < at ? before : after;
+        const auto y = paths.pass(modulate(modulator, source.make(slot(150 + i))),
+                                  static_cast<float>(std::sqrt(first)),
+                                  static_cast<float>(std::sqrt(1 - first)));
+        receiver.process(first_sample(slot(150 + i)), channel.pass(y), [&](const received_slot& r) {
+            if (i < 100) return;
+            out.unlocked += !r.locked;
+            for (const auto& b : r.bins) {
+                out.good += b.outcome == bin_outcome::good;
+                out.bad += b.outcome == bin_outcome::bad;
+            }
+        });
+        const double mean_delay = (1 - first) * static_cast<double>(delay);
+        const double timing = std::remainder(receiver.state().timing_samples - late, slot_samples);
+        if (i == at - 1 || i >= slots - 300)
+            out.distance = std::max(out.distance, std::abs(timing - mean_delay));
+    }
+    out.losses = receiver.state().lock_losses;
+    return out;
+}
+
+TEST(tracking, timing_follows_when_the_mean_delay_jumps_by_a_microsecond) {
+    struct {
+        std::size_t delay;
+        double before, after;
+    } const jumps[] = {
+        {8, 1, 0},  // the path is another one, 1.04 us later (or earlier)
+        {8, 0, 1},
+        {15, 0.9, 0.4},  // the power moves between paths that stay
+        {15, 0.4, 0.9},
+    };
+    for (const auto& j : jumps) {
+        const auto r = jump(j.delay, j.before, j.after);
+        EXPECT_LT(r.distance, 0.5) << j.delay << ' ' << j.before;
+        EXPECT_EQ(r.unlocked, 0) << j.delay << ' ' << j.before;
+        EXPECT_EQ(r.losses, 0U) << j.delay << ' ' << j.before;
+        EXPECT_EQ(r.bad, 0) << j.delay << ' ' << j.before;
+        // A few slots without a grant, until the estimate has found the path (measured: one).
+        EXPECT_GE(r.good, 1390 * nof_bins) << j.delay << ' ' << j.before;
+    }
+}
+
+}  // namespace
