@@ -42,7 +42,7 @@ class Curves(unittest.TestCase):
         for p in self.points("acquisition"):
             self.assertEqual(p["wrong"], 0)
             self.assertEqual(p["sync_within_40_ms"], p["trials"], p)
-            self.assertGreaterEqual(p["lock_within_40_ms"], 0.95 * p["trials"] if p["kmh"] == 75 else 0.6 * p["trials"], p)
+            self.assertGreaterEqual(p["lock_within_40_ms"], p["trials"] - 2 if p["kmh"] == 75 else 0.6 * p["trials"], p)
 
     def test_every_step_of_the_channel_estimate_is_better_and_none_beats_its_bound(self):
         for p in self.points("estimation"):
