@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // One thing again and again, for a profiler:
-//   perf record build/tests/bench/bench_profile rx [seconds] [bits_per_symbol snr_db]
+//   perf record build/tests/bench/profile_slot rx [seconds] [bits_per_symbol snr_db]
 //   rx     the receiver on 600 slots of typical urban at 75 km/h, made before; each time it begins
 //          with the acquisition (4 of 600 slots)
 //   tx     the modulator, 25 bins
@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
         pass(seconds);
     } else {
         std::fprintf(stderr,
-                     "usage: bench_profile rx|tx|path [seconds] [bits_per_symbol 1..8] [snr_db]\n");
+                     "usage: profile_slot rx|tx|path [seconds] [bits_per_symbol 1..8] [snr_db]\n");
         return 2;
     }
 }
