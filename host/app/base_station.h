@@ -69,7 +69,7 @@ private:
     // Reused from slot to slot.
     openwip::uplink::Uplink uplink_message_;
     openwip::slot_link::ToFlowgraph plan_message_;
-    openwip::control::SlotSample sample_;
+    openwip::telemetry::SlotSample sample_;
     slot_feedback feedback_in_;
 };
 

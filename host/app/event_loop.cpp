@@ -244,7 +244,7 @@ void event_loop::fill(openwip::control::MacStatus& status) {
     status.set_peer_connected(uplink_.connected());
 }
 
-void event_loop::slot_done(slot now, const openwip::control::SlotSample& sample) {
+void event_loop::slot_done(slot now, const openwip::telemetry::SlotSample& sample) {
     if (telemetry_.status_due(now)) {
         fill(telemetry_.status());
         telemetry_.publish_status(now);

@@ -42,7 +42,7 @@ public:
     bool to_peer(const google::protobuf::MessageLite& message) override;
     void malformed(const char* socket, const char* why) override;
     void peer_ends(const std::string& why) override;
-    void slot_done(slot now, const openwip::control::SlotSample& sample) override;
+    void slot_done(slot now, const openwip::telemetry::SlotSample& sample) override;
 
 private:
     struct watched {

@@ -11,6 +11,7 @@
 #include "config/schema.h"
 #include "schema/control.pb.h"
 #include "schema/slot_link.pb.h"
+#include "schema/telemetry.pb.h"
 #include "schema/uplink.pb.h"
 #include "types/quantity.h"
 
@@ -32,7 +33,7 @@ public:
     // The terminal said goodbye over the uplink.
     virtual void peer_ends(const std::string& why) = 0;
     // Everything of one slot is done; `sample` may be published.
-    virtual void slot_done(slot now, const openwip::control::SlotSample& sample) = 0;
+    virtual void slot_done(slot now, const openwip::telemetry::SlotSample& sample) = 0;
 };
 
 class station {

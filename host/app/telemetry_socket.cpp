@@ -31,14 +31,15 @@ void telemetry_socket::publish_status(slot now) {
     publish("status", status_message_);
 }
 
-void telemetry_socket::publish_sample(slot now, const openwip::control::SlotSample& sample) {
+void telemetry_socket::publish_sample(slot now, const openwip::telemetry::SlotSample& sample) {
     *slot_message_.mutable_slot_sample() = sample;
     slot_message_.set_sequence(++slot_sequence_);
     slot_message_.set_slot(now.value);
     publish("slot", slot_message_);
 }
 
-void telemetry_socket::publish(const char* topic, openwip::control::Telemetry& message) {
+void telemetry_socket::publish(const char* topic, openwip::telemetry::Telemetry& message) {
+    message.set_version(openwip::telemetry::VERSION_CURRENT);
     out_.resize(message.ByteSizeLong());
     message.SerializeToArray(out_.data(), static_cast<int>(out_.size()));
     socket_.send(zmq::const_buffer(topic, std::strlen(topic)),

@@ -8,6 +8,7 @@
 #include <zmq.hpp>
 
 #include "schema/control.pb.h"
+#include "schema/telemetry.pb.h"
 #include "types/quantity.h"
 
 namespace wip::host {
@@ -24,20 +25,20 @@ public:
     // To be filled, then published.
     openwip::control::MacStatus& status() { return *status_message_.mutable_mac(); }
     void publish_status(slot now);
-    void publish_sample(slot now, const openwip::control::SlotSample& sample);
+    void publish_sample(slot now, const openwip::telemetry::SlotSample& sample);
 
     std::uint64_t status_sequence() const { return status_sequence_; }
 
 private:
-    void publish(const char* topic, openwip::control::Telemetry& message);
+    void publish(const char* topic, openwip::telemetry::Telemetry& message);
 
     zmq::socket_t socket_;
     int slot_every_;
     std::uint64_t status_sequence_ = 0;
     std::uint64_t slot_sequence_ = 0;
     std::vector<std::uint8_t> out_;
-    openwip::control::Telemetry status_message_;
-    openwip::control::Telemetry slot_message_;
+    openwip::telemetry::Telemetry status_message_;
+    openwip::telemetry::Telemetry slot_message_;
 };
 
 }  // namespace wip::host

@@ -52,7 +52,7 @@ private:
     // Reused from slot to slot.
     slot_report report_in_;
     openwip::uplink::Uplink message_;
-    openwip::control::SlotSample sample_;
+    openwip::telemetry::SlotSample sample_;
 };
 
 }  // namespace wip::host

@@ -30,6 +30,7 @@
 #include "link/terminal_mac.h"
 #include "packet/wired_link.h"
 #include "schema/control.pb.h"
+#include "schema/telemetry.pb.h"
 
 namespace wip::emulator {
 
@@ -92,7 +93,7 @@ public:
     // wired network is in the sum only.
     void fill_base(openwip::control::MacStatus& status) const;
     void fill_terminal(openwip::control::MacStatus& status) const;
-    const openwip::control::SlotSample& sample() const { return sample_; }  // user 0
+    const openwip::telemetry::SlotSample& sample() const { return sample_; }  // user 0
 
 private:
     struct terminal_end {
@@ -120,7 +121,7 @@ private:
     packet_model::wired_link to_base_, from_base_;
     slot now_;
     std::deque<packet_model::wired_link::packet> to_terminal_;
-    openwip::control::SlotSample sample_;
+    openwip::telemetry::SlotSample sample_;
 };
 
 }  // namespace wip::emulator

@@ -7,7 +7,7 @@ import unittest
 TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "host" / "cli"))
 
-from openwip_schema import control_pb2 as pb                     # noqa: E402
+from openwip_schema import control_pb2 as pb, telemetry_pb2      # noqa: E402
 from openwip_cli import accounting                               # noqa: E402
 from openwip_cli.control import TelemetryWatch                   # noqa: E402
 
@@ -151,7 +151,7 @@ class Telemetry(unittest.TestCase):
 
     def take(self, topic, *sequences):
         for n in sequences:
-            self.watch._take("base", [topic, pb.Telemetry(sequence=n).SerializeToString()])
+            self.watch._take("base", [topic, telemetry_pb2.Telemetry(sequence=n).SerializeToString()])
 
     def test_topics_are_counted_apart_and_a_gap_is_a_loss(self):
         self.take(b"status", 7, 8, 9)

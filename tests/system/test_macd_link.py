@@ -10,7 +10,7 @@ import time
 
 import zmq
 from macd_world import *   # noqa: F403
-from openwip_schema import control_pb2, slot_link_pb2
+from openwip_schema import slot_link_pb2, telemetry_pb2
 
 FAST = ["link.bins=25", "link.modulation=8"]
 FAST_UPLINK = ["uplink.kbps=5000"]
@@ -147,7 +147,7 @@ def test_telemetry_has_no_gaps():
             if not s.poll(100):
                 continue
             topic, body = s.recv_multipart()
-            message = control_pb2.Telemetry.FromString(body)
+            message = telemetry_pb2.Telemetry.FromString(body)
             assert message.sequence == last.get(topic, (message.sequence - 1,))[0] + 1
             if topic in last:
                 step = {b"status": 150, b"slot": 15}[topic]
@@ -162,7 +162,7 @@ def test_telemetry_has_no_gaps():
                     continue
                 topic, body = s.recv_multipart()
                 if topic == b"slot":
-                    slot = control_pb2.Telemetry.FromString(body).slot
+                    slot = telemetry_pb2.Telemetry.FromString(body).slot
                     found += [slot - before] if before is not None else []
                     before = slot
             return found

@@ -10,7 +10,7 @@ import time
 
 import numpy
 import zmq
-from openwip_schema import control_pb2 as pb
+from openwip_schema import control_pb2 as pb, telemetry_pb2
 
 from . import control
 from .errors import BadInput
@@ -88,7 +88,7 @@ def collect(socket, horizon, slots):
                 raise BadInput(f"no slot came for {SILENCE_S} s: is the cell still running?")
             continue
         heard = time.monotonic()
-        message = pb.Telemetry.FromString(socket.recv_multipart()[1])
+        message = telemetry_pb2.Telemetry.FromString(socket.recv_multipart()[1])
         s, sample = message.slot, message.slot_sample
         if first is None:
             if previous == s - 1 and sample.locked:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Control (REQ) and telemetry (SUB) of the processes of a cell (mac/schema/control.proto)."""
+"""Control (REQ) and telemetry (SUB) of the processes of a cell (mac/schema: control.proto, telemetry.proto)."""
 import threading
 import time
 
 import zmq
-from openwip_schema import control_pb2 as pb
+from openwip_schema import control_pb2 as pb, telemetry_pb2
 
 
 class NoAnswer(Exception):
@@ -78,7 +78,7 @@ class TelemetryWatch:
             socket.close()
 
     def _take(self, name, frames):
-        message = pb.Telemetry()
+        message = telemetry_pb2.Telemetry()
         try:
             topic, body = frames
             message.ParseFromString(body)

@@ -28,7 +28,7 @@ public:
     }
     void malformed(const char*, const char* why) override { dropped.push_back(why); }
     void peer_ends(const std::string& why) override { peer_ended = why; }
-    void slot_done(slot now, const openwip::control::SlotSample&) override { done.push_back(now); }
+    void slot_done(slot now, const openwip::telemetry::SlotSample&) override { done.push_back(now); }
 
     openwip::uplink::Uplink last_uplink() const {
         openwip::uplink::Uplink m;
