@@ -58,6 +58,7 @@ struct base_station_mac::state {
     int rate_of(std::size_t bin) const {
         return config.modulation != 0 ? config.modulation : table.bits_per_symbol(predicted[bin]);
     }
+    void take_view();
     void choose_bins();
     void use_bins(std::uint32_t set);
     slot_plan make_plan(slot air);
@@ -192,19 +193,27 @@ void base_station_mac::state::settle(std::int64_t j) {
     out.used = 0;
 }
 
-// Which bins the terminal gets in this slot, and at what rate.
+// Which bins the terminal gets in this slot, and at what rate. Of `best` no more than what waits
+// needs: otherwise a short packet would fill the lowest of the best bins, not the best of them.
 void base_station_mac::state::choose_bins() {
     bins.clear();
     if (!terminal_hears) return;
-    std::iota(order.begin(), order.end(), std::uint8_t{0});
-    const auto n = static_cast<std::ptrdiff_t>(config.bins);
-    if (config.allocation == allocation_kind::best && config.bins < nof_bins) {
+    const auto n = static_cast<std::size_t>(config.bins);
+    std::uint32_t chosen = 0;
+    if (config.allocation == allocation_kind::best) {
+        std::iota(order.begin(), order.end(), std::uint8_t{0});
         std::ranges::stable_sort(
             order, [&](std::uint8_t a, std::uint8_t b) { return predicted[a] > predicted[b]; });
-        std::sort(order.begin(), order.begin() + n);
+        take_view();
+        open_pieces open(view);
+        for (std::size_t i = 0; i < n && open.any(); ++i) {
+            chosen |= 1U << order[i];
+            open.give(frame_payload_nibbles(config.profile, view.rate[order[i]]));
+        }
+    } else {
+        chosen = (1U << n) - 1U;
     }
-    for (auto it = order.begin(); it != order.begin() + n; ++it)
-        bins.push_back({*it, static_cast<std::uint8_t>(rate_of(*it))});
+    use_bins(chosen);
 }
 
 void base_station_mac::state::use_bins(std::uint32_t set) {
@@ -282,30 +291,33 @@ void base_station_mac::state::advance(slot air) {
 }
 
 const scheduling_view& base_station_mac::look(slot air) {
-    auto& s = *state_;
-    s.advance(air);
-    scheduling_view& v = s.view;
-    v.hears = s.terminal_hears;
-    v.predicted_snr_db = s.predicted;
-    for (std::size_t b = 0; b < nof_bins; ++b) v.rate[b] = static_cast<std::uint8_t>(s.rate_of(b));
-    v.nof_pieces = static_cast<int>(s.window.first_waiting(s.waiting));
-    for (int i = 0; i < v.nof_pieces; ++i)
-        v.piece[static_cast<std::size_t>(i)] = s.waiting[static_cast<std::size_t>(i)].length;
-    if (s.window.full()) return v;
-    if (s.config.packing) {
+    state_->advance(air);
+    state_->take_view();
+    return state_->view;
+}
+
+void base_station_mac::state::take_view() {
+    view.hears = terminal_hears;
+    view.predicted_snr_db = predicted;
+    for (std::size_t b = 0; b < nof_bins; ++b) view.rate[b] = static_cast<std::uint8_t>(rate_of(b));
+    view.nof_pieces = static_cast<int>(window.first_waiting(waiting));
+    const auto add = [&](int nibbles) {
+        view.piece[static_cast<std::size_t>(view.nof_pieces++)] = nibbles;
+    };
+    for (int i = 0; i < view.nof_pieces; ++i)
+        view.piece[static_cast<std::size_t>(i)] = waiting[static_cast<std::size_t>(i)].length;
+    if (window.full()) return;
+    if (config.packing) {
         int left = 0;
-        for (std::size_t i = 0; i < s.queue.packets(); ++i) {
-            left += s.queue.nibbles_left(i);
-            if (left > nof_bins * frame_payload_nibbles(s.config.profile, max_bits_per_symbol))
-                break;
+        for (std::size_t i = 0; i < queue.packets(); ++i) {
+            left += queue.nibbles_left(i);
+            if (left > nof_bins * frame_payload_nibbles(config.profile, max_bits_per_symbol)) break;
         }
-        if (left > 0 && v.nof_pieces < nof_bins)
-            v.piece[static_cast<std::size_t>(v.nof_pieces++)] = left;
-        return v;
+        if (left > 0 && view.nof_pieces < nof_bins) add(left);
+        return;
     }
-    for (std::size_t i = 0; i < s.queue.packets() && v.nof_pieces < nof_bins; ++i)
-        v.piece[static_cast<std::size_t>(v.nof_pieces++)] = s.queue.nibbles_left(i);
-    return v;
+    for (std::size_t i = 0; i < queue.packets() && view.nof_pieces < nof_bins; ++i)
+        add(queue.nibbles_left(i));
 }
 
 slot_plan base_station_mac::plan(slot air) {
@@ -340,11 +352,9 @@ slot_plan base_station_mac::state::make_plan(slot air) {
             send(plan, p.bin, p.unit, true);
             taken |= 1U << p.bin;
         }
-        bool stalled = false;
         for (const rated_bin& b : bins) {
             if ((taken >> b.bin & 1U) != 0) continue;
             bin_grant& g = grant.bins[b.bin];
-            stalled = stalled || (!queue.empty() && window.full());
             if (queue.empty() || window.full()) {
                 g = bin_grant{};
                 continue;
@@ -353,8 +363,8 @@ slot_plan base_station_mac::state::make_plan(slot air) {
             g.sn = static_cast<wire_sn>(u.sn);
             send(plan, b.bin, u, false);
         }
-        if (stalled) ++statistics.window_stalls;
     }
+    if (terminal_hears && window.full() && !queue.empty()) ++statistics.window_stalls;
     refresh_statistics();
     return plan;
 }

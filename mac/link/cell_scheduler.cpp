@@ -64,26 +64,20 @@ void cell_scheduler::look(slot air) {
     for (auto& u : users_) {
         u.view = &u.mac.look(air);
         u.given = 0;
-        u.piece = u.view->piece;
-        u.first_piece = 0;
+        u.open = open_pieces(*u.view);
         const std::uint64_t bits = u.mac.statistics().payload_bits_acknowledged;
         u.mean_rate += share * (static_cast<double>(bits - u.acknowledged) - u.mean_rate);
         u.acknowledged = bits;
     }
 }
 
-bool cell_scheduler::wants(const served_user& u) const {
-    return u.view->hears && u.first_piece < u.view->nof_pieces;
-}
+bool cell_scheduler::wants(const served_user& u) const { return u.view->hears && u.open.any(); }
 
 void cell_scheduler::give(user_index n, std::size_t bin) {
     served_user& u = users_[n];
     u.given |= 1U << bin;
     free_ &= ~(1U << bin);
-    if (!wants(u)) return;
-    int& piece = u.piece[static_cast<std::size_t>(u.first_piece)];
-    piece -= frame_payload_nibbles(config_.link.profile, u.view->rate[bin]);
-    if (piece <= 0) ++u.first_piece;
+    u.open.give(frame_payload_nibbles(config_.link.profile, u.view->rate[bin]));
 }
 
 void cell_scheduler::share_fixed() {

@@ -83,8 +83,7 @@ private:
         double mean_rate = 0;
         std::uint64_t acknowledged = 0;
         std::uint32_t given = 0;
-        std::array<int, nof_bins> piece{};  // what the bins given so far leave waiting
-        int first_piece = 0;
+        open_pieces open;  // what the bins given so far leave waiting
     };
     using user_index = std::size_t;
 

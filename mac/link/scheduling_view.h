@@ -20,4 +20,25 @@ struct scheduling_view {
     int nof_pieces = 0;
 };
 
+// What is left of the pieces of a view while bins are given out.
+class open_pieces {
+public:
+    open_pieces() = default;
+    explicit open_pieces(const scheduling_view& v) : left_(v.piece), end_(v.nof_pieces) {}
+
+    bool any() const { return first_ < end_; }
+    // A bin that holds this many nibbles of payload.
+    void give(int nibbles) {
+        if (!any()) return;
+        int& piece = left_[static_cast<std::size_t>(first_)];
+        piece -= nibbles;
+        if (piece <= 0) ++first_;
+    }
+
+private:
+    std::array<int, nof_bins> left_{};
+    int first_ = 0;
+    int end_ = 0;
+};
+
 }  // namespace wip

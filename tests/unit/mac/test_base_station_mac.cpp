@@ -182,6 +182,24 @@ TEST(BaseStationMac, StaticAllocationTakesTheFirstBinsAndBestTheStrongest) {
     }
 }
 
+TEST(BaseStationMac, AShortPacketTakesTheStrongestOfTheBestBins) {
+    link_config c;
+    c.bins = 10;
+    base_station_mac mac(c);
+    slot_feedback f;
+    f.locked = true;
+    f.air = slot(97);
+    for (std::size_t i = 0; i < nof_bins; ++i) f.predicted_snr_db[i] = 20.0F;
+    f.predicted_snr_db[20] = 31.0F;
+    f.predicted_snr_db[23] = 31.0F;
+    mac.on_feedback(f);
+    mac.on_sdu(test::ipv4(200), slot(100));  // 1600 bits: two frames of 8 x 108 - 24
+    const slot_plan p = mac.plan(slot(100));
+    EXPECT_EQ(frames_in(p), 2);
+    EXPECT_EQ(p.grant.bins[20].bits_per_symbol, 8);
+    EXPECT_EQ(p.grant.bins[23].bits_per_symbol, 8);
+}
+
 TEST(BaseStationMac, AFrameFailedInAGoodBinIsCutWhenAllBinsHaveFaded) {
     link_config c;
     c.bins = 25;
