@@ -10,6 +10,7 @@ sys.path.insert(0, str(TOP / "host" / "cli"))
 from openwip_schema import control_pb2 as pb, telemetry_pb2      # noqa: E402
 from openwip_cli import accounting                               # noqa: E402
 from openwip_cli.control import TelemetryWatch                   # noqa: E402
+from openwip_cli.session import telemetry_reasons                # noqa: E402
 
 
 def direction(came_in, delivered, queued=(0, 0), **dropped):
@@ -145,29 +146,34 @@ class Verdict(unittest.TestCase):
 
 
 class Telemetry(unittest.TestCase):
+    """What the verdict says of it; the reader below has its tests in tests/unit/cli."""
+
     def setUp(self):
         self.watch = TelemetryWatch({"base": "ipc:///tmp/openwip-nobody-binds-this"})
         self.watch.end()
 
-    def take(self, topic, *sequences):
+    def take(self, *sequences):
         for n in sequences:
-            self.watch._take("base", [topic, telemetry_pb2.Telemetry(sequence=n).SerializeToString()])
+            message = telemetry_pb2.Telemetry(sequence=n, mac={})
+            self.watch._reader.take("base", [b"status", message.SerializeToString()])
 
-    def test_topics_are_counted_apart_and_a_gap_is_a_loss(self):
-        self.take(b"status", 7, 8, 9)
-        self.take(b"slot", 1, 2)
-        self.assertEqual(self.watch.lost["base"], 0)
-        self.take(b"status", 12)
-        self.assertEqual(self.watch.lost["base"], 2)
+    def test_a_gap_is_a_loss(self):
+        self.take(7, 8, 9)
+        self.assertEqual(telemetry_reasons(self.watch), [])
+        self.take(12)
+        self.assertEqual(telemetry_reasons(self.watch), ["telemetry: 2 messages of base lost"])
 
     def test_a_repeated_number_is_a_fault(self):
-        self.take(b"status", 7, 7)
-        self.assertEqual(self.watch.lost["base"], 1)
+        self.take(7, 7)
+        self.assertEqual(telemetry_reasons(self.watch), ["telemetry: 1 messages of base lost"])
 
-    def test_garbage_is_counted_and_does_no_harm(self):
-        self.watch._take("base", [b"status", b"\xff\xff\xff"])
-        self.watch._take("base", [b"one frame"])
-        self.assertEqual(self.watch.malformed["base"], 2)
+    def test_garbage_is_a_reason(self):
+        self.take(1)
+        self.watch._reader.take("base", [b"one frame"])
+        self.assertEqual(telemetry_reasons(self.watch), ["telemetry: 1 messages of base do not parse"])
+
+    def test_silence_is_a_reason(self):
+        self.assertEqual(telemetry_reasons(self.watch), ["telemetry: nothing came from base"])
 
 
 if __name__ == "__main__":

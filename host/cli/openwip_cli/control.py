@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Control (REQ) and telemetry (SUB) of the processes of a cell (mac/schema: control.proto, telemetry.proto)."""
+"""Control (REQ) of the processes of a cell (mac/schema/control.proto), and the watch over its telemetry."""
 import threading
 import time
 
 import zmq
-from openwip_schema import control_pb2 as pb, telemetry_pb2
+from openwip_schema import control_pb2 as pb
+
+from . import telemetry
 
 
 class NoAnswer(Exception):
@@ -41,58 +43,40 @@ class Control:
 
 
 class TelemetryWatch:
-    """Subscribes to everything and checks that no message is missing: every topic of every process
-    counts its messages."""
+    """Checks for the verdict that no telemetry is missing. It reads what is always published: a topic that
+    nobody subscribes to is not made, and the verdict must not be the reason why it is."""
+    TOPICS = ("status", "event")
 
     def __init__(self, endpoints):
-        self.endpoints = dict(endpoints)   # name -> endpoint
-        self.received = {name: 0 for name in self.endpoints}
-        self.lost = {name: 0 for name in self.endpoints}
-        self.malformed = {name: 0 for name in self.endpoints}
-        self.last = {}                     # (name, topic) -> sequence
+        self._reader = telemetry.Reader(endpoints, self.TOPICS, high_water=0)
         self.latest = {}                   # name -> (time, MacStatus)
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="telemetry", daemon=True)
         self._thread.start()
 
     def _run(self):
-        context = zmq.Context.instance()
-        poller, sockets = zmq.Poller(), {}
-        for name, endpoint in self.endpoints.items():
-            socket = context.socket(zmq.SUB)
-            socket.rcvhwm = 0
-            socket.linger = 0
-            socket.setsockopt(zmq.SUBSCRIBE, b"")
-            socket.connect(endpoint)
-            poller.register(socket, zmq.POLLIN)
-            sockets[socket] = name
         while not self._ending.is_set():
-            for socket, _ in poller.poll(100):
-                while True:
-                    try:
-                        frames = socket.recv_multipart(zmq.NOBLOCK)
-                    except zmq.Again:
-                        break
-                    self._take(sockets[socket], frames)
-        for socket in sockets:
-            socket.close()
+            for message in self._reader.poll(0.1):
+                if message.topic == "status":
+                    self.latest[message.source] = (time.monotonic(), message.telemetry.mac)
 
-    def _take(self, name, frames):
-        message = telemetry_pb2.Telemetry()
-        try:
-            topic, body = frames
-            message.ParseFromString(body)
-        except Exception:
-            self.malformed[name] += 1
-            return
-        self.received[name] += 1
-        before = self.last.get((name, topic))
-        if before is not None and message.sequence != before + 1:
-            self.lost[name] += max(1, message.sequence - before - 1)
-        self.last[name, topic] = message.sequence
-        if message.WhichOneof("what") == "mac":
-            self.latest[name] = (time.monotonic(), message.mac)
+    def _by_name(self, figure):
+        return {name: figure(name) for name in self._reader.endpoints}
+
+    @property
+    def received(self):
+        return self._by_name(self._reader.received)
+
+    @property
+    def lost(self):
+        """Within one run no publisher begins again: a number that does not grow is a fault, too."""
+        return self._by_name(lambda n: self._reader.lost(n) + self._reader.restarts(n))
+
+    @property
+    def malformed(self):
+        return self._by_name(lambda n: self._reader.malformed[n] + self._reader.future[n])
 
     def end(self):
         self._ending.set()
         self._thread.join(2)
+        self._reader.close()
