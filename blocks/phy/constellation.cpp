@@ -13,21 +13,21 @@ namespace wip::phy {
 namespace {
 
 constexpr unsigned gray(unsigned i) { return i ^ (i >> 1); }
-constexpr float star_radius = 2.7320508F;                      // 1 + sqrt 3
 constexpr std::array<std::uint8_t, 4> star_inner{0, 1, 6, 2};  // label of (sx, sy): ++, -+, +-, --
 // Labels of the points on the axes: +x, -x, +y, -y.
 constexpr std::array<std::uint8_t, 4> star_outer{4, 3, 5, 7};
 
 // Points on the integer grid, by label.
-std::vector<cf32> make_points(int k) {
+std::vector<cf32> make_points(int k, eight_points eight) {
     std::vector<cf32> p(std::size_t{1} << k);
-    if (k == 3) {
+    if (k == 3 && eight != eight_points::rectangle) {
+        const auto radius = static_cast<float>(axis_radius(eight));
         for (unsigned q = 0; q < 4; ++q)
             p[star_inner[q]] = {q & 1 ? -1.F : 1.F, q & 2 ? -1.F : 1.F};
-        p[star_outer[0]] = {star_radius, 0};
-        p[star_outer[1]] = {-star_radius, 0};
-        p[star_outer[2]] = {0, star_radius};
-        p[star_outer[3]] = {0, -star_radius};
+        p[star_outer[0]] = {radius, 0};
+        p[star_outer[1]] = {-radius, 0};
+        p[star_outer[2]] = {0, radius};
+        p[star_outer[3]] = {0, -radius};
         return p;
     }
     const int ky = k / 2;
@@ -102,7 +102,8 @@ void slice_cross(const float* re, const float* im, std::uint8_t* out, int n, flo
     for (int i = 0; i < n; ++i) out[i] = labels[position[static_cast<std::size_t>(i)]];
 }
 
-void slice_star(const float* re, const float* im, std::uint8_t* out, int n, float scale) {
+void slice_star(const float* re, const float* im, std::uint8_t* out, int n, float scale,
+                float radius) {
     words label;
     for (int i = 0; i < n; ++i) {
         const float x = std::abs(re[i] * scale);
@@ -110,8 +111,7 @@ void slice_star(const float* re, const float* im, std::uint8_t* out, int n, floa
         const float big = std::max(x, y);
         const float small = std::min(x, y);
         // |z - (1,1)|^2 > |z - (R,0)|^2
-        const bool outer =
-            big * (2 * star_radius - 2) - 2 * small + (2 - star_radius * star_radius) > 0;
+        const bool outer = big * (2 * radius - 2) - 2 * small + (2 - radius * radius) > 0;
         const unsigned nx = re[i] < 0;
         const unsigned ny = im[i] < 0;
         // The tables above, as nibbles of one word.
@@ -124,17 +124,24 @@ void slice_star(const float* re, const float* im, std::uint8_t* out, int n, floa
         out[i] = static_cast<std::uint8_t>(label[static_cast<std::size_t>(i)]);
 }
 
+void slice_rectangle(const float* re, const float* im, std::uint8_t* out, int n, float scale) {
+    for (int i = 0; i < n; ++i)
+        out[i] = static_cast<std::uint8_t>(
+            gray(static_cast<unsigned>(level(re[i] * scale, 4))) << 1 | (im[i] >= 0 ? 1U : 0U));
+}
+
 void slice_bpsk(const float* re, std::uint8_t* out, int n) {
     for (int i = 0; i < n; ++i) out[i] = re[i] >= 0 ? 1 : 0;
 }
 
 }  // namespace
 
-constellation::constellation(int bits_per_symbol) : bits_(bits_per_symbol) {
+constellation::constellation(int bits_per_symbol, eight_points eight)
+    : bits_(bits_per_symbol), eight_(eight) {
     if (bits_ < 1 || bits_ > max_bits_per_symbol)
         throw std::invalid_argument("bits_per_symbol: " + std::to_string(bits_) +
                                     " is not in 1..8");
-    points_ = make_points(bits_);
+    points_ = make_points(bits_, eight_);
     double energy = 0;
     for (const auto p : points_) energy += static_cast<double>(std::norm(p));
     unit_ = static_cast<float>(1 / std::sqrt(energy / static_cast<double>(points_.size())));
@@ -166,7 +173,8 @@ void constellation::slice_block(const float* re, const float* im, std::uint8_t* 
         case 2:
             return slice_square<2>(re, im, labels, n, scale);
         case 3:
-            return slice_star(re, im, labels, n, scale);
+            if (eight_ == eight_points::rectangle) return slice_rectangle(re, im, labels, n, scale);
+            return slice_star(re, im, labels, n, scale, static_cast<float>(axis_radius(eight_)));
         case 4:
             return slice_square<4>(re, im, labels, n, scale);
         case 5:

@@ -13,6 +13,7 @@
 //   8               star: (+-1, +-1) and four points on the axes at 1 + sqrt 3, every point at
 //                   distance 2 from its neighbours. d_min^2 / E = 0.845 against 0.667 of the 4 x 2
 //                   rectangle (1.03 dB) and 0.586 of 8-PSK (1.6 dB). Labels: the best of all 8!
+//                   Other sets of 8, for the emulator: types/eight_points.h
 // Mean number of bits that differ between nearest neighbours: 1 for the squares, 1.154 (32),
 // 1.138 (128), 1.333 (star; its triangles forbid 1).
 //
@@ -26,6 +27,7 @@
 #include <span>
 #include <vector>
 
+#include "types/eight_points.h"
 #include "types/grid.h"
 
 namespace wip::phy {
@@ -34,7 +36,8 @@ using cf32 = std::complex<float>;
 
 class constellation {
 public:
-    explicit constellation(int bits_per_symbol);  // 1..8, throws std::invalid_argument
+    // 1..8, throws std::invalid_argument. `eight`: the set of 3 bits.
+    explicit constellation(int bits_per_symbol, eight_points eight = eight_points::star);
 
     int bits() const { return bits_; }
     // Point of each label.
@@ -58,6 +61,7 @@ public:
 private:
     void slice_block(const float* re, const float* im, std::uint8_t* labels, int n) const noexcept;
     int bits_;
+    eight_points eight_;
     float unit_;
     std::vector<cf32> points_;
     std::vector<std::uint8_t> cross_labels_;  // [real level][imaginary level], crosses only

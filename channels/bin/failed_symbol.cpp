@@ -17,9 +17,10 @@ constexpr double least_log_rate = -300;  // beyond it nothing fails
 
 }  // namespace
 
-failed_symbol::failed_symbol(int bits_per_symbol, std::span<const std::complex<float>> points)
+failed_symbol::failed_symbol(int bits_per_symbol, std::span<const std::complex<float>> points,
+                             eight_points eight)
     : points_(points.begin(), points.end()) {
-    const symbol_error exact(bits_per_symbol);
+    const symbol_error exact(bits_per_symbol, eight);
     for (double db = lowest_db; db <= highest_db; db += 1 / per_db) {
         const double rate = exact.rate(std::pow(10, db / 10));
         log_rate_.push_back(rate > 0 ? std::max(std::log(rate), least_log_rate) : least_log_rate);

@@ -10,12 +10,15 @@
 #include <span>
 #include <vector>
 
+#include "types/eight_points.h"
+
 namespace wip::bin_model {
 
 class failed_symbol {
 public:
     // `points`: by label, mean energy 1.
-    failed_symbol(int bits_per_symbol, std::span<const std::complex<float>> points);
+    failed_symbol(int bits_per_symbol, std::span<const std::complex<float>> points,
+                  eight_points eight = eight_points::star);
 
     double rate(double snr) const noexcept;      // of a symbol
     double frame_ok(double snr) const noexcept;  // all 108 right

@@ -37,9 +37,9 @@ struct symbol_channel::state {
           label_key(sample_model::derive_key(c.seed, 0x53594d32)),
           store(store_capacity),
           outcome_key(sample_model::derive_key(c.seed, 0x53594d33)) {
-        for (int k = 1; k <= max_bits_per_symbol; ++k) sets.emplace_back(k);
+        for (int k = 1; k <= max_bits_per_symbol; ++k) sets.emplace_back(k, c.eight);
         for (int k = 1; k <= max_bits_per_symbol && c.errors == error_method::computed; ++k)
-            failures.emplace_back(k, sets[static_cast<std::size_t>(k - 1)].points());
+            failures.emplace_back(k, sets[static_cast<std::size_t>(k - 1)].points(), c.eight);
     }
 
     void draw_labels(std::uint64_t frame, int k) noexcept;

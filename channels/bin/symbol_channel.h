@@ -37,6 +37,7 @@
 #include <span>
 
 #include "port/link_port.h"
+#include "types/eight_points.h"
 #include "types/grid.h"
 
 namespace wip::bin_model {
@@ -52,6 +53,7 @@ struct symbol_channel_config {
     bool combining = true;
     link_profile profile = link_profile::wipemu;
     std::uint64_t seed = 1;
+    eight_points eight = eight_points::star;  // the set of 3 bits/symbol
 };
 
 class symbol_channel {

@@ -39,7 +39,7 @@ emulated_cell::terminal_end::terminal_end(const emulation_config& c, int user, s
     : source(std::move(from)),
       mac(c.cell.link, std::move(deliver)),
       air({c.errors, c.cell.link.combining, c.cell.link.profile,
-           c.seed + (static_cast<std::uint64_t>(user) << 32)}),
+           c.seed + (static_cast<std::uint64_t>(user) << 32), c.eight}),
       uplink(of_user(c.uplink, user)) {}
 
 emulated_cell::emulated_cell(const emulation_config& config, std::vector<snr_source> sources)

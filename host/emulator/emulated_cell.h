@@ -46,6 +46,7 @@ struct emulation_config {
     cell_config cell;      // link, users, scheduling
     uplink_config uplink;  // of every terminal
     bin_model::error_method errors = bin_model::error_method::symbols;
+    eight_points eight = eight_points::star;
     packet_model::wired_config to_base, from_base;
     std::uint64_t seed = 1;
 };

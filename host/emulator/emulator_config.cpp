@@ -183,6 +183,11 @@ std::vector<key> make_keys() {
                     .doc = "frame errors: noise on every symbol; drawn from the computed error "
                            "probability; none",
                     .choices = {"symbols", "computed", "none"}});
+    keys.push_back({.path = "channel.eight_points",
+                    .type = kind::choice,
+                    .fallback = "star",
+                    .doc = "the points of 3 bits per symbol: axes at 1 + sqrt 3, axes at 3, 4 x 2",
+                    .choices = {"star", "cross", "rectangle"}});
     add_wired(keys, "to_base", "from the server to the base station");
     add_wired(keys, "from_base", "from the base station to the server");
     add_interface(keys, "server", "10.42.0.1/30", "the server's side", "base");
@@ -303,6 +308,11 @@ emulator_config translate(config::settings& s) {
     cell.errors = errors == "symbols"    ? bin_model::error_method::symbols
                   : errors == "computed" ? bin_model::error_method::computed
                                          : bin_model::error_method::none;
+
+    const std::string& eight = s.text("channel.eight_points");
+    cell.eight = eight == "star"    ? eight_points::star
+                 : eight == "cross" ? eight_points::cross
+                                    : eight_points::rectangle;
 
     c.channel.model = s.text("channel.model");
     c.channel.snr_db = s.real("channel.snr_db");

@@ -40,7 +40,7 @@ struct base_statistics {
     std::uint64_t feedback_missing = 0;   // slots with frames but without feedback in time
     std::uint64_t feedback_rejected = 0;  // for a slot not sent, or after its time
     std::uint64_t grant_overflows = 0;    // slots where not all retransmissions fitted in the grant
-    std::uint64_t window_stalls = 0;      // slots after which packets wait because the window is full
+    std::uint64_t window_stalls = 0;  // slots after which packets wait because the window is full
     std::array<std::uint64_t, max_bits_per_symbol + 1>
         modulation{};                                 // transmissions by bits/symbol
     std::array<std::uint64_t, 31> retransmissions{};  // units acknowledged after n retransmissions

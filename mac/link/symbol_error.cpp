@@ -12,7 +12,7 @@
 
 namespace wip {
 
-std::vector<std::complex<double>> constellation_points(int k) {
+std::vector<std::complex<double>> constellation_points(int k, eight_points eight) {
     std::vector<std::complex<double>> p;
     // Odd integer coordinates up to `top`, without the corners beyond `inner` in both.
     const auto grid = [&p](int top, int inner) {
@@ -28,7 +28,12 @@ std::vector<std::complex<double>> constellation_points(int k) {
             grid(1, 1);
             break;
         case 3: {
-            const double r = 1 + std::numbers::sqrt3;
+            if (eight == eight_points::rectangle) {
+                for (const int x : {-3, -1, 1, 3})
+                    for (const int y : {-1, 1}) p.emplace_back(x, y);
+                break;
+            }
+            const double r = axis_radius(eight);
             p = {{1, 1}, {1, -1}, {-1, 1}, {-1, -1}, {r, 0}, {-r, 0}, {0, r}, {0, -r}};
             break;
         }
@@ -58,9 +63,9 @@ std::vector<std::complex<double>> constellation_points(int k) {
     return p;
 }
 
-symbol_error::symbol_error(int bits_per_symbol) {
+symbol_error::symbol_error(int bits_per_symbol, eight_points eight) {
     constexpr int angles = 1440;
-    const auto points = constellation_points(bits_per_symbol);
+    const auto points = constellation_points(bits_per_symbol, eight);
     std::vector<radius> all;
     for (const auto& z : points) {
         // All sets are symmetric to both axes: the points of one closed quadrant, each counted as

@@ -12,21 +12,26 @@
 //
 // Sets: BPSK, square 4/16/64/256, cross 32 (6 x 6 without its corners) and 128 (12 x 12 without
 // four 2 x 2 corners), and for 8 points the star of the largest least distance: (+-1, +-1) and the
-// axes at 1 + sqrt 3, least distance squared 0.845 of the mean energy (rectangular 4 x 2: 0.667).
+// axes at 1 + sqrt 3, least distance squared 0.845 of the mean energy (rectangular 4 x 2: 0.667),
+// or another of types/eight_points.h.
 #pragma once
 
 #include <complex>
 #include <vector>
 
+#include "types/eight_points.h"
+
 namespace wip {
 
 // The points of k bits per symbol, k = 1..8, mean energy 1.
-std::vector<std::complex<double>> constellation_points(int bits_per_symbol);
+std::vector<std::complex<double>> constellation_points(int bits_per_symbol,
+                                                       eight_points eight = eight_points::star);
 
 class symbol_error {
 public:
-    explicit symbol_error(int bits_per_symbol);  // throws std::invalid_argument
-    double rate(double snr) const;               // linear SNR >= 0
+    // Throws std::invalid_argument.
+    explicit symbol_error(int bits_per_symbol, eight_points eight = eight_points::star);
+    double rate(double snr) const;  // linear SNR >= 0
     // That all symbols of a bin are right.
     double frame_ok(double snr) const;
 

@@ -17,9 +17,10 @@ namespace {
 // One station's frames: every bin of a slot carries a frame of k bits/symbol with zero payload.
 class SymbolChannel : public testing::TestWithParam<error_method> {
 protected:
-    void make(bool combining = true, std::uint64_t seed = 1) {
+    void make(bool combining = true, std::uint64_t seed = 1,
+              eight_points eight = eight_points::star) {
         channel_ = std::make_unique<symbol_channel>(
-            symbol_channel_config{GetParam(), combining, link_profile::wipemu, seed});
+            symbol_channel_config{GetParam(), combining, link_profile::wipemu, seed, eight});
         next_ = 0;
         sn_ = 0;
     }
@@ -76,8 +77,8 @@ private:
 };
 
 // SNR at which the frame error rate of k is `rate`.
-float snr_for(int k, double rate) {
-    const symbol_error e(k);
+float snr_for(int k, double rate, eight_points eight = eight_points::star) {
+    const symbol_error e(k, eight);
     float db = -10;
     while (1 - e.frame_ok(std::pow(10, db / 10)) > rate) db += 0.01F;
     return db;
@@ -102,6 +103,20 @@ TEST_P(SymbolChannel, FramesFailAsOftenAsTheorySays) {
             for (int i = 0; i < slots; ++i) bad += count(send_new(k, db), frame_outcome::bad);
             expect_rate(bad, slots * nof_bins, p,
                         std::to_string(k) + " bits at " + std::to_string(db) + " dB");
+        }
+}
+
+TEST_P(SymbolChannel, TheOtherSetsOfEightPointsFailAsOftenAsTheirOwnTheorySays) {
+    for (const auto eight : {eight_points::cross, eight_points::rectangle})
+        for (const double rate : {0.02, 0.3, 0.9}) {
+            make(true, 1, eight);
+            const float db = snr_for(3, rate, eight);
+            const double p = 1 - symbol_error(3, eight).frame_ok(std::pow(10, db / 10));
+            int bad = 0;
+            constexpr int slots = 800;
+            for (int i = 0; i < slots; ++i) bad += count(send_new(3, db), frame_outcome::bad);
+            expect_rate(bad, slots * nof_bins, p, std::to_string(db) + " dB");
+            EXPECT_GT(db, snr_for(3, rate));  // the star is better
         }
 }
 

@@ -64,14 +64,26 @@ std::vector<int> identity(std::size_t n) {
     return v;
 }
 
-class every_constellation : public testing::TestWithParam<int> {
-protected:
-    constellation c{GetParam()};
+struct point_set {
+    int bits;
+    wip::eight_points eight = wip::eight_points::star;
 };
-INSTANTIATE_TEST_SUITE_P(bits, every_constellation, testing::Range(1, 9));
+void PrintTo(const point_set& s, std::ostream* out) {
+    *out << s.bits << " bits, set " << static_cast<int>(s.eight);
+}
+
+class every_constellation : public testing::TestWithParam<point_set> {
+protected:
+    constellation c{GetParam().bits, GetParam().eight};
+};
+INSTANTIATE_TEST_SUITE_P(bits, every_constellation,
+                         testing::Values(point_set{1}, point_set{2}, point_set{3}, point_set{4},
+                                         point_set{5}, point_set{6}, point_set{7}, point_set{8},
+                                         point_set{3, wip::eight_points::cross},
+                                         point_set{3, wip::eight_points::rectangle}));
 
 TEST_P(every_constellation, has_unit_mean_energy_zero_mean_and_distinct_points) {
-    ASSERT_EQ(c.points().size(), std::size_t{1} << GetParam());
+    ASSERT_EQ(c.points().size(), std::size_t{1} << GetParam().bits);
     double energy = 0;
     std::complex<double> mean{};
     for (const auto p : c.points()) {
@@ -134,7 +146,7 @@ TEST_P(every_constellation, survives_infinite_and_undefined_symbols) {
             std::vector<float> r(64, re), i(64, im);
             std::vector<std::uint8_t> labels(64, 255);
             c.slice(r.data(), i.data(), labels.data(), 64);
-            for (const auto l : labels) ASSERT_LT(int{l}, 1 << GetParam());
+            for (const auto l : labels) ASSERT_LT(int{l}, 1 << GetParam().bits);
         }
 }
 
@@ -145,7 +157,7 @@ TEST_P(every_constellation, errs_as_often_as_theory_says) {
     while (theory(n0) > 0.05) n0 *= 0.9;
     const double expected = theory(n0);
     constexpr int count = 400000;
-    std::mt19937_64 random(1000U + static_cast<unsigned>(GetParam()));
+    std::mt19937_64 random(1000U + static_cast<unsigned>(GetParam().bits));
     std::normal_distribution<double> noise(0, std::sqrt(n0 / 2));
     std::vector<float> re(count), im(count);
     std::vector<std::uint8_t> sent(count), got(count);
@@ -165,7 +177,7 @@ TEST_P(every_constellation, gives_max_log_soft_bits) {
     std::mt19937 random(5);
     std::normal_distribution<float> spread(0, 0.8F);
     constexpr int count = 300;
-    const auto k = static_cast<std::size_t>(GetParam());
+    const auto k = static_cast<std::size_t>(GetParam().bits);
     std::vector<float> re(count), im(count), weight(count), llr(count * k);
     for (std::size_t i = 0; i < count; ++i) {
         re[i] = spread(random);
@@ -210,18 +222,19 @@ TEST(constellation, no_labelling_of_the_star_is_better) {
 }
 
 TEST(constellation, the_star_is_a_decibel_better_than_the_rectangle_and_more_than_8_psk) {
-    std::vector<std::complex<double>> rectangle, psk;
-    for (int i = 0; i < 8; ++i) {
-        rectangle.emplace_back(2 * (i % 4) - 3, 2 * (i / 4) - 1);
-        psk.push_back(std::polar(1.0, std::numbers::pi / 4 * i));
-    }
+    std::vector<std::complex<double>> psk;
+    for (int i = 0; i < 8; ++i) psk.push_back(std::polar(1.0, std::numbers::pi / 4 * i));
     const auto gain = [](const std::vector<std::complex<double>>& p) {
         double energy = 0;
         for (const auto v : p) energy += std::norm(v) / 8;
         return min_distance2(p) / energy;
     };
     const double star = gain(points_of(constellation(3)));
-    EXPECT_NEAR(10 * std::log10(star / gain(rectangle)), 1.03, 0.01);
+    const auto other = [&](wip::eight_points set) {
+        return gain(points_of(constellation(3, set)));
+    };
+    EXPECT_NEAR(10 * std::log10(star / other(wip::eight_points::rectangle)), 1.03, 0.01);
+    EXPECT_NEAR(10 * std::log10(star / other(wip::eight_points::cross)), 0.65, 0.01);
     EXPECT_NEAR(10 * std::log10(star / gain(psk)), 1.59, 0.01);
 }
 
