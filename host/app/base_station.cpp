@@ -92,12 +92,17 @@ void base_station::plan_and_send(slot air) {
     planned_any_ = true;
     write_plan(plan, *plan_message_.mutable_plan());
     port_->to_flowgraph(plan_message_);
+    if (port_->telemetry().due(topic::slot, air)) publish_slot(plan);
+    port_->slot_done(air);
+}
 
-    auto& bits = *sample_.mutable_bits_per_symbol();
+void base_station::publish_slot(const slot_plan& plan) {
+    auto& sample = *port_->telemetry().message(topic::slot).mutable_slot_sample();
+    auto& bits = *sample.mutable_bits_per_symbol();
     bits.resize(nof_bins);
     for (std::size_t b = 0; b < nof_bins; ++b)
         bits[b] = static_cast<char>(plan.grant.bins[b].bits_per_symbol);
-    port_->slot_done(air, sample_);
+    port_->telemetry().publish(topic::slot, plan.air);
 }
 
 void base_station::on_peer(std::span<const std::uint8_t> message) {
@@ -135,8 +140,6 @@ void base_station::on_peer(std::span<const std::uint8_t> message) {
         } else {
             add(feedback_, feedback_bytes);
             mac_.on_feedback(feedback_in_);
-            sample_.mutable_predicted_snr_db()->Assign(feedback_in_.predicted_snr_db.begin(),
-                                                       feedback_in_.predicted_snr_db.end());
         }
     }
     deliver_arrived();

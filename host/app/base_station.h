@@ -40,6 +40,7 @@ private:
     };
     void answer_requests();
     void plan_and_send(slot air);
+    void publish_slot(const slot_plan& plan);
     void take_packets(const openwip::uplink::Uplink& message);
     void deliver_arrived();
     bool read_tun();
@@ -69,7 +70,6 @@ private:
     // Reused from slot to slot.
     openwip::uplink::Uplink uplink_message_;
     openwip::slot_link::ToFlowgraph plan_message_;
-    openwip::telemetry::SlotSample sample_;
     slot_feedback feedback_in_;
 };
 

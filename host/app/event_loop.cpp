@@ -36,8 +36,15 @@ event_loop::event_loop(zmq::context_t& context, const config::settings& settings
                                                      : link_socket::end::connect,
               "uplink"),
       control_(context, config.control_endpoint, "endpoints.control"),
-      telemetry_(context, config.telemetry_endpoint, config.slot_sample_every,
-                 "endpoints.telemetry") {}
+      telemetry_(context, config.telemetry_endpoint, config.telemetry.queue_messages,
+                 "endpoints.telemetry") {
+    set_rates(config.telemetry);
+}
+
+void event_loop::set_rates(const telemetry_config& rates) {
+    telemetry_.set_every(topic::status, slots_per_second / 10);
+    telemetry_.set_every(topic::slot, rates.slot_every);
+}
 
 std::vector<std::string> event_loop::bound_paths() const {
     std::vector<std::string> paths{ipc_path(config_.slot_link_endpoint),
@@ -227,7 +234,7 @@ void event_loop::configure(const std::string& yaml) {
     const auto changed = next.changed_from(settings_);
     if (changed.empty()) return;
     station_->reconfigure(next, changed);
-    telemetry_.set_slot_every(translate(next).slot_sample_every);
+    set_rates(telemetry_from(next));
     settings_ = next;
     effective_yaml_ = settings_.to_yaml();
     for (const auto& key : changed) spdlog::info("{} = {}", key, settings_.text(key));
@@ -239,17 +246,17 @@ void event_loop::fill(openwip::control::MacStatus& status) {
     status.set_effective_yaml(effective_yaml_);
     station_->fill(status);
     status.set_malformed_messages(malformed_);
-    status.set_telemetry_sequence(telemetry_.status_sequence());
+    status.set_telemetry_sequence(telemetry_.sequence(topic::status));
     status.set_flowgraph_connected(slot_link_.connected());
     status.set_peer_connected(uplink_.connected());
 }
 
-void event_loop::slot_done(slot now, const openwip::telemetry::SlotSample& sample) {
-    if (telemetry_.status_due(now)) {
-        fill(telemetry_.status());
-        telemetry_.publish_status(now);
+void event_loop::slot_done(slot now) {
+    if (telemetry_.due(topic::status, now)) {
+        fill(*telemetry_.message(topic::status).mutable_mac());
+        telemetry_.publish(topic::status, now);
     }
-    if (telemetry_.sample_due(now)) telemetry_.publish_sample(now, sample);
+    telemetry_.listen();
 }
 
 bool event_loop::send_to_flowgraph(const google::protobuf::MessageLite& message) {

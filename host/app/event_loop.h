@@ -42,7 +42,8 @@ public:
     bool to_peer(const google::protobuf::MessageLite& message) override;
     void malformed(const char* socket, const char* why) override;
     void peer_ends(const std::string& why) override;
-    void slot_done(slot now, const openwip::telemetry::SlotSample& sample) override;
+    telemetry_port& telemetry() override { return telemetry_; }
+    void slot_done(slot now) override;
 
 private:
     struct watched {
@@ -57,6 +58,7 @@ private:
     void on_uplink();
     void on_control();
     void configure(const std::string& yaml);
+    void set_rates(const telemetry_config& rates);
     void fill(openwip::control::MacStatus& status);
     void send_hellos();
     bool send_to_flowgraph(const google::protobuf::MessageLite& message);

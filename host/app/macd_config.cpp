@@ -222,7 +222,7 @@ std::vector<key> make_keys() {
          .fallback_doc = "ipc://RUN/*role*.control"},
         {.path = "endpoints.telemetry",
          .fallback = "ipc://RUN/base.telemetry",
-         .doc = "telemetry (PUB, bound here)",
+         .doc = "telemetry (XPUB, bound here)",
          .check = check_endpoint,
          .fallback_doc = "ipc://RUN/*role*.telemetry"},
 
@@ -234,6 +234,13 @@ std::vector<key> make_keys() {
          .lowest = 0,
          .highest = 1500000,
          .runtime = true},
+        {.path = "telemetry.queue_messages",
+         .type = kind::integer,
+         .fallback = "2000",
+         .doc = "that wait for a reader that is slow; what goes beyond is lost to it",
+         .unit = "messages",
+         .lowest = 1,
+         .highest = 100000},
         {.path = "user",
          .fallback = "nobody",
          .doc = "account to run as once the TUN and the sockets are open",
@@ -303,6 +310,11 @@ uplink_config uplink_from(const config::settings& s) {
     return checked(c);
 }
 
+telemetry_config telemetry_from(const config::settings& s) {
+    return {.slot_every = static_cast<int>(s.integer("telemetry.slot_every")),
+            .queue_messages = static_cast<int>(s.integer("telemetry.queue_messages"))};
+}
+
 const std::vector<key>& macd_keys() {
     static const std::vector<key> keys = make_keys();
     return keys;
@@ -344,7 +356,7 @@ macd_config translate(config::settings& s) {
     for (const auto& a : endpoint_keys)
         for (const auto& b : endpoint_keys)
             if (&a < &b && s.text(a) == s.text(b)) throw s.refuse(b, "the same as " + a);
-    c.slot_sample_every = static_cast<int>(s.integer("telemetry.slot_every"));
+    c.telemetry = telemetry_from(s);
     c.user = s.text("user");
     c.peer_timeout_s = s.real("peer_timeout_s");
     return c;

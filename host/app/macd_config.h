@@ -16,6 +16,12 @@ namespace wip::host {
 
 enum class station_role_kind : std::uint8_t { base, terminal };
 
+// Topics of telemetry: of which slots, 0 = never.
+struct telemetry_config {
+    int slot_every = 0;
+    int queue_messages = 1;
+};
+
 struct macd_config {
     station_role_kind role = station_role_kind::base;
     std::string name;
@@ -26,7 +32,7 @@ struct macd_config {
     std::string uplink_endpoint;
     std::string control_endpoint;
     std::string telemetry_endpoint;
-    int slot_sample_every = 0;  // telemetry topic "slot": every nth slot, 0 = never
+    telemetry_config telemetry;
     std::string user;
     double peer_timeout_s = 2;
 };
@@ -38,9 +44,10 @@ std::string check_endpoint(std::string_view text);
 // RUN/ at the start of an ipc path becomes $OPENWIP_RUN.
 void fill_in_run_folder(config::settings& settings, const std::string& path);
 
-// The keys `link.*` and `uplink.*` of checked settings.
+// The keys `link.*`, `uplink.*` and `telemetry.*` of checked settings.
 link_config link_from(const config::settings& settings);
 uplink_config uplink_from(const config::settings& settings);
+telemetry_config telemetry_from(const config::settings& settings);
 
 // Fills in what depends on the role and on $OPENWIP_RUN, checks across keys, translates. Throws
 // config::error.

@@ -8,10 +8,10 @@
 #include <span>
 #include <string>
 
+#include "app/telemetry_port.h"
 #include "config/schema.h"
 #include "schema/control.pb.h"
 #include "schema/slot_link.pb.h"
-#include "schema/telemetry.pb.h"
 #include "schema/uplink.pb.h"
 #include "types/quantity.h"
 
@@ -32,8 +32,9 @@ public:
     virtual void malformed(const char* socket, const char* why) = 0;
     // The terminal said goodbye over the uplink.
     virtual void peer_ends(const std::string& why) = 0;
-    // Everything of one slot is done; `sample` may be published.
-    virtual void slot_done(slot now, const openwip::telemetry::SlotSample& sample) = 0;
+    virtual telemetry_port& telemetry() = 0;
+    // Everything of one slot is done, its telemetry too.
+    virtual void slot_done(slot now) = 0;
 };
 
 class station {

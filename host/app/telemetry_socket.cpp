@@ -1,50 +1,76 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/telemetry_socket.h"
 
-#include <cstring>
+#include <time.h>
 
 #include "app/link_socket.h"
-#include "types/grid.h"
 
 namespace wip::host {
 namespace {
-constexpr std::int64_t status_every = slots_per_second / 10;
+
+// A subscription is a few letters; what is larger is cut off with its sender.
+constexpr std::int64_t largest_subscription = 4096;
+// Taken in one slot at most: a flood of subscriptions must not keep the slots waiting.
+constexpr int batch = 16;
+
+std::int64_t monotonic_ns() {
+    timespec t{};
+    ::clock_gettime(CLOCK_MONOTONIC, &t);
+    return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
 }
 
-telemetry_socket::telemetry_socket(zmq::context_t& context, const std::string& endpoint,
-                                   int slot_every, const std::string& key)
-    : socket_(context, zmq::socket_type::pub), slot_every_(slot_every) {
+}  // namespace
+
+telemetry_socket::telemetry_socket(zmq::context_t& context, const std::string& endpoint, int queue,
+                                   const std::string& key)
+    : socket_(context, zmq::socket_type::xpub) {
     socket_.set(zmq::sockopt::linger, 200);
-    socket_.set(zmq::sockopt::maxmsgsize, std::int64_t{4 << 20});
+    socket_.set(zmq::sockopt::sndhwm, queue);
+    socket_.set(zmq::sockopt::maxmsgsize, largest_subscription);
+    every_.fill(1);
     bind_endpoint(socket_, endpoint, key);
 }
 
-bool telemetry_socket::status_due(slot now) const { return now.value % status_every == 0; }
-
-bool telemetry_socket::sample_due(slot now) const {
-    return slot_every_ > 0 && now.value % slot_every_ == 0;
+void telemetry_socket::listen() {
+    zmq::message_t in;
+    for (int i = 0; i < batch && socket_.recv(in, zmq::recv_flags::dontwait); ++i) {
+        if (!in.more()) {
+            take(in);
+            continue;
+        }
+        while (in.more() && socket_.recv(in, zmq::recv_flags::dontwait)) {
+        }
+        ++odd_messages_;
+    }
 }
 
-void telemetry_socket::publish_status(slot now) {
-    status_message_.set_sequence(++status_sequence_);
-    status_message_.set_slot(now.value);
-    publish("status", status_message_);
+void telemetry_socket::take(const zmq::message_t& subscription) {
+    const std::string_view text = subscription.to_string_view();
+    const bool is_one = !text.empty() && (text[0] == 0 || text[0] == 1);
+    bool known = false;
+    for (std::size_t t = 0; is_one && t < nof_topics; ++t) {
+        if (!topic_names[t].starts_with(text.substr(1))) continue;
+        known = true;
+        const std::uint32_t bit = 1U << (text.size() - 1);
+        beginnings_[t] = text[0] == 1 ? beginnings_[t] | bit : beginnings_[t] & ~bit;
+    }
+    if (!known) ++odd_messages_;
 }
 
-void telemetry_socket::publish_sample(slot now, const openwip::telemetry::SlotSample& sample) {
-    *slot_message_.mutable_slot_sample() = sample;
-    slot_message_.set_sequence(++slot_sequence_);
-    slot_message_.set_slot(now.value);
-    publish("slot", slot_message_);
-}
-
-void telemetry_socket::publish(const char* topic, openwip::telemetry::Telemetry& message) {
+void telemetry_socket::publish(topic t, slot now, int user) {
+    if (!wanted(t)) return;
+    auto& message = messages_[index(t)];
+    message.set_sequence(++sequences_[index(t)]);
+    message.set_slot(now.value);
     message.set_version(openwip::telemetry::VERSION_CURRENT);
-    out_.resize(message.ByteSizeLong());
-    message.SerializeToArray(out_.data(), static_cast<int>(out_.size()));
-    socket_.send(zmq::const_buffer(topic, std::strlen(topic)),
+    message.set_wall_ns(monotonic_ns());
+    message.set_user(static_cast<std::uint32_t>(user));
+    zmq::message_t body(message.ByteSizeLong());
+    message.SerializeWithCachedSizesToArray(body.data<std::uint8_t>());
+    const auto name = topic_names[index(t)];
+    socket_.send(zmq::const_buffer(name.data(), name.size()),
                  zmq::send_flags::sndmore | zmq::send_flags::dontwait);
-    socket_.send(zmq::const_buffer(out_.data(), out_.size()), zmq::send_flags::dontwait);
+    socket_.send(body, zmq::send_flags::dontwait);
 }
 
 }  // namespace wip::host

@@ -1,44 +1,58 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The PUB socket of a station: topic `status` ten times a second of slot time, topic `slot` every
-// nth slot. Every topic counts its own messages from 1, so that a subscriber sees what it missed.
+// The publisher of a station: a ZeroMQ XPUB socket, which tells what is subscribed to. A topic that
+// nobody listens to is not made and does not count on. Each topic counts its messages from 1, so
+// that a reader sees what it missed: one that does not read loses what goes beyond its queue, and
+// nobody waits for it.
+//
+// A subscription is the beginning of a topic's name ("" is the beginning of all). Of each topic one
+// word holds which beginnings are subscribed to, so whatever strangers send, nothing grows here;
+// ZeroMQ reports the first subscriber of a beginning and the leaving of the last.
 #pragma once
 
+#include <array>
 #include <string>
-#include <vector>
 #include <zmq.hpp>
 
-#include "schema/control.pb.h"
-#include "schema/telemetry.pb.h"
-#include "types/quantity.h"
+#include "app/telemetry_port.h"
 
 namespace wip::host {
 
-class telemetry_socket {
+class telemetry_socket final : public telemetry_port {
 public:
-    // `slot_every`: 0 = no samples. Throws endpoint_error (link_socket.h).
-    telemetry_socket(zmq::context_t& context, const std::string& endpoint, int slot_every,
+    // `queue`: messages that wait for one reader, more are lost to it. Every topic is
+    // due in every slot until set_every says otherwise. `key` names the endpoint in
+    // errors. Throws endpoint_error (link_socket.h).
+    telemetry_socket(zmq::context_t& context, const std::string& endpoint, int queue,
                      const std::string& key);
 
-    void set_slot_every(int n) { slot_every_ = n; }
-    bool status_due(slot now) const;
-    bool sample_due(slot now) const;
-    // To be filled, then published.
-    openwip::control::MacStatus& status() { return *status_message_.mutable_mac(); }
-    void publish_status(slot now);
-    void publish_sample(slot now, const openwip::telemetry::SlotSample& sample);
+    // Takes what was subscribed to since the last call: once a slot.
+    void listen();
 
-    std::uint64_t status_sequence() const { return status_sequence_; }
+    // Every nth slot; 0: never.
+    void set_every(topic t, int n) { every_[index(t)] = n; }
+
+    bool wanted(topic t) const override { return beginnings_[index(t)] != 0; }
+    bool due(topic t, slot now) const override {
+        const int n = every_[index(t)];
+        return wanted(t) && n > 0 && now.value % n == 0;
+    }
+    openwip::telemetry::Telemetry& message(topic t) override { return messages_[index(t)]; }
+    void publish(topic t, slot now, int user = 0) override;
+
+    std::uint64_t sequence(topic t) const { return sequences_[index(t)]; }
+    // Messages of readers that are no subscription to one of the topics.
+    std::uint64_t odd_messages() const { return odd_messages_; }
 
 private:
-    void publish(const char* topic, openwip::telemetry::Telemetry& message);
+    static constexpr std::size_t index(topic t) { return static_cast<std::size_t>(t); }
+    void take(const zmq::message_t& subscription);
 
     zmq::socket_t socket_;
-    int slot_every_;
-    std::uint64_t status_sequence_ = 0;
-    std::uint64_t slot_sequence_ = 0;
-    std::vector<std::uint8_t> out_;
-    openwip::telemetry::Telemetry status_message_;
-    openwip::telemetry::Telemetry slot_message_;
+    std::array<std::uint32_t, nof_topics> beginnings_{};  // bit n: the first n letters
+    std::array<int, nof_topics> every_;
+    std::array<std::uint64_t, nof_topics> sequences_{};
+    std::array<openwip::telemetry::Telemetry, nof_topics> messages_;
+    std::uint64_t odd_messages_ = 0;
 };
 
 }  // namespace wip::host

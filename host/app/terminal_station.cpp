@@ -63,7 +63,9 @@ void terminal_station::on_report(const openwip::slot_link::SlotReport& report) {
                                      : std::numeric_limits<float>::quiet_NaN();
     const slot_feedback feedback = mac_.on_slot(report_in_);
     send_uplink(feedback);
-    take_sample();
+    follow_snr();
+    if (port_->telemetry().due(topic::slot, now_)) publish_slot();
+    port_->slot_done(now_);
 }
 
 void terminal_station::send_uplink(const slot_feedback& feedback) {
@@ -86,27 +88,30 @@ void terminal_station::send_uplink(const slot_feedback& feedback) {
     }
 }
 
-void terminal_station::take_sample() {
+void terminal_station::follow_snr() {
     const auto& r = report_in_;
-    if (r.locked) {
-        double sum = 0;
-        for (const float snr : r.snr_db) sum += std::pow(10.0, snr / 10);
-        const double mean = sum / nof_bins;
-        mean_snr_ += mean_snr_ == 0 ? mean : (mean - mean_snr_) / slots_per_second;
-    }
-    sample_.set_locked(r.locked);
-    sample_.mutable_snr_db()->Assign(r.snr_db.begin(), r.snr_db.end());
-    sample_.mutable_predicted_snr_db()->Assign(r.predicted_snr_db.begin(),
-                                               r.predicted_snr_db.end());
-    auto& bits = *sample_.mutable_bits_per_symbol();
-    auto& outcome = *sample_.mutable_outcome();
+    if (!r.locked) return;
+    double sum = 0;
+    for (const float snr : r.snr_db) sum += std::pow(10.0, snr / 10);
+    const double mean = sum / nof_bins;
+    mean_snr_ += mean_snr_ == 0 ? mean : (mean - mean_snr_) / slots_per_second;
+}
+
+void terminal_station::publish_slot() {
+    const auto& r = report_in_;
+    auto& sample = *port_->telemetry().message(topic::slot).mutable_slot_sample();
+    sample.set_locked(r.locked);
+    sample.mutable_snr_db()->Assign(r.snr_db.begin(), r.snr_db.end());
+    sample.mutable_predicted_snr_db()->Assign(r.predicted_snr_db.begin(), r.predicted_snr_db.end());
+    auto& bits = *sample.mutable_bits_per_symbol();
+    auto& outcome = *sample.mutable_outcome();
     bits.resize(nof_bins);
     outcome.resize(nof_bins);
     for (std::size_t b = 0; b < nof_bins; ++b) {
         bits[b] = static_cast<char>(r.grant.bins[b].bits_per_symbol);
         outcome[b] = static_cast<char>(r.outcome[b]);
     }
-    port_->slot_done(now_, sample_);
+    port_->telemetry().publish(topic::slot, now_);
 }
 
 void terminal_station::on_peer(std::span<const std::uint8_t> message) {

@@ -30,7 +30,8 @@ public:
 
 private:
     void send_uplink(const slot_feedback& feedback);
-    void take_sample();
+    void follow_snr();
+    void publish_slot();
     bool read_tun(slot now);
 
     station_port* port_;
@@ -52,7 +53,6 @@ private:
     // Reused from slot to slot.
     slot_report report_in_;
     openwip::uplink::Uplink message_;
-    openwip::telemetry::SlotSample sample_;
 };
 
 }  // namespace wip::host

@@ -5,7 +5,6 @@
 #include <map>
 #include <sstream>
 
-#include "app/macd_config.h"
 #include "bin/trace_channel.h"
 
 namespace wip::emulator {
@@ -127,7 +126,7 @@ void add_interface(std::vector<key>& keys, const std::string& group, const std::
                     .check = host::check_endpoint});
     keys.push_back({.path = group + ".telemetry",
                     .fallback = "ipc://RUN/" + status + ".telemetry",
-                    .doc = "telemetry of this end (PUB, bound here)",
+                    .doc = "telemetry of this end (XPUB, bound here)",
                     .check = host::check_endpoint});
 }
 
@@ -136,7 +135,7 @@ std::vector<key> make_keys() {
     for (key k : host::macd_keys()) {
         const bool ours = k.path.starts_with("link.") || k.path.starts_with("uplink.") ||
                           k.path == "name" || k.path == "user" || k.path == "seed" ||
-                          k.path == "telemetry.slot_every";
+                          k.path.starts_with("telemetry.");
         if (!ours) continue;
         if (const auto d = own_defaults().find(k.path); d != own_defaults().end())
             k.fallback = d->second;
@@ -279,7 +278,7 @@ emulator_config translate(config::settings& s) {
     c.name = s.text("name");
     c.user = s.text("user");
     c.pacing_limit_ms = s.real("pacing_limit_ms");
-    c.slot_sample_every = static_cast<int>(s.integer("telemetry.slot_every"));
+    c.telemetry = host::telemetry_from(s);
     c.air_control_endpoint = s.text("control");
     c.server = interface_from(s, "server");
     c.cell.cell.users = static_cast<int>(s.integer("terminals"));

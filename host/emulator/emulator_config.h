@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/macd_config.h"
 #include "config/schema.h"
 #include "emulator/emulated_cell.h"
 #include "tun/tun_device.h"
@@ -37,7 +38,7 @@ struct emulator_config {
     interface_config server;
     std::vector<interface_config> terminals;
     std::string air_control_endpoint;
-    int slot_sample_every = 0;
+    host::telemetry_config telemetry;
     double pacing_limit_ms = 2;
     std::string user;
 };

@@ -18,6 +18,7 @@
 namespace wip::emulator {
 namespace {
 
+using host::topic;
 using openwip::control::MacStatus;
 using openwip::control::Reply;
 using openwip::control::Request;
@@ -49,9 +50,12 @@ struct gateway {
 // What a station is asked, and what it publishes.
 struct station_sockets {
     station_sockets(zmq::context_t& context, const interface_config& c, const std::string& group,
-                    int slot_sample_every)
+                    const host::telemetry_config& rates)
         : control(context, c.control_endpoint, group + ".control"),
-          telemetry(context, c.telemetry_endpoint, slot_sample_every, group + ".telemetry") {}
+          telemetry(context, c.telemetry_endpoint, rates.queue_messages, group + ".telemetry") {
+        telemetry.set_every(topic::status, slots_per_second / 10);
+        telemetry.set_every(topic::slot, rates.slot_every);
+    }
     host::control_socket control;
     host::telemetry_socket telemetry;
 };
@@ -77,8 +81,8 @@ struct emulator_process::state {
           effective_yaml(s.to_yaml()),
           cell(c.cell, make_sources(c)),
           server(c.server, "server"),
-          base(context, c.server, "server", c.slot_sample_every),
-          terminal(context, c.terminals[0], "terminal", c.slot_sample_every),
+          base(context, c.server, "server", c.telemetry),
+          terminal(context, c.terminals[0], "terminal", c.telemetry),
           air_control(context, c.air_control_endpoint, "control"),
           slots(c.pacing_limit_ms * 1e3),
           packets(c.pacing_limit_ms * 1e3) {
@@ -223,11 +227,16 @@ void emulator_process::state::release(std::int64_t until) {
 
 void emulator_process::state::publish(slot k) {
     for (auto* e : {&base, &terminal}) {
-        if (e->telemetry.status_due(k)) {
-            fill(*e, e->telemetry.status());
-            e->telemetry.publish_status(k);
+        auto& out = e->telemetry;
+        if (out.due(topic::status, k)) {
+            fill(*e, *out.message(topic::status).mutable_mac());
+            out.publish(topic::status, k);
         }
-        if (e->telemetry.sample_due(k)) e->telemetry.publish_sample(k, cell.sample());
+        if (out.due(topic::slot, k)) {
+            *out.message(topic::slot).mutable_slot_sample() = cell.sample();
+            out.publish(topic::slot, k);
+        }
+        out.listen();
     }
 }
 
@@ -252,7 +261,7 @@ void emulator_process::state::fill(const station_sockets& e, MacStatus& status) 
         }
     }
     status.set_malformed_messages(malformed);
-    status.set_telemetry_sequence(e.telemetry.status_sequence());
+    status.set_telemetry_sequence(e.telemetry.sequence(topic::status));
     status.set_flowgraph_connected(true);
     status.set_peer_connected(true);
 }

@@ -16,6 +16,31 @@
 
 namespace wip::host {
 
+// Keeps what was published; nothing is wanted until `want` says so.
+class telemetry_spy : public telemetry_port {
+public:
+    void want(topic t) { wanted_[static_cast<std::size_t>(t)] = true; }
+    bool wanted(topic t) const override { return wanted_[static_cast<std::size_t>(t)]; }
+    bool due(topic t, slot) const override { return wanted(t); }
+    openwip::telemetry::Telemetry& message(topic t) override {
+        return messages_[static_cast<std::size_t>(t)];
+    }
+    void publish(topic t, slot now, int user) override {
+        auto m = message(t);
+        m.set_slot(now.value);
+        m.set_user(static_cast<std::uint32_t>(user));
+        published[static_cast<std::size_t>(t)].push_back(m);
+    }
+    const std::vector<openwip::telemetry::Telemetry>& of(topic t) const {
+        return published[static_cast<std::size_t>(t)];
+    }
+
+private:
+    std::array<bool, nof_topics> wanted_{};
+    std::array<openwip::telemetry::Telemetry, nof_topics> messages_;
+    std::array<std::vector<openwip::telemetry::Telemetry>, nof_topics> published;
+};
+
 class station_port_spy : public station_port {
 public:
     void to_flowgraph(const openwip::slot_link::ToFlowgraph& m) override {
@@ -28,7 +53,8 @@ public:
     }
     void malformed(const char*, const char* why) override { dropped.push_back(why); }
     void peer_ends(const std::string& why) override { peer_ended = why; }
-    void slot_done(slot now, const openwip::telemetry::SlotSample&) override { done.push_back(now); }
+    telemetry_port& telemetry() override { return watched; }
+    void slot_done(slot now) override { done.push_back(now); }
 
     openwip::uplink::Uplink last_uplink() const {
         openwip::uplink::Uplink m;
@@ -37,6 +63,7 @@ public:
         return m;
     }
 
+    telemetry_spy watched;
     bool peer_listens = true;
     std::vector<openwip::slot_link::SlotPlan> plans;
     std::vector<std::string> sent;

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a station tells those who watch: for each topic, whether anybody listens, a message to fill,
+// and the word to send it. Ask `wanted` first: what nobody listens to is not made, so it costs a
+// comparison.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "schema/telemetry.pb.h"
+#include "types/quantity.h"
+
+namespace wip::host {
+
+enum class topic : std::uint8_t { status, slot, receiver, packet, frames, ip, event };
+
+// As frame 0 of a message (mac/schema/telemetry.proto).
+inline constexpr std::array<std::string_view, 7> topic_names{"status", "slot", "receiver", "packet",
+                                                             "frames", "ip",   "event"};
+inline constexpr std::size_t nof_topics = topic_names.size();
+
+class telemetry_port {
+public:
+    virtual ~telemetry_port() = default;
+    virtual bool wanted(topic t) const = 0;
+    // Wanted, and one of the slots that its rate asks for.
+    virtual bool due(topic t, slot now) const = 0;
+    // Reused from message to message: of what it holds from before, clear what is not set again.
+    virtual openwip::telemetry::Telemetry& message(topic t) = 0;
+    // Sends message(t). Never waits.
+    virtual void publish(topic t, slot now, int user = 0) = 0;
+};
+
+}  // namespace wip::host
