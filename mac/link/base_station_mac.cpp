@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -43,7 +42,6 @@ struct base_station_mac::state {
         predicted.fill(-100.0F);
         waiting.resize(nof_bins);
         bins.reserve(nof_bins);
-        order.resize(nof_bins);
     }
 
     sent_slot& sent(std::int64_t s) {
@@ -86,7 +84,6 @@ struct base_station_mac::state {
     scheduling_view view;
     std::vector<rated_bin> bins;  // of this slot, ascending
     std::vector<arq_unit> waiting;
-    std::vector<std::uint8_t> order;
     base_statistics statistics;
 };
 
@@ -201,10 +198,8 @@ void base_station_mac::state::choose_bins() {
     const auto n = static_cast<std::size_t>(config.bins);
     std::uint32_t chosen = 0;
     if (config.allocation == allocation_kind::best) {
-        std::iota(order.begin(), order.end(), std::uint8_t{0});
-        std::ranges::stable_sort(
-            order, [&](std::uint8_t a, std::uint8_t b) { return predicted[a] > predicted[b]; });
         take_view();
+        const auto order = strongest_first(predicted);
         open_pieces open(view);
         for (std::size_t i = 0; i < n && open.any(); ++i) {
             chosen |= 1U << order[i];

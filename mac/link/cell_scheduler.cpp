@@ -87,6 +87,10 @@ void cell_scheduler::share_fixed() {
 
 void cell_scheduler::share_best() {
     int left = config_.link.bins;
+    for (auto& u : users_) {
+        u.order = strongest_first(u.view->predicted_snr_db);
+        u.next = 0;
+    }
     for (std::size_t passed = 0; left > 0 && passed < users_.size();) {
         const user_index n = turn_;
         turn_ = (turn_ + 1) % users_.size();
@@ -95,12 +99,9 @@ void cell_scheduler::share_best() {
             continue;
         }
         passed = 0;
-        std::size_t best = nof_bins;
-        const auto& predicted = users_[n].view->predicted_snr_db;
-        for (std::size_t b = 0; b < nof_bins; ++b)
-            if ((free_ >> b & 1U) != 0 && (best == nof_bins || predicted[b] > predicted[best]))
-                best = b;
-        give(n, best);
+        served_user& u = users_[n];
+        while ((free_ >> u.order[u.next] & 1U) == 0) ++u.next;
+        give(n, u.order[u.next]);
         --left;
     }
 }

@@ -83,7 +83,9 @@ private:
         double mean_rate = 0;
         std::uint64_t acknowledged = 0;
         std::uint32_t given = 0;
-        open_pieces open;  // what the bins given so far leave waiting
+        open_pieces open;                            // what the bins given so far leave waiting
+        std::array<std::uint8_t, nof_bins> order{};  // `best`: bins by falling predicted SNR
+        std::size_t next = 0;                        // in `order`; those before it are taken
     };
     using user_index = std::size_t;
 

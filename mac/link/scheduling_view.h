@@ -2,8 +2,10 @@
 // What a scheduler has to know of one user to share out the bins of a slot.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <numeric>
 
 #include "types/grid.h"
 
@@ -19,6 +21,17 @@ struct scheduling_view {
     std::array<int, nof_bins> piece{};
     int nof_pieces = 0;
 };
+
+// Bins by falling SNR, of equal ones the lower first. No NaN.
+inline std::array<std::uint8_t, nof_bins> strongest_first(
+    const std::array<float, nof_bins>& snr_db) {
+    std::array<std::uint8_t, nof_bins> order{};
+    std::iota(order.begin(), order.end(), std::uint8_t{0});
+    std::ranges::sort(order, [&](std::uint8_t a, std::uint8_t b) {
+        return snr_db[a] != snr_db[b] ? snr_db[a] > snr_db[b] : a < b;
+    });
+    return order;
+}
 
 // What is left of the pieces of a view while bins are given out.
 class open_pieces {
