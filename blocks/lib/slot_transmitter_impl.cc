@@ -31,16 +31,17 @@ slot_transmitter::sptr slot_transmitter::make(int cell, const std::string& endpo
                                               std::int64_t start_slot, int modulation,
                                               const std::vector<int>& bins, std::uint64_t seed,
                                               double timeout_s, int restart_slots,
-                                              std::int64_t nof_slots) {
-    return gnuradio::make_block_sptr<slot_transmitter_impl>(
-        cell, endpoint, start_slot, modulation, bins, seed, timeout_s, restart_slots, nof_slots);
+                                              std::int64_t nof_slots, int transmissions) {
+    return gnuradio::make_block_sptr<slot_transmitter_impl>(cell, endpoint, start_slot, modulation,
+                                                            bins, seed, timeout_s, restart_slots,
+                                                            nof_slots, transmissions);
 }
 
 slot_transmitter_impl::slot_transmitter_impl(int cell, const std::string& endpoint,
                                              std::int64_t start_slot, int modulation,
                                              const std::vector<int>& bins, std::uint64_t seed,
                                              double timeout_s, int restart_slots,
-                                             std::int64_t nof_slots)
+                                             std::int64_t nof_slots, int transmissions)
     : gr::sync_block("slot_transmitter", gr::io_signature::make(0, 0, 0),
                      gr::io_signature::make(1, 1, sizeof(gr_complex))),
       modulator_({.cell = cell, .profile = ::wip::link_profile::radio}),
@@ -51,7 +52,7 @@ slot_transmitter_impl::slot_transmitter_impl(int cell, const std::string& endpoi
             [this](const std::string& reason) { on_link_end(reason); }),
       next_(first_) {
     // The pattern is made even when unused: its parameters are checked either way.
-    pattern_.emplace(::wip::test_pattern_config{modulation, bins, seed});
+    pattern_.emplace(::wip::test_pattern_config{modulation, bins, seed, transmissions});
     if (link_) pattern_.reset();
     status_.next_slot = next_.value;
     set_output_multiple(::wip::slot_samples);
@@ -179,6 +180,16 @@ void slot_transmitter_impl::on_link_end(const std::string& reason) {
 slot_transmitter_status slot_transmitter_impl::status() const {
     std::lock_guard lock(mutex_);
     return status_;
+}
+
+void slot_transmitter_impl::set_modulation(int bits_per_symbol) {
+    const auto holding = link_.hold();
+    if (pattern_) pattern_->set_modulation(bits_per_symbol);
+}
+
+void slot_transmitter_impl::set_bins(const std::vector<int>& bins) {
+    const auto holding = link_.hold();
+    if (pattern_) pattern_->set_bins(bins);
 }
 
 std::string slot_transmitter_impl::end_reason() { return link_.end_reason(); }

@@ -20,11 +20,14 @@ class slot_transmitter_impl : public slot_transmitter {
 public:
     slot_transmitter_impl(int cell, const std::string& endpoint, std::int64_t start_slot,
                           int modulation, const std::vector<int>& bins, std::uint64_t seed,
-                          double timeout_s, int restart_slots, std::int64_t nof_slots);
+                          double timeout_s, int restart_slots, std::int64_t nof_slots,
+                          int transmissions);
 
     int work(int noutput_items, gr_vector_const_void_star& input_items,
              gr_vector_void_star& output_items) override;
     slot_transmitter_status status() const override;
+    void set_modulation(int bits_per_symbol) override;
+    void set_bins(const std::vector<int>& bins) override;
     std::string end_reason() override;
 
 private:

@@ -4,23 +4,35 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace wip {
 
 test_pattern::test_pattern(const test_pattern_config& config) : config_(config) {
-    if (config_.modulation < 1 || config_.modulation > max_bits_per_symbol)
-        throw std::invalid_argument("modulation: " + std::to_string(config_.modulation) +
+    if (config_.transmissions < 1 || config_.transmissions > most_transmissions)
+        throw std::invalid_argument("transmissions: " + std::to_string(config_.transmissions) +
+                                    " is outside 1 .. 8");
+    set_slot(config_.modulation, config_.bins);
+}
+
+void test_pattern::set_slot(int modulation, std::vector<int> bins) {
+    if (modulation < 1 || modulation > max_bits_per_symbol)
+        throw std::invalid_argument("modulation: " + std::to_string(modulation) +
                                     " is outside 1 .. 8 bits per symbol");
-    if (config_.bins.empty()) {
-        config_.bins.resize(nof_bins);
-        std::iota(config_.bins.begin(), config_.bins.end(), 0);
+    if (bins.empty()) {
+        bins.resize(nof_bins);
+        std::iota(bins.begin(), bins.end(), 0);
     }
-    for (int previous = -1; const int bin : config_.bins) {
+    for (int previous = -1; const int bin : bins) {
         if (bin <= previous || bin >= nof_bins)
             throw std::invalid_argument("bins: " + std::to_string(bin) +
                                         " is out of order or outside 0 .. 24");
         previous = bin;
     }
+    config_.modulation = modulation;
+    config_.bins = std::move(bins);
+    grant_.bins = {};
+    payload_ = {};
     const auto size = static_cast<std::size_t>(frame_payload_bytes(profile, config_.modulation));
     bytes_.resize(size * config_.bins.size());
     for (std::size_t i = 0; i < config_.bins.size(); ++i) {
@@ -32,13 +44,36 @@ test_pattern::test_pattern(const test_pattern_config& config) : config_(config) 
 
 void test_pattern::next(slot air) {
     grant_.frame_number = frame_number_of(air);
-    grant_.first_new_sn = next_sn_;
+    number_frames(air);
     const std::size_t size = bytes_.size() / config_.bins.size();
     for (std::size_t i = 0; i < config_.bins.size(); ++i) {
-        const wire_sn sn = next_sn_++;
-        grant_.bins[static_cast<std::size_t>(config_.bins[i])].sn = sn;
+        const wire_sn sn = grant_.bins[static_cast<std::size_t>(config_.bins[i])].sn;
         frame_content(config_.seed, sn, config_.modulation,
                       std::span(bytes_).subspan(i * size, size));
+    }
+}
+
+void test_pattern::number_frames(slot air) {
+    const auto nof_frames = static_cast<wire_sn>(config_.bins.size());
+    bool again = false;
+    wire_sn first = next_sn_;
+    if (config_.transmissions == 1) {
+        next_sn_ = static_cast<wire_sn>(next_sn_ + nof_frames);
+        grant_.first_new_sn = first;
+    } else {
+        const std::int64_t length = loop_slots * config_.transmissions;
+        const auto oldest =
+            static_cast<wire_sn>(air.value / length * loop_slots * nof_frames);  // of the group
+        again = air.value % length >= loop_slots;
+        first = static_cast<wire_sn>(oldest + air.value % loop_slots * nof_frames);
+        grant_.first_new_sn =
+            again ? static_cast<wire_sn>(oldest + loop_slots * nof_frames) : first;
+        grant_.window_edge = static_cast<wire_sn>(grant_.first_new_sn - oldest);
+    }
+    for (const int bin : config_.bins) {
+        auto& granted = grant_.bins[static_cast<std::size_t>(bin)];
+        granted.sn = first++;
+        granted.retransmission = again;
     }
 }
 

@@ -37,7 +37,7 @@ class Graphs(unittest.TestCase):
         return ran.stdout + ran.stderr
 
     def test_every_graph_is_run_here(self):
-        self.assertEqual({p.stem for p in GRAPHS.glob("*.grc")}, {"loopback", "fading", "prediction"})
+        self.assertEqual({p.stem for p in GRAPHS.glob("*.grc")}, {"loopback", "fading", "prediction", "arq", "spectrum"})
 
     def test_loopback_receives_frames(self):
         shown = self.output_of("loopback")
@@ -58,6 +58,21 @@ class Graphs(unittest.TestCase):
         nmse, last = map(float, re.search(r"NMSE ([0-9.e-]+) last value ([0-9.e-]+)", shown).groups())
         self.assertGreater(nmse, 0)
         self.assertLess(nmse, 0.25 * last)
+
+    def test_combining_brings_frames_that_no_transmission_alone_brings(self):
+        shown = self.output_of("arq", "--nof-slots", "900")
+        single, combined = (ast.literal_eval(text) for text in
+                            re.search(r"needed (\[.*?\]) combined (\[.*?\])", shown).groups())
+        self.assertEqual(len(single), 5)                       # 1 .. 4 transmissions, none
+        self.assertEqual(sum(single), sum(combined))           # the same frames
+        self.assertGreater(sum(single), 900 / 4 * 25 * 0.9)
+        self.assertEqual(single[0], combined[0])               # nothing to combine with yet
+        self.assertGreater(single[-1], 0)
+        self.assertLess(combined[-1], 0.8 * single[-1])
+
+    def test_spectrum_runs_on_a_software_usrp_until_its_time_is_over(self):
+        shown = self.output_of("spectrum", "--seconds", "2")
+        self.assertNotIn("errors occurred", shown)             # nothing late, no underflow
 
 
 if __name__ == "__main__":

@@ -71,6 +71,7 @@ seed            test pattern: seed of the frames' content
 timeout_s       macd counts as gone after this silence of its socket, 0.1 .. 60 s
 restart_slots   distance of the new stretch from an underflow or late event, slots
 nof_slots       end after this many slots; 0: never
+transmissions   test pattern: how often each frame is sent, 1..8, three slots apart
 
 ValueError names parameter, value and range.)";
 
@@ -110,10 +111,14 @@ PYBIND11_MODULE(wip_python, m) {
         .def(py::init(&slot_transmitter::make), py::arg("cell") = 0, py::arg("endpoint") = "",
              py::arg("start_slot") = 150, py::arg("modulation") = 2,
              py::arg("bins") = std::vector<int>(), py::arg("seed") = 1, py::arg("timeout_s") = 2.0,
-             py::arg("restart_slots") = 30, py::arg("nof_slots") = 0)
+             py::arg("restart_slots") = 30, py::arg("nof_slots") = 0, py::arg("transmissions") = 1)
         .def(
             "status", [](const slot_transmitter& b) { return to_dict(b.status()); },
             "Counters as a dict (slots, late_slots, underflows, restarts, ...).")
+        .def("set_modulation", &slot_transmitter::set_modulation, py::arg("bits_per_symbol"),
+             "Of the test pattern, from the next slot on: 1..8.")
+        .def("set_bins", &slot_transmitter::set_bins, py::arg("bins"),
+             "Of the test pattern, from the next slot on.")
         .def("end_reason", &slot_transmitter::end_reason,
              "Why the flowgraph ended by itself; empty otherwise.");
 

@@ -3,6 +3,7 @@
 #include <gnuradio/sync_interpolator.h>
 #include <gnuradio/wip/carrier_demapper.h>
 #include <gnuradio/wip/channel_estimator.h>
+#include <gnuradio/wip/combining_meter.h>
 #include <gnuradio/wip/fading_channel.h>
 #include <gnuradio/wip/impairments.h>
 #include <gnuradio/wip/payload_demapper.h>
@@ -132,10 +133,31 @@ predictor  last, ar, ls, kalman or delay)")
              "The same when the last value is taken as prediction.");
 }
 
+void bind_meters(py::module& m) {
+    using namespace gr::wip;
+    block_class<combining_meter>(
+        m, "combining_meter",
+        R"(How many transmissions frames need, with and without chase combining.
+
+Messages in: "single" and "combined", the "slots" (message_period 1) of two slot_receivers on the same
+samples, combining off and on. Messages out: "failed", PDU of complex: per cent of frames that no
+transmission brought, real: single, imaginary: combined, the last 200 updates; "needed_single" and
+"needed_combined", PDUs of float: transmissions that each frame took (transmissions + 1: not received).
+
+transmissions  of the test pattern, 1..8
+update_slots   air time between two messages, 1..15000)")
+        .def(py::init(&combining_meter::make), py::arg("transmissions") = 4,
+             py::arg("update_slots") = 150)
+        .def("single", &combining_meter::single,
+             "Frames by the number of transmissions they took; last entry: not received.")
+        .def("combined", &combining_meter::combined, "The same with combining.");
+}
+
 }  // namespace
 
 void bind_fine_blocks(py::module& m) {
     bind_qam(m);
     bind_channel(m);
     bind_receiver(m);
+    bind_meters(m);
 }

@@ -48,12 +48,17 @@ public:
     // timeout_s       macd counts as gone after this silence of its socket
     // restart_slots   distance of the new stretch from an underflow or late event, in slots
     // nof_slots       end after this many slots; 0: never
+    // transmissions   test pattern: how often each frame is sent, 1..8, three slots apart
     // Throws std::invalid_argument naming parameter, value and range.
     static sptr make(int cell = 0, const std::string& endpoint = "", std::int64_t start_slot = 150,
                      int modulation = 2, const std::vector<int>& bins = {}, std::uint64_t seed = 1,
-                     double timeout_s = 2.0, int restart_slots = 30, std::int64_t nof_slots = 0);
+                     double timeout_s = 2.0, int restart_slots = 30, std::int64_t nof_slots = 0,
+                     int transmissions = 1);
 
     virtual slot_transmitter_status status() const = 0;
+    // Of the test pattern, from the next slot on. Throws std::invalid_argument.
+    virtual void set_modulation(int bits_per_symbol) = 0;
+    virtual void set_bins(const std::vector<int>& bins) = 0;
     // Why the flowgraph ended by itself ("macd ... went away"); empty otherwise. Looks after the
     // slot link as well, so that a dead macd is noticed when no samples move: call it now and then.
     virtual std::string end_reason() = 0;

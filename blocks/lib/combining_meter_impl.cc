@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See include/gnuradio/wip/combining_meter.h. A frame is followed by its place: bin and slot within
+// the group of the test pattern (test_pattern.h). A group whose beginning was not seen (no lock)
+// does not count.
+#include <gnuradio/io_signature.h>
+#include <gnuradio/wip/combining_meter.h>
+
+#include <array>
+#include <deque>
+#include <mutex>
+#include <utility>
+
+#include "checked_parameter.h"
+#include "test_pattern.h"
+#include "types/grid.h"
+
+namespace gr {
+namespace wip {
+
+namespace {
+
+using ::wip::test_pattern;
+
+constexpr std::size_t nof_points = 200;
+
+// Of one receiver.
+class frame_count {
+public:
+    explicit frame_count(int transmissions)
+        : transmissions_(transmissions), total_(static_cast<std::size_t>(transmissions) + 1) {}
+
+    void on_slot(std::int64_t air, bool grant_ok, const std::vector<std::uint8_t>& outcome) {
+        const auto in_group = air % (test_pattern::loop_slots * transmissions_);
+        const auto number = static_cast<int>(in_group) / test_pattern::loop_slots;
+        auto& place = places_[static_cast<std::size_t>(in_group % test_pattern::loop_slots)];
+        if (number == 0) place = {.group_start = grant_ok ? air : -1};
+        if (place.group_start != air - number * test_pattern::loop_slots) return;
+        for (std::size_t b = 0; b < place.needed.size() && b < outcome.size(); ++b) {
+            if (outcome[b] != 0) place.used[b] = true;
+            if (outcome[b] == 1 && place.needed[b] == 0)
+                place.needed[b] = static_cast<std::uint8_t>(number + 1);
+        }
+        if (number == transmissions_ - 1) finish(place);
+    }
+
+    const std::vector<std::uint64_t>& total() const { return total_; }
+    // Per cent of the frames since the last call; and their list.
+    float failed() const {
+        return frames_.empty()
+                   ? 0.0f
+                   : 100.0f * static_cast<float>(lost_) / static_cast<float>(frames_.size());
+    }
+    std::vector<float> take_frames() {
+        lost_ = 0;
+        return std::exchange(frames_, {});
+    }
+
+private:
+    struct place_state {
+        std::int64_t group_start = -1;
+        std::array<bool, ::wip::nof_bins> used{};
+        std::array<std::uint8_t, ::wip::nof_bins> needed{};  // 0: not received yet
+    };
+
+    void finish(const place_state& place) {
+        for (std::size_t b = 0; b < place.used.size(); ++b) {
+            if (!place.used[b]) continue;
+            const int needed = place.needed[b] == 0 ? transmissions_ + 1 : place.needed[b];
+            ++total_[static_cast<std::size_t>(needed - 1)];
+            frames_.push_back(static_cast<float>(needed));
+            lost_ += place.needed[b] == 0;
+        }
+    }
+
+    const int transmissions_;
+    std::array<place_state, test_pattern::loop_slots> places_;
+    std::vector<std::uint64_t> total_;
+    std::vector<float> frames_;
+    std::uint64_t lost_ = 0;
+};
+
+}  // namespace
+
+class combining_meter_impl : public combining_meter {
+public:
+    combining_meter_impl(int transmissions, int update_slots)
+        : gr::block("combining_meter", gr::io_signature::make(0, 0, 0),
+                    gr::io_signature::make(0, 0, 0)),
+          single_(checked_parameter("transmissions", transmissions, 1,
+                                    test_pattern::most_transmissions)),
+          combined_(transmissions),
+          update_slots_(checked_parameter("update_slots", update_slots, 1, 15000)),
+          points_(nof_points) {
+        for (const auto* port : {"failed", "needed_single", "needed_combined"})
+            message_port_register_out(pmt::mp(port));
+        listen("single", single_);
+        listen("combined", combined_);
+    }
+
+    std::vector<std::uint64_t> single() const override {
+        std::lock_guard lock(mutex_);
+        return single_.total();
+    }
+    std::vector<std::uint64_t> combined() const override {
+        std::lock_guard lock(mutex_);
+        return combined_.total();
+    }
+
+private:
+    void listen(const char* name, frame_count& count) {
+        const auto port = pmt::mp(name);
+        message_port_register_in(port);
+        set_msg_handler(port, [this, &count](const pmt::pmt_t& m) { on_slot(m, count); });
+    }
+
+    void on_slot(const pmt::pmt_t& message, frame_count& count) {
+        if (!pmt::is_dict(message)) return;
+        const auto air = pmt::dict_ref(message, pmt::mp("air"), pmt::PMT_NIL);
+        const auto grant_ok = pmt::dict_ref(message, pmt::mp("grant_ok"), pmt::PMT_F);
+        const auto outcome = pmt::dict_ref(message, pmt::mp("outcome"), pmt::PMT_NIL);
+        if (!pmt::is_integer(air) || !pmt::is_u8vector(outcome)) return;
+        const std::int64_t slot = pmt::to_long(air);
+        if (slot < 0) return;
+        std::unique_lock lock(mutex_);
+        count.on_slot(slot, pmt::eq(grant_ok, pmt::PMT_T), pmt::u8vector_elements(outcome));
+        if (&count != &combined_ || slot / update_slots_ == last_update_) return;
+        last_update_ = slot / update_slots_;
+        points_.pop_front();
+        points_.emplace_back(single_.failed(), combined_.failed());
+        const std::vector<gr_complex> failed(points_.begin(), points_.end());
+        const auto frames_single = single_.take_frames();
+        const auto frames_combined = combined_.take_frames();
+        lock.unlock();
+        publish("failed", pmt::init_c32vector(failed.size(), failed));
+        publish("needed_single", pmt::init_f32vector(frames_single.size(), frames_single));
+        publish("needed_combined", pmt::init_f32vector(frames_combined.size(), frames_combined));
+    }
+
+    void publish(const char* port, const pmt::pmt_t& vector) {
+        if (pmt::length(vector) > 0)
+            message_port_pub(pmt::mp(port), pmt::cons(pmt::PMT_NIL, vector));
+    }
+
+    mutable std::mutex mutex_;  // all of these
+    frame_count single_;
+    frame_count combined_;
+    const int update_slots_;
+    std::deque<gr_complex> points_;
+    std::int64_t last_update_ = -1;
+};
+
+combining_meter::sptr combining_meter::make(int transmissions, int update_slots) {
+    return gnuradio::make_block_sptr<combining_meter_impl>(transmissions, update_slots);
+}
+
+}  // namespace wip
+}  // namespace gr
