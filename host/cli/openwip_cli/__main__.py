@@ -40,6 +40,9 @@ def main():
         if command == "tcp-l-worker":
             from . import tcpl
             return tcpl.worker(arguments)
+        if command == "record":
+            from . import record
+            return record.main(arguments, top, build, python)
         if command == "validate":
             from . import validate
             return validate.main(arguments, top, build, python)

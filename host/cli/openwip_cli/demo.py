@@ -4,8 +4,8 @@ import contextlib
 import os
 import pathlib
 
-from . import accounting, cell as cells, report, system, traffic
-from .errors import INVALID, VALID, CellDied, NoLock
+from . import accounting, cell as cells, record, report, system, traffic
+from .errors import DIED, INVALID, VALID, CellDied, NoLock
 from .session import (START_TIMEOUT_S, CpuClock, Progress, Running, check_built, check_congestion_control,
                       drain, exit_code_of, fresh_output, identity, owned_cell, start_process,
                       telemetry_reasons, write_json)
@@ -181,6 +181,7 @@ def run(options, top, build, python):
     progress = Progress()
     fresh_output(options.json)
     check_machine(build, options)
+    record.check_target(options.record)
     try:
         with owned_cell(options.name, progress) as (cell, keeper):
             return run_cell(cell, keeper, options, (top, build, python), progress)
@@ -193,11 +194,17 @@ def run(options, top, build, python):
 
 
 def run_cell(cell, keeper, options, places, progress):
-    from . import control
-    scenario = options.scenario
     if options.logs:
         keeper.keep_logs(options.logs)
     progress(f"cell '{cell.name}': namespaces {' and '.join(cell.namespaces)}")
+    record.note_run(cell, options.scenario)
+    with record.launched(cell, options.record, places[2], progress) as recorder:
+        return run_recorded(cell, keeper, options, places, progress, recorder)
+
+
+def run_recorded(cell, keeper, options, places, progress, recorder):
+    from . import control
+    scenario = options.scenario
     watch = control.TelemetryWatch({s: cell.endpoint(f"{s}.telemetry") for s in cells.STATIONS})
     try:
         running = start(cell, keeper, scenario, places, progress)
@@ -216,9 +223,13 @@ def run_cell(cell, keeper, options, places, progress):
     else:
         progress("ending the cell")
         keeper.end("the run is over")
+    recorded = True
+    if recorder is not None:
+        ordered["record"] = recorder.finish(ordered)
+        recorded = record.said(ordered["record"], progress)
     write_json(options.json, ordered)
     print(report.screen(ordered))
-    return VALID if ordered["verdict"]["valid"] else INVALID
+    return (VALID if ordered["verdict"]["valid"] else INVALID) if recorded else DIED
 
 
 def main(options, top, build, python):

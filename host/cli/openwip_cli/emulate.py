@@ -14,8 +14,8 @@ import time
 
 import yaml
 
-from . import accounting, cell as cells, channel, report, scenario as scenarios, system, traffic
-from .errors import BAD_INPUT, INVALID, VALID, BadInput
+from . import accounting, cell as cells, channel, record, report, scenario as scenarios, system, traffic
+from .errors import BAD_INPUT, DIED, INVALID, VALID, BadInput
 from .scenario import ON_OFF, Integer, Optional, Real, Scenario, Setting
 from .session import (CpuClock, Progress, Running, check_built, check_congestion_control, drain,
                       exit_code_of, fresh_output, identity, owned_cell, start_process, telemetry_reasons,
@@ -149,8 +149,8 @@ def parse(arguments):
     parser.add_argument("--generator", action="store_true",
                         help="virtual time, full queues, no interfaces: as fast as the machine can")
     given = parser.parse_args(arguments)
-    if given.generator and given.keep:
-        raise BadInput("--keep with --generator: there is no cell to keep")
+    if given.generator and (given.keep or given.record):
+        raise BadInput(f"--{'keep' if given.keep else 'record'} with --generator: there is no cell")
     return EmulateOptions(scenarios.options_of(given, SETTINGS), given.generator)
 
 
@@ -341,7 +341,7 @@ def default_places():
     return top, build, os.environ.get("OPENWIP_PYTHON", "python3")
 
 
-def run(options, workload=None, progress=None, *, name=NAME, keep=False, logs=None, places=None):
+def run(options, workload=None, progress=None, *, name=NAME, keep=False, logs=None, places=None, record_to=None):
     """One run. `options`: {key of SETTINGS: value}, or a Scenario. `workload(cell: EmulatedCell) -> dict`
     runs the applications (None: iperf3); what it returns is the report's `workload`, except `tcp` (to the
     top), `cpu` (added) and `failed` (reasons of the verdict); TrafficFailed makes the run invalid.
@@ -354,17 +354,21 @@ def run(options, workload=None, progress=None, *, name=NAME, keep=False, logs=No
     system.require_tun()
     check_built(build, (PROGRAM, "python/openwip_schema"))
     check_congestion_control(s["traffic.tcp_cc"])
+    record.check_target(record_to)
     with with_predictions(s, (top, build, python)) as as_run:
         check_config(str(build / PROGRAM), config(cells.Cell(name), as_run))
-        return _run_cell(s, as_run, workload, progress, name, keep, logs, (top, build, python))
+        return _run_cell(s, as_run, workload, progress, name, keep, logs, (top, build, python), record_to)
 
 
-def _run_cell(s, as_run, workload, progress, name, keep, logs, places):
+def _run_cell(s, as_run, workload, progress, name, keep, logs, places, record_to):
     from . import control
     top, build, python = places
-    with owned_cell(name, progress, s["terminals"]) as (cell, keeper):
+    with contextlib.ExitStack() as stack:
+        cell, keeper = stack.enter_context(owned_cell(name, progress, s["terminals"]))
         if logs:
             keeper.keep_logs(logs)
+        record.note_run(cell, s)
+        recorder = stack.enter_context(record.launched(cell, record_to, python, progress))
         watch = control.TelemetryWatch({x: cell.endpoint(f"{x}.telemetry") for x in cells.STATIONS})
         try:
             path = cell.run / "emulator.yaml"
@@ -382,7 +386,11 @@ def _run_cell(s, as_run, workload, progress, name, keep, logs, places):
             keeper.detach()
         else:
             keeper.end("the run is over")
-    return result | identity(s, top, python)
+        result |= identity(s, top, python)
+        if recorder is not None:
+            result["record"] = recorder.finish(result)
+            record.said(result["record"], progress)
+    return result
 
 
 def generate(s, seconds, places, packet_bytes=accounting.MTU):
@@ -451,9 +459,11 @@ def main(given, top, build, python):
             return VALID if result["verdict"]["valid"] else INVALID
         progress(f"TCP download with iperf3, {options.scenario['traffic.duration_s']:g} s")
         result = run(options.scenario, None, progress, name=options.name, keep=options.keep, logs=options.logs,
-                     places=places)
+                     places=places, record_to=options.record)
         write_json(options.json, result)
         print(report.screen(result))
+        if "error" in result.get("record", {}):
+            return DIED
         return VALID if result["verdict"]["valid"] else INVALID
 
     return exit_code_of(whole)

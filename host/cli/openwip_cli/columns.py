@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Messages of telemetry as columns, derived from the schema itself: a field that the schema gains is
+recorded without a line here. Without I/O.
+
+A Table has a row for each message. A field is, by its type:
+
+  number, truth, enumeration   a column
+  text                         a column of numbers into the dictionary of texts (Strings)
+  message                      its fields, as columns NAME.FIELD
+  list of numbers, bytes       of known length (WIDTHS: an entry for each bin): a column of so many; otherwise ragged: all
+                               entries one after the other, and a column NAME.end of where each row ends
+  list of messages             a table of its own, with a column `row`: the row that it belongs to
+
+An absent list of known length is NaN, or 255 in a list of bytes. One of another length is cut or filled so, and
+counted (Table.misshapen). Tables are at most three deep."""
+import numpy
+from google.protobuf.descriptor import FieldDescriptor as F
+
+BINS, SUBCARRIERS = 25, 500
+DEEPEST = 2
+MOST_TEXTS = 100_000
+MISSING = 255
+
+TYPES = {F.TYPE_DOUBLE: "f8", F.TYPE_FLOAT: "f4", F.TYPE_INT64: "i8", F.TYPE_SINT64: "i8", F.TYPE_UINT64: "u8",
+         F.TYPE_INT32: "i4", F.TYPE_SINT32: "i4", F.TYPE_UINT32: "u4", F.TYPE_BOOL: "?", F.TYPE_ENUM: "i4",
+         F.TYPE_BYTES: "u1"}
+WIDTHS = {"SlotSample": dict.fromkeys(("snr_db", "predicted_snr_db", "bits_per_symbol", "outcome", "true_snr_db",
+                                       "retransmissions", "user"), BINS),
+          "ReceiverSample": {"symbols_of_bin": BINS, "bits_per_symbol": BINS, "noise_dbfs": BINS, "channel": 2 * SUBCARRIERS},
+          "BaseLink": {"modulation_histogram": 9, "retransmission_histogram": 31}}
+SIGNED_BYTES = {"points"}
+
+UNITS = {"slot": "slots since the start", "air": "slots since the start", "now": "samples of 1/7.68e6 s", "bytes": "B",
+         "bits_per_symbol": "bit", "points": "1/64 of the root of the mean symbol energy", "cores": "cores", "resident_bytes": "B",
+         "channel": "real and imaginary part in turn", "horizon": "slots", "slots": "slots", "offset": "nibbles",
+         "payload_bits": "bit", "packets": "packets", "queued_packets": "packets", "wall_seconds": "s"}
+SUFFIXES = (("_dbfs", "dBFS"), ("_db", "dB"), ("_ns", "ns"), ("_us", "us"), ("_ms", "ms"), ("_hz", "Hz"), ("_percent", "%"),
+            ("_bps", "bit/s"), ("_bytes", "B"), ("_bits_acknowledged", "bit"), ("_segments", "segments"), ("_samples", "samples"),
+            ("seconds", "s"), ("_sent", "frames"), ("slots_unlocked", "slots"), ("late_slots", "slots"))
+
+
+def unit_of(name):
+    """Of a field by its name; "1" for counts and other plain numbers."""
+    if name in UNITS:
+        return UNITS[name]
+    return next((unit for suffix, unit in SUFFIXES if name.endswith(suffix)), "1")
+
+
+class Strings:
+    """Dictionary of texts. Number 0 is the empty one, and what stands for those that no longer fit."""
+
+    def __init__(self):
+        self.numbers, self.new, self.dropped = {"": 0}, [""], 0
+
+    def number(self, text):
+        n = self.numbers.get(text)
+        if n is None:
+            if len(self.numbers) >= MOST_TEXTS:
+                self.dropped += 1
+                return 0
+            n = self.numbers[text] = len(self.numbers)
+            self.new.append(text.replace("\0", "\\0"))     # HDF5 ends a text there
+        return n
+
+    def take_new(self):
+        new, self.new = self.new, []
+        return new
+
+
+class Column:
+    """Values of one field for the rows that have not been taken yet."""
+
+    def __init__(self, name, dtype, unit, width=None, attributes=None):
+        self.name, self.dtype, self.unit, self.width = name, dtype, unit, width
+        self.attributes = attributes or {}
+        self.values = []
+
+    def take(self):
+        values, self.values = self.values, []
+        return numpy.array(values, self.dtype)
+
+
+class WideBytes(Column):
+    def take(self):
+        values, self.values = self.values, []
+        return numpy.frombuffer(b"".join(values), self.dtype).reshape(len(values), self.width)
+
+
+class Ragged(Column):
+    """Its values are arrays; `end` counts all entries up to and with each row."""
+
+    def __init__(self, name, dtype, unit):
+        super().__init__(name, dtype, unit)
+        self.total = 0
+        self.end = Column(f"{name}.end", "u8", "1")
+
+    def take(self):
+        values, self.values = self.values, []
+        return numpy.concatenate(values) if values else numpy.empty(0, self.dtype)
+
+
+class Table:
+    """`extra`: (name, dtype) of columns that are given to add() with every row."""
+
+    def __init__(self, path, descriptor, strings, extra=(), depth=0):
+        self.path, self.strings, self.depth = path, strings, depth
+        self.rows = 0                 # all that were added
+        self.pending = 0              # of them not taken yet
+        self.misshapen = 0
+        self.children = {}            # field name -> Table, made when the first row comes
+        self.columns = []
+        self.extra = [self._column(Column(name, dtype, unit_of(name.removeprefix("message.")))) for name, dtype in extra]
+        self._steps = []              # (names of nested messages, [function(message)])
+        if descriptor is not None:
+            self._plan(descriptor, (), 0)
+        # Rows that are written at once: of a few megabytes at most.
+        width = sum((c.width or 1) * numpy.dtype(c.dtype).itemsize for c in self.columns)
+        self.block = 512 if width < 2048 else 64
+
+    def _column(self, column):
+        assert all(c.name != column.name for c in self.columns), column.name
+        self.columns.append(column)
+        return column
+
+    def _plan(self, descriptor, nested, depth):
+        steps = []
+        self._steps.append((nested, steps))
+        for field in descriptor.fields:
+            name = ".".join((*nested, field.name))
+            if field.type == F.TYPE_MESSAGE:
+                if field.label == F.LABEL_REPEATED:
+                    steps.append(self._child_step(name, field))
+                elif depth <= DEEPEST:
+                    self._plan(field.message_type, (*nested, field.name), depth + 1)
+            else:
+                steps.append(self._step(name, field, WIDTHS.get(descriptor.name, {}).get(field.name)))
+
+    def _step(self, name, field, width):
+        """A function that takes the field out of a message into its column."""
+        key, unit = field.name, unit_of(field.name)
+        repeated = field.label == F.LABEL_REPEATED
+        if field.type == F.TYPE_STRING:
+            return self._text_step(name, key, repeated)
+        attributes = {}
+        if field.type == F.TYPE_ENUM:
+            attributes["names"] = [f"{v.number}={v.name}" for v in field.enum_type.values]
+        dtype = "i1" if key in SIGNED_BYTES else TYPES[field.type]
+        if field.type == F.TYPE_BYTES:
+            return self._bytes_step(name, key, dtype, unit, width)
+        if not repeated:
+            values = self._column(Column(name, dtype, unit, attributes=attributes))
+            return lambda m: values.values.append(getattr(m, key))
+        if width is None:
+            ragged = self._ragged(name, dtype, unit)
+            return lambda m: self._put_ragged(ragged, numpy.array(list(getattr(m, key)), dtype))
+        return self._wide_step(self._column(Column(name, dtype, unit, width)), key)
+
+    def _text_step(self, name, key, repeated):
+        number = self.strings.number
+        column = self._column(Column(name, "u4", "1", attributes={"texts": "/strings"}))
+        if repeated:
+            return lambda m: column.values.append(number("\n".join(getattr(m, key))))
+        return lambda m: column.values.append(number(getattr(m, key)))
+
+    def _bytes_step(self, name, key, dtype, unit, width):
+        if width is None:
+            ragged = self._ragged(name, dtype, unit)
+            return lambda m: self._put_ragged(ragged, numpy.frombuffer(getattr(m, key), dtype))
+        column = self._column(WideBytes(name, dtype, unit, width, {"missing": MISSING}))
+        absent = bytes([MISSING]) * width
+
+        def step(m):
+            value = getattr(m, key)
+            if len(value) != width:
+                self.misshapen += bool(value)
+                value = (value + absent)[:width]
+            column.values.append(value)
+        return step
+
+    def _wide_step(self, column, key):
+        absent = [numpy.nan if column.dtype[0] == "f" else 0] * column.width
+        width = column.width
+
+        def step(m):
+            value = getattr(m, key)
+            if len(value) == width:
+                column.values.append(value[:])
+            else:
+                self.misshapen += bool(value)
+                column.values.append((value[:] + absent)[:width])
+        return step
+
+    def _ragged(self, name, dtype, unit):
+        ragged = self._column(Ragged(name, dtype, unit))
+        self._column(ragged.end)
+        return ragged
+
+    @staticmethod
+    def _put_ragged(ragged, array):
+        ragged.values.append(array)
+        ragged.total += len(array)
+        ragged.end.values.append(ragged.total)
+
+    def _child_step(self, name, field):
+        key, descriptor = field.name, field.message_type
+
+        def step(m):
+            entries = getattr(m, key)
+            if not entries:
+                return
+            if self.depth >= DEEPEST:
+                self.misshapen += 1
+                return
+            child = self.children.get(name)
+            if child is None:
+                child = self.children[name] = Table(f"{self.path}/{name}", descriptor, self.strings, (("row", "u8"),),
+                                                    self.depth + 1)
+            for entry in entries:
+                child.add(entry, (self.rows,))
+        return step
+
+    def add(self, message, extra=()):
+        for column, value in zip(self.extra, extra):
+            column.values.append(value)
+        for nested, steps in self._steps:
+            part = message
+            for name in nested:
+                part = getattr(part, name)
+            for step in steps:
+                step(part)
+        self.rows += 1
+        self.pending += 1
+
+    def all(self):
+        """This table and those below it."""
+        yield self
+        for child in self.children.values():
+            yield from child.all()

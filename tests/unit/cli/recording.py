@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A world for tests of the run record: a file written from messages that a reader took, without waiting."""
+import pathlib
+import tempfile
+import unittest
+
+from openwip_cli import record_file, run_record, telemetry
+from openwip_schema import telemetry_pb2 as pb
+
+ENDPOINTS = {"base": "ipc:///tmp/openwip-nobody-binds-this", "terminal": "ipc:///tmp/openwip-nobody-binds-that"}
+
+
+class RecordWorld(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.path = self.folder / "run.h5"
+        self.reader = telemetry.Reader(ENDPOINTS)
+        self.addCleanup(self.reader.close)
+        self.file = record_file.RecordFile(self.path)
+        self.sequence = {}
+
+    def give(self, topic, source="base", skip=0, slot=0, wall_ns=0, user=0, **what):
+        """One message into the record, `skip` numbers later than the one before."""
+        n = self.sequence[topic, source] = self.sequence.get((topic, source), 0) + 1 + skip
+        message = pb.Telemetry(sequence=n, slot=slot, version=1, wall_ns=wall_ns, user=user, **what)
+        taken = self.reader.take(source, [topic.encode(), message.SerializeToString()])
+        self.file.add(taken)
+        return message
+
+    def finish(self, **about):
+        self.file.finish({"command": "./openwip demo", "report": {}} | about, self.reader)
+
+    def read(self):
+        record = run_record.RunRecord(self.path)
+        self.addCleanup(record.close)
+        return record

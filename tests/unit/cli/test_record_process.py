@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The recorder as a process, against scripted publishers: whatever ends it, the file is whole."""
+import json
+import os
+import pathlib
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from openwip_cli import cell as cells, run_record, system, telemetry
+from openwip_schema import telemetry_pb2 as pb
+from scripted_publisher import Publisher
+
+RECORDER = """
+import os, pathlib, sys
+from openwip_cli import cell as cells, record, telemetry
+run_root, path, seconds, launched, left_on_disk = sys.argv[1:]
+cells.RUN_ROOT = pathlib.Path(run_root)
+record.LEFT_ON_DISK = int(left_on_disk)
+places = (pathlib.Path("/"), pathlib.Path("/"), "true")
+topics = [t for t in telemetry.TOPICS if t not in record.LEFT_OUT]
+try:
+    code = record.record(cells.Cell("x"), path, topics, float(seconds) if seconds else None, places, launched == "launched")
+except record.Failed as e:
+    print(f"openwip: record {e}", file=sys.stderr, flush=True)
+    code = 3
+os._exit(code)
+"""
+SLOT = {"slot_sample": pb.SlotSample(snr_db=[10.0] * 25)}
+AS_IN_MACD = 1000     # ZeroMQ's own bound on what waits for one subscriber
+
+
+class Recorder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / "x").mkdir()
+        (self.folder / "out").mkdir()
+        self.path = self.folder / "out" / "run.h5"
+        self.keeper = subprocess.Popen(["sleep", "1000"])
+        self.addCleanup(self.keeper.wait)
+        self.addCleanup(self.keeper.kill)
+        (self.folder / "x" / "state.json").write_text(json.dumps(
+            {"keeper": [self.keeper.pid, system.start_time(self.keeper.pid)], "namespaces": ["owip-x-base"]}))
+        (self.folder / "x" / "run.json").write_text(json.dumps(
+            {"command": "./openwip demo --bins 3", "scenario": {"link": {"bins": 3}}, "seed": 5, "started": "now"}))
+        (self.folder / "x" / "air.yaml").write_text("air: {}\n")
+        self.base = Publisher(f"ipc://{self.folder}/x/base.telemetry", AS_IN_MACD)
+        self.addCleanup(self.base.close)
+
+    def start(self, launched=False, seconds="", left_on_disk=0, **kwargs):
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", RECORDER, self.folder, self.path, seconds, "launched" if launched else "", str(left_on_disk)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **kwargs)
+        for topic in telemetry.TOPICS:
+            if topic not in ("frames", "ip"):
+                self.base.await_subscribers(topic)
+        if launched:
+            self.assertEqual(self.process.stdout.readline(), "recording\n")
+        else:
+            self.assertIn("recording cell", self.process.stderr.readline())
+
+    def send(self, n):
+        for _ in range(n):
+            self.base.send("slot", **SLOT)
+
+    def ended(self, text=None):
+        out, err = self.process.communicate(text, timeout=60)
+        return self.process.returncode, out, err
+
+    def record(self):
+        record = run_record.RunRecord(self.path)
+        self.addCleanup(record.close)
+        self.assertEqual(list(self.path.parent.iterdir()), [self.path])     # nothing half-done beside it
+        return record
+
+    def expect_slots(self, n):
+        self.assertEqual(list(self.record().table("slot", "base")["message.sequence"]), list(range(1, n + 1)))
+
+    # --- what ends it ---
+
+    def expect_whole_after(self, signum):
+        self.start()
+        self.send(600)
+        self.process.send_signal(signum)
+        code, out, err = self.ended()
+        self.assertEqual((code, err), (0, ""))
+        self.assertEqual(out, f"{self.path}: 600 messages, 0 lost; ended by {signum.name}\n")
+        self.expect_slots(600)
+
+    def test_sigint(self):
+        self.expect_whole_after(signal.SIGINT)
+
+    def test_sigterm(self):
+        self.expect_whole_after(signal.SIGTERM)
+
+    def test_sighup(self):
+        self.expect_whole_after(signal.SIGHUP)
+
+    def test_the_end_of_the_cell(self):
+        self.start()
+        self.send(7)
+        self.keeper.kill()
+        self.keeper.wait()
+        code, out, _ = self.ended()
+        self.assertEqual(code, 0)
+        self.assertIn("ended by the end of the cell", out)
+        self.expect_slots(7)
+
+    def test_the_time(self):
+        self.start(seconds="1")
+        self.send(7)
+        self.assertIn("ended by --seconds", self.ended()[1])
+        self.expect_slots(7)
+
+    def test_a_disk_that_is_nearly_full(self):
+        self.start(left_on_disk=1 << 62)
+        self.assertIn("ended by a disk that is full", self.ended()[1])
+        self.record()
+
+    def test_a_disk_that_takes_no_more_is_one_line_and_leaves_nothing(self):
+        def little_space():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (6_000, 6_000))
+        self.start(preexec_fn=little_space)
+        self.send(900)
+        self.process.send_signal(signal.SIGINT)
+        code, _, err = self.ended()
+        self.assertEqual((code, len(err.splitlines())), (3, 1))
+        self.assertIn(str(self.path), err)
+        self.assertEqual(list(self.path.parent.iterdir()), [])
+
+    # --- the launcher ---
+
+    def test_the_launcher_says_when_and_what_came_of_the_run(self):
+        self.start(launched=True)
+        self.send(20)
+        report = {"verdict": {"valid": True, "reasons": [], "checks": {}}, "seed": 5, "versions": {"openwip": "1"},
+                  "config": {"link": {"bins": 3}}}
+        code, out, err = self.ended(json.dumps(report))
+        self.assertEqual((code, err), (0, ""))
+        self.assertEqual(json.loads(out), {"messages": 20, "lost": 0, "ended_by": "the launcher"})
+        self.expect_slots(20)
+        about = self.record().about
+        self.assertEqual(about["report"], report)
+        self.assertEqual((about["command"], about["seed"], about["versions"]), ("./openwip demo --bins 3", 5, {"openwip": "1"}))
+        self.assertEqual(about["effective"]["air"], "air: {}\n")
+        self.assertTrue(self.record().verdict["final"])
+
+    def test_a_launcher_that_was_killed(self):
+        self.start(launched=True)
+        self.send(20)
+        self.process.stdin.close()
+        self.process.stdin = None
+        self.assertEqual(self.ended()[0], 0)
+        self.expect_slots(20)
+        self.assertIsNone(self.record().verdict)
+        self.assertEqual(self.record().about["scenario"], {"link": {"bins": 3}})
+
+    # --- what it hears ---
+
+    def test_gaps_and_garbage_are_in_the_record(self):
+        self.start()
+        self.send(3)
+        self.base.send("slot", sequence=10, **SLOT)
+        self.base.raw(b"slot", b"\xff\xff")
+        self.base.send("slot", version=2, **SLOT)
+        self.base.send("verdict", verdict={"valid": False, "reason": ["late: 1 slot"]})
+        self.process.send_signal(signal.SIGINT)
+        self.assertEqual(self.ended()[0], 0)
+        record = self.record()
+        self.assertEqual(record.table("slot", "base").attributes["lost"], 6)
+        self.assertEqual((record.gaps["sequence_before"][0], record.gaps["sequence_after"][0]), (3, 10))
+        self.assertEqual((record.about["malformed"]["base"], record.about["future"]["base"]), (1, 1))
+        self.assertEqual(record.verdict["reasons"], ["late: 1 slot"])
+
+    def test_a_recorder_that_stands_still_loses_and_says_so_and_the_publisher_does_not_wait(self):
+        self.start()
+        os.kill(self.process.pid, signal.SIGSTOP)
+        sent = 30000     # a publisher that waited would never get through
+        self.send(sent)
+        os.kill(self.process.pid, signal.SIGCONT)
+        for _ in range(40):     # it reads what waits, and each of these as it comes
+            time.sleep(0.05)
+            self.send(1)
+        self.process.send_signal(signal.SIGINT)
+        self.assertEqual(self.ended()[0], 0)
+        table = self.record().table("slot", "base")
+        self.assertGreater(table.attributes["lost"], 0)
+        last = int(table["message.sequence"][-1])
+        self.assertEqual(table.attributes["received"] + table.attributes["lost"], last)
+        self.assertGreater(last, sent)
+        self.assertEqual(self.record().gaps["lost"].sum(), table.attributes["lost"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is recorded is read back equal, and what is no whole record is refused."""
+import random
+import unittest
+
+import h5py
+import numpy
+from openwip_cli import columns, record_file, record_seal, run_record, telemetry
+from openwip_cli.errors import BadInput
+from openwip_schema import control_pb2, telemetry_pb2 as pb
+from recording import RecordWorld
+
+RNG = random.Random(3)
+
+
+def filled(descriptor, depth=0):
+    """A message of that kind with a value in every field: lists of the length that the record expects."""
+    message = getattr(pb, descriptor.name, None) or getattr(control_pb2, descriptor.name, None)
+    message = message()
+    widths = columns.WIDTHS.get(descriptor.name, {})
+    for f in descriptor.fields:
+        if f.type == f.TYPE_MESSAGE:
+            if depth < 2:
+                parts = [filled(f.message_type, depth + 1) for _ in range(2)]
+                if f.label == f.LABEL_REPEATED:
+                    getattr(message, f.name).extend(parts)
+                else:
+                    getattr(message, f.name).CopyFrom(parts[0])
+            continue
+        n = widths.get(f.name, RNG.randrange(1, 6))
+        if f.type == f.TYPE_BYTES:
+            setattr(message, f.name, RNG.randbytes(n))
+            continue
+        if f.type == f.TYPE_STRING:
+            make = lambda: RNG.choice(["queue_full", "é", "a: 1\nb: 2"])          # noqa: E731
+        elif f.type == f.TYPE_BOOL:
+            make = lambda: True                                                   # noqa: E731
+        elif f.type == f.TYPE_ENUM:
+            make = lambda: 2                                                      # noqa: E731
+        elif f.type in (f.TYPE_DOUBLE, f.TYPE_FLOAT):
+            make = lambda: RNG.randrange(-4000, 4000) / 64     # a float of 32 bits holds it exactly  # noqa: E731
+        elif f.type in (f.TYPE_UINT64, f.TYPE_INT64):
+            make = lambda: RNG.randrange(2**62)                                   # noqa: E731
+        else:
+            make = lambda: RNG.randrange(2**31)                                   # noqa: E731
+        if f.label == f.LABEL_REPEATED:
+            getattr(message, f.name).extend([make() for _ in range(n)])
+        else:
+            setattr(message, f.name, make())
+    return message
+
+
+class ReadBack(RecordWorld):
+    def expect_equal(self, table, row, message, nested="", children=None):
+        """Every field of the message is in that row of the table."""
+        widths = columns.WIDTHS.get(message.DESCRIPTOR.name, {})
+        children = {} if children is None else children
+        for f in message.DESCRIPTOR.fields:
+            name, value = nested + f.name, getattr(message, f.name)
+            with self.subTest(f"{message.DESCRIPTOR.name}.{f.name}"):
+                if f.type == f.TYPE_MESSAGE and f.label == f.LABEL_REPEATED:
+                    child = children.setdefault(name, table.child(name))
+                    rows = [] if child is None else numpy.flatnonzero(child["row"] == row)
+                    self.assertEqual(len(rows), len(value))
+                    below = {}
+                    for i, entry in zip(rows, value):
+                        self.expect_equal(child, i, entry, "", below)
+                elif f.type == f.TYPE_MESSAGE:
+                    self.expect_equal(table, row, value, f"{name}.", children)
+                elif f.type == f.TYPE_STRING:
+                    expected = "\n".join(value) if f.label == f.LABEL_REPEATED else value
+                    self.assertEqual(table[name][row], expected)
+                elif f.name in widths:
+                    got = table[name][row]
+                    missing = numpy.isnan(got) if got.dtype.kind == "f" else got == (255 if f.type == f.TYPE_BYTES else 0)
+                    self.assertTrue(list(got) == list(value) or (not value and missing.all()))
+                elif f.label == f.LABEL_REPEATED or f.type == f.TYPE_BYTES:
+                    entries = table.ragged(name)[row]
+                    self.assertEqual(entries.tobytes() if f.type == f.TYPE_BYTES else list(entries),
+                                     value if f.type == f.TYPE_BYTES else list(value))
+                else:
+                    self.assertEqual(table[name][row], value)
+
+    def test_every_field_of_every_topic_comes_back_equal(self):
+        sent = {}
+        for topic, content in telemetry.CONTENT.items():
+            kind = pb.Telemetry.DESCRIPTOR.fields_by_name[content].message_type
+            sent[topic] = [self.give(topic, slot=n, wall_ns=7 * n, user=n % 3, **{content: filled(kind)}) for n in range(3)]
+        self.finish()
+        record = self.read()
+        self.assertEqual(sorted(record.tables()), sorted((t, "base") for t in telemetry.TOPICS))
+        for topic, messages in sent.items():
+            table = record.table(topic, "base")
+            self.assertEqual(list(table["message.sequence"]), [1, 2, 3])
+            self.assertEqual(list(table["message.wall_ns"]), [0, 7, 14])
+            self.assertEqual(list(table["message.user"]), [0, 1, 2])
+            for row, message in enumerate(messages):
+                self.expect_equal(table, row, getattr(message, telemetry.CONTENT[topic]))
+
+    def test_more_rows_than_a_block_come_back_in_order(self):
+        rows = [[RNG.randrange(-80, 160) / 4 for _ in range(25)] for _ in range(1300)]
+        for n, row in enumerate(rows):
+            self.give("slot", "terminal", slot=n, slot_sample={"snr_db": row, "outcome": bytes([n % 4] * 25)})
+        for n in range(700):
+            self.give("receiver", "terminal", receiver={"points": bytes([n % 256] * (n % 7))})
+        self.finish()
+        table = self.read().table("slot", "terminal")
+        self.assertEqual(table["snr_db"].tolist(), rows)
+        self.assertEqual(list(table["message.slot"]), list(range(1300)))
+        points = self.read().table("receiver", "terminal").ragged("points")
+        self.assertEqual([len(p) for p in points], [n % 7 for n in range(700)])
+        self.assertEqual([p.view("u1")[0] for p in points if len(p)], [n % 256 for n in range(700) if n % 7])
+
+    def test_what_a_publisher_does_not_know_is_missing_not_zero(self):
+        self.give("slot", slot_sample={"locked": True})
+        self.finish()
+        table = self.read().table("slot", "base")
+        self.assertTrue(numpy.isnan(table["snr_db"]).all())
+        self.assertEqual(set(table["outcome"][0]), {columns.MISSING})
+        self.assertEqual(table.attributes["misshapen"], 0)
+
+    def test_a_list_of_a_wrong_length_is_counted(self):
+        self.give("slot", slot_sample={"snr_db": [1.0] * 30, "outcome": b"\1\1"})
+        self.finish()
+        table = self.read().table("slot", "base")
+        self.assertEqual(table["snr_db"][0].tolist(), [1.0] * 25)
+        self.assertEqual(table["outcome"][0].tolist(), [1, 1] + [columns.MISSING] * 23)
+        self.assertEqual(table.attributes["misshapen"], 2)
+
+    def test_every_column_has_a_unit_and_every_text_is_resolved(self):
+        for topic, content in telemetry.CONTENT.items():
+            kind = pb.Telemetry.DESCRIPTOR.fields_by_name[content].message_type
+            self.give(topic, **{content: filled(kind)})
+        self.finish()
+        without, seen = [], []
+        with h5py.File(self.path, "r") as f:
+            def visit(name, item):
+                if isinstance(item, h5py.Dataset):
+                    (seen if item.attrs.get("unit") else without).append(name)
+            f["topics"].visititems(visit)
+            self.assertEqual(f["topics/slot/base/snr_db"].attrs["unit"], "dB")
+            self.assertEqual(f["topics/packet/base/packet/queue_ns"].attrs["unit"], "ns")
+            self.assertEqual(f["topics/slot/base/snr_db"].compression, "gzip")
+        self.assertGreater(len(seen), 150)
+        self.assertEqual(without, [])
+
+    def test_gaps_are_recorded_where_they_were(self):
+        self.give("slot", slot=1, slot_sample={})
+        self.give("slot", slot=9, wall_ns=90, skip=4, slot_sample={})
+        self.give("status", "terminal", skip=0, mac={})
+        self.finish()
+        record = self.read()
+        gaps = record.gaps
+        self.assertEqual(len(gaps), 1)
+        self.assertEqual([gaps[c][0] for c in ("source", "topic", "sequence_before", "sequence_after", "lost", "slot", "wall_ns")],
+                         ["base", "slot", 1, 6, 4, 9, 90])
+        self.assertEqual(record.table("slot", "base").attributes, {"received": 2, "lost": 4, "restarts": 0, "misshapen": 0})
+        self.assertIn("4 lost", run_record.info_text(record))
+
+    def test_refused_messages_are_in_the_record_as_counts(self):
+        self.assertIsNone(self.reader.take("base", [b"slot", b"\xff"]))
+        self.assertIsNone(self.reader.take("base", [b"slot", pb.Telemetry(version=9).SerializeToString()]))
+        self.finish()
+        about = self.read().about
+        self.assertEqual((about["malformed"]["base"], about["future"]["base"]), (1, 1))
+        text = run_record.info_text(self.read())
+        self.assertIn("1 messages did not parse", text)
+        self.assertIn("1 messages of a later version", text)
+
+    def test_texts_beyond_the_bound_are_counted_not_kept(self):
+        strings = columns.Strings()
+        numbers = [strings.number(str(n)) for n in range(columns.MOST_TEXTS + 5)]
+        self.assertEqual(numbers[-5:], [0] * 5)
+        self.assertEqual((strings.dropped, len(strings.take_new())), (6, columns.MOST_TEXTS))
+
+    def test_the_run_is_described(self):
+        self.finish(scenario={"link": {"bins": 25}}, seed=4, versions={"gnuradio": "3.10"}, effective={"base": "a: 1\n"},
+                    report={"verdict": {"valid": False, "reasons": ["late: 3 slots"], "checks": {}}})
+        record = self.read()
+        self.assertEqual(record.about["scenario"]["link"]["bins"], 25)
+        self.assertEqual(record.about["effective"]["base"], "a: 1\n")
+        self.assertEqual(record.verdict, {"valid": False, "reasons": ["late: 3 slots"], "final": True})
+        self.assertEqual(run_record.info_text(record).splitlines()[:2], ["verdict: INVALID", "  late: 3 slots"])
+
+    def test_without_a_report_the_last_verdict_of_the_cell_counts_and_is_not_called_final(self):
+        self.give("verdict", "keeper", verdict={"valid": True})
+        self.give("verdict", "keeper", verdict={"valid": False, "reason": ["pacing: a", "late: b"]})
+        self.finish()
+        self.assertEqual(self.read().verdict, {"valid": False, "reasons": ["pacing: a", "late: b"], "final": False})
+
+    def test_without_any_verdict_there_is_none(self):
+        self.finish()
+        self.assertIsNone(self.read().verdict)
+        self.assertIn("verdict: NONE", run_record.info_text(self.read()))
+
+
+class Refusals(RecordWorld):
+    def setUp(self):
+        super().setUp()
+        for n in range(60):
+            self.give("slot", slot=n, slot_sample={"snr_db": [RNG.random() for _ in range(25)]})
+        self.finish()
+        self.whole = self.path.read_bytes()
+
+    def expect_refused(self, pattern, path=None):
+        with self.assertRaisesRegex(BadInput, pattern) as caught:
+            run_record.RunRecord(path or self.path).close()
+        self.assertNotIn("\n", str(caught.exception))
+
+    def test_a_truncated_file_at_any_length(self):
+        for length in (100, 511, 512, 1000, len(self.whole) // 2, len(self.whole) - 1):
+            with self.subTest(length):
+                self.path.write_bytes(self.whole[:length])
+                self.expect_refused("run.h5 is truncated")
+
+    def test_a_byte_changed_anywhere(self):
+        # The HDF5 library itself crashes on some of them.
+        for n in range(len("openwip-run-record 1"), len(self.whole), 977):
+            damaged = bytearray(self.whole)
+            damaged[n] ^= 1 << RNG.randrange(8)
+            self.path.write_bytes(damaged)
+            with self.subTest(n):
+                self.expect_refused("was changed")
+
+    def test_a_file_of_another_version(self):
+        self.path.write_bytes(self.whole.replace(b"openwip-run-record 1\n", b"openwip-run-record 2\n", 1))
+        self.expect_refused("format version 2; valid: 1")
+
+    def test_a_record_whose_recorder_was_killed(self):
+        self.path.write_bytes(bytes(512) + self.whole[512:])
+        self.expect_refused("recorder was killed")
+
+    def test_files_that_are_none_of_ours(self):
+        self.path.write_text("verdict: VALID\n")
+        self.expect_refused("no run record")
+        self.path.write_bytes(b"")
+        self.expect_refused("no whole run record|no run record")
+        with h5py.File(self.path, "w") as f:
+            f["x"] = 1
+        self.expect_refused("no run record")
+        self.expect_refused("No such file", self.folder / "absent.h5")
+        self.expect_refused("Is a directory", self.folder)
+
+    def test_a_sealed_file_that_holds_something_else(self):
+        with h5py.File(self.path, "w", userblock_size=record_seal.SIZE) as f:
+            f["x"] = 1
+        record_seal.seal(self.path)
+        self.expect_refused("does not hold what a run record holds")
+
+    def test_other_programs_read_it_as_hdf5(self):
+        with h5py.File(self.path, "r") as f:
+            self.assertEqual(f.attrs["format"], "openwip-run-record")
+            self.assertEqual(f["topics/slot/base/snr_db"].shape, (60, 25))
+
+
+class Writing(RecordWorld):
+    def test_nothing_is_under_the_name_until_it_is_complete(self):
+        self.give("slot", slot_sample={})
+        self.assertFalse(self.path.exists())
+        self.finish()
+        self.assertEqual([p.name for p in self.folder.iterdir()], ["run.h5"])
+
+    def test_an_abandoned_record_leaves_nothing(self):
+        self.give("slot", slot_sample={})
+        self.file.abandon()
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_only_a_record_is_replaced(self):
+        self.finish()
+        record_file.RecordFile(self.path).abandon()
+        other = self.folder / "thesis.h5"
+        other.write_text("years of work")
+        with self.assertRaisesRegex(BadInput, "exists and is no run record"):
+            record_file.RecordFile(other)
+        with self.assertRaisesRegex(BadInput, "cannot be written"):
+            record_file.RecordFile(self.folder / "absent" / "x.h5")
+        with self.assertRaisesRegex(BadInput, "cannot be written"):
+            record_file.RecordFile(self.folder)
+
+
+if __name__ == "__main__":
+    unittest.main()
