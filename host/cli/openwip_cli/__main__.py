@@ -43,6 +43,12 @@ def main():
         if command == "record":
             from . import record
             return record.main(arguments, top, build, python)
+        if command == "telemetry":
+            from . import telemetry_lines
+            return telemetry_lines.main(arguments)
+        if command == "metrics":
+            from . import metrics
+            return metrics.main(arguments)
         if command == "validate":
             from . import validate
             return validate.main(arguments, top, build, python)
