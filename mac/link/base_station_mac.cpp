@@ -85,6 +85,7 @@ struct base_station_mac::state {
     std::vector<rated_bin> bins;  // of this slot, ascending
     std::vector<arq_unit> waiting;
     base_statistics statistics;
+    packet_journal* journal = nullptr;
 };
 
 base_station_mac::base_station_mac(const link_config& config) {
@@ -113,6 +114,14 @@ void base_station_mac::reconfigure(const link_config& config) {
 
 const base_statistics& base_station_mac::statistics() const { return state_->statistics; }
 
+void base_station_mac::follow_packets(packet_journal* journal) {
+    auto& s = *state_;
+    if (s.journal != nullptr) s.journal->end();
+    s.journal = journal;
+    if (journal != nullptr)
+        journal->begin(s.queue.next_sdu(), s.queue.first_sdu(), s.window.next_sn());
+}
+
 bool base_station_mac::idle() const { return state_->queue.empty() && state_->window.empty(); }
 
 bool base_station_mac::on_sdu(std::span<const std::uint8_t> packet, slot) {
@@ -121,16 +130,20 @@ bool base_station_mac::on_sdu(std::span<const std::uint8_t> packet, slot) {
         ++where.packets;
         where.bytes += packet.size();
     };
+    const std::uint64_t number = s.statistics.in.packets;
     count(s.statistics.in);
     const auto header = read_ip_header(packet);
     if (!header || header->total_bytes != packet.size()) {
         count(s.statistics.dropped_not_ip);
+        if (s.journal != nullptr) s.journal->on_refused(number, packet, "not_ip");
         return false;
     }
     if (!s.queue.push(packet)) {
         count(s.statistics.dropped_queue_full);
+        if (s.journal != nullptr) s.journal->on_refused(number, packet, "queue_full");
         return false;
     }
+    if (s.journal != nullptr) s.journal->on_accepted(s.queue.next_sdu() - 1, number, packet);
     s.window.on_sdu(packet.size());
     s.refresh_statistics();
     return true;
@@ -184,7 +197,10 @@ void base_station_mac::state::settle(std::int64_t j) {
         } else {
             const auto a = window.fail(unit, config.max_retransmissions);
             ++statistics.frames_failed;
-            if (a.given_up) ++statistics.frames_given_up;
+            if (a.given_up) {
+                ++statistics.frames_given_up;
+                if (journal != nullptr) journal->on_given_up(unit.sn);
+            }
         }
     }
     out.used = 0;
@@ -248,7 +264,10 @@ void base_station_mac::state::send(slot_plan& plan, int bin, const arq_unit& uni
                                    bool retransmission) {
     const auto b = static_cast<std::size_t>(bin);
     arq_unit u = unit;
-    if (retransmission) ++u.retransmissions;
+    if (retransmission) {
+        ++u.retransmissions;
+        if (journal != nullptr) journal->on_repeated(u.sn, u.retransmissions, plan.air);
+    }
     auto& payload = plan.payload[b];
     payload.resize(
         static_cast<std::size_t>(frame_payload_bytes(config.profile, u.bits_per_symbol)));
@@ -329,6 +348,7 @@ slot_plan base_station_mac::plan(slot air, std::uint32_t bins) {
 
 slot_plan base_station_mac::state::make_plan(slot air) {
     next_air = air.value + 1;
+    if (journal != nullptr) journal->on_edge(window.edge());
     ++statistics.slots_planned;
 
     slot_plan plan;
@@ -355,6 +375,7 @@ slot_plan base_station_mac::state::make_plan(slot air) {
                 continue;
             }
             const arq_unit u = window.open_frame(b.rate, queue);
+            if (journal != nullptr) journal->on_frame(u.sn, window, queue.first_sdu(), air);
             g.sn = static_cast<wire_sn>(u.sn);
             send(plan, b.bin, u, false);
         }

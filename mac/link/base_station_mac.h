@@ -21,6 +21,7 @@
 #include "link/feedback.h"
 #include "link/link_config.h"
 #include "link/link_statistics.h"
+#include "link/packet_journal.h"
 #include "link/scheduling_view.h"
 #include "port/link_port.h"
 
@@ -50,6 +51,10 @@ public:
     void reconfigure(const link_config& config);
 
     const base_statistics& statistics() const;
+
+    // Packets that come from now on are followed in it; it has to stay until another one, or
+    // nullptr, takes its place.
+    void follow_packets(packet_journal* journal);
 
     // Nothing queued, nothing outstanding: every packet has been sent or dropped.
     bool idle() const;

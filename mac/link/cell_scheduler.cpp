@@ -55,6 +55,10 @@ void cell_scheduler::on_feedback(int user, const slot_feedback& feedback) {
     users_.at(static_cast<std::size_t>(user)).mac.on_feedback(feedback);
 }
 
+void cell_scheduler::follow_packets(int user, packet_journal* journal) {
+    users_.at(static_cast<std::size_t>(user)).mac.follow_packets(journal);
+}
+
 bool cell_scheduler::idle() const {
     return std::ranges::all_of(users_, [](const served_user& u) { return u.mac.idle(); });
 }

@@ -65,6 +65,9 @@ public:
     // Plans of all users, by user; valid until the next call. Called once for each slot, in order.
     std::span<const slot_plan> plan(slot air);
 
+    // Of one user: base_station_mac::follow_packets.
+    void follow_packets(int user, packet_journal* journal);
+
     // At run time: all but the users, the profile and the loop delay.
     void reconfigure(const cell_config& config);
 

@@ -40,6 +40,12 @@ terminal_mac::~terminal_mac() = default;
 terminal_mac::terminal_mac(terminal_mac&&) noexcept = default;
 terminal_mac& terminal_mac::operator=(terminal_mac&&) noexcept = default;
 
+void terminal_mac::report_to(delivery_log* log) { state_->assembly.report_to(log); }
+
+wire_sn terminal_mac::decided_before() const {
+    return static_cast<wire_sn>(state_->assembly.decided_before());
+}
+
 const terminal_statistics& terminal_mac::statistics() const { return state_->statistics; }
 
 // Only SN 0 with nothing outstanding is sure to be the start of a packet.
@@ -142,6 +148,7 @@ slot_feedback terminal_mac::on_slot(const slot_report& report) {
     feedback.predicted_snr_db = report.predicted_snr_db;
     feedback.prediction_nmse = report.prediction_nmse;
     ++s.statistics.slots;
+    s.assembly.frames().set_slot(report.air.value);
     if (!report.locked) {
         ++s.statistics.slots_unlocked;
         return feedback;

@@ -14,6 +14,7 @@
 #include "link/link_config.h"
 #include "link/link_statistics.h"
 #include "port/link_port.h"
+#include "rlc/delivery_log.h"
 
 namespace wip {
 
@@ -29,6 +30,11 @@ public:
 
     slot_feedback on_slot(const slot_report& report);
     const terminal_statistics& statistics() const;
+
+    // The terminal's half of the packets' delays (rlc/delivery_log.h); nullptr: not wanted.
+    void report_to(delivery_log* log);
+    // Packets that start in a frame before this one have been delivered or are lost.
+    wire_sn decided_before() const;
 
 private:
     struct state;

@@ -22,8 +22,8 @@ reassembler::reassembler(const reassembler_config& config, deliver_fn deliver)
 void reassembler::restart(frame_sn sn, bool in_step) {
     for (const chain& c : chains_) {
         for (const packet& p : c.packets)
-            if (!p.done) lose(p.bytes);
-        if (c.measuring > 0) lose(c.bytes);
+            if (!p.done) lose(p.start, p.bytes);
+        if (c.measuring > 0) lose(c.at, c.bytes);
     }
     chains_.clear();
     frames_.restart(sn);
@@ -40,9 +40,34 @@ void reassembler::begin_search(chain& c, stream_position at) {
     c.search.start(at);
 }
 
-void reassembler::lose(std::size_t bytes) {
+void reassembler::lose(stream_position start, std::size_t bytes) {
     ++counts_.lost_packets;
     counts_.lost_bytes += bytes;
+    if (log_ == nullptr) return;
+    packet_word w;
+    w.sn = w.last_frame = static_cast<wire_sn>(start.sn);
+    w.nibble = static_cast<std::uint8_t>(start.nibble);
+    w.end = packet_end::lost;
+    w.bytes = static_cast<std::uint32_t>(bytes);
+    w.complete = frames_.now();
+    log_->add(w);
+}
+
+void reassembler::report(const packet& p, packet_end end) const {
+    if (log_ == nullptr) return;
+    packet_word w;
+    w.sn = w.last_frame = static_cast<wire_sn>(p.start.sn);
+    w.nibble = static_cast<std::uint8_t>(p.start.nibble);
+    w.end = end;
+    w.bytes = static_cast<std::uint32_t>(p.bytes);
+    w.complete = frames_.settled(p.start.sn);
+    const frame_sn last = p.end.nibble == 0 ? p.end.sn - 1 : p.end.sn;
+    for (frame_sn sn = p.start.sn + 1; sn <= last; ++sn) {
+        if (frames_.settled(sn) <= w.complete) continue;
+        w.complete = frames_.settled(sn);
+        w.last_frame = static_cast<wire_sn>(sn);
+    }
+    log_->add(w);
 }
 
 // A packet begins at `at` and its header runs into a lost frame: count it, with its length when
@@ -51,10 +76,10 @@ void reassembler::lose_packet_at(stream_position at) {
     std::array<std::uint8_t, 8> start{};
     if (!frames_.readable(at.sn)) return;
     if (frames_.read(at, 12, start.data(), nullptr) != receive_window::read_result::ok)
-        return lose(0);
+        return lose(at, 0);
     const std::size_t at_2 = static_cast<std::size_t>(start[2]) << 8 | start[3];
     const std::size_t at_4 = static_cast<std::size_t>(start[4]) << 8 | start[5];
-    lose(start[0] >> 4 == 4 ? at_2 : 40 + at_4);
+    lose(at, start[0] >> 4 == 4 ? at_2 : 40 + at_4);
 }
 
 void reassembler::absorb_next(chain_iterator c, std::size_t first) {
@@ -130,7 +155,7 @@ frame_sn reassembler::follow(chain_iterator c) {
             if (!move_on(frames_, c->reached, c->measuring)) {
                 const frame_sn sn = c->reached.sn;
                 if (sn >= frames_.end() || frames_.state(sn) != frame_state::lost) return sn;
-                lose(c->bytes);  // where it ends cannot be known
+                lose(c->at, c->bytes);  // where it ends cannot be known
                 begin_search(*c, {sn + 1, 0});
                 continue;
             }
@@ -190,7 +215,7 @@ bool reassembler::finish(packet& p) {
             case frame_state::pending:
                 return false;
             case frame_state::lost:
-                lose(p.bytes);
+                lose(p.start, p.bytes);
                 p.done = true;
                 return true;
             case frame_state::damaged:
@@ -209,6 +234,7 @@ bool reassembler::finish(packet& p) {
         ++counts_.damaged_packets;
         counts_.damaged_bytes += p.bytes;
     }
+    report(p, p.damaged ? packet_end::damaged : packet_end::delivered);
     deliver_(buffer_, p.damaged);
     return true;
 }

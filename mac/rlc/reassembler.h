@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "rlc/boundary_search.h"
+#include "rlc/delivery_log.h"
 #include "rlc/receive_window.h"
 
 namespace wip {
@@ -48,12 +49,17 @@ public:
     using deliver_fn = std::function<void(std::span<const std::uint8_t> packet, bool damaged)>;
 
     reassembler(const reassembler_config& config, deliver_fn deliver);
+    // Every packet's end is written to it from now on; nullptr: no more. A word is there before the
+    // packet is handed out.
+    void report_to(delivery_log* log) { log_ = log; }
 
     receive_window& frames() { return frames_; }
     const receive_window& frames() const { return frames_; }
 
     // Drops everything; frames from `sn` on follow. in_step: a packet starts there.
     void restart(frame_sn sn, bool in_step);
+    // Every packet that starts in a frame before this one has been delivered or is lost.
+    frame_sn decided_before() const { return frames_.first(); }
     // Works on what has come since the last call; packets are delivered before it returns.
     void advance();
 
@@ -89,7 +95,8 @@ private:
     void meet_next(chain_iterator c);
     // The next chain's packets from `first` on, and its end, become those of c.
     void absorb_next(chain_iterator c, std::size_t first);
-    void lose(std::size_t bytes);
+    void lose(stream_position start, std::size_t bytes);
+    void report(const packet& p, packet_end end) const;
     void lose_packet_at(stream_position at);
     void deliver();
     bool finish(packet& p);  // false: it has to wait
@@ -100,6 +107,7 @@ private:
     receive_window frames_;
     std::list<chain> chains_;
     std::vector<std::uint8_t> buffer_;
+    delivery_log* log_ = nullptr;
     reassembly_counts counts_;
 };
 

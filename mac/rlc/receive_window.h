@@ -49,6 +49,9 @@ public:
 
     // Forgets everything; the next frame to come is `sn`.
     void restart(frame_sn sn);
+    // The slot that what follows happens in.
+    void set_slot(std::int64_t now) { now_ = now; }
+    std::int64_t now() const { return now_; }
     // Frames up to `end` (exclusive) exist, at least as granted.
     void extend(frame_sn end);
     // The sender holds nothing before `edge`: what is not complete there is lost.
@@ -68,6 +71,8 @@ public:
         return frames_.holds(sn) && (frames_[sn].state == frame_state::complete ||
                                      frames_[sn].state == frame_state::damaged);
     }
+    // The slot in which its state became what it is; meaningful when it is not pending.
+    std::int64_t settled(frame_sn sn) const { return frames_[sn].settled; }
     // Nibbles of the frame, 0 when not known (yet).
     int nibbles(frame_sn sn) const { return frames_[sn].nibbles; }
     const std::uint8_t* payload(frame_sn sn) const { return frames_[sn].payload.data(); }
@@ -85,7 +90,12 @@ private:
         nibble_set present{};  // nibbles with any bits
         std::uint8_t nibbles = 0;
         frame_state state = frame_state::pending;
+        std::int64_t settled = 0;
     };
+    void settle(frame& f, frame_state state) const {
+        f.state = state;
+        f.settled = now_;
+    }
     bool learn_length(frame& f, const received_unit& unit, int& from, int& count) const;
     static void add(nibble_set& s, int from, int n);
     static bool covers(const nibble_set& s, int from, int n);
@@ -94,6 +104,7 @@ private:
     bool keep_damaged_;
     sn_ring<frame> frames_{256};
     frame_sn edge_ = 0;
+    std::int64_t now_ = 0;
 };
 
 }  // namespace wip

@@ -35,6 +35,7 @@ public:
     int nibbles_left(std::size_t i) const {
         return static_cast<int>(queue_[i].size() * 2 - (i == 0 ? position_ : 0));
     }
+    sdu_number first_sdu() const { return first_; }  // of the queue
     sdu_number next_sdu() const { return first_ + static_cast<sdu_number>(queue_.size()); }
 
     struct cut {

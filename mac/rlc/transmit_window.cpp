@@ -32,7 +32,15 @@ arq_unit transmit_window::open_frame(int bits_per_symbol, segmenter& from) {
     f.sdu_nibbles = static_cast<std::uint8_t>(cut.nibbles);
     f.first_sdu = cut.first_sdu;
     f.end_sdu = cut.end_sdu;
-    for (sdu_number n = cut.first_sdu; n < cut.end_sdu; ++n) ++sdus_[n].frames;
+    std::size_t place = 0;
+    for (sdu_number n = cut.first_sdu; n < cut.end_sdu; ++n) {
+        sdu& s = sdus_[n];
+        ++s.frames;
+        if (s.nibbles_cut == 0) s.start = {u.sn, static_cast<int>(place)};
+        const std::size_t part = std::min(2 * s.bytes - s.nibbles_cut, f.sdu_nibbles - place);
+        s.nibbles_cut += part;
+        place += part;
+    }
     for (; cut_ < cut.end_cut; ++cut_) sdus_[cut_].cut = true;
     u.length = f.nibbles;
     u.bits_per_symbol = f.bits_per_symbol;

@@ -84,11 +84,23 @@ public:
     bool is_whole(const arq_unit& unit) const;
     bool is_last(const arq_unit& unit) const;
 
+    // Where the packet's first nibble went; its SN is negative while it has not been cut. Known
+    // until all packets up to this one are done.
+    struct stream_place {
+        frame_sn sn = -1;
+        int nibble = 0;
+    };
+    stream_place start_of(sdu_number n) const {
+        return sdus_.holds(n) ? sdus_[n].start : stream_place{};
+    }
+
     const sdu_totals& totals() const { return totals_; }
 
 private:
     struct sdu {
         std::size_t bytes = 0;
+        std::size_t nibbles_cut = 0;
+        stream_place start;
         int frames = 0;  // open frames that carry a part of it
         bool cut = false;
         bool dropped = false;

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "frame_error.h"
+#include "types/slot_time.h"
 
 namespace wip::sim {
 cell_world::cell_world(const world_config& config)
@@ -14,7 +15,19 @@ cell_world::cell_world(const world_config& config)
       random_(config.seed),
       base_(config.link),
       terminal_(config.link, [this](std::span<const std::uint8_t> p, bool d) { delivered(p, d); }),
-      horizon_(config.link.retransmission_delay_slots) {}
+      horizon_(config.link.retransmission_delay_slots) {
+    if (!config.follow_packets) return;
+    oracle_ = std::make_unique<packet_oracle>(config.link);
+    journal_ = std::make_unique<packet_journal>([this](const packet_record& r) {
+        try {
+            oracle_->on_record(r);
+        } catch (const std::logic_error& e) {
+            violated(e.what());
+        }
+    });
+    base_.follow_packets(journal_.get());
+    terminal_.report_to(&words_);
+}
 
 cell_world::~cell_world() = default;
 
@@ -36,7 +49,13 @@ void cell_world::offer() {
         kind.zeros = random_.hits(t.zeros);
         kind.nested = kind.version == 4 && random_.hits(t.nested);
         const std::uint32_t number = next_number_++;
+        if (oracle_) {  // some time in the slot before; never back
+            arrival_ns_ = std::max(arrival_ns_, slot_start_ns(slot(now_ - 1))) + number % 977;
+            journal_->set_now(arrival_ns_);
+            oracle_->on_offer(kind.bytes, arrival_ns_);
+        }
         const bool accepted = base_.on_sdu(make_packet(number, kind), slot(now_));
+        if (oracle_ && accepted) oracle_->on_accepted();
         packets_.push_back({kind, accepted, false});
         return accepted;
     };
@@ -66,6 +85,7 @@ void cell_world::delivered(std::span<const std::uint8_t> packet, bool damaged) {
                  std::to_string(last_delivered_));
     t.delivered = true;
     last_delivered_ = *number;
+    if (oracle_) oracle_->on_delivered(*number - 1, damaged, now_);
     const auto sent = make_packet(*number, t.kind);
     if (damaged) {
         if (!config_.link.deliver_corrupt) violated("damaged packet delivered without leave");
@@ -290,7 +310,9 @@ void cell_world::step(bool with_traffic) {
     }
     settle(now_ - delay);
     const std::uint64_t overflows = base_.statistics().grant_overflows;
+    if (journal_) journal_->set_now(slot_start_ns(slot(now_)));
     const slot_plan plan = base_.plan(slot(now_));
+    if (oracle_) oracle_->on_plan(plan, slot_start_ns(slot(now_)));
     if (plan.air.value != now_) violated("plan of another slot");
     check_plan(plan, overflows);
 
@@ -303,7 +325,12 @@ void cell_world::step(bool with_traffic) {
         for (const auto byte : plan.payload[b]) digest_ = (digest_ ^ byte) * 1099511628211U;
     }
     const slot_report report = transmit(plan);
+    if (oracle_) oracle_->on_report(report);
     const slot_feedback feedback = terminal_.on_slot(report);
+    if (journal_) {
+        journal_->on_words(words_.words(), words_.count(), terminal_.decided_before(), slot(now_));
+        words_.clear();
+    }
     mix(feedback.ack);
     if ((feedback.ack & ~fly.used) != 0) violated("ACK of a bin that was not sent");
     if (feedback.air.value != now_) violated("feedback for another slot");

@@ -13,6 +13,7 @@
 //   - no new frame while a failed one waits (unless its grant did not fit, which is counted)
 //   - a delivered packet is one that was accepted, unaltered (unless it is marked damaged), for the
 //     first time, and in order where order is asked for
+//   - with follow_packets: every record of the journal agrees with the oracle (packet_oracle.h)
 #pragma once
 
 #include <array>
@@ -27,7 +28,9 @@
 #include <vector>
 
 #include "link/base_station_mac.h"
+#include "link/packet_journal.h"
 #include "link/terminal_mac.h"
+#include "packet_oracle.h"
 #include "traffic.h"
 
 namespace wip::sim {
@@ -60,6 +63,7 @@ struct world_config {
     channel_config channel;
     traffic_config traffic;
     std::uint64_t seed = 1;
+    bool follow_packets = false;
     bool early_feedback = true;  // hand feedback over at once, else just before it is due
 };
 
@@ -78,6 +82,8 @@ public:
     std::uint64_t digest() const { return digest_; }
     std::uint64_t intact() const { return intact_; }
     std::uint64_t foreign() const { return foreign_; }  // inner packets of tunnels delivered alone
+    const packet_oracle& oracle() const { return *oracle_; }
+    const packet_journal& journal() const { return *journal_; }
     channel_config& channel() { return config_.channel; }
     traffic_config& traffic() { return config_.traffic; }
 
@@ -133,6 +139,11 @@ private:
     std::set<std::int64_t> waiting_;  // SNs with a part that is due
     std::int64_t next_sn_ = 0;
     std::uint64_t digest_ = 14695981039346656037U;
+
+    std::unique_ptr<packet_oracle> oracle_;
+    std::unique_ptr<packet_journal> journal_;
+    delivery_log words_{4096};
+    std::int64_t arrival_ns_ = 0;
 };
 
 }  // namespace wip::sim

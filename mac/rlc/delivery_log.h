@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The terminal's half of a packet's way: a word about every packet that was delivered or lost. The
+// base station joins it to its own half (link/packet_journal.h). The key of the two halves is the
+// place of the packet's first nibble in the stream: SN modulo 2^16 (the terminal does not know the
+// SNs' multiple of 2^16) and nibble, which both ends know exactly.
+//
+// Bounded: what does not fit until the words are taken is counted but not kept, and the count tells
+// the base station that words are missing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "types/frame.h"
+
+namespace wip {
+
+enum class packet_end : std::uint8_t {
+    delivered,
+    damaged,  // delivered with bit errors
+    lost,     // a frame of it is lost for good
+    refused,  // complete, but its interface did not take it
+};
+
+struct packet_word {
+    wire_sn sn = 0;           // of the packet's first nibble
+    std::uint8_t nibble = 0;  // its place in that frame
+    packet_end end = packet_end::delivered;
+    std::uint32_t bytes = 0;  // 0: its length is not known
+    // Slot with which all of it was there (or: that its first lost frame was lost), and the frame
+    // that was the last to come.
+    std::int64_t complete = 0;
+    wire_sn last_frame = 0;
+    std::int32_t error = 0;  // errno of the interface
+};
+
+class delivery_log {
+public:
+    explicit delivery_log(std::size_t capacity) : capacity_(capacity) { words_.reserve(capacity); }
+
+    void add(const packet_word& word) {
+        ++count_;
+        fresh_ = words_.size() < capacity_;
+        if (fresh_) words_.push_back(word);
+    }
+    // The interface did not take the packet that add() was last called for.
+    void refuse_last(int error) {
+        if (!fresh_) return;
+        words_.back().end = packet_end::refused;
+        words_.back().error = error;
+    }
+
+    // Words since the last clear(), oldest first, and all words so far, kept or not.
+    std::span<const packet_word> words() const { return words_; }
+    std::uint64_t count() const { return count_; }
+    void clear() {
+        words_.clear();
+        fresh_ = false;
+    }
+    void restart() {
+        clear();
+        count_ = 0;
+    }
+
+private:
+    std::size_t capacity_;
+    std::vector<packet_word> words_;
+    std::uint64_t count_ = 0;
+    bool fresh_ = false;
+};
+
+}  // namespace wip

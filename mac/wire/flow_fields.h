@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What tells an IP packet from its neighbours: protocol, ports, sequence number, identification.
+// Reads what is there and nothing else: a short or odd packet gives zeros, never an error.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace wip {
+
+struct flow_fields {
+    std::uint8_t protocol = 0;         // IPv6: of the first header
+    std::uint16_t identification = 0;  // IPv4
+    std::uint16_t source_port = 0;     // TCP, UDP
+    std::uint16_t destination_port = 0;
+    std::uint32_t tcp_sequence = 0;
+    bool operator==(const flow_fields&) const = default;
+};
+
+flow_fields read_flow_fields(std::span<const std::uint8_t> packet) noexcept;
+
+}  // namespace wip
