@@ -46,6 +46,9 @@ def main():
         if command == "telemetry":
             from . import telemetry_lines
             return telemetry_lines.main(arguments)
+        if command == "report":
+            from .run_report import page
+            return page.main(arguments)
         if command == "metrics":
             from . import metrics
             return metrics.main(arguments)
