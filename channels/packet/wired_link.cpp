@@ -64,6 +64,7 @@ bool wired_link::offer(std::span<const std::uint8_t> data, std::int64_t now_ns, 
         spare_.pop_back();
     }
     p.data.assign(data.begin(), data.end());
+    p.offered_ns = now_ns;
     queue_.push_back(std::move(p));
     statistics_.queued.add(data.size());
     return true;

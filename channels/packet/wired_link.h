@@ -46,6 +46,7 @@ public:
         std::int64_t due_ns = 0;
         int tag = 0;  // the caller's: whose packet it is
         std::vector<std::uint8_t> data;
+        std::int64_t offered_ns = 0;
     };
 
     // `purpose` tells apart links that share a seed. Throws as check() does.

@@ -5,6 +5,7 @@
 
 #include "app/mac_status.h"
 #include "app/slot_codec.h"
+#include "types/slot_time.h"
 #include "wire/feedback_bits.h"
 
 namespace wip::host {
@@ -36,7 +37,11 @@ void add(packets_bytes& count, std::size_t bytes) {
 }  // namespace
 
 base_station::base_station(const macd_config& config, tun_device& tun, station_port& port)
-    : port_(&port), gate_(tun), link_(config.link), mac_(config.link) {}
+    : port_(&port),
+      gate_(tun),
+      link_(config.link),
+      mac_(config.link),
+      packets_(config.telemetry.packets_per_second, mac_, port) {}
 
 void base_station::on_report(const openwip::slot_link::SlotReport&) {
     port_->malformed("slot link", "a receiver's report at the base station");
@@ -87,12 +92,14 @@ void base_station::answer_requests() {
 }
 
 void base_station::plan_and_send(slot air) {
+    packets_.set_now(sample_time());
     const slot_plan plan = mac_.plan(air);
     planned_ = air;
     planned_any_ = true;
     write_plan(plan, *plan_message_.mutable_plan());
     port_->to_flowgraph(plan_message_);
     if (port_->telemetry().due(topic::slot, air)) publish_slot(plan);
+    packets_.slot_done(air);
     port_->slot_done(air);
 }
 
@@ -120,7 +127,8 @@ void base_station::on_peer(std::span<const std::uint8_t> message) {
         return;
     }
     const slot now(m.now());
-    switch (clock_.offer(now)) {
+    const auto verdict = clock_.offer(now);
+    switch (verdict) {
         case slot_clock::verdict::advanced:
             break;
         case slot_clock::verdict::stale:
@@ -131,6 +139,8 @@ void base_station::on_peer(std::span<const std::uint8_t> message) {
             break;
     }
     take_packets(m);
+    if (m.has_packet_words() && verdict != slot_clock::verdict::doubtful)
+        packets_.on_words(m.packet_words(), now);
     if (m.has_feedback()) {
         if (const char* why = read_feedback(m.feedback(), feedback_in_)) {
             port_->malformed("uplink", why);
@@ -173,8 +183,13 @@ void base_station::deliver_arrived() {
     }
 }
 
+std::int64_t base_station::sample_time() const {
+    return clock_.known() ? slot_start_ns(clock_.value() + slot_count(1)) : 0;
+}
+
 bool base_station::read_tun() {
     const slot now = planned_any_ ? planned_ + slot_count(1) : slot(0);
+    packets_.set_now(sample_time());
     return gate_.read_all([&](std::span<const std::uint8_t> p) { mac_.on_sdu(p, now); });
 }
 
@@ -219,6 +234,7 @@ void base_station::reconfigure(config::settings& next, const std::vector<std::st
             throw next.refuse(key, "the uplink is configured at the terminal");
     const link_config wanted = translate(next).link;
     mac_.reconfigure(wanted);
+    packets_.set_rate(telemetry_from(next).packets_per_second);
     link_ = wanted;
 }
 

@@ -13,6 +13,7 @@
 
 #include "app/macd_config.h"
 #include "app/packet_gate.h"
+#include "app/packet_watch.h"
 #include "app/slot_clock.h"
 #include "app/station.h"
 #include "link/base_station_mac.h"
@@ -44,11 +45,14 @@ private:
     void take_packets(const openwip::uplink::Uplink& message);
     void deliver_arrived();
     bool read_tun();
+    // Nanoseconds that the terminal's clock has passed: known to the slot, as everything here is.
+    std::int64_t sample_time() const;
 
     station_port* port_;
     packet_gate gate_;
     link_config link_;
     base_station_mac mac_;
+    packet_watch packets_;
 
     // Open requests, ascending: a damaged one far ahead must not hold up the true ones.
     std::vector<slot> requests_;

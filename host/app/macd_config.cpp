@@ -234,6 +234,14 @@ std::vector<key> make_keys() {
          .lowest = 0,
          .highest = 1500000,
          .runtime = true},
+        {.path = "telemetry.packets_per_second",
+         .type = kind::integer,
+         .fallback = "5000",
+         .doc = "records at most on topic `packet`; more are counted as skipped",
+         .unit = "packets/s",
+         .lowest = 0,
+         .highest = 100000,
+         .runtime = true},
         {.path = "telemetry.queue_messages",
          .type = kind::integer,
          .fallback = "2000",
@@ -312,7 +320,8 @@ uplink_config uplink_from(const config::settings& s) {
 
 telemetry_config telemetry_from(const config::settings& s) {
     return {.slot_every = static_cast<int>(s.integer("telemetry.slot_every")),
-            .queue_messages = static_cast<int>(s.integer("telemetry.queue_messages"))};
+            .queue_messages = static_cast<int>(s.integer("telemetry.queue_messages")),
+            .packets_per_second = static_cast<int>(s.integer("telemetry.packets_per_second"))};
 }
 
 const std::vector<key>& macd_keys() {

@@ -20,6 +20,7 @@ enum class station_role_kind : std::uint8_t { base, terminal };
 struct telemetry_config {
     int slot_every = 0;
     int queue_messages = 1;
+    int packets_per_second = 0;  // at most, of topic `packet`
 };
 
 struct macd_config {

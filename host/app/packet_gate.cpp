@@ -6,11 +6,12 @@
 
 namespace wip::host {
 
-void packet_gate::write(std::span<const std::uint8_t> packet) {
+int packet_gate::write(std::span<const std::uint8_t> packet) {
     const int code = tun_->write(packet);
     auto& count = code == 0 ? delivered_ : write_errors_[code];
     ++count.packets;
     count.bytes += packet.size();
+    return code;
 }
 
 bool packet_gate::on_read_error(int code) {

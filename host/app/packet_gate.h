@@ -43,8 +43,8 @@ public:
         }
         return true;
     }
-    // Counts as delivered, or as dropped with the kernel's reason.
-    void write(std::span<const std::uint8_t> packet);
+    // Counts as delivered, or as dropped with the kernel's reason; 0 or that errno.
+    int write(std::span<const std::uint8_t> packet);
 
     const packets_bytes& delivered() const { return delivered_; }
     // Adds kernel drops on the way in: they count as offered and dropped.

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "app/mac_status.h"
+#include "app/packet_words.h"
 #include "app/slot_codec.h"
 
 namespace wip::host {
@@ -31,7 +32,9 @@ terminal_station::terminal_station(const macd_config& config, tun_device& tun, s
       gate_(tun),
       profile_(config.link.profile),
       mac_(config.link,
-           [this](std::span<const std::uint8_t> packet, bool) { gate_.write(packet); }),
+           [this](std::span<const std::uint8_t> packet, bool) {
+               if (const int e = gate_.write(packet)) words_.refuse_last(e);
+           }),
       uplink_(config.uplink) {}
 
 void terminal_station::on_request(const openwip::slot_link::SlotRequest&) {
@@ -82,6 +85,10 @@ void terminal_station::send_uplink(const slot_feedback& feedback) {
         ++sent.packets;
         sent.bytes += p.data.size();
     }
+    if (watch_ != 0) {
+        write_words(words_, mac_.decided_before(), watch_, *message_.mutable_packet_words());
+        words_.clear();
+    }
     if (!port_->to_peer(message_)) {
         unsent_.packets += sent.packets;
         unsent_.bytes += sent.bytes;
@@ -117,9 +124,14 @@ void terminal_station::publish_slot() {
 void terminal_station::on_peer(std::span<const std::uint8_t> message) {
     openwip::uplink::Downnote note;
     if (!note.ParseFromArray(message.data(), static_cast<int>(message.size())) ||
-        (note.hello().empty() && note.stop().empty())) {
+        (note.hello().empty() && note.stop().empty() && !note.has_packet_watch())) {
         port_->malformed("uplink", "not a Downnote message");
         return;
+    }
+    if (note.has_packet_watch() && note.packet_watch() != watch_) {
+        watch_ = note.packet_watch();
+        words_.restart();
+        mac_.report_to(watch_ != 0 ? &words_ : nullptr);
     }
     if (!note.stop().empty()) port_->peer_ends(note.stop());
 }

@@ -44,7 +44,9 @@ private:
     slot_clock clock_;
     std::uint64_t stale_ = 0;
     bool locked_ = false;
-    slot now_;              // last slot reported
+    slot now_;                 // last slot reported
+    std::uint64_t watch_ = 0;  // of packets, that the base station asked for; 0: none
+    delivery_log words_{4096};
     packets_bytes unsent_;  // uplink packets that the socket to the base station refused
     openwip::slot_link::ReceiverState state_;
     std::uint64_t overflows_at_reset_ = 0;

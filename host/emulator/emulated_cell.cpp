@@ -35,12 +35,14 @@ uplink_config of_user(uplink_config c, int user) {
 }  // namespace
 
 emulated_cell::terminal_end::terminal_end(const emulation_config& c, int user, snr_source from,
-                                          terminal_mac::deliver_fn deliver)
+                                          terminal_mac::deliver_fn deliver,
+                                          packet_journal::sink_fn record)
     : source(std::move(from)),
       mac(c.cell.link, std::move(deliver)),
       air({c.errors, c.cell.link.combining, c.cell.link.profile,
            c.seed + (static_cast<std::uint64_t>(user) << 32), c.eight}),
-      uplink(of_user(c.uplink, user)) {}
+      uplink(of_user(c.uplink, user)),
+      journal(std::move(record)) {}
 
 emulated_cell::emulated_cell(const emulation_config& config, std::vector<snr_source> sources)
     : config_(config),
@@ -56,7 +58,8 @@ emulated_cell::emulated_cell(const emulation_config& config, std::vector<snr_sou
                 add(terminals_[static_cast<std::size_t>(u)].staged, packet.size());
                 to_terminal_.push_back(
                     {slot_start(now_ + slot_count(1)), u, {packet.begin(), packet.end()}});
-            });
+            },
+            [this, u](const packet_record& r) { record_(u, r); });
 }
 
 void emulated_cell::from_server(int user, std::span<const std::uint8_t> packet,
@@ -70,6 +73,9 @@ void emulated_cell::from_terminal(int user, std::span<const std::uint8_t> packet
 }
 
 bool emulated_cell::into_queue(int user, std::span<const std::uint8_t> packet) {
+    // Until the next slot starts, at that time.
+    terminals_[static_cast<std::size_t>(user)].journal.set_now(
+        started_ ? slot_start(now_ + slot_count(1)) : slot_start(now_));
     return scheduler_.on_sdu(user, packet, now_);
 }
 
@@ -93,16 +99,21 @@ void emulated_cell::take_uplink(slot k) {
 void emulated_cell::run_slot(slot k) {
     take_uplink(k);
     now_ = k;
+    started_ = true;
     const std::int64_t t = slot_start(k);
     for (const auto* p = to_base_.front(); p != nullptr && p->due_ns <= t; p = to_base_.front()) {
+        terminals_[static_cast<std::size_t>(p->tag)].journal.set_now(p->due_ns,
+                                                                     p->due_ns - p->offered_ns);
         scheduler_.on_sdu(p->tag, p->data, k);
         to_base_.pop();
     }
+    for (auto& u : terminals_) u.journal.set_now(t);
     const auto plans = scheduler_.plan(k);
     for (std::size_t u = 0; u < terminals_.size(); ++u) {
         slot_plan plan = plans[u];
         carry(terminals_[u], plan);
         const slot_feedback feedback = terminals_[u].mac.on_slot(terminals_[u].report);
+        if (record_) take_words(terminals_[u]);
         if (!terminals_[u].uplink.feedback_lost())
             scheduler_.on_feedback(static_cast<int>(u), feedback);
     }
@@ -118,6 +129,32 @@ void emulated_cell::run_slot(slot k) {
         bits[b] = static_cast<char>(report.grant.bins[b].bits_per_symbol);
         outcome[b] = static_cast<char>(report.outcome[b]);
     }
+}
+
+void emulated_cell::take_words(terminal_end& t) {
+    t.journal.on_words(t.words.words(), t.words.count(), t.mac.decided_before(), now_);
+    t.words.clear();
+}
+
+void emulated_cell::follow_packets(record_fn sink) {
+    record_ = std::move(sink);
+    for (int u = 0; u < users(); ++u) {
+        auto& t = terminals_[static_cast<std::size_t>(u)];
+        t.words.restart();
+        t.mac.report_to(record_ ? &t.words : nullptr);
+        scheduler_.follow_packets(u, record_ ? &t.journal : nullptr);
+    }
+}
+
+packet_journal::totals emulated_cell::packet_totals() const {
+    packet_journal::totals sum;
+    for (const auto& t : terminals_) {
+        sum.in += t.journal.count().in;
+        sum.recorded += t.journal.count().recorded;
+        sum.skipped += t.journal.count().skipped;
+        sum.unmatched += t.journal.count().unmatched;
+    }
+    return sum;
 }
 
 void emulated_cell::carry(terminal_end& t, slot_plan& plan) {

@@ -27,14 +27,16 @@
 #include "bin/symbol_channel.h"
 #include "link/cell_scheduler.h"
 #include "link/emulated_uplink.h"
+#include "link/packet_journal.h"
 #include "link/terminal_mac.h"
 #include "packet/wired_link.h"
 #include "schema/control.pb.h"
 #include "schema/telemetry.pb.h"
+#include "types/slot_time.h"
 
 namespace wip::emulator {
 
-constexpr std::int64_t slot_start(slot s) { return s.value * 2'000'000 / 3; }
+constexpr std::int64_t slot_start(slot s) { return slot_start_ns(s); }
 
 // Where the SNRs come from; `prediction` may be the channel itself.
 struct snr_source {
@@ -85,6 +87,16 @@ public:
         }
     }
 
+    // A record of every packet that comes to the base station from now on, when it has left; an
+    // empty function: no more. Packets that the wired network loses never come there.
+    using record_fn = std::function<void(int user, const packet_record&)>;
+    void follow_packets(record_fn sink);
+    // Of all users' journals.
+    packet_journal::totals packet_totals() const;
+    const packet_journal& journal(int user) const {
+        return terminals_[static_cast<std::size_t>(user)].journal;
+    }
+
     void reconfigure(const link_config& link);
     void reconfigure(const uplink_config& uplink);
 
@@ -99,11 +111,13 @@ public:
 private:
     struct terminal_end {
         terminal_end(const emulation_config& c, int user, snr_source from,
-                     terminal_mac::deliver_fn deliver);
+                     terminal_mac::deliver_fn deliver, packet_journal::sink_fn record);
         snr_source source;
         terminal_mac mac;
         bin_model::symbol_channel air;
         emulated_uplink uplink;
+        packet_journal journal;
+        delivery_log words{4096};
         std::deque<uplink_packet> on_the_way;  // left the uplink's line, by arrival
         packets_bytes uplink_in, on_the_way_count, staged;
         slot_report report;
@@ -113,6 +127,7 @@ private:
     };
     void take_uplink(slot k);
     void carry(terminal_end& t, slot_plan& plan);
+    void take_words(terminal_end& t);
     void fill_base(int user, openwip::control::MacStatus& status) const;
     void fill_terminal(int user, openwip::control::MacStatus& status) const;
 
@@ -121,6 +136,8 @@ private:
     std::deque<terminal_end> terminals_;
     packet_model::wired_link to_base_, from_base_;
     slot now_;
+    bool started_ = false;
+    record_fn record_;  // empty: packets are not followed
     std::deque<packet_model::wired_link::packet> to_terminal_;
     openwip::telemetry::SlotSample sample_;
 };

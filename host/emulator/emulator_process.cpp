@@ -12,6 +12,7 @@
 #include <deque>
 
 #include "app/link_socket.h"
+#include "app/packet_topic.h"
 #include "app/process.h"
 #include "tun/tun_in_namespace.h"
 
@@ -83,6 +84,7 @@ struct emulator_process::state {
           server(c.server, "server"),
           base(context, c.server, "server", c.telemetry),
           terminal(context, c.terminals[0], "terminal", c.telemetry),
+          packet_records(c.telemetry.packets_per_second),
           air_control(context, c.air_control_endpoint, "control"),
           slots(c.pacing_limit_ms * 1e3),
           packets(c.pacing_limit_ms * 1e3) {
@@ -99,6 +101,7 @@ struct emulator_process::state {
     int user_of(std::span<const std::uint8_t> packet) const;
     void release(std::int64_t until);
     void publish(slot k);
+    void publish_packets(slot k);
     void serve();
     void serve_station(station_sockets& station);
     void serve_air();
@@ -115,6 +118,8 @@ struct emulator_process::state {
     std::deque<gateway> terminals;
     std::vector<std::uint32_t> addresses;
     station_sockets base, terminal;
+    host::packet_topic packet_records;
+    bool following_packets = false;
     host::control_socket air_control;
     air::pacing slots, packets;
     bool realtime_priority = false;
@@ -225,7 +230,24 @@ void emulator_process::state::release(std::int64_t until) {
     });
 }
 
+void emulator_process::state::publish_packets(slot k) {
+    const bool wanted =
+        base.telemetry.wanted(topic::packet) || base.telemetry.wanted(topic::frames);
+    if (wanted != following_packets) {
+        following_packets = wanted;
+        packet_records.begin();
+        if (wanted)
+            cell.follow_packets([this](int user, const packet_record& r) {
+                if (base.telemetry.wanted(topic::packet)) packet_records.add(r, user);
+            });
+        else
+            cell.follow_packets(nullptr);
+    }
+    if (wanted) packet_records.slot_done(k, cell.packet_totals().skipped, base.telemetry);
+}
+
 void emulator_process::state::publish(slot k) {
+    publish_packets(k);
     for (auto* e : {&base, &terminal}) {
         auto& out = e->telemetry;
         if (out.due(topic::status, k)) {

@@ -20,6 +20,7 @@ packet_journal::packet_journal(sink_fn sink) : sink_(std::move(sink)) {}
 void packet_journal::begin(sdu_number next, sdu_number queue_front, frame_sn next_sn) {
     end();
     store_ = std::make_unique<store>();
+    count_ = {};
     store_->frames.restart(next_sn);
     store_->retransmissions.reserve(256);
     store_->each.reserve(64);

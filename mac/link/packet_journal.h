@@ -49,7 +49,7 @@ public:
     }
 
     // The base station's MAC. Packets are followed from `next` on; `queue_front` is the first one
-    // in the queue (`next` when it is empty).
+    // in the queue (`next` when it is empty). Counts start over.
     void begin(sdu_number next, sdu_number queue_front, frame_sn next_sn);
     void end();  // open packets count as skipped
     void on_accepted(sdu_number n, std::uint64_t number, std::span<const std::uint8_t> packet);

@@ -49,6 +49,9 @@ def main():
         if command == "report":
             from .run_report import page
             return page.main(arguments)
+        if command == "packets":
+            from . import packets
+            return packets.main(arguments)
         if command == "metrics":
             from . import metrics
             return metrics.main(arguments)

@@ -19,7 +19,7 @@ namespace wip::host {
 // Keeps what was published; nothing is wanted until `want` says so.
 class telemetry_spy : public telemetry_port {
 public:
-    void want(topic t) { wanted_[static_cast<std::size_t>(t)] = true; }
+    void want(topic t, bool wanted = true) { wanted_[static_cast<std::size_t>(t)] = wanted; }
     bool wanted(topic t) const override { return wanted_[static_cast<std::size_t>(t)]; }
     bool due(topic t, slot) const override { return wanted(t); }
     openwip::telemetry::Telemetry& message(topic t) override {

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Packets through the emulated cell: their records against when they were handed over and when they
+// were due at the terminal, to the nanosecond, for every packet and every user.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "emulator/emulator_config.h"
+#include "traffic.h"
+
+using namespace wip;
+using namespace wip::emulator;
+
+namespace {
+
+struct seen {
+    std::int64_t given = -1, due = -1;
+    int records = 0;
+    packet_record record;
+    std::string dropped;
+};
+
+// Runs dry under random traffic; every packet by user and number of arrival at the base station.
+std::vector<std::map<std::uint64_t, seen>> run(std::initializer_list<const char*> assignments,
+                                               int slots, packet_journal::totals& totals) {
+    config::settings s(emulator_keys());
+    for (const auto* a : assignments) s.merge_assignment(a);
+    const emulator_config config = translate(s);
+    emulated_cell cell(config.cell, make_sources(config));
+    const auto users = static_cast<std::size_t>(cell.users());
+    std::vector<std::map<std::uint64_t, seen>> packets(users);
+    std::vector<std::uint64_t> next(users, 0);
+    sim::random_source random(7);
+    cell.follow_packets([&](int user, const packet_record& r) {
+        seen& p = packets[static_cast<std::size_t>(user)][r.number];
+        ++p.records;
+        p.record = r;
+        p.dropped = r.dropped;
+    });
+    const auto take = [&](emulated_cell::side to, int user, std::span<const std::uint8_t> p,
+                          std::int64_t due) {
+        if (to != emulated_cell::side::terminal) return;
+        packets[static_cast<std::size_t>(user)][*sim::packet_number(p)].due = due;
+    };
+    slot k;
+    for (; k.value < slots; ++k) {
+        cell.run_slot(k);
+        // The wired network keeps the order and loses nothing here.
+        std::int64_t at = slot_start(k);
+        for (int i = random.up_to(4); i > 0; --i) {
+            at += random.up_to(150'000);
+            const auto u = static_cast<std::size_t>(random.up_to(static_cast<int>(users)));
+            const int bytes = 48 + random.up_to(1400);
+            packets[u][next[u]].given = at;
+            cell.from_server(static_cast<int>(u),
+                             sim::make_packet(static_cast<std::uint32_t>(next[u]++),
+                                              {.version = 4, .bytes = bytes}),
+                             at);
+        }
+        cell.release(slot_start(k + slot_count(1)), take);
+    }
+    for (int i = 0; i < 30000 && !cell.idle(); ++i, ++k) {
+        cell.run_slot(k);
+        cell.release(slot_start(k + slot_count(1)), take);
+    }
+    for (int i = 0; i < 10; ++i, ++k) cell.run_slot(k);
+    totals = cell.packet_totals();
+    return packets;
+}
+
+void expect_exact(const std::map<std::uint64_t, seen>& packets, std::int64_t wired_ns,
+                  int& delivered, int& dropped) {
+    for (const auto& [number, p] : packets) {
+        ASSERT_EQ(p.records, 1) << "packet " << number;
+        EXPECT_EQ(p.record.wired_ns, wired_ns);
+        EXPECT_EQ(p.record.arrived_ns, p.given + wired_ns) << "packet " << number;
+        EXPECT_EQ(p.record.parts.sum(), p.record.left_ns - p.record.arrived_ns);
+        EXPECT_EQ(p.dropped.empty(), p.due >= 0) << "packet " << number << " " << p.dropped;
+        ++(p.due >= 0 ? delivered : dropped);
+        if (p.due < 0) continue;
+        EXPECT_EQ(p.record.left_ns, p.due) << "packet " << number;
+    }
+}
+
+}  // namespace
+
+TEST(EmulatedPackets, TotalsAreWhatTheTwoInterfacesSawToTheNanosecond) {
+    packet_journal::totals totals;
+    const auto packets = run({"link.bins=25", "seed=3"}, 3000, totals);
+    int delivered = 0, dropped = 0;
+    expect_exact(packets[0], 10'000'000, delivered, dropped);
+    EXPECT_GT(delivered, 1000);
+    EXPECT_EQ(totals.open(), 0U);
+    EXPECT_EQ(totals.skipped, 0U);
+    EXPECT_EQ(totals.recorded, packets[0].size());
+    int waited = 0;
+    for (const auto& [number, p] : packets[0]) waited += p.record.parts.retransmission > 0 ? 1 : 0;
+    EXPECT_GT(waited, 100);
+}
+
+TEST(EmulatedPackets, AFullQueueIsAReasonAndHasNoParts) {
+    packet_journal::totals totals;
+    const auto packets = run({"link.bins=4", "link.queue_packets=5"}, 1500, totals);
+    int delivered = 0, dropped = 0;
+    expect_exact(packets[0], 10'000'000, delivered, dropped);
+    EXPECT_GT(delivered, 100);
+    EXPECT_GT(dropped, 100);
+    for (const auto& [number, p] : packets[0])
+        EXPECT_TRUE(p.dropped.empty() || p.dropped == "queue_full") << p.dropped;
+}
+
+TEST(EmulatedPackets, EveryUserHasNumbersOfItsOwn) {
+    packet_journal::totals totals;
+    const auto packets =
+        run({"link.bins=25", "terminals=3", "terminal.namespace=t", "link.order=as_completed"},
+            1500, totals);
+    ASSERT_EQ(packets.size(), 3U);
+    for (const auto& of_user : packets) {
+        int delivered = 0, dropped = 0;
+        expect_exact(of_user, 10'000'000, delivered, dropped);
+        EXPECT_GT(delivered, 300);
+        EXPECT_EQ(of_user.rbegin()->first + 1, of_user.size());
+    }
+    EXPECT_EQ(totals.open(), 0U);
+}

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""./openwip packets: the line and the JSON object of a packet, counts, and how it ends."""
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from openwip_cli import packets, telemetry
+from openwip_schema import telemetry_pb2 as pb
+from scripted_publisher import Publisher
+
+
+def record(number=7, **more):
+    given = dict(bytes=1500, protocol=6, source_port=5201, destination_port=40112, arrived_ns=1_000_000_123,
+                 left_ns=1_012_345_679, queue_ns=5_000_000, scheduling_ns=2_678_889, air_ns=666_667,
+                 retransmission_ns=2_000_000, reordering_ns=2_000_000, frames=3, retransmissions=[0, 1, 0],
+                 each_retransmission_ns=[2_000_000], identification=4711)
+    return pb.PacketRecord(number=number, **(given | more))
+
+
+class Lines(unittest.TestCase):
+    def test_a_line_has_all_parts_in_ms_and_their_sum(self):
+        line = packets.line_of(record())
+        for words in ("7  1500", "TCP 5201>40112", "12.346 =    5.000 +   2.679 +  0.667 +   2.000 +   2.000",
+                      "1 of 3 again (1)"):
+            self.assertIn(words, line)
+        self.assertEqual(len(packets.HEADER.split("=")[0]), len(line.split("=")[0]))
+
+    def test_a_drop_says_why(self):
+        line = packets.line_of(record(dropped="queue_full", retransmissions=[], user=2, wired_ns=10_000_000))
+        self.assertTrue(line.endswith("DROPPED: queue_full"), line)
+        self.assertIn("(terminal 3)", line)
+        self.assertIn("10.000 ms wired before", line)
+
+    def test_json_has_every_figure_and_its_parts_sum_to_the_total(self):
+        tree = json.loads(json.dumps(packets.tree_of(record())))
+        self.assertEqual(tree["total_ns"], 12_345_556)
+        self.assertEqual(sum(tree[f"{p}_ns"] for p in packets.PARTS), 12_345_556)
+        self.assertEqual((tree["number"], tree["identification"], tree["dropped"]), (7, 4711, None))
+        self.assertEqual((tree["retransmissions"], tree["each_retransmission_ns"]), ([0, 1, 0], [2_000_000]))
+
+
+class Following(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.base = Publisher(f"ipc://{folder.name}/base")
+        self.addCleanup(self.base.close)
+        self.reader = telemetry.Reader({"base": self.base.endpoint}, ("packet",))
+        self.addCleanup(self.reader.close)
+        self.base.await_subscribers("packet")
+        self.said, self.out = [], io.StringIO()
+
+    def follow(self, count, as_json=True, alive=lambda: True):
+        printer = packets.Printer(self.out, as_json, count)
+        packets.follow(self.reader, alive, printer, self.said.append)
+        return printer
+
+    def batch(self, numbers, skipped=0):
+        self.base.send("packet", packets={"packet": [record(n) for n in numbers], "skipped": skipped})
+
+    def test_it_ends_after_as_many_packets_as_asked_for(self):
+        self.batch(range(3), skipped=5)
+        self.batch(range(3, 6), skipped=9)
+        printer = self.follow(4)
+        self.assertEqual([json.loads(line)["number"] for line in self.out.getvalue().splitlines()], [0, 1, 2, 3])
+        self.assertEqual((printer.shown, printer.skipped), (4, 4))
+
+    def test_a_cell_that_ends_is_the_end_and_is_said(self):
+        self.batch([1])
+        printer = self.follow(None, as_json=False, alive=lambda: False)
+        self.assertEqual((printer.shown, self.said), (1, ["the cell has ended"]))
+        self.assertEqual(self.out.getvalue().splitlines()[0], packets.HEADER)
+
+    def test_silence_is_said_once(self):
+        packets.SILENT_S, before = 0.1, packets.SILENT_S
+        self.addCleanup(setattr, packets, "SILENT_S", before)
+        self.follow(None, alive=lambda: False)
+        self.assertEqual([s.split(":")[0] for s in self.said], ["no packet for 0.1 s", "the cell has ended"])
+
+
+class Arguments(unittest.TestCase):
+    def run_cli(self, *arguments):
+        return subprocess.run([sys.executable, "-m", "openwip_cli", "packets", *arguments],
+                              capture_output=True, text=True, timeout=60)
+
+    def test_what_is_wrong_is_one_line_and_exit_code_2(self):
+        for arguments, word in ((["--count", "0"], "--count is '0'"), (["--count", "x"], "--count is 'x'"),
+                                (["--count", "3", "--follow"], "not allowed with"), (["--fast"], "--fast")):
+            done = self.run_cli(*arguments)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertEqual(len(done.stderr.splitlines()), 1)
+            self.assertIn(word, done.stderr)
+
+    @unittest.skipIf(os.geteuid() != 0, "asks for root first")
+    def test_no_cell_is_said(self):
+        done = self.run_cli("--name", f"none{os.getpid()}")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("no cell is up", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
