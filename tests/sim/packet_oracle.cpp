@@ -114,6 +114,7 @@ void packet_oracle::on_record(const packet_record& r) {
     if (!p.delivered) {
         if (dropped != "retransmissions_exceeded" && dropped != "lost_frame")
             wrong(r, "the reason", 0, 1);
+        if (dropped == "lost_frame") ++lost_;
         ++dropped_;
         return;
     }

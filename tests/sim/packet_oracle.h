@@ -36,6 +36,7 @@ public:
     void all_recorded(std::uint64_t skipped) const;
     std::uint64_t compared() const { return compared_; }  // delivered intact, every part checked
     std::uint64_t dropped() const { return dropped_; }
+    std::uint64_t lost() const { return lost_; }  // dropped as lost_frame
     std::uint64_t damaged() const { return damaged_; }
     std::uint64_t waited() const { return waited_; }        // for a retransmission
     std::uint64_t reordered() const { return reordered_; }  // for packets before
@@ -64,7 +65,7 @@ private:
     std::deque<std::size_t> queue_;
     std::map<std::int64_t, frame> frames_;
     std::int64_t next_sn_ = 0;
-    std::uint64_t compared_ = 0, dropped_ = 0, damaged_ = 0, waited_ = 0, reordered_ = 0;
+    std::uint64_t compared_ = 0, dropped_ = 0, lost_ = 0, damaged_ = 0, waited_ = 0, reordered_ = 0;
 };
 
 }  // namespace wip::sim

@@ -103,6 +103,27 @@ TEST(PacketAnatomy, DamagedPacketsAreRecordedAsDelivered) {
     EXPECT_GT(w.oracle().compared(), 100U);
 }
 
+// More than 1310 slots without a grant: the terminal cannot place the SNs any more and starts over,
+// losing what it held; the base station counts those frames as received.
+TEST(PacketAnatomy, ATerminalThatStartsOverLosesPacketsWithAReason) {
+    for (const bool in_order : {true, false}) {
+        world_config c;
+        c.link.in_order = in_order;
+        c.link.bins = 10;
+        c.traffic.saturate = true;
+        c.channel.frame_error = 0.3;
+        c.channel.outage_start = 0.002;
+        c.channel.outage_slots = 1400;
+        c.follow_packets = true;
+        cell_world w(c);
+        w.run(12000);
+        w.channel().outage_start = 0;
+        expect_every_packet_recorded(w);
+        EXPECT_GT(w.oracle().lost(), 10U);
+        EXPECT_GT(w.oracle().compared(), 500U);
+    }
+}
+
 TEST(PacketAnatomy, HugePacketsAndHugeQueuesAreFollowed) {
     world_config c;
     c.link.queue_packets = 2000;
