@@ -135,6 +135,11 @@ std::vector<key> make_keys() {
          .type = kind::boolean,
          .fallback = "off",
          .doc = "deliver packets with frames in error"},
+        {.path = "link.tcp_l",
+         .type = kind::boolean,
+         .fallback = "off",
+         .doc = "the terminal's TCP takes damaged segments of its connections (needs "
+                "link.deliver_corrupt)"},
         {.path = "link.queue_packets",
          .type = kind::integer,
          .fallback = "54",
@@ -307,6 +312,13 @@ link_config link_from(const config::settings& s) {
     return checked(c);
 }
 
+bool tcp_l_from(const config::settings& s) {
+    const bool on = s.flag("link.tcp_l");
+    if (on && !s.flag("link.deliver_corrupt"))
+        throw s.refuse("link.tcp_l", "without link.deliver_corrupt no damaged segment arrives");
+    return on;
+}
+
 uplink_config uplink_from(const config::settings& s) {
     uplink_config c;
     c.kbps = s.real("uplink.kbps");
@@ -347,6 +359,7 @@ macd_config translate(config::settings& s) {
                        "not possible on a radio: its error detection is ideal and leaves no room "
                        "for a CRC; expected radio");
     c.link = link_from(s);
+    c.tcp_l = tcp_l_from(s);
     c.uplink = uplink_from(s);
 
     c.tun.name = s.text("tun.name");

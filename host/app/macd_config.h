@@ -27,6 +27,7 @@ struct macd_config {
     station_role_kind role = station_role_kind::base;
     std::string name;
     link_config link;
+    bool tcp_l = false;
     uplink_config uplink;
     tun_settings tun;
     std::string slot_link_endpoint;
@@ -47,6 +48,7 @@ void fill_in_run_folder(config::settings& settings, const std::string& path);
 
 // The keys `link.*`, `uplink.*` and `telemetry.*` of checked settings.
 link_config link_from(const config::settings& settings);
+bool tcp_l_from(const config::settings& settings);
 uplink_config uplink_from(const config::settings& settings);
 telemetry_config telemetry_from(const config::settings& settings);
 

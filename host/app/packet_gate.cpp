@@ -7,6 +7,11 @@
 namespace wip::host {
 
 int packet_gate::write(std::span<const std::uint8_t> packet) {
+    if (relay_) {
+        repaired_.assign(packet.begin(), packet.end());
+        relay_->on_incoming(repaired_);
+        packet = repaired_;
+    }
     const int code = tun_->write(packet);
     auto& count = code == 0 ? delivered_ : write_errors_[code];
     ++count.packets;
@@ -32,6 +37,21 @@ void packet_gate::add_write_errors(openwip::control::Direction& d) const {
         const char* name = strerrorname_np(code);
         add_drop(d, std::string("tun_write_") + (name != nullptr ? name : "error"), count);
     }
+}
+
+void packet_gate::add_relay(openwip::control::TerminalLink& t) const {
+    if (!relay_) return;
+    const auto add = [&t](std::string_view verdict, std::uint64_t packets) {
+        for (auto& r : *t.mutable_relay())
+            if (r.reason() == verdict)
+                return r.mutable_count()->set_packets(r.count().packets() + packets);
+        auto& r = *t.add_relay();
+        r.set_reason(std::string(verdict));
+        r.mutable_count()->set_packets(packets);
+    };
+    for (std::size_t v = 0; v < tcpl::verdict_names.size(); ++v)
+        add(tcpl::verdict_names[v], relay_->count(static_cast<tcpl::verdict>(v)));
+    t.set_headers_restored(t.headers_restored() + relay_->restored_headers());
 }
 
 }  // namespace wip::host

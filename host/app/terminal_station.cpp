@@ -35,7 +35,9 @@ terminal_station::terminal_station(const macd_config& config, tun_device& tun, s
            [this](std::span<const std::uint8_t> packet, bool) {
                if (const int e = gate_.write(packet)) words_.refuse_last(e);
            }),
-      uplink_(config.uplink) {}
+      uplink_(config.uplink) {
+    if (config.tcp_l) gate_.take_damaged_tcp();
+}
 
 void terminal_station::on_request(const openwip::slot_link::SlotRequest&) {
     port_->malformed("slot link", "a transmitter's request at the terminal");
@@ -161,6 +163,7 @@ void terminal_station::fill(openwip::control::MacStatus& status) const {
     fill_uplink_sent(u, unsent_, status);
     gate_.add_input(*status.mutable_uplink());
     fill_terminal(s, status);
+    gate_.add_relay(*status.mutable_terminal());
 
     auto& r = *status.mutable_radio();
     r.set_locked(locked_);

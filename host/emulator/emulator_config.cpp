@@ -291,6 +291,7 @@ emulator_config translate(config::settings& s) {
     auto& cell = c.cell;
     cell.seed = static_cast<std::uint64_t>(s.integer("seed"));
     cell.cell.link = host::link_from(s);
+    c.tcp_l = host::tcp_l_from(s);
     const std::string& method = s.text("scheduling.method");
     cell.cell.scheduling =
         *scheduling_of(method == "as_allocation" ? s.text("link.allocation") : method);

@@ -37,6 +37,7 @@ struct emulator_config {
     channel_config channel;
     interface_config server;
     std::vector<interface_config> terminals;
+    bool tcp_l = false;  // of every terminal
     std::string air_control_endpoint;
     host::telemetry_config telemetry;
     double pacing_limit_ms = 2;

@@ -90,6 +90,7 @@ struct emulator_process::state {
           packets(c.pacing_limit_ms * 1e3) {
         for (const auto& t : c.terminals) {
             terminals.emplace_back(t, "terminal");
+            if (c.tcp_l) terminals.back().gate.take_damaged_tcp();
             addresses.push_back(address_of(t.tun.address));
         }
     }
@@ -280,6 +281,7 @@ void emulator_process::state::fill(const station_sockets& e, MacStatus& status) 
             delivered.set_packets(delivered.packets() + t.gate.delivered().packets);
             delivered.set_bytes(delivered.bytes() + t.gate.delivered().bytes);
             t.gate.add_write_errors(*status.mutable_downlink());
+            t.gate.add_relay(*status.mutable_terminal());
         }
     }
     status.set_malformed_messages(malformed);

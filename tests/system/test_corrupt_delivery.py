@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Damaged packets reach applications that asked for them, through the kernel: UDP-Lite with partial
-coverage and UDP without checksum get the damaged bytes, UDP with checksum next to none. Over the macds
-of the radio (their frames damaged by a fake flowgraph) and through the emulator (damaged by symbol noise).
+coverage and UDP without checksum get the damaged bytes, UDP with checksum next to none, TCP with `link.tcp_l`
+all of its bytes, errors and all. Over the macds of the radio (their frames damaged by a fake flowgraph) and through the emulator (damaged by symbol noise).
 
 Exit code 77 (skipped) without root or /dev/net/tun."""
 import json
@@ -17,12 +17,32 @@ from openwip_cli import emulate
 
 UDPLITE = 136
 COUNT, SIZE, HEAD = 400, 1000, 12   # datagrams, bytes of each, of which checked by UDP-Lite
+TCP_BYTES = 300_000
 
 PROGRAM = textwrap.dedent("""
     import json, random, socket, sys, time
     kind, what, address = sys.argv[1:]
-    COUNT, SIZE, HEAD, PORT = %d, %d, %d, 5400
+    COUNT, SIZE, HEAD, PORT, TCP_BYTES = %d, %d, %d, 5400, %d
     SO_NO_CHECK, CSCOV_SEND, CSCOV_RECV = 11, 10, 11
+    if kind == "tcp":
+        sent = random.Random(1).randbytes(TCP_BYTES)
+        if what == "send":
+            with socket.create_connection((address, PORT), timeout=30) as s:
+                s.sendall(sent)
+                s.shutdown(socket.SHUT_WR)
+                s.recv(1)   # the receiver closes when it has everything
+            sys.exit(0)
+        listener = socket.create_server((address, PORT))
+        print("ready", flush=True)
+        listener.settimeout(30)
+        s, _ = listener.accept()
+        s.settimeout(30)
+        data = b""
+        while len(data) < TCP_BYTES:
+            data += s.recv(65536)
+        s.close()
+        print(json.dumps({"bytes": len(data), "wrong_bits": sum((a ^ b).bit_count() for a, b in zip(data, sent))}))
+        sys.exit(0)
     lite = kind == "udplite"
     s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM, 136 if lite else 17)
 
@@ -60,7 +80,7 @@ PROGRAM = textwrap.dedent("""
                     got["wrong_bits"] += sum((a ^ b).bit_count() for a, b in zip(data, sent))
         except TimeoutError:
             print(json.dumps(got), flush=True)
-""") % (COUNT, SIZE, HEAD, "20")
+""") % (COUNT, SIZE, HEAD, TCP_BYTES, "20")
 
 
 def exchange(base, terminal, kind):
@@ -108,15 +128,30 @@ class Corrupt:
         self.assertGreater(got["intact"], COUNT // 20, got)
         self.assertLess(got["intact"], COUNT * 9 // 10, got)   # others were damaged on the way
 
+    def test_tcp_with_the_relay_takes_damaged_segments(self):
+        got = self.exchange("tcp")
+        self.assertEqual(got["bytes"], TCP_BYTES)
+        self.assertGreater(got["wrong_bits"], 20, got)
+        self.assertGreater(self.relayed["recovered"], TCP_BYTES // 1448 // 4, self.relayed)
+        self.assertGreater(self.relayed["intact"], 0, self.relayed)
+
+
+def verdicts(terminal):
+    return {r.reason: r.count.packets for r in terminal.relay}
+
 
 class OverTheRadiosMac(Corrupt, unittest.TestCase):
     def exchange(self, kind):
         link = ["link.bins=25", "link.modulation=8", "link.max_retransmissions=0",
-                "link.deliver_corrupt=on", "link.order=as_completed"]
+                "link.deliver_corrupt=on", "link.order=as_completed",
+                f"link.tcp_l={'on' if kind == 'tcp' else 'off'}"]
         with World(link, [*link, "uplink.kbps=5000"]) as w:
             w.start_pipe(frame_error=0.1)
             got = exchange(w.netns("base"), w.netns("terminal"), kind)
-            self.assertGreater(w.status("terminal").terminal.delivered_damaged.packets, COUNT // 20)
+            terminal = w.status("terminal").terminal
+            self.assertGreater(terminal.delivered_damaged.packets, COUNT // 20)
+            self.relayed = verdicts(terminal)
+            self.assertEqual(bool(self.relayed), kind == "tcp")
             return got
 
 
@@ -124,12 +159,14 @@ class ThroughTheEmulator(Corrupt, unittest.TestCase):
     def exchange(self, kind):
         # 16-QAM at 19 dB: one frame in twenty is wrong, by a few symbols, and is not sent again.
         options = {"channel.model": "static", "channel.snr_db": 19.0, "link.modulation": 4,
-                   "link.max_retransmissions": 0, "wired.delay_ms": 1.0, "pacing_limit_ms": 1000.0}
+                   "link.max_retransmissions": 0, "wired.delay_ms": 1.0, "pacing_limit_ms": 1000.0,
+                   "link.tcp_l": "on" if kind == "tcp" else "off"}
         report = emulate.run(
             options, lambda cell: exchange(cell.namespace("base"), cell.namespace("terminal"), kind),
             name=f"corrupt{kind[0]}")
         self.assertTrue(report["verdict"]["checks"]["sums"], report["verdict"])
         self.assertGreater(report["emulator"]["packets_damaged"], COUNT // 20)
+        self.relayed = report["emulator"]["relay"]
         return report["workload"]
 
 

@@ -172,6 +172,7 @@ def mac_config(cell, scenario, role):
             "retransmission_delay_ms": s["link.retransmission_delay_ms"],
             "combining": s["link.combining"] == "on", "packing": s["link.packing"] == "on",
             "order": s["link.order"], "deliver_corrupt": s["link.deliver_corrupt"] == "on",
+            "tcp_l": s["link.tcp_l"] == "on",
             "queue_packets": s["link.queue_packets"],
         },
         "uplink": {

@@ -92,7 +92,7 @@ SETTINGS = [
     like_demo("link.allocation", "best"), like_demo("link.switch_table", "nmse_0_1"),
     like_demo("link.max_retransmissions", 30), like_demo("link.retransmission_delay_ms", 2.0),
     like_demo("link.combining", "on"), like_demo("link.packing", "off"),
-    like_demo("link.order", "as_completed"), like_demo("link.deliver_corrupt", "on"),
+    like_demo("link.order", "as_completed"), like_demo("link.deliver_corrupt", "on"), like_demo("link.tcp_l", "off"),
     like_demo("link.queue_packets", 54),
     Setting("terminals", "--terminals", Integer(1, 25), 1, "number of terminals"),
     Setting("scheduling.method", "--scheduling", scenarios.Choice(
@@ -326,6 +326,7 @@ def measure(cell, watch, workload, progress):
             "prediction_nmse": terminal.radio.prediction_nmse,
             "frames_combined": terminal.terminal.frames_combined,
             "packets_damaged": terminal.terminal.delivered_damaged.packets,
+            "relay": {r.reason: r.count.packets for r in terminal.terminal.relay},
             "malformed_messages": base.malformed_messages + terminal.malformed_messages,
         },
         "users": users_of(base, terminal),

@@ -29,7 +29,8 @@ def radio_lines(r):
 def emulator_lines(r):
     e, late = r["emulator"], r["emulator"]["release_us"]
     return [f"  channel      mean SNR {e['mean_snr_db']:.1f} dB; {e['frames_combined']} frames good after "
-            f"combining, {e['packets_damaged']} packets delivered with bit errors",
+            f"combining, {e['packets_damaged']} packets delivered with bit errors" +
+            (f", {e['relay']['recovered']} TCP segments of them taken" if e.get("relay") else ""),
             f"  releases     packets left median {late['median']:.0f}, p99.9 {late['p999']:.0f}, max "
             f"{late['max']:.0f} us late; {'real-time' if e['realtime_priority'] else 'normal'} priority"]
 

@@ -174,6 +174,8 @@ SETTINGS = [
             "delivery of packets to IP"),
     Setting("link.deliver_corrupt", "--deliver-corrupt", ON_OFF, "off",
             "deliver packets with bit errors instead of dropping them"),
+    Setting("link.tcp_l", "--tcp-l", ON_OFF, "off",
+            "the terminal's TCP takes damaged segments (needs --deliver-corrupt on)"),
     Setting("link.queue_packets", "--queue-packets", Integer(1, 10000), 54,
             "downlink queue, packets"),
     Setting("phy.predictor", "--predictor", Choice("last", "ar", "ls", "kalman", "delay"), "delay",
