@@ -87,6 +87,12 @@ TEST(MacdConfig, TheIdealProfileIsRefusedOnTheRadio) {
               "--set: link.profile = wipemu: not possible on a radio: its error detection is ideal "
               "and leaves no room for a CRC; expected radio");
 }
+TEST(MacdConfig, TheRelayNeedsDamagedPackets) {
+    EXPECT_FALSE(with({}).tcp_l);
+    EXPECT_TRUE(with({"link.tcp_l=on", "link.deliver_corrupt=on"}, "terminal").tcp_l);
+    EXPECT_EQ(error_with("link.tcp_l=on"),
+              "--set: link.tcp_l = on: without link.deliver_corrupt no damaged segment arrives");
+}
 TEST(MacdConfig, EndpointsFollowTheRoleAndTheRunFolder) {
     ::setenv("OPENWIP_RUN", "/tmp/run7", 1);
     EXPECT_EQ(with({}).slot_link_endpoint, "ipc:///tmp/run7/base.slot");
