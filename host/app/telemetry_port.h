@@ -13,11 +13,22 @@
 
 namespace wip::host {
 
-enum class topic : std::uint8_t { status, slot, receiver, packet, frames, ip, event };
+enum class topic : std::uint8_t {
+    status,
+    slot,
+    receiver,
+    packet,
+    frames,
+    ip,
+    event,
+    air,
+    tcp,
+    cpu
+};
 
 // As frame 0 of a message (mac/schema/telemetry.proto).
-inline constexpr std::array<std::string_view, 7> topic_names{"status", "slot", "receiver", "packet",
-                                                             "frames", "ip",   "event"};
+inline constexpr std::array<std::string_view, 10> topic_names{
+    "status", "slot", "receiver", "packet", "frames", "ip", "event", "air", "tcp", "cpu"};
 inline constexpr std::size_t nof_topics = topic_names.size();
 
 class telemetry_port {

@@ -17,6 +17,7 @@ from openwip_cli import cell as cells, system                    # noqa: E402
 # The radio at half the pace: the tests are about what arrives, and a busy machine may be slow.
 GENTLE = ["--speed", "0.5", "--pacing-limit-ms", "1000"]
 PROCESSES = ("air", "base.macd", "terminal.macd", "base.radio", "terminal.radio")
+OBSERVERS = ("observer", "judge")     # the cell lives without them
 
 
 def environment():
@@ -69,7 +70,7 @@ class Demo:
         return int((self.cell.run / "pids" / name).read_text().split()[0])
 
     def pids(self):
-        return [self.pid(n) for n in (*PROCESSES, "keeper", "launcher")]
+        return [self.pid(n) for n in (*PROCESSES, *OBSERVERS, "keeper", "launcher")]
 
     def kill(self, name):
         os.kill(self.pid(name), signal.SIGKILL)

@@ -28,6 +28,8 @@ assert cell.acquire()
 keeper = KeeperClient(cell)
 for name, namespace in (("one", None), ("two", cell.namespace("base"))):
     keeper.start(cells.Process(name, ["sleep", "1000"], {{}}, namespace))
+if "aside" in sys.argv:
+    keeper.start(cells.Process("aside", ["sleep", "1000"], {{}}, essential=False))
 print("up", flush=True)
 if "detach" in sys.argv:
     keeper.detach()
@@ -94,6 +96,17 @@ class Keeper(unittest.TestCase):
                 self.assertEqual(self.launcher.stdout.read(), f"{name} was killed by SIGKILL\n")
                 self.assertEqual(self.launcher.wait(5), 3)
                 self.launcher.stdout.close()
+
+    def test_without_a_dispensable_process_the_cell_goes_on_and_says_so(self):
+        self.launch("aside")
+        self.remember()
+        os.kill(self.pid("aside"), signal.SIGKILL)
+        self.wait_until(lambda: not (self.cell.run / "pids" / "aside").exists())
+        self.assertFalse((self.cell.run / "pids" / "aside").exists())
+        self.assertIn("aside was killed by SIGKILL", (self.cell.run / "keeper.log").read_text())
+        self.assertTrue(all(system.start_time(p) is not None for p in self.pids))
+        os.kill(self.pid("one"), signal.SIGKILL)
+        self.expect_nothing_left()
 
     def test_a_killed_launcher_leaves_nothing(self):
         self.launch()

@@ -32,6 +32,8 @@ REPORT = record(
                 retransmission_histogram=COUNTS, modulation_histogram=COUNTS),
     packets=record(downlink=DIRECTION, uplink=DIRECTION),
     cpu={"type": "object", "additionalProperties": NUMBER, "minProperties": 5},
+    applications=record(waiting={"type": ["object", "null"]}, worst={"type": ["number", "null"]},
+                        pressure={"type": ["number", "null"]}),
     config={"type": "object"}, seed=COUNT,
     versions=record(openwip=TEXT, gnuradio=TEXT, uhd=TEXT, kernel=TEXT, iperf3=TEXT))
 

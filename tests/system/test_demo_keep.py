@@ -90,7 +90,7 @@ class Kept(unittest.TestCase):
 
     def test_6_down_leaves_nothing(self):
         pids = [pid for pid, _ in self.cell.recorded_processes()]
-        self.assertEqual(len(pids), 5)
+        self.assertEqual(len(pids), 7)
         done = openwip("down", "--name", CELL)
         self.assertEqual((done.returncode, done.stdout), (0, f"cell '{CELL}' is down\n"))
         self.assertEqual(left_of(self.cell, pids), [])

@@ -34,6 +34,12 @@ def main():
         if command == "experiment":
             from .experiments import command as experiment
             return experiment.main(arguments, top, build)
+        if command == "top":
+            from . import top
+            return top.main(arguments)
+        if command == "judge":      # started by demo and emulate
+            from . import judge
+            return judge.main(arguments)
         if command == "tcp-l":
             from . import tcpl
             return tcpl.main(arguments, top, build, python)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Capacity, sums and verdict. Plain functions of status messages: no clock, no socket."""
+import dataclasses
 
 SYMBOLS_PER_BIN = 108     # payload symbols of a bin in a slot
 SLOTS_PER_SECOND = 1500
@@ -9,6 +10,7 @@ MTU = 1500
 
 FACTOR_TOLERANCE = 0.005  # of the real-time factor
 BEHIND_SHARE = 0.01       # of the slots may be released later than the pacing limit
+WAITING_LIMIT = 0.5       # of the time an application may be ready and without a core (docs/demo.md)
 
 
 def mean_bits_per_symbol(histogram):
@@ -150,9 +152,10 @@ def paths_of(base, terminal):
             "uplink": Path(terminal.uplink, base.uplink)}
 
 
-def check_sums(paths, tun):
+def check_sums(paths, tun, drained=True):
     """Reasons why the sums do not match; none when they do. `tun`: the kernel's own counts of the
-    interfaces, tun["base"]["to_macd"] = (packets, bytes) and so on, or None."""
+    interfaces, tun["base"]["to_macd"] = (packets, bytes) and so on, or None. Not `drained`: packets are under
+    way, so each end is judged alone."""
     wrong = []
 
     def equal(what, left, right):
@@ -166,6 +169,8 @@ def check_sums(paths, tun):
               sender.came_in, sender.accounted)
         equal(f"{name} at the {receiver_name}, in against delivered + queued + dropped",
               receiver.came_in, receiver.accounted)
+        if not drained:
+            continue
         if path.whole.queued != (0, 0):
             wrong.append(f"sums: {name} not drained, {_text(path.whole.queued)} left")
         if not path.conserved:
@@ -183,6 +188,38 @@ def check_sums(paths, tun):
 
 
 # --- verdict ---
+
+@dataclasses.dataclass
+class Observed:
+    """What a verdict is made of, at the end of a run or so far. None: there is no such thing in this run."""
+    paths: dict
+    realtime: dict = None
+    tun: dict = None
+    drained: bool = True
+    lock_losses: int = None
+    telemetry: list = None      # reasons
+    waiting: float = None       # share_of_waiting() of the applications
+    traffic: list = None        # reasons
+
+
+def judge(o):
+    """The rules, in one place. The verdict at the end and the one so far are both made here."""
+    checks = []
+    if o.realtime is not None:
+        late = o.realtime["late_slots"]
+        checks += [("pacing", check_pacing(o.realtime)),
+                   ("late_slots", [f"late: {late} slots missed their time"] if late else [])]
+    if o.lock_losses is not None:
+        checks.append(("lock", [f"lock: lost {o.lock_losses} times"] if o.lock_losses else []))
+    checks.append(("sums", check_sums(o.paths, o.tun, o.drained)))
+    if o.telemetry is not None:
+        checks.append(("telemetry", o.telemetry))
+    if o.realtime is not None:
+        checks.append(("applications", check_waiting(o.waiting)))
+    if o.traffic is not None:
+        checks.append(("traffic", o.traffic))
+    return verdict(checks)
+
 
 def verdict(checks):
     """`checks`: (name, list of reasons). Valid when none has a reason."""
@@ -218,3 +255,18 @@ def check_pacing(realtime):
         wrong.append(f"pacing: {realtime['slots_behind']} of {realtime['slots']} slots were released more "
                      f"than {realtime['pacing_limit_us'] / 1000:g} ms late (limit {BEHIND_SHARE:.0%})")
     return wrong
+
+
+def share_of_waiting(waited_s, lived_s, interval_s):
+    """Of processes of one kind: the share of their lives in which they were ready and had no core. Several at
+    once count as their mean. What lived for less than a second, or a tenth of the interval, is judged as if it
+    had lived so long: its waiting cannot have mattered to the rest."""
+    return waited_s / max(lived_s, 0.1 * interval_s, 1.0)
+
+
+def check_waiting(share):
+    """`share`: of the application that waited most; None: not known, which is no reason."""
+    if share is None or share <= WAITING_LIMIT:
+        return []
+    return [f"applications: one waited for a processor core {share:.0%} of the time (limit {WAITING_LIMIT:.0%}): what "
+            "they sent and received is this machine's doing, not the link's"]

@@ -33,6 +33,7 @@ class Process:
     argv: list
     environment: dict
     namespace: str = None
+    essential: bool = True      # its death ends the cell; that of an observer is reported only
 
 
 class Cell:

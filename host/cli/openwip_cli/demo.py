@@ -6,9 +6,9 @@ import pathlib
 
 from . import accounting, cell as cells, record, report, system, traffic
 from .errors import DIED, INVALID, VALID, CellDied, NoLock
-from .session import (START_TIMEOUT_S, CpuClock, Progress, Running, check_built, check_congestion_control,
-                      drain, exit_code_of, fresh_output, identity, owned_cell, start_process,
-                      telemetry_reasons, write_json)
+from .session import (OBSERVER, START_TIMEOUT_S, CpuClock, Progress, Running, check_built, check_congestion_control,
+                      drain, exit_code_of, fresh_output, identity, owned_cell, start_observers, start_process,
+                      telemetry_reasons, watching, write_json)
 
 LOCK_TIMEOUT_S = 10    # of air time
 CAUGHT_UP_S = 0.005    # behind the wall clock
@@ -20,7 +20,7 @@ CATCH_UP_TIMEOUT_S = 10
 def check_machine(build, options):
     system.require_root()
     system.require_tun()
-    check_built(build, ("host/app/macd", "channels/air/air", "python/openwip_schema"))
+    check_built(build, ("host/app/macd", "channels/air/air", OBSERVER, "python/openwip_schema"))
     check_congestion_control(options.scenario["traffic.tcp_cc"])
 
 
@@ -39,6 +39,7 @@ def start(cell, keeper, scenario, places, progress):
     for endpoint in (running.base, running.terminal):
         if not keeper.wait_until(lambda e=endpoint: running.answers(e), START_TIMEOUT_S):
             raise CellDied(f"{endpoint.endpoint} does not answer")
+    start_observers(keeper, cell, "demo", places)
     return running
 
 
@@ -72,7 +73,7 @@ def wait_for_lock(running, scenario, progress):
     return unlocked
 
 
-def measure(running, watch, scenario, progress):
+def measure(running, watch, applications, scenario, progress):
     """All traffic. Returns the report without verdict, and the reasons of failed traffic."""
     keeper, cell = running.keeper, running.cell
     speed, duration = scenario["air.speed"], scenario["traffic.duration_s"]
@@ -81,6 +82,7 @@ def measure(running, watch, scenario, progress):
         for endpoint in (running.air, running.base, running.terminal):
             endpoint.reset_counters()
     air_before = running.ask(running.air)
+    applications.begin()
 
     def attempt(what, function):
         try:
@@ -126,6 +128,7 @@ def measure(running, watch, scenario, progress):
     else:
         result["udp"] = None
 
+    result["applications"] = applications.report()
     progress("draining the link, checking the sums")
     drain(running, speed)
     air_after = running.ask(running.air)
@@ -161,15 +164,9 @@ def measure(running, watch, scenario, progress):
                             "horizon_slots": scenario.retransmission_delay_slots}
     watch.end()
     result["telemetry"] = {"received": sum(watch.received.values()), "lost": sum(watch.lost.values())}
-    checks = [
-        ("pacing", accounting.check_pacing(result["realtime"])),
-        ("late_slots", [f"late: {late} slots missed their time"] if late else []),
-        ("lock", [f"lock: lost {terminal.radio.lock_losses} times"] if terminal.radio.lock_losses else []),
-        ("sums", accounting.check_sums(paths, tun)),
-        ("telemetry", telemetry_reasons(watch)),
-        ("traffic", failed),
-    ]
-    result["verdict"] = accounting.verdict(checks)
+    result["verdict"] = accounting.judge(accounting.Observed(
+        paths=paths, realtime=result["realtime"], tun=tun, lock_losses=terminal.radio.lock_losses,
+        telemetry=telemetry_reasons(watch) + keeper.lost, waiting=result["applications"]["worst"], traffic=failed))
     result["effective"] = {"base": base.effective_yaml, "terminal": terminal.effective_yaml}
     return result
 
@@ -203,20 +200,16 @@ def run_cell(cell, keeper, options, places, progress):
 
 
 def run_recorded(cell, keeper, options, places, progress, recorder):
-    from . import control
     scenario = options.scenario
-    watch = control.TelemetryWatch({s: cell.endpoint(f"{s}.telemetry") for s in cells.STATIONS})
-    try:
+    with watching(cell) as (watch, applications):
         running = start(cell, keeper, scenario, places, progress)
         lock_s = wait_for_lock(running, scenario, progress)
-        result = measure(running, watch, scenario, progress)
-    finally:
-        watch.end()
+        result = measure(running, watch, applications, scenario, progress)
     result["radio"]["lock_s"] = lock_s
     result |= identity(scenario, places[0], places[2])
     ordered = {k: result[k] for k in ("verdict", "realtime", "ping_ms", "tcp", "udp", "capacity", "link",
-                                      "packets", "radio", "prediction", "telemetry", "cpu", "config", "effective", "seed",
-                                      "versions")}
+                                      "packets", "radio", "prediction", "telemetry", "cpu", "applications",
+                                      "config", "effective", "seed", "versions")}
     if options.keep:
         keeper.detach()
         progress("the cell stays up: ./openwip exec terminal -- COMMAND, ./openwip status, ./openwip down")

@@ -17,9 +17,10 @@ import yaml
 from . import accounting, cell as cells, channel, record, report, scenario as scenarios, system, traffic
 from .errors import BAD_INPUT, DIED, INVALID, VALID, BadInput
 from .scenario import ON_OFF, Integer, Optional, Real, Scenario, Setting
-from .session import (CpuClock, Progress, Running, check_built, check_congestion_control, drain,
-                      exit_code_of, fresh_output, identity, owned_cell, start_process, telemetry_reasons,
-                      write_json)
+from .session import (OBSERVER, CpuClock, Progress, Running, check_built, check_congestion_control, drain,
+                      exit_code_of, fresh_output, identity, owned_cell, start_observers,
+                      start_process, telemetry_reasons,
+                      watching, write_json)
 
 NAME = "emulate"
 PROGRAM = "host/emulator/wip_emulator"
@@ -277,12 +278,13 @@ def iperf3_download(cell):
     return {"tcp": report_, "cpu": {n: round(s / wall, 4) for n, s in cpu.items()}}
 
 
-def measure(cell, watch, workload, progress):
+def measure(cell, watch, applications, workload, progress):
     s = cell.scenario
     with contextlib.suppress(cell.NoAnswer):
         cell.air.reset_counters()
     failed, result = [], {}
     air_before = cell.ask(cell.air)
+    applications.begin()
     cell.mark("first")
     before = cell.marks["first"]
     try:
@@ -291,6 +293,7 @@ def measure(cell, watch, workload, progress):
         failed.append(f"traffic: {e}")
     if cell.marks["first"] is before or "last" not in cell.marks:
         cell.mark("last")
+    waiting = applications.report()
     progress("draining the link, checking the sums")
     drain(cell)
     air_after = cell.ask(cell.air)
@@ -300,18 +303,15 @@ def measure(cell, watch, workload, progress):
     link = accounting.link_interval(cell.marks["first"], cell.marks["last"])
     cpu = cell.marks["cores"] | result.pop("cpu", {})
     watch.end()
-    checks = [
-        ("pacing", accounting.check_pacing(realtime)),
-        ("sums", accounting.check_sums(paths, cell.tun_counts())),
-        ("telemetry", telemetry_reasons(watch)),
-        ("traffic", failed + result.pop("failed", [])),
-    ]
+    verdict = accounting.judge(accounting.Observed(
+        paths=paths, realtime=realtime, tun=cell.tun_counts(), telemetry=telemetry_reasons(watch) + cell.keeper.lost,
+        waiting=waiting["worst"], traffic=failed + result.pop("failed", [])))
     mss = (result.get("tcp") or {}).get("mss", 1448)
     packets = {name: path.report() for name, path in paths.items()}
     packets["uplink"]["feedback"] = {"packets": terminal.uplink_feedback.packets,
                                      "bytes": terminal.uplink_feedback.bytes}
     return {
-        "verdict": accounting.verdict(checks), "realtime": realtime,
+        "verdict": verdict, "realtime": realtime,
         "tcp": result.pop("tcp", None), "workload": result,
         "capacity": accounting.capacity(s["link.bins"], s["link.modulation"], link["modulation_histogram"], mss,
                                         s["link.packing"] == "on",
@@ -331,7 +331,7 @@ def measure(cell, watch, workload, progress):
         },
         "users": users_of(base, terminal),
         "telemetry": {"received": sum(watch.received.values()), "lost": sum(watch.lost.values())},
-        "cpu": cpu | {"total": round(sum(cpu.values()), 4)},
+        "cpu": cpu | {"total": round(sum(cpu.values()), 4)}, "applications": waiting,
         "effective": {"emulator": base.effective_yaml},
     }
 
@@ -342,10 +342,12 @@ def default_places():
     return top, build, os.environ.get("OPENWIP_PYTHON", "python3")
 
 
-def run(options, workload=None, progress=None, *, name=NAME, keep=False, logs=None, places=None, record_to=None):
+def run(options, workload=None, progress=None, *, name=NAME, keep=False, logs=None, places=None, record_to=None,
+        observers=False):
     """One run. `options`: {key of SETTINGS: value}, or a Scenario. `workload(cell: EmulatedCell) -> dict`
     runs the applications (None: iperf3); what it returns is the report's `workload`, except `tcp` (to the
     top), `cpu` (added) and `failed` (reasons of the verdict); TrafficFailed makes the run invalid.
+    `observers`: also telemetry of TCP, processor and verdict so far, for who looks on meanwhile.
     Raises BadInput, CellDied, session.Terminated."""
     top, build, python = places or default_places()
     progress = progress or (lambda text: None)
@@ -353,16 +355,16 @@ def run(options, workload=None, progress=None, *, name=NAME, keep=False, logs=No
     scenarios.check_cell_name(name)
     system.require_root()
     system.require_tun()
-    check_built(build, (PROGRAM, "python/openwip_schema"))
+    check_built(build, (PROGRAM, OBSERVER, "python/openwip_schema"))
     check_congestion_control(s["traffic.tcp_cc"])
     record.check_target(record_to)
     with with_predictions(s, (top, build, python)) as as_run:
         check_config(str(build / PROGRAM), config(cells.Cell(name), as_run))
-        return _run_cell(s, as_run, workload, progress, name, keep, logs, (top, build, python), record_to)
+        return _run_cell(s, as_run, workload, progress, name, keep, logs, (top, build, python), record_to,
+                         observers)
 
 
-def _run_cell(s, as_run, workload, progress, name, keep, logs, places, record_to):
-    from . import control
+def _run_cell(s, as_run, workload, progress, name, keep, logs, places, record_to, observers):
     top, build, python = places
     with contextlib.ExitStack() as stack:
         cell, keeper = stack.enter_context(owned_cell(name, progress, s["terminals"]))
@@ -370,18 +372,17 @@ def _run_cell(s, as_run, workload, progress, name, keep, logs, places, record_to
             keeper.keep_logs(logs)
         record.note_run(cell, s)
         recorder = stack.enter_context(record.launched(cell, record_to, python, progress))
-        watch = control.TelemetryWatch({x: cell.endpoint(f"{x}.telemetry") for x in cells.STATIONS})
-        try:
+        with watching(cell) as (watch, applications):
             path = cell.run / "emulator.yaml"
             path.write_text(yaml.safe_dump(config(cell, as_run), sort_keys=False))
             running = EmulatedCell(cell, keeper, s)
             progress(f"cell '{name}': starting the emulator")
             start_process(keeper, cells.Process("emulator", [str(build / PROGRAM), "--config", str(path)],
                                                 {"OPENWIP_RUN": str(cell.run)}), running, running.air)
+            if observers or keep or record_to:
+                start_observers(keeper, cell, "emulate", places)
             began = time.monotonic()
-            result = measure(running, watch, workload or iperf3_download, progress)
-        finally:
-            watch.end()
+            result = measure(running, watch, applications, workload or iperf3_download, progress)
         result["seconds"] = time.monotonic() - began
         if keep:
             keeper.detach()
@@ -460,7 +461,7 @@ def main(given, top, build, python):
             return VALID if result["verdict"]["valid"] else INVALID
         progress(f"TCP download with iperf3, {options.scenario['traffic.duration_s']:g} s")
         result = run(options.scenario, None, progress, name=options.name, keep=options.keep, logs=options.logs,
-                     places=places, record_to=options.record)
+                     places=places, observers=True, record_to=options.record)
         write_json(options.json, result)
         print(report.screen(result))
         if "error" in result.get("record", {}):

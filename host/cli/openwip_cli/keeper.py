@@ -5,7 +5,8 @@ A launcher that is killed cannot clean up after itself. So it forks, before anyt
 process in a session of its own, and that one makes the namespaces, starts the processes and removes
 everything. Whoever dies, somebody is left who knows it at once:
 
-  a process of the cell  the keeper (pidfd): writes `why`, ends the others, tells the launcher
+  a process of the cell  the keeper (pidfd): writes `why`, ends the others, tells the launcher;
+                         without observer and judge it goes on, and says so
   the launcher           the keeper (end of file on their socket): ends everything, unless the
                          launcher had said `detach` (--keep)
   the keeper             the launcher (end of file): removes everything; the processes themselves
@@ -36,6 +37,7 @@ class Keeper:
     def __init__(self, cell, channel):
         self.cell, self.channel = cell, channel
         self.children = {}   # name -> (pid, pidfd)
+        self.dispensable = set()   # names of those whose death does not end the cell
         self.logs = None     # where to copy logs to at the end
         self.wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         os.set_blocking(wake_write, False)
@@ -92,6 +94,8 @@ class Keeper:
         os.close(log)
         (self.cell.run / "pids" / name).write_text(f"{pid} {system.start_time(pid)}")
         self.children[name] = (pid, os.pidfd_open(pid))
+        if not message.get("essential", True):
+            self.dispensable.add(name)
         self.send(event="started", name=name, pid=pid)
 
     def last_words(self, name):
@@ -122,11 +126,19 @@ class Keeper:
             ready, _, _ = select.select([fd for _, fd in self.children.values()], [], [], left)
             for name in [n for n, (_, fd) in self.children.items() if fd in ready]:
                 how = self.reap(name)
-                rank = (0 if "SIGKILL" in how else 1 if "killed" in how else
+                rank = (4 if name in self.dispensable else 0 if "SIGKILL" in how else 1 if "killed" in how else
                         3 if how.endswith(f"code {DEPENDENCY}") else 2)
                 dead.append((rank, name, how))
         _, name, how = min(dead, key=lambda d: d[0])
         return f"{name} {how}", name
+
+    def lose(self, name):
+        """The cell goes on without this one."""
+        how = self.reap(name)
+        (self.cell.run / "pids" / name).unlink(missing_ok=True)
+        said = self.last_words(name)
+        print(f"{name} {how}; its last line: {said}", file=sys.stderr, flush=True)
+        self.send(event="lost", name=name, how=how, said=said)
 
     def end(self, why, died=None):
         """Say why, end the processes, remove everything. Only ever followed by exit."""
@@ -171,8 +183,11 @@ class Keeper:
             if self.channel is not None:
                 watched.append(self.channel)
             ready, _, _ = select.select(watched, [], [])
-            if any(fd in ready for _, fd in self.children.values()):
+            dead = [name for name, (_, fd) in self.children.items() if fd in ready]
+            if any(name not in self.dispensable for name in dead):
                 return self.end(*self.who_died())
+            for name in dead:
+                self.lose(name)
             if self.wake_read in ready:
                 os.read(self.wake_read, 64)
                 why = "stopped by ./openwip down"
@@ -246,6 +261,7 @@ class KeeperClient:
         theirs.close()
         self.channel = ours
         self.pids = {}
+        self.lost = []      # reasons of the verdict: dispensable processes that died
         self.over = False
         self._await("ready", 10)
 
@@ -257,7 +273,7 @@ class KeeperClient:
 
     def start(self, process):
         self.send(do="start", name=process.name, argv=process.argv, environment=process.environment,
-                  namespace=process.namespace)
+                  namespace=process.namespace, essential=process.essential)
         self.pids[process.name] = self._await("started", 10)["pid"]
 
     def pause(self, seconds, fds=()):
@@ -327,6 +343,9 @@ class KeeperClient:
             self.over = True
             os.waitpid(self.pid, 0)
             raise BadInput(message["why"])
+        if message["event"] == "lost":
+            self.lost.append(f"telemetry: {message['name']} {message['how']} ({message['said']})")
+            self.pids.pop(message["name"], None)
         if message["event"] == "dying":
             return self._await("ended", 8)
         if message["event"] == "ended":

@@ -24,7 +24,7 @@ METRICS = {
     "openwip_verdict_reasons": (G, "reasons why the run is invalid so far"),
     "openwip_run_seconds": (G, "seconds of the run so far"),
     "openwip_goodput_bits_per_second": (G, "link payload acknowledged over the last second, as the observer of the verdict has it"),
-    "openwip_capacity_bits_per_second": (G, "TCP payload that the air interface can carry"),
+    "openwip_capacity_bits_per_second": (G, "payload of link frames that the air interface can carry with the modulation sent"),
     "openwip_slot": (C, "slots of air time, 0.667 ms each, as last planned or received"),
     "openwip_packets": (C, "IP packets by direction, at this station, by what became of them"),
     "openwip_bytes": (C, "bytes of IP packets by direction, at this station, by what became of them"),
@@ -140,7 +140,8 @@ def samples_of(put, source, topic, t):
             put("openwip_tcp_retransmitted_segments", f.retransmitted_segments, **labels)
             put("openwip_tcp_acknowledged_bytes", f.bytes_acknowledged, **labels)
     elif topic == "cpu":
-        put("openwip_cpu_pressure_ratio", t.cpu.pressure_percent / 100)
+        if t.cpu.HasField("pressure_percent"):
+            put("openwip_cpu_pressure_ratio", t.cpu.pressure_percent / 100)
         for p in t.cpu.process:
             put("openwip_process_cpu_cores", p.cores, process=p.name)
             put("openwip_process_cpu_seconds", p.seconds, process=p.name)

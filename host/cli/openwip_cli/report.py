@@ -99,7 +99,17 @@ def screen(r):
     cpu = dict(r["cpu"])
     total = cpu.pop("total", 0)
     lines.append(f"  CPU          {total:.2f} cores: " + ", ".join(f"{n} {x:.2f}" for n, x in cpu.items()))
+    lines += application_lines(r.get("applications"))
     return "\n".join(lines)
+
+
+def application_lines(a):
+    if not a:
+        return []
+    shares = "not known (no schedstat)" if a["waiting"] is None else \
+        ", ".join(f"{n} {x:.1%}" for n, x in a["waiting"].items()) or "there were none"
+    pressure = "not known" if a["pressure"] is None else f"{a['pressure']:.0%}"
+    return [f"  waiting      for a core, share of its time: {shares}; some task of the machine: {pressure}"]
 
 
 def status_screen(cell, air, base, terminal):

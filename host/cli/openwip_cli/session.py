@@ -18,6 +18,7 @@ from .errors import BAD_INPUT, DIED, INTERRUPTED, BadInput, CellDied
 from .keeper import KeeperClient
 
 START_TIMEOUT_S = 30
+OBSERVER = "host/observer/wip_observer"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -123,17 +124,21 @@ class Running:
             return False
 
     def tun_counts(self):
-        """What the kernel counted at the interfaces: to_macd = read by macd, from_macd = written by it;
-        of several terminals the sum."""
-        counts = {}
-        for station in ("base", *self.cell.terminals):
-            text = system.ip("-n", self.cell.namespace(station), "-s", "-j", "link", "show", "wip0")
-            stats = json.loads(text)[0]["stats64"]
-            counts[station] = {"to_macd": (stats["tx"]["packets"], stats["tx"]["bytes"]),
-                               "from_macd": (stats["rx"]["packets"], stats["rx"]["bytes"])}
-        return {"base": counts.pop("base"),
-                "terminal": {way: tuple(sum(c[way][i] for c in counts.values()) for i in (0, 1))
-                             for way in ("to_macd", "from_macd")}}
+        return tun_counts(self.cell)
+
+
+def tun_counts(cell):
+    """What the kernel counted at the interfaces: to_macd = read by macd, from_macd = written by it;
+    of several terminals the sum."""
+    counts = {}
+    for station in ("base", *cell.terminals):
+        text = system.ip("-n", cell.namespace(station), "-s", "-j", "link", "show", "wip0")
+        stats = json.loads(text)[0]["stats64"]
+        counts[station] = {"to_macd": (stats["tx"]["packets"], stats["tx"]["bytes"]),
+                           "from_macd": (stats["rx"]["packets"], stats["rx"]["bytes"])}
+    return {"base": counts.pop("base"),
+            "terminal": {way: tuple(sum(c[way][i] for c in counts.values()) for i in (0, 1))
+                         for way in ("to_macd", "from_macd")}}
 
 
 class CpuClock:
@@ -181,6 +186,32 @@ def telemetry_reasons(watch):
     wrong += [f"telemetry: {n} messages of {name} do not parse" for name, n in watch.malformed.items() if n]
     wrong += [f"telemetry: nothing came from {name}" for name, n in watch.received.items() if not n]
     return wrong
+
+
+def start_observers(keeper, cell, command, places):
+    """What looks on: the cell lives without them (their death is in the verdict)."""
+    top, build, python = places
+    run = {"OPENWIP_RUN": str(cell.run)}
+    stations = ",".join(f"{s}={cell.namespace(s)}" for s in ("base", *cell.terminals))
+    keeper.start(cells.Process("observer", [str(pathlib.Path(build) / OBSERVER), "--set", f"stations={stations}"], run,
+                               essential=False))
+    keeper.start(cells.Process("judge", [python, "-m", "openwip_cli", "judge", cell.name, command,
+                                         str(len(cell.terminals))], run, essential=False))
+
+
+@contextlib.contextmanager
+def watching(cell):
+    """What a verdict needs that has to be watched all the time: (TelemetryWatch, ApplicationClock)."""
+    from . import control
+    from .applications import ApplicationClock
+    watch = control.TelemetryWatch({s: cell.endpoint(f"{s}.telemetry") for s in cells.STATIONS})
+    applications = ApplicationClock({s: cell.namespace(s) for s in ("base", *cell.terminals)},
+                                    lambda: [pid for pid, _ in cell.recorded_processes()])
+    try:
+        yield watch, applications
+    finally:
+        watch.end()
+        applications.end()
 
 
 # --- one run ---

@@ -14,7 +14,7 @@ LAYER_OF_PREFIX = {
     "profiles": "profiles",
     "air": "channels", "vusrp": "channels",
     "wip": "blocks", "config": "host", "tun": "host", "app": "host", "trace": "host",
-    "emulator": "host",
+    "emulator": "host", "observer": "host",
     "channel": "host", "tcpl": "host",
 }
 ALLOWED = {

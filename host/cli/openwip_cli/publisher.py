@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Telemetry published by a Python process: what host/app/telemetry_socket is to C++."""
+import time
+
+import zmq
+from openwip_schema import telemetry_pb2
+
+QUEUE = 500     # messages that wait for one reader; more are lost to it
+
+
+class Publisher:
+    """Topics that nobody subscribed to are not made. Never waits for a reader."""
+
+    def __init__(self, endpoint):
+        self._socket = zmq.Context.instance().socket(zmq.XPUB)
+        self._socket.linger = 0
+        self._socket.sndhwm = QUEUE
+        self._socket.setsockopt(zmq.MAXMSGSIZE, 4096)
+        self._socket.bind(endpoint)
+        self._beginnings, self._sequence = set(), {}
+
+    def wanted(self, topic):
+        """A subscription is the beginning of a topic's name."""
+        while True:
+            try:
+                frames = self._socket.recv_multipart(zmq.NOBLOCK)
+            except zmq.ZMQError:
+                break
+            word = frames[0]
+            if len(frames) != 1 or word[:1] not in (b"\0", b"\1") or len(word) > 33:
+                continue    # no subscription: nothing to learn from it
+            if word[0]:
+                self._beginnings.add(word[1:])
+            else:
+                self._beginnings.discard(word[1:])
+        return any(topic.encode().startswith(b) for b in self._beginnings)
+
+    def publish(self, topic, slot, **what):
+        self._sequence[topic] = self._sequence.get(topic, 0) + 1
+        message = telemetry_pb2.Telemetry(sequence=self._sequence[topic], slot=slot, wall_ns=time.monotonic_ns(),
+                                          version=telemetry_pb2.VERSION_CURRENT, **what)
+        try:
+            self._socket.send_multipart([topic.encode(), message.SerializeToString()], zmq.NOBLOCK)
+        except zmq.Again:
+            pass
+
+    def close(self):
+        self._socket.close()

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "observer/observer_process.h"
+
+#include <spdlog/spdlog.h>
+#include <time.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "app/link_socket.h"
+#include "app/process.h"
+#include "app/telemetry_socket.h"
+#include "observer/process_clock.h"
+#include "observer/tcp_diag.h"
+#include "observer/tcp_flow.h"
+#include "types/quantity.h"
+
+namespace wip::observer {
+namespace {
+
+using host::topic;
+
+// Messages that wait for one reader: some seconds of all topics.
+constexpr int queue = 500;
+// Between two looks at the subscriptions while there is none.
+constexpr std::int64_t idle_ns = 100'000'000;
+// The medium answers within a slot; one that does not for so long is asked anew.
+constexpr std::int64_t air_patience_ns = 1'000'000'000;
+
+std::int64_t monotonic_ns() {
+    timespec t{};
+    ::clock_gettime(CLOCK_MONOTONIC, &t);
+    return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+
+// Every so often while it is wanted; what was missed is not made up for.
+class schedule {
+public:
+    explicit schedule(int every_ms) : every_ns_(std::int64_t{every_ms} * 1'000'000) {}
+    bool due(std::int64_t now) {
+        if (now < next_) return false;
+        next_ = std::max(next_ + every_ns_, now + every_ns_ / 2);
+        return true;
+    }
+    std::int64_t next() const { return next_; }
+
+private:
+    std::int64_t every_ns_, next_ = 0;
+};
+
+struct observed_station {
+    std::string name;
+    tcp_diag diag;
+    bool answers = true;
+};
+
+}  // namespace
+
+struct observer_process::state {
+    state(zmq::context_t& c, const observer_config& o)
+        : context(c),
+          config(o),
+          telemetry(c, o.telemetry_endpoint, queue, "telemetry"),
+          slots(c, zmq::socket_type::sub),
+          clock(o.run.empty() ? "/nonexistent" : o.run, "/proc"),
+          tcp(o.tcp_every_ms),
+          search(o.tcp_search_ms),
+          cpu(o.cpu_every_ms),
+          air(o.air_every_ms) {
+        for (const auto& s : o.stations)
+            stations.push_back({s.station, tcp_diag(s.network_namespace, "stations: " + s.station,
+                                                    static_cast<std::size_t>(o.tcp_flows))});
+        slots.set(zmq::sockopt::linger, 0);
+        slots.set(zmq::sockopt::rcvhwm, 10);
+        slots.set(zmq::sockopt::maxmsgsize, std::int64_t{4 << 20});
+        if (!o.slots_endpoint.empty()) {
+            slots.set(zmq::sockopt::subscribe, "status");
+            slots.connect(o.slots_endpoint);
+        }
+    }
+
+    void take_slots();
+    void sample_tcp(std::int64_t now);
+    void sample_cpu(std::int64_t now);
+    void ask_air(std::int64_t now);
+    void take_air();
+    std::int64_t next_wakeup(std::int64_t now) const;
+
+    zmq::context_t& context;
+    observer_config config;
+    host::telemetry_socket telemetry;
+    zmq::socket_t slots;
+    std::optional<zmq::socket_t> air_control;  // while a question is open
+    std::int64_t asked_ns = 0;
+    std::vector<observed_station> stations;
+    process_clock clock;
+    schedule tcp, search, cpu, air;
+    slot now_slot{0};
+    zmq::message_t in, topic_frame;
+    openwip::telemetry::Telemetry heard;
+    openwip::control::Reply reply;
+    std::vector<std::uint8_t> out;
+};
+
+observer_process::observer_process(zmq::context_t& context, const observer_config& config)
+    : state_(std::make_unique<state>(context, config)) {}
+observer_process::~observer_process() = default;
+
+std::vector<std::string> observer_process::bound_paths() const {
+    std::vector<std::string> paths{host::ipc_path(state_->config.telemetry_endpoint)};
+    std::erase(paths, "");
+    return paths;
+}
+
+int observer_process::run(int signal_fd) {
+    auto& s = *state_;
+    for (;;) {
+        const std::int64_t now = monotonic_ns();
+        s.telemetry.listen();
+        s.take_slots();
+        s.take_air();
+        if (s.telemetry.wanted(topic::tcp) && s.tcp.due(now)) s.sample_tcp(now);
+        if (s.telemetry.wanted(topic::cpu) && s.cpu.due(now)) s.sample_cpu(now);
+        if (s.telemetry.wanted(topic::air) && !s.config.air_endpoint.empty() && s.air.due(now))
+            s.ask_air(now);
+        zmq::pollitem_t watched[] = {
+            {nullptr, signal_fd, ZMQ_POLLIN, 0},
+            {s.slots.handle(), 0, ZMQ_POLLIN, 0},
+            {s.air_control ? s.air_control->handle() : nullptr, 0, ZMQ_POLLIN, 0}};
+        const std::int64_t left = s.next_wakeup(now) - monotonic_ns();
+        // Rounded up: a millisecond early would be a turn for nothing.
+        const std::chrono::milliseconds timeout{left <= 0 ? 0 : (left + 999'999) / 1'000'000};
+        zmq::poll(watched, s.air_control ? 3U : 2U, timeout);
+        if (watched[0].revents == 0) continue;
+        if (const auto signal = host::take_signal(signal_fd)) {
+            const std::string why = host::reason_to_stop();
+            const int code = host::exit_code_of(why);
+            spdlog::log(code == host::exit_asked ? spdlog::level::info : spdlog::level::err,
+                        "observer: ends: {}: {}", *signal, why);
+            return code;
+        }
+    }
+}
+
+std::int64_t observer_process::state::next_wakeup(std::int64_t now) const {
+    std::int64_t next = now + idle_ns;
+    if (telemetry.wanted(topic::tcp)) next = std::min(next, tcp.next());
+    if (telemetry.wanted(topic::cpu)) next = std::min(next, cpu.next());
+    if (telemetry.wanted(topic::air) && !config.air_endpoint.empty())
+        next = std::min(next, air.next());
+    return next;
+}
+
+void observer_process::state::take_slots() {
+    for (int i = 0; i < 16 && slots.recv(topic_frame, zmq::recv_flags::dontwait); ++i) {
+        bool more = topic_frame.more();
+        int frames = 1;
+        while (more && slots.recv(in, zmq::recv_flags::dontwait)) {
+            more = in.more();
+            ++frames;
+        }
+        // What does not parse tells no slot.
+        if (frames == 2 && heard.ParseFromArray(in.data(), static_cast<int>(in.size())))
+            now_slot = slot{heard.slot()};
+    }
+}
+
+void observer_process::state::sample_tcp(std::int64_t now) {
+    const bool searching = search.due(now);
+    auto& sample = *telemetry.message(topic::tcp).mutable_tcp();
+    sample.Clear();
+    std::size_t left_out = 0;
+    for (auto& s : stations) {
+        const bool answers = searching || !s.answers ? s.diag.search() : s.diag.refresh();
+        if (answers != s.answers) {
+            if (answers)
+                spdlog::info("observer: the kernel tells of the connections of {} again", s.name);
+            else
+                spdlog::warn("observer: the kernel does not tell of the connections of {}: {}",
+                             s.name, s.diag.failure());
+            s.answers = answers;
+        }
+        if (!answers) continue;
+        for (const auto& c : s.diag.connections()) fill(c, s.name, *sample.add_flow());
+        left_out += s.diag.left_out();
+    }
+    sample.set_left_out(static_cast<std::uint32_t>(left_out));
+    telemetry.publish(topic::tcp, now_slot);
+}
+
+void observer_process::state::sample_cpu(std::int64_t now) {
+    clock.sample(now, static_cast<std::size_t>(config.cpu_processes),
+                 *telemetry.message(topic::cpu).mutable_cpu());
+    telemetry.publish(topic::cpu, now_slot);
+}
+
+void observer_process::state::ask_air(std::int64_t now) {
+    if (air_control && now - asked_ns < air_patience_ns) return;
+    // A question without answer leaves its socket waiting for good: another one for every question.
+    air_control.emplace(context, zmq::socket_type::req);
+    air_control->set(zmq::sockopt::linger, 0);
+    air_control->set(zmq::sockopt::maxmsgsize, std::int64_t{4 << 20});
+    air_control->connect(config.air_endpoint);
+    openwip::control::Request request;
+    request.mutable_status();
+    out.resize(request.ByteSizeLong());
+    request.SerializeToArray(out.data(), static_cast<int>(out.size()));
+    air_control->send(zmq::const_buffer(out.data(), out.size()), zmq::send_flags::dontwait);
+    asked_ns = now;
+}
+
+void observer_process::state::take_air() {
+    if (!air_control || !air_control->recv(in, zmq::recv_flags::dontwait)) return;
+    const bool whole = !in.more();
+    if (whole && reply.ParseFromArray(in.data(), static_cast<int>(in.size())) && reply.has_air()) {
+        *telemetry.message(topic::air).mutable_air() = reply.air();
+        telemetry.publish(topic::air, now_slot);
+    }
+    air_control.reset();
+}
+
+}  // namespace wip::observer

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The TCP connections of one network namespace, as the kernel tells of them (inet_diag over a
+// NETLINK_SOCK_DIAG socket, which stays in the namespace in which it was made; no rights are needed
+// to ask).
+//
+// A listing walks the kernel's whole table of connections, which namespaces share and which can
+// have hundred thousands of places, so it costs the more the larger the machine is. Asking for one
+// connection by its addresses costs the same everywhere. So: search() lists from time to time,
+// refresh() asks for the connections that were found, as often as wanted.
+#pragma once
+
+#include <linux/inet_diag.h>
+#include <linux/tcp.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace wip::observer {
+
+struct tcp_connection {
+    std::uint8_t family = 0;  // AF_INET, AF_INET6
+    std::uint8_t state = 0;   // TCP_ESTABLISHED, ...
+    inet_diag_sockid id{};
+    tcp_info info{};  // what this kernel does not know of it is 0
+    std::array<char, 16> congestion_control{};
+};
+
+class tcp_diag {
+public:
+    // In the namespace (a name as in /run/netns; empty: that of the process). At most `limit`
+    // connections are kept. `key` names the setting in errors. Throws std::runtime_error.
+    tcp_diag(const std::string& network_namespace, const std::string& key, std::size_t limit);
+    ~tcp_diag();
+    tcp_diag(tcp_diag&& other) noexcept;
+    tcp_diag& operator=(tcp_diag&&) = delete;
+
+    // Lists all; of more than the limit those that moved the most bytes are kept. False when the
+    // kernel does not answer (no inet_diag): `failure()` says what it said.
+    bool search();
+    // Asks for each that is kept; those that are gone are dropped.
+    bool refresh();
+
+    const std::vector<tcp_connection>& connections() const { return connections_; }
+    std::size_t left_out() const { return left_out_; }  // in the last search
+    const std::string& failure() const { return failure_; }
+
+private:
+    bool dump(std::uint8_t family);
+    bool request(const void* data, std::size_t size);
+    // Reads answers until the kernel has no more; false on an error other than "no such
+    // connection".
+    template <typename Take>
+    bool receive(bool until_done, Take&& take);
+    bool fail(int code);
+
+    int fd_ = -1;
+    std::size_t limit_;
+    std::uint32_t sequence_ = 0;
+    std::size_t left_out_ = 0;
+    std::vector<tcp_connection> connections_, found_;
+    std::vector<std::uint8_t> requests_;
+    alignas(8) std::array<std::uint8_t, 32768> answer_{};
+    std::string failure_;
+};
+
+}  // namespace wip::observer

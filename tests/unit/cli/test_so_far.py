@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The verdict so far, from hand-made statuses; the share of waiting and its rule; who is an application."""
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from unittest import mock
+
+import zmq
+from openwip_cli import accounting, applications, judge, publisher, system, telemetry
+from openwip_schema import control_pb2 as control, telemetry_pb2
+
+YAML = "link: {bins: 10, modulation: 4, profile: radio}\n"
+
+
+def statuses(second, behind=0, late=0, losses=0, locked=True, queued=0, in_flight=0, slots=None, pace=1.0):
+    """`second` of air time since the clock started; one packet of 100 bytes each millisecond."""
+    air = control.AirStatus(now=int(second * accounting.SAMPLE_RATE), wall_seconds=second / pace, speed=1.0,
+                            slots=int(second * 1500) if slots is None else slots, slots_behind=behind, late=late,
+                            pacing_limit_us=10000)
+    base = control.MacStatus(slot=int(second * 1500), effective_yaml=YAML)
+    terminal = control.MacStatus(slot=int(second * 1500), role="terminal")
+    terminal.radio.locked, terminal.radio.mode, terminal.radio.lock_losses = locked, "locked", losses
+    n = int(second * 1000)
+    base.base.payload_bits_acknowledged = n * 800
+    base.base.frames_sent = n
+    base.base.modulation_histogram.extend([0, 0, 0, 0, n])
+
+    def put(count, packets):
+        count.packets, count.bytes = packets, 100 * packets
+
+    put(getattr(base.downlink, "in"), n + queued)
+    put(base.downlink.queued, queued)
+    put(base.downlink.delivered, n)
+    put(getattr(terminal.downlink, "in"), n - in_flight)
+    put(terminal.downlink.delivered, n - in_flight)
+    return judge.Statuses(air, base, terminal)
+
+
+def tun_of(s):
+    down = (s.base.downlink.delivered.packets, s.base.downlink.delivered.bytes)
+    return {"base": {"to_macd": down, "from_macd": (0, 0)}, "terminal": {"to_macd": (0, 0), "from_macd": down}}
+
+
+class SoFar(unittest.TestCase):
+    def setUp(self):
+        self.so_far = judge.SoFar("demo")
+
+    def verdict(self, *taken, telemetry=(), waiting=0.0, tun=None):
+        for s in taken:
+            self.so_far.take(s)
+        return self.so_far.verdict(list(telemetry), waiting, tun)
+
+    def test_before_the_terminal_has_locked_nothing_is_valid(self):
+        v = self.verdict(statuses(1, locked=False), statuses(2, locked=False))
+        self.assertFalse(v.valid)
+        self.assertIn("has not locked yet", v.reason[0])
+
+    def test_a_good_run_is_valid_and_packets_under_way_are_no_fault(self):
+        v = self.verdict(statuses(1), statuses(5, queued=7, in_flight=3))
+        self.assertTrue(v.valid, v.reason)
+        self.assertEqual((v.seconds, v.command), (4, "demo"))
+        self.assertEqual(v.real_time_factor, 1)
+
+    def test_goodput_and_capacity_are_of_the_last_interval(self):
+        v = self.verdict(statuses(1), statuses(2), statuses(3))
+        self.assertAlmostEqual(v.goodput_bps, 800e3)
+        self.assertAlmostEqual(v.capacity_bps, 1500 * 10 * (108 * 4 - 24))
+
+    def test_every_rule_of_the_final_verdict_is_a_rule_so_far(self):
+        for reason, faulty, extra in (
+                ("pacing: real-time factor", statuses(9, pace=0.9), {}),
+                ("were released more", statuses(9, behind=1000), {}),
+                ("late: 2 slots", statuses(9, late=2), {}),
+                ("lock: lost 1 times", statuses(9, losses=1), {}),
+                ("telemetry: 3 messages", statuses(9), {"telemetry": ["telemetry: 3 messages of base lost"]}),
+                ("waited for a processor core 90%", statuses(9), {"waiting": 0.9})):
+            with self.subTest(reason):
+                self.so_far = judge.SoFar("demo")
+                v = self.verdict(statuses(1), faulty, **extra)
+                self.assertFalse(v.valid)
+                self.assertIn(reason, "; ".join(v.reason))
+
+    def test_an_end_that_does_not_add_up_is_seen_at_once(self):
+        broken = statuses(9)
+        broken.base.downlink.delivered.packets -= 1
+        v = self.verdict(statuses(1), broken)
+        self.assertIn("sums: downlink at the base", v.reason[0])
+
+    def test_packets_lost_between_the_ends_are_seen_when_the_link_stands_still(self):
+        lost = statuses(9, in_flight=1)
+        self.verdict(statuses(1), lost)
+        self.assertEqual(self.so_far.still, 0)
+        v = self.verdict(lost, lost, tun=tun_of(lost))
+        self.assertGreaterEqual(self.so_far.still, judge.STANDING_STILL)
+        self.assertIn("sums: downlink from TUN to TUN", "; ".join(v.reason))
+
+    def test_a_reset_of_the_counters_begins_the_measured_time_again(self):
+        self.verdict(statuses(1), statuses(5))
+        self.assertTrue(self.so_far.take(statuses(6, slots=10)))
+        self.assertEqual(self.verdict(statuses(8, slots=3010)).seconds, 2)
+
+    def test_waiting_that_is_not_known_is_absent_and_no_reason(self):
+        v = self.verdict(statuses(1), statuses(2), waiting=None)
+        self.assertTrue(v.valid)
+        self.assertFalse(v.HasField("applications_waiting"))
+
+    def test_an_emulator_has_no_lock_to_lose(self):
+        def emulated(second):
+            s = statuses(second, locked=True)
+            s.terminal.radio.mode = ""
+            return s
+        v = self.verdict(emulated(1), emulated(2))
+        self.assertTrue(v.valid, v.reason)
+
+
+class Published(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.endpoint = f"ipc://{folder.name}/keeper.telemetry"
+        self.publisher = publisher.Publisher(self.endpoint)
+        self.addCleanup(self.publisher.close)
+
+    def wait_for(self, condition):
+        deadline = time.monotonic() + 20
+        while not condition():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+
+    def test_what_nobody_subscribed_to_is_not_wanted_and_a_reader_gets_it_numbered(self):
+        self.assertFalse(self.publisher.wanted("verdict"))
+        reader = telemetry.Reader({"keeper": self.endpoint}, ("verdict",))
+        self.wait_for(lambda: self.publisher.wanted("verdict"))
+        self.assertFalse(self.publisher.wanted("status"))
+        for _ in range(2):
+            self.publisher.publish("verdict", 7, verdict=telemetry_pb2.Verdict(valid=True))
+        got = []
+        self.wait_for(lambda: got.extend(reader.poll(0.1)) or len(got) == 2)
+        self.assertEqual([(m.telemetry.sequence, m.telemetry.slot, m.telemetry.verdict.valid) for m in got],
+                         [(1, 7, True), (2, 7, True)])
+        reader.close()
+        self.wait_for(lambda: not self.publisher.wanted("verdict"))
+
+    def test_what_is_no_subscription_changes_nothing(self):
+        stranger = zmq.Context.instance().socket(zmq.XSUB)
+        self.addCleanup(stranger.close, 0)
+        stranger.connect(self.endpoint)
+        for frames in ([b"nonsense"], [b"\1verdict", b"more"], [b"\1" + b"x" * 99]):
+            stranger.send_multipart(frames)
+        stranger.send(b"\1event")
+        self.wait_for(lambda: self.publisher.wanted("event"))
+        self.assertFalse(self.publisher.wanted("status"))
+        self.assertLessEqual(len(self.publisher._beginnings), 2)
+
+
+class Waiting(unittest.TestCase):
+    def test_is_a_share_of_the_life_of_the_process(self):
+        self.assertEqual(accounting.share_of_waiting(2.0, 4.0, 10.0), 0.5)
+
+    def test_of_one_that_lived_shortly_it_does_not_matter(self):
+        self.assertEqual(accounting.share_of_waiting(0.05, 0.06, 100.0), 0.05 / 10)
+        self.assertEqual(accounting.share_of_waiting(0.5, 0.5, 1.0), 0.5)
+
+    def test_the_limit_is_a_reason_and_what_is_not_known_is_none(self):
+        self.assertEqual(accounting.check_waiting(None), [])
+        self.assertEqual(accounting.check_waiting(accounting.WAITING_LIMIT), [])
+        self.assertEqual(len(accounting.check_waiting(accounting.WAITING_LIMIT + 0.01)), 1)
+
+
+class Applications(unittest.TestCase):
+    """This process's own namespace stands for a station's."""
+
+    def clock(self, own):
+        with mock.patch.object(system, "namespace_file", lambda name: f"/proc/{os.getpid()}/ns/net"):
+            clock = applications.ApplicationClock({"base": "x"}, own)
+            self.addCleanup(clock.end)
+            return clock
+
+    def test_a_process_in_the_namespace_is_one_unless_it_is_the_cells_own(self):
+        child = subprocess.Popen([sys.executable, "-c", "print(flush=True); import sys; sys.stdin.read()"], stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE)
+        self.addCleanup(child.wait)
+        self.addCleanup(child.stdin.close)
+        self.addCleanup(child.stdout.close)
+        child.stdout.readline()
+        self.assertIn(child.pid, [a.pid for a in self.clock(lambda: [os.getpid()]).running()])
+        self.assertNotIn(child.pid, [a.pid for a in self.clock(lambda: [child.pid]).running()])
+
+    def test_what_the_kernel_counted_before_the_beginning_does_not_count(self):
+        with mock.patch.object(system, "namespace_file", lambda name: f"/proc/{os.getpid()}/ns/net"), \
+                mock.patch.object(applications, "EVERY_S", 1000), \
+                mock.patch.object(applications, "schedstat_of") as schedstat:
+            schedstat.return_value = {"1": 50.0}
+            clock = applications.ApplicationClock({"base": "x"}, lambda: ())
+            self.addCleanup(clock.end)
+            clock.begin()
+            schedstat.return_value = {"1": 50.25, "2": 0.5}      # a second thread began
+            report = clock.report()
+        self.assertTrue(any(abs(s - 0.75) < 0.01 for s in report["waiting"].values()), report)
+        self.assertEqual(report["worst"], max(report["waiting"].values()))
+
+    def test_a_kernel_that_does_not_tell_is_not_known(self):
+        self.assertIsNone(applications.pressure_us("/nonexistent"))
+        self.assertIsNone(applications.schedstat_of(2**22 + 1))
+        clock = self.clock(lambda: ())
+        clock._known = False
+        with mock.patch.object(applications, "pressure_us", lambda: None):
+            report = clock.report()
+        self.assertEqual((report["waiting"], report["worst"], report["pressure"]), (None, None, None))
+
+    def test_waiting_of_a_thread_is_read_from_the_kernel(self):
+        end = time.monotonic() + 0.01
+        while time.monotonic() < end:
+            pass
+        waited = applications.schedstat_of(os.getpid())
+        self.assertIn(str(os.getpid()), waited)
+        self.assertTrue(all(s >= 0 for s in waited.values()))
+
+
+if __name__ == "__main__":
+    unittest.main()

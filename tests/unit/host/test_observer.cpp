@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The observer's readers: /proc from files made here, TCP connections of this process's own.
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "config/schema.h"
+#include "observer/observer_config.h"
+#include "observer/process_clock.h"
+#include "observer/tcp_diag.h"
+#include "observer/tcp_flow.h"
+
+using namespace wip::observer;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string stat_line(const std::string& name, int user, int system, int start, int pages,
+                      char state = 'S') {
+    std::string line = "7 (" + name + ") " + state;
+    for (int field = 4; field <= 13; ++field) line += " 0";
+    line += " " + std::to_string(user) + " " + std::to_string(system) + " 0 0 20 0 1 0 " +
+            std::to_string(start) + " 1000000 " + std::to_string(pages) + " 0 0 0\n";
+    return line;
+}
+
+// A run folder and a /proc.
+class Proc : public testing::Test {
+protected:
+    void SetUp() override {
+        char name[] = "/tmp/owip-observer-XXXXXX";
+        folder = ::mkdtemp(name);
+        fs::create_directories(folder / "run/pids");
+        fs::create_directories(folder / "proc/pressure");
+    }
+    void TearDown() override { fs::remove_all(folder); }
+
+    void write(const std::string& path, const std::string& text) const {
+        fs::create_directories((folder / path).parent_path());
+        std::ofstream(folder / path) << text;
+    }
+    void process(int pid, int start, int ticks, std::int64_t waited_ns) const {
+        const std::string at = "proc/" + std::to_string(pid);
+        write(at + "/stat", stat_line("x y) z", ticks, 0, start, 10));
+        write(at + "/task/" + std::to_string(pid) + "/schedstat",
+              "1 " + std::to_string(waited_ns) + " 3\n");
+    }
+    const openwip::telemetry::ProcessCpu& only() const {
+        EXPECT_EQ(sample.process_size(), 1);
+        return sample.process(0);
+    }
+
+    fs::path folder;
+    openwip::telemetry::CpuSample sample;
+};
+
+// A TCP connection of this process with itself, over the loopback.
+struct connection {
+    explicit connection(int family) {
+        sockaddr_storage address{};
+        address.ss_family = static_cast<sa_family_t>(family);
+        socklen_t size = sizeof address;
+        if (family == AF_INET)
+            reinterpret_cast<sockaddr_in*>(&address)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        else
+            reinterpret_cast<sockaddr_in6*>(&address)->sin6_addr = in6addr_loopback;
+        listener = ::socket(family, SOCK_STREAM, 0);
+        client = ::socket(family, SOCK_STREAM, 0);
+        auto* a = reinterpret_cast<sockaddr*>(&address);
+        const socklen_t length = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+        good = ::bind(listener, a, length) == 0 && ::listen(listener, 1) == 0 &&
+               ::getsockname(listener, a, &size) == 0 && ::connect(client, a, length) == 0;
+        if (!good) return;
+        server = ::accept(listener, nullptr, nullptr);
+        size = sizeof address;
+        ::getsockname(client, a, &size);
+        port = ntohs(reinterpret_cast<sockaddr_in*>(&address)->sin_port);  // the same place in both
+    }
+    ~connection() {
+        for (const int fd : {listener, client, server})
+            if (fd >= 0) ::close(fd);
+    }
+    const tcp_connection* in(const tcp_diag& diag) const {
+        const auto& all = diag.connections();
+        const auto it = std::find_if(all.begin(), all.end(), [this](const tcp_connection& c) {
+            return ntohs(c.id.idiag_sport) == port;
+        });
+        return it == all.end() ? nullptr : &*it;
+    }
+    int listener = -1, client = -1, server = -1;
+    std::uint16_t port = 0;
+    bool good = false;
+};
+
+}  // namespace
+
+TEST(ProcFiles, AStatFileIsReadWhateverTheNameHolds) {
+    const auto f = parse_stat(stat_line("a) R 1 (b", 250, 50, 1234, 10));
+    ASSERT_TRUE(f);
+    EXPECT_DOUBLE_EQ(f->cpu_seconds, 300.0 / static_cast<double>(::sysconf(_SC_CLK_TCK)));
+    EXPECT_EQ(f->start_ticks, 1234U);
+    EXPECT_EQ(f->resident_bytes, 10U * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
+}
+TEST(ProcFiles, WhatIsNoneIsNothing) {
+    EXPECT_FALSE(parse_stat(""));
+    EXPECT_FALSE(parse_stat("7 (x) S 1 2"));
+    EXPECT_FALSE(parse_stat(stat_line("x", 1, 1, 1, 1, 'Z')));
+    EXPECT_FALSE(parse_schedstat(""));
+    EXPECT_FALSE(parse_schedstat("5"));
+    EXPECT_FALSE(parse_schedstat("5 x 7"));
+    EXPECT_FALSE(parse_pressure(""));
+    EXPECT_FALSE(parse_pressure("full avg10=0.00 avg60=0.00 avg300=0.00 total=9\n"));
+    EXPECT_EQ(parse_schedstat("5 6 7\n"), 6U);
+    EXPECT_EQ(parse_pressure("some avg10=1.50 avg60=0.00 avg300=0.00 total=77\nfull total=1\n"),
+              77U);
+}
+TEST_F(Proc, CoresAndWaitingAreOfTheIntervalBetweenTwoSamples) {
+    write("run/pids/air", "7 1234");
+    process(7, 1234, 100, 1'000'000'000);
+    process_clock clock(folder / "run", folder / "proc");
+    clock.sample(0, 10, sample);
+    EXPECT_EQ(only().name(), "air");
+    EXPECT_EQ(only().cores(), 0);
+    EXPECT_FALSE(only().has_waiting()) << "not known before there is an interval";
+    process(7, 1234, 100 + static_cast<int>(::sysconf(_SC_CLK_TCK)), 1'500'000'000);
+    clock.sample(2'000'000'000, 10, sample);
+    EXPECT_DOUBLE_EQ(only().cores(), 0.5);
+    EXPECT_DOUBLE_EQ(only().waiting(), 0.25);
+}
+TEST_F(Proc, AnotherProcessWithThePidIsNotOurs) {
+    write("run/pids/air", "7 1234");
+    process(7, 9999, 100, 0);
+    process_clock clock(folder / "run", folder / "proc");
+    clock.sample(0, 10, sample);
+    EXPECT_EQ(sample.process_size(), 0);
+}
+TEST_F(Proc, ApplicationsAreFoundByTheirList) {
+    write("run/applications", "8 55 iperf3\n9 56 x\nnonsense\n");
+    process(8, 55, 1, 1);
+    process_clock clock(folder / "run", folder / "proc");
+    clock.sample(0, 10, sample);
+    EXPECT_EQ(only().name(), "iperf3");
+}
+TEST_F(Proc, BeyondTheLimitTheyAreCounted) {
+    for (int pid = 10; pid < 15; ++pid) {
+        write("run/pids/p" + std::to_string(pid), std::to_string(pid) + " 1");
+        process(pid, 1, 1, 1);
+    }
+    process_clock clock(folder / "run", folder / "proc");
+    clock.sample(0, 3, sample);
+    EXPECT_EQ(sample.process_size(), 3);
+    EXPECT_EQ(sample.left_out(), 2U);
+}
+TEST_F(Proc, PressureIsOfTheIntervalAndAbsentWhereTheKernelHasNone) {
+    process_clock clock(folder / "run", folder / "proc");
+    clock.sample(0, 3, sample);
+    clock.sample(1'000'000'000, 3, sample);
+    EXPECT_FALSE(sample.has_pressure_percent());
+    write("proc/pressure/cpu", "some avg10=0 avg60=0 avg300=0 total=1000000\n");
+    clock.sample(2'000'000'000, 3, sample);
+    EXPECT_FALSE(sample.has_pressure_percent());
+    write("proc/pressure/cpu", "some avg10=0 avg60=0 avg300=0 total=1250000\n");
+    clock.sample(3'000'000'000, 3, sample);
+    EXPECT_DOUBLE_EQ(sample.pressure_percent(), 25);
+}
+TEST_F(Proc, WaitingIsNotKnownWithoutSchedstat) {
+    write("run/pids/air", "7 1");
+    write("proc/7/stat", stat_line("x", 1, 1, 1, 1));
+    process_clock clock(folder / "run", folder / "proc");
+    clock.sample(0, 3, sample);
+    clock.sample(1'000'000'000, 3, sample);
+    EXPECT_FALSE(only().has_waiting());
+}
+
+TEST(TcpDiag, BothEndsOfAConnectionAreFoundAndRefreshed) {
+    for (const int family : {AF_INET, AF_INET6}) {
+        const connection c(family);
+        if (!c.good && family == AF_INET6) GTEST_SKIP() << "no IPv6 loopback here";
+        ASSERT_TRUE(c.good);
+        tcp_diag diag("", "test", 5000);
+        ASSERT_TRUE(diag.search()) << diag.failure();
+        const auto* found = c.in(diag);
+        ASSERT_NE(found, nullptr);
+        const auto before = found->info.tcpi_bytes_acked;  // the kernel may count the SYN
+        EXPECT_LE(before, 1U);
+        const std::string data(5000, 'x');
+        ASSERT_EQ(::send(c.client, data.data(), data.size(), 0), 5000);
+        std::string read(5000, 0);
+        ASSERT_EQ(::recv(c.server, read.data(), read.size(), MSG_WAITALL), 5000);
+        ASSERT_TRUE(diag.refresh()) << diag.failure();
+        found = c.in(diag);
+        ASSERT_NE(found, nullptr);
+        openwip::telemetry::TcpFlow flow;
+        fill(*found, "base", flow);
+        EXPECT_EQ(flow.state(), "ESTAB");
+        EXPECT_EQ(flow.local(),
+                  (family == AF_INET ? "127.0.0.1:" : "[::1]:") + std::to_string(c.port));
+        EXPECT_GT(flow.cwnd_segments(), 0U);
+        EXPECT_FALSE(flow.congestion_control().empty());
+        EXPECT_EQ(flow.bytes_acknowledged() - before, 5000U);
+    }
+}
+TEST(TcpDiag, AConnectionThatIsGoneIsDropped) {
+    tcp_diag diag("", "test", 5000);
+    std::uint16_t port = 0;
+    {
+        const connection c(AF_INET);
+        port = c.port;
+        ASSERT_TRUE(diag.search());
+        ASSERT_NE(c.in(diag), nullptr);
+    }
+    ASSERT_TRUE(diag.refresh()) << diag.failure();
+    for (const auto& c : diag.connections()) EXPECT_NE(ntohs(c.id.idiag_sport), port);
+}
+TEST(TcpDiag, BeyondTheLimitThoseThatMovedTheMostAreKeptAndTheRestIsCounted) {
+    const connection busy(AF_INET), quiet(AF_INET);
+    ASSERT_TRUE(busy.good && quiet.good);
+    const std::string data(60000, 'x');
+    for (int i = 0; i < 50; ++i) {
+        std::string read(data.size(), 0);
+        ASSERT_EQ(::send(busy.client, data.data(), data.size(), 0),
+                  static_cast<ssize_t>(data.size()));
+        ASSERT_EQ(::recv(busy.server, read.data(), read.size(), MSG_WAITALL),
+                  static_cast<ssize_t>(data.size()));
+    }
+    tcp_diag all("", "test", 100000);
+    ASSERT_TRUE(all.search());
+    tcp_diag diag("", "test", 1);
+    ASSERT_TRUE(diag.search());
+    EXPECT_EQ(diag.connections().size(), 1U);
+    EXPECT_GE(diag.left_out(), 3U);
+    EXPECT_EQ(quiet.in(diag), nullptr);
+}
+TEST(TcpDiag, ANamespaceThatIsNotThereIsNamed) {
+    try {
+        tcp_diag diag("owip-no-such", "stations: base", 1);
+        FAIL();
+    } catch (const std::runtime_error& e) {
+        EXPECT_NE(std::string(e.what()).find("stations: base = owip-no-such"), std::string::npos)
+            << e.what();
+    }
+}
+
+TEST(TcpFlow, WhatIsNotSetYetIsZeroAndAnUnknownStateHasAName) {
+    tcp_connection c;
+    c.family = AF_INET;
+    c.state = 200;
+    c.info.tcpi_snd_ssthresh = 0x7fffffff;
+    c.info.tcpi_min_rtt = ~0U;
+    openwip::telemetry::TcpFlow flow;
+    fill(c, "terminal", flow);
+    EXPECT_EQ(flow.ssthresh_segments(), 0U);
+    EXPECT_EQ(flow.min_rtt_ms(), 0);
+    EXPECT_EQ(flow.state(), "UNKNOWN");
+    EXPECT_EQ(flow.station(), "terminal");
+}
+TEST(TcpFlow, AnIpv6SocketThatTalksIpv4ShowsTheAddressOnThePackets) {
+    tcp_connection c;
+    c.family = AF_INET6;
+    c.state = 1;
+    inet_pton(AF_INET6, "::ffff:10.42.0.2", c.id.idiag_src);
+    inet_pton(AF_INET6, "fd00::1", c.id.idiag_dst);
+    c.id.idiag_sport = htons(5201);
+    c.id.idiag_dport = htons(80);
+    openwip::telemetry::TcpFlow flow;
+    fill(c, "terminal", flow);
+    EXPECT_EQ(flow.local(), "10.42.0.2:5201");
+    EXPECT_EQ(flow.remote(), "[fd00::1]:80");
+}
+
+TEST(ObserverConfig, AWrongListOfStationsIsRefused) {
+    for (const std::string text : {"base", "=x", "base=a/b"}) {
+        wip::config::settings s(observer_keys());
+        EXPECT_THROW(s.merge_assignment("stations=" + text), wip::config::error) << text;
+    }
+    wip::config::settings s(observer_keys());
+    s.merge_assignment("stations=base=one, terminal=two");
+    s.merge_assignment("telemetry=ipc:///tmp/o");
+    s.merge_assignment("slots=");
+    s.merge_assignment("air=");
+    const auto c = translate(s);
+    ASSERT_EQ(c.stations.size(), 2U);
+    EXPECT_EQ(c.stations[1].station, "terminal");
+    EXPECT_EQ(c.stations[1].network_namespace, "two");
+}
