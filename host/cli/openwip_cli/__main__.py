@@ -64,6 +64,12 @@ def main():
         if command == "validate":
             from . import validate
             return validate.main(arguments, top, build, python)
+        if command == "capture":
+            from . import capture
+            return capture.main(arguments, top, build)
+        if command == "extcap":
+            from . import extcap
+            return extcap.main(arguments)
         from . import commands
         return commands.run(command, arguments, top, build)
     except BadInput as e:

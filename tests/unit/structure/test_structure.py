@@ -15,7 +15,7 @@ LAYER_OF_PREFIX = {
     "air": "channels", "vusrp": "channels",
     "wip": "blocks", "config": "host", "tun": "host", "app": "host", "trace": "host",
     "emulator": "host", "observer": "host",
-    "channel": "host", "tcpl": "host",
+    "channel": "host", "tcpl": "host", "capture": "host",
 }
 ALLOWED = {
     "blocks/types": {"types"},

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "capture/capture.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace wip::capture {
+namespace {
+
+namespace tm = openwip::telemetry;
+
+constexpr std::int64_t hold_ns = 100'000'000;
+// Room in the section's comment for a verdict that comes later.
+constexpr std::size_t verdict_bytes = 400;
+const std::string verdict_not_known = "verdict: not known when the capture began";
+
+constexpr std::int64_t slot_start_ns(std::int64_t slot) { return slot * 2'000'000 / 3; }
+
+std::string padded(std::string text) {
+    text.resize(verdict_bytes, ' ');
+    return text;
+}
+
+// Both clocks now, to read the one on the other.
+std::int64_t wall_clock_of(std::int64_t monotonic_ns) {
+    using namespace std::chrono;
+    const auto now = duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
+    const auto mono = duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count();
+    return now - (monotonic_ns == 0 ? 0 : mono - monotonic_ns);
+}
+
+std::string terminal_name(int user) {
+    return user == 0 ? "terminal" : "terminal" + std::to_string(user + 1);
+}
+
+}  // namespace
+
+bool capture::held_packet::operator<(const held_packet& other) const {
+    if (sample_ns != other.sample_ns) return sample_ns > other.sample_ns;
+    if (rank != other.rank) return rank > other.rank;
+    return order > other.order;
+}
+
+capture::capture(const capture_options& options, capture_file& file)
+    : options_(options), file_(file) {
+    std::vector<interface> list;
+    const auto add = [&](const std::string& station, bool frames, const std::string& text) {
+        list.push_back({frames ? link_type_upper_pdu : link_type_raw_ip, options_.snap,
+                        station + (frames ? ".frames" : ".ip"), text});
+    };
+    if (options_.ip) {
+        add("base", false, "OpenWIP: IP at the TUN of the base station");
+        for (int u = 0; u < options_.terminals; ++u)
+            add(terminal_name(u), false, "OpenWIP: IP at the TUN of the " + terminal_name(u));
+    }
+    if (options_.frames) {
+        add("base", true, "OpenWIP: link frames sent by the base station");
+        for (int u = 0; u < options_.terminals; ++u)
+            add(terminal_name(u), true, "OpenWIP: link frames received by the " + terminal_name(u));
+    }
+    section s{options_.application, options_.comments};
+    s.comments.push_back(padded(options_.verdict.empty() ? verdict_not_known : options_.verdict));
+    append(file_.blocks(), s, &comment_places_);
+    for (const auto& i : list) {
+        append(file_.blocks(), i);
+        counts_.push_back({i.name, 0, 0});
+    }
+    dropped_before_.resize(counts_.size());
+    file_.flush();
+}
+
+std::optional<std::uint32_t> capture::interface_of(station at, bool frames,
+                                                   std::uint32_t user) const {
+    if (!(frames ? options_.frames : options_.ip)) return std::nullopt;
+    const auto terminals = static_cast<std::uint32_t>(options_.terminals);
+    const std::uint32_t base = frames && options_.ip ? 1 + terminals : 0;
+    if (at == station::base) return base;
+    if (user >= terminals) return std::nullopt;
+    return base + 1 + user;
+}
+
+void capture::take(station from, const tm::Telemetry& message, std::uint64_t missing) {
+    if (enough_) return;
+    const bool frames = message.has_frames();
+    if (missing != 0 && (frames || message.has_ip())) {
+        if (const auto i = interface_of(from, frames, message.user())) {
+            counts_[*i].dropped += missing;
+            dropped_before_[*i] += missing;
+        }
+    }
+    const std::int64_t now = slot_start_ns(message.slot() + 1);
+    if (!options_.start_ns)
+        options_.start_ns = wall_clock_of(message.wall_ns()) -
+                            static_cast<std::int64_t>(static_cast<double>(now) / options_.speed);
+    if (!first_ns_) {
+        first_ns_ = newest_ns_ = now;
+        if (options_.seconds > 0) end_ns_ = now + static_cast<std::int64_t>(options_.seconds * 1e9);
+    }
+    if (frames) take_frames(from, message);
+    if (message.has_ip()) take_ip(from, message);
+    newest_ns_ = std::max(newest_ns_, now);
+    release(newest_ns_ - hold_ns);
+    if (end_ns_ && newest_ns_ - hold_ns > *end_ns_) enough_ = true;
+}
+
+capture::held_packet* capture::hold(std::optional<std::uint32_t> interface,
+                                    std::int64_t sample_ns) {
+    if (!interface) {
+        ++unknown_;
+        return nullptr;
+    }
+    next_.sample_ns = sample_ns;
+    next_.order = order_++;
+    next_.what = {};
+    next_.what.interface = *interface;
+    next_.what.dropped_before = std::exchange(dropped_before_[*interface], 0);
+    if (!spare_.empty()) {
+        next_.data = std::move(spare_.back());
+        spare_.pop_back();
+    }
+    next_.data.clear();
+    return &next_;
+}
+
+void capture::push() {
+    next_.what.original_bytes = static_cast<std::uint32_t>(next_.data.size());
+    if (options_.snap != 0 && next_.data.size() > options_.snap) next_.data.resize(options_.snap);
+    held_.push(std::move(next_));
+}
+
+void capture::take_frames(station from, const tm::Telemetry& message) {
+    const bool sent = from == station::base;
+    const auto& batch = message.frames();
+    const auto edge = window_edge_of(batch.grant());
+    for (const auto& f : batch.frame()) {
+        const std::uint32_t user = f.user() != 0 ? f.user() : message.user();
+        held_packet* p =
+            hold(interface_of(from, true, user), slot_start_ns(batch.air() + (sent ? 0 : 1)));
+        if (p == nullptr) continue;
+        p->rank = sent ? 1 : 2;
+        p->what.direction = sent ? packet_direction::outbound : packet_direction::inbound;
+        p->what.crc_error = !sent && f.outcome() == 2;
+        append_frame(p->data, sent ? frame_place::sent : frame_place::received, batch.air(),
+                     static_cast<std::uint16_t>(user), edge, f);
+        push();
+    }
+}
+
+void capture::take_ip(station from, const tm::Telemetry& message) {
+    for (const auto& r : message.ip().packet()) {
+        held_packet* p = hold(interface_of(from, false, message.user()), r.time_ns());
+        if (p == nullptr) continue;
+        // As the kernel sees its interface: what the station reads has left the host.
+        p->rank = r.out() ? 3 : 0;
+        p->what.direction = r.out() ? packet_direction::inbound : packet_direction::outbound;
+        p->data.assign(r.data().begin(), r.data().end());
+        push();
+    }
+}
+
+void capture::release(std::int64_t up_to_ns) {
+    while (!enough_ && !held_.empty() && held_.top().sample_ns <= up_to_ns) {
+        // priority_queue gives no other way to move its top out.
+        held_packet p = std::move(const_cast<held_packet&>(held_.top()));
+        held_.pop();
+        write(p);
+        spare_.push_back(std::move(p.data));
+    }
+}
+
+void capture::write(held_packet& p) {
+    if (end_ns_ && p.sample_ns > *end_ns_) {
+        enough_ = true;
+        return;
+    }
+    if (p.sample_ns < written_to_ns_) ++late_;
+    written_to_ns_ = std::max(written_to_ns_, p.sample_ns);
+    p.what.time_ns = *options_.start_ns + p.sample_ns;
+    p.what.data = p.data;
+    append(file_.blocks(), p.what);
+    file_.write_if_much();
+    ++counts_[p.what.interface].packets;
+    ++written_;
+    enough_ = options_.count != 0 && written_ >= options_.count;
+}
+
+void capture::finish(const std::string& verdict) {
+    release(INT64_MAX);
+    const std::int64_t start = options_.start_ns.value_or(wall_clock_of(0));
+    for (std::size_t i = 0; i < counts_.size(); ++i) {
+        interface_statistics s{static_cast<std::uint32_t>(i),
+                               start + first_ns_.value_or(0),
+                               start + newest_ns_,
+                               counts_[i].packets,
+                               counts_[i].dropped,
+                               {}};
+        if (counts_[i].dropped != 0)
+            s.comments.push_back("dropped: telemetry messages, each of one slot");
+        if (!verdict.empty()) s.comments.push_back(verdict);
+        append(file_.blocks(), s);
+    }
+    file_.flush();
+    if (!verdict.empty())
+        file_.overwrite(comment_places_.back(), padded(verdict).substr(0, verdict_bytes));
+}
+
+}  // namespace wip::capture

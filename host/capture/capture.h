@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Telemetry of the base station and the terminals becomes one capture, in the order of sample time.
+//
+// The two publishers run a few slots apart (the base station plans ahead), so packets are held
+// until nothing older can come: `hold` behind the newest slot heard of. Equal times keep the order
+// of the way through the cell: TUN, sent, received, TUN.
+//
+// Time of a packet = wall clock of the run's start + sample time: slot k is sent at 2k/3 ms and
+// received at 2(k+1)/3 ms.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <queue>
+#include <string>
+#include <vector>
+
+#include "capture/capture_file.h"
+#include "capture/frame_header.h"
+#include "schema/telemetry.pb.h"
+
+namespace wip::capture {
+
+enum class station : std::uint8_t { base = 0, terminal = 1 };
+
+struct capture_options {
+    bool ip = true, frames = true;
+    double seconds = 0;       // of sample time; 0: no end
+    std::uint64_t count = 0;  // packets; 0: no end
+    std::uint32_t snap = 0;   // bytes of a packet; 0: all
+    int terminals = 1;
+    std::optional<std::int64_t> start_ns;  // wall clock of sample 0; else: from the first message
+    double speed = 1;                      // of the cell's clock, to find that out
+    std::string application;
+    std::vector<std::string> comments;
+    std::string verdict;  // so far
+};
+
+struct interface_counts {
+    std::string name;
+    std::uint64_t packets = 0;
+    std::uint64_t dropped = 0;  // telemetry messages that did not reach us
+};
+
+class capture {
+public:
+    capture(const capture_options& options, capture_file& file);
+
+    // `missing`: messages of its topic that are known to be lost before it.
+    void take(station from, const openwip::telemetry::Telemetry& message, std::uint64_t missing);
+    bool enough() const { return enough_; }
+    // What is held, the statistics, and the verdict, if it is known by now.
+    void finish(const std::string& verdict);
+
+    const std::vector<interface_counts>& interfaces() const { return counts_; }
+    std::uint64_t late() const { return late_; }        // packets older than one already written
+    std::uint64_t unknown() const { return unknown_; }  // of a terminal that the cell has not
+
+private:
+    struct held_packet {
+        std::int64_t sample_ns = 0;
+        std::uint8_t rank = 0;
+        std::uint64_t order = 0;
+        packet what;
+        byte_buffer data;
+        bool operator<(const held_packet& other) const;  // later ones are smaller
+    };
+
+    void take_frames(station from, const openwip::telemetry::Telemetry& message);
+    void take_ip(station from, const openwip::telemetry::Telemetry& message);
+    // nullptr when there is no such interface.
+    held_packet* hold(std::optional<std::uint32_t> interface, std::int64_t sample_ns);
+    void push();
+    void release(std::int64_t up_to_ns);
+    void write(held_packet& p);
+    std::optional<std::uint32_t> interface_of(station at, bool frames, std::uint32_t user) const;
+
+    capture_options options_;
+    capture_file& file_;
+    std::vector<interface_counts> counts_;
+    std::vector<std::uint64_t> dropped_before_;
+    std::vector<std::size_t> comment_places_;
+    std::priority_queue<held_packet> held_;
+    held_packet next_;
+    std::vector<byte_buffer> spare_;
+    std::optional<std::int64_t> first_ns_, end_ns_;
+    std::int64_t newest_ns_ = 0, written_to_ns_ = 0;
+    std::uint64_t order_ = 0, written_ = 0, late_ = 0, unknown_ = 0;
+    bool enough_ = false;
+};
+
+}  // namespace wip::capture

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "capture/capture_file.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+namespace wip::capture {
+namespace {
+constexpr std::size_t much = 256 << 10;
+constexpr int last_patience_ms = 1000;
+}  // namespace
+
+capture_file::capture_file(const std::string& name, int stop) : name_(name), stop_(stop) {
+    struct stat info {};
+    if (name == "-") {
+        name_ = "standard output";
+        if (::isatty(STDOUT_FILENO) != 0)
+            throw std::runtime_error(
+                "-o -: standard output is a terminal; pipe it, e.g. to wireshark -k -i -");
+        fd_ = STDOUT_FILENO;
+    } else {
+        // A FIFO is somebody else's: opened for writing only, so that the end of its reader shows.
+        const bool exists = ::stat(name.c_str(), &info) == 0;
+        const int flags = exists && S_ISFIFO(info.st_mode) ? 0 : O_CREAT | O_TRUNC;
+        fd_ = ::open(name.c_str(), O_WRONLY | O_CLOEXEC | flags, 0644);
+        if (fd_ < 0) throw std::runtime_error("-o " + name + ": " + std::strerror(errno));
+    }
+    seekable_ = ::fstat(fd_, &info) == 0 && S_ISREG(info.st_mode) && fd_ != STDOUT_FILENO;
+}
+
+capture_file::~capture_file() {
+    if (fd_ != STDOUT_FILENO) ::close(fd_);
+}
+
+void capture_file::write_if_much() {
+    if (blocks_.size() >= much) flush();
+}
+
+bool capture_file::wait_for_room() const {
+    pollfd waits[2] = {{fd_, POLLOUT, 0}, {stop_, POLLIN, 0}};
+    while (true) {
+        if (::poll(waits, stop_ < 0 ? 1 : 2, -1) < 0 && errno != EINTR) return false;
+        if (waits[0].revents != 0) return true;
+        if (waits[1].revents != 0) return ::poll(waits, 1, last_patience_ms) > 0;
+    }
+}
+
+void capture_file::flush() {
+    std::size_t done = 0;
+    while (!failed() && done < blocks_.size()) {
+        // A pipe that poll() calls writable takes PIPE_BUF bytes without blocking.
+        const std::size_t rest = blocks_.size() - done;
+        if (!seekable_ && !wait_for_room()) {
+            error_ = ETIMEDOUT;
+            break;
+        }
+        errno = 0;
+        const ssize_t n = ::write(fd_, blocks_.data() + done,
+                                  seekable_ ? rest : std::min<std::size_t>(rest, PIPE_BUF));
+        if (n > 0) {
+            done += static_cast<std::size_t>(n);
+        } else if (errno != EINTR) {
+            error_ = errno;
+        }
+    }
+    if (failed() && seekable_) {
+        done = whole_blocks(blocks_, done);
+        if (::ftruncate(fd_, static_cast<off_t>(written_ + done)) != 0 ||
+            ::lseek(fd_, 0, SEEK_END) < 0)
+            name_ += " (not cut behind the last whole block)";
+    }
+    written_ += done;
+    blocks_.clear();
+}
+
+bool capture_file::overwrite(std::uint64_t at, std::string_view text) {
+    if (!seekable_ || at + text.size() > written_) return false;
+    return ::pwrite(fd_, text.data(), text.size(), static_cast<off_t>(at)) ==
+           static_cast<ssize_t>(text.size());
+}
+
+bool capture_file::reader_gone() const { return error_ == EPIPE; }
+
+std::string capture_file::failure() const { return name_ + ": " + std::strerror(error_); }
+
+}  // namespace wip::capture

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Where a capture goes: a file, a FIFO or standard output. Blocks are gathered and written whole.
+// When the disk is full or the reader has gone, the rest is refused, and a file is cut behind its
+// last whole block: what is there stays readable.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "capture/pcapng_blocks.h"
+
+namespace wip::capture {
+
+class capture_file {
+public:
+    // "-": standard output. Throws std::runtime_error that names the file and the reason. While
+    // `stop` is readable a reader that does not read is not waited for.
+    explicit capture_file(const std::string& name, int stop = -1);
+    ~capture_file();
+    capture_file(const capture_file&) = delete;
+    capture_file& operator=(const capture_file&) = delete;
+
+    // To be appended to; then written when enough has come together.
+    byte_buffer& blocks() { return blocks_; }
+    void write_if_much();
+    void flush();
+    // Overwrites bytes that were written earlier; false where that cannot be (pipes).
+    bool overwrite(std::uint64_t at, std::string_view text);
+
+    bool failed() const { return error_ != 0; }
+    bool reader_gone() const;
+    // Why nothing more is written, in words.
+    std::string failure() const;
+    bool seekable() const { return seekable_; }
+    std::uint64_t written() const { return written_; }
+
+private:
+    bool wait_for_room() const;
+
+    std::string name_;
+    int stop_;
+    int fd_;
+    bool seekable_ = false;
+    int error_ = 0;
+    std::uint64_t written_ = 0;
+    byte_buffer blocks_;
+};
+
+}  // namespace wip::capture

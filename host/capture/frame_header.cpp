@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "capture/frame_header.h"
+
+#include <algorithm>
+#include <bit>
+#include <span>
+
+#include "types/bit_io.h"
+#include "types/grant.h"
+
+namespace wip::capture {
+namespace {
+
+enum frame_flag : std::uint8_t {
+    flag_whole = 1,
+    flag_last = 2,
+    flag_combined = 4,
+    flag_retransmission = 8,
+    flag_window_edge = 16,
+};
+
+// Tag 12 (name of a dissector), 8 bytes; tag 0 (the end).
+constexpr std::array<std::uint8_t, dissector_tag_bytes> dissector_tag{
+    0, 12, 0, 8, 'o', 'p', 'e', 'n', 'w', 'i', 'p', 0, 0, 0, 0, 0};
+
+void put(byte_buffer& out, std::uint64_t value, int bytes) {
+    for (int i = bytes - 1; i >= 0; --i) out.push_back(static_cast<std::uint8_t>(value >> (8 * i)));
+}
+
+std::uint8_t byte_of(std::uint32_t value) {
+    return static_cast<std::uint8_t>(std::min(value, 255u));
+}
+
+}  // namespace
+
+std::optional<std::uint16_t> window_edge_of(const std::string& grant) {
+    if (grant.size() != grant_bytes) return std::nullopt;
+    bit_reader r({reinterpret_cast<const std::uint8_t*>(grant.data()), grant.size()});
+    r.get(12);  // frame number
+    const std::uint32_t first_new_sn = r.get(16);
+    return static_cast<std::uint16_t>(first_new_sn - r.get(15));
+}
+
+void append_frame(byte_buffer& out, frame_place place, std::int64_t slot, std::uint16_t user,
+                  std::optional<std::uint16_t> window_edge,
+                  const openwip::telemetry::FrameRecord& f) {
+    out.insert(out.end(), dissector_tag.begin(), dissector_tag.end());
+    std::uint8_t flags = 0;
+    if (f.whole()) flags |= flag_whole;
+    if (f.last()) flags |= flag_last;
+    if (f.combined()) flags |= flag_combined;
+    if (f.retransmissions() != 0) flags |= flag_retransmission;
+    if (window_edge) flags |= flag_window_edge;
+    const std::size_t nof_packets = std::min<std::size_t>(f.packet_size(), 0xffff);
+    out.push_back(frame_header_version);
+    out.push_back(static_cast<std::uint8_t>(place));
+    out.push_back(byte_of(f.bin()));
+    out.push_back(byte_of(f.bits_per_symbol()));
+    out.push_back(flags);
+    out.push_back(byte_of(f.outcome()));
+    put(out, f.sn(), 2);
+    put(out, static_cast<std::uint64_t>(slot), 8);
+    put(out, user, 2);
+    out.push_back(byte_of(f.offset()));
+    out.push_back(place == frame_place::sent ? byte_of(f.retransmissions()) : std::uint8_t{0});
+    put(out, f.payload_bits(), 2);
+    put(out, window_edge.value_or(0), 2);
+    put(out, std::bit_cast<std::uint32_t>(f.snr_db()), 4);
+    put(out, nof_packets, 2);
+    put(out, 0, 2);
+    for (std::size_t i = 0; i < nof_packets; ++i) put(out, f.packet(static_cast<int>(i)), 8);
+    out.insert(out.end(), f.payload().begin(), f.payload().end());
+}
+
+}  // namespace wip::capture

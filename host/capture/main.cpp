@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// wip_capture: telemetry of a running cell into a pcapng file (docs/captures.md). Ends on a signal,
+// when there is enough, when the cell or the reader of the output ends; the file is whole in each
+// case.
+#include <poll.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <fstream>
+
+#include "app/process.h"
+#include "capture/capture.h"
+#include "capture/telemetry_reader.h"
+
+namespace {
+
+using namespace wip;
+using namespace wip::capture;
+using wip_clock = std::chrono::steady_clock;
+
+constexpr int exit_output_failed = 1;
+constexpr std::chrono::milliseconds flush_every{100};
+
+struct arguments {
+    std::string file, base, terminal, keeper, only, verdict_file;
+    double wait_s = 10;
+    bool quiet = false;
+    capture_options options;
+};
+
+void describe(CLI::App& app, arguments& a) {
+    app.add_option("-o,--output", a.file, "pcapng file, FIFO, or - for standard output")
+        ->required();
+    app.add_option("--base", a.base, "telemetry endpoint of the base station")->required();
+    app.add_option("--terminal", a.terminal, "telemetry endpoint of the terminals")->required();
+    app.add_option("--keeper", a.keeper, "telemetry endpoint that the verdict so far comes from");
+    app.add_option("--terminals", a.options.terminals, "number of terminals")
+        ->check(CLI::Range(1, 25));
+    app.add_option("--seconds", a.options.seconds, "end after so much air time")
+        ->check(CLI::Range(0.001, 1e6));
+    app.add_option("--count", a.options.count, "end after so many packets")
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40));
+    app.add_option("--only", a.only, "ip or frames")->check(CLI::IsMember({"ip", "frames"}));
+    app.add_option("--snap", a.options.snap, "bytes kept of a packet")
+        ->check(CLI::Range(64, 65535));
+    app.add_option("--start-ns", a.options.start_ns, "wall clock of sample 0, ns since 1970");
+    app.add_option("--speed", a.options.speed, "of the cell's clock")
+        ->check(CLI::Range(0.01, 100.0));
+    app.add_option("--wait", a.wait_s, "seconds to wait for the cell")
+        ->check(CLI::Range(0.1, 3600.0));
+    app.add_option("--comment", a.options.comments, "of the section, repeatable");
+    app.add_option("--verdict", a.options.verdict, "of the run so far");
+    app.add_option("--verdict-file", a.verdict_file,
+                   "read at the end: the run's verdict, one line");
+    app.add_flag("--quiet", a.quiet, "no summary");
+}
+
+// Everything that waits: signals, publishers.
+class reading {
+public:
+    reading(const arguments& a, int signals)
+        : signals_(signals),
+          context_(1),
+          base_(context_, a.base, "base", topics(a)),
+          terminal_(context_, a.terminal, "terminal", topics(a)) {
+        if (!a.keeper.empty())
+            keeper_.emplace(context_, a.keeper, "keeper", std::vector<std::string>{"verdict"});
+    }
+
+    // Why it ended.
+    std::string run(wip::capture::capture& to, capture_file& file, double wait_s) {
+        const auto patience = wip_clock::now() + std::chrono::duration<double>(wait_s);
+        auto flushed = wip_clock::now();
+        while (true) {
+            wait();
+            const bool more =
+                read(base_, station::base, to) | read(terminal_, station::terminal, to);
+            read_verdict();
+            base_.on_monitor();
+            terminal_.on_monitor();
+            const auto now = wip_clock::now();
+            if (now - flushed >= flush_every) {
+                file.flush();
+                flushed = now;
+            }
+            if (file.failed()) return file.reader_gone() ? "the reader has gone" : "";
+            if (const auto name = host::take_signal(signals_)) return "stopped by " + *name;
+            if (to.enough()) return "as much as was asked for";
+            if (!more && base_.gone() && terminal_.gone()) return "the cell has ended";
+            const bool there = base_.ever_connected() && terminal_.ever_connected();
+            if (!there && now > patience) {
+                no_cell_ = !base_.ever_connected() ? base_.endpoint() : terminal_.endpoint();
+                return "";
+            }
+        }
+    }
+    // As the keeper last said; empty: nothing came.
+    const std::string& verdict() const { return verdict_; }
+    const std::string& no_cell() const { return no_cell_; }
+    std::uint64_t malformed() const { return base_.malformed + terminal_.malformed; }
+    std::uint64_t newer() const { return base_.newer_version + terminal_.newer_version; }
+
+private:
+    static std::vector<std::string> topics(const arguments& a) {
+        std::vector<std::string> list{"status"};  // the clock, when nothing else comes
+        if (a.options.ip) list.push_back("ip");
+        if (a.options.frames) list.push_back("frames");
+        return list;
+    }
+    void wait() {
+        zmq::pollitem_t items[] = {{base_.socket().handle(), 0, ZMQ_POLLIN, 0},
+                                   {terminal_.socket().handle(), 0, ZMQ_POLLIN, 0},
+                                   {base_.monitor().handle(), 0, ZMQ_POLLIN, 0},
+                                   {terminal_.monitor().handle(), 0, ZMQ_POLLIN, 0},
+                                   {nullptr, signals_, ZMQ_POLLIN, 0}};
+        zmq::poll(items, 5, flush_every);
+    }
+    // It comes once a second: looked for when something else has come.
+    void read_verdict() {
+        std::uint64_t missing = 0;
+        while (keeper_ && keeper_->receive(message_, missing)) {
+            if (!message_.has_verdict()) continue;
+            verdict_ =
+                message_.verdict().valid() ? "verdict so far: VALID" : "verdict so far: INVALID";
+            for (int i = 0; i < message_.verdict().reason_size(); ++i)
+                verdict_ += (i == 0 ? ": " : "; ") + message_.verdict().reason(i);
+        }
+    }
+    // A bounded number, so that the other publisher has its turn.
+    bool read(telemetry_reader& from, station which, wip::capture::capture& to) {
+        std::uint64_t missing = 0;
+        for (int n = 0; n < 100; ++n) {
+            if (!from.receive(message_, missing)) return n > 0;
+            to.take(which, message_, missing);
+        }
+        return true;
+    }
+
+    int signals_;
+    zmq::context_t context_;
+    telemetry_reader base_, terminal_;
+    std::optional<telemetry_reader> keeper_;
+    std::string verdict_;
+    openwip::telemetry::Telemetry message_;
+    std::string no_cell_;
+};
+
+std::string first_line(const std::string& file) {
+    std::string line;
+    std::ifstream in(file);
+    std::getline(in, line);
+    return line;
+}
+
+void summarise(const std::string& file, const std::string& why, const wip::capture::capture& c,
+               const reading& from) {
+    std::uint64_t packets = 0, dropped = 0;
+    for (const auto& i : c.interfaces()) {
+        packets += i.packets;
+        dropped += i.dropped;
+    }
+    std::string line = std::to_string(packets) + " packets to " + file + ":";
+    for (const auto& i : c.interfaces())
+        line += " " + i.name + " " + std::to_string(i.packets) + ",";
+    line += " " + std::to_string(dropped) + " telemetry messages lost";
+    const auto also = [&line](std::uint64_t n, const char* what) {
+        if (n != 0) line += ", " + std::to_string(n) + " " + what;
+    };
+    also(c.late(), "packets out of order");
+    also(c.unknown(), "of unknown terminals left out");
+    also(from.malformed(), "messages that do not parse left out");
+    also(from.newer(), "messages of a newer version left out");
+    std::fprintf(stderr, "openwip capture: %s (%s)\n", line.c_str(), why.c_str());
+}
+
+int run(arguments& a) {
+    a.options.ip = a.only != "frames";
+    a.options.frames = a.only != "ip";
+    a.options.application = "OpenWIP capture " OPENWIP_VERSION;
+    const int signals = host::make_signal_descriptor();
+    host::follow_parent();
+    reading from(a, signals);
+    capture_file file(a.file, signals);
+    wip::capture::capture c(a.options, file);
+    std::string why = from.run(c, file, a.wait_s);
+    const std::string verdict = a.verdict_file.empty() ? "" : first_line(a.verdict_file);
+    c.finish(verdict.empty() ? from.verdict() : verdict);
+    if (!from.no_cell().empty()) throw std::runtime_error("no cell answers at " + from.no_cell());
+    if (c.enough()) why = "as much as was asked for";
+    if (!a.quiet) summarise(a.file, file.reader_gone() ? "the reader has gone" : why, c, from);
+    if (file.failed() && !file.reader_gone()) {
+        std::fprintf(stderr, "openwip capture: %s; the capture ends there\n",
+                     file.failure().c_str());
+        return exit_output_failed;
+    }
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    google::protobuf::SetLogHandler(nullptr);  // damaged messages are counted
+    arguments a;
+    CLI::App app{"OpenWIP: IP and link frames of a running cell as pcapng"};
+    describe(app, a);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::CallForHelp& e) {
+        return app.exit(e);
+    } catch (const CLI::ParseError& e) {
+        std::fprintf(stderr, "wip_capture: %s\n", e.what());
+        return host::exit_bad_input;
+    }
+    try {
+        return run(a);
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "openwip capture: %s\n", e.what());
+        return host::exit_bad_input;
+    }
+}

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Scripted publishers, wip_capture, and what capinfos and tshark say of its file."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+
+import zmq
+
+TOP = pathlib.Path(__file__).resolve().parents[3]
+BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
+DISSECTOR = TOP / "host/capture/wireshark/openwip.lua"
+TOOLS = ("tshark", "capinfos")
+START_NS = 1_700_000_000_123_456_789
+
+
+class Publishers:
+    """PUB sockets of a base station and a terminal."""
+
+    def __init__(self, folder):
+        self.context = zmq.Context()
+        self.sockets = {}
+        for station in ("base", "terminal"):
+            socket = self.context.socket(zmq.XPUB)
+            socket.sndhwm = 0
+            socket.linger = 2000
+            socket.bind(self.endpoint(folder, station))
+            self.sockets[station] = socket
+
+    @staticmethod
+    def endpoint(folder, station):
+        return f"ipc://{folder}/{station}.telemetry"
+
+    def wait_for_reader(self, topics=3):
+        """Until both have their subscriptions."""
+        for socket in self.sockets.values():
+            for _ in range(topics):
+                if not socket.poll(10000):
+                    raise AssertionError("nobody subscribed")
+                socket.recv()
+
+    def publish(self, station, topic, message):
+        self.sockets[station].send_multipart([topic.encode(), message.SerializeToString()])
+
+    def close(self):
+        self.context.destroy(linger=2000)
+
+
+def start(folder, *arguments, **kwargs):
+    return subprocess.Popen(
+        [BUILD / "host/capture/wip_capture", "--base", Publishers.endpoint(folder, "base"),
+         "--terminal", Publishers.endpoint(folder, "terminal"), "--start-ns", str(START_NS), *map(str, arguments)],
+        stderr=subprocess.PIPE, text=True, **kwargs)
+
+
+def ended(process, timeout=30):
+    """(exit code, what it said); a process that hangs is killed and fails the test."""
+    try:
+        _, said = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        raise
+    return process.returncode, said
+
+
+def capture(cell, folder, *arguments, topics=3):
+    """The telemetry of a scripted cell as a file; what wip_capture said."""
+    file = pathlib.Path(folder, "capture.pcapng")
+    process = start(folder, "-o", file, *arguments)
+    publishers = Publishers(folder)
+    try:
+        publishers.wait_for_reader(topics)
+        cell.send(publishers.publish)
+    finally:
+        publishers.close()      # the cell ends: so does the capture
+    code, said = ended(process)
+    if code != 0:
+        raise AssertionError(f"wip_capture ended with {code}: {said}")
+    return file, said
+
+
+def tool(*argv, check=True):
+    if shutil.which(argv[0]) is None:
+        raise AssertionError(f"{argv[0]} is not installed: run ./openwip setup")
+    done = subprocess.run([str(a) for a in argv], capture_output=True, text=True, timeout=120,
+                          env=os.environ | {"LC_ALL": "C.UTF-8"})
+    said = "\n".join(line for line in done.stderr.splitlines() if "could be dangerous" not in line)
+    if check and (done.returncode != 0 or said):
+        raise AssertionError(f"{argv[0]} ended with {done.returncode}: {said}\n{done.stdout[-1000:]}")
+    return done.stdout
+
+
+def tshark(file, *arguments, two_pass=True):
+    return tool("tshark", "-n", "-X", f"lua_script:{DISSECTOR}", *(["-2"] if two_pass else []), "-r", file,
+                *arguments)
+
+
+def with_extcap(folder, argv):
+    """The command line with `folder` as Wireshark's extcap folder. As root Wireshark takes none from the
+    environment: then it is mounted over the machine's, for this command alone."""
+    if os.geteuid() != 0:
+        return ["env", f"WIRESHARK_EXTCAP_DIR={folder}", *argv]
+    lines = tool("tshark", "-G", "folders").splitlines()
+    place = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("Extcap path"))
+    return ["unshare", "-m", "sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"', str(folder), place, *argv]
+
+
+def fields(file, names, display_filter=None, two_pass=True):
+    """One {name: [values]} for each packet."""
+    flags = [x for name in names for x in ("-e", name)]
+    text = tshark(file, "-T", "fields", "-E", "separator=|", "-E", "occurrence=a", "-E", "aggregator=;", *flags,
+                  *(["-Y", display_filter] if display_filter else []), two_pass=two_pass)
+    return [{n: v.split(";") if v else [] for n, v in zip(names, line.split("|"))} for line in text.splitlines()]
+
+
+def decoded(file, display_filter):
+    """The layers of each packet, as tshark's JSON has them."""
+    return [p["_source"]["layers"] for p in json.loads(tshark(file, "-T", "json", "-Y", display_filter))]

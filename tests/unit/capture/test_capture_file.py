@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""wip_capture with scripted publishers: what is in the file, its limits, its ends, its refusals. Read by
+capinfos and tshark."""
+import os
+import pathlib
+import resource
+import signal
+import subprocess
+import tempfile
+import unittest
+
+import capture_support as cs
+from openwip_schema import telemetry_pb2 as pb
+from scripted_cell import ScriptedCell, ipv4, payload_nibbles, slot_ns
+
+
+def small_cell(packets=6, **settings):
+    cell = ScriptedCell(**settings)
+    cell.give(*(ipv4(n, 100 + 37 * (n % 30)) for n in range(packets)))
+    cell.drain([8, 3, 1], fail=lambda unit: unit.retransmissions == 0 and unit.sn % 3 == 0)
+    return cell
+
+
+def capinfos(file):
+    """name -> value of the lines, and how many packets each interface has."""
+    lines = cs.tool("capinfos", "-M", file).splitlines()
+    values = {k.strip(): v.strip() for k, _, v in (line.partition(":") for line in lines)}
+    names = [line.split("=", 1)[1].strip() for line in lines if line.strip().startswith("Name =")]
+    counts = [int(line.split("=", 1)[1]) for line in lines if line.strip().startswith("Number of packets =")]
+    return values, dict(zip(names, counts, strict=True))
+
+
+class InFolder(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = holder.name
+
+
+class Content(InFolder):
+    def test_every_packet_is_there_with_its_time_interface_and_direction(self):
+        cell = small_cell()
+        file, said = cs.capture(cell, self.folder)
+        values, counts = capinfos(file)
+        frames = len(cell.log)
+        self.assertEqual(counts, {"base.ip": 6, "terminal.ip": 6, "base.frames": frames, "terminal.frames": frames})
+        self.assertEqual(values["Strict time order"], "True")
+        self.assertIn("nanoseconds", values["File timestamp precision"])
+        self.assertIn("0 telemetry messages lost", said)
+        self.assertIn("the cell has ended", said)
+        rows = cs.fields(file, ["frame.time_epoch", "frame.interface_name", "frame.p2p_dir", "wip.slot"])
+        direction = {"base.ip": "0", "terminal.ip": "1", "base.frames": "0", "terminal.frames": "1"}
+        for row in rows:
+            (where,) = row["frame.interface_name"]
+            self.assertEqual(row["frame.p2p_dir"], [direction[where]])
+            if row["wip.slot"]:
+                slot = int(row["wip.slot"][0]) + (where == "terminal.frames")
+                seconds, fraction = row["frame.time_epoch"][0].split(".")
+                self.assertEqual(int(seconds) * 10**9 + int(fraction), cs.START_NS + slot_ns(slot))
+
+    def test_decoded_fields_are_what_was_published(self):
+        cell = small_cell(seed=4)
+        file, _ = cs.capture(cell, self.folder)
+        for place, station in ((0, "base"), (1, "terminal")):
+            published = [(batch.frames.air, f) for who, topic, batch in cell.messages
+                         if who == station and topic == "frames" for f in batch.frames.frame]
+            layers = [p["openwip"] for p in cs.decoded(file, f"wip.place == {place}")]
+            self.assertEqual(len(layers), len(published))
+            for layer, (slot, f) in zip(layers, published):
+                expected = {"slot": slot, "bin": f.bin, "modulation": f.bits_per_symbol, "sn": f.sn, "user": f.user,
+                            "offset": f.offset, "payload_bits": f.payload_bits, "whole": int(f.whole),
+                            "last": int(f.last), "retransmission": int(f.retransmissions > 0)}
+                if place == 0:
+                    expected["retransmissions"] = f.retransmissions
+                else:
+                    expected |= {"outcome": f.outcome, "combined": int(f.combined)}
+                self.assertEqual({k: int(layer[f"wip.{k}"]) for k in expected}, expected)
+                snr = layer["wip.snr.predicted" if place == 0 else "wip.snr.measured"]
+                self.assertAlmostEqual(float(snr), f.snr_db, places=5)
+                self.assertEqual(bytes.fromhex(layer["wip.payload"].replace(":", "")), f.payload)
+
+    def test_comments_say_what_was_captured_and_the_verdict_comes_in_at_the_end(self):
+        verdict = pathlib.Path(self.folder, "verdict")
+        verdict.write_text("verdict: VALID\n")
+        file, _ = cs.capture(small_cell(), self.folder, "--comment", "cell 'scripted'", "--verdict-file", verdict)
+        text = cs.tool("capinfos", file)
+        self.assertIn("cell 'scripted'", text)
+        self.assertIn("verdict: VALID", text)
+        self.assertNotIn("not known", text)
+
+    def test_two_terminals_have_interfaces_of_their_own(self):
+        one, two = small_cell(packets=3), small_cell(packets=2, user=1, seed=9)
+        one.messages += two.messages
+        renumber(one)
+        file, _ = cs.capture(one, self.folder, "--terminals", 2)
+        _, counts = capinfos(file)
+        self.assertEqual(counts["terminal2.ip"], 2)
+        self.assertEqual(counts["base.ip"], 5)
+        self.assertEqual(counts["terminal2.frames"], len(two.log))
+        complete = cs.fields(file, ["wip.user", "ip.id"], "wip.place == 1 and icmp")
+        self.assertEqual([len([r for r in complete if r["wip.user"] == [u]]) > 0 for u in "01"], [True, True])
+
+    def test_a_terminal_that_the_cell_has_not_is_left_out_and_counted(self):
+        _, said = cs.capture(small_cell(user=3), self.folder)
+        self.assertRegex(said, r"\d+ of unknown terminals left out")
+
+
+def renumber(cell):
+    """Sequence numbers of a script that was put together from two."""
+    count = {}
+    for station, topic, message in cell.messages:
+        count[station, topic] = message.sequence = count.get((station, topic), 0) + 1
+
+
+class Losses(InFolder):
+    def test_gaps_of_the_telemetry_are_drops_of_the_interface(self):
+        cell = small_cell()
+        lost = [m for m in cell.messages if m[:2] == ("terminal", "frames")][1:4]
+        cell.messages = [m for m in cell.messages if m not in lost]
+        file, said = cs.capture(cell, self.folder)
+        self.assertIn("3 telemetry messages lost", said)
+        dropped = [r["frame.drop_count"] for r in cs.fields(file, ["frame.drop_count"], "wip.place == 1")]
+        self.assertEqual([d for d in dropped if d], [["3"]])
+        self.assertEqual(statistics(file), {"base.ip": (6, 0), "terminal.ip": (6, 0),
+                                            "base.frames": (len(cell.log), 0),
+                                            "terminal.frames": (len(dropped), 3)})
+
+    def test_what_does_not_parse_and_what_is_of_a_later_version_is_counted(self):
+        cell = small_cell()
+        cell.messages[0][2].version = pb.VERSION_CURRENT + 1
+        publish = cs.Publishers.publish
+
+        def send(sockets):
+            sockets.sockets["base"].send_multipart([b"frames", b"\xff\xff\xff"])
+            sockets.sockets["base"].send_multipart([b"frames", b"", b"third"])
+            cell_send(lambda *m: publish(sockets, *m))
+        cell_send = cell.send
+        cell.send = lambda publish_: send(publish_.__self__)
+        _, said = cs.capture(cell, self.folder)
+        self.assertIn("2 messages that do not parse left out", said)
+        self.assertIn("1 messages of a newer version left out", said)
+
+
+def statistics(file):
+    """Interface -> (received, dropped) of the statistics blocks, read from the bytes."""
+    data, at, names, found = pathlib.Path(file).read_bytes(), 0, [], {}
+    while at < len(data):
+        kind, length = (int.from_bytes(data[at + i:at + i + 4], "little") for i in (0, 4))
+        body = data[at + 8:at + length - 4]
+        options, o = {}, {1: 8, 5: 12}.get(kind, len(body))
+        while o + 4 <= len(body) and (code := int.from_bytes(body[o:o + 2], "little")):
+            size = int.from_bytes(body[o + 2:o + 4], "little")
+            options[code] = body[o + 4:o + 4 + size]
+            o += 4 + size + -size % 4
+        if kind == 1:
+            names.append(options[2].decode())
+        if kind == 5:
+            found[names[int.from_bytes(body[:4], "little")]] = tuple(
+                int.from_bytes(options[c], "little") for c in (4, 5))
+        at += length
+    return found
+
+
+class Limits(InFolder):
+    def test_count_and_only(self):
+        file, said = cs.capture(small_cell(), self.folder, "--only", "frames", "--count", 5, topics=2)
+        values, counts = capinfos(file)
+        self.assertEqual(sum(counts.values()), 5)
+        self.assertEqual(set(counts), {"base.frames", "terminal.frames"})
+        self.assertIn("as much as was asked for", said)
+
+    def test_only_ip(self):
+        file, _ = cs.capture(small_cell(), self.folder, "--only", "ip", topics=2)
+        self.assertEqual(capinfos(file)[1], {"base.ip": 6, "terminal.ip": 6})
+
+    def test_seconds_of_air_time(self):
+        cell = ScriptedCell(first_slot=300)
+        for n in range(600):
+            if n % 3 == 0:
+                cell.give(ipv4(n, 50))
+            cell.run_slot([4])
+        file, _ = cs.capture(cell, self.folder, "--seconds", 0.2)
+        slots = [int(r["wip.slot"][0]) for r in cs.fields(file, ["wip.slot"], "wip.place == 0")]
+        self.assertLessEqual(slots[-1] - 300, 301)
+        self.assertGreaterEqual(slots[-1] - 300, 298)
+
+    def test_snap_keeps_the_length_on_the_air_and_says_that_the_frame_is_cut(self):
+        file, _ = cs.capture(small_cell(), self.folder, "--snap", 64)
+        rows = cs.fields(file, ["frame.len", "frame.cap_len", "wip.payload_bits", "_ws.expert.message"])
+        self.assertTrue(all(int(r["frame.cap_len"][0]) <= 64 for r in rows))
+        long = [r for r in rows if r["wip.payload_bits"] == ["840"]]
+        self.assertTrue(long)
+        self.assertTrue(all(int(r["frame.len"][0]) >= 16 + 32 + 105 for r in long))
+        self.assertTrue(all("only a part" in r["_ws.expert.message"][-1] for r in long), long[0])
+
+
+class Ends(InFolder):
+    def running(self, *arguments, **kwargs):
+        process = cs.start(self.folder, *arguments, **kwargs)
+        self.addCleanup(process.stderr.close)
+        publishers = cs.Publishers(self.folder)
+        self.addCleanup(publishers.close)
+        publishers.wait_for_reader()
+        return process, publishers
+
+    def test_a_signal_gives_a_whole_file(self):
+        for signum in (signal.SIGINT, signal.SIGTERM):
+            file = pathlib.Path(self.folder, "s.pcapng")
+            process, publishers = self.running("-o", file)
+            cell = small_cell()
+            cell.send(publishers.publish)
+            # Nothing tells that the messages are in: what is asked is that the file is whole, statistics included.
+            process.send_signal(signum)
+            code, said = cs.ended(process)
+            publishers.close()
+            self.assertEqual(code, 0, said)
+            self.assertIn(signal.Signals(signum).name, said)
+            self.assertEqual(len(statistics(file)), 4)
+            capinfos(file)
+
+    def test_a_full_disk_is_said_and_what_is_there_stays_readable(self):
+        file = pathlib.Path(self.folder, "full.pcapng")
+        limit = 20000
+
+        def small_disk():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        process, publishers = self.running("-o", file, preexec_fn=small_disk)
+        cell = small_cell(packets=60)
+        cell.send(publishers.publish)
+        publishers.close()
+        code, said = cs.ended(process)
+        self.assertEqual(code, 1, said)
+        self.assertIn(f"{file}: File too large", said)
+        self.assertLessEqual(file.stat().st_size, limit)
+        values, counts = capinfos(file)
+        self.assertGreater(sum(counts.values()), 20)
+
+    def test_a_device_that_takes_nothing(self):
+        process = cs.start(self.folder, "-o", "/dev/full")
+        code, said = cs.ended(process)
+        self.assertEqual(code, 1, said)
+        self.assertIn("No space left on device", said)
+
+    def test_a_reader_that_goes_ends_the_capture_without_an_error(self):
+        read, write = os.pipe()
+        process, publishers = self.running("-o", "-", stdout=write)
+        os.close(write)
+        os.read(read, 4096)
+        os.close(read)
+        small_cell(packets=30).send(publishers.publish)
+        publishers.close()
+        code, said = cs.ended(process)
+        self.assertEqual(code, 0, said)
+        self.assertIn("the reader has gone", said)
+
+    def test_a_reader_that_does_not_read_does_not_keep_it_from_ending(self):
+        read, write = os.pipe()
+        process, publishers = self.running("-o", "-", stdout=write)
+        os.close(write)
+        small_cell(packets=120).send(publishers.publish)
+        publishers.close()
+        process.send_signal(signal.SIGTERM)
+        code, said = cs.ended(process, timeout=10)
+        os.close(read)
+        self.assertIn(code, (0, 1), said)
+
+    def test_a_pipe_into_tshark_is_read_live(self):
+        capture = cs.start(self.folder, "-o", "-", stdout=subprocess.PIPE)
+        reader = subprocess.Popen(["tshark", "-n", "-l", "-X", f"lua_script:{cs.DISSECTOR}", "-i", "-", "-c", "20",
+                                   "-T", "fields", "-e", "wip.slot"], stdin=capture.stdout, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True)
+        capture.stdout.close()
+        publishers = cs.Publishers(self.folder)
+        publishers.wait_for_reader()
+        small_cell(packets=60).send(publishers.publish)
+        out, err = reader.communicate(timeout=60)
+        publishers.close()
+        cs.ended(capture)
+        self.assertEqual(reader.returncode, 0, err)
+        self.assertEqual(len(out.splitlines()), 20, err)
+
+
+class Refusals(unittest.TestCase):
+    def assert_refused(self, word, *arguments):
+        done = subprocess.run([cs.BUILD / "host/capture/wip_capture", *arguments], capture_output=True, text=True,
+                              timeout=30)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+        self.assertIn(word, done.stderr)
+
+    def test_bad_arguments_are_named(self):
+        ends = ["--base", "ipc:///tmp/nobody.b", "--terminal", "ipc:///tmp/nobody.t"]
+        self.assert_refused("--output", *ends)
+        self.assert_refused("--only", "-o", "/dev/null", "--only", "frame", *ends)
+        self.assert_refused("--snap", "-o", "/dev/null", "--snap", "3", *ends)
+        self.assert_refused("--seconds", "-o", "/dev/null", "--seconds", "-1", *ends)
+        self.assert_refused("/nowhere/x.pcapng", "-o", "/nowhere/x.pcapng", *ends)
+        self.assert_refused("nonsense", "-o", "/dev/null", "--base", "nonsense", "--terminal", "ipc:///tmp/nobody.t")
+
+    def test_no_cell_is_said(self):
+        self.assert_refused("no cell answers", "-o", "/dev/null", "--wait", "0.2", "--base", "ipc:///tmp/nobody.b",
+                            "--terminal", "ipc:///tmp/nobody.t")
+
+
+if __name__ == "__main__":
+    unittest.main()
