@@ -182,11 +182,10 @@ int run(arguments& a) {
     reading from(a, signals);
     capture_file file(a.file, signals);
     wip::capture::capture c(a.options, file);
-    std::string why = from.run(c, file, a.wait_s);
+    const std::string why = from.run(c, file, a.wait_s);
     const std::string verdict = a.verdict_file.empty() ? "" : first_line(a.verdict_file);
     c.finish(verdict.empty() ? from.verdict() : verdict);
     if (!from.no_cell().empty()) throw std::runtime_error("no cell answers at " + from.no_cell());
-    if (c.enough()) why = "as much as was asked for";
     if (!a.quiet) summarise(a.file, file.reader_gone() ? "the reader has gone" : why, c, from);
     if (file.failed() && !file.reader_gone()) {
         std::fprintf(stderr, "openwip capture: %s; the capture ends there\n",

@@ -158,6 +158,8 @@ local function learn(frame)
         end
     else
         received_at[key] = frame.number
+        local twin = link_frames[sent_at[key]]
+        if frame.last < frame.first and twin then frame.last = twin.last end   -- a bad frame comes without bits
         if frame.outcome == GOOD and frame.hex then
             reassembly.received_good(user, frame.usn, frame.first, frame.hex, frame.number, on_received_packet)
         end

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip capture: IP and link frames of a running cell as pcapng (docs/captures.md). The work is done by
 wip_capture (host/capture); here it is found out what it needs to know of the cell."""
-import argparse
 import contextlib
 import os
 import pathlib
@@ -10,6 +9,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import yaml
 
 from . import cell as cells, commands, system, wireshark
 from .errors import BadInput
@@ -47,7 +48,6 @@ def parse(arguments):
     p.add_argument("--install-wireshark", action="store_true",
                    help="put the dissector, the capture interfaces and the profile OpenWIP into Wireshark's folders")
     p.add_argument("--uninstall", action="store_true", help="remove them again")
-    p.add_argument("--verdict", help=argparse.SUPPRESS)
     given = p.parse_args(arguments)
     if given.install_wireshark and given.uninstall:
         raise BadInput("--install-wireshark with --uninstall: one of them")
@@ -139,19 +139,23 @@ class Recording:
     """Started before the stations, so that it misses nothing. That the capture fails is said, and is no
     reason for the run to end."""
 
-    def __init__(self, cell, file, terminals, speed, configuration, places, progress):
+    def __init__(self, cell, file, scenario, places, progress):
         top, build, _ = places
-        self.progress, self.file = progress, file
+        self.progress = progress
         self.verdict = tempfile.NamedTemporaryFile("w", prefix="openwip-", suffix=".verdict")
-        parent = os.getpid()
         self.said = tempfile.TemporaryFile("w+")
+        configuration = yaml.safe_dump(scenario.tree(), sort_keys=False)
+        parent = os.getpid()
         self.process = subprocess.Popen(
-            [program(build), "-o", file, *endpoints(cell, terminals), "--speed", f"{speed:g}", "--wait", "120",
-             "--verdict-file", self.verdict.name, *comments(cell, top, [("configuration", configuration)])],
+            [program(build), "-o", file, *endpoints(cell, len(cell.terminals)), "--speed", f"{scenario.speed:g}",
+             "--wait", "120", "--verdict-file", self.verdict.name,
+             *comments(cell, top, [("configuration", configuration)])],
             stdin=subprocess.DEVNULL, stderr=self.said, preexec_fn=lambda: system.die_with_parent(parent))
 
     def end(self, verdict=None):
-        """True when the whole run is in the file."""
+        """Before the cell ends, with the verdict; again, it does nothing."""
+        if self.process is None:
+            return
         if verdict is not None:
             words = "VALID" if verdict["valid"] else "INVALID: " + "; ".join(verdict["reasons"])
             self.verdict.write(f"verdict: {words}\n")
@@ -159,27 +163,30 @@ class Recording:
         with contextlib.suppress(OSError):
             self.process.send_signal(signal.SIGINT)
         try:
-            code = self.process.wait(END_PATIENCE_S)
+            self.process.wait(END_PATIENCE_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            code = self.process.wait()
+            self.process.wait()
+        self.process = None
         self.said.seek(0)
         for line in self.said.read().splitlines():
             self.progress(line.removeprefix("openwip "))
         self.verdict.close()
         self.said.close()
-        return code == 0
+
+
+class NoRecording:
+    """Of a run without --capture."""
+
+    def end(self, verdict=None):
+        pass
 
 
 @contextlib.contextmanager
-def recording(cell, file, terminals, speed, configuration, places, progress):
-    """A Recording, or None without a file. Whatever happens, it does not outlive the block."""
-    if file is None:
-        yield None
-        return
-    running = Recording(cell, file, terminals, speed, configuration, places, progress)
+def recording(cell, file, scenario, places, progress):
+    """However the block ends, the file is whole afterwards."""
+    running = NoRecording() if file is None else Recording(cell, file, scenario, places, progress)
     try:
         yield running
     finally:
-        if running.process.poll() is None or not running.said.closed:
-            running.end()
+        running.end()

@@ -4,7 +4,7 @@ import contextlib
 import os
 import pathlib
 
-from . import accounting, cell as cells, record, report, system, traffic
+from . import accounting, capture, cell as cells, record, report, system, traffic
 from .errors import DIED, INVALID, VALID, CellDied, NoLock
 from .session import (OBSERVER, START_TIMEOUT_S, CpuClock, Progress, Running, check_built, check_congestion_control,
                       drain, exit_code_of, fresh_output, identity, owned_cell, start_observers, start_process,
@@ -179,6 +179,7 @@ def run(options, top, build, python):
     fresh_output(options.json)
     check_machine(build, options)
     record.check_target(options.record)
+    capture.check_file("--capture", options.capture)
     try:
         with owned_cell(options.name, progress) as (cell, keeper):
             return run_cell(cell, keeper, options, (top, build, python), progress)
@@ -195,16 +196,18 @@ def run_cell(cell, keeper, options, places, progress):
         keeper.keep_logs(options.logs)
     progress(f"cell '{cell.name}': namespaces {' and '.join(cell.namespaces)}")
     record.note_run(cell, options.scenario)
-    with record.launched(cell, options.record, places[2], progress) as recorder:
-        return run_recorded(cell, keeper, options, places, progress, recorder)
+    with record.launched(cell, options.record, places[2], progress) as recorder, \
+            capture.recording(cell, options.capture, options.scenario, places, progress) as captured:
+        return run_recorded(cell, keeper, options, places, progress, recorder, captured)
 
 
-def run_recorded(cell, keeper, options, places, progress, recorder):
+def run_recorded(cell, keeper, options, places, progress, recorder, captured):
     scenario = options.scenario
     with watching(cell) as (watch, applications):
         running = start(cell, keeper, scenario, places, progress)
         lock_s = wait_for_lock(running, scenario, progress)
         result = measure(running, watch, applications, scenario, progress)
+    captured.end(result["verdict"])
     result["radio"]["lock_s"] = lock_s
     result |= identity(scenario, places[0], places[2])
     ordered = {k: result[k] for k in ("verdict", "realtime", "ping_ms", "tcp", "udp", "capacity", "link",

@@ -14,7 +14,7 @@ import time
 
 import yaml
 
-from . import accounting, cell as cells, channel, record, report, scenario as scenarios, system, traffic
+from . import accounting, capture, cell as cells, channel, record, report, scenario as scenarios, system, traffic
 from .errors import BAD_INPUT, DIED, INVALID, VALID, BadInput
 from .scenario import ON_OFF, Integer, Optional, Real, Scenario, Setting
 from .session import (OBSERVER, CpuClock, Progress, Running, check_built, check_congestion_control, drain,
@@ -150,8 +150,9 @@ def parse(arguments):
     parser.add_argument("--generator", action="store_true",
                         help="virtual time, full queues, no interfaces: as fast as the machine can")
     given = parser.parse_args(arguments)
-    if given.generator and (given.keep or given.record):
-        raise BadInput(f"--{'keep' if given.keep else 'record'} with --generator: there is no cell")
+    for flag in ("keep", "record", "capture"):
+        if given.generator and getattr(given, flag):
+            raise BadInput(f"--{flag} with --generator: there is no cell")
     return EmulateOptions(scenarios.options_of(given, SETTINGS), given.generator)
 
 
@@ -343,7 +344,7 @@ def default_places():
 
 
 def run(options, workload=None, progress=None, *, name=NAME, keep=False, logs=None, places=None, record_to=None,
-        observers=False):
+        observers=False, capture_to=None):
     """One run. `options`: {key of SETTINGS: value}, or a Scenario. `workload(cell: EmulatedCell) -> dict`
     runs the applications (None: iperf3); what it returns is the report's `workload`, except `tcp` (to the
     top), `cpu` (added) and `failed` (reasons of the verdict); TrafficFailed makes the run invalid.
@@ -358,13 +359,14 @@ def run(options, workload=None, progress=None, *, name=NAME, keep=False, logs=No
     check_built(build, (PROGRAM, OBSERVER, "python/openwip_schema"))
     check_congestion_control(s["traffic.tcp_cc"])
     record.check_target(record_to)
+    capture.check_file("--capture", capture_to)
     with with_predictions(s, (top, build, python)) as as_run:
         check_config(str(build / PROGRAM), config(cells.Cell(name), as_run))
         return _run_cell(s, as_run, workload, progress, name, keep, logs, (top, build, python), record_to,
-                         observers)
+                         observers, capture_to)
 
 
-def _run_cell(s, as_run, workload, progress, name, keep, logs, places, record_to, observers):
+def _run_cell(s, as_run, workload, progress, name, keep, logs, places, record_to, observers, capture_to):
     top, build, python = places
     with contextlib.ExitStack() as stack:
         cell, keeper = stack.enter_context(owned_cell(name, progress, s["terminals"]))
@@ -372,6 +374,7 @@ def _run_cell(s, as_run, workload, progress, name, keep, logs, places, record_to
             keeper.keep_logs(logs)
         record.note_run(cell, s)
         recorder = stack.enter_context(record.launched(cell, record_to, python, progress))
+        captured = stack.enter_context(capture.recording(cell, capture_to, s, places, progress))
         with watching(cell) as (watch, applications):
             path = cell.run / "emulator.yaml"
             path.write_text(yaml.safe_dump(config(cell, as_run), sort_keys=False))
@@ -383,6 +386,7 @@ def _run_cell(s, as_run, workload, progress, name, keep, logs, places, record_to
                 start_observers(keeper, cell, "emulate", places)
             began = time.monotonic()
             result = measure(running, watch, applications, workload or iperf3_download, progress)
+        captured.end(result["verdict"])
         result["seconds"] = time.monotonic() - began
         if keep:
             keeper.detach()
@@ -461,7 +465,7 @@ def main(given, top, build, python):
             return VALID if result["verdict"]["valid"] else INVALID
         progress(f"TCP download with iperf3, {options.scenario['traffic.duration_s']:g} s")
         result = run(options.scenario, None, progress, name=options.name, keep=options.keep, logs=options.logs,
-                     places=places, observers=True, record_to=options.record)
+                     places=places, observers=True, record_to=options.record, capture_to=options.capture)
         write_json(options.json, result)
         print(report.screen(result))
         if "error" in result.get("record", {}):

@@ -323,6 +323,7 @@ class Options:
     logs: str = None
     name: str = "demo"
     record: str = None
+    capture: str = None
 
 
 def options_parser(command, description, settings, name):
@@ -336,6 +337,7 @@ def options_parser(command, description, settings, name):
     p.add_argument("--config", metavar="FILE", help="scenario file (YAML) under the options")
     p.add_argument("--json", metavar="FILE", help="write the whole report there")
     p.add_argument("--record", metavar="FILE", help="record all telemetry of the run there (HDF5; ./openwip report FILE)")
+    p.add_argument("--capture", metavar="FILE", help="IP and link frames of the run, for Wireshark (pcapng)")
     p.add_argument("--keep", action="store_true", help="leave the cell up afterwards")
     p.add_argument("--logs", metavar="DIR", help="copy configuration files and logs there at the end")
     p.add_argument("--name", default=name, help=f"name of the cell (several can run; default {name})")
@@ -356,7 +358,7 @@ def options_of(given, settings):
         if text is not None:
             values[s.key] = check(s.flag, s, text)
     return Options(check_together(Scenario(values, settings)), given.json, given.keep, given.logs,
-                   check_cell_name(given.name), given.record)
+                   check_cell_name(given.name), given.record, given.capture)
 
 
 def parse_demo(arguments):

@@ -194,10 +194,12 @@ class ScriptedCell:
         sent = outcome == 0
         if outcome == BAD:
             content = "".join("%x" % (int(c, 16) ^ self.dice.randrange(16)) for c in content)
+            if bin_index % 2:       # bits of a bad frame are told only where somebody wants them
+                content, n = "", 0
         batch.frame.add(
             bin=bin_index, bits_per_symbol=unit.bits_per_symbol, sn=unit.sn & 0xffff, offset=unit.offset,
-            whole=unit.offset == 0 and unit.length == len(frame) and n == len(frame),
-            last=unit.offset + n >= len(frame),
+            whole=unit.offset == 0 and unit.length == len(frame) == payload_nibbles(unit.bits_per_symbol),
+            last=unit.offset + unit.length >= len(frame),
             retransmissions=unit.retransmissions if sent else min(1, unit.retransmissions), outcome=outcome,
             snr_db=10 + bin_index + (0.5 if sent else 0.25), combined=not sent and unit.retransmissions > 0,
             payload=bytes.fromhex(content + "0" * (n % 2)), payload_bits=4 * n, user=self.user,
