@@ -81,6 +81,7 @@ slot_receiver_impl::slot_receiver_impl(int cell, int horizon, bool combining,
       link_({.endpoint = endpoint, .role = "terminal", .silence_s = timeout_s},
             [this](const std::string& reason) { d_logger->error(reason); }),
       message_period_(checked_period(message_period)) {
+    recorded_bytes_.reserve(16384);
     symbols_.reserve(std::size_t{::wip::nof_bins} * ::wip::payload_symbols_per_bin);
     message_port_register_out(pmt::mp("slots"));
     message_port_register_out(pmt::mp("symbols"));
@@ -91,6 +92,9 @@ slot_receiver_impl::slot_receiver_impl(int cell, int horizon, bool combining,
 
 // A piece without a jump: to the receiver, and to gain control as it came from the radio.
 void slot_receiver_impl::take(::wip::sample first, std::span<const gr_complex> in) {
+    // Held over the whole piece: a recording that is stopped has the reports of its samples.
+    const auto recording = recorder_.hold();
+    if (recorder_) recorder_->samples(first, in);
     receiver_.process(first, in, on_slot_);
     const auto& s = receiver_.state();
     const auto change = gain_.process(first, in, s.mode >= ::wip::phy::receiver_mode::synchronised,
@@ -137,7 +141,14 @@ int slot_receiver_impl::work(int noutput_items, gr_vector_const_void_star& input
 
 void slot_receiver_impl::on_slot(const ::wip::phy::received_slot& slot) {
     const std::int64_t air = air_of(slot);
-    if (link_ && !link_->ended()) send_report(slot, air);
+    const bool to_macd = link_ && !link_->ended();
+    if (to_macd || recorder_) {
+        auto& report = to_macd ? link_->report() : recorded_report_;
+        report.Clear();
+        fill(report, slot, air);
+        if (recorder_) record(report, slot.start);
+        if (to_macd) link_->send_report(stop_requested);
+    }
     count(slot, air);
     if (message_period_ > 0 && ++slots_since_message_ >= message_period_) {
         slots_since_message_ = 0;
@@ -146,8 +157,14 @@ void slot_receiver_impl::on_slot(const ::wip::phy::received_slot& slot) {
     }
 }
 
-void slot_receiver_impl::send_report(const ::wip::phy::received_slot& slot, std::int64_t air) {
-    auto& report = link_->report();
+void slot_receiver_impl::record(const openwip::slot_link::SlotReport& report, ::wip::sample start) {
+    recorded_bytes_.resize(report.ByteSizeLong());
+    report.SerializeWithCachedSizesToArray(recorded_bytes_.data());
+    recorder_->report(start, recorded_bytes_);
+}
+
+void slot_receiver_impl::fill(openwip::slot_link::SlotReport& report,
+                              const ::wip::phy::received_slot& slot, std::int64_t air) {
     report.set_air(air);
     report.set_locked(slot.locked);
     report.set_grant_ok(slot.grant_ok);
@@ -192,7 +209,6 @@ void slot_receiver_impl::send_report(const ::wip::phy::received_slot& slot, std:
         state->set_gain_db(gain_.gain_db());
         state->set_gain_changes(gain_.changes());
     }
-    link_->send_report(stop_requested);
 }
 
 void slot_receiver_impl::count(const ::wip::phy::received_slot& slot, std::int64_t air) {

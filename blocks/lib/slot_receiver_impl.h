@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "block_link.h"
+#include "block_recorder.h"
 #include "phy/gain_control.h"
 #include "phy/slot_receiver.h"
 #include "sample_clock.h"
@@ -28,12 +29,20 @@ public:
              gr_vector_void_star& output_items) override;
     slot_receiver_status status() const override;
     std::string end_reason() override;
+    void start_recording(const std::string& samples_file, const std::string& reports_file,
+                         std::int64_t begin_slot, std::int64_t end_slot) override {
+        recorder_.start(samples_file, reports_file, begin_slot, end_slot);
+    }
+    recording_status recording() const override { return recorder_.status(); }
+    recording_status stop_recording() override { return recorder_.stop(); }
 
 private:
     void take(::wip::sample first, std::span<const gr_complex> in);
     void on_slot(const ::wip::phy::received_slot& slot);
     void count(const ::wip::phy::received_slot& slot, std::int64_t air);
-    void send_report(const ::wip::phy::received_slot& slot, std::int64_t air);
+    void fill(openwip::slot_link::SlotReport& report, const ::wip::phy::received_slot& slot,
+              std::int64_t air);
+    void record(const openwip::slot_link::SlotReport& report, ::wip::sample start);
     void publish_slot(const ::wip::phy::received_slot& slot, std::int64_t air);
     void publish_symbols(const ::wip::phy::received_slot& slot, std::int64_t air);
 
@@ -42,6 +51,9 @@ private:
     ::wip::phy::slot_receiver::on_slot_fn on_slot_;
     ::wip::sample_clock clock_;
     ::wip::block_link link_;
+    ::wip::block_recorder recorder_;
+    openwip::slot_link::SlotReport recorded_report_;
+    std::vector<std::uint8_t> recorded_bytes_;
     const int message_period_;
     std::vector<tag_t> tags_;
     int slots_since_state_ = 0;

@@ -70,6 +70,7 @@ int slot_transmitter_impl::work(int noutput_items, gr_vector_const_void_star&,
     if (broken_) {
         std::fill(out.begin(), out.end(), gr_complex(0, 0));
         tag_end();
+        record(next_, out);
         next_ = std::max(next_, resume_);
         broken_ = false;
         start_of_stretch_ = true;
@@ -89,6 +90,7 @@ int slot_transmitter_impl::work(int noutput_items, gr_vector_const_void_star&,
     }
     if (start_of_stretch_) tag_start();
     start_of_stretch_ = false;
+    record(next_, out);
     ++next_;
     std::lock_guard lock(mutex_);
     ++status_.slots;
@@ -113,6 +115,11 @@ slot_transmitter_impl::outcome slot_transmitter_impl::make_slot(slot_span out) {
     status_.malformed = link_->malformed();
     status_.unexpected = link_->unexpected();
     return outcome::made;
+}
+
+void slot_transmitter_impl::record(::wip::slot air, slot_span out) {
+    const auto recording = recorder_.hold();
+    if (recorder_) recorder_->samples(::wip::first_sample(air), out);
 }
 
 // False: the plan was impossible and the slot goes out empty, pilots and an empty grant only.

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "block_link.h"
+#include "block_recorder.h"
 #include "phy/slot_modulator.h"
 #include "test_pattern.h"
 
@@ -29,6 +30,12 @@ public:
     void set_modulation(int bits_per_symbol) override;
     void set_bins(const std::vector<int>& bins) override;
     std::string end_reason() override;
+    void start_recording(const std::string& samples_file, const std::string& reports_file,
+                         std::int64_t begin_slot, std::int64_t end_slot) override {
+        recorder_.start(samples_file, reports_file, begin_slot, end_slot);
+    }
+    recording_status recording() const override { return recorder_.status(); }
+    recording_status stop_recording() override { return recorder_.stop(); }
 
 private:
     using slot_span = std::span<gr_complex, ::wip::slot_samples>;
@@ -48,6 +55,8 @@ private:
     const ::wip::slot_count restart_;
     const std::int64_t nof_slots_;
     ::wip::block_link link_;
+    ::wip::block_recorder recorder_;
+    void record(::wip::slot air, slot_span out);
     ::wip::slot next_;
     ::wip::slot resume_{0};  // where the next stretch begins, when broken_
     bool broken_ = false;    // the device's stretch is broken: end it, begin another

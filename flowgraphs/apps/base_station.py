@@ -24,7 +24,7 @@ def build(options):
         station.settings(options, options.tx_gain))
     top.connect(transmitter, sink)
     top.msg_connect(sink, "async_msgs", transmitter, "async")
-    return station.Watch(top, transmitter, sink)
+    return station.Watch(top, transmitter, sink, station.recording_of(transmitter, options, "base"))
 
 
 def main():

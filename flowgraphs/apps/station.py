@@ -78,7 +78,30 @@ def parser(description):
     p.add_argument("--timeout", type=ranged(float, 0.1, 60), default=2.0,
                    help="macd counts as gone after this silence of its socket, s")
     p.add_argument("--no-realtime", action="store_true", help="do not ask for real-time scheduling")
+    p.add_argument("--record-iq", metavar="FILE", default="",
+                   help="record the samples from the first one on: FILE.sigmf-data, FILE.sigmf-meta")
+    p.add_argument("--record-iq-slots", type=ranged(int, 0, 2**40), default=0,
+                   help="so many slots; 0: until the end (61 MB/s)")
+    p.add_argument("--record-endpoint", metavar="ADDRESS", default="",
+                   help="ZeroMQ address at which recordings are started and stopped")
     return p
+
+
+def recording_of(block, options, role, receiver=None):
+    """Of the block's samples: running already with --record-iq, startable with --record-endpoint."""
+    from recording import Control, Recording
+    slot, _, _ = options.start_time
+    made = Recording(block, {"role": role, "hardware": f"USRP, {options.args}", "frequency_hz": options.freq,
+                             "receiver": receiver}, slot)
+    try:
+        if options.record_iq:
+            n = options.record_iq_slots
+            made.start(options.record_iq, end_slot=slot + n if n else -1, from_start=True)
+        if options.record_endpoint:
+            Control(options.record_endpoint, made).start()
+    except (RuntimeError, OSError) as e:
+        bad_input(f"--record-iq or --record-endpoint: {e}")
+    return made
 
 
 def follow_parent():
@@ -133,8 +156,9 @@ class Watch:
     """Runs a top block until it, the radio, macd or a signal ends it. Owns all it is given: at the end the
     radio has to be let go of in order, so nobody else may hold it."""
 
-    def __init__(self, top, block, radio, tick=lambda: None):
+    def __init__(self, top, block, radio, recording, tick=lambda: None):
         self.top, self.block, self.radio, self.tick = top, block, radio, tick
+        self.recording = recording
         self.finished = threading.Event()
         self.signalled = None
         # A software USRP says when its medium is gone; its streams may only fall silent.
@@ -190,6 +214,8 @@ class Watch:
         def stop():
             self.top.stop()
             self.finished.wait()
+            self.recording.stop_if_running()
+            self.recording = None
             self.top.disconnect_all()
             self.top = self.tick = None
             gc.collect()

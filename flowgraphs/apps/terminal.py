@@ -34,18 +34,19 @@ def build(options):
     if options.gain_control == "on":
         radio = source.get_gain_range(0)
         lowest, highest = radio.start(), radio.stop()
+    settings = {"cell": options.cell, "horizon": options.horizon, "combining": options.combining == "on",
+                "start_slot": slot, "predictor": options.predictor, "gain_db": gain, "lowest_gain_db": lowest,
+                "highest_gain_db": highest}
     try:
-        receiver = wip.slot_receiver(
-            cell=options.cell, horizon=options.horizon, combining=options.combining == "on",
-            endpoint=options.endpoint, start_slot=slot, timeout_s=options.timeout,
-            predictor=options.predictor, gain_db=gain, lowest_gain_db=lowest, highest_gain_db=highest)
+        receiver = wip.slot_receiver(endpoint=options.endpoint, timeout_s=options.timeout, **settings)
     except ValueError as e:
         station.bad_input(str(e))
     receiver.set_log_level("off")
     source.set_min_output_buffer(BUFFER_SAMPLES)
     top.connect(source, receiver)
     top.msg_connect(receiver, "gain", source, "command")
-    return station.Watch(top, receiver, source, LockLine(receiver))
+    recording = station.recording_of(receiver, options, "terminal", settings)
+    return station.Watch(top, receiver, source, recording, LockLine(receiver))
 
 
 class LockLine:

@@ -54,6 +54,45 @@ py::dict to_dict(const gr::wip::slot_receiver_status& s) {
     return d;
 }
 
+template <>
+py::dict to_dict(const gr::wip::recording_status& s) {
+    using namespace py::literals;
+    py::list stretches;
+    for (const auto& stretch : s.stretches)
+        stretches.append(py::dict("index"_a = stretch.index,
+                                  "first_sample"_a = stretch.first_sample,
+                                  "lost_by_recorder"_a = stretch.lost_by_recorder));
+    return py::dict("running"_a = s.running, "complete"_a = s.complete, "samples"_a = s.samples,
+                    "samples_lost"_a = s.samples_lost, "reports"_a = s.reports,
+                    "reports_lost"_a = s.reports_lost, "stretches"_a = stretches,
+                    "error"_a = s.error);
+}
+
+template <class Class>
+void bind_recording(Class& c) {
+    using block = typename Class::type;
+    c.def(
+        "start_recording", &block::start_recording, py::arg("samples_file"),
+        py::arg("reports_file") = "", py::arg("begin_slot") = -1, py::arg("end_slot") = -1,
+        py::call_guard<py::gil_scoped_release>(),
+        "Samples (cf32) and, of a receiver, slot reports to files, from the slot begin_slot to the "
+        "one before end_slot (-1: from now on, until stopped), by a thread of its own.");
+    c.def(
+        "recording", [](const block& b) { return to_dict(b.recording()); },
+        "Of the recording that runs: running, complete, samples.");
+    c.def(
+        "stop_recording",
+        [](block& b) {
+            gr::wip::recording_status s;
+            {
+                py::gil_scoped_release release;
+                s = b.stop_recording();
+            }
+            return to_dict(s);
+        },
+        "Ends the recording: samples, samples_lost, reports, reports_lost, stretches, error.");
+}
+
 const char* const transmitter_doc =
     R"(Source of whole slots (5120 complex samples at 7.68 MS/s each).
 
@@ -107,7 +146,9 @@ PYBIND11_MODULE(wip_python, m) {
     using gr::wip::slot_transmitter;
 
     py::class_<slot_transmitter, gr::sync_block, gr::block, gr::basic_block,
-               std::shared_ptr<slot_transmitter>>(m, "slot_transmitter", transmitter_doc)
+               std::shared_ptr<slot_transmitter>>
+        transmitter(m, "slot_transmitter", transmitter_doc);
+    transmitter
         .def(py::init(&slot_transmitter::make), py::arg("cell") = 0, py::arg("endpoint") = "",
              py::arg("start_slot") = 150, py::arg("modulation") = 2,
              py::arg("bins") = std::vector<int>(), py::arg("seed") = 1, py::arg("timeout_s") = 2.0,
@@ -123,7 +164,9 @@ PYBIND11_MODULE(wip_python, m) {
              "Why the flowgraph ended by itself; empty otherwise.");
 
     py::class_<slot_receiver, gr::sync_block, gr::block, gr::basic_block,
-               std::shared_ptr<slot_receiver>>(m, "slot_receiver", receiver_doc)
+               std::shared_ptr<slot_receiver>>
+        receiver(m, "slot_receiver", receiver_doc);
+    receiver
         .def(py::init(&slot_receiver::make), py::arg("cell") = 0, py::arg("horizon") = 3,
              py::arg("combining") = true, py::arg("endpoint") = "", py::arg("message_period") = 0,
              py::arg("start_slot") = 150, py::arg("timeout_s") = 2.0,
@@ -135,6 +178,8 @@ PYBIND11_MODULE(wip_python, m) {
         .def("end_reason", &slot_receiver::end_reason,
              "Why the flowgraph ended by itself; empty otherwise.");
 
+    bind_recording(transmitter);
+    bind_recording(receiver);
     bind_fine_blocks(m);
 
     m.def(

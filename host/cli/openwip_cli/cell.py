@@ -221,8 +221,10 @@ def write_configs(cell, scenario):
         os.chmod(cell.run / name, 0o640)
 
 
-def cell_processes(cell, scenario, top, build, python):
-    """In the order of starting: the medium and the MACs bind, the radios attach."""
+def cell_processes(cell, scenario, top, build, python, record_iq=None):
+    """In the order of starting: the medium and the MACs bind, the radios attach. `record_iq`: more arguments
+    of a station's flowgraph, by station."""
+    record_iq = record_iq or {}
     top, build, run = pathlib.Path(top), pathlib.Path(build), cell.run
     common = {"OPENWIP_RUN": str(run)}
     radio = common | {"PYTHONPATH": str(build / "python"), "UHD_MODULE_PATH": str(build / "uhd_modules"),
@@ -234,6 +236,8 @@ def cell_processes(cell, scenario, top, build, python):
         return [python, str(apps / ("base_station.py" if role == "base" else "terminal.py")),
                 "--args", f"type=vusrp,air={cell.name},node={role}",
                 "--endpoint", cell.endpoint(f"{role}.slot"), "--freq", "1.8e9",
+                "--record-endpoint", cell.endpoint(f"{role}.iq"),
+                *record_iq.get(role, ()),
                 "--start-time", "0.1", *extra]
 
     def mac(role):

@@ -162,6 +162,9 @@ def run(command, arguments, top, build):
             return switch_table(arguments, build)
         if command == "curves":
             return curves(arguments, top, build)
+        if command == "iq":
+            from .iq import command as iq
+            return iq.run(arguments)
         if command == "channel":
             from . import channel
             return channel.run(arguments, top, build)

@@ -26,10 +26,20 @@ def check_machine(build, options):
 
 # --- a running cell ---
 
-def start(cell, keeper, scenario, places, progress):
+def recording_arguments(options):
+    """Of the flowgraphs, by station."""
+    from .iq import command
+    for base in options.record_iq.values():
+        command.remove_former(base)
+    slots = round(options.record_iq_seconds * accounting.SLOTS_PER_SECOND)
+    return {station: ["--record-iq", base, "--record-iq-slots", str(slots)]
+            for station, base in options.record_iq.items()}
+
+
+def start(cell, keeper, scenario, places, progress, record_iq=None):
     top, build, python = places
     cells.write_configs(cell, scenario)
-    processes = {p.name: p for p in cells.cell_processes(cell, scenario, top, build, python)}
+    processes = {p.name: p for p in cells.cell_processes(cell, scenario, top, build, python, record_iq)}
     running = Running(cell, keeper)
     progress("starting the medium")
     start_process(keeper, processes["air"], running, running.air)
@@ -204,7 +214,7 @@ def run_cell(cell, keeper, options, places, progress):
 def run_recorded(cell, keeper, options, places, progress, recorder, captured):
     scenario = options.scenario
     with watching(cell) as (watch, applications):
-        running = start(cell, keeper, scenario, places, progress)
+        running = start(cell, keeper, scenario, places, progress, recording_arguments(options))
         lock_s = wait_for_lock(running, scenario, progress)
         result = measure(running, watch, applications, scenario, progress)
     captured.end(result["verdict"])
@@ -213,6 +223,12 @@ def run_recorded(cell, keeper, options, places, progress, recorder, captured):
     ordered = {k: result[k] for k in ("verdict", "realtime", "ping_ms", "tcp", "udp", "capacity", "link",
                                       "packets", "radio", "prediction", "telemetry", "cpu", "applications",
                                       "config", "effective", "seed", "versions")}
+    if options.record_iq:
+        from .iq import command
+        keys = {"scenario": "config", "verdict": "verdict", "versions": "versions"}
+        facts = {f"openwip:{key}": ordered[name] for key, name in keys.items()}
+        for line in command.finish_demo(cell, options.record_iq, facts):
+            progress(line)
     if options.keep:
         keeper.detach()
         progress("the cell stays up: ./openwip exec terminal -- COMMAND, ./openwip status, ./openwip down")

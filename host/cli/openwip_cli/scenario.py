@@ -324,6 +324,8 @@ class Options:
     name: str = "demo"
     record: str = None
     capture: str = None
+    record_iq: dict = dataclasses.field(default_factory=dict)   # station -> FILE without ending
+    record_iq_seconds: float = 0
 
 
 def options_parser(command, description, settings, name):
@@ -364,7 +366,24 @@ def options_of(given, settings):
 def parse_demo(arguments):
     parser = options_parser("demo", "A base station and a terminal over a software radio on this machine: "
                                     "ping, TCP and UDP, and a verdict.", SETTINGS, "demo")
-    return options_of(parser.parse_args(arguments), SETTINGS)
+    parser.add_argument("--record-iq", metavar="FILE", help="record what the terminal receives, from the first "
+                        "sample on, as SigMF: FILE.sigmf-data, FILE.sigmf-meta (61 MB/s)")
+    parser.add_argument("--record-iq-base", metavar="FILE", help="the same of what the base station transmits")
+    parser.add_argument("--record-iq-seconds", metavar="X", default="10",
+                        help="so much air time; 0.01..3600 s (default 10)")
+    given = parser.parse_args(arguments)
+    options = options_of(given, SETTINGS)
+    wanted = {"terminal": given.record_iq, "base": given.record_iq_base}
+    if any(wanted.values()):
+        from .iq import command
+        seconds = check("--record-iq-seconds", Setting(None, None, Real(0.01, 3600), 10, None),
+                        given.record_iq_seconds)
+        options.record_iq_seconds = seconds
+        options.record_iq = {station: command.check_place(path, seconds, flag) for flag, (station, path) in
+                             zip(("--record-iq", "--record-iq-base"), wanted.items()) if path}
+        if len(set(options.record_iq.values())) < len(options.record_iq):
+            raise BadInput(f"--record-iq-base is {given.record_iq_base!r}, the same as --record-iq; valid: another file")
+    return options
 
 
 if __name__ == "__main__":

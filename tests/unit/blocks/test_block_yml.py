@@ -34,7 +34,7 @@ class BlockYml(unittest.TestCase):
     def test_id_file_name_and_category_agree(self):
         for name, block in self.blocks.items():
             self.assertEqual(name, f"{block['id']}.block.yml")
-            self.assertEqual(block["category"], "[OpenWIP]")
+            self.assertRegex(block["category"], r"^\[OpenWIP\]/(Link|Channel|Receiver chain|Modulation)$")
 
     def test_parameters_and_defaults_are_those_of_the_python_block(self):
         # GRC shows messages by default: a block dropped into a graph should have something to show.
@@ -94,6 +94,31 @@ class BlockYml(unittest.TestCase):
         self.assertEqual(set(channel["options"]), profiles | {"taps"})
         for name in channel["options"]:
             wip.fading_channel(channel=name)
+
+    def test_every_parameter_is_explained_and_every_port_has_a_name(self):
+        for block, _ in self.each():
+            description, _, explained = block["documentation"].partition("Parameters:\n")
+            self.assertGreater(len(description), 60, block["id"])
+            lines = [line.strip() for line in explained.splitlines() if line.strip()]
+            labels = [re.sub(r" *\(.*", "", p["label"]) for p in block["parameters"]]
+            self.assertEqual([line.partition(":")[0] for line in lines], labels)
+            for line in lines:
+                self.assertGreater(len(line.partition(": ")[2]), 5, line)
+            for port in (*block.get("inputs", []), *block.get("outputs", [])):
+                self.assertTrue(port.get("label") or port.get("id"), block["id"])
+
+    def test_numbers_with_a_unit_name_it(self):
+        units = {"_hz": "Hz", "_db": "dB", "_s": "s", "_ns": "ns", "_ppm": "ppm", "_dbfs": "dBFS", "_slots": "lots"}
+        for block, _ in self.each():
+            for p in block["parameters"]:
+                for ending, unit in units.items():
+                    if p["id"].endswith(ending):
+                        self.assertIn(unit, p["label"], (block["id"], p["id"]))
+
+    def test_every_assert_says_in_words_what_is_valid(self):
+        for block, _ in self.each():
+            for line in block["asserts"]:
+                self.assertRegex(line, r"^\$\{ \(.*\) and '[A-Z][^']{5,}' \}$", block["id"])
 
     def test_ports_are_those_of_the_block(self):
         for block, cls in self.each():

@@ -19,6 +19,7 @@
 
 #include <gnuradio/sync_block.h>
 #include <gnuradio/wip/api.h>
+#include <gnuradio/wip/recording.h>
 
 #include <cstdint>
 #include <memory>
@@ -61,7 +62,7 @@ struct slot_receiver_status {
     double mean_snr_db = 0;  // mean of the bins' SNR, in dB, of the last locked slot
 };
 
-class WIP_API slot_receiver : virtual public gr::sync_block {
+class WIP_API slot_receiver : virtual public gr::sync_block, public can_record {
 public:
     using sptr = std::shared_ptr<slot_receiver>;
 

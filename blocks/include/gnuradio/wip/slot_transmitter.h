@@ -14,6 +14,7 @@
 
 #include <gnuradio/sync_block.h>
 #include <gnuradio/wip/api.h>
+#include <gnuradio/wip/recording.h>
 
 #include <cstdint>
 #include <memory>
@@ -35,7 +36,7 @@ struct slot_transmitter_status {
     std::uint64_t unexpected = 0;     // messages that answer no question: dropped
 };
 
-class WIP_API slot_transmitter : virtual public gr::sync_block {
+class WIP_API slot_transmitter : virtual public gr::sync_block, public can_record {
 public:
     using sptr = std::shared_ptr<slot_transmitter>;
 

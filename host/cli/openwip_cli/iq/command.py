@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""./openwip iq record | replay | info."""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import time
+
+from ..errors import BadInput, CellDied
+from ..scenario import OneLineParser, check_cell_name
+from . import metadata, recordings, replay as replays
+
+BYTES_PER_S = recordings.SAMPLE_RATE * recordings.BYTES_PER_SAMPLE
+SLOTS_PER_SECOND = 1500
+START_SLOTS = 300       # until a recording has its queue: 64 MB of memory
+MARGIN = 1.1            # of the disk: the reports come on top
+USAGE = """./openwip iq record [--name CELL] [--station terminal|base] [--seconds S | --slots A..B] FILE
+       ./openwip iq replay FILE [--json]
+       ./openwip iq info FILE [--json]"""
+
+
+def run(arguments):
+    if not arguments or arguments[0] not in ("record", "replay", "info"):
+        if arguments and arguments[0] in ("-h", "--help"):
+            print(f"usage: {USAGE}\n\nSamples of a cell as SigMF recordings (docs/iq.md).")
+            return 0
+        raise BadInput(f"iq {arguments[0] if arguments else 'without a command'}; valid: record, replay, info "
+                       f"(./openwip iq --help)")
+    return {"record": record, "replay": replay, "info": info}[arguments[0]](arguments[1:])
+
+
+# --- the files of a recording that is to be made ---
+
+def check_place(path, seconds, option):
+    """Absolute name without ending. Refuses what cannot be written, and what the disk has no room for."""
+    base = pathlib.Path(recordings.base_of(path)).absolute()
+    if base.is_dir() or not os.access(base.parent, os.W_OK | os.X_OK):
+        raise BadInput(f"{option} {path}: cannot be written")
+    needed, free = MARGIN * seconds * BYTES_PER_S, shutil.disk_usage(base.parent).free
+    if needed > free:
+        raise BadInput(f"{option} {path}: {seconds:g} s need {needed / 1e9:.1f} GB, {base.parent} has {free / 1e9:.1f} GB")
+    return str(base)
+
+
+def remove_former(base):
+    for ending in (recordings.META, recordings.DATA, recordings.SLOTS):
+        pathlib.Path(base + ending).unlink(missing_ok=True)
+
+
+# --- record ---
+
+class Station:
+    """The recording socket of a station's flowgraph."""
+
+    def __init__(self, cell, station):
+        import zmq
+        self.name, self.zmq = station, zmq
+        self.socket = zmq.Context.instance().socket(zmq.REQ)
+        self.socket.linger = 0
+        # Ctrl-C may come between question and answer; the next question is valid all the same.
+        self.socket.setsockopt(zmq.REQ_RELAXED, 1)
+        self.socket.setsockopt(zmq.REQ_CORRELATE, 1)
+        self.socket.rcvtimeo = self.socket.sndtimeo = 5000
+        self.socket.connect(cell.endpoint(f"{station}.iq"))
+
+    def ask(self, **request):
+        try:
+            self.socket.send_string(json.dumps(request))
+            answer = json.loads(self.socket.recv())
+        except self.zmq.Again:
+            raise CellDied(f"the flowgraph of {self.name} does not answer") from None
+        if not answer["ok"]:
+            raise BadInput(f"{self.name}: {answer['error']}")
+        return answer
+
+
+def slots_range(text):
+    first, dots, last = text.partition("..")
+    if not (dots and first.isdigit() and last.isdigit() and int(first) <= int(last)):
+        raise BadInput(f"--slots is {text!r}; valid: A..B, numbers of slots, A <= B (./openwip status shows the current one)")
+    return int(first), int(last)
+
+
+def positive(text):
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0
+    if not 0 < value <= 86400:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+    return value
+
+
+def record(arguments):
+    from ..commands import running_cell
+    p = OneLineParser(prog="./openwip iq record", allow_abbrev=False,
+                      description="Records the samples of a running cell.")
+    p.add_argument("--name", default="demo", help="name of the cell (default demo)")
+    p.add_argument("--station", choices=("terminal", "base"), default="terminal",
+                   help="samples received by the terminal (default) or transmitted by the base station")
+    p.add_argument("--seconds", type=positive, help="of air time; default: 2")
+    p.add_argument("--slots", metavar="A..B", help="these slots, both included")
+    p.add_argument("file", metavar="FILE", help="FILE.sigmf-data, FILE.sigmf-meta")
+    given = p.parse_args(arguments)
+    if given.seconds and given.slots:
+        raise BadInput("--seconds and --slots exclude each other")
+    begin, end = slots_range(given.slots) if given.slots else (-1, -1)
+    seconds = (end + 1 - begin) / SLOTS_PER_SECOND if given.slots else given.seconds or 2.0
+    base = check_place(given.file, seconds, "FILE")
+    cell = running_cell(check_cell_name(given.name))
+    station = Station(cell, given.station)
+    air = station.ask(do="status")["air"]
+    if given.slots and begin <= air:
+        raise BadInput(f"--slots {given.slots}: the cell is at slot {air} already; valid: later ones")
+    if not given.slots:
+        begin = air + START_SLOTS
+        end = begin + round(seconds * SLOTS_PER_SECOND) - 1
+    facts = metadata.cell_settings(cell)
+    remove_former(base)
+    station.ask(do="start", file=base, begin_slot=begin, end_slot=end + 1)
+    interrupted = False
+    try:
+        while not station.ask(do="status")["complete"]:
+            time.sleep(0.05)
+    except KeyboardInterrupt:       # what was recorded until then is a recording
+        interrupted = True
+    done = station.ask(do="stop")
+    recording = metadata.complete(base, facts)
+    print(f"{recording.data_path}: {recording.samples} samples ({replays.seconds(recording):.3f} s, "
+          f"{replays.megabytes(recording):.0f} MB), {done['samples_lost']} lost")
+    if done["error"]:
+        raise BadInput(f"{recording.data_path}: {done['error']}")
+    if interrupted:
+        return 130
+    return 1 if done["samples_lost"] else 0
+
+
+def finish_demo(cell, stations, facts):
+    """Ends the recordings of a demo (station: base name) that its radios began; lines for the progress."""
+    lines = []
+    for station, base in stations.items():
+        try:
+            done = Station(cell, station).ask(do="stop")
+        except BadInput:     # over already: the number of slots asked for
+            done = None
+        recording = metadata.complete(base, metadata.cell_settings(cell) | facts)
+        lost = recording.whole["openwip:samples_lost"]
+        error = done["error"] if done else recording.whole.get("openwip:error", "")
+        lines.append(f"recorded {recording.data_path}: {replays.seconds(recording):.3f} s, "
+                     f"{replays.megabytes(recording):.0f} MB"
+                     + (f"; {lost} samples lost, the disk did not follow" if lost else "")
+                     + (f"; {error}" if error else ""))
+    return lines
+
+
+# --- replay, info ---
+
+def replay(arguments):
+    p = OneLineParser(prog="./openwip iq replay", allow_abbrev=False,
+                      description="A recording through the receiver: the same decisions as in the live run?")
+    p.add_argument("file", metavar="FILE")
+    p.add_argument("--json", action="store_true", help="all numbers, as JSON")
+    given = p.parse_args(arguments)
+    recording = recordings.Recording(given.file)
+    if recording.whole["openwip:role"] != "terminal":
+        raise BadInput(f"recording {recording.meta_path}: openwip:role is 'base'; valid: terminal (what the base "
+                       f"station transmitted was never received)")
+    if "openwip:receiver" not in recording.whole:
+        raise BadInput(f"recording {recording.meta_path}: has no openwip:receiver, the settings to replay with")
+    live = recording.reports()
+    recording.check_hash()
+    began = time.monotonic()
+    result = replays.compare(recording, live, replays.run(recording))
+    result["replay_s"] = round(time.monotonic() - began, 3)
+    if given.json:
+        print(json.dumps(result, indent=2))
+    else:
+        print(screen(recording, result))
+    return 0 if result["same"] else 1
+
+
+def screen(recording, r):
+    lines = [f"{recording.data_path}: {replays.seconds(recording):.3f} s, {r['slots_replayed']} slots replayed, "
+             f"{r['slots_live']} live"]
+    if r["whole"]:
+        lines.append(f"from the first sample: {r['identical']} of {r['compared']} reports identical, bit by bit "
+                     "(grants, outcomes, payloads, SNR, predicted SNR, receiver state)")
+    else:
+        lines += [f"from the middle: locked in both {r['locked_in_both']} slots, from slot {r['first_locked_slot']}",
+                  f"  grants     {r['grants_same']} of {r['locked_in_both']} the same",
+                  f"  outcomes   {r['outcomes_same']} of {r['frames']} the same, payloads {r['payloads_same']}; "
+                  f"{r['contradictions']} contradictions",
+                  f"  SNR        largest difference {r['snr_largest_difference_db']:.3f} dB; predicted "
+                  f"{r['prediction_largest_difference_db']:.3f} dB"]
+    if r["first_difference"]:
+        lines.append(f"first difference in slot {r['first_difference']['slot']}: "
+                     + ", ".join(r["first_difference"]["what"]))
+    lines.append("the same decisions" if r["same"] else "NOT the same decisions")
+    return "\n".join(lines)
+
+
+def info(arguments):
+    p = OneLineParser(prog="./openwip iq info", allow_abbrev=False, description="What a recording holds.")
+    p.add_argument("file", metavar="FILE")
+    p.add_argument("--json", action="store_true", help="the global object, captures and annotations, as JSON")
+    given = p.parse_args(arguments)
+    recording = recordings.Recording(given.file)
+    hashed = recording.check_hash()
+    if given.json:
+        print(json.dumps(recording.meta, indent=2))
+        return 0
+    g = recording.whole
+    lines = [f"{recording.data_path}: {g['core:description']}, {g.get('core:hw', 'unknown radio')}",
+             f"  samples     {recording.samples} {g['core:datatype']} at {g['core:sample_rate'] / 1e6:g} MS/s: "
+             f"{replays.seconds(recording):.3f} s, {replays.megabytes(recording):.0f} MB; {g['openwip:samples_lost']} lost; "
+             + ("SHA-512 as recorded" if hashed else "no hash"),
+             f"  slots       from {g['openwip:first_slot']}" + (", from the first sample of the run"
+                                                              if g["openwip:from_start"] else "")
+             + f"; {g['openwip:reports']} reports of the live receiver"]
+    if recording.captures:
+        first = recording.captures[0]
+        lines.append(f"  captured    {first.get('core:datetime', '?')}, {first.get('core:frequency', 0) / 1e6:g} MHz, "
+                     f"{len(recording.captures)} stretches without a gap")
+    if "openwip:name" in g:
+        lines.append(f"  cell        '{g['openwip:name']}', identity {g.get('openwip:cell', 'not found')}, "
+                     f"{g['openwip:bins']} bins, modulation {g['openwip:link']['modulation']}, seed {g['openwip:seed']}")
+    if "openwip:verdict" in g:
+        v = g["openwip:verdict"]
+        lines.append("  verdict     " + ("VALID" if v["valid"] else "INVALID: " + "; ".join(v["reasons"])))
+    for a in recording.meta["annotations"]:
+        if a.get("core:label") == "locked":
+            lines.append(f"  locked      {a['openwip:slots']} slots from {a['openwip:first_slot']}: {a['openwip:grants']} "
+                         f"grants, frames {a['openwip:frames_good']} good, {a['openwip:frames_bad']} bad")
+        else:
+            lines.append(f"  {a.get('core:label', 'note'):<11} at sample {a['core:sample_start']}: {a.get('core:comment', '')}")
+    print("\n".join(lines))
+    return 0

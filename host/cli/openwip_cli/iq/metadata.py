@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the flowgraph cannot know of its recording: hash, where the receiver was locked, the cell's settings,
+the verdict of the run."""
+import json
+import os
+import pathlib
+
+import yaml
+
+from .recordings import SLOT_SAMPLES, Recording, sha512
+
+
+def cell_settings(cell):
+    """From the configuration files of a running cell."""
+    base = yaml.safe_load((cell.run / "base.yaml").read_text())
+    air = yaml.safe_load((cell.run / "air.yaml").read_text())
+    return {"openwip:name": cell.name, "openwip:seed": air["air"]["seed"], "openwip:bins": base["link"]["bins"],
+            "openwip:link": base["link"], "openwip:air": {"nodes": air["nodes"], "paths": air["paths"]}}
+
+
+def complete(path, facts):
+    """Adds hash, locked stretches and `facts` (keys of the global object); returns the recording."""
+    recording = Recording(path)
+    meta = recording.meta
+    meta["global"] |= facts
+    meta["global"]["core:sha512"] = sha512(recording.data_path)
+    if recording.slots_path.exists() and meta["global"]["openwip:role"] == "terminal":
+        from openwip_schema import slot_link_pb2
+        reports = [slot_link_pb2.SlotReport.FromString(r) for r in recording.reports()]
+        cells = [r.state.cell for r in reports if r.HasField("state") and r.locked]
+        if cells:
+            meta["global"]["openwip:cell"] = cells[-1]
+        meta["annotations"] = sorted(recording.gaps + locked_stretches(recording, reports),
+                                     key=lambda a: a["core:sample_start"])
+    partial = pathlib.Path(f"{recording.meta_path}.part")
+    partial.write_text(json.dumps(meta, indent=1) + "\n")
+    os.rename(partial, recording.meta_path)
+    return Recording(path)
+
+
+def locked_stretches(recording, reports):
+    stretches, at = [], None
+    for number, report in enumerate(reports):
+        if not report.locked:
+            at = None
+            continue
+        if at is None:
+            at = {"core:label": "locked", "openwip:first_slot": report.air, "openwip:slots": 0, "openwip:grants": 0,
+                  "openwip:frames_good": 0, "openwip:frames_bad": 0}
+            stretches.append(at)
+        at["openwip:slots"] += 1
+        at["openwip:grants"] += report.grant_ok
+        at["openwip:frames_good"] += sum(b.outcome == 1 for b in report.bins)
+        at["openwip:frames_bad"] += sum(b.outcome == 2 for b in report.bins)
+    for s in stretches:
+        begin = index_of(recording, s["openwip:first_slot"] * SLOT_SAMPLES)
+        end = index_of(recording, (s["openwip:first_slot"] + s["openwip:slots"]) * SLOT_SAMPLES)
+        s["core:sample_start"], s["core:sample_count"] = begin, end - begin
+    return stretches
+
+
+def index_of(recording, sample):
+    """Where in the file the sample of that time is, or the next one after it."""
+    best = 0
+    for capture in recording.captures:
+        if capture["core:global_index"] <= sample:
+            best = capture["core:sample_start"] + sample - capture["core:global_index"]
+    return max(0, min(best, recording.samples))

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A recording on disk: BASE.sigmf-data, BASE.sigmf-meta, and BASE.openwip-slots, the slot reports of the live
+receiver. Whatever is wrong with one is said in one line that names the file and what would be valid."""
+import functools
+import hashlib
+import json
+import pathlib
+import struct
+
+from ..errors import BadInput
+
+DATA, META, SLOTS = ".sigmf-data", ".sigmf-meta", ".openwip-slots"
+DATATYPE, SAMPLE_RATE, SLOT_SAMPLES = "cf32_le", 7_680_000, 5120
+BYTES_PER_SAMPLE = 8
+SLOTS_MAGIC = b"OWSLOTS1"
+LARGEST_REPORT = 1 << 20
+
+
+def base_of(path):
+    """The name without the ending, whichever of the three files was named."""
+    text = str(path)
+    for ending in (DATA, META, SLOTS):
+        if text.endswith(ending):
+            return text.removesuffix(ending)
+    return text
+
+
+@functools.cache
+def extension_schema():
+    return json.loads(pathlib.Path(__file__).with_name("sigmf-openwip.schema.json").read_text())
+
+
+class Recording:
+    def __init__(self, path):
+        self.base = base_of(path)
+        self.meta_path, self.data_path, self.slots_path = (
+            pathlib.Path(self.base + ending) for ending in (META, DATA, SLOTS))
+        self.meta = self._read_meta()
+        self.whole = self.meta["global"]
+        self._check_kind()
+        self._check_length()
+
+    # --- what is in it ---
+
+    @property
+    def samples(self):
+        return self.whole["openwip:samples"]
+
+    @property
+    def captures(self):
+        return self.meta["captures"]
+
+    @property
+    def gaps(self):
+        return [a for a in self.meta["annotations"] if "openwip:lost_by" in a]
+
+    def reports(self):
+        """Serialised SlotReports of the live receiver, in order."""
+        return read_reports(self.slots_path)
+
+    # --- checks ---
+
+    def _wrong(self, text, path=None):
+        raise BadInput(f"recording {path or self.meta_path}: {text}")
+
+    def _read_meta(self):
+        try:
+            meta = json.loads(self.meta_path.read_text(encoding="utf-8"))
+        except OSError as e:
+            self._wrong(e.strerror)
+        except ValueError:
+            self._wrong("is not JSON; valid: the metadata of a SigMF recording")
+        whole = meta.get("global") if isinstance(meta, dict) else None
+        if not isinstance(whole, dict) or "core:version" not in whole:
+            self._wrong("has no global object with core:version; valid: the metadata of a SigMF recording")
+        return meta
+
+    def _check_kind(self):
+        g = self.whole
+        extensions = g.get("core:extensions", [])
+        if not (isinstance(extensions, list) and any(isinstance(e, dict) and e.get("name") == "openwip"
+                                                     for e in extensions)):
+            self._wrong("does not declare the extension openwip; valid: a recording of ./openwip demo --record-iq "
+                        "or ./openwip iq record")
+        for key, valid in (("core:datatype", DATATYPE), ("core:sample_rate", SAMPLE_RATE), ("core:num_channels", 1)):
+            if g.get(key, 1 if key == "core:num_channels" else None) != valid:
+                self._wrong(f"{key} is {g.get(key)!r}; valid: {valid}")
+        import jsonschema
+        try:
+            jsonschema.validate(self.meta, extension_schema())
+        except jsonschema.ValidationError as e:
+            at = "/".join(str(part) for part in e.absolute_path) or "the top"
+            self._wrong(f"{at}: {e.message[:200]}")
+
+    def _check_length(self):
+        try:
+            size = self.data_path.stat().st_size
+        except OSError as e:
+            self._wrong(e.strerror, self.data_path)
+        if size != self.samples * BYTES_PER_SAMPLE:
+            self._wrong(f"has {size} bytes; the metadata says {self.samples} samples of {BYTES_PER_SAMPLE} bytes: "
+                        f"{self.samples * BYTES_PER_SAMPLE}", self.data_path)
+        begins = [c["core:sample_start"] for c in self.captures]
+        if begins != sorted(set(begins)) or any(b >= max(self.samples, 1) for b in begins):
+            self._wrong(f"captures begin at {begins}; valid: ascending, below {self.samples}")
+
+    def check_hash(self):
+        """Of the samples, when the metadata has one; it reads all of them."""
+        wanted = self.whole.get("core:sha512")
+        if wanted is not None and sha512(self.data_path) != wanted:
+            self._wrong("SHA-512 is not the core:sha512 of the metadata: the samples are not those that were recorded",
+                        self.data_path)
+        return wanted is not None
+
+
+def sha512(path):
+    digest = hashlib.sha512()
+    with open(path, "rb") as f:
+        while piece := f.read(1 << 22):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def read_reports(path):
+    try:
+        raw = pathlib.Path(path).read_bytes()
+    except OSError as e:
+        raise BadInput(f"slot reports {path}: {e.strerror}") from None
+    if not raw.startswith(SLOTS_MAGIC):
+        raise BadInput(f"slot reports {path}: begins with {raw[:8]!r}; valid: {SLOTS_MAGIC!r}")
+    found, at = [], len(SLOTS_MAGIC)
+    while at < len(raw):
+        length = struct.unpack_from("<I", raw, at)[0] if at + 4 <= len(raw) else LARGEST_REPORT + 1
+        if length > LARGEST_REPORT or at + 4 + length > len(raw):
+            raise BadInput(f"slot reports {path}: report {len(found)} at byte {at} is not complete")
+        found.append(raw[at + 4:at + 4 + length])
+        at += 4 + length
+    return found

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A recording through the receiver once more: a flowgraph whose source reads the file instead of a USRP, the
+same slot_receiver with the same settings, and its reports beside those of the live one.
+
+From the first sample of the run the receiver is a function of its samples: every report has to be the same, bit
+by bit. From the middle it first has to lock, and then differs in what it has learned before: how it tracks,
+what it predicts, and the copies of failed frames that it had kept for combining."""
+import pathlib
+import tempfile
+
+from .recordings import BYTES_PER_SAMPLE, SAMPLE_RATE, read_reports
+
+
+def run(recording):
+    """Serialised SlotReports of the replay."""
+    import numpy
+    import pmt
+    from gnuradio import gr, wip
+
+    class Source(gr.sync_block):
+        """Samples of the file, with rx_time where a stretch begins, as a USRP source has it."""
+
+        def __init__(self):
+            super().__init__("sigmf_source", None, [numpy.complex64])
+            self.data = (numpy.memmap(recording.data_path, numpy.complex64, "r") if recording.samples
+                         else numpy.zeros(0, numpy.complex64))
+            self.at = 0
+            self.stretches = [(c["core:sample_start"], c["core:global_index"]) for c in recording.captures]
+
+        def work(self, _inputs, outputs):
+            n = min(len(outputs[0]), len(self.data) - self.at)
+            if n == 0:
+                return -1
+            while self.stretches and self.stretches[0][0] < self.at + n:
+                index, sample = self.stretches.pop(0)
+                full, rest = divmod(sample, SAMPLE_RATE)
+                self.add_item_tag(0, index, pmt.intern("rx_time"),
+                                  pmt.make_tuple(pmt.from_uint64(full), pmt.from_double(rest / SAMPLE_RATE)))
+            outputs[0][:n] = self.data[self.at:self.at + n]
+            self.at += n
+            return n
+
+    with tempfile.TemporaryDirectory(prefix="openwip-replay-") as folder:
+        reports = pathlib.Path(folder, "reports")
+        top, source = gr.top_block("replay"), Source()
+        receiver = wip.slot_receiver(**recording.whole["openwip:receiver"])
+        receiver.start_recording("", str(reports))
+        top.connect(source, receiver)
+        top.run()
+        lost = receiver.stop_recording()["reports_lost"]
+        if lost:
+            raise RuntimeError(f"{lost} reports of the replay were lost: the disk of {folder} does not follow")
+        return read_reports(reports)
+
+
+def compare(recording, live_raw, replayed_raw):
+    """A dict with what is the same and what is not; "same" is the answer."""
+    from openwip_schema import slot_link_pb2
+    parse = slot_link_pb2.SlotReport.FromString
+    live = {r.air: (raw, r) for raw in live_raw for r in [parse(raw)]}
+    replayed = {r.air: (raw, r) for raw in replayed_raw for r in [parse(raw)]}
+    g = recording.whole
+    # The receiver looks a little beyond a slot's end: of a recording that was cut at a slot, the
+    # last reports have no counterpart.
+    whole = g["openwip:from_start"] and not g["openwip:samples_lost"] and not g["openwip:reports_lost"]
+    common = sorted(set(live) & set(replayed))
+    locked = [a for a in common if replayed[a][1].locked and live[a][1].locked]
+    result = {
+        "whole": whole, "slots_live": len(live_raw), "slots_replayed": len(replayed_raw), "compared": len(common),
+        "identical": sum(live[a][0] == replayed[a][0] for a in common),
+        "locked_in_both": len(locked),
+        "first_locked_slot": locked[0] if locked else None,
+        "grants_same": 0, "frames": 0, "outcomes_same": 0, "payloads_same": 0, "contradictions": 0,
+        "snr_same": 0, "snr_largest_difference_db": 0.0,
+        "predictions_same": 0, "prediction_largest_difference_db": 0.0,
+        "first_difference": next(({"slot": a, "what": difference(live[a][1], replayed[a][1])}
+                                  for a in common if live[a][0] != replayed[a][0]), None),
+    }
+    for air in locked:
+        count_slot(result, live[air][1], replayed[air][1])
+    tail = 2
+    if whole:
+        result["same"] = (bool(common) and result["identical"] == len(common)
+                          and len(live_raw) - tail <= len(common) and len(replayed_raw) - tail <= len(common))
+    else:
+        result["same"] = bool(locked) and result["contradictions"] == 0
+    return result
+
+
+def count_slot(result, live, replayed):
+    result["grants_same"] += live.grant == replayed.grant
+    if live.grant and replayed.grant and live.grant != replayed.grant:
+        result["contradictions"] += 1
+    ours = {b.bin: b for b in replayed.bins}
+    for b in live.bins:
+        result["frames"] += 1
+        other = ours.get(b.bin)
+        if other is None:
+            continue
+        result["outcomes_same"] += b.outcome == other.outcome
+        result["payloads_same"] += b.payload == other.payload
+        # Two good frames with different content in the same place cannot both be right.
+        result["contradictions"] += b.outcome == other.outcome == 1 and b.payload != other.payload
+    for key, name in (("snr", "snr_db"), ("prediction", "predicted_snr_db")):
+        a, b = getattr(live, name), getattr(replayed, name)
+        largest = max((abs(x - y) for x, y in zip(a, b)), default=0.0)
+        result[f"{key}{'s' if key == 'prediction' else ''}_same"] += list(a) == list(b)
+        key = f"{key}_largest_difference_db"
+        result[key] = max(result[key], round(largest, 4))
+
+
+def difference(live, replayed):
+    """Names of the fields that differ."""
+    return [field.name for field in live.DESCRIPTOR.fields
+            if (list(getattr(live, field.name)) != list(getattr(replayed, field.name))
+                if field.label == field.LABEL_REPEATED
+                else getattr(live, field.name) != getattr(replayed, field.name))]
+
+
+def seconds(recording):
+    return recording.samples / SAMPLE_RATE
+
+
+def megabytes(recording):
+    return recording.samples * BYTES_PER_SAMPLE / 1e6

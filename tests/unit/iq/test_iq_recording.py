@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Recordings of a flowgraph: metadata, replay through the receiver, and what is refused."""
+import contextlib
+import io
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy
+from gnuradio import gr, wip
+
+TOP = pathlib.Path(__file__).resolve().parents[3]
+sys.path[:0] = [str(TOP / "flowgraphs" / "apps"), str(TOP / "host" / "cli")]
+
+import recording as apps                                              # noqa: E402
+from openwip_cli.errors import BadInput                               # noqa: E402
+from openwip_cli.iq import command, metadata, recordings, replay      # noqa: E402
+
+VALIDATOR = pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"), "sigmf", "bin", "sigmf_validate")
+SETTINGS = {"cell": -1, "horizon": 3, "combining": True, "start_slot": 150, "predictor": "delay", "gain_db": 0.0,
+            "lowest_gain_db": 0.0, "highest_gain_db": 0.0}
+SLOTS = 300
+
+
+def record(base, begin_slot=-1, end_slot=-1, from_start=True, slots=SLOTS):
+    """A test pattern with two transmissions of each frame over fading, at an SNR at which some fail."""
+    top = gr.top_block()
+    receiver = wip.slot_receiver(**SETTINGS)
+    top.connect(wip.slot_transmitter(nof_slots=slots, modulation=4, transmissions=2),
+                wip.fading_channel(snr_db=17, doppler_hz=20), receiver)
+    made = apps.Recording(receiver, {"role": "terminal", "hardware": "none", "frequency_hz": 1.8e9,
+                                     "receiver": SETTINGS}, 150)
+    made.start(str(base), begin_slot, end_slot, from_start)
+    top.run()
+    made.stop()
+    return metadata.complete(base, {})
+
+
+def run(*arguments):
+    """(exit code or what was refused, standard output)."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        try:
+            return command.run([str(a) for a in arguments]), out.getvalue()
+        except BadInput as e:
+            return str(e), out.getvalue()
+
+
+class Recorded(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="openwip-iq-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        cls.whole = record(cls.folder / "whole")
+        cls.middle = record(cls.folder / "middle", begin_slot=250, end_slot=400, from_start=False)
+
+    def copy(self, name, edit=None):
+        """Of the whole recording, its metadata edited."""
+        for ending in (recordings.DATA, recordings.META, recordings.SLOTS):
+            shutil.copy(self.whole.base + ending, self.folder / (name + ending))
+        if edit:
+            path = self.folder / (name + recordings.META)
+            meta = json.loads(path.read_text())
+            edit(meta)
+            path.write_text(json.dumps(meta))
+        return self.folder / name
+
+    # --- what is in it ---
+
+    def test_holds_all_samples_and_reports_of_the_run(self):
+        g = self.whole.whole
+        self.assertEqual((g["openwip:samples"], g["openwip:reports"]), (SLOTS * 5120, SLOTS))
+        self.assertEqual((g["openwip:samples_lost"], g["openwip:reports_lost"]), (0, 0))
+        self.assertEqual(g["openwip:first_slot"], 150)
+        self.assertEqual(self.whole.captures[0]["core:global_index"], 150 * 5120)
+        self.assertEqual(self.whole.data_path.stat().st_size, SLOTS * 5120 * 8)
+
+    def test_says_where_the_receiver_was_locked_and_what_it_received(self):
+        locked, = [a for a in self.whole.meta["annotations"] if a["core:label"] == "locked"]
+        self.assertGreater(locked["openwip:slots"], SLOTS - 20)
+        self.assertEqual(locked["core:sample_count"], locked["openwip:slots"] * 5120)
+        self.assertEqual(locked["core:sample_start"], (locked["openwip:first_slot"] - 150) * 5120)
+        self.assertGreater(locked["openwip:frames_good"], 500)
+        self.assertGreater(locked["openwip:frames_bad"], 500)
+
+    def test_of_some_slots_begins_and_ends_with_a_slot(self):
+        self.assertEqual(self.middle.samples, 150 * 5120)
+        capture, = self.middle.captures
+        self.assertEqual((capture["openwip:slot"], capture["openwip:slot_sample"]), (250, 0))
+
+    def test_metadata_is_that_of_the_extensions_schema_and_of_sigmf(self):
+        import jsonschema
+        jsonschema.validate(self.whole.meta, recordings.extension_schema())
+        documented = recordings.extension_schema()["properties"]
+        own = {key for key in self.whole.whole if key.startswith("openwip:")}
+        self.assertLessEqual(own, set(documented["global"]["properties"]))
+        for group in ("captures", "annotations"):
+            for item in self.whole.meta[group] + self.middle.meta[group]:
+                own = {key for key in item if key.startswith("openwip:")}
+                self.assertLessEqual(own, set(documented[group]["items"]["properties"]))
+
+    @unittest.skipUnless(VALIDATOR.exists(), f"no SigMF validator at {VALIDATOR}: ./openwip setup installs it")
+    def test_the_validator_of_sigmf_passes_it_and_tells_a_damaged_one(self):
+        for made in (self.whole, self.middle):
+            done = subprocess.run([VALIDATOR, made.meta_path], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        broken = self.copy("broken", lambda m: m["global"].pop("core:datatype"))
+        done = subprocess.run([VALIDATOR, f"{broken}.sigmf-meta"], capture_output=True, text=True)
+        self.assertNotEqual(done.returncode, 0)
+
+    def test_gaps_are_captures_and_annotations(self):
+        made = apps.Recording(None, {"role": "terminal", "hardware": "none", "frequency_hz": 1.8e9,
+                                     "receiver": SETTINGS}, 0)
+        made.from_start, made.began = True, 1e9
+        meta = made.metadata({"samples": 30, "samples_lost": 7, "reports": 0, "reports_lost": 0, "error": "", "stretches": [
+            {"index": 0, "first_sample": 5120, "lost_by_recorder": False},
+            {"index": 10, "first_sample": 5137, "lost_by_recorder": True},
+            {"index": 20, "first_sample": 5150, "lost_by_recorder": False}]})
+        self.assertEqual([c["core:global_index"] for c in meta["captures"]], [5120, 5137, 5150])
+        self.assertEqual([(a["core:sample_start"], a["openwip:lost_samples"], a["openwip:lost_by"])
+                          for a in meta["annotations"]], [(10, 7, "recorder"), (20, 3, "radio")])
+
+    # --- replay ---
+
+    def test_replay_of_the_whole_run_is_bit_exact(self):
+        live = self.whole.reports()
+        self.assertEqual(replay.run(self.whole), live)
+        code, text = run("replay", self.whole.base, "--json")
+        self.assertEqual(code, 0)
+        result = json.loads(text)
+        self.assertEqual((result["identical"], result["compared"]), (SLOTS, SLOTS))
+        self.assertEqual(result["payloads_same"], result["frames"])
+        self.assertGreater(result["frames"], 5000)
+
+    def test_replay_from_the_middle_contradicts_nothing(self):
+        code, text = run("replay", self.middle.base, "--json")
+        result = json.loads(text)
+        self.assertEqual(code, 0, result)
+        self.assertFalse(result["whole"])
+        self.assertGreater(result["locked_in_both"], 130)
+        self.assertEqual(result["grants_same"], result["locked_in_both"])
+        # The SNR is chosen so that half of the frames fail: many are decided by what was learned before.
+        self.assertGreater(result["outcomes_same"], 0.95 * result["frames"])
+
+    def test_replay_tells_samples_that_are_not_those_of_the_live_run(self):
+        base = self.copy("other", lambda m: m["global"].pop("core:sha512"))
+        samples = numpy.memmap(f"{base}.sigmf-data", numpy.complex64, "r+")
+        samples[200 * 5120:203 * 5120] = 0
+        samples.flush()
+        code, text = run("replay", base)
+        self.assertEqual(code, 1)
+        self.assertIn("NOT the same decisions", text)
+        self.assertIn("first difference in slot 35", text)      # slot 350 is empty
+
+    # --- refusals: one line that names the file and what would be valid ---
+
+    def assert_refused(self, base, *parts, command_name="replay"):
+        said, _ = run(command_name, base)
+        self.assertIsInstance(said, str, "not refused")
+        self.assertNotIn("\n", said)
+        for part in parts:
+            self.assertIn(part, said)
+
+    def test_refuses_what_is_no_recording_of_ours(self):
+        self.assert_refused(self.folder / "none", "none.sigmf-meta", "No such file")
+        text = self.copy("text")
+        pathlib.Path(f"{text}.sigmf-meta").write_text("no JSON")
+        self.assert_refused(text, "is not JSON")
+        self.assert_refused(self.copy("list", lambda m: m.pop("global")), "no global object")
+        self.assert_refused(self.copy("foreign", lambda m: m["global"].pop("core:extensions")), "extension openwip")
+        for key, value, valid in (("core:datatype", "ci16_le", "cf32_le"), ("core:sample_rate", 1e6, "7680000"),
+                                  ("core:num_channels", 2, "valid: 1")):
+            self.assert_refused(self.copy("kind", lambda m: m["global"].update({key: value})), key, valid)
+        self.assert_refused(self.copy("range", lambda m: m["global"]["openwip:receiver"].update(horizon=99)),
+                            "horizon", "99")
+        self.assert_refused(self.copy("base", lambda m: m["global"].update({"openwip:role": "base"})), "terminal")
+        self.assert_refused(self.copy("order", lambda m: m["captures"].append(m["captures"][0])), "ascending")
+
+    def test_refuses_damaged_files(self):
+        short = self.copy("short")
+        os.truncate(f"{short}.sigmf-data", 1000)
+        self.assert_refused(short, "has 1000 bytes", str(SLOTS * 5120 * 8), command_name="info")
+        gone = self.copy("gone")
+        pathlib.Path(f"{gone}.sigmf-data").unlink()
+        self.assert_refused(gone, "gone.sigmf-data", "No such file")
+        changed = self.copy("changed")
+        with open(f"{changed}.sigmf-data", "r+b") as f:
+            f.write(b"\0\0\0\1")
+        self.assert_refused(changed, "SHA-512")
+        cut = self.copy("cut")
+        os.truncate(f"{cut}.openwip-slots", 5000)
+        self.assert_refused(cut, "cut.openwip-slots", "not complete")
+        other = self.copy("other-slots")
+        pathlib.Path(f"{other}.openwip-slots").write_bytes(b"something else")
+        self.assert_refused(other, "OWSLOTS1")
+
+    def test_refuses_bad_arguments(self):
+        for arguments, part in ((["frob"], "record, replay, info"), ([], "record, replay, info"),
+                                (["record", "--slots", "9..3", self.folder / "x"], "A..B"),
+                                (["record", "--seconds", "-1", self.folder / "x"], "--seconds"),
+                                (["record", "--seconds", "1", "--slots", "1..2", self.folder / "x"], "exclude"),
+                                (["record", "--seconds", "80000", self.folder / "x"], "GB"),
+                                (["record", self.folder / "no" / "x"], "cannot be written")):
+            said, _ = run(*arguments)
+            self.assertIsInstance(said, str)
+            self.assertIn(part, said)
+
+    def test_info_says_what_it_holds(self):
+        code, text = run("info", self.whole.base + ".sigmf-meta")
+        self.assertEqual(code, 0)
+        for part in ("7.68 MS/s", "SHA-512 as recorded", f"{SLOTS} reports", "locked"):
+            self.assertIn(part, text)
+
+
+class Socket(unittest.TestCase):
+    def test_starts_and_stops_a_recording_and_survives_nonsense(self):
+        import zmq
+        with tempfile.TemporaryDirectory(prefix="openwip-iq-") as folder:
+            transmitter = wip.slot_transmitter(nof_slots=20)
+            made = apps.Recording(transmitter, {"role": "base", "hardware": "none", "frequency_hz": 1e9}, 150)
+            endpoint = f"ipc://{folder}/iq"
+            apps.Control(endpoint, made).start()
+            self.assertEqual(os.stat(f"{folder}/iq").st_mode & 0o077, 0)     # nobody else may have files written
+            with zmq.Context() as context, context.socket(zmq.REQ) as socket:
+                socket.rcvtimeo = 5000
+                socket.connect(endpoint)
+
+                def ask(raw):
+                    socket.send(raw if isinstance(raw, bytes) else json.dumps(raw).encode())
+                    return json.loads(socket.recv())
+
+                for nonsense in (b"\xff\0", b"[1]", b"{}", {"do": "dance"}, {"do": "stop"}, {"do": "start"},
+                                 {"do": "start", "file": f"{folder}/no/file"}):
+                    answer = ask(nonsense)
+                    self.assertFalse(answer["ok"])
+                    self.assertTrue(answer["error"])
+                self.assertTrue(ask({"do": "start", "file": f"{folder}/tx", "begin_slot": 155, "end_slot": 160})["ok"])
+                self.assertIn("running already", ask({"do": "start", "file": f"{folder}/tx"})["error"])
+                top = gr.top_block()
+                from gnuradio import blocks
+                top.connect(transmitter, blocks.null_sink(8))
+                top.run()
+                self.assertTrue(ask({"do": "status"})["complete"])
+                self.assertEqual(ask({"do": "stop"})["samples"], 5 * 5120)
+            whole = recordings.Recording(f"{folder}/tx").whole
+            self.assertEqual((whole["openwip:role"], whole["openwip:first_slot"]), ("base", 155))
+
+
+if __name__ == "__main__":
+    unittest.main()
