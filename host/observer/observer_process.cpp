@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 
 #include "app/link_socket.h"
@@ -84,6 +85,7 @@ struct observer_process::state {
     void sample_cpu(std::int64_t now);
     void ask_air(std::int64_t now);
     void take_air();
+    void malformed(const char* where);
     std::int64_t next_wakeup(std::int64_t now) const;
 
     zmq::context_t& context;
@@ -96,6 +98,7 @@ struct observer_process::state {
     process_clock clock;
     schedule tcp, search, cpu, air;
     slot now_slot{0};
+    std::uint64_t malformed_messages = 0;
     zmq::message_t in, topic_frame;
     openwip::telemetry::Telemetry heard;
     openwip::control::Reply reply;
@@ -159,9 +162,10 @@ void observer_process::state::take_slots() {
             more = in.more();
             ++frames;
         }
-        // What does not parse tells no slot.
         if (frames == 2 && heard.ParseFromArray(in.data(), static_cast<int>(in.size())))
             now_slot = slot{heard.slot()};
+        else
+            malformed("the base station's telemetry");
     }
 }
 
@@ -215,8 +219,17 @@ void observer_process::state::take_air() {
     if (whole && reply.ParseFromArray(in.data(), static_cast<int>(in.size())) && reply.has_air()) {
         *telemetry.message(topic::air).mutable_air() = reply.air();
         telemetry.publish(topic::air, now_slot);
+    } else {
+        malformed("the medium's control socket");
     }
     air_control.reset();
+}
+
+// Dropped, counted, and logged at counts 1, 2, 4, 8 ...
+void observer_process::state::malformed(const char* where) {
+    if (std::has_single_bit(++malformed_messages))
+        spdlog::warn("observer: {} malformed messages, the last from {}", malformed_messages,
+                     where);
 }
 
 }  // namespace wip::observer

@@ -57,8 +57,10 @@ std::optional<stat_figures> parse_stat(std::string_view text) {
 
 std::optional<std::uint64_t> parse_schedstat(std::string_view text) {
     const auto fields = words(text);
-    std::uint64_t waited = 0;
-    if (fields.size() < 2 || !number(fields[1], waited)) return std::nullopt;
+    std::uint64_t waited = 0, times_run = 0;
+    if (fields.size() != 3 || !number(fields[1], waited) || !number(fields[2], times_run) ||
+        times_run == 0)
+        return std::nullopt;
     return waited;
 }
 

@@ -28,7 +28,8 @@ struct stat_figures {
 };
 // Of the text of /proc/PID/stat; nothing when it is none or the process has ended (zombie).
 std::optional<stat_figures> parse_stat(std::string_view text);
-// Nanoseconds on the run queue, of the text of a schedstat file.
+// Nanoseconds on the run queue, of the text of a schedstat file. Nothing for a thread that never
+// ran: a kernel that does not count says "0 0 0" of all.
 std::optional<std::uint64_t> parse_schedstat(std::string_view text);
 // Total microseconds of the line "some" of a pressure file.
 std::optional<std::uint64_t> parse_pressure(std::string_view text);

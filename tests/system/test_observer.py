@@ -234,6 +234,21 @@ class Observer(unittest.TestCase):
             return t.air.slots if t.WhichOneof("what") == "air" else None
         self.assertEqual(self.read_until(reader, answer), 77)
 
+    def test_garbage_from_its_sources_is_counted_and_changes_nothing(self):
+        base = zmq.Context.instance().socket(zmq.XPUB)
+        base.linger = 0
+        self.addCleanup(base.close)
+        base.bind(f"ipc://{self.run_folder}/base.telemetry")
+        os.chmod(self.run_folder / "base.telemetry", 0o777)
+        self.start()
+        self.assertEqual(base.recv(), b"\x01status")
+        for frames in ((b"status",), (b"status", b"\xff\xffgarbage"), (b"status", b"", b"more"),
+                       (b"status", telemetry.telemetry_pb2.Telemetry(slot=4711).SerializeToString())):
+            base.send_multipart(frames)
+        reader = self.reader("tcp")
+        self.read_until(reader, lambda t: t.slot == 4711)
+        self.assertTrue(any("2 malformed messages" in x for x in self.lines), self.lines)
+
     def test_it_has_no_rights_and_ends_when_asked(self):
         process = self.start()
         status = pathlib.Path(f"/proc/{process.pid}/status").read_text()

@@ -17,14 +17,17 @@ SEEN_OFTEN = 4      # scans after which a process that is elsewhere is taken to 
 TICKS = system.TICKS
 
 
-def schedstat_of(pid):
-    """{thread: seconds waited} of a process; None where the kernel does not tell."""
+def schedstat_of(pid, proc="/proc"):
+    """{thread: seconds waited} of a process; None where the kernel does not tell: no such file, or "0 0 0" for
+    whatever runs (it does not count)."""
     waited = {}
     try:
-        for tid in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{tid}/schedstat", "rb") as f:
-                waited[tid] = int(f.read().split()[1]) * 1e-9
-    except (OSError, IndexError, ValueError):
+        for tid in os.listdir(f"{proc}/{pid}/task"):
+            with open(f"{proc}/{pid}/task/{tid}/schedstat", "rb") as f:
+                _, delay_ns, times_run = map(int, f.read().split())
+                if times_run:
+                    waited[tid] = delay_ns * 1e-9
+    except (OSError, ValueError):
         return None
     return waited or None
 
@@ -59,7 +62,7 @@ class ApplicationClock:
         self._lock = threading.Lock()
         self._elsewhere = {}        # pid -> how often seen in another namespace
         self._now, self._done = {}, []
-        self._known = os.path.exists("/proc/self/schedstat")
+        self._known = schedstat_of(os.getpid()) is not None
         self._began = time.monotonic()
         self._pressure = pressure_us()
         self._scan(old=True)

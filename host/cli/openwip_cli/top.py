@@ -90,7 +90,8 @@ def once(source, interval):
 class Screen:
     def __init__(self, window):
         self.window = window
-        curses.curs_set(0) if curses.tigetstr("civis") else None
+        if curses.tigetstr("civis"):
+            curses.curs_set(0)
         window.nodelay(True)
         self.style = {top_screen.PLAIN: 0, top_screen.DIM: curses.A_DIM, top_screen.TITLE: curses.A_REVERSE,
                       top_screen.GOOD: curses.A_BOLD, top_screen.BAD: curses.A_BOLD | curses.A_STANDOUT}

@@ -205,6 +205,12 @@ class Applications(unittest.TestCase):
     def test_a_kernel_that_does_not_tell_is_not_known(self):
         self.assertIsNone(applications.pressure_us("/nonexistent"))
         self.assertIsNone(applications.schedstat_of(2**22 + 1))
+        with tempfile.TemporaryDirectory() as proc:
+            for text, expected in (("0 0 0\n", None), ("5 2000000000 3\n", {"7": 2.0}), ("", None), ("x y z\n", None)):
+                os.makedirs(f"{proc}/7/task/7", exist_ok=True)
+                with open(f"{proc}/7/task/7/schedstat", "w") as f:
+                    f.write(text)
+                self.assertEqual(applications.schedstat_of(7, proc), expected, text)
         clock = self.clock(lambda: ())
         clock._known = False
         with mock.patch.object(applications, "pressure_us", lambda: None):

@@ -115,6 +115,7 @@ TEST(ProcFiles, WhatIsNoneIsNothing) {
     EXPECT_FALSE(parse_stat(stat_line("x", 1, 1, 1, 1, 'Z')));
     EXPECT_FALSE(parse_schedstat(""));
     EXPECT_FALSE(parse_schedstat("5"));
+    EXPECT_FALSE(parse_schedstat("0 0 0\n")) << "a kernel that does not count";
     EXPECT_FALSE(parse_schedstat("5 x 7"));
     EXPECT_FALSE(parse_pressure(""));
     EXPECT_FALSE(parse_pressure("full avg10=0.00 avg60=0.00 avg300=0.00 total=9\n"));
