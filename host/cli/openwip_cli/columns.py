@@ -4,7 +4,7 @@ recorded without a line here. Without I/O.
 
 A Table has a row for each message. A field is, by its type:
 
-  number, truth, enumeration   a column
+  number, truth, enumeration   a column; one that the schema calls optional is NaN, or not NAME.known, when it is absent
   text                         a column of numbers into the dictionary of texts (Strings)
   message                      its fields, as columns NAME.FIELD
   list of numbers, bytes       of known length (WIDTHS: an entry for each bin): a column of so many; otherwise ragged: all
@@ -44,6 +44,11 @@ def unit_of(name):
     if name in UNITS:
         return UNITS[name]
     return next((unit for suffix, unit in SUFFIXES if name.endswith(suffix)), "1")
+
+
+def has_presence(field):
+    """`optional` in the schema: protobuf makes a choice of one of it."""
+    return field.containing_oneof is not None and field.containing_oneof.name == f"_{field.name}"
 
 
 class Strings:
@@ -147,6 +152,8 @@ class Table:
         dtype = "i1" if key in SIGNED_BYTES else TYPES[field.type]
         if field.type == F.TYPE_BYTES:
             return self._bytes_step(name, key, dtype, unit, width)
+        if not repeated and has_presence(field):
+            return self._optional_step(name, key, dtype, unit)
         if not repeated:
             values = self._column(Column(name, dtype, unit, attributes=attributes))
             return lambda m: values.values.append(getattr(m, key))
@@ -154,6 +161,18 @@ class Table:
             ragged = self._ragged(name, dtype, unit)
             return lambda m: self._put_ragged(ragged, numpy.array(list(getattr(m, key)), dtype))
         return self._wide_step(self._column(Column(name, dtype, unit, width)), key)
+
+    def _optional_step(self, name, key, dtype, unit):
+        """A number that may be absent is NaN then; one that cannot be NaN is 0, and NAME.known says which it is."""
+        values = self._column(Column(name, dtype, unit))
+        if dtype[0] == "f":
+            return lambda m: values.values.append(getattr(m, key) if m.HasField(key) else numpy.nan)
+        known = self._column(Column(f"{name}.known", "?", "1"))
+
+        def step(m):
+            values.values.append(getattr(m, key))
+            known.values.append(m.HasField(key))
+        return step
 
     def _text_step(self, name, key, repeated):
         number = self.strings.number

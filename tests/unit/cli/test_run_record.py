@@ -144,6 +144,18 @@ class ReadBack(RecordWorld):
         self.assertGreater(len(seen), 150)
         self.assertEqual(without, [])
 
+    def test_a_number_that_may_be_absent_is_none_when_it_is(self):
+        self.give("cpu", cpu={"load_average": 1.0})
+        self.give("cpu", cpu={"pressure_percent": 0.0})
+        self.give("ip", ip={"packet": [{"number": 0}, {}]})
+        self.finish()
+        self.assertEqual(numpy.isnan(self.read().table("cpu", "base")["pressure_percent"]).tolist(), [True, False])
+        number = pb.IpRecord.DESCRIPTOR.fields_by_name["number"]
+        packets = self.read().table("ip", "base").child("packet")
+        self.assertEqual("number.known" in packets, columns.has_presence(number))
+        if columns.has_presence(number):
+            self.assertEqual(packets["number.known"].tolist(), [True, False])
+
     def test_gaps_are_recorded_where_they_were(self):
         self.give("slot", slot=1, slot_sample={})
         self.give("slot", slot=9, wall_ns=90, skip=4, slot_sample={})

@@ -309,7 +309,7 @@ def cpu(record, times):
             series = numpy.zeros(len(table))
             numpy.add.at(series, rows[mine], child["cores"][mine])
             by_name[str(name)] = series
-        return times.of(table), by_name, table["pressure_percent"], int(table["cores"].max(initial=0))
+        return times.of(table), by_name, table["pressure_percent"].astype("f8"), int(table["cores"].max(initial=0))
     return None
 
 

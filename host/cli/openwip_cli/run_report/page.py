@@ -109,7 +109,7 @@ class Page:
         self.plot("modulation", "Modulation", "Bits per symbol of the frame in the bin: it should follow the predicted SNR. Grey: bin not used. "
                   "Where a cell holds several slots it is their mean.", s.modulation(), lambda h: p.modulation(h, limits),
                   "modulation in topic slot of the base station.")
-        self.plot("outcome", "ARQ outcome", "What became of the frame of each bin at the terminal; of several slots in a cell the worst. Red marks "
+        self.plot("outcome", "ARQ outcome", "What became of the frame of each bin at the terminal; of several slots in a cell the worst. Failures "
                   "without error in the prediction map are plain noise.", s.outcome(), lambda h: p.outcome(h, limits),
                   "outcomes in topic slot of the terminal.")
 
@@ -126,7 +126,7 @@ class Page:
         if found is not None and len(found[0]) == 0:
             found = None
         absent = "topic packet of the base station."
-        self.measured("delay", "Packet delay, split", "Mean of the packets that arrived in a step of time, downlink, TUN to TUN. queue: behind others; "
+        self.measured("delay", "Packet delay, split", "Mean of the packets that arrived in a step of time, downlink, TUN to TUN; a hole: none arrived. queue: behind others; "
                       "scheduling: first in line; air: last part on the air; retransmission: until all parts were right; reordering: waiting for "
                       "packets before it.", found, lambda f: p.delay_split(f[0], f[1], limits), absent)
         table = None
@@ -151,7 +151,7 @@ class Page:
         self.measured("tcp", "TCP", "Of the kernel. The window saws where segments are lost; round-trip time that grows with the window is the queue "
                       "above.", data.flows(r, times), lambda f: p.tcp(f, limits), "topic tcp with a flow of more than 100 kB.")
         self.plot("constellations", "Constellations", "Equalised symbols of the last slots, by modulation. Round clouds: noise. Clouds that turn or "
-                  "smear outwards: phase or gain error.", data.constellations(r), p.constellations, "topic receiver (radio only).")
+                  "smear outwards: phase or gain error. Clipped at 2.", data.constellations(r), p.constellations, "topic receiver (radio only).")
         self.plot("channel", "Channel", "Estimated gain of each subcarrier, in the middle of a slot.", data.channel(r),
                   lambda h: p.channel(h, limits), "channel estimates in topic receiver (radio only).")
         found = data.air(r, times)
@@ -168,7 +168,11 @@ class Page:
         rt = self.report.get("realtime")
         if not rt:
             return None
-        return {"head": ["of the report", ""], "rows": [[k, v if isinstance(v, (int, float)) else str(v)] for k, v in rt.items()]}
+        rows = []
+        for key, value in rt.items():
+            parts = {f"{key}.{k}": v for k, v in value.items()} if isinstance(value, dict) else {key: value}
+            rows += [[k, f"{v:.6g}" if isinstance(v, float) else v] for k, v in parts.items()]
+        return {"head": ["of the report", ""], "rows": rows}
 
     def events(self):
         events = data.events(self.record, self.times)

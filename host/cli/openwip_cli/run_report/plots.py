@@ -197,7 +197,7 @@ def queues(series, limits=None):
 def tcp(flows, limits=None):
     figure, (window, times, lost) = _figure(9, 3, sharex=True)
     for (name, c, t), colour in zip(flows, CYCLE):
-        window.plot(t, c["cwnd_segments"], color=colour, label=name.replace(" to ", "\nto "))
+        window.plot(t, c["cwnd_segments"], color=colour, label=name.replace(" ", "\n", 1).replace(" to ", "\nto "))
         threshold = c["ssthresh_segments"].astype("f8")
         threshold[(threshold == 0) | (threshold > 1e6)] = numpy.nan         # not set yet
         window.plot(t, threshold, color=colour, linestyle=":", linewidth=1.5)
@@ -270,6 +270,8 @@ def cpu(t, by_name, pressure, cores, limits=None):
     handles, labels = use.get_legend_handles_labels()
     _legend(use, handles=handles[::-1], labels=labels[::-1])
     wait.plot(t, pressure, color=VERMILION)
+    if numpy.isnan(pressure).all():
+        wait.text(0.5, 0.5, "this kernel does not say (no pressure stall information)", transform=wait.transAxes, ha="center")
     wait.set(ylabel="some task\nwaited [%]", xlabel=TIME, ylim=(0, None))
     _time_limits(wait, limits)
     return png(figure)

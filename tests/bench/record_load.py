@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the recorder costs: scripted publishers at the rates of a cell of 25 bins and 256-QAM with full load, and the processor
+time of the recorder. Prints a line for each set of topics.
+
+    PYTHONPATH=build/python:host/cli:tests/unit/cli python3 tests/bench/record_load.py [SECONDS]"""
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import time
+
+from openwip_cli import run_record, system
+from openwip_schema import telemetry_pb2 as pb
+from scripted_publisher import Publisher
+
+RECORDER = """
+import os, pathlib, sys
+from openwip_cli import cell as cells, record
+cells.RUN_ROOT = pathlib.Path(sys.argv[1])
+os._exit(record.record(cells.Cell("x"), sys.argv[2], sys.argv[3].split(","), None, (pathlib.Path("/"), pathlib.Path("/"), "true"), True))
+"""
+RNG = random.Random(1)
+SLOTS_PER_SECOND = 1500
+PACKETS_PER_SLOT = 2      # 31.5 Mbit/s of packets of 1500 bytes are 1.75
+STEP = 15                 # slots that are published at once, 10 ms
+
+
+def snr():
+    return [RNG.gauss(30, 5) for _ in range(25)]
+
+
+# A number of each, made before the clock runs: random, so that they compress as badly as they may.
+SLOT = [pb.SlotSample(snr_db=snr(), predicted_snr_db=snr(), bits_per_symbol=bytes([8] * 25), outcome=bytes([1] * 25), locked=True,
+                      retransmissions=bytes(25), user=bytes(25), queued_packets=50) for _ in range(200)]
+RECEIVER = [pb.ReceiverSample(points=RNG.randbytes(25 * 108 * 2), symbols_of_bin=bytes([108] * 25), bits_per_symbol=bytes([8] * 25),
+                              channel=[RNG.gauss(0, 1) for _ in range(1000)], noise_dbfs=snr(), mode="locked") for _ in range(20)]
+PACKETS = [pb.PacketBatch(packet=[pb.PacketRecord(number=i, bytes=1500, protocol=6, arrived_ns=RNG.randrange(10**12), left_ns=10**12,
+                                                  queue_ns=RNG.randrange(10**8), scheduling_ns=RNG.randrange(10**6), air_ns=1333333,
+                                                  frames=14, retransmissions=[0] * 14) for i in range(PACKETS_PER_SLOT * STEP)])]
+FRAMES = [pb.FrameBatch(frame=[pb.FrameRecord(bin=b, bits_per_symbol=8, sn=b, payload=RNG.randbytes(105), payload_bits=840, packet=[7])
+                               for b in range(25)], grant=bytes(30)) for _ in range(20)]
+IP = [pb.IpBatch(packet=[pb.IpRecord(data=RNG.randbytes(1500))] * PACKETS_PER_SLOT) for _ in range(20)]
+SMALL = {"tcp": pb.TcpSample(flow=[pb.TcpFlow(station="base", local="10.42.0.1:5201", remote="10.42.0.2:40000", rtt_ms=15.0)] * 2),
+         "cpu": pb.CpuSample(process=[pb.ProcessCpu(name=f"p{i}", cores=0.1) for i in range(10)]), "verdict": pb.Verdict(valid=True)}
+
+
+def publish(base, terminal, topics, slot, every):
+    """What a cell says in STEP slots."""
+    for s in range(slot, slot + STEP):
+        if "slot" in topics and s % every == 0:
+            for end in (base, terminal):
+                end.send("slot", slot=s, slot_sample=SLOT[s % len(SLOT)])
+        if "frames" in topics:
+            for end in (base, terminal):
+                end.send("frames", slot=s, frames=FRAMES[s % len(FRAMES)])
+        if "ip" in topics:
+            for end in (base, terminal):
+                end.send("ip", slot=s, ip=IP[s % len(IP)])
+    if "packet" in topics:
+        base.send("packet", slot=slot, packets=PACKETS[0])
+    if slot % 150 == 0:
+        for end in (base, terminal):
+            end.send("status", slot=slot, mac={"slot": slot, "effective_yaml": "a: 1\n" * 100})
+        if "receiver" in topics:
+            terminal.send("receiver", slot=slot, receiver=RECEIVER[slot // 150 % len(RECEIVER)])
+        for topic, content in SMALL.items():
+            base.send(topic, slot=slot, **{topic: content})
+
+
+def measure(name, topics, every, seconds):
+    with tempfile.TemporaryDirectory() as folder:
+        run = pathlib.Path(folder, "x")
+        run.mkdir()
+        path = pathlib.Path(folder, "run.h5")
+        base, terminal = (Publisher(f"ipc://{run}/{n}.telemetry", 2000) for n in ("base", "terminal"))
+        recorder = subprocess.Popen([sys.executable, "-c", RECORDER, folder, path, ",".join(topics)], stdin=subprocess.PIPE,
+                                    stdout=subprocess.PIPE, text=True)
+        for end in (base, terminal):
+            for topic in topics:
+                end.await_subscribers(topic)
+        before, began, slot = system.cpu_seconds(recorder.pid), time.monotonic(), 0
+        while slot < seconds * SLOTS_PER_SECOND:
+            publish(base, terminal, topics, slot, every)
+            slot += STEP
+            time.sleep(max(0, began + slot / SLOTS_PER_SECOND - time.monotonic()))
+        wall = time.monotonic() - began
+        time.sleep(0.5)
+        used = system.cpu_seconds(recorder.pid) - before
+        memory = int(pathlib.Path(f"/proc/{recorder.pid}/status").read_text().split("VmHWM:")[1].split()[0]) / 1024
+        result = json.loads(recorder.communicate()[0].splitlines()[-1])
+        base.close()
+        terminal.close()
+        with run_record.RunRecord(path) as r:
+            messages = sum(r.table(*t).attributes["received"] for t in r.tables())
+        print(f"{name:<42} {used / (slot / SLOTS_PER_SECOND):6.1%} of a core per second of the run ({wall:.1f} s wall for "
+              f"{slot / SLOTS_PER_SECOND:.0f}), {messages} messages, {result['lost']} lost, {memory:.0f} MB resident at most, "
+              f"{os.path.getsize(path) / (slot / SLOTS_PER_SECOND) / 1e6:.2f} MB/s")
+
+
+def main():
+    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 20
+    usual = ["status", "slot", "receiver", "packet", "tcp", "cpu", "verdict"]
+    measure("all but frames and ip, as published", usual, 15, seconds)
+    measure("the same, every slot", usual, 1, seconds)
+    measure("all, frames and ip too, every 15th slot", [*usual, "frames", "ip"], 15, seconds)
+
+
+if __name__ == "__main__":
+    main()
