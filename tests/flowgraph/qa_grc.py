@@ -10,6 +10,8 @@ import sys
 import tempfile
 import unittest
 
+import yaml
+
 TOP = pathlib.Path(__file__).resolve().parents[2]
 GRAPHS = TOP / "flowgraphs" / "grc"
 
@@ -38,6 +40,13 @@ class Graphs(unittest.TestCase):
 
     def test_every_graph_is_run_here(self):
         self.assertEqual({p.stem for p in GRAPHS.glob("*.grc")}, {"loopback", "fading", "prediction", "arq", "spectrum"})
+
+    def test_every_graph_says_what_to_look_at_and_what_to_try(self):
+        for path in GRAPHS.glob("*.grc"):
+            notes = [b for b in yaml.safe_load(path.read_text())["blocks"] if b["id"] == "note"]
+            text = " ".join(n["parameters"]["comment"] for n in notes)
+            self.assertIn("Look:", text, path)
+            self.assertIn("Try:", text, path)
 
     def test_loopback_receives_frames(self):
         shown = self.output_of("loopback")
