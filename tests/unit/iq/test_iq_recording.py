@@ -148,6 +148,30 @@ class Recorded(unittest.TestCase):
         # The SNR is chosen so that half of the frames fail: many are decided by what was learned before.
         self.assertGreater(result["outcomes_same"], 0.95 * result["frames"])
 
+    def test_replay_behind_a_gap_of_the_recording_contradicts_nothing_and_says_that_it_is_not_whole(self):
+        first, missing = 100 * 5120, 3 * 5120 + 77
+
+        def edit(meta):
+            g, capture = meta["global"], meta["captures"][0]
+            g.pop("core:sha512")
+            g["openwip:samples"] -= missing
+            g["openwip:samples_lost"] = missing
+            begin = capture["core:global_index"] + first + missing
+            meta["captures"].append(capture | {"core:sample_start": first, "core:global_index": begin,
+                                               "openwip:slot": begin // 5120, "openwip:slot_sample": begin % 5120})
+
+        base = self.copy("gap", edit)
+        samples = numpy.fromfile(f"{base}.sigmf-data", numpy.complex64)
+        numpy.concatenate((samples[:first], samples[first + missing:])).tofile(f"{base}.sigmf-data")
+        code, text = run("replay", base, "--json")
+        result = json.loads(text)
+        self.assertEqual(code, 0, result)
+        self.assertFalse(result["whole"])
+        self.assertGreaterEqual(result["identical"], 98)       # up to the gap, bit by bit
+        self.assertLess(result["identical"], 300)
+        self.assertGreater(result["locked_in_both"], 280)      # a gap that short keeps the lock
+        self.assertEqual(result["contradictions"], 0)
+
     def test_replay_tells_samples_that_are_not_those_of_the_live_run(self):
         base = self.copy("other", lambda m: m["global"].pop("core:sha512"))
         samples = numpy.memmap(f"{base}.sigmf-data", numpy.complex64, "r+")
@@ -210,6 +234,16 @@ class Recorded(unittest.TestCase):
             said, _ = run(*arguments)
             self.assertIsInstance(said, str)
             self.assertIn(part, said)
+
+    def test_the_demo_refuses_bad_recordings_before_it_starts(self):
+        from openwip_cli import scenario
+        for arguments, part in ((["--record-iq", self.folder / "no" / "x"], "cannot be written"),
+                                (["--record-iq", self.folder], "cannot be written"),
+                                (["--record-iq", self.folder / "x", "--record-iq-seconds", "0"], "--record-iq-seconds"),
+                                (["--record-iq", self.folder / "x", "--record-iq-base", self.folder / "x"], "another file")):
+            with self.assertRaises(BadInput) as caught:
+                scenario.parse_demo([str(a) for a in arguments])
+            self.assertIn(part, str(caught.exception))
 
     def test_info_says_what_it_holds(self):
         code, text = run("info", self.whole.base + ".sigmf-meta")
