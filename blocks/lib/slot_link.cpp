@@ -132,6 +132,9 @@ bool slot_link::receive_one() {
         case openwip::slot_link::ToFlowgraph::kStop:
             end("macd asks to stop: " + (in_.stop().empty() ? "no reason given" : in_.stop()));
             break;
+        case openwip::slot_link::ToFlowgraph::kDetail:
+            detail_every_ = in_.detail().every();
+            break;
         default:
             ++malformed_;
     }

@@ -55,6 +55,9 @@ public:
     // Takes in what has come, without waiting: hello, stop, end of the connection.
     void poll();
 
+    // The detail of every nth slot is wanted in the reports; 0: none.
+    std::uint32_t detail_every() const { return detail_every_; }
+
     bool ended() const { return !end_reason_.empty(); }
     const std::string& end_reason() const { return end_reason_; }
     std::uint64_t malformed() const { return malformed_; }
@@ -76,6 +79,7 @@ private:
     bool connected_ = false;
     bool requested_ = false;  // requested_air_ is asked for and not answered
     std::int64_t requested_air_ = 0;
+    std::uint32_t detail_every_ = 0;
     bool planned_ = false;  // in_ holds the plan of requested_air_
     openwip::slot_link::ToMacd out_;
     openwip::slot_link::ToMacd report_;

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "receiver_detail.h"
 #include "slot_number.h"
 #include "uhd_pmt.h"
 
@@ -80,7 +81,8 @@ slot_receiver_impl::slot_receiver_impl(int cell, int horizon, bool combining,
       clock_(::wip::first_sample(::wip::slot(checked_start(start_slot)))),
       link_({.endpoint = endpoint, .role = "terminal", .silence_s = timeout_s},
             [this](const std::string& reason) { d_logger->error(reason); }),
-      message_period_(checked_period(message_period)) {
+      message_period_(checked_period(message_period)),
+      horizon_(horizon) {
     recorded_bytes_.reserve(16384);
     symbols_.reserve(std::size_t{::wip::nof_bins} * ::wip::payload_symbols_per_bin);
     message_port_register_out(pmt::mp("slots"));
@@ -147,7 +149,10 @@ void slot_receiver_impl::on_slot(const ::wip::phy::received_slot& slot) {
         report.Clear();
         fill(report, slot, air);
         if (recorder_) record(report, slot.start);
-        if (to_macd) link_->send_report(stop_requested);
+        if (to_macd) {
+            add_detail(report, slot);
+            link_->send_report(stop_requested);
+        }
     }
     count(slot, air);
     if (message_period_ > 0 && ++slots_since_message_ >= message_period_) {
@@ -187,28 +192,41 @@ void slot_receiver_impl::fill(openwip::slot_link::SlotReport& report,
                                            slot.predicted_snr_db.end());
     if (++slots_since_state_ >= state_period || slot.mode != last_mode_) {
         slots_since_state_ = 0;
-        const auto& s = receiver_.state();
-        auto* state = report.mutable_state();
-        state->set_cfo_hz(s.cfo_hz);
-        state->set_timing_samples(s.timing_samples);
-        state->set_evm_percent(s.evm_percent);
-        state->set_locks(s.locks);
-        state->set_lock_losses(s.lock_losses);
-        state->set_grants_failed(s.grants_failed);
-        state->set_overflows(status_.overflows);
-        state->set_prediction_nmse(s.prediction_nmse);
-        state->set_rx_level_dbfs(s.level_dbfs);
-        state->set_mode(static_cast<openwip::slot_link::ReceiverMode>(s.mode));
-        state->set_cell(s.cell);
-        state->set_candidates(s.candidates);
-        state->set_synchronisations(s.synchronisations);
-        state->set_candidates_refuted(s.candidates_refuted);
-        state->set_losses_pilots(s.losses_pilots);
-        state->set_losses_gap(s.losses_gap);
-        state->set_losses_jump(s.losses_jump);
-        state->set_gain_db(gain_.gain_db());
-        state->set_gain_changes(gain_.changes());
+        fill(*report.mutable_state());
     }
+}
+
+// For those who watch, with a state of the same slot. Recordings are made without it.
+void slot_receiver_impl::add_detail(openwip::slot_link::SlotReport& report,
+                                    const ::wip::phy::received_slot& slot) {
+    const std::int64_t every = link_->detail_every();
+    if (every == 0 || !slot.locked || report.air() % every != 0) return;
+    ::wip::fill_detail(slot, *report.mutable_detail());
+    fill(*report.mutable_state());
+}
+
+void slot_receiver_impl::fill(openwip::slot_link::ReceiverState& state) const {
+    const auto& s = receiver_.state();
+    state.set_cfo_hz(s.cfo_hz);
+    state.set_timing_samples(s.timing_samples);
+    state.set_evm_percent(s.evm_percent);
+    state.set_locks(s.locks);
+    state.set_lock_losses(s.lock_losses);
+    state.set_grants_failed(s.grants_failed);
+    state.set_overflows(status_.overflows);
+    state.set_prediction_nmse(s.prediction_nmse);
+    state.set_rx_level_dbfs(s.level_dbfs);
+    state.set_mode(static_cast<openwip::slot_link::ReceiverMode>(s.mode));
+    state.set_cell(s.cell);
+    state.set_candidates(s.candidates);
+    state.set_synchronisations(s.synchronisations);
+    state.set_candidates_refuted(s.candidates_refuted);
+    state.set_losses_pilots(s.losses_pilots);
+    state.set_losses_gap(s.losses_gap);
+    state.set_losses_jump(s.losses_jump);
+    state.set_gain_db(gain_.gain_db());
+    state.set_gain_changes(gain_.changes());
+    state.set_horizon(static_cast<std::uint32_t>(horizon_));
 }
 
 void slot_receiver_impl::count(const ::wip::phy::received_slot& slot, std::int64_t air) {

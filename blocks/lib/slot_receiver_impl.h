@@ -40,6 +40,8 @@ private:
     void take(::wip::sample first, std::span<const gr_complex> in);
     void on_slot(const ::wip::phy::received_slot& slot);
     void count(const ::wip::phy::received_slot& slot, std::int64_t air);
+    void add_detail(openwip::slot_link::SlotReport& report, const ::wip::phy::received_slot& slot);
+    void fill(openwip::slot_link::ReceiverState& state) const;
     void fill(openwip::slot_link::SlotReport& report, const ::wip::phy::received_slot& slot,
               std::int64_t air);
     void record(const openwip::slot_link::SlotReport& report, ::wip::sample start);
@@ -55,6 +57,7 @@ private:
     openwip::slot_link::SlotReport recorded_report_;
     std::vector<std::uint8_t> recorded_bytes_;
     const int message_period_;
+    const int horizon_;
     std::vector<tag_t> tags_;
     int slots_since_state_ = 0;
     int slots_since_message_ = 0;

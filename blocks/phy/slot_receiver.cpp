@@ -137,6 +137,7 @@ struct slot_receiver::impl final : slot_user {
         report.grant = {};
         report.bins.fill({});
         report.channel = {};
+        report.bin_noise = {};
         if (m != mode::locked) {
             report.snr_db.fill(least_snr_db);
             report.predicted_snr_db.fill(least_snr_db);
@@ -146,9 +147,10 @@ struct slot_receiver::impl final : slot_user {
     // False when the slot holds nothing that can be measured.
     bool measure(const aligned_slot& s) {
         if (!estimator.estimate(s.elements, s.slot_in_frame)) return false;
-        state.level_dbfs =
-            10 * std::log10(static_cast<double>(estimator.energy()) / symbols_per_slot) +
+        const double unit_dbfs =
             20 * std::log10(static_cast<double>(symbol_amplitude())) + synchroniser.gain_db();
+        state.level_dbfs =
+            10 * std::log10(static_cast<double>(estimator.energy()) / symbols_per_slot) + unit_dbfs;
         state.evm_percent = estimator.evm_percent();
         if (estimator.grant() && s.state == sync_state::synchronised)
             accept(*estimator.grant(), s.slot_in_frame);
@@ -160,6 +162,8 @@ struct slot_receiver::impl final : slot_user {
             state.second_looks += detector.second_look();
         }
         report.channel = estimator.middle();
+        report.bin_noise = estimator.bin_noise();
+        report.unit_dbfs = static_cast<float>(unit_dbfs);
         return true;
     }
 

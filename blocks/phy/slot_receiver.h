@@ -85,7 +85,9 @@ struct received_slot {
     std::array<bin_result, nof_bins> bins;
     std::array<float, nof_bins> snr_db{};
     std::array<float, nof_bins> predicted_snr_db{};
-    std::span<const cf32> channel;  // 500 estimates at the slot's middle
+    std::span<const cf32> channel;     // 500 estimates at the slot's middle
+    std::span<const float> bin_noise;  // 25: of a subcarrier, in units of |channel|^2
+    float unit_dbfs = 0;               // level of a subcarrier with |channel| = 1, at the radio
 };
 
 class slot_receiver {

@@ -44,6 +44,7 @@ struct symbol_channel::state {
 
     void draw_labels(std::uint64_t frame, int k) noexcept;
     bool detect(int k) noexcept;
+    void keep_bin(std::size_t bin) noexcept;
     void damage(int k, std::vector<std::uint8_t>& payload) const noexcept;
     void transmit(std::uint64_t frame, int k, float snr, bool same_points) noexcept;
     void make_it_fail(std::uint64_t frame, int k, float snr) noexcept;
@@ -60,6 +61,8 @@ struct symbol_channel::state {
     std::uint32_t outcome_key;
 
     copy now;  // of the frame at hand
+    bool keep = false;
+    slot_symbols kept;
     alignas(64) float_block re{}, im{};
     label_block detected{};
     std::array<sample_model::cf32, padded> unit_noise{};
@@ -74,6 +77,15 @@ symbol_channel& symbol_channel::operator=(symbol_channel&&) noexcept = default;
 void symbol_channel::set_combining(bool on) {
     state_->config.combining = on;
     if (!on) state_->store.clear();
+}
+
+void symbol_channel::keep_symbols(bool on) { state_->keep = on; }
+
+const slot_symbols& symbol_channel::kept() const { return state_->kept; }
+
+void symbol_channel::state::keep_bin(std::size_t bin) noexcept {
+    kept.made |= 1U << bin;
+    for (std::size_t i = 0; i < symbols; ++i) kept.of_bin[bin][i] = {re[i], im[i]};
 }
 
 // Uniform labels, four from each random word.
@@ -186,6 +198,7 @@ frame_outcome symbol_channel::state::carry_bin(std::uint64_t frame, const bin_gr
         transmit(frame, k, snr, false);
         make_it_fail(frame, k, snr);
         detect(k);
+        if (keep) keep_bin(frame % nof_bins);
         remember(key, snr, nullptr);
         damage(k, payload);
         return frame_outcome::bad;
@@ -202,6 +215,7 @@ frame_outcome symbol_channel::state::carry_bin(std::uint64_t frame, const bin_gr
         }
         combined = true;
     }
+    if (keep) keep_bin(frame % nof_bins);
     if (detect(k)) {
         if (earlier != nullptr) store.erase(key);
         return frame_outcome::good;
@@ -218,6 +232,7 @@ void symbol_channel::carry(slot_plan& plan, std::span<const float, nof_bins> snr
     report.locked = report.grant_ok = true;
     report.grant = plan.grant;
     report.combined = 0;
+    s.kept.made = 0;
     for (std::size_t b = 0; b < nof_bins; ++b) {
         const bin_grant& g = plan.grant.bins[b];
         report.payload[b].swap(plan.payload[b]);

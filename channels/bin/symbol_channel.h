@@ -32,6 +32,7 @@
 #pragma once
 
 #include <array>
+#include <complex>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -56,6 +57,12 @@ struct symbol_channel_config {
     eight_points eight = eight_points::star;  // the set of 3 bits/symbol
 };
 
+// What the decisions of one slot were made on, in units of the root of the mean symbol energy.
+struct slot_symbols {
+    std::uint32_t made = 0;  // bit b: of_bin[b] is of this slot
+    std::array<std::array<std::complex<float>, payload_symbols_per_bin>, nof_bins> of_bin{};
+};
+
 class symbol_channel {
 public:
     explicit symbol_channel(const symbol_channel_config& config);
@@ -69,6 +76,11 @@ public:
     void carry(slot_plan& plan, std::span<const float, nof_bins> snr, slot_report& report);
 
     void set_combining(bool on);
+
+    // For those who watch: the symbols of the slots carried from now on. `computed` makes them only
+    // for frames that it does not decide by probability, `none` never.
+    void keep_symbols(bool on);
+    const slot_symbols& kept() const;
 
 private:
     struct state;

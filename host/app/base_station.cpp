@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "app/frame_batch.h"
 #include "app/mac_status.h"
 #include "app/slot_codec.h"
+#include "app/slot_sample.h"
 #include "types/slot_time.h"
 #include "wire/feedback_bits.h"
 
@@ -17,6 +19,7 @@ constexpr slot_count largest_gap{slots_per_second};
 constexpr std::size_t most_open_requests = 64;
 constexpr int requests_without_clock = 3;
 constexpr slot_count loop{3};
+constexpr slot_count longest_loop{48};
 // An uplink packet may be up to 15000 slots on its way (uplink.delay_slots).
 constexpr slot_count longest_uplink{15000 + slots_per_second};
 
@@ -39,6 +42,7 @@ void add(packets_bytes& count, std::size_t bytes) {
 base_station::base_station(const macd_config& config, tun_device& tun, station_port& port)
     : port_(&port),
       gate_(tun),
+      ip_(port.telemetry()),
       link_(config.link),
       mac_(config.link),
       packets_(config.telemetry.packets_per_second, mac_, port) {}
@@ -98,18 +102,38 @@ void base_station::plan_and_send(slot air) {
     planned_any_ = true;
     write_plan(plan, *plan_message_.mutable_plan());
     port_->to_flowgraph(plan_message_);
-    if (port_->telemetry().due(topic::slot, air)) publish_slot(plan);
+    publish_settled();
+    if (port_->telemetry().due(topic::frames, air)) publish_frames(plan);
+    ip_.publish(air);
     packets_.slot_done(air);
     port_->slot_done(air);
 }
 
-void base_station::publish_slot(const slot_plan& plan) {
-    auto& sample = *port_->telemetry().message(topic::slot).mutable_slot_sample();
-    auto& bits = *sample.mutable_bits_per_symbol();
-    bits.resize(nof_bins);
-    for (std::size_t b = 0; b < nof_bins; ++b)
-        bits[b] = static_cast<char>(plan.grant.bins[b].bits_per_symbol);
-    port_->telemetry().publish(topic::slot, plan.air);
+// One slot in each turn, but after a gap in the requests.
+void base_station::publish_settled() {
+    auto& out = port_->telemetry();
+    const slot last = mac_.settled();
+    for (slot j = std::max(published_ + slot_count(1), last - longest_loop); j <= last; ++j) {
+        published_ = j;
+        if (!out.due(topic::slot, j) || mac_.record(j).air != j) continue;
+        auto& sample = *out.message(topic::slot).mutable_slot_sample();
+        fill_sample(mac_.record(j), sample);
+        auto& user = *sample.mutable_user();
+        user.resize(nof_bins);
+        for (std::size_t b = 0; b < nof_bins; ++b)
+            user[b] = sample.bits_per_symbol()[b] != 0 ? '\0' : no_user;
+        out.publish(topic::slot, j);
+    }
+}
+
+void base_station::publish_frames(const slot_plan& plan) {
+    auto& batch = *port_->telemetry().message(topic::frames).mutable_frames();
+    const slot_record& record = mac_.record(plan.air);
+    if (!fill_frames(plan, record, link_.profile, 0, batch)) return;
+    for (auto& f : *batch.mutable_frame())
+        packets_.journal().packets_in(static_cast<wire_sn>(f.sn()),
+                                      [&f](std::uint64_t number) { f.add_packet(number); });
+    port_->telemetry().publish(topic::frames, plan.air);
 }
 
 void base_station::on_peer(std::span<const std::uint8_t> message) {
@@ -178,6 +202,7 @@ void base_station::deliver_arrived() {
         const auto& data = arriving_.front().data;
         --uplink_queued_.packets;
         uplink_queued_.bytes -= data.size();
+        ip_.add(ip_log::way::out, ip_log::link::up, data, slot_start_ns(arriving_.front().arrival));
         gate_.write(data);
         arriving_.pop_front();
     }
@@ -189,8 +214,12 @@ std::int64_t base_station::sample_time() const {
 
 bool base_station::read_tun() {
     const slot now = planned_any_ ? planned_ + slot_count(1) : slot(0);
-    packets_.set_now(sample_time());
-    return gate_.read_all([&](std::span<const std::uint8_t> p) { mac_.on_sdu(p, now); });
+    const std::int64_t time = sample_time();
+    packets_.set_now(time);
+    return gate_.read_all([&](std::span<const std::uint8_t> p) {
+        ip_.add(ip_log::way::in, ip_log::link::down, p, time, mac_.statistics().in.packets);
+        mac_.on_sdu(p, now);
+    });
 }
 
 bool base_station::on_tun() { return read_tun() && tun_alive_; }

@@ -11,6 +11,7 @@
 #include <deque>
 #include <vector>
 
+#include "app/ip_log.h"
 #include "app/macd_config.h"
 #include "app/packet_gate.h"
 #include "app/packet_watch.h"
@@ -41,7 +42,8 @@ private:
     };
     void answer_requests();
     void plan_and_send(slot air);
-    void publish_slot(const slot_plan& plan);
+    void publish_settled();
+    void publish_frames(const slot_plan& plan);
     void take_packets(const openwip::uplink::Uplink& message);
     void deliver_arrived();
     bool read_tun();
@@ -50,6 +52,7 @@ private:
 
     station_port* port_;
     packet_gate gate_;
+    ip_log ip_;
     link_config link_;
     base_station_mac mac_;
     packet_watch packets_;
@@ -59,6 +62,7 @@ private:
     int answered_ = 0;  // only counted up to the three that need no clock
     bool planned_any_ = false;
     slot planned_;      // last slot planned
+    slot published_;    // up to here, topic `slot` has been seen to
     slot_clock clock_;  // the terminal's: it has passed the end of this slot
     std::uint64_t stale_ = 0;
     bool tun_alive_ = true;

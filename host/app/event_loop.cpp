@@ -37,13 +37,9 @@ event_loop::event_loop(zmq::context_t& context, const config::settings& settings
               "uplink"),
       control_(context, config.control_endpoint, "endpoints.control"),
       telemetry_(context, config.telemetry_endpoint, config.telemetry.queue_messages,
-                 "endpoints.telemetry") {
-    set_rates(config.telemetry);
-}
-
-void event_loop::set_rates(const telemetry_config& rates) {
-    telemetry_.set_every(topic::status, slots_per_second / 10);
-    telemetry_.set_every(topic::slot, rates.slot_every);
+                 "endpoints.telemetry"),
+      events_(telemetry_, role_name(config)) {
+    telemetry_.set_rates(config.telemetry);
 }
 
 std::vector<std::string> event_loop::bound_paths() const {
@@ -234,10 +230,14 @@ void event_loop::configure(const std::string& yaml) {
     const auto changed = next.changed_from(settings_);
     if (changed.empty()) return;
     station_->reconfigure(next, changed);
-    set_rates(telemetry_from(next));
+    telemetry_.set_rates(telemetry_from(next));
     settings_ = next;
     effective_yaml_ = settings_.to_yaml();
-    for (const auto& key : changed) spdlog::info("{} = {}", key, settings_.text(key));
+    for (const auto& key : changed) {
+        const std::string text = key + " = " + settings_.text(key);
+        spdlog::info("{}", text);
+        events_.say(openwip::telemetry::Event::INFO, "setting", text, last_slot_);
+    }
 }
 
 void event_loop::fill(openwip::control::MacStatus& status) {
@@ -252,11 +252,17 @@ void event_loop::fill(openwip::control::MacStatus& status) {
 }
 
 void event_loop::slot_done(slot now) {
-    if (telemetry_.due(topic::status, now)) {
-        fill(*telemetry_.message(topic::status).mutable_mac());
-        telemetry_.publish(topic::status, now);
+    last_slot_ = now;
+    const bool status = telemetry_.due(topic::status, now);
+    const bool events = telemetry_.due(topic::event, now);
+    if (status || events) {
+        auto& mac = *telemetry_.message(topic::status).mutable_mac();
+        fill(mac);
+        if (events) events_.compare(mac, now);
+        if (status) telemetry_.publish(topic::status, now);
     }
     telemetry_.listen();
+    if (!telemetry_.wanted(topic::event)) events_.forget();
 }
 
 bool event_loop::send_to_flowgraph(const google::protobuf::MessageLite& message) {

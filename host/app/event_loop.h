@@ -20,6 +20,7 @@
 #include "app/link_socket.h"
 #include "app/macd_config.h"
 #include "app/station.h"
+#include "app/status_events.h"
 #include "app/telemetry_socket.h"
 
 namespace wip::host {
@@ -58,7 +59,6 @@ private:
     void on_uplink();
     void on_control();
     void configure(const std::string& yaml);
-    void set_rates(const telemetry_config& rates);
     void fill(openwip::control::MacStatus& status);
     void send_hellos();
     bool send_to_flowgraph(const google::protobuf::MessageLite& message);
@@ -75,6 +75,8 @@ private:
     link_socket uplink_;
     control_socket control_;
     telemetry_socket telemetry_;
+    status_events events_;
+    slot last_slot_;
     station* station_ = nullptr;
     int signal_fd_ = -1;
     std::array<pollfd, 7> watched_{};

@@ -239,6 +239,22 @@ std::vector<key> make_keys() {
          .lowest = 0,
          .highest = 1500000,
          .runtime = true},
+        {.path = "telemetry.receiver_every",
+         .type = kind::integer,
+         .fallback = "150",
+         .doc = "the same of topic `receiver`: constellation points, channel estimate",
+         .unit = "slots",
+         .lowest = 0,
+         .highest = 1500000,
+         .runtime = true},
+        {.path = "telemetry.frames_every",
+         .type = kind::integer,
+         .fallback = "1",
+         .doc = "the same of topic `frames`: link frames with their payload",
+         .unit = "slots",
+         .lowest = 0,
+         .highest = 1500000,
+         .runtime = true},
         {.path = "telemetry.packets_per_second",
          .type = kind::integer,
          .fallback = "5000",
@@ -330,8 +346,10 @@ uplink_config uplink_from(const config::settings& s) {
     return checked(c);
 }
 
-telemetry_config telemetry_from(const config::settings& s) {
+telemetry_rates telemetry_from(const config::settings& s) {
     return {.slot_every = static_cast<int>(s.integer("telemetry.slot_every")),
+            .receiver_every = static_cast<int>(s.integer("telemetry.receiver_every")),
+            .frames_every = static_cast<int>(s.integer("telemetry.frames_every")),
             .queue_messages = static_cast<int>(s.integer("telemetry.queue_messages")),
             .packets_per_second = static_cast<int>(s.integer("telemetry.packets_per_second"))};
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/telemetry_rates.h"
 #include "config/schema.h"
 #include "link/emulated_uplink.h"
 #include "link/link_config.h"
@@ -15,13 +16,6 @@
 namespace wip::host {
 
 enum class station_role_kind : std::uint8_t { base, terminal };
-
-// Topics of telemetry: of which slots, 0 = never.
-struct telemetry_config {
-    int slot_every = 0;
-    int queue_messages = 1;
-    int packets_per_second = 0;  // at most, of topic `packet`
-};
 
 struct macd_config {
     station_role_kind role = station_role_kind::base;
@@ -34,7 +28,7 @@ struct macd_config {
     std::string uplink_endpoint;
     std::string control_endpoint;
     std::string telemetry_endpoint;
-    telemetry_config telemetry;
+    telemetry_rates telemetry;
     std::string user;
     double peer_timeout_s = 2;
 };
@@ -50,7 +44,7 @@ void fill_in_run_folder(config::settings& settings, const std::string& path);
 link_config link_from(const config::settings& settings);
 bool tcp_l_from(const config::settings& settings);
 uplink_config uplink_from(const config::settings& settings);
-telemetry_config telemetry_from(const config::settings& settings);
+telemetry_rates telemetry_from(const config::settings& settings);
 
 // Fills in what depends on the role and on $OPENWIP_RUN, checks across keys, translates. Throws
 // config::error.

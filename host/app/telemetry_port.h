@@ -35,8 +35,12 @@ class telemetry_port {
 public:
     virtual ~telemetry_port() = default;
     virtual bool wanted(topic t) const = 0;
-    // Wanted, and one of the slots that its rate asks for.
-    virtual bool due(topic t, slot now) const = 0;
+    // Every nth slot; 0: none, or nobody listens.
+    virtual int every(topic t) const = 0;
+    bool due(topic t, slot now) const {
+        const int n = every(t);
+        return n > 0 && now.value % n == 0;
+    }
     // Reused from message to message: of what it holds from before, clear what is not set again.
     virtual openwip::telemetry::Telemetry& message(topic t) = 0;
     // Sends message(t). Never waits.

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "app/link_socket.h"
+#include "types/grid.h"
 
 namespace wip::host {
 namespace {
@@ -12,6 +13,9 @@ namespace {
 constexpr std::int64_t largest_subscription = 4096;
 // Taken in one slot at most: a flood of subscriptions must not keep the slots waiting.
 constexpr int batch = 16;
+// A message waits no longer for others to go with, nor for more of them.
+constexpr std::int64_t longest_wait_ns = 10'000'000;
+constexpr std::size_t most_waiting = 100;
 
 std::int64_t monotonic_ns() {
     timespec t{};
@@ -31,7 +35,28 @@ telemetry_socket::telemetry_socket(zmq::context_t& context, const std::string& e
     bind_endpoint(socket_, endpoint, key);
 }
 
+void telemetry_socket::set_rates(const telemetry_rates& rates) {
+    set_every(topic::status, slots_per_second / 10);
+    set_every(topic::slot, rates.slot_every);
+    set_every(topic::receiver, rates.receiver_every);
+    set_every(topic::frames, rates.frames_every);
+    set_every(topic::event, slots_per_second / 10);
+}
+
+telemetry_socket::~telemetry_socket() { flush(); }
+
+void telemetry_socket::flush() {
+    for (auto& w : waiting_) {
+        const auto name = topic_names[index(w.name)];
+        socket_.send(zmq::const_buffer(name.data(), name.size()),
+                     zmq::send_flags::sndmore | zmq::send_flags::dontwait);
+        socket_.send(w.body, zmq::send_flags::dontwait);
+    }
+    waiting_.clear();
+}
+
 void telemetry_socket::listen() {
+    if (!waiting_.empty() && monotonic_ns() - waiting_since_ns_ >= longest_wait_ns) flush();
     zmq::message_t in;
     for (int i = 0; i < batch && socket_.recv(in, zmq::recv_flags::dontwait); ++i) {
         if (!in.more()) {
@@ -67,10 +92,9 @@ void telemetry_socket::publish(topic t, slot now, int user) {
     message.set_user(static_cast<std::uint32_t>(user));
     zmq::message_t body(message.ByteSizeLong());
     message.SerializeWithCachedSizesToArray(body.data<std::uint8_t>());
-    const auto name = topic_names[index(t)];
-    socket_.send(zmq::const_buffer(name.data(), name.size()),
-                 zmq::send_flags::sndmore | zmq::send_flags::dontwait);
-    socket_.send(body, zmq::send_flags::dontwait);
+    if (waiting_.empty()) waiting_since_ns_ = message.wall_ns();
+    waiting_.push_back({t, std::move(body)});
+    if (waiting_.size() >= most_waiting) flush();
 }
 
 }  // namespace wip::host

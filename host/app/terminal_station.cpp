@@ -4,37 +4,22 @@
 #include <cmath>
 #include <limits>
 
+#include "app/frame_batch.h"
 #include "app/mac_status.h"
 #include "app/packet_words.h"
+#include "app/receiver_sample.h"
 #include "app/slot_codec.h"
+#include "app/slot_sample.h"
+#include "types/slot_time.h"
 
 namespace wip::host {
-
-namespace {
-
-const char* mode_name(openwip::slot_link::ReceiverMode mode) {
-    switch (mode) {
-        case openwip::slot_link::CONFIRMING:
-            return "confirming";
-        case openwip::slot_link::SYNCHRONISED:
-            return "synchronised";
-        case openwip::slot_link::LOCKED:
-            return "locked";
-        default:
-            return "searching";
-    }
-}
-
-}  // namespace
 
 terminal_station::terminal_station(const macd_config& config, tun_device& tun, station_port& port)
     : port_(&port),
       gate_(tun),
+      ip_(port.telemetry()),
       profile_(config.link.profile),
-      mac_(config.link,
-           [this](std::span<const std::uint8_t> packet, bool) {
-               if (const int e = gate_.write(packet)) words_.refuse_last(e);
-           }),
+      mac_(config.link, [this](std::span<const std::uint8_t> packet, bool) { deliver(packet); }),
       uplink_(config.uplink) {
     if (config.tcp_l) gate_.take_damaged_tcp();
 }
@@ -69,7 +54,7 @@ void terminal_station::on_report(const openwip::slot_link::SlotReport& report) {
     const slot_feedback feedback = mac_.on_slot(report_in_);
     send_uplink(feedback);
     follow_snr();
-    if (port_->telemetry().due(topic::slot, now_)) publish_slot();
+    publish(report);
     port_->slot_done(now_);
 }
 
@@ -106,20 +91,46 @@ void terminal_station::follow_snr() {
     mean_snr_ += mean_snr_ == 0 ? mean : (mean - mean_snr_) / slots_per_second;
 }
 
+void terminal_station::deliver(std::span<const std::uint8_t> packet) {
+    ip_.add(ip_log::way::out, ip_log::link::down, packet, slot_start_ns(now_ + slot_count(1)));
+    if (const int e = gate_.write(packet)) words_.refuse_last(e);
+}
+
+void terminal_station::publish(const openwip::slot_link::SlotReport& report) {
+    const auto& out = port_->telemetry();
+    ask_for_detail();
+    if (out.due(topic::slot, now_)) publish_slot();
+    if (report.has_detail() && out.wanted(topic::receiver)) publish_receiver(report.detail());
+    if (out.due(topic::frames, now_)) publish_frames();
+    ip_.publish(now_);
+}
+
+// The receiver makes the detail only while somebody listens.
+void terminal_station::ask_for_detail() {
+    const int every = port_->telemetry().every(topic::receiver);
+    if (every == detail_every_) return;
+    detail_every_ = every;
+    request_.mutable_detail()->set_every(static_cast<std::uint32_t>(every));
+    port_->to_flowgraph(request_);
+}
+
+void terminal_station::publish_receiver(const openwip::slot_link::ReceiverDetail& detail) {
+    auto& sample = *port_->telemetry().message(topic::receiver).mutable_receiver();
+    if (const char* why = fill_receiver(detail, report_in_, state_, sample))
+        port_->malformed("slot link", why);
+    else
+        port_->telemetry().publish(topic::receiver, now_);
+}
+
+void terminal_station::publish_frames() {
+    auto& batch = *port_->telemetry().message(topic::frames).mutable_frames();
+    if (fill_frames(report_in_, profile_, 0, batch))
+        port_->telemetry().publish(topic::frames, now_);
+}
+
 void terminal_station::publish_slot() {
-    const auto& r = report_in_;
-    auto& sample = *port_->telemetry().message(topic::slot).mutable_slot_sample();
-    sample.set_locked(r.locked);
-    sample.mutable_snr_db()->Assign(r.snr_db.begin(), r.snr_db.end());
-    sample.mutable_predicted_snr_db()->Assign(r.predicted_snr_db.begin(), r.predicted_snr_db.end());
-    auto& bits = *sample.mutable_bits_per_symbol();
-    auto& outcome = *sample.mutable_outcome();
-    bits.resize(nof_bins);
-    outcome.resize(nof_bins);
-    for (std::size_t b = 0; b < nof_bins; ++b) {
-        bits[b] = static_cast<char>(r.grant.bins[b].bits_per_symbol);
-        outcome[b] = static_cast<char>(r.outcome[b]);
-    }
+    auto& message = port_->telemetry().message(topic::slot);
+    fill_sample(report_in_, static_cast<int>(state_.horizon()), *message.mutable_slot_sample());
     port_->telemetry().publish(topic::slot, now_);
 }
 
@@ -144,8 +155,10 @@ bool terminal_station::on_tun() {
 }
 
 bool terminal_station::read_tun(slot now) {
-    return tun_alive_ =
-               gate_.read_all([&](std::span<const std::uint8_t> p) { uplink_.on_sdu(p, now); });
+    return tun_alive_ = gate_.read_all([&](std::span<const std::uint8_t> p) {
+        ip_.add(ip_log::way::in, ip_log::link::up, p, slot_start_ns(now));
+        uplink_.on_sdu(p, now);
+    });
 }
 
 party terminal_station::waits_for() const { return party::flowgraph; }

@@ -5,6 +5,7 @@
 // goes to the base station with the clock, the feedback and the packets whose last bit was sent.
 #pragma once
 
+#include "app/ip_log.h"
 #include "app/macd_config.h"
 #include "app/packet_gate.h"
 #include "app/slot_clock.h"
@@ -31,11 +32,17 @@ public:
 private:
     void send_uplink(const slot_feedback& feedback);
     void follow_snr();
+    void publish(const openwip::slot_link::SlotReport& report);
     void publish_slot();
+    void publish_receiver(const openwip::slot_link::ReceiverDetail& detail);
+    void publish_frames();
+    void ask_for_detail();
+    void deliver(std::span<const std::uint8_t> packet);
     bool read_tun(slot now);
 
     station_port* port_;
     packet_gate gate_;
+    ip_log ip_;
     link_profile profile_;
     terminal_mac mac_;
     emulated_uplink uplink_;
@@ -50,10 +57,12 @@ private:
     packets_bytes unsent_;  // uplink packets that the socket to the base station refused
     openwip::slot_link::ReceiverState state_;
     std::uint64_t overflows_at_reset_ = 0;
-    double mean_snr_ = 0;  // linear, over about a second of locked slots
+    int detail_every_ = 0;  // what the receiver was asked for
+    double mean_snr_ = 0;   // linear, over about a second of locked slots
 
     // Reused from slot to slot.
     slot_report report_in_;
+    openwip::slot_link::ToFlowgraph request_;
     openwip::uplink::Uplink message_;
 };
 

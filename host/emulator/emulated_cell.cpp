@@ -108,27 +108,19 @@ void emulated_cell::run_slot(slot k) {
         to_base_.pop();
     }
     for (auto& u : terminals_) u.journal.set_now(t);
-    const auto plans = scheduler_.plan(k);
+    plans_ = scheduler_.plan(k);
     for (std::size_t u = 0; u < terminals_.size(); ++u) {
-        slot_plan plan = plans[u];
+        slot_plan plan = plans_[u];
         carry(terminals_[u], plan);
         const slot_feedback feedback = terminals_[u].mac.on_slot(terminals_[u].report);
         if (record_) take_words(terminals_[u]);
         if (!terminals_[u].uplink.feedback_lost())
             scheduler_.on_feedback(static_cast<int>(u), feedback);
     }
-    const auto& report = terminals_.front().report;
-    sample_.mutable_snr_db()->Assign(report.snr_db.begin(), report.snr_db.end());
-    sample_.mutable_predicted_snr_db()->Assign(report.predicted_snr_db.begin(),
-                                               report.predicted_snr_db.end());
-    auto& bits = *sample_.mutable_bits_per_symbol();
-    auto& outcome = *sample_.mutable_outcome();
-    bits.resize(nof_bins);
-    outcome.resize(nof_bins);
-    for (std::size_t b = 0; b < nof_bins; ++b) {
-        bits[b] = static_cast<char>(report.grant.bins[b].bits_per_symbol);
-        outcome[b] = static_cast<char>(report.outcome[b]);
-    }
+}
+
+void emulated_cell::keep_symbols(bool on) {
+    for (auto& t : terminals_) t.air.keep_symbols(on);
 }
 
 void emulated_cell::take_words(terminal_end& t) {

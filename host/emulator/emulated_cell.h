@@ -31,7 +31,6 @@
 #include "link/terminal_mac.h"
 #include "packet/wired_link.h"
 #include "schema/control.pb.h"
-#include "schema/telemetry.pb.h"
 #include "types/slot_time.h"
 
 namespace wip::emulator {
@@ -106,7 +105,15 @@ public:
     // wired network is in the sum only.
     void fill_base(openwip::control::MacStatus& status) const;
     void fill_terminal(openwip::control::MacStatus& status) const;
-    const openwip::telemetry::SlotSample& sample() const { return sample_; }  // user 0
+
+    // Of the last slot, for those who watch.
+    const slot_plan& plan(int user) const { return plans_[static_cast<std::size_t>(user)]; }
+    const slot_report& report(int user) const { return end(user).report; }
+    const std::array<float, nof_bins>& true_snr(int user) const { return end(user).snr; }  // linear
+    const base_station_mac& base(int user) const { return scheduler_.user(user); }
+    // Of the slots from now on.
+    void keep_symbols(bool on);
+    const bin_model::slot_symbols& symbols(int user) const { return end(user).air.kept(); }
 
 private:
     struct terminal_end {
@@ -125,6 +132,7 @@ private:
         double mean_snr = 0;
         bin_model::prediction_error prediction;
     };
+    const terminal_end& end(int user) const { return terminals_[static_cast<std::size_t>(user)]; }
     void take_uplink(slot k);
     void carry(terminal_end& t, slot_plan& plan);
     void take_words(terminal_end& t);
@@ -139,7 +147,7 @@ private:
     bool started_ = false;
     record_fn record_;  // empty: packets are not followed
     std::deque<packet_model::wired_link::packet> to_terminal_;
-    openwip::telemetry::SlotSample sample_;
+    std::span<const slot_plan> plans_;  // of the last slot
 };
 
 }  // namespace wip::emulator

@@ -39,7 +39,7 @@ struct emulator_config {
     std::vector<interface_config> terminals;
     bool tcp_l = false;  // of every terminal
     std::string air_control_endpoint;
-    host::telemetry_config telemetry;
+    host::telemetry_rates telemetry;
     double pacing_limit_ms = 2;
     std::string user;
 };

@@ -14,6 +14,8 @@
 #include "app/link_socket.h"
 #include "app/packet_topic.h"
 #include "app/process.h"
+#include "app/status_events.h"
+#include "emulator/emulator_telemetry.h"
 #include "tun/tun_in_namespace.h"
 
 namespace wip::emulator {
@@ -51,14 +53,15 @@ struct gateway {
 // What a station is asked, and what it publishes.
 struct station_sockets {
     station_sockets(zmq::context_t& context, const interface_config& c, const std::string& group,
-                    const host::telemetry_config& rates)
+                    const host::telemetry_rates& rates)
         : control(context, c.control_endpoint, group + ".control"),
-          telemetry(context, c.telemetry_endpoint, rates.queue_messages, group + ".telemetry") {
-        telemetry.set_every(topic::status, slots_per_second / 10);
-        telemetry.set_every(topic::slot, rates.slot_every);
+          telemetry(context, c.telemetry_endpoint, rates.queue_messages, group + ".telemetry"),
+          events(telemetry, group == "server" ? "base" : "terminal") {
+        telemetry.set_rates(rates);
     }
     host::control_socket control;
     host::telemetry_socket telemetry;
+    host::status_events events;
 };
 
 // Address of an interface and destination of an IPv4 packet, as 32 bits; 0 for others.
@@ -84,6 +87,7 @@ struct emulator_process::state {
           server(c.server, "server"),
           base(context, c.server, "server", c.telemetry),
           terminal(context, c.terminals[0], "terminal", c.telemetry),
+          topics(cell, base.telemetry, terminal.telemetry, c.cell.cell),
           packet_records(c.telemetry.packets_per_second),
           air_control(context, c.air_control_endpoint, "control"),
           slots(c.pacing_limit_ms * 1e3),
@@ -119,6 +123,7 @@ struct emulator_process::state {
     std::deque<gateway> terminals;
     std::vector<std::uint32_t> addresses;
     station_sockets base, terminal;
+    emulator_telemetry topics;
     host::packet_topic packet_records;
     bool following_packets = false;
     host::control_socket air_control;
@@ -161,6 +166,7 @@ int emulator_process::run(int signal_fd, bool realtime_priority) {
         if (s.ended) break;
         s.release(due);
         s.slots.add(static_cast<double>(s.now() - due) * 1e-3);
+        s.topics.prepare(s.next);
         s.cell.run_slot(s.next);
         s.publish(s.next);
         if (s.next.value % control_every == 0) s.serve();
@@ -205,7 +211,10 @@ int emulator_process::state::user_of(std::span<const std::uint8_t> packet) const
 bool emulator_process::state::read_server() {
     const std::int64_t t = std::max<std::int64_t>(0, now());
     const bool alive = server.gate.read_all(
-        [&](std::span<const std::uint8_t> packet) { cell.from_server(user_of(packet), packet, t); },
+        [&](std::span<const std::uint8_t> packet) {
+            topics.passed(emulated_cell::side::server, 0, host::ip_log::way::in, packet, t);
+            cell.from_server(user_of(packet), packet, t);
+        },
         read_batch);
     if (!alive) end(host::exit_peer_lost, "the interface of the server's side is gone");
     return alive;
@@ -214,6 +223,8 @@ bool emulator_process::state::read_server() {
 bool emulator_process::state::read_terminal(std::size_t user) {
     const bool alive = terminals[user].gate.read_all(
         [&](std::span<const std::uint8_t> packet) {
+            topics.passed(emulated_cell::side::terminal, static_cast<int>(user),
+                          host::ip_log::way::in, packet, std::max<std::int64_t>(0, now()));
             cell.from_terminal(static_cast<int>(user), packet);
         },
         read_batch);
@@ -226,6 +237,7 @@ void emulator_process::state::release(std::int64_t until) {
                                std::span<const std::uint8_t> packet, std::int64_t due) {
         auto& out =
             to == emulated_cell::side::server ? server : terminals[static_cast<std::size_t>(user)];
+        topics.passed(to, user, host::ip_log::way::out, packet, due);
         out.gate.write(packet);
         packets.add(static_cast<double>(now() - due) * 1e-3);
     });
@@ -251,16 +263,16 @@ void emulator_process::state::publish(slot k) {
     publish_packets(k);
     for (auto* e : {&base, &terminal}) {
         auto& out = e->telemetry;
-        if (out.due(topic::status, k)) {
-            fill(*e, *out.message(topic::status).mutable_mac());
-            out.publish(topic::status, k);
-        }
-        if (out.due(topic::slot, k)) {
-            *out.message(topic::slot).mutable_slot_sample() = cell.sample();
-            out.publish(topic::slot, k);
+        if (out.due(topic::status, k) || out.due(topic::event, k)) {
+            auto& mac = *out.message(topic::status).mutable_mac();
+            fill(*e, mac);
+            if (out.due(topic::event, k)) e->events.compare(mac, k);
+            if (out.due(topic::status, k)) out.publish(topic::status, k);
         }
         out.listen();
+        if (!e->events.wanted()) e->events.forget();
     }
+    topics.publish(k);
 }
 
 void emulator_process::state::fill(const station_sockets& e, MacStatus& status) const {
@@ -365,17 +377,27 @@ void emulator_process::state::configure(const std::string& yaml, const char* gro
     changed_settings.merge_yaml(yaml, "configure", true);
     const auto changed = changed_settings.changed_from(settings);
     for (const auto& key : changed)
-        if (!key.starts_with(group))
+        if (!key.starts_with(group) && !key.starts_with("telemetry."))
             throw changed_settings.refuse(key, std::string("not a setting of the ") + where);
     if (changed.empty()) return;
-    const emulation_config wanted = translate(changed_settings).cell;
-    if (std::string(group) == "link.")
+    const emulator_config translated = translate(changed_settings);
+    const emulation_config& wanted = translated.cell;
+    const bool group_changed = std::ranges::any_of(
+        changed, [&](const std::string& key) { return key.starts_with(group); });
+    if (group_changed && std::string(group) == "link.")
         cell.reconfigure(wanted.cell.link);
-    else
+    else if (group_changed)
         cell.reconfigure(wanted.uplink);
+    base.telemetry.set_rates(translated.telemetry);
+    terminal.telemetry.set_rates(translated.telemetry);
     settings = changed_settings;
     effective_yaml = settings.to_yaml();
-    for (const auto& key : changed) spdlog::info("{} = {}", key, settings.text(key));
+    for (const auto& key : changed) {
+        const std::string text = key + " = " + settings.text(key);
+        spdlog::info("{}", text);
+        auto& e = key.starts_with("uplink.") ? terminal.events : base.events;
+        e.say(openwip::telemetry::Event::INFO, "setting", text, next);
+    }
 }
 
 void emulator_process::state::end(int code, const std::string& why) {

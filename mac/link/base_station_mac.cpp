@@ -51,7 +51,12 @@ struct base_station_mac::state {
         return inbox[static_cast<std::size_t>(s) & (history_slots - 1)];
     }
 
+    slot_record& record(std::int64_t s) {
+        return records[static_cast<std::size_t>(s) & (history_slots - 1)];
+    }
+
     void settle(std::int64_t j);
+    void note(const slot_plan& plan);
     void advance(slot air);
     int rate_of(std::size_t bin) const {
         return config.modulation != 0 ? config.modulation : table.bits_per_symbol(predicted[bin]);
@@ -73,11 +78,13 @@ struct base_station_mac::state {
 
     std::array<sent_slot, history_slots> history{};
     std::array<std::optional<slot_feedback>, history_slots> inbox{};
+    std::array<slot_record, history_slots> records{};
     bool started = false;
     std::int64_t next_air = 0;      // slot that plan() is called for next
     std::int64_t next_settled = 0;  // slot whose feedback is used next
 
     std::array<float, nof_bins> predicted{};
+    bool predicted_any = false;
     bool terminal_hears = false;
     int silent_slots = 0;
 
@@ -121,6 +128,10 @@ void base_station_mac::follow_packets(packet_journal* journal) {
     if (journal != nullptr)
         journal->begin(s.queue.next_sdu(), s.queue.first_sdu(), s.window.next_sn());
 }
+
+const slot_record& base_station_mac::record(slot air) const { return state_->record(air.value); }
+
+slot base_station_mac::settled() const { return slot(state_->next_settled - 1); }
 
 bool base_station_mac::idle() const { return state_->queue.empty() && state_->window.empty(); }
 
@@ -169,6 +180,7 @@ void base_station_mac::state::settle(std::int64_t j) {
         silent_slots = 0;
         terminal_hears = fb->locked;
         if (fb->locked) {
+            predicted_any = true;
             for (std::size_t b = 0; b < nof_bins; ++b) {
                 const float p = fb->predicted_snr_db[b];
                 predicted[b] = std::isnan(p) ? -100.0F : p;
@@ -182,6 +194,7 @@ void base_station_mac::state::settle(std::int64_t j) {
     } else if (silent_slots < blind_slots && ++silent_slots == blind_slots) {
         terminal_hears = false;
     }
+    const bool decoded = here && fb->grant_ok;
     fb.reset();
 
     sent_slot& out = sent(j);
@@ -204,6 +217,10 @@ void base_station_mac::state::settle(std::int64_t j) {
         }
     }
     out.used = 0;
+    if (slot_record& r = record(j); r.air.value == j) {
+        r.heard = decoded;
+        r.acknowledged = ack;
+    }
 }
 
 // Which bins the terminal gets in this slot, and at what rate. Of `best` no more than what waits
@@ -382,7 +399,25 @@ slot_plan base_station_mac::state::make_plan(slot air) {
     }
     if (terminal_hears && window.full() && !queue.empty()) ++statistics.window_stalls;
     refresh_statistics();
+    note(plan);
     return plan;
+}
+
+void base_station_mac::state::note(const slot_plan& plan) {
+    slot_record& r = record(plan.air.value);
+    const sent_slot& out = sent(plan.air.value);
+    r.air = plan.air;
+    r.heard = false;
+    r.acknowledged = 0;
+    for (std::size_t b = 0; b < nof_bins; ++b) {
+        const bool used = (out.used >> b & 1U) != 0;
+        r.bits_per_symbol[b] = used ? plan.grant.bins[b].bits_per_symbol : std::uint8_t{0};
+        r.retransmissions[b] = used ? out.unit[b].retransmissions : std::uint8_t{0};
+    }
+    r.predicted = predicted_any;
+    r.predicted_snr_db = predicted;
+    r.queued_packets = static_cast<std::uint32_t>(queue.packets());
+    r.queued_bytes = queue.bytes();
 }
 
 }  // namespace wip

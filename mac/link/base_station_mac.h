@@ -23,6 +23,7 @@
 #include "link/link_statistics.h"
 #include "link/packet_journal.h"
 #include "link/scheduling_view.h"
+#include "link/slot_record.h"
 #include "port/link_port.h"
 
 namespace wip {
@@ -51,6 +52,10 @@ public:
     void reconfigure(const link_config& config);
 
     const base_statistics& statistics() const;
+    // Of a slot that was planned not more than 60 slots ago; its `air` tells whether it is there.
+    const slot_record& record(slot air) const;
+    // What was sent up to this slot is acknowledged or failed.
+    slot settled() const;
 
     // Packets that come from now on are followed in it; it has to stay until another one, or
     // nullptr, takes its place.

@@ -9,8 +9,11 @@ import subprocess
 import tempfile
 import unittest
 
+import numpy
 from demo_support import GENTLE, TOP, built, cells, environment, left_of, openwip, wait_until
 from openwip_cli import control
+from openwip_schema import control_pb2 as pb
+from telemetry_support import Watched, check_all
 
 CELL = f"f{os.getpid() % 100000}"
 BYTES = 3_000_000
@@ -81,6 +84,26 @@ class Kept(unittest.TestCase):
         self.assertLess(about["measured"]["lowest_db"], about["measured"]["mean_snr_db"])
         # The terminal publishes as often as before.
         self.assertIn("slot_every: 15", control.Control(self.cell.endpoint("terminal.control")).status().effective_yaml)
+
+    def test_4b_everything_that_both_ends_publish_agrees(self):
+        for station in ("base", "terminal"):
+            control.Control(self.cell.endpoint(f"{station}.control")).ask(
+                pb.Request(configure_yaml="telemetry: {slot_every: 1, receiver_every: 15}"))
+        with Watched(self.cell) as watched:
+            self.assertTrue(watched.until(lambda: watched.of("base", "slot") and watched.of("terminal", "slot")))
+            self.assertEqual(watched.run(TOP / "openwip", "exec", "--name", CELL, "base", "--", "ping", "-n", "-q", "-c",
+                                         "200", "-i", "0.01", "-s", "900", "10.42.0.2"), 0)
+            self.assertTrue(watched.until(lambda: len(watched.of("terminal", "receiver")) > 10))
+        check_all(self, watched)
+        sample = watched.of("terminal", "receiver")[-1].receiver
+        self.assertEqual((len(sample.channel), len(sample.noise_dbfs), sample.mode), (1000, 25, "locked"))
+        self.assertEqual(len(sample.points), 2 * sum(sample.symbols_of_bin))
+        # The noise is where the channel and the measured SNR of that slot put it, to the estimator's error.
+        told = watched.of("terminal", "receiver")[-1]
+        snr = watched.samples("terminal")[told.slot].snr_db
+        h = numpy.array(sample.channel).reshape(25, 20, 2)
+        power_db = 10 * numpy.log10((h ** 2).sum(axis=2).mean(axis=1))
+        self.assertLess(numpy.median(numpy.abs(power_db - numpy.array(sample.noise_dbfs) - numpy.array(snr))), 2)
 
     def test_5_a_second_cell_of_the_name_is_refused(self):
         done = openwip("demo", "--name", CELL)

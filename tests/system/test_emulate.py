@@ -151,6 +151,37 @@ class Running(unittest.TestCase):
         self.assertEqual(report["workload"]["answers"], [0, 0, 0])
         self.assertTrue(report["verdict"]["checks"]["sums"], report["verdict"]["reasons"])
 
+    def test_everything_that_both_ends_publish_agrees_and_every_slot_can_be_recorded(self):
+        from openwip_cli import channel_record, control
+        from openwip_schema import control_pb2 as pb
+        from telemetry_support import Watched, check_all
+
+        def workload(cell):
+            base = control.Control(cell.cell.endpoint("base.control"))
+            base.ask(pb.Request(configure_yaml="telemetry: {slot_every: 1, receiver_every: 15}"))
+            with Watched(cell.cell) as watched:
+                self.assertTrue(watched.until(lambda: watched.of("base", "slot") and watched.of("terminal", "slot")))
+                self.assertEqual(watched.run("ip", "netns", "exec", cell.namespace("base"), "ping", "-n", "-q", "-c",
+                                             "300", "-i", "0.004", "-s", "900", "10.42.0.2"), 0)
+                base.ask(pb.Request(configure_yaml="link: {bins: 9}"))
+                self.assertTrue(watched.until(lambda: ("base", "setting", "link.bins = 9") in watched.events()))
+            recording = channel_record.record(cell.cell, 600)
+            self.assertIn("slot_every: 1\n", base.status().effective_yaml)
+            return {"watched": watched, "recording": recording}
+
+        report = self.run_cell({"link.bins": 10, "uplink.kbps": 5000, "channel.model": "jakes", "channel.snr_db": 16,
+                                "channel.symbol_noise": True}, workload, "emutest6")
+        self.assertTrue(report["verdict"]["checks"]["telemetry"], report["verdict"]["reasons"])
+        watched, recording = report["workload"]["watched"], report["workload"]["recording"]
+        check_all(self, watched)
+        for sample in watched.samples("terminal").values():
+            self.assertEqual(list(sample.true_snr_db), list(sample.snr_db))
+        points = [m.receiver for m in watched.of("terminal", "receiver")]
+        self.assertTrue(points)
+        self.assertTrue(all(len(r.points) == 2 * sum(r.symbols_of_bin) > 0 for r in points))
+        rows, gaps = recording.rows("refuse")
+        self.assertEqual((rows.shape, gaps), ((600, 50), 0))
+
     def test_a_killed_emulator_is_named_and_nothing_is_left(self):
         def workload(cell):
             os.kill(cell.keeper.pids["emulator"], signal.SIGKILL)

@@ -18,7 +18,7 @@ USAGE = """usage: ./openwip channel COMMAND [OPTIONS]
   plot FILE.h5 -o FILE.png     heat map, spectrum of the fading, distribution, level
   import FILE.csv -o FILE.h5   trace from rows of 25 (or 50, with predictions) SNRs in dB
   export FILE.h5 --csv|--mahimahi|--kaunet FILE
-  record -o FILE.h5            trace from the receiver of a running cell (demo --keep)
+  record -o FILE.h5            trace from the receiver of a running cell (demo --keep, emulate --keep)
 
 openwip channel COMMAND --help says more."""
 

@@ -56,7 +56,7 @@ def record(cell, slots):
         before = terminal.status().effective_yaml
         base = control.Control(cell.endpoint("base.control")).status().effective_yaml
     except control.NoAnswer as e:
-        raise BadInput(f"cell '{cell.name}' has no receiver that answers ({e}): valid is a cell of ./openwip demo --keep") from None
+        raise BadInput(f"cell '{cell.name}' has no receiver that answers ({e}): valid is a cell of ./openwip demo --keep or emulate --keep") from None
     delay = re.search(r"retransmission_delay_ms:\s*([0-9.]+)", base)
     horizon = round(float(delay.group(1)) * SLOTS_PER_SECOND / 1000) if delay else 3
     every = re.search(r"slot_every:\s*([0-9]+)", before)
@@ -89,6 +89,8 @@ def collect(socket, horizon, slots):
             continue
         heard = time.monotonic()
         message = telemetry_pb2.Telemetry.FromString(socket.recv_multipart()[1])
+        if message.user:
+            continue    # an emulated cell has several terminals on one publisher: the first is recorded
         s, sample = message.slot, message.slot_sample
         if first is None:
             if previous == s - 1 and sample.locked:

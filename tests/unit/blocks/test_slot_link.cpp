@@ -267,4 +267,23 @@ TEST(slot_link, refuses_what_is_no_address_and_times_out_of_range) {
                  std::invalid_argument);
 }
 
+TEST(slot_link, keeps_how_often_the_detail_is_wanted) {
+    folder f;
+    fake_macd macd(f.endpoint());
+    slot_link link({.endpoint = f.endpoint(), .role = "terminal"});
+    macd.receive();
+    EXPECT_EQ(link.detail_every(), 0U);
+    for (const std::uint32_t every : {150U, 0U}) {
+        ToFlowgraph m;
+        m.mutable_detail()->set_every(every);
+        macd.send(m);
+        for (int i = 0; i < 5000 && link.detail_every() != every; ++i) {
+            link.poll();
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        EXPECT_EQ(link.detail_every(), every);
+    }
+    EXPECT_EQ(link.malformed(), 0U);
+}
+
 }  // namespace

@@ -51,6 +51,8 @@ protected:
         for (const auto b : bytes) n += std::popcount(b);
         return n;
     }
+    symbol_channel& channel() { return *channel_; }
+    const slot_symbols& kept() const { return channel_->kept(); }
 
 private:
     slot_plan plan(int k) {
@@ -214,6 +216,27 @@ TEST_P(SymbolChannel, ARerunIsTheSameToTheBit) {
     const auto first = run(7);
     EXPECT_EQ(first, run(7));
     EXPECT_NE(first, run(8));
+}
+
+TEST_P(SymbolChannel, TheSymbolsOfASlotAreKeptForWhoAsks) {
+    make();
+    send_new(2, 40);
+    EXPECT_EQ(kept().made, 0U) << "nobody asked";
+    channel().keep_symbols(true);
+    send_new(2, 40);
+    if (GetParam() == error_method::symbols) {
+        EXPECT_EQ(kept().made, (1U << nof_bins) - 1);
+        // 4-QAM at 40 dB: every symbol within a tenth of one of the four points.
+        for (const auto& bin : kept().of_bin)
+            for (const auto& p : bin) {
+                EXPECT_NEAR(std::abs(p.real()), std::sqrt(0.5F), 0.1F);
+                EXPECT_NEAR(std::abs(p.imag()), std::sqrt(0.5F), 0.1F);
+            }
+    } else {
+        EXPECT_EQ(kept().made, 0U) << "frames decided by probability have no symbols";
+        const auto failed = send_new(2, -10);
+        EXPECT_EQ(std::popcount(kept().made), count(failed, frame_outcome::bad));
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, SymbolChannel,

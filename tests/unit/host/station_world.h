@@ -21,7 +21,8 @@ class telemetry_spy : public telemetry_port {
 public:
     void want(topic t, bool wanted = true) { wanted_[static_cast<std::size_t>(t)] = wanted; }
     bool wanted(topic t) const override { return wanted_[static_cast<std::size_t>(t)]; }
-    bool due(topic t, slot) const override { return wanted(t); }
+    int every(topic t) const override { return wanted(t) ? rate : 0; }
+    int rate = 1;
     openwip::telemetry::Telemetry& message(topic t) override {
         return messages_[static_cast<std::size_t>(t)];
     }
@@ -44,7 +45,8 @@ private:
 class station_port_spy : public station_port {
 public:
     void to_flowgraph(const openwip::slot_link::ToFlowgraph& m) override {
-        plans.push_back(m.plan());
+        if (m.has_plan()) plans.push_back(m.plan());
+        if (m.has_detail()) detail_every.push_back(static_cast<int>(m.detail().every()));
     }
     bool to_peer(const google::protobuf::MessageLite& m) override {
         if (!peer_listens) return false;
@@ -64,6 +66,7 @@ public:
     }
 
     telemetry_spy watched;
+    std::vector<int> detail_every;  // asked for, in turn
     bool peer_listens = true;
     std::vector<openwip::slot_link::SlotPlan> plans;
     std::vector<std::string> sent;

@@ -5,6 +5,7 @@
 #include "app/base_station.h"
 #include "app/slot_codec.h"
 #include "station_world.h"
+#include "types/slot_time.h"
 
 using namespace wip;
 using namespace wip::host;
@@ -39,6 +40,13 @@ protected:
         for (std::int64_t k = first; k <= last; ++k) {
             ask(k);
             if (k - 3 >= first) hear(word(k - 3));
+        }
+    }
+    // On from there: every slot's word comes.
+    void go_on(std::int64_t next, std::int64_t last) {
+        for (std::int64_t k = next; k <= last; ++k) {
+            ask(k);
+            hear(word(k - 3));
         }
     }
     openwip::control::MacStatus status() const {
@@ -240,4 +248,78 @@ TEST_F(BaseStation, EverySlotIsAnnouncedOnce) {
     ASSERT_EQ(port.done.size(), 11U);
     for (std::size_t i = 0; i < port.done.size(); ++i)
         EXPECT_EQ(port.done[i], slot(150 + static_cast<std::int64_t>(i)));
+}
+
+TEST_F(BaseStation, TopicSlotIsAboutASlotWhoseLoopIsClosed) {
+    port.watched.want(topic::slot);
+    run(150, 160);
+    for (int i = 0; i < 6; ++i) tun.give(ip_packet(1500));
+    go_on(161, 190);
+    const auto& all = port.watched.of(topic::slot);
+    ASSERT_GT(all.size(), 20U);
+    for (std::size_t i = 1; i < all.size(); ++i) EXPECT_EQ(all[i].slot(), all[i - 1].slot() + 1);
+    EXPECT_EQ(all.back().slot(), 187);
+    const auto first = std::find_if(all.begin(), all.end(), [](const auto& m) {
+        return m.slot_sample().bits_per_symbol()[0] != 0;
+    });
+    ASSERT_NE(first, all.end());
+    const auto& s = first->slot_sample();
+    EXPECT_EQ(s.bits_per_symbol()[0], 4);
+    EXPECT_EQ(s.outcome()[0], 1) << "acknowledged";
+    EXPECT_EQ(s.outcome()[20], 0) << "10 bins are in use";
+    EXPECT_EQ(s.user()[0], 0);
+    EXPECT_EQ(s.user()[20], static_cast<char>(255));
+    EXPECT_EQ(s.retransmissions()[0], 0);
+    EXPECT_EQ(s.predicted_snr_db(0), 20.0F);
+    EXPECT_GT(s.queued_packets(), 0U);
+    EXPECT_LE(s.queued_packets(), 6U);
+    EXPECT_EQ(all.front().slot_sample().predicted_snr_db_size(), 0) << "nothing was heard yet";
+    EXPECT_EQ(all.back().slot_sample().queued_packets(), 0U);
+}
+
+TEST_F(BaseStation, TopicFramesHasEveryFrameThatIsSent) {
+    port.watched.want(topic::frames);
+    run(150, 160);
+    EXPECT_TRUE(port.watched.of(topic::frames).empty());
+    tun.give(ip_packet(60));
+    go_on(161, 166);
+    ASSERT_EQ(port.watched.of(topic::frames).size(), 1U);
+    const auto& f = port.watched.of(topic::frames)[0].frames();
+    EXPECT_EQ(f.grant().size(), std::size_t{grant_bytes});
+    ASSERT_GE(f.frame_size(), 1);
+    const auto& frame = f.frame(0);
+    EXPECT_EQ(frame.bits_per_symbol(), 4U);
+    EXPECT_EQ(frame.payload().size(),
+              static_cast<std::size_t>(frame_payload_bytes(link_profile::radio, 4)));
+    EXPECT_EQ(frame.payload()[0], 0x45) << "the packet's first byte";
+    EXPECT_EQ(frame.retransmissions(), 0U);
+    EXPECT_EQ(frame.outcome(), 0U);
+    EXPECT_EQ(frame.snr_db(), 20.0F);
+}
+
+TEST_F(BaseStation, TopicIpNumbersTheDownlinkAndHasTheUplink) {
+    port.watched.want(topic::ip);
+    run(150, 155);
+    tun.give(ip_packet(100, 1));
+    tun.give(ip_packet(100, 2));
+    auto m = word(153);
+    auto& up = *m.add_packets();
+    up.set_arrival(154);
+    const auto data = ip_packet(80);
+    up.set_data(data.data(), data.size());
+    hear(m);
+    go_on(156, 158);
+    std::vector<openwip::telemetry::IpRecord> packets;
+    for (const auto& message : port.watched.of(topic::ip))
+        for (const auto& p : message.ip().packet()) packets.push_back(p);
+    ASSERT_EQ(packets.size(), 3U);
+    std::vector<std::uint64_t> numbers;
+    for (const auto& p : packets) {
+        EXPECT_EQ(p.out(), !p.downlink());
+        if (p.downlink())
+            numbers.push_back(p.number());
+        else
+            EXPECT_EQ(p.time_ns(), slot_start_ns(slot(154)));
+    }
+    EXPECT_EQ(numbers, (std::vector<std::uint64_t>{0, 1}));
 }

@@ -87,6 +87,7 @@ TEST_F(publisher_and_readers, every_topic_counts_its_own_messages_from_one) {
         out.publish(topic::slot, slot(100 + i), 7);
         if (i != 1) out.publish(topic::frames, slot(100 + i));
     }
+    out.flush();
     std::map<std::string, std::vector<std::uint64_t>> seen;
     for (int i = 0; i < 5; ++i) {
         ASSERT_TRUE(take(r, name, got, true));
@@ -146,6 +147,7 @@ TEST_F(publisher_and_readers, a_slow_reader_sees_a_gap_and_nobody_waits_for_it) 
         out.listen();
         if (i % 50 == 0) {
             out.publish(topic::ip, slot(i));
+            out.flush();
             ASSERT_TRUE(take(awake, name, got, true));
             EXPECT_EQ(got.sequence(), static_cast<std::uint64_t>(i / 50 + 1));
         }
@@ -157,6 +159,7 @@ TEST_F(publisher_and_readers, a_slow_reader_sees_a_gap_and_nobody_waits_for_it) 
     // Awake again: what comes now has a number that tells how many were missed.
     const auto next = [&] {
         out.publish(topic::slot, slot(many));
+        out.flush();
         while (take(asleep, name, got, false)) seen.push_back(got.sequence());
         return seen.back() > static_cast<std::uint64_t>(many);
     };
@@ -164,6 +167,34 @@ TEST_F(publisher_and_readers, a_slow_reader_sees_a_gap_and_nobody_waits_for_it) 
     std::uint64_t gap = 0;
     for (std::size_t i = 1; i < seen.size(); ++i) gap = std::max(gap, seen[i] - seen[i - 1] - 1);
     EXPECT_GT(gap, 0U);
+}
+
+TEST_F(publisher_and_readers, messages_wait_for_others_to_go_with_but_not_for_long) {
+    auto r = reader("slot");
+    ASSERT_TRUE(eventually_wanted(topic::slot));
+    out.publish(topic::slot, slot(1));
+    // Only calls of listen(), as one a slot: it goes out all the same.
+    EXPECT_TRUE(eventually([&] { return take(r, name, got, false); }));
+    // No call but publish(): what is kept back is bounded. The queue holds 20 of them.
+    for (int i = 0; i < 200; ++i) out.publish(topic::slot, slot(2 + i));
+    EXPECT_TRUE(take(r, name, got, true));
+    EXPECT_EQ(got.sequence(), 2U);
+}
+
+TEST_F(publisher_and_readers, the_last_messages_go_out_with_the_publisher) {
+    const std::string other = endpoint + "2";
+    auto last = std::make_unique<telemetry_socket>(context, other, 10, "key");
+    zmq::socket_t r(context, zmq::socket_type::sub);
+    r.set(zmq::sockopt::linger, 0);
+    r.set(zmq::sockopt::subscribe, "slot");
+    r.connect(other);
+    ASSERT_TRUE(eventually([&] {
+        last->listen();
+        return last->wanted(topic::slot);
+    }));
+    last->publish(topic::slot, slot(1));
+    last.reset();
+    EXPECT_TRUE(take(r, name, got, true));
 }
 
 TEST_F(publisher_and_readers, garbage_instead_of_a_subscription_is_counted_and_nothing_else) {

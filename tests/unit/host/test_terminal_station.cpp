@@ -6,6 +6,7 @@
 
 #include "app/terminal_station.h"
 #include "station_world.h"
+#include "types/slot_time.h"
 
 using namespace wip;
 using namespace wip::host;
@@ -223,4 +224,150 @@ TEST_F(Terminal, ItSaysGoodbyeWithTheReason) {
     run(150, 151);
     terminal->say_goodbye("the flowgraph died");
     EXPECT_EQ(port.last_uplink().stop(), "the flowgraph died");
+}
+
+namespace {
+
+// Bins 0 and 4 carry a frame of 4 and 2 bits/symbol, the second one damaged.
+openwip::slot_link::SlotReport with_frames(openwip::slot_link::SlotReport r) {
+    slot_grant g;
+    g.frame_number = frame_number_of(slot(r.air()));
+    g.first_new_sn = 77;
+    g.bins[0] = {.bits_per_symbol = 4, .sn = 77};
+    g.bins[4] = {.bits_per_symbol = 2, .sn = 78};
+    pack_grant(g, link_profile::radio,
+               std::span<std::uint8_t, grant_bytes>(
+                   reinterpret_cast<std::uint8_t*>(r.mutable_grant()->data()), grant_bytes));
+    for (const int b : {0, 4}) {
+        auto& bin = *r.add_bins();
+        bin.set_bin(static_cast<std::uint32_t>(b));
+        bin.set_outcome(b == 0 ? openwip::slot_link::GOOD : openwip::slot_link::BAD);
+        bin.set_payload(std::string(
+            static_cast<std::size_t>(frame_payload_bytes(link_profile::radio, b == 0 ? 4 : 2)),
+            'p'));
+        bin.set_combined(b == 4);
+    }
+    return r;
+}
+
+}  // namespace
+
+TEST_F(Terminal, NothingIsMadeOfATopicThatNobodyWants) {
+    run(150, 170);
+    for (std::size_t t = 0; t < nof_topics; ++t)
+        EXPECT_TRUE(port.watched.of(static_cast<topic>(t)).empty());
+    EXPECT_TRUE(port.detail_every.empty());
+}
+
+TEST_F(Terminal, TopicSlotSaysWhatWasMeasuredPredictedAndDecided) {
+    port.watched.want(topic::slot);
+    auto r = with_frames(report(150));
+    r.set_snr_db(7, 3.5);
+    r.mutable_state()->set_horizon(3);
+    terminal->on_report(r);
+    terminal->on_report(report(151, false));
+    ASSERT_EQ(port.watched.of(topic::slot).size(), 2U);
+    const auto& m = port.watched.of(topic::slot)[0];
+    EXPECT_EQ(m.slot(), 150);
+    const auto& s = m.slot_sample();
+    EXPECT_TRUE(s.locked());
+    EXPECT_EQ(s.snr_db(7), 3.5F);
+    EXPECT_EQ(s.predicted_snr_db(7), 17.5F);
+    EXPECT_EQ(s.horizon(), 3U);
+    EXPECT_EQ(s.bits_per_symbol()[0], 4);
+    EXPECT_EQ(s.outcome()[0], 1);
+    EXPECT_EQ(s.outcome()[4], 2);
+    EXPECT_EQ(s.outcome()[5], 0);
+    EXPECT_EQ(s.combined(), 1U << 4);
+    const auto& unlocked = port.watched.of(topic::slot)[1].slot_sample();
+    EXPECT_FALSE(unlocked.locked());
+    EXPECT_EQ(unlocked.snr_db_size(), 0) << "a receiver without lock has measured nothing";
+}
+
+TEST_F(Terminal, TheReceiverIsAskedForItsDetailOnlyWhileSomebodyWatches) {
+    run(150, 152);
+    port.watched.want(topic::receiver);
+    port.watched.rate = 150;
+    run(153, 156);
+    EXPECT_EQ(port.detail_every, std::vector<int>{150});
+    port.watched.rate = 15;
+    run(157, 159);
+    port.watched.want(topic::receiver, false);
+    run(160, 162);
+    EXPECT_EQ(port.detail_every, (std::vector<int>{150, 15, 0}));
+}
+
+TEST_F(Terminal, TopicReceiverHasThePointsOfTheBinsInUseAndTheChannel) {
+    port.watched.want(topic::receiver);
+    auto r = with_frames(report(150));
+    r.mutable_state()->set_cfo_hz(-12.5);
+    r.mutable_state()->set_mode(openwip::slot_link::LOCKED);
+    r.mutable_detail()->set_points(std::string(std::size_t{2} * 2 * 108, 'x'));
+    for (int i = 0; i < 1000; ++i) r.mutable_detail()->add_channel(static_cast<float>(i));
+    for (int b = 0; b < nof_bins; ++b) r.mutable_detail()->add_noise_dbfs(-60);
+    terminal->on_report(r);
+    ASSERT_EQ(port.watched.of(topic::receiver).size(), 1U);
+    const auto& s = port.watched.of(topic::receiver)[0].receiver();
+    EXPECT_EQ(s.points().size(), std::size_t{2} * 2 * 108);
+    EXPECT_EQ(s.symbols_of_bin()[0], 108);
+    EXPECT_EQ(s.symbols_of_bin()[1], 0);
+    EXPECT_EQ(s.symbols_of_bin()[4], 108);
+    EXPECT_EQ(s.bits_per_symbol()[4], 2);
+    EXPECT_EQ(s.channel(999), 999.0F);
+    EXPECT_EQ(s.noise_dbfs_size(), nof_bins);
+    EXPECT_EQ(s.cfo_hz(), -12.5);
+    EXPECT_EQ(s.mode(), "locked");
+}
+
+TEST_F(Terminal, ADetailOfAWrongSizeIsCountedAndNotPublished) {
+    port.watched.want(topic::receiver);
+    for (const int wrong : {0, 1, 2}) {
+        auto r = with_frames(report(150 + wrong));
+        auto& d = *r.mutable_detail();
+        d.set_points(std::string(std::size_t{wrong == 0 ? 3U : 4U} * 108, 'x'));
+        for (int i = 0; i < (wrong == 1 ? 999 : 1000); ++i) d.add_channel(0);
+        for (int b = 0; b < (wrong == 2 ? 26 : 25); ++b) d.add_noise_dbfs(0);
+        terminal->on_report(r);
+    }
+    EXPECT_EQ(port.dropped.size(), 3U);
+    EXPECT_TRUE(port.watched.of(topic::receiver).empty());
+    EXPECT_EQ(port.sent.size(), 3U) << "the link goes on";
+}
+
+TEST_F(Terminal, TopicFramesHasEveryFrameAsItWasReceived) {
+    port.watched.want(topic::frames);
+    terminal->on_report(report(150));  // without frames: no message
+    terminal->on_report(with_frames(report(151)));
+    ASSERT_EQ(port.watched.of(topic::frames).size(), 1U);
+    const auto& f = port.watched.of(topic::frames)[0].frames();
+    EXPECT_EQ(f.air(), 151);
+    EXPECT_EQ(f.grant().size(), std::size_t{grant_bytes});
+    ASSERT_EQ(f.frame_size(), 2);
+    EXPECT_EQ(f.frame(0).sn(), 77U);
+    EXPECT_EQ(f.frame(0).payload_bits(),
+              static_cast<unsigned>(frame_payload_bits(link_profile::radio, 4)));
+    EXPECT_EQ(f.frame(0).payload().front(), 'p');
+    EXPECT_EQ(f.frame(1).bin(), 4U);
+    EXPECT_EQ(f.frame(1).outcome(), 2U);
+    EXPECT_TRUE(f.frame(1).combined());
+    EXPECT_EQ(f.frame(1).snr_db(), 20.0F);
+}
+
+TEST_F(Terminal, TopicIpHasThePacketsOfTheUplinkWithTheTimeOfTheSlot) {
+    port.watched.want(topic::ip);
+    run(150, 150);
+    EXPECT_TRUE(port.watched.of(topic::ip).empty());
+    tun.give(ip_packet(100));
+    tun.give(ip_packet(200));
+    run(151, 151);
+    ASSERT_EQ(port.watched.of(topic::ip).size(), 1U);
+    const auto& batch = port.watched.of(topic::ip)[0].ip();
+    ASSERT_EQ(batch.packet_size(), 2);
+    EXPECT_EQ(batch.skipped(), 0U);
+    const auto& p = batch.packet(1);
+    EXPECT_FALSE(p.out());
+    EXPECT_FALSE(p.downlink());
+    EXPECT_FALSE(p.has_number());
+    EXPECT_EQ(p.data().size(), 200U);
+    EXPECT_EQ(p.time_ns(), slot_start_ns(slot(151)));
 }

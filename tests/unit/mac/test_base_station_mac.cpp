@@ -345,5 +345,43 @@ TEST(BaseStationMac, SlotsArePlannedInOrderAndAGapLosesNothing) {
     EXPECT_EQ(b.stats().sent.packets, 1U);
 }
 
+TEST(BaseStationRecord, HoldsWhatWasSentAndWhatBecameOfIt) {
+    link_config c;
+    c.bins = 2;
+    c.allocation = allocation_kind::fixed;
+    c.modulation = 4;
+    BaseStation b(c);
+    b.give(3);
+    b.step(0b10);  // slot 150: bin 0 acknowledged, bin 1 not
+    EXPECT_EQ(b.mac.record(slot(150)).air, slot(150));
+    EXPECT_FALSE(b.mac.record(slot(150)).heard);
+    EXPECT_LT(b.mac.settled(), slot(150));
+    EXPECT_EQ(b.mac.record(slot(150)).queued_packets, 3U);
+    EXPECT_EQ(b.mac.record(slot(150)).queued_bytes, 4500U);
+    for (int i = 0; i < 3; ++i) b.step();
+    EXPECT_EQ(b.mac.settled(), slot(150));
+    const slot_record& r = b.mac.record(slot(150));
+    EXPECT_TRUE(r.heard);
+    EXPECT_EQ(r.acknowledged & 0b11U, 0b01U);
+    EXPECT_EQ(r.bits_per_symbol[0], 4);
+    EXPECT_EQ(r.bits_per_symbol[2], 0);
+    EXPECT_EQ(r.retransmissions[1], 0);
+    EXPECT_TRUE(r.predicted);
+    EXPECT_EQ(r.predicted_snr_db[1], 20.0F);
+    const slot_record& again = b.mac.record(slot(153));
+    EXPECT_EQ(again.retransmissions[0] + again.retransmissions[1], 1);
+}
+
+TEST(BaseStationRecord, ASlotWithoutAWordFromTheTerminalWasNotHeard) {
+    link_config c;
+    BaseStation b(c);
+    b.give(1);
+    b.mac.plan(slot(150));
+    for (int k = 151; k < 155; ++k) b.mac.plan(slot(k));
+    EXPECT_FALSE(b.mac.record(slot(150)).heard);
+    EXPECT_EQ(b.mac.record(slot(150)).acknowledged, 0U);
+    EXPECT_NE(b.mac.record(slot(140)).air, slot(140)) << "it was not planned";
+}
+
 }  // namespace
 }  // namespace wip

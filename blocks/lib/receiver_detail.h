@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the receiver saw in a slot, as the slot link carries it to those who watch.
+#pragma once
+
+#include "phy/slot_receiver.h"
+#include "schema/slot_link.pb.h"
+
+namespace wip {
+
+// Of a slot received while locked.
+void fill_detail(const phy::received_slot& received, openwip::slot_link::ReceiverDetail& out);
+
+}  // namespace wip

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the emulated cell publishes as its two ends: the topics of the base station and those of all
+// terminals, which share one publisher; `user` of a message tells whose it is. The terminals
+// measure what the channel is, so `snr_db` is `true_snr_db` here. There is no receiver: topic
+// `receiver` has the symbols of the symbol channel, where it made any, and nothing else.
+#pragma once
+
+#include <deque>
+
+#include "app/ip_log.h"
+#include "app/telemetry_port.h"
+#include "emulator/emulated_cell.h"
+
+namespace wip::emulator {
+
+class emulator_telemetry {
+public:
+    emulator_telemetry(emulated_cell& cell, host::telemetry_port& base,
+                       host::telemetry_port& terminal, const cell_config& config);
+
+    // A packet passed an interface.
+    void passed(emulated_cell::side side, int user, host::ip_log::way way,
+                std::span<const std::uint8_t> packet, std::int64_t time_ns,
+                std::optional<std::uint64_t> number = {});
+    // Before run_slot(k).
+    void prepare(slot k);
+    // After run_slot(k); all but topics `status` and `event`.
+    void publish(slot k);
+
+private:
+    void publish_settled(slot j);
+    void publish_sent(slot k);
+    void publish_received(slot k);
+    void publish_symbols(slot k);
+
+    emulated_cell* cell_;
+    host::telemetry_port* base_;
+    host::telemetry_port* terminal_;
+    link_profile profile_;
+    int horizon_;
+    host::ip_log server_;
+    std::deque<host::ip_log> terminals_;
+};
+
+}  // namespace wip::emulator

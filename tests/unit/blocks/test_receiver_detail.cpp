@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "receiver_detail.h"
+#include "types/point_code.h"
+
+namespace {
+
+using wip::phy::bin_outcome;
+using wip::phy::cf32;
+
+TEST(point_code, is_in_64ths_and_clipped_and_never_undefined) {
+    EXPECT_EQ(wip::point_code(0), 0);
+    EXPECT_EQ(wip::point_code(1), 64);
+    EXPECT_EQ(wip::point_code(-0.5F), -32);
+    EXPECT_EQ(wip::point_code(5), 127);
+    EXPECT_EQ(wip::point_code(-std::numeric_limits<float>::infinity()), -127);
+    EXPECT_EQ(wip::point_code(std::numeric_limits<float>::quiet_NaN()), 0);
+}
+
+TEST(receiver_detail, has_the_symbols_of_the_bins_in_use_the_channel_and_the_noise) {
+    const std::vector<cf32> first(108, {1, -1}), second(108, {0.25F, 0}), channel(500, {0.5F, -2});
+    const std::vector<float> noise(25, 0.01F);
+    wip::phy::received_slot slot;
+    slot.locked = slot.grant_ok = true;
+    slot.bins[2].outcome = bin_outcome::good;
+    slot.bins[2].symbols = first;
+    slot.bins[3].symbols = second;  // unused: not to be sent
+    slot.bins[9].outcome = bin_outcome::bad;
+    slot.bins[9].symbols = second;
+    slot.channel = channel;
+    slot.bin_noise = noise;
+    slot.unit_dbfs = -20;
+    openwip::slot_link::ReceiverDetail out;
+    out.set_points("what was there before");
+    wip::fill_detail(slot, out);
+    ASSERT_EQ(out.points().size(), std::size_t{2} * 2 * 108);
+    EXPECT_EQ(out.points()[0], 64);
+    EXPECT_EQ(out.points()[1], -64);
+    EXPECT_EQ(out.points()[216], 16);
+    ASSERT_EQ(out.channel_size(), 1000);
+    EXPECT_NEAR(out.channel(0), 0.05F, 1e-6F);
+    EXPECT_NEAR(out.channel(999), -0.2F, 1e-6F);
+    ASSERT_EQ(out.noise_dbfs_size(), 25);
+    EXPECT_NEAR(out.noise_dbfs(24), -40, 1e-3);
+}
+
+TEST(receiver_detail, of_a_slot_without_grant_has_no_points) {
+    wip::phy::received_slot slot;
+    openwip::slot_link::ReceiverDetail out;
+    wip::fill_detail(slot, out);
+    EXPECT_TRUE(out.points().empty());
+    EXPECT_EQ(out.channel_size(), 0);
+}
+
+}  // namespace
