@@ -130,7 +130,7 @@ class Judge:
         self.cell, self.so_far = cell, SoFar(command)
         self.sockets = {n: control.Control(cell.endpoint(f"{n}.control")) for n in ("air", "base", "terminal")}
         self.publisher = Publisher(cell.endpoint("keeper.telemetry"))
-        self.listed = None
+        self.listed = self.tun = None
         self.silent = []
 
     def statuses(self):
@@ -154,7 +154,12 @@ class Judge:
             self.listed = text
 
     def tun_counts(self):
-        return session.tun_counts(self.cell) if self.so_far.still >= STANDING_STILL else None
+        """Once for each time that the link stands still: two processes a second would be for nothing."""
+        if self.so_far.still < STANDING_STILL:
+            self.tun = None
+        elif self.tun is None:
+            self.tun = session.tun_counts(self.cell)
+        return self.tun
 
     def turn(self, watch, clock):
         now = self.statuses()

@@ -92,7 +92,6 @@ class Screen:
         self.window = window
         if curses.tigetstr("civis"):
             curses.curs_set(0)
-        window.nodelay(True)
         self.style = {top_screen.PLAIN: 0, top_screen.DIM: curses.A_DIM, top_screen.TITLE: curses.A_REVERSE,
                       top_screen.GOOD: curses.A_BOLD, top_screen.BAD: curses.A_BOLD | curses.A_STANDOUT}
         if curses.has_colors():
@@ -115,11 +114,14 @@ class Screen:
                 pass    # the window has become smaller since
         self.window.refresh()
 
-    def keys(self):
-        pressed = []
-        while (key := self.window.getch()) != -1:
-            pressed.append(key)
-        return pressed
+    def keys(self, seconds):
+        """Pressed within that time; returns at the first."""
+        self.window.timeout(int(seconds * 1000))
+        pressed = [self.window.getch()]
+        self.window.timeout(0)
+        while pressed[-1] != -1:
+            pressed.append(self.window.getch())
+        return pressed[:-1]
 
 
 def watch(window, source, interval):
@@ -128,7 +130,9 @@ def watch(window, source, interval):
     while True:
         if not source.alive():
             return DIED
-        keys = screen.keys()
+        # Messages are taken ten times a second, not one by one: waking up costs more than reading.
+        keys = screen.keys(0.1)
+        source.poll(0)
         if ord("q") in keys or ord("Q") in keys:
             return VALID
         if ord(" ") in keys:
@@ -140,7 +144,6 @@ def watch(window, source, interval):
                 body = top_screen.render(source.figures, frame, width, height - 1)
                 screen.draw(body + [top_screen.Line(KEYS[:width], top_screen.DIM)])
             due = time.monotonic() + interval
-        source.poll(min(0.1, interval))
 
 
 def main(arguments):
