@@ -23,6 +23,8 @@ class Figures:
     def take(self, message):
         """A telemetry.Message."""
         now, t = message.received_ns, message.telemetry
+        if message.topic == "slot" and t.user:
+            return      # several terminals: the bins of the first are shown
         self.latest[message.source, message.topic] = (now, t)
         if message.source in ("base", "terminal"):
             self.slot = max(self.slot, t.slot) if message.topic == "status" else self.slot

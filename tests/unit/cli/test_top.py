@@ -101,6 +101,12 @@ class WhatItSays(World):
         self.assertTrue(self.line("SNR/bin", ascii=True).isascii())
         self.assertIn("4444444444...............", self.line("bits/bin"))
 
+    def test_of_several_terminals_the_bins_of_the_first_are_shown(self):
+        for user, snr in ((0, 10.0), (1, 30.0)):
+            message = pb.Telemetry(version=1, user=user, slot_sample=pb.SlotSample(snr_db=[snr] * 25))
+            self.figures.take(telemetry.Message("terminal", "slot", message, 0, self.now))
+        self.assertIn("10.0 .. 10.0 dB", self.line("SNR/bin"))
+
     def test_of_a_flow_the_sending_end_is_shown(self):
         flows = [pb.TcpFlow(station="base", local="10.42.0.1:5", remote="10.42.0.2:6", state="ESTAB", cwnd_segments=40,
                             rtt_ms=15.25, bytes_acknowledged=9000, congestion_control="cubic"),
