@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip packets on an emulated cell and on a cell of samples."""
+"""Packets with an IP identification of their own, followed from TUN to TUN: through an emulated cell and through
+a cell of samples. What the two interfaces saw (topic `ip`) and the frames on the air (`frames`) against the record
+(`packet`), and the command."""
 import json
 import os
 import subprocess
+import time
 import unittest
 
 from demo_support import GENTLE, TOP, built, cells, environment, openwip
-from openwip_cli import packets
+from openwip_cli import packets, telemetry
 
+NANOSECONDS = 10_000     # what has to agree
 PACKETS = 60
-FIRST_ID = 0x4001
+PROBE_ID, FIRST_ID = 0x3001, 0x4001
 
 # UDP to the discard port with chosen identifications, from the base station's side; the kernel fills in the rest.
 SENDER = """
@@ -32,6 +36,10 @@ def send(cell, first=FIRST_ID, count=PACKETS, pause=0.01):
                             env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
+def identification(data):
+    return data[4] << 8 | data[5]
+
+
 class Followed:
     """The tests, for a cell that is up."""
     wired_ns = 0
@@ -44,7 +52,60 @@ class Followed:
         if not cls.cell.is_up():
             raise AssertionError(f"not up: {done.stdout}{done.stderr}")
 
-    def test_the_command_prints_them(self):
+    def collect(self):
+        """Sends until both halves of every packet are known. Records and what both TUNs saw, by identification; SNs
+        of the frames that name a packet, by its number."""
+        endpoints = {s: self.cell.endpoint(f"{s}.telemetry") for s in ("base", "terminal")}
+        records, read, written, frames = {}, {}, {}, {}
+        ids = set(range(FIRST_ID, FIRST_ID + PACKETS))
+        with telemetry.Reader(endpoints, ("packet", "ip", "frames")) as reader:
+            heard, deadline = set(), time.monotonic() + 60
+            while len(heard) < 4 and time.monotonic() < deadline:      # all that is subscribed to is made
+                send(self.cell, PROBE_ID, 1).wait()
+                heard |= {(m.source, m.topic) for m in reader.poll(0.2)} & {
+                    ("base", "packet"), ("base", "ip"), ("base", "frames"), ("terminal", "ip")}
+            self.assertEqual(len(heard), 4, heard)
+            sender = send(self.cell)
+            while time.monotonic() < deadline:
+                for m in reader.poll(0.2):
+                    if m.topic == "packet":
+                        records |= {r.identification: r for r in m.telemetry.packets.packet if r.identification >= FIRST_ID}
+                    for f in m.telemetry.frames.frame:
+                        for number in f.packet:
+                            frames.setdefault(number, set()).add(f.sn)
+                    for p in m.telemetry.ip.packet:
+                        if p.downlink and identification(p.data) >= FIRST_ID and p.out == (m.source == "terminal"):
+                            (written if p.out else read)[identification(p.data)] = p
+                if sender.poll() is not None and ids <= set(records) & set(read) & set(written):
+                    break
+            sender.wait()
+            self.assertEqual(reader.lost(), 0)
+        return records, read, written, frames
+
+    def test_1_a_packet_is_followed_from_tun_to_tun(self):
+        records, read, written, frames = self.collect()
+        ids = set(range(FIRST_ID, FIRST_ID + PACKETS))
+        self.assertEqual(set(records) & ids, ids, "packets without a record")
+        self.assertEqual(set(written) & ids, ids, "packets that did not arrive")
+        for i in sorted(ids):
+            r, came, left = records[i], read[i], written[i]
+            self.assertEqual(r.bytes, len(left.data))
+            self.assertEqual(came.data, left.data)
+            self.assertEqual((r.protocol, r.source_port, r.destination_port, r.dropped), (17, 4000, 9, ""))
+            if self.wired_ns == 0:       # before the wired network nobody knows the number
+                self.assertTrue(came.HasField("number"))
+                self.assertEqual(came.number, r.number)
+            self.assertEqual(len(frames[r.number]), r.frames)
+            parts = sum(getattr(r, f"{p}_ns") for p in packets.PARTS)
+            self.assertEqual(parts, r.left_ns - r.arrived_ns)
+            self.assertAlmostEqual(parts + r.wired_ns, left.time_ns - came.time_ns, delta=NANOSECONDS)
+            self.assertEqual(r.wired_ns, self.wired_ns)
+            self.assertEqual(r.air_ns // 1000, 666)
+            self.assertEqual(sum(r.each_retransmission_ns), r.retransmission_ns)
+            self.assertEqual(len(r.retransmissions), r.frames)
+        self.assertEqual([records[i].number for i in sorted(ids)], sorted(records[i].number for i in ids))
+
+    def test_2_the_command_prints_them(self):
         command = subprocess.Popen([TOP / "openwip", "packets", "--name", self.cell.name, "--count", "20", "--json"],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
         senders = []
