@@ -87,16 +87,20 @@ def measure(name, topics, every, seconds):
             slot += STEP
             time.sleep(max(0, began + slot / SLOTS_PER_SECOND - time.monotonic()))
         wall = time.monotonic() - began
-        time.sleep(0.5)
-        used = system.cpu_seconds(recorder.pid) - before
-        memory = int(pathlib.Path(f"/proc/{recorder.pid}/status").read_text().split("VmHWM:")[1].split()[0]) / 1024
-        result = json.loads(recorder.communicate()[0].splitlines()[-1])
+        published = sum(base.sequence.values()) + sum(terminal.sequence.values())
+        recorder.stdin.close()
+        recorder.stdin = None
+        out = recorder.stdout.read()
+        _, _, usage = os.wait4(recorder.pid, 0)
+        recorder.returncode = 0
+        used, memory = usage.ru_utime + usage.ru_stime - before, usage.ru_maxrss / 1024
+        result = json.loads(out.splitlines()[-1])
         base.close()
         terminal.close()
         with run_record.RunRecord(path) as r:
             messages = sum(r.table(*t).attributes["received"] for t in r.tables())
         print(f"{name:<42} {used / (slot / SLOTS_PER_SECOND):6.1%} of a core per second of the run ({wall:.1f} s wall for "
-              f"{slot / SLOTS_PER_SECOND:.0f}), {messages} messages, {result['lost']} lost, {memory:.0f} MB resident at most, "
+              f"{slot / SLOTS_PER_SECOND:.0f}), {messages} of {published} messages, {result['lost']} lost, {memory:.0f} MB resident at most, "
               f"{os.path.getsize(path) / (slot / SLOTS_PER_SECOND) / 1e6:.2f} MB/s")
 
 

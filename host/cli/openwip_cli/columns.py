@@ -13,6 +13,8 @@ A Table has a row for each message. A field is, by its type:
 
 An absent list of known length is NaN, or 255 in a list of bytes. One of another length is cut or filled so, and
 counted (Table.misshapen). Tables are at most three deep."""
+import operator
+
 import numpy
 from google.protobuf.descriptor import FieldDescriptor as F
 
@@ -92,16 +94,27 @@ class WideBytes(Column):
 
 
 class Ragged(Column):
-    """Its values are arrays; `end` counts all entries up to and with each row."""
+    """All entries of all rows, one after the other; `end` counts them up to and with each row."""
 
     def __init__(self, name, dtype, unit):
         super().__init__(name, dtype, unit)
         self.total = 0
         self.end = Column(f"{name}.end", "u8", "1")
 
+    def put(self, entries):
+        self.values.extend(entries)
+        self.total += len(entries)
+        self.end.values.append(self.total)
+
+
+class RaggedBytes(Ragged):
+    def __init__(self, name, dtype, unit):
+        super().__init__(name, dtype, unit)
+        self.values = bytearray()
+
     def take(self):
-        values, self.values = self.values, []
-        return numpy.concatenate(values) if values else numpy.empty(0, self.dtype)
+        values, self.values = self.values, bytearray()
+        return numpy.frombuffer(values, self.dtype)
 
 
 class Table:
@@ -115,6 +128,7 @@ class Table:
         self.children = {}            # field name -> Table, made when the first row comes
         self.columns = []
         self.extra = [self._column(Column(name, dtype, unit_of(name.removeprefix("message.")))) for name, dtype in extra]
+        self._rows = []               # of plain numbers: (values by message, columns, only one of them)
         self._steps = []              # (names of nested messages, [function(message)])
         if descriptor is not None:
             self._plan(descriptor, (), 0)
@@ -130,18 +144,37 @@ class Table:
     def _plan(self, descriptor, nested, depth):
         steps = []
         self._steps.append((nested, steps))
+        plain, later = [], []
         for field in descriptor.fields:
             name = ".".join((*nested, field.name))
             if field.type == F.TYPE_MESSAGE:
                 if field.label == F.LABEL_REPEATED:
                     steps.append(self._child_step(name, field))
                 elif depth <= DEEPEST:
-                    self._plan(field.message_type, (*nested, field.name), depth + 1)
-            else:
-                steps.append(self._step(name, field, WIDTHS.get(descriptor.name, {}).get(field.name)))
+                    later.append(field)
+            elif step := self._step(name, field, WIDTHS.get(descriptor.name, {}).get(field.name), plain):
+                steps.append(step)
+        if plain:
+            steps.append(self._plain_step(plain))
+        for field in later:
+            self._plan(field.message_type, (*nested, field.name), depth + 1)
 
-    def _step(self, name, field, width):
-        """A function that takes the field out of a message into its column."""
+    def _plain_step(self, plain):
+        """All plain numbers of a message at once: they are most of the columns, and one by one most of the time."""
+        keys, columns = zip(*plain)
+        rows, get = [], operator.attrgetter(*keys)
+        self._rows.append((rows, columns, len(keys) == 1))
+        return lambda m: rows.append(get(m))
+
+    def settle(self):
+        """Before columns are taken."""
+        for rows, columns, single in self._rows:
+            for column, values in zip(columns, [rows] if single else zip(*rows)):
+                column.values = list(values)
+            rows.clear()
+
+    def _step(self, name, field, width, plain):
+        """A function that takes the field out of a message into its column; None when it is one of `plain`."""
         key, unit = field.name, unit_of(field.name)
         repeated = field.label == F.LABEL_REPEATED
         if field.type == F.TYPE_STRING:
@@ -155,11 +188,11 @@ class Table:
         if not repeated and has_presence(field):
             return self._optional_step(name, key, dtype, unit)
         if not repeated:
-            values = self._column(Column(name, dtype, unit, attributes=attributes))
-            return lambda m: values.values.append(getattr(m, key))
+            plain.append((key, self._column(Column(name, dtype, unit, attributes=attributes))))
+            return None
         if width is None:
-            ragged = self._ragged(name, dtype, unit)
-            return lambda m: self._put_ragged(ragged, numpy.array(list(getattr(m, key)), dtype))
+            put = self._ragged(Ragged(name, dtype, unit)).put
+            return lambda m: put(getattr(m, key))
         return self._wide_step(self._column(Column(name, dtype, unit, width)), key)
 
     def _optional_step(self, name, key, dtype, unit):
@@ -183,8 +216,8 @@ class Table:
 
     def _bytes_step(self, name, key, dtype, unit, width):
         if width is None:
-            ragged = self._ragged(name, dtype, unit)
-            return lambda m: self._put_ragged(ragged, numpy.frombuffer(getattr(m, key), dtype))
+            put = self._ragged(RaggedBytes(name, dtype, unit)).put
+            return lambda m: put(getattr(m, key))
         column = self._column(WideBytes(name, dtype, unit, width, {"missing": MISSING}))
         absent = bytes([MISSING]) * width
 
@@ -209,16 +242,10 @@ class Table:
                 column.values.append((value[:] + absent)[:width])
         return step
 
-    def _ragged(self, name, dtype, unit):
-        ragged = self._column(Ragged(name, dtype, unit))
+    def _ragged(self, ragged):
+        self._column(ragged)
         self._column(ragged.end)
         return ragged
-
-    @staticmethod
-    def _put_ragged(ragged, array):
-        ragged.values.append(array)
-        ragged.total += len(array)
-        ragged.end.values.append(ragged.total)
 
     def _child_step(self, name, field):
         key, descriptor = field.name, field.message_type

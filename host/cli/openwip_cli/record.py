@@ -23,8 +23,11 @@ from .scenario import OneLineParser, Real, check_cell_name
 
 # What applications sent belongs into a capture (docs/run-record.md: what it would cost here).
 LEFT_OUT = ("frames", "ip")
+TOGETHER_S = 0.02         # messages that come in this time are taken at once: fewer wake-ups
 LEFT_ON_DISK = 64 << 20    # bytes; the record ends before the disk is full
 LAST_MESSAGES_S = 0.3     # after the end, for what is on its way
+CATCH_UP_S = 10.0         # after the end, for what waits
+WAITING = 500             # messages at once: there are more
 READY = "recording"
 
 
@@ -74,6 +77,7 @@ class Recorder:
         self.about = About(cell)
         self.threads = [threading.Thread(target=self.about.run_thread, name="about", daemon=True)]
         self.report = None
+        self.unread = False
 
     def take(self, timeout_s):
         messages = self.reader.poll(timeout_s)
@@ -81,11 +85,21 @@ class Recorder:
             self.file.add(m)
         return messages
 
+    def take_what_waits(self):
+        """What was published before the end is on its way, or waits here if this process is behind; the cell may publish on
+        meanwhile. What is left after all has no later number that would tell: it is said."""
+        began = time.monotonic()
+        while True:
+            n, spent = len(self.take(0.05)), time.monotonic() - began
+            if n == 0 or (n < WAITING and spent > LAST_MESSAGES_S):
+                return
+            if spent > CATCH_UP_S:
+                self.unread = True
+                return
+
     def finish(self, places):
         """The file is complete when this returns."""
-        deadline = time.monotonic() + LAST_MESSAGES_S
-        while self.take(0.05) and time.monotonic() < deadline:
-            pass
+        self.take_what_waits()
         self.about.over.set()
         from . import session
         report, run = self.report or {}, dict(self.about.run)
@@ -94,9 +108,9 @@ class Recorder:
             "scenario": report.get("config", run.get("scenario", {})), "seed": report.get("seed", run.get("seed")),
             "versions": report.get("versions") or session.versions(places[0], places[2]),
             "effective": self.about.effective, "effective_at_first": self.about.at_first,
-            "report": report, "cell": self.cell.name, "recorded": datetime.datetime.now(datetime.timezone.utc).isoformat(
+            "report": report, "unread": self.unread, "cell": self.cell.name, "recorded": datetime.datetime.now(datetime.timezone.utc).isoformat(
                 timespec="milliseconds")}, self.reader)
-        return {"messages": self.reader.received(), "lost": self.reader.lost()}
+        return {"messages": self.reader.received(), "lost": self.reader.lost(), "unread": self.unread}
 
 
 def cell_lives(cell):
@@ -119,7 +133,8 @@ def record(cell, path, topics, seconds, places, launched):
         deadline = None if seconds is None else time.monotonic() + seconds
         said, looked = b"", time.monotonic()
         while not over:
-            recorder.take(0.2)
+            if recorder.take(0.2):
+                time.sleep(TOGETHER_S)
             now = time.monotonic()
             if deadline is not None and now >= deadline:
                 over.append("--seconds")
@@ -143,6 +158,8 @@ def record(cell, path, topics, seconds, places, launched):
     except BaseException:
         recorder.file.abandon()
         raise
+    if result["unread"] and not launched:
+        print("openwip: messages that waited at the end were left out: the recorder was too far behind", file=sys.stderr)
     print(json.dumps(result) if launched else f"{path}: {recorder.reader.summary()}; ended by {over[0]}", flush=True)
     return 0
 
@@ -223,7 +240,7 @@ class Launched:
         self.process.stderr.close()
         try:
             result = json.loads(text)
-            return {"file": str(self.path)} | {k: result[k] for k in ("messages", "lost", "ended_by")}
+            return {"file": str(self.path)} | {k: result[k] for k in ("messages", "lost", "unread", "ended_by")}
         except (ValueError, KeyError):
             return {"file": str(self.path), "error": words or "the recorder was killed"}
 
@@ -248,5 +265,6 @@ def said(result, progress):
         progress(f"the record FAILED: {result['error']}")
         return False
     early = "" if result["ended_by"] == "the launcher" else f"; ended early by {result['ended_by']}"
-    progress(f"record {result['file']}: {result['messages']} messages, {result['lost']} lost{early}")
+    unread = "; more were left unread at the end: the recorder was too far behind" if result["unread"] else ""
+    progress(f"record {result['file']}: {result['messages']} messages, {result['lost']} lost{unread}{early}")
     return True

@@ -139,6 +139,7 @@ class RecordFile:
 
     def _write(self, table):
         table.pending = 0
+        table.settle()
         for column in table.columns:
             self._append(f"{table.path}/{column.name}", column, column.take(), table.block)
         self._check_written()

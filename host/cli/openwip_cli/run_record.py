@@ -143,6 +143,8 @@ def info_text(r):
         more = "".join(f", {counts[k]} {k}" for k in ("restarts", "misshapen") if counts.get(k))
         below = "".join(f", {len(t.child(c))} {c}" for c in t.children)
         lines.append(f"  {topic:<9} {source:<10} {len(t):>8} messages{below}; {counts.get('lost', 0)} lost{more}")
+    if a.get("unread"):
+        lines.append("  messages that waited at the end were left out: the recorder was too far behind")
     for what in ("malformed", "future"):
         n = sum((a.get(what) or {}).values())
         if n:

@@ -18,9 +18,10 @@ from scripted_publisher import Publisher
 RECORDER = """
 import os, pathlib, sys
 from openwip_cli import cell as cells, record, telemetry
-run_root, path, seconds, launched, left_on_disk = sys.argv[1:]
+run_root, path, seconds, launched, left_on_disk, catch_up = sys.argv[1:]
 cells.RUN_ROOT = pathlib.Path(run_root)
 record.LEFT_ON_DISK = int(left_on_disk)
+record.CATCH_UP_S = float(catch_up)
 places = (pathlib.Path("/"), pathlib.Path("/"), "true")
 topics = [t for t in telemetry.TOPICS if t not in record.LEFT_OUT]
 try:
@@ -31,7 +32,7 @@ except record.Failed as e:
 os._exit(code)
 """
 SLOT = {"slot_sample": pb.SlotSample(snr_db=[10.0] * 25)}
-AS_IN_MACD = 1000     # ZeroMQ's own bound on what waits for one subscriber
+AS_IN_MACD = 5000     # bound on what waits for one subscriber
 
 
 class Recorder(unittest.TestCase):
@@ -53,9 +54,9 @@ class Recorder(unittest.TestCase):
         self.base = Publisher(f"ipc://{self.folder}/x/base.telemetry", AS_IN_MACD)
         self.addCleanup(self.base.close)
 
-    def start(self, launched=False, seconds="", left_on_disk=0, **kwargs):
+    def start(self, launched=False, seconds="", left_on_disk=0, catch_up="10", **kwargs):
         self.process = subprocess.Popen(
-            [sys.executable, "-c", RECORDER, self.folder, self.path, seconds, "launched" if launched else "", str(left_on_disk)],
+            [sys.executable, "-c", RECORDER, self.folder, self.path, seconds, "launched" if launched else "", str(left_on_disk), catch_up],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **kwargs)
         for topic in telemetry.TOPICS:
             if topic not in ("frames", "ip"):
@@ -144,7 +145,7 @@ class Recorder(unittest.TestCase):
                   "config": {"link": {"bins": 3}}}
         code, out, err = self.ended(json.dumps(report))
         self.assertEqual((code, err), (0, ""))
-        self.assertEqual(json.loads(out), {"messages": 20, "lost": 0, "ended_by": "the launcher"})
+        self.assertEqual(json.loads(out), {"messages": 20, "lost": 0, "unread": False, "ended_by": "the launcher"})
         self.expect_slots(20)
         about = self.record().about
         self.assertEqual(about["report"], report)
@@ -161,6 +162,23 @@ class Recorder(unittest.TestCase):
         self.expect_slots(20)
         self.assertIsNone(self.record().verdict)
         self.assertEqual(self.record().about["scenario"], {"link": {"bins": 3}})
+
+    def test_what_waits_at_the_end_is_recorded_or_said_to_be_left(self):
+        for catch_up, everything in (("10", True), ("0", False)):
+            with self.subTest(catch_up):
+                self.setUp()
+                self.start(launched=True, catch_up=catch_up)
+                os.kill(self.process.pid, signal.SIGSTOP)
+                self.send(4000)      # few enough to wait, too many for one look
+                self.process.stdin.close()
+                self.process.stdin = None
+                os.kill(self.process.pid, signal.SIGCONT)
+                result = json.loads(self.ended()[1])
+                self.assertEqual(result["unread"], not everything)
+                self.assertEqual(self.record().about["unread"], not everything)
+                if everything:
+                    table = self.record().table("slot", "base")
+                    self.assertEqual((int(table["message.sequence"][-1]), result["lost"]), (4000, 0))
 
     # --- what it hears ---
 

@@ -171,7 +171,7 @@ class Page:
         rows = []
         for key, value in rt.items():
             parts = {f"{key}.{k}": v for k, v in value.items()} if isinstance(value, dict) else {key: value}
-            rows += [[k, f"{v:.6g}" if isinstance(v, float) else v] for k, v in parts.items()]
+            rows += [[k, float(f"{v:.6g}") if isinstance(v, float) else v] for k, v in parts.items()]
         return {"head": ["of the report", ""], "rows": rows}
 
     def events(self):
@@ -205,6 +205,8 @@ class Page:
         total = sum(row[3] for row in rows)
         how = "Telemetry that the recorder did not get: publishers never wait for it. " + (
             "Nothing was lost." if not total else f"{total} messages were lost, and are missing in the plots.")
+        if r.about.get("unread"):
+            refused.append("Messages that waited at the end were left out: the recorder was too far behind.")
         self.add("lost", "What was lost", " ".join([how, *refused]), texts=texts,
                  table={"head": ["topic", "publisher", "messages", "lost", "restarts", "lists of wrong length"], "rows": rows})
 

@@ -242,7 +242,8 @@ def health(t, table, limits=None):
         pacing.set_yscale("log")
     pacing.set_ylabel("behind schedule\n[ms]")
     _legend(pacing)
-    factor.plot(t, table["real_time_factor"], color=BLUE, label="air time / wall time")
+    known = numpy.where(table["real_time_factor"] > 0, table["real_time_factor"], numpy.nan)      # 0: the clock does not run yet
+    factor.plot(t, known, color=BLUE, label="air time / wall time")
     factor.axhspan(0.995, 1.005, color=GREEN, alpha=0.2, label="valid")
     factor.set(ylabel="real-time factor", xlabel=TIME)
     factor.ticklabel_format(axis="y", useOffset=False)
