@@ -27,6 +27,7 @@ TOGETHER_S = 0.02         # messages that come in this time are taken at once: f
 LEFT_ON_DISK = 64 << 20    # bytes; the record ends before the disk is full
 LAST_MESSAGES_S = 0.3     # after the end, for what is on its way
 CATCH_UP_S = 10.0         # after the end, for what waits
+SILENT_S = 5.0            # a publisher that says nothing for so long has stopped
 WAITING = 500             # messages at once: there are more
 READY = "recording"
 
@@ -99,6 +100,7 @@ class Recorder:
 
     def finish(self, places):
         """The file is complete when this returns."""
+        silent = self.reader.silent(SILENT_S)
         self.take_what_waits()
         self.about.over.set()
         from . import session
@@ -108,7 +110,7 @@ class Recorder:
             "scenario": report.get("config", run.get("scenario", {})), "seed": report.get("seed", run.get("seed")),
             "versions": report.get("versions") or session.versions(places[0], places[2]),
             "effective": self.about.effective, "effective_at_first": self.about.at_first,
-            "report": report, "unread": self.unread, "cell": self.cell.name, "recorded": datetime.datetime.now(datetime.timezone.utc).isoformat(
+            "report": report, "unread": self.unread, "silent": silent, "cell": self.cell.name, "recorded": datetime.datetime.now(datetime.timezone.utc).isoformat(
                 timespec="milliseconds")}, self.reader)
         return {"messages": self.reader.received(), "lost": self.reader.lost(), "unread": self.unread}
 

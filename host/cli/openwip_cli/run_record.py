@@ -130,6 +130,12 @@ def verdict_words(v):
             *(f"  {reason}" for reason in v["reasons"])]
 
 
+def silence_words(a):
+    """Publishers that the record has little or nothing of, in words."""
+    return [f"{name} was never heard" if seconds is None else f"{name} was silent for the last {seconds:.1f} s"
+            for name, seconds in (a.get("silent") or {}).items()]
+
+
 def info_text(r):
     a = r.about
     lines = verdict_words(r.verdict)
@@ -143,6 +149,7 @@ def info_text(r):
         more = "".join(f", {counts[k]} {k}" for k in ("restarts", "misshapen") if counts.get(k))
         below = "".join(f", {len(t.child(c))} {c}" for c in t.children)
         lines.append(f"  {topic:<9} {source:<10} {len(t):>8} messages{below}; {counts.get('lost', 0)} lost{more}")
+    lines += [f"  {words}" for words in silence_words(a)]
     if a.get("unread"):
         lines.append("  messages that waited at the end were left out: the recorder was too far behind")
     for what in ("malformed", "future"):

@@ -117,6 +117,7 @@ class Recorder(unittest.TestCase):
         self.start(seconds="1")
         self.send(7)
         self.assertIn("ended by --seconds", self.ended()[1])
+        self.assertEqual(self.record().about["silent"], {"terminal": None, "observer": None, "keeper": None})
         self.expect_slots(7)
 
     def test_a_disk_that_is_nearly_full(self):

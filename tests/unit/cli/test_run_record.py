@@ -179,6 +179,12 @@ class ReadBack(RecordWorld):
         self.assertIn("1 messages did not parse", text)
         self.assertIn("1 messages of a later version", text)
 
+    def test_who_was_silent_is_said(self):
+        self.finish(silent={"observer": None, "base": 7.25})
+        text = run_record.info_text(self.read())
+        self.assertIn("observer was never heard", text)
+        self.assertIn("base was silent for the last 7.2 s", text)
+
     def test_texts_beyond_the_bound_are_counted_not_kept(self):
         strings = columns.Strings()
         numbers = [strings.number(str(n)) for n in range(columns.MOST_TEXTS + 5)]

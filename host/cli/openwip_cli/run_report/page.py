@@ -7,7 +7,7 @@ import pathlib
 from .. import report as screen
 from ..errors import BadInput
 from ..record_seal import FORMAT_VERSION
-from ..run_record import RunRecord
+from ..run_record import RunRecord, silence_words
 from ..scenario import OneLineParser
 from . import data
 
@@ -205,6 +205,7 @@ class Page:
         total = sum(row[3] for row in rows)
         how = "Telemetry that the recorder did not get: publishers never wait for it. " + (
             "Nothing was lost." if not total else f"{total} messages were lost, and are missing in the plots.")
+        refused += [f"{words}." for words in silence_words(r.about)]
         if r.about.get("unread"):
             refused.append("Messages that waited at the end were left out: the recorder was too far behind.")
         self.add("lost", "What was lost", " ".join([how, *refused]), texts=texts,
