@@ -4,6 +4,7 @@
 #include <gnuradio/io_signature.h>
 #include <gnuradio/thread/thread.h>
 
+#include <algorithm>
 #include <numeric>
 #include <stdexcept>
 
@@ -97,6 +98,18 @@ void slot_receiver_impl::take(::wip::sample first, std::span<const gr_complex> i
     // Held over the whole piece: a recording that is stopped has the reports of its samples.
     const auto recording = recorder_.hold();
     if (recorder_) recorder_->samples(first, in);
+    while (!in.empty()) {
+        const auto n = static_cast<std::size_t>(
+            std::min(gain_.until_decision(first), static_cast<std::int64_t>(in.size())));
+        take_until_decision(first, in.first(n));
+        first += ::wip::sample_count(static_cast<std::int64_t>(n));
+        in = in.subspan(n);
+    }
+}
+
+// Gain control sees the state of the receiver where it decides, however the samples came: a
+// recording that is replayed comes to the same decisions.
+void slot_receiver_impl::take_until_decision(::wip::sample first, std::span<const gr_complex> in) {
     receiver_.process(first, in, on_slot_);
     const auto& s = receiver_.state();
     const auto change = gain_.process(first, in, s.mode >= ::wip::phy::receiver_mode::synchronised,

@@ -38,6 +38,7 @@ public:
 
 private:
     void take(::wip::sample first, std::span<const gr_complex> in);
+    void take_until_decision(::wip::sample first, std::span<const gr_complex> in);
     void on_slot(const ::wip::phy::received_slot& slot);
     void count(const ::wip::phy::received_slot& slot, std::int64_t air);
     void add_detail(openwip::slot_link::SlotReport& report, const ::wip::phy::received_slot& slot);

@@ -57,6 +57,14 @@ double gain_control::wanted(bool synchronised) noexcept {
     return std::clamp(gain_ + change, config_.lowest_db, config_.highest_db);
 }
 
+std::int64_t gain_control::until_decision(sample first) const noexcept {
+    if (!(config_.lowest_db < config_.highest_db)) return INT64_MAX;
+    const bool goes_on = first.value == next_;
+    const std::int64_t settled = first.value < next_ ? long_ago : settled_;
+    return std::max<std::int64_t>(settled - first.value, 0) + slot_samples -
+           (goes_on ? filled_ : 0);
+}
+
 std::optional<gain_change> gain_control::process(sample first, std::span<const cf32> in,
                                                  bool synchronised, double slot_start) noexcept {
     if (!(config_.lowest_db < config_.highest_db)) return std::nullopt;
@@ -68,7 +76,9 @@ std::optional<gain_change> gain_control::process(sample first, std::span<const c
     const std::int64_t skip =
         std::clamp<std::int64_t>(settled_ - first.value, 0, static_cast<std::int64_t>(in.size()));
     std::optional<gain_change> change;
+    std::int64_t here = first.value + skip;
     for (const cf32 v : in.subspan(static_cast<std::size_t>(skip))) {
+        ++here;
         energy_ += static_cast<double>(std::norm(v));
         clipped_ += std::abs(v.real()) >= full_scale || std::abs(v.imag()) >= full_scale;
         if (++filled_ < slot_samples) continue;
@@ -83,7 +93,7 @@ std::optional<gain_change> gain_control::process(sample first, std::span<const c
         if (gain == gain_) continue;
         gain_ = gain;
         ++changes_;
-        std::int64_t at = next_ + std::int64_t{config_.lead_slots} * slot_samples;
+        std::int64_t at = here + std::int64_t{config_.lead_slots} * slot_samples;
         const std::int64_t phase = synchronised ? std::llround(slot_start) : 0;
         at += ((phase - at) % slot_samples + slot_samples) % slot_samples;
         settled_ = at;

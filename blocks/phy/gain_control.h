@@ -50,6 +50,11 @@ public:
     std::optional<gain_change> process(sample first, std::span<const cf32> in, bool synchronised,
                                        double slot_start) noexcept;
 
+    // How many samples from `first` on until it may decide: whoever hands over pieces that end
+    // there, with the state of the receiver at that point, gets decisions that do not depend on how
+    // the samples were cut. Without control: the largest number there is.
+    std::int64_t until_decision(sample first) const noexcept;
+
     double gain_db() const noexcept { return gain_; }  // last commanded
     double level_dbfs() const noexcept { return level_; }
     std::uint64_t changes() const noexcept { return changes_; }

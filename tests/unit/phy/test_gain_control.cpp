@@ -161,6 +161,37 @@ TEST(gain_control, changes_come_at_the_first_sample_of_a_slot_and_far_enough_ahe
         EXPECT_FALSE(control.process(sample(at), loud, true, 777.4));
 }
 
+// Whoever asks how far to go gets the same changes for any pieces: a recording replays to the same
+// decisions.
+TEST(gain_control, decides_the_same_however_the_samples_are_cut) {
+    std::vector<cf32> x(std::size_t{3'000'000});
+    std::uint32_t random = 1;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        random = random * 1664525U + 1013904223U;
+        const float level = i / 700'000 % 2 == 0 ? 0.02F : 0.9F;
+        x[i] = level * cf32(static_cast<float>(random >> 16) / 65536.0F, 0.3F);
+    }
+    std::vector<std::pair<std::int64_t, double>> expected;
+    for (const std::size_t piece : {5120U, 2560U, 1000U, 777U, 1'000'000U}) {
+        gain_control control(usual);
+        std::vector<std::pair<std::int64_t, double>> changes;
+        for (std::size_t at = 0; at < x.size();) {
+            const std::size_t end = std::min(x.size(), (at / piece + 1) * piece);
+            const auto n = std::min(control.until_decision(sample(static_cast<std::int64_t>(at))),
+                                    static_cast<std::int64_t>(end - at));
+            const auto change = control.process(
+                sample(static_cast<std::int64_t>(at)),
+                std::span(x).subspan(at, static_cast<std::size_t>(n)), at > 100'000, 77.0);
+            if (change) changes.emplace_back(change->at.value, change->db);
+            at += static_cast<std::size_t>(n);
+        }
+        if (expected.empty()) expected = changes;
+        EXPECT_GE(changes.size(), 3U);
+        EXPECT_EQ(changes, expected) << "pieces of " << piece;
+    }
+    EXPECT_EQ(gain_control({}).until_decision(sample(5)), INT64_MAX);
+}
+
 TEST(gain_control, stays_within_the_radios_range_and_still_when_there_is_none) {
     gain_control control({.lowest_db = -10, .highest_db = 20});
     const std::vector<cf32> silence(slot_samples, cf32(1e-5F, 0));
