@@ -127,6 +127,12 @@ class Figures(ReportWorld):
         self.assertTrue(numpy.allclose(goodput.y, 2000 * 1500))
         self.assertTrue(numpy.allclose(capacity.y, 1500 * 25 * (108 * 2 - 24)))
 
+    def test_a_fixed_modulation_has_one_capacity(self):
+        self.give_status()
+        self.finish(scenario=SCENARIO | {"link": SCENARIO["link"] | {"modulation": 8}})
+        _, capacity = data.link(self.read(), {})
+        self.assertTrue(numpy.allclose(capacity.y, 1500 * 25 * (108 * 8 - 24)))
+
     def test_the_parts_of_the_delay_add_up_and_drops_are_apart(self):
         self.give_packets()
         self.finish()

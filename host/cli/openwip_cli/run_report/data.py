@@ -186,7 +186,7 @@ def link(record, report):
     crc = 0 if settings.get("profile") == "wipemu" else accounting.CRC_BITS
     capacity = [accounting.capacity(settings["bins"], settings["modulation"], list(d), 1448, True, crc)["profile_bps"]
                 for d in numpy.diff(histogram, axis=0)[good]]
-    capacity = numpy.array(capacity)
+    capacity = numpy.array(capacity, dtype="f8")   # whole numbers with a fixed modulation
     capacity[capacity == 0] = numpy.nan        # nothing was sent, so no modulation was chosen
     return Series(t, goodput), Series(t, capacity)
 
