@@ -129,6 +129,10 @@ bool slot_link::receive_one() {
             else
                 ++unexpected_;
             break;
+        case openwip::slot_link::ToFlowgraph::kReceiver:
+            settings_ = in_.receiver();  // macd says all that was ever changed
+            settings_came_ = true;
+            break;
         case openwip::slot_link::ToFlowgraph::kStop:
             end("macd asks to stop: " + (in_.stop().empty() ? "no reason given" : in_.stop()));
             break;

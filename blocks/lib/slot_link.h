@@ -52,7 +52,14 @@ public:
     openwip::slot_link::SlotReport& report();
     bool send_report(const cancelled_fn& cancelled);
 
-    // Takes in what has come, without waiting: hello, stop, end of the connection.
+    // Settings for the receiver that have come since the last call; nullptr: none.
+    const openwip::slot_link::ReceiverSettings* take_settings() {
+        if (!settings_came_) return nullptr;
+        settings_came_ = false;
+        return &settings_;
+    }
+
+    // Takes in what has come, without waiting: hello, settings, stop, end of the connection.
     void poll();
 
     // The detail of every nth slot is wanted in the reports; 0: none.
@@ -84,6 +91,8 @@ private:
     openwip::slot_link::ToMacd out_;
     openwip::slot_link::ToMacd report_;
     openwip::slot_link::ToFlowgraph in_;
+    openwip::slot_link::ReceiverSettings settings_;
+    bool settings_came_ = false;
     zmq::message_t raw_;
     std::string end_reason_;
     std::uint64_t malformed_ = 0;

@@ -77,13 +77,15 @@ slot_receiver_impl::slot_receiver_impl(int cell, int horizon, bool combining,
                  .combining = combining,
                  .horizon_slots = horizon,
                  .predictor = predictor}),
+      combining_(combining),
+      predictor_(predictor),
+      horizon_(horizon),
       gain_({.gain_db = gain_db, .lowest_db = lowest_gain_db, .highest_db = highest_gain_db}),
       on_slot_([this](const ::wip::phy::received_slot& s) { on_slot(s); }),
       clock_(::wip::first_sample(::wip::slot(checked_start(start_slot)))),
       link_({.endpoint = endpoint, .role = "terminal", .silence_s = timeout_s},
             [this](const std::string& reason) { d_logger->error(reason); }),
-      message_period_(checked_period(message_period)),
-      horizon_(horizon) {
+      message_period_(checked_period(message_period)) {
     recorded_bytes_.reserve(16384);
     symbols_.reserve(std::size_t{::wip::nof_bins} * ::wip::payload_symbols_per_bin);
     message_port_register_out(pmt::mp("slots"));
@@ -149,9 +151,34 @@ int slot_receiver_impl::work(int noutput_items, gr_vector_const_void_star& input
     if (done < in.size()) take(clock_.at(begin + done), in.subspan(done));
     if (link_) {
         link_->poll();
+        if (const auto* settings = link_->take_settings()) change(*settings);
+        take_predictor();
         if (link_.ended()) return WORK_DONE;
     }
     return noutput_items;
+}
+
+// Between two pieces, so between two slots.
+void slot_receiver_impl::change(const openwip::slot_link::ReceiverSettings& settings) {
+    if (settings.has_combining() && settings.combining() != combining_) {
+        combining_ = settings.combining();
+        receiver_.set_combining(combining_);
+    }
+    const std::string predictor = settings.has_predictor() ? settings.predictor() : predictor_;
+    const int horizon = settings.has_horizon() ? static_cast<int>(settings.horizon()) : horizon_;
+    if (predictor != predictor_ || horizon != horizon_) builder_.order(predictor, horizon);
+}
+
+void slot_receiver_impl::take_predictor() {
+    auto made = builder_.take();
+    if (!made) return;
+    if (!made->predictor) {
+        ++settings_refused_;
+        return;
+    }
+    builder_.retire(receiver_.exchange_predictor(std::move(made->predictor)));
+    predictor_ = std::move(made->method);
+    horizon_ = made->horizon;
 }
 
 void slot_receiver_impl::on_slot(const ::wip::phy::received_slot& slot) {
@@ -240,6 +267,9 @@ void slot_receiver_impl::fill(openwip::slot_link::ReceiverState& state) const {
     state.set_gain_db(gain_.gain_db());
     state.set_gain_changes(gain_.changes());
     state.set_horizon(static_cast<std::uint32_t>(horizon_));
+    state.set_combining(combining_);
+    state.set_predictor(predictor_);
+    state.set_settings_refused(settings_refused_);
 }
 
 void slot_receiver_impl::count(const ::wip::phy::received_slot& slot, std::int64_t air) {

@@ -13,6 +13,7 @@
 #include "block_recorder.h"
 #include "phy/gain_control.h"
 #include "phy/slot_receiver.h"
+#include "predictor_builder.h"
 #include "sample_clock.h"
 
 namespace gr {
@@ -39,6 +40,8 @@ public:
 private:
     void take(::wip::sample first, std::span<const gr_complex> in);
     void take_until_decision(::wip::sample first, std::span<const gr_complex> in);
+    void change(const openwip::slot_link::ReceiverSettings& settings);
+    void take_predictor();
     void on_slot(const ::wip::phy::received_slot& slot);
     void count(const ::wip::phy::received_slot& slot, std::int64_t air);
     void add_detail(openwip::slot_link::SlotReport& report, const ::wip::phy::received_slot& slot);
@@ -50,6 +53,12 @@ private:
     void publish_symbols(const ::wip::phy::received_slot& slot, std::int64_t air);
 
     ::wip::phy::slot_receiver receiver_;
+    // What it runs with.
+    bool combining_;
+    std::string predictor_;
+    int horizon_;
+    std::uint64_t settings_refused_ = 0;
+    ::wip::predictor_builder builder_;
     ::wip::phy::gain_control gain_;
     ::wip::phy::slot_receiver::on_slot_fn on_slot_;
     ::wip::sample_clock clock_;
@@ -58,7 +67,6 @@ private:
     openwip::slot_link::SlotReport recorded_report_;
     std::vector<std::uint8_t> recorded_bytes_;
     const int message_period_;
-    const int horizon_;
     std::vector<tag_t> tags_;
     int slots_since_state_ = 0;
     int slots_since_message_ = 0;

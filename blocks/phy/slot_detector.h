@@ -24,6 +24,11 @@ public:
     slot_detector(int cell, bool combining);
 
     void set_cell(int cell) noexcept { cell_ = cell; }
+    // Copies that were kept before it was switched off are not used after it is on again.
+    void set_combining(bool on) noexcept {
+        combining_ = on;
+        if (!on) store_.clear();
+    }
     void want_soft_bits(bool on) noexcept { soft_ = on; }
     // Detects every bin of the grant. The spans in `out` stay valid until the next call. Without
     // `known` there is one look only. `noise`: of each bin, variance per element.

@@ -35,7 +35,7 @@ struct slot_receiver::impl final : slot_user {
     slot_synchroniser synchroniser;
     slot_estimator estimator;
     slot_detector detector;
-    snr_predictor predictor;
+    std::unique_ptr<snr_predictor> predictor;
 
     receiver_state state;
     received_slot report;
@@ -49,7 +49,7 @@ struct slot_receiver::impl final : slot_user {
         : synchroniser(c.cell),
           estimator(checked(c)),
           detector(checked(c), c.combining),
-          predictor(c.horizon_slots, c.predictor) {}
+          predictor(std::make_unique<snr_predictor>(c.horizon_slots, c.predictor)) {}
 
     void process(sample first, std::span<const cf32> in, const on_slot_fn& f) {
         on_slot = &f;
@@ -65,7 +65,7 @@ struct slot_receiver::impl final : slot_user {
         estimator.set_cell(cell);
         detector.set_cell(cell);
         estimator.reset();
-        predictor.reset();
+        predictor->reset();
         contradictions = 0;
     }
 
@@ -103,7 +103,7 @@ struct slot_receiver::impl final : slot_user {
         }
         blank_report(s.start, state.mode);
         const bool measured = !s.missing && measure(s);
-        if (!measured) predictor.skip();
+        if (!measured) predictor->skip();
         if (state.locked && !report.grant_ok) ++state.grants_failed;
         report.mode = state.mode;
         report.locked = state.locked;
@@ -117,7 +117,7 @@ struct slot_receiver::impl final : slot_user {
         state.cfo_hz = track.cfo_hz();
         state.timing_samples =
             std::fmod(std::fmod(track.timing(), slot_samples) + slot_samples, slot_samples);
-        state.prediction_nmse = predictor.nmse();
+        state.prediction_nmse = predictor->nmse();
         (*on_slot)(report);
     }
 
@@ -191,7 +191,7 @@ struct slot_receiver::impl final : slot_user {
     void measure_snr() {
         const auto& track = synchroniser.track();
         std::array<float, nof_bins> predicted;
-        predictor.update(estimator.measurement(track.turn(), track.shift()), predicted);
+        predictor->update(estimator.measurement(track.turn(), track.shift()), predicted);
         for (std::size_t b = 0; b < nof_bins; ++b) {
             report.snr_db[b] = snr_to_db(estimator.snr()[b]);
             report.predicted_snr_db[b] = snr_to_db(predicted[b]);
@@ -208,6 +208,12 @@ void slot_receiver::process(sample first, std::span<const cf32> in, const on_slo
 }
 void slot_receiver::set_gain(sample from, double db) noexcept {
     impl_->synchroniser.set_gain(from, db);
+}
+void slot_receiver::set_combining(bool on) noexcept { impl_->detector.set_combining(on); }
+std::unique_ptr<snr_predictor> slot_receiver::exchange_predictor(
+    std::unique_ptr<snr_predictor> predictor) noexcept {
+    impl_->predictor.swap(predictor);
+    return predictor;
 }
 const receiver_state& slot_receiver::state() const noexcept { return impl_->state; }
 void slot_receiver::want_soft_bits(bool on) noexcept { impl_->detector.want_soft_bits(on); }

@@ -27,6 +27,8 @@ namespace wip::phy {
 
 using cf32 = std::complex<float>;
 
+class snr_predictor;
+
 struct slot_receiver_config {
     int cell = 0;  // 0..63: no other; any_cell (-1): the strongest, whichever it is
     link_profile profile =
@@ -105,6 +107,13 @@ public:
     // The radio's gain from that sample on (gain_control.h): what is measured and learned stays
     // valid over the step. Levels are reported as they are behind that gain.
     void set_gain(sample from, double db) noexcept;
+
+    // Between two calls of process(). Lock, timing and channel estimate do not depend on either.
+    void set_combining(bool on) noexcept;
+    // Hands back the predictor before, for its owner to free elsewhere than in the slot path. The
+    // new one learns from the next slot on; until then the last value is its prediction.
+    std::unique_ptr<snr_predictor> exchange_predictor(
+        std::unique_ptr<snr_predictor> predictor) noexcept;
 
     const receiver_state& state() const noexcept;
     void want_soft_bits(bool on) noexcept;

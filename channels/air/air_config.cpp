@@ -10,11 +10,11 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "air/channel_request.h"
 #include "air/impairment_config.h"
 #include "air/shared_air.h"
 #include "profiles/channel_definition.h"
 #include "profiles/yaml_place.h"
-#include "sample/clarke_waves.h"
 
 namespace wip::air {
 namespace {
@@ -76,41 +76,12 @@ void read_nodes(const place& p, medium_config& c) {
         p.refuse("1 to " + std::to_string(max_nodes) + " nodes");
 }
 
-// Shadowing only where asked for: a short run through a few metres of it measures the place, not
-// the receiver.
-profiles::channel_choice read_choice(const place& p) {
-    profiles::channel_choice choice;
-    choice.shadowing = profiles::channel_choice::use::off;
-    if (const place v = p.at("doppler_hz"); v.given())
-        choice.doppler_hz = v.number(0, sample_model::max_doppler_hz);
-    if (const place v = p.at("speed_kmh"); v.given()) {
-        if (choice.doppler_hz) v.refuse("none beside doppler_hz");
-        choice.speed_kmh = v.number(0, 500);
-    }
-    if (const place v = p.at("carrier_hz"); v.given()) choice.carrier_hz = v.number(1e8, 1e10);
-    if (const place v = p.at("shadowing"); v.given()) {
-        const std::string t = v.text("on, off, or a standard deviation of 0 to 20 dB");
-        if (t == "on" || t == "true")
-            choice.shadowing = profiles::channel_choice::use::on;
-        else if (t != "off" && t != "false")
-            choice.shadowing_db = v.number(0, 20, " dB, on or off");
-    }
-    return choice;
-}
-
-void read_channel(const place& p, const place& channel, path_config& path, std::uint64_t seed) {
-    std::string valid;
-    for (const std::string& name : profiles::names()) valid += name + ", ";
-    const std::string name = channel.text(valid + "or a file FILE.yaml");
-    const place spread = p.at("delay_spread_ns");
-    std::optional<double> spread_ns;
-    if (spread.given()) spread_ns = spread.number(1, 12500);
-    profiles::channel_choice choice = read_choice(p);
-    choice.user = path.user;
+void read_channel(const place& channel, path_config& path, std::uint64_t seed) {
+    path.request.model = channel.text(channel_models());
     try {
-        path.channel = profiles::realise(profiles::load_definition(name, spread_ns), choice, seed);
+        path.channel = realise(path.request, path.user, seed);
     } catch (const std::invalid_argument& e) {
-        channel.refuse(valid + "or a file FILE.yaml (" + e.what() + ")");
+        channel.refuse(channel_models() + " (" + e.what() + ")");
     }
 }
 
@@ -132,10 +103,8 @@ void read_path(const place& p, medium_config& c) {
     path.user = static_cast<std::uint32_t>(c.paths.size());
     if (const place v = p.at("user"); v.given())
         path.user = static_cast<std::uint32_t>(v.integer(0, 255));
-    if (const place v = p.at("channel"); v.given())
-        read_channel(p, v, path, c.seed);
-    else
-        read_choice(p);  // checks
+    path.request = read_request(p);
+    if (const place v = p.at("channel"); v.given()) read_channel(v, path, c.seed);
     if (const place v = p.at("frequency_shift_hz"); v.given())
         path.frequency_shift_hz = v.number(-1e6, 1e6);
     path.impairments = read_impairments(p.at("impairments"), false);

@@ -11,8 +11,12 @@
 #include "schema/control.pb.h"
 
 namespace wip::air {
+namespace {
+constexpr tick slot_samples = 5120;
+}
 
 std::string answer(const std::string& message, const medium_config& config, medium& m,
+                   channel_control& channel, changes_made& made,
                    const std::function<void(const std::string&)>& log,
                    const std::function<void(const std::string&)>& on_stop) {
     using openwip::control::Reply;
@@ -39,7 +43,19 @@ std::string answer(const std::string& message, const medium_config& config, medi
             on_stop(request.stop());
             break;
         case Request::kConfigureYaml:
-            return refuse("the medium takes no settings while it runs");
+            try {
+                const auto from = channel.configure(request.configure_yaml(), m.status().now);
+                if (!from) break;
+                const std::int64_t slot = *from / slot_samples;
+                reply.set_effective_slot(slot);
+                for (const auto& c : channel.last_changes()) {
+                    log(c.key + " = " + c.to + " from slot " + std::to_string(slot));
+                    made.add(slot, c);
+                }
+            } catch (const std::invalid_argument& e) {
+                return refuse(e.what());
+            }
+            break;
         default:
             return refuse("dropped an empty Request");
     }
@@ -61,7 +77,20 @@ std::string answer(const std::string& message, const medium_config& config, medi
     a.set_underflows(s.underflows);
     a.set_overflows(s.overflows);
     for (const std::string& n : s.nodes) a.add_nodes(n);
+    a.set_effective_yaml(channel.settings(s.now));
+    for (const auto& c : made.last) *a.add_changes() = c;
+    a.set_changes_made(made.count);
     return reply.SerializeAsString();
+}
+
+void changes_made::add(std::int64_t slot, const channel_control::changed& c) {
+    if (last.size() == most) last.pop_front();
+    auto& out = last.emplace_back();
+    out.set_slot(slot);
+    out.set_key(c.key);
+    out.set_from(c.from);
+    out.set_to(c.to);
+    ++count;
 }
 
 struct control_server::state {
@@ -88,6 +117,8 @@ control_server::control_server(const medium_config& config, medium& m,
     }
     state* s = state_.get();
     s->thread = std::thread([s, &m, config, log = std::move(log), on_stop = std::move(on_stop)] {
+        channel_control channel(config, [&m](medium_change c) { return m.change(std::move(c)); });
+        changes_made made;
         while (!s->stop) {
             zmq::pollitem_t item{s->socket.handle(), 0, ZMQ_POLLIN, 0};
             try {
@@ -96,8 +127,9 @@ control_server::control_server(const medium_config& config, medium& m,
                 if (!s->socket.recv(in)) continue;
                 std::string all_parts = in.to_string();
                 while (in.more() && s->socket.recv(in)) all_parts += in.to_string();
-                s->socket.send(zmq::buffer(answer(all_parts, config, m, log, on_stop)),
-                               zmq::send_flags::none);
+                s->socket.send(
+                    zmq::buffer(answer(all_parts, config, m, channel, made, log, on_stop)),
+                    zmq::send_flags::none);
             } catch (const zmq::error_t& e) {
                 log(std::string("control: ") + e.what());
             }

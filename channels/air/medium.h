@@ -15,12 +15,19 @@
 // A node with a sampling clock of its own lives in its own time: positions in its windows and
 // rings, times of its commands and its device time count its samples; the mixer converts.
 //
+// A change of the channel, of the noise or of a blackout (mixer.h) is prepared by whoever asks for
+// it and takes effect at the first border of a slot that is at least a slot away and has not been
+// computed: nothing is computed again, and the slot is known before it comes.
+//
 // The clock starts when `wait_for` transmitters have opened a burst and receivers a window.
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +48,19 @@ struct medium_status {
     std::vector<std::string> nodes;
 };
 
+// A change while it runs, of one path and of the receiver at its end.
+struct medium_change {
+    std::size_t path = 0;
+    mixer::prepared_path channel{};      // none: it stays
+    bool alike = false;                  // the channel differs in its level only
+    std::optional<double> noise_dbfs{};  // of a receiver that has noise
+    struct blackout {
+        double loss_db = 0;   // 0: none
+        tick length = never;  // never: until the next change
+    };
+    std::optional<blackout> dark{};
+};
+
 class medium {
 public:
     // `say` gets one line at a time: waiting, started, node attached or detached.
@@ -51,11 +71,16 @@ public:
     std::string run();
     void stop() noexcept;  // any thread, also a signal handler
 
+    // Any thread, one at a time: waits until the medium has taken it (it is gone: nothing has
+    // changed). The tick from which it holds, the border of a slot.
+    std::optional<tick> change(medium_change c);
+
     medium_status status();  // any thread
     void reset_counters();   // any thread: pacing, late, underflows, overflows, factor
 
 private:
     void serve();
+    void serve_change();
     void serve_claim(std::size_t i);
     void serve_commands(std::size_t i);
     void changed_from(tick time) noexcept;
@@ -93,6 +118,11 @@ private:
     std::int64_t origin_ = 0;
     std::string waiting_for_;
     std::atomic<bool> stop_{false};
+    std::mutex change_mutex_;
+    std::condition_variable change_taken_;
+    std::optional<medium_change> change_;  // asked for, not taken
+    std::optional<tick> change_from_;      // of the last one taken
+    std::atomic<bool> change_waits_{false};
     pacing pacing_;
     std::atomic<tick> reset_tick_{0};
     std::atomic<std::int64_t> reset_wall_{0};

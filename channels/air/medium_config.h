@@ -13,6 +13,13 @@
 
 namespace wip::air {
 
+// A channel as it is asked for, before it is realised with the seed.
+struct channel_request {
+    std::string model{};
+    std::optional<double> delay_spread_ns{}, doppler_hz{}, speed_kmh{}, carrier_hz{};
+    std::string shadowing = "off";  // on, off, or a standard deviation in dB
+};
+
 struct node_config {
     std::string name;
     std::optional<double> noise_dbfs;  // at the receiver's input, over the whole sample rate
@@ -27,6 +34,7 @@ struct path_config {
     std::int64_t delay_samples = 0;
     double frequency_shift_hz = 0;
     std::optional<sample_model::channel_config> channel{};  // fading, movement, large-scale gain
+    channel_request request{};                              // that it was made from
     std::uint32_t user = 0;  // purpose of the channel's random numbers: paths alike fade alike
     std::vector<sample_model::impairment_config> impairments{};
 };

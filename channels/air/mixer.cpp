@@ -43,6 +43,20 @@ void shift(std::span<cf32> x, tick at, double hz) {
     }
 }
 
+// visit(time, first, size) for every stretch of [at, at + size) over which the value stays.
+template <class Visit>
+void each_stretch(const tuning& value, tick at, std::size_t size, Visit visit) {
+    for (std::size_t done = 0; done < size;) {
+        const tick t = at + static_cast<tick>(done);
+        const tick change = value.next_change(t);
+        const std::size_t n = change == never
+                                  ? size - done
+                                  : std::min(size - done, static_cast<std::size_t>(change - t));
+        visit(t, done, n);
+        done += n;
+    }
+}
+
 }  // namespace
 
 tuning& node_tuning::of(command_kind kind) {
@@ -58,9 +72,49 @@ tuning& node_tuning::of(command_kind kind) {
     }
 }
 
+// One path in one stretch of time: [begin, end), with the fades after either.
+struct mixer::path {
+    std::size_t number;
+    std::size_t from;
+    float amplitude;
+    tick delay;
+    double shift_hz;
+    std::unique_ptr<sample_model::flat_fading> fading{};
+    std::unique_ptr<sample_model::tapped_delay_line> multipath{};
+    std::unique_ptr<sample_model::large_scale_gain> large_scale{};
+    std::unique_ptr<sample_model::stage_chain> impairments{};
+    tick position = never;  // where those with a memory stand
+    tick begin = INT64_MIN, end = never;
+    bool begins_alike = false, ends_alike = false;
+
+    tick memory() const noexcept {
+        return (multipath ? multipath->memory() : 0) + (impairments ? impairments->memory() : 0);
+    }
+    bool fades_in(tick t) const noexcept { return begin != INT64_MIN && t < begin + fade_samples; }
+    bool silent_from(tick t) const noexcept { return end != never && t >= end + fade_samples; }
+    void make_channel(const path_config& c, std::uint64_t seed);
+};
+void mixer::path_delete::operator()(path* p) const noexcept { delete p; }
+
+mixer::prepared_path mixer::prepare(const path_config& c, std::size_t number, std::uint64_t seed) {
+    prepared_path p(
+        new path{number, c.from, amplitude(c.gain_db), c.delay_samples, c.frequency_shift_hz});
+    p->make_channel(c, seed);
+    tick latency = p->multipath ? p->multipath->latency() : 0;
+    if (!c.impairments.empty()) {
+        p->impairments = std::make_unique<sample_model::stage_chain>(
+            c.impairments, sample_model::stage_context{
+                               sample_rate, seed, 0x2000 + static_cast<std::uint32_t>(number)});
+        latency += p->impairments->latency();
+    }
+    p->delay -= std::min(p->delay, latency);
+    return p;
+}
+
 mixer::mixer(const medium_config& config)
     : paths_(config.nodes.size()),
       noise_(config.nodes.size()),
+      loss_db_(config.nodes.size(), tuning(0)),
       receivers_(config.nodes.size()),
       scratch_(block),
       before_(block),
@@ -75,27 +129,17 @@ mixer::mixer(const medium_config& config)
         longest_receiver = std::max(longest_receiver, memory);
     }
     for (std::size_t i = 0; i < config.paths.size(); ++i) {
-        const path_config& c = config.paths[i];
-        const std::uint32_t number = static_cast<std::uint32_t>(i);
-        path p{c.from, amplitude(c.gain_db), c.delay_samples, c.frequency_shift_hz, {}, {}, {}, {}};
-        make_channel(p, c, config.seed);
-        tick latency = p.multipath ? p.multipath->latency() : 0;
-        if (!c.impairments.empty()) {
-            p.impairments = std::make_unique<sample_model::stage_chain>(
-                c.impairments,
-                sample_model::stage_context{sample_rate, config.seed, 0x2000 + number});
-            latency += p.impairments->latency();
-        }
-        p.delay -= std::min(p.delay, latency);
-        longest_path = std::max(longest_path, p.delay + p.memory());
-        paths_[c.to].push_back(std::move(p));
+        prepared_path p = prepare(config.paths[i], i, config.seed);
+        longest_path = std::max(longest_path, p->delay + p->memory());
+        paths_[config.paths[i].to].push_back(std::move(p));
     }
+    longest_receiver_ = longest_receiver;
     max_delay_ = longest_path + longest_receiver;
 }
 
 // One tap without delay needs no filter: nothing if it is constant, one multiplication if it fades
 // at a constant speed. The random numbers are those of the tap in the delay line all the same.
-void mixer::make_channel(path& p, const path_config& c, std::uint64_t seed) {
+void mixer::path::make_channel(const path_config& c, std::uint64_t seed) {
     if (!c.channel) return;
     using sample_model::tap_fading;
     const sample_model::motion movement(c.channel->movement, sample_rate);
@@ -103,14 +147,49 @@ void mixer::make_channel(path& p, const path_config& c, std::uint64_t seed) {
     const std::vector<sample_model::profile_tap>& taps = c.channel->profile.taps;
     const bool one = taps.size() == 1 && taps[0].delay_s == 0;
     if (one && taps[0].fading == tap_fading::rayleigh && movement.constant())
-        p.fading = std::make_unique<sample_model::flat_fading>(
+        fading = std::make_unique<sample_model::flat_fading>(
             movement.largest_doppler_hz(), sample_rate, seed, sample_model::tap_purpose(c.user, 0));
     else if (!one || taps[0].fading != tap_fading::constant)
-        p.multipath = std::make_unique<sample_model::tapped_delay_line>(c.channel->profile,
-                                                                        movement, context);
+        multipath = std::make_unique<sample_model::tapped_delay_line>(c.channel->profile, movement,
+                                                                      context);
     auto gain =
         std::make_unique<sample_model::large_scale_gain>(c.channel->large_scale, movement, context);
-    if (!gain->empty()) p.large_scale = std::move(gain);
+    if (!gain->empty()) large_scale = std::move(gain);
+}
+
+void mixer::replace(std::size_t number, std::size_t receiver, prepared_path next, tick at,
+                    bool alike) {
+    auto& paths = paths_[receiver];
+    for (auto& p : paths)
+        if (p->number == number && p->end == never) p->end = at, p->ends_alike = alike;
+    next->begin = at;
+    next->begins_alike = alike;
+    max_delay_ = std::max(max_delay_, next->delay + next->memory() + longest_receiver_);
+    paths.push_back(std::move(next));
+}
+
+tick mixer::settled(std::size_t number, std::size_t receiver) const noexcept {
+    tick last = INT64_MIN;
+    for (const auto& p : paths_[receiver])
+        if (p->number == number && p->begin != INT64_MIN)
+            last = std::max(last, p->begin + fade_samples);
+    return last;
+}
+
+void mixer::set_noise(std::size_t receiver, double dbfs, tick at) {
+    noise_dbfs_[receiver].set_for_good(at, dbfs);
+}
+
+void mixer::set_blackout(std::size_t receiver, double loss_db, tick from, tick to) {
+    loss_db_[receiver].set_for_good(from, loss_db);
+    if (to != never) loss_db_[receiver].set(to, 0);
+}
+
+void mixer::forget_before(tick time) {
+    for (auto& paths : paths_)
+        std::erase_if(paths, [time](const prepared_path& p) { return p->silent_from(time); });
+    for (auto& t : noise_dbfs_) t.forget_before(time);
+    for (auto& t : loss_db_) t.forget_before(time);
 }
 
 void mixer::make_receiver(std::size_t i, const medium_config& config) {
@@ -118,6 +197,7 @@ void mixer::make_receiver(std::size_t i, const medium_config& config) {
     const node_config& c = config.nodes[i];
     const std::uint32_t number = static_cast<std::uint32_t>(i);
     receiver_chain& r = receivers_[i];
+    noise_dbfs_.emplace_back(c.noise_dbfs.value_or(-200));
     if (c.noise_dbfs)
         noise_[i] = std::make_unique<noise>(dbfs(*c.noise_dbfs).power(), config.seed, number);
     std::vector<impairment_config> before, after;
@@ -208,11 +288,15 @@ void mixer::sum(std::size_t receiver, tick at, std::span<cf32> out,
                 std::span<const node_tuning> tunings) {
     const node_tuning& own = tunings[receiver];
     std::fill(out.begin(), out.end(), cf32{});
-    for (path& p : paths_[receiver])
-        add_path(p, at, out, transmitters[p.from], tunings[p.from], own);
+    for (auto& p : paths_[receiver])
+        add_path(*p, receiver, at, out, transmitters[p->from], tunings[p->from], own);
     if (noise_[receiver]) {
+        const tuning& level = noise_dbfs_[receiver];
         noise_[receiver]->seek(at);
-        noise_[receiver]->work(out, out);
+        each_stretch(level, at, out.size(), [&](tick t, std::size_t first, std::size_t size) {
+            noise_[receiver]->set_power(dbfs(level.at(t)).power());
+            noise_[receiver]->work(out.subspan(first, size), out.subspan(first, size));
+        });
     }
     for (std::size_t done = 0; done < out.size();) {
         const tick t = at + static_cast<tick>(done);
@@ -227,9 +311,11 @@ void mixer::sum(std::size_t receiver, tick at, std::span<cf32> out,
     }
 }
 
-void mixer::add_path(path& p, tick at, std::span<cf32> out, const transmit_reader& transmitter,
-                     const node_tuning& from, const node_tuning& to) {
-    if (!transmitter.active() && !p.impairments) {
+void mixer::add_path(path& p, std::size_t receiver, tick at, std::span<cf32> out,
+                     const transmit_reader& transmitter, const node_tuning& from,
+                     const node_tuning& to) {
+    if ((!transmitter.active() && !p.impairments) || p.silent_from(at) ||
+        at + static_cast<tick>(out.size()) <= p.begin) {
         p.position = never;
         return;
     }
@@ -244,9 +330,37 @@ void mixer::add_path(path& p, tick at, std::span<cf32> out, const transmit_reade
     }
     p.position = at + static_cast<tick>(out.size());
     if (!propagate(p, at, x, transmitter, from, to)) return;
+    weigh(p, receiver, at, x);
     float* y = reinterpret_cast<float*>(out.data());
     const float* v = reinterpret_cast<const float*>(x.data());
     for (std::size_t i = 0; i < 2 * out.size(); ++i) y[i] += v[i];
+}
+
+void mixer::weigh(const path& p, std::size_t receiver, tick at, std::span<cf32> x) const noexcept {
+    const tick last = at + static_cast<tick>(x.size()) - 1;
+    if (p.fades_in(at) || last >= p.end) {
+        const auto share = [](tick t) {
+            return std::clamp((static_cast<double>(t) + 0.5) / double{fade_samples}, 0.0, 1.0);
+        };
+        const auto rise = [](double part, bool alike) {
+            return alike ? part : std::sin(std::numbers::pi / 2 * part);
+        };
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            const tick t = at + static_cast<tick>(i);
+            double w = 1;
+            if (p.begin != INT64_MIN)
+                w = t < p.begin ? 0 : rise(share(t - p.begin), p.begins_alike);
+            if (t >= p.end) w *= rise(1 - share(t - p.end), p.ends_alike);
+            x[i] *= static_cast<float>(w);
+        }
+    }
+    const tuning& loss = loss_db_[receiver];
+    each_stretch(loss, at, x.size(), [&](tick t, std::size_t first, std::size_t size) {
+        const double db = loss.at(t);
+        if (db == 0) return;
+        const float g = amplitude(-db);
+        for (cf32& v : x.subspan(first, size)) v *= g;
+    });
 }
 
 bool mixer::propagate(path& p, tick at, std::span<cf32> x, const transmit_reader& transmitter,

@@ -13,6 +13,12 @@
 // past as they can remember. Their latency is taken from the delay of the path as far as that goes:
 // a path with multipath and delay_samples 0 comes 6 samples late, with delay_samples >= 6 exactly
 // as configured.
+//
+// A path's channel, a receiver's noise and a blackout may change while it runs, from a sample on
+// that has not been computed. The new channel is the one that a run begun with it would have at
+// that sample. The two are cross-faded over `fade_samples` (15 slots): out as the cosine, in as the
+// sine, so that the mean power of two independent channels stays and no slot holds a jump; on
+// straight lines when the two differ in their level only. Noise and blackout change at once.
 #pragma once
 
 #include <memory>
@@ -49,6 +55,28 @@ public:
               std::span<const transmit_reader> transmitters, std::span<const node_tuning> tunings);
     tick max_delay() const noexcept { return max_delay_; }
 
+    static constexpr tick fade_samples = 15 * 5120;
+    struct path;
+    struct path_delete {
+        void operator()(path* p) const noexcept;
+    };
+    using prepared_path = std::unique_ptr<path, path_delete>;
+    // Any thread. `number`: which of the configuration's paths. Throws what the models throw.
+    static prepared_path prepare(const path_config& c, std::size_t number, std::uint64_t seed);
+    // From `at` on, not before settled(number): path `number` is this one. `alike`: it differs in
+    // its level only, so that not the powers of the two add up while they fade, but the amplitudes.
+    void replace(std::size_t number, std::size_t receiver, prepared_path next, tick at,
+                 bool alike = false);
+    // When the last change of that path will have faded in.
+    tick settled(std::size_t number, std::size_t receiver) const noexcept;
+    // Only of a receiver that has noise.
+    void set_noise(std::size_t receiver, double dbfs, tick at);
+    bool has_noise(std::size_t receiver) const noexcept { return noise_[receiver] != nullptr; }
+    // `loss_db` less on all paths of the receiver in [from, to); `never`: until the next change.
+    void set_blackout(std::size_t receiver, double loss_db, tick from, tick to);
+    // What was only needed before.
+    void forget_before(tick time);
+
     // Receivers with a sampling clock of their own have their own time: how many samples of node
     // `i` the medium's first `time` ticks make, and which tick its sample n is at. The same number
     // without such a clock.
@@ -63,21 +91,6 @@ public:
     }
 
 private:
-    struct path {
-        std::size_t from;
-        float amplitude;
-        tick delay;
-        double shift_hz;
-        std::unique_ptr<sample_model::flat_fading> fading;
-        std::unique_ptr<sample_model::tapped_delay_line> multipath;
-        std::unique_ptr<sample_model::large_scale_gain> large_scale;
-        std::unique_ptr<sample_model::stage_chain> impairments;
-        tick position = never;  // where those with a memory stand
-        tick memory() const noexcept {
-            return (multipath ? multipath->memory() : 0) +
-                   (impairments ? impairments->memory() : 0);
-        }
-    };
     struct receiver_chain {
         std::unique_ptr<sample_model::stage_chain> before_clock;  // with a clock only
         std::unique_ptr<sample_model::sample_clock> clock;
@@ -92,12 +105,12 @@ private:
     // Its clock begins again so that `at` can be next.
     void restart_clock(std::size_t receiver, tick at, std::span<const transmit_reader> transmitters,
                        std::span<const node_tuning> tunings);
-    void make_channel(path& p, const path_config& c, std::uint64_t seed);
     // Sum of the paths and noise, with the receiver's gain: what its impairments work on.
     void sum(std::size_t receiver, tick at, std::span<cf32> out,
              std::span<const transmit_reader> transmitters, std::span<const node_tuning> tunings);
-    void add_path(path& p, tick at, std::span<cf32> out, const transmit_reader& transmitter,
-                  const node_tuning& from, const node_tuning& to);
+    void add_path(path& p, std::size_t receiver, tick at, std::span<cf32> out,
+                  const transmit_reader& transmitter, const node_tuning& from,
+                  const node_tuning& to);
     // Signal of the path before its multipath and impairments; false: all zero.
     bool emitted(path& p, tick at, std::span<cf32> x, const transmit_reader& transmitter,
                  const node_tuning& from, const node_tuning& to);
@@ -105,12 +118,16 @@ private:
     bool propagate(path& p, tick at, std::span<cf32> x, const transmit_reader& transmitter,
                    const node_tuning& from, const node_tuning& to);
 
-    std::vector<std::vector<path>> paths_;  // by receiver
+    // Weighs x, which is of path p, while it fades in or out, and takes off the blackout.
+    void weigh(const path& p, std::size_t receiver, tick at, std::span<cf32> x) const noexcept;
+
+    std::vector<std::vector<prepared_path>> paths_;  // by receiver
     std::vector<std::unique_ptr<sample_model::noise>> noise_;
+    std::vector<tuning> noise_dbfs_, loss_db_;  // by receiver
     std::vector<receiver_chain> receivers_;
     std::vector<cf32> scratch_, before_, fed_;
     double hearing_hz_;
-    tick max_delay_ = 0;
+    tick max_delay_ = 0, longest_receiver_ = 0;
 };
 
 }  // namespace wip::air

@@ -23,6 +23,11 @@ public:
         else
             changes_.insert(at, {time, value});
     }
+    // From `time` on, whatever was commanded for later.
+    void set_for_good(tick time, double value) {
+        while (changes_.size() > 1 && changes_.back().time >= time) changes_.pop_back();
+        set(time, value);
+    }
     double at(tick time) const noexcept { return before(time)->value; }
     // First time after `time` at which the value changes.
     tick next_change(tick time) const noexcept {

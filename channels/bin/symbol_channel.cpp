@@ -38,8 +38,12 @@ struct symbol_channel::state {
           store(store_capacity),
           outcome_key(sample_model::derive_key(c.seed, 0x53594d33)) {
         for (int k = 1; k <= max_bits_per_symbol; ++k) sets.emplace_back(k, c.eight);
-        for (int k = 1; k <= max_bits_per_symbol && c.errors == error_method::computed; ++k)
-            failures.emplace_back(k, sets[static_cast<std::size_t>(k - 1)].points(), c.eight);
+        prepare();
+    }
+    void prepare() {
+        for (int k = static_cast<int>(failures.size()) + 1;
+             k <= max_bits_per_symbol && config.errors == error_method::computed; ++k)
+            failures.emplace_back(k, sets[static_cast<std::size_t>(k - 1)].points(), config.eight);
     }
 
     void draw_labels(std::uint64_t frame, int k) noexcept;
@@ -77,6 +81,11 @@ symbol_channel& symbol_channel::operator=(symbol_channel&&) noexcept = default;
 void symbol_channel::set_combining(bool on) {
     state_->config.combining = on;
     if (!on) state_->store.clear();
+}
+
+void symbol_channel::set_errors(error_method errors) {
+    state_->config.errors = errors;
+    state_->prepare();
 }
 
 void symbol_channel::keep_symbols(bool on) { state_->keep = on; }

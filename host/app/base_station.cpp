@@ -151,6 +151,7 @@ void base_station::on_peer(std::span<const std::uint8_t> message) {
         return;
     }
     const slot now(m.now());
+    tell_loop();
     const auto verdict = clock_.offer(now);
     switch (verdict) {
         case slot_clock::verdict::advanced:
@@ -224,6 +225,8 @@ bool base_station::read_tun() {
 
 bool base_station::on_tun() { return read_tun() && tun_alive_; }
 
+slot base_station::next_slot() const { return planned_any_ ? planned_ + slot_count(1) : slot(0); }
+
 party base_station::waits_for() const {
     if (requests_.empty()) return party::flowgraph;  // answered: the next request is owed
     return party::peer;
@@ -258,13 +261,27 @@ void base_station::reset_counters() {
 }
 
 void base_station::reconfigure(config::settings& next, const std::vector<std::string>& changed) {
-    for (const auto& key : changed)
+    for (const auto& key : changed) {
         if (key.starts_with("uplink."))
             throw next.refuse(key, "the uplink is configured at the terminal");
+        if (key == "link.combining" || key.starts_with("phy."))
+            throw next.refuse(key, "the receiver is configured at the terminal");
+    }
     const link_config wanted = translate(next).link;
     mac_.reconfigure(wanted);
     packets_.set_rate(telemetry_from(next).packets_per_second);
+    if (wanted.retransmission_delay_slots != link_.retransmission_delay_slots)
+        loop_to_tell_ = wanted.retransmission_delay_slots;
     link_ = wanted;
+    tell_loop();
+}
+
+// The terminal predicts as far ahead as the loop is long.
+void base_station::tell_loop() {
+    if (loop_to_tell_ == 0) return;
+    openwip::uplink::Downnote note;
+    note.set_loop_slots(static_cast<std::uint32_t>(loop_to_tell_));
+    if (port_->to_peer(note)) loop_to_tell_ = 0;
 }
 
 void base_station::say_goodbye(const std::string& why) {

@@ -29,6 +29,7 @@ public:
     void on_report(const openwip::slot_link::SlotReport& report) override;
     void on_peer(std::span<const std::uint8_t> message) override;
     bool on_tun() override;
+    slot next_slot() const override;
     party waits_for() const override;
     void fill(openwip::control::MacStatus& status) const override;
     void reset_counters() override;
@@ -49,6 +50,7 @@ private:
     bool read_tun();
     // Nanoseconds that the terminal's clock has passed: known to the slot, as everything here is.
     std::int64_t sample_time() const;
+    void tell_loop();
 
     station_port* port_;
     packet_gate gate_;
@@ -66,6 +68,7 @@ private:
     slot_clock clock_;  // the terminal's: it has passed the end of this slot
     std::uint64_t stale_ = 0;
     bool tun_alive_ = true;
+    int loop_to_tell_ = 0;  // new delay that the terminal has not been told; 0: none
 
     std::deque<arriving_packet> arriving_;  // by arrival
     packets_bytes uplink_in_;

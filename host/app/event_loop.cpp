@@ -198,7 +198,8 @@ void event_loop::on_control() {
             case ask::kStatus:
                 break;
             case ask::kConfigureYaml:
-                configure(request.configure_yaml());
+                if (configure(request.configure_yaml()))
+                    reply.set_effective_slot(station_->next_slot().value);
                 break;
             case ask::kResetCounters:
                 station_->reset_counters();
@@ -210,6 +211,7 @@ void event_loop::on_control() {
                 break;
         }
         fill(*reply.mutable_mac());
+        changes_.fill(*reply.mutable_mac());
     };
     switch (control_.serve(answer)) {
         case control_socket::result::nothing:
@@ -224,20 +226,23 @@ void event_loop::on_control() {
     if (!stop_why.empty()) end(exit_code_of(stop_why), stop_why);
 }
 
-void event_loop::configure(const std::string& yaml) {
+bool event_loop::configure(const std::string& yaml) {
     config::settings next = settings_;
     next.merge_yaml(yaml, "configure", true);
     const auto changed = next.changed_from(settings_);
-    if (changed.empty()) return;
+    if (changed.empty()) return false;
     station_->reconfigure(next, changed);
     telemetry_.set_rates(telemetry_from(next));
+    const slot from = station_->next_slot();
+    for (const auto& key : changed) {
+        const std::string text = key + " = " + next.text(key);
+        spdlog::info("{} from slot {}", text, from.value);
+        changes_.add(from.value, key, settings_.text(key), next.text(key));
+        events_.say(openwip::telemetry::Event::INFO, "setting", text, from);
+    }
     settings_ = next;
     effective_yaml_ = settings_.to_yaml();
-    for (const auto& key : changed) {
-        const std::string text = key + " = " + settings_.text(key);
-        spdlog::info("{}", text);
-        events_.say(openwip::telemetry::Event::INFO, "setting", text, last_slot_);
-    }
+    return true;
 }
 
 void event_loop::fill(openwip::control::MacStatus& status) {

@@ -19,6 +19,7 @@
 #include "app/control_socket.h"
 #include "app/link_socket.h"
 #include "app/macd_config.h"
+#include "app/setting_changes.h"
 #include "app/station.h"
 #include "app/status_events.h"
 #include "app/telemetry_socket.h"
@@ -58,7 +59,7 @@ private:
     void on_hello(const openwip::slot_link::Hello& hello);
     void on_uplink();
     void on_control();
-    void configure(const std::string& yaml);
+    bool configure(const std::string& yaml);  // false: nothing was changed
     void fill(openwip::control::MacStatus& status);
     void send_hellos();
     bool send_to_flowgraph(const google::protobuf::MessageLite& message);
@@ -71,6 +72,7 @@ private:
     config::settings settings_;
     macd_config config_;
     std::string effective_yaml_;
+    setting_changes changes_;
     link_socket slot_link_;
     link_socket uplink_;
     control_socket control_;

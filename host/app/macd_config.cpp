@@ -115,12 +115,13 @@ std::vector<key> make_keys() {
          .doc = "from a frame to its retransmission; rounded up to slots of 2/3 ms, at least 3",
          .unit = "ms",
          .lowest = 2,
-         .highest = 32},
+         .highest = 32,
+         .runtime = true},
         {.path = "link.combining",
          .type = kind::boolean,
          .fallback = "on",
-         .doc = "chase combining of the copies of a frame (the receiver does it; here it is only "
-                "passed on)",
+         .doc = "chase combining of the copies of a frame; the receiver does it, the terminal's "
+                "macd tells it",
          .runtime = true},
         {.path = "link.packing",
          .type = kind::boolean,
@@ -147,6 +148,13 @@ std::vector<key> make_keys() {
          .unit = "packets",
          .lowest = 1,
          .highest = 100000},
+
+        {.path = "phy.predictor",
+         .type = kind::choice,
+         .fallback = "delay",
+         .doc = "how the terminal's receiver predicts the SNR (docs/phy.md)",
+         .choices = {"last", "ar", "ls", "kalman", "delay"},
+         .runtime = true},
 
         {.path = "uplink.kbps",
          .type = kind::real,
@@ -379,6 +387,7 @@ macd_config translate(config::settings& s) {
     c.link = link_from(s);
     c.tcp_l = tcp_l_from(s);
     c.uplink = uplink_from(s);
+    c.predictor = s.text("phy.predictor");
 
     c.tun.name = s.text("tun.name");
     c.tun.address = s.text("tun.address");

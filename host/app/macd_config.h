@@ -23,6 +23,7 @@ struct macd_config {
     link_config link;
     bool tcp_l = false;
     uplink_config uplink;
+    std::string predictor;  // of the terminal's receiver
     tun_settings tun;
     std::string slot_link_endpoint;
     std::string uplink_endpoint;

@@ -46,6 +46,9 @@ public:
     // Packets may be waiting in the TUN. Returns false when the interface is gone.
     virtual bool on_tun() = 0;
 
+    // The first slot that a change made now has an effect on.
+    virtual slot next_slot() const = 0;
+
     virtual party waits_for() const = 0;
     virtual void fill(openwip::control::MacStatus& status) const = 0;
     virtual void reset_counters() = 0;

@@ -14,6 +14,10 @@
 
 namespace wip::host {
 
+namespace {
+constexpr std::uint32_t longest_loop = 64;
+}
+
 terminal_station::terminal_station(const macd_config& config, tun_device& tun, station_port& port)
     : port_(&port),
       gate_(tun),
@@ -46,7 +50,10 @@ void terminal_station::on_report(const openwip::slot_link::SlotReport& report) {
     now_ = clock_.value();
     locked_ = report_in_.locked;
     read_tun(now_);  // what came during this slot may be sent in it
-    if (report.has_state()) state_ = report.state();
+    if (report.has_state()) {
+        state_ = report.state();
+        receiver_.follow(state_, *port_);
+    }
     // 0: nothing measured yet.
     report_in_.prediction_nmse = state_.prediction_nmse() > 0
                                      ? static_cast<float>(state_.prediction_nmse())
@@ -136,10 +143,16 @@ void terminal_station::publish_slot() {
 
 void terminal_station::on_peer(std::span<const std::uint8_t> message) {
     openwip::uplink::Downnote note;
-    if (!note.ParseFromArray(message.data(), static_cast<int>(message.size())) ||
-        (note.hello().empty() && note.stop().empty() && !note.has_packet_watch())) {
+    const bool good = note.ParseFromArray(message.data(), static_cast<int>(message.size()));
+    const auto loop = note.loop_slots();
+    if (!good || loop > longest_loop ||
+        (note.hello().empty() && note.stop().empty() && !note.has_packet_watch() && loop == 0)) {
         port_->malformed("uplink", "not a Downnote message");
         return;
+    }
+    if (loop != 0) {
+        receiver_.settings().set_horizon(loop);
+        receiver_.tell(*port_);
     }
     if (note.has_packet_watch() && note.packet_watch() != watch_) {
         watch_ = note.packet_watch();
@@ -160,6 +173,8 @@ bool terminal_station::read_tun(slot now) {
         uplink_.on_sdu(p, now);
     });
 }
+
+slot terminal_station::next_slot() const { return clock_.known() ? now_ + slot_count(1) : now_; }
 
 party terminal_station::waits_for() const { return party::flowgraph; }
 
@@ -200,6 +215,10 @@ void terminal_station::fill(openwip::control::MacStatus& status) const {
     r.set_losses_jump(state_.losses_jump());
     r.set_gain_db(state_.gain_db());
     r.set_gain_changes(state_.gain_changes());
+    r.set_combining(state_.combining());
+    r.set_predictor(state_.predictor());
+    r.set_horizon(state_.horizon());
+    r.set_settings_refused(state_.settings_refused());
     status.set_stale_messages(stale_);
 }
 
@@ -208,9 +227,15 @@ void terminal_station::reset_counters() { overflows_at_reset_ = state_.overflows
 void terminal_station::reconfigure(config::settings& next,
                                    const std::vector<std::string>& changed) {
     for (const auto& key : changed)
-        if (key.starts_with("link."))
+        if (key.starts_with("link.") && key != "link.combining")
             throw next.refuse(key, "the link is configured at the base station");
-    uplink_.reconfigure(translate(next).uplink);
+    const macd_config wanted = translate(next);
+    uplink_.reconfigure(wanted.uplink);
+    for (const auto& key : changed) {
+        if (key == "link.combining") receiver_.settings().set_combining(wanted.link.combining);
+        if (key == "phy.predictor") receiver_.settings().set_predictor(wanted.predictor);
+    }
+    receiver_.tell(*port_);
 }
 
 void terminal_station::say_goodbye(const std::string& why) {

@@ -8,6 +8,7 @@
 #include "app/ip_log.h"
 #include "app/macd_config.h"
 #include "app/packet_gate.h"
+#include "app/receiver_control.h"
 #include "app/slot_clock.h"
 #include "app/station.h"
 #include "link/emulated_uplink.h"
@@ -23,6 +24,7 @@ public:
     void on_report(const openwip::slot_link::SlotReport& report) override;
     void on_peer(std::span<const std::uint8_t> message) override;
     bool on_tun() override;
+    slot next_slot() const override;
     party waits_for() const override;
     void fill(openwip::control::MacStatus& status) const override;
     void reset_counters() override;
@@ -56,6 +58,7 @@ private:
     delivery_log words_{4096};
     packets_bytes unsent_;  // uplink packets that the socket to the base station refused
     openwip::slot_link::ReceiverState state_;
+    receiver_control receiver_;
     std::uint64_t overflows_at_reset_ = 0;
     int detail_every_ = 0;  // what the receiver was asked for
     double mean_snr_ = 0;   // linear, over about a second of locked slots

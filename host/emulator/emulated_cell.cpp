@@ -12,6 +12,7 @@ namespace {
 
 // Of a seed that is shared: which of its uses.
 constexpr std::uint32_t to_base_purpose = 0x57495201, from_base_purpose = 0x57495202;
+constexpr float blackout_gain = 1e-10F;
 // Running mean of the SNR: a second.
 constexpr double forget = 1.0 / slots_per_second;
 
@@ -155,6 +156,10 @@ void emulated_cell::carry(terminal_end& t, slot_plan& plan) {
     std::array<float, nof_bins> predicted{};
     t.source.channel->snr(k, t.snr);
     t.source.prediction->predicted_snr(ahead, predicted);
+    if (dark(k)) {
+        for (float& snr : t.snr) snr *= blackout_gain;
+        for (float& snr : predicted) snr *= blackout_gain;
+    }
     t.prediction.happened(k, t.snr);
     t.prediction.predicted(ahead, predicted);
     t.air.carry(plan, t.snr, t.report);
@@ -175,12 +180,24 @@ std::int64_t emulated_cell::next_due() const {
     return next;
 }
 
-void emulated_cell::reconfigure(const link_config& link) {
-    cell_config next = config_.cell;
-    next.link = link;
-    scheduler_.reconfigure(next);
-    for (auto& t : terminals_) t.air.set_combining(link.combining);
-    config_.cell = next;
+void emulated_cell::reconfigure(const cell_config& cell) {
+    scheduler_.reconfigure(cell);
+    for (auto& t : terminals_) t.air.set_combining(cell.link.combining);
+    config_.cell = cell;
+}
+
+void emulated_cell::reconfigure(bin_model::error_method errors) {
+    for (auto& t : terminals_) t.air.set_errors(errors);
+    config_.errors = errors;
+}
+
+void emulated_cell::replace(std::vector<snr_source> sources) {
+    if (sources.size() != terminals_.size())
+        throw std::invalid_argument("sources: one for each user");
+    for (std::size_t u = 0; u < sources.size(); ++u) {
+        terminals_[u].source = std::move(sources[u]);
+        terminals_[u].prediction = {};  // NMSE of this channel, not of both
+    }
 }
 
 void emulated_cell::reconfigure(const uplink_config& uplink) {

@@ -96,8 +96,16 @@ public:
         return terminals_[static_cast<std::size_t>(user)].journal;
     }
 
-    void reconfigure(const link_config& link);
+    // From the next slot on. Everything of the cell but the users and the profile.
+    void reconfigure(const cell_config& cell);
     void reconfigure(const uplink_config& uplink);
+    void reconfigure(bin_model::error_method errors);
+    // Other channels, one for each user.
+    void replace(std::vector<snr_source> sources);
+    // 100 dB less in the slots [from, until). A prediction made meanwhile knows of it, one made
+    // before does not.
+    void black_out(slot from, slot until) { dark_from_ = from, dark_until_ = until; }
+    bool dark(slot k) const { return k >= dark_from_ && k < dark_until_; }
 
     // Nothing is queued anywhere.
     bool idle() const;
@@ -146,6 +154,7 @@ private:
     slot now_;
     bool started_ = false;
     record_fn record_;  // empty: packets are not followed
+    slot dark_from_, dark_until_;
     std::deque<packet_model::wired_link::packet> to_terminal_;
     std::span<const slot_plan> plans_;  // of the last slot
 };

@@ -2,6 +2,7 @@
 #include "emulator/emulator_config.h"
 
 #include <cmath>
+#include <limits>
 #include <map>
 #include <sstream>
 
@@ -59,9 +60,9 @@ std::string check_nmse(std::string_view text) {
 }
 
 std::string check_speed(std::string_view text) {
-    if (text.empty()) return {};
+    if (text == "own") return {};
     const auto v = parse_number(text);
-    return v && *v >= 0 && *v <= 500 ? "" : "a number 0..500 km/h, or empty";
+    return v && *v >= 0 && *v <= 500 ? "" : "a number 0..500 km/h, or own";
 }
 
 std::string check_shadowing(std::string_view text) {
@@ -69,6 +70,12 @@ std::string check_shadowing(std::string_view text) {
         return {};
     const auto v = parse_number(text);
     return v && *v >= 0 && *v <= 20 ? "" : "as_defined, on, off, or 0..20 dB";
+}
+
+std::string check_blackout(std::string_view text) {
+    if (text == "on" || text == "off") return {};
+    const auto v = parse_number(text);
+    return v && *v >= 1 && *v <= 600'000 ? "" : "on, off, or 1..600000 ms";
 }
 
 std::string check_namespace(std::string_view text) {
@@ -145,48 +152,63 @@ std::vector<key> make_keys() {
     }
     keys.push_back({.path = "channel.model",
                     .fallback = "static",
-                    .doc = "a channel definition, or a trace file (.h5)"});
+                    .doc = "a channel definition, or a trace file (.h5)",
+                    .runtime = true});
     keys.push_back({.path = "channel.snr_db",
                     .type = kind::real,
                     .fallback = "16",
                     .doc = "mean SNR of a bin; a trace has its own",
                     .unit = "dB",
                     .lowest = -60,
-                    .highest = 80});
+                    .highest = 80,
+                    .runtime = true});
     keys.push_back({.path = "channel.bins_db",
                     .doc = "model static: SNR of bin 0, 1, ...; bins not named have snr_db",
                     .unit = "dB",
-                    .check = check_bins});
+                    .check = check_bins,
+                    .runtime = true});
     keys.push_back({.path = "channel.users_db",
                     .doc = "several terminals: mean SNR of the first, the second, ...; those not "
                            "named have snr_db",
                     .unit = "dB",
-                    .check = check_bins});
+                    .check = check_bins,
+                    .runtime = true});
     keys.push_back({.path = "channel.speed_kmh",
-                    .doc = "speed of the terminal; empty: the definition's own",
+                    .fallback = "own",
+                    .doc = "speed of the terminal; own: the definition's",
                     .unit = "km/h",
-                    .check = check_speed});
+                    .check = check_speed,
+                    .runtime = true});
     keys.push_back(
         {.path = "channel.shadowing",
          .fallback = "as_defined",
          .doc = "slow fading: as the channel defines it, on, off, or a standard deviation",
          .unit = "dB",
-         .check = check_shadowing});
+         .check = check_shadowing,
+         .runtime = true});
     keys.push_back({.path = "channel.prediction_nmse",
                     .fallback = "0.1",
                     .doc = "NMSE of the predicted SNR, or trace",
-                    .check = check_nmse});
+                    .check = check_nmse,
+                    .runtime = true});
     keys.push_back({.path = "channel.errors",
                     .type = kind::choice,
                     .fallback = "symbols",
                     .doc = "frame errors: noise on every symbol; drawn from the computed error "
                            "probability; none",
-                    .choices = {"symbols", "computed", "none"}});
+                    .choices = {"symbols", "computed", "none"},
+                    .runtime = true});
     keys.push_back({.path = "channel.eight_points",
                     .type = kind::choice,
                     .fallback = "star",
                     .doc = "the points of 3 bits per symbol: axes at 1 + sqrt 3, axes at 3, 4 x 2",
                     .choices = {"star", "cross", "rectangle"}});
+    keys.push_back({.path = "channel.blackout",
+                    .fallback = "off",
+                    .doc = "the signal is gone (100 dB less): on, off, or for so many ms",
+                    .unit = "ms",
+                    .check = check_blackout,
+                    .runtime = true});
     add_wired(keys, "to_base", "from the server to the base station");
     add_wired(keys, "from_base", "from the base station to the server");
     add_interface(keys, "server", "10.42.0.1/30", "the server's side", "base");
@@ -204,14 +226,16 @@ std::vector<key> make_keys() {
                     .fallback = "as_allocation",
                     .doc = "who gets which bin; as_allocation: link.allocation",
                     .choices = {"as_allocation", "static", "best", "round_robin", "max_rate",
-                                "proportional_fair"}});
+                                "proportional_fair"},
+                    .runtime = true});
     keys.push_back({.path = "scheduling.averaging_slots",
                     .type = kind::integer,
                     .fallback = "1500",
                     .doc = "memory of proportional_fair",
                     .unit = "slots",
                     .lowest = 1,
-                    .highest = 1000000});
+                    .highest = 1000000,
+                    .runtime = true});
     keys.push_back({.path = "control",
                     .fallback = "ipc://RUN/air.control",
                     .doc = "control of the emulation itself: pacing (REP, bound here)",
@@ -318,6 +342,11 @@ emulator_config translate(config::settings& s) {
     c.channel.snr_db = s.real("channel.snr_db");
     c.channel.speed_kmh = parse_number(s.text("channel.speed_kmh"));
     c.channel.shadowing = s.text("channel.shadowing");
+    const std::string& dark = s.text("channel.blackout");
+    if (dark == "on")
+        c.channel.blackout_ms = std::numeric_limits<double>::infinity();
+    else if (dark != "off")
+        c.channel.blackout_ms = *parse_number(dark);
     c.channel.bins_db = *parse_bins(s.text("channel.bins_db"));
     c.channel.users_db = *parse_bins(s.text("channel.users_db"));
     if (s.text("channel.prediction_nmse") != "trace")

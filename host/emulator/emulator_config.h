@@ -29,6 +29,7 @@ struct channel_config {
     std::string shadowing = "as_defined";
     std::optional<double> prediction_nmse;  // nothing: the predictions that the trace holds
     std::vector<float> bins_db;             // model `static`: each bin its own SNR
+    double blackout_ms = 0;                 // from now; 0: none, infinity: until it is switched off
 };
 
 struct emulator_config {

@@ -8,14 +8,17 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <deque>
 
 #include "app/link_socket.h"
 #include "app/packet_topic.h"
 #include "app/process.h"
+#include "app/setting_changes.h"
 #include "app/status_events.h"
 #include "emulator/emulator_telemetry.h"
+#include "profiles/channel_definition.h"
 #include "tun/tun_in_namespace.h"
 
 namespace wip::emulator {
@@ -112,7 +115,11 @@ struct emulator_process::state {
     void serve_air();
     void fill(const station_sockets& station, MacStatus& status) const;
     void fill(openwip::control::AirStatus& status) const;
-    void configure(const std::string& yaml, const char* group, const char* where);
+    // As whom it is asked: each has settings of its own.
+    enum class station : std::uint8_t { base, terminal, air };
+    bool configure(const std::string& yaml, station asked);  // false: nothing was changed
+    void apply(const emulator_config& wanted, const std::vector<std::string>& changed);
+    void end_blackout();
     void end(int code, const std::string& why);
 
     config::settings settings;
@@ -128,6 +135,7 @@ struct emulator_process::state {
     bool following_packets = false;
     host::control_socket air_control;
     air::pacing slots, packets;
+    host::setting_changes base_changes, terminal_changes, air_changes;
     bool realtime_priority = false;
     std::uint64_t malformed = 0;
 
@@ -325,12 +333,14 @@ void emulator_process::state::fill(openwip::control::AirStatus& status) const {
     status.set_release_max_us(r.max_us);
     status.set_released(r.slots);
     status.set_realtime_priority(realtime_priority);
+    status.set_effective_yaml(effective_yaml);
     status.add_nodes("base");
     for (int u = 0; u < cell.users(); ++u)
         status.add_nodes("terminal" + (u == 0 ? "" : std::to_string(u + 1)));
 }
 
 void emulator_process::state::serve() {
+    end_blackout();
     serve_station(base);
     serve_station(terminal);
     serve_air();
@@ -339,15 +349,13 @@ void emulator_process::state::serve() {
 void emulator_process::state::serve_station(station_sockets& e) {
     std::string stop_why;
     const auto answer = [&](const Request& request, Reply& reply) {
-        if (request.has_configure_yaml()) {
-            if (&e == &base)
-                configure(request.configure_yaml(), "link.", "base");
-            else
-                configure(request.configure_yaml(), "uplink.", "terminal");
-        }
+        if (request.has_configure_yaml() &&
+            configure(request.configure_yaml(), &e == &base ? station::base : station::terminal))
+            reply.set_effective_slot(next.value + 1);
         if (request.has_stop())
             stop_why = request.stop().empty() ? "asked to stop" : request.stop();
         fill(e, *reply.mutable_mac());
+        (&e == &base ? base_changes : terminal_changes).fill(*reply.mutable_mac());
     };
     if (e.control.serve(answer) == host::control_socket::result::malformed) ++malformed;
     if (!stop_why.empty()) end(host::exit_code_of(stop_why), stop_why);
@@ -356,9 +364,8 @@ void emulator_process::state::serve_station(station_sockets& e) {
 void emulator_process::state::serve_air() {
     std::string stop_why;
     const auto answer = [&](const Request& request, Reply& reply) {
-        if (request.has_configure_yaml())
-            throw config::error(
-                "configure: ask the base station (link.*) or the terminal (uplink.*)");
+        if (request.has_configure_yaml() && configure(request.configure_yaml(), station::air))
+            reply.set_effective_slot(next.value + 1);
         if (request.has_reset_counters()) {
             slots.reset();
             packets.reset();
@@ -366,38 +373,101 @@ void emulator_process::state::serve_air() {
         if (request.has_stop())
             stop_why = request.stop().empty() ? "asked to stop" : request.stop();
         fill(*reply.mutable_air());
+        air_changes.fill(*reply.mutable_air());
     };
     if (air_control.serve(answer) == host::control_socket::result::malformed) ++malformed;
     if (!stop_why.empty()) end(host::exit_code_of(stop_why), stop_why);
 }
 
-void emulator_process::state::configure(const std::string& yaml, const char* group,
-                                        const char* where) {
-    config::settings changed_settings = settings;
-    changed_settings.merge_yaml(yaml, "configure", true);
-    const auto changed = changed_settings.changed_from(settings);
-    for (const auto& key : changed)
-        if (!key.starts_with(group) && !key.starts_with("telemetry."))
-            throw changed_settings.refuse(key, std::string("not a setting of the ") + where);
-    if (changed.empty()) return;
-    const emulator_config translated = translate(changed_settings);
-    const emulation_config& wanted = translated.cell;
-    const bool group_changed = std::ranges::any_of(
-        changed, [&](const std::string& key) { return key.starts_with(group); });
-    if (group_changed && std::string(group) == "link.")
-        cell.reconfigure(wanted.cell.link);
-    else if (group_changed)
-        cell.reconfigure(wanted.uplink);
-    base.telemetry.set_rates(translated.telemetry);
-    terminal.telemetry.set_rates(translated.telemetry);
-    settings = changed_settings;
-    effective_yaml = settings.to_yaml();
+namespace {
+
+bool of(const std::string& key, std::initializer_list<const char*> groups) {
+    return std::ranges::any_of(groups, [&](const char* g) { return key.starts_with(g); });
+}
+
+}  // namespace
+
+bool emulator_process::state::configure(const std::string& yaml, station asked) {
+    config::settings wanted = settings;
+    wanted.merge_yaml(yaml, "configure", true);
+    const auto changed = wanted.changed_from(settings);
+    if (changed.empty()) return false;
     for (const auto& key : changed) {
-        const std::string text = key + " = " + settings.text(key);
-        spdlog::info("{}", text);
-        auto& e = key.starts_with("uplink.") ? terminal.events : base.events;
-        e.say(openwip::telemetry::Event::INFO, "setting", text, next);
+        const station owner = of(key, {"channel.", "scheduling."}) ? station::air
+                              : of(key, {"uplink."})               ? station::terminal
+                                                                   : station::base;
+        // What is published may be asked of either end.
+        if (owner != asked && !(of(key, {"telemetry."}) && asked == station::terminal))
+            throw wanted.refuse(
+                key, std::string("ask ") + (owner == station::air        ? "air"
+                                            : owner == station::terminal ? "the terminal"
+                                                                         : "the base station"));
+        const bool source = of(key, {"channel."}) && key != "channel.errors" &&
+                            key != "channel.blackout" && key != "channel.model";
+        const bool trace = settings.text("channel.model").ends_with(".h5");
+        // Names only: files are read at the start, before anybody may ask over a socket.
+        if (key == "channel.model") {
+            const auto names = profiles::names();
+            std::string valid;
+            for (const auto& n : names) valid += (valid.empty() ? "" : ", ") + n;
+            if (std::ranges::find(names, wanted.text(key)) == names.end())
+                throw wanted.refuse(key, "not valid in a running cell; valid: " + valid);
+        }
+        if (source && trace && wanted.text("channel.model").ends_with(".h5"))
+            throw wanted.refuse(key, "the channel is a trace, which has its own");
+        if (key == "link.retransmission_delay_ms" && trace &&
+            settings.text("channel.prediction_nmse") == "trace")
+            throw wanted.refuse(key, "the trace's predictions are for the delay at the start");
     }
+    apply(translate(wanted), changed);
+    const slot from = next + slot_count(1);
+    auto& made = asked == station::base       ? base_changes
+                 : asked == station::terminal ? terminal_changes
+                                              : air_changes;
+    for (const auto& key : changed) {
+        const std::string text = key + " = " + wanted.text(key);
+        spdlog::info("{} from slot {}", text, from.value);
+        made.add(from.value, key, settings.text(key), wanted.text(key));
+        auto& e = asked == station::terminal ? terminal.events : base.events;
+        e.say(openwip::telemetry::Event::INFO, "setting", text, from);
+    }
+    settings = wanted;
+    effective_yaml = settings.to_yaml();
+    return true;
+}
+
+// All of it or, when it throws, nothing: what can be refused is made before anything is changed.
+void emulator_process::state::apply(const emulator_config& wanted,
+                                    const std::vector<std::string>& changed) {
+    const auto any = [&](std::initializer_list<const char*> groups) {
+        return std::ranges::any_of(changed, [&](const auto& key) { return of(key, groups); });
+    };
+    const bool new_sources = std::ranges::any_of(changed, [](const auto& key) {
+        return of(key, {"channel."}) && key != "channel.errors" && key != "channel.blackout";
+    });
+    std::vector<snr_source> sources;
+    if (new_sources) sources = make_sources(wanted);
+    if (any({"link.", "scheduling."})) cell.reconfigure(wanted.cell.cell);
+    if (any({"uplink."})) cell.reconfigure(wanted.cell.uplink);
+    if (any({"telemetry."})) packet_records.set_rate(wanted.telemetry.packets_per_second);
+    if (any({"telemetry."}))
+        for (auto* e : {&base, &terminal}) e->telemetry.set_rates(wanted.telemetry);
+    if (any({"channel.errors"})) cell.reconfigure(wanted.cell.errors);
+    if (new_sources) cell.replace(std::move(sources));
+    if (any({"channel.blackout"})) {
+        const slot from = next + slot_count(1);
+        const double ms = std::min(wanted.channel.blackout_ms, 1e12);
+        cell.black_out(from, from + slot_count(static_cast<std::int64_t>(std::ceil(
+                                        ms * static_cast<double>(slots_per_second) / 1000))));
+    }
+    config.channel = wanted.channel;
+}
+
+// A blackout of a given length is over by itself.
+void emulator_process::state::end_blackout() {
+    if (settings.text("channel.blackout") == "off" || cell.dark(next + slot_count(1))) return;
+    settings.replace("channel.blackout", "off");
+    effective_yaml = settings.to_yaml();
 }
 
 void emulator_process::state::end(int code, const std::string& why) {

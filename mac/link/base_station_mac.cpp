@@ -111,8 +111,6 @@ void base_station_mac::reconfigure(const link_config& config) {
             throw std::invalid_argument(std::string(key) + ": cannot change in a running cell");
     };
     fixed(config.profile == s.config.profile, "profile");
-    fixed(config.retransmission_delay_slots == s.config.retransmission_delay_slots,
-          "retransmission_delay_slots");
     s.config = config;
     s.table = switch_table(config.switch_table, config.profile);
     s.queue.set_packing(config.packing);
@@ -303,7 +301,11 @@ void base_station_mac::state::refresh_statistics() {
     statistics.queued = {t.held_packets, t.held_bytes};
 }
 
-// Everything that was to be heard before slot `air` is planned.
+// Everything that was to be heard before slot `air` is planned. The delay is the present one, so a
+// change of it needs nothing else: after a longer one no slot is due until the oldest outstanding
+// one has waited that long; after a shorter one several are due at once, in order, each with its
+// feedback, which has come (it takes 3 slots) or counts as missing, as ever. Every slot is settled
+// once, and `history_slots` holds the longest loop.
 void base_station_mac::state::advance(slot air) {
     const std::int64_t delay = config.retransmission_delay_slots;
     if (!started) {

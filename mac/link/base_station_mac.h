@@ -47,8 +47,8 @@ public:
     // for a slot that is planned.
     const scheduling_view& look(slot air);
 
-    // Changes at run time: modulation, allocation, bins, max retransmissions, combining. The loop
-    // delay and the profile cannot change in a running cell. Throws as the constructor does.
+    // At run time, from the next plan on: everything but the profile. A new retransmission delay
+    // also holds for what is on the way. Throws as the constructor does.
     void reconfigure(const link_config& config);
 
     const base_statistics& statistics() const;

@@ -68,7 +68,7 @@ public:
     // Of one user: base_station_mac::follow_packets.
     void follow_packets(int user, packet_journal* journal);
 
-    // At run time: all but the users, the profile and the loop delay.
+    // At run time: all but the users and the profile.
     void reconfigure(const cell_config& config);
 
     const base_station_mac& user(int u) const { return users_.at(static_cast<std::size_t>(u)).mac; }

@@ -7,6 +7,7 @@ import pmt
 from gnuradio import blocks, gr, wip
 
 from fake_macd import Endpoint, Recorder
+from openwip_schema import slot_link_pb2 as schema
 
 SLOT = wip.SLOT_SAMPLES
 LOCK_SLOTS = 45     # well within the 20 ms + one frame in which the receiver has to lock
@@ -185,6 +186,57 @@ class Reports(unittest.TestCase):
             else:
                 self.assertEqual(len(report.bins), 0)
         self.assertTrue(locked)
+
+
+class Changer(Recorder):
+    """Asks for other settings after so many reports."""
+
+    def __init__(self, endpoint, after):
+        super().__init__(endpoint)
+        self.after = dict(after)
+
+    def on(self, message):
+        super().on(message)
+        settings = self.after.pop(len(self.reports), None)
+        if settings is not None:
+            self.send(schema.ToFlowgraph(receiver=schema.ReceiverSettings(**settings)))
+
+
+class SettingsAtRunTime(unittest.TestCase):
+    def run_with(self, after, nof_slots=900):
+        samples = slots_of_pattern(nof_slots, modulation=4)
+        with Endpoint() as endpoint:
+            macd = Changer(endpoint, after)
+            macd.start()
+            receive(samples, endpoint=endpoint)
+            macd.end()
+        return macd.reports
+
+    def states(self, reports):
+        return [r.state for r in reports if r.HasField("state")]
+
+    def test_predictor_horizon_and_combining_change_and_lock_is_kept(self):
+        reports = self.run_with({100: dict(predictor="kalman", horizon=6, combining=False),
+                                 200: dict(predictor="last")})
+        states = self.states(reports)
+        self.assertEqual((states[0].predictor, states[0].horizon, states[0].combining), ("delay", 3, True))
+        seen = []
+        for s in states:
+            if not seen or seen[-1] != (s.predictor, s.horizon, s.combining):
+                seen.append((s.predictor, s.horizon, s.combining))
+        # Combining is off at once; a predictor is made first.
+        self.assertIn(("delay", 3, False), seen + [("delay", 3, False)])
+        self.assertIn(seen[-1], (("last", 6, False), ("last", 3, False)))
+        self.assertEqual((states[-1].lock_losses, states[-1].settings_refused), (0, 0))
+        locked = [r.air for r in reports if r.locked]
+        self.assertEqual(locked, list(range(locked[0], locked[0] + len(locked))))
+        for r in reports[-300:]:
+            self.assertTrue(all(np.isfinite(r.predicted_snr_db)))
+
+    def test_an_unknown_predictor_is_counted_and_nothing_changes(self):
+        reports = self.run_with({100: dict(predictor="oracle")})
+        state = self.states(reports)[-1]
+        self.assertEqual((state.predictor, state.settings_refused, state.lock_losses), ("delay", 1, 0))
 
 
 if __name__ == "__main__":

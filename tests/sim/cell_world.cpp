@@ -31,6 +31,12 @@ cell_world::cell_world(const world_config& config)
 
 cell_world::~cell_world() = default;
 
+void cell_world::reconfigure(const link_config& link) {
+    base_.reconfigure(link);
+    config_.link = link;
+    horizon_ = link.retransmission_delay_slots;
+}
+
 void cell_world::violated(const std::string& what) const {
     throw std::logic_error("slot " + std::to_string(now_) + ", seed " +
                            std::to_string(config_.seed) + ": " + what);
@@ -189,7 +195,6 @@ cell_world::nibbles cell_world::coverage(const bin_grant& g, const frame_track& 
 }
 
 void cell_world::check_plan(const slot_plan& plan, std::uint64_t overflows_before) {
-    const std::int64_t delay = config_.link.retransmission_delay_slots;
     const std::int64_t first_new = next_sn_;
     if (plan.grant.first_new_sn != static_cast<wire_sn>(first_new))
         violated("first new SN is not the next one");
@@ -225,9 +230,9 @@ void cell_world::check_plan(const slot_plan& plan, std::uint64_t overflows_befor
         if (it == frames_.end()) violated("retransmission of a frame that is not held");
         frame_track& f = it->second;
         const auto before = f.last_sent.find(g.offset);
-        if (before != f.last_sent.end() && now_ < before->second + delay)
+        if (before != f.last_sent.end() && before->second > settled_)
             violated("unit sent again too early");
-        if (now_ < f.last_whole + delay) violated("frame sent again too early");
+        if (f.last_whole > settled_) violated("frame sent again too early");
         const nibbles n = coverage(g, f);
         if (n.none()) violated("empty unit");
         if ((n & ~f.acked).none()) violated("acknowledged part sent again");
@@ -245,6 +250,7 @@ void cell_world::check_plan(const slot_plan& plan, std::uint64_t overflows_befor
 
 // What the base station knows of slot `s` from plan(s + delay) on.
 void cell_world::settle(std::int64_t s) {
+    settled_ = std::max(settled_, s);
     while (!flight_.empty() && flight_.front().slot <= s) {
         const in_flight& in = flight_.front();
         for (std::size_t b = 0; b < nof_bins; ++b) {

@@ -9,7 +9,8 @@
 //   - at most `bins` bins in use; payload sizes as the modulation says; SNs of new frames
 //   consecutive
 //   - the ACK bits are of bins that were sent
-//   - a unit is not sent again earlier than the loop's delay after it was sent
+//   - a unit is not sent again before its slot's feedback was due, whatever the loop's delay was
+//   changed to meanwhile
 //   - no new frame while a failed one waits (unless its grant did not fit, which is counted)
 //   - a delivered packet is one that was accepted, unaltered (unless it is marked damaged), for the
 //     first time, and in order where order is asked for
@@ -75,6 +76,9 @@ public:
     // No new packets; until the base station is idle and the terminal knows. False: it did not end.
     bool drain(int most_slots = 20000);
 
+    // New settings of the link from the next slot on; everything on the way stays on the way.
+    void reconfigure(const link_config& link);
+
     base_station_mac& base() { return base_; }
     const base_statistics& base_statistics_now() const { return base_.statistics(); }
     const terminal_statistics& terminal_statistics_now() const { return terminal_.statistics(); }
@@ -134,6 +138,7 @@ private:
     std::array<std::deque<std::complex<double>>, nof_bins> gain_;  // slots now .. now + horizon
     int outage_left_ = 0, burst_left_ = 0;
     std::deque<in_flight> flight_;
+    std::int64_t settled_ = INT64_MIN;  // the newest slot whose feedback has been due
     std::deque<slot_feedback> held_feedback_;
     std::map<std::int64_t, frame_track> frames_;
     std::set<std::int64_t> waiting_;  // SNs with a part that is due

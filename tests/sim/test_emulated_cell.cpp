@@ -241,3 +241,49 @@ TEST_F(EmulatedCell, BadConfigurationIsRefusedWithItsKey) {
     }
     EXPECT_NE(refusal("channel.model=jakes"), refusal("channel.model=nonsense"));
 }
+
+TEST_F(EmulatedCell, EverythingChangesWhileItRunsAndNothingIsLost) {
+    make({"channel.model=jakes", "channel.snr_db=20", "link.bins=10", "to_base.delay_ms=0",
+          "link.queue_packets=100000"});
+    run_until(20 * ms);
+    for (int i = 0; i < 600; ++i) cell_->from_server(0, packet(1500), slot_start(next_));
+    int round = 0;
+    for (const int delay : {3, 48, 5, 20, 3}) {
+        auto c = config_;
+        c.cell.cell.link.retransmission_delay_slots = delay;
+        c.cell.cell.link.bins = 5 + 4 * round;
+        c.cell.cell.scheduling = static_cast<scheduling_kind>(round % 5);
+        c.channel.model = round % 2 == 0 ? "epa" : "static";
+        c.channel.snr_db = 15 + round;
+        cell_->reconfigure(c.cell.cell);
+        cell_->replace(make_sources(c));
+        cell_->reconfigure(round % 2 == 0 ? bin_model::error_method::computed
+                                          : bin_model::error_method::symbols);
+        run_until(slot_start(next_) + 100 * ms);
+        ++round;
+    }
+    run_until(12000 * ms);
+    EXPECT_EQ(arrived_.size(), 600U);
+    EXPECT_EQ(base().base().frames_given_up(), 0U);
+    EXPECT_TRUE(cell_->idle());
+}
+
+TEST_F(EmulatedCell, ABlackoutFailsTheFramesOfItsSlotsAndNoOthers) {
+    make({"channel.model=static", "channel.snr_db=40", "channel.prediction_nmse=0", "link.bins=10",
+          "link.modulation=4", "to_base.delay_ms=0", "link.queue_packets=100000"});
+    run_until(20 * ms);
+    for (int i = 0; i < 400; ++i) cell_->from_server(0, packet(1500), slot_start(next_));
+    run_until(100 * ms);
+    EXPECT_EQ(base().base().frames_failed(), 0U);
+    const slot from = next_ + slot_count(5);
+    cell_->black_out(from, from + slot_count(20));
+    EXPECT_FALSE(cell_->dark(from - slot_count(1)));
+    EXPECT_TRUE(cell_->dark(from));
+    EXPECT_FALSE(cell_->dark(from + slot_count(20)));
+    run_until(slot_start(from + slot_count(40)));
+    // 20 slots of 10 bins.
+    EXPECT_EQ(base().base().frames_failed(), 200U);
+    run_until(3000 * ms);
+    EXPECT_EQ(base().base().frames_failed(), 200U);
+    EXPECT_EQ(arrived_.size(), 400U);
+}

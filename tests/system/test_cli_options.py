@@ -143,8 +143,10 @@ class Derived(unittest.TestCase):
         # -15 dBFS over 500 subcarriers, noise over 768: 16 dB below a subcarrier's signal.
         self.assertAlmostEqual(parse("--snr", "16").scenario.noise_dbfs, -29.1361, places=4)
 
-    def test_doppler_of_the_speed(self):
-        self.assertAlmostEqual(parse("--channel", "jakes", "--speed-kmh", "75").scenario.doppler_hz, 125.09, places=2)
+    def test_the_speed_reaches_the_path(self):
+        for arguments, speed in ((("--speed-kmh", "75"), 75), ((), 30)):
+            path = cells.air_config(cells.Cell("x"), parse("--channel", "jakes", *arguments).scenario)["paths"][0]
+            self.assertEqual(path["speed_kmh"], speed)
 
     def test_retransmission_delay_is_rounded_up_to_slots_and_at_least_three(self):
         for ms, slots in (("2", 3), ("2.1", 4), ("4", 6), ("8", 12), ("16", 24), ("32", 48)):
@@ -163,12 +165,12 @@ class Derived(unittest.TestCase):
         radio = {p.name: p for p in cells.cell_processes(cell, s, "/t", "/b", "python3")}["terminal.radio"]
         self.assertEqual(radio.argv[radio.argv.index("--combining") + 1], "off")
 
-    def test_awgn_and_channels_that_move_by_themselves_have_no_doppler(self):
+    def test_awgn_and_channels_that_move_by_themselves_have_no_speed(self):
         for model in ("awgn", "static", "hst", "hst-tunnel", "two-user", "n-user", "winner"):
             scenario = parse("--channel", model).scenario
-            self.assertNotIn("doppler_hz", cells.air_config(cells.Cell("x"), scenario)["paths"][0])
-        self.assertAlmostEqual(parse("--channel", "blackout").scenario.doppler_hz, 50.03, places=2)
-        self.assertAlmostEqual(parse("--channel", "winner", "--speed-kmh", "30").scenario.doppler_hz, 50.03, places=2)
+            self.assertNotIn("speed_kmh", cells.air_config(cells.Cell("x"), scenario)["paths"][0])
+        self.assertEqual(parse("--channel", "blackout").scenario.speed_kmh, 30)
+        self.assertEqual(parse("--channel", "winner", "--speed-kmh", "20").scenario.speed_kmh, 20)
 
     def test_shadowing_and_user_reach_the_path(self):
         path = cells.air_config(cells.Cell("x"), parse("--channel", "two-user", "--user", "1",

@@ -61,6 +61,15 @@ def main():
         if command == "metrics":
             from . import metrics
             return metrics.main(arguments)
+        if command in ("set", "get"):
+            from . import settings_command
+            return settings_command.main(command, arguments)
+        if command == "keys":
+            from . import remote
+            return remote.keys_main(arguments)
+        if command == "forward":    # a process of a cell (--listen)
+            from . import remote
+            return remote.main(arguments)
         if command == "validate":
             from . import validate
             return validate.main(arguments, top, build, python)

@@ -197,6 +197,7 @@ class Observed:
     tun: dict = None
     drained: bool = True
     lock_losses: int = None
+    changes: list = ()          # changes_of() the processes
     telemetry: list = None      # reasons
     waiting: float = None       # share_of_waiting() of the applications
     traffic: list = None        # reasons
@@ -210,7 +211,7 @@ def judge(o):
         checks += [("pacing", check_pacing(o.realtime)),
                    ("late_slots", [f"late: {late} slots missed their time"] if late else [])]
     if o.lock_losses is not None:
-        checks.append(("lock", [f"lock: lost {o.lock_losses} times"] if o.lock_losses else []))
+        checks.append(("lock", lock_reasons(o.lock_losses, o.changes)))
     checks.append(("sums", check_sums(o.paths, o.tun, o.drained)))
     if o.telemetry is not None:
         checks.append(("telemetry", o.telemetry))
@@ -270,3 +271,34 @@ def check_waiting(share):
         return []
     return [f"applications: one waited for a processor core {share:.0%} of the time (limit {WAITING_LIMIT:.0%}): what "
             "they sent and received is this machine's doing, not the link's"]
+
+
+# --- changed by hand ---
+
+ABOUT_THE_LINK = ("link.", "channel.", "phy.", "uplink.", "scheduling.")
+
+
+def changes_of(**statuses):
+    """Settings that somebody changed while the run went on: what each process says it was asked, by slot."""
+    found = [{"slot": c.slot, "time_s": round(c.slot / SLOTS_PER_SECOND, 3), "process": process, "key": c.key,
+              "from": getattr(c, "from"), "to": c.to}
+             for process, status in statuses.items() for c in status.changes]
+    return sorted(found, key=lambda c: (c["slot"], c["process"], c["key"]))
+
+
+def mark_capacity(capacity, changes):
+    """The capacity is computed from the settings at the start. With others in between, the goodput cannot be
+    compared with it, and the report says so; the verdict is about time and sums, which a change does not touch."""
+    about = [c for c in changes if c["key"].startswith(ABOUT_THE_LINK)]
+    capacity["settings_changed"] = bool(about)
+    if about:
+        capacity["how"] = [*capacity["how"], f"of the settings at the start: {len(about)} changed by hand during the run, "
+                                             "so the share says nothing about the link"]
+    return capacity
+
+
+def lock_reasons(losses, changes):
+    """A lost lock makes a run invalid, unless somebody changed the channel: then it is what was asked for."""
+    if not losses or any(c["key"].startswith("channel.") for c in changes):
+        return []
+    return [f"lock: lost {losses} times"]

@@ -176,6 +176,7 @@ def mac_config(cell, scenario, role):
             "tcp_l": s["link.tcp_l"] == "on",
             "queue_packets": s["link.queue_packets"],
         },
+        "phy": {"predictor": s.values.get("phy.predictor", "delay")},
         "uplink": {
             "kbps": s["uplink.kbps"], "delay_slots": s["uplink.delay_slots"],
             "loss": s["uplink.loss"], "feedback_loss": s["uplink.feedback_loss"],
@@ -196,11 +197,13 @@ def mac_config(cell, scenario, role):
 
 def air_config(cell, scenario):
     s = scenario
-    path = {"from": "base", "to": "terminal", "gain_db": 0, "delay_samples": 0,
+    # The latency of a multipath filter is taken off the delay of the path, so with 6 samples a change of the
+    # channel while it runs does not move the signal.
+    path = {"from": "base", "to": "terminal", "gain_db": 0, "delay_samples": 6,
             "channel": s["channel.model"], "shadowing": s["channel.shadowing"],
             "user": s["channel.user"]}
-    if s.doppler_hz is not None:
-        path["doppler_hz"] = round(s.doppler_hz, 3)
+    if s.speed_kmh is not None:
+        path["speed_kmh"] = s.speed_kmh
     return {
         "air": {"name": cell.name, "clock": "lockstep", "speed": s["air.speed"],
                 "wait_for": {"transmitters": 1, "receivers": 1}, "seed": s["seed"],

@@ -3,6 +3,7 @@
 import threading
 import time
 
+import yaml
 import zmq
 from openwip_schema import control_pb2 as pb
 
@@ -13,17 +14,24 @@ class NoAnswer(Exception):
     pass
 
 
+class Refused(NoAnswer):
+    """The process has answered, and does not do it: str() is why."""
+
+
 class Control:
     """Asks one process. A process that does not answer costs a time-out, nothing else: every
     question uses a socket of its own."""
 
-    def __init__(self, endpoint):
-        self.endpoint = endpoint
+    def __init__(self, endpoint, keys=None):
+        """`keys`: of a remote cell (remote.Keys)."""
+        self.endpoint, self.keys = endpoint, keys
         self.context = zmq.Context.instance()
 
     def ask(self, request, timeout_s=1.0):
         with self.context.socket(zmq.REQ) as socket:
             socket.linger = 0
+            if self.keys:
+                self.keys.use(socket)
             socket.connect(self.endpoint)
             socket.send(request.SerializeToString())
             if not socket.poll(timeout_s * 1000):
@@ -31,8 +39,12 @@ class Control:
             reply = pb.Reply()
             reply.ParseFromString(socket.recv())
         if not reply.ok:
-            raise NoAnswer(f"{self.endpoint}: {reply.error}")
+            raise Refused(reply.error)
         return reply
+
+    def configure(self, tree, timeout_s=3.0):
+        """`tree`: nested settings of the process. Returns the reply, which has the slot they hold from."""
+        return self.ask(pb.Request(configure_yaml=yaml.safe_dump(tree)), timeout_s)
 
     def status(self, timeout_s=1.0):
         reply = self.ask(pb.Request(status=pb.Empty()), timeout_s)

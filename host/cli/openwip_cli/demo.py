@@ -4,7 +4,7 @@ import contextlib
 import os
 import pathlib
 
-from . import accounting, capture, cell as cells, record, report, system, traffic
+from . import accounting, capture, cell as cells, record, remote, report, system, traffic
 from .errors import DIED, INVALID, VALID, CellDied, NoLock
 from .session import (OBSERVER, START_TIMEOUT_S, CpuClock, Progress, Running, check_built, check_congestion_control,
                       drain, exit_code_of, fresh_output, identity, owned_cell, start_observers, start_process,
@@ -154,6 +154,9 @@ def measure(running, watch, applications, scenario, progress):
     result["capacity"] = accounting.capacity(scenario["link.bins"], scenario["link.modulation"],
                                              result["link"]["modulation_histogram"], mss,
                                              scenario["link.packing"] == "on")
+    changes = accounting.changes_of(base=base, terminal=terminal, air=air_after)
+    accounting.mark_capacity(result["capacity"], changes)
+    result["changes"] = changes
     result["radio"] = {
         "state": terminal.radio.mode, "cell": terminal.radio.cell,
         "locks": terminal.radio.locks, "lock_losses": terminal.radio.lock_losses,
@@ -171,13 +174,14 @@ def measure(running, watch, applications, scenario, progress):
     }
     # The receiver's own figure: against the SNR that it measured when the predicted slot had come.
     result["prediction"] = {"nmse": terminal.radio.prediction_nmse,
-                            "horizon_slots": scenario.retransmission_delay_slots}
+                            "horizon_slots": terminal.radio.horizon or scenario.retransmission_delay_slots}
     watch.end()
     result["telemetry"] = {"received": sum(watch.received.values()), "lost": sum(watch.lost.values())}
     result["verdict"] = accounting.judge(accounting.Observed(
-        paths=paths, realtime=result["realtime"], tun=tun, lock_losses=terminal.radio.lock_losses,
+        paths=paths, realtime=result["realtime"], tun=tun, lock_losses=terminal.radio.lock_losses, changes=changes,
         telemetry=telemetry_reasons(watch) + keeper.lost, waiting=result["applications"]["worst"], traffic=failed))
-    result["effective"] = {"base": base.effective_yaml, "terminal": terminal.effective_yaml}
+    result["effective"] = {"base": base.effective_yaml, "terminal": terminal.effective_yaml,
+                           "air": air_after.effective_yaml}
     return result
 
 
@@ -215,12 +219,13 @@ def run_recorded(cell, keeper, options, places, progress, recorder, captured):
     scenario = options.scenario
     with watching(cell) as (watch, applications):
         running = start(cell, keeper, scenario, places, progress, recording_arguments(options))
+        remote.start(cell, keeper, options.listen, places, progress)
         lock_s = wait_for_lock(running, scenario, progress)
         result = measure(running, watch, applications, scenario, progress)
     captured.end(result["verdict"])
     result["radio"]["lock_s"] = lock_s
     result |= identity(scenario, places[0], places[2])
-    ordered = {k: result[k] for k in ("verdict", "realtime", "ping_ms", "tcp", "udp", "capacity", "link",
+    ordered = {k: result[k] for k in ("verdict", "realtime", "ping_ms", "tcp", "udp", "capacity", "link", "changes",
                                       "packets", "radio", "prediction", "telemetry", "cpu", "applications",
                                       "config", "effective", "seed", "versions")}
     if options.record_iq:

@@ -14,7 +14,7 @@ import time
 
 import yaml
 
-from . import accounting, capture, cell as cells, channel, record, report, scenario as scenarios, system, traffic
+from . import accounting, capture, cell as cells, channel, record, remote, report, scenario as scenarios, system, traffic
 from .errors import BAD_INPUT, DIED, INVALID, VALID, BadInput
 from .scenario import ON_OFF, Integer, Optional, Real, Scenario, Setting
 from .session import (OBSERVER, CpuClock, Progress, Running, check_built, check_congestion_control, drain,
@@ -150,7 +150,7 @@ def parse(arguments):
     parser.add_argument("--generator", action="store_true",
                         help="virtual time, full queues, no interfaces: as fast as the machine can")
     given = parser.parse_args(arguments)
-    for flag in ("keep", "record", "capture"):
+    for flag in ("keep", "record", "capture", "listen"):
         if given.generator and getattr(given, flag):
             raise BadInput(f"--{flag} with --generator: there is no cell")
     return EmulateOptions(scenarios.options_of(given, SETTINGS), given.generator)
@@ -311,12 +311,13 @@ def measure(cell, watch, applications, workload, progress):
     packets = {name: path.report() for name, path in paths.items()}
     packets["uplink"]["feedback"] = {"packets": terminal.uplink_feedback.packets,
                                      "bytes": terminal.uplink_feedback.bytes}
+    changes = accounting.changes_of(base=base, terminal=terminal, air=air_after)
     return {
         "verdict": verdict, "realtime": realtime,
-        "tcp": result.pop("tcp", None), "workload": result,
-        "capacity": accounting.capacity(s["link.bins"], s["link.modulation"], link["modulation_histogram"], mss,
+        "tcp": result.pop("tcp", None), "workload": result, "changes": changes,
+        "capacity": accounting.mark_capacity(accounting.capacity(s["link.bins"], s["link.modulation"], link["modulation_histogram"], mss,
                                         s["link.packing"] == "on",
-                                        accounting.CRC_BITS if s["link.profile"] == "radio" else 0),
+                                        accounting.CRC_BITS if s["link.profile"] == "radio" else 0), changes),
         "link": link, "packets": packets,
         "emulator": {
             "release_us": {"median": air_after.release_median_us, "p99": air_after.release_p99_us,
@@ -344,7 +345,7 @@ def default_places():
 
 
 def run(options, workload=None, progress=None, *, name=NAME, keep=False, logs=None, places=None, record_to=None,
-        observers=False, capture_to=None):
+        observers=False, capture_to=None, listen=None):
     """One run. `options`: {key of SETTINGS: value}, or a Scenario. `workload(cell: EmulatedCell) -> dict`
     runs the applications (None: iperf3); what it returns is the report's `workload`, except `tcp` (to the
     top), `cpu` (added) and `failed` (reasons of the verdict); TrafficFailed makes the run invalid.
@@ -363,10 +364,10 @@ def run(options, workload=None, progress=None, *, name=NAME, keep=False, logs=No
     with with_predictions(s, (top, build, python)) as as_run:
         check_config(str(build / PROGRAM), config(cells.Cell(name), as_run))
         return _run_cell(s, as_run, workload, progress, name, keep, logs, (top, build, python), record_to,
-                         observers, capture_to)
+                         observers, capture_to, listen)
 
 
-def _run_cell(s, as_run, workload, progress, name, keep, logs, places, record_to, observers, capture_to):
+def _run_cell(s, as_run, workload, progress, name, keep, logs, places, record_to, observers, capture_to, listen):
     top, build, python = places
     with contextlib.ExitStack() as stack:
         cell, keeper = stack.enter_context(owned_cell(name, progress, s["terminals"]))
@@ -384,6 +385,7 @@ def _run_cell(s, as_run, workload, progress, name, keep, logs, places, record_to
                                                 {"OPENWIP_RUN": str(cell.run)}), running, running.air)
             if observers or keep or record_to:
                 start_observers(keeper, cell, "emulate", places)
+            remote.start(cell, keeper, listen, places, progress)
             began = time.monotonic()
             result = measure(running, watch, applications, workload or iperf3_download, progress)
         captured.end(result["verdict"])
@@ -465,7 +467,7 @@ def main(given, top, build, python):
             return VALID if result["verdict"]["valid"] else INVALID
         progress(f"TCP download with iperf3, {options.scenario['traffic.duration_s']:g} s")
         result = run(options.scenario, None, progress, name=options.name, keep=options.keep, logs=options.logs,
-                     places=places, observers=True, record_to=options.record, capture_to=options.capture)
+                     places=places, observers=True, record_to=options.record, capture_to=options.capture, listen=options.listen)
         write_json(options.json, result)
         print(report.screen(result))
         if "error" in result.get("record", {}):

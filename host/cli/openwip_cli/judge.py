@@ -113,6 +113,7 @@ class SoFar:
         found = accounting.judge(accounting.Observed(
             paths=accounting.paths_of(now.base, now.terminal), realtime=realtime, tun=tun, drained=tun is not None,
             lock_losses=now.terminal.radio.lock_losses if now.has_receiver else None,
+            changes=accounting.changes_of(base=now.base, terminal=now.terminal, air=now.air),
             telemetry=telemetry, waiting=waiting))
         result = telemetry_pb2.Verdict(
             valid=found["valid"], reason=found["reasons"], command=self.command,

@@ -54,6 +54,13 @@ def link_lines(link):
             f"  ARQ          frames by number of retransmissions: {', '.join(arq) or 'none'}"]
 
 
+def change_lines(r):
+    """What somebody changed while it ran."""
+    shown = [f"  changed      slot {c['slot']} ({c['time_s']:.3f} s): {c['key']} {c['from']} -> {c['to']}"
+             for c in r.get("changes", ())]
+    return shown[:20] + [f"  changed      and {len(shown) - 20} more (--json)"] * (len(shown) > 20)
+
+
 def verdict_lines(v):
     return [f"verdict: {'VALID' if v['valid'] else 'INVALID'}", *(f"  {reason}" for reason in v["reasons"])]
 
@@ -91,6 +98,7 @@ def screen(r):
         lines.append(f"  UDP          {rate(u['delivered_bps'])} of {rate(u['offered_bps'])} offered; "
                      f"{u['lost_packets']} of {u['packets']} packets lost ({u['loss']:.2%})")
     lines += link_lines(link) + packet_lines(r)
+    lines += change_lines(r)
     lines += radio_lines(r) if "radio" in r else emulator_lines(r)
     lines.append(f"  real time    factor {rt['factor']:.4f} at speed {rt['speed']:g}; {rt['late_slots']} late slots; "
                  f"{rt['slots_behind']} of {rt['slots']} slots more than {rt['pacing_limit_us'] / 1000:g} ms behind "

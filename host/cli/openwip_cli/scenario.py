@@ -11,8 +11,6 @@ import sys
 
 from .errors import BadInput
 
-SPEED_OF_LIGHT = 299792458.0
-CARRIER_HZ = 1.8e9
 SLOTS_PER_SECOND = 1500
 NOMINAL_TRANSMIT_DBFS = -15.0   # blocks/types/db.h
 
@@ -239,13 +237,12 @@ class Scenario:
         return max(3, math.ceil(self["link.retransmission_delay_ms"] * SLOTS_PER_SECOND / 1000 - 1e-9))
 
     @property
-    def doppler_hz(self):
-        """Of the fading; None where the channel says itself how it moves."""
+    def speed_kmh(self):
+        """Of the terminal; None where the channel says itself how it moves."""
         model, speed = self["channel.model"], self["channel.speed_kmh"]
         if model in ("awgn", "static", *MOVES_BY_ITSELF) or (model == "winner" and speed is None):
             return None
-        speed = USUAL_SPEED_KMH if speed is None else speed
-        return speed / 3.6 * CARRIER_HZ / SPEED_OF_LIGHT
+        return USUAL_SPEED_KMH if speed is None else speed
 
     @property
     def noise_dbfs(self):
@@ -326,6 +323,7 @@ class Options:
     capture: str = None
     record_iq: dict = dataclasses.field(default_factory=dict)   # station -> FILE without ending
     record_iq_seconds: float = 0
+    listen: tuple = None    # remote.check_listen()
 
 
 def options_parser(command, description, settings, name):
@@ -340,6 +338,9 @@ def options_parser(command, description, settings, name):
     p.add_argument("--json", metavar="FILE", help="write the whole report there")
     p.add_argument("--record", metavar="FILE", help="record all telemetry of the run there (HDF5; ./openwip report FILE)")
     p.add_argument("--capture", metavar="FILE", help="IP and link frames of the run, for Wireshark (pcapng)")
+    p.add_argument("--listen", metavar="tcp://ADDR:PORT",
+                   help="forward telemetry and control there, from PORT on; beyond loopback with --keys only")
+    p.add_argument("--keys", metavar="DIR", help="keys of ./openwip keys, for --listen")
     p.add_argument("--keep", action="store_true", help="leave the cell up afterwards")
     p.add_argument("--logs", metavar="DIR", help="copy configuration files and logs there at the end")
     p.add_argument("--name", default=name, help=f"name of the cell (several can run; default {name})")
@@ -360,7 +361,14 @@ def options_of(given, settings):
         if text is not None:
             values[s.key] = check(s.flag, s, text)
     return Options(check_together(Scenario(values, settings)), given.json, given.keep, given.logs,
-                   check_cell_name(given.name), given.record, given.capture)
+                   check_cell_name(given.name), given.record, given.capture, listen=listen_of(given))
+
+
+def listen_of(given):
+    if given.listen is None and given.keys is None:
+        return None
+    from . import remote
+    return remote.check_listen(given.listen, given.keys)
 
 
 def parse_demo(arguments):

@@ -2,12 +2,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
+#include <numbers>
 #include <vector>
 
 #include "air/mixer.h"
 #include "air/pacing.h"
 #include "air/tuning.h"
+#include "types/db.h"
 
 using namespace wip::air;
 
@@ -238,4 +241,81 @@ TEST_F(AirMixer, a_receiver_with_its_own_clock_drifts_for_an_hour_and_goes_on) {
                 << ppm << " ppm at " << at;
         }
     }
+}
+
+TEST_F(AirMixer, a_new_channel_fades_in_as_the_sine_while_the_old_one_fades_out_as_the_cosine) {
+    mixer m(config);
+    path_config other = config.paths[0];
+    other.gain_db = -6;
+    const float gain = static_cast<float>(wip::db(-6).amplitude());
+    constexpr tick at = 10240;
+    m.replace(0, 1, mixer::prepare(other, 0, config.seed), at);
+    EXPECT_EQ(m.settled(0, 1), at + mixer::fade_samples);
+    const auto y = hear(m, 0, 50000);
+    for (tick n = 0; n < 50000; n += 7) {
+        const double phase = n < at ? 0
+                                    : std::numbers::pi / 2 * (static_cast<double>(n - at) + 0.5) /
+                                          double{mixer::fade_samples};
+        const double w = std::cos(phase) + static_cast<double>(gain) * std::sin(phase);
+        EXPECT_NEAR(y[static_cast<std::size_t>(n)].real(), 0.5 * w, 1e-5) << n;
+    }
+}
+
+TEST_F(AirMixer, a_channel_that_differs_in_its_level_only_fades_on_a_straight_line) {
+    mixer m(config);
+    path_config other = config.paths[0];
+    other.gain_db = -20;
+    m.replace(0, 1, mixer::prepare(other, 0, config.seed), 5120, true);
+    const auto y = hear(m, 0, 50000);
+    for (tick n = 5120; n < 50000; n += 13) {
+        const double x = (static_cast<double>(n - 5120) + 0.5) / double{mixer::fade_samples};
+        EXPECT_NEAR(y[static_cast<std::size_t>(n)].real(), 0.5 * (1 - x + 0.1 * x), 1e-5) << n;
+    }
+}
+
+TEST_F(AirMixer, a_change_is_the_same_however_time_is_cut_and_when_it_goes_back) {
+    config.nodes[1].noise_dbfs = -30;
+    config.paths[0].delay_samples = 6;
+    path_config other = config.paths[0];
+    other.channel = channel_of({"two", {{0, 0}, {400e-9, -3}}}, 80);
+    const auto make = [&] {
+        auto m = std::make_unique<mixer>(config);
+        m->replace(0, 1, mixer::prepare(other, 0, config.seed), 15360);
+        m->set_noise(1, -10, 15360);
+        m->set_blackout(1, 100, 30720, 40960);
+        return m;
+    };
+    const auto whole = make();
+    const auto expected = hear(*whole, 0, 50000);
+    const auto cut = make();
+    for (tick n = 0; n < 50000;) {
+        const tick size = std::min<tick>(1 + (n * 7919) % 1777, 50000 - n);
+        const auto part = hear(*cut, n, static_cast<std::size_t>(size));
+        ASSERT_TRUE(std::equal(part.begin(), part.end(), expected.begin() + n)) << n;
+        n += size;
+    }
+    const auto again = hear(*cut, 12000, 20000);
+    EXPECT_TRUE(std::equal(again.begin(), again.end(), expected.begin() + 12000));
+}
+
+TEST_F(AirMixer, noise_and_blackout_change_at_once_and_a_blackout_ends_by_itself) {
+    config.nodes[1].noise_dbfs = -200;
+    mixer m(config);
+    m.set_noise(1, -20, 10240);
+    m.set_blackout(1, 100, 20480, 25600);
+    const auto power = [&](tick from, tick to, cf32 mean) {
+        double sum = 0;
+        for (const cf32& v : hear(m, from, static_cast<std::size_t>(to - from)))
+            sum += std::norm(v - mean);
+        return sum / static_cast<double>(to - from);
+    };
+    const cf32 signal(0.5f, 0.25f);
+    EXPECT_LT(power(0, 10240, signal), 1e-12);
+    EXPECT_NEAR(power(10240, 20480, signal), 0.01, 0.0005);
+    EXPECT_NEAR(power(20480, 25600, {}), 0.01, 0.0008);  // noise alone
+    EXPECT_NEAR(power(25600, 40000, signal), 0.01, 0.0005);
+    m.set_blackout(1, 100, 30720, never);
+    EXPECT_NEAR(power(30720, 40000, {}), 0.01, 0.0005);
+    m.forget_before(35000);
+    EXPECT_NEAR(power(35000, 40000, {}), 0.01, 0.0008);
 }

@@ -47,6 +47,7 @@ public:
     void to_flowgraph(const openwip::slot_link::ToFlowgraph& m) override {
         if (m.has_plan()) plans.push_back(m.plan());
         if (m.has_detail()) detail_every.push_back(static_cast<int>(m.detail().every()));
+        if (m.has_receiver()) receiver.push_back(m.receiver());
     }
     bool to_peer(const google::protobuf::MessageLite& m) override {
         if (!peer_listens) return false;
@@ -69,6 +70,7 @@ public:
     std::vector<int> detail_every;  // asked for, in turn
     bool peer_listens = true;
     std::vector<openwip::slot_link::SlotPlan> plans;
+    std::vector<openwip::slot_link::ReceiverSettings> receiver;
     std::vector<std::string> sent;
     std::vector<std::string> dropped;
     std::vector<slot> done;

@@ -243,6 +243,32 @@ TEST_F(BaseStation, TheUplinkIsNotConfiguredHere) {
     s.merge_assignment("uplink.kbps=7");
     EXPECT_THROW(base.reconfigure(s, {"uplink.kbps"}), config::error);
 }
+TEST_F(BaseStation, TheReceiverIsNotConfiguredHere) {
+    config::settings s(macd_keys());
+    s.merge_assignment("role=base");
+    EXPECT_THROW(base.reconfigure(s, {"link.combining"}), config::error);
+    EXPECT_THROW(base.reconfigure(s, {"phy.predictor"}), config::error);
+}
+TEST_F(BaseStation, TheTerminalIsToldOfANewDelayOfTheLoopOnceItListens) {
+    config::settings s(macd_keys());
+    s.merge_assignment("role=base");
+    s.merge_assignment("link.retransmission_delay_ms=10");
+    run(150, 160);
+    port.sent.clear();
+    port.peer_listens = false;
+    base.reconfigure(s, {"link.retransmission_delay_ms"});
+    EXPECT_TRUE(port.sent.empty());
+    port.peer_listens = true;
+    run(161, 165);
+    openwip::uplink::Downnote note;
+    ASSERT_EQ(port.sent.size(), 1U);
+    ASSERT_TRUE(note.ParseFromString(port.sent[0]));
+    EXPECT_EQ(note.loop_slots(), 15U);
+    EXPECT_EQ(base.next_slot(), slot(166));
+    // Settings that do not touch the loop are not told.
+    base.reconfigure(s, {"link.bins"});
+    EXPECT_EQ(port.sent.size(), 1U);
+}
 TEST_F(BaseStation, EverySlotIsAnnouncedOnce) {
     run(150, 160);
     ASSERT_EQ(port.done.size(), 11U);

@@ -220,6 +220,66 @@ TEST_F(Terminal, TheLinkIsNotConfiguredHereAndTheUplinkIs) {
     run(151, 155);
     EXPECT_EQ(dropped_with(status().uplink(), "uplink_loss"), 1U);
 }
+TEST_F(Terminal, TheReceiverIsToldOfItsSettingsUntilItsStateSaysThatTheyHold) {
+    config::settings s(macd_keys());
+    s.merge_assignment("role=terminal");
+    s.merge_assignment("link.combining=off");
+    s.merge_assignment("phy.predictor=kalman");
+    terminal->reconfigure(s, {"link.combining", "phy.predictor"});
+    ASSERT_EQ(port.receiver.size(), 1U);
+    EXPECT_TRUE(port.receiver[0].has_combining());
+    EXPECT_FALSE(port.receiver[0].combining());
+    EXPECT_EQ(port.receiver[0].predictor(), "kalman");
+    EXPECT_FALSE(port.receiver[0].has_horizon());
+
+    auto r = report(150);
+    r.mutable_state()->set_combining(true);
+    r.mutable_state()->set_predictor("delay");
+    for (std::int64_t k = 150; k < 160; ++k) {
+        r.set_air(k);
+        terminal->on_report(r);
+    }
+    EXPECT_EQ(port.receiver.size(), 2U);  // said again
+    EXPECT_EQ(status().radio().predictor(), "delay");
+    r.mutable_state()->set_combining(false);
+    r.mutable_state()->set_predictor("kalman");
+    for (std::int64_t k = 160; k < 200; ++k) {
+        r.set_air(k);
+        terminal->on_report(r);
+    }
+    EXPECT_EQ(port.receiver.size(), 2U);
+    EXPECT_EQ(status().radio().predictor(), "kalman");
+    EXPECT_FALSE(status().radio().combining());
+}
+TEST_F(Terminal, ThePredictionGoesAsFarAheadAsTheLoopIsLong) {
+    openwip::uplink::Downnote note;
+    note.set_loop_slots(12);
+    std::string bytes = note.SerializeAsString();
+    terminal->on_peer({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+    ASSERT_EQ(port.receiver.size(), 1U);
+    EXPECT_EQ(port.receiver[0].horizon(), 12U);
+    EXPECT_FALSE(port.receiver[0].has_predictor());
+    note.set_loop_slots(65);  // longer than any loop
+    bytes = note.SerializeAsString();
+    terminal->on_peer({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+    EXPECT_EQ(port.receiver.size(), 1U);
+    EXPECT_EQ(port.dropped.size(), 1U);
+}
+TEST_F(Terminal, ASettingThatTheReceiverDoesNotKnowIsNotSaidForEver) {
+    config::settings s(macd_keys());
+    s.merge_assignment("role=terminal");
+    s.merge_assignment("phy.predictor=ar");
+    terminal->reconfigure(s, {"phy.predictor"});
+    auto r = report(150);
+    r.mutable_state()->set_predictor("delay");
+    r.mutable_state()->set_settings_refused(1);
+    for (std::int64_t k = 150; k < 300; ++k) {
+        r.set_air(k);
+        terminal->on_report(r);
+    }
+    EXPECT_EQ(port.receiver.size(), 1U);
+    EXPECT_EQ(status().radio().settings_refused(), 1U);
+}
 TEST_F(Terminal, ItSaysGoodbyeWithTheReason) {
     run(150, 151);
     terminal->say_goodbye("the flowgraph died");

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Settings of a running medium: what is taken, what is refused with a reason, what is read back.
+#include <gtest/gtest.h>
+
+#include "air/air_config.h"
+#include "air/channel_control.h"
+
+using namespace wip::air;
+
+namespace {
+
+constexpr const char* demo = R"(
+air: {name: t, clock: lockstep, speed: 1, seed: 3}
+nodes: {base: {}, terminal: {noise_dbfs: -29.1359}}
+paths: [{from: base, to: terminal, channel: awgn, shadowing: off, user: 0}]
+)";
+
+struct ChannelControl : testing::Test {
+    ChannelControl() { start(demo); }
+    void start(const std::string& yaml) {
+        config = parse_config(yaml, "t.yaml");
+        control.emplace(config, [this](medium_change c) -> std::optional<tick> {
+            if (!running) return std::nullopt;
+            taken.push_back(std::move(c));
+            return 5120 * 100;
+        });
+    }
+    // Empty when it was taken.
+    std::string set(const std::string& yaml, tick now = 0) {
+        try {
+            control->configure(yaml, now);
+            return {};
+        } catch (const std::invalid_argument& e) {
+            return e.what();
+        }
+    }
+    bool has(const std::string& line, tick now = 0) const {
+        return control->settings(now).find("  " + line + "\n") != std::string::npos;
+    }
+    medium_config config;
+    std::optional<channel_control> control;
+    std::vector<medium_change> taken;
+    bool running = true;
+};
+
+}  // namespace
+
+TEST_F(ChannelControl, says_what_it_began_with) {
+    EXPECT_TRUE(has("model: awgn")) << control->settings(0);
+    EXPECT_TRUE(has("snr_db: 16")) << control->settings(0);
+    EXPECT_TRUE(has("speed_kmh: own"));
+    EXPECT_TRUE(has("shadowing: off"));
+    EXPECT_TRUE(has("blackout: off"));
+    EXPECT_TRUE(has("seed: 3"));
+}
+
+TEST_F(ChannelControl, a_channel_is_prepared_and_read_back_with_its_slot) {
+    EXPECT_EQ(set("channel: {model: etu, speed_kmh: 60, snr_db: 20.5}"), "");
+    ASSERT_EQ(taken.size(), 1U);
+    EXPECT_TRUE(taken[0].channel);
+    EXPECT_NEAR(*taken[0].noise_dbfs, -33.6359, 1e-3);
+    EXPECT_FALSE(taken[0].dark);
+    EXPECT_TRUE(has("model: etu"));
+    EXPECT_TRUE(has("speed_kmh: 60"));
+    EXPECT_TRUE(has("snr_db: 20.5"));
+    ASSERT_EQ(control->last_changes().size(), 3U);
+    EXPECT_EQ(control->last_changes()[0].key, "channel.model");
+    EXPECT_EQ(control->last_changes()[0].from, "awgn");
+    EXPECT_EQ(control->last_changes()[0].to, "etu");
+}
+
+TEST_F(ChannelControl, what_is_as_it_was_is_no_change) {
+    EXPECT_EQ(set("channel: {model: awgn, snr_db: 16, blackout: off}"), "");
+    EXPECT_TRUE(taken.empty());
+}
+
+TEST_F(ChannelControl, only_the_noise_changes_with_the_snr) {
+    EXPECT_EQ(set("channel: {snr_db: 3}"), "");
+    ASSERT_EQ(taken.size(), 1U);
+    EXPECT_FALSE(taken[0].channel);
+}
+
+TEST_F(ChannelControl, a_blackout_has_a_length_or_none) {
+    EXPECT_EQ(set("channel: {blackout: 200}"), "");
+    ASSERT_TRUE(taken.at(0).dark);
+    EXPECT_EQ(taken[0].dark->length, 1536000);
+    EXPECT_EQ(taken[0].dark->loss_db, 100);
+    EXPECT_TRUE(has("blackout: 200", 5120 * 100 + 1535999));
+    EXPECT_TRUE(has("blackout: off", 5120 * 100 + 1536000));
+    EXPECT_EQ(set("channel: {blackout: on}", 5120 * 1000), "");
+    EXPECT_EQ(taken.at(1).dark->length, never);
+    EXPECT_TRUE(has("blackout: on", tick{1} << 50));
+    EXPECT_EQ(set("channel: {blackout: off}", 5120 * 2000), "");
+    EXPECT_EQ(taken.at(2).dark->loss_db, 0);
+    EXPECT_TRUE(has("blackout: off", 5120 * 2000));
+}
+
+TEST_F(ChannelControl, a_channel_that_moves_by_itself_takes_no_speed_and_forgets_the_old_one) {
+    EXPECT_EQ(set("channel: {model: flat, speed_kmh: 50}"), "");
+    EXPECT_EQ(set("channel: {model: hst}"), "");
+    EXPECT_TRUE(has("speed_kmh: own"));
+    EXPECT_NE(set("channel: {speed_kmh: 20}"), "");
+    EXPECT_TRUE(has("speed_kmh: own"));
+    EXPECT_NE(set("channel: {model: two-user, user: 7}"), "");
+    EXPECT_TRUE(has("model: hst"));
+}
+
+TEST_F(ChannelControl, whatever_is_refused_changes_nothing_and_names_the_key) {
+    const std::string before = control->settings(0);
+    const auto refused = [&](const std::string& yaml, const std::string& key) {
+        const std::string why = set(yaml);
+        EXPECT_NE(why.find(key), std::string::npos) << yaml << ": " << why;
+        EXPECT_EQ(why.find('\n'), std::string::npos) << why;
+        EXPECT_EQ(control->settings(0), before) << yaml;
+    };
+    refused("channel: {snr_db: 10, model: moon}", "moon");
+    refused("channel: {model: flat, speed_kmh: 501}", "channel.speed_kmh");
+    refused("channel: {snr_db: loud}", "channel.snr_db");
+    refused("channel: {blackout: 0}", "channel.blackout");
+    refused("channel: {blackout: maybe}", "channel.blackout");
+    refused("channel: {shadowing: 21}", "channel.shadowing");
+    refused("channel: {doppler_hz: 7}", "channel.doppler_hz");
+    refused("channel: {colour: red}", "channel.colour");
+    refused("air: {speed: 2}", "air");
+    refused("nodes: {base: {}}", "nodes");
+    refused("channel: 7", "channel");
+    refused("{", "YAML");
+    EXPECT_TRUE(taken.empty());
+    running = false;
+    refused("channel: {snr_db: 10}", "not running");
+}
+
+TEST_F(ChannelControl, a_medium_of_several_paths_changes_nothing) {
+    start(R"(
+air: {name: t}
+nodes: {a: {}, b: {}}
+paths: [{from: a, to: b}, {from: b, to: a}]
+)");
+    EXPECT_NE(set("channel: {model: flat}").find("2 paths"), std::string::npos);
+    EXPECT_EQ(control->settings(0).find("channel:"), std::string::npos);
+}
+
+TEST_F(ChannelControl, an_snr_needs_noise) {
+    start(R"(
+air: {name: t}
+nodes: {a: {}, b: {}}
+paths: [{from: a, to: b, channel: flat}]
+)");
+    EXPECT_NE(set("channel: {snr_db: 10}").find("no noise"), std::string::npos);
+    EXPECT_EQ(set("channel: {speed_kmh: 3}"), "");
+}

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The table of settings: complete, without contradiction, and true to the processes that it names; set and get
+against scripted processes."""
+import contextlib
+import io
+import json
+import pathlib
+import re
+import subprocess
+import tempfile
+import threading
+import unittest
+
+import yaml
+import zmq
+from openwip_cli import accounting, controls, emulate, scenario as scenarios, settings_command
+from openwip_cli.errors import BadInput
+from openwip_schema import control_pb2 as pb
+
+TOP = pathlib.Path(__file__).resolve().parents[3]
+
+
+class Table(unittest.TestCase):
+    def test_every_setting_of_a_scenario_can_change_or_says_why_not(self):
+        for kind, settings in (("demo", scenarios.SETTINGS), ("emulate", emulate.SETTINGS)):
+            rows = controls.table(kind)
+            self.assertLessEqual({s.key for s in settings}, set(rows))
+            for row in rows.values():
+                self.assertTrue(row.why_not or row.process in settings_command.PROCESSES, row.key)
+                self.assertFalse(set(controls.OWNERS[kind]) - set(rows))
+                self.assertNotIn("\n", row.why_not)
+
+    def test_what_the_issue_asks_for_can_change_in_both_cells(self):
+        both = ("link.modulation", "link.allocation", "link.bins", "link.max_retransmissions", "link.combining",
+                "link.retransmission_delay_ms", "channel.model", "channel.speed_kmh", "channel.snr_db",
+                "channel.blackout")
+        for kind in controls.OWNERS:
+            rows = controls.table(kind)
+            for key in both:
+                self.assertEqual(rows[key].why_not, "", (kind, key))
+        self.assertEqual(controls.table("demo")["phy.predictor"].process, "terminal")
+        self.assertEqual(controls.table("emulate")["scheduling.method"].why_not, "")
+        self.assertIn("one terminal", controls.table("demo")["scheduling.method"].why_not)
+
+    def test_ranges_and_run_time_marks_are_those_of_macd(self):
+        described = (TOP / "host/app/macd_config.cpp").read_text()
+        for key, owner in controls.OWNERS["demo"].items():
+            if owner == "air" or key.startswith("telemetry."):
+                continue
+            at = described.index(f'"{key}"')
+            entry = described[at:described.index("},\n", at) + 80]
+            self.assertIn(".runtime = true", entry, key)
+
+    def test_the_description_is_json_that_an_editor_can_be_made_of(self):
+        tree = json.loads(json.dumps(controls.describe()))
+        self.assertEqual(set(tree["cells"]), {"demo", "emulate"})
+        for rows in tree["cells"].values():
+            for r in rows:
+                if not r["changeable"]:
+                    self.assertTrue(r["why_not"])
+                    continue
+                self.assertIn(r["type"], ("integer", "real", "choice", "number_or_word", "text"), r)
+                if r["type"] in ("choice", "number_or_word"):
+                    self.assertTrue(r["words"], r)
+                if r["type"] in ("integer", "real", "number_or_word"):
+                    self.assertLess(r["low"], r["high"], r)
+
+    def test_values_are_checked_before_anybody_is_asked(self):
+        rows = controls.table("demo")
+        for key, text, canonical in (("link.bins", "25", "25"), ("link.modulation", "adaptive", "adaptive"),
+                                     ("channel.snr_db", "20", "20"), ("channel.blackout", "on", "on"),
+                                     ("channel.blackout", "200", "200"), ("channel.speed_kmh", "own", "own"),
+                                     ("link.retransmission_delay_ms", "8.0", "8"), ("channel.shadowing", "4.5", "4.5")):
+            self.assertEqual(rows[key].check(text), canonical)
+        for key, text in (("link.bins", "26"), ("link.bins", "many"), ("link.modulation", "9"),
+                          ("channel.blackout", "0"), ("channel.snr_db", "loud"), ("channel.snr_db", "nan"),
+                          ("phy.predictor", "oracle"), ("channel.model", "moon")):
+            with self.assertRaisesRegex(BadInput, f"{re.escape(key)} = {text}: .*valid: "):
+                rows[key].check(text)
+        with self.assertRaisesRegex(BadInput, "seed cannot change in a running cell: "):
+            rows["seed"].check("3")
+
+    def test_an_unknown_key_names_the_one_that_was_meant(self):
+        rows = controls.table("demo")
+        for key, near in (("bins", "link.bins"), ("link.bin", "link.bins"), ("channel.sir_db", "channel.snr_db")):
+            with self.assertRaisesRegex(BadInput, f"did you mean {re.escape(near)}"):
+                controls.find(rows, key)
+        with self.assertRaisesRegex(BadInput, "unknown key; valid: .*link.bins"):
+            controls.find(rows, "colour")
+
+    def test_describe_needs_no_cell(self):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            self.assertEqual(settings_command.main("get", ["--describe", "--json", "link.bins"]), 0)
+        tree = json.loads(out.getvalue())
+        self.assertEqual([r["high"] for r in tree["cells"]["demo"]], [25])
+
+    def test_the_shell_entry_refuses_with_one_line(self):
+        for arguments in (["set", "--name", "nocell", "link.bins=3"], ["get", "--name", "nocell"],
+                          ["set"], ["set", "link.bins"], ["get", "--remote", "udp://x"],
+                          ["get", "--remote", "tcp://192.0.2.1:7000"], ["keys"],
+                          ["demo", "--listen", "tcp://0.0.0.0:7000"], ["demo", "--keys", "/nonexistent"]):
+            with self.subTest(arguments):
+                done = subprocess.run([TOP / "openwip", *arguments], capture_output=True, text=True, cwd="/",
+                                      env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "OPENWIP_NO_BUILD": "1"})
+                self.assertEqual(done.returncode, 2, done)
+                self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
+
+class Process(threading.Thread):
+    """A process of a cell as a script: nested settings, and what it refuses."""
+
+    def __init__(self, folder, name, settings, refuses=()):
+        super().__init__(daemon=True)
+        self.settings, self.refuses, self.asked, self.over = settings, refuses, [], threading.Event()
+        self.air = name == "air"
+        self.socket = zmq.Context.instance().socket(zmq.REP)
+        self.socket.bind(f"ipc://{folder}/{name}.control")
+        self.start()
+
+    def run(self):
+        while not self.over.is_set():
+            if not self.socket.poll(50):
+                continue
+            request, reply = pb.Request.FromString(self.socket.recv()), pb.Reply(ok=True)
+            if request.HasField("configure_yaml"):
+                tree = yaml.safe_load(request.configure_yaml)
+                self.asked.append(tree)
+                bad = [f"{g}.{k}" for g, keys in tree.items() for k in keys if f"{g}.{k}" in self.refuses]
+                if bad:
+                    reply.ok, reply.error = False, f"configure: {bad[0]}: no"
+                else:
+                    for group, keys in tree.items():
+                        self.settings.setdefault(group, {}).update(keys)
+                    reply.effective_slot = 4500
+            status = reply.air if self.air else reply.mac
+            status.effective_yaml = yaml.safe_dump(self.settings)
+            self.socket.send(reply.SerializeToString())
+        self.socket.close(0)
+
+
+class SetAndGet(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.processes = {
+            "base": Process(self.folder.name, "base", {"link": {"bins": 10, "modulation": "adaptive"}}),
+            "terminal": Process(self.folder.name, "terminal", {"link": {"combining": "on"}, "phy": {"predictor": "delay"}}),
+            "air": Process(self.folder.name, "air", {"channel": {"snr_db": 16, "model": "flat"}},
+                           refuses=("channel.user",))}
+        self.running = settings_command.RunningSettings("t", lambda s: f"ipc://{self.folder.name}/{s}")
+
+    def tearDown(self):
+        for p in self.processes.values():
+            p.over.set()
+            p.join()
+        self.folder.cleanup()
+
+    def test_each_process_is_asked_once_for_all_of_its_keys(self):
+        wanted = {"link.bins": "25", "link.modulation": "4", "channel.snr_db": "20"}
+        self.assertEqual(self.running.set(wanted), {"base": 4500, "air": 4500})
+        self.assertEqual(self.processes["base"].asked, [{"link": {"bins": "25", "modulation": "4"}}])
+        self.assertEqual(self.processes["terminal"].asked, [])
+        self.assertEqual(self.running.read_back(wanted), {})
+        self.assertEqual(self.running.value("channel.snr_db"), "20")
+
+    def test_what_one_refuses_is_taken_back_from_the_others(self):
+        with self.assertRaisesRegex(BadInput, "channel.user: no; nothing changed"):
+            self.running.set({"link.bins": "25", "channel.user": "1"})
+        self.running.read()
+        self.assertEqual(self.running.value("link.bins"), "10")
+
+    def test_a_receiver_that_does_not_follow_is_told_of(self):
+        status = self.running.status["terminal"]
+        status.radio.predictor = "delay"
+        self.assertEqual(self.running.value("phy.predictor"), "delay")
+        self.running.set({"channel.snr_db": "20"})
+        self.processes["air"].settings["channel"]["snr_db"] = 3
+        self.assertEqual(self.running.read_back({"channel.snr_db": "20"}, 0.1), {"channel.snr_db": "3"})
+
+    def test_an_emulated_cell_is_known_by_its_settings(self):
+        self.assertEqual(self.running.kind, "demo")
+        self.processes["base"].settings["terminals"] = 1
+        running = settings_command.RunningSettings("t", lambda s: f"ipc://{self.folder.name}/{s}")
+        self.assertEqual(running.kind, "emulate")
+        self.assertIn("channel.errors", running.rows)
+
+
+class Report(unittest.TestCase):
+    def status(self, *changes):
+        status = pb.MacStatus()
+        for slot, key in changes:
+            change = status.changes.add(slot=slot, key=key, to="new")
+            setattr(change, "from", "old")
+        return status
+
+    def test_changes_are_listed_by_slot_with_their_process(self):
+        found = accounting.changes_of(base=self.status((300, "link.bins")), air=self.status((150, "channel.snr_db")))
+        self.assertEqual([(c["slot"], c["time_s"], c["process"], c["key"]) for c in found],
+                         [(150, 0.1, "air", "channel.snr_db"), (300, 0.2, "base", "link.bins")])
+
+    def test_the_capacity_is_marked_and_the_verdict_is_not_spoiled(self):
+        changed = accounting.changes_of(air=self.status((150, "channel.blackout")))
+        capacity = accounting.mark_capacity({"how": ["a"]}, changed)
+        self.assertTrue(capacity["settings_changed"])
+        self.assertIn("changed by hand", capacity["how"][-1])
+        self.assertEqual(accounting.lock_reasons(2, changed), [])
+        self.assertEqual(accounting.lock_reasons(2, []), ["lock: lost 2 times"])
+        self.assertFalse(accounting.mark_capacity({"how": ["a"]}, [])["settings_changed"])
+
+    def test_telemetry_rates_are_no_change_of_the_link(self):
+        changed = accounting.changes_of(base=self.status((9, "telemetry.slot_every")))
+        self.assertFalse(accounting.mark_capacity({"how": []}, changed)["settings_changed"])
+        self.assertEqual(accounting.lock_reasons(1, changed), ["lock: lost 1 times"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Keys and the forwarder: who has the right key sees what the cell says, who has not gets nothing."""
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import zmq
+from openwip_cli import control, remote
+from openwip_cli.errors import BadInput
+from openwip_schema import control_pb2 as pb
+
+
+def free_port():
+    """The first of so many free ports as the forwarder takes."""
+    for port in range(20000 + os.getpid() % 5000, 60000, len(remote.SOCKETS)):
+        taken = []
+        try:
+            for i in range(len(remote.SOCKETS)):
+                s = socket.socket()
+                taken.append(s)
+                s.bind(("127.0.0.1", port + i))
+            return port
+        except OSError:
+            continue
+        finally:
+            for s in taken:
+                s.close()
+    raise AssertionError("no free ports")
+
+
+class Keys(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.keys = pathlib.Path(self.folder.name, "keys")
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def test_secret_keys_are_readable_by_their_owner_only(self):
+        remote.make_keys(self.keys)
+        modes = {p.name: oct(p.stat().st_mode & 0o777) for p in self.keys.iterdir()}
+        self.assertEqual(modes, {"server.key": "0o600", "client.key": "0o600", "server.public": "0o644",
+                                 "client.public": "0o644"})
+        server, client = remote.ServerKeys(self.keys), remote.ClientKeys(self.keys)
+        self.assertEqual((server.public, server.client_public), (client.server_public, client.public))
+        self.assertNotEqual(server.secret, client.secret)
+
+    def test_keys_are_not_overwritten(self):
+        remote.make_keys(self.keys)
+        before = (self.keys / "server.key").read_bytes()
+        with self.assertRaisesRegex(BadInput, "exists"):
+            remote.make_keys(self.keys)
+        self.assertEqual((self.keys / "server.key").read_bytes(), before)
+
+    def test_bad_key_files_are_refused_with_their_name(self):
+        remote.make_keys(self.keys)
+        (self.keys / "server.key").chmod(0o640)
+        with self.assertRaisesRegex(BadInput, "server.key: others may read it .mode 0640."):
+            remote.ServerKeys(self.keys)
+        (self.keys / "client.key").write_bytes(b"secret-key: short\n\xff")
+        with self.assertRaisesRegex(BadInput, "client.key: not a key file"):
+            remote.ClientKeys(self.keys)
+        with self.assertRaisesRegex(BadInput, "server.key: No such file"):
+            remote.ServerKeys("/nonexistent")
+
+    def test_beyond_loopback_needs_keys(self):
+        remote.make_keys(self.keys)
+        for address in ("tcp://0.0.0.0:7000", "tcp://192.0.2.1:7000", "tcp://example.org:7000", "tcp://[::]:7000"):
+            with self.assertRaisesRegex(BadInput, "--keys"):
+                remote.check_listen(address, None)
+            self.assertEqual(remote.check_listen(address, self.keys)[1], 7000)
+        for address in ("tcp://127.0.0.1:7000", "tcp://localhost:7000", "tcp://[::1]:7000"):
+            self.assertIsNone(remote.check_listen(address, None)[2])
+        for address in ("udp://127.0.0.1:7000", "tcp://127.0.0.1", "tcp://127.0.0.1:0", "tcp://127.0.0.1:65535",
+                        "tcp://*:7000", "", "tcp://a b:7000"):
+            with self.assertRaisesRegex(BadInput, "--listen"):
+                remote.check_listen(address, self.keys)
+        with self.assertRaisesRegex(BadInput, "without --listen"):
+            remote.check_listen(None, self.keys)
+
+
+class Forwarder(unittest.TestCase):
+    """The forwarder between a scripted cell and clients."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.folder_of_run, cls.keys, cls.other = (pathlib.Path(cls.folder.name, n) for n in ("run", "keys", "other"))
+        cls.folder_of_run.mkdir()
+        remote.make_keys(cls.keys)
+        remote.make_keys(cls.other)
+        cls.over = threading.Event()
+        cls.context = zmq.Context.instance()
+        cls.rep = cls.context.socket(zmq.REP)
+        cls.rep.bind(f"ipc://{cls.folder_of_run}/base.control")
+        cls.pub = cls.context.socket(zmq.XPUB)
+        cls.pub.bind(f"ipc://{cls.folder_of_run}/base.telemetry")
+        cls.subscribed, cls.asked = [], 0
+        cls.thread = threading.Thread(target=cls.serve, daemon=True)
+        cls.thread.start()
+        cls.address = f"tcp://127.0.0.1:{free_port()}"
+        cls.process = subprocess.Popen(
+            [sys.executable, "-m", "openwip_cli", "forward", str(cls.folder_of_run), "127.0.0.1",
+             cls.address.rsplit(":", 1)[1], str(cls.keys)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert cls.process.stdout.readline() == b"ready\n", cls.process.stderr.read()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.process.send_signal(signal.SIGTERM)
+        cls.said = cls.process.stderr.read().decode()
+        assert cls.process.wait(5) == 0, cls.said
+        cls.process.stdout.close()
+        cls.process.stderr.close()
+        assert "Traceback" not in cls.said and "wrong key" in cls.said, cls.said
+        cls.over.set()
+        cls.thread.join()
+        cls.rep.close(0)
+        cls.pub.close(0)
+        cls.folder.cleanup()
+
+    @classmethod
+    def serve(cls):
+        number = 0
+        while not cls.over.is_set():
+            if cls.rep.poll(5):
+                cls.rep.recv()
+                cls.asked += 1
+                cls.rep.send(pb.Reply(ok=True, mac=pb.MacStatus(role="base", slot=7)).SerializeToString())
+            while cls.pub.poll(0):
+                cls.subscribed.append(cls.pub.recv())
+            number += 1
+            cls.pub.send_multipart([b"status", b"%d" % number])
+            time.sleep(0.002)
+
+    def ask(self, folder, timeout_s):
+        endpoint, keys = remote.client(self.address, folder)
+        return control.Control(endpoint("base.control"), keys).status(timeout_s)
+
+    def first_message(self, keys, timeout_s):
+        with self.context.socket(zmq.SUB) as s:
+            s.linger = 0
+            s.subscribe(b"status")
+            if keys:
+                keys.use(s)
+            s.connect(remote.endpoints(self.address)("base.telemetry"))
+            return s.recv_multipart() if s.poll(timeout_s * 1000) else None
+
+    def test_the_right_key_is_answered_and_subscriptions_reach_the_publisher(self):
+        self.assertEqual(self.ask(self.keys, 10).slot, 7)
+        self.assertEqual(self.first_message(remote.ClientKeys(self.keys), 10)[0], b"status")
+        self.assertIn(b"\x01status", self.subscribed)
+
+    def test_a_wrong_key_or_none_gets_nothing(self):
+        self.ask(self.keys, 10)     # it works, so silence below is no accident
+        before = self.asked
+        stranger = remote.ClientKeys(self.other)
+        stranger.server_public = remote.ClientKeys(self.keys).server_public   # knows the server, is not known
+        wrong_server = remote.ClientKeys(self.keys)
+        wrong_server.server_public = remote.ClientKeys(self.other).server_public
+        for keys in (stranger, wrong_server, None):
+            endpoint = remote.endpoints(self.address)("base.control")
+            with self.assertRaises(control.NoAnswer):
+                control.Control(endpoint, keys).status(0.5)
+            self.assertIsNone(self.first_message(keys, 0.5))
+        self.assertEqual(self.asked, before)
+
+    def test_garbage_does_not_end_it(self):
+        host, port = remote.parse_listen(self.address)
+        for data in (b"GET / HTTP/1.0\r\n\r\n", b"\xff" * 200, b""):
+            with socket.create_connection((host, port + 1), 2) as s:
+                s.sendall(data)
+        self.assertEqual(self.ask(self.keys, 10).slot, 7)
+        self.assertIsNone(self.process.poll())
+
+
+if __name__ == "__main__":
+    unittest.main()
