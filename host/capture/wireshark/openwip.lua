@@ -173,11 +173,9 @@ local function link(tree, field, number)
     if number then tree:add(field, number):set_generated() end
 end
 
-local function show_way(tree, packet)
-    link(tree, F.ip_tun_in, packet.tun_in)
-    local user = users[packet.user]
-    local seen = {}
-    local numbers = {}
+-- Frames sent with a part of the packet, in order.
+local function frames_of(packet)
+    local user, seen, numbers = users[packet.user], {}, {}
     for _, part in ipairs(packet.parts) do
         for _, f in ipairs(user.sns[part.sn].sent) do
             if f.first <= part.last and f.last >= part.first and not seen[f.number] then
@@ -187,7 +185,14 @@ local function show_way(tree, packet)
         end
     end
     table.sort(numbers)
-    for _, number in ipairs(numbers) do link(tree, F.ip_frame, number) end
+    return numbers
+end
+
+local function show_way(tree, packet, with_frames)
+    link(tree, F.ip_tun_in, packet.tun_in)
+    if with_frames then
+        for _, number in ipairs(frames_of(packet)) do link(tree, F.ip_frame, number) end
+    end
     link(tree, F.ip_received, packet.received_in)
     link(tree, F.ip_tun_out, packet.tun_out)
     if packet.tun_in and packet.tun_out then
@@ -200,7 +205,9 @@ end
 local function show_content(root, pinfo, bytes)
     local tvb = ByteArray.new(bytes, true):tvb("IP packet")
     local dissector = bytes:byte(1) >= 0x60 and ipv6_dissector or ip_dissector
+    local src, dst = pinfo.src, pinfo.dst
     pcall(dissector.call, dissector, tvb, pinfo, root)
+    pinfo.src, pinfo.dst = src, dst
     return tostring(pinfo.cols.protocol)
 end
 
@@ -215,7 +222,7 @@ local function show_packets(tree, root, pinfo, frame)
             item:set_generated()
             item:add(F.ip_bytes, #packet.sent):set_generated()
             item:add(F.ip_part, string.format("%d..%d", part.first, part.last)):set_generated()
-            show_way(item, packet)
+            show_way(item, packet, packet.received_in == frame.number)
             if packet.received and packet.received ~= packet.sent then item:add_proto_expert_info(E.altered) end
         end
     end
@@ -373,7 +380,7 @@ function way.dissector(tvb, pinfo, root)
     if found == nil or interface == nil or not interface.value:match("^%l+%d*%.ip$") then return end
     local tree = root:add(way)
     if found.packet then
-        show_way(tree, found.packet)
+        show_way(tree, found.packet, true)
     else
         link(tree, F.ip_tun_in, found.tun_in)
         link(tree, F.ip_tun_out, found.tun_out)
