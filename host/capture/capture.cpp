@@ -83,12 +83,8 @@ std::optional<std::uint32_t> capture::interface_of(station at, bool frames,
 void capture::take(station from, const tm::Telemetry& message, std::uint64_t missing) {
     if (enough_) return;
     const bool frames = message.has_frames();
-    if (missing != 0 && (frames || message.has_ip())) {
-        if (const auto i = interface_of(from, frames, message.user())) {
-            counts_[*i].dropped += missing;
-            dropped_before_[*i] += missing;
-        }
-    }
+    if (missing != 0 && (frames || message.has_ip()))
+        count_dropped(interface_of(from, frames, message.user()), missing);
     const std::int64_t now = slot_start_ns(message.slot() + 1);
     if (!options_.start_ns)
         options_.start_ns = wall_clock_of(message.wall_ns()) -
@@ -147,7 +143,19 @@ void capture::take_frames(station from, const tm::Telemetry& message) {
     }
 }
 
+void capture::count_dropped(std::optional<std::uint32_t> interface, std::uint64_t n) {
+    if (!interface) return;
+    counts_[*interface].dropped += n;
+    dropped_before_[*interface] += n;
+}
+
 void capture::take_ip(station from, const tm::Telemetry& message) {
+    if (const auto i = interface_of(from, false, message.user())) {
+        const auto [before, first] = skipped_.try_emplace(*i, message.ip().skipped());
+        if (message.ip().skipped() > before->second)
+            count_dropped(i, message.ip().skipped() - before->second);
+        before->second = message.ip().skipped();
+    }
     for (const auto& r : message.ip().packet()) {
         held_packet* p = hold(interface_of(from, false, message.user()), r.time_ns());
         if (p == nullptr) continue;
@@ -196,7 +204,9 @@ void capture::finish(const std::string& verdict) {
                                counts_[i].dropped,
                                {}};
         if (counts_[i].dropped != 0)
-            s.comments.push_back("dropped: telemetry messages, each of one slot");
+            s.comments.push_back(
+                "dropped: telemetry messages of a slot each, and IP packets that the station left "
+                "out");
         if (!verdict.empty()) s.comments.push_back(verdict);
         append(file_.blocks(), s);
     }

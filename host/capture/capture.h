@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <queue>
 #include <string>
@@ -40,7 +41,9 @@ struct capture_options {
 struct interface_counts {
     std::string name;
     std::uint64_t packets = 0;
-    std::uint64_t dropped = 0;  // telemetry messages that did not reach us
+    // Telemetry messages that did not reach us, and IP packets that the station left out to keep
+    // its telemetry within bounds.
+    std::uint64_t dropped = 0;
 };
 
 class capture {
@@ -69,6 +72,7 @@ private:
 
     void take_frames(station from, const openwip::telemetry::Telemetry& message);
     void take_ip(station from, const openwip::telemetry::Telemetry& message);
+    void count_dropped(std::optional<std::uint32_t> interface, std::uint64_t n);
     // nullptr when there is no such interface.
     held_packet* hold(std::optional<std::uint32_t> interface, std::int64_t sample_ns);
     void push();
@@ -80,6 +84,7 @@ private:
     capture_file& file_;
     std::vector<interface_counts> counts_;
     std::vector<std::uint64_t> dropped_before_;
+    std::map<std::uint32_t, std::uint64_t> skipped_;  // interface -> as the station last said
     std::vector<std::size_t> comment_places_;
     std::priority_queue<held_packet> held_;
     held_packet next_;

@@ -162,7 +162,7 @@ void summarise(const std::string& file, const std::string& why, const wip::captu
     std::string line = std::to_string(packets) + " packets to " + file + ":";
     for (const auto& i : c.interfaces())
         line += " " + i.name + " " + std::to_string(i.packets) + ",";
-    line += " " + std::to_string(dropped) + " telemetry messages lost";
+    line += " " + std::to_string(dropped) + " telemetry messages or packets lost";
     const auto also = [&line](std::uint64_t n, const char* what) {
         if (n != 0) line += ", " + std::to_string(n) + " " + what;
     };
@@ -182,9 +182,10 @@ int run(arguments& a) {
     reading from(a, signals);
     capture_file file(a.file, signals);
     wip::capture::capture c(a.options, file);
-    const std::string why = from.run(c, file, a.wait_s);
+    std::string why = from.run(c, file, a.wait_s);
     const std::string verdict = a.verdict_file.empty() ? "" : first_line(a.verdict_file);
     c.finish(verdict.empty() ? from.verdict() : verdict);
+    if (c.enough()) why = "as much as was asked for";
     if (!from.no_cell().empty()) throw std::runtime_error("no cell answers at " + from.no_cell());
     if (!a.quiet) summarise(a.file, file.reader_gone() ? "the reader has gone" : why, c, from);
     if (file.failed() && !file.reader_gone()) {

@@ -46,7 +46,7 @@ class Content(InFolder):
         self.assertEqual(counts, {"base.ip": 6, "terminal.ip": 6, "base.frames": frames, "terminal.frames": frames})
         self.assertEqual(values["Strict time order"], "True")
         self.assertIn("nanoseconds", values["File timestamp precision"])
-        self.assertIn("0 telemetry messages lost", said)
+        self.assertIn("0 telemetry messages or packets lost", said)
         self.assertIn("the cell has ended", said)
         rows = cs.fields(file, ["frame.time_epoch", "frame.interface_name", "frame.p2p_dir", "wip.slot"])
         direction = {"base.ip": "0", "terminal.ip": "1", "base.frames": "0", "terminal.frames": "1"}
@@ -118,12 +118,22 @@ class Losses(InFolder):
         lost = [m for m in cell.messages if m[:2] == ("terminal", "frames")][1:4]
         cell.messages = [m for m in cell.messages if m not in lost]
         file, said = cs.capture(cell, self.folder)
-        self.assertIn("3 telemetry messages lost", said)
+        self.assertIn("3 telemetry messages or packets lost", said)
         dropped = [r["frame.drop_count"] for r in cs.fields(file, ["frame.drop_count"], "wip.place == 1")]
         self.assertEqual([d for d in dropped if d], [["3"]])
         self.assertEqual(statistics(file), {"base.ip": (6, 0), "terminal.ip": (6, 0),
                                             "base.frames": (len(cell.log), 0),
                                             "terminal.frames": (len(dropped), 3)})
+
+    def test_packets_that_the_station_left_out_are_drops(self):
+        cell = small_cell()
+        batches = [m for station, topic, m in cell.messages if (station, topic) == ("terminal", "ip")]
+        batches[0].ip.skipped = 5       # before this capture began
+        for message in batches[1:]:
+            message.ip.skipped = 7
+        file, said = cs.capture(cell, self.folder)
+        self.assertEqual(statistics(file)["terminal.ip"], (6, 2))
+        self.assertIn("2 telemetry messages or packets lost", said)
 
     def test_what_does_not_parse_and_what_is_of_a_later_version_is_counted(self):
         cell = small_cell()
