@@ -38,11 +38,10 @@ struct symbol_channel::state {
           store(store_capacity),
           outcome_key(sample_model::derive_key(c.seed, 0x53594d33)) {
         for (int k = 1; k <= max_bits_per_symbol; ++k) sets.emplace_back(k, c.eight);
-        prepare();
+        if (config.errors == error_method::computed) prepare();
     }
     void prepare() {
-        for (int k = static_cast<int>(failures.size()) + 1;
-             k <= max_bits_per_symbol && config.errors == error_method::computed; ++k)
+        for (int k = static_cast<int>(failures.size()) + 1; k <= max_bits_per_symbol; ++k)
             failures.emplace_back(k, sets[static_cast<std::size_t>(k - 1)].points(), config.eight);
     }
 
@@ -85,8 +84,10 @@ void symbol_channel::set_combining(bool on) {
 
 void symbol_channel::set_errors(error_method errors) {
     state_->config.errors = errors;
-    state_->prepare();
+    if (errors == error_method::computed) state_->prepare();
 }
+
+void symbol_channel::prepare_errors() { state_->prepare(); }
 
 void symbol_channel::keep_symbols(bool on) { state_->keep = on; }
 

@@ -100,6 +100,10 @@ public:
     void reconfigure(const cell_config& cell);
     void reconfigure(const uplink_config& uplink);
     void reconfigure(bin_model::error_method errors);
+    // For a cell in real time, before it starts: a later change of the errors takes no time.
+    void prepare_errors() {
+        for (auto& t : terminals_) t.air.prepare_errors();
+    }
     // Other channels, one for each user.
     void replace(std::vector<snr_source> sources);
     // 100 dB less in the slots [from, until). A prediction made meanwhile knows of it, one made

@@ -167,6 +167,7 @@ int emulator_process::run(int signal_fd, bool realtime_priority) {
     s.watched.push_back({signal_fd, POLLIN, 0});
     s.watched.push_back({s.server.tun.fd(), POLLIN, 0});
     for (const auto& t : s.terminals) s.watched.push_back({t.tun.fd(), POLLIN, 0});
+    s.cell.prepare_errors();
     s.t0 = monotonic_ns() + start_after_ns;
     for (; !s.ended; ++s.next) {
         const std::int64_t due = slot_start(s.next);
