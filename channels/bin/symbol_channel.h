@@ -76,8 +76,8 @@ public:
     void carry(slot_plan& plan, std::span<const float, nof_bins> snr, slot_report& report);
 
     void set_combining(bool on);
-    // From the next slot on. The first change to `computed` makes its tables, which takes a tenth of
-    // a second, unless prepare_errors() has made them.
+    // From the next slot on. The first change to `computed` makes its tables, which takes a tenth
+    // of a second, unless prepare_errors() has made them.
     void set_errors(error_method errors);
     void prepare_errors();
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What can be set in a running cell, and where: the one table behind ./openwip set and get, the monitor's
-control panel (as JSON) and the documentation (docs/controls.md).
+"""What can be set in a running cell, and where: the one table behind ./openwip set and get and, as JSON, for other
+programs (docs/controls.md).
 
 A key is the key of the scenario file. Its process is asked under the process's own key. Type, range and help are
 those of the scenario's table (scenario.SETTINGS, emulate.SETTINGS); what exists in a running cell only stands here.

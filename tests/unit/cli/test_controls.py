@@ -51,6 +51,27 @@ class Table(unittest.TestCase):
             entry = described[at:described.index("},\n", at) + 80]
             self.assertIn(".runtime = true", entry, key)
 
+    @unittest.skipUnless((TOP / "host/gui/control_table.h").exists(), "a tree without the monitor")
+    def test_the_monitors_panel_offers_only_what_a_cell_takes(self):
+        """Its table is C++ (host/gui/control_table.h): process, key and choices have to be of this one."""
+        rows = re.findall(r'\{\s*"[^"]+",\s*"(\w+)",\s*"([\w.]+)",\s*"[^"]+",\s*k::(\w+),\s*\{([^}]*)\}',
+                          (TOP / "host/gui/control_table.h").read_text())
+        self.assertGreaterEqual(len(rows), 10)
+        for process, key, type_, choices in rows:
+            takers = [c for kind in controls.OWNERS for c in controls.table(kind).values()
+                      if (c.process, c.process_key) == (process, key) and not c.why_not]
+            self.assertTrue(takers, f"{process} {key}: no cell can change it")
+            for word in re.findall(r'"([^"]+)"', choices):
+                self.assertTrue(any(self.takes(c, word) for c in takers), f"{process} {key} = {word}")
+            self.assertEqual(type_ == "choice", bool(choices.strip()), key)
+
+    @staticmethod
+    def takes(row, text):
+        try:
+            return bool(row.check(text))
+        except BadInput:
+            return False
+
     def test_the_description_is_json_that_an_editor_can_be_made_of(self):
         tree = json.loads(json.dumps(controls.describe()))
         self.assertEqual(set(tree["cells"]), {"demo", "emulate"})
