@@ -34,6 +34,10 @@ public:
         slots_ = behind_ = 0;
         max_us_ = 0;
     }
+    std::uint64_t behind() const {
+        const std::lock_guard lock(mutex_);
+        return behind_;
+    }
     pacing_summary summary() const {
         const std::lock_guard lock(mutex_);
         return {quantile(0.5), quantile(0.99), quantile(0.999), max_us_, slots_, behind_};

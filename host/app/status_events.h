@@ -19,6 +19,9 @@ public:
 
     bool wanted() const { return port_->wanted(topic::event); }
     void compare(const openwip::control::MacStatus& status, slot now);
+    // Just before compare(): another counter, of which the status does not tell.
+    void grew(openwip::telemetry::Event::Severity severity, const char* kind,
+              const std::string& reason, std::uint64_t total, slot now);
     // Right now. `kind` and `reason` as in telemetry.proto.
     void say(openwip::telemetry::Event::Severity severity, const char* kind,
              const std::string& reason, slot now, std::uint64_t count = 1);
@@ -29,8 +32,6 @@ public:
     }
 
 private:
-    void grew(openwip::telemetry::Event::Severity severity, const char* kind,
-              const std::string& reason, std::uint64_t total, slot now);
     void compare_drops(const openwip::control::Direction& d, const char* prefix, slot now);
 
     telemetry_port* port_;

@@ -119,6 +119,7 @@ public:
     void fill_terminal(openwip::control::MacStatus& status) const;
 
     // Of the last slot, for those who watch.
+    int loop_slots() const { return config_.cell.link.retransmission_delay_slots; }
     const slot_plan& plan(int user) const { return plans_[static_cast<std::size_t>(user)]; }
     const slot_report& report(int user) const { return end(user).report; }
     const std::array<float, nof_bins>& true_snr(int user) const { return end(user).snr; }  // linear

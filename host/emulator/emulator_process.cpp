@@ -275,7 +275,12 @@ void emulator_process::state::publish(slot k) {
         if (out.due(topic::status, k) || out.due(topic::event, k)) {
             auto& mac = *out.message(topic::status).mutable_mac();
             fill(*e, mac);
-            if (out.due(topic::event, k)) e->events.compare(mac, k);
+            if (out.due(topic::event, k)) {
+                if (e == &base)
+                    e->events.grew(openwip::telemetry::Event::WARNING, "late", "slots_behind",
+                                   slots.behind(), k);
+                e->events.compare(mac, k);
+            }
             if (out.due(topic::status, k)) out.publish(topic::status, k);
         }
         out.listen();

@@ -18,7 +18,6 @@ emulator_telemetry::emulator_telemetry(emulated_cell& cell, host::telemetry_port
       base_(&base),
       terminal_(&terminal),
       profile_(config.link.profile),
-      horizon_(config.link.retransmission_delay_slots),
       server_(base) {
     for (int u = 0; u < cell.users(); ++u) terminals_.emplace_back(terminal);
 }
@@ -38,7 +37,9 @@ void emulator_telemetry::prepare(slot k) {
 }
 
 void emulator_telemetry::publish(slot k) {
-    publish_settled(cell_->base(0).settled());
+    // One slot in each turn, but after a change of the loop's length.
+    const slot last = cell_->base(0).settled();
+    for (slot j = published_ + slot_count(1); j <= last; ++j) publish_settled(published_ = j);
     if (base_->due(topic::frames, k)) publish_sent(k);
     if (terminal_->due(topic::slot, k) || terminal_->due(topic::frames, k)) publish_received(k);
     if (terminal_->due(topic::receiver, k)) publish_symbols(k);
@@ -48,7 +49,7 @@ void emulator_telemetry::publish(slot k) {
 
 // All users' loops are of one length.
 void emulator_telemetry::publish_settled(slot j) {
-    if (j.value < 0 || !base_->due(topic::slot, j)) return;
+    if (!base_->due(topic::slot, j) || cell_->base(0).record(j).air != j) return;
     std::string whose(nof_bins, host::no_user);
     for (int u = 0; u < cell_->users(); ++u)
         for (std::size_t b = 0; b < nof_bins; ++b)
@@ -77,7 +78,7 @@ void emulator_telemetry::publish_received(slot k) {
     for (int u = 0; u < cell_->users(); ++u) {
         if (terminal_->due(topic::slot, k)) {
             auto& sample = *terminal_->message(topic::slot).mutable_slot_sample();
-            host::fill_sample(cell_->report(u), horizon_, sample);
+            host::fill_sample(cell_->report(u), cell_->loop_slots(), sample);
             for (const float snr : cell_->true_snr(u))
                 sample.add_true_snr_db(10 * std::log10(std::max(snr, 1e-10F)));
             terminal_->publish(topic::slot, k, u);

@@ -37,7 +37,7 @@ private:
     host::telemetry_port* base_;
     host::telemetry_port* terminal_;
     link_profile profile_;
-    int horizon_;
+    slot published_{-1};  // up to here, the base station's topic `slot` has been seen to
     host::ip_log server_;
     std::deque<host::ip_log> terminals_;
 };

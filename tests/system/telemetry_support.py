@@ -3,10 +3,20 @@
 import subprocess
 import time
 
+import zmq
 from openwip_cli import telemetry
 
 TOPICS = ("status", "slot", "receiver", "frames", "ip", "event")
 GOOD, BAD = 1, 2
+
+
+def stalled_reader(endpoint):
+    """Subscribes to everything and never reads: its queue fills up, at the publisher as well."""
+    socket = zmq.Context.instance().socket(zmq.SUB)
+    socket.linger, socket.rcvhwm = 0, 1
+    socket.setsockopt(zmq.SUBSCRIBE, b"")
+    socket.connect(endpoint)
+    return socket
 
 
 class Watched:

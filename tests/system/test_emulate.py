@@ -154,18 +154,28 @@ class Running(unittest.TestCase):
     def test_everything_that_both_ends_publish_agrees_and_every_slot_can_be_recorded(self):
         from openwip_cli import channel_record, control
         from openwip_schema import control_pb2 as pb
-        from telemetry_support import Watched, check_all
+        from telemetry_support import Watched, check_all, stalled_reader
 
         def workload(cell):
             base = control.Control(cell.cell.endpoint("base.control"))
             base.ask(pb.Request(configure_yaml="telemetry: {slot_every: 1, receiver_every: 15}"))
+            stalled = [stalled_reader(cell.cell.endpoint(f"{s}.telemetry")) for s in cells.STATIONS]
             with Watched(cell.cell) as watched:
                 self.assertTrue(watched.until(lambda: watched.of("base", "slot") and watched.of("terminal", "slot")))
                 self.assertEqual(watched.run("ip", "netns", "exec", cell.namespace("base"), "ping", "-n", "-q", "-c",
                                              "300", "-i", "0.004", "-s", "900", "10.42.0.2"), 0)
                 base.ask(pb.Request(configure_yaml="link: {bins: 9}"))
                 self.assertTrue(watched.until(lambda: ("base", "setting", "link.bins = 9") in watched.events()))
+            with Watched(cell.cell) as longer:
+                for delay_ms in (4, 2):     # slots are settled later, then several at once
+                    base.ask(pb.Request(configure_yaml=f"link: {{retransmission_delay_ms: {delay_ms}}}"))
+                    so_far = len(longer.of("base", "slot"))
+                    self.assertTrue(longer.until(lambda: len(longer.of("base", "slot")) > so_far + 200))
+                slots = [m.slot for m in longer.of("base", "slot")]
+                self.assertEqual(slots, list(range(slots[0], slots[0] + len(slots))))
             recording = channel_record.record(cell.cell, 600)
+            for s in stalled:
+                s.close()
             self.assertIn("slot_every: 1\n", base.status().effective_yaml)
             return {"watched": watched, "recording": recording}
 

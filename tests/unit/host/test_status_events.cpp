@@ -77,6 +77,18 @@ TEST_F(watched_counters, late_slots_and_malformed_messages_are_told) {
     EXPECT_EQ(compare(), (texts{"late late_slots 5", "malformed messages 2"}));
 }
 
+TEST_F(watched_counters, a_counter_of_its_owner_is_compared_in_the_same_way) {
+    const auto step = [&](std::uint64_t total) {
+        events.grew(Event::WARNING, "late", "slots_behind", total, slot(1));
+        events.compare(status, slot(1));
+        return out.of(topic::event).size();
+    };
+    EXPECT_EQ(step(7), 0U) << "before somebody listened";
+    EXPECT_EQ(step(7), 0U);
+    EXPECT_EQ(step(9), 1U);
+    EXPECT_EQ(out.of(topic::event)[0].event().count(), 2U);
+}
+
 TEST_F(watched_counters, a_counter_that_was_reset_begins_again) {
     status.mutable_radio()->set_late_slots(5);
     compare();
