@@ -10,7 +10,9 @@ namespace {
 
 namespace tm = openwip::telemetry;
 
-constexpr std::int64_t hold_ns = 100'000'000;
+constexpr std::int64_t hold_ns = 50'000'000;
+// A publisher that is silent for longer is not waited for.
+constexpr std::int64_t longest_hold_ns = 2'000'000'000;
 // Room in the section's comment for a verdict that comes later.
 constexpr std::size_t verdict_bytes = 400;
 const std::string verdict_not_known = "verdict: not known when the capture began";
@@ -96,8 +98,12 @@ void capture::take(station from, const tm::Telemetry& message, std::uint64_t mis
     if (frames) take_frames(from, message);
     if (message.has_ip()) take_ip(from, message);
     newest_ns_ = std::max(newest_ns_, now);
-    release(newest_ns_ - hold_ns);
-    if (end_ns_ && newest_ns_ - hold_ns > *end_ns_) enough_ = true;
+    heard_ns_[static_cast<std::size_t>(from)] = now;
+    const std::int64_t settled =
+        std::max(*std::min_element(heard_ns_.begin(), heard_ns_.end()) - hold_ns,
+                 newest_ns_ - longest_hold_ns);
+    release(settled);
+    if (end_ns_ && settled > *end_ns_) enough_ = true;
 }
 
 capture::held_packet* capture::hold(std::optional<std::uint32_t> interface,

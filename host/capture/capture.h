@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Telemetry of the base station and the terminals becomes one capture, in the order of sample time.
 //
-// The two publishers run a few slots apart (the base station plans ahead), so packets are held
-// until nothing older can come: `hold` behind the newest slot heard of. Equal times keep the order
-// of the way through the cell: TUN, sent, received, TUN.
+// The two publishers run a few slots apart (the base station plans ahead), and further when this
+// process reads them late. So packets are held until nothing older can come: until both publishers
+// have gone on by more than a message can be behind. Equal times keep the order of the way through
+// the cell: TUN, sent, received, TUN.
 //
 // Time of a packet = wall clock of the run's start + sample time: slot k is sent at 2k/3 ms and
 // received at 2(k+1)/3 ms.
@@ -90,6 +91,7 @@ private:
     held_packet next_;
     std::vector<byte_buffer> spare_;
     std::optional<std::int64_t> first_ns_, end_ns_;
+    std::array<std::int64_t, 2> heard_ns_{};  // newest slot of each publisher
     std::int64_t newest_ns_ = 0, written_to_ns_ = 0;
     std::uint64_t order_ = 0, written_ = 0, late_ = 0, unknown_ = 0;
     bool enough_ = false;

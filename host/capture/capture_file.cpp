@@ -46,6 +46,7 @@ void capture_file::write_if_much() {
 
 bool capture_file::wait_for_room() const {
     pollfd waits[2] = {{fd_, POLLOUT, 0}, {stop_, POLLIN, 0}};
+    if (hurried_) return ::poll(waits, 1, last_patience_ms) > 0;
     while (true) {
         if (::poll(waits, stop_ < 0 ? 1 : 2, -1) < 0 && errno != EINTR) return false;
         if (waits[0].revents != 0) return true;

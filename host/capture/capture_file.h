@@ -27,6 +27,9 @@ public:
     // Overwrites bytes that were written earlier; false where that cannot be (pipes).
     bool overwrite(std::uint64_t at, std::string_view text);
 
+    // From now on a reader that does not read is waited for only a second.
+    void hurry() { hurried_ = true; }
+
     bool failed() const { return error_ != 0; }
     bool reader_gone() const;
     // Why nothing more is written, in words.
@@ -40,7 +43,7 @@ private:
     std::string name_;
     int stop_;
     int fd_;
-    bool seekable_ = false;
+    bool seekable_ = false, hurried_ = false;
     int error_ = 0;
     std::uint64_t written_ = 0;
     byte_buffer blocks_;

@@ -20,6 +20,7 @@ using wip_clock = std::chrono::steady_clock;
 
 constexpr int exit_output_failed = 1;
 constexpr std::chrono::milliseconds flush_every{100};
+constexpr std::chrono::seconds drain_patience{3};
 
 struct arguments {
     std::string file, base, terminal, keeper, only, verdict_file;
@@ -71,8 +72,11 @@ public:
     std::string run(wip::capture::capture& to, capture_file& file, double wait_s) {
         const auto patience = wip_clock::now() + std::chrono::duration<double>(wait_s);
         auto flushed = wip_clock::now();
+        // After a signal: what has come by then is still read. A second one ends that.
+        std::string asked;
+        auto drained = flushed;
         while (true) {
-            wait();
+            if (asked.empty()) wait();
             const bool more =
                 read(base_, station::base, to) | read(terminal_, station::terminal, to);
             read_verdict();
@@ -84,7 +88,13 @@ public:
                 flushed = now;
             }
             if (file.failed()) return file.reader_gone() ? "the reader has gone" : "";
-            if (const auto name = host::take_signal(signals_)) return "stopped by " + *name;
+            if (const auto name = host::take_signal(signals_)) {
+                if (!asked.empty()) return asked;
+                asked = "stopped by " + *name;
+                drained = now + drain_patience;
+                file.hurry();
+            }
+            if (!asked.empty() && (!more || now > drained)) return asked;
             if (to.enough()) return "as much as was asked for";
             if (!more && base_.gone() && terminal_.gone()) return "the cell has ended";
             const bool there = base_.ever_connected() && terminal_.ever_connected();

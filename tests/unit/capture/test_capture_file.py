@@ -180,6 +180,18 @@ def long_cell():
     return cell
 
 
+class Order(InFolder):
+    def test_publishers_that_are_read_one_after_the_other_come_out_in_the_order_of_the_air(self):
+        cell = long_cell()
+        cell.messages.sort(key=lambda m: m[0])      # all of the base station's first
+        file, said = cs.capture(cell, self.folder)
+        self.assertNotIn("out of order", said)
+        values, counts = capinfos(file)
+        self.assertEqual(values["Strict time order"], "True")
+        self.assertEqual(counts["base.frames"], len(cell.log))
+        self.assertEqual(counts["terminal.frames"], len(cell.log))
+
+
 class Limits(InFolder):
     def test_count_and_only(self):
         file, said = cs.capture(long_cell(), self.folder, "--only", "frames", "--count", 5, topics=2)
