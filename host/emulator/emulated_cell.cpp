@@ -56,9 +56,12 @@ emulated_cell::emulated_cell(const emulation_config& config, std::vector<snr_sou
         terminals_.emplace_back(
             config, u, std::move(sources[static_cast<std::size_t>(u)]),
             [this, u](std::span<const std::uint8_t> packet, bool) {
-                add(terminals_[static_cast<std::size_t>(u)].staged, packet.size());
-                to_terminal_.push_back(
-                    {slot_start(now_ + slot_count(1)), u, {packet.begin(), packet.end()}});
+                auto& t = terminals_[static_cast<std::size_t>(u)];
+                add(t.staged, packet.size());
+                to_terminal_.push_back({slot_start(now_ + slot_count(1)),
+                                        u,
+                                        record_ ? t.words.count() : 0,
+                                        {packet.begin(), packet.end()}});
             },
             [this, u](const packet_record& r) { record_(u, r); });
 }
@@ -98,6 +101,9 @@ void emulated_cell::take_uplink(slot k) {
 }
 
 void emulated_cell::run_slot(slot k) {
+    // Of the slot before: its packets have been written since.
+    if (record_)
+        for (auto& t : terminals_) take_words(t);
     take_uplink(k);
     now_ = k;
     started_ = true;
@@ -114,7 +120,6 @@ void emulated_cell::run_slot(slot k) {
         slot_plan plan = plans_[u];
         carry(terminals_[u], plan);
         const slot_feedback feedback = terminals_[u].mac.on_slot(terminals_[u].report);
-        if (record_) take_words(terminals_[u]);
         if (!terminals_[u].uplink.feedback_lost())
             scheduler_.on_feedback(static_cast<int>(u), feedback);
     }
@@ -131,6 +136,7 @@ void emulated_cell::take_words(terminal_end& t) {
 
 void emulated_cell::follow_packets(record_fn sink) {
     record_ = std::move(sink);
+    for (auto& p : to_terminal_) p.word = 0;
     for (int u = 0; u < users(); ++u) {
         auto& t = terminals_[static_cast<std::size_t>(u)];
         t.words.restart();

@@ -20,6 +20,7 @@
 #include <deque>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "bin/bin_channel.h"
@@ -71,13 +72,22 @@ public:
     // When the next packet leaves; no_next when there is none.
     static constexpr std::int64_t no_next = INT64_MAX;
     std::int64_t next_due() const;
-    // Hands over what is due by then, each side in order: write(side, user, packet, due_ns).
+    // Hands over what is due by then, each side in order: write(side, user, packet, due_ns). It
+    // returns nothing, or the errno with which an interface refused the packet.
     template <class Write>
     void release(std::int64_t now_ns, Write&& write) {
         for (; !to_terminal_.empty() && to_terminal_.front().due_ns <= now_ns;
              to_terminal_.pop_front()) {
             const auto& p = to_terminal_.front();
-            write(side::terminal, p.tag, std::span<const std::uint8_t>(p.data), p.due_ns);
+            const auto hand_over = [&] {
+                return write(side::terminal, p.tag, std::span<const std::uint8_t>(p.data),
+                             p.due_ns);
+            };
+            if constexpr (std::is_void_v<decltype(hand_over())>) {
+                hand_over();
+            } else if (const int error = hand_over(); error != 0 && p.word != 0) {
+                terminals_[static_cast<std::size_t>(p.tag)].words.refuse(p.word, error);
+            }
         }
         for (const auto* p = from_base_.front(); p != nullptr && p->due_ns <= now_ns;
              p = from_base_.front()) {
@@ -160,7 +170,13 @@ private:
     bool started_ = false;
     record_fn record_;  // empty: packets are not followed
     slot dark_from_, dark_until_;
-    std::deque<packet_model::wired_link::packet> to_terminal_;
+    struct leaving_packet {
+        std::int64_t due_ns = 0;
+        int tag = 0;             // the user
+        std::uint64_t word = 0;  // which of the terminal's words is about it; 0: none
+        std::vector<std::uint8_t> data;
+    };
+    std::deque<leaving_packet> to_terminal_;
     std::span<const slot_plan> plans_;  // of the last slot
 };
 

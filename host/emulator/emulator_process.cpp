@@ -242,14 +242,17 @@ bool emulator_process::state::read_terminal(std::size_t user) {
 }
 
 void emulator_process::state::release(std::int64_t until) {
-    cell.release(until, [this](emulated_cell::side to, int user,
-                               std::span<const std::uint8_t> packet, std::int64_t due) {
-        auto& out =
-            to == emulated_cell::side::server ? server : terminals[static_cast<std::size_t>(user)];
-        topics.passed(to, user, host::ip_log::way::out, packet, due);
-        out.gate.write(packet);
-        packets.add(static_cast<double>(now() - due) * 1e-3);
-    });
+    cell.release(until,
+                 [this](emulated_cell::side to, int user, std::span<const std::uint8_t> packet,
+                        std::int64_t due) -> int {
+                     auto& out = to == emulated_cell::side::server
+                                     ? server
+                                     : terminals[static_cast<std::size_t>(user)];
+                     topics.passed(to, user, host::ip_log::way::out, packet, due);
+                     const int error = out.gate.write(packet);
+                     packets.add(static_cast<double>(now() - due) * 1e-3);
+                     return error;
+                 });
 }
 
 void emulator_process::state::publish_packets(slot k) {

@@ -42,14 +42,16 @@ public:
 
     void add(const packet_word& word) {
         ++count_;
-        fresh_ = words_.size() < capacity_;
-        if (fresh_) words_.push_back(word);
+        if (words_.size() < capacity_) words_.push_back(word);
     }
     // The interface did not take the packet that add() was last called for.
-    void refuse_last(int error) {
-        if (!fresh_) return;
-        words_.back().end = packet_end::refused;
-        words_.back().error = error;
+    void refuse_last(int error) { refuse(count_, error); }
+    // ... that the nth word of all is about (count() right after its add()), if it is still here.
+    void refuse(std::uint64_t nth, int error) {
+        if (nth <= taken_ || nth - taken_ > words_.size()) return;
+        packet_word& w = words_[static_cast<std::size_t>(nth - taken_ - 1)];
+        w.end = packet_end::refused;
+        w.error = error;
     }
 
     // Words since the last clear(), oldest first, and all words so far, kept or not.
@@ -57,18 +59,18 @@ public:
     std::uint64_t count() const { return count_; }
     void clear() {
         words_.clear();
-        fresh_ = false;
+        taken_ = count_;
     }
     void restart() {
-        clear();
-        count_ = 0;
+        words_.clear();
+        count_ = taken_ = 0;
     }
 
 private:
     std::size_t capacity_;
     std::vector<packet_word> words_;
     std::uint64_t count_ = 0;
-    bool fresh_ = false;
+    std::uint64_t taken_ = 0;  // count() at the last clear()
 };
 
 }  // namespace wip

@@ -98,6 +98,36 @@ TEST(EmulatedPackets, TotalsAreWhatTheTwoInterfacesSawToTheNanosecond) {
     EXPECT_GT(waited, 100);
 }
 
+TEST(EmulatedPackets, WhatTheInterfaceRefusesIsADropWithItsReason) {
+    config::settings s(emulator_keys());
+    const emulator_config config = translate(s);
+    emulated_cell cell(config.cell, make_sources(config));
+    std::map<std::uint64_t, std::pair<std::string, int>> ends;
+    cell.follow_packets([&](int, const packet_record& r) {
+        ends[r.number] = {r.dropped, r.refused};
+    });
+    std::map<std::uint64_t, int> refused;
+    for (slot k; k.value < 600; ++k) {
+        cell.run_slot(k);
+        if (k.value < 300 && k.value % 5 == 0)
+            cell.from_server(0,
+                             sim::make_packet(static_cast<std::uint32_t>(k.value / 5),
+                                              {.version = 4, .bytes = 60}),
+                             slot_start(k));
+        cell.release(slot_start(k + slot_count(1)),
+                     [&](emulated_cell::side, int, std::span<const std::uint8_t> p, std::int64_t) {
+                         const auto number = *sim::packet_number(p);
+                         return refused[number] = number % 3 == 0 ? 5 : 0;
+                     });
+    }
+    ASSERT_EQ(ends.size(), 60U);
+    ASSERT_EQ(refused.size(), 60U);
+    for (const auto& [number, end] : ends) {
+        EXPECT_EQ(end.second, refused[number]) << number;
+        EXPECT_EQ(end.first, refused[number] != 0 ? "tun_write" : "") << number;
+    }
+}
+
 TEST(EmulatedPackets, AFullQueueIsAReasonAndHasNoParts) {
     packet_journal::totals totals;
     const auto packets = run({"link.bins=4", "link.queue_packets=5"}, 1500, totals);
