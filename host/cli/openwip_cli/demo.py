@@ -4,7 +4,7 @@ import contextlib
 import os
 import pathlib
 
-from . import accounting, capture, cell as cells, record, remote, report, system, traffic
+from . import accounting, capture, cell as cells, record, remote, report, system, traffic, window
 from .errors import DIED, INVALID, VALID, CellDied, NoLock
 from .session import (OBSERVER, START_TIMEOUT_S, CpuClock, Progress, Running, check_built, check_congestion_control,
                       drain, exit_code_of, fresh_output, identity, owned_cell, start_observers, start_process,
@@ -210,6 +210,8 @@ def run_cell(cell, keeper, options, places, progress):
         keeper.keep_logs(options.logs)
     progress(f"cell '{cell.name}': namespaces {' and '.join(cell.namespaces)}")
     record.note_run(cell, options.scenario)
+    if options.monitor:
+        window.open_for(cell.name, places[1], progress)
     with record.launched(cell, options.record, places[2], progress) as recorder, \
             capture.recording(cell, options.capture, options.scenario, places, progress) as captured:
         return run_recorded(cell, keeper, options, places, progress, recorder, captured)

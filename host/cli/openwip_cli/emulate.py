@@ -14,7 +14,8 @@ import time
 
 import yaml
 
-from . import accounting, capture, cell as cells, channel, record, remote, report, scenario as scenarios, system, traffic
+from . import (accounting, capture, cell as cells, channel, record, remote, report, scenario as scenarios, system,
+               traffic, window)
 from .errors import BAD_INPUT, DIED, INVALID, VALID, BadInput
 from .scenario import ON_OFF, Integer, Optional, Real, Scenario, Setting
 from .session import (OBSERVER, CpuClock, Progress, Running, check_built, check_congestion_control, drain,
@@ -150,7 +151,7 @@ def parse(arguments):
     parser.add_argument("--generator", action="store_true",
                         help="virtual time, full queues, no interfaces: as fast as the machine can")
     given = parser.parse_args(arguments)
-    for flag in ("keep", "record", "capture", "listen"):
+    for flag in ("keep", "record", "capture", "listen", "monitor"):
         if given.generator and getattr(given, flag):
             raise BadInput(f"--{flag} with --generator: there is no cell")
     return EmulateOptions(scenarios.options_of(given, SETTINGS), given.generator)
@@ -345,7 +346,7 @@ def default_places():
 
 
 def run(options, workload=None, progress=None, *, name=NAME, keep=False, logs=None, places=None, record_to=None,
-        observers=False, capture_to=None, listen=None):
+        observers=False, capture_to=None, listen=None, monitor=False):
     """One run. `options`: {key of SETTINGS: value}, or a Scenario. `workload(cell: EmulatedCell) -> dict`
     runs the applications (None: iperf3); what it returns is the report's `workload`, except `tcp` (to the
     top), `cpu` (added) and `failed` (reasons of the verdict); TrafficFailed makes the run invalid.
@@ -364,16 +365,19 @@ def run(options, workload=None, progress=None, *, name=NAME, keep=False, logs=No
     with with_predictions(s, (top, build, python)) as as_run:
         check_config(str(build / PROGRAM), config(cells.Cell(name), as_run))
         return _run_cell(s, as_run, workload, progress, name, keep, logs, (top, build, python), record_to,
-                         observers, capture_to, listen)
+                         observers, capture_to, listen, monitor)
 
 
-def _run_cell(s, as_run, workload, progress, name, keep, logs, places, record_to, observers, capture_to, listen):
+def _run_cell(s, as_run, workload, progress, name, keep, logs, places, record_to, observers, capture_to, listen,
+              monitor):
     top, build, python = places
     with contextlib.ExitStack() as stack:
         cell, keeper = stack.enter_context(owned_cell(name, progress, s["terminals"]))
         if logs:
             keeper.keep_logs(logs)
         record.note_run(cell, s)
+        if monitor:
+            window.open_for(name, places[1], progress)
         recorder = stack.enter_context(record.launched(cell, record_to, python, progress))
         captured = stack.enter_context(capture.recording(cell, capture_to, s, places, progress))
         with watching(cell) as (watch, applications):
@@ -467,7 +471,8 @@ def main(given, top, build, python):
             return VALID if result["verdict"]["valid"] else INVALID
         progress(f"TCP download with iperf3, {options.scenario['traffic.duration_s']:g} s")
         result = run(options.scenario, None, progress, name=options.name, keep=options.keep, logs=options.logs,
-                     places=places, observers=True, record_to=options.record, capture_to=options.capture, listen=options.listen)
+                     places=places, observers=True, record_to=options.record, capture_to=options.capture, listen=options.listen,
+                     monitor=options.monitor)
         write_json(options.json, result)
         print(report.screen(result))
         if "error" in result.get("record", {}):

@@ -321,6 +321,7 @@ class Options:
     name: str = "demo"
     record: str = None
     capture: str = None
+    monitor: bool = False
     record_iq: dict = dataclasses.field(default_factory=dict)   # station -> FILE without ending
     record_iq_seconds: float = 0
     listen: tuple = None    # remote.check_listen()
@@ -341,6 +342,7 @@ def options_parser(command, description, settings, name):
     p.add_argument("--listen", metavar="tcp://ADDR:PORT",
                    help="forward telemetry and control there, from PORT on; beyond loopback with --keys only")
     p.add_argument("--keys", metavar="DIR", help="keys of ./openwip keys, for --listen")
+    p.add_argument("--monitor", action="store_true", help="open the window onto the cell (./openwip monitor)")
     p.add_argument("--keep", action="store_true", help="leave the cell up afterwards")
     p.add_argument("--logs", metavar="DIR", help="copy configuration files and logs there at the end")
     p.add_argument("--name", default=name, help=f"name of the cell (several can run; default {name})")
@@ -361,7 +363,7 @@ def options_of(given, settings):
         if text is not None:
             values[s.key] = check(s.flag, s, text)
     return Options(check_together(Scenario(values, settings)), given.json, given.keep, given.logs,
-                   check_cell_name(given.name), given.record, given.capture, listen=listen_of(given))
+                   check_cell_name(given.name), given.record, given.capture, given.monitor, listen=listen_of(given))
 
 
 def listen_of(given):

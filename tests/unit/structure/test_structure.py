@@ -15,7 +15,7 @@ LAYER_OF_PREFIX = {
     "air": "channels", "vusrp": "channels",
     "wip": "blocks", "config": "host", "tun": "host", "app": "host", "trace": "host",
     "emulator": "host", "observer": "host",
-    "channel": "host", "tcpl": "host", "capture": "host",
+    "channel": "host", "tcpl": "host", "capture": "host", "gui": "gui",
 }
 ALLOWED = {
     "blocks/types": {"types"},
@@ -36,6 +36,8 @@ ALLOWED = {
     "channels/vusrp": {"types", "channels"},
     "host": {"types", "port", "wire", "rlc", "link", "schema", "sample", "bin", "packet", "profiles",
              "channels", "host"},
+    # A reader of what every process publishes, and of nothing else: it runs on another machine as well.
+    "host/gui": {"schema", "gui"},
     # One more than the rest of host: it runs the receiver's predictor over a bin-level channel (--predictor).
     "host/channel": {"types", "phy", "link", "sample", "bin", "profiles", "host"},
 }

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""demo --monitor, emulate --monitor: the window onto the cell that is being started.
+
+A process of its own, in a session of its own: the cell does not know it, closing it changes nothing, and
+it stays open when the run is over, since its pictures are what the user asked for. Whatever keeps it from
+opening is one line, and the run goes on."""
+import os
+import pathlib
+import subprocess
+import tempfile
+
+PROGRAM = "host/gui/openwip-monitor"
+NO_DISPLAY_S = 0.5
+
+
+def why_not(build, environment=os.environ):
+    """What keeps a window from opening, in words; None: nothing that can be seen from here."""
+    program = pathlib.Path(build) / PROGRAM
+    if not os.access(program, os.X_OK):
+        return ("the monitor is not part of this build (it needs qt6-base-dev and QCustomPlot for Qt 6: "
+                "libqcustomplot-dev, not in Ubuntu 22.04)")
+    if not any(environment.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")):
+        return "no display: DISPLAY is not set"
+    return None
+
+
+def open_for(name, build, progress):
+    """Returns the process, or None when there is none; never raises."""
+    reason = why_not(build)
+    process = None
+    if reason is None:
+        # Not the launcher's own standard error: whoever reads that to its end would wait for the window.
+        with tempfile.TemporaryFile() as complaints:
+            try:
+                process = subprocess.Popen([str(pathlib.Path(build) / PROGRAM), "--name", name],
+                                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                           stderr=complaints, start_new_session=True)
+                process.wait(NO_DISPLAY_S)   # one that finds no display says so at once
+                complaints.seek(0)
+                said = complaints.read(2000).decode(errors="replace").strip().splitlines()
+                reason = said[-1] if said else f"it ended with exit code {process.returncode}"
+                process = None
+            except subprocess.TimeoutExpired:
+                pass
+            except OSError as e:
+                reason = f"{PROGRAM}: {e.strerror}"
+    if process is None:
+        progress(f"--monitor: {reason}; the run goes on without the window")
+    else:
+        progress("--monitor: the window shows the cell; it stays open after the run")
+    return process

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "gui/controls_view.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <QGridLayout>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QTextStream>
+#include <QVBoxLayout>
+#include <cmath>
+
+namespace wip::gui {
+namespace {
+
+constexpr std::int64_t ask_every_ns = 1'000'000'000;
+
+void flatten(const YAML::Node& node, const std::string& prefix,
+             std::map<std::string, std::string>& into) {
+    if (node.IsScalar()) into[prefix] = node.Scalar();
+    if (!node.IsMap()) return;
+    for (const auto& pair : node)
+        flatten(pair.second,
+                prefix.empty() ? pair.first.Scalar() : prefix + "." + pair.first.Scalar(), into);
+}
+
+QString plain(const std::string& value) {
+    if (value == "true" || value == "yes") return "on";
+    if (value == "false" || value == "no") return "off";
+    return QString::fromStdString(value);
+}
+
+bool same(const QString& a, const QString& b) {
+    bool number_a = false, number_b = false;
+    const double x = a.toDouble(&number_a), y = b.toDouble(&number_b);
+    return number_a && number_b ? std::abs(x - y) <= 1e-9 * std::max(1.0, std::abs(x)) : a == b;
+}
+
+}  // namespace
+
+controls_view::controls_view(session& of, slot_axis& axis)
+    : view("controls", "Controls",
+           "Settings of the running cell. Right: the value that the process says it runs with. "
+           "Grey: this cell "
+           "does not have the setting.",
+           of.model(), axis),
+      session_(of) {
+    auto* box = new QWidget;
+    auto* column = new QVBoxLayout(box);
+    column->setContentsMargins(4, 2, 4, 2);
+    auto* area = new QScrollArea;
+    area->setWidgetResizable(true);
+    area->setFrameShape(QFrame::NoFrame);
+    auto* rows = new QWidget;
+    auto* grid = new QGridLayout(rows);
+    grid->setContentsMargins(2, 2, 2, 2);
+    grid->setVerticalSpacing(2);
+    QString group;
+    int at = 0;
+    for (const auto& row : control_rows()) {
+        if (group != row.group) {
+            group = row.group;
+            auto* heading = new QLabel("<b>" + group + "</b>");
+            grid->addWidget(heading, at++, 0, 1, 4);
+        }
+        add_row(row, grid, at++);
+    }
+    grid->setRowStretch(at, 1);
+    grid->setColumnStretch(1, 1);
+    area->setWidget(rows);
+    status_ = new QLabel;
+    status_->setWordWrap(true);
+    status_->setTextFormat(Qt::PlainText);
+    status_->setObjectName("control_status");
+    column->addWidget(area, 1);
+    column->addWidget(status_);
+    setWidget(box);
+}
+
+void controls_view::add_row(const control_row& row, QGridLayout* grid, int at) {
+    line l{&row};
+    const QString help = QStringLiteral("%1 (%2: %3)").arg(row.help, row.station, row.key);
+    auto* label = new QLabel(row.label);
+    label->setToolTip(help);
+    QWidget* editor = nullptr;
+    const std::size_t index = lines_.size();
+    if (row.type == control_row::kind::choice) {
+        l.choice = new QComboBox;
+        for (const char* c : row.choices) l.choice->addItem(c);
+        editor = l.choice;
+        // `activated` and not `currentIndexChanged`: only what a person chose is sent.
+        connect(l.choice, &QComboBox::activated, this, [this, index] { send(lines_[index]); });
+    } else {
+        l.number = new QDoubleSpinBox;
+        l.number->setDecimals(row.type == control_row::kind::whole ? 0 : 4);
+        l.number->setRange(row.low, row.high);
+        l.number->setKeyboardTracking(false);
+        l.number->setSuffix(row.unit[0] == 0 ? QString() : QStringLiteral(" ") + row.unit);
+        if (row.high <= 1) l.number->setSingleStep(0.01);
+        editor = l.number;
+        connect(l.number, &QDoubleSpinBox::valueChanged, this,
+                [this, index] { lines_[index].touched = true; });
+    }
+    editor->setObjectName(QStringLiteral("edit %1 %2").arg(row.station, row.key));
+    editor->setToolTip(help);
+    auto* button = new QPushButton("Set");
+    button->setObjectName(QStringLiteral("set %1 %2").arg(row.station, row.key));
+    button->setMaximumWidth(44);
+    button->setToolTip("Send to the cell");
+    connect(button, &QPushButton::clicked, this, [this, index] { send(lines_[index]); });
+    l.value = new QLabel("-");
+    l.value->setObjectName(QStringLiteral("value %1 %2").arg(row.station, row.key));
+    l.value->setMinimumWidth(70);
+    l.value->setToolTip("What the process says it runs with");
+    grid->addWidget(label, at, 0);
+    grid->addWidget(editor, at, 1);
+    grid->addWidget(button, at, 2);
+    grid->addWidget(l.value, at, 3);
+    for (QWidget* w : {editor, static_cast<QWidget*>(button)}) w->setEnabled(false);
+    lines_.push_back(l);
+}
+
+QString controls_view::wanted(const line& l) const {
+    if (l.choice != nullptr) return l.choice->currentText();
+    return l.row->type == control_row::kind::whole
+               ? QString::number(static_cast<qint64>(l.number->value()))
+               : QString::number(l.number->value(), 'g', 10);
+}
+
+std::string controls_view::yaml_of(const std::string& key, const std::string& value) {
+    std::string text;
+    std::size_t from = 0, depth = 0;
+    for (std::size_t dot; (dot = key.find('.', from)) != std::string::npos; from = dot + 1, ++depth)
+        text += std::string(2 * depth, ' ') + key.substr(from, dot - from) + ":\n";
+    return text + std::string(2 * depth, ' ') + key.substr(from) + ": " + value + "\n";
+}
+
+std::map<std::string, std::string> controls_view::flat(const std::string& yaml) {
+    std::map<std::string, std::string> found;
+    try {
+        flatten(YAML::Load(yaml), "", found);
+    } catch (const YAML::Exception&) {
+        found.clear();
+    }
+    return found;
+}
+
+void controls_view::say(const QString& text, bool bad) {
+    status_->setText(text);
+    status_->setStyleSheet(bad ? "color:#b03000" : "color:#005080");
+}
+
+void controls_view::apply(const std::string& station, const std::string& key,
+                          const QString& value) {
+    for (auto& l : lines_) {
+        if (station != l.row->station || key != l.row->key) continue;
+        if (l.choice != nullptr)
+            l.choice->setCurrentText(value);
+        else
+            l.number->setValue(value.toDouble());
+        send(l);
+    }
+}
+
+void controls_view::send(line& l) {
+    const auto endpoint = session_.control_endpoints().find(l.row->station);
+    if (endpoint == session_.control_endpoints().end()) {
+        say(QStringLiteral("%1: no control socket").arg(l.row->station), true);
+        return;
+    }
+    const QString value = wanted(l);
+    openwip::control::Request request;
+    request.set_configure_yaml(yaml_of(l.row->key, value.toStdString()));
+    l.touched = true;
+    say(QStringLiteral("%1 = %2: sent").arg(l.row->key, value), false);
+    const std::string station = l.row->station;
+    line* const of = &l;
+    client_.ask(
+        endpoint->second, session_.keys(), request,
+        [this, of, value, station](const openwip::control::Reply* reply, const std::string& why) {
+            of->touched = false;
+            if (reply == nullptr || !reply->ok()) {
+                say(QStringLiteral("%1 = %2: %3")
+                        .arg(of->row->key, value, QString::fromStdString(why)),
+                    true);
+            } else {
+                say(QStringLiteral("%1 = %2: taken").arg(of->row->key, value), false);
+            }
+            next_ask_ns_[station] = 0;  // read back at once
+        });
+}
+
+void controls_view::ask_status(const std::string& station) {
+    const auto endpoint = session_.control_endpoints().find(station);
+    if (endpoint == session_.control_endpoints().end() || asked_.contains(station)) return;
+    openwip::control::Request request;
+    request.mutable_status();
+    asked_.insert(station);
+    client_.ask(endpoint->second, session_.keys(), request,
+                [this, station](const openwip::control::Reply* reply, const std::string& why) {
+                    asked_.erase(station);
+                    if (reply != nullptr && reply->has_mac())
+                        show_effective(station, reply->mac().effective_yaml());
+                    else if (reply != nullptr && reply->has_air())
+                        show_effective(station, reply->air().effective_yaml());
+                    else if (reply == nullptr)
+                        say(QString::fromStdString(why), true);
+                });
+}
+
+void controls_view::show_effective(const std::string& station, const std::string& yaml) {
+    effective_[station] = flat(yaml);
+    const auto& values = effective_[station];
+    for (auto& l : lines_) {
+        if (station != l.row->station) continue;
+        const auto at = values.find(l.row->key);
+        const bool there = at != values.end();
+        QWidget* editor = l.choice != nullptr ? static_cast<QWidget*>(l.choice) : l.number;
+        editor->setEnabled(there);
+        findChild<QPushButton*>(QStringLiteral("set %1 %2").arg(l.row->station, l.row->key))
+            ->setEnabled(there);
+        if (!there) {
+            l.value->setText("-");
+            continue;
+        }
+        const QString now = plain(at->second);
+        bool number = false;
+        now.toDouble(&number);
+        const bool unit = number && l.row->unit[0] != 0;
+        l.value->setText(unit ? now + " " + l.row->unit : now);
+        if (l.touched || editor->hasFocus()) continue;
+        const QSignalBlocker quiet(editor);
+        if (l.choice != nullptr) {
+            if (l.choice->findText(now) < 0) l.choice->addItem(now);
+            l.choice->setCurrentText(now);
+        } else if (!same(now, QString::number(l.number->value(), 'g', 10))) {
+            l.number->setValue(now.toDouble());
+        }
+    }
+}
+
+QString controls_view::read_back(const std::string& station, const std::string& key) const {
+    const auto of = effective_.find(station);
+    if (of == effective_.end()) return {};
+    const auto at = of->second.find(key);
+    return at == of->second.end() ? QString() : plain(at->second);
+}
+
+void controls_view::refresh(bool) {
+    client_.poll();
+    if (session_.replaying()) {
+        say("A replay has no controls", false);
+        return;
+    }
+    std::set<std::string> stations;
+    for (const auto& row : control_rows()) stations.insert(row.station);
+    for (const auto& station : stations) {
+        if (steady_ns() < next_ask_ns_[station]) continue;
+        next_ask_ns_[station] = steady_ns() + ask_every_ns;
+        ask_status(station);
+    }
+}
+
+QString controls_view::csv() const {
+    QString text;
+    QTextStream out(&text);
+    out << "station,key,value\n";
+    for (const auto& [station, values] : effective_)
+        for (const auto& [key, value] : values)
+            out << QString::fromStdString(station) << ',' << QString::fromStdString(key) << ",\""
+                << QString::fromStdString(value) << "\"\n";
+    return text;
+}
+
+}  // namespace wip::gui

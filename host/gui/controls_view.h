@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The settings of the running cell: an editor for each row of control_table.h, and beside it the
+// value that the process says it runs with. A change counts when it has been read back, not when it
+// was sent.
+#pragma once
+
+#include <QComboBox>
+#include <QDoubleSpinBox>
+#include <QGridLayout>
+#include <QLabel>
+#include <map>
+#include <set>
+
+#include "gui/control_client.h"
+#include "gui/control_table.h"
+#include "gui/session.h"
+#include "gui/view.h"
+
+namespace wip::gui {
+
+class controls_view : public view {
+    Q_OBJECT
+public:
+    controls_view(session& of, slot_axis& axis);
+    void refresh(bool all) override;
+    int frames_per_second() const override { return 20; }
+    bool ticks() const override { return true; }
+    QString csv() const override;
+
+    // What a person does: set the editor of a key and apply. For tests and scripts too.
+    void apply(const std::string& station, const std::string& key, const QString& value);
+    QString read_back(const std::string& station, const std::string& key) const;
+    QString status() const { return status_->text(); }
+
+    // "link.bins", "10" to the YAML of configure_yaml.
+    static std::string yaml_of(const std::string& key, const std::string& value);
+    // Every scalar of a YAML document by its dotted key; empty when it does not parse.
+    static std::map<std::string, std::string> flat(const std::string& yaml);
+
+private:
+    struct line {
+        const control_row* row;
+        QComboBox* choice = nullptr;
+        QDoubleSpinBox* number = nullptr;
+        QLabel* value = nullptr;
+        bool touched = false;  // the person is at it: reading back must not change the editor
+    };
+    void add_row(const control_row& row, QGridLayout* grid, int at);
+    void send(line& l);
+    void ask_status(const std::string& station);
+    void show_effective(const std::string& station, const std::string& yaml);
+    void say(const QString& text, bool bad);
+    QString wanted(const line& l) const;
+
+    session& session_;
+    control_client client_;
+    std::vector<line> lines_;
+    QLabel* status_;
+    std::map<std::string, std::map<std::string, std::string>> effective_;
+    std::map<std::string, std::int64_t> next_ask_ns_;
+    std::set<std::string> asked_;  // a status question is open
+};
+
+}  // namespace wip::gui

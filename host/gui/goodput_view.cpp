@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "gui/goodput_view.h"
+
+#include <QTextStream>
+
+#include "gui/plot_help.h"
+
+namespace wip::gui {
+
+goodput_view::goodput_view(const session_model& model, slot_axis& axis)
+    : view("goodput", "Goodput and capacity",
+           "Goodput of the link over the last second against the TCP payload that the air "
+           "interface could "
+           "carry with the bins and modulation in use (Mbit/s). Shown with the verdict only.",
+           model, axis) {
+    plot_ = new time_plot(axis);
+    plot_->setToolTip(help());
+    plot_->yAxis->setLabel("Mbit/s");
+    capacity_ = plot_->addGraph();
+    capacity_->setName("capacity");
+    capacity_->setPen(series_pen(1, 1.6, Qt::DashLine));
+    goodput_ = plot_->addGraph();
+    goodput_->setName("goodput");
+    goodput_->setPen(series_pen(0, 2));
+    goodput_->setBrush(QColor(0x00, 0x72, 0xb2, 50));
+    auto* legend = small_legend(plot_, plot_->axisRect());
+    goodput_->addToLegend(legend);
+    capacity_->addToLegend(legend);
+    setWidget(plot_);
+}
+
+void goodput_view::refresh(bool all) {
+    const QString verdict = verdict_text();
+    plot_->say(verdict.isEmpty() ? "No verdict yet: goodput is not shown" : "");
+    plot_->note(verdict, !model().verdict().valid());
+    QVector<QCPGraphData> good, most;
+    double high = 0;
+    for (const auto& p : model().verdict_points().between(axis().left(), axis().right())) {
+        const double x = plot_->x_of(static_cast<double>(p.slot));
+        good.append({x, p.goodput_bps * 1e-6});
+        most.append({x, p.capacity_bps * 1e-6});
+        high = std::max({high, p.goodput_bps * 1e-6, p.capacity_bps * 1e-6});
+    }
+    goodput_->data()->set(good, true);
+    capacity_->data()->set(most, true);
+    if (fit_upwards(plot_->yAxis, high) || all)
+        plot_->redraw_all();
+    else
+        plot_->redraw_data();
+}
+
+QString goodput_view::csv() const {
+    QString text;
+    QTextStream out(&text);
+    out << "slot,seconds,goodput_bps,capacity_bps,valid\n";
+    for (const auto& p : model().verdict_points().between(axis().left(), axis().right()))
+        out << p.slot << ',' << seconds_of(static_cast<double>(p.slot)) << ',' << p.goodput_bps
+            << ',' << p.capacity_bps << ',' << (p.valid ? 1 : 0) << '\n';
+    return text;
+}
+
+}  // namespace wip::gui

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "gui/health_bar.h"
+
+#include <QHBoxLayout>
+#include <cmath>
+
+namespace wip::gui {
+
+using openwip::telemetry::Telemetry;
+
+health_bar::health_bar(const session& of, QWidget* parent) : QFrame(parent), session_(of) {
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(6, 2, 6, 2);
+    row->setSpacing(6);
+    add("stream", "What is shown, and whether its telemetry is coming in");
+    add("verdict", "Verdict of the run so far: a throughput or delay counts only when it is VALID");
+    add("radio",
+        "Lock of the terminal, mean SNR (dB), error vector magnitude (% of the mean symbol), "
+        "carrier offset (Hz), NMSE of the SNR prediction");
+    add("realtime",
+        "Factor: air time over wall time x speed. Pacing: how late slots were released "
+        "(99th percentile, ms). Late: transmissions that missed their time");
+    add("cpu",
+        "Processor cores in use by the cell; pressure: share of time in which some task waited "
+        "for a core");
+    add("telemetry",
+        "Messages received by this window; lost: gaps in the sequence numbers; garbage: not "
+        "parseable; future: of a version that this window does not know");
+    add("time",
+        "Newest air slot and its time (1500 slots are one second); frames per second drawn");
+    row->addStretch(1);
+}
+
+void health_bar::add(const QString& field, const QString& help) {
+    auto* label = new QLabel(this);
+    label->setObjectName("health_" + field);
+    label->setToolTip(help);
+    label->setTextFormat(Qt::PlainText);
+    label->setContentsMargins(6, 2, 6, 2);
+    layout()->addWidget(label);
+    labels_[field] = label;
+    moods_[field] = mood::neutral;
+}
+
+void health_bar::set(const QString& field, const QString& text, mood m) {
+    QLabel* label = labels_[field];
+    if (label->text() != text) label->setText(text);
+    if (moods_[field] == m) return;
+    moods_[field] = m;
+    label->setStyleSheet(m == mood::neutral ? QString()
+                         : m == mood::good
+                             ? QStringLiteral("background:#0072b2;color:white;border-radius:3px")
+                             : QStringLiteral("background:#d55e00;color:white;border-radius:3px"));
+}
+
+QString health_bar::text_of(const QString& field) const {
+    const auto at = labels_.find(field);
+    return at == labels_.end() ? QString() : at->second->text();
+}
+
+void health_bar::refresh(double frames_per_second) {
+    const session_model& m = session_.model();
+    const stream_state state = session_.state();
+    const bool fine = state == stream_state::live || state == stream_state::replay;
+    set("stream", session_.state_text(),
+        fine                             ? mood::neutral
+        : state == stream_state::waiting ? mood::neutral
+                                         : mood::bad);
+
+    if (m.has(Telemetry::kVerdict)) {
+        QString text = m.verdict().valid() ? "VALID so far" : "INVALID";
+        if (!m.verdict().valid() && m.verdict().reason_size() > 0)
+            text += ": " + QString::fromStdString(m.verdict().reason(0)).left(60);
+        set("verdict", text, m.verdict().valid() ? mood::good : mood::bad);
+    } else {
+        set("verdict", "no verdict yet");
+    }
+
+    if (m.has_terminal()) {
+        const auto& r = m.terminal().radio();
+        set("radio",
+            QStringLiteral("%1  SNR %2 dB  EVM %3 %  CFO %4 Hz  NMSE %5")
+                .arg(r.locked() ? "locked" : "NOT LOCKED")
+                .arg(r.mean_snr_db(), 0, 'f', 1)
+                .arg(r.evm_percent(), 0, 'f', 1)
+                .arg(std::round(r.cfo_hz()) + 0.0, 0, 'f', 0)
+                .arg(r.prediction_nmse(), 0, 'f', 3),
+            r.locked() ? mood::neutral : mood::bad);
+    } else {
+        set("radio", "radio: -");
+    }
+
+    if (m.has(Telemetry::kAir)) {
+        const auto& a = m.air();
+        const bool bad = a.late() > 0 || a.slots_behind() * 100 > a.slots();
+        set("realtime",
+            QStringLiteral("factor %1  pacing %2 ms  late %3")
+                .arg(a.real_time_factor(), 0, 'f', 3)
+                .arg(a.pacing_p99_us() / 1000, 0, 'f', 2)
+                .arg(a.late()),
+            bad ? mood::bad : mood::neutral);
+    } else {
+        set("realtime", "real time: -");
+    }
+
+    if (m.has(Telemetry::kCpu)) {
+        double cores = 0;
+        QString each;
+        for (const auto& p : m.cpu().process()) {
+            cores += p.cores();
+            each += QStringLiteral("\n%1: %2")
+                        .arg(QString::fromStdString(p.name()))
+                        .arg(p.cores(), 0, 'f', 2);
+        }
+        QString text = QStringLiteral("CPU %1 of %2").arg(cores, 0, 'f', 2).arg(m.cpu().cores());
+        // A kernel without pressure information does not say.
+        if (m.cpu().has_pressure_percent())
+            text += QStringLiteral("  pressure %1 %").arg(m.cpu().pressure_percent(), 0, 'f', 0);
+        set("cpu", text);
+        labels_["cpu"]->setToolTip("Processor cores in use by each process of the cell" + each);
+    } else {
+        set("cpu", "CPU: -");
+    }
+
+    const auto& c = session_.reader().total();
+    QString text = QStringLiteral("telemetry %1").arg(c.received);
+    if (c.lost != 0) text += QStringLiteral("  lost %1").arg(c.lost);
+    if (c.garbage != 0) text += QStringLiteral("  garbage %1").arg(c.garbage);
+    if (c.future != 0) text += QStringLiteral("  future version %1").arg(c.future);
+    set("telemetry", text, c.lost + c.garbage + c.future != 0 ? mood::bad : mood::neutral);
+
+    set("time", QStringLiteral("slot %1  %2 s  %3 frames/s")
+                    .arg(m.newest_slot())
+                    .arg(seconds_of(static_cast<double>(m.newest_slot())), 0, 'f', 1)
+                    .arg(frames_per_second, 0, 'f', 0));
+}
+
+}  // namespace wip::gui

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// openwip-monitor: the window onto a running cell (docs/monitor.md).
+#include <google/protobuf/stubs/logging.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <QApplication>
+#include <QSettings>
+#include <QSocketNotifier>
+#include <QTimer>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+
+#include "gui/main_window.h"
+#include "gui/remote_cell.h"
+#include "gui/session.h"
+
+namespace {
+
+using namespace wip::gui;
+
+constexpr int exit_bad_input = 2;
+
+int complain(const std::string& why) {
+    std::fprintf(stderr, "openwip monitor: %s\n", why.c_str());
+    return exit_bad_input;
+}
+
+// Qt ends a program that finds no display with abort(); a core dump is no answer.
+void one_line(QtMsgType type, const QMessageLogContext&, const QString& text) {
+    static QString reason;  // comes as a warning before the end
+    if (type == QtWarningMsg) reason = text.simplified();
+    if (type == QtFatalMsg) {
+        complain("no window can be opened: " +
+                 (reason.isEmpty() ? text.simplified() : reason).toStdString());
+        std::_Exit(exit_bad_input);
+    }
+    if (type == QtCriticalMsg) std::fprintf(stderr, "%s\n", qPrintable(text));
+}
+
+struct window_options {
+    std::string record, replay, screenshots, size = "1600x900";
+    double after_s = 5;
+};
+
+QSize size_of(const std::string& text) {
+    int width = 0, height = 0;
+    char rest = 0;
+    if (std::sscanf(text.c_str(), "%dx%d%c", &width, &height, &rest) != 2 || width < 400 ||
+        height < 300 || width > 10000 || height > 10000)
+        throw std::runtime_error("--size is '" + text + "'; valid: WIDTHxHEIGHT, such as 1280x800");
+    return {width, height};
+}
+
+// Ctrl-C and the end of a launcher close the window in order, so that a recording is whole. A
+// signal handler may do no more than write to a pipe.
+int signal_pipe[2] = {-1, -1};
+void on_signal(int) {
+    const char byte = 0;
+    [[maybe_unused]] const auto done = ::write(signal_pipe[1], &byte, 1);
+}
+
+void close_on_signals(main_window& window) {
+    if (::pipe(signal_pipe) != 0) return;
+    auto* notifier = new QSocketNotifier(signal_pipe[0], QSocketNotifier::Read, &window);
+    QObject::connect(notifier, &QSocketNotifier::activated, &window, [&window] {
+        window.close();
+        QApplication::quit();
+    });
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, on_signal);
+}
+
+int show_window(session_options options, const window_options& wanted) {
+    session shown(std::move(options));
+    main_window window(shown);
+    window.resize(size_of(wanted.size));
+    window.restoreGeometry(QSettings().value("geometry").toByteArray());
+    window.load_layout("last");
+    if (!wanted.screenshots.empty()) {
+        window.arrange();
+        window.resize(size_of(wanted.size));
+    }
+    if (!wanted.replay.empty()) window.replay(QString::fromStdString(wanted.replay));
+    if (!wanted.record.empty()) window.record(QString::fromStdString(wanted.record));
+    close_on_signals(window);
+    window.show();
+    int code = 0;
+    if (!wanted.screenshots.empty()) {
+        QTimer::singleShot(static_cast<int>(wanted.after_s * 1000), &window, [&] {
+            try {
+                for (const auto& name :
+                     window.export_to(QString::fromStdString(wanted.screenshots)))
+                    std::printf("%s\n", qPrintable(name));
+            } catch (const std::exception& e) {
+                code = complain(e.what());
+            }
+            QApplication::quit();
+        });
+    }
+    const int ended = QApplication::exec();
+    window.record({});
+    return code != 0 ? code : ended;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    google::protobuf::SetLogHandler(nullptr);  // damaged messages are counted
+    session_options options;
+    window_options wanted;
+    std::vector<std::string> connect, control;
+    std::string key_folder, server_key, key_file;
+    CLI::App app{"The window onto a running cell: bins, modulation, ARQ, packets, TCP."};
+    app.add_option("--name", options.cell, "name of the cell (default: the one that runs)");
+    app.add_option("--connect", connect,
+                   "a cell that listens, tcp://HOST:PORT; or each of its telemetry sockets, "
+                   "SOURCE=ENDPOINT")
+        ->delimiter(',');
+    app.add_option("--control", control, "its control sockets, SOURCE=ENDPOINT")->delimiter(',');
+    app.add_option("--keys", key_folder, "folder with server.public and client.key of that cell");
+    app.add_option("--server-key", server_key,
+                   "instead of --keys: public key of the cell (CURVE, Z85)");
+    app.add_option("--key-file", key_file,
+                   "and a file with our own: public-key: KEY, secret-key: KEY");
+    app.add_option("--record", wanted.record, "write the session to this file");
+    app.add_option("--replay", wanted.replay, "show a recorded session");
+    app.add_option("--screenshots", wanted.screenshots,
+                   "save every view as PNG and CSV into this folder, then end");
+    app.add_option("--after", wanted.after_s, "seconds until the screenshots (default 5)")
+        ->check(CLI::Range(0.1, 86400.0));
+    app.add_option("--size", wanted.size, "of the window (default 1600x900)");
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::CallForHelp& e) {
+        return app.exit(e);
+    } catch (const CLI::ParseError& e) {
+        return complain(e.what());
+    }
+    try {
+        use_endpoints(connect, control, options);
+        options.keys = read_keys(key_folder, server_key, key_file);
+        size_of(wanted.size);
+        if (qEnvironmentVariableIsEmpty("DISPLAY") &&
+            qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY") &&
+            qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM"))
+            return complain(
+                "no display: DISPLAY is not set; over ssh use ssh -X, or ./openwip top");
+        qInstallMessageHandler(one_line);
+        QApplication application(argc, argv);
+        application.setApplicationName("monitor");
+        application.setOrganizationName("openwip");
+        return show_window(std::move(options), wanted);
+    } catch (const std::exception& e) {
+        return complain(e.what());
+    }
+}

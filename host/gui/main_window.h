@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The window: health bar, views as docks, and the frame clock that reads telemetry and lets those
+// views draw that can be seen and have something new.
+#pragma once
+
+#include <QElapsedTimer>
+#include <QMainWindow>
+#include <QMenu>
+#include <QTimer>
+#include <memory>
+#include <vector>
+
+#include "gui/health_bar.h"
+#include "gui/replay_bar.h"
+#include "gui/replayer.h"
+#include "gui/session.h"
+#include "gui/session_file.h"
+#include "gui/slot_axis.h"
+#include "gui/view.h"
+
+namespace wip::gui {
+
+class main_window : public QMainWindow {
+    Q_OBJECT
+public:
+    explicit main_window(session& of);
+    ~main_window() override;
+
+    slot_axis& axis() { return axis_; }
+    health_bar& health() { return *health_; }
+    const std::vector<view*>& views() const { return views_; }
+    view* view_of(const QString& id) const;
+    // One step of the frame clock; the timer calls it, tests too.
+    void frame();
+    double frames_per_second() const { return frames_per_second_; }
+
+    // Each throws std::runtime_error with one line. An empty path ends it.
+    void record(const QString& path);
+    void replay(const QString& path);
+    replayer* replaying() { return replayer_.get(); }
+    session_writer* recording() { return writer_.get(); }
+    // Pictures of the window and of every view, tables of those that have some; returns the files.
+    QStringList export_to(const QString& folder);
+
+    void arrange();  // the docks as they are at the first start
+    void save_layout(const QString& name);
+    bool load_layout(const QString& name);
+    QStringList layouts() const;
+    void set_font_points(int points);
+
+    static constexpr int most_frames_per_second = 30;
+
+protected:
+    void closeEvent(QCloseEvent* event) override;
+
+private:
+    struct due {
+        view* of;
+        qint64 next_ms = 0;
+        std::uint64_t seen = 0;
+        double seen_right = -1;
+        bool all = true;
+    };
+    void add_views();
+    // In window_actions.cpp: menus, keys and the dialogues behind them.
+    void add_actions();
+    void add_file_actions(QMenu* menu);
+    void add_view_actions(QMenu* menu);
+    void add_layout_actions(QMenu* menu);
+    void add_cell_actions(QMenu* menu);
+    void show_help();
+    void say_trouble(const QString& text);
+
+    void redraw_everything();
+    void show_cursor();
+
+    session& session_;
+    slot_axis axis_;
+    health_bar* health_;
+    replay_bar* replay_bar_;
+    std::unique_ptr<session_writer> writer_;
+    std::unique_ptr<replayer> replayer_;
+    std::vector<view*> views_;
+    std::vector<due> due_;
+    QTimer clock_;
+    QElapsedTimer time_;
+    qint64 last_frame_ms_ = 0, next_health_ms_ = 0, counted_since_ms_ = 0, next_flush_ms_ = 0;
+    int frames_counted_ = 0;
+    double frames_per_second_ = 0;
+    std::uint64_t runs_seen_ = 0;
+};
+
+}  // namespace wip::gui

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The handles of a replay: play or hold, position, speed.
+#pragma once
+
+#include <QComboBox>
+#include <QLabel>
+#include <QSlider>
+#include <QToolBar>
+#include <QToolButton>
+
+#include "gui/replayer.h"
+
+namespace wip::gui {
+
+class replay_bar : public QToolBar {
+    Q_OBJECT
+public:
+    explicit replay_bar(QWidget* parent = nullptr);
+    void show_for(replayer* of);  // nullptr: hides
+    void refresh();
+    // Seconds of history that a jump brings back.
+    void set_history(double seconds) { history_s_ = seconds; }
+
+Q_SIGNALS:
+    void jumped();
+
+private:
+    replayer* of_ = nullptr;
+    QToolButton* play_;
+    QSlider* position_;
+    QComboBox* speed_;
+    QLabel* text_;
+    double history_s_ = 60;
+};
+
+}  // namespace wip::gui

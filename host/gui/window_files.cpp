@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "gui/window_files.h"
+
+#include <QDir>
+#include <QPixmap>
+#include <QSaveFile>
+#include <stdexcept>
+
+namespace wip::gui {
+
+void save_picture(QWidget* of, const QString& path) {
+    if (!of->grab().save(path, "PNG"))
+        throw std::runtime_error((path + ": the picture cannot be written").toStdString());
+}
+
+void save_table(const view& of, const QString& path) {
+    QSaveFile file(path);
+    const QByteArray text = of.csv().toUtf8();
+    if (!file.open(QIODevice::WriteOnly) || file.write(text) != text.size() || !file.commit())
+        throw std::runtime_error((path + ": " + file.errorString()).toStdString());
+}
+
+QStringList make_folder(const QString& folder) {
+    if (!QDir().mkpath(folder))
+        throw std::runtime_error((folder + ": cannot be made").toStdString());
+    return {};
+}
+
+QStringList save_view(const view& of, const QString& folder) {
+    const QString stem = folder + "/" + of.objectName();
+    QStringList names{stem + ".png"};
+    save_picture(of.widget(), names[0]);
+    if (!of.csv().isEmpty()) {
+        save_table(of, stem + ".csv");
+        names << stem + ".csv";
+    }
+    return names;
+}
+
+}  // namespace wip::gui

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Taking away what can be seen: pictures as PNG, the visible window as CSV.
+#pragma once
+
+#include <QString>
+#include <QStringList>
+#include <QWidget>
+
+#include "gui/view.h"
+
+namespace wip::gui {
+
+// Each throws std::runtime_error with path and reason.
+void save_picture(QWidget* of, const QString& path);
+void save_table(const view& of, const QString& path);
+// The folder, made when it is not there; an empty list, to be filled.
+QStringList make_folder(const QString& folder);
+// PNG, and CSV of one that has data, named after the id of the view; returns the names.
+QStringList save_view(const view& of, const QString& folder);
+
+}  // namespace wip::gui

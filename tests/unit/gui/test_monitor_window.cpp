@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The real window in front of a scripted cell: what is published over ZeroMQ has to be on the
+// screen, as values and as pixels.
+#include <google/protobuf/stubs/logging.h>
+
+#include <QPushButton>
+#include <QSettings>
+#include <QSignalSpy>
+#include <QtTest>
+
+#include "gui/channel_view.h"
+#include "gui/colour_map.h"
+#include "gui/constellation_view.h"
+#include "gui/controls_view.h"
+#include "gui/delay_view.h"
+#include "gui/distribution_view.h"
+#include "gui/event_view.h"
+#include "gui/goodput_view.h"
+#include "gui/heat_view.h"
+#include "gui/histogram_view.h"
+#include "gui/main_window.h"
+#include "gui/queue_view.h"
+#include "gui/tcp_view.h"
+#include "scripted_cell.h"
+
+namespace wip::gui {
+
+// A window in front of a scripted cell.
+struct world {
+    scripted_cell cell;
+    std::unique_ptr<session> shown;
+    std::unique_ptr<main_window> window;
+
+    explicit world(bool start = true) {
+        session_options options;
+        options.run_root = cell.root();
+        shown = std::make_unique<session>(options);
+        window = std::make_unique<main_window>(*shown);
+        window->resize(1800, 1000);
+        window->show();
+        window->activateWindow();
+        if (!QTest::qWaitForWindowActive(window.get())) qWarning("the window does not show");
+        if (start) {
+            cell.start();
+            if (!cell.wait_for_reader([this] { window->frame(); })) qWarning("nobody subscribes");
+        }
+    }
+    // Until everything published has come, and has been drawn.
+    bool settle() {
+        const bool came = QTest::qWaitFor(
+            [this] {
+                const auto& c = shown->reader().total();
+                return c.received + c.garbage + c.future >= cell.published();
+            },
+            10'000);
+        QTest::qWait(600);  // every view has had its turn: the slowest draws twice a second
+        return came;
+    }
+    template <typename View>
+    View& of(const char* id) {
+        auto* v = dynamic_cast<View*>(window->view_of(id));
+        if (v == nullptr) qFatal("no view %s", id);
+        return *v;
+    }
+    // In front of its tabs, drawn, as pixels.
+    QImage picture(const char* id) {
+        view* v = window->view_of(id);
+        v->show();
+        v->raise();
+        QTest::qWait(50);
+        v->refresh(true);
+        return v->widget()->grab().toImage();
+    }
+};
+
+int count(const QImage& image, QColor colour) {
+    int n = 0;
+    for (int y = 0; y < image.height(); ++y)
+        for (int x = 0; x < image.width(); ++x)
+            if ((image.pixel(x, y) & 0xffffffu) == (colour.rgb() & 0xffffffu)) ++n;
+    return n;
+}
+
+// Without the legend, which has the colours of the lines in any case.
+QImage below_legend(const QImage& image) {
+    return image.copy(0, 40, image.width(), image.height() - 40);
+}
+
+class monitor_window_test : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void initTestCase() {
+        google::protobuf::SetLogHandler(nullptr);
+        QSettings::setDefaultFormat(QSettings::IniFormat);
+        QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, settings_.path());
+        QCoreApplication::setOrganizationName("openwip-test");
+    }
+
+    void finds_the_running_cell_by_itself_and_says_when_none_runs() {
+        world w(false);
+        w.window->frame();
+        w.window->health().refresh(30);
+        QVERIFY(w.window->health().text_of("stream").contains("No cell is running"));
+        w.cell.start();
+        QVERIFY(w.cell.wait_for_reader([&] { QTest::qWait(5); }));
+        w.cell.say_run(1);
+        QVERIFY(w.settle());
+        QCOMPARE(w.window->health().text_of("stream"), QString("Cell 'script'"));
+        QCOMPARE(w.shown->state(), stream_state::live);
+        w.cell.end();
+        QTRY_COMPARE_WITH_TIMEOUT(w.shown->state(), stream_state::ended, 3000);
+        QTRY_VERIFY(w.window->health().text_of("stream").contains("has ended"));
+    }
+
+    void heat_maps_show_every_bin_of_every_slot_in_its_colour() {
+        world w;
+        w.cell.say_run(10);
+        QVERIFY(w.settle());
+        QCOMPARE(w.shown->model().newest_slot(), std::int64_t{15000});
+        const auto check = [&](const char* id, auto expected) {
+            const QImage image = w.picture(id);
+            auto& plot = w.of<heat_view>(id).plot();
+            int looked = 0;
+            for (const std::int64_t slot : {3750, 8250, 11250, 14250})
+                for (int bin = 0; bin < nof_bins; bin += 3) {
+                    const QPoint at(static_cast<int>(
+                                        plot.xAxis->coordToPixel(seconds_of(double(slot - 15000)))),
+                                    static_cast<int>(plot.yAxis->coordToPixel(bin)));
+                    QVERIFY(plot.axisRect()->rect().contains(at));
+                    QVERIFY2(
+                        (image.pixel(at) & 0xffffffu) == (expected(slot, bin) & 0xffffffu),
+                        qPrintable(QStringLiteral("%1 slot %2 bin %3").arg(id).arg(slot).arg(bin)));
+                    ++looked;
+                }
+            QCOMPARE(looked, 36);
+        };
+        const auto snr = [](std::int64_t slot, int bin) {
+            return double(scripted_cell::snr(slot, bin));
+        };
+        check("measured_snr", [&](std::int64_t s, int b) {
+            return colour_at(colour_map::viridis, snr(s, b), 0, 35);
+        });
+        check("predicted_snr", [&](std::int64_t s, int b) {
+            return colour_at(colour_map::viridis, snr(s, b) + (b % 2 == 0 ? 4 : -6), 0, 35);
+        });
+        check("prediction_error", [&](std::int64_t, int b) {
+            return colour_at(colour_map::signed_values, b % 2 == 0 ? 4 : -6, -10, 10);
+        });
+        check("modulation",
+              [](std::int64_t, int b) { return modulation_colour(scripted_cell::bits(b)); });
+        check("arq_outcome",
+              [](std::int64_t, int b) { return outcome_colour(scripted_cell::outcome(b)); });
+        QCOMPARE(w.of<heat_view>("measured_snr").readout(14985, 20),
+                 QString::number(snr(14985, 20), 'f', 1) + " dB");
+        QCOMPARE(w.of<heat_view>("modulation").readout(14985, 4), QString("16-QAM"));
+        QCOMPARE(w.of<heat_view>("arq_outcome").readout(14985, 2), QString("bad"));
+    }
+
+    void a_heat_map_that_scrolls_is_the_same_as_one_drawn_anew() {
+        world w;
+        for (std::int64_t slot = 15; slot <= 12'000; slot += 15) {
+            w.cell.say_slot(slot);
+            if (slot % 600 == 0) QTest::qWait(35);  // frames in between
+        }
+        QVERIFY(w.settle());
+        auto& v = w.of<heat_view>("measured_snr");
+        v.raise();
+        QTest::qWait(100);
+        const QImage scrolled = v.plot().grab().toImage();
+        v.refresh(true);
+        QCOMPARE(scrolled, v.plot().grab().toImage());
+    }
+
+    void goodput_and_delay_are_shown_only_with_the_verdict() {
+        world w;
+        w.cell.say_run(3, false);
+        QVERIFY(w.settle());
+        QCOMPARE(w.window->health().text_of("verdict"), QString("no verdict yet"));
+        QCOMPARE(count(below_legend(w.picture("goodput")), series_colour(0)), 0);
+        QCOMPARE(count(below_legend(w.picture("packet_delay")), series_colour(1)), 0);
+        w.picture("delay_distribution");
+        QVERIFY(w.of<distribution_view>("delay_distribution").summary().contains("No verdict yet"));
+        w.cell.say_verdict(4500, false);
+        for (std::int64_t slot = 4650; slot <= 6000; slot += 150) {
+            w.cell.say_slot(slot);
+            w.cell.say_verdict(slot, true);
+        }
+        QVERIFY(w.settle());
+        QVERIFY(w.window->health().text_of("verdict").startsWith("VALID"));
+        QVERIFY(count(below_legend(w.picture("goodput")), series_colour(0)) > 20);
+        QVERIFY(count(below_legend(w.picture("packet_delay")), series_colour(1)) > 20);
+        QVERIFY(w.of<goodput_view>("goodput").csv().contains("6e+06,8e+06,0"));
+        w.cell.say_verdict(6150, false);
+        QVERIFY(w.settle());
+        QCOMPARE(w.window->health().text_of("verdict"),
+                 QString("INVALID: late: 3 slots missed their time"));
+    }
+
+    void packet_delay_is_stacked_from_its_parts() {
+        world w;
+        w.cell.say_run(10);
+        QVERIFY(w.settle());
+        auto& v = w.of<delay_view>("packet_delay");
+        const QImage image = w.picture("packet_delay");
+        constexpr std::array stacked{1.0, 3.0, 6.0, 10.0, 15.0};
+        for (int i = 0; i < 5; ++i) {
+            double top = 0;
+            for (const auto& p : *v.part(i).data()) top = std::max(top, p.value);
+            QCOMPARE(top, stacked[static_cast<std::size_t>(i)]);
+        }
+        // Colours from the bottom to the top of a bucket that has a packet.
+        const std::array<std::pair<double, int>, 5> at{
+            {{0.5, 0}, {2, 5}, {4.5, 2}, {8, 1}, {12.5, 3}}};
+        for (const auto& [ms, colour] : at) {
+            const int y = static_cast<int>(v.plot().yAxis->coordToPixel(ms));
+            int n = 0;
+            for (int x = 0; x < image.width(); ++x)
+                n += (image.pixel(x, y) & 0xffffffu) == (series_colour(colour).rgb() & 0xffffffu);
+            QVERIFY2(n > 50, qPrintable(QStringLiteral("%1 ms: %2 pixels").arg(ms).arg(n)));
+        }
+        w.picture("delay_distribution");
+        const QString summary = w.of<distribution_view>("delay_distribution").summary();
+        QVERIFY2(summary.contains("100 packets, 0 dropped"), qPrintable(summary));
+        QVERIFY2(summary.contains("median 15.00 ms, 99 % 15.00 ms"), qPrintable(summary));
+        w.cell.say_packet(15'000, 1000, "retransmissions_exceeded");
+        QVERIFY(w.settle());
+        w.picture("delay_distribution");
+        QVERIFY(w.of<distribution_view>("delay_distribution").summary().contains("1 dropped"));
+        QVERIFY(v.csv().contains("retransmissions_exceeded"));
+    }
+
+    void histograms_count_the_frames_of_the_window() {
+        world w;
+        w.cell.say_run(10);
+        QVERIFY(w.settle());
+        w.window->axis().set_window(slots_of(2));
+        QTest::qWait(300);
+        const auto modulation = w.of<histogram_view>("modulation_histogram").counts();
+        QCOMPARE(modulation[4], 9000.0);  // 3 a slot, 3000 slots
+        QCOMPARE(modulation[6], 3000.0);
+        QCOMPARE(modulation[1], 0.0);
+        const auto arq = w.of<histogram_view>("arq_histogram").counts();
+        QCOMPARE(arq[0], 27000.0);
+        QCOMPARE(arq[1], 3000.0);
+        QVERIFY(count(w.picture("modulation_histogram"), series_colour(0)) > 500);
+        QVERIFY(count(w.picture("arq_histogram"), series_colour(1)) > 500);
+    }
+
+    void queue_and_tcp_follow_what_was_said() {
+        world w;
+        w.cell.say_run(10);
+        QVERIFY(w.settle());
+        const QImage queue = w.picture("queue");
+        const auto& line = *w.of<queue_view>("queue").downlink().data();
+        QVERIFY(line.size() > 100);
+        QCOMPARE(line.at(line.size() - 1)->value, 10.0);
+        QVERIFY(count(below_legend(queue), series_colour(0)) > 50);
+        QVERIFY(count(below_legend(w.picture("tcp")), series_colour(0)) > 50);
+        const QString csv = w.of<tcp_view>("tcp").csv();
+        QVERIFY(csv.contains("\"base 10.42.0.1:5201 > 10.42.0.2:40000\",20,"));
+    }
+
+    void constellation_and_channel_show_the_receiver_sample() {
+        world w;
+        w.cell.say_run(1);
+        QVERIFY(w.settle());
+        const QImage points = w.picture("constellation");
+        auto& plane = w.of<constellation_view>("constellation").canvas().of(2);
+        QCOMPARE(plane.points, 4 * 10);
+        constexpr int middle = constellation_canvas::side / 2;
+        const int off = static_cast<int>(std::lround(45 * middle / 127.0));
+        for (const int x : {middle - off, middle + off})
+            for (const int y : {middle - off, middle + off})
+                QCOMPARE(plane.hits[static_cast<std::size_t>(y * constellation_canvas::side + x)],
+                         10u);
+        // The image in the window has that colour in four places and nowhere else.
+        const QRgb hit = plane.image.pixel(middle + off, middle - off);
+        QVERIFY(qGray(hit) < 200);
+        QVERIFY(count(points, QColor(hit)) >= 4);
+        const QImage channel = w.picture("channel");
+        QVERIFY(count(channel, series_colour(0)) > 100);
+        QVERIFY(count(channel, series_colour(2)) > 50);
+        QVERIFY(w.of<channel_view>("channel").csv().contains("1500,-2500,"));
+    }
+
+    void events_are_listed_with_their_reason_and_drops_are_summed() {
+        world w;
+        w.cell.say_run(4);
+        w.cell.say_event(6000, "lock", "losses_pilots");
+        QVERIFY(w.settle());
+        w.picture("events");
+        auto& v = w.of<event_view>("events");
+        QCOMPARE(v.table().rowCount(), 3);
+        QCOMPARE(v.table().data(v.table().index(2, 5), Qt::DisplayRole).toString(),
+                 QString("losses_pilots"));
+        QCOMPARE(v.table().data(v.table().index(2, 6), Qt::DisplayRole).toInt(), 7);
+        QVERIFY(v.drops().contains("base downlink queue_full: 2"));
+        QVERIFY(v.csv().contains("\"queue_full\",7"));
+    }
+
+    void garbage_and_later_versions_are_counted_and_shown() {
+        world w;
+        w.cell.say_run(1);
+        QVERIFY(w.settle());
+        for (int i = 0; i < 3; ++i) w.cell.raw("base", {"slot", "\xff\xfe garbage"});
+        w.cell.raw("base", {"slot"});
+        w.cell.raw("base", {"slot", "a", "b"});
+        // Parseable, but with 24 bins.
+        scripted_cell::message odd;
+        odd.set_slot(1500);
+        for (int b = 0; b < 24; ++b) odd.mutable_slot_sample()->add_snr_db(1);
+        w.cell.publish("terminal", "slot", odd);
+        scripted_cell::message later;
+        later.set_slot(1500);
+        later.set_version(openwip::telemetry::VERSION_CURRENT + 1);
+        later.mutable_event();
+        w.cell.publish("base", "event", later);
+        w.cell.skip("terminal", "slot", 5);
+        w.cell.say_slot(1515);
+        QVERIFY(w.settle());
+        QTRY_VERIFY(w.window->health().text_of("telemetry").contains("garbage 6"));
+        const QString text = w.window->health().text_of("telemetry");
+        QVERIFY2(text.contains("future version 1"), qPrintable(text));
+        QVERIFY2(text.contains("lost 5"), qPrintable(text));
+        QCOMPARE(w.shown->model().newest_slot(), std::int64_t{1515});
+    }
+
+    void a_stream_that_stalls_is_said_to() {
+        world w;
+        w.cell.say_run(1);
+        QVERIFY(w.settle());
+        QTRY_VERIFY_WITH_TIMEOUT(w.window->health().text_of("stream").startsWith("STALLED"), 5000);
+        w.cell.say_slot(1515);
+        QTRY_COMPARE(w.window->health().text_of("stream"), QString("Cell 'script'"));
+    }
+
+    void a_replay_shows_what_the_run_showed() {
+        QTemporaryDir folder;
+        const QString path = folder.filePath("run.owips");
+        world w;
+        w.window->record(path);
+        w.cell.say_run(5);
+        w.cell.raw("base", {"slot", "garbage"});
+        QVERIFY(w.settle());
+        const auto counts = w.shown->reader().total();
+        w.window->record({});
+        const auto live = w.shown->model().digest();
+        const QString csv = w.of<heat_view>("measured_snr").csv();
+        QVERIFY(csv.count('\n') > 490);
+
+        session_options options;
+        options.run_root = folder.path().toStdString();
+        session offline(options);
+        main_window window(offline);
+        window.show();
+        window.replay(path);
+        QVERIFY(window.replaying() != nullptr);
+        window.replaying()->set_speed(50);
+        QTRY_VERIFY(window.replaying()->at_end());
+        QCOMPARE(offline.model().digest(), live);
+        QCOMPARE(offline.reader().total(), counts);
+        QTest::qWait(100);
+        QCOMPARE(dynamic_cast<heat_view*>(window.view_of("measured_snr"))->csv(), csv);
+        // Back and forth: the model is made anew, and is the same again.
+        window.replaying()->seek(0, 60);
+        QVERIFY(offline.model().digest() != live);
+        window.replaying()->seek(window.replaying()->length_ns(), 1e6);
+        QCOMPARE(offline.model().digest(), live);
+        window.replay({});
+        QVERIFY(offline.model().empty() || offline.state() == stream_state::no_cell);
+    }
+
+    void a_control_is_sent_and_its_value_read_back() {
+        world w;
+        w.cell.serve_control("base");
+        w.cell.say_run(1);
+        QVERIFY(w.settle());
+        auto& v = w.of<controls_view>("controls");
+        v.raise();
+        QTRY_COMPARE_WITH_TIMEOUT(v.read_back("base", "link.bins"), QString("25"), 5000);
+        auto* editor = v.findChild<QDoubleSpinBox*>("edit base link.bins");
+        auto* button = v.findChild<QPushButton*>("set base link.bins");
+        auto* value = v.findChild<QLabel*>("value base link.bins");
+        QVERIFY(editor != nullptr && button != nullptr && value != nullptr);
+        QTRY_VERIFY(editor->isEnabled());
+        QCOMPARE(editor->value(), 25.0);
+        QVERIFY(!v.findChild<QDoubleSpinBox*>("edit base link.max_retransmissions")->isEnabled());
+        editor->setValue(10);
+        QTest::mouseClick(button, Qt::LeftButton);
+        QTRY_COMPARE_WITH_TIMEOUT(value->text(), QString("10"), 5000);
+        QCOMPARE(w.cell.requests().back(), std::string("link:\n  bins: 10\n"));
+        QVERIFY(v.status().contains("taken"));
+        v.apply("base", "link.modulation", "8");
+        QTRY_VERIFY(v.status().contains("only link.bins can be changed here"));
+        w.cell.stop_control();
+        v.apply("base", "link.bins", "5");
+        QTRY_VERIFY_WITH_TIMEOUT(v.status().contains("does not answer"), 5000);
+        QCOMPARE(v.read_back("base", "link.bins"), QString("10"));
+    }
+
+    void pause_zoom_and_cursor_are_shared() {
+        world w;
+        w.cell.say_run(10);
+        QVERIFY(w.settle());
+        QTest::keyClick(w.window.get(), Qt::Key_Space);
+        QVERIFY(!w.window->axis().following());
+        w.cell.say_slot(15'015);
+        QVERIFY(w.settle());
+        QCOMPARE(w.window->axis().right(), 15'000.0);
+        QTest::keyClick(w.window.get(), Qt::Key_Plus);
+        QCOMPARE(w.window->axis().window(), 7'500.0);
+        auto& v = w.of<heat_view>("measured_snr");
+        QCOMPARE(v.plot().xAxis->range().lower, -5.0);
+        QCOMPARE(w.of<queue_view>("queue").plot().xAxis->range().lower, -5.0);
+        const QRect area = v.plot().axisRect()->rect();
+        QTest::mouseMove(&v.plot(), area.center());
+        QTRY_VERIFY(w.window->axis().cursor().has_value());
+        QVERIFY(std::abs(*w.window->axis().cursor() - 11'250) < 30);
+        // Over another plot of the same axis there is the same line.
+        const QImage queue = w.of<queue_view>("queue").plot().grab().toImage();
+        QVERIFY(count(queue, QColor(0xd5, 0x5e, 0x00)) > 20);
+        QTest::keyClick(w.window.get(), Qt::Key_End);
+        QVERIFY(w.window->axis().following());
+        QTRY_COMPARE(w.window->axis().right(), 15'015.0);
+    }
+
+    void everything_can_be_taken_away_as_files() {
+        world w;
+        w.cell.say_run(2);
+        QVERIFY(w.settle());
+        QTemporaryDir folder;
+        const auto names = w.window->export_to(folder.filePath("out"));
+        for (const view* v : w.window->views()) {
+            const QImage image(folder.filePath("out/" + v->objectName() + ".png"));
+            QVERIFY2(image.width() > 100 && image.height() > 60, qPrintable(v->objectName()));
+        }
+        QCOMPARE(QImage(folder.filePath("out/window.png")).size(), w.window->size());
+        QFile csv(folder.filePath("out/measured_snr.csv"));
+        QVERIFY(csv.open(QIODevice::ReadOnly));
+        const auto lines = csv.readAll().split('\n');
+        QCOMPARE(lines.size(), 1 + 200 + 1);
+        QVERIFY(lines[0].startsWith("slot,seconds,bin0,"));
+        QVERIFY(lines[200].startsWith("3000,2,"));
+        QVERIFY_THROWS_EXCEPTION(std::runtime_error, w.window->export_to("/proc/no/such"));
+    }
+
+    void layouts_are_kept() {
+        world w;
+        w.cell.say_run(1);
+        w.window->view_of("tcp")->hide();
+        w.window->save_layout("without tcp");
+        w.window->arrange();
+        QTRY_VERIFY(w.window->view_of("tcp")->isVisible());
+        QVERIFY(w.window->layouts().contains("without tcp"));
+        QVERIFY(w.window->load_layout("without tcp"));
+        QTRY_VERIFY(!w.window->view_of("tcp")->isVisible());
+        QVERIFY(!w.window->load_layout("no such"));
+    }
+
+private:
+    QTemporaryDir settings_;
+};
+
+}  // namespace wip::gui
+
+int main(int argc, char** argv) {
+    QApplication application(argc, argv);
+    wip::gui::monitor_window_test test;
+    return QTest::qExec(&test, argc, argv);
+}
+
+#include "test_monitor_window.moc"
