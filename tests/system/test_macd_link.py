@@ -120,7 +120,7 @@ def test_settings_change_while_it_runs_and_others_are_refused():
         histogram = w.status("base").base.modulation_histogram
         assert histogram[6] > 0 and histogram[2] == 0, histogram
         for role, yaml, named in (
-                ("base", "link: {retransmission_delay_ms: 4}", "link.retransmission_delay_ms"),
+                ("base", "link: {order: as_completed}", "link.order"),
                 ("base", "tun: {mtu: 1400}", "tun.mtu"),
                 ("base", "uplink: {kbps: 100}", "uplink.kbps"),
                 ("base", "link: {bins: 26}", "link.bins = 26"),

@@ -5,13 +5,14 @@ A trace has powers, no phases. The spectrum of a power that fades with Clarke's 
 spectrum convolved with itself: the Fourier transform of J0(2 pi f tau)^2, which ends at 2 f."""
 import matplotlib
 import numpy
+from scipy import constants
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
 from .channel_csv import linear  # noqa: E402
 from .errors import BadInput  # noqa: E402
-from .scenario import SLOTS_PER_SECOND, SPEED_OF_LIGHT  # noqa: E402
+from .scenario import SLOTS_PER_SECOND  # noqa: E402
 
 MOST_SLOTS = 600 * SLOTS_PER_SECOND     # of a longer trace the first ten minutes are looked at
 SEGMENT = 1500                          # of the spectrum: 1 Hz
@@ -53,7 +54,7 @@ def draw(about, trace, file, heat_seconds):
 
     hz, density = spectrum(g)
     doppler.semilogy(hz[1:], density[1:], lw=1, label="trace")
-    shift = about["speed_kmh"] / 3.6 * about["carrier_hz"] / SPEED_OF_LIGHT
+    shift = about["speed_kmh"] / 3.6 * about["carrier_hz"] / constants.c
     if shift > 0:
         f, theory = clarke_spectrum(shift)
         doppler.semilogy(f[1:], numpy.maximum(theory[1:], 1e-9), "--", lw=1, label=f"Clarke, {shift:.1f} Hz")
