@@ -2,12 +2,11 @@
 // macd: one station's packets between a TUN and the flowgraph. Start order: configuration, TUN,
 // sockets, then privileges are given up, and only then anything is read from outside.
 #include <spdlog/spdlog.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "app/base_station.h"
 #include "app/event_loop.h"
-#include "app/process.h"
+#include "app/privileged_start.h"
 #include "app/program.h"
 #include "app/terminal_station.h"
 
@@ -28,13 +27,7 @@ void check_reachable(const std::string& endpoint, const std::string& user) {
 
 int run(config::settings& settings) {
     const macd_config config = translate(settings);
-    const auto account = find_account(config.user);
-    if (!account) throw settings.refuse("user", "there is no such user");
-
-    const int signals = make_signal_descriptor();
-    follow_parent();
-    forbid_new_privileges();
-    ::umask(0077);
+    const privileged_start start(settings, config.user);
     tun_device tun(config.tun);
     if (!tun.warning().empty()) spdlog::warn("{}", tun.warning());
     zmq::context_t context(1);
@@ -44,11 +37,9 @@ int run(config::settings& settings) {
         end = std::make_unique<base_station>(config, tun, loop);
     else
         end = std::make_unique<terminal_station>(config, tun, loop);
-    loop.attach(*end, tun.fd(), signals);
+    loop.attach(*end, tun.fd(), start.signals());
 
-    hand_over(loop.bound_paths(), *account);
-    drop_privileges(*account);
-    follow_parent();
+    start.give_up(loop.bound_paths());
     if (config.role == station_role_kind::terminal)
         check_reachable(config.uplink_endpoint, config.user);
     spdlog::info("{} {}: {} {} is up; effective configuration:\n{}", config.name,

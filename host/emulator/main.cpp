@@ -4,12 +4,11 @@
 // only then anything is read from outside.
 #include <sched.h>
 #include <spdlog/spdlog.h>
-#include <sys/stat.h>
 
 #include <CLI/CLI.hpp>
 #include <iostream>
 
-#include "app/process.h"
+#include "app/privileged_start.h"
 #include "app/program.h"
 #include "emulator/emulator_process.h"
 #include "emulator/generator.h"
@@ -42,22 +41,14 @@ int run(config::settings& settings, const modes& mode) {
         generate(config, mode.generator, std::cout);
         return 0;
     }
-    const auto account = host::find_account(config.user);
-    if (!account) throw settings.refuse("user", "there is no such user");
-
-    const int signals = host::make_signal_descriptor();
-    host::follow_parent();
-    host::forbid_new_privileges();
-    ::umask(0077);
+    const host::privileged_start start(settings, config.user);
     zmq::context_t context(1);
     emulator_process process(context, settings, config);
     const bool realtime = ask_for_realtime_priority();
-    host::hand_over(process.bound_paths(), *account);
-    host::drop_privileges(*account);
-    host::follow_parent();
+    start.give_up(process.bound_paths());
     spdlog::info("{}: emulator is up, {} priority; effective configuration:\n{}", config.name,
                  realtime ? "real-time" : "normal", settings.to_yaml());
-    return process.run(signals, realtime);
+    return process.run(start.signals(), realtime);
 }
 
 void add_options(CLI::App& app, modes& mode) {

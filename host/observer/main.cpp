@@ -3,9 +3,8 @@
 // configuration, sockets, then privileges are given up, and only then anything is read from
 // outside.
 #include <spdlog/spdlog.h>
-#include <sys/stat.h>
 
-#include "app/process.h"
+#include "app/privileged_start.h"
 #include "app/program.h"
 #include "observer/observer_process.h"
 #include "schema/telemetry.pb.h"
@@ -17,19 +16,12 @@ using namespace wip::observer;
 
 int run(config::settings& settings) {
     const observer_config config = translate(settings);
-    const auto account = host::find_account(config.user);
-    if (!account) throw settings.refuse("user", "there is no such user");
-    const int signals = host::make_signal_descriptor();
-    host::follow_parent();
-    host::forbid_new_privileges();
-    ::umask(0077);
+    const host::privileged_start start(settings, config.user);
     zmq::context_t context(1);
     observer_process process(context, config);
-    host::hand_over(process.bound_paths(), *account);
-    host::drop_privileges(*account);
-    host::follow_parent();
+    start.give_up(process.bound_paths());
     spdlog::info("observer is up; effective configuration:\n{}", settings.to_yaml());
-    return process.run(signals);
+    return process.run(start.signals());
 }
 
 }  // namespace

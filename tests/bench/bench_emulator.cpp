@@ -8,29 +8,15 @@
 #include <ctime>
 #include <vector>
 
+#include "bench_support.h"
 #include "emulator/emulator_config.h"
-#include "wire/ip_header.h"
 
 namespace {
 
 using namespace wip;
 using namespace wip::emulator;
-
-double cpu_seconds() {
-    timespec t{};
-    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-
-std::vector<std::uint8_t> full_packet() {
-    std::vector<std::uint8_t> packet(1500, 0x5a);
-    const std::uint8_t header[20] = {0x45, 0, 5, 0xdc, 0, 0, 0, 0, 64, 17};
-    std::copy(header, header + 20, packet.begin());
-    const std::uint32_t sum = ~internet_sum(std::span<const std::uint8_t>(packet).first(20));
-    packet[10] = static_cast<std::uint8_t>(sum >> 8);
-    packet[11] = static_cast<std::uint8_t>(sum);
-    return packet;
-}
+using bench::cpu_seconds;
+using bench::full_packet;
 
 void run(const char* errors, int bins, int seconds, bool last) {
     config::settings s(emulator_keys());

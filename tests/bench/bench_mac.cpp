@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <vector>
 
+#include "bench_support.h"
 #include "link/base_station_mac.h"
 #include "link/terminal_mac.h"
-#include "wire/ip_header.h"
 
 namespace {
 
@@ -45,12 +45,7 @@ void run(const scenario& s, int slots, bool last) {
     std::uint64_t bytes = 0;
     base_station_mac base(c);
     terminal_mac terminal(c, [&](std::span<const std::uint8_t> p, bool) { bytes += p.size(); });
-    std::vector<std::uint8_t> packet(1500, 0x5a);
-    const std::uint8_t header[20] = {0x45, 0, 5, 0xdc, 0, 0, 0, 0, 64, 17};
-    std::copy(header, header + 20, packet.begin());
-    const std::uint32_t sum = ~internet_sum(std::span<const std::uint8_t>(packet).first(20));
-    packet[10] = static_cast<std::uint8_t>(sum >> 8);
-    packet[11] = static_cast<std::uint8_t>(sum);
+    const auto packet = bench::full_packet();
     std::uint64_t x = 88172645463325252ULL;
     const auto uniform = [&x] {
         x ^= x << 13;

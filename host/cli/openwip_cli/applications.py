@@ -2,7 +2,8 @@
 """How long the applications in a cell's namespaces waited for a processor core.
 
 The kernel counts for every thread the time during which it was ready to run and had no core
-(/proc/PID/task/TID/schedstat, second figure). That is exact, and of the traffic's own processes: the pressure
+(/proc/PID/task/TID/schedstat, second figure), each wait when it ends. One that has not ended, of a thread that was ready
+at two looks and did not run between them, is added here: a starved one waits for seconds. That is of the traffic's own processes: the pressure
 of the whole machine (/proc/pressure/cpu) is also high when the radio or a stranger waits and the applications do
 not (docs/demo.md has both, measured)."""
 import dataclasses
@@ -32,6 +33,21 @@ def schedstat_of(pid, proc="/proc"):
     return waited or None
 
 
+def ready_threads(pid, proc="/proc"):
+    """{thread: how far it has run} of the threads of a process that run or would if they had a core."""
+    ready = {}
+    try:
+        for tid in os.listdir(f"{proc}/{pid}/task"):
+            with open(f"{proc}/{pid}/task/{tid}/stat", "rb") as f:
+                state = f.read().rpartition(b")")[2].split()[0]
+            if state == b"R":
+                with open(f"{proc}/{pid}/task/{tid}/schedstat", "rb") as f:
+                    ready[tid] = f.read()
+    except (OSError, IndexError):
+        pass
+    return ready
+
+
 def pressure_us(path="/proc/pressure/cpu"):
     """Microseconds in which some task of the machine waited for a core; None: not known."""
     try:
@@ -50,7 +66,19 @@ class Application:
     first_s: float          # when it was first counted
     last_s: float
     threads: dict           # thread -> seconds waited when last seen
-    waited_s: float = 0.0   # since first_s
+    ended_s: float = 0.0    # of waits that have ended, since first_s
+    ready: dict = dataclasses.field(default_factory=dict)     # thread -> how far it had run, if it was ready
+    waiting: dict = dataclasses.field(default_factory=dict)   # thread -> seconds of a wait that has not ended
+
+    @property
+    def waited_s(self):
+        return self.ended_s + sum(self.waiting.values())
+
+    def look(self, now, waited, ready):
+        self.ended_s += sum(max(0.0, s - self.threads.get(t, 0.0)) for t, s in waited.items())
+        self.waiting = {t: self.waiting.get(t, 0.0) + now - self.last_s
+                        for t, ran in ready.items() if self.ready.get(t) == ran}
+        self.threads, self.ready, self.last_s = waited, ready, now
 
 
 class ApplicationClock:
@@ -117,8 +145,7 @@ class ApplicationClock:
             a = Application(station, name, pid, started, now, now, waited if old else {})
             if not old:     # it began since the last look
                 a.first_s = max(self._began, now - max(0.0, age_of(started)))
-        a.waited_s += sum(max(0.0, s - a.threads.get(t, 0.0)) for t, s in waited.items())
-        a.threads, a.last_s = waited, now
+        a.look(now, waited, ready_threads(pid))
         here[pid, started] = a
 
     def begin(self):

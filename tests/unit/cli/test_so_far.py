@@ -202,8 +202,22 @@ class Applications(unittest.TestCase):
         self.assertTrue(any(abs(s - 0.75) < 0.01 for s in report["waiting"].values()), report)
         self.assertEqual(report["worst"], max(report["waiting"].values()))
 
+    def test_a_wait_that_has_not_ended_counts_until_the_kernel_counts_it(self):
+        a = applications.Application("base", "iperf3", 1, 0, first_s=0.0, last_s=0.0, threads={"1": 5.0})
+        a.look(0.5, {"1": 5.1}, {"1": b"7"})
+        self.assertAlmostEqual(a.waited_s, 0.1)
+        a.look(1.0, {"1": 5.1}, {"1": b"7"})     # ready, and not a step further
+        a.look(1.5, {"1": 5.1}, {"1": b"7"})
+        self.assertAlmostEqual(a.waited_s, 0.1 + 1.0)
+        a.look(2.0, {"1": 6.4}, {"1": b"8"})     # it ran; the kernel counts 1.3 s
+        self.assertAlmostEqual(a.waited_s, 0.1 + 1.3)
+        a.look(2.5, {"1": 6.4}, {})              # it sleeps
+        a.look(3.0, {"1": 6.4}, {})
+        self.assertAlmostEqual(a.waited_s, 0.1 + 1.3)
+
     def test_a_kernel_that_does_not_tell_is_not_known(self):
         self.assertIsNone(applications.pressure_us("/nonexistent"))
+        self.assertEqual(applications.ready_threads(2**22 + 1), {})
         self.assertIsNone(applications.schedstat_of(2**22 + 1))
         with tempfile.TemporaryDirectory() as proc:
             for text, expected in (("0 0 0\n", None), ("5 2000000000 3\n", {"7": 2.0}), ("", None), ("x y z\n", None)):

@@ -3,43 +3,16 @@
 // when nobody asked: every operator new of the process is counted, with and without it.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
+#include "counting_allocator.h"
 #include "link/base_station_mac.h"
 #include "link/terminal_mac.h"
 #include "packets.h"
 #include "types/slot_time.h"
 
 namespace {
-std::atomic<long> allocations{0};
-void* counted(std::size_t n, std::size_t alignment) {
-    ++allocations;
-    void* p = alignment <= alignof(std::max_align_t)
-                  ? std::malloc(n)
-                  : std::aligned_alloc(alignment, (n + alignment - 1) / alignment * alignment);
-    if (p == nullptr) throw std::bad_alloc();
-    return p;
-}
-}  // namespace
-
-void* operator new(std::size_t n) { return counted(n, 1); }
-void* operator new[](std::size_t n) { return counted(n, 1); }
-void* operator new(std::size_t n, std::align_val_t a) { return counted(n, std::size_t(a)); }
-void* operator new[](std::size_t n, std::align_val_t a) { return counted(n, std::size_t(a)); }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
-
-namespace {
 
 using namespace wip;
+using wip::test::allocations;
 
 struct counts {
     long steady = 0;

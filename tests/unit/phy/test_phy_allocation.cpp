@@ -2,40 +2,13 @@
 // The slot path does not allocate: every operator new of the process is counted.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
+#include "counting_allocator.h"
 #include "phy_link.h"
-
-namespace {
-std::atomic<long> allocations{0};
-void* counted(std::size_t n, std::size_t alignment) {
-    ++allocations;
-    void* p = alignment <= alignof(std::max_align_t)
-                  ? std::malloc(n)
-                  : std::aligned_alloc(alignment, (n + alignment - 1) / alignment * alignment);
-    if (p == nullptr) throw std::bad_alloc();
-    return p;
-}
-}  // namespace
-
-void* operator new(std::size_t n) { return counted(n, 1); }
-void* operator new[](std::size_t n) { return counted(n, 1); }
-void* operator new(std::size_t n, std::align_val_t a) { return counted(n, std::size_t(a)); }
-void* operator new[](std::size_t n, std::align_val_t a) { return counted(n, std::size_t(a)); }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
 
 namespace {
 
 using namespace wip;
+using wip::test::allocations;
 using namespace wip::phy;
 using namespace wip::phy::test;
 
