@@ -172,6 +172,12 @@ class Derived(unittest.TestCase):
         self.assertEqual(parse("--channel", "blackout").scenario.speed_kmh, 30)
         self.assertEqual(parse("--channel", "winner", "--speed-kmh", "20").scenario.speed_kmh, 20)
 
+    def test_the_relay_for_damaged_segments_needs_damaged_packets(self):
+        with self.assertRaisesRegex(BadInput, "--tcp-l is 'on' with --deliver-corrupt off"):
+            parse("--tcp-l", "on")
+        scenario = parse("--tcp-l", "on", "--deliver-corrupt", "on").scenario
+        self.assertIs(cells.mac_config(cells.Cell("x"), scenario, "terminal")["link"]["tcp_l"], True)
+
     def test_shadowing_and_user_reach_the_path(self):
         path = cells.air_config(cells.Cell("x"), parse("--channel", "two-user", "--user", "1",
                                                        "--shadowing", "4.5").scenario)["paths"][0]

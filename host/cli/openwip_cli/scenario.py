@@ -265,6 +265,8 @@ def check_together(scenario):
                        f"valid: none, that channel moves by itself")
     if model == "two-user" and scenario["channel.user"] > 1:
         raise BadInput(f"--user is {scenario['channel.user']} with --channel two-user; valid: 0..1")
+    if scenario.values.get("link.tcp_l") == "on" and scenario["link.deliver_corrupt"] == "off":
+        raise BadInput("--tcp-l is 'on' with --deliver-corrupt off, so no damaged segment arrives; valid: --deliver-corrupt on")
     return scenario
 
 
