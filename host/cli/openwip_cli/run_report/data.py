@@ -4,6 +4,7 @@ nothing to make it of. Time is air time in seconds since slot 0, the same axis e
 from typing import NamedTuple
 
 import numpy
+import yaml
 
 from .. import accounting
 from ..accounting import SLOTS_PER_SECOND
@@ -14,6 +15,7 @@ MISSING = 255
 UNUSED, GOOD, BAD, UNKNOWN = range(4)
 PARTS = ("queue", "scheduling", "air", "retransmission", "reordering")
 POINTS = 6000          # of a constellation, at most
+MOST_USERS = 25
 
 
 class HeatMap(NamedTuple):
@@ -59,7 +61,7 @@ def _edges(t, most):
 
 
 def reduced(t, rows, how="mean", most=COLUMNS):
-    """`rows` (samples x bins, NaN: not known) over time as a heat map. `how`: mean, or max."""
+    """`rows` (samples x bins, NaN: not known) over time as a heat map. `how`: mean, max, or last (of ascending t)."""
     if len(t) == 0 or numpy.isnan(rows).all():
         return None
     edges = _edges(t, most)
@@ -70,6 +72,9 @@ def reduced(t, rows, how="mean", most=COLUMNS):
         values = numpy.full(shape, -numpy.inf)
         numpy.maximum.at(values, at, numpy.where(known, rows, -numpy.inf))
         values[numpy.isinf(values)] = numpy.nan
+    elif how == "last":
+        values = numpy.full(shape, numpy.nan)
+        values[at] = rows
     else:
         total, count = numpy.zeros(shape), numpy.zeros(shape)
         numpy.add.at(total, at, numpy.where(known, rows, 0))
@@ -85,26 +90,25 @@ def _bytes(table, name):
 
 
 class Slots:
-    """Topic `slot` of the base station, and of one terminal."""
+    """Topic `slot` of the base station and of its terminals. Several terminals share a publisher, and `message.user` says
+    whom a sample is about. A map of all of them shows in each bin the terminal that the bin was granted to."""
 
-    def __init__(self, record, user=0):
+    def __init__(self, record):
         self.base, self.terminal = record.table("slot", "base"), record.table("slot", "terminal")
-        self.user = user
-        # Several terminals on one endpoint say whom a sample is about.
-        self.mine = self.terminal["message.user"] == user if self.terminal is not None else None
-        self.mine_at_base = self.base["message.user"] == user if self.base is not None else None
+        tables = [t for t in (self.base, self.terminal) if t is not None and len(t)]
+        self.users = min(MOST_USERS, 1 + max((int(t["message.user"].max()) for t in tables), default=0))
 
-    def _of_base(self, values):
-        return self._map(self.base, self.mine_at_base, values)
-
-    def _of_terminal(self, values, how="mean"):
-        return self._map(self.terminal, self.mine, values, how)
-
-    @staticmethod
-    def _map(table, mine, values, how="mean"):
-        if table is None or not mine.any():
+    def _map(self, table, values, how="mean", user=None):
+        if table is None or not len(table):
             return None
+        mine = slice(None) if user is None else table["message.user"] == user
         return reduced(table["message.slot"][mine] / SLOTS_PER_SECOND, values(table)[mine], how)
+
+    def _granted(self, rows):
+        """Of the base station: in each row only the bins of the terminal that it is about. Of a single terminal all."""
+        if self.users > 1:
+            rows = numpy.where(self.base["user"] == self.base["message.user"][:, None], rows, numpy.nan)
+        return rows
 
     def _locked(self, name):
         """Of a receiver without lock nothing was measured."""
@@ -115,44 +119,50 @@ class Slots:
             return rows
         return values
 
-    def measured(self):
-        return self._of_terminal(self._locked("snr_db"))
+    def measured(self, user=0):
+        return self._map(self.terminal, self._locked("snr_db"), user=user)
 
-    def true(self):
-        for table, mine in ((self.terminal, self.mine), (self.base, self.mine_at_base)):
-            found = self._map(table, mine, lambda t: t["true_snr_db"])
+    def true(self, user=0):
+        for table in (self.terminal, self.base):
+            found = self._map(table, lambda t: t["true_snr_db"], user=user)
             if found:
                 return found
         return None
 
     def predicted(self):
-        return self._of_base(lambda t: t["predicted_snr_db"])
+        return self._map(self.base, lambda t: self._granted(t["predicted_snr_db"]))
 
     def modulation(self):
         def used(table):
             values = _bytes(table, "bits_per_symbol")
             values[values == 0] = numpy.nan
             return values
-        return self._of_base(used)
+        return self._map(self.base, used)
 
     def outcome(self):
         """The worst of what happened in a cell of the map: bad before unknown before good before unused."""
         def ranked(table):
             values = _bytes(table, "outcome")
             return numpy.select([values == BAD, values == UNKNOWN, values == GOOD, values == UNUSED], [3.0, 2.0, 1.0, 0.0], numpy.nan)
-        return self._of_terminal(ranked, "max")
+        return self._map(self.terminal, ranked, "max")
+
+    def allocation(self):
+        """Whom each bin was granted to, from 0; of several slots in a cell of the map the last. None of a single terminal."""
+        if self.users < 2 or self.base is None:
+            return None
+        return self._map(self.base, lambda t: _bytes(t, "user"), "last", user=0)
 
     def error_pairs(self):
         """(slot, predicted - measured) of the slots that both ends said something about: what the base station planned
         the slot with, against what the terminal measured in it."""
         if self.base is None or self.terminal is None:
             return None
-        base, mine = self.mine_at_base, self.mine
-        slots, i, j = numpy.intersect1d(self.base["message.slot"][base], self.terminal["message.slot"][mine], return_indices=True)
-        if len(slots) == 0:
+        key = lambda t: t["message.slot"].astype("i8") * MOST_USERS + t["message.user"]     # noqa: E731
+        keys, i, j = numpy.intersect1d(key(self.base), key(self.terminal), return_indices=True)
+        if len(keys) == 0:
             return None
-        error = self.base["predicted_snr_db"][base][i] - self._locked("snr_db")(self.terminal)[mine][j]
-        return None if numpy.isnan(error).all() else (slots, error)
+        error = self._granted(self.base["predicted_snr_db"])[i] - self._locked("snr_db")(self.terminal)[j]
+        return None if numpy.isnan(error).all() else (keys // MOST_USERS, error)
 
     def error(self):
         pairs = self.error_pairs()
@@ -161,34 +171,109 @@ class Slots:
     def every(self):
         """One slot of so many is in the record; None when there are too few to tell."""
         for table in (self.terminal, self.base):
-            if table is not None and len(table) > 2:
-                return int(numpy.median(numpy.diff(table["message.slot"])))
+            slots = numpy.unique(table["message.slot"]) if table is not None else ()
+            if len(slots) > 2:
+                return int(numpy.median(numpy.diff(slots)))
         return None
 
 
-def link(record, report):
+def _link_settings(text):
+    """`link` of an effective configuration; {} when it is none."""
+    try:
+        found = yaml.safe_load(text)
+    except yaml.YAMLError:
+        return {}
+    link = found.get("link") if isinstance(found, dict) else None
+    return link if isinstance(link, dict) else {}
+
+
+def _capacity(link, histogram):
+    """bit/s, NaN when the settings do not tell or nothing was sent, so that no modulation was chosen."""
+    try:
+        modulation = link["modulation"]
+        crc = 0 if link.get("profile") == "wipemu" else accounting.CRC_BITS
+        return accounting.capacity(int(link["bins"]), modulation if modulation == "adaptive" else int(modulation), list(histogram),
+                                   1448, True, crc)["profile_bps"] or numpy.nan
+    except (KeyError, TypeError, ValueError):
+        return numpy.nan
+
+
+def _goodput(slots, bits):
+    """(which intervals between statuses count, bit/s in those)."""
+    seconds = numpy.diff(slots) / SLOTS_PER_SECOND
+    good = (seconds > 0) & (numpy.diff(bits) >= 0)
+    return good, numpy.diff(bits)[good] / seconds[good]
+
+
+def link(record):
     """Goodput of the link and what the air interface could have carried, between statuses of the base station: two
-    Series in bit/s, or None."""
+    Series in bit/s, or None. Every status says what the base station runs with, so the capacity follows what is changed
+    in between; a record without that has the scenario's settings throughout."""
     table = record.table("status", "base")
     if table is None or len(table) < 3:
         return None
     slots = table["slot"].astype("f8")
-    bits = table["base.payload_bits_acknowledged"].astype("f8")
-    histogram = table["base.modulation_histogram"].astype("f8")
-    seconds = numpy.diff(slots) / SLOTS_PER_SECOND
-    good = (seconds > 0) & (numpy.diff(bits) >= 0)
+    good, goodput = _goodput(slots, table["base.payload_bits_acknowledged"].astype("f8"))
     t = slots[1:][good] / SLOTS_PER_SECOND
-    goodput = numpy.diff(bits)[good] / seconds[good]
-    scenario = record.about.get("scenario") or {}
-    settings = scenario.get("link", {})
-    if "bins" not in settings:
-        return Series(t, goodput), None
-    crc = 0 if settings.get("profile") == "wipemu" else accounting.CRC_BITS
-    capacity = [accounting.capacity(settings["bins"], settings["modulation"], list(d), 1448, True, crc)["profile_bps"]
-                for d in numpy.diff(histogram, axis=0)[good]]
-    capacity = numpy.array(capacity, dtype="f8")   # whole numbers with a fixed modulation
-    capacity[capacity == 0] = numpy.nan        # nothing was sent, so no modulation was chosen
-    return Series(t, goodput), Series(t, capacity)
+    scenario = (record.about.get("scenario") or {}).get("link", {})
+    texts = table["effective_yaml"].astype(str)
+    read = {text: _link_settings(text) or scenario for text in numpy.unique(texts)}
+    histogram = numpy.diff(table["base.modulation_histogram"].astype("f8"), axis=0)
+    capacity = numpy.array([_capacity(read[text], h) for text, h in zip(texts[1:][good], histogram[good])], dtype="f8")
+    return Series(t, goodput), None if numpy.isnan(capacity).all() else Series(t, capacity)
+
+
+class Terminals:
+    """What each of several terminals got, from the statuses; `n` is 0 in a record of one terminal."""
+
+    def __init__(self, record):
+        self.ends, self.n = {}, 0
+        for source in ("base", "terminal"):
+            table = record.table("status", source)
+            child = table.child("users") if table is not None and len(table) > 1 else None
+            if child is None or not len(child):
+                continue
+            # Every status lists all terminals in the same order; one that does not is left out.
+            rows = child["row"].astype("i8")
+            counts = numpy.bincount(rows, minlength=len(table))
+            n = min(MOST_USERS, int(counts.max()))
+            whole = numpy.flatnonzero(counts == n)
+            first = numpy.searchsorted(rows, whole)
+            self.ends[source] = (table["slot"].astype("f8")[whole], child, first)
+            self.n = max(self.n, n)
+
+    def column(self, source, user, name):
+        """(slots, values) or None."""
+        if source not in self.ends or user >= self.n:
+            return None
+        slots, child, first = self.ends[source]
+        return slots, child[name][first + user].astype("f8")
+
+    def goodput(self, user):
+        found = self.column("base", user, "base.payload_bits_acknowledged")
+        if found is None:
+            return None
+        good, goodput = _goodput(*found)
+        return Series(found[0][1:][good] / SLOTS_PER_SECOND, goodput)
+
+    def queue(self, user):
+        found = self.column("base", user, "downlink.queued.packets")
+        return None if found is None else Series(found[0] / SLOTS_PER_SECOND, found[1])
+
+    def grown(self, user, name):
+        """How much a counter of the base station grew over the record; NaN: not known."""
+        found = self.column("base", user, name)
+        return numpy.nan if found is None or not len(found[1]) else float(found[1][-1] - found[1][0])
+
+    def mean_goodput(self, user):
+        found = self.column("base", user, "base.payload_bits_acknowledged")
+        if found is None or len(found[0]) < 2 or found[0][-1] <= found[0][0]:
+            return numpy.nan
+        return float((found[1][-1] - found[1][0]) * SLOTS_PER_SECOND / (found[0][-1] - found[0][0]))
+
+    def mean_snr_db(self, user):
+        found = self.column("terminal", user, "radio.mean_snr_db")
+        return numpy.nan if found is None or not len(found[1]) else float(found[1][-1])
 
 
 def queue(record):
@@ -208,9 +293,11 @@ def packets(record):
     return child if child is not None and len(child) else None
 
 
-def delays(child):
-    """(arrival in s, {part: ms}, total in ms) of the delivered packets in the order of arrival."""
+def delays(child, user=None):
+    """(arrival in s, {part: ms}, total in ms) of the delivered packets in the order of arrival; `user`: of that terminal."""
     delivered = child["dropped"] == ""
+    if user is not None:
+        delivered = delivered & (child["user"] == user)
     t = child["arrived_ns"][delivered] / 1e9
     order = numpy.argsort(t, kind="stable")
     parts = {p: child[f"{p}_ns"][delivered][order] / 1e6 for p in PARTS}

@@ -22,7 +22,7 @@ class Page:
         self.record, self.plots = record, plots
         self.report = record.about.get("report") or {}
         self.times = data.Times(record)
-        self.slots = data.Slots(record)
+        self.slots, self.terminals = data.Slots(record), data.Terminals(record)
         self.sections = []
         self.limits = self._limits()
         self.verdict = self._verdict()
@@ -75,8 +75,10 @@ class Page:
             return []
         word = f"run {self.verdict['word']}"
         if r.get("tcp"):
-            capacity = r.get("capacity", {}).get("tcp_payload_bps")
-            share = f"{r['tcp']['goodput_bps'] / capacity:.1%} of {screen.rate(capacity)}; " if capacity else ""
+            capacity = r.get("capacity", {})
+            most = capacity.get("tcp_payload_bps")
+            share = "" if not most else ("settings were changed during the run, its capacity below; " if capacity.get("settings_changed")
+                                         else f"{r['tcp']['goodput_bps'] / most:.1%} of {screen.rate(most)}; ")
             found.append(("TCP goodput", screen.rate(r["tcp"]["goodput_bps"]), share + word))
         if r.get("udp"):
             found.append(("UDP", screen.rate(r["udp"]["delivered_bps"]), f"{r['udp']['loss']:.2%} lost; {word}"))
@@ -89,18 +91,27 @@ class Page:
 
     def heat_maps(self):
         s, p, limits = self.slots, self.plots, self.limits
-        measured, predicted, true = s.measured(), s.predicted(), s.true()
-        known = [h.values for h in (measured, predicted, true) if h]
+        several, shown = s.users > 1, min(s.users, p.MOST_TERMINALS)
+        measured, predicted, true = [s.measured(u) for u in range(shown)], s.predicted(), s.true()
+        known = [h.values for h in (*measured, predicted, true) if h]
         span = p._range(data.numpy.concatenate([k.ravel() for k in known])) if known else None
-        users = (self.record.about.get("scenario") or {}).get("terminals", 1)
-        whose = f" Of terminal 1 of {users}." if isinstance(users, int) and users > 1 else ""
         every = s.every()
-        whose += f" One slot of {every} was published." if every and every > 1 else ""
+        whose = f" One slot of {every} was published." if every and every > 1 else ""
         draw = lambda h: p.snr(h, limits, span)      # noqa: E731
-        self.plot("measured", "Measured SNR", "A row is a bin of 200 kHz, time to the right. Bright: good. Dark valleys that wander are "
-                  "fading; grey: not measured (no lock, or not recorded)." + whose, measured, draw, "topic slot of the terminal.")
-        self.plot("predicted", "Predicted SNR", "What the base station planned each slot with, on the same scale. It should be the picture "
-                  "above.", predicted, draw, "predictions in topic slot of the base station.")
+        how = ("A row is a bin of 200 kHz, time to the right. Bright: good. Dark valleys that wander are fading; grey: not measured (no "
+               "lock, or not recorded)." + whose)
+        if s.users > shown:
+            how += f" {s.users - shown} more terminals are in the record."
+        for u, heat in enumerate(measured):
+            self.plot("measured" if u == 0 else f"measured{u + 1}", f"Measured SNR of terminal {u + 1}" if several else "Measured SNR",
+                      how if u == 0 else "On the same scale.", heat, draw, "topic slot of the terminal.")
+        if several:
+            self.plot("allocation", "Allocation", "Whom each bin was granted to; grey: nobody. Of several slots in a cell the last. The maps "
+                      "below show in each bin the terminal that has it.", s.allocation(), lambda h: p.allocation(h, s.users, limits),
+                      "grants in topic slot of the base station.")
+        self.plot("predicted", "Predicted SNR", "What the base station planned each slot with, on the same scale. "
+                  + ("Of the terminal that has the bin." if several else "It should be the picture above."), predicted, draw,
+                  "predictions in topic slot of the base station.")
         if true:
             self.plot("true", "SNR of the channel itself", "Known to the emulator only; the same scale.", true, draw, "")
         self.plot("error", "Prediction error", "Predicted less measured SNR of the same slot. Orange: promised too much, frames fail. Purple: "
@@ -116,8 +127,40 @@ class Page:
     def throughput(self):
         p, limits = self.plots, self.limits
         self.measured("goodput", "Goodput against capacity", "Both of link payload after the frames' CRC. The gap is retransmissions, "
-                      "slots without traffic, and frames part empty.", data.link(self.record, self.report),
-                      lambda f: p.goodput(*f, limits), "topic status of the base station.")
+                      "slots without traffic, and frames part empty. The capacity is of the bins and the modulation that were in use then.",
+                      data.link(self.record), lambda f: p.goodput(*f, limits), "topic status of the base station.")
+        if self.terminals.n > 1:
+            self.by_terminal()
+
+    def by_terminal(self):
+        """What each of several terminals got."""
+        t, p, limits = self.terminals, self.plots, self.limits
+        shown = range(min(t.n, p.MOST_TERMINALS))
+        more = f" Terminals 1 to {len(shown)} of {t.n}." if t.n > len(shown) else ""
+        goodputs = {f"terminal {u + 1}": t.goodput(u) for u in shown if t.goodput(u)}
+        child = data.packets(self.record) if self.record.verdict else None
+        delays = {u: data.delays(child, u)[2] for u in range(t.n)} if child is not None else {}
+        self.measured("terminals", "Goodput of each terminal", "Link payload acknowledged; together it is the goodput above." + more,
+                      goodputs or None, lambda f: p.curves(f, "Mbit/s", limits, 1e-6), "users in topic status of the base station.",
+                      table=self._terminal_table(delays))
+        delays = {f"terminal {u + 1}": x for u, x in delays.items() if u in shown and len(x)}
+        self.measured("terminal-delays", "Packet delay of each terminal", "Height of a curve at x: share of the terminal's packets that took "
+                      "longer than x, downlink, TUN to TUN." + more, delays or None, p.delay_of_each, "topic packet of the base station.")
+        self.plot("terminal-queues", "Queue of each terminal", "Packets waiting at the base station." + more,
+                  {f"terminal {u + 1}": t.queue(u) for u in shown if t.queue(u)} or None,
+                  lambda f: p.curves(f, "packets waiting", limits), "users in topic status of the base station.")
+
+    def _terminal_table(self, delays):
+        t, rows = self.terminals, []
+        number = lambda x, digits: "-" if x != x else f"{x:.{digits}f}"      # noqa: E731
+        for u in range(t.n):
+            sent, failed = t.grown(u, "base.frames_sent"), t.grown(u, "base.frames_failed")
+            d = delays.get(u, ())
+            median, p99 = data.numpy.percentile(d, (50, 99)) if len(d) else (float("nan"),) * 2
+            rows.append([u + 1, number(t.mean_goodput(u) / 1e6, 3), number(sent, 0), number(100 * failed / sent if sent > 0 else float("nan"), 2),
+                         number(t.mean_snr_db(u), 1), len(d) if delays else "-", number(median, 2), number(p99, 2)])
+        return {"head": ["terminal", "goodput [Mbit/s]", "frames sent", "failed [%]", "SNR at the end [dB]", "packets arrived", "delay, median [ms]",
+                         "p99 [ms]"], "rows": rows}
 
     def packets(self):
         p, limits = self.plots, self.limits

@@ -24,6 +24,7 @@ STYLE = {"font.size": 14, "axes.grid": True, "grid.color": "#cccccc", "axes.axis
          "axes.prop_cycle": matplotlib.cycler(color=CYCLE), "font.family": "DejaVu Sans"}
 TIME = "air time [s]"
 WIDTH, LEFT, RIGHT = 13, 0.085, 0.81
+MOST_TERMINALS = 8       # that colours can tell apart
 
 
 def png(figure):
@@ -123,6 +124,16 @@ def outcome(heat, limits=None):
 
 
 @styled
+def allocation(heat, users, limits=None):
+    """Beyond MOST_TERMINALS the colours repeat: the scale says which share one."""
+    colour = [CYCLE[u % MOST_TERMINALS] for u in range(users)]
+    figure, axes, picture = _map(heat, limits, colors.BoundaryNorm(numpy.arange(-0.5, users), users), colors.ListedColormap(colour))
+    bar = _scale(figure, axes, picture, ticks=range(0, users, 1 if users <= 10 else 3))
+    bar.ax.set_yticklabels([f"terminal {u + 1}" for u in bar.ax.get_yticks().astype(int)])
+    return png(figure)
+
+
+@styled
 def channel(heat, limits=None):
     low, high = _range(heat.values)
     figure, axes, picture = _map(heat, limits, colors.Normalize(low, high), "cividis", "subcarrier")
@@ -163,20 +174,46 @@ def delay_split(t, parts, limits=None):
 def delay_distribution(parts, total):
     """Share of packets that took longer, so that the tail is seen."""
     figure, (axes,) = _figure(4.6)
-
-    def curve(values, **kwargs):
-        values = numpy.sort(values)
-        share = 1 - numpy.arange(len(values)) / len(values)
-        keep = numpy.unique(numpy.concatenate([numpy.linspace(0, len(values) - 1, 1500).astype(int),
-                                               numpy.arange(max(0, len(values) - 500), len(values))]))
-        axes.plot(values[keep], share[keep], drawstyle="steps-post", **kwargs)
-
     for (name, colour) in zip(PARTS, (BLUE, SKY, GREEN, VERMILION, ORANGE)):
-        curve(parts[name], color=colour, label=name, linewidth=1.5)
-    curve(total, color=BLACK, label="total", linewidth=3)
+        _tail(axes, parts[name], color=colour, label=name, linewidth=1.5)
+    _tail(axes, total, color=BLACK, label="total", linewidth=3)
+    return _tails(figure, axes, len(total))
+
+
+@styled
+def delay_of_each(by_name):
+    """{name: delays in ms}, none of them empty."""
+    figure, (axes,) = _figure(4.6)
+    for (name, values), colour in zip(by_name.items(), CYCLE):
+        _tail(axes, values, color=colour, label=name)
+    return _tails(figure, axes, max(len(v) for v in by_name.values()))
+
+
+def _tail(axes, values, **kwargs):
+    values = numpy.sort(values)
+    share = 1 - numpy.arange(len(values)) / len(values)
+    keep = numpy.unique(numpy.concatenate([numpy.linspace(0, len(values) - 1, 1500).astype(int),
+                                           numpy.arange(max(0, len(values) - 500), len(values))]))
+    axes.plot(values[keep], share[keep], drawstyle="steps-post", **kwargs)
+
+
+def _tails(figure, axes, most):
     axes.set(xlabel="delay [ms]", ylabel="share of packets\nthat took longer", yscale="log")
-    axes.set_ylim(0.5 / len(total), 1.1)
+    axes.set_ylim(0.5 / most, 1.1)
     axes.set_xlim(left=0)
+    _legend(axes)
+    return png(figure)
+
+
+@styled
+def curves(by_name, ylabel, limits=None, factor=1.0):
+    """{name: Series} over time, at most as many as there are colours."""
+    figure, (axes,) = _figure()
+    for (name, s), colour in zip(by_name.items(), CYCLE):
+        axes.plot(s.t, factor * s.y, color=colour, label=name)
+    axes.set(xlabel=TIME, ylabel=ylabel)
+    axes.set_ylim(bottom=0)
+    _time_limits(axes, limits)
     _legend(axes)
     return png(figure)
 
