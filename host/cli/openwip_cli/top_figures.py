@@ -2,6 +2,7 @@
 """What `openwip top` knows: the latest message of each topic and the differences of the last seconds. Messages in,
 figures out; no clock and no socket here."""
 import collections
+from typing import NamedTuple
 
 from . import accounting
 
@@ -9,6 +10,19 @@ TOPICS = ("status", "slot", "event", "air", "tcp", "cpu", "verdict")
 WINDOW_S = 1.0        # of rates and histograms, at least
 STALE_S = 3.0         # without a message: not shown as if it were now
 KEPT_STATUSES = 64    # ten a second
+MOST_TERMINALS = 25
+NOBODY = 255          # of SlotSample.user
+
+
+class Terminal(NamedTuple):
+    """One of several. None: not known."""
+    snr_db: float = None
+    nmse: float = None
+    locked: bool = True
+    link: dict = None         # accounting.link_interval() of the last second
+    bins: int = None          # granted in the latest slot seen
+    queued: int = None        # packets at the base station
+    arrived: int = None       # packets, since the start
 
 
 class Figures:
@@ -16,6 +30,7 @@ class Figures:
         self.window_ns = int(max(window_s, WINDOW_S) * 1e9)
         self.statuses = {"base": collections.deque(maxlen=KEPT_STATUSES)}     # (ns, MacStatus)
         self.latest = {}         # (source, topic) -> (ns, Telemetry)
+        self.slots = {"base": {}, "terminal": {}}      # source -> terminal -> (ns, SlotSample)
         self.events = collections.Counter()
         self.last_event = None
         self.slot = 0
@@ -23,8 +38,10 @@ class Figures:
     def take(self, message):
         """A telemetry.Message."""
         now, t = message.received_ns, message.telemetry
-        if message.topic == "slot" and t.user:
-            return      # several terminals: the bins of the first are shown
+        if message.topic == "slot":
+            if t.user < MOST_TERMINALS:
+                self.slots.setdefault(message.source, {})[t.user] = (now, t.slot_sample)
+            return
         self.latest[message.source, message.topic] = (now, t)
         if message.source in ("base", "terminal"):
             self.slot = max(self.slot, t.slot) if message.topic == "status" else self.slot
@@ -46,27 +63,67 @@ class Figures:
         t = self.fresh(station, "status", now_ns)
         return t.mac if t else None
 
-    def link(self):
-        """Of the last second or more, as in the report; None while there are not two statuses."""
+    def link(self, user=None):
+        """Of the last second or more, as in the report; None while there are not two statuses. `user`: one of several
+        terminals."""
         kept = self.statuses["base"]
-        if len(kept) < 2 or kept[-1][1].slot <= kept[0][1].slot:
+        if len(kept) < 2:
             return None
-        return accounting.link_interval(kept[0][1], kept[-1][1])
+        before, after = kept[0][1], kept[-1][1]
+        if user is not None:
+            if user >= min(len(before.users), len(after.users)):
+                return None
+            before, after = before.users[user], after.users[user]
+        return accounting.link_interval(before, after) if after.slot > before.slot else None
 
-    def sample(self, now_ns):
-        """The SlotSample to show: the terminal's (measured), else the base station's."""
+    def nof_terminals(self, now_ns):
+        """As the stations' statuses say; 1 when they do not list them."""
+        listed = [len(mac.users) for mac in (self.mac(s, now_ns) for s in ("base", "terminal")) if mac]
+        return min(MOST_TERMINALS, max(1, *listed, 1))
+
+    def terminals(self, now_ns):
+        """Of several terminals each; [] of a single one."""
+        n, (base, terminal) = self.nof_terminals(now_ns), (self.mac(s, now_ns) for s in ("base", "terminal"))
+        grants = self.grants(now_ns)
+
+        def one(u):
+            at_base = base.users[u] if base and u < len(base.users) else None
+            there = terminal.users[u] if terminal and u < len(terminal.users) else None
+            return Terminal(
+                snr_db=there.radio.mean_snr_db if there else None, nmse=there.radio.prediction_nmse if there else None,
+                locked=there.radio.locked if there else True, link=self.link(u) if at_base else None,
+                bins=grants.count(u) if grants else None, queued=at_base.downlink.queued.packets if at_base else None,
+                arrived=there.downlink.delivered.packets if there else None)
+        return [one(u) for u in range(n)] if n > 1 else []
+
+    def samples(self, station, now_ns):
+        """terminal -> SlotSample of those that are not too old."""
+        return {u: s for u, (at, s) in sorted(self.slots.get(station, {}).items()) if now_ns - at <= STALE_S * 1e9}
+
+    def grants(self, now_ns):
+        """Whom each bin was granted to in the latest slot seen, from 0, NOBODY; b"" when not known, or of one terminal."""
+        samples = self.samples("base", now_ns)
+        return next((s.user for s in samples.values()), b"") if self.nof_terminals(now_ns) > 1 else b""
+
+    def snr_db(self, now_ns):
+        """By bin: measured by the terminal, else what the base station says; of several terminals that of the one that
+        has the bin. [] when not known."""
+        grants = self.grants(now_ns)
         for station in ("terminal", "base"):
-            t = self.fresh(station, "slot", now_ns)
-            if t and len(t.slot_sample.snr_db or t.slot_sample.true_snr_db):
-                return t.slot_sample
-        return None
+            found = {u: list(s.snr_db or s.true_snr_db) for u, s in self.samples(station, now_ns).items()}
+            found = {u: values for u, values in found.items() if values}
+            if found and grants:
+                return [found[u][b] if u in found and b < len(found[u]) else float("nan") for b, u in enumerate(grants)]
+            if found:
+                return next(iter(found.values()))
+        return []
 
     def bits(self, now_ns):
         """Bits per symbol by bin of the latest slot seen; b"" when not known."""
         for station in ("base", "terminal"):
-            t = self.fresh(station, "slot", now_ns)
-            if t and t.slot_sample.bits_per_symbol:
-                return t.slot_sample.bits_per_symbol
+            found = [s.bits_per_symbol for s in self.samples(station, now_ns).values() if s.bits_per_symbol]
+            if found:
+                return bytes(max(column) for column in zip(*found))
         return b""
 
     def verdict(self, now_ns):

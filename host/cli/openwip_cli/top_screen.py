@@ -9,6 +9,8 @@ from .top_text import ASCII_BLOCKS, BLOCKS, bar, clean, count, number, share, sp
 GOOD, BAD, DIM, TITLE, PLAIN = "good", "bad", "dim", "title", "plain"
 MOST_FLOWS = 3
 BARS = 14
+BESIDE_TERMINALS = 16     # lines that the screen has besides one for each terminal
+TERMINAL_LETTERS = "123456789abcdefghijklmnop"
 
 
 @dataclasses.dataclass
@@ -16,6 +18,8 @@ class Line:
     text: str
     style: str = PLAIN
     rank: int = 1       # the higher the sooner it is left out
+    terminal: bool = False      # about one of several terminals
+    completed: object = None    # function of the terminals that are shown: the text
 
 
 @dataclasses.dataclass
@@ -33,12 +37,16 @@ class Frame:
 def render(figures, frame, width=80, height=24):
     """Lines to show, at most `height` of them, each at most `width` long."""
     lines = []
-    for part in (_head, _radio, _goodput, _bins, _modulation, _arq, _queues, _tcp, _time, _cpu, _reader):
+    for part in (_head, _radio, _goodput):
+        lines += part(figures, frame, width)
+    lines += _terminals(figures, frame, max(1, height - BESIDE_TERMINALS))
+    for part in (_bins, _modulation, _arq, _queues, _tcp, _time, _cpu, _reader):
         lines += part(figures, frame, width)
     while len(lines) > max(1, height):
         worst = max(range(len(lines)), key=lambda i: (lines[i].rank, i))
         del lines[worst]
-    return [dataclasses.replace(x, text=x.text[:max(0, width)]) for x in lines]
+    shown = sum(x.terminal for x in lines)
+    return [dataclasses.replace(x, text=(x.completed(shown) if x.completed else x.text)[:max(0, width)]) for x in lines]
 
 
 def _head(f, frame, width):
@@ -69,6 +77,9 @@ def _radio(f, frame, width):
     if mac is None:
         return [Line("radio     not known", DIM)]
     r = mac.radio
+    snr = [t.snr_db for t in f.terminals(frame.now_ns) if t.snr_db is not None]
+    if r.locked and not r.mode and len(snr) > 1:
+        return [Line(f"radio     emulated, no receiver; mean SNR {number(min(snr))} .. {number(max(snr))} dB")]
     if r.locked and not r.mode:     # so says the emulator
         return [Line(f"radio     emulated, no receiver; mean SNR {number(r.mean_snr_db)} dB; prediction NMSE "
                      f"{number(r.prediction_nmse, 3)}")]
@@ -95,12 +106,38 @@ def _goodput(f, frame, width):
                              f"missing {count(link['feedback_missing'])}")]
 
 
+def _terminals(f, frame, most):
+    """A line for each of several terminals, and how many more there are."""
+    found = f.terminals(frame.now_ns)
+    if not found:
+        return []
+    verdict = f.verdict(frame.now_ns)
+    goodput = [t.link["goodput_bps"] if verdict and t.link else None for t in found]
+    whole = sum(g for g in goodput if g is not None)
+
+    columns = "{:<19}{:>8} {:>7} {:>7} {:>7} {:>7} {:>5} {:>6} {:>7}"
+
+    def head(shown):
+        more = len(found) - shown
+        return columns.format(f"terminals {shown}" + (f", {more} more" if more else ""), "SNR dB", "NMSE", "FER", "Mbit/s", "share",
+                              "bins", "queue", "arrived")
+
+    lines = [Line("", rank=0, completed=head)]
+    for n, (t, rate) in enumerate(zip(found[:most], goodput)):
+        name = f"{n + 1}" if n < 9 else f"{n + 1} ({TERMINAL_LETTERS[n]})"      # one character in the line of bins
+        text = columns.format(
+            f"  terminal {name}", number(t.snr_db) if t.locked else "no lock", number(t.nmse, 3),
+            share(t.link["frame_error_rate"] if t.link else None), number(rate / 1e6 if rate is not None else None, 2),
+            share(rate / whole if rate is not None and whole > 0 else None), count(t.bins), count(t.queued), count(t.arrived))
+        lines.append(Line(text, PLAIN if t.locked else BAD, 1, terminal=True))
+    return lines
+
+
 def _bins(f, frame, width):
-    sample = f.sample(frame.now_ns)
-    bits = f.bits(frame.now_ns)
-    if sample is None:
+    values = f.snr_db(frame.now_ns)[:64]
+    bits, grants = f.bits(frame.now_ns), f.grants(frame.now_ns)
+    if not values:
         return [Line("SNR/bin   not known (topic slot)", DIM, 3)]
-    values = list(sample.snr_db or sample.true_snr_db)[:64]
     good = [v for v in values if v == v]
     blocks = ASCII_BLOCKS if frame.ascii else BLOCKS
     lines = [Line(f"SNR/bin   {sparkline(values, blocks)}  {number(min(good, default=None))} .. "
@@ -108,6 +145,9 @@ def _bins(f, frame, width):
     if bits:
         lines.append(Line("bits/bin  " + "".join(str(b) if 0 < b < 9 else "." if b == 0 else "?" for b in bits[:64])
                           + "  bits/symbol", PLAIN, 4))
+    if grants:
+        lines.append(Line("terminal  " + "".join(TERMINAL_LETTERS[u] if u < len(TERMINAL_LETTERS) else "." for u in grants[:64])
+                          + "  that has the bin, whose SNR it is", PLAIN, 3))
     return lines
 
 

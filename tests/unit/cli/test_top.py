@@ -40,6 +40,27 @@ class World(unittest.TestCase):
             m.downlink.dropped.add(reason="queue_full").count.packets = 3
             self.give("base", "status", slot=m.slot, at=self.now - (1 - n) * SECOND, mac=m)
 
+    def give_terminals(self, n):
+        """Terminal u, from 0: 10 + u dB; in the last second u + 1 of 1000 frames failed and (u + 1) * 0.1 Mbit were
+        acknowledged; every nth bin with u + 1 bits per symbol; u packets wait, 100 u have arrived."""
+        for second in (0, 1):
+            base, terminal = control.MacStatus(slot=1500 * (second + 1)), control.MacStatus()
+            terminal.radio.locked = True
+            for u in range(n if n > 1 else 0):
+                b, t = base.users.add(slot=1500 * (second + 1)), terminal.users.add()
+                b.base.frames_sent, b.base.frames_failed = 1000 * second, (u + 1) * second
+                b.base.payload_bits_acknowledged, b.downlink.queued.packets = (u + 1) * 100_000 * second, u
+                t.radio.locked, t.radio.mean_snr_db, t.radio.prediction_nmse = True, 10 + u, 0.125
+                t.downlink.delivered.packets = 100 * u
+            for source, m in (("base", base), ("terminal", terminal)):
+                self.give(source, "status", slot=m.slot, at=self.now - (1 - second) * SECOND, mac=m)
+        whose = bytes(b % n for b in range(25))
+        for u in range(n):
+            bits = bytes(u + 1 if w == u else 0 for w in whose)
+            for source, sample in (("base", pb.SlotSample(bits_per_symbol=bits, user=whose)), ("terminal", pb.SlotSample(snr_db=[10 + u] * 25))):
+                message = pb.Telemetry(version=1, user=u, slot_sample=sample)
+                self.figures.take(telemetry.Message(source, "slot", message, 0, self.now))
+
     def give_verdict(self, **what):
         self.give("keeper", "verdict", verdict=pb.Verdict(**{
             "valid": True, "command": "demo", "seconds": 12, "goodput_bps": 4e6, "capacity_bps": 5e6} | what))
@@ -101,11 +122,53 @@ class WhatItSays(World):
         self.assertTrue(self.line("SNR/bin", ascii=True).isascii())
         self.assertIn("4444444444...............", self.line("bits/bin"))
 
-    def test_of_several_terminals_the_bins_of_the_first_are_shown(self):
-        for user, snr in ((0, 10.0), (1, 30.0)):
-            message = pb.Telemetry(version=1, user=user, slot_sample=pb.SlotSample(snr_db=[snr] * 25))
-            self.figures.take(telemetry.Message("terminal", "slot", message, 0, self.now))
-        self.assertIn("10.0 .. 10.0 dB", self.line("SNR/bin"))
+    def test_one_terminal_has_no_table_of_terminals(self):
+        self.give_terminals(1)
+        self.assertFalse([x for x in self.screen() if "terminal" in x])
+
+    def test_several_terminals_have_a_line_each(self):
+        self.give_terminals(5)
+        self.give_verdict()
+        text = self.screen(80, 23, reader="100 messages, 0 lost")
+        self.assertEqual([x for x in text if x.startswith("terminals")][0].split()[:2], ["terminals", "5"])
+        rows = [x.split() for x in text if x.startswith("  terminal")]
+        # terminal u + 1: 10 + u dB, of 1000 frames u + 1 failed, u + 1 fifteenths of the bits, 5 bins.
+        self.assertEqual(rows, [["terminal", str(u + 1), f"{10 + u}.0", "0.125", f"0.{u + 1}0%", f"0.{u + 1}0", f"{(u + 1) / 0.15:.2f}%"
+                                 if u == 0 else f"{(u + 1) / 0.15:.1f}%", "5", str(u), str(100 * u)] for u in range(5)])
+        for name in ("verdict", "goodput", "radio     emulated, no receiver; mean SNR 10.0 .. 14.0 dB", "pacing", "downlink"):
+            self.assertTrue(any(x.startswith(name) for x in text), (name, text))
+        self.assertIn("terminal  1234512345123451234512345", "\n".join(text))
+        self.assertIn("bits/bin  12345123451234512345", "\n".join(text))
+        self.assertIn("10.0 .. 14.0 dB", self.line("SNR/bin"))
+
+    def test_terminals_that_do_not_fit_are_counted(self):
+        self.give_terminals(25)
+        self.give_verdict()
+        for height, shown in ((23, 7), (39, 23), (60, 25), (12, 1)):
+            with self.subTest(height=height):
+                text = self.screen(80, height)
+                rows = [x for x in text if x.startswith("  terminal")]
+                head = [x for x in text if x.startswith("terminals")][0]
+                self.assertLessEqual(len(text), height)
+                self.assertEqual(len(rows), shown)
+                self.assertTrue(head.startswith(f"terminals {shown}, {25 - shown} more  " if shown < 25 else "terminals 25  "), head)
+                self.assertEqual(len(set(len(x.rstrip()) for x in (head, *rows))), 1, "columns line up")
+        # However small: what is said to be left out is what is left out.
+        for height in range(1, 12):
+            text = self.screen(80, height)
+            rows, head = sum(x.startswith("  terminal") for x in text), [x for x in text if x.startswith("terminals")]
+            self.assertTrue(not head or head[0].startswith(f"terminals {rows}, {25 - rows} more"), text)
+
+    def test_a_terminal_without_lock_and_one_that_is_not_heard_of_are_told(self):
+        self.give_terminals(2)
+        m = control.MacStatus()
+        for locked in (True, False):
+            m.users.add().radio.locked = locked
+        self.give("terminal", "status", mac=m)
+        self.assertIn("no lock", self.line("  terminal 2"))
+        self.now += 4 * SECOND
+        self.give("terminal", "status", mac=m)
+        self.assertRegex(self.line("  terminal 1"), r" 0\.0 +0\.000 +- +- +- +- +- +0$")     # nothing comes from the base station
 
     def test_of_a_flow_the_sending_end_is_shown(self):
         flows = [pb.TcpFlow(station="base", local="10.42.0.1:5", remote="10.42.0.2:6", state="ESTAB", cwnd_segments=40,
