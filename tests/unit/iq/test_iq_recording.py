@@ -206,13 +206,22 @@ class Recorded(unittest.TestCase):
         self.assert_refused(self.copy("base", lambda m: m["global"].update({"openwip:role": "base"})), "terminal")
         self.assert_refused(self.copy("order", lambda m: m["captures"].append(m["captures"][0])), "ascending")
 
+    def test_a_wrong_name_is_told_what_there_is(self):
+        self.assert_refused("/no/such/folder/none", "No such file", "valid: the name of a recording", "in /no/such/folder: none",
+                            command_name="info")
+        folder = self.folder / "apart"
+        folder.mkdir()
+        for n in range(7):
+            (folder / f"r{n}.sigmf-meta").touch()
+        self.assert_refused(folder / "none", f"in {folder}: r0, r1, r2, r3, r4 and 2 more", command_name="info")
+
     def test_refuses_damaged_files(self):
         short = self.copy("short")
         os.truncate(f"{short}.sigmf-data", 1000)
         self.assert_refused(short, "has 1000 bytes", str(SLOTS * 5120 * 8), command_name="info")
         gone = self.copy("gone")
         pathlib.Path(f"{gone}.sigmf-data").unlink()
-        self.assert_refused(gone, "gone.sigmf-data", "No such file")
+        self.assert_refused(gone, "gone.sigmf-data", "No such file", "the samples beside gone.sigmf-meta")
         changed = self.copy("changed")
         with open(f"{changed}.sigmf-data", "r+b") as f:
             f.write(b"\0\0\0\1")

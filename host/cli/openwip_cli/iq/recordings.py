@@ -14,6 +14,7 @@ DATATYPE, SAMPLE_RATE, SLOT_SAMPLES = "cf32_le", 7_680_000, 5120
 BYTES_PER_SAMPLE = 8
 SLOTS_MAGIC = b"OWSLOTS1"
 LARGEST_REPORT = 1 << 20
+MOST_NAMES = 5      # of recordings in a message
 
 
 def base_of(path):
@@ -63,11 +64,19 @@ class Recording:
     def _wrong(self, text, path=None):
         raise BadInput(f"recording {path or self.meta_path}: {text}")
 
+    def _what_is_there(self):
+        """For whoever named a recording that is none."""
+        folder = self.meta_path.parent
+        names = sorted(p.name.removesuffix(META) for p in folder.glob(f"*{META}"))
+        shown = ", ".join(names[:MOST_NAMES]) + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
+        return (f"valid: the name of a recording, NAME{META} and NAME{DATA}, with or without the ending; in {folder}: "
+                f"{shown or 'none'}")
+
     def _read_meta(self):
         try:
             meta = json.loads(self.meta_path.read_text(encoding="utf-8"))
         except OSError as e:
-            self._wrong(e.strerror)
+            self._wrong(f"{e.strerror}; {self._what_is_there()}")
         except ValueError:
             self._wrong("is not JSON; valid: the metadata of a SigMF recording")
         whole = meta.get("global") if isinstance(meta, dict) else None
@@ -96,7 +105,7 @@ class Recording:
         try:
             size = self.data_path.stat().st_size
         except OSError as e:
-            self._wrong(e.strerror, self.data_path)
+            self._wrong(f"{e.strerror}; valid: the samples beside {self.meta_path.name}", self.data_path)
         if size != self.samples * BYTES_PER_SAMPLE:
             self._wrong(f"has {size} bytes; the metadata says {self.samples} samples of {BYTES_PER_SAMPLE} bytes: "
                         f"{self.samples * BYTES_PER_SAMPLE}", self.data_path)
