@@ -4,6 +4,7 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <pwd.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -71,6 +72,11 @@ std::optional<account> find_account(const std::string& name) {
     const passwd* p = getpwnam(name.c_str());
     if (p == nullptr) return std::nullopt;
     return account{p->pw_uid, p->pw_gid, name};
+}
+
+bool ask_for_realtime_priority() noexcept {
+    const sched_param p{.sched_priority = 10};
+    return ::sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &p) == 0;
 }
 
 void forbid_new_privileges() {

@@ -39,6 +39,10 @@ struct account {
 // nullopt when there is no such user.
 std::optional<account> find_account(const std::string& name);
 
+// So that a busy machine does not keep this thread waiting; threads made later do not inherit it.
+// The kernel may refuse (containers): the reports say which it was.
+bool ask_for_realtime_priority() noexcept;
+
 // No new privileges through exec, and an empty bounding set: in this thread and in all made later,
 // so call it before the first one. What the process holds it keeps until drop_privileges.
 void forbid_new_privileges();

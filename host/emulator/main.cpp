@@ -2,13 +2,13 @@
 // wip_emulator: the cell of the Wireless IP downlink between two network interfaces, in real time.
 // Start order as in macd: configuration, interfaces, sockets, then privileges are given up, and
 // only then anything is read from outside.
-#include <sched.h>
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
 #include <iostream>
 
 #include "app/privileged_start.h"
+#include "app/process.h"
 #include "app/program.h"
 #include "emulator/emulator_process.h"
 #include "emulator/generator.h"
@@ -24,13 +24,6 @@ struct modes {
     generator_config generator;
 };
 
-// So that a busy machine does not keep the slots waiting; threads made later do not inherit it. The
-// kernel may refuse (containers): the report says which it was.
-bool ask_for_realtime_priority() {
-    const sched_param p{.sched_priority = 10};
-    return ::sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &p) == 0;
-}
-
 int run(config::settings& settings, const modes& mode) {
     const emulator_config config = translate(settings);
     if (mode.check) {
@@ -44,7 +37,7 @@ int run(config::settings& settings, const modes& mode) {
     const host::privileged_start start(settings, config.user);
     zmq::context_t context(1);
     emulator_process process(context, settings, config);
-    const bool realtime = ask_for_realtime_priority();
+    const bool realtime = host::ask_for_realtime_priority();
     start.give_up(process.bound_paths());
     spdlog::info("{}: emulator is up, {} priority; effective configuration:\n{}", config.name,
                  realtime ? "real-time" : "normal", settings.to_yaml());

@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 
 #include "app/privileged_start.h"
+#include "app/process.h"
 #include "app/program.h"
 #include "tcpl/tcpl_process.h"
 
@@ -18,9 +19,11 @@ int run(config::settings& settings) {
     const host::privileged_start start(settings, config.user);
     zmq::context_t context(1);
     tcpl_process process(context, settings, config);
+    const bool realtime = host::ask_for_realtime_priority();
     start.give_up(process.bound_paths());
-    spdlog::info("the path is up; effective configuration:\n{}", settings.to_yaml());
-    return process.run(start.signals());
+    spdlog::info("the path is up, {} priority; effective configuration:\n{}",
+                 realtime ? "real-time" : "normal", settings.to_yaml());
+    return process.run(start.signals(), realtime);
 }
 
 }  // namespace

@@ -70,6 +70,7 @@ struct tcpl_process::state {
     path_end sender, receiver;
     host::control_socket control;
     std::int64_t latest_ns = 0;
+    bool realtime_priority = false;
     bool ended = false;
     int exit_code = 0;
 };
@@ -85,8 +86,9 @@ std::vector<std::string> tcpl_process::bound_paths() const {
     return paths;
 }
 
-int tcpl_process::run(int signal_fd) {
+int tcpl_process::run(int signal_fd, bool realtime_priority) {
     auto& s = *state_;
+    s.realtime_priority = realtime_priority;
     pollfd watched[4]{{s.sender.tun.fd(), POLLIN, 0},
                       {s.receiver.tun.fd(), POLLIN, 0},
                       {signal_fd, POLLIN, 0},
@@ -168,6 +170,7 @@ void tcpl_process::state::fill(openwip::control::PathStatus& status) const {
     }
     status.set_effective_yaml(effective_yaml);
     status.set_late_max_ms(static_cast<double>(latest_ns) * 1e-6);
+    status.set_realtime_priority(realtime_priority);
 }
 
 void tcpl_process::state::end(int code, const std::string& why) {

@@ -21,7 +21,7 @@ public:
     // Paths of the ipc sockets bound here, to hand over to the user that the process becomes.
     std::vector<std::string> bound_paths() const;
     // Until something ends it; returns the exit code.
-    int run(int signal_fd);
+    int run(int signal_fd, bool realtime_priority);
 
 private:
     struct state;

@@ -163,6 +163,7 @@ def run_one(point, s, name, build, workload=None):
         "packets": status.forward.delivered.packets, "packets_damaged": status.packets_damaged,
         "queue_drops": sum(d.count.packets for d in status.forward.dropped),
         "path_bits_wrong": status.bits_wrong, "late_max_ms": round(status.late_max_ms, 2),
+        "realtime_priority": status.realtime_priority,
         "headers_restored": status.headers_restored, "checksum_errors": checksum_errors,
         "relay_verdicts": {d.reason: d.count.packets for d in status.relay},
         "verdict": {"valid": not reasons, "reasons": reasons},
@@ -250,6 +251,7 @@ def run_all(s, name, build, progress):
                     points[index]["again"] = True
                     repeated += 1
                     waiting.append((index, points[index]))
+                    progress(f"{len(results)} of {len(points)}: {result['verdict']['reasons'][0]}; repeated later ({repeated} so far)")
                     continue
                 results[index] = result
                 progress(f"{len(results)} of {len(points)}: MTU {result['mtu']}, BER {result['ber']:g}, burstiness "

@@ -123,6 +123,15 @@ class Shipped(unittest.TestCase):
                 with self.subTest(f"{e.name} {mode}"):
                     self.assertTrue(e.points and e.tree["figures"] and e.tree["statements"])
 
+    def test_every_reading_of_the_shadowing_sets_what_the_emulator_runs_with(self):
+        files = sorted((TOP / "flowgraphs/scenarios/readings").glob("*.yaml"))
+        self.assertEqual(len(files), 4)
+        for e in command.load(TOP, [str(f) for f in files], "quick"):
+            with self.subTest(e.name):
+                specs = [e.run(p, 1).spec["emulator"] for p in e.points]
+                self.assertEqual({spec["channel.shadowing"] for spec in specs}, {4.0, 2.0, "off"})
+                self.assertEqual({spec["channel.model"] for spec in specs}, {"jakes"})
+
     def test_full_size_is_that_of_the_text(self):
         for e in plan.load(TOP, ["all"], "full"):
             self.assertEqual((e.realisations, e.duration_s), (30, 30), e.name)

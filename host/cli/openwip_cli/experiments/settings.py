@@ -43,6 +43,7 @@ def of_emulator(key, words, unit=""):
 SETTINGS = {
     "channel": Setting(EMULATOR, ChannelName(), "channel"),
     "snr": of_emulator("channel.snr_db", "mean SNR", "dB"),
+    "shadowing": of_emulator("channel.shadowing", "deviation of the shadowing", "dB"),
     "prediction_nmse": of_emulator("channel.prediction_nmse", "prediction error (NMSE)"),
     "symbol_noise": of_emulator("channel.symbol_noise", "noise of every symbol"),
     "bins": of_emulator("link.bins", "bins per slot"),
