@@ -223,6 +223,7 @@ void event_loop::on_control() {
         case control_socket::result::answered:
             break;
     }
+    telemetry_.listen();  // what waits goes out also when no slot comes any more
     if (!stop_why.empty()) end(exit_code_of(stop_why), stop_why);
 }
 
@@ -231,6 +232,9 @@ bool event_loop::configure(const std::string& yaml) {
     next.merge_yaml(yaml, "configure", true);
     const auto changed = next.changed_from(settings_);
     if (changed.empty()) return false;
+    for (const auto& key : changed)
+        if (config_.replay && !key.starts_with("telemetry."))
+            throw next.refuse(key, "a recording is played, as it was recorded");
     station_->reconfigure(next, changed);
     telemetry_.set_rates(telemetry_from(next));
     const slot from = station_->next_slot();

@@ -278,6 +278,11 @@ std::vector<key> make_keys() {
          .unit = "messages",
          .lowest = 1,
          .highest = 100000},
+        {.path = "replay",
+         .type = kind::boolean,
+         .fallback = "off",
+         .doc =
+             "the terminal's flowgraph plays a recording (docs/iq.md): only telemetry can be set"},
         {.path = "user",
          .fallback = "nobody",
          .doc = "account to run as once the TUN and the sockets are open",
@@ -406,6 +411,9 @@ macd_config translate(config::settings& s) {
         for (const auto& b : endpoint_keys)
             if (&a < &b && s.text(a) == s.text(b)) throw s.refuse(b, "the same as " + a);
     c.telemetry = telemetry_from(s);
+    c.replay = s.flag("replay");
+    if (c.replay && c.role == station_role_kind::base)
+        throw s.refuse("replay", "not possible at the base station: it receives nothing");
     c.user = s.text("user");
     c.peer_timeout_s = s.real("peer_timeout_s");
     return c;

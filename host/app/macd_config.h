@@ -30,6 +30,7 @@ struct macd_config {
     std::string control_endpoint;
     std::string telemetry_endpoint;
     telemetry_rates telemetry;
+    bool replay = false;  // the terminal's flowgraph plays a recording
     std::string user;
     double peer_timeout_s = 2;
 };

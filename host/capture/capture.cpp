@@ -52,12 +52,12 @@ capture::capture(const capture_options& options, capture_file& file)
                         station + (frames ? ".frames" : ".ip"), text});
     };
     if (options_.ip) {
-        add("base", false, "OpenWIP: IP at the TUN of the base station");
+        if (options_.base) add("base", false, "OpenWIP: IP at the TUN of the base station");
         for (int u = 0; u < options_.terminals; ++u)
             add(terminal_name(u), false, "OpenWIP: IP at the TUN of the " + terminal_name(u));
     }
     if (options_.frames) {
-        add("base", true, "OpenWIP: link frames sent by the base station");
+        if (options_.base) add("base", true, "OpenWIP: link frames sent by the base station");
         for (int u = 0; u < options_.terminals; ++u)
             add(terminal_name(u), true, "OpenWIP: link frames received by the " + terminal_name(u));
     }
@@ -76,10 +76,11 @@ std::optional<std::uint32_t> capture::interface_of(station at, bool frames,
                                                    std::uint32_t user) const {
     if (!(frames ? options_.frames : options_.ip)) return std::nullopt;
     const auto terminals = static_cast<std::uint32_t>(options_.terminals);
-    const std::uint32_t base = frames && options_.ip ? 1 + terminals : 0;
-    if (at == station::base) return base;
+    const std::uint32_t bases = options_.base ? 1 : 0;
+    const std::uint32_t first = frames && options_.ip ? bases + terminals : 0;
+    if (at == station::base) return options_.base ? std::optional(first) : std::nullopt;
     if (user >= terminals) return std::nullopt;
-    return base + 1 + user;
+    return first + bases + user;
 }
 
 void capture::take(station from, const tm::Telemetry& message, std::uint64_t missing) {
@@ -99,6 +100,7 @@ void capture::take(station from, const tm::Telemetry& message, std::uint64_t mis
     if (message.has_ip()) take_ip(from, message);
     newest_ns_ = std::max(newest_ns_, now);
     heard_ns_[static_cast<std::size_t>(from)] = now;
+    if (!options_.base) heard_ns_[static_cast<std::size_t>(station::base)] = now;
     const std::int64_t settled =
         std::max(*std::min_element(heard_ns_.begin(), heard_ns_.end()) - hold_ns,
                  newest_ns_ - longest_hold_ns);

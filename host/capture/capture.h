@@ -31,6 +31,7 @@ struct capture_options {
     double seconds = 0;       // of sample time; 0: no end
     std::uint64_t count = 0;  // packets; 0: no end
     std::uint32_t snap = 0;   // bytes of a packet; 0: all
+    bool base = true;         // there is a base station; a replay of recorded samples has none
     int terminals = 1;
     std::optional<std::int64_t> start_ns;  // wall clock of sample 0; else: from the first message
     double speed = 1;                      // of the cell's clock, to find that out

@@ -32,7 +32,8 @@ struct arguments {
 void describe(CLI::App& app, arguments& a) {
     app.add_option("-o,--output", a.file, "pcapng file, FIFO, or - for standard output")
         ->required();
-    app.add_option("--base", a.base, "telemetry endpoint of the base station")->required();
+    app.add_option("--base", a.base,
+                   "telemetry endpoint of the base station; none: a replay, which has none");
     app.add_option("--terminal", a.terminal, "telemetry endpoint of the terminals")->required();
     app.add_option("--keeper", a.keeper, "telemetry endpoint that the verdict so far comes from");
     app.add_option("--terminals", a.options.terminals, "number of terminals")
@@ -60,10 +61,8 @@ void describe(CLI::App& app, arguments& a) {
 class reading {
 public:
     reading(const arguments& a, int signals)
-        : signals_(signals),
-          context_(1),
-          base_(context_, a.base, "base", topics(a)),
-          terminal_(context_, a.terminal, "terminal", topics(a)) {
+        : signals_(signals), context_(1), terminal_(context_, a.terminal, "terminal", topics(a)) {
+        if (!a.base.empty()) base_.emplace(context_, a.base, "base", topics(a));
         if (!a.keeper.empty())
             keeper_.emplace(context_, a.keeper, "keeper", std::vector<std::string>{"verdict"});
     }
@@ -78,9 +77,9 @@ public:
         while (true) {
             if (asked.empty()) wait();
             const bool more =
-                read(base_, station::base, to) | read(terminal_, station::terminal, to);
+                (base_ && read(*base_, station::base, to)) | read(terminal_, station::terminal, to);
             read_verdict();
-            base_.on_monitor();
+            if (base_) base_->on_monitor();
             terminal_.on_monitor();
             const auto now = wip_clock::now();
             if (now - flushed >= flush_every) {
@@ -96,10 +95,10 @@ public:
             }
             if (!asked.empty() && (!more || now > drained)) return asked;
             if (to.enough()) return "as much as was asked for";
-            if (!more && base_.gone() && terminal_.gone()) return "the cell has ended";
-            const bool there = base_.ever_connected() && terminal_.ever_connected();
-            if (!there && now > patience) {
-                no_cell_ = !base_.ever_connected() ? base_.endpoint() : terminal_.endpoint();
+            if (!more && (!base_ || base_->gone()) && terminal_.gone()) return "the cell has ended";
+            const bool base_there = !base_ || base_->ever_connected();
+            if (!(base_there && terminal_.ever_connected()) && now > patience) {
+                no_cell_ = base_there ? terminal_.endpoint() : base_->endpoint();
                 return "";
             }
         }
@@ -107,8 +106,10 @@ public:
     // As the keeper last said; empty: nothing came.
     const std::string& verdict() const { return verdict_; }
     const std::string& no_cell() const { return no_cell_; }
-    std::uint64_t malformed() const { return base_.malformed + terminal_.malformed; }
-    std::uint64_t newer() const { return base_.newer_version + terminal_.newer_version; }
+    std::uint64_t malformed() const { return terminal_.malformed + (base_ ? base_->malformed : 0); }
+    std::uint64_t newer() const {
+        return terminal_.newer_version + (base_ ? base_->newer_version : 0);
+    }
 
 private:
     static std::vector<std::string> topics(const arguments& a) {
@@ -118,12 +119,14 @@ private:
         return list;
     }
     void wait() {
-        zmq::pollitem_t items[] = {{base_.socket().handle(), 0, ZMQ_POLLIN, 0},
-                                   {terminal_.socket().handle(), 0, ZMQ_POLLIN, 0},
-                                   {base_.monitor().handle(), 0, ZMQ_POLLIN, 0},
-                                   {terminal_.monitor().handle(), 0, ZMQ_POLLIN, 0},
-                                   {nullptr, signals_, ZMQ_POLLIN, 0}};
-        zmq::poll(items, 5, flush_every);
+        std::vector<zmq::pollitem_t> items{{nullptr, signals_, ZMQ_POLLIN, 0}};
+        const auto add = [&items](telemetry_reader& of) {
+            items.push_back({of.socket().handle(), 0, ZMQ_POLLIN, 0});
+            items.push_back({of.monitor().handle(), 0, ZMQ_POLLIN, 0});
+        };
+        if (base_) add(*base_);
+        add(terminal_);
+        zmq::poll(items, flush_every);
     }
     // It comes once a second: looked for when something else has come.
     void read_verdict() {
@@ -148,8 +151,8 @@ private:
 
     int signals_;
     zmq::context_t context_;
-    telemetry_reader base_, terminal_;
-    std::optional<telemetry_reader> keeper_;
+    std::optional<telemetry_reader> base_, keeper_;
+    telemetry_reader terminal_;
     std::string verdict_;
     openwip::telemetry::Telemetry message_;
     std::string no_cell_;
@@ -186,6 +189,7 @@ void summarise(const std::string& file, const std::string& why, const wip::captu
 int run(arguments& a) {
     a.options.ip = a.only != "frames";
     a.options.frames = a.only != "ip";
+    a.options.base = !a.base.empty();
     a.options.application = "OpenWIP capture " OPENWIP_VERSION;
     const int signals = host::make_signal_descriptor();
     host::follow_parent();

@@ -31,8 +31,10 @@ goodput_view::goodput_view(const session_model& model, slot_axis& axis)
 
 void goodput_view::refresh(bool all) {
     const QString verdict = verdict_text();
-    plot_->say(verdict.isEmpty() ? "No verdict yet: goodput is not shown" : "");
-    plot_->note(verdict, !model().verdict().valid());
+    plot_->say(verdict.isEmpty()         ? "No verdict yet: goodput is not shown"
+               : model().plays_samples() ? "Recorded samples are played: there is no goodput"
+                                         : "");
+    plot_->note(verdict, !model().verdict().valid() && !model().plays_samples());
     QVector<QCPGraphData> good, most;
     double high = 0;
     for (const auto& p : model().verdict_points().between(axis().left(), axis().right())) {

@@ -67,7 +67,9 @@ void health_bar::refresh(double frames_per_second) {
         : state == stream_state::waiting ? mood::neutral
                                          : mood::bad);
 
-    if (m.has(Telemetry::kVerdict)) {
+    if (m.has(Telemetry::kVerdict) && m.plays_samples()) {
+        set("verdict", "REPLAY of recorded samples");
+    } else if (m.has(Telemetry::kVerdict)) {
         QString text = m.verdict().valid() ? "VALID so far" : "INVALID";
         if (!m.verdict().valid() && m.verdict().reason_size() > 0)
             text += ": " + QString::fromStdString(m.verdict().reason(0)).left(60);

@@ -159,8 +159,9 @@ bool session_model::take(const std::string& source, const Telemetry& m) {
             verdict_ = m.verdict();
             if (!std::isfinite(verdict_.goodput_bps()) || !std::isfinite(verdict_.capacity_bps()))
                 return false;
-            verdict_points_.push(
-                {slot, verdict_.valid(), verdict_.goodput_bps(), verdict_.capacity_bps()});
+            if (!plays_samples())
+                verdict_points_.push(
+                    {slot, verdict_.valid(), verdict_.goodput_bps(), verdict_.capacity_bps()});
             break;
         case Telemetry::kFrames:
         case Telemetry::kIp:

@@ -17,6 +17,7 @@ view::view(const QString& id, const QString& title, const QString& help, const s
 QString view::verdict_text() const {
     if (!model_.has(openwip::telemetry::Telemetry::kVerdict)) return {};
     const auto& v = model_.verdict();
+    if (model_.plays_samples()) return QStringLiteral("replay of recorded samples");
     if (v.valid()) return QStringLiteral("verdict so far: VALID");
     QString text = QStringLiteral("verdict so far: INVALID");
     if (v.reason_size() > 0) text += ": " + QString::fromStdString(v.reason(0)).left(80);

@@ -27,7 +27,11 @@ def main():
             return 0
         if command == "demo":
             from . import demo, scenario
-            return demo.main(scenario.parse_demo(arguments), top, build, python)
+            options = scenario.parse_demo(arguments)
+            if options.replay_iq:
+                from .iq import replay_cell
+                return replay_cell.main(options, top, build, python)
+            return demo.main(options, top, build, python)
         if command == "emulate":
             from . import emulate
             return emulate.main(emulate.parse(arguments), top, build, python)
@@ -40,6 +44,9 @@ def main():
         if command == "judge":      # started by demo and emulate
             from . import judge
             return judge.main(arguments)
+        if command == "replay-radio":      # a process of demo --replay-iq
+            from .iq import replay_radio
+            return replay_radio.main(arguments)
         if command == "tcp-l":
             from . import tcpl
             return tcpl.main(arguments, top, build, python)

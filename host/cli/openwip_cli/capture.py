@@ -12,7 +12,7 @@ import time
 
 import yaml
 
-from . import cell as cells, commands, system, wireshark
+from . import cell as cells, commands, report, system, wireshark
 from .errors import BadInput
 from .scenario import Integer, OneLineParser, Real, check_cell_name
 
@@ -88,7 +88,10 @@ def limits(given):
 
 
 def endpoints(cell, terminals):
-    return ["--base", cell.endpoint("base.telemetry"), "--terminal", cell.endpoint("terminal.telemetry"),
+    replay = cell.replay
+    first = (["--base", cell.endpoint("base.telemetry")] if replay is None else
+             ["--start-ns", str(replay["start_ns"])] if replay["start_ns"] is not None else [])
+    return [*first, "--terminal", cell.endpoint("terminal.telemetry"),
             "--keeper", cell.endpoint("keeper.telemetry"), "--terminals", str(terminals)]
 
 
@@ -110,14 +113,17 @@ def comments(cell, top, configurations):
 
 def arguments_of(cell, given, file, top, build):
     """The command line of wip_capture for a cell that runs."""
+    namespaces = cell.state.get("namespaces", [])
+    configurations = [(f.name, f.read_text()) for f in sorted(cell.run.glob("*.yaml"))]
+    if cell.replay is not None:
+        return [program(build), "-o", file, *endpoints(cell, len(namespaces)), *comments(cell, top, configurations),
+                *limits(given)]
     from . import control
     try:
         air = control.Control(cell.endpoint("air.control")).status(2.0)
     except control.NoAnswer:
         raise BadInput(f"cell '{cell.name}' is up, but its medium does not answer yet; try again") from None
     started = time.time_ns() - round(air.wall_seconds * 1e9)
-    namespaces = cell.state.get("namespaces", [])
-    configurations = [(f.name, f.read_text()) for f in sorted(cell.run.glob("*.yaml"))]
     return [program(build), "-o", file, *endpoints(cell, max(1, len(namespaces) - 1)),
             "--start-ns", str(started), *comments(cell, top, configurations), *limits(given)]
 
@@ -139,17 +145,16 @@ class Recording:
     """Started before the stations, so that it misses nothing. That the capture fails is said, and is no
     reason for the run to end."""
 
-    def __init__(self, cell, file, scenario, places, progress):
+    def __init__(self, cell, file, configuration, speed, places, progress):
         top, build, _ = places
         self.progress = progress
         self.verdict = tempfile.NamedTemporaryFile("w", prefix="openwip-", suffix=".verdict")
         self.said = tempfile.TemporaryFile("w+")
-        configuration = yaml.safe_dump(scenario.tree(), sort_keys=False)
         parent = os.getpid()
         self.process = subprocess.Popen(
-            [program(build), "-o", file, *endpoints(cell, len(cell.terminals)), "--speed", f"{scenario.speed:g}",
+            [program(build), "-o", file, *endpoints(cell, len(cell.terminals)), "--speed", f"{speed:g}",
              "--wait", "120", "--verdict-file", self.verdict.name,
-             *comments(cell, top, [("configuration", configuration)])],
+             *comments(cell, top, [("configuration", yaml.safe_dump(configuration, sort_keys=False))])],
             stdin=subprocess.DEVNULL, stderr=self.said, preexec_fn=lambda: system.die_with_parent(parent))
 
     def end(self, verdict=None):
@@ -157,7 +162,7 @@ class Recording:
         if self.process is None:
             return
         if verdict is not None:
-            words = "VALID" if verdict["valid"] else "INVALID: " + "; ".join(verdict["reasons"])
+            words = ": ".join([report.verdict_word(verdict), *filter(None, ["; ".join(verdict["reasons"])])])
             self.verdict.write(f"verdict: {words}\n")
             self.verdict.flush()
         with contextlib.suppress(OSError):
@@ -183,9 +188,9 @@ class NoRecording:
 
 
 @contextlib.contextmanager
-def recording(cell, file, scenario, places, progress):
+def recording(cell, file, configuration, speed, places, progress):
     """However the block ends, the file is whole afterwards."""
-    running = NoRecording() if file is None else Recording(cell, file, scenario, places, progress)
+    running = NoRecording() if file is None else Recording(cell, file, configuration, speed, places, progress)
     try:
         yield running
     finally:

@@ -37,9 +37,11 @@ class Process:
 
 
 class Cell:
-    def __init__(self, name="demo", terminals=1):
+    def __init__(self, name="demo", terminals=1, base=True):
+        """`base`: there is a base station; a replay of recorded samples has none."""
         self.name = name
         self.terminals = ["terminal" if n == 1 else f"terminal{n}" for n in range(1, terminals + 1)]
+        self.stations = ["base"] * base + self.terminals
         self.run = RUN_ROOT / name
         self.lock = None
 
@@ -48,7 +50,7 @@ class Cell:
 
     @property
     def namespaces(self):
-        return [self.namespace(s) for s in ("base", *self.terminals)]
+        return [self.namespace(s) for s in self.stations]
 
     def endpoint(self, socket):
         return f"ipc://{self.run}/{socket}"
@@ -59,6 +61,14 @@ class Cell:
             return json.loads((self.run / "state.json").read_text())
         except (OSError, ValueError):
             return {}
+
+    @property
+    def replay(self):
+        """{"file", "start_ns"} of a cell that plays recorded samples (iq/replay_cell.py), None of any other."""
+        try:
+            return json.loads((self.run / "replay.json").read_text())
+        except (OSError, ValueError):
+            return None
 
     def write_state(self, state):
         text = json.dumps(state, indent=1)

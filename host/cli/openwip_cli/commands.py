@@ -97,6 +97,8 @@ def execute(arguments):
     if not command:
         raise BadInput("no command after --")
     cell = running_cell(given.name)
+    if cell.namespace(given.station) not in cell.state.get("namespaces", [cell.namespace(given.station)]):
+        raise BadInput(f"cell '{cell.name}' has no {given.station}: it is a replay of recorded samples; valid: terminal")
     if shutil.which(command[0]) is None:
         print(f"openwip: {command[0]}: command not found", file=sys.stderr)
         return 127

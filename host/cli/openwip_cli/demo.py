@@ -209,11 +209,11 @@ def run_cell(cell, keeper, options, places, progress):
     if options.logs:
         keeper.keep_logs(options.logs)
     progress(f"cell '{cell.name}': namespaces {' and '.join(cell.namespaces)}")
-    record.note_run(cell, options.scenario)
+    record.note_run(cell, options.scenario.tree(), options.scenario["seed"])
     if options.monitor:
         window.open_for(cell.name, places[1], progress)
     with record.launched(cell, options.record, places[2], progress) as recorder, \
-            capture.recording(cell, options.capture, options.scenario, places, progress) as captured:
+            capture.recording(cell, options.capture, options.scenario.tree(), options.scenario.speed, places, progress) as captured:
         return run_recorded(cell, keeper, options, places, progress, recorder, captured)
 
 

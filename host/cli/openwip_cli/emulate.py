@@ -226,20 +226,20 @@ def config(cell, s):
     }
 
 
-def check_config(program, tree):
-    """What only the emulator can judge (channel, trace file), before anything is made."""
+def check_config(program, tree, flag="--check"):
+    """What only the program can judge (of the emulator: channel, trace file), before anything is made."""
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
         yaml.safe_dump(tree, f, sort_keys=False)
         f.flush()
-        done = subprocess.run([program, "--config", f.name, "--check"], capture_output=True, text=True)
+        done = subprocess.run([program, "--config", f.name, flag], capture_output=True, text=True)
     if done.returncode:
         raise BadInput(last_line(done.stderr, f.name))
 
 
 def last_line(text, file):
-    """What the emulator refused, without the name of a file that is gone."""
-    line = (text.strip().splitlines() or ["wip_emulator failed"])[-1]
-    return line.removeprefix("wip_emulator: ").removeprefix(f"{file}: ")
+    """What the program refused, without its name and that of a file that is gone."""
+    line = (text.strip().splitlines() or ["it failed"])[-1]
+    return line.removeprefix("wip_emulator: ").removeprefix("macd: ").removeprefix(f"{file}: ")
 
 
 # --- a running cell, as a workload sees it ---
@@ -375,11 +375,11 @@ def _run_cell(s, as_run, workload, progress, name, keep, logs, places, record_to
         cell, keeper = stack.enter_context(owned_cell(name, progress, s["terminals"]))
         if logs:
             keeper.keep_logs(logs)
-        record.note_run(cell, s)
+        record.note_run(cell, s.tree(), s["seed"])
         if monitor:
             window.open_for(name, places[1], progress)
         recorder = stack.enter_context(record.launched(cell, record_to, python, progress))
-        captured = stack.enter_context(capture.recording(cell, capture_to, s, places, progress))
+        captured = stack.enter_context(capture.recording(cell, capture_to, s.tree(), s.speed, places, progress))
         with watching(cell) as (watch, applications):
             path = cell.run / "emulator.yaml"
             path.write_text(yaml.safe_dump(config(cell, as_run), sort_keys=False))

@@ -32,10 +32,10 @@ WAITING = 500             # messages at once: there are more
 READY = "recording"
 
 
-def note_run(cell, scenario):
+def note_run(cell, scenario, seed):
     """Left in the run directory for whoever wants to know what runs there."""
     (cell.run / "run.json").write_text(json.dumps({
-        "command": shlex.join(["./openwip", *sys.argv[1:]]), "scenario": scenario.tree(), "seed": scenario["seed"],
+        "command": shlex.join(["./openwip", *sys.argv[1:]]), "scenario": scenario, "seed": seed,
         "started": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")}))
 
 

@@ -61,8 +61,12 @@ def change_lines(r):
     return shown[:20] + [f"  changed      and {len(shown) - 20} more (--json)"] * (len(shown) > 20)
 
 
+def verdict_word(v):
+    return "REPLAY" if v.get("replay") else "VALID" if v["valid"] else "INVALID"
+
+
 def verdict_lines(v):
-    return [f"verdict: {'VALID' if v['valid'] else 'INVALID'}", *(f"  {reason}" for reason in v["reasons"])]
+    return [f"verdict: {verdict_word(v)}", *(f"  {reason}" for reason in v["reasons"])]
 
 
 def generator_screen(r):
@@ -122,12 +126,17 @@ def application_lines(a):
 
 def status_screen(cell, air, base, terminal):
     """`air`, `base`, `terminal`: statuses, None for one that does not answer."""
-    lines = [f"cell '{cell.name}' is up; namespaces {', '.join(cell.namespaces)}"]
+    namespaces = ", ".join(cell.state.get("namespaces", cell.namespaces))
+    lines = [f"cell '{cell.name}' is up; namespaces {namespaces}"]
     if air:
         lines.append(f"  air       {air.now / 7.68e6:.1f} s of air time, {air.clock} at speed {air.speed:g}, real-time "
                      f"factor {air.real_time_factor:.4f}, {air.slots_behind} of {air.slots} slots behind, "
                      f"{air.late} late, nodes: {', '.join(air.nodes)}")
+    if cell.replay is not None:
+        lines.append(f"  replay    of {cell.replay['file']}")
     for name, s in (("base", base), ("terminal", terminal)):
+        if not s and name == "base" and cell.replay is not None:
+            continue
         if not s:
             lines.append(f"  {name:<9} does not answer")
             continue

@@ -327,6 +327,7 @@ class Options:
     record_iq: dict = dataclasses.field(default_factory=dict)   # station -> FILE without ending
     record_iq_seconds: float = 0
     listen: tuple = None    # remote.check_listen()
+    replay_iq: str = None   # FILE in the place of the radio
 
 
 def options_parser(command, description, settings, name):
@@ -375,6 +376,17 @@ def listen_of(given):
     return remote.check_listen(given.listen, given.keys)
 
 
+BESIDE_REPLAY = ("--speed", "--monitor", "--record", "--capture", "--json", "--logs", "--name")
+
+
+def refuse_beside_replay(parser, given):
+    """Everything else has been decided when the samples were recorded."""
+    for action in parser._actions:
+        flag = (action.option_strings or [""])[-1]
+        if flag not in (*BESIDE_REPLAY, "--replay-iq", "--help") and getattr(given, action.dest) != action.default:
+            raise BadInput(f"{flag} with --replay-iq: a recording is played as it is; valid beside it: {', '.join(BESIDE_REPLAY)}")
+
+
 def parse_demo(arguments):
     parser = options_parser("demo", "A base station and a terminal over a software radio on this machine: "
                                     "ping, TCP and UDP, and a verdict.", SETTINGS, "demo")
@@ -383,8 +395,13 @@ def parse_demo(arguments):
     parser.add_argument("--record-iq-base", metavar="FILE", help="the same of what the base station transmits")
     parser.add_argument("--record-iq-seconds", metavar="X", default="10",
                         help="so much air time; 0.01..3600 s (default 10)")
+    parser.add_argument("--replay-iq", metavar="FILE", help="play a recording in the place of the radio: no base "
+                        "station, nothing is measured, the decisions are compared with the recorded ones")
     given = parser.parse_args(arguments)
+    if given.replay_iq is not None:
+        refuse_beside_replay(parser, given)
     options = options_of(given, SETTINGS)
+    options.replay_iq = given.replay_iq
     wanted = {"terminal": given.record_iq, "base": given.record_iq_base}
     if any(wanted.values()):
         from .iq import command

@@ -131,7 +131,7 @@ def tun_counts(cell):
     """What the kernel counted at the interfaces: to_macd = read by macd, from_macd = written by it;
     of several terminals the sum."""
     counts = {}
-    for station in ("base", *cell.terminals):
+    for station in cell.stations:
         text = system.ip("-n", cell.namespace(station), "-s", "-j", "link", "show", "wip0")
         stats = json.loads(text)[0]["stats64"]
         counts[station] = {"to_macd": (stats["tx"]["packets"], stats["tx"]["bytes"]),
@@ -192,7 +192,7 @@ def start_observers(keeper, cell, command, places):
     """What looks on: the cell lives without them (their death is in the verdict)."""
     top, build, python = places
     run = {"OPENWIP_RUN": str(cell.run)}
-    stations = ",".join(f"{s}={cell.namespace(s)}" for s in ("base", *cell.terminals))
+    stations = ",".join(f"{s}={cell.namespace(s)}" for s in cell.stations)
     keeper.start(cells.Process("observer", [str(pathlib.Path(build) / OBSERVER), "--set", f"stations={stations}"], run,
                                essential=False))
     keeper.start(cells.Process("judge", [python, "-m", "openwip_cli", "judge", cell.name, command,
@@ -205,7 +205,7 @@ def watching(cell):
     from . import control
     from .applications import ApplicationClock
     watch = control.TelemetryWatch({s: cell.endpoint(f"{s}.telemetry") for s in cells.STATIONS})
-    applications = ApplicationClock({s: cell.namespace(s) for s in ("base", *cell.terminals)},
+    applications = ApplicationClock({s: cell.namespace(s) for s in cell.stations},
                                     lambda: [pid for pid, _ in cell.recorded_processes()])
     try:
         yield watch, applications
@@ -221,10 +221,10 @@ def raise_terminated(signum, _frame):
 
 
 @contextlib.contextmanager
-def owned_cell(name, progress, terminals=1):
+def owned_cell(name, progress, terminals=1, base=True):
     """The cell's name and its keeper for as long as the block runs; nothing of the cell is left
     afterwards, however the block ends, unless keeper.detach() was called."""
-    cell = cells.Cell(name, terminals)
+    cell = cells.Cell(name, terminals, base)
     before = {}
     if threading.current_thread() is threading.main_thread():
         before = {s: signal.signal(s, raise_terminated) for s in SIGNALS}

@@ -6,7 +6,7 @@ import time
 
 import yaml
 
-from . import cell as cells, commands, control, controls, remote
+from . import cell as cells, commands, control, controls, remote, system
 from .errors import BadInput, CellDied
 from .scenario import OneLineParser
 
@@ -114,6 +114,8 @@ def connect(given):
     if given.keys:
         raise BadInput("--keys is for --remote; a cell of this machine needs none")
     cell = commands.running_cell(given.name)
+    if cell.replay is not None:
+        raise BadInput(f"cell '{cell.name}' is a replay of {cell.replay['file']}: it has the settings of then, and none changes")
     launched = {}
     with contextlib.suppress(OSError, ValueError):
         launched = json.loads((cell.run / "run.json").read_text())["scenario"]
@@ -130,6 +132,8 @@ def parser(command, usage):
 
 def chosen_name(given):
     """The cell that is meant when no name is given."""
+    if not given.remote:
+        system.require_root()      # nobody else sees whether a cell is up
     if given.name is None:
         up = sorted(d.name for d in cells.RUN_ROOT.glob("*") if d.is_dir() and cells.Cell(d.name).is_up()) \
             if not given.remote else []

@@ -130,6 +130,11 @@ class Figures:
         t = self.fresh("keeper", "verdict", now_ns)
         return t.verdict if t else None
 
+    def replays(self, now_ns):
+        """Recorded samples are played (iq/replay_cell.py): there is no base station and no goodput."""
+        verdict = self.verdict(now_ns)
+        return verdict is not None and verdict.command == "replay"
+
     def flows(self, now_ns):
         """(flows, the busiest first, and how many were left out), None when nothing is known."""
         t = self.fresh("observer", "tcp", now_ns)

@@ -65,10 +65,13 @@ def _head(f, frame, width):
     elif verdict.valid:
         lines.append(Line("verdict   VALID so far", GOOD, 0))
     else:
-        lines.append(Line(f"verdict   INVALID so far: {clean('; '.join(verdict.reason)) or 'no reason given'}", BAD, 0))
+        replays = f.replays(frame.now_ns)
+        word = "REPLAY" if replays else "INVALID so far: "
+        reasons = clean("; ".join(verdict.reason)).removeprefix("replay") if replays else clean("; ".join(verdict.reason))
+        lines.append(Line(f"verdict   {word}{reasons or 'no reason given'}", PLAIN if replays else BAD, 0))
         rest = lines[-1].text[width:]
         if rest:
-            lines.append(Line("          " + rest, BAD, 2))
+            lines.append(Line("          " + rest, lines[-1].style, 2))
     return lines
 
 
@@ -91,6 +94,8 @@ def _radio(f, frame, width):
 
 def _goodput(f, frame, width):
     verdict, link = f.verdict(frame.now_ns), f.link()
+    if f.replays(frame.now_ns):
+        return [Line("goodput   none: recorded samples are played, nothing is transmitted", DIM, 2)]
     if verdict is None:     # no rate without a verdict
         text = "goodput   not shown without a verdict"
     elif verdict.capacity_bps > 0:
@@ -186,6 +191,9 @@ def _drops(direction):
 
 def _queues(f, frame, width):
     base, terminal = f.mac("base", frame.now_ns), f.mac("terminal", frame.now_ns)
+    if f.replays(frame.now_ns):
+        d = terminal.downlink if terminal is not None else None
+        return [Line(f"downlink  {count(d.delivered.packets)} packets put together" if d else "downlink  not known", PLAIN, 1)]
     lines = []
     for name, sender, receiver in (("downlink", base, terminal), ("uplink", terminal, base)):
         if sender is None:
@@ -222,6 +230,8 @@ def _tcp(f, frame, width):
 
 def _time(f, frame, width):
     t = f.fresh("observer", "air", frame.now_ns)
+    if f.replays(frame.now_ns):
+        return []       # there is no medium
     if t is None:
         return [Line("pacing    not known: nothing comes from the observer", DIM, 1)]
     a = t.air

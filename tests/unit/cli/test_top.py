@@ -94,6 +94,12 @@ class WhatItSays(World):
         self.give_verdict(valid=False, reason=["lock: lost 2 times", "late: 1 slots missed their time"])
         self.assertEqual(self.line("verdict"), "verdict   INVALID so far: lock: lost 2 times; late: 1 slots missed their time")
 
+    def test_a_replay_is_no_run_and_has_no_goodput(self):
+        self.give_verdict(valid=False, command="replay", goodput_bps=0, capacity_bps=0, reason=["replay: run, recorded samples"])
+        self.assertEqual(self.line("verdict"), "verdict   REPLAY: run, recorded samples")
+        self.assertEqual(self.line("goodput"), "goodput   none: recorded samples are played, nothing is transmitted")
+        self.assertNotIn("base", "\n".join(self.screen()))
+
     def test_rates_are_of_the_last_second(self):
         self.give_statuses(sent=(1000, 2000), failed=(10, 30))
         self.assertIn("FER 2.00%", self.line("frames"))

@@ -93,6 +93,12 @@ TEST(MacdConfig, TheRelayNeedsDamagedPackets) {
     EXPECT_EQ(error_with("link.tcp_l=on"),
               "--set: link.tcp_l = on: without link.deliver_corrupt no damaged segment arrives");
 }
+TEST(MacdConfig, OnlyATerminalPlaysARecording) {
+    EXPECT_FALSE(with({}, "terminal").replay);
+    EXPECT_TRUE(with({"replay=on"}, "terminal").replay);
+    EXPECT_EQ(error_with("replay=on"),
+              "--set: replay = on: not possible at the base station: it receives nothing");
+}
 TEST(MacdConfig, EndpointsFollowTheRoleAndTheRunFolder) {
     ::setenv("OPENWIP_RUN", "/tmp/run7", 1);
     EXPECT_EQ(with({}).slot_link_endpoint, "ipc:///tmp/run7/base.slot");

@@ -156,20 +156,27 @@ def finish_demo(cell, stations, facts):
 
 # --- replay, info ---
 
-def replay(arguments):
-    p = OneLineParser(prog="./openwip iq replay", allow_abbrev=False,
-                      description="A recording through the receiver: the same decisions as in the live run?")
-    p.add_argument("file", metavar="FILE")
-    p.add_argument("--json", action="store_true", help="all numbers, as JSON")
-    given = p.parse_args(arguments)
-    recording = recordings.Recording(given.file)
+def to_replay(file):
+    """(recording, reports of the live receiver) of a file that can be replayed; BadInput says why another cannot."""
+    recording = recordings.Recording(file)
     if recording.whole["openwip:role"] != "terminal":
         raise BadInput(f"recording {recording.meta_path}: openwip:role is 'base'; valid: terminal (what the base "
                        f"station transmitted was never received)")
     if "openwip:receiver" not in recording.whole:
         raise BadInput(f"recording {recording.meta_path}: has no openwip:receiver, the settings to replay with")
     live = recording.reports()
+    replays.check_reports(recording, live)
     recording.check_hash()
+    return recording, live
+
+
+def replay(arguments):
+    p = OneLineParser(prog="./openwip iq replay", allow_abbrev=False,
+                      description="A recording through the receiver: the same decisions as in the live run?")
+    p.add_argument("file", metavar="FILE")
+    p.add_argument("--json", action="store_true", help="all numbers, as JSON")
+    given = p.parse_args(arguments)
+    recording, live = to_replay(given.file)
     began = time.monotonic()
     result = replays.compare(recording, live, replays.run(recording))
     result["replay_s"] = round(time.monotonic() - began, 3)

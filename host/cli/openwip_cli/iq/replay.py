@@ -8,41 +8,18 @@ what it predicts, and the copies of failed frames that it had kept for combining
 import pathlib
 import tempfile
 
+from ..errors import BadInput
 from .recordings import BYTES_PER_SAMPLE, SAMPLE_RATE, read_reports
 
 
 def run(recording):
     """Serialised SlotReports of the replay."""
-    import numpy
-    import pmt
     from gnuradio import gr, wip
-
-    class Source(gr.sync_block):
-        """Samples of the file, with rx_time where a stretch begins, as a USRP source has it."""
-
-        def __init__(self):
-            super().__init__("sigmf_source", None, [numpy.complex64])
-            self.data = (numpy.memmap(recording.data_path, numpy.complex64, "r") if recording.samples
-                         else numpy.zeros(0, numpy.complex64))
-            self.at = 0
-            self.stretches = [(c["core:sample_start"], c["core:global_index"]) for c in recording.captures]
-
-        def work(self, _inputs, outputs):
-            n = min(len(outputs[0]), len(self.data) - self.at)
-            if n == 0:
-                return -1
-            while self.stretches and self.stretches[0][0] < self.at + n:
-                index, sample = self.stretches.pop(0)
-                full, rest = divmod(sample, SAMPLE_RATE)
-                self.add_item_tag(0, index, pmt.intern("rx_time"),
-                                  pmt.make_tuple(pmt.from_uint64(full), pmt.from_double(rest / SAMPLE_RATE)))
-            outputs[0][:n] = self.data[self.at:self.at + n]
-            self.at += n
-            return n
+    from .source import Source
 
     with tempfile.TemporaryDirectory(prefix="openwip-replay-") as folder:
         reports = pathlib.Path(folder, "reports")
-        top, source = gr.top_block("replay"), Source()
+        top, source = gr.top_block("replay"), Source(recording)
         receiver = wip.slot_receiver(**recording.whole["openwip:receiver"])
         receiver.start_recording("", str(reports))
         top.connect(source, receiver)
@@ -85,6 +62,23 @@ def compare(recording, live_raw, replayed_raw):
     else:
         result["same"] = bool(locked) and result["contradictions"] == 0
     return result
+
+
+def check_reports(recording, raw):
+    from google.protobuf.message import DecodeError
+    from openwip_schema import slot_link_pb2
+    for number, report in enumerate(raw):
+        try:
+            slot_link_pb2.SlotReport.FromString(report)
+        except DecodeError:
+            raise BadInput(f"slot reports {recording.slots_path}: report {number} is none; valid: what a receiver "
+                           f"reported of a slot") from None
+
+
+def last_slot(raw):
+    """Of serialised reports; -1: there is none."""
+    from openwip_schema import slot_link_pb2
+    return slot_link_pb2.SlotReport.FromString(raw[-1]).air if raw else -1
 
 
 def count_slot(result, live, replayed):

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The samples of a recording where a USRP source would be, with rx_time where a stretch begins, as it has it."""
+import time
+
+import numpy
+import pmt
+from gnuradio import gr
+
+from .recordings import SAMPLE_RATE, SLOT_SAMPLES
+
+BEHIND_S = 0.010      # as the medium's pacing limit
+
+
+class Pace:
+    """Samples when a radio would have brought them: `speed` seconds of air time in each second."""
+
+    def __init__(self, speed):
+        self.rate = SAMPLE_RATE * speed
+        self.began = None
+        self.pieces = self.behind = 0
+        self.seconds = 0.0      # from the first sample to the last one
+
+    def wait(self, samples):
+        """Until that many have arrived."""
+        now = time.monotonic()
+        if self.began is None:
+            self.began = now
+        left = self.began + samples / self.rate - now
+        self.pieces += 1
+        self.behind += -left > BEHIND_S
+        if left > 0:
+            time.sleep(left)
+        self.seconds = time.monotonic() - self.began
+
+
+class Source(gr.sync_block):
+    """All of them, as fast as they are taken, or as `pace` gives them out, a slot at a time."""
+
+    def __init__(self, recording, pace=None):
+        super().__init__("sigmf_source", None, [numpy.complex64])
+        self.data = (numpy.memmap(recording.data_path, numpy.complex64, "r") if recording.samples
+                     else numpy.zeros(0, numpy.complex64))
+        self.at, self.pace = 0, pace
+        self.stretches = [(c["core:sample_start"], c["core:global_index"]) for c in recording.captures]
+
+    def work(self, _inputs, outputs):
+        n = min(len(outputs[0]), len(self.data) - self.at)
+        if n == 0:
+            return -1
+        if self.pace is not None:
+            n = min(n, SLOT_SAMPLES)
+            self.pace.wait(self.at + n)
+        while self.stretches and self.stretches[0][0] < self.at + n:
+            index, sample = self.stretches.pop(0)
+            full, rest = divmod(sample, SAMPLE_RATE)
+            self.add_item_tag(0, index, pmt.intern("rx_time"),
+                              pmt.make_tuple(pmt.from_uint64(full), pmt.from_double(rest / SAMPLE_RATE)))
+        outputs[0][:n] = self.data[self.at:self.at + n]
+        self.at += n
+        return n
