@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The pages lead to each other: the table of README.md names each one, no link is dead, every figure is shown."""
+import pathlib
+import re
+import unittest
+
+TOP = pathlib.Path(__file__).resolve().parents[3]
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.*)$", re.M)
+
+
+def pages():
+    return [TOP / "README.md", *sorted((TOP / "docs").glob("*.md"))]
+
+
+def links(page):
+    """(path, anchor) of each link into the tree."""
+    for target in LINK.findall(page.read_text()):
+        if "://" not in target:
+            path, _, anchor = target.partition("#")
+            yield (page.parent / path).resolve() if path else page, anchor
+
+
+def anchors(page):
+    """Of its headings, as they are made of them on the web."""
+    return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in HEADING.findall(page.read_text())}
+
+
+class Docs(unittest.TestCase):
+    def test_no_link_is_dead(self):
+        dead, seen = [], 0
+        for page in pages():
+            for path, anchor in links(page):
+                seen += 1
+                if not path.exists() or (anchor and anchor not in anchors(path)):
+                    dead.append(f"{page.relative_to(TOP)}: {path.name}#{anchor}")
+        self.assertGreater(seen, 100)
+        self.assertEqual(dead, [])
+
+    def test_every_page_is_in_the_table_of_the_readme(self):
+        named = {path for path, _ in links(TOP / "README.md")}
+        self.assertEqual([p.name for p in pages()[1:] if p.resolve() not in named], [])
+
+    def test_every_figure_is_shown_on_a_page(self):
+        named = {path for page in pages() for path, _ in links(page)}
+        figures = sorted((TOP / "docs" / "figures").iterdir())
+        self.assertGreater(len(figures), 20)
+        self.assertEqual([f.name for f in figures if f.resolve() not in named], [])
+
+
+if __name__ == "__main__":
+    unittest.main()
