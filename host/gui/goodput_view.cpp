@@ -4,6 +4,7 @@
 #include <QTextStream>
 
 #include "gui/plot_help.h"
+#include "gui/replayed_cell.h"
 
 namespace wip::gui {
 
@@ -31,10 +32,11 @@ goodput_view::goodput_view(const session_model& model, slot_axis& axis)
 
 void goodput_view::refresh(bool all) {
     const QString verdict = verdict_text();
-    plot_->say(verdict.isEmpty()         ? "No verdict yet: goodput is not shown"
-               : model().plays_samples() ? "Recorded samples are played: there is no goodput"
-                                         : "");
-    plot_->note(verdict, !model().verdict().valid() && !model().plays_samples());
+    const bool replayed = is_replayed(model().verdict());
+    plot_->say(verdict.isEmpty() ? "No verdict yet: goodput is not shown"
+               : replayed        ? "Recorded samples are played: there is no goodput"
+                                 : "");
+    plot_->note(verdict, !model().verdict().valid() && !replayed);
     QVector<QCPGraphData> good, most;
     double high = 0;
     for (const auto& p : model().verdict_points().between(axis().left(), axis().right())) {

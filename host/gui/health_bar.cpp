@@ -4,6 +4,8 @@
 #include <QHBoxLayout>
 #include <cmath>
 
+#include "gui/replayed_cell.h"
+
 namespace wip::gui {
 
 using openwip::telemetry::Telemetry;
@@ -67,7 +69,7 @@ void health_bar::refresh(double frames_per_second) {
         : state == stream_state::waiting ? mood::neutral
                                          : mood::bad);
 
-    if (m.has(Telemetry::kVerdict) && m.plays_samples()) {
+    if (m.has(Telemetry::kVerdict) && is_replayed(m.verdict())) {
         set("verdict", "REPLAY of recorded samples");
     } else if (m.has(Telemetry::kVerdict)) {
         QString text = m.verdict().valid() ? "VALID so far" : "INVALID";

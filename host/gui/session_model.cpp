@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "gui/replayed_cell.h"
+
 namespace wip::gui {
 namespace {
 
@@ -159,7 +161,7 @@ bool session_model::take(const std::string& source, const Telemetry& m) {
             verdict_ = m.verdict();
             if (!std::isfinite(verdict_.goodput_bps()) || !std::isfinite(verdict_.capacity_bps()))
                 return false;
-            if (!plays_samples())
+            if (!is_replayed(verdict_))
                 verdict_points_.push(
                     {slot, verdict_.valid(), verdict_.goodput_bps(), verdict_.capacity_bps()});
             break;

@@ -126,8 +126,6 @@ public:
     const openwip::control::AirStatus& air() const { return air_; }
     const openwip::telemetry::CpuSample& cpu() const { return cpu_; }
     const openwip::telemetry::Verdict& verdict() const { return verdict_; }
-    // The cell plays recorded samples (demo --replay-iq): no base station, no goodput.
-    bool plays_samples() const { return verdict_.command() == "replay"; }
     bool has_base() const { return has_base_; }
     bool has_terminal() const { return has_terminal_; }
 

@@ -71,6 +71,7 @@ class Follow(unittest.TestCase):
         return text
 
 
+@cs.with_tools
 @unittest.skipUnless(PRIVILEGED, "needs root and /dev/net/tun")
 class EmulatedCell(Follow):
     @classmethod
@@ -128,6 +129,7 @@ class EmulatedCell(Follow):
         self.assertEqual(left_of(cells.Cell(NAME)), [])
 
 
+@cs.with_tools
 @unittest.skipUnless(PRIVILEGED, "needs root and /dev/net/tun")
 class Demo(Follow):
     def test_a_demo_is_captured_from_its_first_slot_with_its_verdict(self):

@@ -45,6 +45,7 @@ class Replay(unittest.TestCase):
         wait_until(lambda: not left_of(demo.cell, pids), within)
         self.assertEqual(left_of(demo.cell, pids), [])
 
+    @cs.with_tools
     def test_its_decisions_are_the_recorded_ones_and_all_who_watch_a_cell_see_it(self):
         captured, recorded, report = (self.folder / n for n in ("r.pcapng", "r.h5", "r.json"))
         demo = self.replay("--capture", captured, "--record", recorded, "--json", report)

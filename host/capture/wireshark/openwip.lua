@@ -286,20 +286,20 @@ function openwip.dissector(tvb, pinfo, root)
     local nof_numbers = tvb(28, 2):uint()
     local payload_at = 32 + 8 * nof_numbers
     if frame == nil then
-        local bits = tvb(20, 2):uint()
+        -- One look at the header and one at the payload: the ranges of a tvb are objects, and cost more than what is in them.
+        local _, place, bin, bits_per_symbol, _, outcome, sn, slot_high, slot_low, user, first, retransmissions, bits =
+            Struct.unpack(">BBBBBBI2i4I4I2BBI2", tvb:raw(0, 22))
         local nibbles = math.floor(bits / 4)
         local there = tvb:len() - payload_at
-        local first = tvb(18, 1):uint()
         frame = {
-            number = pinfo.number, place = tvb(1, 1):uint(), bin = tvb(2, 1):uint(),
-            bits_per_symbol = tvb(3, 1):uint(), outcome = tvb(5, 1):uint(), sn = tvb(6, 2):uint(),
-            slot = tvb(8, 8):int64():tonumber(), user = tvb(16, 2):uint(), first = first,
-            last = first + nibbles - 1, retransmissions = tvb(19, 1):uint(), snr = tvb(24, 4):float(),
+            number = pinfo.number, place = place, bin = bin, bits_per_symbol = bits_per_symbol, outcome = outcome, sn = sn,
+            slot = slot_high * 2 ^ 32 + slot_low, user = user, first = first, last = first + nibbles - 1,
+            retransmissions = retransmissions, snr = tvb(24, 4):float(),
             whole = flags % 2 == 1, combined = flags % 8 >= 4, retransmission = flags % 16 >= 8,
             short = there < math.ceil(nibbles / 2),
         }
         if not frame.short and nibbles > 0 then
-            frame.hex = tvb(payload_at, math.ceil(nibbles / 2)):bytes():tohex():lower():sub(1, nibbles)
+            frame.hex = Struct.tohex(tvb:raw(payload_at, math.ceil(nibbles / 2)), true):sub(1, nibbles)
         end
         learn(frame)
     end

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
+import unittest
 
 import zmq
 
@@ -14,7 +15,12 @@ TOP = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
 DISSECTOR = TOP / "host/capture/wireshark/openwip.lua"
 TOOLS = ("tshark", "capinfos")
+MISSING = [t for t in TOOLS if shutil.which(t) is None]
 START_NS = 1_700_000_000_123_456_789
+
+
+# Of a test or a class: without the readers of its files nothing can be said of a capture.
+with_tools = unittest.skipIf(MISSING, f"{', '.join(MISSING)} not installed: run ./openwip setup (package tshark)")
 
 
 class Publishers:
@@ -84,8 +90,6 @@ def capture(cell, folder, *arguments, topics=3):
 
 
 def tool(*argv, check=True):
-    if shutil.which(argv[0]) is None:
-        raise AssertionError(f"{argv[0]} is not installed: run ./openwip setup")
     done = subprocess.run([str(a) for a in argv], capture_output=True, text=True, timeout=120,
                           env=os.environ | {"LC_ALL": "C.UTF-8"})
     said = "\n".join(line for line in done.stderr.splitlines() if "could be dangerous" not in line)

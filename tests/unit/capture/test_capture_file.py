@@ -30,6 +30,7 @@ def capinfos(file):
     return values, dict(zip(names, counts, strict=True))
 
 
+@cs.with_tools
 class InFolder(unittest.TestCase):
     def setUp(self):
         holder = tempfile.TemporaryDirectory()

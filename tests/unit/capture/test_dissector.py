@@ -22,6 +22,7 @@ def expected_icmp(packet):
             "data.data": [packet[28:].hex()] if len(packet) > 28 else []}
 
 
+@cs.with_tools
 class Case(unittest.TestCase):
     maxDiff = 4000
 
