@@ -92,7 +92,8 @@ class EmulatedCell(Follow):
             tshark = subprocess.Popen(
                 cs.with_extcap(extcap, ["tshark", "-n", "-i", f"openwip-{NAME}", "-w", str(cls.live), "-c", "40"]),
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
-            wait_until(lambda: all(f.exists() and f.stat().st_size for f in (cls.file, cls.until_the_end, cls.live)), 30)
+            # tshark asks for the options of every cell of this machine first.
+            wait_until(lambda: all(f.exists() and f.stat().st_size for f in (cls.file, cls.until_the_end, cls.live)), 100)
             cls.pings = ping(cell, PINGS)
             cls.more = ping(cell, 40) if tshark.poll() is None else ""
             cls.said["tshark"] = tshark.communicate(timeout=60)[1]

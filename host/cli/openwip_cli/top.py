@@ -72,7 +72,7 @@ def once(source, interval):
     while time.monotonic() < deadline and source.alive():
         source.poll(0.1)
         now = time.monotonic_ns()
-        if time.monotonic() > complete and (f.link() or f.replays(now)) and f.verdict(now) and f.flows(now) is not None \
+        if time.monotonic() > complete and (f.link() or f.replays(now) and f.mac("terminal", now)) and f.verdict(now) and f.flows(now) is not None \
                 and f.fresh("observer", "cpu", now):
             break
     frame = source.frame(not can_show_blocks())
