@@ -16,6 +16,22 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 GRAPHS = TOP / "flowgraphs" / "grc"
 
 
+class Blocks(unittest.TestCase):
+    def test_every_block_is_documented_has_ports_and_defaults_and_refuses_what_is_out_of_range(self):
+        blocks = sorted((TOP / "blocks" / "grc").glob("*.block.yml"))
+        self.assertGreater(len(blocks), 10)
+        for path in blocks:
+            with self.subTest(path.name):
+                block = yaml.safe_load(path.read_text())
+                self.assertTrue(block["category"].startswith("[OpenWIP]/"))
+                self.assertGreater(len(block["documentation"]), 100)
+                self.assertTrue(block.get("inputs") or block.get("outputs"))
+                for parameter in block.get("parameters", []):
+                    self.assertIn("default", parameter)
+                    free = parameter["dtype"] == "string" or "options" in parameter
+                    self.assertTrue(free or any(parameter["id"] in a for a in block["asserts"]), parameter["id"])
+
+
 class Graphs(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
