@@ -222,6 +222,10 @@ class Recorded(unittest.TestCase):
         gone = self.copy("gone")
         pathlib.Path(f"{gone}.sigmf-data").unlink()
         self.assert_refused(gone, "gone.sigmf-data", "No such file", "the samples beside gone.sigmf-meta")
+        folder = self.copy("folder")
+        pathlib.Path(f"{folder}.sigmf-data").unlink()
+        pathlib.Path(f"{folder}.sigmf-data").mkdir()
+        self.assert_refused(folder, "folder.sigmf-data", "Is a directory", command_name="info")
         changed = self.copy("changed")
         with open(f"{changed}.sigmf-data", "r+b") as f:
             f.write(b"\0\0\0\1")

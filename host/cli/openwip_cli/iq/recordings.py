@@ -4,6 +4,7 @@ receiver. Whatever is wrong with one is said in one line that names the file and
 import functools
 import hashlib
 import json
+import os
 import pathlib
 import struct
 
@@ -103,7 +104,8 @@ class Recording:
 
     def _check_length(self):
         try:
-            size = self.data_path.stat().st_size
+            with open(self.data_path, "rb") as f:       # whoever may not read it is told now
+                size = os.fstat(f.fileno()).st_size
         except OSError as e:
             self._wrong(f"{e.strerror}; valid: the samples beside {self.meta_path.name}", self.data_path)
         if size != self.samples * BYTES_PER_SAMPLE:
