@@ -4,9 +4,12 @@ gets them, without it collapses and the application gets (almost) none. A faster
 a transfer takes a second.
 
 Exit code 77 (skipped) without root or /dev/net/tun."""
+import csv
+import json
 import os
 import pathlib
 import subprocess
+import tempfile
 import unittest
 
 from macd_world import need_root
@@ -62,6 +65,66 @@ class TcpOverDamagedSegments(unittest.TestCase):
             self.assertEqual(done.returncode, 2, done)
             self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
             self.assertIn(words, done.stderr)
+
+
+class ALineSoBadThatNothingEnds(unittest.TestCase):
+    """One bit in a hundred: a segment of 40 bytes gets through once in 25, one with data never."""
+    def test_the_transfer_is_a_result_and_not_a_failure_of_the_run(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = {kind: str(pathlib.Path(folder) / f"out.{kind}") for kind in ("json", "csv", "png")}
+            done = subprocess.run(
+                [TOP / "openwip", "tcp-l", "--name", "tcplbad", "--ber", "0.01", "--mtu", "1500", "--relay", "off", "--runs", "2",
+                 "--bytes", "100000", "--rate-kbps", "8000", "--delay-ms", "10", "--limit", "4", "--json", file["json"],
+                 "--csv", file["csv"], "--png", file["png"]],
+                capture_output=True, text=True, env=os.environ | {"OPENWIP_NO_BUILD": "1"}, timeout=120)
+            report = json.loads(pathlib.Path(file["json"]).read_text(encoding="utf-8"))
+            # Whether the machine was busy is not the question here.
+            self.assertEqual([r for r in report["verdict"]["reasons"] if not r.startswith("pacing")], [], done)
+            for run in report["runs"]:
+                self.assertTrue(run["unfinished"])
+                self.assertNotIn("kbyte_s", run)
+                self.assertGreater(run["packets_damaged"], 0)      # it did try
+            if report["verdict"]["valid"]:
+                self.assertEqual(done.returncode, 0, done)
+                row, = report["summary"]
+                self.assertEqual((row["tcp_unfinished"], row["tcp_runs"], row["tcp_kbyte_s"]), (2, 0, None))
+                self.assertIn("- (2 unfinished)", done.stdout)
+            with open(file["csv"], newline="", encoding="utf-8") as f:
+                self.assertEqual([(r["unfinished"], r["seconds"]) for r in csv.DictReader(f)], [("True", "")] * 2)
+            self.assertEqual(pathlib.Path(file["png"]).read_bytes()[:4], b"\x89PNG")
+        self.assertEqual(cells.Cell("tcplbad0").leftovers(), [])
+
+
+class Unfinished(unittest.TestCase):
+    @staticmethod
+    def result(kbyte_s=None, relay=False, valid=True, **more):
+        one = {"mtu": 1500, "ber": 1e-5, "burstiness": 0.0, "relay": relay, "packets": 1000, "packets_damaged": 100,
+                  "relay_verdicts": {"recovered": 90} if relay else {}, "verdict": {"valid": valid, "reasons": []}}
+        return one | ({"unfinished": True} if kbyte_s is None else {"kbyte_s": kbyte_s, "bits_wrong": 50}) | more
+
+    def test_transfers_are_counted_and_left_out_of_every_mean(self):
+        row, = tcpl.summary([self.result(10.0), self.result(), self.result(14.0), self.result(40.0, relay=True),
+                             self.result(relay=True, packets_damaged=900), self.result(relay=True, valid=False)])
+        self.assertEqual((row["tcp_unfinished"], row["tcp_runs"], row["tcp_kbyte_s"]), (1, 2, 12.0))
+        # What is invalid is neither: nobody knows why it did not end.
+        self.assertEqual((row["tcpl_unfinished"], row["tcpl_runs"], row["tcpl_kbyte_s"]), (1, 1, 40.0))
+        self.assertEqual((row["packets_damaged"], row["recovered"], row["bits_wrong"]), (0.1, 0.9, 50))
+
+    def test_when_none_ended_there_is_no_throughput_and_no_damage(self):
+        row, = tcpl.summary([self.result(), self.result(relay=True), self.result(relay=True)])
+        self.assertEqual((row["tcp_kbyte_s"], row["tcp_interval"], row["tcpl_kbyte_s"]), (None, None, None))
+        self.assertEqual((row["tcp_unfinished"], row["tcpl_unfinished"]), (1, 2))
+        self.assertNotIn("bits_wrong", row)
+        line = tcpl.table([row]).splitlines()[1]
+        self.assertIn("- (1 unfinished)", line)
+        self.assertIn("- (2 unfinished)", line)
+
+    def test_the_table_says_so_beside_the_mean_of_the_others(self):
+        rows = tcpl.summary([self.result(10.0), self.result(12.0), self.result(),
+                             self.result(40.0, relay=True), self.result(41.0, relay=True)])
+        line = tcpl.table(rows).splitlines()[1]
+        self.assertIn("11.0 ± 12.7 (1 unfinished)", line)
+        self.assertEqual(line.count("unfinished"), 1)
 
 
 class Points(unittest.TestCase):

@@ -343,12 +343,12 @@ def draw(path, rows):
 def write_csv(path, results):
     columns = ["mtu", "ber", "burstiness", "relay", "run", "seed", "seconds", "kbyte_s", "bytes_wrong", "bits_wrong", "packets",
                "packets_damaged", "queue_drops", "path_bits_wrong", "headers_restored", "checksum_errors", "retransmits",
-               "late_max_ms", "valid"]
+               "late_max_ms", "unfinished", "valid"]
     with open(path, "w", newline="", encoding="utf-8") as f:
         out = csv.DictWriter(f, columns, extrasaction="ignore")
         out.writeheader()
         for r in results:
-            out.writerow(r | {"valid": r["verdict"]["valid"]})
+            out.writerow({"unfinished": False} | r | {"valid": r["verdict"]["valid"]})
 
 
 def main(arguments, top, build, python):
