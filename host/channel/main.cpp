@@ -6,7 +6,7 @@
 //   wip_channel write ...         rows of 25 (or 50, with predictions) 32-bit floats, dB, from
 //                                 standard input -> trace
 //   wip_channel check FILE        reads all of a trace, checks it, prints what it is as JSON
-//   wip_channel patterns FILE ... patterns for other emulators
+//   wip_channel patterns FILE ... patterns for other emulators; prints their sizes as JSON
 #include <signal.h>
 #include <unistd.h>
 
@@ -228,7 +228,10 @@ int main(int argc, char** argv) {
         if (*checking) return check(checked);
         if (*writing) return write(w);
         if (*patterns) {
-            channel_program::write_patterns(p);
+            const auto sizes = channel_program::write_patterns(p);
+            std::puts(json{{"ms", sizes.ms}, {"bits", sizes.bits}, {"packets", sizes.packets}}
+                          .dump()
+                          .c_str());
             return 0;
         }
         using use = profiles::channel_choice::use;

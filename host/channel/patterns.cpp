@@ -105,36 +105,56 @@ std::int64_t end_ms(std::int64_t t) {
     return ((t + 1) * 1000 + slots_per_second - 1) / slots_per_second;
 }
 
-void mahimahi(const pattern_config& c) {
+pattern_sizes mahimahi(const pattern_config& c) {
     std::ofstream out = open(c.file);
     double bits = 0;
-    std::int64_t opportunities = 0;
+    std::int64_t opportunities = 0, last_ms = 0;
     for_each_slot(c.trace, planner(c), [&](std::int64_t t, const std::vector<sent_bin>& bins) {
         for (const sent_bin& b : bins)
             bits += payload_symbols_per_bin * b.bits_per_symbol *
                     frame_success(b.bits_per_symbol, b.snr_db);
-        for (; bits >= 12000; bits -= 12000, ++opportunities) out << end_ms(t) << '\n';
+        for (; bits >= 12000; bits -= 12000, ++opportunities) out << (last_ms = end_ms(t)) << '\n';
     });
     close(out, c.file);
     if (opportunities == 0)
         throw std::invalid_argument(c.trace + ": carries less than one packet of 1500 bytes");
+    return {last_ms, 12000 * opportunities, opportunities};
 }
 
-void kaunet(const pattern_config& c) {
-    const std::string names[] = {c.file + ".bandwidth", c.file + ".biterror",
-                                 c.file + ".packetloss"};
-    std::ofstream bandwidth = open(names[0]), errors = open(names[1]), losses = open(names[2]);
-    bandwidth << "# time-driven; millisecond (from 1), kbit/s from then on\n";
-    errors << "# data-driven; positions (from 1) of wrong bits in the stream of sent bits\n";
-    losses << "# data-driven; numbers (from 1) of lost packets of " << c.packet_bytes << " bytes\n";
+// One line of numbers with commas between them.
+class number_line {
+public:
+    explicit number_line(const std::string& file) : file_(file), out_(open(file)) {}
+    void add(std::int64_t n) {
+        if (!empty_) out_ << ',';
+        out_ << n;
+        empty_ = false;
+    }
+    void close() {
+        if (!empty_) out_ << '\n';
+        channel_program::close(out_, file_);
+    }
+
+private:
+    std::string file_;
+    std::ofstream out_;
+    bool empty_ = true;
+};
+
+pattern_sizes kaunet(const pattern_config& c) {
+    number_line bandwidth(c.file + ".bandwidth"), errors(c.file + ".biterror"),
+        losses(c.file + ".packetloss");
     error_rates rates;
     const std::uint32_t key = sample_model::derive_key(c.seed, 0x504154u);
     std::uint64_t draws = 0;
-    std::int64_t bits = 0, lost = 0, ms = 0, in_ms = 0, last_kbps = -1;
+    std::int64_t bits = 0, lost = 0, ms = 0, in_ms = 0, last_in_ms = -1;
     const auto flush = [&](std::int64_t until) {
         for (; ms < until; ++ms) {
-            if (ms > 0 && in_ms != last_kbps) bandwidth << ms << ' ' << in_ms << '\n';
-            if (ms > 0) last_kbps = in_ms;
+            if (ms > 0 && in_ms != last_in_ms) {
+                bandwidth.add(ms);
+                bandwidth.add(in_ms * 1000);
+            }
+            if (ms > 0) last_in_ms = in_ms;
             in_ms = 0;
         }
     };
@@ -147,9 +167,9 @@ void kaunet(const pattern_config& c) {
                 const auto u = sample_model::philox(draws++, key);
                 if (u.a * 0x1p-32 >= rate) continue;
                 const std::int64_t wrong = bits + static_cast<std::int64_t>(u.b) % k;
-                errors << wrong + 1 << '\n';
+                errors.add(wrong + 1);
                 if (const std::int64_t packet = wrong / (8 * c.packet_bytes) + 1; packet > lost) {
-                    losses << packet << '\n';
+                    losses.add(packet);
                     lost = packet;
                 }
             }
@@ -157,23 +177,22 @@ void kaunet(const pattern_config& c) {
         }
     });
     flush(ms + 1);
-    close(bandwidth, names[0]);
-    close(errors, names[1]);
-    close(losses, names[2]);
+    bandwidth.close();
+    errors.close();
+    losses.close();
+    const std::int64_t packet_bits = 8 * c.packet_bytes;
+    return {ms - 1, bits, (bits + packet_bits - 1) / packet_bits};
 }
 
 }  // namespace
 
-void write_patterns(const pattern_config& c) {
+pattern_sizes write_patterns(const pattern_config& c) {
     check_range("--bins", c.bins, 1, nof_bins);
     check_range("--modulation", c.modulation, 0, max_bits_per_symbol);
     check_range("--packet-bytes", c.packet_bytes, 1, 65535);
-    if (c.kind == "mahimahi")
-        mahimahi(c);
-    else if (c.kind == "kaunet")
-        kaunet(c);
-    else
-        throw std::invalid_argument("--kind " + c.kind + ": valid is mahimahi or kaunet");
+    if (c.kind == "mahimahi") return mahimahi(c);
+    if (c.kind == "kaunet") return kaunet(c);
+    throw std::invalid_argument("--kind " + c.kind + ": valid is mahimahi or kaunet");
 }
 
 }  // namespace wip::channel_program

@@ -6,9 +6,8 @@
 // predictions), each with the bits per symbol that the switch table gives for the prediction, or
 // with fixed ones.
 //   mahimahi   ideal ARQ: frames in error take their time and are sent again. The expected number
-//   of
-//              right bits, sum 108 k P(frame right | true SNR), is added up; every 12000 bits are
-//              one opportunity to deliver 1500 bytes, in the millisecond in which they are
+//              of right bits, sum 108 k P(frame right | true SNR), is added up; every 12000 bits
+//              are one opportunity to deliver 1500 bytes, in the millisecond in which they are
 //              complete.
 //   kaunet     no ARQ: three patterns of one and the same transmission, errors drawn with the seed:
 //              bandwidth by time (bits sent in each millisecond), bit errors and packet losses by
@@ -29,8 +28,14 @@ struct pattern_config {
     std::uint64_t seed = 1;
 };
 
+// What the patterns are long, as a generator of patterns asks it: time-driven ones milliseconds,
+// data-driven ones bits or packets.
+struct pattern_sizes {
+    std::int64_t ms = 0, bits = 0, packets = 0;
+};
+
 // Writes FILE, or FILE.bandwidth, FILE.biterror and FILE.packetloss. Throws std::invalid_argument
 // or trace::error, one line.
-void write_patterns(const pattern_config& config);
+pattern_sizes write_patterns(const pattern_config& config);
 
 }  // namespace wip::channel_program

@@ -59,7 +59,16 @@ class Traces(unittest.TestCase):
         self.assertEqual(done.stdout, "")
 
     def lines(self, name):
-        return [line for line in (self.folder / name).read_text().splitlines() if line[0] != "#"]
+        return (self.folder / name).read_text().splitlines()
+
+    def numbers(self, name):
+        """Of one line with commas between them."""
+        line, = self.lines(name)
+        return [int(n) for n in line.split(",")]
+
+    def rows(self, name, snr_db, slots):
+        with open(self.file(name), "w", encoding="ascii") as f:
+            f.writelines(",".join([str(snr_db)] * 25) + "\n" for _ in range(slots))
 
     def damaged(self, name, change):
         """A copy of the trace, changed."""
@@ -152,10 +161,8 @@ class Traces(unittest.TestCase):
 
     def test_patterns_carry_what_the_slots_carry(self):
         file = self.file("even.h5")
-        rows = self.file("even.csv")
-        with open(rows, "w", encoding="ascii") as f:
-            f.writelines(",".join(["60"] * 25) + "\n" for _ in range(3000))
-        self.command("import", rows, "-o", file)
+        self.rows("even.csv", 60, 3000)
+        self.command("import", self.file("even.csv"), "-o", file)
         out = self.file("even.mm")
         self.command("export", file, "--mahimahi", out, "--bins", "25", "--modulation", "8")
         lines = [int(line) for line in self.lines("even.mm")]
@@ -166,21 +173,39 @@ class Traces(unittest.TestCase):
         self.command("export", file, "--kaunet", self.file("k"), "--bins", "25", "--modulation", "8")
         read = {e: self.lines(f"k.{e}") for e in ("bandwidth", "biterror", "packetloss")}
         self.assertEqual((read["biterror"], read["packetloss"]), ([], []))
-        self.assertEqual({line.split()[1] for line in read["bandwidth"][:3]}, {"21600", "43200"})
+        # One line MS,BPS,MS,BPS,... from millisecond 1 on: one slot ends in it, then two, then ...
+        numbers = self.numbers("k.bandwidth")
+        self.assertEqual(numbers[0], 1)
+        self.assertEqual(numbers[0::2], sorted(set(numbers[0::2])))
+        self.assertEqual(set(numbers[1::2]), {21_600_000, 43_200_000})
+        ends = [*numbers[2::2], 2001]
+        bits = sum(rate * (end - ms) for ms, rate, end in zip(numbers[0::2], numbers[1::2], ends)) / 1000
+        self.assertEqual(bits, 32_400_000 * 2)
+
+    def test_the_sizes_that_a_pattern_generator_asks_for_are_said(self):
+        file = self.file("short.h5")
+        self.rows("short.csv", 60, 150)
+        self.command("import", self.file("short.csv"), "-o", file)
+        said = self.command("export", file, "--kaunet", self.file("s"), "--bins", "25", "--modulation", "8",
+                            "--packet-bytes", "1000")
+        self.assertIn("s.bandwidth: 100 ms", said)
+        self.assertIn("s.biterror: 3240000 bits", said)
+        self.assertIn("s.packetloss: 405 packets", said)
+        said = self.command("export", file, "--mahimahi", self.file("s.mm"), "--bins", "25", "--modulation", "8")
+        self.assertIn("270 opportunities, period 100 ms", said)
 
     def test_kaunet_bit_errors_have_the_rate_of_the_modulation(self):
-        rows, file = self.file("low.csv"), self.file("low.h5")
-        with open(rows, "w", encoding="ascii") as f:
-            f.writelines(",".join(["7"] * 25) + "\n" for _ in range(1500))
-        self.command("import", rows, "-o", file)
+        file = self.file("low.h5")
+        self.rows("low.csv", 7, 1500)
+        self.command("import", self.file("low.csv"), "-o", file)
         self.command("export", file, "--kaunet", self.file("l"), "--bins", "25", "--modulation", "2", "--seed", "5")
-        wrong = [int(line) for line in self.lines("l.biterror")]
+        wrong = self.numbers("l.biterror")
         self.assertEqual(wrong, sorted(set(wrong)))
         symbols = 1500 * 25 * 108
         q = 0.5 * math.erfc(math.sqrt(10 ** 0.7 / 2))
         expected = symbols * (2 * q - q * q)      # 4-QAM
         self.assertAlmostEqual(len(wrong) / expected, 1, delta=0.02)
-        lost = [int(line) for line in self.lines("l.packetloss")]
+        lost = self.numbers("l.packetloss")
         self.assertEqual(lost, sorted({(bit - 1) // 12000 + 1 for bit in wrong}))
 
     def test_plot_is_a_picture(self):

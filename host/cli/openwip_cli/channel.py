@@ -256,10 +256,15 @@ def export(arguments, build):
         return 0
     kind = "mahimahi" if given.mahimahi else "kaunet"
     file = given.mahimahi or given.kaunet
-    run_program(build, ["patterns", given.file, f"--kind={kind}", f"--output={file}", f"--bins={given.bins}",
-                        f"--modulation={0 if given.modulation == 'adaptive' else given.modulation}",
-                        f"--packet-bytes={given.packet_bytes}", f"--seed={given.seed}"])
-    print(file if given.mahimahi else " ".join(f"{file}.{e}" for e in ("bandwidth", "biterror", "packetloss")))
+    said = run_program(build, ["patterns", given.file, f"--kind={kind}", f"--output={file}", f"--bins={given.bins}",
+                               f"--modulation={0 if given.modulation == 'adaptive' else given.modulation}",
+                               f"--packet-bytes={given.packet_bytes}", f"--seed={given.seed}"])
+    size = json.loads(said)
+    if given.mahimahi:
+        print(f"{file}: {size['packets']} opportunities, period {size['ms']} ms")
+    else:
+        print(f"{file}.bandwidth: {size['ms']} ms\n{file}.biterror: {size['bits']} bits\n"
+              f"{file}.packetloss: {size['packets']} packets")
     return 0
 
 
