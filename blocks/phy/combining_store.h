@@ -6,6 +6,9 @@
 // Key: (SN, offset, bits per symbol). Bounded: sets of four, the oldest of a set gives way. An
 // entry goes when its unit is received, or when the sender has given its SN up (window edge): SNs
 // are used again after 65536 frames, an old copy must not meet them.
+//
+// The memory of a copy that went is the first to be used again, wherever the new one belongs: a
+// link has some tens of copies at a time, which then stay in the cache; the whole store does not.
 #pragma once
 
 #include <array>
@@ -42,6 +45,8 @@ public:
             throw std::invalid_argument("capacity: a power of two from 4 up");
         slots_.resize(static_cast<std::size_t>(capacity));
         copies_.resize(static_cast<std::size_t>(capacity));
+        for (std::uint32_t i = static_cast<std::uint32_t>(capacity); i > 0; --i)
+            spare_.push_back(i - 1);
     }
 
     // The stored copy, or nullptr.
@@ -59,6 +64,7 @@ private:
         unit_key key;
         bool used = false;
         std::uint32_t age = 0;
+        std::uint32_t copy = 0;  // where in copies_, if used
     };
     static constexpr std::size_t ways = 4;
     std::size_t set_of(unit_key key) const noexcept;
@@ -66,6 +72,7 @@ private:
 
     std::vector<place> slots_;
     aligned_vector<Copy> copies_;
+    std::vector<std::uint32_t> spare_;  // copies that are not in use
     std::uint32_t clock_ = 0;
     std::size_t sweep_ = 0;
     int size_ = 0;
@@ -81,15 +88,17 @@ std::size_t basic_combining_store<Copy>::set_of(unit_key key) const noexcept {
 
 template <class Copy>
 void basic_combining_store<Copy>::free(std::size_t i) noexcept {
-    if (slots_[i].used) --size_;
+    if (!slots_[i].used) return;
+    --size_;
     slots_[i].used = false;
+    spare_.push_back(slots_[i].copy);  // its capacity has been there from the start
 }
 
 template <class Copy>
 const Copy* basic_combining_store<Copy>::find(unit_key key) const noexcept {
     const auto first = set_of(key);
     for (std::size_t i = first; i < first + ways; ++i)
-        if (slots_[i].used && slots_[i].key == key) return &copies_[i];
+        if (slots_[i].used && slots_[i].key == key) return &copies_[slots_[i].copy];
     return nullptr;
 }
 
@@ -108,9 +117,13 @@ void basic_combining_store<Copy>::put(unit_key key, const Copy& copy) noexcept {
     // A free place was kept as soon as it was met; the key itself always wins.
     for (std::size_t i = first; i < first + ways; ++i)
         if (slots_[i].used && slots_[i].key == key) at = i;
-    if (!slots_[at].used) ++size_;
-    slots_[at] = {key, true, ++clock_};
-    copies_[at] = copy;
+    if (!slots_[at].used) {
+        ++size_;
+        slots_[at].copy = spare_.back();
+        spare_.pop_back();
+    }
+    slots_[at] = {key, true, ++clock_, slots_[at].copy};
+    copies_[slots_[at].copy] = copy;
 }
 
 template <class Copy>

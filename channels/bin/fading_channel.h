@@ -47,6 +47,8 @@ public:
     void snr_and_gain(slot s, std::span<float, nof_bins> linear,
                       std::span<cf32, nof_bins> gain) noexcept;
 
+    const sample_model::tap_curves& taps() const noexcept { return taps_; }
+
 private:
     void compute(slot s, std::span<float, nof_bins> linear, std::span<cf32> gain) noexcept;
 

@@ -6,7 +6,10 @@
 #include <limits>
 #include <numbers>
 
+#include "link/decision_region.h"
 #include "link/symbol_error.h"
+#include "phy/constellation.h"
+#include "sample/fast_math.h"
 #include "types/grid.h"
 
 namespace wip::bin_model {
@@ -15,21 +18,38 @@ namespace {
 constexpr double lowest_db = -40, highest_db = 60, per_db = 20;
 constexpr double least_log_rate = -300;  // beyond it nothing fails
 
+double ok_from_rate(double rate) noexcept {
+    return std::exp(payload_symbols_per_bin * std::log1p(-rate));
+}
+
 }  // namespace
 
 failed_symbol::failed_symbol(int bits_per_symbol, std::span<const std::complex<float>> points,
-                             eight_points eight)
-    : points_(points.begin(), points.end()) {
+                             eight_points eight) {
     const symbol_error exact(bits_per_symbol, eight);
     for (double db = lowest_db; db <= highest_db; db += 1 / per_db) {
         const double rate = exact.rate(std::pow(10, db / 10));
         log_rate_.push_back(rate > 0 ? std::max(std::log(rate), least_log_rate) : least_log_rate);
+        ok_.push_back(ok_from_rate(std::exp(log_rate_.back())));
     }
+    const std::vector<std::complex<double>> all(points.begin(), points.end());
     double least = std::numeric_limits<double>::infinity();
-    for (const auto& a : points_)
-        for (const auto& b : points_)
-            if (&a != &b) least = std::min(least, std::norm(a - b));
+    for (std::size_t label = 0; label < all.size(); ++label) {
+        first_.push_back(neighbours_.size());
+        for (const std::size_t q : bounding_points(all, label)) {
+            const double x = all[q].real() - all[label].real(),
+                         y = all[q].imag() - all[label].imag();
+            neighbours_.push_back({x, y, x * x + y * y});
+            least = std::min(least, std::norm(all[label] - all[q]));
+        }
+    }
+    first_.push_back(neighbours_.size());
     nearest_squared_ = least / 4;
+}
+
+failure_tables::failure_tables(eight_points eight) {
+    for (int k = 1; k <= max_bits_per_symbol; ++k)
+        by_bits_.emplace_back(k, phy::constellation(k, eight).points(), eight);
 }
 
 double failed_symbol::rate(double snr) const noexcept {
@@ -42,8 +62,22 @@ double failed_symbol::rate(double snr) const noexcept {
                     (x - static_cast<double>(i)) * (log_rate_[i + 1] - log_rate_[i]));
 }
 
-double failed_symbol::frame_ok(double snr) const noexcept {
-    return std::exp(payload_symbols_per_bin * std::log1p(-rate(snr)));
+double failed_symbol::frame_ok(double snr) const noexcept { return ok_from_rate(rate(snr)); }
+
+bool failed_symbol::frame_right(float snr, double uniform) const noexcept {
+    // frame_ok rises with the SNR, so within an interval it lies between its ends. The margins are
+    // far more than the roundings of either side.
+    constexpr float per_neper = static_cast<float>(per_db * 10 / std::numbers::ln10);
+    constexpr double margin = 1e-9;
+    const float x =
+        per_neper * sample_model::fast_log(snr) - static_cast<float>(lowest_db * per_db);
+    if (x > 1 && x < static_cast<float>(ok_.size() - 2)) {
+        const auto below = static_cast<std::size_t>(x - 0.01F),
+                   above = static_cast<std::size_t>(x + 0.01F) + 1;
+        if (uniform < ok_[below] - margin) return true;
+        if (uniform > ok_[above] + margin) return false;
+    }
+    return uniform < frame_ok(static_cast<double>(snr));
 }
 
 std::size_t failed_symbol::first_wrong(double snr, double uniform) const noexcept {
@@ -56,13 +90,12 @@ std::size_t failed_symbol::first_wrong(double snr, double uniform) const noexcep
 double failed_symbol::border_squared(std::uint8_t label, double turn) const noexcept {
     const double angle = 2 * std::numbers::pi * turn;
     const double c = std::cos(angle), s = std::sin(angle);
-    const auto z = points_[label];
     // R = min |d|^2 / (2 d.u); its inverse is compared, so that one division remains.
     double nearest = 0;
-    for (const auto& q : points_) {
-        const double x = q.real() - z.real(), y = q.imag() - z.imag();
-        const double along = x * c + y * s;
-        if (along > 1e-12) nearest = std::max(nearest, along / (x * x + y * y));
+    for (std::size_t i = first_[label]; i < first_[label + 1U]; ++i) {
+        const neighbour& q = neighbours_[i];
+        const double along = q.x * c + q.y * s;
+        if (along > 1e-12) nearest = std::max(nearest, along / q.norm);
     }
     if (nearest <= 0) return std::numeric_limits<double>::infinity();
     return 1 / (4 * nearest * nearest);

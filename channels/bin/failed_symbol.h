@@ -22,6 +22,9 @@ public:
 
     double rate(double snr) const noexcept;      // of a symbol
     double frame_ok(double snr) const noexcept;  // all 108 right
+    // uniform < frame_ok(snr), nearly always without computing it: where the number falls outside
+    // what frame_ok is at the ends of the table's interval.
+    bool frame_right(float snr, double uniform) const noexcept;
     // The first wrong symbol of a frame that fails, from a uniform number in (0, 1).
     std::size_t first_wrong(double snr, double uniform) const noexcept;
 
@@ -32,9 +35,28 @@ public:
     double nearest_squared() const noexcept { return nearest_squared_; }
 
 private:
-    std::vector<std::complex<double>> points_;
-    std::vector<double> log_rate_;  // by SNR in dB
+    // One of the points that bound the region of another, seen from there.
+    struct neighbour {
+        double x, y, norm;
+    };
+    std::vector<neighbour> neighbours_;  // of label 0, of label 1, ...
+    std::vector<std::size_t> first_;     // of each label in it, and its size
+    std::vector<double> log_rate_;       // by SNR in dB
+    std::vector<double> ok_;             // frame_ok, by SNR in dB
     double nearest_squared_ = 0;
+};
+
+// Of k = 1..8 bits per symbol. Never changes, so terminals with the same set of eight points share
+// one: making it takes as long as a hundred slots.
+class failure_tables {
+public:
+    explicit failure_tables(eight_points eight);
+    const failed_symbol& of(int bits_per_symbol) const {
+        return by_bits_[static_cast<std::size_t>(bits_per_symbol - 1)];
+    }
+
+private:
+    std::vector<failed_symbol> by_bits_;
 };
 
 }  // namespace wip::bin_model

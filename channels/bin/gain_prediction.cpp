@@ -109,13 +109,15 @@ double gain_prediction::largest_nmse(const fading_config& c) {
     return (m.a + m.b) / m.square();
 }
 
-gain_prediction::gain_prediction(const fading_config& c, double nmse, slot_count horizon)
+gain_prediction::gain_prediction(const fading_config& c, double nmse, slot_count horizon,
+                                 const fading_channel* beside)
     : response_(c.channel.profile, movement_of(c).largest_doppler_hz()),
       taps_(c.channel.profile, movement_of(c), {rate, c.seed, c.purpose}),
       gain_(c),
       horizon_(nmse == 0 ? slot_count(0) : horizon) {
     check_range("horizon_slots", static_cast<double>(horizon.value), 0, 64);
     const double s = error_share(c, nmse);
+    if (beside != nullptr) taps_.share_knots(beside->taps());
     if (s == 0) return;
     const part scattered = part_of(c.channel.profile, false),
                direct = part_of(c.channel.profile, true);

@@ -34,8 +34,11 @@ namespace wip::bin_model {
 
 class gain_prediction final : public bin_prediction {
 public:
-    // 0 <= nmse <= largest_nmse(config), horizon 0 to 64: else std::invalid_argument.
-    gain_prediction(const fading_config& config, double nmse, slot_count horizon = slot_count(3));
+    // 0 <= nmse <= largest_nmse(config), horizon 0 to 64: else std::invalid_argument. `beside`: the
+    // channel of the same configuration, if it is asked by the same thread some slots behind the
+    // prediction; its fading is then computed once for both.
+    gain_prediction(const fading_config& config, double nmse, slot_count horizon = slot_count(3),
+                    const fading_channel* beside = nullptr);
 
     static double largest_nmse(const fading_config& config);
 

@@ -2,7 +2,9 @@
 #include "bin/symbol_channel.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstring>
 #include <numbers>
 #include <vector>
 
@@ -16,7 +18,8 @@ namespace wip::bin_model {
 namespace {
 
 constexpr std::size_t symbols = payload_symbols_per_bin;
-constexpr std::size_t padded = 128;  // counters of one frame; whole vectors
+constexpr std::size_t padded = 112;    // whole vectors
+constexpr std::size_t counters = 128;  // of one frame, for its random numbers
 constexpr int store_capacity = 8192;
 
 using float_block = std::array<float, padded>;
@@ -41,8 +44,7 @@ struct symbol_channel::state {
         if (config.errors == error_method::computed) prepare();
     }
     void prepare() {
-        for (int k = static_cast<int>(failures.size()) + 1; k <= max_bits_per_symbol; ++k)
-            failures.emplace_back(k, sets[static_cast<std::size_t>(k - 1)].points(), config.eight);
+        if (!config.failures) config.failures = std::make_shared<failure_tables>(config.eight);
     }
 
     void draw_labels(std::uint64_t frame, int k) noexcept;
@@ -60,7 +62,6 @@ struct symbol_channel::state {
     std::uint32_t label_key;
     std::vector<phy::constellation> sets;
     phy::basic_combining_store<copy> store;
-    std::vector<failed_symbol> failures;  // method `computed`: k - 1
     std::uint32_t outcome_key;
 
     copy now;  // of the frame at hand
@@ -68,7 +69,6 @@ struct symbol_channel::state {
     slot_symbols kept;
     alignas(64) float_block re{}, im{};
     label_block detected{};
-    std::array<sample_model::cf32, padded> unit_noise{};
 };
 
 symbol_channel::symbol_channel(const symbol_channel_config& config)
@@ -87,7 +87,9 @@ void symbol_channel::set_errors(error_method errors) {
     if (errors == error_method::computed) state_->prepare();
 }
 
-void symbol_channel::prepare_errors() { state_->prepare(); }
+void symbol_channel::use_failures(std::shared_ptr<const failure_tables> failures) {
+    state_->config.failures = std::move(failures);
+}
 
 void symbol_channel::keep_symbols(bool on) { state_->keep = on; }
 
@@ -102,7 +104,7 @@ void symbol_channel::state::keep_bin(std::size_t bin) noexcept {
 void symbol_channel::state::draw_labels(std::uint64_t frame, int k) noexcept {
     const auto mask = static_cast<std::uint8_t>((1U << k) - 1);
     for (std::size_t i = 0; i < padded / 8; ++i) {
-        const auto p = sample_model::philox(frame * (padded / 8) + i, label_key);
+        const auto p = sample_model::philox(frame * (counters / 8) + i, label_key);
         const std::uint64_t word = std::uint64_t{p.a} << 32 | p.b;
         for (std::size_t j = 0; j < 8; ++j)
             now.sent[8 * i + j] = static_cast<std::uint8_t>(word >> (8 * j)) & mask;
@@ -118,13 +120,24 @@ bool symbol_channel::state::detect(int k) noexcept {
 
 void symbol_channel::state::damage(int k, std::vector<std::uint8_t>& payload) const noexcept {
     const std::size_t bits = static_cast<std::size_t>(frame_payload_bits(config.profile, k));
-    for (std::size_t i = 0; i < symbols; ++i) {
-        const auto wrong = static_cast<unsigned>(detected[i] ^ now.sent[i]);
-        if (wrong == 0) continue;
-        for (int b = 0; b < k; ++b) {
-            const std::size_t at = i * static_cast<std::size_t>(k) + static_cast<std::size_t>(b);
-            if ((wrong >> (k - 1 - b) & 1U) != 0 && at < bits)
-                payload[at / 8] = static_cast<std::uint8_t>(payload[at / 8] ^ (0x80U >> at % 8));
+    for (std::size_t first = 0; first < padded; first += 8) {
+        // Eight symbols at a time: most are right.
+        std::uint64_t a, b;
+        std::memcpy(&a, &detected[first], 8);
+        std::memcpy(&b, &now.sent[first], 8);
+        for (std::uint64_t differ = a ^ b; differ != 0;) {
+            const auto byte = static_cast<std::size_t>(std::countr_zero(differ)) / 8;
+            const std::size_t i = first + byte;
+            const auto wrong = static_cast<unsigned>(differ >> 8 * byte & 0xFFU);
+            differ &= ~(std::uint64_t{0xFF} << 8 * byte);
+            const std::size_t start = i * static_cast<std::size_t>(k);
+            for (unsigned left = wrong; left != 0; left &= left - 1) {
+                const auto bit = static_cast<std::size_t>(std::countr_zero(left));
+                const std::size_t at = start + static_cast<std::size_t>(k) - 1 - bit;
+                if (at < bits)
+                    payload[at / 8] =
+                        static_cast<std::uint8_t>(payload[at / 8] ^ (0x80U >> at % 8));
+            }
         }
     }
 }
@@ -133,20 +146,19 @@ void symbol_channel::state::damage(int k, std::vector<std::uint8_t>& payload) co
 void symbol_channel::state::transmit(std::uint64_t frame, int k, float snr,
                                      bool same_points) noexcept {
     if (!same_points) draw_labels(frame, k);
-    noise.seek(static_cast<std::int64_t>(frame * padded));
-    std::fill(unit_noise.begin(), unit_noise.end(), sample_model::cf32{});
-    noise.work(unit_noise, unit_noise);
+    noise.seek(static_cast<std::int64_t>(frame * counters));
+    noise.write(re, im);
     const auto points = sets[static_cast<std::size_t>(k - 1)].points();
     const float sigma = 1 / std::sqrt(snr);
     for (std::size_t i = 0; i < padded; ++i) {
-        re[i] = points[now.sent[i]].real() + sigma * unit_noise[i].real();
-        im[i] = points[now.sent[i]].imag() + sigma * unit_noise[i].imag();
+        re[i] = points[now.sent[i]].real() + sigma * re[i];
+        im[i] = points[now.sent[i]].imag() + sigma * im[i];
     }
 }
 
 // Turns symbols as they come into symbols as they come in a frame that fails.
 void symbol_channel::state::make_it_fail(std::uint64_t frame, int k, float snr) noexcept {
-    const auto& f = failures[static_cast<std::size_t>(k - 1)];
+    const auto& f = config.failures->of(k);
     const auto points = sets[static_cast<std::size_t>(k - 1)].points();
     const auto mask = static_cast<std::uint8_t>((1U << k) - 1);
     std::uint64_t counter = frame << 16;  // 65535 draws: a redrawn symbol takes a few
@@ -202,8 +214,8 @@ frame_outcome symbol_channel::state::carry_bin(std::uint64_t frame, const bin_gr
     const copy* earlier = config.combining && g.retransmission ? store.find(key) : nullptr;
     if (earlier != nullptr) now = *earlier;
     if (earlier == nullptr && config.errors == error_method::computed) {
-        const auto& f = failures[static_cast<std::size_t>(k - 1)];
-        if (sample_model::uniform(frame << 16, outcome_key) < f.frame_ok(snr))
+        const auto& f = config.failures->of(k);
+        if (f.frame_right(snr, sample_model::uniform(frame << 16, outcome_key)))
             return frame_outcome::good;
         transmit(frame, k, snr, false);
         make_it_fail(frame, k, snr);
@@ -235,7 +247,7 @@ frame_outcome symbol_channel::state::carry_bin(std::uint64_t frame, const bin_gr
     return frame_outcome::bad;
 }
 
-void symbol_channel::carry(slot_plan& plan, std::span<const float, nof_bins> snr,
+void symbol_channel::carry(const slot_plan& plan, std::span<const float, nof_bins> snr,
                            slot_report& report) {
     auto& s = *state_;
     report.air = plan.air;
@@ -245,12 +257,12 @@ void symbol_channel::carry(slot_plan& plan, std::span<const float, nof_bins> snr
     s.kept.made = 0;
     for (std::size_t b = 0; b < nof_bins; ++b) {
         const bin_grant& g = plan.grant.bins[b];
-        report.payload[b].swap(plan.payload[b]);
         if (g.bits_per_symbol == 0) {
             report.outcome[b] = frame_outcome::unused;
             report.payload[b].clear();
             continue;
         }
+        report.payload[b].assign(plan.payload[b].begin(), plan.payload[b].end());
         if (s.config.errors == error_method::none) {
             report.outcome[b] = frame_outcome::good;
             continue;

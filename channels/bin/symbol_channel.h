@@ -43,6 +43,8 @@
 
 namespace wip::bin_model {
 
+class failure_tables;  // bin/failed_symbol.h
+
 enum class error_method : std::uint8_t {
     symbols,   // as above
     computed,  // the same distribution, cheaper
@@ -55,6 +57,8 @@ struct symbol_channel_config {
     link_profile profile = link_profile::wipemu;
     std::uint64_t seed = 1;
     eight_points eight = eight_points::star;  // the set of 3 bits/symbol
+    // Of that set, for the method `computed`, if somebody has made them already.
+    std::shared_ptr<const failure_tables> failures;
 };
 
 // What the decisions of one slot were made on, in units of the root of the mean symbol energy.
@@ -70,16 +74,16 @@ public:
     symbol_channel(symbol_channel&&) noexcept;
     symbol_channel& operator=(symbol_channel&&) noexcept;
 
-    // Moves the payloads of `plan` into `report` with what the air did to them, and fills in slot,
+    // Copies the payloads of `plan` into `report` with what the air did to them, and fills in slot,
     // grant, outcome and combined; the grant always arrives. `snr`: linear, of each bin. The SNRs
     // in the report are the caller's business.
-    void carry(slot_plan& plan, std::span<const float, nof_bins> snr, slot_report& report);
+    void carry(const slot_plan& plan, std::span<const float, nof_bins> snr, slot_report& report);
 
     void set_combining(bool on);
-    // From the next slot on. The first change to `computed` makes its tables, which takes a tenth
-    // of a second, unless prepare_errors() has made them.
+    // From the next slot on. The first change to `computed` makes its tables, which takes too long
+    // for a slot, unless it has been given some.
     void set_errors(error_method errors);
-    void prepare_errors();
+    void use_failures(std::shared_ptr<const failure_tables> failures);
 
     // For those who watch: the symbols of the slots carried from now on. `computed` makes them only
     // for frames that it does not decide by probability, `none` never.

@@ -28,13 +28,24 @@ shadowing::shadowing(const shadowing_config& c, const stage_context& context)
     step_m_ = -c.correlation_m * std::log(pole_);
     scale_ = c.deviation_db * std::sqrt(1 - pole_ * pole_);
     offset_ = c.linear_mean ? -c.deviation_db * c.deviation_db * std::numbers::ln10 / 20 : 0;
-    terms_ = static_cast<int>(std::ceil(std::log(1e-4) / std::log(pole_)));
+    const auto terms = static_cast<std::size_t>(std::ceil(std::log(1e-4) / std::log(pole_)));
+    random_.resize(terms + 1);
 }
 
-double shadowing::value(std::int64_t step) const noexcept {
+double shadowing::value(std::int64_t step) noexcept {
+    const auto size = static_cast<std::int64_t>(random_.size());
+    const auto place = [&](std::int64_t k) -> double& {
+        return random_[static_cast<std::size_t>((k % size + size) % size)];
+    };
+    const bool follows = newest_ != INT64_MIN && step - 1 == newest_;
+    for (std::int64_t k = follows ? step : step - size + 1; k <= step; ++k)
+        place(k) = gaussian(static_cast<std::uint64_t>(k), key_);
+    newest_ = step;
+    // From the oldest on: those behind the newest one's place, then those from the start.
+    const auto first = random_.begin() + (&place(step) - random_.data()) + 1;
     double sum = 0;
-    for (int j = terms_; j >= 0; --j)
-        sum = sum * pole_ + gaussian(static_cast<std::uint64_t>(step - j), key_);
+    for (auto w = first; w != random_.end(); ++w) sum = sum * pole_ + *w;
+    for (auto w = random_.begin(); w != first; ++w) sum = sum * pole_ + *w;
     return scale_ * sum;
 }
 

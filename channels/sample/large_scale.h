@@ -54,15 +54,17 @@ struct large_scale_config {
 class shadowing {
 public:
     shadowing(const shadowing_config& config, const stage_context& context);
-    // After so many metres. Remembers the last step, so going on is cheap: a few hundred random
-    // numbers for each new step (a step: L/27 with the pole of 0.74).
+    // After so many metres. Remembers the last step and its random numbers, so going on is cheap:
+    // one more of them for each new step (a step: L/27 with the pole of 0.74), a few hundred after
+    // a jump.
     double gain_db(double metres) noexcept;
 
 private:
-    double value(std::int64_t step) const noexcept;
+    double value(std::int64_t step) noexcept;
     double step_m_, pole_, scale_, offset_;
-    int terms_;
     std::uint32_t key_;
+    std::vector<double> random_;  // w_k of the terms of the last value, at k modulo their number
+    std::int64_t newest_ = INT64_MIN;
     std::int64_t at_ = INT64_MIN;
     double left_ = 0, right_ = 0;
 };

@@ -18,32 +18,42 @@ noise::noise(double power, std::uint64_t seed, std::uint32_t purpose)
                                     ": valid is 0 or more, full scale = 1");
 }
 
-void noise::work(std::span<const cf32> in, std::span<cf32> out) noexcept {
-    constexpr std::size_t block = 64;  // fits the registers of one vectorised pass
+// n <= block samples from `first` on.
+void noise::make(std::uint64_t first, std::size_t n, float* re, float* im) const noexcept {
     const std::uint32_t key = key_;
     const float minus_power = minus_power_;
+    alignas(64) std::uint32_t left[block], right[block];
+    for (std::size_t i = 0; i < n; ++i) {
+        const random_pair p = philox(first + i, key);
+        left[i] = p.a;
+        right[i] = p.b;
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+        const float u = (static_cast<float>(left[i]) + 0.5f) * 0x1p-32f;
+        const float radius = std::sqrt(std::max(minus_power * fast_log(u), 0.0f));
+        const sine_cosine v = fast_sincos(right[i]);
+        re[i] = radius * v.cosine;
+        im[i] = radius * v.sine;
+    }
+}
+
+void noise::work(std::span<const cf32> in, std::span<cf32> out) noexcept {
+    alignas(64) float re[block], im[block];
     for (std::size_t done = 0; done < out.size(); done += block) {
         const std::size_t n = std::min(block, out.size() - done);
-        const std::uint64_t first = static_cast<std::uint64_t>(position_) + done;
-        alignas(64) std::uint32_t left[block], right[block];
-        alignas(64) float re[block], im[block];
-        for (std::size_t i = 0; i < block; ++i) {
-            const random_pair p = philox(first + i, key);
-            left[i] = p.a;
-            right[i] = p.b;
-        }
-        for (std::size_t i = 0; i < block; ++i) {
-            const float u = (static_cast<float>(left[i]) + 0.5f) * 0x1p-32f;
-            const float radius = std::sqrt(std::max(minus_power * fast_log(u), 0.0f));
-            const sine_cosine v = fast_sincos(right[i]);
-            re[i] = radius * v.cosine;
-            im[i] = radius * v.sine;
-        }
+        make(static_cast<std::uint64_t>(position_) + done, block, re, im);
         const cf32* x = in.data() + done;
         cf32* y = out.data() + done;
         for (std::size_t i = 0; i < n; ++i) y[i] = cf32(x[i].real() + re[i], x[i].imag() + im[i]);
     }
     position_ += static_cast<std::int64_t>(out.size());
+}
+
+void noise::write(std::span<float> re, std::span<float> im) noexcept {
+    for (std::size_t done = 0; done < re.size(); done += block)
+        make(static_cast<std::uint64_t>(position_) + done, std::min(block, re.size() - done),
+             re.data() + done, im.data() + done);
+    position_ += static_cast<std::int64_t>(re.size());
 }
 
 }  // namespace wip::sample_model

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <complex>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -26,8 +27,13 @@ public:
 
     // out = in + noise; in and out may be the same memory, sizes are equal.
     void work(std::span<const cf32> in, std::span<cf32> out) noexcept;
+    // The noise itself, its parts apart; sizes are equal.
+    void write(std::span<float> re, std::span<float> im) noexcept;
 
 private:
+    static constexpr std::size_t block = 64;  // fits the registers of one vectorised pass
+    void make(std::uint64_t first, std::size_t n, float* re, float* im) const noexcept;
+
     std::uint32_t key_;
     float minus_power_;
     std::int64_t position_ = 0;

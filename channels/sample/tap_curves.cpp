@@ -33,22 +33,31 @@ tap_curves::tap_curves(const delay_profile& profile, const motion& movement,
                        const stage_context& context)
     : spacing_(knot_spacing(movement.largest_doppler_hz(), context.sample_rate)),
       taps_(profile, movement, context, spacing_),
-      right_(taps_.size()),
+      knots_(std::make_shared<kept_knots>()),
       padded_((taps_.size() + 15) / 16 * 16),
       cubic_re_(4 * padded_),
       cubic_im_(4 * padded_),
       spacing_bits_(std::countr_zero(static_cast<unsigned>(spacing_))),
-      inverse_spacing_(1.0f / static_cast<float>(spacing_)) {}
+      inverse_spacing_(1.0f / static_cast<float>(spacing_)) {
+    for (knot_row& row : *knots_) row.taps.resize(taps_.size());
+}
+
+const clarke_waves::knot* tap_curves::at_knot(std::int64_t knot) noexcept {
+    knot_row& row = (*knots_)[static_cast<std::size_t>(knot) % knots_->size()];
+    if (row.of != knot) {
+        for (std::size_t p = 0; p < taps_.size(); ++p) row.taps[p] = taps_.evaluate(p, knot);
+        row.of = knot;
+    }
+    return row.taps.data();
+}
 
 // The cubics of all taps over one knot interval.
 void tap_curves::prepare_interval(std::int64_t interval) noexcept {
     if (interval == interval_) return;
-    const bool follows = interval_ != INT64_MIN && interval - 1 == interval_;
     const std::size_t n = padded_;
+    const clarke_waves::knot *left = at_knot(interval), *right = at_knot(interval + 1);
     for (std::size_t p = 0; p < taps_.size(); ++p) {
-        const clarke_waves::knot left = follows ? right_[p] : taps_.evaluate(p, interval);
-        right_[p] = taps_.evaluate(p, interval + 1);
-        const cubic c(left, right_[p]);
+        const cubic c(left[p], right[p]);
         for (std::size_t i = 0; i < 4; ++i) {
             cubic_re_[i * n + p] = c.c[i].real();
             cubic_im_[i * n + p] = c.c[i].imag();

@@ -6,6 +6,7 @@
 
 #include "app/mac_status.h"
 #include "app/packet_gate.h"
+#include "bin/failed_symbol.h"
 
 namespace wip::emulator {
 namespace {
@@ -37,11 +38,13 @@ uplink_config of_user(uplink_config c, int user) {
 
 emulated_cell::terminal_end::terminal_end(const emulation_config& c, int user, snr_source from,
                                           terminal_mac::deliver_fn deliver,
-                                          packet_journal::sink_fn record)
+                                          packet_journal::sink_fn record,
+                                          std::shared_ptr<const bin_model::failure_tables> failures)
     : source(std::move(from)),
       mac(c.cell.link, std::move(deliver)),
       air({c.errors, c.cell.link.combining, c.cell.link.profile,
-           c.seed + (static_cast<std::uint64_t>(user) << 32), c.eight}),
+           c.seed + (static_cast<std::uint64_t>(user) << 32), c.cell.link.eight,
+           std::move(failures)}),
       uplink(of_user(c.uplink, user)),
       journal(std::move(record)) {}
 
@@ -52,6 +55,7 @@ emulated_cell::emulated_cell(const emulation_config& config, std::vector<snr_sou
       from_base_(config.from_base, from_base_purpose) {
     if (static_cast<int>(sources.size()) != config.cell.users)
         throw std::invalid_argument("sources: one for each user");
+    if (config.errors == bin_model::error_method::computed) prepare_errors();
     for (int u = 0; u < users(); ++u)
         terminals_.emplace_back(
             config, u, std::move(sources[static_cast<std::size_t>(u)]),
@@ -63,7 +67,13 @@ emulated_cell::emulated_cell(const emulation_config& config, std::vector<snr_sou
                                         record_ ? t.words.count() : 0,
                                         {packet.begin(), packet.end()}});
             },
-            [this, u](const packet_record& r) { record_(u, r); });
+            [this, u](const packet_record& r) { record_(u, r); }, failures_);
+}
+
+void emulated_cell::prepare_errors() {
+    if (!failures_)
+        failures_ = std::make_shared<bin_model::failure_tables>(config_.cell.link.eight);
+    for (auto& t : terminals_) t.air.use_failures(failures_);
 }
 
 void emulated_cell::from_server(int user, std::span<const std::uint8_t> packet,
@@ -117,8 +127,7 @@ void emulated_cell::run_slot(slot k) {
     for (auto& u : terminals_) u.journal.set_now(t);
     plans_ = scheduler_.plan(k);
     for (std::size_t u = 0; u < terminals_.size(); ++u) {
-        slot_plan plan = plans_[u];
-        carry(terminals_[u], plan);
+        carry(terminals_[u], plans_[u]);
         const slot_feedback feedback = terminals_[u].mac.on_slot(terminals_[u].report);
         if (!terminals_[u].uplink.feedback_lost())
             scheduler_.on_feedback(static_cast<int>(u), feedback);
@@ -156,7 +165,7 @@ packet_journal::totals emulated_cell::packet_totals() const {
     return sum;
 }
 
-void emulated_cell::carry(terminal_end& t, slot_plan& plan) {
+void emulated_cell::carry(terminal_end& t, const slot_plan& plan) {
     const slot k = plan.air;
     const slot ahead = k + slot_count(config_.cell.link.retransmission_delay_slots);
     std::array<float, nof_bins> predicted{};
@@ -193,6 +202,7 @@ void emulated_cell::reconfigure(const cell_config& cell) {
 }
 
 void emulated_cell::reconfigure(bin_model::error_method errors) {
+    if (errors == bin_model::error_method::computed) prepare_errors();
     for (auto& t : terminals_) t.air.set_errors(errors);
     config_.errors = errors;
 }

@@ -48,7 +48,6 @@ struct emulation_config {
     cell_config cell;      // link, users, scheduling
     uplink_config uplink;  // of every terminal
     bin_model::error_method errors = bin_model::error_method::symbols;
-    eight_points eight = eight_points::star;
     packet_model::wired_config to_base, from_base;
     std::uint64_t seed = 1;
 };
@@ -111,9 +110,7 @@ public:
     void reconfigure(const uplink_config& uplink);
     void reconfigure(bin_model::error_method errors);
     // For a cell in real time, before it starts: a later change of the errors takes no time.
-    void prepare_errors() {
-        for (auto& t : terminals_) t.air.prepare_errors();
-    }
+    void prepare_errors();
     // Other channels, one for each user.
     void replace(std::vector<snr_source> sources);
     // 100 dB less in the slots [from, until). A prediction made meanwhile knows of it, one made
@@ -141,7 +138,8 @@ public:
 private:
     struct terminal_end {
         terminal_end(const emulation_config& c, int user, snr_source from,
-                     terminal_mac::deliver_fn deliver, packet_journal::sink_fn record);
+                     terminal_mac::deliver_fn deliver, packet_journal::sink_fn record,
+                     std::shared_ptr<const bin_model::failure_tables> failures);
         snr_source source;
         terminal_mac mac;
         bin_model::symbol_channel air;
@@ -157,13 +155,14 @@ private:
     };
     const terminal_end& end(int user) const { return terminals_[static_cast<std::size_t>(user)]; }
     void take_uplink(slot k);
-    void carry(terminal_end& t, slot_plan& plan);
+    void carry(terminal_end& t, const slot_plan& plan);
     void take_words(terminal_end& t);
     void fill_base(int user, openwip::control::MacStatus& status) const;
     void fill_terminal(int user, openwip::control::MacStatus& status) const;
 
     emulation_config config_;
     cell_scheduler scheduler_;
+    std::shared_ptr<const bin_model::failure_tables> failures_;  // of all terminals, once needed
     std::deque<terminal_end> terminals_;
     packet_model::wired_link to_base_, from_base_;
     slot now_;

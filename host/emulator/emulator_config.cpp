@@ -334,9 +334,9 @@ emulator_config translate(config::settings& s) {
                                          : bin_model::error_method::none;
 
     const std::string& eight = s.text("channel.eight_points");
-    cell.eight = eight == "star"    ? eight_points::star
-                 : eight == "cross" ? eight_points::cross
-                                    : eight_points::rectangle;
+    cell.cell.link.eight = eight == "star"    ? eight_points::star
+                           : eight == "cross" ? eight_points::cross
+                                              : eight_points::rectangle;
 
     c.channel.model = s.text("channel.model");
     c.channel.snr_db = s.real("channel.snr_db");

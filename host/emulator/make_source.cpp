@@ -41,14 +41,16 @@ snr_source fading(const channel_config& c, double mean_db, std::uint64_t seed, i
     f.seed = seed;
     f.purpose = static_cast<std::uint32_t>(user);
     snr_source s;
-    s.channel = std::make_unique<bin_model::fading_channel>(f);
+    auto channel = std::make_unique<bin_model::fading_channel>(f);
     if (!c.prediction_nmse)
         throw config::error(
             "channel.prediction_nmse = trace: the channel is no trace; valid: 0..0.5");
     if (*c.prediction_nmse == 0)
-        s.prediction = std::make_unique<bin_model::perfect_prediction>(*s.channel);
+        s.prediction = std::make_unique<bin_model::perfect_prediction>(*channel);
     else
-        s.prediction = std::make_unique<bin_model::gain_prediction>(f, *c.prediction_nmse);
+        s.prediction = std::make_unique<bin_model::gain_prediction>(f, *c.prediction_nmse,
+                                                                    slot_count(3), channel.get());
+    s.channel = std::move(channel);
     return s;
 }
 

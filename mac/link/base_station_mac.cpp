@@ -35,7 +35,7 @@ struct sent_slot {
 struct base_station_mac::state {
     explicit state(const link_config& c)
         : config(c),
-          table(c.switch_table, c.profile),
+          table(c.switch_table, c.profile, c.eight),
           queue(c.packing, c.queue_packets),
           window(c.profile),
           planner(c.profile) {
@@ -64,7 +64,7 @@ struct base_station_mac::state {
     void take_view();
     void choose_bins();
     void use_bins(std::uint32_t set);
-    slot_plan make_plan(slot air);
+    void make_plan(slot air, slot_plan& plan);
     std::size_t plan_retransmissions(slot_grant& grant);
     void send(slot_plan& plan, int bin, const arq_unit& unit, bool retransmission);
     void refresh_statistics();
@@ -111,8 +111,9 @@ void base_station_mac::reconfigure(const link_config& config) {
             throw std::invalid_argument(std::string(key) + ": cannot change in a running cell");
     };
     fixed(config.profile == s.config.profile, "profile");
+    fixed(config.eight == s.config.eight, "eight_points");
     s.config = config;
-    s.table = switch_table(config.switch_table, config.profile);
+    s.table = switch_table(config.switch_table, config.profile, config.eight);
     s.queue.set_packing(config.packing);
     s.queue.set_limit(config.queue_packets);
 }
@@ -356,23 +357,26 @@ void base_station_mac::state::take_view() {
 slot_plan base_station_mac::plan(slot air) {
     state_->advance(air);
     state_->choose_bins();
-    return state_->make_plan(air);
+    slot_plan plan;
+    state_->make_plan(air, plan);
+    return plan;
 }
 
-slot_plan base_station_mac::plan(slot air, std::uint32_t bins) {
+void base_station_mac::plan(slot air, std::uint32_t bins, slot_plan& out) {
     state_->advance(air);
     state_->use_bins(bins);
-    return state_->make_plan(air);
+    state_->make_plan(air, out);
 }
 
-slot_plan base_station_mac::state::make_plan(slot air) {
+void base_station_mac::state::make_plan(slot air, slot_plan& plan) {
     next_air = air.value + 1;
     if (journal != nullptr) journal->on_edge(window.edge());
     ++statistics.slots_planned;
 
-    slot_plan plan;
     plan.air = air;
+    for (auto& p : plan.payload) p.clear();
     slot_grant& grant = plan.grant;
+    grant = {};
     grant.frame_number = frame_number_of(air);
     grant.first_new_sn = static_cast<wire_sn>(window.next_sn());
     grant.window_edge = static_cast<std::uint16_t>(window.next_sn() - window.edge());
@@ -402,7 +406,6 @@ slot_plan base_station_mac::state::make_plan(slot air) {
     if (terminal_hears && window.full() && !queue.empty()) ++statistics.window_stalls;
     refresh_statistics();
     note(plan);
-    return plan;
 }
 
 void base_station_mac::state::note(const slot_plan& plan) {

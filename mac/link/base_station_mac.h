@@ -41,14 +41,15 @@ public:
     void on_feedback(const slot_feedback& feedback);
     slot_plan plan(slot air);
     // Uses every bin of the set (bit b: bin b) that it has something for; `bins` and `allocation`
-    // of the configuration do not matter.
-    slot_plan plan(slot air, std::uint32_t bins);
+    // of the configuration do not matter. The plan takes the place of what `out` held, whose
+    // buffers are used again.
+    void plan(slot air, std::uint32_t bins, slot_plan& out);
     // Takes in what has been heard for slot `air`; plan(air) has to follow. Throws std::logic_error
     // for a slot that is planned.
     const scheduling_view& look(slot air);
 
-    // At run time, from the next plan on: everything but the profile. A new retransmission delay
-    // also holds for what is on the way. Throws as the constructor does.
+    // At run time, from the next plan on: everything but the profile and the eight points. A new
+    // retransmission delay also holds for what is on the way. Throws as the constructor does.
     void reconfigure(const link_config& config);
 
     const base_statistics& statistics() const;

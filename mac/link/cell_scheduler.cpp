@@ -127,7 +127,7 @@ void cell_scheduler::share_in_turn() {
 double cell_scheduler::value(const served_user& u, std::size_t bin) const {
     const int k = u.view->rate[bin];
     const double rate = frame_payload_bits(config_.link.profile, k) *
-                        frame_success(k, u.view->predicted_snr_db[bin]);
+                        frame_success(k, u.view->predicted_snr_db[bin], config_.link.eight);
     if (config_.scheduling == scheduling_kind::max_rate) return rate;
     return rate / std::max(u.mean_rate, least_mean_rate);
 }
@@ -176,7 +176,7 @@ std::span<const slot_plan> cell_scheduler::plan(slot air) {
             break;
     }
     for (std::size_t n = 0; n < users_.size(); ++n)
-        plans_[n] = users_[n].mac.plan(air, users_[n].given);
+        users_[n].mac.plan(air, users_[n].given, plans_[n]);
     return plans_;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "types/eight_points.h"
 #include "types/frame.h"
 
 namespace wip {
@@ -30,6 +31,9 @@ struct link_config {
     bool in_order = true;                // deliver in order; false: as completed
     bool deliver_corrupt = false;        // deliver packets with frames in error, IP header intact
     int queue_packets = 54;
+    // What 3 bits/symbol are sent with: the switch tables are those of this set. A radio sends the
+    // star; the emulator can send others.
+    eight_points eight = eight_points::star;
     void check() const;
 };
 

@@ -24,8 +24,13 @@ void retransmission_planner::plan(std::span<const arq_unit> waiting,
     rest_.clear();
     used_ = 0;
     cuts_ = 0;
-    free_.assign(bins.begin(), bins.end());
-    std::ranges::stable_sort(free_, {}, &rated_bin::rate);
+    // By rate, bins of one rate in their order: counted, for a general sort would allocate.
+    std::array<std::uint8_t, max_bits_per_symbol + 2> first{};
+    for (const rated_bin& b : bins) ++first[b.rate + 1U];
+    for (std::size_t k = 1; k < first.size(); ++k)
+        first[k] = static_cast<std::uint8_t>(first[k] + first[k - 1]);
+    free_.resize(bins.size());
+    for (const rated_bin& b : bins) free_[first[b.rate]++] = b;
     for (const arq_unit& u : waiting) {
         if (free_.empty()) break;
         ++used_;
@@ -42,7 +47,10 @@ void retransmission_planner::plan(std::span<const arq_unit> waiting,
     // units, so collecting the bins of a modulation and handing them out sorted is enough. Every
     // one of those bins is rated for that modulation.
     std::array<std::uint8_t, nof_bins> same{};
+    std::array<int, max_bits_per_symbol + 1> units{};
+    for (const auto& p : placed_) ++units[p.unit.bits_per_symbol];
     for (int k = 1; k <= max_bits_per_symbol; ++k) {
+        if (units[static_cast<std::size_t>(k)] < 2) continue;
         std::size_t n = 0;
         for (const auto& p : placed_)
             if (p.unit.bits_per_symbol == k) same[n++] = p.bin;

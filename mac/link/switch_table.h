@@ -16,14 +16,17 @@
 #include <array>
 
 #include "link/link_config.h"
+#include "types/eight_points.h"
 #include "types/grid.h"
 
 namespace wip {
 
 class switch_table {
 public:
-    // `measured` starts as the table for NMSE 0.1: until there is an estimate.
-    switch_table(switch_table_kind kind, link_profile profile);
+    // `measured` starts as the table for NMSE 0.1: until there is an estimate. `eight`: the set
+    // that 3 bits per symbol are sent with.
+    switch_table(switch_table_kind kind, link_profile profile,
+                 eight_points eight = eight_points::star);
 
     // Kind `measured`: the power of the prediction error as a linear SNR, >= 0. Other kinds, and
     // values that are none, change nothing.
@@ -43,6 +46,7 @@ public:
 private:
     switch_table_kind kind_;
     link_profile profile_;
+    eight_points eight_;
     std::array<float, max_bits_per_symbol + 1> from_db_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Computes the switch tables of adaptive modulation. `switch_table` prints them for a reader,
-// `switch_table --header FILE` writes the header that the library is built with.
+// Computes the switch tables of adaptive modulation, for each set of eight points (types/
+// eight_points.h) its own. `switch_table` prints them for a reader, `switch_table --header FILE`
+// writes the header that the library is built with.
 //
 // Criterion: b_k E[P_k(true SNR) | predicted SNR] is largest, P_k = all 108 symbols of the bin
 // right, b_k = the bits of a frame that carry data: 108 k (`wipemu`) or 108 k - 24 (`radio`).
@@ -24,6 +25,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <numbers>
 #include <string>
@@ -41,11 +43,15 @@ constexpr int lowest_error_db = -20, highest_error_db = 40;
 constexpr double low_db = -20, high_db = 60, curve_step_db = 0.05;
 constexpr double kept_step_db = 0.25;  // of the curves that the library keeps
 
+constexpr std::array eight_sets{wip::eight_points::star, wip::eight_points::cross,
+                                wip::eight_points::rectangle};
+constexpr std::array eight_names{"star", "cross", "rectangle"};
+
 // P_k on a grid of SNR in dB, linear in between.
 class frame_curve {
 public:
-    explicit frame_curve(int k) {
-        const wip::symbol_error e(k);
+    frame_curve(int k, wip::eight_points eight) {
+        const wip::symbol_error e(k, eight);
         double sure = 0;  // once at 1 it stays there
         for (double db = low_db; db <= high_db; db += curve_step_db) {
             if (sure < 1 - 1e-12) sure = e.frame_ok(std::pow(10, db / 10));
@@ -65,9 +71,21 @@ private:
     std::vector<double> p_;
 };
 
-using curves = std::array<std::unique_ptr<frame_curve>, wip::max_bits_per_symbol + 1>;
-
 using by_bits = std::array<double, wip::max_bits_per_symbol + 1>;
+using by_set = std::array<by_bits, eight_sets.size()>;
+
+// 1..8: k bits per symbol, 3 of them the star; then 3 bits of the other sets.
+constexpr std::size_t nof_curves = wip::max_bits_per_symbol + eight_sets.size();
+using curves = std::array<std::unique_ptr<frame_curve>, nof_curves>;
+using by_curve = std::array<double, nof_curves>;
+
+std::size_t curve_of(int k, wip::eight_points eight) {
+    const auto other = static_cast<std::size_t>(eight);
+    return k == 3 && other > 0 ? wip::max_bits_per_symbol + other : static_cast<std::size_t>(k);
+}
+int bits_of(std::size_t curve) {
+    return curve > wip::max_bits_per_symbol ? 3 : static_cast<int>(curve);
+}
 
 double from_db(double db) { return std::pow(10, db / 10); }
 
@@ -81,9 +99,9 @@ double scaled_bessel_i0(double x) {
     return (1 + 1 / (8 * x) + 9 / (128 * x * x)) / std::sqrt(2 * std::numbers::pi * x);
 }
 
-// E[P_k | predicted SNR], k = 1..8.
-by_bits frame_ok(const curves& c, double predicted, double error) {
-    by_bits ok{};
+// E[P_k | predicted SNR] of all curves.
+by_curve frame_ok(const curves& c, double predicted, double error) {
+    by_curve ok{};
     const double q = std::min(error, predicted);
     if (q <= 0) {
         for (std::size_t k = 1; k < ok.size(); ++k) ok[k] = c[k]->at(predicted);
@@ -103,43 +121,53 @@ by_bits frame_ok(const curves& c, double predicted, double error) {
     return ok;
 }
 
-by_bits expected_bits(const curves& c, wip::link_profile profile, double predicted_db,
-                      double error) {
-    by_bits bits = frame_ok(c, from_db(predicted_db), error);
+by_curve expected_bits(const curves& c, wip::link_profile profile, double predicted_db,
+                       double error) {
+    by_curve bits = frame_ok(c, from_db(predicted_db), error);
     for (std::size_t k = 1; k < bits.size(); ++k)
-        bits[k] *= wip::frame_payload_bits(profile, static_cast<int>(k));
+        bits[k] *= wip::frame_payload_bits(profile, bits_of(k));
     return bits;
 }
 
-int best(const by_bits& bits) {
+int best(const by_curve& bits, wip::eight_points eight) {
     int k = 1;
     for (int i = 2; i <= wip::max_bits_per_symbol; ++i)
-        if (bits[static_cast<std::size_t>(i)] > bits[static_cast<std::size_t>(k)]) k = i;
+        if (bits[curve_of(i, eight)] > bits[curve_of(k, eight)]) k = i;
     return k;
 }
 
-// Lowest predicted SNR from which at least k is best. A modulation that is best nowhere gets the
-// threshold of the next one.
-by_bits thresholds(const curves& c, wip::link_profile profile, double error) {
+// Lowest predicted SNR from which at least k is best, with each set of eight points. A modulation
+// that is best nowhere gets the threshold of the next one.
+by_set thresholds(const curves& c, wip::link_profile profile, double error) {
     constexpr double low = -10, high = 50, step = 0.25;
-    by_bits from{};
-    int k = 1;
-    for (double db = low; db <= high && k < wip::max_bits_per_symbol; db += step) {
-        const int now = best(expected_bits(c, profile, db, error));
-        while (k < now) {
-            double below = db - step, above = db;
-            while (above - below > 0.002) {
-                const double middle = (below + above) / 2;
-                (best(expected_bits(c, profile, middle, error)) > k ? above : below) = middle;
+    std::map<double, by_curve> known;  // all sets look at the same places
+    const auto best_at = [&](double db, wip::eight_points eight) {
+        const auto [it, fresh] = known.try_emplace(db);
+        if (fresh) it->second = expected_bits(c, profile, db, error);
+        return best(it->second, eight);
+    };
+    by_set all{};
+    for (std::size_t set = 0; set < all.size(); ++set) {
+        by_bits& from = all[set];
+        int k = 1;
+        for (double db = low; db <= high && k < wip::max_bits_per_symbol; db += step) {
+            const int now = best_at(db, eight_sets[set]);
+            while (k < now) {
+                double below = db - step, above = db;
+                while (above - below > 0.002) {
+                    const double middle = (below + above) / 2;
+                    (best_at(middle, eight_sets[set]) > k ? above : below) = middle;
+                }
+                from[static_cast<std::size_t>(++k)] = above;
             }
-            from[static_cast<std::size_t>(++k)] = above;
+        }
+        if (k != wip::max_bits_per_symbol) {
+            std::fprintf(stderr, "switch_table: %d bits/symbol never best below 50 dB (%s)\n",
+                         k + 1, eight_names[set]);
+            std::exit(1);
         }
     }
-    if (k != wip::max_bits_per_symbol) {
-        std::fprintf(stderr, "switch_table: %d bits/symbol never best below 50 dB\n", k + 1);
-        std::exit(1);
-    }
-    return from;
+    return all;
 }
 
 void write_row(std::ostream& out, const by_bits& from) {
@@ -152,32 +180,41 @@ void write_row(std::ostream& out, const by_bits& from) {
     out << "}";
 }
 
-void write_tables(std::ostream& out, const curves& c, wip::link_profile profile, const char* name) {
-    const auto fixed = [&](const char* which, double error) {
-        out << "inline constexpr switch_row " << which << name;
-        write_row(out, thresholds(c, profile, error));
-        out << ";\n";
-    };
-    fixed("switch_values_nmse_0_", 0);
-    fixed("switch_values_nmse_0_1_", error_level(reference_nmse, reference_mean_db));
-    out << "inline constexpr std::array<switch_row, " << highest_error_db - lowest_error_db + 2
-        << "> switch_values_" << name << "{\n    switch_row";
-    write_row(out, thresholds(c, profile, 0));
-    for (int db = lowest_error_db; db <= highest_error_db; ++db) {
-        out << ",\n    switch_row";
-        write_row(out, thresholds(c, profile, from_db(db)));
+void write_rows(std::ostream& out, const std::string& name, const std::vector<by_set>& levels) {
+    out << "inline constexpr std::array<std::array<switch_row, " << levels.size() << ">, "
+        << eight_sets.size() << "> " << name << "{{";
+    for (std::size_t set = 0; set < eight_sets.size(); ++set) {
+        out << "\n    {{";
+        for (const by_set& from : levels) {
+            out << "\n     switch_row";
+            write_row(out, from[set]);
+            out << ",";
+        }
+        out << "}},";
     }
-    out << "};\n";
+    out << "}};\n";
+}
+
+void write_tables(std::ostream& out, const curves& c, wip::link_profile profile,
+                  const std::string& name) {
+    write_rows(out, "switch_values_nmse_0_1_" + name,
+               {thresholds(c, profile, error_level(reference_nmse, reference_mean_db))});
+    std::vector<by_set> family{thresholds(c, profile, 0)};
+    for (int db = lowest_error_db; db <= highest_error_db; ++db)
+        family.push_back(thresholds(c, profile, from_db(db)));
+    write_rows(out, "switch_values_" + name, family);
 }
 
 void write_frame_curves(std::ostream& out, const curves& c) {
     constexpr int steps = static_cast<int>((high_db - low_db) / kept_step_db);
-    out << "// P(all symbols of a bin right), at least 1e-30, of 1..8 bits/symbol, linear SNR "
+    out << "// P(all symbols of a bin right), at least 1e-30, of 1..8 bits/symbol and of 3 bits "
+           "with "
+           "the other sets of eight points, linear SNR "
         << low_db << " dB, " << low_db + kept_step_db << " dB, ...\n"
         << "inline constexpr double frame_ok_lowest_db = " << low_db
         << ", frame_ok_step_db = " << kept_step_db << ";\n"
-        << "inline constexpr std::array<std::array<float, " << steps + 1 << ">, "
-        << wip::max_bits_per_symbol << "> frame_ok_values{{";
+        << "inline constexpr std::array<std::array<float, " << steps + 1 << ">, " << nof_curves - 1
+        << "> frame_ok_values{{";
     for (std::size_t k = 1; k < c.size(); ++k) {
         out << "\n    {{";
         for (int i = 0; i <= steps; ++i) {
@@ -196,7 +233,8 @@ int write_header(const curves& c, const char* path) {
     out << "// Written by switch_table: lowest predicted SNR (dB) of each bits/symbol.\n"
            "#pragma once\n#include <array>\nnamespace wip {\n"
            "using switch_row = std::array<float, 9>;\n"
-           "// The family: row 0 for no prediction error, row 1 + i for the level (this + i) dB.\n"
+           "// By set of eight points, then by error level. The family: row 0 for no prediction\n"
+           "// error, row 1 + i for the level (this + i) dB.\n"
            "inline constexpr int switch_lowest_error_db = "
         << lowest_error_db
         << ";\ninline constexpr double switch_lowest_error = " << from_db(lowest_error_db) << ";\n";
@@ -212,15 +250,15 @@ int write_header(const curves& c, const char* path) {
 
 // Columns of thresholds for a list of errors.
 void print_thresholds(const curves& c, wip::link_profile profile, double mean_db,
-                      const std::vector<double>& nmse) {
+                      const std::vector<double>& nmse, std::size_t set = 0) {
     std::vector<by_bits> column;
     std::printf("bits/symbol");
     for (const double n : nmse) {
         std::printf("  %8.4f", n);
-        column.push_back(thresholds(c, profile, error_level(n, mean_db)));
+        column.push_back(thresholds(c, profile, error_level(n, mean_db))[set]);
     }
     std::printf("   <- NMSE at mean SNR %g dB\n", mean_db);
-    for (std::size_t k = 2; k < c.size(); ++k) {
+    for (std::size_t k = 2; k <= wip::max_bits_per_symbol; ++k) {
         std::printf("%7zu    ", k);
         for (const auto& from : column) std::printf("  %8.2f", from[k]);
         std::printf("\n");
@@ -235,6 +273,11 @@ void print_tables(const curves& c) {
         print_thresholds(c, profile, reference_mean_db, marks);
         std::printf("\n");
     }
+    for (std::size_t set = 1; set < eight_sets.size(); ++set) {
+        std::printf("profile wipemu with the %s of eight points\n", eight_names[set]);
+        print_thresholds(c, wip::link_profile::wipemu, reference_mean_db, marks, set);
+        std::printf("\n");
+    }
     std::printf("the same NMSE at other mean SNRs (radio)\n");
     for (const double mean : {10.0, 22.0})
         print_thresholds(c, wip::link_profile::radio, mean, {0.0356, 0.1, 0.2});
@@ -246,7 +289,7 @@ void print_tables(const curves& c) {
         for (const double nmse : {0.0, reference_nmse}) {
             const auto bits = expected_bits(c, wip::link_profile::radio, db,
                                             error_level(nmse, reference_mean_db));
-            const int k = best(bits);
+            const int k = best(bits, wip::eight_points::star);
             std::printf("    %d    %5.3f     ", k,
                         bits[static_cast<std::size_t>(k)] / wip::payload_symbols_per_bin);
         }
@@ -263,8 +306,11 @@ int main(int argc, char** argv) {
         return 2;
     }
     curves c;
-    for (std::size_t k = 1; k < c.size(); ++k)
-        c[k] = std::make_unique<frame_curve>(static_cast<int>(k));
+    for (int k = 1; k <= wip::max_bits_per_symbol; ++k)
+        c[curve_of(k, wip::eight_points::star)] =
+            std::make_unique<frame_curve>(k, wip::eight_points::star);
+    for (const auto eight : {wip::eight_points::cross, wip::eight_points::rectangle})
+        c[curve_of(3, eight)] = std::make_unique<frame_curve>(3, eight);
     if (header) return write_header(c, argv[2]);
     print_tables(c);
     return 0;

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "link/decision_region.h"
 #include "types/grid.h"
 
 namespace wip {
@@ -67,17 +68,19 @@ symbol_error::symbol_error(int bits_per_symbol, eight_points eight) {
     constexpr int angles = 1440;
     const auto points = constellation_points(bits_per_symbol, eight);
     std::vector<radius> all;
-    for (const auto& z : points) {
+    for (std::size_t n = 0; n < points.size(); ++n) {
+        const auto z = points[n];
         // All sets are symmetric to both axes: the points of one closed quadrant, each counted as
         // often as it has mirror images.
         if (z.real() < -1e-9 || z.imag() < -1e-9) continue;
         const int images = (z.real() > 1e-9 ? 2 : 1) * (z.imag() > 1e-9 ? 2 : 1);
+        const auto bounding = bounding_points(points, n);
         for (int i = 0; i < angles; ++i) {
             const double t = 2 * std::numbers::pi * (i + 0.5) / angles;
             const std::complex<double> u(std::cos(t), std::sin(t));
             double least = std::numeric_limits<double>::infinity();
-            for (const auto& q : points) {
-                const std::complex<double> d = q - z;
+            for (const std::size_t q : bounding) {
+                const std::complex<double> d = points[q] - z;
                 const double along = d.real() * u.real() + d.imag() * u.imag();
                 if (along > 1e-12) least = std::min(least, std::norm(d) / (2 * along));
             }

@@ -35,15 +35,33 @@ void receive_window::release(frame_sn sn) {
     while (frames_.first() < sn && frames_.size() > 0) frames_.pop();
 }
 
+namespace {
+
+// Of the 64 nibbles of a word of a nibble_set: those in from .. end - 1, as bits.
+std::uint64_t nibbles_in_word(std::size_t word, int from, int end) {
+    const auto below = [](int bits) {
+        return bits <= 0 ? 0 : bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
+    };
+    const int first = 64 * static_cast<int>(word);
+    return below(end - first) & ~below(from - first);
+}
+
+}  // namespace
+
 void receive_window::add(nibble_set& s, int from, int n) {
-    for (int i = from; i < from + n; ++i)
-        s[static_cast<std::size_t>(i) / 64] |= std::uint64_t{1} << (i % 64);
+    for (std::size_t w = 0; w < s.size(); ++w) s[w] |= nibbles_in_word(w, from, from + n);
 }
 
 bool receive_window::covers(const nibble_set& s, int from, int n) {
-    for (int i = from; i < from + n; ++i)
-        if ((s[static_cast<std::size_t>(i) / 64] >> (i % 64) & 1U) == 0) return false;
+    for (std::size_t w = 0; w < s.size(); ++w)
+        if ((nibbles_in_word(w, from, from + n) & ~s[w]) != 0) return false;
     return true;
+}
+
+bool receive_window::touches(const nibble_set& s, int from, int n) {
+    for (std::size_t w = 0; w < s.size(); ++w)
+        if ((nibbles_in_word(w, from, from + n) & s[w]) != 0) return true;
+    return false;
 }
 
 // The part of the frame that the unit covers; false when the unit contradicts what is known.
@@ -94,10 +112,16 @@ receive_window::put_result receive_window::put(const received_unit& unit, bool g
         return put_result::fresh;
     }
     if (keep_damaged_ && bits) {
-        for (int i = from; i < from + count; ++i)
-            if (!covers(f.good, i, 1))
-                set_nibble(f.payload.data(), static_cast<std::size_t>(i),
-                           get_nibble(payload.data(), static_cast<std::size_t>(i - from)));
+        const auto copy = [&](int at, int n) {
+            copy_nibbles(f.payload.data(), static_cast<std::size_t>(at), payload.data(),
+                         static_cast<std::size_t>(at - from), static_cast<std::size_t>(n));
+        };
+        if (!touches(f.good, from, count)) {
+            copy(from, count);
+        } else {
+            for (int i = from; i < from + count; ++i)
+                if (!covers(f.good, i, 1)) copy(i, 1);
+        }
         add(f.present, from, count);
     }
     return put_result::bad;

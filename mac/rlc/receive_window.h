@@ -98,7 +98,8 @@ private:
     }
     bool learn_length(frame& f, const received_unit& unit, int& from, int& count) const;
     static void add(nibble_set& s, int from, int n);
-    static bool covers(const nibble_set& s, int from, int n);
+    static bool covers(const nibble_set& s, int from, int n);   // all of them
+    static bool touches(const nibble_set& s, int from, int n);  // any of them
 
     link_profile profile_;
     bool keep_damaged_;

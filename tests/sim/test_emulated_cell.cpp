@@ -183,6 +183,27 @@ TEST_F(EmulatedCell, BothMethodsOfFrameErrorsGiveTheSameLink) {
     for (std::size_t r = 0; r < 4; ++r) EXPECT_NEAR(share[0][r], share[1][r], 0.003) << r;
 }
 
+// Between the threshold of the star and its own a set of eight points is better off with two bits.
+// Without combining, as the criterion of the tables is.
+TEST_F(EmulatedCell, AdaptsByTheSwitchTableOfItsOwnEightPoints) {
+    const auto carried = [&](const char* modulation) {
+        const auto wanted = std::string("link.modulation=") + modulation;
+        make({"channel.eight_points=rectangle", "channel.model=static", "channel.snr_db=13.7",
+              "channel.prediction_nmse=0", "link.switch_table=nmse_0", "link.combining=off",
+              "link.bins=25", "to_base.delay_ms=0", wanted.c_str()});
+        run_until(20 * ms);
+        for (; slot_start(next_) < 1500 * ms;) {
+            while (cell_->into_queue(0, packet(1500))) {
+            }
+            run_until(slot_start(next_) + 1);
+        }
+        return arrived_.size();
+    };
+    const auto adaptive = carried("adaptive");
+    EXPECT_EQ(adaptive, carried("2"));
+    EXPECT_GT(static_cast<double>(adaptive), 1.1 * static_cast<double>(carried("3")));
+}
+
 TEST_F(EmulatedCell, SeveralTerminalsShareTheBinsAsTheSchedulerSays) {
     const auto delivered = [this](const char* method) {
         make({"terminals=2", "terminal.namespace=x", "channel.model=flat", "channel.speed_kmh=30",
