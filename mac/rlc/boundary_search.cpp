@@ -18,6 +18,19 @@ bool rest_is_zero(const receive_window& frames, stream_position at) {
     return true;
 }
 
+// The bits of a damaged frame at `at` are those of a header without options or of padding, but for
+// a few errors. Bits of anything else pass 1 time in 100, zeros aside.
+bool looks_like_border(const receive_window& frames, stream_position at) {
+    std::uint8_t first = 0;
+    if (frames.read(at, 2, &first, nullptr) == receive_window::read_result::ok &&
+        (first == 0x45 || first == 0x60))
+        return true;
+    int zeros = 0;
+    for (int i = at.nibble; i < frames.nibbles(at.sn); ++i)
+        zeros += get_nibble(frames.payload(at.sn), static_cast<std::size_t>(i)) == 0 ? 1 : 0;
+    return 4 * zeros >= 3 * (frames.nibbles(at.sn) - at.nibble);
+}
+
 }  // namespace
 
 bool move_on(const receive_window& frames, stream_position& at, std::size_t& nibbles) {
@@ -42,25 +55,28 @@ header_reading read_header(const receive_window& frames, stream_position at) {
     std::array<std::uint8_t, max_ip_header_bytes> header{};
     bool damaged = false;
     const auto unread = [](result r) {
-        return header_reading{r == result::lost ? header_state::lost : header_state::blocked, 0, 0};
+        return header_reading{r == result::lost ? header_state::lost : header_state::blocked};
     };
+    const auto without = [&damaged](header_state s) { return header_reading{s, 0, damaged}; };
     if (const auto r = frames.read(at, 1, header.data(), &damaged); r != result::ok)
         return unread(r);
     if (header[0] == 0) {
-        if (damaged && !rest_is_zero(frames, at)) return {header_state::none, 0, 0};
-        return {header_state::padding, 0, 0};
+        return without(damaged && !rest_is_zero(frames, at) ? header_state::none
+                                                            : header_state::padding);
     }
     if (const auto r = frames.read(at, 2, header.data(), &damaged); r != result::ok)
         return unread(r);
     const std::size_t bytes = ip_header_bytes(header[0]);
-    if (bytes == 0) return {header_state::none, 0, 0};
+    if (bytes == 0) return without(header_state::none);
     if (const auto r = frames.read(at, static_cast<int>(2 * bytes), header.data(), &damaged);
         r != result::ok)
         return unread(r);
-    const auto h = read_ip_header(std::span(header).first(bytes));
+    const auto bits = std::span<const std::uint8_t>(header).first(bytes);
+    const auto h = read_ip_header(bits);
     // Nothing vouches for an IPv6 header with bit errors.
-    if (!h || (damaged && h->version == 6)) return {header_state::none, 0, 0};
-    return {header_state::packet, h->total_bytes, h->version};
+    if (!h || (damaged && h->version == 6)) return without(header_state::none);
+    return {header_state::packet, h->total_bytes, damaged,
+            h->version == 4 || plausible_ip_header(bits)};
 }
 
 void boundary_search::start(stream_position at) {
@@ -68,9 +84,33 @@ void boundary_search::start(stream_position at) {
     open_.clear();
 }
 
-void boundary_search::scan(const receive_window& frames) {
-    std::array<std::uint8_t, max_ip_header_bytes> header;
+boundary_search::verdict boundary_search::read_candidate(const receive_window& frames,
+                                                         candidate& c) {
     using result = receive_window::read_result;
+    const int version =
+        get_nibble(frames.payload(c.start.sn), static_cast<std::size_t>(c.start.nibble));
+    if (version != 4 && version != 6) return verdict::rejected;
+    c.version = version;
+    std::array<std::uint8_t, max_ip_header_bytes> header;
+    if (const auto r = frames.read(c.start, 2, header.data(), nullptr); r != result::ok)
+        return r == result::blocked ? verdict::open : verdict::rejected;
+    const std::size_t bytes = ip_header_bytes(header[0]);
+    if (bytes == 0) return verdict::rejected;
+    const auto r = frames.read(c.start, static_cast<int>(2 * bytes), header.data(), &c.damaged);
+    if (r != result::ok) return r == result::blocked ? verdict::open : verdict::rejected;
+    const auto bits = std::span<const std::uint8_t>(header).first(bytes);
+    if (!plausible_ip_header(bits)) return verdict::rejected;
+    if (version == 6) {
+        const std::uint8_t next = header[6];
+        if (c.damaged || (next != 6 && next != 17 && next != 58)) return verdict::rejected;
+    }
+    c.end = c.start;
+    c.bytes = read_ip_header(bits)->total_bytes;
+    c.left = 2 * c.bytes;
+    return verdict::open;
+}
+
+void boundary_search::scan(const receive_window& frames) {
     for (;; at_ = {at_.sn + 1, 0}) {
         if (at_.sn >= frames.end()) return;
         const frame_state s = frames.state(at_.sn);
@@ -78,26 +118,10 @@ void boundary_search::scan(const receive_window& frames) {
         if (s == frame_state::lost) continue;
         const int n = every_nibble_ ? frames.nibbles(at_.sn) : 1;
         for (; at_.nibble < n; ++at_.nibble) {
-            const std::uint8_t version =
-                get_nibble(frames.payload(at_.sn), static_cast<std::size_t>(at_.nibble));
-            if (version != 4 && version != 6) continue;
-            // A header that runs into a frame not there yet: wait with it.
-            result r = frames.read(at_, 2, header.data(), nullptr);
-            if (r == result::blocked) return;
-            const std::size_t bytes = r == result::ok ? ip_header_bytes(header[0]) : 0;
-            if (bytes == 0) continue;
-            bool damaged = false;
-            r = frames.read(at_, static_cast<int>(2 * bytes), header.data(), &damaged);
-            if (r == result::blocked) return;
-            const auto bits = std::span<const std::uint8_t>(header).first(bytes);
-            if (r != result::ok || !plausible_ip_header(bits)) continue;
-            const auto h = read_ip_header(bits);
-            if (h->version == 6) {
-                const std::uint8_t next = header[6];
-                if (damaged || (next != 6 && next != 17 && next != 58)) continue;
-            }
-            if (open_.size() < most_candidates)
-                open_.push_back({at_, at_, 2 * h->total_bytes, h->total_bytes, h->version});
+            candidate c;
+            c.start = at_;
+            if (read_candidate(frames, c) != verdict::rejected && open_.size() < most_candidates)
+                open_.push_back(c);
         }
     }
 }
@@ -112,11 +136,13 @@ boundary_search::verdict boundary_search::judge_end(const receive_window& frames
     const header_reading h = read_header(frames, e);
     switch (h.state) {
         case header_state::packet:
-            return verdict::confirmed;
+            return h.vouched_for ? verdict::confirmed : verdict::rejected;
         case header_state::padding:
             return rest_is_zero(frames, e) ? verdict::confirmed : verdict::rejected;
         case header_state::none:
-            return verdict::rejected;
+            if (!h.damaged) return verdict::rejected;
+            return !c.damaged || looks_like_border(frames, e) ? verdict::confirmed
+                                                              : verdict::rejected;
         case header_state::lost:
             return verdict::confirmed;  // at least its first nibble looked right
         case header_state::blocked:
@@ -126,6 +152,10 @@ boundary_search::verdict boundary_search::judge_end(const receive_window& frames
 }
 
 boundary_search::verdict boundary_search::judge(const receive_window& frames, candidate& c) {
+    if (c.bytes == 0) {
+        if (read_candidate(frames, c) == verdict::rejected) return verdict::rejected;
+        if (c.bytes == 0) return verdict::open;
+    }
     if (!move_on(frames, c.end, c.left)) {
         // A frame of unknown length that is lost leaves the end open for ever.
         if (frames.end() > c.end.sn && frames.state(c.end.sn) == frame_state::lost)
@@ -157,7 +187,8 @@ std::optional<stream_position> boundary_search::advance(const receive_window& fr
         const verdict v = judge(frames, c);
         if (v == verdict::confirmed && !(c.version == 6 && ipv4_open)) return c.start;
         if (v == verdict::rejected) continue;
-        if (c.version == 4) ipv4_open = true;
+        // One whose header is still to come has nothing inside it that is there.
+        if (c.version == 4 && c.bytes > 0) ipv4_open = true;
         open_[kept++] = c;
     }
     open_.resize(kept);

@@ -2,14 +2,17 @@
 // Finds a packet boundary in the stream after a part of it is missing. Every nibble where a frame
 // may have put a header (any; with packing off only the first of a frame) is tried:
 //
-//   IPv4  right header checksum (1 in 65536 by chance), and what follows the packet confirms it:
+//   IPv4  right checksum of a plausible header (1 in 2 million by chance), and what follows the
+//   packet confirms it:
 //         another plausible header, padding to the end of the frame, or the end of the last frame
-//         that is there
+//         that is there. What lies in a damaged frame contradicts nothing if the candidate's own
+//         header is undamaged; else it has to look like a header or like padding
 //   IPv6  has no header checksum: the packet must be there in full and its TCP, UDP or ICMPv6
 //         checksum must be right, and what follows must confirm it as above
 //
-// A candidate whose confirmation has not come yet is kept while the search goes on; the earliest
-// one that is confirmed wins. An IPv6 candidate does not overtake an open IPv4 one (it may be
+// A candidate whose confirmation, or whose own header, has not come yet is kept while the search
+// goes on (the last packet before the link goes quiet must not wait behind it); the earliest one
+// that is confirmed wins. An IPv6 candidate does not overtake an open IPv4 one (it may be
 // inside it).
 #pragma once
 
@@ -36,7 +39,8 @@ enum class header_state : std::uint8_t {
 struct header_reading {
     header_state state = header_state::blocked;
     std::size_t bytes = 0;
-    int version = 0;
+    bool damaged = false;      // some of the bits read are of a damaged frame
+    bool vouched_for = false;  // of a packet: by its checksum, or a plausible IPv6 header
 };
 header_reading read_header(const receive_window& frames, stream_position at);
 
@@ -55,12 +59,15 @@ public:
 private:
     struct candidate {
         stream_position start;
-        stream_position end;   // reached so far
-        std::size_t left = 0;  // nibbles from there to the end of the packet
-        std::size_t bytes = 0;
+        stream_position end;    // reached so far
+        std::size_t left = 0;   // nibbles from there to the end of the packet
+        std::size_t bytes = 0;  // 0: its header is not there yet
         int version = 4;
+        bool damaged = false;  // its header lies in a damaged frame
     };
     enum class verdict : std::uint8_t { confirmed, open, rejected };
+    // Fills the candidate at c.start in as far as its header is there. Rejected: it is none.
+    static verdict read_candidate(const receive_window& frames, candidate& c);
     void scan(const receive_window& frames);
     verdict judge(const receive_window& frames, candidate& c);
     verdict judge_end(const receive_window& frames, const candidate& c);

@@ -40,6 +40,17 @@ void reassembler::begin_search(chain& c, stream_position at) {
     c.search.start(at);
 }
 
+void reassembler::begin_confirmation(chain& c) {
+    c.searching = c.confirming = true;
+    c.origin = c.at;
+    c.search.start(c.at);
+}
+
+void reassembler::end_confirmation(chain& c, bool confirmed) {
+    if (c.confirming && !confirmed && c.in_step) ++counts_.searches;
+    c.confirming = false;
+}
+
 void reassembler::lose(stream_position start, std::size_t bytes) {
     ++counts_.lost_packets;
     counts_.lost_bytes += bytes;
@@ -86,13 +97,26 @@ void reassembler::absorb_next(chain_iterator c, std::size_t first) {
     const auto n = std::next(c);
     for (std::size_t i = first; i < n->packets.size(); ++i) c->packets.push_back(n->packets[i]);
     c->searching = n->searching;
+    c->confirming = n->confirming;
     c->origin = n->origin;
+    c->found = n->found;
     c->search = n->search;
     c->at = n->at;
     c->measuring = n->measuring;
     c->bytes = n->bytes;
     c->reached = n->reached;
     chains_.erase(n);
+}
+
+void reassembler::take_over_search(chain_iterator c) {
+    end_confirmation(*c, false);
+    const auto n = std::next(c);
+    // What it took for packets in front of our search is behind us.
+    const auto first = std::ranges::lower_bound(n->packets, c->origin, {}, &packet::start);
+    if (first == n->packets.end() && (n->searching ? n->origin : n->at) < c->origin)
+        chains_.erase(n);
+    else
+        absorb_next(c, static_cast<std::size_t>(first - n->packets.begin()));
 }
 
 // At a packet border: does the chain reach the next one here?
@@ -125,7 +149,7 @@ bool reassembler::search_on(chain_iterator c) {
         // The next chain has searched from its origin on already. Up to there it is our search,
         // with every candidate that is still open.
         if (n != chains_.end() && c->search.oldest() >= n->origin) {
-            absorb_next(c, 0);
+            take_over_search(c);
             continue;
         }
         const auto found = c->search.advance(frames_);
@@ -134,11 +158,12 @@ bool reassembler::search_on(chain_iterator c) {
             return false;
         }
         if (n != chains_.end() && *found >= n->origin) {
-            absorb_next(c, 0);
+            take_over_search(c);
             continue;
         }
+        end_confirmation(*c, *found == c->origin);
         c->searching = false;
-        c->at = *found;
+        c->at = c->found = *found;
         c->measuring = 0;
     }
     return true;
@@ -168,6 +193,10 @@ frame_sn reassembler::follow(chain_iterator c) {
         const header_reading h = read_header(frames_, c->at);
         switch (h.state) {
             case header_state::packet:
+                if (h.damaged && c->found != c->at) {
+                    begin_confirmation(*c);
+                    break;
+                }
                 c->bytes = h.bytes;
                 c->measuring = 2 * h.bytes;
                 c->reached = c->at;

@@ -10,6 +10,10 @@
 //   taken in by data that looks like a packet (a tunnel's inner one). So the first packet of such a
 //   chain waits until the chain before meets it; those after it are delivered
 //
+// A header in a damaged frame is believed only when what follows its packet confirms it, as in a
+// search: two errors in one column of an IPv4 header pass its checksum, and a wrong length would
+// take the packets behind with it.
+//
 // When the chain in front reaches a packet border of the next one the two become one. Packets leave
 // in order from the front of the first chain, or, as completed, from anywhere. A packet that
 // touches a lost frame is dropped and counted, or delivered damaged when its frames have bits at
@@ -78,7 +82,9 @@ private:
         explicit chain(bool every_nibble) : search(every_nibble) {}
         bool in_step = true;
         bool searching = false;
-        stream_position origin;  // where its search began, or its first header
+        bool confirming = false;       // searching, at first for the header where the search began
+        stream_position origin;        // where its search began, or its first header
+        stream_position found{-1, 0};  // by the last search: confirmed
         boundary_search search;
         stream_position at;         // where the next header is, when not searching
         std::size_t measuring = 0;  // nibbles of the packet at `at` that lie beyond `reached`
@@ -89,10 +95,15 @@ private:
     using chain_iterator = std::list<chain>::iterator;
 
     void begin_search(chain& c, stream_position at);
+    // Is the header there that of a packet, or where is the next one?
+    void begin_confirmation(chain& c);
+    void end_confirmation(chain& c, bool confirmed);
     // Follows the chain as far as it goes; returns the frame it waits for.
     frame_sn follow(chain_iterator c);
     bool search_on(chain_iterator c);
     void meet_next(chain_iterator c);
+    // The next chain has searched where c searches now: c goes on with what it has found.
+    void take_over_search(chain_iterator c);
     // The next chain's packets from `first` on, and its end, become those of c.
     void absorb_next(chain_iterator c, std::size_t first);
     void lose(stream_position start, std::size_t bytes);

@@ -35,30 +35,48 @@ std::optional<ip_header> read_ip_header(std::span<const std::uint8_t> data) noex
     return h;
 }
 
-bool plausible_ip_header(std::span<const std::uint8_t> data) noexcept {
-    const auto h = read_ip_header(data);
-    if (!h) return false;
-    if (h->version == 4) return true;
-    if (data[7] == 0) return false;  // hop limit
-    switch (data[6]) {
-        case 0:    // hop-by-hop options
-        case 4:    // IPv4 in IPv6
+namespace {
+
+bool known_protocol(int version, std::uint8_t protocol) noexcept {
+    switch (protocol) {
+        case 4:    // IPv4 in IP
         case 6:    // TCP
         case 17:   // UDP
-        case 41:   // IPv6 in IPv6
-        case 43:   // routing
-        case 44:   // fragment
+        case 33:   // DCCP
+        case 41:   // IPv6 in IP
         case 47:   // GRE
         case 50:   // ESP
         case 51:   // AH
-        case 58:   // ICMPv6
-        case 59:   // none
-        case 60:   // destination options
+        case 89:   // OSPF
+        case 103:  // PIM
         case 132:  // SCTP
+        case 136:  // UDP-Lite
             return true;
+        case 1:    // ICMP
+        case 2:    // IGMP
+        case 46:   // RSVP
+        case 112:  // VRRP
+        case 115:  // L2TP
+            return version == 4;
+        case 0:   // hop-by-hop options
+        case 43:  // routing
+        case 44:  // fragment
+        case 58:  // ICMPv6
+        case 59:  // none
+        case 60:  // destination options
+            return version == 6;
         default:
             return false;
     }
+}
+
+}  // namespace
+
+bool plausible_ip_header(std::span<const std::uint8_t> data) noexcept {
+    const auto h = read_ip_header(data);
+    if (!h) return false;
+    if (h->version == 6) return data[7] != 0 && known_protocol(6, data[6]);
+    return data[8] != 0 && (data[6] & 0x80) == 0 && known_protocol(4, data[9]);
 }
 
 bool ipv6_transport_checksum_ok(std::span<const std::uint8_t> packet) noexcept {

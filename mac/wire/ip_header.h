@@ -28,8 +28,9 @@ std::size_t ip_header_bytes(std::uint8_t first) noexcept;
 // cannot be one: version, IHL, length shorter than the header, wrong IPv4 header checksum.
 std::optional<ip_header> read_ip_header(std::span<const std::uint8_t> data) noexcept;
 
-// More than read_ip_header(): a header that the IPv6 packets of a host look like (known next
-// header, hop limit not 0). For IPv4 the checksum says enough.
+// More than read_ip_header(): a header that the packets of a host look like. Known protocol (next
+// header), TTL (hop limit) not 0; IPv4: the reserved flag not set. Of random bits that pass the
+// IPv4 checksum one in 32 passes this too.
 bool plausible_ip_header(std::span<const std::uint8_t> data) noexcept;
 
 // True when `packet` is an IPv6 packet that carries TCP, UDP or ICMPv6 directly and whose checksum

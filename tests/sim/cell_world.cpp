@@ -7,7 +7,9 @@
 #include <stdexcept>
 
 #include "frame_error.h"
+#include "mac_scope.h"
 #include "types/slot_time.h"
+#include "wire/ip_header.h"
 
 namespace wip::sim {
 cell_world::cell_world(const world_config& config)
@@ -15,10 +17,12 @@ cell_world::cell_world(const world_config& config)
       random_(config.seed),
       base_(config.link),
       terminal_(config.link, [this](std::span<const std::uint8_t> p, bool d) { delivered(p, d); }),
-      horizon_(config.link.retransmission_delay_slots) {
+      horizon_(config.link.retransmission_delay_slots),
+      oracle_(std::make_unique<packet_oracle>(config.link)) {
+    terminal_.report_to(&words_);
     if (!config.follow_packets) return;
-    oracle_ = std::make_unique<packet_oracle>(config.link);
     journal_ = std::make_unique<packet_journal>([this](const packet_record& r) {
+        const mac_scope outside(false);
         try {
             oracle_->on_record(r);
         } catch (const std::logic_error& e) {
@@ -26,13 +30,13 @@ cell_world::cell_world(const world_config& config)
         }
     });
     base_.follow_packets(journal_.get());
-    terminal_.report_to(&words_);
 }
 
 cell_world::~cell_world() = default;
 
 void cell_world::reconfigure(const link_config& link) {
     base_.reconfigure(link);
+    oracle_->set_packing(link.packing);
     config_.link = link;
     horizon_ = link.retransmission_delay_slots;
 }
@@ -52,18 +56,26 @@ void cell_world::offer() {
         packet_kind kind;
         kind.version = random_.hits(t.ipv6) ? 6 : 4;
         kind.bytes = t.least_bytes + random_.up_to(t.most_bytes - t.least_bytes + 1);
+        if (kind.version == 6) kind.bytes = std::max(kind.bytes, 48);
         kind.zeros = random_.hits(t.zeros);
         kind.nested = kind.version == 4 && random_.hits(t.nested);
         const std::uint32_t number = next_number_++;
-        if (oracle_) {  // some time in the slot before; never back
-            arrival_ns_ = std::max(arrival_ns_, slot_start_ns(slot(now_ - 1))) + number % 977;
-            journal_->set_now(arrival_ns_);
-            oracle_->on_offer(kind.bytes, arrival_ns_);
-        }
-        const bool accepted = base_.on_sdu(make_packet(number, kind), slot(now_));
-        if (oracle_ && accepted) oracle_->on_accepted();
+        // Some time in the slot before; never back.
+        arrival_ns_ = std::max(arrival_ns_, slot_start_ns(slot(now_ - 1))) + number % 977;
+        if (journal_) journal_->set_now(arrival_ns_);
+        auto packet = make_packet(number, kind);
+        const bool is_ip = t.not_ip <= 0 || !random_.hits(t.not_ip);
+        if (!is_ip) packet.push_back(0);
+        oracle_->on_offer(static_cast<int>(packet.size()), arrival_ns_,
+                          is_ip ? "queue_full" : "not_ip");
+        const bool accepted = [&] {
+            const mac_scope mac;
+            return base_.on_sdu(packet, slot(now_));
+        }();
+        if (accepted && !is_ip) violated("accepted what is no IP packet");
+        if (accepted) oracle_->on_accepted();
         packets_.push_back({kind, accepted, false});
-        return accepted;
+        return accepted || !is_ip;
     };
     if (t.saturate) {
         // Up to the queue's limit, and now and then beyond it.
@@ -74,33 +86,49 @@ void cell_world::offer() {
     for (owed_ += t.packets_per_slot * 2 * random_.uniform(); owed_ >= 1; owed_ -= 1) one();
 }
 
+// Which packet it is, the terminal's word about it says: where it started in the stream.
 void cell_world::delivered(std::span<const std::uint8_t> packet, bool damaged) {
-    const auto number = packet_number(packet);
-    if (!number) violated("delivered bytes that are no IP packet");
-    mix(*number);
-    if ((*number & 0x80000000U) != 0) {  // the inner packet of a tunnel, without the outer one
-        ++foreign_;
+    const mac_scope outside(false);
+    const packet_word& word = words_.words().back();
+    if (word.bytes != packet.size()) violated("a word about another length than was delivered");
+    const std::int64_t at = oracle_->packet_at(word.sn, word.nibble);
+    if (at < 0) return inner_packet_delivered(packet);
+    const auto number = static_cast<std::uint32_t>(at + 1);
+    const auto packet_violated = [&](const std::string& what) {
+        violated("packet " + std::to_string(number) + " " + what);
+    };
+    mix(number);
+    packet_track& t = packets_[number];
+    if (t.delivered) packet_violated("delivered twice");
+    if (config_.link.in_order && number < last_delivered_)
+        packet_violated("delivered after " + std::to_string(last_delivered_));
+    t.delivered = true;
+    last_delivered_ = number;
+    oracle_->on_delivered(number - 1, damaged, now_);
+    const auto sent = make_packet(number, t.kind);
+    if (!damaged) {
+        if (!std::ranges::equal(sent, packet)) packet_violated("altered");
+        ++intact_;
         return;
     }
-    if (*number >= packets_.size()) violated("delivered a packet that was never sent");
-    packet_track& t = packets_[*number];
-    if (!t.accepted) violated("delivered a packet that was dropped at the queue");
-    if (t.delivered) violated("packet " + std::to_string(*number) + " delivered twice");
-    if (config_.link.in_order && *number < last_delivered_)
-        violated("packet " + std::to_string(*number) + " delivered after " +
-                 std::to_string(last_delivered_));
-    t.delivered = true;
-    last_delivered_ = *number;
-    if (oracle_) oracle_->on_delivered(*number - 1, damaged, now_);
-    const auto sent = make_packet(*number, t.kind);
-    if (damaged) {
-        if (!config_.link.deliver_corrupt) violated("damaged packet delivered without leave");
-        if (sent.size() != packet.size()) violated("damaged packet of the wrong size");
-    } else if (!std::ranges::equal(sent, packet)) {
-        violated("packet " + std::to_string(*number) + " altered");
-    } else {
-        ++intact_;
-    }
+    if (!config_.link.deliver_corrupt) packet_violated("delivered damaged without leave");
+    if (sent.size() != packet.size())
+        packet_violated("of " + std::to_string(sent.size()) + " bytes delivered damaged with " +
+                        std::to_string(packet.size()));
+    ++damaged_;
+    const auto header = static_cast<std::ptrdiff_t>(t.kind.version == 4 ? 20 : 40);
+    if (std::equal(sent.begin(), sent.begin() + header, packet.begin())) return;
+    if (t.kind.version == 6 || !read_ip_header(packet))
+        packet_violated("delivered with a damaged header");
+    ++altered_headers_;
+}
+
+// The inner packet of a tunnel whose own header is lost cannot be told from one that was sent.
+void cell_world::inner_packet_delivered(std::span<const std::uint8_t> packet) {
+    const auto number = packet_number(packet);
+    if (!number || (*number & 0x80000000U) == 0) violated("delivered bytes that start no packet");
+    mix(*number);
+    ++foreign_;
 }
 
 void cell_world::update_channel() {
@@ -194,6 +222,18 @@ cell_world::nibbles cell_world::coverage(const bin_grant& g, const frame_track& 
     return n;
 }
 
+// A unit may carry nibbles behind its own that other units answer for (rlc/unit.h). How many are
+// its own is not on the air; but it went at the lowest modulation that holds them.
+cell_world::nibbles cell_world::answers_for(const bin_grant& g, const frame_track& f) const {
+    if (!g.retransmission || g.whole) return coverage(g, f);
+    nibbles n;
+    const int lower = g.bits_per_symbol - 1;
+    const int least = lower == 0 ? 1 : frame_payload_nibbles(config_.link.profile, lower) + 1;
+    for (int i = g.offset; i < std::min(g.offset + least, f.length); ++i)
+        n.set(static_cast<std::size_t>(i));
+    return n;
+}
+
 void cell_world::check_plan(const slot_plan& plan, std::uint64_t overflows_before) {
     const std::int64_t first_new = next_sn_;
     if (plan.grant.first_new_sn != static_cast<wire_sn>(first_new))
@@ -218,26 +258,26 @@ void cell_world::check_plan(const slot_plan& plan, std::uint64_t overflows_befor
         if (!g.retransmission) {
             fresh = true;
             if (g.sn != static_cast<wire_sn>(next_sn_)) violated("new SNs not consecutive");
-            frame_track& f = frames_[next_sn_++];
+            frame_track& f = frames_[next_sn_];
+            f.sn = next_sn_++;
             f.length = frame_payload_nibbles(config_.link.profile, g.bits_per_symbol);
             f.last_whole = now_;
             f.last_sent[0] = now_;
             for (auto& t : f.times) t = 1;
             continue;
         }
-        const std::int64_t sn = first_new - static_cast<wire_sn>(plan.grant.first_new_sn - g.sn);
-        const auto it = frames_.find(sn);
-        if (it == frames_.end()) violated("retransmission of a frame that is not held");
-        frame_track& f = it->second;
+        frame_track* const held = find_frame(g.sn);
+        if (held == nullptr) violated("retransmission of a frame that is not held");
+        frame_track& f = *held;
         const auto before = f.last_sent.find(g.offset);
         if (before != f.last_sent.end() && before->second > settled_)
             violated("unit sent again too early");
         if (f.last_whole > settled_) violated("frame sent again too early");
         const nibbles n = coverage(g, f);
         if (n.none()) violated("empty unit");
-        if ((n & ~f.acked).none()) violated("acknowledged part sent again");
+        if (f.answered.test(g.offset)) violated("acknowledged part sent again");
         f.due &= ~n;
-        if (f.due.none()) waiting_.erase(sn);
+        if (f.due.none()) waiting_.erase(f.sn);
         f.last_sent[g.offset] = now_;
         if (g.whole) f.last_whole = now_;
         for (std::size_t i = 0; i < f.times.size(); ++i)
@@ -248,6 +288,45 @@ void cell_world::check_plan(const slot_plan& plan, std::uint64_t overflows_befor
         violated("new frame while SN " + std::to_string(*waiting_.begin()) + " waits");
 }
 
+// The nearest SN with these 16 bits that lies behind the next one.
+cell_world::frame_track* cell_world::find_frame(wire_sn sn) {
+    const auto it = frames_.find(next_sn_ - 1 - static_cast<wire_sn>(next_sn_ - 1 - sn));
+    return it == frames_.end() ? nullptr : &it->second;
+}
+
+void cell_world::check_feedback(const slot_report& report, const slot_feedback& feedback) {
+    if (feedback.air.value != now_) violated("feedback for another slot");
+    if (!feedback.grant_ok) {
+        if (feedback.ack != 0) violated("ACK without a grant");
+        return;
+    }
+    // docs/mac.md, SN unwrapping at the terminal.
+    if (last_grant_ < now_ - 32768 / nof_bins) started_over_ = true;
+    last_grant_ = now_;
+    for (std::size_t b = 0; b < nof_bins; ++b) {
+        const bin_grant& g = report.grant.bins[b];
+        const bool acknowledged = (feedback.ack >> b & 1U) != 0;
+        if (g.bits_per_symbol == 0) {
+            if (acknowledged) violated("ACK of a bin that was not sent");
+            continue;
+        }
+        frame_track& f = *find_frame(g.sn);
+        const nibbles n = coverage(g, f);
+        const bool good = report.outcome[b] == frame_outcome::good;
+        if (good) f.there |= n;
+        const auto unit_violated = [&](const std::string& what) {
+            violated(what + ": SN " + std::to_string(f.sn) + " of " + std::to_string(f.length) +
+                     " nibbles, " + (g.whole ? "whole" : "from " + std::to_string(g.offset)) +
+                     (g.last ? " to its end" : "") + " at " + std::to_string(g.bits_per_symbol));
+        };
+        if (good && !acknowledged) unit_violated("no ACK of a good frame");
+        const bool needed = f.sn >= needed_from_;
+        if (acknowledged && needed && (n & ~f.there).any())
+            unit_violated("ACK of what has not arrived");
+    }
+    needed_from_ = next_sn_ - static_cast<wire_sn>(next_sn_ - terminal_.decided_before());
+}
+
 // What the base station knows of slot `s` from plan(s + delay) on.
 void cell_world::settle(std::int64_t s) {
     settled_ = std::max(settled_, s);
@@ -256,14 +335,13 @@ void cell_world::settle(std::int64_t s) {
         for (std::size_t b = 0; b < nof_bins; ++b) {
             const bin_grant& g = in.grant.bins[b];
             if (g.bits_per_symbol == 0) continue;
-            // The nearest SN with these 16 bits that lies behind the next one.
-            const std::int64_t sn = next_sn_ - 1 - static_cast<wire_sn>(next_sn_ - 1 - g.sn);
-            const auto it = frames_.find(sn);
-            if (it == frames_.end()) continue;
-            frame_track& f = it->second;
+            frame_track* const held = find_frame(g.sn);
+            if (held == nullptr) continue;
+            frame_track& f = *held;
             const nibbles n = coverage(g, f);
             if ((in.acked >> b & 1U) != 0) {
                 f.acked |= n;
+                f.answered |= answers_for(g, f);
                 f.due &= ~n;
             } else {
                 f.due |= n & ~f.acked;
@@ -277,14 +355,20 @@ void cell_world::settle(std::int64_t s) {
             }
             // Given up: the base station says so by its window edge only once it is the oldest.
             for (const auto times : f.times)
-                if (times > config_.link.max_retransmissions) f.due.reset();
+                if (times > config_.link.max_retransmissions) f.given_up = true;
+            if (f.given_up) f.due.reset();
             if (f.due.any())
-                waiting_.insert(sn);
+                waiting_.insert(f.sn);
             else
-                waiting_.erase(sn);
+                waiting_.erase(f.sn);
         }
         flight_.pop_front();
     }
+}
+
+void cell_world::hear(const slot_feedback& feedback) {
+    const mac_scope mac;
+    base_.on_feedback(feedback);
 }
 
 void cell_world::check_sums() const {
@@ -311,14 +395,17 @@ void cell_world::step(bool with_traffic) {
     update_channel();
     if (with_traffic) offer();
     while (!held_feedback_.empty() && held_feedback_.front().air.value <= now_ - delay) {
-        base_.on_feedback(held_feedback_.front());
+        hear(held_feedback_.front());
         held_feedback_.pop_front();
     }
     settle(now_ - delay);
     const std::uint64_t overflows = base_.statistics().grant_overflows;
     if (journal_) journal_->set_now(slot_start_ns(slot(now_)));
-    const slot_plan plan = base_.plan(slot(now_));
-    if (oracle_) oracle_->on_plan(plan, slot_start_ns(slot(now_)));
+    const slot_plan plan = [this] {
+        const mac_scope mac;
+        return base_.plan(slot(now_));
+    }();
+    oracle_->on_plan(plan, slot_start_ns(slot(now_)));
     if (plan.air.value != now_) violated("plan of another slot");
     check_plan(plan, overflows);
 
@@ -331,19 +418,22 @@ void cell_world::step(bool with_traffic) {
         for (const auto byte : plan.payload[b]) digest_ = (digest_ ^ byte) * 1099511628211U;
     }
     const slot_report report = transmit(plan);
-    if (oracle_) oracle_->on_report(report);
-    const slot_feedback feedback = terminal_.on_slot(report);
-    if (journal_) {
-        journal_->on_words(words_.words(), words_.count(), terminal_.decided_before(), slot(now_));
-        words_.clear();
-    }
+    oracle_->on_report(report);
+    const slot_feedback feedback = [&] {
+        const mac_scope mac;
+        const slot_feedback f = terminal_.on_slot(report);
+        if (journal_)
+            journal_->on_words(words_.words(), words_.count(), terminal_.decided_before(),
+                               slot(now_));
+        return f;
+    }();
+    words_.clear();
     mix(feedback.ack);
-    if ((feedback.ack & ~fly.used) != 0) violated("ACK of a bin that was not sent");
-    if (feedback.air.value != now_) violated("feedback for another slot");
+    check_feedback(report, feedback);
     if (!random_.hits(config_.channel.feedback_loss)) {
         if (feedback.locked && feedback.grant_ok) fly.acked = feedback.ack;
         if (config_.early_feedback)
-            base_.on_feedback(feedback);
+            hear(feedback);
         else
             held_feedback_.push_back(feedback);
     }
@@ -358,8 +448,10 @@ void cell_world::run(int slots, bool with_traffic) {
 }
 
 bool cell_world::drain(int most_slots) {
+    std::int64_t idle_since = -1;
     for (int i = 0; i < most_slots; ++i) {
-        if (base_.idle()) {
+        if (idle_since < 0 && base_.idle()) idle_since = now_;
+        if (idle_since >= 0 && last_grant_ >= idle_since) {
             run(config_.link.retransmission_delay_slots + 3, false);
             return true;
         }

@@ -8,12 +8,15 @@
 //   - the grant packs into its 30 bytes and unpacks to itself; the terminal gets the unpacked one
 //   - at most `bins` bins in use; payload sizes as the modulation says; SNs of new frames
 //   consecutive
-//   - the ACK bits are of bins that were sent
+//   - the ACK bits are of bins that were sent, and of units of which every nibble has arrived in a
+//     good frame, or whose packets are lost all the same; a good frame is acknowledged
 //   - a unit is not sent again before its slot's feedback was due, whatever the loop's delay was
 //   changed to meanwhile
 //   - no new frame while a failed one waits (unless its grant did not fit, which is counted)
-//   - a delivered packet is one that was accepted, unaltered (unless it is marked damaged), for the
-//     first time, and in order where order is asked for
+//   - a delivered packet starts where one was put into the stream of frames, for the first time,
+//   and
+//     in order where order is asked for. It is unaltered; marked damaged, it has its size, and its
+//     header is unaltered but for errors that an IPv4 header checksum misses (they are counted)
 //   - with follow_packets: every record of the journal agrees with the oracle (packet_oracle.h)
 #pragma once
 
@@ -51,12 +54,13 @@ struct channel_config {
 };
 
 struct traffic_config {
-    double packets_per_slot = 0.5;  // mean
-    int least_bytes = 48, most_bytes = 1500;
-    double ipv6 = 0;        // share of packets
-    double zeros = 0;       // share with a payload of zeros
-    double nested = 0;      // share that are tunnels
-    bool saturate = false;  // keep the queue full instead
+    double packets_per_slot = 0.5;            // mean
+    int least_bytes = 48, most_bytes = 1500;  // IPv4 from 20, IPv6 from 48 bytes on
+    double ipv6 = 0;                          // share of packets
+    double zeros = 0;                         // share with a payload of zeros
+    double nested = 0;                        // share that are tunnels
+    double not_ip = 0;                        // share whose length field is wrong
+    bool saturate = false;                    // keep the queue full instead
 };
 
 struct world_config {
@@ -73,7 +77,8 @@ public:
     explicit cell_world(const world_config& config);
     ~cell_world();
     void run(int slots, bool with_traffic = true);
-    // No new packets; until the base station is idle and the terminal knows. False: it did not end.
+    // No new packets; until the base station is idle and a grant has told the terminal. False: it
+    // did not end.
     bool drain(int most_slots = 20000);
 
     // New settings of the link from the next slot on; everything on the way stays on the way.
@@ -86,6 +91,11 @@ public:
     std::uint64_t digest() const { return digest_; }
     std::uint64_t intact() const { return intact_; }
     std::uint64_t foreign() const { return foreign_; }  // inner packets of tunnels delivered alone
+    // Damaged packets, and those of them whose header has errors that its checksum misses.
+    std::uint64_t damaged() const { return damaged_; }
+    std::uint64_t altered_headers() const { return altered_headers_; }
+    // The terminal heard nothing for so long that it had to start over, and lost what it held.
+    bool started_over() const { return started_over_; }
     const packet_oracle& oracle() const { return *oracle_; }
     const packet_journal& journal() const { return *journal_; }
     channel_config& channel() { return config_.channel; }
@@ -100,9 +110,13 @@ private:
     };
     using nibbles = std::bitset<216>;
     struct frame_track {
+        std::int64_t sn = 0;
         std::map<int, std::int64_t> last_sent;  // by offset
         std::int64_t last_whole = -1000;
         nibbles acked, due;
+        nibbles answered;  // acknowledged by the units that answer for them, as far as is sure
+        nibbles there;     // at the terminal
+        bool given_up = false;
         int length = 0;                         // nibbles
         std::array<std::uint8_t, 216> times{};  // transmissions of each nibble
     };
@@ -110,14 +124,19 @@ private:
     void offer();
     void step(bool with_traffic);
     void update_channel();
+    void hear(const slot_feedback& feedback);
     slot_report transmit(const slot_plan& plan);
     void check_plan(const slot_plan& plan, std::uint64_t overflows_before);
+    void check_feedback(const slot_report& report, const slot_feedback& feedback);
+    frame_track* find_frame(wire_sn sn);
     void settle(std::int64_t slot);
     void check_sums() const;
     void delivered(std::span<const std::uint8_t> packet, bool damaged);
+    void inner_packet_delivered(std::span<const std::uint8_t> packet);
     void mix(std::uint64_t value);
     [[noreturn]] void violated(const std::string& what) const;
     nibbles coverage(const bin_grant& g, const frame_track& f) const;
+    nibbles answers_for(const bin_grant& g, const frame_track& f) const;
 
     world_config config_;
     random_source random_;
@@ -133,7 +152,10 @@ private:
     };
     std::vector<packet_track> packets_{1};  // by number, from 1 on
     std::uint32_t last_delivered_ = 0;
-    std::uint64_t intact_ = 0, foreign_ = 0;
+    std::uint64_t intact_ = 0, foreign_ = 0, damaged_ = 0, altered_headers_ = 0;
+    bool started_over_ = false;
+    std::int64_t needed_from_ = 0;   // SNs before it the terminal has decided on
+    std::int64_t last_grant_ = 150;  // slot of the last grant that the terminal believed
 
     std::array<std::deque<std::complex<double>>, nof_bins> gain_;  // slots now .. now + horizon
     int outage_left_ = 0, burst_left_ = 0;
@@ -146,7 +168,7 @@ private:
     std::uint64_t digest_ = 14695981039346656037U;
 
     std::unique_ptr<packet_oracle> oracle_;
-    std::unique_ptr<packet_journal> journal_;
+    std::unique_ptr<packet_journal> journal_;  // with follow_packets
     delivery_log words_{4096};
     std::int64_t arrival_ns_ = 0;
 };

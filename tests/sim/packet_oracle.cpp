@@ -22,8 +22,9 @@ void packet_oracle::wrong(const packet_record& r, const char* what, std::int64_t
                            std::to_string(got) + ", not " + std::to_string(expected));
 }
 
-void packet_oracle::on_offer(int bytes, std::int64_t arrived_ns) {
+void packet_oracle::on_offer(int bytes, std::int64_t arrived_ns, const char* refused) {
     packet p;
+    p.refused = refused;
     p.bytes = bytes;
     p.arrived = arrived_ns;
     p.left = 2 * bytes;
@@ -54,7 +55,10 @@ void packet_oracle::on_plan(const slot_plan& plan, std::int64_t now_ns) {
         for (int room = f.length; room > 0 && !queue_.empty();) {
             packet& p = packets_[queue_.front()];
             const int part = std::min(room, p.left);
-            if (p.left == 2 * p.bytes) p.first_sn = sn;
+            if (p.left == 2 * p.bytes) {
+                p.first_sn = sn;
+                starts_.push_back({sn, f.length - room, queue_.front()});
+            }
             p.last_sn = sn;
             p.left -= part;
             room -= part;
@@ -65,6 +69,14 @@ void packet_oracle::on_plan(const slot_plan& plan, std::int64_t now_ns) {
             if (!link_.packing) break;
         }
     }
+}
+
+std::int64_t packet_oracle::packet_at(wire_sn sn, int nibble) const {
+    const auto place = std::pair(unwrap(sn), nibble);
+    const auto it = std::ranges::lower_bound(
+        starts_, place, {}, [](const packet_start& s) { return std::pair(s.sn, s.nibble); });
+    if (it == starts_.end() || std::pair(it->sn, it->nibble) != place) return -1;
+    return static_cast<std::int64_t>(it->packet);
 }
 
 void packet_oracle::on_report(const slot_report& report) {
@@ -104,7 +116,7 @@ void packet_oracle::on_record(const packet_record& r) {
                                     r.parts.retransmission, r.parts.reordering})
         if (part < 0) wrong(r, "a part", 0, part);
     if (!p.accepted) {
-        equal("queue_full", 1, std::string(r.dropped) == "queue_full" ? 1 : 0);
+        equal(p.refused, 1, std::string(r.dropped) == p.refused ? 1 : 0);
         equal("total", 0, r.parts.sum());
         ++dropped_;
         return;
@@ -147,6 +159,18 @@ void packet_oracle::on_record(const packet_record& r) {
     if (r.parts.retransmission > 0) ++waited_;
     if (r.parts.reordering > 0) ++reordered_;
     ++compared_;
+}
+
+std::int64_t packet_oracle::undelivered() const {
+    for (const packet_start& start : starts_) {
+        const packet& p = packets_[start.packet];
+        if (p.delivered || p.last_air < 0) continue;
+        bool all = true;
+        for (std::int64_t sn = p.first_sn; sn <= p.last_sn && all; ++sn)
+            all = frames_.at(sn).complete >= 0;
+        if (all) return static_cast<std::int64_t>(start.packet);
+    }
+    return -1;
 }
 
 void packet_oracle::all_recorded(std::uint64_t skipped) const {

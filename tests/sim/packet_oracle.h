@@ -23,15 +23,22 @@ public:
     explicit packet_oracle(const link_config& link) : link_(link) {}
 
     // The packet that the base station is handed next; offered number n is record number n. Refused
-    // unless it is said to be accepted.
-    void on_offer(int bytes, std::int64_t arrived_ns);
+    // with this reason unless it is said to be accepted.
+    void on_offer(int bytes, std::int64_t arrived_ns, const char* refused = "queue_full");
     void on_accepted();
+    void set_packing(bool on) { link_.packing = on; }  // at run time
+    // The packet whose first nibble went there, as a terminal names the place; -1: none starts
+    // there.
+    std::int64_t packet_at(wire_sn sn, int nibble) const;
     void on_plan(const slot_plan& plan, std::int64_t now_ns);
     // As the terminal believed it, before it delivers.
     void on_report(const slot_report& report);
     void on_delivered(std::uint64_t number, bool damaged, std::int64_t air);
     void on_record(const packet_record& r);
 
+    // Of the packets that were not delivered though every frame with a part of them arrived: the
+    // first one's number, -1 when there is none.
+    std::int64_t undelivered() const;
     // No packet may be without its record, but for `skipped` of them.
     void all_recorded(std::uint64_t skipped) const;
     std::uint64_t compared() const { return compared_; }  // delivered intact, every part checked
@@ -44,6 +51,7 @@ public:
 private:
     struct packet {
         int bytes = 0;
+        const char* refused = "";
         bool accepted = false, recorded = false, delivered = false, damaged = false;
         std::int64_t arrived = 0, head = -1, first_sn = -1, last_sn = -1;
         std::int64_t last_air = -1, delivered_in = -1;
@@ -63,6 +71,12 @@ private:
     link_config link_;
     std::vector<packet> packets_;
     std::deque<std::size_t> queue_;
+    struct packet_start {
+        std::int64_t sn;
+        int nibble;
+        std::size_t packet;
+    };
+    std::vector<packet_start> starts_;  // of packets cut, in the order of the stream
     std::map<std::int64_t, frame> frames_;
     std::int64_t next_sn_ = 0;
     std::uint64_t compared_ = 0, dropped_ = 0, lost_ = 0, damaged_ = 0, waited_ = 0, reordered_ = 0;

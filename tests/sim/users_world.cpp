@@ -23,6 +23,7 @@ users_world::users_world(const users_config& config)
     saturated_.resize(n);
     locked_.assign(n, true);
     used_.resize(n);
+    accepted_.resize(n);
     delivered_.resize(n);
     sent_.resize(n);
     gain_.resize(n);
@@ -30,6 +31,11 @@ users_world::users_world(const users_config& config)
 }
 
 void users_world::violated(const std::string& what) { throw std::logic_error(what); }
+
+void users_world::reconfigure(const cell_config& cell) {
+    cell_.reconfigure(cell);
+    config_.cell = cell;
+}
 
 double users_world::bits(int user) const {
     return static_cast<double>(cell_.user(user).statistics().payload_bits_acknowledged);
@@ -42,6 +48,7 @@ void users_world::give(int user, int packets, int bytes) {
                             static_cast<std::uint32_t>(sent.size());
         const bool in = cell_.on_sdu(user, make_packet(number, {.bytes = bytes}), slot(now_));
         sent.push_back(in ? bytes : 0);
+        accepted_[static_cast<std::size_t>(user)] += in ? 1 : 0;
     }
 }
 
@@ -80,12 +87,17 @@ slot_report users_world::receive(std::size_t user, const slot_plan& plan) {
     r.air = plan.air;
     r.locked = locked_[user];
     if (!r.locked) return r;
+    for (std::size_t b = 0; b < nof_bins; ++b)
+        r.predicted_snr_db[b] =
+            static_cast<float>(10 * std::log10(std::norm(gain_[user].back()[b]) + 1e-12));
+    if (config_.grant_loss > 0 && random_.hits(config_.grant_loss)) {
+        r.outcome.fill(frame_outcome::unknown);
+        return r;
+    }
     r.grant_ok = true;
     r.grant = plan.grant;
     r.payload = plan.payload;
     for (std::size_t b = 0; b < nof_bins; ++b) {
-        r.predicted_snr_db[b] =
-            static_cast<float>(10 * std::log10(std::norm(gain_[user].back()[b]) + 1e-12));
         const int k = plan.grant.bins[b].bits_per_symbol;
         if (k == 0) continue;
         const bool good = random_.hits(frame_ok(k, std::norm(gain_[user].front()[b])));
@@ -115,8 +127,11 @@ void users_world::check(std::size_t user, const slot_plan& plan, std::uint32_t& 
 
 void users_world::step() {
     for (std::size_t u = 0; u < saturated_.size(); ++u)
-        while (saturated_[u] && cell_.user(static_cast<int>(u)).statistics().queued.packets < 40)
+        while (saturated_[u] && cell_.user(static_cast<int>(u)).statistics().queued.packets < 40) {
+            const auto before = accepted_[u];
             give(static_cast<int>(u), 1);
+            if (accepted_[u] == before) break;  // a shorter queue
+        }
     fade();
     const auto plans = cell_.plan(slot(now_));
     plans_.assign(plans.begin(), plans.end());
@@ -132,7 +147,9 @@ void users_world::step() {
             for (std::size_t b = 0; b < nof_bins; ++b)
                 known_[u][b] =
                     static_cast<float>(10 * std::log10(std::norm(gain_[u].front()[b]) + 1e-12));
-        cell_.on_feedback(static_cast<int>(u), terminals_[u].on_slot(r));
+        const slot_feedback feedback = terminals_[u].on_slot(r);
+        if (config_.feedback_loss <= 0 || !random_.hits(config_.feedback_loss))
+            cell_.on_feedback(static_cast<int>(u), feedback);
     }
     if (std::popcount(given) > config_.cell.link.bins) violated("more bins than the cell has");
     ++now_;

@@ -25,6 +25,7 @@ struct users_config {
     cell_config cell;
     std::vector<double> mean_snr_db;  // one for each user
     double coherence = 0.97;
+    double grant_loss = 0, feedback_loss = 0;
     std::uint64_t seed = 1;
 };
 
@@ -35,6 +36,7 @@ public:
     // Keeps the queues of these users full from now on.
     void saturate(const std::vector<bool>& users) { saturated_ = users; }
     void give(int user, int packets, int bytes = 1500);
+    void reconfigure(const cell_config& cell);
     void set_locked(int user, bool locked) { locked_[static_cast<std::size_t>(user)] = locked; }
     void run(int slots);
     // Until nothing is queued or on its way; false: it did not end.
@@ -44,6 +46,7 @@ public:
     // Payload bits acknowledged, bins used, since the start.
     double bits(int user) const;
     std::int64_t bins_used(int user) const { return used_[static_cast<std::size_t>(user)]; }
+    std::uint64_t accepted(int user) const { return accepted_[static_cast<std::size_t>(user)]; }
     std::uint64_t delivered(int user) const { return delivered_[static_cast<std::size_t>(user)]; }
     // Of the last slot: predicted SNR that the scheduler had, and the plans.
     float predicted(int user, int bin) const {
@@ -66,7 +69,7 @@ private:
     std::vector<terminal_mac> terminals_;
     std::vector<bool> saturated_, locked_;
     std::vector<std::int64_t> used_;
-    std::vector<std::uint64_t> delivered_;
+    std::vector<std::uint64_t> accepted_, delivered_;
     std::vector<std::vector<int>> sent_;  // bytes of each packet by number, 0: none or delivered
     std::vector<std::deque<std::array<std::complex<double>, nof_bins>>>
         gain_;  // now .. now + delay

@@ -186,6 +186,20 @@ TEST(Reassembler, AfterALostHeaderTheNextPacketIsFoundByItsChecksum) {
     }
 }
 
+// The data before the last packet looks like the start of headers of 60 bytes, which would end
+// beyond the last frame.
+TEST(Reassembler, TheLastPacketIsFoundThoughTheDataBeforeItMayBeAHeaderThatIsNotThereYet) {
+    link l;
+    l.give(test::ipv4(100));
+    l.give(test::ipv4(190, 0x4f));
+    l.give(test::ipv4(30));
+    l.cut_all();
+    l.bring_all_but({1});  // with the second header; bytes 320 .. 323 of the last one are padding
+    l.lose_below(l.last());
+    ASSERT_EQ(l.got.size(), 1U);
+    EXPECT_EQ(l.got[0], l.sent[2]);
+}
+
 TEST(Reassembler, AHeaderInTheDataIsNotTakenForOneUnlessWhatFollowsConfirmsIt) {
     link l;
     auto quoting = test::ipv4(400, 0x11);
@@ -243,6 +257,58 @@ TEST(Reassembler, ADamagedHeaderLosesItsPacketAndThePlaceOfTheNextIsSearched) {
     ASSERT_EQ(l.got.size(), 5U);
     EXPECT_TRUE(l.marks[1]);  // packet 1 has its end in the damaged frame
     EXPECT_EQ(l.got[2], l.sent[3]);
+}
+
+// Two wrong bits of one column, one in the length, one in the source address 10.42.0.1, pass the
+// checksum. The false length ends inside a later packet, or beyond all of them.
+TEST(Reassembler, ADamagedHeaderWithAWrongLengthButARightChecksumTakesNoPacketsWithIt) {
+    for (const std::uint8_t bit : {0x02, 0x08}) {
+        link l(corrupt());
+        for (int i = 0; i < 6; ++i) l.give(test::ipv4(200, static_cast<std::uint8_t>(i)));
+        l.cut_all();
+        l.bring_all_but({7});
+        const std::size_t header = 400 - 378;  // of packet 2, in frame 7
+        l.frames[7].payload[header + 2] ^= bit;
+        l.frames[7].payload[header + 12] ^= bit;
+        l.bring(7, false);
+        l.lose_below(l.last());
+        ASSERT_EQ(l.got.size(), 5U) << int{bit};
+        EXPECT_EQ(l.got[2], l.sent[3]);
+        EXPECT_EQ(l.got[4], l.sent[5]);
+        EXPECT_EQ(l.assembly.counts().searches, 1U);
+    }
+}
+
+TEST(Reassembler, ADamagedHeaderIsBelievedOnceTheNextOneIsThere) {
+    link l(corrupt());
+    for (int i = 0; i < 3; ++i) l.give(test::ipv4(212, static_cast<std::uint8_t>(i)));
+    l.cut_all();
+    // Packet 1 is bytes 212..423: its header ends in frame 4, the next one begins in 7, ends in 8.
+    l.bring_all_but({4, 8});
+    l.frames[4].payload[30] ^= 1;
+    l.bring(4, false);
+    l.lose_below(8);
+    EXPECT_EQ(l.got.size(), 1U);
+    l.bring(8);
+    ASSERT_EQ(l.got.size(), 3U);
+    EXPECT_TRUE(l.marks[1]);
+    EXPECT_EQ(l.got[1].size(), 212U);
+    EXPECT_EQ(l.assembly.counts().searches, 0U);
+}
+
+TEST(Reassembler, AnIntactPacketBetweenTwoDamagedHeadersIsDelivered) {
+    link l(corrupt());
+    for (int i = 0; i < 6; ++i) l.give(test::ipv4(216, static_cast<std::uint8_t>(i)));
+    l.cut_all();  // four frames each
+    l.bring_all_but({4, 12});
+    for (const frame_sn sn : {4, 12}) {
+        l.frames[static_cast<std::size_t>(sn)].payload[9] ^= 1;  // the protocol
+        l.bring(sn, false);
+    }
+    l.lose_below(l.last());
+    ASSERT_EQ(l.got.size(), 4U);
+    EXPECT_EQ(l.got[1], l.sent[2]);
+    EXPECT_FALSE(l.marks[1]);
 }
 
 TEST(Reassembler, ADamagedIpv6HeaderIsNotBelieved) {

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Random worlds of the emulator's cell: several terminals, schedulers, channels, both methods of
+// frame errors, the wired network, uplinks, blackouts, refusing interfaces, damaged delivery, and
+// changes of all that can change. After every slot:
+//
+//   - in = delivered + queued + dropped with reason, at both ends and on the uplink
+//   - no bin carries frames of two terminals, and no more than `bins` are used
+//   - what leaves is due, and never before what left before it
+//   - every packet ends in one record; its parts sum exactly, it began when the wired network was
+//     through with it, and ended when it was due. What left with it is what was sent: unaltered,
+//     or of its size and marked damaged, its header unaltered but for errors that an IPv4 header
+//     checksum misses (counted)
+//   - what comes out of the uplink went in, in order, unaltered
+#include <bit>
+#include <deque>
+#include <stdexcept>
+
+#include "drawn_world.h"
+#include "emulated_sums.h"
+#include "emulator/emulator_config.h"
+#include "wire/ip_header.h"
+
+namespace wip::sim {
+namespace {
+
+using emulator::emulated_cell;
+
+struct emulated_script {
+    std::vector<std::string> assignments{"terminal.namespace=t", "to_base.delay_ms=0"};
+    std::uint64_t seed = 1;
+    int slots = 600;
+    double load = 0.5;     // packets of a slot, for all users
+    double up_load = 0.1;  // on the uplink
+    int least = 20, most = 1500;
+    double ipv6 = 0, not_ip = 0, refused = 0;
+    bool change_link = false, change_channel = false, change_errors = false, black_outs = false;
+    bool change_uplink = false;
+};
+
+drawn_world<emulated_script> draw(std::uint64_t seed) {
+    drawn_world<emulated_script> d(seed);
+    random_source& dice = d.dice;
+    const auto assign = [&d](const char* key, const auto& value) {
+        std::string text;
+        if constexpr (std::is_arithmetic_v<std::decay_t<decltype(value)>>)
+            text = std::to_string(value);
+        else
+            text = value;
+        d.set(key, text,
+              [line = key + ("=" + text)](emulated_script& s) { s.assignments.push_back(line); });
+    };
+    const auto number = [&d](const char* name, auto value, auto member) {
+        d.set(name, value, [=](emulated_script& s) { s.*member = value; });
+    };
+    const auto one_of = [&dice](std::initializer_list<const char*> all) {
+        return std::string(all.begin()[dice.up_to(static_cast<int>(all.size()))]);
+    };
+    number("seed", dice.next(), &emulated_script::seed);
+    number("slots", 100 + dice.up_to(700), &emulated_script::slots);
+    if (dice.hits(0.5)) assign("terminals", 2 + dice.up_to(5));
+    assign("scheduling.method",
+           one_of({"static", "best", "round_robin", "max_rate", "proportional_fair"}));
+    if (dice.hits(0.5)) assign("link.profile", "radio");
+    if (dice.hits(0.5)) assign("link.packing", "on");
+    if (dice.hits(0.5)) assign("link.order", "in_order");
+    if (dice.hits(0.5)) assign("link.deliver_corrupt", "off");
+    if (dice.hits(0.3)) assign("link.combining", "off");
+    assign("link.bins", 1 + dice.up_to(25));
+    if (dice.hits(0.4)) assign("link.modulation", 1 + dice.up_to(8));
+    assign("link.switch_table", one_of({"nmse_0", "nmse_0_1", "measured"}));
+    if (dice.hits(0.6)) assign("link.max_retransmissions", dice.up_to(dice.hits(0.5) ? 3 : 31));
+    if (dice.hits(0.5)) assign("link.retransmission_delay_ms", 2.0 * (1 + dice.up_to(16)));
+    assign("link.queue_packets", 1 + dice.up_to(100));
+    const bool fading = dice.hits(0.6);
+    if (fading) assign("channel.model", one_of({"flat", "jakes", "epa", "eva"}));
+    assign("channel.snr_db", 5 + 25 * dice.uniform());
+    if (dice.hits(0.5)) assign("channel.prediction_nmse", 0.3 * dice.uniform());
+    assign("channel.errors", one_of({"symbols", "computed"}));
+    assign("channel.eight_points", one_of({"star", "cross", "rectangle"}));
+    if (dice.hits(0.5)) assign("to_base.delay_ms", 20 * dice.uniform());
+    if (dice.hits(0.2)) assign("to_base.loss", 0.2 * dice.uniform());
+    if (dice.hits(0.2)) assign("to_base.rate_kbps", 100 + dice.up_to(10000));
+    if (dice.hits(0.2)) assign("from_base.loss", 0.2 * dice.uniform());
+    if (dice.hits(0.5)) assign("uplink.feedback_loss", 0.3 * dice.uniform());
+    if (dice.hits(0.3)) assign("uplink.loss", 0.3 * dice.uniform());
+    assign("uplink.kbps", 50 + dice.up_to(5000));
+    number("load", 2 * dice.uniform() * dice.uniform(), &emulated_script::load);
+    number("up_load", 0.2 * dice.uniform(), &emulated_script::up_load);
+    const int least = dice.hits(0.5) ? 20 : 20 + dice.up_to(1481);
+    const int most = least + dice.up_to(1501 - least);
+    number("least", least, &emulated_script::least);
+    number("most", most, &emulated_script::most);
+    if (dice.hits(0.4)) number("ipv6", dice.uniform(), &emulated_script::ipv6);
+    if (dice.hits(0.2)) number("not_ip", 0.05, &emulated_script::not_ip);
+    if (dice.hits(0.2)) number("refused", 0.2 * dice.uniform(), &emulated_script::refused);
+    const auto flag = [&](const char* name, double p, auto member) {
+        if (dice.hits(p)) d.set(name, 1, [=](emulated_script& s) { s.*member = true; });
+    };
+    flag("change_link", 0.3, &emulated_script::change_link);
+    flag("change_channel", 0.2, &emulated_script::change_channel);
+    flag("change_errors", 0.2, &emulated_script::change_errors);
+    flag("black_outs", 0.3, &emulated_script::black_outs);
+    flag("change_uplink", 0.2, &emulated_script::change_uplink);
+    return d;
+}
+
+class emulated_world {
+public:
+    explicit emulated_world(const emulated_script& script)
+        : script_(script),
+          traffic_(script.seed + 1),
+          config_(configured(script.assignments)),
+          cell_(config_.cell, make_sources(config_)),
+          users_(static_cast<std::size_t>(cell_.users())) {
+        for (std::uint64_t i = 0; i < dice_.size(); ++i)
+            dice_[i] = random_source(script.seed + 2 + i);
+        cell_.follow_packets([this](int u, const packet_record& r) { on_record(u, r); });
+    }
+
+    world_kind::totals run() {
+        for (int left = script_.slots; left > 0; left -= 40) {
+            for (int i = 0; i < std::min(left, 40); ++i) step(true);
+            change();
+        }
+        // `static` leaves a terminal without a bin where there are more terminals than bins.
+        config_.cell.cell.scheduling = scheduling_kind::round_robin;
+        cell_.reconfigure(config_.cell.cell);
+        drain();
+        // Behind a lost border a terminal may not know before more comes where the next packet
+        // begins, or that there is none: so a few packets without errors.
+        cell_.reconfigure(bin_model::error_method::none);
+        script_.load = 2 * cell_.users();
+        script_.ipv6 = script_.not_ip = 0;
+        for (int i = 0; i < 10; ++i) step(true);
+        drain();
+        const auto totals = cell_.packet_totals();
+        if (totals.open() != 0 || totals.skipped != 0)
+            violated(std::to_string(totals.open()) + " packets open, " +
+                     std::to_string(totals.skipped) + " skipped");
+        if (totals.unmatched != 0) violated("words about packets that were not sent");
+        for (const auto& u : users_)
+            for (const auto& p : u.sent)
+                if (!p.recorded) violated("a packet without a record");
+        openwip::control::MacStatus base;
+        cell_.fill_base(base);
+        sum_.given_up = base.base().frames_given_up();
+        sum_.slots = static_cast<std::uint64_t>(next_.value);
+        return sum_;
+    }
+
+private:
+    struct sent_packet {
+        std::uint32_t number = 0;
+        packet_kind kind;
+        bool is_ip = true, recorded = false;
+        std::int64_t given = 0;
+    };
+    struct left_packet {
+        std::vector<std::uint8_t> data;
+        std::int64_t due = 0;
+        int error = 0;
+    };
+    struct user_track {
+        std::vector<sent_packet> sent;  // that came through the wired network, in its order
+        std::deque<left_packet> left;   // for the terminal, not compared with a record yet
+        std::int64_t last_recorded = -1;
+        std::deque<std::vector<std::uint8_t>> up;  // given to the uplink
+    };
+
+    static emulator::emulator_config configured(const std::vector<std::string>& assignments) {
+        config::settings s(emulator::emulator_keys());
+        for (const auto& a : assignments) s.merge_assignment(a);
+        return emulator::translate(s);
+    }
+    [[noreturn]] void violated(const std::string& what) const {
+        throw std::logic_error("slot " + std::to_string(next_.value) + ": " + what);
+    }
+
+    void drain() {
+        for (int i = 0; !cell_.idle(); ++i) {
+            if (i == 100000) violated("the cell does not run dry");
+            step(false);
+        }
+        for (int i = 0; i < config_.cell.cell.link.retransmission_delay_slots + 5; ++i) step(false);
+    }
+
+    std::uint64_t wired_drops() const {
+        openwip::control::MacStatus base;
+        cell_.fill_base(base);
+        std::uint64_t drops = 0;
+        for (const auto& d : base.downlink().dropped())
+            if (d.reason().starts_with("wired_")) drops += d.count().packets();
+        return drops;
+    }
+
+    void offer() {
+        owed_ += 2 * traffic_.uniform() * script_.load;
+        std::int64_t at = slot_start_ns(next_);
+        for (; owed_ >= 1; owed_ -= 1) {
+            at += traffic_.up_to(10'000);
+            const int u = traffic_.up_to(cell_.users());
+            sent_packet p;
+            p.number = ++number_;
+            p.kind.version = traffic_.hits(script_.ipv6) ? 6 : 4;
+            p.kind.bytes = script_.least + traffic_.up_to(script_.most - script_.least + 1);
+            if (p.kind.version == 6) p.kind.bytes = std::max(p.kind.bytes, 48);
+            p.is_ip = !traffic_.hits(script_.not_ip);
+            p.given = at;
+            auto data = make_packet(p.number, p.kind);
+            if (!p.is_ip) data.push_back(0);
+            const std::uint64_t drops = wired_drops();
+            cell_.from_server(u, data, at);
+            if (wired_drops() == drops) users_[static_cast<std::size_t>(u)].sent.push_back(p);
+        }
+        up_owed_ += 2 * traffic_.uniform() * script_.up_load;
+        for (; up_owed_ >= 1; up_owed_ -= 1) {
+            const int u = traffic_.up_to(cell_.users());
+            auto data = make_packet(++number_, {.version = 4, .bytes = 20 + traffic_.up_to(1481)});
+            cell_.from_terminal(u, data);
+            users_[static_cast<std::size_t>(u)].up.push_back(std::move(data));
+        }
+    }
+
+    int on_left(emulated_cell::side to, int user, std::span<const std::uint8_t> data,
+                std::int64_t due) {
+        if (due > slot_start_ns(next_ + slot_count(1))) violated("left before it was due");
+        std::int64_t& last = last_due_[to == emulated_cell::side::terminal ? 1 : 0];
+        if (due < last) violated("left after what was due later");
+        last = due;
+        auto& u = users_[static_cast<std::size_t>(user)];
+        if (to == emulated_cell::side::server) {
+            // Those before it in the queue were lost.
+            while (!u.up.empty() && !std::ranges::equal(u.up.front(), data)) u.up.pop_front();
+            if (u.up.empty()) violated("altered or out of order on the uplink");
+            u.up.pop_front();
+            return 0;
+        }
+        const int error = traffic_.hits(script_.refused) ? 5 : 0;
+        u.left.push_back({{data.begin(), data.end()}, due, error});
+        return error;
+    }
+
+    void on_record(int user, const packet_record& r) {
+        auto& u = users_[static_cast<std::size_t>(user)];
+        const auto wrong = [&](const std::string& what) {
+            violated("user " + std::to_string(user) + ", packet " + std::to_string(r.number) +
+                     ": " + what);
+        };
+        if (r.number >= u.sent.size()) wrong("was not sent");
+        sent_packet& p = u.sent[r.number];
+        if (p.recorded) wrong("has two records");
+        p.recorded = true;
+        const auto bytes = static_cast<std::size_t>(p.kind.bytes) + (p.is_ip ? 0 : 1);
+        if (r.bytes != bytes) wrong("its record has another length");
+        if (r.parts.sum() != r.left_ns - r.arrived_ns) wrong("its parts do not sum");
+        if (r.arrived_ns - r.wired_ns != p.given) wrong("its way does not begin when it was sent");
+        const std::string dropped = r.dropped;
+        if ((dropped == "not_ip") == p.is_ip) wrong("dropped as " + dropped);
+        if (dropped == "not_ip" || dropped == "queue_full" || dropped == "lost_frame" ||
+            dropped == "retransmissions_exceeded")
+            return;
+        if (!dropped.empty() && dropped != "tun_write") wrong("dropped as " + dropped);
+        if (u.left.empty()) wrong("delivered without leaving");
+        const left_packet left = std::move(u.left.front());
+        u.left.pop_front();
+        if (left.error != r.refused) wrong("another errno than the interface's");
+        if (left.due != r.left_ns) wrong("ended when it was not due");
+        if (config_.cell.cell.link.in_order &&
+            static_cast<std::int64_t>(r.number) < u.last_recorded)
+            wrong("out of order");
+        u.last_recorded = static_cast<std::int64_t>(r.number);
+        const auto sent = make_packet(p.number, p.kind);
+        // The record of a refused packet does not say whether it was damaged.
+        if (!r.damaged && (r.refused == 0 || sent == left.data)) {
+            if (sent != left.data) wrong("altered");
+            ++sum_.delivered;
+            return;
+        }
+        if (!config_.cell.cell.link.deliver_corrupt) wrong("delivered damaged without leave");
+        if (sent.size() != left.data.size()) wrong("damaged, of another size");
+        ++sum_.damaged;
+        const auto header = static_cast<std::ptrdiff_t>(p.kind.version == 4 ? 20 : 40);
+        if (std::equal(sent.begin(), sent.begin() + header, left.data.begin())) return;
+        if (p.kind.version == 6 || !read_ip_header(left.data)) wrong("its header is damaged");
+        ++sum_.altered_headers;
+    }
+
+    void step(bool with_traffic) {
+        cell_.run_slot(next_);
+        check_bins();
+        if (with_traffic) offer();
+        cell_.release(slot_start_ns(next_ + slot_count(1)),
+                      [this](auto... left) { return on_left(left...); });
+        if (const auto text = unequal_sums(cell_); !text.empty()) violated(text);
+        ++next_;
+    }
+
+    void check_bins() const {
+        std::uint32_t used = 0;
+        for (int u = 0; u < cell_.users(); ++u)
+            for (std::size_t b = 0; b < nof_bins; ++b) {
+                if (cell_.plan(u).payload[b].empty()) continue;
+                if ((used >> b & 1U) != 0) violated("a bin with frames of two terminals");
+                used |= 1U << b;
+            }
+        if (std::popcount(used) > config_.cell.cell.link.bins)
+            violated("more bins than the cell has");
+    }
+
+    void change() {
+        std::vector<std::string> more;
+        const auto assign = [&more](const char* key, auto value) {
+            more.push_back(key + ("=" + std::to_string(value)));
+        };
+        if (script_.change_link) {
+            auto& d = dice_[0];
+            assign("link.bins", 1 + d.up_to(25));
+            const int k = d.up_to(9);
+            more.push_back("link.modulation=" + (k == 0 ? "adaptive" : std::to_string(k)));
+            assign("link.retransmission_delay_ms", 2.0 * (1 + d.up_to(16)));
+            assign("link.max_retransmissions", d.up_to(31));
+            assign("link.queue_packets", 1 + d.up_to(100));
+            more.push_back("link.combining=" + std::string(d.hits(0.5) ? "on" : "off"));
+            more.push_back("scheduling.method=" +
+                           std::string(scheduling_names[static_cast<std::size_t>(d.up_to(5))]));
+        }
+        if (script_.change_channel) assign("channel.snr_db", 5 + 25 * dice_[1].uniform());
+        if (script_.change_uplink) assign("uplink.feedback_loss", 0.5 * dice_[2].uniform());
+        auto all = script_.assignments;
+        all.insert(all.end(), more.begin(), more.end());
+        if (!more.empty()) {
+            config_ = configured(all);
+            cell_.reconfigure(config_.cell.cell);
+            cell_.reconfigure(config_.cell.uplink);
+            if (script_.change_channel) cell_.replace(make_sources(config_));
+        }
+        if (script_.change_errors)
+            cell_.reconfigure(dice_[3].hits(0.5) ? bin_model::error_method::symbols
+                                                 : bin_model::error_method::computed);
+        if (script_.black_outs && dice_[4].hits(0.5))
+            cell_.black_out(next_, next_ + slot_count(1 + dice_[4].up_to(30)));
+    }
+
+    emulated_script script_;
+    random_source traffic_;
+    emulator::emulator_config config_;
+    emulated_cell cell_;
+    std::vector<user_track> users_;
+    std::array<random_source, 5> dice_{random_source{0}, random_source{0}, random_source{0},
+                                       random_source{0}, random_source{0}};
+    slot next_;
+    double owed_ = 0, up_owed_ = 0;
+    std::uint32_t number_ = 0;
+    std::array<std::int64_t, 2> last_due_{};
+    world_kind::totals sum_;
+};
+
+}  // namespace
+
+world_kind emulated_worlds() {
+    return make_kind<emulated_script>(
+        "emulated", draw, [](const emulated_script& s) { return emulated_world(s).run(); });
+}
+
+}  // namespace wip::sim
