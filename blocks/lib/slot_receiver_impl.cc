@@ -5,9 +5,11 @@
 #include <gnuradio/thread/thread.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <stdexcept>
 
+#include "phy/slot_estimator.h"
 #include "receiver_detail.h"
 #include "slot_number.h"
 #include "uhd_pmt.h"
@@ -328,6 +330,11 @@ void slot_receiver_impl::publish_slot(const ::wip::phy::received_slot& slot, std
     add("locked", pmt::from_bool(slot.locked));
     add("grant_ok", pmt::from_bool(slot.grant_ok));
     add("snr_db", pmt::init_f32vector(slot.snr_db.size(), slot.snr_db.data()));
+    std::array<float, ::wip::nof_bins> alone;
+    alone.fill(::wip::phy::least_snr_db);
+    for (std::size_t b = 0; b < slot.bin_power.size(); ++b)
+        alone[b] = ::wip::phy::snr_to_db(slot.bin_power[b] / slot.bin_noise[b]);
+    add("slot_snr_db", pmt::init_f32vector(alone.size(), alone.data()));
     add("predicted_snr_db",
         pmt::init_f32vector(slot.predicted_snr_db.size(), slot.predicted_snr_db.data()));
     add("bits_per_symbol", pmt::init_u8vector(bits.size(), bits));

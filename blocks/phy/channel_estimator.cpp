@@ -96,9 +96,10 @@ void channel_estimator::design(side& s) {
                     static_cast<float>(1 - own);
             }
             f.dof = static_cast<float>(dof);
-            // Diagonal blocks of the inverse, seen in the middle subcarriers of each bin.
+            // Diagonal blocks of the inverse, seen in the middle subcarriers of each bin. Of a
+            // channel a of covariance K the estimate has K - noise A^-1.
             for (std::size_t b = 0; b < nof_bins; ++b) {
-                double error = 0;
+                double error = 0, missing = 0, all = 0;
                 for (const int c : {2, 7, 12, 17}) {
                     const int at = static_cast<int>(b) * subcarriers_per_bin + c;
                     for (std::size_t part = 0; part < 2; ++part) {
@@ -111,9 +112,14 @@ void channel_estimator::design(side& s) {
                         double sum = 0;
                         for (std::size_t i = 0; i < n; ++i) sum += q[i] * column[i];
                         error += (part == 0 ? 1 : mean_t2) * sum / 4;
+                        if (part != 0) continue;
+                        missing += noise * sum;
+                        for (std::size_t d = 0; d < order; ++d)
+                            all += basis.variance(static_cast<int>(d)) * q[d] * q[d];
                     }
                 }
                 f.bin_error[b] = static_cast<float>(error);
+                f.bin_share[b] = static_cast<float>(1 - missing / all);
             }
         }
     }
@@ -171,6 +177,7 @@ void channel_estimator::estimate(const side& s, int spread, int snr_step,
     basis.expand(re_.data() + basis.order(), im_.data() + basis.order(), out.slope);
     const auto& f = filter_of(s, spread, snr_step);
     out.error = f.dof / static_cast<float>(s.count);
+    out.bin_share = f.bin_share;
     out.bin_error = f.bin_error;
     out.bin_freedom = f.bin_freedom;
     residual(s, out);
@@ -207,8 +214,8 @@ void channel_estimator::from_pilots(const std::array<plane, symbols_per_slot>& y
 }
 
 namespace {
-// Score of generalised cross-validation.
-float gcv_of(const channel_estimate& e) { return e.noise / (1 - e.error); }
+// Score of generalised cross-validation; the degrees of freedom count three quarters.
+float gcv_of(const channel_estimate& e) { return e.noise / (1 - 0.75F * e.error); }
 }  // namespace
 
 void channel_estimator::from_all(const std::array<plane, symbols_per_slot>& y,

@@ -17,10 +17,11 @@
 // W is 0.2, 1, 2, 4 or 7 us (the narrowest, with half of its power on the tracked timing itself, is
 // for a single path): the narrower, the fewer degrees of freedom, the less noise passes. It
 // is chosen by generalised cross-validation, (rss / N) / (1 - dof / N)^2, smoothed over slots (see
-// `consider`). A path that appears outside of the W in use is not in the estimate: no grant is
-// decoded with it and the tracking does not see it either. So slots without a grant look for a
-// wider W with the pilots alone; never for a narrower one, which a slot of nothing but noise would
-// prefer.
+// `consider`), with three quarters of the degrees of freedom: about the best W the score is flat,
+// and what a narrower one leaves out of the channel is not only missing, it counts as noise. A path
+// that appears outside of the W in use is not in the estimate: no grant is decoded with it and the
+// tracking does not see it either. So slots without a grant look for a wider W with the pilots
+// alone; never for a narrower one, which a slot of nothing but noise would prefer.
 #pragma once
 
 #include <array>
@@ -45,6 +46,8 @@ struct channel_estimate {
     float error = 0;  // error variance of the estimate, as a multiple of the noise variance
     // The same for each bin, mean over its elements and the slot.
     std::array<float, nof_bins> bin_error{};
+    // How much of a channel as supposed is in `middle`, the mean of <a^, a> / <a, a> over the bin.
+    std::array<float, nof_bins> bin_share{};
     // Squared residuals of a bin's known elements, and what they are for noise of variance 1.
     std::array<float, nof_bins> bin_residual{}, bin_freedom{};
 };
@@ -71,7 +74,7 @@ private:
     struct filter {
         aligned_vector<float> matrix;  // 2 D rows (a, then b), filled up to whole groups
         float dof = 0;
-        std::array<float, nof_bins> bin_error{}, bin_freedom{};
+        std::array<float, nof_bins> bin_error{}, bin_share{}, bin_freedom{};
     };
     static constexpr int nof_spreads = 5;
     static constexpr int nof_snrs = 8;

@@ -9,9 +9,10 @@
 
 namespace wip::phy {
 
-void clarke_correlation(double cycles_per_slot, double* out, int n) noexcept {
+void clarke_correlation(double cycles_per_slot, double* out, int n, double first) noexcept {
     for (int k = 0; k < n; ++k)
-        out[k] = std::cyl_bessel_j(0.0, 2 * std::numbers::pi * cycles_per_slot * k);
+        out[k] =
+            std::cyl_bessel_j(0.0, 2 * std::numbers::pi * cycles_per_slot * std::abs(first + k));
 }
 
 void solve_toeplitz(const double* t, const double* b, double* x, int n) noexcept {
@@ -45,21 +46,39 @@ int clarke_filters::snr_class(float snr) noexcept {
                       nof_snrs - 1);
 }
 
-clarke_filters::clarke_filters(int horizon, int order) : padded_((order + 15) / 16 * 16) {
-    if (horizon < 1 || horizon > 64 || order < 1 || order > 64)
-        throw std::invalid_argument("clarke_filters: horizon and order are 1..64");
+clarke_filters::clarke_filters(double ahead, int order, double aperture)
+    : ahead_(ahead), padded_((order + 15) / 16 * 16) {
+    if (!(ahead >= -1 && ahead <= 64) || order < 1 || order > 64)
+        throw std::invalid_argument("clarke_filters: ahead is -1..64, order 1..64");
     weights_.assign(static_cast<std::size_t>(nof_dopplers * nof_snrs * padded_), 0.F);
-    std::vector<double> r(static_cast<std::size_t>(horizon + order));
-    std::vector<double> t(static_cast<std::size_t>(order)), x(t);
+    const auto n = static_cast<std::size_t>(order);
+    std::vector<double> among(n), towards(n), t(n), x(n), part(n);
+    // Mean of the correlation from `first` on at both ends of the aperture, seen from its middle.
+    const auto average = [&](int d, double first, double width, std::vector<double>& out) {
+        clarke_correlation(doppler_at(d), out.data(), order, first + width);
+        if (width == 0) return;
+        clarke_correlation(doppler_at(d), part.data(), order, first - width);
+        for (std::size_t i = 0; i < n; ++i) out[i] = (out[i] + part[i]) / 2;
+    };
     for (int d = 0; d < nof_dopplers; ++d) {
-        clarke_correlation(doppler_at(d), r.data(), horizon + order);
+        average(d, 0, 2 * aperture, among);
+        if (aperture > 0) {  // the two at the same end
+            clarke_correlation(doppler_at(d), part.data(), order);
+            for (std::size_t i = 0; i < n; ++i) among[i] = (among[i] + part[i]) / 2;
+        }
+        average(d, ahead, aperture, towards);
         for (int s = 0; s < nof_snrs; ++s) {
-            std::copy_n(r.begin(), order, t.begin());
+            t = among;
             t[0] += std::pow(10, -(least_snr_db + snr_step_db * s) / 10);
-            solve_toeplitz(t.data(), r.data() + horizon, x.data(), order);
+            solve_toeplitz(t.data(), towards.data(), x.data(), order);
             auto* to = weights_.data() + (d * nof_snrs + s) * padded_;
-            for (int i = 0; i < order; ++i)
-                to[i] = static_cast<float>(x[static_cast<std::size_t>(i)]);
+            double known = 0;
+            for (std::size_t i = 0; i < n; ++i) {
+                to[i] = static_cast<float>(x[i]);
+                known += x[i] * towards[i];
+            }
+            errors_[static_cast<std::size_t>(d * nof_snrs + s)] =
+                static_cast<float>(std::max(0.0, 1 - known));
         }
     }
 }

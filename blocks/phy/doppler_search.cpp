@@ -22,7 +22,7 @@ constexpr std::array<double, 9> offset_steps{0.25, 0.5, 1, 2, 4, 8, 16, 32, 64};
 
 }  // namespace
 
-doppler_search::doppler_search() : filters_(lag, order) { reset(); }
+doppler_search::doppler_search(int every) : every_(every), filters_(lag, order) { reset(); }
 
 void doppler_search::reset() noexcept {
     history_.fill({});
@@ -176,10 +176,10 @@ void doppler_search::update(const gain_sample& now) noexcept {
     if (learned_ % 32 == 0)
         snr_ = clarke_filters::snr_class(
             static_cast<float>(std::max(signal_ - noise_, 0.0) / (noise_ + 1e-30)));
-    if (ready_)
-        search();
-    else
+    if (!ready_)
         start();
+    else if (step_ <= first_steps || learned_ % every_ == 0)
+        search();
 }
 
 }  // namespace wip::phy

@@ -27,7 +27,8 @@ namespace wip::phy {
 
 class doppler_search {
 public:
-    doppler_search();
+    // every: once the first search is over, candidates are tried in every so many slots.
+    explicit doppler_search(int every = 1);
     void reset() noexcept;
     // One slot; for one that was not measured, what was predicted for it.
     void update(const gain_sample& now) noexcept;
@@ -44,6 +45,7 @@ private:
     void search() noexcept;
     void start() noexcept;
 
+    int every_;
     clarke_filters filters_;
     std::array<bin_gains, 32> history_;
     unsigned now_ = 0;

@@ -202,6 +202,37 @@ bin_measurement slot_estimator::measurement(double turn, double shift) const noe
     return m;
 }
 
+band_points slot_estimator::points(double turn, double shift) const noexcept {
+    constexpr double first = (subcarriers_per_bin - 1) / 2.0 - point_subcarriers;
+    constexpr auto below = static_cast<std::size_t>(first);
+    constexpr auto part = static_cast<float>(first - static_cast<double>(below));
+    constexpr std::size_t last = subcarriers_per_bin - 1;
+    band_points out;
+    const double tilt = -2 * std::numbers::pi * shift / fft_size;  // radians a subcarrier
+    const cf32 to_next(std::polar(1.0, tilt * 2 * point_subcarriers));
+    const std::complex<double> to_bin = std::polar(1.0, tilt * subcarriers_per_bin);
+    std::complex<double> turned =
+        std::polar(1.0, turn - tilt * (nof_bins / 2 * subcarriers_per_bin + point_subcarriers));
+    for (std::size_t b = 0; b < nof_bins; ++b) {
+        const cf32* h = middle_.data() + b * subcarriers_per_bin;
+        float power = 0;
+        for (std::size_t c = 0; c < subcarriers_per_bin; ++c)
+            power += h[c].real() * h[c].real() + h[c].imag() * h[c].imag();
+        const cf32 low = h[below] + part * (h[below + 1] - h[below]);
+        const cf32 high = h[last - below] + part * (h[last - below - 1] - h[last - below]);
+        out.between[b] =
+            (power / subcarriers_per_bin - (std::norm(low) + std::norm(high)) / 2) / excess_[b];
+        const cf32 turn_low = cf32(turned) / (channel_.bin_share[b] * std::sqrt(excess_[b]));
+        const cf32 now[points_per_bin] = {low * turn_low, high * turn_low * to_next};
+        for (std::size_t p = 0; p < points_per_bin; ++p) {
+            out.re[points_per_bin * b + p] = now[p].real();
+            out.im[points_per_bin * b + p] = now[p].imag();
+        }
+        turned *= to_bin;
+    }
+    return out;
+}
+
 void slot_estimator::equalise(const slot_planes& y, cf32* out) const noexcept {
     for (int l = 0; l < symbols_per_slot; ++l) {
         const auto& row = y[static_cast<std::size_t>(l)];

@@ -4,6 +4,8 @@
 //   elements -> channel from the pilots -> control region decoded with it
 //            -> channel from pilots and control symbols -> noise, SNR of the bins, mean gains
 //
+// The SNR is that of the slot alone (bin_power_filter.h takes in the slots before).
+//
 // slot_receiver does this for every slot, the GNU Radio block channel_estimator too.
 //
 // Noise variance per element: mean over 32 slots of the residual of the channel's fit. The fit to
@@ -22,6 +24,7 @@
 #include <optional>
 #include <span>
 
+#include "phy/bin_power_filter.h"
 #include "phy/channel_estimator.h"
 #include "phy/control_region.h"
 #include "phy/decision_feedback.h"
@@ -68,6 +71,8 @@ public:
     const std::array<float, nof_bins>& snr() const noexcept { return snr_; }      // linear
     // What the predictor learns from; `turn` and `shift` as in mean_gains().
     bin_measurement measurement(double turn, double shift) const noexcept;
+    // What the filter of the bins' power sees; in the units of measurement().
+    band_points points(double turn, double shift) const noexcept;
     // Elements divided by the channel: 6 x 500.
     void equalise(const slot_planes& y, cf32* out) const noexcept;
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "phy/bin_power_filter.h"
 #include "phy/signal_level.h"
 #include "phy/slot_detector.h"
 #include "phy/slot_estimator.h"
@@ -35,6 +36,7 @@ struct slot_receiver::impl final : slot_user {
     slot_synchroniser synchroniser;
     slot_estimator estimator;
     slot_detector detector;
+    bin_power_filter filter;
     std::unique_ptr<snr_predictor> predictor;
 
     receiver_state state;
@@ -65,6 +67,7 @@ struct slot_receiver::impl final : slot_user {
         estimator.set_cell(cell);
         detector.set_cell(cell);
         estimator.reset();
+        filter.reset();
         predictor->reset();
         contradictions = 0;
     }
@@ -103,7 +106,10 @@ struct slot_receiver::impl final : slot_user {
         }
         blank_report(s.start, state.mode);
         const bool measured = !s.missing && measure(s);
-        if (!measured) predictor->skip();
+        if (!measured) {
+            predictor->skip();
+            filter.skip();
+        }
         if (state.locked && !report.grant_ok) ++state.grants_failed;
         report.mode = state.mode;
         report.locked = state.locked;
@@ -138,6 +144,7 @@ struct slot_receiver::impl final : slot_user {
         report.bins.fill({});
         report.channel = {};
         report.bin_noise = {};
+        report.bin_power = {};
         if (m != mode::locked) {
             report.snr_db.fill(least_snr_db);
             report.predicted_snr_db.fill(least_snr_db);
@@ -163,6 +170,7 @@ struct slot_receiver::impl final : slot_user {
         }
         report.channel = estimator.middle();
         report.bin_noise = estimator.bin_noise();
+        report.bin_power = estimator.power();
         report.unit_dbfs = static_cast<float>(unit_dbfs);
         return true;
     }
@@ -190,10 +198,12 @@ struct slot_receiver::impl final : slot_user {
 
     void measure_snr() {
         const auto& track = synchroniser.track();
-        std::array<float, nof_bins> predicted;
-        predictor->update(estimator.measurement(track.turn(), track.shift()), predicted);
+        const auto m = estimator.measurement(track.turn(), track.shift());
+        std::array<float, nof_bins> predicted, power;
+        predictor->update(m, predicted);
+        filter.update(m, estimator.points(track.turn(), track.shift()), power);
         for (std::size_t b = 0; b < nof_bins; ++b) {
-            report.snr_db[b] = snr_to_db(estimator.snr()[b]);
+            report.snr_db[b] = snr_to_db(power[b] / (m.noise + 1e-30F));
             report.predicted_snr_db[b] = snr_to_db(predicted[b]);
         }
     }

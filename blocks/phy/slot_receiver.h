@@ -85,11 +85,14 @@ struct received_slot {
     bool grant_ok = false;
     slot_grant grant;
     std::array<bin_result, nof_bins> bins;
+    // With what the slots before say about it (bin_power_filter.h).
     std::array<float, nof_bins> snr_db{};
     std::array<float, nof_bins> predicted_snr_db{};
     std::span<const cf32> channel;     // 500 estimates at the slot's middle
     std::span<const float> bin_noise;  // 25: of a subcarrier, in units of |channel|^2
-    float unit_dbfs = 0;               // level of a subcarrier with |channel| = 1, at the radio
+    // 25: mean |channel|^2 by this slot alone; over bin_noise, an SNR that no other slot is part of
+    std::span<const float> bin_power;
+    float unit_dbfs = 0;  // level of a subcarrier with |channel| = 1, at the radio
 };
 
 class slot_receiver {

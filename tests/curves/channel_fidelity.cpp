@@ -3,8 +3,10 @@
 // what the receiver measures on samples (modulator, delay line, large-scale gain, noise, receiver).
 //   channel_fidelity CHANNEL SEED SLOTS MEAN_SNR_DB SPEED_KMH [rows]
 // prints one JSON line: root mean square and mean of the difference in dB, where the true SNR is
-// above 0 dB and the receiver has lock, by level of the true SNR; with `rows` all SNRs before that,
-// one line a slot: 25 true, 25 measured.
+// above 0 dB and the receiver has lock, by level of the true SNR; the same for the SNR of the one
+// slot alone, and the part of the noise (power measured for it over the one that was added). NMSE
+// of the receiver's prediction for three slots later against the true SNR, that of the slot alone,
+// and the one measured. With `rows` all SNRs before that, one line a slot: 25 true, 25 measured.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -39,6 +41,15 @@ struct difference {
     double mean() const { return count > 0 ? sum / static_cast<double>(count) : 0; }
 };
 
+struct square_error {
+    double error = 0, power = 0;
+    void add(double real, double predicted) {
+        error += (real - predicted) * (real - predicted);
+        power += real * real;
+    }
+    double nmse() const { return power > 0 ? error / power : 0; }
+};
+
 int run(const char* name, std::uint64_t seed, int slots, double mean_snr_db, double kmh,
         bool rows) {
     const auto definition = profiles::load_definition(name);
@@ -55,9 +66,12 @@ int run(const char* name, std::uint64_t seed, int slots, double mean_snr_db, dou
     phy::slot_modulator modulator({});
     phy::slot_receiver receiver(phy::slot_receiver_config{});
 
-    difference all;
+    difference all, alone, by_noise;
     std::array<difference, 6> levels;  // of the true SNR: 0 to 5, 5 to 10, ... dB, 25 and more
     int unlocked = 0;
+    constexpr int horizon = 3;
+    std::array<std::array<float, nof_bins>, horizon> predicted{};  // by slot modulo horizon
+    std::array<square_error, 3> prediction;                        // true, slot alone, measured
     for (int t = 0; t < slots; ++t) {
         const std::int64_t at = first_sample(slot(t)).value;
         auto x = phy::test::modulate(modulator, source.make(slot(t)));
@@ -75,9 +89,23 @@ int run(const char* name, std::uint64_t seed, int slots, double mean_snr_db, dou
             for (std::size_t b = 0; b < nof_bins; ++b) {
                 const double real = db::from_power(static_cast<double>(snr[b])).value;
                 if (rows) std::printf("%.3f ", real);
+                const auto linear = [](float v) { return db(static_cast<double>(v)).power(); };
+                auto& said = predicted[static_cast<std::size_t>(t % horizon)][b];
+                if (t >= settling + horizon) {
+                    const std::array<double, 3> against{
+                        static_cast<double>(snr[b]),
+                        static_cast<double>(r.bin_power[b] / r.bin_noise[b]), linear(r.snr_db[b])};
+                    for (std::size_t i = 0; i < against.size(); ++i)
+                        prediction[i].add(against[i], linear(said));
+                }
+                said = r.predicted_snr_db[b];
                 if (real <= 0) continue;
                 const double d = static_cast<double>(r.snr_db[b]) - real;
                 all.add(d);
+                const double alone_noise = static_cast<double>(r.bin_noise[b]);
+                alone.add(db::from_power(static_cast<double>(r.bin_power[b]) / alone_noise).value -
+                          real);
+                by_noise.add(-db::from_power(alone_noise * db(mean_snr_db).power()).value);
                 levels[std::min<std::size_t>(5, static_cast<std::size_t>(real / 5))].add(d);
             }
             if (!rows) return;
@@ -87,9 +115,12 @@ int run(const char* name, std::uint64_t seed, int slots, double mean_snr_db, dou
     }
     std::printf(
         "{\"channel\": \"%s\", \"seed\": %llu, \"slots\": %d, \"unlocked\": %d, \"count\": %ld, "
-        "\"rms_db\": %.4f, \"mean_db\": %.4f, \"rms_db_by_level\": [",
-        name, static_cast<unsigned long long>(seed), slots, unlocked, all.count, all.rms(),
-        all.mean());
+        "\"nmse_true\": %.4f, \"nmse_alone\": %.4f, \"nmse_measured\": %.4f, "
+        "\"rms_db\": %.4f, \"mean_db\": %.4f, \"alone_rms_db\": %.4f, \"alone_mean_db\": %.4f, "
+        "\"noise_rms_db\": %.4f, \"noise_mean_db\": %.4f, \"rms_db_by_level\": [",
+        name, static_cast<unsigned long long>(seed), slots, unlocked, all.count,
+        prediction[0].nmse(), prediction[1].nmse(), prediction[2].nmse(), all.rms(), all.mean(),
+        alone.rms(), alone.mean(), by_noise.rms(), by_noise.mean());
     for (const difference& d : levels) std::printf("%s%.4f", &d == &levels[0] ? "" : ", ", d.rms());
     std::printf("]}\n");
     return 0;

@@ -3,7 +3,7 @@
 // was predicted: NMSE = sum (g - g^)^2 / sum g^2 over all bins, settled slots and realisations.
 //   nmse   the receiver's prediction with the default predictor (delay domain)
 //   ar, ls, kalman   the same receiver with the other predictors
-//   last   the SNR that the receiver measured `horizon` slots before, as it is
+//   last   the SNR that the receiver measured in the slot `horizon` before alone, as it is
 //   mean   the least that the last value can do: `last` as a predictor, scaled to the conditional
 //          mean
 // Also the bias of the default (mean predicted over mean true) and the receiver's own idea of its
@@ -30,6 +30,13 @@ struct score {
 };
 
 using bins = std::array<double, nof_bins>;
+
+bins of_slot_alone(const phy::received_slot& r) {
+    bins out;
+    for (std::size_t b = 0; b < nof_bins; ++b)
+        out[b] = static_cast<double>(r.bin_power[b]) / static_cast<double>(r.bin_noise[b]);
+    return out;
+}
 
 bins linear(const std::array<float, nof_bins>& db) {
     bins out;
@@ -71,7 +78,7 @@ void point(double kmh, int horizon, double snr_db, const options& o) {
                 feed(c->receiver, w, [&](const phy::received_slot& r) {
                     if (!r.locked || r.channel.empty()) return;
                     c->said[to] = linear(r.predicted_snr_db);
-                    held[to] = linear(r.snr_db);
+                    held[to] = of_slot_alone(r);
                 });
             if (i < warm_up) continue;
             const auto at = static_cast<std::size_t>(i);

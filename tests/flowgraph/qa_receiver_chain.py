@@ -206,7 +206,7 @@ class WholeChain(unittest.TestCase):
         self.assertEqual(sum(t["grant_ok"] for t in self.chain.tags), self.chain.estimator.grants_ok())
 
     def test_it_measures_the_snr_that_the_whole_receiver_measures(self):
-        difference = np.array([self.chain.snr_db[i] - m["snr_db"] for i, m in self.common(50)])
+        difference = np.array([self.chain.snr_db[i] - m["slot_snr_db"] for i, m in self.common(50)])
         self.assertLess(np.sqrt(np.mean(difference**2)), 0.3)
 
     def test_it_predicts_what_the_whole_receiver_predicts(self):

@@ -119,6 +119,7 @@ const char* const receiver_doc =
 
 Reports go to macd over the slot link when there is an endpoint; every message_period-th slot is also
 published on the message ports "slots" (dict: air, locked, grant_ok, snr_db[25],
+slot_snr_db[25] of the slot alone,
 predicted_snr_db[25], bits_per_symbol[25], outcome[25] with 0 unused, 1 good, 2 bad) and "symbols"
 (PDU of equalised payload symbols). rx_time tags give the sample time.
 

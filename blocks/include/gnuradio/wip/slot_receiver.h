@@ -11,7 +11,8 @@
 // start_slot.
 //
 // Message ports out: "slots" pmt dict per reported slot (air, locked, grant_ok, snr_db[25],
-// predicted_snr_db[25], bits_per_symbol[25], outcome[25]: 0 unused, 1 good, 2 bad), "symbols"
+// slot_snr_db[25] (of the slot alone), predicted_snr_db[25], bits_per_symbol[25], outcome[25]: 0
+// unused, 1 good, 2 bad), "symbols"
 // PDU of the equalised payload symbols of the used bins (for a constellation sink), "gain" what
 // gain control (phy/gain_control.h) asks of the radio, for "command" of a usrp_source: a dict chan,
 // gain, time of the first sample with that gain. The radio has to take the time seriously.
