@@ -19,8 +19,10 @@ class slots_with_noise {
 public:
     explicit slots_with_noise(const std::array<double, nof_bins>& snr_db) : snr_db_(snr_db) {}
 
-    // Mean over `count` slots of the SNR that the estimator reports, dB.
-    std::array<double, nof_bins> measure(slot_estimator& estimator, int count) {
+    // Mean over `count` slots of the SNR that the estimator reports, dB; of the filtered one with a
+    // filter.
+    std::array<double, nof_bins> measure(slot_estimator& estimator, int count,
+                                         bin_power_filter* filter = nullptr) {
         std::array<double, nof_bins> sum{};
         for (int i = 0; i < count; ++i) {
             const slot air(150 + made_++);
@@ -33,8 +35,14 @@ public:
                     row.im[n] += static_cast<float>(sigma * normal_(random_));
                 }
             EXPECT_TRUE(estimator.estimate(y_, static_cast<int>(air.value % slots_per_frame)));
+            auto snr = estimator.snr();
+            if (filter != nullptr) {
+                const auto m = estimator.measurement(0, 0);
+                filter->update(m, estimator.points(0, 0), snr);
+                for (float& v : snr) v /= m.noise;
+            }
             for (std::size_t b = 0; b < nof_bins; ++b)
-                sum[b] += static_cast<double>(estimator.snr()[b]) / count;
+                sum[b] += static_cast<double>(snr[b]) / count;
         }
         for (auto& s : sum) s = 10 * std::log10(s);
         return sum;
@@ -66,6 +74,24 @@ TEST(slot_estimator, tells_interference_in_a_few_bins_from_noise_in_all) {
     const auto m = estimator.measurement(0, 0);
     EXPECT_NEAR(10 * std::log10(static_cast<double>(m.power[5] / m.noise)), 10, 1);
     EXPECT_NEAR(10 * std::log10(static_cast<double>(m.power[12] / m.noise)), 20, 1);
+}
+
+// Interference begins while the filter runs: its bins fall as far as those of the slot alone.
+TEST(slot_estimator, interference_goes_through_the_filter_of_the_power) {
+    std::array<double, nof_bins> snr_db;
+    snr_db.fill(20);
+    slots_with_noise quiet(snr_db);
+    slot_estimator estimator(0);
+    bin_power_filter filter;
+    quiet.measure(estimator, 150, &filter);
+    snr_db[5] = 10;
+    snr_db[6] = 14;
+    snr_db[24] = 8;
+    slots_with_noise slots(snr_db);
+    slots.measure(estimator, 300, &filter);
+    const auto got = slots.measure(estimator, 150, &filter);
+    EXPECT_TRUE(filter.filtered());
+    for (std::size_t b = 0; b < nof_bins; ++b) EXPECT_NEAR(got[b], snr_db[b], 0.7) << b;
 }
 
 TEST(slot_estimator, sees_no_interference_in_even_noise) {
