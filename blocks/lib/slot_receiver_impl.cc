@@ -82,6 +82,8 @@ slot_receiver_impl::slot_receiver_impl(int cell, int horizon, bool combining,
       combining_(combining),
       predictor_(predictor),
       horizon_(horizon),
+      wanted_predictor_(predictor),
+      wanted_horizon_(horizon),
       gain_({.gain_db = gain_db, .lowest_db = lowest_gain_db, .highest_db = highest_gain_db}),
       on_slot_([this](const ::wip::phy::received_slot& s) { on_slot(s); }),
       clock_(::wip::first_sample(::wip::slot(checked_start(start_slot)))),
@@ -166,21 +168,34 @@ void slot_receiver_impl::change(const openwip::slot_link::ReceiverSettings& sett
         combining_ = settings.combining();
         receiver_.set_combining(combining_);
     }
-    const std::string predictor = settings.has_predictor() ? settings.predictor() : predictor_;
-    const int horizon = settings.has_horizon() ? static_cast<int>(settings.horizon()) : horizon_;
-    if (predictor != predictor_ || horizon != horizon_) builder_.order(predictor, horizon);
+    const std::string predictor =
+        settings.has_predictor() ? settings.predictor() : wanted_predictor_;
+    const int horizon =
+        settings.has_horizon() ? static_cast<int>(settings.horizon()) : wanted_horizon_;
+    if (predictor == wanted_predictor_ && horizon == wanted_horizon_) return;
+    builder_.order(predictor, horizon);
+    wanted_predictor_ = predictor;
+    wanted_horizon_ = horizon;
 }
 
 void slot_receiver_impl::take_predictor() {
-    auto made = builder_.take();
-    if (!made) return;
-    if (!made->predictor) {
-        ++settings_refused_;
-        return;
+    if (auto made = builder_.take()) {
+        if (!made->predictor) {
+            ++settings_refused_;
+            wanted_predictor_ = predictor_;
+            wanted_horizon_ = horizon_;
+            return;
+        }
+        next_predictor_ = std::move(made->method);
+        next_horizon_ = made->horizon;
+        if (auto unused = receiver_.succeed_predictor(std::move(made->predictor)))
+            builder_.retire(std::move(unused));
     }
-    builder_.retire(receiver_.exchange_predictor(std::move(made->predictor)));
-    predictor_ = std::move(made->method);
-    horizon_ = made->horizon;
+    if (auto replaced = receiver_.take_retired_predictor()) {
+        builder_.retire(std::move(replaced));
+        predictor_ = next_predictor_;
+        horizon_ = next_horizon_;
+    }
 }
 
 void slot_receiver_impl::on_slot(const ::wip::phy::received_slot& slot) {

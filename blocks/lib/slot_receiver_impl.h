@@ -57,6 +57,9 @@ private:
     bool combining_;
     std::string predictor_;
     int horizon_;
+    // What was asked for last, and what learns to take over.
+    std::string wanted_predictor_, next_predictor_;
+    int wanted_horizon_, next_horizon_ = 0;
     std::uint64_t settings_refused_ = 0;
     ::wip::predictor_builder builder_;
     ::wip::phy::gain_control gain_;

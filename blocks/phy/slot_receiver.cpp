@@ -6,11 +6,11 @@
 #include <stdexcept>
 
 #include "phy/bin_power_filter.h"
+#include "phy/predictor_succession.h"
 #include "phy/signal_level.h"
 #include "phy/slot_detector.h"
 #include "phy/slot_estimator.h"
 #include "phy/slot_synchroniser.h"
-#include "phy/snr_predictor.h"
 
 namespace wip::phy {
 
@@ -37,7 +37,7 @@ struct slot_receiver::impl final : slot_user {
     slot_estimator estimator;
     slot_detector detector;
     bin_power_filter filter;
-    std::unique_ptr<snr_predictor> predictor;
+    predictor_succession predictor;
 
     receiver_state state;
     received_slot report;
@@ -68,7 +68,7 @@ struct slot_receiver::impl final : slot_user {
         detector.set_cell(cell);
         estimator.reset();
         filter.reset();
-        predictor->reset();
+        predictor.reset();
         contradictions = 0;
     }
 
@@ -95,6 +95,7 @@ struct slot_receiver::impl final : slot_user {
     }
 
     void nothing(sample begin) override {
+        predictor.pass();
         blank_report(begin, mode::searching);
         (*on_slot)(report);
     }
@@ -107,7 +108,7 @@ struct slot_receiver::impl final : slot_user {
         blank_report(s.start, state.mode);
         const bool measured = !s.missing && measure(s);
         if (!measured) {
-            predictor->skip();
+            predictor.skip();
             filter.skip();
         }
         if (state.locked && !report.grant_ok) ++state.grants_failed;
@@ -123,7 +124,7 @@ struct slot_receiver::impl final : slot_user {
         state.cfo_hz = track.cfo_hz();
         state.timing_samples =
             std::fmod(std::fmod(track.timing(), slot_samples) + slot_samples, slot_samples);
-        state.prediction_nmse = predictor->nmse();
+        state.prediction_nmse = predictor.current().nmse();
         (*on_slot)(report);
     }
 
@@ -200,7 +201,7 @@ struct slot_receiver::impl final : slot_user {
         const auto& track = synchroniser.track();
         const auto m = estimator.measurement(track.turn(), track.shift());
         std::array<float, nof_bins> predicted, power;
-        predictor->update(m, predicted);
+        predictor.update(m, predicted);
         filter.update(m, estimator.points(track.turn(), track.shift()), power);
         for (std::size_t b = 0; b < nof_bins; ++b) {
             report.snr_db[b] = snr_to_db(power[b] / (m.noise + 1e-30F));
@@ -220,10 +221,12 @@ void slot_receiver::set_gain(sample from, double db) noexcept {
     impl_->synchroniser.set_gain(from, db);
 }
 void slot_receiver::set_combining(bool on) noexcept { impl_->detector.set_combining(on); }
-std::unique_ptr<snr_predictor> slot_receiver::exchange_predictor(
-    std::unique_ptr<snr_predictor> predictor) noexcept {
-    impl_->predictor.swap(predictor);
-    return predictor;
+std::unique_ptr<snr_predictor> slot_receiver::succeed_predictor(
+    std::unique_ptr<snr_predictor> next) noexcept {
+    return impl_->predictor.succeed(std::move(next));
+}
+std::unique_ptr<snr_predictor> slot_receiver::take_retired_predictor() noexcept {
+    return impl_->predictor.take_retired();
 }
 const receiver_state& slot_receiver::state() const noexcept { return impl_->state; }
 void slot_receiver::want_soft_bits(bool on) noexcept { impl_->detector.want_soft_bits(on); }

@@ -113,10 +113,10 @@ public:
 
     // Between two calls of process(). Lock, timing and channel estimate do not depend on either.
     void set_combining(bool on) noexcept;
-    // Hands back the predictor before, for its owner to free elsewhere than in the slot path. The
-    // new one learns from the next slot on; until then the last value is its prediction.
-    std::unique_ptr<snr_predictor> exchange_predictor(
-        std::unique_ptr<snr_predictor> predictor) noexcept;
+    // predictor_succession.h: the new one learns beside the one in use, then takes its place. Both
+    // hand back what is no longer needed, for its owner to free elsewhere than in the slot path.
+    std::unique_ptr<snr_predictor> succeed_predictor(std::unique_ptr<snr_predictor> next) noexcept;
+    std::unique_ptr<snr_predictor> take_retired_predictor() noexcept;
 
     const receiver_state& state() const noexcept;
     void want_soft_bits(bool on) noexcept;

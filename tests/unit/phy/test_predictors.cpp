@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "phy/predictor_succession.h"
 #include "simulated_gains.h"
 
 namespace {
@@ -205,6 +206,77 @@ TEST(predictors, lose_nothing_to_least_squares_where_the_channel_is_not_clarkes)
         }
     // 900 Hz of Doppler: slots sample it too seldom, nobody can predict, and nobody has to lose.
     EXPECT_LT(mean_nmse({}, steady(540)), 0.56);
+}
+
+// Of what was said about the slots [from, from + 60).
+struct first_slots {
+    double error = 0, power = 0;
+    void add(const gains& g, const std::array<float, nof_bins>& said) {
+        for (std::size_t b = 0; b < nof_bins; ++b) {
+            const double d = g.truth[b] - static_cast<double>(said[b]);
+            error += d * d;
+            power += g.truth[b] * g.truth[b];
+        }
+    }
+    double nmse() const { return error / power; }
+};
+
+TEST(predictors, that_succeed_another_are_good_from_their_first_slot_on) {
+    constexpr int horizon = 3, before = 700;
+    constexpr int takes_over = before + predictor_succession::learning_slots;
+    for (const auto* method : {"ar", "ls", "kalman", "delay"}) {
+        first_slots succeeded, always, fresh;
+        for (unsigned seed = 1; seed <= 6; ++seed) {
+            gains g(seed);
+            snr_predictor old(horizon, "last"), known(horizon, method), unlearned(horizon, method);
+            predictor_succession s(std::make_unique<snr_predictor>(horizon, "last"));
+            std::array<std::array<float, nof_bins>, takes_over + 80> a{}, b{}, c{};
+            for (int i = 0; i < takes_over + 60; ++i) {
+                const auto m = g.next(125);
+                const auto at = static_cast<std::size_t>(i), to = at + horizon;
+                if (i >= takes_over + horizon) {
+                    succeeded.add(g, a[at]);
+                    always.add(g, b[at]);
+                    fresh.add(g, c[at]);
+                }
+                if (i == before) {
+                    EXPECT_EQ(s.succeed(std::make_unique<snr_predictor>(horizon, method)), nullptr);
+                }
+                s.update(m, a[to]);
+                known.update(m, b[to]);
+                if (i >= takes_over) unlearned.update(m, c[to]);
+                std::array<float, nof_bins> last;
+                old.update(m, last);
+                if (i < takes_over) {
+                    ASSERT_EQ(a[to], last) << method << ", slot " << i;
+                }
+                ASSERT_EQ(s.learning(), i >= before && i < takes_over - 1) << i;
+            }
+            EXPECT_NE(s.take_retired(), nullptr);
+            EXPECT_EQ(s.take_retired(), nullptr);
+        }
+        EXPECT_LT(succeeded.nmse(), 1.15 * always.nmse()) << method;
+        EXPECT_GT(fresh.nmse(), 5 * always.nmse()) << method;
+    }
+}
+
+TEST(predictors, take_over_without_a_signal_too_and_the_last_one_asked_for) {
+    gains g(3);
+    std::array<float, nof_bins> said;
+    predictor_succession s(std::make_unique<snr_predictor>(3, "last"));
+    auto first = std::make_unique<snr_predictor>(3, "ar"),
+         second = std::make_unique<snr_predictor>(6);
+    const auto *one = first.get(), *two = second.get();
+    EXPECT_EQ(s.succeed(std::move(first)), nullptr);
+    for (int i = 0; i < 200; ++i) s.skip();
+    EXPECT_EQ(s.succeed(std::move(second)).get(), one);  // from the beginning again
+    for (int i = 0; i < 100; ++i) s.update(g.next(125), said);
+    for (int i = 0; i < 100; ++i) s.skip();
+    for (int i = 0; i < 99; ++i) s.pass();
+    EXPECT_NE(&s.current(), two);
+    s.pass();
+    EXPECT_EQ(&s.current(), two);
+    EXPECT_NE(s.take_retired(), nullptr);
 }
 
 }  // namespace
