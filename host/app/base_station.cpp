@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "app/frame_batch.h"
 #include "app/mac_status.h"
 #include "app/slot_codec.h"
 #include "app/slot_sample.h"
@@ -43,6 +42,7 @@ base_station::base_station(const macd_config& config, tun_device& tun, station_p
     : port_(&port),
       gate_(tun),
       ip_(port.telemetry()),
+      frames_(port.telemetry(), config.link.profile),
       link_(config.link),
       mac_(config.link),
       packets_(config.telemetry.packets_per_second, mac_, port) {}
@@ -103,8 +103,10 @@ void base_station::plan_and_send(slot air) {
     write_plan(plan, *plan_message_.mutable_plan());
     port_->to_flowgraph(plan_message_);
     publish_settled();
-    if (port_->telemetry().due(topic::frames, air)) publish_frames(plan);
-    ip_.publish(air);
+    if (port_->telemetry().due(topic::frames, air))
+        frames_.add(plan, mac_.record(air), packets_.journal());
+    frames_.slot_done(air);
+    ip_.slot_done(air);
     packets_.slot_done(air);
     port_->slot_done(air);
 }
@@ -124,16 +126,6 @@ void base_station::publish_settled() {
             user[b] = sample.bits_per_symbol()[b] != 0 ? '\0' : no_user;
         out.publish(topic::slot, j);
     }
-}
-
-void base_station::publish_frames(const slot_plan& plan) {
-    auto& batch = *port_->telemetry().message(topic::frames).mutable_frames();
-    const slot_record& record = mac_.record(plan.air);
-    if (!fill_frames(plan, record, link_.profile, 0, batch)) return;
-    for (auto& f : *batch.mutable_frame())
-        packets_.journal().packets_in(static_cast<wire_sn>(f.sn()),
-                                      [&f](std::uint64_t number) { f.add_packet(number); });
-    port_->telemetry().publish(topic::frames, plan.air);
 }
 
 void base_station::on_peer(std::span<const std::uint8_t> message) {

@@ -11,6 +11,7 @@
 #include <deque>
 #include <vector>
 
+#include "app/frame_log.h"
 #include "app/ip_log.h"
 #include "app/macd_config.h"
 #include "app/packet_gate.h"
@@ -44,7 +45,6 @@ private:
     void answer_requests();
     void plan_and_send(slot air);
     void publish_settled();
-    void publish_frames(const slot_plan& plan);
     void take_packets(const openwip::uplink::Uplink& message);
     void deliver_arrived();
     bool read_tun();
@@ -55,6 +55,7 @@ private:
     station_port* port_;
     packet_gate gate_;
     ip_log ip_;
+    frame_log frames_;
     link_config link_;
     base_station_mac mac_;
     packet_watch packets_;

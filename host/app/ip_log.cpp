@@ -2,14 +2,26 @@
 #include "app/ip_log.h"
 
 namespace wip::host {
+namespace {
+
+// Of a packet without its data: a rough figure for the window.
+constexpr std::size_t record_bytes = 20;
+
+}  // namespace
+
+ip_log::~ip_log() {
+    if (batch_.packet_size() != 0) send(window_.last());
+}
 
 void ip_log::keep(way which, link direction, std::span<const std::uint8_t> packet,
                   std::int64_t time_ns, std::optional<std::uint64_t> number) {
-    if (bytes_ + packet.size() > most_bytes || batch_.packet_size() >= most_packets) {
+    if (slot_bytes_ + packet.size() > most_bytes || slot_packets_ >= most_packets) {
         ++skipped_;
         return;
     }
-    bytes_ += packet.size();
+    slot_bytes_ += packet.size();
+    ++slot_packets_;
+    bytes_ += packet.size() + record_bytes;
     auto& p = *batch_.add_packet();
     p.set_out(which == way::out);
     p.set_downlink(direction == link::down);
@@ -18,13 +30,17 @@ void ip_log::keep(way which, link direction, std::span<const std::uint8_t> packe
     if (number) p.set_number(*number);
 }
 
-void ip_log::send(slot now, int user) {
+void ip_log::send(slot now) {
+    const auto packets = static_cast<std::uint64_t>(batch_.packet_size());
     batch_.set_skipped(skipped_);
+    batch_.set_packets_before(packets_);
+    packets_ += packets;
     auto& message = port_->message(topic::ip);
     message.mutable_ip()->Swap(&batch_);
-    port_->publish(topic::ip, now, user);
+    port_->publish(topic::ip, now, user_);
     batch_.Clear();
     bytes_ = 0;
+    window_.published();
 }
 
 }  // namespace wip::host

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Topic `ip`: the packets that passed a TUN, gathered over a slot. What a slot brings beyond
-// `most_bytes` or `most_packets` is left out and counted: an application that floods the interface
-// must not become a flood of telemetry.
+// Topic `ip`: the packets that passed a TUN, gathered over the slots of a batch. What a slot brings
+// beyond `most_bytes` or `most_packets` is left out and counted: an application that floods the
+// interface must not become a flood of telemetry.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <span>
 
+#include "app/batch_window.h"
 #include "app/telemetry_port.h"
 
 namespace wip::host {
@@ -17,7 +18,11 @@ public:
     static constexpr std::size_t most_bytes = 256 << 10;
     static constexpr int most_packets = 512;
 
-    explicit ip_log(telemetry_port& port) : port_(&port) {}
+    explicit ip_log(telemetry_port& port, int user = 0) : port_(&port), user_(user) {}
+    // What waits is published.
+    ~ip_log();
+    ip_log(const ip_log&) = delete;
+    ip_log& operator=(const ip_log&) = delete;
 
     // Read from the TUN (false) or written to it. `number`: as PacketRecord counts, where known.
     enum class way : std::uint8_t { in, out };
@@ -26,20 +31,27 @@ public:
              std::optional<std::uint64_t> number = {}) {
         if (port_->wanted(topic::ip)) keep(which, direction, packet, time_ns, number);
     }
-    // What has come since the last call, if anything.
-    void publish(slot now, int user = 0) {
-        if (batch_.packet_size() != 0) send(now, user);
+    // Publishes when it is time.
+    void slot_done(slot now) {
+        if (batch_.packet_size() == 0) return;
+        slot_bytes_ = 0;
+        slot_packets_ = 0;
+        if (window_.due(now, bytes_)) send(now);
     }
 
 private:
     void keep(way which, link direction, std::span<const std::uint8_t> packet, std::int64_t time_ns,
               std::optional<std::uint64_t> number);
-    void send(slot now, int user);
+    void send(slot now);
 
     telemetry_port* port_;
+    int user_;
+    batch_window window_;
     openwip::telemetry::IpBatch batch_;
-    std::size_t bytes_ = 0;
+    std::size_t bytes_ = 0, slot_bytes_ = 0;
+    int slot_packets_ = 0;
     std::uint64_t skipped_ = 0;
+    std::uint64_t packets_ = 0;  // in the messages before this one
 };
 
 }  // namespace wip::host

@@ -13,9 +13,14 @@ namespace {
 constexpr std::int64_t largest_subscription = 4096;
 // Taken in one slot at most: a flood of subscriptions must not keep the slots waiting.
 constexpr int batch = 16;
-// A message waits no longer for others to go with, nor for more of them.
+// A message waits no longer for others to go with, nor for more of them. Those that hold the
+// records of several slots have waited: they go with the slot that they are published in.
 constexpr std::int64_t longest_wait_ns = 10'000'000;
 constexpr std::size_t most_waiting = 100;
+
+constexpr bool has_waited(topic t) {
+    return t == topic::frames || t == topic::ip || t == topic::packet;
+}
 
 std::int64_t monotonic_ns() {
     timespec t{};
@@ -53,10 +58,12 @@ void telemetry_socket::flush() {
         socket_.send(w.body, zmq::send_flags::dontwait);
     }
     waiting_.clear();
+    go_ = false;
 }
 
 void telemetry_socket::listen() {
-    if (!waiting_.empty() && monotonic_ns() - waiting_since_ns_ >= longest_wait_ns) flush();
+    if (go_ || (!waiting_.empty() && monotonic_ns() - waiting_since_ns_ >= longest_wait_ns))
+        flush();
     zmq::message_t in;
     for (int i = 0; i < batch && socket_.recv(in, zmq::recv_flags::dontwait); ++i) {
         if (!in.more()) {
@@ -94,6 +101,7 @@ void telemetry_socket::publish(topic t, slot now, int user) {
     message.SerializeWithCachedSizesToArray(body.data<std::uint8_t>());
     if (waiting_.empty()) waiting_since_ns_ = message.wall_ns();
     waiting_.push_back({t, std::move(body)});
+    go_ |= has_waited(t);
     if (waiting_.size() >= most_waiting) flush();
 }
 

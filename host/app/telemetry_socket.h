@@ -5,7 +5,7 @@
 // nobody waits for it.
 //
 // Messages of ten milliseconds go to ZeroMQ together: its thread wakes up once for all of them and
-// writes them in few system calls (docs/telemetry.md has what that saves).
+// writes them in few system calls. docs/telemetry.md has what that saves.
 //
 // A subscription is the beginning of a topic's name ("" is the beginning of all). Of each topic one
 // word holds which beginnings are subscribed to, so whatever strangers send, nothing grows here;
@@ -68,6 +68,7 @@ private:
     std::array<openwip::telemetry::Telemetry, nof_topics> messages_;
     std::vector<waiting> waiting_;
     std::int64_t waiting_since_ns_ = 0;
+    bool go_ = false;  // with the next listen()
     std::uint64_t odd_messages_ = 0;
 };
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "app/frame_batch.h"
 #include "app/mac_status.h"
 #include "app/packet_words.h"
 #include "app/receiver_sample.h"
@@ -22,6 +21,7 @@ terminal_station::terminal_station(const macd_config& config, tun_device& tun, s
     : port_(&port),
       gate_(tun),
       ip_(port.telemetry()),
+      frames_(port.telemetry(), config.link.profile),
       profile_(config.link.profile),
       mac_(config.link, [this](std::span<const std::uint8_t> packet, bool) { deliver(packet); }),
       uplink_(config.uplink) {
@@ -108,8 +108,9 @@ void terminal_station::publish(const openwip::slot_link::SlotReport& report) {
     ask_for_detail();
     if (out.due(topic::slot, now_)) publish_slot();
     if (report.has_detail() && out.wanted(topic::receiver)) publish_receiver(report.detail());
-    if (out.due(topic::frames, now_)) publish_frames();
-    ip_.publish(now_);
+    if (out.due(topic::frames, now_)) frames_.add(report_in_);
+    frames_.slot_done(now_);
+    ip_.slot_done(now_);
 }
 
 // The receiver makes the detail only while somebody listens.
@@ -127,12 +128,6 @@ void terminal_station::publish_receiver(const openwip::slot_link::ReceiverDetail
         port_->malformed("slot link", why);
     else
         port_->telemetry().publish(topic::receiver, now_);
-}
-
-void terminal_station::publish_frames() {
-    auto& batch = *port_->telemetry().message(topic::frames).mutable_frames();
-    if (fill_frames(report_in_, profile_, 0, batch))
-        port_->telemetry().publish(topic::frames, now_);
 }
 
 void terminal_station::publish_slot() {

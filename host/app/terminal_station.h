@@ -5,6 +5,7 @@
 // goes to the base station with the clock, the feedback and the packets whose last bit was sent.
 #pragma once
 
+#include "app/frame_log.h"
 #include "app/ip_log.h"
 #include "app/macd_config.h"
 #include "app/packet_gate.h"
@@ -37,7 +38,6 @@ private:
     void publish(const openwip::slot_link::SlotReport& report);
     void publish_slot();
     void publish_receiver(const openwip::slot_link::ReceiverDetail& detail);
-    void publish_frames();
     void ask_for_detail();
     void deliver(std::span<const std::uint8_t> packet);
     bool read_tun(slot now);
@@ -45,6 +45,7 @@ private:
     station_port* port_;
     packet_gate gate_;
     ip_log ip_;
+    frame_log frames_;
     link_profile profile_;
     terminal_mac mac_;
     emulated_uplink uplink_;

@@ -83,11 +83,12 @@ std::optional<std::uint32_t> capture::interface_of(station at, bool frames,
     return first + bases + user;
 }
 
-void capture::take(station from, const tm::Telemetry& message, std::uint64_t missing) {
+void capture::take(station from, const tm::Telemetry& message) {
     if (enough_) return;
-    const bool frames = message.has_frames();
-    if (missing != 0 && (frames || message.has_ip()))
-        count_dropped(interface_of(from, frames, message.user()), missing);
+    if (message.has_frames() && !frame_columns::well_formed(message.frames())) {
+        ++malformed_;
+        return;
+    }
     const std::int64_t now = slot_start_ns(message.slot() + 1);
     if (!options_.start_ns)
         options_.start_ns = wall_clock_of(message.wall_ns()) -
@@ -96,7 +97,7 @@ void capture::take(station from, const tm::Telemetry& message, std::uint64_t mis
         first_ns_ = newest_ns_ = now;
         if (options_.seconds > 0) end_ns_ = now + static_cast<std::int64_t>(options_.seconds * 1e9);
     }
-    if (frames) take_frames(from, message);
+    if (message.has_frames()) take_frames(from, message);
     if (message.has_ip()) take_ip(from, message);
     newest_ns_ = std::max(newest_ns_, now);
     heard_ns_[static_cast<std::size_t>(from)] = now;
@@ -136,36 +137,52 @@ void capture::push() {
 void capture::take_frames(station from, const tm::Telemetry& message) {
     const bool sent = from == station::base;
     const auto& batch = message.frames();
-    const auto edge = window_edge_of(batch.grant());
-    for (const auto& f : batch.frame()) {
-        const std::uint32_t user = f.user() != 0 ? f.user() : message.user();
-        held_packet* p =
-            hold(interface_of(from, true, user), slot_start_ns(batch.air() + (sent ? 0 : 1)));
-        if (p == nullptr) continue;
-        p->rank = sent ? 1 : 2;
-        p->what.direction = sent ? packet_direction::outbound : packet_direction::inbound;
-        p->what.crc_error = !sent && f.outcome() == 2;
-        append_frame(p->data, sent ? frame_place::sent : frame_place::received, batch.air(),
-                     static_cast<std::uint16_t>(user), edge, f);
-        push();
+    const auto interface = interface_of(from, true, message.user());
+    count_missed(interface, message.user(), batch.frames_before(), batch.bin().size());
+    frame_columns frames(batch);
+    for (const auto& s : batch.slot()) {
+        const auto edge = window_edge_of(s.grant());
+        for (std::uint32_t i = 0; i < s.frames(); ++i) {
+            const link_frame f = frames.next();
+            held_packet* p = hold(interface, slot_start_ns(s.air() + (sent ? 0 : 1)));
+            if (p == nullptr) continue;
+            p->rank = sent ? 1 : 2;
+            p->what.direction = sent ? packet_direction::outbound : packet_direction::inbound;
+            p->what.crc_error = !sent && f.outcome == 2;
+            append_frame(p->data, sent ? frame_place::sent : frame_place::received, s.air(),
+                         static_cast<std::uint16_t>(message.user()), edge, f);
+            push();
+        }
     }
 }
 
-void capture::count_dropped(std::optional<std::uint32_t> interface, std::uint64_t n) {
+void capture::count_missed(std::optional<std::uint32_t> interface, std::uint32_t user,
+                           std::uint64_t before, std::uint64_t n) {
     if (!interface) return;
-    counts_[*interface].dropped += n;
-    dropped_before_[*interface] += n;
+    const auto [sent, first] = sent_.try_emplace({*interface, user}, before);
+    // A publisher that began anew counts from 0.
+    if (before > sent->second) count_dropped(*interface, before - sent->second);
+    sent->second = before + n;
+}
+
+void capture::count_dropped(std::uint32_t interface, std::uint64_t n) {
+    counts_[interface].dropped += n;
+    dropped_before_[interface] += n;
 }
 
 void capture::take_ip(station from, const tm::Telemetry& message) {
-    if (const auto i = interface_of(from, false, message.user())) {
-        const auto [before, first] = skipped_.try_emplace(*i, message.ip().skipped());
-        if (message.ip().skipped() > before->second)
-            count_dropped(i, message.ip().skipped() - before->second);
-        before->second = message.ip().skipped();
+    const auto& batch = message.ip();
+    const auto interface = interface_of(from, false, message.user());
+    count_missed(interface, message.user(), batch.packets_before(),
+                 static_cast<std::uint64_t>(batch.packet_size()));
+    if (interface) {
+        const auto [before, first] = skipped_.try_emplace(*interface, batch.skipped());
+        if (batch.skipped() > before->second)
+            count_dropped(*interface, batch.skipped() - before->second);
+        before->second = batch.skipped();
     }
-    for (const auto& r : message.ip().packet()) {
-        held_packet* p = hold(interface_of(from, false, message.user()), r.time_ns());
+    for (const auto& r : batch.packet()) {
+        held_packet* p = hold(interface, r.time_ns());
         if (p == nullptr) continue;
         // As the kernel sees its interface: what the station reads has left the host.
         p->rank = r.out() ? 3 : 0;
@@ -213,8 +230,7 @@ void capture::finish(const std::string& verdict) {
                                {}};
         if (counts_[i].dropped != 0)
             s.comments.push_back(
-                "dropped: telemetry messages of a slot each, and IP packets that the station left "
-                "out");
+                "dropped: in telemetry that was lost, and IP packets that the station left out");
         if (!verdict.empty()) s.comments.push_back(verdict);
         append(file_.blocks(), s);
     }

@@ -16,6 +16,7 @@
 #include <optional>
 #include <queue>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "capture/capture_file.h"
@@ -43,8 +44,8 @@ struct capture_options {
 struct interface_counts {
     std::string name;
     std::uint64_t packets = 0;
-    // Telemetry messages that did not reach us, and IP packets that the station left out to keep
-    // its telemetry within bounds.
+    // Of them: in telemetry messages that did not reach us, and IP packets that the station left
+    // out to keep its telemetry within bounds.
     std::uint64_t dropped = 0;
 };
 
@@ -52,8 +53,7 @@ class capture {
 public:
     capture(const capture_options& options, capture_file& file);
 
-    // `missing`: messages of its topic that are known to be lost before it.
-    void take(station from, const openwip::telemetry::Telemetry& message, std::uint64_t missing);
+    void take(station from, const openwip::telemetry::Telemetry& message);
     bool enough() const { return enough_; }
     // What is held, the statistics, and the verdict, if it is known by now.
     void finish(const std::string& verdict);
@@ -61,6 +61,7 @@ public:
     const std::vector<interface_counts>& interfaces() const { return counts_; }
     std::uint64_t late() const { return late_; }        // packets older than one already written
     std::uint64_t unknown() const { return unknown_; }  // of a terminal that the cell has not
+    std::uint64_t malformed() const { return malformed_; }  // messages whose columns do not fit
 
 private:
     struct held_packet {
@@ -74,7 +75,10 @@ private:
 
     void take_frames(station from, const openwip::telemetry::Telemetry& message);
     void take_ip(station from, const openwip::telemetry::Telemetry& message);
-    void count_dropped(std::optional<std::uint32_t> interface, std::uint64_t n);
+    // How many a publisher says it has sent before these `n`, of a user.
+    void count_missed(std::optional<std::uint32_t> interface, std::uint32_t user,
+                      std::uint64_t before, std::uint64_t n);
+    void count_dropped(std::uint32_t interface, std::uint64_t n);
     // nullptr when there is no such interface.
     held_packet* hold(std::optional<std::uint32_t> interface, std::int64_t sample_ns);
     void push();
@@ -87,6 +91,8 @@ private:
     std::vector<interface_counts> counts_;
     std::vector<std::uint64_t> dropped_before_;
     std::map<std::uint32_t, std::uint64_t> skipped_;  // interface -> as the station last said
+    // Interface and user -> how many the publisher has sent with the last message.
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> sent_;
     std::vector<std::size_t> comment_places_;
     std::priority_queue<held_packet> held_;
     held_packet next_;
@@ -94,7 +100,7 @@ private:
     std::optional<std::int64_t> first_ns_, end_ns_;
     std::array<std::int64_t, 2> heard_ns_{};  // newest slot of each publisher
     std::int64_t newest_ns_ = 0, written_to_ns_ = 0;
-    std::uint64_t order_ = 0, written_ = 0, late_ = 0, unknown_ = 0;
+    std::uint64_t order_ = 0, written_ = 0, late_ = 0, unknown_ = 0, malformed_ = 0;
     bool enough_ = false;
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "capture/frame_header.h"
 
-#include <algorithm>
 #include <bit>
 #include <span>
 
@@ -27,10 +26,6 @@ void put(byte_buffer& out, std::uint64_t value, int bytes) {
     for (int i = bytes - 1; i >= 0; --i) out.push_back(static_cast<std::uint8_t>(value >> (8 * i)));
 }
 
-std::uint8_t byte_of(std::uint32_t value) {
-    return static_cast<std::uint8_t>(std::min(value, 255u));
-}
-
 }  // namespace
 
 std::optional<std::uint16_t> window_edge_of(const std::string& grant) {
@@ -42,34 +37,32 @@ std::optional<std::uint16_t> window_edge_of(const std::string& grant) {
 }
 
 void append_frame(byte_buffer& out, frame_place place, std::int64_t slot, std::uint16_t user,
-                  std::optional<std::uint16_t> window_edge,
-                  const openwip::telemetry::FrameRecord& f) {
+                  std::optional<std::uint16_t> window_edge, const link_frame& f) {
     out.insert(out.end(), dissector_tag.begin(), dissector_tag.end());
     std::uint8_t flags = 0;
-    if (f.whole()) flags |= flag_whole;
-    if (f.last()) flags |= flag_last;
-    if (f.combined()) flags |= flag_combined;
-    if (f.retransmissions() != 0) flags |= flag_retransmission;
+    if (f.whole) flags |= flag_whole;
+    if (f.last) flags |= flag_last;
+    if (f.combined) flags |= flag_combined;
+    if (f.retransmissions != 0) flags |= flag_retransmission;
     if (window_edge) flags |= flag_window_edge;
-    const std::size_t nof_packets = std::min<std::size_t>(f.packet_size(), 0xffff);
     out.push_back(frame_header_version);
     out.push_back(static_cast<std::uint8_t>(place));
-    out.push_back(byte_of(f.bin()));
-    out.push_back(byte_of(f.bits_per_symbol()));
+    out.push_back(f.bin);
+    out.push_back(f.bits_per_symbol);
     out.push_back(flags);
-    out.push_back(byte_of(f.outcome()));
-    put(out, f.sn(), 2);
+    out.push_back(f.outcome);
+    put(out, f.sn, 2);
     put(out, static_cast<std::uint64_t>(slot), 8);
     put(out, user, 2);
-    out.push_back(byte_of(f.offset()));
-    out.push_back(place == frame_place::sent ? byte_of(f.retransmissions()) : std::uint8_t{0});
-    put(out, f.payload_bits(), 2);
+    out.push_back(f.offset);
+    out.push_back(place == frame_place::sent ? f.retransmissions : std::uint8_t{0});
+    put(out, f.payload_bits, 2);
     put(out, window_edge.value_or(0), 2);
-    put(out, std::bit_cast<std::uint32_t>(f.snr_db()), 4);
-    put(out, nof_packets, 2);
+    put(out, std::bit_cast<std::uint32_t>(f.snr_db), 4);
+    put(out, f.packets.size(), 2);
     put(out, 0, 2);
-    for (std::size_t i = 0; i < nof_packets; ++i) put(out, f.packet(static_cast<int>(i)), 8);
-    out.insert(out.end(), f.payload().begin(), f.payload().end());
+    for (const std::uint64_t number : f.packets) put(out, number, 8);
+    out.insert(out.end(), f.payload.begin(), f.payload.end());
 }
 
 }  // namespace wip::capture

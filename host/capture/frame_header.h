@@ -27,8 +27,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "capture/frame_columns.h"
 #include "capture/pcapng_blocks.h"
-#include "schema/telemetry.pb.h"
 
 namespace wip::capture {
 
@@ -45,7 +45,6 @@ enum class frame_place : std::uint8_t { sent = 0, received = 1 };
 std::optional<std::uint16_t> window_edge_of(const std::string& grant);
 
 void append_frame(byte_buffer& out, frame_place place, std::int64_t slot, std::uint16_t user,
-                  std::optional<std::uint16_t> window_edge,
-                  const openwip::telemetry::FrameRecord& frame);
+                  std::optional<std::uint16_t> window_edge, const link_frame& frame);
 
 }  // namespace wip::capture

@@ -130,8 +130,7 @@ private:
     }
     // It comes once a second: looked for when something else has come.
     void read_verdict() {
-        std::uint64_t missing = 0;
-        while (keeper_ && keeper_->receive(message_, missing)) {
+        while (keeper_ && keeper_->receive(message_)) {
             if (!message_.has_verdict()) continue;
             verdict_ =
                 message_.verdict().valid() ? "verdict so far: VALID" : "verdict so far: INVALID";
@@ -141,10 +140,9 @@ private:
     }
     // A bounded number, so that the other publisher has its turn.
     bool read(telemetry_reader& from, station which, wip::capture::capture& to) {
-        std::uint64_t missing = 0;
         for (int n = 0; n < 100; ++n) {
-            if (!from.receive(message_, missing)) return n > 0;
-            to.take(which, message_, missing);
+            if (!from.receive(message_)) return n > 0;
+            to.take(which, message_);
         }
         return true;
     }
@@ -175,13 +173,13 @@ void summarise(const std::string& file, const std::string& why, const wip::captu
     std::string line = std::to_string(packets) + " packets to " + file + ":";
     for (const auto& i : c.interfaces())
         line += " " + i.name + " " + std::to_string(i.packets) + ",";
-    line += " " + std::to_string(dropped) + " telemetry messages or packets lost";
+    line += " " + std::to_string(dropped) + " lost in telemetry";
     const auto also = [&line](std::uint64_t n, const char* what) {
         if (n != 0) line += ", " + std::to_string(n) + " " + what;
     };
     also(c.late(), "packets out of order");
     also(c.unknown(), "of unknown terminals left out");
-    also(from.malformed(), "messages that do not parse left out");
+    also(from.malformed() + c.malformed(), "messages that do not parse left out");
     also(from.newer(), "messages of a newer version left out");
     std::fprintf(stderr, "openwip capture: %s (%s)\n", line.c_str(), why.c_str());
 }

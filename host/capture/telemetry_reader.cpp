@@ -7,7 +7,7 @@
 namespace wip::capture {
 namespace {
 // Some ten seconds of all frames of 25 bins; what does not fit is lost, and the sequence shows it.
-constexpr int most_waiting = 20000;
+constexpr int most_waiting = 2000;
 constexpr int reconnect_ms = 10;  // a cell that is just starting: from its first slot on
 }  // namespace
 
@@ -32,7 +32,7 @@ telemetry_reader::telemetry_reader(zmq::context_t& context, const std::string& e
     }
 }
 
-bool telemetry_reader::receive(openwip::telemetry::Telemetry& out, std::uint64_t& missing) {
+bool telemetry_reader::receive(openwip::telemetry::Telemetry& out) {
     zmq::message_t topic, body, rest;
     while (socket_.recv(topic, zmq::recv_flags::dontwait)) {
         int parts = 1;
@@ -49,9 +49,6 @@ bool telemetry_reader::receive(openwip::telemetry::Telemetry& out, std::uint64_t
             ++newer_version;
             continue;
         }
-        auto [last, first] = last_.try_emplace(topic.to_string(), out.sequence());
-        missing = !first && out.sequence() > last->second ? out.sequence() - last->second - 1 : 0;
-        last->second = out.sequence();
         return true;
     }
     return false;

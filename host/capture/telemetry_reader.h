@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A subscriber of one publisher. It counts what it missed, topic by topic, and knows whether the
-// publisher is there: ZeroMQ hides connections, its monitor tells of them.
+// A subscriber of one publisher. It knows whether the publisher is there: ZeroMQ hides connections,
+// its monitor tells of them.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 #include <zmq.hpp>
@@ -23,8 +22,8 @@ public:
     zmq::socket_t& monitor() { return monitor_; }
     const std::string& endpoint() const { return endpoint_; }
 
-    // The next message, and how many of its topic are missing before it; false: none is waiting.
-    bool receive(openwip::telemetry::Telemetry& out, std::uint64_t& missing);
+    // The next message; false: none is waiting.
+    bool receive(openwip::telemetry::Telemetry& out);
     void on_monitor();
     bool ever_connected() const { return ever_connected_; }
     bool gone() const { return ever_connected_ && !connected_; }
@@ -37,7 +36,6 @@ private:
     zmq::socket_t socket_;
     zmq::socket_t monitor_;
     bool connected_ = false, ever_connected_ = false;
-    std::map<std::string, std::uint64_t, std::less<>> last_;  // topic -> sequence
 };
 
 }  // namespace wip::capture

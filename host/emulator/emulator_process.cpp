@@ -273,6 +273,7 @@ void emulator_process::state::publish_packets(slot k) {
 
 void emulator_process::state::publish(slot k) {
     publish_packets(k);
+    topics.publish(k);
     for (auto* e : {&base, &terminal}) {
         auto& out = e->telemetry;
         if (out.due(topic::status, k) || out.due(topic::event, k)) {
@@ -289,7 +290,6 @@ void emulator_process::state::publish(slot k) {
         out.listen();
         if (!e->events.wanted()) e->events.forget();
     }
-    topics.publish(k);
 }
 
 void emulator_process::state::fill(const station_sockets& e, MacStatus& status) const {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/frame_batch.h"
 #include "app/slot_sample.h"
 #include "types/point_code.h"
 
@@ -14,12 +13,9 @@ using host::topic;
 
 emulator_telemetry::emulator_telemetry(emulated_cell& cell, host::telemetry_port& base,
                                        host::telemetry_port& terminal, const cell_config& config)
-    : cell_(&cell),
-      base_(&base),
-      terminal_(&terminal),
-      profile_(config.link.profile),
-      server_(base) {
-    for (int u = 0; u < cell.users(); ++u) terminals_.emplace_back(terminal);
+    : cell_(&cell), base_(&base), terminal_(&terminal), server_(base) {
+    for (int u = 0; u < cell.users(); ++u)
+        users_.emplace_back(base, terminal, config.link.profile, u);
 }
 
 void emulator_telemetry::passed(emulated_cell::side side, int user, host::ip_log::way way,
@@ -27,7 +23,7 @@ void emulator_telemetry::passed(emulated_cell::side side, int user, host::ip_log
                                 std::optional<std::uint64_t> number) {
     const bool server = side == emulated_cell::side::server;
     const bool in = way == host::ip_log::way::in;
-    auto& log = server ? server_ : terminals_[static_cast<std::size_t>(user)];
+    auto& log = server ? server_ : users_[static_cast<std::size_t>(user)].ip;
     log.add(way, server == in ? host::ip_log::link::down : host::ip_log::link::up, packet, time_ns,
             number);
 }
@@ -40,11 +36,11 @@ void emulator_telemetry::publish(slot k) {
     // One slot in each turn, but after a change of the loop's length.
     const slot last = cell_->base(0).settled();
     for (slot j = published_ + slot_count(1); j <= last; ++j) publish_settled(published_ = j);
-    if (base_->due(topic::frames, k)) publish_sent(k);
-    if (terminal_->due(topic::slot, k) || terminal_->due(topic::frames, k)) publish_received(k);
+    publish_frames(k);
+    if (terminal_->due(topic::slot, k)) publish_measured(k);
     if (terminal_->due(topic::receiver, k)) publish_symbols(k);
-    server_.publish(k);
-    for (int u = 0; u < cell_->users(); ++u) terminals_[static_cast<std::size_t>(u)].publish(k, u);
+    server_.slot_done(k);
+    for (auto& user : users_) user.ip.slot_done(k);
 }
 
 // All users' loops are of one length.
@@ -62,32 +58,24 @@ void emulator_telemetry::publish_settled(slot j) {
     }
 }
 
-void emulator_telemetry::publish_sent(slot k) {
+void emulator_telemetry::publish_frames(slot k) {
+    const bool sent = base_->due(topic::frames, k), received = terminal_->due(topic::frames, k);
     for (int u = 0; u < cell_->users(); ++u) {
-        auto& batch = *base_->message(topic::frames).mutable_frames();
-        const slot_record& record = cell_->base(u).record(k);
-        if (!host::fill_frames(cell_->plan(u), record, profile_, u, batch)) continue;
-        for (auto& f : *batch.mutable_frame())
-            cell_->journal(u).packets_in(static_cast<wire_sn>(f.sn()),
-                                         [&f](std::uint64_t number) { f.add_packet(number); });
-        base_->publish(topic::frames, k, u);
+        auto& user = users_[static_cast<std::size_t>(u)];
+        if (sent) user.sent.add(cell_->plan(u), cell_->base(u).record(k), cell_->journal(u));
+        if (received) user.received.add(cell_->report(u));
+        user.sent.slot_done(k);
+        user.received.slot_done(k);
     }
 }
 
-void emulator_telemetry::publish_received(slot k) {
+void emulator_telemetry::publish_measured(slot k) {
     for (int u = 0; u < cell_->users(); ++u) {
-        if (terminal_->due(topic::slot, k)) {
-            auto& sample = *terminal_->message(topic::slot).mutable_slot_sample();
-            host::fill_sample(cell_->report(u), cell_->loop_slots(), sample);
-            for (const float snr : cell_->true_snr(u))
-                sample.add_true_snr_db(10 * std::log10(std::max(snr, 1e-10F)));
-            terminal_->publish(topic::slot, k, u);
-        }
-        if (terminal_->due(topic::frames, k)) {
-            auto& batch = *terminal_->message(topic::frames).mutable_frames();
-            if (host::fill_frames(cell_->report(u), profile_, u, batch))
-                terminal_->publish(topic::frames, k, u);
-        }
+        auto& sample = *terminal_->message(topic::slot).mutable_slot_sample();
+        host::fill_sample(cell_->report(u), cell_->loop_slots(), sample);
+        for (const float snr : cell_->true_snr(u))
+            sample.add_true_snr_db(10 * std::log10(std::max(snr, 1e-10F)));
+        terminal_->publish(topic::slot, k, u);
     }
 }
 

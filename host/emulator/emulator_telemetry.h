@@ -7,6 +7,7 @@
 
 #include <deque>
 
+#include "app/frame_log.h"
 #include "app/ip_log.h"
 #include "app/telemetry_port.h"
 #include "emulator/emulated_cell.h"
@@ -29,17 +30,23 @@ public:
 
 private:
     void publish_settled(slot j);
-    void publish_sent(slot k);
-    void publish_received(slot k);
+    void publish_frames(slot k);
+    void publish_measured(slot k);
     void publish_symbols(slot k);
 
     emulated_cell* cell_;
     host::telemetry_port* base_;
     host::telemetry_port* terminal_;
-    link_profile profile_;
     slot published_{-1};  // up to here, the base station's topic `slot` has been seen to
+    struct logs {
+        logs(host::telemetry_port& base, host::telemetry_port& terminal, link_profile profile,
+             int user)
+            : sent(base, profile, user), received(terminal, profile, user), ip(terminal, user) {}
+        host::frame_log sent, received;
+        host::ip_log ip;  // of the terminal
+    };
     host::ip_log server_;
-    std::deque<host::ip_log> terminals_;
+    std::deque<logs> users_;
 };
 
 }  // namespace wip::emulator

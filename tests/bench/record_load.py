@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-from openwip_cli import run_record, system
+from openwip_cli import link_frames, run_record, system
 from openwip_schema import telemetry_pb2 as pb
 from scripted_publisher import Publisher
 
@@ -40,9 +40,13 @@ RECEIVER = [pb.ReceiverSample(points=RNG.randbytes(25 * 108 * 2), symbols_of_bin
 PACKETS = [pb.PacketBatch(packet=[pb.PacketRecord(number=i, bytes=1500, protocol=6, arrived_ns=RNG.randrange(10**12), left_ns=10**12,
                                                   queue_ns=RNG.randrange(10**8), scheduling_ns=RNG.randrange(10**6), air_ns=1333333,
                                                   frames=14, retransmissions=[0] * 14) for i in range(PACKETS_PER_SLOT * STEP)])]
-FRAMES = [pb.FrameBatch(frame=[pb.FrameRecord(bin=b, bits_per_symbol=8, sn=b, payload=RNG.randbytes(105), payload_bits=840, packet=[7])
-                               for b in range(25)], grant=bytes(30)) for _ in range(20)]
-IP = [pb.IpBatch(packet=[pb.IpRecord(data=RNG.randbytes(1500))] * PACKETS_PER_SLOT) for _ in range(20)]
+FRAMES = [pb.FrameBatch() for _ in range(5)]
+for batch in FRAMES:
+    for n in range(STEP):
+        link_frames.append(batch, [link_frames.LinkFrame(
+            slot=n, bin=b, bits_per_symbol=8, sn=RNG.randrange(1 << 16), snr_db=RNG.gauss(30, 5), payload=RNG.randbytes(105),
+            payload_bits=840, packet=(7,)) for b in range(25)], bytes(30))
+IP = [pb.IpBatch(packet=[pb.IpRecord(data=RNG.randbytes(1500)) for _ in range(PACKETS_PER_SLOT * STEP)]) for _ in range(5)]
 SMALL = {"tcp": pb.TcpSample(flow=[pb.TcpFlow(station="base", local="10.42.0.1:5201", remote="10.42.0.2:40000", rtt_ms=15.0)] * 2),
          "cpu": pb.CpuSample(process=[pb.ProcessCpu(name=f"p{i}", cores=0.1) for i in range(10)]), "verdict": pb.Verdict(valid=True)}
 
@@ -53,12 +57,10 @@ def publish(base, terminal, topics, slot, every):
         if "slot" in topics and s % every == 0:
             for end in (base, terminal):
                 end.send("slot", slot=s, slot_sample=SLOT[s % len(SLOT)])
-        if "frames" in topics:
+    for topic, batches in (("frames", FRAMES), ("ip", IP)):
+        if topic in topics:
             for end in (base, terminal):
-                end.send("frames", slot=s, frames=FRAMES[s % len(FRAMES)])
-        if "ip" in topics:
-            for end in (base, terminal):
-                end.send("ip", slot=s, ip=IP[s % len(IP)])
+                end.send(topic, slot=slot + STEP - 1, **{topic: batches[slot // STEP % len(batches)]})
     if "packet" in topics:
         base.send("packet", slot=slot, packets=PACKETS[0])
     if slot % 150 == 0:

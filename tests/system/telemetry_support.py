@@ -4,7 +4,7 @@ import subprocess
 import time
 
 import zmq
-from openwip_cli import telemetry
+from openwip_cli import link_frames, telemetry
 
 TOPICS = ("status", "slot", "receiver", "frames", "ip", "event")
 GOOD, BAD = 1, 2
@@ -51,8 +51,8 @@ class Watched:
         return {m.slot: m.slot_sample for m in self.of(source, "slot")}
 
     def frames(self, source):
-        """(slot, bin) -> FrameRecord."""
-        return {(m.frames.air, f.bin): f for m in self.of(source, "frames") for f in m.frames.frame}
+        """(slot, bin) -> LinkFrame."""
+        return {(f.slot, f.bin): f for m in self.of(source, "frames") for f in link_frames.of(m.frames)}
 
     def packets(self, source, out, downlink=True):
         return [p for m in self.of(source, "ip") for p in m.ip.packet if (p.out, p.downlink) == (out, downlink)]

@@ -108,7 +108,7 @@ class EmulatedCell(Follow):
 
     def test_a_signal_ends_it_and_pings_can_be_followed(self):
         self.assertEqual(self.code, 0, self.said)
-        self.assertIn("0 telemetry messages or packets lost", self.said["capture"])
+        self.assertIn(" 0 lost in telemetry", self.said["capture"])
         text = self.check_file(self.file)
         self.assertIn(f"cell '{NAME}'", text)
         self.assertIn("prediction_nmse", text)      # the configuration
@@ -143,7 +143,7 @@ class Demo(Follow):
             text = self.check_file(file)
             self.assertIn(f"Capture comment:     {verdict}", text)
             self.assertIn("snr_db", text)
-            self.assertRegex(done.stderr, r"capture: \d+ packets to .*, 0 telemetry messages or packets lost")
+            self.assertRegex(done.stderr, r"capture: \d+ packets to .*, 0 lost in telemetry")
             rows = cs.fields(file, ["wip.slot"], "wip.place == 0")
             self.assertGreater(len(rows), 500)
             self.follow(file, 10)

@@ -9,7 +9,7 @@ import time
 import unittest
 
 from demo_support import GENTLE, TOP, built, cells, environment, openwip
-from openwip_cli import packets, telemetry
+from openwip_cli import link_frames, packets, telemetry
 
 NANOSECONDS = 10_000     # what has to agree
 PACKETS = 60
@@ -70,7 +70,7 @@ class Followed:
                 for m in reader.poll(0.2):
                     if m.topic == "packet":
                         records |= {r.identification: r for r in m.telemetry.packets.packet if r.identification >= FIRST_ID}
-                    for f in m.telemetry.frames.frame:
+                    for f in link_frames.of(m.telemetry.frames):
                         for number in f.packet:
                             frames.setdefault(number, set()).add(f.sn)
                     for p in m.telemetry.ip.packet:

@@ -31,6 +31,7 @@ WIDTHS = {"SlotSample": dict.fromkeys(("snr_db", "predicted_snr_db", "bits_per_s
           "ReceiverSample": {"symbols_of_bin": BINS, "bits_per_symbol": BINS, "noise_dbfs": BINS, "channel": 2 * SUBCARRIERS},
           "BaseLink": {"modulation_histogram": 9, "retransmission_histogram": 31}}
 SIGNED_BYTES = {"points"}
+LARGE = {"FrameBatch"}     # rows of tens of kilobytes in ragged columns
 
 UNITS = {"slot": "slots since the start", "air": "slots since the start", "now": "samples of 1/7.68e6 s", "bytes": "B",
          "bits_per_symbol": "bit", "points": "1/64 of the root of the mean symbol energy", "cores": "cores", "resident_bytes": "B",
@@ -134,7 +135,7 @@ class Table:
             self._plan(descriptor, (), 0)
         # Rows that are written at once: of a few megabytes at most.
         width = sum((c.width or 1) * numpy.dtype(c.dtype).itemsize for c in self.columns)
-        self.block = 512 if width < 2048 else 64
+        self.block = 512 if width < 2048 and (descriptor is None or descriptor.name not in LARGE) else 64
 
     def _column(self, column):
         assert all(c.name != column.name for c in self.columns), column.name

@@ -29,6 +29,7 @@ LAST_MESSAGES_S = 0.3     # after the end, for what is on its way
 CATCH_UP_S = 10.0         # after the end, for what waits
 SILENT_S = 5.0            # a publisher that says nothing for so long has stopped
 WAITING = 500             # messages at once: there are more
+HEAVY_WAITING = 2000      # messages of each publisher that may wait while some of them hold frames or packets: 100 MB
 READY = "recording"
 
 
@@ -74,7 +75,8 @@ class Recorder:
         from . import record_file, telemetry
         self.cell = cell
         self.file = record_file.RecordFile(path)
-        self.reader = telemetry.Reader(telemetry.endpoints_of(cell), topics)
+        heavy = {"high_water": HEAVY_WAITING} if set(topics) & set(LEFT_OUT) else {}
+        self.reader = telemetry.Reader(telemetry.endpoints_of(cell), topics, **heavy)
         self.about = About(cell)
         self.threads = [threading.Thread(target=self.about.run_thread, name="about", daemon=True)]
         self.report = None

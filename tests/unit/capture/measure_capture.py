@@ -9,17 +9,20 @@ import tempfile
 import time
 
 import capture_support as cs
+from openwip_cli import link_frames
 from openwip_schema import telemetry_pb2 as pb
 
-TEMPLATES = 300     # slots of payload, used again and again: what is measured is the capture
+BATCH = 15          # slots
+TEMPLATES = 20      # messages, used again and again: what is measured is the capture
 
 
-def batch(slot, sent):
-    frames = pb.FrameBatch(air=slot, grant=bytes(30))
-    for b in range(25):
-        frames.frame.add(bin=b, bits_per_symbol=8, sn=(slot * 25 + b) & 0xffff, whole=True, last=True,
-                         outcome=0 if sent else 1, snr_db=30, payload=os.urandom(105), payload_bits=840)
-    return frames
+def message(sent):
+    batch = pb.FrameBatch()
+    for _ in range(BATCH):
+        link_frames.append(batch, [link_frames.LinkFrame(
+            slot=0, bin=b, bits_per_symbol=8, sn=b, outcome=0 if sent else 1, snr_db=30, payload=os.urandom(105),
+            payload_bits=840) for b in range(25)], bytes(30))
+    return pb.Telemetry(version=pb.VERSION_CURRENT, frames=batch)
 
 
 def cpu_seconds(pid):
@@ -33,16 +36,15 @@ def main(seconds):
         process = cs.start(folder, "-o", file)
         publishers = cs.Publishers(folder)
         publishers.wait_for_reader()
-        ready = [{station: batch(slot, station == "base") for station in publishers.sockets}
-                 for slot in range(TEMPLATES)]
-        bodies = [{station: pb.Telemetry(version=1, frames=b).SerializeToString() for station, b in both.items()}
-                  for both in ready]
+        ready = [{station: message(station == "base") for station in publishers.sockets} for _ in range(TEMPLATES)]
         before, began, behind = cpu_seconds(process.pid), time.monotonic(), 0.0
-        for slot in range(round(1500 * seconds)):
-            # Protobuf takes the last of a field: the numbers of this slot before the ready content.
-            head = pb.Telemetry(sequence=slot + 1, slot=slot).SerializeToString()
-            for station, socket in publishers.sockets.items():
-                socket.send_multipart([b"frames", head + bodies[slot % TEMPLATES][station]])
+        for n in range(round(1500 * seconds / BATCH)):
+            slot = n * BATCH
+            for station, m in ready[n % TEMPLATES].items():
+                m.sequence, m.slot, m.frames.frames_before = n + 1, slot + BATCH - 1, n * BATCH * 25
+                for i, s in enumerate(m.frames.slot):
+                    s.air = slot + i
+                publishers.publish(station, "frames", m)
             wait = began + slot / 1500 - time.monotonic()
             behind = max(behind, -wait)
             if wait > 0:

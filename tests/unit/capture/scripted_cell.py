@@ -6,6 +6,7 @@ import copy
 import random
 import struct
 
+from openwip_cli import link_frames
 from openwip_schema import telemetry_pb2 as pb
 
 GOOD, BAD, UNKNOWN = 1, 2, 3
@@ -62,7 +63,9 @@ class Unit:
 
 
 class ScriptedCell:
-    def __init__(self, seed=1, first_slot=100, first_sn=65530, user=0, max_retransmissions=30):
+    """`batch_slots`: slots whose frames are one message."""
+
+    def __init__(self, seed=1, first_slot=100, first_sn=65530, user=0, max_retransmissions=30, batch_slots=1):
         self.dice = random.Random(seed)
         self.slot, self.user = first_slot, user
         self.next_sn = first_sn            # unwrapped
@@ -79,6 +82,9 @@ class ScriptedCell:
         self.delivered = []                # packet numbers, as they came out
         self.log = []                      # (slot, bin, unit, outcome)
         self.sequence = {}
+        self.before = {}                   # (station, topic) -> records published
+        self.batch_slots = batch_slots
+        self.waiting_frames = {"base": pb.FrameBatch(), "terminal": pb.FrameBatch()}
         self.messages = []                 # (station, topic, Telemetry)
         self.first_new = first_sn
 
@@ -112,13 +118,13 @@ class ScriptedCell:
             if unit is not None:
                 units.append((bin_index, unit))
         self.due.setdefault(self.slot + 1, []).extend(failed)
-        base, terminal = self._batch(), self._batch()
+        grant, sent, received = self._grant(), [], []
         for bin_index, unit in units:
             bad = fail(unit)
             outcome = UNKNOWN if unheard else BAD if bad else GOOD
             self.log.append((self.slot, bin_index, copy.copy(unit), outcome))   # as it was sent
-            self._record(base, bin_index, unit, 0)
-            self._record(terminal, bin_index, unit, outcome)
+            sent.append(self._record(bin_index, unit, 0))
+            received.append(self._record(bin_index, unit, outcome))
             if outcome == GOOD:
                 self.arrived.setdefault(unit.sn, set()).update(range(unit.offset, unit.offset + unit.length))
             elif unit.retransmissions >= self.limit:
@@ -126,14 +132,24 @@ class ScriptedCell:
             else:
                 unit.retransmissions += 1
                 self.due.setdefault(self.slot + LOOP, []).append(unit)
-        self.publish("base", "frames", frames=base)
-        self.publish("terminal", "frames", frames=terminal)
+        for station, frames in (("base", sent), ("terminal", received)):
+            if frames:
+                link_frames.append(self.waiting_frames[station], frames, grant)
+        if (self.slot + 1) % self.batch_slots == 0:
+            self.publish_frames()
         self.slot += 1
         self._deliver()
 
     def drain(self, modulations, fail=lambda unit: False):
         while self.queue or any(self.due.values()):
             self.run_slot(modulations, fail)
+        self.publish_frames()
+
+    def publish_frames(self):
+        for station, batch in self.waiting_frames.items():
+            if batch.slot:
+                self.publish(station, "frames", frames=batch)
+        self.waiting_frames = {station: pb.FrameBatch() for station in self.waiting_frames}
 
     def send(self, publish):
         for station, topic, message in self.messages:
@@ -181,13 +197,13 @@ class ScriptedCell:
         assert not whole or piece is not unit
         return piece
 
-    def _batch(self):
+    def _grant(self):
         edge = min([sn for sn in self.frames if sn not in self.given_up
                     and len(self.arrived.get(sn, ())) < len(self.frames[sn])], default=self.first_new)
         bits = f"{0:012b}{self.first_new & 0xffff:016b}{self.first_new - edge:015b}".ljust(240, "0")
-        return pb.FrameBatch(air=self.slot, grant=int(bits, 2).to_bytes(30, "big"))
+        return int(bits, 2).to_bytes(30, "big")
 
-    def _record(self, batch, bin_index, unit, outcome):
+    def _record(self, bin_index, unit, outcome):
         frame = self.frames[unit.sn]
         n = payload_nibbles(unit.bits_per_symbol)
         content = frame[unit.offset:unit.offset + n].ljust(n, "0")
@@ -196,14 +212,14 @@ class ScriptedCell:
             content = "".join("%x" % (int(c, 16) ^ self.dice.randrange(16)) for c in content)
             if bin_index % 2:       # bits of a bad frame are told only where somebody wants them
                 content, n = "", 0
-        batch.frame.add(
-            bin=bin_index, bits_per_symbol=unit.bits_per_symbol, sn=unit.sn & 0xffff, offset=unit.offset,
+        return link_frames.LinkFrame(
+            slot=self.slot, bin=bin_index, bits_per_symbol=unit.bits_per_symbol, sn=unit.sn & 0xffff, offset=unit.offset,
             whole=unit.offset == 0 and unit.length == len(frame) == payload_nibbles(unit.bits_per_symbol),
             last=unit.offset + unit.length >= len(frame),
             retransmissions=unit.retransmissions if sent else min(1, unit.retransmissions), outcome=outcome,
             snr_db=10 + bin_index + (0.5 if sent else 0.25), combined=not sent and unit.retransmissions > 0,
-            payload=bytes.fromhex(content + "0" * (n % 2)), payload_bits=4 * n, user=self.user,
-            packet=self.holds.get(unit.sn, []) if sent else [])
+            payload=bytes.fromhex(content + "0" * (n % 2)), payload_bits=4 * n,
+            packet=tuple(self.holds.get(unit.sn, [])) if sent else ())
 
     def _deliver(self):
         """In order; what lost a part is skipped."""
@@ -225,5 +241,12 @@ class ScriptedCell:
 
     def publish(self, station, topic, **what):
         number = self.sequence[station, topic] = self.sequence.get((station, topic), 0) + 1
+        before = self.before.setdefault((station, topic), 0)
+        if topic == "frames":
+            what["frames"].frames_before = before
+            self.before[station, topic] += len(what["frames"].bin)
+        else:
+            what["ip"].packets_before = before
+            self.before[station, topic] += len(what["ip"].packet)
         self.messages.append((station, topic, pb.Telemetry(
             sequence=number, slot=self.slot, version=pb.VERSION_CURRENT, user=self.user, **what)))

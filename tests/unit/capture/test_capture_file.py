@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 import capture_support as cs
+from openwip_cli import link_frames
 from openwip_schema import telemetry_pb2 as pb
 from scripted_cell import ScriptedCell, ipv4, payload_nibbles, slot_ns
 
@@ -47,7 +48,7 @@ class Content(InFolder):
         self.assertEqual(counts, {"base.ip": 6, "terminal.ip": 6, "base.frames": frames, "terminal.frames": frames})
         self.assertEqual(values["Strict time order"], "True")
         self.assertIn("nanoseconds", values["File timestamp precision"])
-        self.assertIn("0 telemetry messages or packets lost", said)
+        self.assertIn(" 0 lost in telemetry", said)
         self.assertIn("the cell has ended", said)
         rows = cs.fields(file, ["frame.time_epoch", "frame.interface_name", "frame.p2p_dir", "wip.slot"])
         direction = {"base.ip": "0", "terminal.ip": "1", "base.frames": "0", "terminal.frames": "1"}
@@ -63,12 +64,12 @@ class Content(InFolder):
         cell = small_cell(seed=4)
         file, _ = cs.capture(cell, self.folder)
         for place, station in ((0, "base"), (1, "terminal")):
-            published = [(batch.frames.air, f) for who, topic, batch in cell.messages
-                         if who == station and topic == "frames" for f in batch.frames.frame]
+            published = [f for who, topic, message in cell.messages
+                         if who == station and topic == "frames" for f in link_frames.of(message.frames)]
             layers = [p["openwip"] for p in cs.decoded(file, f"wip.place == {place}")]
             self.assertEqual(len(layers), len(published))
-            for layer, (slot, f) in zip(layers, published):
-                expected = {"slot": slot, "bin": f.bin, "modulation": f.bits_per_symbol, "sn": f.sn, "user": f.user,
+            for layer, f in zip(layers, published):
+                expected = {"slot": f.slot, "bin": f.bin, "modulation": f.bits_per_symbol, "sn": f.sn, "user": 0,
                             "offset": f.offset, "payload_bits": f.payload_bits, "whole": int(f.whole),
                             "last": int(f.last), "retransmission": int(f.retransmissions > 0)}
                 if place == 0:
@@ -117,14 +118,16 @@ class Losses(InFolder):
     def test_gaps_of_the_telemetry_are_drops_of_the_interface(self):
         cell = small_cell()
         lost = [m for m in cell.messages if m[:2] == ("terminal", "frames")][1:4]
+        n = sum(len(m[2].frames.bin) for m in lost)
+        self.assertGreater(n, 3)
         cell.messages = [m for m in cell.messages if m not in lost]
         file, said = cs.capture(cell, self.folder)
-        self.assertIn("3 telemetry messages or packets lost", said)
+        self.assertIn(f" {n} lost in telemetry", said)
         dropped = [r["frame.drop_count"] for r in cs.fields(file, ["frame.drop_count"], "wip.place == 1")]
-        self.assertEqual([d for d in dropped if d], [["3"]])
+        self.assertEqual([d for d in dropped if d], [[str(n)]])
         self.assertEqual(statistics(file), {"base.ip": (6, 0), "terminal.ip": (6, 0),
                                             "base.frames": (len(cell.log), 0),
-                                            "terminal.frames": (len(dropped), 3)})
+                                            "terminal.frames": (len(cell.log) - n, n)})
 
     def test_packets_that_the_station_left_out_are_drops(self):
         cell = small_cell()
@@ -134,7 +137,32 @@ class Losses(InFolder):
             message.ip.skipped = 7
         file, said = cs.capture(cell, self.folder)
         self.assertEqual(statistics(file)["terminal.ip"], (6, 2))
-        self.assertIn("2 telemetry messages or packets lost", said)
+        self.assertIn(" 2 lost in telemetry", said)
+
+    def test_packets_that_were_missed_are_drops_whatever_message_they_were_in(self):
+        cell = small_cell()
+        batches = [m for m in cell.messages if m[:2] == ("terminal", "ip")]
+        self.assertGreater(len(batches), 2)
+        cell.messages.remove(batches[1])
+        n = len(batches[1][2].ip.packet)
+        file, _ = cs.capture(cell, self.folder)
+        self.assertEqual(statistics(file)["terminal.ip"], (6 - n, n))
+
+    def test_a_message_whose_columns_do_not_fit_is_counted_and_left_out(self):
+        cell = small_cell()
+        batches = [m[2] for m in cell.messages if m[:2] == ("base", "frames")]
+        n = 0
+        for message, column in zip(batches, ("bin", "snr_db", "payload", "outcome", "nof_packets")):
+            n += len(message.frames.bin)
+            if column == "snr_db":
+                message.frames.snr_db.append(1.0)
+            else:
+                setattr(message.frames, column, getattr(message.frames, column) + b"\1")
+        batches[5].frames.slot[0].frames = 2**32 - 1
+        n += len(batches[5].frames.bin)
+        file, said = cs.capture(cell, self.folder)
+        self.assertIn("6 messages that do not parse left out", said)
+        self.assertEqual(statistics(file)["base.frames"][0], len(cell.log) - n)
 
     def test_what_does_not_parse_and_what_is_of_a_later_version_is_counted(self):
         cell = small_cell()
@@ -191,6 +219,17 @@ class Order(InFolder):
         self.assertEqual(values["Strict time order"], "True")
         self.assertEqual(counts["base.frames"], len(cell.log))
         self.assertEqual(counts["terminal.frames"], len(cell.log))
+
+
+    def test_messages_of_several_slots_make_the_same_capture_as_one_of_each_slot(self):
+        rows = []
+        for slots in (1, 15):
+            file, said = cs.capture(small_cell(packets=40, batch_slots=slots), self.folder)
+            self.assertNotIn("out of order", said)
+            rows.append(cs.fields(file, ["frame.number", "frame.time_epoch", "frame.interface_name", "wip.slot", "wip.bin",
+                                         "wip.sn", "wip.outcome", "wip.window_edge", "wip.payload"]))
+        self.assertGreater(len({r["wip.slot"][0] for r in rows[0] if r["wip.slot"]}), 60)
+        self.assertEqual(rows[0], rows[1])
 
 
 class Limits(InFolder):

@@ -158,7 +158,7 @@ class Incomplete(Case):
         cell.drain([5, 4], fail=lambda unit: False)
         lost_slots = range(108, 111)
         lost = {u.sn for s, _, u, _ in cell.log if s in lost_slots}
-        cell.messages = [m for m in cell.messages if not (m[:2] == ("base", "frames") and m[2].frames.air in lost_slots)]
+        cell.messages = [m for m in cell.messages if not (m[:2] == ("base", "frames") and m[2].frames.slot[0].air in lost_slots)]
         file = self.captured(cell)
         found = self.packets_in_frames(file, 1)
         whole = [n for n, parts in enumerate(cell.parts) if not lost & set(parts)]

@@ -311,16 +311,19 @@ TEST_F(BaseStation, TopicFramesHasEveryFrameThatIsSent) {
     go_on(161, 166);
     ASSERT_EQ(port.watched.of(topic::frames).size(), 1U);
     const auto& f = port.watched.of(topic::frames)[0].frames();
-    EXPECT_EQ(f.grant().size(), std::size_t{grant_bytes});
-    ASSERT_GE(f.frame_size(), 1);
-    const auto& frame = f.frame(0);
-    EXPECT_EQ(frame.bits_per_symbol(), 4U);
-    EXPECT_EQ(frame.payload().size(),
-              static_cast<std::size_t>(frame_payload_bytes(link_profile::radio, 4)));
-    EXPECT_EQ(frame.payload()[0], 0x45) << "the packet's first byte";
-    EXPECT_EQ(frame.retransmissions(), 0U);
-    EXPECT_EQ(frame.outcome(), 0U);
-    EXPECT_EQ(frame.snr_db(), 20.0F);
+    ASSERT_GE(f.slot_size(), 1);
+    EXPECT_GE(f.slot(0).air(), 161);
+    EXPECT_EQ(f.slot(0).grant().size(), std::size_t{grant_bytes});
+    EXPECT_GE(f.slot(0).frames(), 1U);
+    ASSERT_FALSE(f.bin().empty());
+    EXPECT_EQ(f.bits_per_symbol()[0], 4);
+    EXPECT_EQ(f.payload().size(), f.bin().size() * static_cast<std::size_t>(frame_payload_bytes(
+                                                       link_profile::radio, 4)));
+    EXPECT_EQ(f.payload()[0], 0x45) << "the packet's first byte";
+    EXPECT_EQ(f.retransmissions()[0], 0);
+    EXPECT_TRUE(f.outcome().empty());
+    EXPECT_EQ(f.snr_db(0), 20.0F);
+    EXPECT_EQ(f.nof_packets().size(), f.bin().size());
 }
 
 TEST_F(BaseStation, TopicIpNumbersTheDownlinkAndHasTheUplink) {
@@ -334,7 +337,7 @@ TEST_F(BaseStation, TopicIpNumbersTheDownlinkAndHasTheUplink) {
     const auto data = ip_packet(80);
     up.set_data(data.data(), data.size());
     hear(m);
-    go_on(156, 158);
+    go_on(156, 165);
     std::vector<openwip::telemetry::IpRecord> packets;
     for (const auto& message : port.watched.of(topic::ip))
         for (const auto& p : message.ip().packet()) packets.push_back(p);

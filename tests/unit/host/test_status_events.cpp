@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <gtest/gtest.h>
 
-#include "app/ip_log.h"
 #include "app/packet_gate.h"
 #include "app/status_events.h"
 #include "station_world.h"
@@ -114,30 +113,6 @@ TEST_F(watched_counters, a_setting_is_told_at_once_and_only_to_who_listens) {
     out.want(topic::event, false);
     events.say(Event::INFO, "setting", "link.bins = 11", slot(8));
     EXPECT_EQ(out.of(topic::event).size(), 1U);
-}
-
-TEST(ip_log, a_flood_is_cut_off_and_counted) {
-    telemetry_spy out;
-    out.want(topic::ip);
-    ip_log log(out);
-    const std::vector<std::uint8_t> packet(60000, 1);
-    for (int i = 0; i < 7; ++i) log.add(ip_log::way::in, ip_log::link::down, packet, i);
-    log.publish(slot(1));
-    ASSERT_EQ(out.of(topic::ip).size(), 1U);
-    EXPECT_EQ(out.of(topic::ip)[0].ip().packet_size(), 4);
-    EXPECT_EQ(out.of(topic::ip)[0].ip().skipped(), 3U);
-    log.publish(slot(2));
-    EXPECT_EQ(out.of(topic::ip).size(), 1U) << "nothing came";
-    const std::vector<std::uint8_t> small(40, 1);
-    for (int i = 0; i < ip_log::most_packets + 1; ++i)
-        log.add(ip_log::way::in, ip_log::link::down, small, i);
-    log.publish(slot(3));
-    EXPECT_EQ(out.of(topic::ip)[1].ip().packet_size(), ip_log::most_packets);
-    EXPECT_EQ(out.of(topic::ip)[1].ip().skipped(), 4U) << "of all time";
-    out.want(topic::ip, false);
-    log.add(ip_log::way::in, ip_log::link::down, small, 1);
-    log.publish(slot(4));
-    EXPECT_EQ(out.of(topic::ip).size(), 2U);
 }
 
 }  // namespace

@@ -181,6 +181,19 @@ TEST_F(publisher_and_readers, messages_wait_for_others_to_go_with_but_not_for_lo
     EXPECT_EQ(got.sequence(), 2U);
 }
 
+TEST_F(publisher_and_readers, what_holds_several_slots_goes_with_the_next_call) {
+    auto r = reader("");
+    ASSERT_TRUE(eventually_wanted(topic::frames));
+    out.publish(topic::slot, slot(15));
+    out.publish(topic::frames, slot(15));
+    out.listen();
+    // No other call: what has not gone by now does not come.
+    ASSERT_TRUE(take(r, name, got, true));
+    EXPECT_EQ(name, "slot");
+    ASSERT_TRUE(take(r, name, got, true));
+    EXPECT_EQ(name, "frames");
+}
+
 TEST_F(publisher_and_readers, the_last_messages_go_out_with_the_publisher) {
     const std::string other = endpoint + "2";
     auto last = std::make_unique<telemetry_socket>(context, other, 10, "key");

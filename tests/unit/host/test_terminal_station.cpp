@@ -398,19 +398,25 @@ TEST_F(Terminal, TopicFramesHasEveryFrameAsItWasReceived) {
     port.watched.want(topic::frames);
     terminal->on_report(report(150));  // without frames: no message
     terminal->on_report(with_frames(report(151)));
+    terminal->on_report(with_frames(report(152)));
+    run(153, 164);
+    EXPECT_TRUE(port.watched.of(topic::frames).empty());
+    run(165, 165);
     ASSERT_EQ(port.watched.of(topic::frames).size(), 1U);
     const auto& f = port.watched.of(topic::frames)[0].frames();
-    EXPECT_EQ(f.air(), 151);
-    EXPECT_EQ(f.grant().size(), std::size_t{grant_bytes});
-    ASSERT_EQ(f.frame_size(), 2);
-    EXPECT_EQ(f.frame(0).sn(), 77U);
-    EXPECT_EQ(f.frame(0).payload_bits(),
-              static_cast<unsigned>(frame_payload_bits(link_profile::radio, 4)));
-    EXPECT_EQ(f.frame(0).payload().front(), 'p');
-    EXPECT_EQ(f.frame(1).bin(), 4U);
-    EXPECT_EQ(f.frame(1).outcome(), 2U);
-    EXPECT_TRUE(f.frame(1).combined());
-    EXPECT_EQ(f.frame(1).snr_db(), 20.0F);
+    ASSERT_EQ(f.slot_size(), 2);
+    EXPECT_EQ(f.slot(0).air(), 151);
+    EXPECT_EQ(f.slot(1).air(), 152);
+    EXPECT_EQ(f.slot(0).grant().size(), std::size_t{grant_bytes});
+    EXPECT_EQ(f.slot(0).frames(), 2U);
+    ASSERT_EQ(f.bin().size(), 4U);
+    EXPECT_EQ(f.sn(0), 77U);
+    EXPECT_EQ(f.payload_bits(0), static_cast<unsigned>(frame_payload_bits(link_profile::radio, 4)));
+    EXPECT_EQ(f.payload().front(), 'p');
+    EXPECT_EQ(f.bin()[1], 4);
+    EXPECT_EQ(f.outcome()[1], 2);
+    EXPECT_EQ(f.combined()[1], 1);
+    EXPECT_EQ(f.snr_db(1), 20.0F);
 }
 
 TEST_F(Terminal, TopicIpHasThePacketsOfTheUplinkWithTheTimeOfTheSlot) {
@@ -419,7 +425,7 @@ TEST_F(Terminal, TopicIpHasThePacketsOfTheUplinkWithTheTimeOfTheSlot) {
     EXPECT_TRUE(port.watched.of(topic::ip).empty());
     tun.give(ip_packet(100));
     tun.give(ip_packet(200));
-    run(151, 151);
+    run(151, 165);
     ASSERT_EQ(port.watched.of(topic::ip).size(), 1U);
     const auto& batch = port.watched.of(topic::ip)[0].ip();
     ASSERT_EQ(batch.packet_size(), 2);

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Link frames of topic `frames`, one by one out of the columns of a message, and into them:
+
+    for m in reader.poll(0.5):
+        for f in link_frames.of(m.telemetry.frames):
+            print(f.slot, f.bin, f.payload.hex())"""
+from typing import NamedTuple
+
+COLUMNS = ("bin", "bits_per_symbol", "offset", "whole", "last", "retransmissions", "outcome", "combined")   # a byte each
+
+
+class LinkFrame(NamedTuple):
+    """As in the FrameBatch of telemetry.proto."""
+    slot: int
+    bin: int
+    bits_per_symbol: int
+    sn: int
+    payload: bytes = b""
+    payload_bits: int = 0
+    offset: int = 0
+    whole: bool = True
+    last: bool = True
+    retransmissions: int = 0
+    outcome: int = 0
+    snr_db: float = 0.0
+    combined: bool = False
+    packet: tuple = ()
+
+
+def of(batch):
+    """The frames of a FrameBatch. IndexError when its columns are not of one length."""
+    at = payload_at = packet_at = 0
+    columns = {name: getattr(batch, name) for name in COLUMNS}
+    for slot in batch.slot:
+        for _ in range(slot.frames):
+            entries = {name: column[at] if column else 0 for name, column in columns.items()}
+            for name in ("whole", "last", "combined"):
+                entries[name] = bool(entries[name])
+            bits = batch.payload_bits[at]
+            packets = batch.nof_packets[at] if batch.nof_packets else 0
+            yield LinkFrame(slot=slot.air, sn=batch.sn[at], snr_db=batch.snr_db[at], payload_bits=bits,
+                            payload=batch.payload[payload_at:payload_at + (bits + 7) // 8],
+                            packet=tuple(batch.packet[packet_at:packet_at + packets]), **entries)
+            at, payload_at, packet_at = at + 1, payload_at + (bits + 7) // 8, packet_at + packets
+
+
+def append(batch, frames, grant=b""):
+    """The frames of one slot, at least one, into a FrameBatch."""
+    batch.slot.add(air=frames[0].slot, frames=len(frames), grant=grant)
+    for name in COLUMNS:
+        setattr(batch, name, getattr(batch, name) + bytes(int(getattr(f, name)) for f in frames))
+    batch.nof_packets += bytes(len(f.packet) for f in frames)
+    batch.payload += b"".join(f.payload for f in frames)
+    for name in ("sn", "snr_db", "payload_bits"):
+        getattr(batch, name).extend(getattr(f, name) for f in frames)
+    for f in frames:
+        batch.packet.extend(f.packet)

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Topics whose messages hold the records of several slots: when they are published, what their
+// counts say, and that nothing stays behind.
+#include <gtest/gtest.h>
+
+#include "app/frame_log.h"
+#include "app/ip_log.h"
+#include "station_world.h"
+
+namespace wip::host {
+namespace {
+
+using openwip::telemetry::FrameBatch;
+using openwip::telemetry::IpBatch;
+
+TEST(batch_window, is_due_in_every_fifteenth_slot) {
+    batch_window window;
+    for (std::int64_t k = 1; k < 100; ++k) {
+        EXPECT_EQ(window.due(slot(k), 1), k % 15 == 0) << k;
+        if (k % 15 == 0) window.published();
+    }
+    EXPECT_EQ(window.last(), slot(99));
+}
+
+TEST(batch_window, does_not_wait_longer_when_slots_are_missing_or_counted_anew) {
+    batch_window window;
+    EXPECT_FALSE(window.due(slot(7), 1));
+    EXPECT_FALSE(window.due(slot(20), 1));
+    EXPECT_TRUE(window.due(slot(21), 1));
+    window.published();
+    EXPECT_FALSE(window.due(slot(22), 1));
+    EXPECT_TRUE(window.due(slot(4), 1));
+}
+
+TEST(batch_window, does_not_let_a_large_batch_wait) {
+    batch_window window;
+    EXPECT_FALSE(window.due(slot(1), batch_window::most_bytes - 1));
+    EXPECT_TRUE(window.due(slot(1), batch_window::most_bytes));
+}
+
+class ip_packets : public testing::Test {
+protected:
+    ip_packets() { out.want(topic::ip); }
+    void give(int packets, std::size_t bytes = 40) {
+        const std::vector<std::uint8_t> packet(bytes, 1);
+        for (int i = 0; i < packets; ++i)
+            log->add(ip_log::way::in, ip_log::link::down, packet, given++);
+    }
+    const IpBatch& message(std::size_t i) const { return out.of(topic::ip).at(i).ip(); }
+    std::size_t messages() const { return out.of(topic::ip).size(); }
+
+    telemetry_spy out;
+    std::optional<ip_log> log{std::in_place, out, 3};
+    int given = 0;
+};
+
+TEST_F(ip_packets, of_several_slots_are_one_message_in_order) {
+    for (std::int64_t k = 1; k <= 30; ++k) {
+        give(k % 4 == 0 ? 2 : 0);
+        log->slot_done(slot(k));
+    }
+    ASSERT_EQ(messages(), 2U);
+    EXPECT_EQ(out.of(topic::ip)[0].slot(), 15);
+    EXPECT_EQ(out.of(topic::ip)[0].user(), 3U);
+    std::int64_t next = 0;
+    for (std::size_t m = 0; m < 2; ++m) {
+        EXPECT_EQ(message(m).packets_before(), static_cast<std::uint64_t>(next));
+        for (const auto& p : message(m).packet()) EXPECT_EQ(p.time_ns(), next++);
+    }
+    EXPECT_EQ(next, 14);
+}
+
+TEST_F(ip_packets, of_a_flood_are_cut_off_slot_by_slot_and_counted) {
+    give(7, 60000);
+    log->slot_done(slot(1));
+    ASSERT_EQ(messages(), 1U) << "large: it does not wait for slot 15";
+    EXPECT_EQ(message(0).packet_size(), 4);
+    EXPECT_EQ(message(0).skipped(), 3U);
+    log->slot_done(slot(2));
+    EXPECT_EQ(messages(), 1U) << "nothing came";
+    for (const std::int64_t k : {3, 4}) {
+        give(ip_log::most_packets + 1);
+        log->slot_done(slot(k));
+    }
+    log->slot_done(slot(15));
+    ASSERT_EQ(messages(), 2U);
+    EXPECT_EQ(message(1).packet_size(), 2 * ip_log::most_packets);
+    EXPECT_EQ(message(1).skipped(), 5U) << "of all time";
+    EXPECT_EQ(message(1).packets_before(), 4U);
+    out.want(topic::ip, false);
+    give(1);
+    log->slot_done(slot(30));
+    EXPECT_EQ(messages(), 2U);
+}
+
+TEST_F(ip_packets, that_wait_at_the_end_are_published) {
+    give(2);
+    log->slot_done(slot(31));
+    EXPECT_EQ(messages(), 0U);
+    log.reset();
+    ASSERT_EQ(messages(), 1U);
+    EXPECT_EQ(message(0).packet_size(), 2);
+    EXPECT_EQ(out.of(topic::ip)[0].slot(), 31);
+}
+
+class link_frames : public testing::Test {
+protected:
+    link_frames() { out.want(topic::frames); }
+    // Bin b with b + 1 bits a symbol, whose payload is its slot; a third of them without payload.
+    slot_report received(std::int64_t k, std::size_t bins) const {
+        slot_report r;
+        r.air = slot(k);
+        for (std::size_t b = 0; b < bins; ++b) {
+            r.outcome[b] = b % 3 == 2 ? frame_outcome::unknown : frame_outcome::good;
+            r.grant.bins[b] = {.bits_per_symbol = static_cast<std::uint8_t>(b % 8 + 1),
+                               .sn = static_cast<wire_sn>(100 * k + static_cast<std::int64_t>(b))};
+            r.snr_db[b] = static_cast<float>(b);
+            if (b % 3 == 2) continue;
+            const int bytes = frame_payload_bytes(profile, static_cast<int>(b % 8 + 1));
+            r.payload[b].assign(static_cast<std::size_t>(bytes), static_cast<std::uint8_t>(k));
+        }
+        return r;
+    }
+    const FrameBatch& message(std::size_t i) const { return out.of(topic::frames).at(i).frames(); }
+
+    static constexpr link_profile profile = link_profile::radio;
+    telemetry_spy out;
+    std::optional<frame_log> log{std::in_place, out, profile};
+};
+
+TEST_F(link_frames, of_several_slots_are_columns_in_the_order_of_slots_and_bins) {
+    constexpr std::size_t bins = 10;
+    for (std::int64_t k = 16; k <= 30; ++k) {
+        log->add(k % 2 == 0 ? received(k, bins) : slot_report{});  // every other slot is empty
+        log->slot_done(slot(k));
+    }
+    ASSERT_EQ(out.of(topic::frames).size(), 1U);
+    const FrameBatch& m = message(0);
+    ASSERT_EQ(m.slot_size(), 8);
+    ASSERT_EQ(m.bin().size(), 8 * bins);
+    std::size_t payload = 0;
+    for (std::size_t i = 0; i < m.bin().size(); ++i) {
+        const std::size_t b = i % bins;
+        const std::int64_t k = m.slot(static_cast<int>(i / bins)).air();
+        const int at = static_cast<int>(i);
+        EXPECT_EQ(k, 16 + 2 * static_cast<std::int64_t>(i / bins));
+        EXPECT_EQ(m.bin()[i], static_cast<char>(b));
+        EXPECT_EQ(m.bits_per_symbol()[i], static_cast<char>(b % 8 + 1));
+        EXPECT_EQ(m.sn(at), 100U * static_cast<unsigned>(k) + b);
+        EXPECT_EQ(m.snr_db(at), static_cast<float>(b));
+        EXPECT_EQ(m.outcome()[i], b % 3 == 2 ? 3 : 1);
+        EXPECT_EQ(m.whole()[i], 1);
+        EXPECT_EQ(m.last()[i], 1);
+        const int bits = b % 3 == 2 ? 0 : frame_payload_bits(profile, static_cast<int>(b % 8 + 1));
+        ASSERT_EQ(m.payload_bits(at), static_cast<unsigned>(bits));
+        for (int n = 0; n < (bits + 7) / 8; ++n)
+            EXPECT_EQ(m.payload().at(payload++), static_cast<char>(k));
+    }
+    EXPECT_EQ(payload, m.payload().size());
+    EXPECT_TRUE(m.nof_packets().empty()) << "known at the base station only";
+}
+
+TEST_F(link_frames, say_how_many_there_were_before) {
+    std::uint64_t frames = 0;
+    for (std::int64_t k = 1; k <= 60; ++k) {
+        const auto bins = static_cast<std::size_t>(k % 5);
+        log->add(received(k, bins));
+        log->slot_done(slot(k));
+        if (k % 15 != 0) continue;
+        const FrameBatch& m = message(static_cast<std::size_t>(k / 15 - 1));
+        EXPECT_EQ(m.frames_before(), frames);
+        frames += m.bin().size();
+    }
+    EXPECT_EQ(frames, 60U / 5 * (1 + 2 + 3 + 4));
+}
+
+TEST_F(link_frames, that_wait_at_the_end_are_published) {
+    log->add(received(1, 3));
+    log->slot_done(slot(1));
+    EXPECT_TRUE(out.of(topic::frames).empty());
+    log.reset();
+    ASSERT_EQ(out.of(topic::frames).size(), 1U);
+    EXPECT_EQ(message(0).bin().size(), 3U);
+}
+
+}  // namespace
+}  // namespace wip::host
