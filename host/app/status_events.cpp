@@ -45,7 +45,7 @@ void status_events::compare(const openwip::control::MacStatus& s, slot now) {
     grew(Event::ERROR, "late", "overflows", r.overflows(), now);
     grew(Event::WARNING, "malformed", "messages", s.malformed_messages(), now);
     grew(Event::INFO, "drop", "frames_given_up", s.base().frames_given_up(), now);
-    known_ = true;
+    compared();
 }
 
 }  // namespace wip::host

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Topic `event`, from what a station counts: ten times a second its status is compared with the
-// last one, and what grew is an event with how much it grew. So one cause is one message in a tenth
-// of a second at most, whatever its rate. Counting begins when somebody subscribes.
+// Topic `event`, from what somebody counts: ten times a second the status of a station is compared
+// with the last one, and what grew is an event with how much it grew. So one cause is one message
+// in a tenth of a second at most, whatever its rate. Counting begins when somebody subscribes.
 #pragma once
 
 #include <map>
@@ -13,15 +13,16 @@ namespace wip::host {
 
 class status_events {
 public:
-    // `source`: "base", "terminal".
+    // `source`: "base", "terminal", "air", "observer".
     status_events(telemetry_port& port, std::string source)
         : port_(&port), source_(std::move(source)) {}
 
     bool wanted() const { return port_->wanted(topic::event); }
     void compare(const openwip::control::MacStatus& status, slot now);
-    // Just before compare(): another counter, of which the status does not tell.
+    // A counter of something else; compared() when all of these have been given.
     void grew(openwip::telemetry::Event::Severity severity, const char* kind,
               const std::string& reason, std::uint64_t total, slot now);
+    void compared() { known_ = true; }
     // Right now. `kind` and `reason` as in telemetry.proto.
     void say(openwip::telemetry::Event::Severity severity, const char* kind,
              const std::string& reason, slot now, std::uint64_t count = 1);

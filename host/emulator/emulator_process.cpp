@@ -279,12 +279,7 @@ void emulator_process::state::publish(slot k) {
         if (out.due(topic::status, k) || out.due(topic::event, k)) {
             auto& mac = *out.message(topic::status).mutable_mac();
             fill(*e, mac);
-            if (out.due(topic::event, k)) {
-                if (e == &base)
-                    e->events.grew(openwip::telemetry::Event::WARNING, "late", "slots_behind",
-                                   slots.behind(), k);
-                e->events.compare(mac, k);
-            }
+            if (out.due(topic::event, k)) e->events.compare(mac, k);
             if (out.due(topic::status, k)) out.publish(topic::status, k);
         }
         out.listen();
@@ -437,6 +432,8 @@ bool emulator_process::state::configure(const std::string& yaml, station asked) 
         const std::string text = key + " = " + wanted.text(key);
         spdlog::info("{} from slot {}", text, from.value);
         made.add(from.value, key, settings.text(key), wanted.text(key));
+        // Those of the medium are told by whoever asks it (wip_observer), as of a cell of samples.
+        if (asked == station::air) continue;
         auto& e = asked == station::terminal ? terminal.events : base.events;
         e.say(openwip::telemetry::Event::INFO, "setting", text, from);
     }

@@ -10,7 +10,9 @@
 
 #include "app/link_socket.h"
 #include "app/process.h"
+#include "app/status_events.h"
 #include "app/telemetry_socket.h"
+#include "observer/air_events.h"
 #include "observer/process_clock.h"
 #include "observer/tcp_diag.h"
 #include "observer/tcp_flow.h"
@@ -20,6 +22,7 @@ namespace wip::observer {
 namespace {
 
 using host::topic;
+using openwip::telemetry::Event;
 
 // Messages that wait for one reader: some seconds of all topics.
 constexpr int queue = 500;
@@ -27,6 +30,8 @@ constexpr int queue = 500;
 constexpr std::int64_t idle_ns = 100'000'000;
 // The medium answers within a slot; one that does not for so long is asked anew.
 constexpr std::int64_t air_patience_ns = 1'000'000'000;
+// Between two looks for processes that have ended, and at the observer's own counters.
+constexpr int events_every_ms = 100;
 
 std::int64_t monotonic_ns() {
     timespec t{};
@@ -62,12 +67,15 @@ struct observer_process::state {
         : context(c),
           config(o),
           telemetry(c, o.telemetry_endpoint, queue, "telemetry"),
+          events(telemetry, "observer"),
+          medium(telemetry),
           slots(c, zmq::socket_type::sub),
           clock(o.run.empty() ? "/nonexistent" : o.run, "/proc"),
           tcp(o.tcp_every_ms),
           search(o.tcp_search_ms),
           cpu(o.cpu_every_ms),
-          air(o.air_every_ms) {
+          air(o.air_every_ms),
+          own(events_every_ms) {
         for (const auto& s : o.stations)
             stations.push_back({s.station, tcp_diag(s.network_namespace, "stations: " + s.station,
                                                     static_cast<std::size_t>(o.tcp_flows))});
@@ -86,17 +94,32 @@ struct observer_process::state {
     void ask_air(std::int64_t now);
     void take_air();
     void malformed(const char* where);
+    bool wants_air() const {
+        return !config.air_endpoint.empty() &&
+               (telemetry.wanted(topic::air) || telemetry.wanted(topic::event));
+    }
+    bool wants_processes() const {
+        return telemetry.wanted(topic::cpu) || telemetry.wanted(topic::event);
+    }
+    void tell_own();
+    void tell_ended();
+    void tell_left_out(std::optional<std::uint64_t>& last, const char* what, std::uint64_t now);
+    void forget_events();
     std::int64_t next_wakeup(std::int64_t now) const;
 
     zmq::context_t& context;
     observer_config config;
     host::telemetry_socket telemetry;
+    host::status_events events;
+    air_events medium;
     zmq::socket_t slots;
     std::optional<zmq::socket_t> air_control;  // while a question is open
     std::int64_t asked_ns = 0;
     std::vector<observed_station> stations;
     process_clock clock;
-    schedule tcp, search, cpu, air;
+    schedule tcp, search, cpu, air, own;
+    bool follows_processes = false;  // since somebody wants events
+    std::optional<std::uint64_t> connections_left_out, processes_left_out;
     slot now_slot{0};
     std::uint64_t malformed_messages = 0;
     zmq::message_t in, topic_frame;
@@ -123,9 +146,10 @@ int observer_process::run(int signal_fd) {
         s.take_slots();
         s.take_air();
         if (s.telemetry.wanted(topic::tcp) && s.tcp.due(now)) s.sample_tcp(now);
-        if (s.telemetry.wanted(topic::cpu) && s.cpu.due(now)) s.sample_cpu(now);
-        if (s.telemetry.wanted(topic::air) && !s.config.air_endpoint.empty() && s.air.due(now))
-            s.ask_air(now);
+        if (s.wants_processes() && s.cpu.due(now)) s.sample_cpu(now);
+        if (s.wants_air() && s.air.due(now)) s.ask_air(now);
+        if (s.telemetry.wanted(topic::event) && s.own.due(now)) s.tell_own();
+        if (!s.telemetry.wanted(topic::event)) s.forget_events();
         zmq::pollitem_t watched[] = {
             {nullptr, signal_fd, ZMQ_POLLIN, 0},
             {s.slots.handle(), 0, ZMQ_POLLIN, 0},
@@ -148,9 +172,9 @@ int observer_process::run(int signal_fd) {
 std::int64_t observer_process::state::next_wakeup(std::int64_t now) const {
     std::int64_t next = now + idle_ns;
     if (telemetry.wanted(topic::tcp)) next = std::min(next, tcp.next());
-    if (telemetry.wanted(topic::cpu)) next = std::min(next, cpu.next());
-    if (telemetry.wanted(topic::air) && !config.air_endpoint.empty())
-        next = std::min(next, air.next());
+    if (wants_processes()) next = std::min(next, cpu.next());
+    if (wants_air()) next = std::min(next, air.next());
+    if (telemetry.wanted(topic::event)) next = std::min(next, own.next());
     return next;
 }
 
@@ -177,11 +201,12 @@ void observer_process::state::sample_tcp(std::int64_t now) {
     for (auto& s : stations) {
         const bool answers = searching || !s.answers ? s.diag.search() : s.diag.refresh();
         if (answers != s.answers) {
-            if (answers)
-                spdlog::info("observer: the kernel tells of the connections of {} again", s.name);
-            else
-                spdlog::warn("observer: the kernel does not tell of the connections of {}: {}",
-                             s.name, s.diag.failure());
+            const std::string text =
+                answers ? fmt::format("the kernel tells of the connections of {} again", s.name)
+                        : fmt::format("the kernel does not tell of the connections of {}: {}",
+                                      s.name, s.diag.failure());
+            spdlog::log(answers ? spdlog::level::info : spdlog::level::warn, "observer: {}", text);
+            events.say(answers ? Event::INFO : Event::WARNING, "read", text, now_slot);
             s.answers = answers;
         }
         if (!answers) continue;
@@ -189,17 +214,21 @@ void observer_process::state::sample_tcp(std::int64_t now) {
         left_out += s.diag.left_out();
     }
     sample.set_left_out(static_cast<std::uint32_t>(left_out));
+    tell_left_out(connections_left_out, "connections_left_out", left_out);
     telemetry.publish(topic::tcp, now_slot);
 }
 
 void observer_process::state::sample_cpu(std::int64_t now) {
-    clock.sample(now, static_cast<std::size_t>(config.cpu_processes),
-                 *telemetry.message(topic::cpu).mutable_cpu());
+    if (telemetry.wanted(topic::event)) tell_ended();  // the sample forgets them
+    auto& sample = *telemetry.message(topic::cpu).mutable_cpu();
+    clock.sample(now, static_cast<std::size_t>(config.cpu_processes), sample);
+    tell_left_out(processes_left_out, "processes_left_out", sample.left_out());
     telemetry.publish(topic::cpu, now_slot);
 }
 
 void observer_process::state::ask_air(std::int64_t now) {
     if (air_control && now - asked_ns < air_patience_ns) return;
+    if (air_control) medium.no_answer(now_slot);
     // A question without answer leaves its socket waiting for good: another one for every question.
     air_control.emplace(context, zmq::socket_type::req);
     air_control->set(zmq::sockopt::linger, 0);
@@ -217,12 +246,44 @@ void observer_process::state::take_air() {
     if (!air_control || !air_control->recv(in, zmq::recv_flags::dontwait)) return;
     const bool whole = !in.more();
     if (whole && reply.ParseFromArray(in.data(), static_cast<int>(in.size())) && reply.has_air()) {
+        medium.compare(reply.air(), now_slot);
         *telemetry.message(topic::air).mutable_air() = reply.air();
         telemetry.publish(topic::air, now_slot);
     } else {
         malformed("the medium's control socket");
     }
     air_control.reset();
+}
+
+void observer_process::state::tell_own() {
+    tell_ended();
+    events.grew(Event::WARNING, "malformed", "messages", malformed_messages, now_slot);
+    events.compared();
+}
+
+// An application ends when it is done; a process of the cell lives as long as the cell.
+void observer_process::state::tell_ended() {
+    for (const auto& p : clock.take_ended())
+        if (follows_processes)
+            events.say(p.application ? Event::INFO : Event::WARNING, "run", p.name + " ended",
+                       now_slot);
+    follows_processes = true;
+}
+
+// One event for each time that there are more than before.
+void observer_process::state::tell_left_out(std::optional<std::uint64_t>& last, const char* what,
+                                            std::uint64_t now) {
+    if (last && now > *last) events.say(Event::WARNING, "drop", what, now_slot, now - *last);
+    last = now;
+}
+
+// Nobody listens: what happens meanwhile is not told later.
+void observer_process::state::forget_events() {
+    events.forget();
+    medium.forget();
+    follows_processes = false;
+    connections_left_out.reset();
+    processes_left_out.reset();
 }
 
 // Dropped, counted, and logged at counts 1, 2, 4, 8 ...

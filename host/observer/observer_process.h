@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // One process for a cell that looks at what the kernel knows: TCP connections in the cell's
-// namespaces, processor time, and the medium's pacing. It asks nobody anything while nobody
-// listens, and whoever does not answer costs a topic, never the process.
+// namespaces, processor time, and the medium's pacing; what is news in it is an event. It asks
+// nobody anything while nobody listens, and whoever does not answer costs a topic, never the
+// process.
 #pragma once
 
 #include <memory>

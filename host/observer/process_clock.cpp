@@ -8,7 +8,6 @@
 #include <fstream>
 #include <sstream>
 #include <thread>
-#include <vector>
 
 namespace wip::observer {
 namespace {
@@ -79,8 +78,10 @@ process_clock::process_clock(fs::path run, fs::path proc)
 
 std::map<process_clock::process, process_clock::totals> process_clock::read_list() const {
     std::map<process, totals> list;
-    const auto add = [&](std::string_view pid_text, std::string_view start, std::string name) {
+    const auto add = [&](std::string_view pid_text, std::string_view start, std::string name,
+                         bool application) {
         process p;
+        p.application = application;
         if (number(pid_text, p.pid) && number(start, p.start_ticks)) {
             p.name = std::move(name);
             list.emplace(std::move(p), totals{});
@@ -90,11 +91,11 @@ std::map<process_clock::process, process_clock::totals> process_clock::read_list
     for (const auto& entry : fs::directory_iterator(run_ / "pids", none)) {
         const std::string text = read_file(entry.path());
         if (const auto w = words(text); w.size() == 2)
-            add(w[0], w[1], entry.path().filename().string());
+            add(w[0], w[1], entry.path().filename().string(), false);
     }
     std::ifstream applications(run_ / "applications");
     for (std::string line; std::getline(applications, line);)
-        if (const auto w = words(line); w.size() >= 3) add(w[0], w[1], std::string(w[2]));
+        if (const auto w = words(line); w.size() >= 3) add(w[0], w[1], std::string(w[2]), true);
     return list;
 }
 
@@ -110,30 +111,44 @@ std::optional<std::uint64_t> process_clock::waited(int pid) const {
     return any ? std::optional(sum) : std::nullopt;
 }
 
+std::optional<stat_figures> process_clock::figures(const process& p) const {
+    const auto found = parse_stat(read_file(proc_ / std::to_string(p.pid) / "stat"));
+    return found && found->start_ticks == p.start_ticks ? found : std::nullopt;
+}
+
+std::vector<process_clock::ended_process> process_clock::take_ended() {
+    std::vector<ended_process> ended;
+    std::erase_if(last_, [&](const auto& entry) {
+        const process& p = entry.first;
+        if (figures(p)) return false;
+        ended.push_back({p.name, p.application});
+        return true;
+    });
+    return ended;
+}
+
 void process_clock::sample(std::int64_t now_ns, std::size_t most,
                            openwip::telemetry::CpuSample& out) {
     out.Clear();
     auto list = read_list();
     for (auto it = list.begin(); it != list.end();) {
         const auto& [p, unused] = *it;
-        const auto figures = parse_stat(read_file(proc_ / std::to_string(p.pid) / "stat"));
-        if (!figures || figures->start_ticks != p.start_ticks ||
-            static_cast<std::size_t>(out.process_size()) == most) {
-            if (figures && figures->start_ticks == p.start_ticks)
-                out.set_left_out(out.left_out() + 1);
+        const auto now = figures(p);
+        if (!now || static_cast<std::size_t>(out.process_size()) == most) {
+            if (now) out.set_left_out(out.left_out() + 1);
             it = list.erase(it);
             continue;
         }
         const auto wait_ns = waited(p.pid);
-        it->second = {figures->cpu_seconds, wait_ns.value_or(0), now_ns};
+        it->second = {now->cpu_seconds, wait_ns.value_or(0), now_ns};
         auto& entry = *out.add_process();
         entry.set_name(p.name);
-        entry.set_seconds(figures->cpu_seconds);
-        entry.set_resident_bytes(figures->resident_bytes);
+        entry.set_seconds(now->cpu_seconds);
+        entry.set_resident_bytes(now->resident_bytes);
         if (const auto before = last_.find(p); before != last_.end()) {
             const double interval = static_cast<double>(now_ns - before->second.at_ns) * 1e-9;
             if (interval > 0) {
-                entry.set_cores((figures->cpu_seconds - before->second.cpu_seconds) / interval);
+                entry.set_cores((now->cpu_seconds - before->second.cpu_seconds) / interval);
                 // A thread that ended takes its waiting along: then the interval's is not known.
                 if (wait_ns && *wait_ns >= before->second.waited_ns)
                     entry.set_waiting(static_cast<double>(*wait_ns - before->second.waited_ns) *

@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "schema/telemetry.pb.h"
 
@@ -43,11 +44,20 @@ public:
     // call gives the totals, with 0 cores. At most `most` processes.
     void sample(std::int64_t now_ns, std::size_t most, openwip::telemetry::CpuSample& out);
 
+    struct ended_process {
+        std::string name;
+        bool application = false;  // of RUN/applications
+        auto operator<=>(const ended_process&) const = default;
+    };
+    // Those of the last sample that have ended since, each told once.
+    std::vector<ended_process> take_ended();
+
 private:
     struct process {
         int pid = 0;
         std::uint64_t start_ticks = 0;
         std::string name;
+        bool application = false;
         auto operator<=>(const process&) const = default;
     };
     struct totals {
@@ -57,6 +67,8 @@ private:
     };
     std::map<process, totals> read_list() const;
     std::optional<std::uint64_t> waited(int pid) const;
+    // Nothing when it has ended.
+    std::optional<stat_figures> figures(const process& p) const;
 
     std::filesystem::path run_, proc_;
     std::map<process, totals> last_;

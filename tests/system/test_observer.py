@@ -234,6 +234,72 @@ class Observer(unittest.TestCase):
             return t.air.slots if t.WhichOneof("what") == "air" else None
         self.assertEqual(self.read_until(reader, answer), 77)
 
+    def medium(self, answer):
+        """Answers every question with AirStatus(**answer) until the test ends; change `answer` meanwhile."""
+        air = zmq.Context.instance().socket(zmq.REP)
+        air.linger = 0
+        air.bind(f"ipc://{self.run_folder}/air.control")
+        os.chmod(self.run_folder / "air.control", 0o777)
+        over = threading.Event()
+
+        def serve():
+            while not over.is_set():
+                if air.poll(50):
+                    air.recv()
+                    air.send(control_pb2.Reply(ok=True, air=control_pb2.AirStatus(**answer)).SerializeToString())
+            air.close()
+        thread = threading.Thread(target=serve)
+        thread.start()
+
+        def end():
+            over.set()
+            thread.join()
+        self.addCleanup(end)
+
+    def test_what_the_medium_answers_and_who_ends_are_events(self):
+        answer = {"slots_behind": 5, "nodes": ["base: process 7", "terminal: free"]}
+        self.medium(answer)
+        judge = subprocess.Popen(["sleep", "100"])
+        self.addCleanup(judge.wait)
+        self.addCleanup(judge.kill)
+        for name, process in (("judge", judge.pid), ("me", os.getpid())):
+            (self.run_folder / "pids" / name).write_text(f"{process} {system.start_time(process)}")
+        self.start("air.every_ms=50", "cpu.every_ms=50")
+        # Topic `air` beside the events: tells that the medium was heard, so that what follows is news.
+        reader = self.reader("event", "air", "cpu")
+        heard = set()
+        self.read_until(reader, lambda t: heard.add(t.WhichOneof("what")) or len(heard & {"air", "cpu"}) == 2)
+        events = []
+
+        def told(*wanted):
+            def look(t):
+                if t.HasField("event"):
+                    e = t.event
+                    events.append((e.source, e.kind, e.reason, e.count))
+                    self.slot = t.slot
+                return set(wanted) <= set(events)
+            self.read_until(reader, look)
+        answer["slots_behind"] = 8
+        told(("air", "late", "slots_behind", 3))
+        answer |= {"nodes": ["base: free", "terminal: process 9"]}
+        told(("air", "radio", "base disconnected", 1), ("air", "radio", "terminal connected", 1))
+        answer |= {"changes": [control_pb2.SettingChange(slot=4711, key="channel.model", to="etu")], "changes_made": 1}
+        told(("air", "setting", "channel.model = etu", 1))
+        self.assertEqual(self.slot, 4711)
+        judge.kill()
+        judge.wait()
+        told(("observer", "run", "judge ended", 1))
+        self.assertEqual(len(events), 5, events)      # each once, and none of what was there before
+
+    def test_flows_beyond_the_limit_are_an_event(self):
+        self.start("tcp.flows=1")
+        reader = self.reader("event", "tcp")
+        self.read_until(reader, lambda t: t.HasField("tcp"))
+        for port in (6007, 6008, 6009):
+            self.connect(port, size=1000)
+        event = self.read_until(reader, lambda t: t.HasField("event") and t.event)
+        self.assertEqual((event.source, event.kind, event.reason), ("observer", "drop", "connections_left_out"))
+
     def test_garbage_from_its_sources_is_counted_and_changes_nothing(self):
         base = zmq.Context.instance().socket(zmq.XPUB)
         base.linger = 0

@@ -123,6 +123,24 @@ TEST(ProcFiles, WhatIsNoneIsNothing) {
     EXPECT_EQ(parse_pressure("some avg10=1.50 avg60=0.00 avg300=0.00 total=77\nfull total=1\n"),
               77U);
 }
+TEST_F(Proc, WhatHasEndedSinceTheLastSampleIsToldOnce) {
+    using ended = std::vector<process_clock::ended_process>;
+    write("run/pids/air", "7 1234");
+    write("run/pids/judge", "8 1235");
+    write("run/applications", "9 1236 iperf3\n");
+    for (const int pid : {7, 8, 9}) process(pid, 1227 + pid, 1, 1);
+    process_clock clock(folder / "run", folder / "proc");
+    EXPECT_EQ(clock.take_ended(), ended{});
+    clock.sample(0, 10, sample);
+    EXPECT_EQ(clock.take_ended(), ended{});
+    fs::remove_all(folder / "proc/8");
+    process(9, 4000, 1, 1);  // the pid is another process's now
+    EXPECT_EQ(clock.take_ended(), (ended{{"judge", false}, {"iperf3", true}}));
+    EXPECT_EQ(clock.take_ended(), ended{});
+    clock.sample(1, 10, sample);
+    EXPECT_EQ(only().name(), "air");
+    EXPECT_EQ(clock.take_ended(), ended{});
+}
 TEST_F(Proc, CoresAndWaitingAreOfTheIntervalBetweenTwoSamples) {
     write("run/pids/air", "7 1234");
     process(7, 1234, 100, 1'000'000'000);

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "observer/air_events.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace wip::observer {
+
+using openwip::telemetry::Event;
+
+void air_events::compare(const openwip::control::AirStatus& s, slot now) {
+    if (std::exchange(silent_, false)) events_.say(Event::INFO, "run", "answers again", now);
+    events_.grew(Event::WARNING, "late", "slots_behind", s.slots_behind(), now);
+    events_.grew(Event::ERROR, "late", "late_transmissions", s.late(), now);
+    events_.grew(Event::ERROR, "late", "underflows", s.underflows(), now);
+    events_.grew(Event::ERROR, "late", "overflows", s.overflows(), now);
+    events_.compared();
+    compare_nodes(s, now);
+    compare_settings(s);
+}
+
+// "base: process 4711, transmits, receives" or "base: free": who streams and who does not is no
+// event.
+void air_events::compare_nodes(const openwip::control::AirStatus& s, slot now) {
+    std::set<std::string> nodes;
+    for (const auto& n : s.nodes()) nodes.insert(n.substr(0, n.find(',')));
+    for (const auto& n : nodes) {
+        if (!nodes_ || nodes_->contains(n)) continue;
+        const bool free = n.ends_with(": free");
+        events_.say(free ? Event::WARNING : Event::INFO, "radio",
+                    n.substr(0, n.find(':')) + (free ? " disconnected" : " connected"), now);
+    }
+    nodes_ = std::move(nodes);
+}
+
+void air_events::compare_settings(const openwip::control::AirStatus& s) {
+    const std::uint64_t made = s.changes_made();
+    if (changes_made_ && made > *changes_made_) {
+        // It keeps the last ones only.
+        const auto kept = static_cast<std::uint64_t>(s.changes_size());
+        const std::uint64_t fresh = std::min(made - *changes_made_, kept);
+        for (std::uint64_t i = kept - fresh; i < kept; ++i) {
+            const auto& c = s.changes(static_cast<int>(i));
+            events_.say(Event::INFO, "setting", c.key() + " = " + c.to(), slot(c.slot()));
+        }
+    }
+    changes_made_ = made;
+}
+
+void air_events::no_answer(slot now) {
+    if (std::exchange(silent_, true)) return;
+    events_.say(Event::WARNING, "run", "does not answer", now);
+}
+
+void air_events::forget() {
+    events_.forget();
+    nodes_.reset();
+    changes_made_.reset();
+    silent_ = false;
+}
+
+}  // namespace wip::observer
