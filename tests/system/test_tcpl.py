@@ -134,6 +134,20 @@ class Points(unittest.TestCase):
             self.assertEqual(len(list(tcpl.points_of(s))), points)
 
 
+class Figure(unittest.TestCase):
+    def test_every_point_of_both_panels_is_inside_the_axes(self):
+        rows = [{"mtu": mtu, "ber": ber, "burstiness": 0.0, "tcp_kbyte_s": most - 1e6 * ber, "tcp_interval": 1.0,
+                 "tcpl_kbyte_s": most, "tcpl_interval": None} for mtu, most in ((576, 43.6), (1500, 46.3)) for ber in (0, 2.5e-5)]
+        figure = tcpl.draw(rows)
+        self.assertEqual([a.get_title() for a in figure.axes], ["MTU 576", "MTU 1500"])
+        for a in figure.axes:
+            low, high = a.get_ylim()
+            shown = [y for line in a.get_lines() for y in line.get_ydata()]
+            self.assertEqual(low, 0)
+            self.assertGreater(max(shown), 43)
+            self.assertLess(max(shown), high)
+
+
 class Intervals(unittest.TestCase):
     def test_of_student_for_few_values(self):
         mean, half = tcpl.interval([10.0, 12.0, 14.0])

@@ -318,7 +318,8 @@ def table(rows):
     return "\n".join(lines)
 
 
-def draw(path, rows):
+def draw(rows):
+    """The figure of the text: throughput over bit error rate or burstiness, a panel for each MTU."""
     import matplotlib
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
@@ -332,12 +333,14 @@ def draw(path, rows):
             shown = [r for r in mine if r[f"{name}_kbyte_s"] is not None]
             a.errorbar([r[x] for r in shown], [r[f"{name}_kbyte_s"] for r in shown],
                        [r[f"{name}_interval"] or 0 for r in shown], fmt=style, capsize=3, ms=4, label=label)
-        a.set(xlabel="burstiness" if by_burst else "bit error rate", title=f"MTU {mtu}", ylim=(0, None))
+        a.set(xlabel="burstiness" if by_burst else "bit error rate", title=f"MTU {mtu}")
         a.grid(color="0.9")
         a.legend()
+    # Last: a limit that is set ends the scaling, and the axes share it.
+    axes[0][0].set_ylim(bottom=0)
     axes[0][0].set_ylabel("throughput (kbyte/s), 95 % interval")
     figure.tight_layout()
-    figure.savefig(path, dpi=90)
+    return figure
 
 
 def write_csv(path, results):
@@ -372,7 +375,7 @@ def main(arguments, top, build, python):
         if given.csv:
             write_csv(given.csv, results)
         if given.png:
-            draw(given.png, rows)
+            draw(rows).savefig(given.png, dpi=90)
         print(f"verdict: {'valid' if verdict['valid'] else 'INVALID'}"
               + "".join(f"\n  {r}" for r in verdict["reasons"]))
         print(f"line: {s['line.rate_kbps']:g} kbit/s, {s['line.delay_ms']:g} ms each way; {s['traffic.bytes']} bytes, "
