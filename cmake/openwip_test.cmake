@@ -17,7 +17,7 @@ endfunction()
 # openwip_python_test(NAME FILE): a Python test with the system's Python and the built modules. One that leaves
 # something out (no root, no tshark, ...) shows as skipped, not as passed; -V has the reason.
 function(openwip_python_test name file)
-  add_test(NAME ${name} COMMAND ${PYTHON_EXECUTABLE} ${file})
+  add_test(NAME ${name} COMMAND ${PYTHON_EXECUTABLE} ${file} ${ARGN})
   set_tests_properties(${name} PROPERTIES ENVIRONMENT
     "PYTHONPATH=${PROJECT_BINARY_DIR}/python:${PROJECT_SOURCE_DIR}/host/cli;UHD_MODULE_PATH=${PROJECT_BINARY_DIR}/uhd_modules;GR_CONF_CONTROLPORT_ON=False;OPENWIP_BUILD=${PROJECT_BINARY_DIR}")
   set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "\nOK [(]skipped=")

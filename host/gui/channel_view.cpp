@@ -53,6 +53,8 @@ channel_view::channel_view(const session_model& model, slot_axis& axis)
         a->setLayer("axes");
         a->grid()->setLayer("grid");
     }
+    auto* edges = new QCPMarginGroup(plot_);  // one below the other
+    for (auto* rect : plot_->axisRects()) rect->setMarginGroup(QCP::msLeft | QCP::msRight, edges);
     auto* x = below->axis(QCPAxis::atBottom);
     auto* y = below->axis(QCPAxis::atLeft);
     x->setLabel("delay, us");
@@ -148,7 +150,9 @@ void channel_view::refresh(bool all) {
         moved =
             fit_db(plot_->yAxis, std::max(low, high - 80), high) |
             static_cast<int>(fit_db(plot_->axisRect(1)->axis(QCPAxis::atLeft), peak - 55, peak));
-        title_->setText(QStringLiteral("slot %1").arg(p->slot));
+        QString text = QStringLiteral("slot %1").arg(p->slot);
+        if (model().users_seen() > 1) text += ", " + terminal_name(static_cast<int>(p->user));
+        title_->setText(text);
     } else {
         title_->setText("No channel estimate (topic receiver)");
     }

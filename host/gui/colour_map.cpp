@@ -63,9 +63,25 @@ QRgb modulation_colour(int bits) {
 }
 
 QRgb outcome_colour(int outcome) {
-    static constexpr QRgb colours[] = {0xffffffff, 0xff009e73, 0xffd55e00, 0xff56b4e9};
+    // Apart in lightness too; those of the report (run_report/plots.py).
+    static constexpr QRgb colours[] = {0xffffffff, 0xff56b4e9, 0xffd55e00, 0xfff0e442};
     return outcome >= 0 && outcome < 4 ? colours[outcome] : no_data;
 }
+
+QRgb terminal_colour(int user) {
+    if (user < 0 || user > 24) return 0xffffffff;
+    // Eight hues; the next eight lighter, the last eight darker, where black has no darker.
+    if (user == 22) return 0xff5a2d91;
+    if (user == 24) return 0xff00d0d0;
+    const QColor hue = series_colour(user % nof_series_colours);
+    const int round = user / nof_series_colours;
+    const auto part = [round](int c) {
+        return round == 0 ? c : round == 1 ? (c + 255) / 2 : c / 2;
+    };
+    return qRgb(part(hue.red()), part(hue.green()), part(hue.blue()));
+}
+
+QString terminal_name(int user) { return QStringLiteral("terminal %1").arg(user + 1); }
 
 const char* modulation_name(int bits) {
     static constexpr const char* names[] = {"unused", "BPSK",   "4-QAM",   "8-QAM",  "16-QAM",

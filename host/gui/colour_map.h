@@ -6,6 +6,7 @@
 
 #include <QColor>
 #include <QRgb>
+#include <QString>
 #include <array>
 #include <span>
 
@@ -29,7 +30,11 @@ QRgb outcome_colour(int outcome);
 // Nothing is known of this place.
 inline constexpr QRgb no_data = 0xffdcdcdc;
 
+// Of a terminal, 0 to 24; 255: white, nobody's.
+QRgb terminal_colour(int user);
+
 const char* modulation_name(int bits);
 const char* outcome_name(int outcome);
+QString terminal_name(int user);
 
 }  // namespace wip::gui

@@ -8,7 +8,10 @@
 #include <QScrollArea>
 #include <QTextStream>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <cmath>
+
+#include "gui/editors.h"
 
 namespace wip::gui {
 namespace {
@@ -48,7 +51,15 @@ controls_view::controls_view(session& of, slot_axis& axis)
     auto* box = new QWidget;
     auto* column = new QVBoxLayout(box);
     column->setContentsMargins(4, 2, 4, 2);
+    search_ = new QLineEdit;
+    search_->setObjectName("control_search");
+    search_->setPlaceholderText("find a setting, such as bins or base");
+    search_->setClearButtonEnabled(true);
+    search_->setToolTip(
+        "Shows the settings whose name, process or key has these words; Tab goes on");
+    connect(search_, &QLineEdit::textChanged, this, &controls_view::show_found);
     auto* area = new QScrollArea;
+    area->setFocusPolicy(Qt::NoFocus);
     area->setWidgetResizable(true);
     area->setFrameShape(QFrame::NoFrame);
     auto* rows = new QWidget;
@@ -60,8 +71,8 @@ controls_view::controls_view(session& of, slot_axis& axis)
     for (const auto& row : control_rows()) {
         if (group != row.group) {
             group = row.group;
-            auto* heading = new QLabel("<b>" + group + "</b>");
-            grid->addWidget(heading, at++, 0, 1, 4);
+            headings_[group] = new QLabel("<b>" + group + "</b>");
+            grid->addWidget(headings_[group], at++, 0, 1, 4);
         }
         add_row(row, grid, at++);
     }
@@ -72,52 +83,89 @@ controls_view::controls_view(session& of, slot_axis& axis)
     status_->setWordWrap(true);
     status_->setTextFormat(Qt::PlainText);
     status_->setObjectName("control_status");
+    column->addWidget(search_);
     column->addWidget(area, 1);
     column->addWidget(status_);
     setWidget(box);
 }
 
+// What it does, in which unit, what is valid, and whose it is.
+QString controls_view::help_of(const control_row& row) {
+    QString valid;
+    if (row.type == control_row::kind::choice) {
+        for (const char* c : row.choices) valid += (valid.isEmpty() ? "" : ", ") + QString(c);
+    } else {
+        valid = QStringLiteral("%1 to %2").arg(row.low, 0, 'g', 10).arg(row.high, 0, 'g', 10);
+    }
+    const QString unit = row.unit[0] == 0 ? QStringLiteral("no unit") : QString(row.unit);
+    return QStringLiteral("%1.\nUnit: %2. Valid: %3.\n%4 of %5; Return sends it.")
+        .arg(row.help, unit, valid, row.key, row.station);
+}
+
 void controls_view::add_row(const control_row& row, QGridLayout* grid, int at) {
     line l{&row};
-    const QString help = QStringLiteral("%1 (%2: %3)").arg(row.help, row.station, row.key);
-    auto* label = new QLabel(row.label);
-    label->setToolTip(help);
-    QWidget* editor = nullptr;
+    const QString help = help_of(row);
+    l.label = new QLabel(row.label);
+    l.label->setToolTip(help);
     const std::size_t index = lines_.size();
     if (row.type == control_row::kind::choice) {
-        l.choice = new QComboBox;
+        auto* choice = new choice_editor;
+        l.choice = choice;
         for (const char* c : row.choices) l.choice->addItem(c);
-        editor = l.choice;
+        l.editor = l.choice;
         // `activated` and not `currentIndexChanged`: only what a person chose is sent.
         connect(l.choice, &QComboBox::activated, this, [this, index] { send(lines_[index]); });
     } else {
-        l.number = new QDoubleSpinBox;
+        auto* number = new number_editor;
+        l.number = number;
         l.number->setDecimals(row.type == control_row::kind::whole ? 0 : 4);
         l.number->setRange(row.low, row.high);
         l.number->setKeyboardTracking(false);
         l.number->setSuffix(row.unit[0] == 0 ? QString() : QStringLiteral(" ") + row.unit);
         if (row.high <= 1) l.number->setSingleStep(0.01);
-        editor = l.number;
+        l.editor = l.number;
         connect(l.number, &QDoubleSpinBox::valueChanged, this,
                 [this, index] { lines_[index].touched = true; });
+        connect(number, &number_editor::taken, this, [this, index] { send(lines_[index]); });
     }
-    editor->setObjectName(QStringLiteral("edit %1 %2").arg(row.station, row.key));
-    editor->setToolTip(help);
-    auto* button = new QPushButton("Set");
-    button->setObjectName(QStringLiteral("set %1 %2").arg(row.station, row.key));
-    button->setMaximumWidth(44);
-    button->setToolTip("Send to the cell");
-    connect(button, &QPushButton::clicked, this, [this, index] { send(lines_[index]); });
+    l.editor->setFocusPolicy(Qt::StrongFocus);
+    l.editor->setObjectName(QStringLiteral("edit %1 %2").arg(row.station, row.key));
+    l.editor->setToolTip(help);
+    l.editor->setAccessibleName(row.label);
+    l.label->setBuddy(l.editor);
+    l.button = new own_keys<QPushButton>("Set");
+    l.button->setObjectName(QStringLiteral("set %1 %2").arg(row.station, row.key));
+    l.button->setMaximumWidth(44);
+    l.button->setToolTip("Send to the cell\n" + help);
+    l.button->setAutoDefault(true);  // Return presses it, as Space does
+    connect(l.button, &QPushButton::clicked, this, [this, index] { send(lines_[index]); });
     l.value = new QLabel("-");
     l.value->setObjectName(QStringLiteral("value %1 %2").arg(row.station, row.key));
     l.value->setMinimumWidth(70);
-    l.value->setToolTip("What the process says it runs with");
-    grid->addWidget(label, at, 0);
-    grid->addWidget(editor, at, 1);
-    grid->addWidget(button, at, 2);
+    l.value->setToolTip("What the process says it runs with\n" + help);
+    grid->addWidget(l.label, at, 0);
+    grid->addWidget(l.editor, at, 1);
+    grid->addWidget(l.button, at, 2);
     grid->addWidget(l.value, at, 3);
-    for (QWidget* w : {editor, static_cast<QWidget*>(button)}) w->setEnabled(false);
+    for (QWidget* w : {l.editor, static_cast<QWidget*>(l.button)}) w->setEnabled(false);
     lines_.push_back(l);
+}
+
+// Every word has to be in the group, the label, the process or the key.
+void controls_view::show_found(const QString& words) {
+    std::set<QString> groups;
+    for (auto& l : lines_) {
+        const QString about = QStringLiteral("%1 %2 %3 %4")
+                                  .arg(l.row->group, l.row->label, l.row->station, l.row->key);
+        const auto parts = words.split(' ', Qt::SkipEmptyParts);
+        const bool found = std::ranges::all_of(
+            parts, [&](const QString& w) { return about.contains(w, Qt::CaseInsensitive); });
+        if (found) groups.insert(l.row->group);
+        for (QWidget* w : {static_cast<QWidget*>(l.label), l.editor,
+                           static_cast<QWidget*>(l.button), static_cast<QWidget*>(l.value)})
+            w->setVisible(found);
+    }
+    for (auto& [group, heading] : headings_) heading->setVisible(groups.contains(group));
 }
 
 QString controls_view::wanted(const line& l) const {
@@ -215,10 +263,8 @@ void controls_view::show_effective(const std::string& station, const std::string
         if (station != l.row->station) continue;
         const auto at = values.find(l.row->key);
         const bool there = at != values.end();
-        QWidget* editor = l.choice != nullptr ? static_cast<QWidget*>(l.choice) : l.number;
-        editor->setEnabled(there);
-        findChild<QPushButton*>(QStringLiteral("set %1 %2").arg(l.row->station, l.row->key))
-            ->setEnabled(there);
+        l.editor->setEnabled(there);
+        l.button->setEnabled(there);
         if (!there) {
             l.value->setText("-");
             continue;
@@ -228,8 +274,8 @@ void controls_view::show_effective(const std::string& station, const std::string
         now.toDouble(&number);
         const bool unit = number && l.row->unit[0] != 0;
         l.value->setText(unit ? now + " " + l.row->unit : now);
-        if (l.touched || editor->hasFocus()) continue;
-        const QSignalBlocker quiet(editor);
+        if (l.touched || l.editor->hasFocus()) continue;
+        const QSignalBlocker quiet(l.editor);
         if (l.choice != nullptr) {
             if (l.choice->findText(now) < 0) l.choice->addItem(now);
             l.choice->setCurrentText(now);

@@ -8,6 +8,8 @@
 #include <QDoubleSpinBox>
 #include <QGridLayout>
 #include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
 #include <map>
 #include <set>
 
@@ -25,6 +27,7 @@ public:
     void refresh(bool all) override;
     int frames_per_second() const override { return 20; }
     bool ticks() const override { return true; }
+    bool is_of_terminals() const override { return false; }
     QString csv() const override;
 
     // What a person does: set the editor of a key and apply. For tests and scripts too.
@@ -37,14 +40,20 @@ public:
     // Every scalar of a YAML document by its dotted key; empty when it does not parse.
     static std::map<std::string, std::string> flat(const std::string& yaml);
 
+    QWidget* entrance() override { return search_; }
+
 private:
     struct line {
         const control_row* row;
         QComboBox* choice = nullptr;
         QDoubleSpinBox* number = nullptr;
-        QLabel* value = nullptr;
+        QWidget* editor = nullptr;  // one of the two
+        QLabel *label = nullptr, *value = nullptr;
+        QPushButton* button = nullptr;
         bool touched = false;  // the person is at it: reading back must not change the editor
     };
+    static QString help_of(const control_row& row);
+    void show_found(const QString& words);
     void add_row(const control_row& row, QGridLayout* grid, int at);
     void send(line& l);
     void ask_status(const std::string& station);
@@ -56,6 +65,8 @@ private:
     control_client client_;
     std::vector<line> lines_;
     QLabel* status_;
+    QLineEdit* search_;
+    std::map<QString, QLabel*> headings_;
     std::map<std::string, std::map<std::string, std::string>> effective_;
     std::map<std::string, std::int64_t> next_ask_ns_;
     std::set<std::string> asked_;  // a status question is open

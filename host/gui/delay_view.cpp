@@ -65,6 +65,7 @@ void delay_view::refresh(bool all) {
     std::vector<bucket> buckets(nof_buckets + 2);
     if (!verdict.isEmpty()) {
         for (const auto& p : window) {
+            if (!model().shows(p.user)) continue;
             const auto k = static_cast<std::int64_t>(std::floor(p.slot / width)) - first;
             if (k < 0 || k >= static_cast<std::int64_t>(buckets.size())) continue;
             bucket& b = buckets[static_cast<std::size_t>(k)];
@@ -93,7 +94,7 @@ void delay_view::refresh(bool all) {
     }
     for (std::size_t i = 0; i < 5; ++i) parts_[i]->data()->set(tops[i], true);
     drops_->data()->set(drops, true);
-    if (fit_upwards(plot_->yAxis, high) || all)
+    if (fit_upwards(plot_->yAxis, 1.3 * high) || all)  // the legend above
         plot_->redraw_all();
     else
         plot_->redraw_data();
@@ -104,12 +105,13 @@ QString delay_view::csv() const {
     QTextStream out(&text);
     out << "number,left_slot,bytes";
     for (const auto& p : delay_parts) out << ',' << p.name << "_ms";
-    out << ",total_ms,dropped\n";
+    out << ",total_ms,dropped,terminal\n";
     for (const auto& p : model().packets().between(axis().left(), axis().right())) {
+        if (!model().shows(p.user)) continue;
         out << p.number << ',' << QString::number(p.slot, 'f', 3) << ',' << p.bytes;
         for (const float x : p.part_ms) out << ',' << x;
         out << ',' << p.total_ms << ',' << QString::fromStdString(model().drop_reasons()[p.dropped])
-            << '\n';
+            << ',' << p.user + 1 << '\n';
     }
     return text;
 }

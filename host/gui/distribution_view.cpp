@@ -33,14 +33,18 @@ distribution_view::distribution_view(const session_model& model, slot_axis& axis
         a->setScaleType(QCPAxis::stLogarithmic);
         a->setTicker(QSharedPointer<QCPAxisTickerLog>::create());
         a->setNumberFormat("gb");
-        a->setNumberPrecision(2);
+        a->setNumberPrecision(4);
     }
     plot_->xAxis->setLabel("delay, ms");
     plot_->yAxis->setLabel("% longer than x");
     plot_->xAxis->setRange(shortest_ms, 1000);
     plot_->yAxis->setRange(least_percent, 100);
+    // Beside the curves and not on them: any corner of the plot may hold the tail.
     auto* legend = small_legend(plot_, plot_->axisRect());
     legend->setWrap(1);
+    plot_->axisRect()->insetLayout()->take(legend);
+    plot_->plotLayout()->addElement(0, 1, legend);
+    plot_->plotLayout()->setColumnStretchFactor(1, 0.001);
     for (std::size_t i = 0; i < lines_.size(); ++i) {
         lines_[i] = plot_->addGraph();
         lines_[i]->setLineStyle(QCPGraph::lsStepRight);
@@ -50,7 +54,8 @@ distribution_view::distribution_view(const session_model& model, slot_axis& axis
     }
     title_ = new QCPItemText(plot_);
     title_->position->setType(QCPItemPosition::ptAxisRectRatio);
-    title_->position->setCoords(0.02, 0.98);
+    title_->setClipToAxisRect(false);
+    title_->position->setCoords(0, -0.01);
     title_->setPositionAlignment(Qt::AlignLeft | Qt::AlignBottom);
     title_->setTextAlignment(Qt::AlignLeft);
     title_->setBrush(QColor(255, 255, 255, 210));
@@ -61,6 +66,7 @@ std::array<std::vector<float>, 6> distribution_view::sorted_parts(int& dropped) 
     std::array<std::vector<float>, 6> all;
     dropped = 0;
     for (const auto& p : model().packets().between(axis().left(), axis().right())) {
+        if (!model().shows(p.user)) continue;
         if (p.dropped != 0) {
             ++dropped;
             continue;
@@ -104,6 +110,9 @@ void distribution_view::refresh(bool) {
                 .arg(quantile(all[5], 0.5), 0, 'f', 2)
                 .arg(quantile(all[5], 0.99), 0, 'f', 2)
                 .arg(all[5].back(), 0, 'f', 2));
+    const int lines = 1 + static_cast<int>(title_->text().count('\n'));
+    const int above = lines * QFontMetrics(title_->font()).height() + 4;
+    plot_->axisRect()->setMinimumMargins(QMargins(0, above, 0, 0));
     plot_->replot(QCustomPlot::rpImmediateRefresh);
 }
 

@@ -38,6 +38,7 @@ public:
     void refresh(bool all) override;
     int frames_per_second() const override { return 4; }
     QString csv() const override;
+    QWidget* entrance() override { return search_; }
     event_table& table() { return *table_; }
     QString drops() const { return drops_->text(); }
 

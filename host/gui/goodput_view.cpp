@@ -2,6 +2,8 @@
 #include "gui/goodput_view.h"
 
 #include <QTextStream>
+#include <cmath>
+#include <limits>
 
 #include "gui/plot_help.h"
 #include "gui/replayed_cell.h"
@@ -10,9 +12,10 @@ namespace wip::gui {
 
 goodput_view::goodput_view(const session_model& model, slot_axis& axis)
     : view("goodput", "Goodput and capacity",
-           "Goodput of the link over the last second against the TCP payload that the air "
-           "interface could "
-           "carry with the bins and modulation in use (Mbit/s). Shown with the verdict only.",
+           "Goodput of the link over the last second against the payload of the frames that the "
+           "air interface could carry with the bins and modulation in use (Mbit/s). Of one of "
+           "several terminals its own goodput, against the capacity of all. Shown with the verdict "
+           "only.",
            model, axis) {
     plot_ = new time_plot(axis);
     plot_->setToolTip(help());
@@ -41,16 +44,29 @@ void goodput_view::refresh(bool all) {
     double high = 0;
     for (const auto& p : model().verdict_points().between(axis().left(), axis().right())) {
         const double x = plot_->x_of(static_cast<double>(p.slot));
-        good.append({x, p.goodput_bps * 1e-6});
+        const double goodput = goodput_bps(p);
+        if (std::isfinite(goodput)) good.append({x, goodput * 1e-6});
         most.append({x, p.capacity_bps * 1e-6});
         high = std::max({high, p.goodput_bps * 1e-6, p.capacity_bps * 1e-6});
     }
     goodput_->data()->set(good, true);
     capacity_->data()->set(most, true);
-    if (fit_upwards(plot_->yAxis, high) || all)
+    if (fit_upwards(plot_->yAxis, 1.2 * high) || all)  // the legend above
         plot_->redraw_all();
     else
         plot_->redraw_data();
+}
+
+double goodput_view::goodput_bps(const verdict_point& at) const {
+    if (model().shown_user() == all_users) return at.goodput_bps;
+    const auto& points = model().base_points();
+    const base_point* to = points.last_before(static_cast<double>(at.slot));
+    const base_point* from = points.last_before(static_cast<double>(at.slot - slots_per_second));
+    if (from == nullptr || from->slot == to->slot ||
+        to->bits_acknowledged < from->bits_acknowledged)
+        return std::numeric_limits<double>::quiet_NaN();
+    return static_cast<double>(to->bits_acknowledged - from->bits_acknowledged) /
+           seconds_of(static_cast<double>(to->slot - from->slot));
 }
 
 QString goodput_view::csv() const {
@@ -58,7 +74,7 @@ QString goodput_view::csv() const {
     QTextStream out(&text);
     out << "slot,seconds,goodput_bps,capacity_bps,valid\n";
     for (const auto& p : model().verdict_points().between(axis().left(), axis().right()))
-        out << p.slot << ',' << seconds_of(static_cast<double>(p.slot)) << ',' << p.goodput_bps
+        out << p.slot << ',' << seconds_of(static_cast<double>(p.slot)) << ',' << goodput_bps(p)
             << ',' << p.capacity_bps << ',' << (p.valid ? 1 : 0) << '\n';
     return text;
 }

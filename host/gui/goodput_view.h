@@ -18,6 +18,9 @@ public:
     time_plot& plot() { return *plot_; }
 
 private:
+    // Of what is shown, in the second before that verdict; NaN: not known.
+    double goodput_bps(const verdict_point& at) const;
+
     time_plot* plot_;
     QCPGraph *goodput_, *capacity_;
 };

@@ -2,6 +2,7 @@
 #include "gui/health_bar.h"
 
 #include <QHBoxLayout>
+#include <algorithm>
 #include <cmath>
 
 #include "gui/replayed_cell.h"
@@ -60,6 +61,12 @@ QString health_bar::text_of(const QString& field) const {
     return at == labels_.end() ? QString() : at->second->text();
 }
 
+std::vector<QString> health_bar::fields() const {
+    std::vector<QString> names;
+    for (const auto& [name, label] : labels_) names.push_back(name);
+    return names;
+}
+
 void health_bar::refresh(double frames_per_second) {
     const session_model& m = session_.model();
     const stream_state state = session_.state();
@@ -80,7 +87,23 @@ void health_bar::refresh(double frames_per_second) {
         set("verdict", "no verdict yet");
     }
 
-    if (m.has_terminal()) {
+    if (m.has_terminal() && m.terminal().users_size() > 1) {
+        int locked = 0;
+        double low = INFINITY, high = -INFINITY;
+        for (const auto& t : m.terminal().users()) {
+            locked += t.radio().locked() ? 1 : 0;
+            low = std::min(low, t.radio().mean_snr_db());
+            high = std::max(high, t.radio().mean_snr_db());
+        }
+        const int all = m.terminal().users_size();
+        set("radio",
+            QStringLiteral("%1 of %2 terminals locked  SNR %3 to %4 dB")
+                .arg(locked)
+                .arg(all)
+                .arg(low, 0, 'f', 1)
+                .arg(high, 0, 'f', 1),
+            locked == all ? mood::neutral : mood::bad);
+    } else if (m.has_terminal()) {
         const auto& r = m.terminal().radio();
         set("radio",
             QStringLiteral("%1  SNR %2 dB  EVM %3 %  CFO %4 Hz  NMSE %5")

@@ -6,6 +6,7 @@
 #include <QFrame>
 #include <QLabel>
 #include <map>
+#include <vector>
 
 #include "gui/session.h"
 
@@ -17,6 +18,7 @@ public:
     explicit health_bar(const session& of, QWidget* parent = nullptr);
     void refresh(double frames_per_second);
     QString text_of(const QString& field) const;
+    std::vector<QString> fields() const;
 
 private:
     enum class mood { neutral, good, bad };

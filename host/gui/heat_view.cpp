@@ -35,13 +35,21 @@ const std::vector<heat_kind>& heat_kinds() {
          "Bits per symbol in each bin, 1 (BPSK) to 8 (256-QAM). White: bin not used.", "bit/symbol",
          colour_map::viridis, 0, 8,
          [](const slot_column& c, int b) { return known(c.bits[at(b)]); }, modulation_colour,
-         modulation_name},
+         [](int bits) { return QString(modulation_name(bits)); }},
+        {"allocation", "Allocation", "Which terminal has each bin, by colour. White: nobody.", "",
+         colour_map::viridis, 0, 0,
+         [](const slot_column& c, int b) {
+             return c.grants_known ? double(c.user[at(b)]) : double(unknown);
+         },
+         terminal_colour,
+         [](int user) { return user == nobody ? QStringLiteral("nobody") : terminal_name(user); },
+         true},
         {"arq_outcome", "ARQ outcome",
          "What became of the frame in each bin: received well, failed (it will be sent again), or "
          "unknown (the feedback was lost). White: bin not used.",
          "", colour_map::viridis, 0, 3,
          [](const slot_column& c, int b) { return known(c.outcome[at(b)]); }, outcome_colour,
-         outcome_name},
+         [](int outcome) { return QString(outcome_name(outcome)); }},
     };
     return kinds;
 }
@@ -67,11 +75,20 @@ QRgb heat_view::paint(const slot_column& c, int bin) const {
     return colour_at(kind_.map, v, kind_.low, kind_.high);
 }
 
+double heat_view::highest() const {
+    return kind_.terminals ? double(model().users_seen()) - 1 : kind_.high;
+}
+
 void heat_view::make_legend() {
     // Next to the plot, in the right margin: a QCPColorScale would take part in the layout and undo
     // the common margins.
+    for (auto& connection : placed_) disconnect(connection);
+    placed_.clear();
+    for (auto* item : legend_) plot_->removeItem(item);
+    legend_.clear();
+    legend_to_ = highest();
     constexpr int steps = 64;
-    QImage bar(1, kind_.colour != nullptr ? static_cast<int>(kind_.high - kind_.low) + 1 : steps,
+    QImage bar(1, kind_.colour != nullptr ? static_cast<int>(legend_to_ - kind_.low) + 1 : steps,
                QImage::Format_RGB32);
     for (int i = 0; i < bar.height(); ++i) {
         const int from_low = bar.height() - 1 - i;
@@ -80,6 +97,7 @@ void heat_view::make_legend() {
                                              : colour_at(kind_.map, from_low, 0, steps - 1));
     }
     auto* picture = new QCPItemPixmap(plot_);
+    legend_.push_back(picture);
     picture->setLayer("axes");
     picture->setClipToAxisRect(false);
     picture->setPixmap(QPixmap::fromImage(bar.scaled(10, 256)));
@@ -88,25 +106,31 @@ void heat_view::make_legend() {
     const auto place = [this](QCPItemPosition* p, double y, double pixels) {
         p->setTypeX(QCPItemPosition::ptAbsolute);
         p->setTypeY(QCPItemPosition::ptAxisRectRatio);
-        p->setCoords(pixels, y);
-        connect(plot_, &QCustomPlot::afterLayout, plot_,
-                [this, p, y, pixels] { p->setCoords(plot_->axisRect()->right() + pixels, y); });
+        const auto put = [this, p, y, pixels] {
+            p->setCoords(plot_->axisRect()->right() + pixels, y);
+        };
+        put();
+        placed_.push_back(connect(plot_, &QCustomPlot::afterLayout, plot_, put));
     };
     place(picture->topLeft, 0, 8);
     place(picture->bottomRight, 1, 18);
     const auto label = [&](const QString& text, double y) {
         auto* t = new QCPItemText(plot_);
+        legend_.push_back(t);
         t->setLayer("axes");
         t->setClipToAxisRect(false);
+        t->setFont(plot_->font());
         t->setText(text);
         t->setPositionAlignment(Qt::AlignLeft | Qt::AlignVCenter);
         place(t->position, y, 21);
     };
     if (kind_.name != nullptr) {
         const int n = bar.height();
-        const int step = n > 5 ? 2 : 1;  // room for every second name
+        const int step = (n + 4) / 5;  // room for five names
         for (int i = 0; i < n; i += step)
-            label(kind_.name(static_cast<int>(kind_.low) + i), 1 - (i + 0.5) / n);
+            label(kind_.terminals ? QString::number(i + 1)
+                                  : kind_.name(static_cast<int>(kind_.low) + i),
+                  1 - (i + 0.5) / n);
     } else {
         label(QString::number(kind_.low) + " " + kind_.unit, 0.94);
         label(QString::number((kind_.low + kind_.high) / 2), 0.5);
@@ -116,6 +140,10 @@ void heat_view::make_legend() {
 
 void heat_view::refresh(bool all) {
     strip_->update(all);
+    if (highest() != legend_to_) {
+        make_legend();
+        all = true;
+    }
     if (all)
         plot_->redraw_all();
     else

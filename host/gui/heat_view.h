@@ -23,7 +23,9 @@ struct heat_kind {
     double (*value)(const slot_column&, int bin);
     // Categories instead of a scale: their colours and names; nullptr: a scale.
     QRgb (*colour)(int) = nullptr;
-    const char* (*name)(int) = nullptr;
+    QString (*name)(int) = nullptr;
+    // The categories are the terminals, as many as there are.
+    bool terminals = false;
 };
 const std::vector<heat_kind>& heat_kinds();
 
@@ -41,11 +43,15 @@ public:
 
 private:
     void make_legend();
+    double highest() const;
     QRgb paint(const slot_column& c, int bin) const;
 
     const heat_kind& kind_;
     time_plot* plot_;
     heat_strip* strip_;
+    std::vector<QCPAbstractItem*> legend_;
+    std::vector<QMetaObject::Connection> placed_;
+    double legend_to_ = 0;
 };
 
 }  // namespace wip::gui

@@ -36,7 +36,8 @@ histogram_view::histogram_view(kind of, const session_model& model, slot_axis& a
         auto names = QSharedPointer<QCPAxisTickerText>::create();
         for (int b = 1; b <= 8; ++b) names->addTick(b, modulation_name(b));
         plot_->xAxis->setTicker(names);
-        plot_->xAxis->setTickLabelRotation(30);
+        // Names end at their bar: one that would stick out at the right is not drawn at all.
+        plot_->xAxis->setTickLabelRotation(-30);
         plot_->xAxis->setRange(0.4, 8.6);
         plot_->yAxis->setRange(0, 100);
     } else {
@@ -50,7 +51,7 @@ histogram_view::histogram_view(kind of, const session_model& model, slot_axis& a
         plot_->yAxis->setScaleType(QCPAxis::stLogarithmic);
         plot_->yAxis->setTicker(QSharedPointer<QCPAxisTickerLog>::create());
         plot_->yAxis->setNumberFormat("gb");
-        plot_->yAxis->setNumberPrecision(2);
+        plot_->yAxis->setNumberPrecision(4);
         plot_->yAxis->setRange(least_percent, 130);
         bars_->setBaseValue(least_percent);
     }

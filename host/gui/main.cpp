@@ -11,10 +11,12 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 
 #include "gui/main_window.h"
 #include "gui/remote_cell.h"
 #include "gui/session.h"
+#include "gui/window_words.h"
 
 namespace {
 
@@ -40,7 +42,7 @@ void one_line(QtMsgType type, const QMessageLogContext&, const QString& text) {
 }
 
 struct window_options {
-    std::string record, replay, screenshots, size = "1600x900";
+    std::string record, replay, screenshots, words, size = "1600x900";
     double after_s = 5;
 };
 
@@ -85,6 +87,8 @@ int show_window(session_options options, const window_options& wanted) {
     if (!wanted.record.empty()) window.record(QString::fromStdString(wanted.record));
     close_on_signals(window);
     window.show();
+    std::optional<window_words> words;
+    if (!wanted.words.empty()) words.emplace(window, QString::fromStdString(wanted.words));
     int code = 0;
     if (!wanted.screenshots.empty()) {
         QTimer::singleShot(static_cast<int>(wanted.after_s * 1000), &window, [&] {
@@ -127,6 +131,8 @@ int main(int argc, char** argv) {
     app.add_option("--replay", wanted.replay, "show a recorded session");
     app.add_option("--screenshots", wanted.screenshots,
                    "save every view as PNG and CSV into this folder, then end");
+    app.add_option("--words", wanted.words,
+                   "what the window says, twice a second as JSON into this file");
     app.add_option("--after", wanted.after_s, "seconds until the screenshots (default 5)")
         ->check(CLI::Range(0.1, 86400.0));
     app.add_option("--size", wanted.size, "of the window (default 1600x900)");

@@ -26,7 +26,7 @@
 namespace wip::gui {
 namespace {
 
-constexpr int layout_version = 1;
+constexpr int layout_version = 2;  // another set of docks
 
 }  // namespace
 
@@ -38,12 +38,16 @@ main_window::main_window(session& of) : session_(of), axis_(this) {
     bar->setObjectName("health");
     bar->setMovable(false);
     health_ = new health_bar(session_, bar);
+    terminals_ = new terminal_choice(session_.model(), this);
+    terminals_action_ = bar->addWidget(terminals_);
     bar->addWidget(health_);
     addToolBar(Qt::TopToolBarArea, bar);
+    connect(terminals_, &terminal_choice::changed, this, &main_window::name_terminals);
     replay_bar_ = new replay_bar(this);
     addToolBar(Qt::BottomToolBarArea, replay_bar_);
 
     add_views();
+    name_terminals();
     arrange();
     add_actions();
     statusBar()->showMessage(
@@ -94,7 +98,7 @@ void main_window::arrange() {
         {{"measured_snr"},
          {"predicted_snr"},
          {"prediction_error"},
-         {"modulation"},
+         {"modulation", "allocation"},
          {"arq_outcome"}},
         {{"goodput"}, {"packet_delay"}, {"queue"}, {"tcp"}},
         {{"constellation"},
@@ -138,6 +142,12 @@ void main_window::arrange() {
                 {22, 25, 20, 33}, Qt::Vertical);
 }
 
+void main_window::name_terminals() {
+    terminals_action_->setVisible(session_.model().users_seen() > 1);
+    for (view* v : views_) v->name_terminals(terminals_->text());
+    redraw_everything();
+}
+
 view* main_window::view_of(const QString& id) const {
     for (view* v : views_)
         if (v->objectName() == id) return v;
@@ -167,7 +177,7 @@ void main_window::show_cursor() {
         text += QStringLiteral(", bin %1").arg(bin);
         for (view* other : views_)
             if (auto* h = qobject_cast<heat_view*>(other))
-                text += "   " + h->windowTitle() + ": " + h->readout(slot, bin);
+                text += "   " + h->title() + ": " + h->readout(slot, bin);
         break;
     }
     statusBar()->showMessage(text);
@@ -190,6 +200,7 @@ void main_window::frame() {
         runs_seen_ = model.runs();
         redraw_everything();
     }
+    terminals_->refresh();
     axis_.follow(static_cast<double>(model.newest_slot()));
     for (auto& d : due_) {
         if (!d.of->shown()) continue;

@@ -16,6 +16,7 @@
 #include "gui/session.h"
 #include "gui/session_file.h"
 #include "gui/slot_axis.h"
+#include "gui/terminal_choice.h"
 #include "gui/view.h"
 
 namespace wip::gui {
@@ -27,7 +28,8 @@ public:
     ~main_window() override;
 
     slot_axis& axis() { return axis_; }
-    health_bar& health() { return *health_; }
+    health_bar& health() const { return *health_; }
+    terminal_choice& terminals() const { return *terminals_; }
     const std::vector<view*>& views() const { return views_; }
     view* view_of(const QString& id) const;
     // One step of the frame clock; the timer calls it, tests too.
@@ -66,17 +68,22 @@ private:
     void add_actions();
     void add_file_actions(QMenu* menu);
     void add_view_actions(QMenu* menu);
+    void add_go_actions(QMenu* menu);
     void add_layout_actions(QMenu* menu);
     void add_cell_actions(QMenu* menu);
+    void go_to(view* v);
     void show_help();
     void say_trouble(const QString& text);
 
     void redraw_everything();
+    void name_terminals();
     void show_cursor();
 
     session& session_;
     slot_axis axis_;
     health_bar* health_;
+    terminal_choice* terminals_;
+    QAction* terminals_action_;
     replay_bar* replay_bar_;
     std::unique_ptr<session_writer> writer_;
     std::unique_ptr<replayer> replayer_;

@@ -99,7 +99,10 @@ void session::poll() {
 void session::take(const raw_message& raw) {
     const auto* message = reader_.read(raw);
     if (message == nullptr) return;
-    last_message_ns_ = steady_ns();
+    // Observer and keeper go on when the stations do not: what they say is no sign of life of the
+    // cell.
+    const bool beside = raw.source == "observer" || raw.source == "keeper";
+    if (!beside || last_message_ns_ == 0) last_message_ns_ = steady_ns();
     if (!model_.take(raw.source, *message)) reader_.was_garbage();
 }
 
@@ -136,7 +139,7 @@ QString session::state_text() const {
         case stream_state::live:
             return QStringLiteral("Cell '%1'").arg(name);
         case stream_state::stalled:
-            return QStringLiteral("STALLED: nothing from cell '%1' for %2 s")
+            return QStringLiteral("STALLED: nothing from the stations of cell '%1' for %2 s")
                 .arg(name)
                 .arg(seconds_since_last(), 0, 'f', 0);
         case stream_state::ended:

@@ -61,6 +61,11 @@ public:
         return after == items_.begin() ? nullptr : &*std::prev(after);
     }
 
+    // A smaller one drops the oldest.
+    void set_capacity(std::size_t capacity) {
+        capacity_ = capacity;
+        while (items_.size() > capacity_) items_.pop_front();
+    }
     bool empty() const { return items_.empty(); }
     std::size_t size() const { return items_.size(); }
     std::size_t capacity() const { return capacity_; }

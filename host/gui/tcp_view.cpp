@@ -59,6 +59,7 @@ void tcp_view::refresh(bool all) {
     };
     std::map<int, span> acknowledged;
     for (const auto& p : window) {
+        if (!model().shows_flow(p.flow)) continue;
         const auto at = acknowledged.try_emplace(p.flow, span{p.bytes_acknowledged, 0}).first;
         at->second.last = p.bytes_acknowledged;
     }
@@ -104,8 +105,8 @@ void tcp_view::refresh(bool all) {
         lines_[i].rto->data()->set(rto, true);
         lines_[i].retransmitted->data()->set(again, true);
     }
-    plot_->say(window.empty() ? "No TCP flow seen in this window" : "");
-    const bool changed = fit_upwards(window_axis_, most_segments) |
+    plot_->say(shown.empty() ? "No TCP flow seen in this window" : "");
+    const bool changed = fit_upwards(window_axis_, 1.3 * most_segments) |  // the legend above
                          static_cast<int>(fit_upwards(time_axis_, most_ms));
     if (changed || all)
         plot_->redraw_all();

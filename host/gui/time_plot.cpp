@@ -6,6 +6,17 @@
 #include "gui/air_numbers.h"
 
 namespace wip::gui {
+namespace {
+
+// "-8 s": the unit stands at the numbers, since a title for each of ten axes would take their room.
+class seconds_ticker : public QCPAxisTicker {
+protected:
+    QString getTickLabel(double tick, const QLocale& locale, QChar format, int precision) override {
+        return QCPAxisTicker::getTickLabel(tick, locale, format, precision) + " s";
+    }
+};
+
+}  // namespace
 
 time_plot::time_plot(slot_axis& axis, int right_digits) : axis_(axis), right_digits_(right_digits) {
     setOpenGl(false);
@@ -68,6 +79,7 @@ void time_plot::prepare(QCPAxisRect* rect) {
     rect->setAutoMargins(QCP::msNone);
     fit_margins(rect);
     rect->setupFullAxesBox();
+    rect->axis(QCPAxis::atBottom)->setTicker(QSharedPointer<seconds_ticker>::create());
     for (auto* a : rect->axes()) {
         a->setTickLabelPadding(2);
         a->grid()->setPen(QPen(QColor(0xe4, 0xe4, 0xe4), 1));

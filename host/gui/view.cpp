@@ -7,7 +7,7 @@ namespace wip::gui {
 
 view::view(const QString& id, const QString& title, const QString& help, const session_model& model,
            slot_axis& axis)
-    : QDockWidget(title), model_(model), axis_(axis), help_(help) {
+    : QDockWidget(title), model_(model), axis_(axis), title_(title), help_(help) {
     setObjectName(id);
     setToolTip(help);
     connect(this, &QDockWidget::visibilityChanged, this, [this](bool on) {
@@ -16,14 +16,17 @@ view::view(const QString& id, const QString& title, const QString& help, const s
     });
 }
 
+void view::name_terminals(const QString& which) {
+    setWindowTitle(which.isEmpty() || !is_of_terminals() ? title_ : title_ + ": " + which);
+}
+
 QString view::verdict_text() const {
     if (!model_.has(openwip::telemetry::Telemetry::kVerdict)) return {};
     const auto& v = model_.verdict();
     if (is_replayed(v)) return QStringLiteral("replay of recorded samples");
-    if (v.valid()) return QStringLiteral("verdict so far: VALID");
-    QString text = QStringLiteral("verdict so far: INVALID");
-    if (v.reason_size() > 0) text += ": " + QString::fromStdString(v.reason(0)).left(80);
-    return text;
+    // Why not, says the health bar: here it would lie on the legend.
+    return v.valid() ? QStringLiteral("verdict so far: VALID")
+                     : QStringLiteral("verdict so far: INVALID");
 }
 
 }  // namespace wip::gui

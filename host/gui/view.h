@@ -23,10 +23,16 @@ public:
     virtual int frames_per_second() const { return 10; }
     // Has something to do even when no message has come.
     virtual bool ticks() const { return false; }
+    // What the keyboard goes to when it goes to this view.
+    virtual QWidget* entrance() { return widget(); }
     // What can be seen, as a table with a header line; empty: nothing to export.
     virtual QString csv() const { return {}; }
 
     const QString& help() const { return help_; }
+    const QString& title() const { return title_; }
+    // Shows one of several terminals, or all together; the title then says which.
+    virtual bool is_of_terminals() const { return true; }
+    void name_terminals(const QString& which);
     bool shown() const { return shown_; }
 
 Q_SIGNALS:
@@ -41,7 +47,7 @@ protected:
 private:
     const session_model& model_;
     slot_axis& axis_;
-    QString help_;
+    QString title_, help_;
     bool shown_ = false;
 };
 

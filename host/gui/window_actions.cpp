@@ -12,7 +12,9 @@
 #include <QStatusBar>
 #include <QTextBrowser>
 #include <QVBoxLayout>
+#include <map>
 
+#include "gui/colour_map.h"
 #include "gui/main_window.h"
 #include "gui/window_files.h"
 
@@ -41,6 +43,7 @@ void main_window::say_trouble(const QString& text) { statusBar()->showMessage(te
 void main_window::add_actions() {
     add_file_actions(menuBar()->addMenu("&File"));
     add_view_actions(menuBar()->addMenu("&View"));
+    add_go_actions(menuBar()->addMenu("&Go"));
     add_layout_actions(menuBar()->addMenu("&Layout"));
     add_cell_actions(menuBar()->addMenu("&Cell"));
     auto* help = menuBar()->addMenu("&Help");
@@ -99,9 +102,16 @@ void main_window::add_file_actions(QMenu* menu) {
             statusBar()->showMessage(QStringLiteral("%1 files in %2").arg(names.size()).arg(folder),
                                      10'000);
         }));
+    add(menu, "Export all views &here", QKeySequence("Ctrl+Shift+E"),
+        "The same into a new folder of the current one, without a question", attempt([this] {
+            const QString folder = name_with_time("monitor", "");
+            const auto names = export_to(folder);
+            statusBar()->showMessage(QStringLiteral("%1 files in %2").arg(names.size()).arg(folder),
+                                     10'000);
+        }));
     auto* one = menu->addMenu("Export one &view");
     for (view* v : views_) {
-        auto* of = one->addMenu(v->windowTitle());
+        auto* of = one->addMenu(v->title());
         add(of, "CSV...", {}, "The visible window as a table", attempt([this, v] {
                 const QString path =
                     QFileDialog::getSaveFileName(this, "CSV", v->objectName() + ".csv");
@@ -146,14 +156,19 @@ void main_window::add_view_actions(QMenu* menu) {
     auto* users = menu->addMenu("&Terminal");
     connect(users, &QMenu::aboutToShow, this, [this, users] {
         users->clear();
-        for (std::uint32_t u = 0; u < session_.model().users_seen(); ++u) {
-            auto* action = users->addAction(QStringLiteral("Terminal %1").arg(u + 1));
+        const int n = static_cast<int>(session_.model().users_seen());
+        for (int u = n > 1 ? all_users : 0; u < n; ++u) {
+            auto* action =
+                users->addAction(u == all_users ? QStringLiteral("All") : terminal_name(u));
             action->setCheckable(true);
-            action->setChecked(u == session_.model().shown_user());
-            connect(action, &QAction::triggered, this,
-                    [this, u] { session_.model().show_user(u); });
+            action->setChecked(n == 1 || u == session_.model().shown_user());
+            connect(action, &QAction::triggered, this, [this, u] { terminals_->choose(u); });
         }
     });
+    add(menu, "Ne&xt terminal", Qt::Key_T, "Show the next of several terminals, or all",
+        [this] { terminals_->step(1); });
+    add(menu, "Pre&vious terminal", QKeySequence("Shift+T"), "Show the terminal before, or all",
+        [this] { terminals_->step(-1); });
     menu->addSeparator();
     add(menu, "L&arger text", QKeySequence("Ctrl++"), "For a projector",
         [this] { set_font_points(QApplication::font().pointSize() + 1); });
@@ -163,6 +178,28 @@ void main_window::add_view_actions(QMenu* menu) {
         [this] { isFullScreen() ? showNormal() : showFullScreen(); });
     menu->addSeparator();
     for (view* v : views_) menu->addAction(v->toggleViewAction());
+}
+
+void main_window::go_to(view* v) {
+    v->show();
+    v->raise();
+    v->entrance()->setFocus(Qt::ShortcutFocusReason);
+}
+
+void main_window::add_go_actions(QMenu* menu) {
+    const std::map<QString, QKeySequence> keys{
+        {"controls", QKeySequence("Ctrl+K")},     {"events", QKeySequence("Ctrl+F")},
+        {"measured_snr", QKeySequence("Ctrl+1")}, {"modulation", QKeySequence("Ctrl+2")},
+        {"allocation", QKeySequence("Ctrl+3")},   {"goodput", QKeySequence("Ctrl+4")},
+        {"packet_delay", QKeySequence("Ctrl+5")}, {"queue", QKeySequence("Ctrl+6")},
+        {"tcp", QKeySequence("Ctrl+7")},          {"constellation", QKeySequence("Ctrl+8")},
+        {"channel", QKeySequence("Ctrl+9")},
+    };
+    for (view* v : views_) {
+        const auto key = keys.find(v->objectName());
+        add(menu, v->title(), key == keys.end() ? QKeySequence() : key->second,
+            "To the front, and the keyboard to it", [this, v] { go_to(v); });
+    }
 }
 
 void main_window::add_layout_actions(QMenu* menu) {
@@ -203,13 +240,18 @@ void main_window::show_help() {
         "<tr><td>+ - or wheel</td><td>shorter or longer time window</td></tr>"
         "<tr><td>Left, Right, drag</td><td>earlier, later (pauses)</td></tr>"
         "<tr><td>Home, End</td><td>oldest, newest</td></tr>"
+        "<tr><td>T, Shift+T</td><td>the next terminal, the one before, all</td></tr>"
         "<tr><td>R</td><td>record the session to a file</td></tr>"
         "<tr><td>Ctrl+O, P</td><td>open a recorded session; play or hold it</td></tr>"
         "<tr><td>Ctrl+S, Ctrl+E</td><td>screenshot; export all views as PNG and CSV</td></tr>"
+        "<tr><td>Ctrl+Shift+E</td><td>the same into a new folder here</td></tr>"
+        "<tr><td>Ctrl+K</td><td>to the controls: type what to find, Tab to it, Return to "
+        "send</td></tr>"
+        "<tr><td>Ctrl+F, Ctrl+1 to 9</td><td>to the events, to a view (menu Go)</td></tr>"
         "<tr><td>Ctrl++ Ctrl+-</td><td>larger, smaller text</td></tr>"
         "<tr><td>F11</td><td>full screen</td></tr></table><h3>How to read</h3>";
     for (const view* v : views_)
-        text += "<p><b>" + v->windowTitle() + ".</b> " + v->help().toHtmlEscaped() + "</p>";
+        text += "<p><b>" + v->title() + ".</b> " + v->help().toHtmlEscaped() + "</p>";
     QDialog dialog(this);
     dialog.setWindowTitle("Keys and how to read");
     dialog.resize(640, 600);

@@ -1,79 +1,25 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A screen for tests of GNU Radio Companion: Xvfb, the environment of ./openwip grc, and what windows are there."""
+"""A screen for tests of GNU Radio Companion, with the environment of ./openwip grc."""
 import os
 import pathlib
-import shutil
-import subprocess
-import tempfile
-import time
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import screen                              # noqa: E402
+from screen import end                     # noqa: E402, F401
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 GRAPHS = TOP / "flowgraphs" / "grc"
 BUILD = pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"))
-PROGRAMS = ("Xvfb", "xdotool", "gnuradio-companion")
 
 
 def missing():
-    return [p for p in PROGRAMS if shutil.which(p) is None]
+    return screen.missing("gnuradio-companion")
 
 
-class Screen:
-    """Use with `with`. `environment`: for programs that are to show there; nothing of the user's is touched."""
-
-    def __enter__(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="openwip-grc-")
-        read, write = os.pipe()
-        self.server = subprocess.Popen(["Xvfb", "-displayfd", str(write), "-screen", "0", "1680x1050x24", "-nolisten", "tcp"],
-                                       pass_fds=(write,), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        os.close(write)
-        with os.fdopen(read) as answer:
-            number = answer.readline().strip()
-        if not number:
-            raise RuntimeError("Xvfb did not start")
-        home = pathlib.Path(self.folder.name)
-        self.environment = {k: v for k, v in os.environ.items() if k not in ("QT_QPA_PLATFORM", "WAYLAND_DISPLAY")} | {
-            "DISPLAY": f":{number}", "HOME": str(home), "XDG_RUNTIME_DIR": str(home), "XDG_CONFIG_HOME": str(home / "config"),
-            "GR_CONF_CONTROLPORT_ON": "False", "NO_AT_BRIDGE": "1", "GSETTINGS_BACKEND": "memory", "GR_CONF_GRC_XTERM_EXECUTABLE": "/bin/true",
+class Screen(screen.Screen):
+    def __init__(self):
+        super().__init__(also={
+            "GR_CONF_CONTROLPORT_ON": "False", "GR_CONF_GRC_XTERM_EXECUTABLE": "/bin/true",
             "GRC_BLOCKS_PATH": str(TOP / "blocks" / "grc"), "OPENWIP_BUILD": str(BUILD), "OPENWIP_NO_BUILD": "1",
-            "PYTHONPATH": str(BUILD / "python"), "UHD_MODULE_PATH": str(BUILD / "uhd_modules")}
-        return self
-
-    def __exit__(self, *_):
-        self.server.terminate()
-        self.server.wait()
-        self.folder.cleanup()
-
-    def xdotool(self, *arguments):
-        done = subprocess.run(["xdotool", *map(str, arguments)], capture_output=True, text=True,
-                              env=self.environment)
-        return done.stdout.split()
-
-    def titles(self):
-        """{title: window} of all windows that are shown and have one."""
-        found = {}
-        for window in self.xdotool("search", "--onlyvisible", "--name", "."):
-            name = subprocess.run(["xdotool", "getwindowname", window], capture_output=True, text=True,
-                                  env=self.environment).stdout.strip()
-            if name:
-                found[name] = window
-        return found
-
-    def wait_for(self, condition, timeout):
-        """condition(titles) true within so many seconds? Returns the titles."""
-        deadline = time.monotonic() + timeout
-        while True:
-            titles = self.titles()
-            if condition(titles) or time.monotonic() > deadline:
-                return titles
-            time.sleep(0.3)
-
-
-def end(process, patience=15):
-    """SIGTERM; exit code."""
-    if process.poll() is None:
-        process.terminate()
-    try:
-        return process.wait(patience)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        return process.wait()
+            "PYTHONPATH": str(BUILD / "python"), "UHD_MODULE_PATH": str(BUILD / "uhd_modules")})

@@ -35,11 +35,11 @@ def openwip(*arguments, timeout=120, **kwargs):
 
 
 class Demo:
-    """A demo in the background; its progress lines can be waited for."""
+    """A demo (or `command`) in the background; its progress lines can be waited for."""
 
-    def __init__(self, name, *arguments):
+    def __init__(self, name, *arguments, command="demo"):
         self.cell = cells.Cell(name)
-        self.process = subprocess.Popen([TOP / "openwip", "demo", "--name", name, *arguments],
+        self.process = subprocess.Popen([TOP / "openwip", command, "--name", name, *arguments],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                         env=environment())
         self.lines = []

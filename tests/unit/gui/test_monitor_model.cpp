@@ -6,6 +6,7 @@
 #include <QTemporaryDir>
 #include <cmath>
 #include <numbers>
+#include <set>
 
 #include "gui/channel_view.h"
 #include "gui/colour_map.h"
@@ -297,18 +298,188 @@ TEST(channel_picture, a_path_is_a_peak_at_its_delay_and_a_flat_magnitude) {
               -50);
 }
 
+// CIE L*, 0 to 100: what is left of a colour for an eye or a printer that has no colours.
+double lightness(QRgb c) {
+    const auto linear = [](int part) {
+        const double v = part / 255.0;
+        return v <= 0.04045 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4);
+    };
+    const double y =
+        0.2126 * linear(qRed(c)) + 0.7152 * linear(qGreen(c)) + 0.0722 * linear(qBlue(c));
+    return y > 0.008856 ? 116 * std::cbrt(y) - 16 : 903.3 * y;
+}
+
 TEST(colours, sequential_maps_rise_in_lightness_and_unknown_is_grey) {
     for (const auto map : {colour_map::viridis, colour_map::cividis}) {
-        double before = -1;
-        for (const QRgb c : colours_of(map)) {
-            const double lightness = 0.2126 * qRed(c) + 0.7152 * qGreen(c) + 0.0722 * qBlue(c);
-            EXPECT_GE(lightness, before - 0.6);
-            before = lightness;
-        }
+        const auto colours = colours_of(map);
+        for (std::size_t i = 1; i < colours.size(); ++i)
+            EXPECT_GE(lightness(colours[i]), lightness(colours[i - 1]) - 0.15) << i;
+        // Rises everywhere, not in one jump: each eighth of the map by a good part of the whole.
+        const double whole = lightness(colours[255]) - lightness(colours[0]);
+        EXPECT_GT(whole, 70);
+        for (std::size_t i = 32; i < colours.size(); i += 32)
+            EXPECT_GT(lightness(colours[i]) - lightness(colours[i - 32]), whole / 16) << i;
     }
     EXPECT_EQ(colour_at(colour_map::viridis, NAN, 0, 1), no_data);
     EXPECT_EQ(colour_at(colour_map::viridis, -5, 0, 1), colours_of(colour_map::viridis)[0]);
     EXPECT_EQ(colour_at(colour_map::viridis, 5, 0, 1), colours_of(colour_map::viridis)[255]);
+}
+
+TEST(colours, the_signed_map_is_light_at_nothing_and_darker_to_both_ends) {
+    const auto colours = colours_of(colour_map::signed_values);
+    for (std::size_t i = 1; i < 128; ++i) {
+        EXPECT_GE(lightness(colours[i]), lightness(colours[i - 1])) << i;
+        EXPECT_GE(lightness(colours[255 - i]), lightness(colours[256 - i])) << i;
+    }
+    EXPECT_GT(lightness(colours[127]), 95);
+    // Blue against orange: told apart without red and green.
+    EXPECT_GT(qBlue(colours[40]), qRed(colours[40]) + 60);
+    EXPECT_GT(qRed(colours[215]), qBlue(colours[215]) + 60);
+}
+
+TEST(colours, categories_differ_in_lightness_and_terminals_in_colour) {
+    for (int bits = 2; bits <= 8; ++bits)
+        EXPECT_GT(lightness(modulation_colour(bits)), lightness(modulation_colour(bits - 1)) + 5);
+    for (int a = 0; a < 4; ++a)
+        for (int b = 0; b < a; ++b)
+            EXPECT_GT(std::abs(lightness(outcome_colour(a)) - lightness(outcome_colour(b))), 10)
+                << outcome_name(a) << " and " << outcome_name(b);
+    std::set<QRgb> colours{0xffffffff, no_data};
+    for (int user = 0; user < static_cast<int>(most_users); ++user)
+        EXPECT_TRUE(colours.insert(terminal_colour(user)).second) << user;
+    EXPECT_EQ(terminal_colour(nobody), 0xffffffff);
+}
+
+// --- several terminals ---
+
+// What the base station says of slot `slot` to terminal `user` of `users`: bin b is that of
+// terminal b % (users + 1), the last share nobody's.
+Telemetry grants(std::int64_t slot, std::uint32_t user, std::uint32_t users) {
+    Telemetry m;
+    m.set_slot(slot);
+    m.set_user(user);
+    auto& s = *m.mutable_slot_sample();
+    for (std::uint32_t b = 0; b < nof_bins; ++b) {
+        const std::uint32_t whose = b % (users + 1);
+        s.add_predicted_snr_db(static_cast<float>(20 + user));
+        s.mutable_user()->push_back(static_cast<char>(whose == users ? nobody : whose));
+        s.mutable_bits_per_symbol()->push_back(static_cast<char>(whose == user ? user % 8 + 1 : 0));
+        s.mutable_outcome()->push_back(whose == user ? 1 : 0);
+        s.mutable_retransmissions()->push_back(0);
+    }
+    s.set_queued_packets(10 + user);
+    return m;
+}
+Telemetry measured(std::int64_t slot, std::uint32_t user) {
+    auto m = column(slot, static_cast<float>(user));
+    m.set_user(user);
+    return m;
+}
+
+class SeveralTerminals : public testing::TestWithParam<std::uint32_t> {};
+INSTANTIATE_TEST_SUITE_P(session_model, SeveralTerminals, testing::Values(1, 2, 5, 25));
+
+TEST_P(SeveralTerminals, all_together_are_in_each_bin_the_one_that_has_it) {
+    const auto users = GetParam();
+    session_model model;
+    for (std::int64_t slot : {15, 30, 45}) {
+        // The terminal's word may come before that of the base station, or after it.
+        for (std::uint32_t u = 0; u < users; u += 2)
+            EXPECT_TRUE(model.take("terminal", measured(slot, u)));
+        for (std::uint32_t u = 0; u < users; ++u)
+            EXPECT_TRUE(model.take("base", grants(slot, u, users)));
+        for (std::uint32_t u = 1; u < users; u += 2)
+            EXPECT_TRUE(model.take("terminal", measured(slot, u)));
+    }
+    EXPECT_EQ(model.users_seen(), users);
+    EXPECT_EQ(model.shown_user(), all_users);
+    ASSERT_EQ(model.columns().size(), 3u);
+    const slot_column& last = model.columns().back();
+    std::int64_t queued = 0;
+    for (std::uint32_t u = 0; u < users; ++u) queued += 10 + u;
+    EXPECT_EQ(last.queued_packets, queued);
+    for (std::uint32_t b = 0; b < nof_bins; ++b) {
+        const std::uint32_t whose = b % (users + 1);
+        EXPECT_EQ(last.user[b], whose == users ? nobody : whose);
+        if (whose == users) {
+            EXPECT_EQ(last.bits[b], 0) << b;
+            continue;
+        }
+        EXPECT_EQ(last.bits[b], whose % 8 + 1) << b;
+        EXPECT_EQ(last.outcome[b], 1) << b;
+        EXPECT_EQ(last.measured_db[b], static_cast<float>(whose)) << b;
+        EXPECT_EQ(last.predicted_db[b], static_cast<float>(20 + whose)) << b;
+    }
+}
+
+TEST_P(SeveralTerminals, what_was_measured_of_another_is_kept_and_shown_when_it_is_chosen) {
+    const auto users = GetParam();
+    session_model model;
+    for (std::uint32_t u = 0; u < users; ++u) {
+        EXPECT_TRUE(model.take("base", grants(30, u, users)));
+        EXPECT_TRUE(model.take("terminal", measured(30, u)));
+    }
+    Telemetry status;
+    status.set_slot(30);
+    status.mutable_mac()->set_role("base");
+    for (std::uint32_t u = 0; users > 1 && u < users; ++u)
+        status.mutable_mac()->add_users()->mutable_base()->set_payload_bits_acknowledged(u + 1);
+    status.mutable_mac()->mutable_base()->set_payload_bits_acknowledged(users * (users + 1) / 2);
+    EXPECT_TRUE(model.take("base", status));
+    EXPECT_EQ(model.base_points().back().bits_acknowledged, users * (users + 1) / 2);
+    for (std::uint32_t u = 0; users > 1 && u < users; ++u) {
+        const auto before = model.revision();
+        model.show_user(static_cast<int>(u));
+        EXPECT_GT(model.revision(), before);
+        EXPECT_EQ(model.oldest_change(), 0);
+        EXPECT_EQ(model.columns().back().measured_db[24], static_cast<float>(u));
+        EXPECT_EQ(model.columns().back().queued_packets, 10 + u);
+        EXPECT_EQ(model.base_points().back().bits_acknowledged, u + 1);
+        EXPECT_EQ(model.base().base().payload_bits_acknowledged(), u + 1);
+        for (std::uint32_t other = 0; other < users; ++other)
+            EXPECT_EQ(model.shows(other), other == u);
+    }
+    // A choice that is not there (a cell with fewer terminals) shows all.
+    model.show_user(static_cast<int>(users));
+    EXPECT_EQ(model.shown_user(), all_users);
+    EXPECT_TRUE(model.shows(0));
+}
+
+TEST(session_model, memory_is_bounded_with_25_terminals_too) {
+    session_model model;
+    for (std::int64_t slot = 1; slot <= 8000; ++slot)
+        for (std::uint32_t u = 0; u < 25; u += 24)
+            EXPECT_TRUE(model.take("terminal", measured(slot, u)));
+    model.show_user(24);
+    EXPECT_LE(model.columns().size(), 3 * 60'000u / 26);
+    EXPECT_GT(model.columns().size(), 6'000u);
+    EXPECT_EQ(model.columns().back().slot, 8000);
+    auto stranger = measured(8001, 25);
+    EXPECT_FALSE(model.take("terminal", stranger));
+    EXPECT_EQ(model.users_seen(), 25u);
+}
+
+TEST(session_model, a_flow_is_that_of_the_terminal_at_one_of_its_ends) {
+    session_model model;
+    for (std::uint32_t u = 0; u < 2; ++u) EXPECT_TRUE(model.take("terminal", measured(15, u)));
+    Telemetry m;
+    m.set_slot(15);
+    const auto flow = [&m](const char* station, const char* local, const char* remote) {
+        auto& f = *m.mutable_tcp()->add_flow();
+        f.set_station(station);
+        f.set_local(local);
+        f.set_remote(remote);
+    };
+    flow("terminal", "10.42.0.2:5", "10.42.0.1:1");
+    flow("terminal2", "10.42.0.3:6", "10.42.0.1:2");
+    flow("base", "10.42.0.1:1", "10.42.0.2:5");
+    flow("base", "10.42.0.1:2", "10.42.0.3:6");
+    EXPECT_TRUE(model.take("observer", m));
+    for (const int user : {all_users, 0, 1}) {
+        model.show_user(user);
+        for (std::uint16_t i = 0; i < 4; ++i)
+            EXPECT_EQ(model.shows_flow(i), user == all_users || i % 2 == user) << user << ' ' << i;
+    }
 }
 
 TEST(controls, keys_become_yaml_and_yaml_becomes_keys) {

@@ -242,7 +242,19 @@ private Q_SLOTS:
         const auto arq = w.of<histogram_view>("arq_histogram").counts();
         QCOMPARE(arq[0], 27000.0);
         QCOMPARE(arq[1], 3000.0);
-        QVERIFY(count(w.picture("modulation_histogram"), series_colour(0)) > 500);
+        const QImage picture = w.picture("modulation_histogram");
+        QVERIFY(count(picture, series_colour(0)) > 500);
+        // Every bar has its name, which ends below it.
+        auto& plot = w.of<histogram_view>("modulation_histogram").plot();
+        for (int bits = 1; bits <= 8; ++bits) {
+            const int x = static_cast<int>(plot.xAxis->coordToPixel(bits));
+            const int y = plot.axisRect()->bottom() + 8;
+            const QImage name = picture.copy(x - 12, y, 14, picture.height() - y);
+            int dark = 0;
+            for (int i = 0; i < name.width() * name.height(); ++i)
+                dark += qGray(name.pixel(i % name.width(), i / name.width())) < 128;
+            QVERIFY2(dark > 8, modulation_name(bits));
+        }
         QVERIFY(count(w.picture("arq_histogram"), series_colour(1)) > 500);
     }
 

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the window says, as JSON in a file, twice a second: the fields of the health bar, the
+// settings read back, where the keyboard is, and how many lines of data each view shows. For
+// programs, and for who cannot see it.
+#pragma once
+
+#include <QTimer>
+#include <map>
+
+#include "gui/main_window.h"
+
+namespace wip::gui {
+
+class window_words {
+public:
+    window_words(const main_window& of, const QString& path);
+
+private:
+    void write();
+
+    const main_window& of_;
+    QString path_;
+    QTimer timer_;
+    // Lines are counted in a few views at a time: a long table takes a frame or two.
+    std::map<QString, int> lines_;
+    std::size_t next_ = 0;
+};
+
+}  // namespace wip::gui

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The real monitor on a screen of its own: what it says, keys for it, and the pictures that it takes."""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import time
+
+import numpy
+from matplotlib import colormaps, image
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"))
+PROGRAM = BUILD / "host/gui/openwip-monitor"
+TITLE = "OpenWIP monitor"
+SIZE = (1800, 1000)
+
+WHITE, UNKNOWN = 0xffffff, 0xdcdcdc
+SERIES = (0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0xe69f00, 0x56b4e9, 0x000000, 0xa0a000)     # of the terminals, too
+OUTCOMES = (0x56b4e9, 0xd55e00, 0xf0e442)
+
+
+def control_choices():
+    """("base link.modulation") -> choices, of host/gui/control_table.h."""
+    rows = re.findall(r'\{\s*"[^"]+",\s*"(\w+)",\s*"([\w.]+)",\s*"[^"]+",\s*k::choice,\s*\{([^}]*)\}',
+                      (TOP / "host/gui/control_table.h").read_text())
+    return {f"{process} {key}": re.findall(r'"([^"]+)"', words) for process, key, words in rows}
+
+
+class Window:
+    """Use with `with`."""
+
+    def __init__(self, screen, folder, *options):
+        self.screen, self.folder = screen, pathlib.Path(folder)
+        self.said = self.folder / "words.json"
+        self.said.unlink(missing_ok=True)      # of a window before
+        self.process = subprocess.Popen(
+            [PROGRAM, "--size", f"{SIZE[0]}x{SIZE[1]}", "--words", self.said, *options], cwd=self.folder, env=screen.environment,
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.choices = control_choices()
+
+    def __enter__(self):
+        titles = self.screen.wait_for(lambda titles: TITLE in titles or self.process.poll() is not None, 60)
+        if TITLE not in titles:
+            self.process.kill()
+            raise AssertionError(f"no window: {self.process.communicate()[1]}")
+        self.window = titles[TITLE]
+        self.screen.xdotool("windowfocus", "--sync", self.window)
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.terminate()
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.process.stderr.close()
+
+    # --- what it says ---
+
+    def words(self):
+        try:
+            return json.loads(self.said.read_text())
+        except (OSError, ValueError):
+            return {"health": {}, "views": {}, "controls": {}, "control_status": "", "status_bar": "", "focus": "", "terminals": ""}
+
+    def health(self, field):
+        return self.words()["health"].get(field, "")
+
+    def lines(self, view):
+        return self.words()["views"].get(view, {}).get("lines", 0)
+
+    def wait_for(self, condition, what, within=60):
+        """condition(words) true; returns the words. A busy machine is slow, not wrong."""
+        deadline = time.monotonic() + within
+        while True:
+            words = self.words()
+            if words["health"] and condition(words):
+                return words
+            if self.process.poll() is not None:
+                raise AssertionError(f"the window has ended with {self.process.returncode}: {self.process.stderr.read()}")
+            if time.monotonic() > deadline:
+                raise AssertionError(f"not within {within} s: {what}; the window says {self.in_short(words)}")
+            time.sleep(0.1)
+
+    @staticmethod
+    def in_short(words):
+        lines = {name: view["lines"] for name, view in words["views"].items()}
+        return json.dumps({k: v for k, v in words.items() if k not in ("views", "controls")} | {"lines": lines})
+
+    # --- the keyboard ---
+
+    def key(self, *keys):
+        self.screen.xdotool("key", "--clearmodifiers", "--delay", "20", *keys)
+
+    def type(self, text):
+        self.screen.xdotool("type", "--clearmodifiers", "--delay", "20", text)
+
+    def set(self, control, value):
+        """As a person does without a mouse: Ctrl+K, find it, Tab to it, change it, Return. Returns when the window shows the
+        value as read back from the process."""
+        self.key("ctrl+k")
+        self.wait_for(lambda w: w["focus"] == "control_search", "Ctrl+K goes to the controls")
+        self.key("ctrl+a")
+        self.type(control)
+        self.key("Tab")
+        self.wait_for(lambda w: w["focus"] == f"edit {control}", f"Tab goes to {control}")
+        if control in self.choices:
+            self.key("Down")      # opens the list
+            self.key("Home", *["Down"] * self.choices[control].index(str(value)), "Return")
+        else:
+            self.key("ctrl+a")
+            self.type(str(value))
+            self.key("Return")
+        self.wait_for(lambda w: same(w["controls"].get(control), value), f"{control} = {value} is read back")
+
+    # --- pictures ---
+
+    def pictures(self):
+        """Ctrl+Shift+E: PNG and CSV of the window and of all its views; the folder."""
+        before = set(self.folder.glob("monitor-*"))
+        self.key("ctrl+shift+e")
+
+        def written(words):
+            said = re.match(r"\d+ files in (monitor-\S+)$", words["status_bar"])
+            return said and self.folder / said[1] not in before
+        words = self.wait_for(written, "the views are exported")
+        return self.folder / words["status_bar"].split()[-1]
+
+
+def same(text, value):
+    try:
+        return abs(float(text) - float(value)) < 1e-6
+    except (TypeError, ValueError):
+        return text == str(value)
+
+
+def pixels(path):
+    """0xRRGGBB of every pixel."""
+    rgb = numpy.round(image.imread(path)[:, :, :3] * 255).astype("u4")
+    return rgb[:, :, 0] << 16 | rgb[:, :, 1] << 8 | rgb[:, :, 2]
+
+
+def share_of(path, colours):
+    """Of the picture in one of these colours."""
+    return float(numpy.isin(pixels(path), numpy.array(colours, "u4")).mean())
+
+
+def share_of_map(path, name="viridis", tolerance=10):
+    """Of the picture within so much of a colour of the map, white and grey left out; and how many different ones."""
+    found = pixels(path)
+    coloured = found[(found != WHITE) & (found != UNKNOWN)]
+    values, counts = numpy.unique(coloured, return_counts=True)
+    table = numpy.round(colormaps[name](numpy.linspace(0, 1, 256))[:, :3] * 255).astype("i4")
+    rgb = numpy.stack([values >> 16, values >> 8 & 255, values & 255], axis=1).astype("i4")
+    near = numpy.array([numpy.abs(table - c).max(axis=1).min() <= tolerance for c in rgb], bool) if len(rgb) else numpy.zeros(0, bool)
+    return float(counts[near].sum() / found.size), int(near.sum())
