@@ -23,7 +23,7 @@ constexpr std::chrono::milliseconds flush_every{100};
 constexpr std::chrono::seconds drain_patience{3};
 
 struct arguments {
-    std::string file, base, terminal, keeper, only, verdict_file;
+    std::string file, base, terminal, keeper, only, end_file;
     double wait_s = 10;
     bool quiet = false;
     capture_options options;
@@ -52,8 +52,8 @@ void describe(CLI::App& app, arguments& a) {
         ->check(CLI::Range(0.1, 3600.0));
     app.add_option("--comment", a.options.comments, "of the section, repeatable");
     app.add_option("--verdict", a.options.verdict, "of the run so far");
-    app.add_option("--verdict-file", a.verdict_file,
-                   "read at the end: the run's verdict, one line");
+    app.add_option("--end-file", a.end_file,
+                   "read at the end: the run's verdict, then what ended it, a line each");
     app.add_flag("--quiet", a.quiet, "no summary");
 }
 
@@ -156,12 +156,16 @@ private:
     std::string no_cell_;
 };
 
-std::string first_line(const std::string& file) {
-    std::string line;
-    std::ifstream in(file);
-    std::getline(in, line);
-    return line;
-}
+// Left by whoever started the capture and then ended it with a signal; empty: not said.
+struct end_of_run {
+    std::string verdict, why;
+
+    explicit end_of_run(const std::string& file) {
+        std::ifstream in(file);
+        std::getline(in, verdict);
+        std::getline(in, why);
+    }
+};
 
 void summarise(const std::string& file, const std::string& why, const wip::capture::capture& c,
                const reading& from) {
@@ -195,8 +199,9 @@ int run(arguments& a) {
     capture_file file(a.file, signals);
     wip::capture::capture c(a.options, file);
     std::string why = from.run(c, file, a.wait_s);
-    const std::string verdict = a.verdict_file.empty() ? "" : first_line(a.verdict_file);
-    c.finish(verdict.empty() ? from.verdict() : verdict);
+    const end_of_run said(a.end_file);
+    if (!said.why.empty()) why = said.why;
+    c.finish(said.verdict.empty() ? from.verdict() : said.verdict);
     if (c.enough()) why = "as much as was asked for";
     if (!from.no_cell().empty()) throw std::runtime_error("no cell answers at " + from.no_cell());
     if (!a.quiet) summarise(a.file, file.reader_gone() ? "the reader has gone" : why, c, from);

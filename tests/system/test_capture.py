@@ -143,7 +143,7 @@ class Demo(Follow):
             text = self.check_file(file)
             self.assertIn(f"Capture comment:     {verdict}", text)
             self.assertIn("snr_db", text)
-            self.assertRegex(done.stderr, r"capture: \d+ packets to .*, 0 lost in telemetry")
+            self.assertRegex(done.stderr, r"capture: \d+ packets to .*, 0 lost in telemetry.* \(the run has ended\)")
             rows = cs.fields(file, ["wip.slot"], "wip.place == 0")
             self.assertGreater(len(rows), 500)
             self.follow(file, 10)

@@ -148,12 +148,12 @@ class Recording:
     def __init__(self, cell, file, configuration, speed, places, progress):
         top, build, _ = places
         self.progress = progress
-        self.verdict = tempfile.NamedTemporaryFile("w", prefix="openwip-", suffix=".verdict")
+        self.last_words = tempfile.NamedTemporaryFile("w", prefix="openwip-", suffix=".end")
         self.said = tempfile.TemporaryFile("w+")
         parent = os.getpid()
         self.process = subprocess.Popen(
             [program(build), "-o", file, *endpoints(cell, len(cell.terminals)), "--speed", f"{speed:g}",
-             "--wait", "120", "--verdict-file", self.verdict.name,
+             "--wait", "120", "--end-file", self.last_words.name,
              *comments(cell, top, [("configuration", yaml.safe_dump(configuration, sort_keys=False))])],
             stdin=subprocess.DEVNULL, stderr=self.said, preexec_fn=lambda: system.die_with_parent(parent))
 
@@ -161,10 +161,10 @@ class Recording:
         """Before the cell ends, with the verdict; again, it does nothing."""
         if self.process is None:
             return
-        if verdict is not None:
-            words = ": ".join([report.verdict_word(verdict), *filter(None, ["; ".join(verdict["reasons"])])])
-            self.verdict.write(f"verdict: {words}\n")
-            self.verdict.flush()
+        if self.process.poll() is None:     # ended by us, by nobody else
+            words = verdict and ": ".join([report.verdict_word(verdict), *filter(None, ["; ".join(verdict["reasons"])])])
+            self.last_words.write(f"verdict: {words}\nthe run has ended\n" if words else "\nthe run was broken off\n")
+            self.last_words.flush()
         with contextlib.suppress(OSError):
             self.process.send_signal(signal.SIGINT)
         try:
@@ -176,7 +176,7 @@ class Recording:
         self.said.seek(0)
         for line in self.said.read().splitlines():
             self.progress(line.removeprefix("openwip "))
-        self.verdict.close()
+        self.last_words.close()
         self.said.close()
 
 

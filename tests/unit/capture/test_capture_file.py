@@ -82,9 +82,10 @@ class Content(InFolder):
                 self.assertEqual(bytes.fromhex(layer.get("wip.payload", "").replace(":", "")), f.payload)
 
     def test_comments_say_what_was_captured_and_the_verdict_comes_in_at_the_end(self):
-        verdict = pathlib.Path(self.folder, "verdict")
-        verdict.write_text("verdict: VALID\n")
-        file, _ = cs.capture(small_cell(), self.folder, "--comment", "cell 'scripted'", "--verdict-file", verdict)
+        end = pathlib.Path(self.folder, "end")
+        end.write_text("verdict: VALID\nthe run has ended\n")
+        file, said = cs.capture(small_cell(), self.folder, "--comment", "cell 'scripted'", "--end-file", end)
+        self.assertIn("(the run has ended)", said)
         text = cs.tool("capinfos", file)
         self.assertIn("cell 'scripted'", text)
         self.assertIn("verdict: VALID", text)
