@@ -112,7 +112,7 @@ def _goodput(f, frame, width):
 
 
 def _terminals(f, frame, most):
-    """A line for each of several terminals, and how many more there are."""
+    """A line for each of several terminals, and how many of them are shown."""
     found = f.terminals(frame.now_ns)
     if not found:
         return []
@@ -123,8 +123,7 @@ def _terminals(f, frame, most):
     columns = "{:<19}{:>8} {:>7} {:>7} {:>7} {:>7} {:>5} {:>6} {:>7}"
 
     def head(shown):
-        more = len(found) - shown
-        return columns.format(f"terminals {shown}" + (f", {more} more" if more else ""), "SNR dB", "NMSE", "FER", "Mbit/s", "share",
+        return columns.format(f"terminals {shown}" + (f" of {len(found)}" if shown < len(found) else ""), "SNR dB", "NMSE", "FER", "Mbit/s", "share",
                               "bins", "queue", "arrived")
 
     lines = [Line("", rank=0, completed=head)]

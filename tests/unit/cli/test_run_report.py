@@ -188,7 +188,8 @@ class Terminals(ReportWorld):
                 self.give("slot", slot=s, user=u, slot_sample={
                     "predicted_snr_db": [12.0 + u] * 25, "bits_per_symbol": bytes(m * (u % 8 + 1) for m in mine), "user": whose})
                 self.give("slot", "terminal", slot=s, user=u, slot_sample={
-                    "snr_db": [10.0 + u] * 25, "outcome": bytes(2 * m if u == 0 else m for m in mine), "locked": True})
+                    "snr_db": [10.0 + u] * 25, "true_snr_db": [20.0 + u] * 25, "locked": True,
+                    "outcome": bytes(2 * m if u == 0 else m for m in mine)})
         for s in range(0, SLOTS, 150):
             users = [{"slot": s, "base": {"payload_bits_acknowledged": s * 100 * (u + 1), "frames_sent": s, "frames_failed": s // 10},
                       "downlink": {"queued": {"packets": u}}, "radio": {"mean_snr_db": 10 + u}} for u in range(n)]
@@ -210,6 +211,7 @@ class Terminals(ReportWorld):
                 self.assertEqual(slots.every(), 30)
                 self.assertEqual(slots.allocation().values[:, 3].tolist(), [b % n for b in range(25)])
                 self.assertEqual(slots.predicted().values[:, 3].tolist(), [12 + b % n for b in range(25)])
+                self.assertEqual(slots.true().values[:, 3].tolist(), [20 + b % n for b in range(25)])
                 self.assertEqual(slots.modulation().values[:, 3].tolist(), [b % n + 1 for b in range(25)])
                 self.assertEqual(slots.outcome().values[:, 3].tolist(), [3 if b % n == 0 else 1 for b in range(25)])
                 self.assertTrue((slots.error().values == 2).all())
@@ -238,6 +240,7 @@ class Terminals(ReportWorld):
                 self.assertEqual(text.count("Measured SNR"), 2 * maps)      # in the list of contents, too
                 for title in ("Allocation", "Goodput of each terminal", "Packet delay of each terminal", "Queue of each terminal"):
                     self.assertEqual(title in text, n > 1, title)
+                self.assertEqual(text.count("Of the terminal that has the bin."), 2 if n > 1 else 0)     # predicted, of the channel
                 self.assertEqual("17 more terminals are in the record" in text, n == 25)
                 if n == 5:
                     self.assertIn("".join(("5", "0.750", "2850", "10.00", "14.0", "100", "5.00", "5.00")), text.split("\n"))

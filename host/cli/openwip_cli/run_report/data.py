@@ -104,11 +104,20 @@ class Slots:
         mine = slice(None) if user is None else table["message.user"] == user
         return reduced(table["message.slot"][mine] / SLOTS_PER_SECOND, values(table)[mine], how)
 
-    def _granted(self, rows):
-        """Of the base station: in each row only the bins of the terminal that it is about. Of a single terminal all."""
+    def _granted(self, rows, of=slice(None)):
+        """`rows` (samples x bins), each about the terminal of one sample of the base station (`of`: which): only the bins that
+        this terminal was granted. Of a single terminal all."""
         if self.users > 1:
-            rows = numpy.where(self.base["user"] == self.base["message.user"][:, None], rows, numpy.nan)
+            rows = numpy.where(self.base["user"][of] == self.base["message.user"][of][:, None], rows, numpy.nan)
         return rows
+
+    def _same_slot(self):
+        """(keys ascending, rows of the base station, rows of the terminal): samples of both about the same slot and terminal.
+        A key // MOST_USERS is the slot."""
+        if self.base is None or self.terminal is None:
+            return (numpy.empty(0, "i8"),) * 3
+        key = lambda t: t["message.slot"].astype("i8") * MOST_USERS + t["message.user"]     # noqa: E731
+        return numpy.intersect1d(key(self.base), key(self.terminal), return_indices=True)
 
     def _locked(self, name):
         """Of a receiver without lock nothing was measured."""
@@ -122,9 +131,13 @@ class Slots:
     def measured(self, user=0):
         return self._map(self.terminal, self._locked("snr_db"), user=user)
 
-    def true(self, user=0):
+    def true(self):
+        if self.users > 1:
+            keys, i, j = self._same_slot()
+            rows = self._granted(self.terminal["true_snr_db"][j], i) if len(keys) else numpy.empty((0, 0))
+            return reduced(keys // MOST_USERS / SLOTS_PER_SECOND, rows)
         for table in (self.terminal, self.base):
-            found = self._map(table, lambda t: t["true_snr_db"], user=user)
+            found = self._map(table, lambda t: t["true_snr_db"])
             if found:
                 return found
         return None
@@ -155,13 +168,10 @@ class Slots:
     def error_pairs(self):
         """(slot, predicted - measured) of the slots that both ends said something about: what the base station planned
         the slot with, against what the terminal measured in it."""
-        if self.base is None or self.terminal is None:
-            return None
-        key = lambda t: t["message.slot"].astype("i8") * MOST_USERS + t["message.user"]     # noqa: E731
-        keys, i, j = numpy.intersect1d(key(self.base), key(self.terminal), return_indices=True)
+        keys, i, j = self._same_slot()
         if len(keys) == 0:
             return None
-        error = self._granted(self.base["predicted_snr_db"])[i] - self._locked("snr_db")(self.terminal)[j]
+        error = self._granted(self.base["predicted_snr_db"][i], i) - self._locked("snr_db")(self.terminal)[j]
         return None if numpy.isnan(error).all() else (keys // MOST_USERS, error)
 
     def error(self):

@@ -113,7 +113,8 @@ class Page:
                   + ("Of the terminal that has the bin." if several else "It should be the picture above."), predicted, draw,
                   "predictions in topic slot of the base station.")
         if true:
-            self.plot("true", "SNR of the channel itself", "Known to the emulator only; the same scale.", true, draw, "")
+            self.plot("true", "SNR of the channel itself", "Known to the emulator only; the same scale."
+                      + (" Of the terminal that has the bin." if several else ""), true, draw, "")
         self.plot("error", "Prediction error", "Predicted less measured SNR of the same slot. Orange: promised too much, frames fail. Purple: "
                   "too little, capacity is left unused. White: right.", s.error(), lambda h: p.error(h, limits),
                   "slots of which both the prediction (base) and the measurement (terminal) were recorded.")
