@@ -193,6 +193,17 @@ std::map<std::string, std::string> controls_view::flat(const std::string& yaml) 
     return found;
 }
 
+std::map<std::string, std::string> controls_view::in_use(const openwip::control::MacStatus& mac) {
+    auto found = flat(mac.effective_yaml());
+    const auto& receiver = mac.radio();
+    if (receiver.predictor().empty()) return found;  // no receiver, or nothing heard of it yet
+    for (const auto& [key, value] :
+         {std::pair{"phy.predictor", receiver.predictor()},
+          std::pair{"link.combining", std::string(receiver.combining() ? "on" : "off")}})
+        if (const auto at = found.find(key); at != found.end()) at->second = value;
+    return found;
+}
+
 void controls_view::say(const QString& text, bool bad) {
     status_->setText(text);
     status_->setStyleSheet(bad ? "color:#b03000" : "color:#005080");
@@ -248,17 +259,17 @@ void controls_view::ask_status(const std::string& station) {
                 [this, station](const openwip::control::Reply* reply, const std::string& why) {
                     asked_.erase(station);
                     if (reply != nullptr && reply->has_mac())
-                        show_effective(station, reply->mac().effective_yaml());
+                        show_effective(station, in_use(reply->mac()));
                     else if (reply != nullptr && reply->has_air())
-                        show_effective(station, reply->air().effective_yaml());
+                        show_effective(station, flat(reply->air().effective_yaml()));
                     else if (reply == nullptr)
                         say(QString::fromStdString(why), true);
                 });
 }
 
-void controls_view::show_effective(const std::string& station, const std::string& yaml) {
-    effective_[station] = flat(yaml);
-    const auto& values = effective_[station];
+void controls_view::show_effective(const std::string& station,
+                                   std::map<std::string, std::string> in_use) {
+    const auto& values = effective_[station] = std::move(in_use);
     for (auto& l : lines_) {
         if (station != l.row->station) continue;
         const auto at = values.find(l.row->key);

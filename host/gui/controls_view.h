@@ -39,6 +39,9 @@ public:
     static std::string yaml_of(const std::string& key, const std::string& value);
     // Every scalar of a YAML document by its dotted key; empty when it does not parse.
     static std::map<std::string, std::string> flat(const std::string& yaml);
+    // What a station runs with: its configuration, and where it is told later what holds, the word
+    // of its receiver (as ./openwip get: a new predictor first learns, then takes over).
+    static std::map<std::string, std::string> in_use(const openwip::control::MacStatus& mac);
 
     QWidget* entrance() override { return search_; }
 
@@ -57,7 +60,7 @@ private:
     void add_row(const control_row& row, QGridLayout* grid, int at);
     void send(line& l);
     void ask_status(const std::string& station);
-    void show_effective(const std::string& station, const std::string& yaml);
+    void show_effective(const std::string& station, std::map<std::string, std::string> in_use);
     void say(const QString& text, bool bad);
     QString wanted(const line& l) const;
 

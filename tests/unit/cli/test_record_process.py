@@ -188,7 +188,7 @@ class Recorder(unittest.TestCase):
         self.send(3)
         self.base.send("slot", sequence=10, **SLOT)
         self.base.raw(b"slot", b"\xff\xff")
-        self.base.send("slot", version=2, **SLOT)
+        self.base.send("slot", version=pb.VERSION_CURRENT + 1, **SLOT)
         self.base.send("verdict", verdict={"valid": False, "reason": ["late: 1 slot"]})
         self.process.send_signal(signal.SIGINT)
         self.assertEqual(self.ended()[0], 0)

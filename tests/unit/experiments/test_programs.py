@@ -40,6 +40,12 @@ class Voip(unittest.TestCase):
         # Of one clock: a delay over loopback is not negative, and not a second.
         self.assertTrue(all(0 <= d < 1_000_000 for _, d in got["arrived"]), got)
 
+    def test_the_clocks_are_compared_although_the_process_loses_the_processor(self):
+        # The first reading is interrupted for 5 ms, the second takes 300 ns and counts.
+        real = iter([1_000_005_000_050, 1_000_006_000_150])
+        readings = iter([0, 5_000_000, 6_000_000, 6_000_300])
+        self.assertEqual(voip_program.realtime_ahead_ns(lambda: next(readings), lambda: next(real)), 1_000_000_000_000)
+
     def test_the_payload_has_the_size_asked_for(self):
         self.assertEqual(len(voip_program.packet(7, 123, 172)), 172)
 

@@ -410,6 +410,21 @@ private Q_SLOTS:
         QCOMPARE(v.read_back("base", "link.bins"), QString("10"));
     }
 
+    // The configuration has a new predictor at once; the receiver lets it learn first.
+    void what_the_receiver_says_of_itself_is_what_holds() {
+        openwip::control::MacStatus mac;
+        mac.set_effective_yaml("link:\n  combining: off\n  delay: 3\nphy:\n  predictor: last\n");
+        QCOMPARE(controls_view::in_use(mac).at("phy.predictor"), std::string("last"));
+        mac.mutable_radio()->set_predictor("delay");
+        mac.mutable_radio()->set_combining(true);
+        const auto found = controls_view::in_use(mac);
+        QCOMPARE(found.at("phy.predictor"), std::string("delay"));
+        QCOMPARE(found.at("link.combining"), std::string("on"));
+        QCOMPARE(found.at("link.delay"), std::string("3"));
+        mac.set_effective_yaml("link:\n  delay: 3\n");
+        QCOMPARE(controls_view::in_use(mac).size(), std::size_t{1});
+    }
+
     void pause_zoom_and_cursor_are_shared() {
         world w;
         w.cell.say_run(10);
