@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A screen for tests of windows: Xvfb, what windows are there, and keys for them."""
+"""A screen for tests of windows: Xvfb, what windows are there, what is in their pixels, and keys for them."""
 import os
 import pathlib
 import shutil
 import subprocess
 import tempfile
 import time
+
+import numpy
 
 PROGRAMS = ("Xvfb", "xdotool")
 
@@ -25,7 +27,8 @@ class Screen:
     def __enter__(self):
         self.folder = tempfile.TemporaryDirectory(prefix="openwip-screen-")
         read, write = os.pipe()
-        self.server = subprocess.Popen(["Xvfb", "-displayfd", str(write), "-screen", "0", f"{self.size}x24", "-nolisten", "tcp"],
+        self.server = subprocess.Popen(["Xvfb", "-displayfd", str(write), "-screen", "0", f"{self.size}x24", "-nolisten", "tcp",
+                                        "-fbdir", self.folder.name],
                                        pass_fds=(write,), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(write)
         with os.fdopen(read) as answer:
@@ -47,6 +50,18 @@ class Screen:
         done = subprocess.run(["xdotool", *map(str, arguments)], capture_output=True, text=True,
                               env=self.environment)
         return done.stdout.split()
+
+    def pixels(self, window):
+        """0xRRGGBB of every pixel of the screen where the window is, rows x columns: what lies above it hides it."""
+        said = self.xdotool("getwindowgeometry", "--shell", window)
+        at = {k: int(v) for k, v in (line.split("=") for line in said)}
+        picture = pathlib.Path(self.folder.name) / "Xvfb_screen0"
+        # An X window dump: 25 numbers, then a table of colours, 12 bytes each, then rows of 32 bits a pixel.
+        head = numpy.fromfile(picture, ">u4", 25)
+        rows, width = int(head[5]), int(head[12]) // 4
+        whole = numpy.fromfile(picture, "<u4" if head[7] == 0 else ">u4", rows * width, offset=int(head[0] + 12 * head[19]))
+        whole = whole.reshape(rows, width)[:, :int(head[4])] & 0xffffff
+        return whole[max(0, at["Y"]):at["Y"] + at["HEIGHT"], max(0, at["X"]):at["X"] + at["WIDTH"]]
 
     def titles(self):
         """{title: window} of all windows that are shown and have one."""
