@@ -83,9 +83,11 @@ class Demo:
     def close(self):
         self.process.kill()
         self.process.wait()
-        self.process.stdout.close()
-        self.process.stderr.close()
         openwip("down", "--name", self.cell.name)
+        self.reader.join(10)     # what the launcher started has its stderr, too
+        self.process.stdout.close()
+        if not self.reader.is_alive():
+            self.process.stderr.close()
 
 
 def left_of(cell, pids=()):
