@@ -13,6 +13,7 @@
 #include "app/status_events.h"
 #include "app/telemetry_socket.h"
 #include "observer/air_events.h"
+#include "observer/left_out_watch.h"
 #include "observer/process_clock.h"
 #include "observer/tcp_diag.h"
 #include "observer/tcp_flow.h"
@@ -103,7 +104,7 @@ struct observer_process::state {
     }
     void tell_own();
     void tell_ended();
-    void tell_left_out(std::optional<std::uint64_t>& last, const char* what, std::uint64_t now);
+    void tell_left_out(const char* what, std::uint64_t more);
     void forget_events();
     std::int64_t next_wakeup(std::int64_t now) const;
 
@@ -119,7 +120,7 @@ struct observer_process::state {
     process_clock clock;
     schedule tcp, search, cpu, air, own;
     bool follows_processes = false;  // since somebody wants events
-    std::optional<std::uint64_t> connections_left_out, processes_left_out;
+    left_out_watch connections_left_out, processes_left_out;
     slot now_slot{0};
     std::uint64_t malformed_messages = 0;
     zmq::message_t in, topic_frame;
@@ -145,7 +146,11 @@ int observer_process::run(int signal_fd) {
         s.telemetry.listen();
         s.take_slots();
         s.take_air();
-        if (s.telemetry.wanted(topic::tcp) && s.tcp.due(now)) s.sample_tcp(now);
+        if (s.telemetry.wanted(topic::tcp)) {
+            if (s.tcp.due(now)) s.sample_tcp(now);
+        } else {
+            s.connections_left_out.forget();
+        }
         if (s.wants_processes() && s.cpu.due(now)) s.sample_cpu(now);
         if (s.wants_air() && s.air.due(now)) s.ask_air(now);
         if (s.telemetry.wanted(topic::event) && s.own.due(now)) s.tell_own();
@@ -197,9 +202,9 @@ void observer_process::state::sample_tcp(std::int64_t now) {
     const bool searching = search.due(now);
     auto& sample = *telemetry.message(topic::tcp).mutable_tcp();
     sample.Clear();
-    std::size_t left_out = 0;
+    std::uint64_t left_out = 0, more = 0;
     for (auto& s : stations) {
-        const bool answers = searching || !s.answers ? s.diag.search() : s.diag.refresh();
+        const bool answers = searching ? s.diag.search() : s.answers && s.diag.refresh();
         if (answers != s.answers) {
             const std::string text =
                 answers ? fmt::format("the kernel tells of the connections of {} again", s.name)
@@ -212,9 +217,10 @@ void observer_process::state::sample_tcp(std::int64_t now) {
         if (!answers) continue;
         for (const auto& c : s.diag.connections()) fill(c, s.name, *sample.add_flow());
         left_out += s.diag.left_out();
+        more += connections_left_out.more(s.name, s.diag.left_out());
     }
     sample.set_left_out(static_cast<std::uint32_t>(left_out));
-    tell_left_out(connections_left_out, "connections_left_out", left_out);
+    tell_left_out("connections_left_out", more);
     telemetry.publish(topic::tcp, now_slot);
 }
 
@@ -222,7 +228,7 @@ void observer_process::state::sample_cpu(std::int64_t now) {
     if (telemetry.wanted(topic::event)) tell_ended();  // the sample forgets them
     auto& sample = *telemetry.message(topic::cpu).mutable_cpu();
     clock.sample(now, static_cast<std::size_t>(config.cpu_processes), sample);
-    tell_left_out(processes_left_out, "processes_left_out", sample.left_out());
+    tell_left_out("processes_left_out", processes_left_out.more("", sample.left_out()));
     telemetry.publish(topic::cpu, now_slot);
 }
 
@@ -271,10 +277,8 @@ void observer_process::state::tell_ended() {
 }
 
 // One event for each time that there are more than before.
-void observer_process::state::tell_left_out(std::optional<std::uint64_t>& last, const char* what,
-                                            std::uint64_t now) {
-    if (last && now > *last) events.say(Event::WARNING, "drop", what, now_slot, now - *last);
-    last = now;
+void observer_process::state::tell_left_out(const char* what, std::uint64_t more) {
+    if (more != 0) events.say(Event::WARNING, "drop", what, now_slot, more);
 }
 
 // Nobody listens: what happens meanwhile is not told later.
@@ -282,8 +286,8 @@ void observer_process::state::forget_events() {
     events.forget();
     medium.forget();
     follows_processes = false;
-    connections_left_out.reset();
-    processes_left_out.reset();
+    connections_left_out.forget();
+    processes_left_out.forget();
 }
 
 // Dropped, counted, and logged at counts 1, 2, 4, 8 ...

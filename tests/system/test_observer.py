@@ -292,13 +292,30 @@ class Observer(unittest.TestCase):
         self.assertEqual(len(events), 5, events)      # each once, and none of what was there before
 
     def test_flows_beyond_the_limit_are_an_event(self):
-        self.start("tcp.flows=1")
+        self.start("tcp.flows=1", "air=")
         reader = self.reader("event", "tcp")
         self.read_until(reader, lambda t: t.HasField("tcp"))
         for port in (6007, 6008, 6009):
             self.connect(port, size=1000)
         event = self.read_until(reader, lambda t: t.HasField("event") and t.event)
         self.assertEqual((event.source, event.kind, event.reason), ("observer", "drop", "connections_left_out"))
+
+    def test_flows_that_came_while_nobody_read_topic_tcp_are_no_event_later(self):
+        self.start("tcp.flows=1", "air=")
+        events, first = self.reader("event"), self.reader("tcp")
+        self.connect(6010, size=1000)
+        self.read_until(first, lambda t: self.flow(6010, "base")(t))
+        first.close()
+        time.sleep(1)       # the observer looks at its subscriptions ten times a second
+        for port in (6011, 6012, 6013):
+            self.connect(port, size=1000)
+        again = self.reader("tcp")
+        seen = self.read_until(again, lambda t: t.tcp.left_out >= 4 and t.sequence)
+        self.read_until(again, lambda t: t.sequence > seen + 20)
+        self.assertEqual([m.telemetry.event.reason for m in events.poll(0.2)], [])
+        self.connect(6014, size=1000)
+        event = self.read_until(events, lambda t: t.HasField("event") and t.event)
+        self.assertEqual(event.reason, "connections_left_out")
 
     def test_garbage_from_its_sources_is_counted_and_changes_nothing(self):
         base = zmq.Context.instance().socket(zmq.XPUB)

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "config/schema.h"
+#include "observer/left_out_watch.h"
 #include "observer/observer_config.h"
 #include "observer/process_clock.h"
 #include "observer/tcp_diag.h"
@@ -101,6 +102,21 @@ struct connection {
 };
 
 }  // namespace
+
+TEST(LeftOutWatch, WhatASourceLeavesOutIsComparedWithItsOwnLastWord) {
+    left_out_watch watch;
+    EXPECT_EQ(watch.more("base", 3), 0U) << "the first word is no news";
+    EXPECT_EQ(watch.more("terminal", 5), 0U);
+    // The base station does not answer; then it says what it said before.
+    EXPECT_EQ(watch.more("terminal", 5), 0U);
+    EXPECT_EQ(watch.more("base", 3), 0U);
+    EXPECT_EQ(watch.more("base", 5), 2U);
+    EXPECT_EQ(watch.more("base", 1), 0U);
+    EXPECT_EQ(watch.more("base", 2), 1U);
+    watch.forget();
+    EXPECT_EQ(watch.more("terminal", 9), 0U);
+    EXPECT_EQ(watch.more("terminal", 10), 1U);
+}
 
 TEST(ProcFiles, AStatFileIsReadWhateverTheNameHolds) {
     const auto f = parse_stat(stat_line("a) R 1 (b", 250, 50, 1234, 10));
