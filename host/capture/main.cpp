@@ -76,11 +76,11 @@ public:
         auto drained = flushed;
         while (true) {
             if (asked.empty()) wait();
+            // Looked at before the reading: what they sent before they went is there by then.
+            const bool ended = gone();
             const bool more =
                 (base_ && read(*base_, station::base, to)) | read(terminal_, station::terminal, to);
             read_verdict();
-            if (base_) base_->on_monitor();
-            terminal_.on_monitor();
             const auto now = wip_clock::now();
             if (now - flushed >= flush_every) {
                 file.flush();
@@ -95,7 +95,7 @@ public:
             }
             if (!asked.empty() && (!more || now > drained)) return asked;
             if (to.enough()) return "as much as was asked for";
-            if (!more && (!base_ || base_->gone()) && terminal_.gone()) return "the cell has ended";
+            if (ended && !more) return "the cell has ended";
             const bool base_there = !base_ || base_->ever_connected();
             if (!(base_there && terminal_.ever_connected()) && now > patience) {
                 no_cell_ = base_there ? terminal_.endpoint() : base_->endpoint();
@@ -117,6 +117,12 @@ private:
         if (a.options.ip) list.push_back("ip");
         if (a.options.frames) list.push_back("frames");
         return list;
+    }
+    // All publishers have been there, and are no more.
+    bool gone() {
+        if (base_) base_->on_monitor();
+        terminal_.on_monitor();
+        return (!base_ || base_->gone()) && terminal_.gone();
     }
     void wait() {
         std::vector<zmq::pollitem_t> items{{nullptr, signals_, ZMQ_POLLIN, 0}};

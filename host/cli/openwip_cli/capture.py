@@ -141,6 +141,15 @@ def main(arguments, top, build):
 
 # --- the capture of a whole run (demo --capture, emulate --capture) ---
 
+def last_words(verdict):
+    """Of the run, for --end-file: the verdict (None: there is none), what ended it; a line each, whatever a reason
+    holds (a program that failed is quoted with all that it said)."""
+    if verdict is None:
+        return "\nthe run was broken off\n"
+    words = ": ".join(filter(None, [report.verdict_word(verdict), "; ".join(verdict["reasons"])]))
+    return f"verdict: {' '.join(words.split())}\nthe run has ended\n"
+
+
 class Recording:
     """Started before the stations, so that it misses nothing. That the capture fails is said, and is no
     reason for the run to end."""
@@ -162,8 +171,7 @@ class Recording:
         if self.process is None:
             return
         if self.process.poll() is None:     # ended by us, by nobody else
-            words = verdict and ": ".join([report.verdict_word(verdict), *filter(None, ["; ".join(verdict["reasons"])])])
-            self.last_words.write(f"verdict: {words}\nthe run has ended\n" if words else "\nthe run was broken off\n")
+            self.last_words.write(last_words(verdict))
             self.last_words.flush()
         with contextlib.suppress(OSError):
             self.process.send_signal(signal.SIGINT)

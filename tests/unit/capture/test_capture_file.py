@@ -3,14 +3,17 @@
 capinfos and tshark."""
 import os
 import pathlib
+import re
 import resource
 import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
 import capture_support as cs
-from openwip_cli import link_frames
+import zmq
+from openwip_cli import capture, link_frames
 from openwip_schema import telemetry_pb2 as pb
 from scripted_cell import ScriptedCell, ipv4, payload_nibbles, slot_ns
 
@@ -90,6 +93,19 @@ class Content(InFolder):
         self.assertIn("cell 'scripted'", text)
         self.assertIn("verdict: VALID", text)
         self.assertNotIn("not known", text)
+
+    def test_a_reason_of_many_lines_is_one_line_of_the_verdict(self):
+        end = pathlib.Path(self.folder, "end")
+        for verdict, words in (({"valid": False, "reasons": ["iperf3 ended with 1:\niperf3: error -\n\tno route\n", "late"]},
+                                "verdict: INVALID: iperf3 ended with 1: iperf3: error - no route ; late"),
+                               ({"valid": True, "reasons": []}, "verdict: VALID")):
+            end.write_text(capture.last_words(verdict))
+            file, said = cs.capture(small_cell(), self.folder, "--end-file", end)
+            self.assertIn("(the run has ended)", said)
+            self.assertIn(words + "\n", re.sub(r" *\n", "\n", cs.tool("capinfos", file)))
+        end.write_text(capture.last_words(None))
+        _, said = cs.capture(small_cell(), self.folder, "--end-file", end)
+        self.assertIn("(the run was broken off)", said)
 
     def test_two_terminals_have_interfaces_of_their_own(self):
         one, two = small_cell(packets=3), small_cell(packets=2, user=1, seed=9)
@@ -284,6 +300,32 @@ class Ends(InFolder):
             self.assertIn(signal.Signals(signum).name, said)
             self.assertEqual(len(statistics(file)), 4)
             capinfos(file)
+
+    def test_what_both_sent_before_they_went_is_in_the_file_however_late_they_are_looked_at(self):
+        # Verdicts keep it busy while the last messages come and their publishers go.
+        keeper = zmq.Context()
+        self.addCleanup(keeper.destroy, linger=0)
+        verdicts = keeper.socket(zmq.PUB)
+        verdicts.bind(f"ipc://{self.folder}/keeper.telemetry")
+        file = pathlib.Path(self.folder, "l.pcapng")
+        process, publishers = self.running("-o", file, "--keeper", f"ipc://{self.folder}/keeper.telemetry")
+        time.sleep(0.2)     # until it has subscribed there
+        verdict = pb.Telemetry(version=pb.VERSION_CURRENT, verdict=pb.Verdict(reason=["x" * 50] * 500)).SerializeToString()
+
+        def keep_busy(seconds):
+            until = time.monotonic() + seconds
+            while time.monotonic() < until:
+                verdicts.send_multipart([b"verdict", verdict])
+        keep_busy(0.3)
+        cell = small_cell()
+        cell.send(publishers.publish)
+        publishers.close()
+        keep_busy(0.5)
+        code, said = cs.ended(process)
+        self.assertEqual(code, 0, said)
+        self.assertIn("the cell has ended", said)
+        self.assertEqual({name: packets for name, (packets, _) in statistics(file).items()},
+                         {"base.ip": 6, "terminal.ip": 6, "base.frames": len(cell.log), "terminal.frames": len(cell.log)})
 
     def test_a_full_disk_is_said_and_what_is_there_stays_readable(self):
         file = pathlib.Path(self.folder, "full.pcapng")
