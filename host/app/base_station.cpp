@@ -252,6 +252,12 @@ void base_station::reset_counters() {
     underflows_at_reset_ = underflows_;
 }
 
+void base_station::flush_telemetry() {
+    frames_.flush();
+    ip_.flush();
+    packets_.flush();
+}
+
 void base_station::reconfigure(config::settings& next, const std::vector<std::string>& changed) {
     for (const auto& key : changed) {
         if (key.starts_with("uplink."))

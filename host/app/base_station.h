@@ -34,6 +34,7 @@ public:
     party waits_for() const override;
     void fill(openwip::control::MacStatus& status) const override;
     void reset_counters() override;
+    void flush_telemetry() override;
     void reconfigure(config::settings& next, const std::vector<std::string>& changed) override;
     void say_goodbye(const std::string& why) override;
 

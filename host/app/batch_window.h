@@ -17,11 +17,12 @@ public:
     static constexpr slot_count most_slots{15};
     static constexpr std::size_t most_bytes = 64 << 10;
 
-    // At the end of slot `now`, while `bytes` wait in the batch: is it time?
+    // At the end of slot `now`, while `bytes` wait in the batch (0: it is empty): is it time?
     bool due(slot now, std::size_t bytes) {
+        last_ = now;
+        if (bytes == 0) return false;
         if (!open_) first_ = now;
         open_ = true;
-        last_ = now;
         return now.value % most_slots.value == 0 || now - first_ >= most_slots - slot_count(1) ||
                now < first_ || bytes >= most_bytes;
     }

@@ -223,7 +223,10 @@ void event_loop::on_control() {
         case control_socket::result::answered:
             break;
     }
-    telemetry_.listen();  // what waits goes out also when no slot comes any more
+    // What waits goes out also when no slot comes any more.
+    station_->flush_telemetry();
+    telemetry_.flush();
+    telemetry_.listen();
     if (!stop_why.empty()) end(exit_code_of(stop_why), stop_why);
 }
 

@@ -12,10 +12,6 @@ constexpr std::size_t column_bytes = 20;
 
 }  // namespace
 
-frame_log::~frame_log() {
-    if (batch_.slot_size() != 0) send(window_.last());
-}
-
 void frame_log::add_frame(const bin_grant& g, std::size_t bin, std::uint8_t retransmissions,
                           float snr_db, std::span<const std::uint8_t> payload) {
     bin_.put(bin);
@@ -78,14 +74,14 @@ void frame_log::add(const slot_report& report) {
     close_slot(report.air, report.grant);
 }
 
-void frame_log::send(slot now) {
+void frame_log::send() {
     const auto frames = static_cast<std::uint64_t>(batch_.bin().size());
     batch_.set_frames_before(frames_);
     frames_ += frames;
     auto& message = port_->message(topic::frames);
     // The old message's memory is taken for the next batch: no allocation.
     message.mutable_frames()->Swap(&batch_);
-    port_->publish(topic::frames, now, user_);
+    port_->publish(topic::frames, window_.last(), user_);
     batch_.Clear();
     bytes_ = 0;
     window_.published();

@@ -19,8 +19,7 @@ class frame_log {
 public:
     frame_log(telemetry_port& port, link_profile profile, int user = 0)
         : port_(&port), profile_(profile), user_(user) {}
-    // What waits is published.
-    ~frame_log();
+    ~frame_log() { flush(); }
     frame_log(const frame_log&) = delete;
     frame_log& operator=(const frame_log&) = delete;
 
@@ -30,7 +29,11 @@ public:
     void add(const slot_report& report);
     // Publishes when it is time.
     void slot_done(slot now) {
-        if (batch_.slot_size() != 0 && window_.due(now, bytes_)) send(now);
+        if (window_.due(now, bytes_)) send();
+    }
+    // Publishes what waits, as of the last slot that was done.
+    void flush() {
+        if (bytes_ != 0) send();
     }
 
 private:
@@ -51,7 +54,7 @@ private:
     void add_frame(const bin_grant& g, std::size_t bin, std::uint8_t retransmissions, float snr_db,
                    std::span<const std::uint8_t> payload);
     void close_slot(slot air, const slot_grant& grant);
-    void send(slot now);
+    void send();
 
     telemetry_port* port_;
     link_profile profile_;
@@ -59,7 +62,7 @@ private:
     batch_window window_;
     openwip::telemetry::FrameBatch batch_;
     column bin_, bits_, offset_, whole_, last_, retransmissions_, outcome_, combined_, nof_packets_;
-    std::size_t bytes_ = 0;
+    std::size_t bytes_ = 0;     // 0: nothing waits
     std::uint64_t frames_ = 0;  // in the messages before this one
 };
 

@@ -9,10 +9,6 @@ constexpr std::size_t record_bytes = 20;
 
 }  // namespace
 
-ip_log::~ip_log() {
-    if (batch_.packet_size() != 0) send(window_.last());
-}
-
 void ip_log::keep(way which, link direction, std::span<const std::uint8_t> packet,
                   std::int64_t time_ns, std::optional<std::uint64_t> number) {
     if (slot_bytes_ + packet.size() > most_bytes || slot_packets_ >= most_packets) {
@@ -30,14 +26,14 @@ void ip_log::keep(way which, link direction, std::span<const std::uint8_t> packe
     if (number) p.set_number(*number);
 }
 
-void ip_log::send(slot now) {
+void ip_log::send() {
     const auto packets = static_cast<std::uint64_t>(batch_.packet_size());
     batch_.set_skipped(skipped_);
     batch_.set_packets_before(packets_);
     packets_ += packets;
     auto& message = port_->message(topic::ip);
     message.mutable_ip()->Swap(&batch_);
-    port_->publish(topic::ip, now, user_);
+    port_->publish(topic::ip, window_.last(), user_);
     batch_.Clear();
     bytes_ = 0;
     window_.published();

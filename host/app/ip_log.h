@@ -19,8 +19,7 @@ public:
     static constexpr int most_packets = 512;
 
     explicit ip_log(telemetry_port& port, int user = 0) : port_(&port), user_(user) {}
-    // What waits is published.
-    ~ip_log();
+    ~ip_log() { flush(); }
     ip_log(const ip_log&) = delete;
     ip_log& operator=(const ip_log&) = delete;
 
@@ -33,22 +32,25 @@ public:
     }
     // Publishes when it is time.
     void slot_done(slot now) {
-        if (batch_.packet_size() == 0) return;
         slot_bytes_ = 0;
         slot_packets_ = 0;
-        if (window_.due(now, bytes_)) send(now);
+        if (window_.due(now, bytes_)) send();
+    }
+    // Publishes what waits, as of the last slot that was done.
+    void flush() {
+        if (bytes_ != 0) send();
     }
 
 private:
     void keep(way which, link direction, std::span<const std::uint8_t> packet, std::int64_t time_ns,
               std::optional<std::uint64_t> number);
-    void send(slot now);
+    void send();
 
     telemetry_port* port_;
     int user_;
     batch_window window_;
     openwip::telemetry::IpBatch batch_;
-    std::size_t bytes_ = 0, slot_bytes_ = 0;
+    std::size_t bytes_ = 0, slot_bytes_ = 0;  // bytes_ 0: nothing waits
     int slot_packets_ = 0;
     std::uint64_t skipped_ = 0;
     std::uint64_t packets_ = 0;  // in the messages before this one

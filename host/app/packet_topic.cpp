@@ -66,7 +66,10 @@ void packet_topic::add(const packet_record& r, int user) {
 
 void packet_topic::slot_done(slot now, std::uint64_t skipped, telemetry_port& out) {
     credit_ = std::min(credit_ + per_second_, std::int64_t{per_second_} * slots_per_second);
-    if (now.value % batch_slots != 0) return;
+    if (now.value % batch_slots == 0) flush(now, skipped, out);
+}
+
+void packet_topic::flush(slot now, std::uint64_t skipped, telemetry_port& out) {
     const std::uint64_t all = skipped_ + skipped;
     if (batch_.packet_size() == 0 && all == said_skipped_) return;
     said_skipped_ = all;

@@ -20,6 +20,8 @@ public:
     void add(const packet_record& r, int user);
     // Once a slot; publishes when it is time. `skipped`: by the journals so far.
     void slot_done(slot now, std::uint64_t skipped, telemetry_port& out);
+    // Publishes what waits.
+    void flush(slot now, std::uint64_t skipped, telemetry_port& out);
 
 private:
     int per_second_ = 0;

@@ -31,6 +31,7 @@ void packet_watch::on_words(const openwip::uplink::PacketWords& words, slot now)
 }
 
 void packet_watch::slot_done(slot now) {
+    done_ = now;
     const auto& out = port_->telemetry();
     const bool wanted = out.wanted(topic::packet) || out.wanted(topic::frames);
     if (wanted && watch_ == 0) {
@@ -42,6 +43,10 @@ void packet_watch::slot_done(slot now) {
         mac_->follow_packets(nullptr);
     }
     if (following_) topic_.slot_done(now, journal_.count().skipped, port_->telemetry());
+}
+
+void packet_watch::flush() {
+    if (following_) topic_.flush(done_, journal_.count().skipped, port_->telemetry());
 }
 
 }  // namespace wip::host

@@ -16,6 +16,7 @@ namespace wip::host {
 class packet_watch {
 public:
     packet_watch(int per_second, base_station_mac& mac, station_port& port);
+    ~packet_watch() { flush(); }
     packet_watch(const packet_watch&) = delete;
     packet_watch& operator=(const packet_watch&) = delete;
 
@@ -26,6 +27,8 @@ public:
     void on_words(const openwip::uplink::PacketWords& words, slot now);
     // After each plan: asks the terminal to begin or to end, publishes.
     void slot_done(slot now);
+    // Publishes the records that wait, as of that slot.
+    void flush();
 
     // packets_in(): whose packets a frame holds, while topic `packet` or `frames` is wanted.
     const packet_journal& journal() const { return journal_; }
@@ -40,6 +43,7 @@ private:
     std::uint64_t watch_ = 0;       // asked for; 0: none
     std::uint64_t last_watch_ = 0;  // the number used last
     bool following_ = false;
+    slot done_;  // the last one
     openwip::uplink::Downnote note_;
     std::vector<packet_word> words_;
 };

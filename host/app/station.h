@@ -52,6 +52,8 @@ public:
     virtual party waits_for() const = 0;
     virtual void fill(openwip::control::MacStatus& status) const = 0;
     virtual void reset_counters() = 0;
+    // Publishes the records that wait for their batch to be full: perhaps no slot comes any more.
+    virtual void flush_telemetry() = 0;
     // `next` differs from the present settings in `changed` only. Throws config::error or
     // std::invalid_argument, and nothing has changed then.
     virtual void reconfigure(config::settings& next, const std::vector<std::string>& changed) = 0;

@@ -217,6 +217,11 @@ void terminal_station::fill(openwip::control::MacStatus& status) const {
     status.set_stale_messages(stale_);
 }
 
+void terminal_station::flush_telemetry() {
+    frames_.flush();
+    ip_.flush();
+}
+
 void terminal_station::reset_counters() { overflows_at_reset_ = state_.overflows(); }
 
 void terminal_station::reconfigure(config::settings& next,

@@ -13,7 +13,6 @@
 #include <deque>
 
 #include "app/link_socket.h"
-#include "app/packet_topic.h"
 #include "app/process.h"
 #include "app/setting_changes.h"
 #include "app/status_events.h"
@@ -90,8 +89,8 @@ struct emulator_process::state {
           server(c.server, "server"),
           base(context, c.server, "server", c.telemetry),
           terminal(context, c.terminals[0], "terminal", c.telemetry),
-          topics(cell, base.telemetry, terminal.telemetry, c.cell.cell),
-          packet_records(c.telemetry.packets_per_second),
+          topics(cell, base.telemetry, terminal.telemetry, c.cell.cell,
+                 c.telemetry.packets_per_second),
           air_control(context, c.air_control_endpoint, "control"),
           slots(c.pacing_limit_ms * 1e3),
           packets(c.pacing_limit_ms * 1e3) {
@@ -109,7 +108,6 @@ struct emulator_process::state {
     int user_of(std::span<const std::uint8_t> packet) const;
     void release(std::int64_t until);
     void publish(slot k);
-    void publish_packets(slot k);
     void serve();
     void serve_station(station_sockets& station);
     void serve_air();
@@ -131,8 +129,6 @@ struct emulator_process::state {
     std::vector<std::uint32_t> addresses;
     station_sockets base, terminal;
     emulator_telemetry topics;
-    host::packet_topic packet_records;
-    bool following_packets = false;
     host::control_socket air_control;
     air::pacing slots, packets;
     host::setting_changes base_changes, terminal_changes, air_changes;
@@ -255,24 +251,7 @@ void emulator_process::state::release(std::int64_t until) {
                  });
 }
 
-void emulator_process::state::publish_packets(slot k) {
-    const bool wanted =
-        base.telemetry.wanted(topic::packet) || base.telemetry.wanted(topic::frames);
-    if (wanted != following_packets) {
-        following_packets = wanted;
-        packet_records.begin();
-        if (wanted)
-            cell.follow_packets([this](int user, const packet_record& r) {
-                if (base.telemetry.wanted(topic::packet)) packet_records.add(r, user);
-            });
-        else
-            cell.follow_packets(nullptr);
-    }
-    if (wanted) packet_records.slot_done(k, cell.packet_totals().skipped, base.telemetry);
-}
-
 void emulator_process::state::publish(slot k) {
-    publish_packets(k);
     topics.publish(k);
     for (auto* e : {&base, &terminal}) {
         auto& out = e->telemetry;
@@ -455,7 +434,7 @@ void emulator_process::state::apply(const emulator_config& wanted,
     if (new_sources) sources = make_sources(wanted);
     if (any({"link.", "scheduling."})) cell.reconfigure(wanted.cell.cell);
     if (any({"uplink."})) cell.reconfigure(wanted.cell.uplink);
-    if (any({"telemetry."})) packet_records.set_rate(wanted.telemetry.packets_per_second);
+    if (any({"telemetry."})) topics.set_packet_rate(wanted.telemetry.packets_per_second);
     if (any({"telemetry."}))
         for (auto* e : {&base, &terminal}) e->telemetry.set_rates(wanted.telemetry);
     if (any({"channel.errors"})) cell.reconfigure(wanted.cell.errors);

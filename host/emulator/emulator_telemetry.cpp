@@ -12,10 +12,21 @@ namespace wip::emulator {
 using host::topic;
 
 emulator_telemetry::emulator_telemetry(emulated_cell& cell, host::telemetry_port& base,
-                                       host::telemetry_port& terminal, const cell_config& config)
-    : cell_(&cell), base_(&base), terminal_(&terminal), server_(base) {
+                                       host::telemetry_port& terminal, const cell_config& config,
+                                       int packets_per_second)
+    : cell_(&cell),
+      base_(&base),
+      terminal_(&terminal),
+      server_(base),
+      packets_(packets_per_second) {
     for (int u = 0; u < cell.users(); ++u)
         users_.emplace_back(base, terminal, config.link.profile, u);
+}
+
+emulator_telemetry::~emulator_telemetry() {
+    if (!following_packets_) return;
+    packets_.flush(done_, cell_->packet_totals().skipped, *base_);
+    cell_->follow_packets(nullptr);
 }
 
 void emulator_telemetry::passed(emulated_cell::side side, int user, host::ip_log::way way,
@@ -33,6 +44,7 @@ void emulator_telemetry::prepare(slot k) {
 }
 
 void emulator_telemetry::publish(slot k) {
+    publish_packets(done_ = k);
     // One slot in each turn, but after a change of the loop's length.
     const slot last = cell_->base(0).settled();
     for (slot j = published_ + slot_count(1); j <= last; ++j) publish_settled(published_ = j);
@@ -41,6 +53,21 @@ void emulator_telemetry::publish(slot k) {
     if (terminal_->due(topic::receiver, k)) publish_symbols(k);
     server_.slot_done(k);
     for (auto& user : users_) user.ip.slot_done(k);
+}
+
+void emulator_telemetry::publish_packets(slot k) {
+    const bool wanted = base_->wanted(topic::packet) || base_->wanted(topic::frames);
+    if (wanted != following_packets_) {
+        following_packets_ = wanted;
+        packets_.begin();
+        if (wanted)
+            cell_->follow_packets([this](int user, const packet_record& r) {
+                if (base_->wanted(topic::packet)) packets_.add(r, user);
+            });
+        else
+            cell_->follow_packets(nullptr);
+    }
+    if (wanted) packets_.slot_done(k, cell_->packet_totals().skipped, *base_);
 }
 
 // All users' loops are of one length.

@@ -9,6 +9,7 @@
 
 #include "app/frame_log.h"
 #include "app/ip_log.h"
+#include "app/packet_topic.h"
 #include "app/telemetry_port.h"
 #include "emulator/emulated_cell.h"
 
@@ -16,8 +17,16 @@ namespace wip::emulator {
 
 class emulator_telemetry {
 public:
+    // `packets_per_second`: records of topic `packet` at most.
     emulator_telemetry(emulated_cell& cell, host::telemetry_port& base,
-                       host::telemetry_port& terminal, const cell_config& config);
+                       host::telemetry_port& terminal, const cell_config& config,
+                       int packets_per_second);
+    // What waits is published, as the logs do it.
+    ~emulator_telemetry();
+    emulator_telemetry(const emulator_telemetry&) = delete;
+    emulator_telemetry& operator=(const emulator_telemetry&) = delete;
+
+    void set_packet_rate(int per_second) { packets_.set_rate(per_second); }
 
     // A packet passed an interface.
     void passed(emulated_cell::side side, int user, host::ip_log::way way,
@@ -29,6 +38,7 @@ public:
     void publish(slot k);
 
 private:
+    void publish_packets(slot k);
     void publish_settled(slot j);
     void publish_frames(slot k);
     void publish_measured(slot k);
@@ -47,6 +57,9 @@ private:
     };
     host::ip_log server_;
     std::deque<logs> users_;
+    host::packet_topic packets_;
+    bool following_packets_ = false;
+    slot done_;  // the last one
 };
 
 }  // namespace wip::emulator

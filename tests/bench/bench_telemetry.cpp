@@ -6,10 +6,18 @@
 // less that with nobody subscribed. And for the terminal's flowgraph: making and sending a
 // receiver's detail.
 //
-// Counted is the time in the calls that make and send telemetry, and all of ZeroMQ's threads, not
-// the slots themselves: a slot of the cell takes tens of microseconds, and on a busy machine its
-// own cost changes by more than what is measured. Each figure is the median of five differences of
-// a run with readers and one without, next to each other.
+// The queue is never empty and one packet a slot finds it full, so all topics have something to
+// say: packets delivered and dropped are followed, drops are events.
+//
+// Counted is the time in the calls that make and send telemetry, all of ZeroMQ's threads, and what
+// the slots take longer because somebody listens: packets followed, symbols kept. For the last one
+// a second cell makes the same slots for nobody, in turn with the first one, and the difference
+// counts: a slot takes tens of microseconds, and on a busy machine that changes from run to run by
+// more than what is measured. Each figure is the median of five differences of a run with readers
+// and one without, next to each other.
+//
+// Not counted: what the terminal tells the base station of packets that are followed, as bytes in
+// its uplink messages (bench_journal has the journal itself).
 //
 // Budget: all topics at the default rates, all processes together, under 5 % of a core. JSON on
 // standard output; a first argument sets the seconds of each run (default 1).
@@ -28,6 +36,7 @@
 #include <thread>
 #include <vector>
 
+#include "app/status_events.h"
 #include "app/telemetry_socket.h"
 #include "bench_support.h"
 #include "emulator/emulator_config.h"
@@ -65,7 +74,9 @@ pid_t start_reader(const std::string& endpoint) {
 
 struct cost {
     double slot_us = 0;
-    double messages = 0, kilobytes = 0;  // a second
+    double inside_us = 0;                                    // of it, in the slots
+    double messages = 0, kilobytes = 0;                      // a second
+    std::array<std::uint64_t, host::nof_topics> of_topic{};  // messages a second
 };
 
 enum class reading : std::uint8_t { nothing, base, terminal };
@@ -80,9 +91,11 @@ public:
     void publish(topic t, slot now, int user) override {
         to_->publish(t, now, user);
         ++messages;
+        ++of_topic[static_cast<std::size_t>(t)];
         bytes += to_->message(t).GetCachedSize();
     }
     std::uint64_t messages = 0, bytes = 0;
+    std::array<std::uint64_t, host::nof_topics> of_topic{};
 
 private:
     host::telemetry_socket* to_;
@@ -94,22 +107,52 @@ double thread_seconds() {
     return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-// Processor time of this thread in the calls that it is given, and of all other threads.
+// Processor time of this thread in the calls that it is given.
 class meter {
 public:
     template <class Call>
     void in(Call&& call) {
         const double t0 = thread_seconds();
         call();
-        calls_ += thread_seconds() - t0;
+        seconds_ += thread_seconds() - t0;
     }
-    double seconds() const {
-        return calls_ + (cpu_seconds() - process_) - (thread_seconds() - thread_);
-    }
+    double seconds() const { return seconds_; }
 
 private:
-    double calls_ = 0, process_ = cpu_seconds(), thread_ = thread_seconds();
+    double seconds_ = 0;
 };
+
+// Processor time of all other threads.
+class other_threads {
+public:
+    double seconds() const { return (cpu_seconds() - process_) - (thread_seconds() - thread_); }
+
+private:
+    double process_ = cpu_seconds(), thread_ = thread_seconds();
+};
+
+// Of the slots of one cell: all of it, and the calls of telemetry in the middle of it.
+struct cell_meter {
+    meter all, calls;
+    double alone_s() const { return all.seconds() - calls.seconds(); }
+};
+
+// Packets in, the slot, packets out; passed(side, way, packet, time_ns) is told of each of them.
+template <class Passed>
+void make_slot(emulated_cell& cell, slot k, std::span<const std::uint8_t> packet, cell_meter& time,
+               Passed&& passed) {
+    time.all.in([&] {
+        while (cell.into_queue(0, packet))
+            time.calls.in([&] {
+                passed(emulated_cell::side::server, ip_log::way::in, packet, slot_start(k));
+            });
+        cell.run_slot(k);
+        cell.release(INT64_MAX, [&](emulated_cell::side side, int, std::span<const std::uint8_t> p,
+                                    std::int64_t due) {
+            time.calls.in([&] { passed(side, ip_log::way::out, p, due); });
+        });
+    });
+}
 
 cost run(const std::string& folder, reading who, const host::telemetry_rates& rates, int seconds) {
     config::settings s(emulator_keys());
@@ -118,6 +161,8 @@ cost run(const std::string& folder, reading who, const host::telemetry_rates& ra
     s.merge_assignment("link.profile=radio");
     const emulator_config config = translate(s);
     emulated_cell cell(config.cell, make_sources(config));
+    emulated_cell twin(config.cell, make_sources(config));  // nobody listens to it
+    const std::string yaml = s.to_yaml();
     zmq::context_t context(1);
     const std::string base_at = "ipc://" + folder + "/b", terminal_at = "ipc://" + folder + "/t";
     host::telemetry_socket base(context, base_at, rates.queue_messages, "base");
@@ -125,7 +170,9 @@ cost run(const std::string& folder, reading who, const host::telemetry_rates& ra
     counting_port base_out(base), terminal_out(terminal);
     base.set_rates(rates);
     terminal.set_rates(rates);
-    emulator_telemetry topics(cell, base_out, terminal_out, config.cell.cell);
+    emulator_telemetry topics(cell, base_out, terminal_out, config.cell.cell,
+                              rates.packets_per_second);
+    host::status_events base_events(base_out, "base"), terminal_events(terminal_out, "terminal");
     pid_t reader = 0;
     auto& watched = who == reading::base ? base : terminal;
     if (who != reading::nothing) {
@@ -138,45 +185,56 @@ cost run(const std::string& folder, reading who, const host::telemetry_rates& ra
     }
     const auto packet = full_packet();
     const auto start = std::chrono::steady_clock::now();
+    cell_meter watched_cell, twin_cell;
     meter telemetry;
+    const other_threads zeromq;
+    const auto passed = [&](emulated_cell::side side, ip_log::way way,
+                            std::span<const std::uint8_t> p,
+                            std::int64_t time_ns) { topics.passed(side, 0, way, p, time_ns); };
     for (slot k; k.value < std::int64_t{seconds} * slots_per_second; ++k) {
-        while (cell.into_queue(0, packet))
-            telemetry.in([&] {
-                topics.passed(emulated_cell::side::server, 0, ip_log::way::in, packet,
-                              slot_start(k));
-            });
+        const bool twin_runs = who != reading::nothing, twin_first = k.value % 2 == 0;
+        if (twin_runs && twin_first) make_slot(twin, k, packet, twin_cell, [](auto...) {});
         telemetry.in([&] { topics.prepare(k); });
-        cell.run_slot(k);
-        cell.release(INT64_MAX, [&](emulated_cell::side side, int user,
-                                    std::span<const std::uint8_t> p, std::int64_t due) {
-            telemetry.in([&] { topics.passed(side, user, ip_log::way::out, p, due); });
-        });
+        make_slot(cell, k, packet, watched_cell, passed);
         telemetry.in([&] {
             topics.publish(k);
-            for (auto [out, port, is_base] : {std::tuple{&base, &base_out, true},
-                                              std::tuple{&terminal, &terminal_out, false}}) {
-                if (out->due(topic::status, k)) {
+            for (auto [out, port, events, is_base] :
+                 {std::tuple{&base, &base_out, &base_events, true},
+                  std::tuple{&terminal, &terminal_out, &terminal_events, false}}) {
+                if (out->due(topic::status, k) || out->due(topic::event, k)) {
                     auto& mac = *out->message(topic::status).mutable_mac();
                     mac.Clear();
+                    mac.set_effective_yaml(yaml);
                     if (is_base)
                         cell.fill_base(mac);
                     else
                         cell.fill_terminal(mac);
-                    port->publish(topic::status, k, 0);
+                    if (out->due(topic::event, k)) events->compare(mac, k);
+                    if (out->due(topic::status, k)) port->publish(topic::status, k, 0);
                 }
                 out->listen();
             }
         });
+        if (twin_runs && !twin_first) make_slot(twin, k, packet, twin_cell, [](auto...) {});
         std::this_thread::sleep_until(start + std::chrono::nanoseconds(slot_start(k)));
     }
-    const double cpu = telemetry.seconds();
+    const double nof_slots = static_cast<double>(seconds) * slots_per_second;
+    const double inside =
+        who == reading::nothing ? 0 : watched_cell.alone_s() - twin_cell.alone_s();
+    const double cpu =
+        telemetry.seconds() + watched_cell.calls.seconds() + inside + zeromq.seconds();
     if (reader > 0) {
         ::kill(reader, SIGKILL);
         ::waitpid(reader, nullptr, 0);
     }
     const auto& counted = who == reading::base ? base_out : terminal_out;
-    return {cpu / seconds / slots_per_second * 1e6, static_cast<double>(counted.messages) / seconds,
-            static_cast<double>(counted.bytes) / seconds / 1e3};
+    cost c{.slot_us = cpu / nof_slots * 1e6,
+           .inside_us = inside / nof_slots * 1e6,
+           .messages = static_cast<double>(counted.messages) / seconds,
+           .kilobytes = static_cast<double>(counted.bytes) / seconds / 1e3,
+           .of_topic = counted.of_topic};
+    for (auto& n : c.of_topic) n /= static_cast<std::uint64_t>(seconds);
+    return c;
 }
 
 cost with_reader(const std::string& folder, reading who, const host::telemetry_rates& rates,
@@ -243,9 +301,18 @@ int main(int argc, char** argv) {
             sum[every] += share(c.slot_us);
             std::printf(
                 "  {\"publisher\": \"%s\", \"rates\": \"%s\", \"core_share\": %.4f, "
-                "\"slot_us\": %.2f, \"messages_per_s\": %.0f, \"kilobytes_per_s\": %.0f},\n",
+                "\"slot_us\": %.2f, \"inside_slots_us\": %.2f, \"messages_per_s\": %.0f, "
+                "\"kilobytes_per_s\": %.0f, \"topics_per_s\": {",
                 who == reading::base ? "base" : "terminal", every ? "every slot" : "default",
-                share(c.slot_us), c.slot_us, c.messages, c.kilobytes);
+                share(c.slot_us), c.slot_us, c.inside_us, c.messages, c.kilobytes);
+            const char* comma = "";
+            for (std::size_t t = 0; t < host::nof_topics; ++t)
+                if (c.of_topic[t] != 0) {
+                    std::printf("%s\"%s\": %d", comma, host::topic_names[t].data(),
+                                static_cast<int>(c.of_topic[t]));
+                    comma = ", ";
+                }
+            std::printf("}},\n");
         }
     const double detail = detail_us();
     const double seldom = share(detail / standard.receiver_every);

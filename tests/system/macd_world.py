@@ -44,7 +44,8 @@ def wait_for(what, condition, seconds=30):
 
 class Pipe(threading.Thread):
     """The flowgraphs of both stations in one thread. `frame_error`: probability that a frame is
-    reported as bad, with damaged payload. `slots_per_second` is a ceiling."""
+    reported as bad, with damaged payload. `slots_per_second` is a ceiling; `last`: no slot after it is
+    reported, as at the end of a recording."""
 
     def __init__(self, context, base_endpoint, terminal_endpoint, frame_error=0.0, seed=1,
                  slots_per_second=1500):
@@ -56,6 +57,7 @@ class Pipe(threading.Thread):
         self.terminal = connect_pair(context, terminal_endpoint)
         self.slot = FIRST_SLOT
         self.reported = FIRST_SLOT - 1
+        self.last = float("inf")
         self.stopping = False
         self.stop_notes = []
         self.error = None
@@ -88,9 +90,9 @@ class Pipe(threading.Thread):
                     continue
                 while not self.stopping:
                     ahead = start + (self.slot - FIRST_SLOT) / self.rate - time.monotonic()
-                    if ahead <= 0:
+                    if ahead <= 0 and self.slot <= self.last:
                         break
-                    time.sleep(min(ahead, 0.05))
+                    time.sleep(min(max(ahead, 0.001), 0.05))
                 while self.extra_terminal:
                     self.terminal.send(self.extra_terminal.pop())
                 self.terminal.send(self.report(message.plan).SerializeToString())

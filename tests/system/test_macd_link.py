@@ -262,6 +262,38 @@ def test_a_killed_macd_ends_the_other():
             assert w.interface(victim) is None and w.interface(other) is None
 
 
+def test_records_of_the_last_slots_go_out_with_the_next_answer_when_no_slot_comes_any_more():
+    with World(["link.bins=2", "link.modulation=2", "peer_timeout_s=60"], ["peer_timeout_s=60"]) as w:
+        readers = {}
+        for role in w.roles:
+            readers[role] = w.context.socket(zmq.SUB)
+            readers[role].connect(w.endpoint(f"{role}.telemetry"))
+            readers[role].setsockopt(zmq.SUBSCRIBE, b"frames")
+        time.sleep(0.2)
+        pipe = w.start_pipe()
+        flood = ("import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+                 "for i in range(200): s.sendto(bytes(1000), ('10.42.0.2', 9))")
+        w.execute("base", "/usr/bin/python3", "-c", flood)
+        pipe.last = (pipe.slot // 15 + 20) * 15 + 7
+        wait_for("the pipe holds", lambda: pipe.reported == pipe.last)
+
+        def newest(role, seconds=1):
+            slots = []
+            while readers[role].poll(seconds * 1000):
+                slots += [s.air for s in telemetry_pb2.Telemetry.FromString(readers[role].recv_multipart()[1]).frames.slot]
+            return slots and slots[-1]
+
+        for role in w.roles:
+            assert newest(role) == pipe.last // 15 * 15, "the last full batch"
+            status = w.status(role)
+            assert newest(role) == status.slot, role      # every slot had frames: the queue is never empty
+            w.status(role)
+            assert newest(role, 0.2) == [], "once"
+        assert w.status("base").downlink.queued.packets > 0
+        for s in readers.values():
+            s.close(0)
+
+
 def test_silence_ends_with_the_name_of_the_silent_one():
     with World(["peer_timeout_s=0.5"], ["peer_timeout_s=0.5"]) as w:
         pipe = w.start_pipe()

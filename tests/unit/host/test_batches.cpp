@@ -5,6 +5,8 @@
 
 #include "app/frame_log.h"
 #include "app/ip_log.h"
+#include "emulator/emulator_config.h"
+#include "emulator/emulator_telemetry.h"
 #include "station_world.h"
 
 namespace wip::host {
@@ -36,6 +38,14 @@ TEST(batch_window, does_not_let_a_large_batch_wait) {
     batch_window window;
     EXPECT_FALSE(window.due(slot(1), batch_window::most_bytes - 1));
     EXPECT_TRUE(window.due(slot(1), batch_window::most_bytes));
+}
+
+TEST(batch_window, is_never_due_while_nothing_waits_and_opens_with_what_comes) {
+    batch_window window;
+    for (std::int64_t k = 1; k < 100; ++k) EXPECT_FALSE(window.due(slot(k), 0)) << k;
+    EXPECT_EQ(window.last(), slot(99));
+    EXPECT_FALSE(window.due(slot(101), 1)) << "open since now";
+    EXPECT_TRUE(window.due(slot(105), 1));
 }
 
 class ip_packets : public testing::Test {
@@ -101,6 +111,24 @@ TEST_F(ip_packets, that_wait_at_the_end_are_published) {
     ASSERT_EQ(messages(), 1U);
     EXPECT_EQ(message(0).packet_size(), 2);
     EXPECT_EQ(out.of(topic::ip)[0].slot(), 31);
+}
+
+TEST_F(ip_packets, go_out_at_once_when_they_are_flushed_and_the_numbers_go_on) {
+    log->flush();
+    EXPECT_EQ(messages(), 0U) << "nothing waits";
+    for (std::int64_t k = 16; k <= 21; ++k) log->slot_done(slot(k));
+    give(2);  // since the last slot
+    log->flush();
+    log->flush();
+    ASSERT_EQ(messages(), 1U);
+    EXPECT_EQ(message(0).packet_size(), 2);
+    EXPECT_EQ(out.of(topic::ip)[0].slot(), 21);
+    give(1);
+    log->slot_done(slot(22));
+    log->slot_done(slot(30));
+    ASSERT_EQ(messages(), 2U);
+    EXPECT_EQ(message(1).packets_before(), 2U);
+    EXPECT_EQ(out.of(topic::ip)[1].slot(), 30);
 }
 
 class link_frames : public testing::Test {
@@ -181,6 +209,74 @@ TEST_F(link_frames, that_wait_at_the_end_are_published) {
     log.reset();
     ASSERT_EQ(out.of(topic::frames).size(), 1U);
     EXPECT_EQ(message(0).bin().size(), 3U);
+}
+
+TEST_F(link_frames, of_a_run_of_any_length_all_come_out_when_it_is_flushed) {
+    for (std::int64_t slots = 1; slots <= 45; ++slots) {
+        telemetry_spy watched;
+        watched.want(topic::frames);
+        frame_log one(watched, profile);
+        for (std::int64_t k = 1; k <= slots; ++k) {
+            one.add(received(k, 3));
+            one.slot_done(slot(k));
+        }
+        one.flush();
+        one.flush();
+        std::uint64_t frames = 0;
+        for (const auto& m : watched.of(topic::frames)) {
+            EXPECT_EQ(m.frames().frames_before(), frames);
+            frames += m.frames().bin().size();
+        }
+        EXPECT_EQ(frames, 3U * static_cast<unsigned>(slots));
+        EXPECT_EQ(watched.of(topic::frames).size(), static_cast<std::size_t>(slots + 14) / 15);
+    }
+}
+
+TEST(emulated_cell, has_published_all_of_a_run_of_any_length_when_it_ends) {
+    config::settings s(emulator::emulator_keys());
+    s.merge_assignment("link.bins=25");
+    const auto config = emulator::translate(s);
+    const auto packet = ip_packet(200);
+    for (const std::int64_t slots : {20, 37, 45, 46}) {
+        telemetry_spy at_base, at_terminal;
+        for (const topic t : {topic::packet, topic::frames, topic::ip}) {
+            at_base.want(t);
+            at_terminal.want(t);
+        }
+        std::size_t frames = 0, delivered = 0, recorded = 0;
+        {
+            emulator::emulated_cell cell(config.cell, emulator::make_sources(config));
+            emulator::emulator_telemetry topics(cell, at_base, at_terminal, config.cell.cell, 5000);
+            using side = emulator::emulated_cell::side;
+            for (slot k; k.value < slots; ++k) {
+                topics.passed(side::server, 0, ip_log::way::in, packet, slot_start_ns(k));
+                cell.into_queue(0, packet);
+                topics.prepare(k);
+                cell.run_slot(k);
+                for (const auto& p : cell.plan(0).payload) frames += p.empty() ? 0 : 1;
+                cell.release(INT64_MAX, [&](side to, int user, std::span<const std::uint8_t> p,
+                                            std::int64_t due) {
+                    topics.passed(to, user, ip_log::way::out, p, due);
+                    ++delivered;
+                });
+                topics.publish(k);
+            }
+            recorded = cell.packet_totals().recorded;
+        }
+        std::size_t published = 0, read = 0, written = 0, records = 0;
+        for (const auto& m : at_base.of(topic::frames)) published += m.frames().bin().size();
+        for (const auto& m : at_base.of(topic::ip))
+            read += static_cast<std::size_t>(m.ip().packet_size());
+        for (const auto& m : at_terminal.of(topic::ip))
+            written += static_cast<std::size_t>(m.ip().packet_size());
+        for (const auto& m : at_base.of(topic::packet))
+            records += static_cast<std::size_t>(m.packets().packet_size());
+        EXPECT_GT(recorded, 10U);
+        EXPECT_EQ(published, frames);
+        EXPECT_EQ(read, static_cast<std::size_t>(slots));
+        EXPECT_EQ(written, delivered);
+        EXPECT_EQ(records, recorded);
+    }
 }
 
 }  // namespace

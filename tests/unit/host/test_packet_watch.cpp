@@ -215,6 +215,25 @@ TEST_F(PacketWatch, WordsThatNoTerminalCouldSayAreDroppedAndCounted) {
     }));
 }
 
+TEST_F(PacketWatch, ARunThatEndsBetweenTwoBatchesHasAllItsRecordsFramesAndPacketsWhenItIsFlushed) {
+    for (const topic t : {topic::packet, topic::frames, topic::ip}) at_base.watched.want(t);
+    run_until(46);
+    server.give(ip_packet(40));
+    run_until(59);  // slot 58 was the last one: the batch would go with slot 60
+    ASSERT_EQ(user.take().size(), 40U);
+    EXPECT_TRUE(records().empty());
+    EXPECT_TRUE(at_base.watched.of(topic::frames).empty());
+    EXPECT_TRUE(at_base.watched.of(topic::ip).empty());
+    base.flush_telemetry();
+    base.flush_telemetry();
+    ASSERT_EQ(records().size(), 1U);
+    EXPECT_EQ(at_base.watched.of(topic::packet)[0].slot(), 58);
+    ASSERT_EQ(at_base.watched.of(topic::frames).size(), 1U);
+    EXPECT_GT(at_base.watched.of(topic::frames)[0].frames().bin().size(), 0U);
+    ASSERT_EQ(at_base.watched.of(topic::ip).size(), 1U);
+    EXPECT_EQ(at_base.watched.of(topic::ip)[0].ip().packet_size(), 1);
+}
+
 TEST(PacketTopic, TheRateIsBoundedAndWhatGoesBeyondIsCounted) {
     telemetry_spy out;
     out.want(topic::packet);

@@ -419,6 +419,26 @@ TEST_F(Terminal, TopicFramesHasEveryFrameAsItWasReceived) {
     EXPECT_EQ(f.snr_db(1), 20.0F);
 }
 
+TEST_F(Terminal, FramesAndPacketsOfARunThatEndsBetweenTwoBatchesGoOutWhenTelemetryIsFlushed) {
+    port.watched.want(topic::frames);
+    port.watched.want(topic::ip);
+    for (std::int64_t k = 150; k <= 157; ++k) {
+        tun.give(ip_packet(40));
+        terminal->on_report(with_frames(report(k)));
+    }
+    ASSERT_EQ(port.watched.of(topic::frames).size(), 1U) << "of slot 150";
+    ASSERT_EQ(port.watched.of(topic::ip).size(), 1U);
+    terminal->flush_telemetry();
+    terminal->flush_telemetry();
+    ASSERT_EQ(port.watched.of(topic::frames).size(), 2U);
+    ASSERT_EQ(port.watched.of(topic::ip).size(), 2U);
+    const auto& m = port.watched.of(topic::frames)[1];
+    EXPECT_EQ(m.slot(), 157);
+    ASSERT_EQ(m.frames().slot_size(), 7);
+    EXPECT_EQ(m.frames().slot(6).air(), 157);
+    EXPECT_EQ(port.watched.of(topic::ip)[1].ip().packet_size(), 7);
+}
+
 TEST_F(Terminal, TopicIpHasThePacketsOfTheUplinkWithTheTimeOfTheSlot) {
     port.watched.want(topic::ip);
     run(150, 150);
