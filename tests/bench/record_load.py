@@ -16,6 +16,9 @@ from openwip_cli import link_frames, run_record, system
 from openwip_schema import telemetry_pb2 as pb
 from scripted_publisher import Publisher
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import frame_batches     # noqa: E402
+
 RECORDER = """
 import os, pathlib, sys
 from openwip_cli import cell as cells, record
@@ -43,7 +46,7 @@ PACKETS = [pb.PacketBatch(packet=[pb.PacketRecord(number=i, bytes=1500, protocol
 FRAMES = [pb.FrameBatch() for _ in range(5)]
 for batch in FRAMES:
     for n in range(STEP):
-        link_frames.append(batch, [link_frames.LinkFrame(
+        frame_batches.append(batch, [link_frames.LinkFrame(
             slot=n, bin=b, bits_per_symbol=8, sn=RNG.randrange(1 << 16), snr_db=RNG.gauss(30, 5), payload=RNG.randbytes(105),
             payload_bits=840, packet=(7,)) for b in range(25)], bytes(30))
 IP = [pb.IpBatch(packet=[pb.IpRecord(data=RNG.randbytes(1500)) for _ in range(PACKETS_PER_SLOT * STEP)]) for _ in range(5)]

@@ -109,7 +109,8 @@ class Replay(unittest.TestCase):
         status = openwip("status", "--name", CELL)
         self.assertIn(f"replay    of {self.recording}", status.stdout)
         self.assertNotIn("does not answer", status.stdout)
-        for arguments in (("set", "--name", CELL, "link.combining=off"), ("exec", "--name", CELL, "base", "--", "true")):
+        for arguments in (("set", "--name", CELL, "link.combining=off"), ("exec", "--name", CELL, "base", "--", "true"),
+                          ("packets", "--name", CELL)):
             done = openwip(*arguments)
             self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
             self.assertIn("replay", done.stderr)

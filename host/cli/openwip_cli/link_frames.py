@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Link frames of topic `frames`, one by one out of the columns of a message, and into them:
+"""Link frames of topic `frames`, one by one out of the columns of a message:
 
     for m in reader.poll(0.5):
         for f in link_frames.of(m.telemetry.frames):
@@ -42,16 +42,3 @@ def of(batch):
                             payload=batch.payload[payload_at:payload_at + (bits + 7) // 8],
                             packet=tuple(batch.packet[packet_at:packet_at + packets]), **entries)
             at, payload_at, packet_at = at + 1, payload_at + (bits + 7) // 8, packet_at + packets
-
-
-def append(batch, frames, grant=b""):
-    """The frames of one slot, at least one, into a FrameBatch."""
-    batch.slot.add(air=frames[0].slot, frames=len(frames), grant=grant)
-    for name in COLUMNS:
-        setattr(batch, name, getattr(batch, name) + bytes(int(getattr(f, name)) for f in frames))
-    batch.nof_packets += bytes(len(f.packet) for f in frames)
-    batch.payload += b"".join(f.payload for f in frames)
-    for name in ("sn", "snr_db", "payload_bits"):
-        getattr(batch, name).extend(getattr(f, name) for f in frames)
-    for f in frames:
-        batch.packet.extend(f.packet)

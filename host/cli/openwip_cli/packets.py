@@ -136,6 +136,8 @@ def main(arguments):
     given = p.parse_args(arguments)
     count = None if given.follow else COUNT if given.count is None else count_of(given.count)
     cell = running_cell(given.name)
+    if cell.replay is not None:
+        raise BadInput(f"cell '{cell.name}' is a replay of {cell.replay['file']}: the base station follows packets, and it has none")
     signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
     printer = Printer(sys.stdout, given.json, count)
     endpoints = {"base": cell.endpoint("base.telemetry")}

@@ -4,6 +4,7 @@ test: run it by hand, PYTHONPATH and OPENWIP_BUILD as ctest sets them.
 
     measure_capture.py SECONDS"""
 import os
+import pathlib
 import sys
 import tempfile
 import time
@@ -12,6 +13,9 @@ import capture_support as cs
 from openwip_cli import link_frames
 from openwip_schema import telemetry_pb2 as pb
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+import frame_batches     # noqa: E402
+
 BATCH = 15          # slots
 TEMPLATES = 20      # messages, used again and again: what is measured is the capture
 
@@ -19,7 +23,7 @@ TEMPLATES = 20      # messages, used again and again: what is measured is the ca
 def message(sent):
     batch = pb.FrameBatch()
     for _ in range(BATCH):
-        link_frames.append(batch, [link_frames.LinkFrame(
+        frame_batches.append(batch, [link_frames.LinkFrame(
             slot=0, bin=b, bits_per_symbol=8, sn=b, outcome=0 if sent else 1, snr_db=30, payload=os.urandom(105),
             payload_bits=840) for b in range(25)], bytes(30))
     return pb.Telemetry(version=pb.VERSION_CURRENT, frames=batch)

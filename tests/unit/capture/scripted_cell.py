@@ -3,11 +3,16 @@
 again whole or cut, and arrive. It is an independent model of mac/rlc (docs/mac.md), in hexadecimal strings:
 one character is one nibble. Its telemetry is what base station and terminal would publish."""
 import copy
+import pathlib
 import random
 import struct
+import sys
 
 from openwip_cli import link_frames
 from openwip_schema import telemetry_pb2 as pb
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+import frame_batches     # noqa: E402
 
 GOOD, BAD, UNKNOWN = 1, 2, 3
 LOOP = 3          # slots from a transmission to its retransmission
@@ -134,7 +139,7 @@ class ScriptedCell:
                 self.due.setdefault(self.slot + LOOP, []).append(unit)
         for station, frames in (("base", sent), ("terminal", received)):
             if frames:
-                link_frames.append(self.waiting_frames[station], frames, grant)
+                frame_batches.append(self.waiting_frames[station], frames, grant)
         if (self.slot + 1) % self.batch_slots == 0:
             self.publish_frames()
         self.slot += 1

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Link frames into the columns of a message of topic `frames`, out of them, and out of a run record."""
+import pathlib
+import sys
 import unittest
 
 from openwip_cli import link_frames
 from openwip_cli.link_frames import LinkFrame
 from openwip_schema import telemetry_pb2 as pb
 from recording import RecordWorld
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+import frame_batches     # noqa: E402
 
 
 def some_frames(slot, bins):
@@ -19,21 +24,21 @@ class Columns(unittest.TestCase):
         batch, frames = pb.FrameBatch(), []
         for slot, bins in ((300, 25), (301, 1), (305, 7)):
             frames += some_frames(slot, bins)
-            link_frames.append(batch, some_frames(slot, bins), b"g" * 30)
+            frame_batches.append(batch, some_frames(slot, bins), b"g" * 30)
         self.assertEqual(list(link_frames.of(batch)), frames)
         self.assertEqual([(s.air, s.frames, s.grant) for s in batch.slot], [(300, 25, b"g" * 30), (301, 1, b"g" * 30),
                                                                           (305, 7, b"g" * 30)])
 
     def test_columns_that_a_publisher_leaves_empty_are_zero(self):
         batch = pb.FrameBatch()
-        link_frames.append(batch, some_frames(1, 5))
+        frame_batches.append(batch, some_frames(1, 5))
         batch.outcome = batch.combined = batch.nof_packets = b""
         del batch.packet[:]
         self.assertEqual([(f.outcome, f.combined, f.packet) for f in link_frames.of(batch)], [(0, False, ())] * 5)
 
     def test_columns_of_different_length_raise(self):
         batch = pb.FrameBatch()
-        link_frames.append(batch, some_frames(1, 5))
+        frame_batches.append(batch, some_frames(1, 5))
         batch.slot[0].frames = 6
         with self.assertRaises(IndexError):
             list(link_frames.of(batch))
@@ -45,7 +50,7 @@ class Recorded(RecordWorld):
         for n in range(70):      # more than are written at once
             batch = pb.FrameBatch(frames_before=n)
             for slot in range(15 * n, 15 * n + 3):
-                link_frames.append(batch, some_frames(slot, 4 + n % 3))
+                frame_batches.append(batch, some_frames(slot, 4 + n % 3))
             batches.append(batch)
             self.give("frames", slot=15 * n + 14, frames=batch)
         self.finish()

@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 import numpy
-from gnuradio import gr, wip
+from gnuradio import blocks, gr, wip
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(TOP / "flowgraphs" / "apps"), str(TOP / "host" / "cli")]
@@ -20,6 +20,7 @@ sys.path[:0] = [str(TOP / "flowgraphs" / "apps"), str(TOP / "host" / "cli")]
 import recording as apps                                              # noqa: E402
 from openwip_cli.errors import BadInput                               # noqa: E402
 from openwip_cli.iq import command, metadata, recordings, replay      # noqa: E402
+from openwip_cli.iq.source import Pace, Source                        # noqa: E402
 
 VALIDATOR = pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"), "sigmf", "bin", "sigmf_validate")
 SETTINGS = {"cell": -1, "horizon": 3, "combining": True, "start_slot": 150, "predictor": "delay", "gain_db": 0.0,
@@ -182,6 +183,34 @@ class Recorded(unittest.TestCase):
         self.assertIn("NOT the same decisions", text)
         self.assertIn("first difference in slot 35", text)      # slot 350 is empty
 
+    def test_a_slot_is_counted_once_however_small_the_pieces_are_that_the_receiver_takes(self):
+        pace = Pace(1000)
+        for samples in (100, 5119, 5120, 6000, 10239, 10241, 3 * 5120, 7 * 5120):
+            pace.wait(samples)
+        self.assertEqual((pace.slots, pace.behind), (7, 0))
+        pace.began -= 1         # a second late
+        for samples in (7 * 5120 + 1, 7 * 5120 + 2, 9 * 5120):
+            pace.wait(samples)
+        self.assertEqual((pace.slots, pace.behind), (9, 2))
+        paced = Pace(100)
+        top, source = gr.top_block(), Source(self.whole, paced)
+        top.connect(source, blocks.head(8, 10 * 5120 + 1000), blocks.null_sink(8))
+        top.run()
+        self.assertGreaterEqual(paced.slots, 10)
+        self.assertEqual(paced.slots, source.at // 5120)
+
+    def test_samples_that_cannot_be_given_out_are_no_end_of_the_recording(self):
+        class Broken(Pace):
+            def wait(self, samples):
+                if samples > 20 * 5120:
+                    raise OSError("the disk is gone")
+
+        top, source = gr.top_block(), Source(self.whole, Broken(1))
+        top.connect(source, blocks.null_sink(8))
+        top.run()
+        self.assertLess(source.at, 21 * 5120)
+        self.assertEqual(source.failure, "OSError: the disk is gone")
+
     # --- refusals: one line that names the file and what would be valid ---
 
     def assert_refused(self, base, *parts, command_name="replay"):
@@ -226,6 +255,12 @@ class Recorded(unittest.TestCase):
         pathlib.Path(f"{folder}.sigmf-data").unlink()
         pathlib.Path(f"{folder}.sigmf-data").mkdir()
         self.assert_refused(folder, "folder.sigmf-data", "Is a directory", command_name="info")
+        for ending in (recordings.META, recordings.DATA, recordings.SLOTS):
+            pipe = self.copy("pipe")
+            pathlib.Path(f"{pipe}{ending}").unlink()
+            os.mkfifo(f"{pipe}{ending}")
+            self.assert_refused(pipe, f"pipe{ending}", "is no file")
+            pathlib.Path(f"{pipe}{ending}").unlink()
         changed = self.copy("changed")
         with open(f"{changed}.sigmf-data", "r+b") as f:
             f.write(b"\0\0\0\1")
@@ -290,7 +325,6 @@ class Socket(unittest.TestCase):
                 self.assertTrue(ask({"do": "start", "file": f"{folder}/tx", "begin_slot": 155, "end_slot": 160})["ok"])
                 self.assertIn("running already", ask({"do": "start", "file": f"{folder}/tx"})["error"])
                 top = gr.top_block()
-                from gnuradio import blocks
                 top.connect(transmitter, blocks.null_sink(8))
                 top.run()
                 self.assertTrue(ask({"do": "status"})["complete"])

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import pathlib
+import stat
 import struct
 
 from ..errors import BadInput
@@ -75,6 +76,7 @@ class Recording:
 
     def _read_meta(self):
         try:
+            check_is_file(self.meta_path)
             meta = json.loads(self.meta_path.read_text(encoding="utf-8"))
         except OSError as e:
             self._wrong(f"{e.strerror}; {self._what_is_there()}")
@@ -104,6 +106,7 @@ class Recording:
 
     def _check_length(self):
         try:
+            check_is_file(self.data_path)
             with open(self.data_path, "rb") as f:       # whoever may not read it is told now
                 size = os.fstat(f.fileno()).st_size
         except OSError as e:
@@ -124,6 +127,13 @@ class Recording:
         return wanted is not None
 
 
+def check_is_file(path):
+    """OSError, BadInput: opening a FIFO would wait for somebody to write into it."""
+    mode = os.stat(path).st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):      # open() says what a folder is
+        raise BadInput(f"recording {path}: is no file; valid: a file")
+
+
 def sha512(path):
     digest = hashlib.sha512()
     with open(path, "rb") as f:
@@ -134,6 +144,7 @@ def sha512(path):
 
 def read_reports(path):
     try:
+        check_is_file(path)
         raw = pathlib.Path(path).read_bytes()
     except OSError as e:
         raise BadInput(f"slot reports {path}: {e.strerror}") from None

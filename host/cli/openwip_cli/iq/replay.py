@@ -24,6 +24,8 @@ def run(recording):
         receiver.start_recording("", str(reports))
         top.connect(source, receiver)
         top.run()
+        if source.failure:
+            raise RuntimeError(f"the samples cannot be given out: {source.failure}")
         lost = receiver.stop_recording()["reports_lost"]
         if lost:
             raise RuntimeError(f"{lost} reports of the replay were lost: the disk of {folder} does not follow")

@@ -163,6 +163,8 @@ def run_cell(cell, keeper, options, recording, live, places, progress):
         replayed = recordings.read_reports(own)
         last = replays.last_slot(replayed)
         terminal = player.settle(last)
+        if terminal is None or terminal.slot < last:
+            progress(f"terminal.macd has not taken the last report within {SETTLED_S:g} s: what watches the cell lacks its end")
         verdict = verdict_of(recording)
         captured.end(verdict)
         progress("the recording is over; ending the cell")
@@ -186,7 +188,7 @@ def report_of(recording, live, replayed, pace, speed, terminal):
     air = replays.seconds(recording)
     result = {"replay": compared | {"file": recording.base},
               "realtime": {"speed": speed, "factor": air / speed / pace["seconds"] if pace["seconds"] else 0.0,
-                           "slots": pace["pieces"], "slots_behind": pace["behind"]}}
+                           "slots": pace["slots"], "slots_behind": pace["behind"]}}
     if terminal is not None:
         d = terminal.downlink
         result["radio"] = {"state": terminal.radio.mode, "cell": terminal.radio.cell, "locks": terminal.radio.locks,

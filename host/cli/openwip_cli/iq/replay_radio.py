@@ -29,7 +29,7 @@ def say(text):
 
 def write_over(cell, source, lost):
     partial = cell.run / f"{OVER}.part"
-    partial.write_text(json.dumps({"seconds": source.pace.seconds, "pieces": source.pace.pieces,
+    partial.write_text(json.dumps({"seconds": source.pace.seconds, "slots": source.pace.slots,
                                    "behind": source.pace.behind, "reports_lost": lost}))
     partial.rename(cell.run / OVER)
 
@@ -58,6 +58,10 @@ def play(cell, recording, speed, reports):
     while not asked.wait(TICK_S):
         if receiver.end_reason():
             say(receiver.end_reason())
+            code = DIED
+            break
+        if source.failure:
+            say(f"the samples cannot be given out: {source.failure}")
             code = DIED
             break
         if over.is_set() and not ended:

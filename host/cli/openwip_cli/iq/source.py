@@ -17,7 +17,7 @@ class Pace:
     def __init__(self, speed):
         self.rate = SAMPLE_RATE * speed
         self.began = None
-        self.pieces = self.behind = 0
+        self.slots = self.behind = 0
         self.seconds = 0.0      # from the first sample to the last one
 
     def wait(self, samples):
@@ -26,8 +26,10 @@ class Pace:
         if self.began is None:
             self.began = now
         left = self.began + samples / self.rate - now
-        self.pieces += 1
-        self.behind += -left > BEHIND_S
+        # A piece may be less than a slot, while the receiver lags: a slot is counted with its last sample.
+        complete = samples // SLOT_SAMPLES - self.slots
+        self.slots += complete
+        self.behind += complete * (-left > BEHIND_S)
         if left > 0:
             time.sleep(left)
         self.seconds = time.monotonic() - self.began
@@ -41,9 +43,17 @@ class Source(gr.sync_block):
         self.data = (numpy.memmap(recording.data_path, numpy.complex64, "r") if recording.samples
                      else numpy.zeros(0, numpy.complex64))
         self.at, self.pace = 0, pace
+        self.failure = None     # what work() raised: GNU Radio would log it and end as if the samples were over
         self.stretches = [(c["core:sample_start"], c["core:global_index"]) for c in recording.captures]
 
     def work(self, _inputs, outputs):
+        try:
+            return self.give(outputs)
+        except Exception as e:      # noqa: BLE001 - told by whoever runs the flowgraph
+            self.failure = f"{type(e).__name__}: {e}"
+            return -1
+
+    def give(self, outputs):
         n = min(len(outputs[0]), len(self.data) - self.at)
         if n == 0:
             return -1
