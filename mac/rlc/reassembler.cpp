@@ -43,7 +43,7 @@ void reassembler::begin_search(chain& c, stream_position at) {
 void reassembler::begin_confirmation(chain& c) {
     c.searching = c.confirming = true;
     c.origin = c.at;
-    c.search.start(c.at);
+    c.search.start(c.at, true);
 }
 
 void reassembler::end_confirmation(chain& c, bool confirmed) {
@@ -147,17 +147,22 @@ bool reassembler::search_on(chain_iterator c) {
     while (c->searching) {
         const auto n = std::next(c);
         // The next chain has searched from its origin on already. Up to there it is our search,
-        // with every candidate that is still open.
-        if (n != chains_.end() && c->search.oldest() >= n->origin) {
+        // with every candidate that is still open. But the next chain may have been taken in by
+        // data: whether there is a header where ours is due is judged here.
+        const auto is_for_next = [&](stream_position at) {
+            return n != chains_.end() && at >= n->origin && !(c->confirming && at == c->origin);
+        };
+        if (is_for_next(c->search.oldest())) {
             take_over_search(c);
             continue;
         }
         const auto found = c->search.advance(frames_);
         if (!found) {
-            if (n != chains_.end() && c->search.oldest() >= n->origin) continue;
+            if (c->search.oldest() > c->origin) end_confirmation(*c, false);
+            if (is_for_next(c->search.oldest())) continue;
             return false;
         }
-        if (n != chains_.end() && *found >= n->origin) {
+        if (is_for_next(*found)) {
             take_over_search(c);
             continue;
         }

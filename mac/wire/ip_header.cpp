@@ -73,10 +73,9 @@ bool known_protocol(int version, std::uint8_t protocol) noexcept {
 }  // namespace
 
 bool plausible_ip_header(std::span<const std::uint8_t> data) noexcept {
-    const auto h = read_ip_header(data);
-    if (!h) return false;
-    if (h->version == 6) return data[7] != 0 && known_protocol(6, data[6]);
-    return data[8] != 0 && (data[6] & 0x80) == 0 && known_protocol(4, data[9]);
+    if (data.size() < 10) return false;
+    if (data[0] >> 4 == 6) return data[7] != 0 && known_protocol(6, data[6]);
+    return data[0] >> 4 == 4 && data[8] != 0 && (data[6] & 0x80) == 0 && known_protocol(4, data[9]);
 }
 
 bool ipv6_transport_checksum_ok(std::span<const std::uint8_t> packet) noexcept {

@@ -57,8 +57,11 @@ void cell_world::offer() {
         kind.version = random_.hits(t.ipv6) ? 6 : 4;
         kind.bytes = t.least_bytes + random_.up_to(t.most_bytes - t.least_bytes + 1);
         if (kind.version == 6) kind.bytes = std::max(kind.bytes, 48);
-        kind.zeros = random_.hits(t.zeros);
+        if (random_.hits(t.zeros)) kind.fill = 0;
         kind.nested = kind.version == 4 && random_.hits(t.nested);
+        if (kind.nested) kind.protocol = 4;
+        if (t.filled > 0 && random_.hits(t.filled)) kind.fill = random_.up_to(256);
+        if (t.protocols > 0 && random_.hits(t.protocols)) kind.protocol = random_.up_to(256);
         const std::uint32_t number = next_number_++;
         // Some time in the slot before; never back.
         arrival_ns_ = std::max(arrival_ns_, slot_start_ns(slot(now_ - 1))) + number % 977;

@@ -58,6 +58,8 @@ struct traffic_config {
     int least_bytes = 48, most_bytes = 1500;  // IPv4 from 20, IPv6 from 48 bytes on
     double ipv6 = 0;                          // share of packets
     double zeros = 0;                         // share with a payload of zeros
+    double filled = 0;                        // share with a payload of one byte, drawn
+    double protocols = 0;                     // share whose IPv4 protocol is drawn
     double nested = 0;                        // share that are tunnels
     double not_ip = 0;                        // share whose length field is wrong
     bool saturate = false;                    // keep the queue full instead

@@ -98,6 +98,8 @@ drawn_world<cell_script> draw(std::uint64_t seed) {
     change("change_packing", &changes::packing);
     change("change_losses", &changes::losses);
     change("change_load", &changes::load);
+    if (dice.hits(0.5)) traffic("protocols", dice.uniform(), &traffic_config::protocols);
+    if (dice.hits(0.3)) traffic("filled", dice.uniform(), &traffic_config::filled);
     return d;
 }
 

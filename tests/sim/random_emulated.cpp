@@ -33,6 +33,7 @@ struct emulated_script {
     double up_load = 0.1;  // on the uplink
     int least = 20, most = 1500;
     double ipv6 = 0, not_ip = 0, refused = 0;
+    double protocols = 0, filled = 0;  // shares with an IPv4 protocol, a filling that is drawn
     bool change_link = false, change_channel = false, change_errors = false, black_outs = false;
     bool change_uplink = false;
 };
@@ -101,6 +102,8 @@ drawn_world<emulated_script> draw(std::uint64_t seed) {
     flag("change_errors", 0.2, &emulated_script::change_errors);
     flag("black_outs", 0.3, &emulated_script::black_outs);
     flag("change_uplink", 0.2, &emulated_script::change_uplink);
+    if (dice.hits(0.5)) number("protocols", dice.uniform(), &emulated_script::protocols);
+    if (dice.hits(0.3)) number("filled", dice.uniform(), &emulated_script::filled);
     return d;
 }
 
@@ -204,6 +207,10 @@ private:
             p.kind.version = traffic_.hits(script_.ipv6) ? 6 : 4;
             p.kind.bytes = script_.least + traffic_.up_to(script_.most - script_.least + 1);
             if (p.kind.version == 6) p.kind.bytes = std::max(p.kind.bytes, 48);
+            if (script_.protocols > 0 && traffic_.hits(script_.protocols))
+                p.kind.protocol = traffic_.up_to(256);
+            if (script_.filled > 0 && traffic_.hits(script_.filled))
+                p.kind.fill = traffic_.up_to(256);
             p.is_ip = !traffic_.hits(script_.not_ip);
             p.given = at;
             auto data = make_packet(p.number, p.kind);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "traffic.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -36,7 +37,10 @@ std::vector<std::uint8_t> make_packet(std::uint32_t number, const packet_kind& k
         inner.bytes = kind.bytes - static_cast<int>(header);
         const auto in = make_packet(number ^ 0x80000000U, inner);
         std::copy(in.begin(), in.end(), p.begin() + static_cast<std::ptrdiff_t>(header));
-    } else if (!kind.zeros) {
+    } else if (kind.fill >= 0) {
+        std::fill(p.begin() + static_cast<std::ptrdiff_t>(header), p.end(),
+                  static_cast<std::uint8_t>(kind.fill));
+    } else {
         for (std::size_t i = header; i < size; ++i)
             p[i] = static_cast<std::uint8_t>(content.next() >> 56);
     }
@@ -44,7 +48,7 @@ std::vector<std::uint8_t> make_packet(std::uint32_t number, const packet_kind& k
         p[0] = 0x45;
         put16(p, 2, size);
         p[8] = 64;
-        p[9] = kind.nested ? 4 : 17;
+        p[9] = static_cast<std::uint8_t>(kind.protocol);
         put32(p, 12, number);
         put32(p, 16, 0x0a2a0002);
         put16(p, 10, ~internet_sum(std::span(p).first(20)) & 0xffff);

@@ -14,7 +14,8 @@ namespace wip::sim {
 struct packet_kind {
     int version = 4;
     int bytes = 1500;
-    bool zeros = false;   // payload of zeros, the hardest to tell from padding
+    int protocol = 17;  // of IPv4
+    int fill = -1;      // the byte that the payload is filled with; -1: it follows from the number
     bool nested = false;  // the payload is an IP packet of its own (a tunnel)
 };
 

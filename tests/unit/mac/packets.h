@@ -10,7 +10,8 @@
 
 namespace wip::test {
 
-inline std::vector<std::uint8_t> ipv4(std::size_t bytes, std::uint8_t mark = 0xab) {
+inline std::vector<std::uint8_t> ipv4(std::size_t bytes, std::uint8_t mark = 0xab,
+                                      std::uint8_t protocol = 17) {
     std::vector<std::uint8_t> p(bytes, mark);
     const std::uint8_t header[20] = {0x45,
                                      0,
@@ -21,7 +22,7 @@ inline std::vector<std::uint8_t> ipv4(std::size_t bytes, std::uint8_t mark = 0xa
                                      0,
                                      0,
                                      64,
-                                     17,
+                                     protocol,
                                      0,
                                      0,
                                      10,

@@ -34,9 +34,12 @@ public:
         }
         assembly.frames().extend(static_cast<frame_sn>(frames.size()));
     }
-    void bring(frame_sn sn, bool good = true) {
+    void put(frame_sn sn, bool good = true) {
         const frame& f = frames[static_cast<std::size_t>(sn)];
         assembly.frames().put({sn, f.k, true, 0, true}, good, f.payload);
+    }
+    void bring(frame_sn sn, bool good = true) {
+        put(sn, good);
         assembly.advance();
     }
     void bring_all_but(std::vector<frame_sn> left_out) {
@@ -279,6 +282,27 @@ TEST(Reassembler, ADamagedHeaderWithAWrongLengthButARightChecksumTakesNoPacketsW
     }
 }
 
+// The same with data of zeros, in which the false length of 136 bytes ends: they look like padding,
+// but the next frame begins with zeros too, in a good frame or in a damaged one.
+TEST(Reassembler, ZerosThatGoOnInTheNextFrameAreNoPadding) {
+    for (const bool more_damage : {false, true}) {
+        link l(corrupt());
+        for (int i = 0; i < 6; ++i) l.give(test::ipv4(200, 0));
+        l.cut_all();
+        l.bring_all_but({7, 9});  // packet 2 is bytes 400..599, frames 7 to 11
+        const std::size_t header = 400 - 378;
+        l.frames[7].payload[header + 3] ^= 0x40;
+        l.frames[7].payload[header + 13] ^= 0x40;
+        if (more_damage) l.frames[9].payload[53] ^= 0x10;
+        l.bring(7, false);
+        l.bring(9, !more_damage);
+        l.lose_below(l.last());
+        ASSERT_EQ(l.got.size(), 5U);
+        for (const auto& p : l.got) EXPECT_EQ(p.size(), 200U);
+        EXPECT_EQ(l.assembly.counts().searches, 1U);
+    }
+}
+
 TEST(Reassembler, ADamagedHeaderIsBelievedOnceTheNextOneIsThere) {
     link l(corrupt());
     for (int i = 0; i < 3; ++i) l.give(test::ipv4(212, static_cast<std::uint8_t>(i)));
@@ -333,6 +357,208 @@ TEST(Reassembler, WithoutItsBitsALostFrameIsLostAlsoWhenDamageIsAllowed) {
     EXPECT_EQ(l.got[1], l.sent[2]);
     EXPECT_EQ(l.assembly.counts().lost_packets, 1U);
     EXPECT_EQ(l.assembly.counts().damaged_packets, 0U);
+}
+
+TEST(Reassembler, ALostFrameEndsNoFlowWhateverItsProtocol) {
+    for (const bool in_order : {true, false})
+        for (int protocol = 0; protocol < 256; ++protocol) {
+            reassembler_config c;
+            c.in_order = in_order;
+            link l(c);
+            for (int i = 0; i < 6; ++i)
+                l.give(test::ipv4(200, static_cast<std::uint8_t>(i),
+                                  static_cast<std::uint8_t>(protocol)));
+            l.cut_all();
+            l.bring_all_but({7});  // with the header of packet 2
+            l.lose_below(l.last());
+            ASSERT_EQ(l.got.size(), 4U) << protocol;
+            EXPECT_EQ(l.assembly.counts().searches, 1U);
+            for (const int i : {0, 1, 3, 4, 5})
+                EXPECT_EQ(std::ranges::count(l.got, l.sent[static_cast<std::size_t>(i)]),
+                          i == 1 ? 0 : 1);
+        }
+}
+
+TEST(Reassembler, AWrongPayloadBitEndsNoFlowWhateverItsProtocol) {
+    for (int protocol = 0; protocol < 256; ++protocol) {
+        link l(corrupt());
+        for (int i = 0; i < 6; ++i)
+            l.give(
+                test::ipv4(216, static_cast<std::uint8_t>(i), static_cast<std::uint8_t>(protocol)));
+        l.cut_all();  // four frames each
+        l.bring_all_but({4});
+        l.frames[4].payload[40] ^= 1;
+        l.bring(4, false);
+        l.lose_below(l.last());
+        ASSERT_EQ(l.got.size(), 6U) << protocol;
+        EXPECT_TRUE(l.marks[1]);
+        EXPECT_EQ(l.got[5], l.sent[5]);
+        EXPECT_EQ(l.assembly.counts().searches, 0U);
+    }
+}
+
+TEST(Reassembler, APacketOfAnUnusualProtocolBetweenLostFramesIsFound) {
+    link l;
+    for (int i = 0; i < 6; ++i) l.give(test::ipv4(200, static_cast<std::uint8_t>(i), 253));
+    l.cut_all();
+    // Frame 7 has the header of packet 2, frame 14 that of packet 4 and the end of 3. Packet 5
+    // ends the stream.
+    l.bring_all_but({7, 14});
+    l.lose_below(l.last());
+    ASSERT_EQ(l.got.size(), 2U);
+    EXPECT_EQ(l.got[0], l.sent[0]);
+    EXPECT_EQ(l.got[1], l.sent[5]);
+    // Packet 2 ends with frame 8; what follows it is lost.
+    link exact;
+    for (int i = 0; i < 4; ++i) exact.give(test::ipv4(162, static_cast<std::uint8_t>(i), 253));
+    exact.cut_all();  // three frames each
+    exact.bring_all_but({3, 9});
+    exact.lose_below(exact.last());
+    ASSERT_EQ(exact.got.size(), 2U);
+    EXPECT_EQ(exact.got[1], exact.sent[2]);
+}
+
+TEST(Reassembler, OfATunnelOfAnUnusualProtocolTheOuterPacketIsDelivered) {
+    for (const bool more_comes : {true, false}) {
+        link l;
+        auto outer = test::ipv4(300, 0x77, 253);
+        const auto inner = test::ipv4(280, 0x55);
+        std::ranges::copy(inner, outer.begin() + 20);
+        l.give(test::ipv4(132, 1, 253));
+        l.give(outer);  // bytes 132..431: ends with frame 7
+        l.give(test::ipv4(100, 2, 253));
+        l.cut_all();
+        l.bring_all_but(more_comes ? std::vector<frame_sn>{0} : std::vector<frame_sn>{0, 8, 9});
+        l.lose_below(l.last());
+        ASSERT_EQ(l.got.size(), more_comes ? 2U : 1U);
+        EXPECT_EQ(l.got[0], outer);
+    }
+}
+
+// The data has a header of a protocol that few use; where its packet would end nothing contradicts.
+TEST(Reassembler, AnUnusualHeaderInTheDataTakesNoPacketsWithIt) {
+    link l;
+    auto quoting = test::ipv4(216, 0x11);
+    const auto quoted = test::ipv4(700, 0x22, 253);
+    std::copy(quoted.begin(), quoted.begin() + 28, quoting.begin() + 100);
+    l.give(quoting);
+    for (int i = 1; i < 6; ++i) l.give(test::ipv4(216, static_cast<std::uint8_t>(i), 253));
+    l.cut_all();               // four frames each
+    l.bring_all_but({0, 14});  // the header of `quoting`, and where the false packet ends
+    l.lose_below(l.last());
+    ASSERT_EQ(l.got.size(), 4U);
+    EXPECT_EQ(l.got[0], l.sent[1]);
+    EXPECT_EQ(l.got[1], l.sent[2]);
+    EXPECT_EQ(l.got[3], l.sent[5]);
+}
+
+TEST(Reassembler, APacketBeforeAnIpv6PacketOfAnUnknownProtocolIsFound) {
+    for (const std::uint8_t protocol : {17, 253}) {
+        link l;
+        auto unknown = test::ipv6_udp(200, 4);
+        unknown[6] = 200;
+        l.give(test::ipv4(200, 1, protocol));
+        l.give(test::ipv4(200, 2, protocol));
+        l.give(unknown);
+        l.give(test::ipv4(200, 5, protocol));
+        l.cut_all();
+        l.bring_all_but({0});
+        l.lose_below(l.last());
+        ASSERT_EQ(l.got.size(), 3U) << int{protocol};
+        EXPECT_EQ(l.got[0], l.sent[1]);
+    }
+}
+
+// A search: frames 0 and 1 are lost. Packet 1 is filled with one byte up to 6 bytes before the end
+// of frame 5, where the next header begins; the rest of it comes late.
+TEST(Reassembler, WhateverFillsThePacketBeforeALateHeaderThePacketsBehindItAreFound) {
+    for (int fill = 0; fill < 256; ++fill) {
+        link l;
+        l.give(test::ipv4(100, static_cast<std::uint8_t>(fill)));
+        l.give(test::ipv4(6 * 54 - 6 - 100, static_cast<std::uint8_t>(fill)));
+        for (int i = 0; i < 3; ++i) l.give(test::ipv4(200, static_cast<std::uint8_t>(fill)));
+        l.cut_all();
+        l.bring_all_but({0, 1, 6});
+        l.lose_below(2);
+        EXPECT_TRUE(l.got.empty());
+        l.bring(6);
+        l.lose_below(l.last());
+        ASSERT_EQ(l.got.size(), 3U) << fill;
+        EXPECT_EQ(l.got[0], l.sent[2]);
+    }
+}
+
+// Every eighth byte of the data begins what may be an IPv6 packet of 1500 bytes, more of them at a
+// time than a search keeps. The packets behind are found once that has been told.
+TEST(Reassembler, ASearchGoesOnBehindMoreCandidatesThanItKeeps) {
+    link l;
+    auto full = test::ipv4(1400);
+    for (std::size_t i = 20; i + 8 <= full.size(); i += 8) {
+        const std::uint8_t start[8] = {0x60, 0, 0, 0, 0x05, 0xb4, 17, 64};
+        std::copy(start, start + 8, full.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    l.give(full);
+    for (int i = 0; i < 20; ++i) l.give(test::ipv4(200, static_cast<std::uint8_t>(i)));
+    l.cut_all();
+    for (frame_sn sn = 1; sn < l.last(); ++sn) {
+        l.lose_below(1);
+        l.bring(sn);
+    }
+    l.lose_below(l.last());
+    EXPECT_EQ(l.got.size(), 20U);
+}
+
+// The chain ahead has begun with what a packet's data looks like, which reaches over the next
+// header. That one then comes damaged, where the chain in front says that it is due.
+TEST(Reassembler, ADamagedHeaderThatIsDueIsNotLeftToAChainThatBeganInData) {
+    reassembler_config c = as_completed();
+    c.deliver_corrupt = true;
+    link l(c);
+    auto carrying = test::ipv4(216, 0x77);
+    const auto false_header = test::ipv4(100 + 216, 0x55);
+    std::copy(false_header.begin(), false_header.begin() + 20, carrying.begin() + 116);
+    l.give(carrying);
+    for (int i = 1; i < 5; ++i) l.give(test::ipv4(216, static_cast<std::uint8_t>(i)));
+    l.cut_all();                   // four frames each
+    l.frames[4].payload[40] ^= 1;  // data
+    for (frame_sn sn = 1; sn < l.last(); ++sn) l.put(sn, sn != 4);
+    l.assembly.advance();
+    EXPECT_EQ(l.assembly.chains(), 2U);
+    l.bring(0);
+    l.lose_below(l.last());
+    ASSERT_EQ(l.got.size(), 5U);
+    for (const auto& p : l.sent) EXPECT_EQ(std::ranges::count(l.got, p), p == l.sent[1] ? 0 : 1);
+    EXPECT_EQ(std::ranges::count(l.marks, true), 1);
+    EXPECT_EQ(l.assembly.counts().searches, 0U);
+}
+
+// Both headers lie in damaged frames; the second one, with its own errors, has options or a traffic
+// class.
+TEST(Reassembler, ADamagedPacketBeforeADamagedHeaderOfAnyFormIsDelivered) {
+    auto options = test::ipv4(216, 3);
+    options[0] = 0x47;
+    options[9] = 17;
+    auto marked = test::ipv6_udp(216, 3);
+    marked[0] = 0x6b;
+    for (const auto& second : {options, marked}) {
+        link l(corrupt());
+        l.give(test::ipv4(216, 1));
+        l.give(test::ipv4(216, 2));
+        l.cut_all();
+        for (std::size_t f = 0; f < 4; ++f)
+            l.frames.push_back({4,
+                                {second.begin() + static_cast<std::ptrdiff_t>(54 * f),
+                                 second.begin() + static_cast<std::ptrdiff_t>(54 * f + 54)}});
+        l.assembly.frames().extend(l.last());
+        l.bring_all_but({4, 8});
+        l.frames[4].payload[30] ^= 1;  // data
+        l.frames[8].payload[12] ^= 1;  // address
+        l.bring(4, false);
+        l.bring(8, false);
+        l.lose_below(l.last());
+        ASSERT_EQ(l.got.size(), 2U) << int{second[0]};
+        EXPECT_TRUE(l.marks[1]);
+    }
 }
 
 // Every single frame missing, then every pair, lost for good: what does not touch them arrives.
