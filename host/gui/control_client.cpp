@@ -22,6 +22,8 @@ void control_client::ask(const std::string& endpoint, const curve_keys& keys,
     }
 }
 
+void control_client::forget() { questions_.clear(); }
+
 void control_client::poll() {
     for (auto q = questions_.begin(); q != questions_.end();) {
         zmq::message_t frame;

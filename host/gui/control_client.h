@@ -25,6 +25,8 @@ public:
     void ask(const std::string& endpoint, const curve_keys& keys,
              const openwip::control::Request& request, answer then, double patience_s = 2);
     void poll();
+    // Open questions are given up: whatever is answered to them, nobody is called.
+    void forget();
     std::size_t open_questions() const { return questions_.size(); }
 
 private:

@@ -17,6 +17,7 @@ namespace wip::gui {
 namespace {
 
 constexpr std::int64_t ask_every_ns = 1'000'000'000;
+constexpr int most_decimals = 12;  // a loss of 1e-5 is not 0
 
 void flatten(const YAML::Node& node, const std::string& prefix,
              std::map<std::string, std::string>& into) {
@@ -36,7 +37,7 @@ QString plain(const std::string& value) {
 bool same(const QString& a, const QString& b) {
     bool number_a = false, number_b = false;
     const double x = a.toDouble(&number_a), y = b.toDouble(&number_b);
-    return number_a && number_b ? std::abs(x - y) <= 1e-9 * std::max(1.0, std::abs(x)) : a == b;
+    return number_a && number_b ? std::abs(x - y) <= 1e-9 * std::abs(x) : a == b;
 }
 
 }  // namespace
@@ -47,7 +48,8 @@ controls_view::controls_view(session& of, slot_axis& axis)
            "Grey: this cell "
            "does not have the setting.",
            of.model(), axis),
-      session_(of) {
+      session_(of),
+      subject_(of.subject()) {
     auto* box = new QWidget;
     auto* column = new QVBoxLayout(box);
     column->setContentsMargins(4, 2, 4, 2);
@@ -118,7 +120,7 @@ void controls_view::add_row(const control_row& row, QGridLayout* grid, int at) {
     } else {
         auto* number = new number_editor;
         l.number = number;
-        l.number->setDecimals(row.type == control_row::kind::whole ? 0 : 4);
+        l.number->setDecimals(row.type == control_row::kind::whole ? 0 : most_decimals);
         l.number->setRange(row.low, row.high);
         l.number->setKeyboardTracking(false);
         l.number->setSuffix(row.unit[0] == 0 ? QString() : QStringLiteral(" ") + row.unit);
@@ -170,9 +172,7 @@ void controls_view::show_found(const QString& words) {
 
 QString controls_view::wanted(const line& l) const {
     if (l.choice != nullptr) return l.choice->currentText();
-    return l.row->type == control_row::kind::whole
-               ? QString::number(static_cast<qint64>(l.number->value()))
-               : QString::number(l.number->value(), 'g', 10);
+    return QString::number(l.number->value(), 'f', QLocale::FloatingPointShortest);
 }
 
 std::string controls_view::yaml_of(const std::string& key, const std::string& value) {
@@ -221,7 +221,33 @@ void controls_view::apply(const std::string& station, const std::string& key,
     }
 }
 
+bool controls_view::follow_subject() {
+    if (is_of_subject()) return false;
+    subject_ = session_.subject();
+    client_.forget();
+    effective_.clear();
+    asked_.clear();
+    next_ask_ns_.clear();
+    for (auto& l : lines_) {
+        l.touched = false;
+        l.editor->setEnabled(false);
+        l.button->setEnabled(false);
+        l.value->setText("-");
+    }
+    say(session_.replaying() ? "A replay has no controls" : "", false);
+    return true;
+}
+
 void controls_view::send(line& l) {
+    if (session_.replaying()) {
+        follow_subject();
+        say("Not sent: a replay has no controls", true);
+        return;
+    }
+    if (follow_subject()) {
+        say("Not sent: the cell is another one, or has ended", true);
+        return;
+    }
     const auto endpoint = session_.control_endpoints().find(l.row->station);
     if (endpoint == session_.control_endpoints().end()) {
         say(QStringLiteral("%1: no control socket").arg(l.row->station), true);
@@ -290,13 +316,14 @@ void controls_view::show_effective(const std::string& station,
         if (l.choice != nullptr) {
             if (l.choice->findText(now) < 0) l.choice->addItem(now);
             l.choice->setCurrentText(now);
-        } else if (!same(now, QString::number(l.number->value(), 'g', 10))) {
+        } else if (!same(now, wanted(l))) {
             l.number->setValue(now.toDouble());
         }
     }
 }
 
 QString controls_view::read_back(const std::string& station, const std::string& key) const {
+    if (!is_of_subject()) return {};
     const auto of = effective_.find(station);
     if (of == effective_.end()) return {};
     const auto at = of->second.find(key);
@@ -304,11 +331,9 @@ QString controls_view::read_back(const std::string& station, const std::string& 
 }
 
 void controls_view::refresh(bool) {
+    follow_subject();
     client_.poll();
-    if (session_.replaying()) {
-        say("A replay has no controls", false);
-        return;
-    }
+    if (session_.replaying()) return;
     std::set<std::string> stations;
     for (const auto& row : control_rows()) stations.insert(row.station);
     for (const auto& station : stations) {
@@ -322,6 +347,7 @@ QString controls_view::csv() const {
     QString text;
     QTextStream out(&text);
     out << "station,key,value\n";
+    if (!is_of_subject()) return text;
     for (const auto& [station, values] : effective_)
         for (const auto& [key, value] : values)
             out << QString::fromStdString(station) << ',' << QString::fromStdString(key) << ",\""

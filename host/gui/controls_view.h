@@ -59,6 +59,10 @@ private:
     void show_found(const QString& words);
     void add_row(const control_row& row, QGridLayout* grid, int at);
     void send(line& l);
+    // Another cell, another run, a replay: nothing is known, and nothing can be set until its
+    // processes have answered. False: it is the same one.
+    bool follow_subject();
+    bool is_of_subject() const { return subject_ == session_.subject(); }
     void ask_status(const std::string& station);
     void show_effective(const std::string& station, std::map<std::string, std::string> in_use);
     void say(const QString& text, bool bad);
@@ -73,6 +77,7 @@ private:
     std::map<std::string, std::map<std::string, std::string>> effective_;
     std::map<std::string, std::int64_t> next_ask_ns_;
     std::set<std::string> asked_;  // a status question is open
+    std::uint64_t subject_;        // whose values these are
 };
 
 }  // namespace wip::gui

@@ -8,6 +8,7 @@
 #include <QComboBox>
 #include <QDoubleSpinBox>
 #include <QKeyEvent>
+#include <QLocale>
 #include <QWheelEvent>
 
 namespace wip::gui {
@@ -68,6 +69,13 @@ class number_editor : public QDoubleSpinBox {
     Q_OBJECT
 public:
     using QDoubleSpinBox::QDoubleSpinBox;
+
+    // All digits of the value and no more: neither 0.1000 nor 0 for 0.00001.
+    QString textFromValue(double value) const override {
+        QLocale plain = locale();
+        plain.setNumberOptions(plain.numberOptions() | QLocale::OmitGroupSeparator);
+        return plain.toString(value, 'f', QLocale::FloatingPointShortest);
+    }
 
 Q_SIGNALS:
     void taken();  // Return

@@ -18,21 +18,33 @@ session::session(session_options options)
       remote_(!options_.telemetry.empty()) {
     if (remote_) {
         cell_ = options_.cell.empty() ? "remote" : options_.cell;
-        for (const auto& [source, endpoint] : options_.telemetry)
-            client_.connect(source, endpoint, options_.keys);
-        control_ = options_.control;
-        connected_ns_ = steady_ns();
+        connect_remote();
     }
+}
+
+void session::connect_remote() {
+    for (const auto& [source, endpoint] : options_.telemetry)
+        client_.connect(source, endpoint, options_.keys);
+    control_ = options_.control;
+    connected_ns_ = steady_ns();
+}
+
+void session::leave_cell() {
+    ++subject_;
+    client_.disconnect_all();
+    control_.clear();
+    incarnation_.clear();
+    clear();
+    next_look_ns_ = 0;
 }
 
 void session::choose_cell(const std::string& name) {
     options_.cell = name;
+    // Cells are chosen among those of this machine.
+    remote_ = false;
+    options_.keys = {};
     cell_.clear();
-    incarnation_.clear();
-    client_.disconnect_all();
-    control_.clear();
-    clear();
-    next_look_ns_ = 0;
+    leave_cell();
 }
 
 void session::clear() {
@@ -43,10 +55,8 @@ void session::clear() {
 
 void session::set_replay(bool on) {
     replay_ = on;
-    clear();
-    if (on) client_.disconnect_all();
-    incarnation_.clear();
-    next_look_ns_ = 0;
+    leave_cell();
+    if (!on && remote_) connect_remote();
 }
 
 void session::look_for_cell() {
@@ -60,8 +70,11 @@ void session::look_for_cell() {
             name = std::ranges::find(running, "demo") != running.end() ? "demo" : running.front();
         }
     }
+    const bool ran = cell_runs_;
     cell_runs_ = !name.empty() && watch_.is_running(name);
     if (!cell_runs_) {
+        if (ran) ++subject_;
+        control_.clear();
         if (cell_.empty()) cell_ = name;
         return;
     }
@@ -69,8 +82,8 @@ void session::look_for_cell() {
         cell_sockets found = watch_.sockets_of(name);
         trouble_.clear();
         if (name != cell_ || found.incarnation != incarnation_) {
-            client_.disconnect_all();
-            clear();
+            leave_cell();
+            next_look_ns_ = steady_ns() + look_every_ns;
             cell_ = name;
             incarnation_ = found.incarnation;
             connected_ns_ = steady_ns();

@@ -39,6 +39,9 @@ public:
     // In a replay nothing is read from sockets.
     void set_replay(bool on);
     bool replaying() const { return replay_; }
+    // Grows when something else is looked at: another cell, another run of it, a replay, no cell
+    // any more. What is known of the one before says nothing of it.
+    std::uint64_t subject() const { return subject_; }
     // Called with every raw message that came off the wire; empty: nobody.
     void set_tap(message_sink tap) { tap_ = std::move(tap); }
     void choose_cell(const std::string& name);
@@ -51,12 +54,15 @@ public:
     const session_model& model() const { return model_; }
     session_model& model() { return model_; }
     const message_reader& reader() const { return reader_; }
+    // Of the processes that can be asked now: none in a replay, or when the cell has ended.
     const std::map<std::string, std::string>& control_endpoints() const { return control_; }
     const curve_keys& keys() const { return options_.keys; }
     std::vector<std::string> running_cells() const { return watch_.running(); }
 
 private:
     void look_for_cell();
+    void leave_cell();
+    void connect_remote();
 
     session_options options_;
     cell_watch watch_;
@@ -66,6 +72,7 @@ private:
     message_sink tap_;
     std::map<std::string, std::string> control_;
     std::string cell_, incarnation_, trouble_;
+    std::uint64_t subject_ = 0;
     bool cell_runs_ = false, remote_ = false, replay_ = false;
     std::int64_t last_message_ns_ = 0, next_look_ns_ = 0, connected_ns_ = 0;
 };
