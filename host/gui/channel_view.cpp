@@ -16,6 +16,9 @@ double to_db(double power) {
     return power > 0 ? std::max(floor_db, 10 * std::log10(power)) : floor_db;
 }
 
+// Of the range, above the curves: for the line of text there.
+constexpr double text_share = 0.3;
+
 // Both ends in steps of 10 dB; true when they moved.
 bool fit_db(QCPAxis* axis, double low, double high) {
     const QCPRange wanted(10 * std::floor(low / 10), 10 * std::ceil((high + 1) / 10));
@@ -47,6 +50,10 @@ channel_view::channel_view(const session_model& model, slot_axis& axis)
     noise_ = plot_->addGraph();
     noise_->setPen(series_pen(1));
     noise_->setLineStyle(QCPGraph::lsStepCenter);
+    magnitude_->setName("|H|");
+    noise_->setName("noise");
+    auto* legend = small_legend(plot_, plot_->axisRect());
+    for (auto* g : {magnitude_, noise_}) g->addToLegend(legend);
     auto* below = new QCPAxisRect(plot_);
     plot_->plotLayout()->addElement(1, 0, below);
     for (auto* a : below->axes()) {
@@ -66,8 +73,8 @@ channel_view::channel_view(const session_model& model, slot_axis& axis)
     title_ = new QCPItemText(plot_);
     title_->setLayer("main");
     title_->position->setType(QCPItemPosition::ptAxisRectRatio);
-    title_->position->setCoords(0.98, 0.03);
-    title_->setPositionAlignment(Qt::AlignRight | Qt::AlignTop);
+    title_->position->setCoords(0.01, 0.02);
+    title_->setPositionAlignment(Qt::AlignLeft | Qt::AlignTop);
     title_->setBrush(QColor(255, 255, 255, 210));
     title_->setText("No channel estimate (topic receiver)");
     setWidget(plot_);
@@ -147,8 +154,9 @@ void channel_view::refresh(bool all) {
         for (std::size_t k = 0; k < h.size(); ++k)
             impulse.append({delay_us(static_cast<int>(k)), h[k]});
         const double peak = *std::ranges::max_element(h);
+        low = std::max(low, high - 80);
         moved =
-            fit_db(plot_->yAxis, std::max(low, high - 80), high) |
+            fit_db(plot_->yAxis, low, high + text_share * (high - low)) |
             static_cast<int>(fit_db(plot_->axisRect(1)->axis(QCPAxis::atLeft), peak - 55, peak));
         QString text = QStringLiteral("slot %1").arg(p->slot);
         if (model().users_seen() > 1) text += ", " + terminal_name(static_cast<int>(p->user));
@@ -170,12 +178,21 @@ QString channel_view::csv() const {
     const receiver_point* p = shown_sample();
     if (p == nullptr) return text;
     QTextStream out(&text);
-    out << "slot,frequency_khz,real,imaginary,magnitude_db\n";
-    const auto m = magnitude_db(p->sample);
-    for (std::size_t n = 0; n < m.size(); ++n)
-        out << p->slot << ',' << frequency_khz(static_cast<int>(n)) << ','
-            << p->sample.channel(static_cast<int>(2 * n)) << ','
-            << p->sample.channel(static_cast<int>(2 * n + 1)) << ',' << m[n] << '\n';
+    // First the upper picture, a line for each subcarrier, then the lower one, a line for each
+    // delay.
+    out << "slot,frequency_khz,real,imaginary,magnitude_db,noise_dbfs,delay_us,impulse_db\n";
+    const auto& s = p->sample;
+    const auto m = magnitude_db(s);
+    for (int n = 0; n < static_cast<int>(m.size()); ++n) {
+        out << p->slot << ',' << frequency_khz(n) << ',' << s.channel(2 * n) << ','
+            << s.channel(2 * n + 1) << ',' << m[static_cast<std::size_t>(n)] << ',';
+        const int bin = n / (nof_subcarriers / nof_bins);
+        if (bin < s.noise_dbfs_size() && std::isfinite(s.noise_dbfs(bin))) out << s.noise_dbfs(bin);
+        out << ",,\n";
+    }
+    const auto h = impulse_db(s);
+    for (int k = 0; k < static_cast<int>(h.size()); ++k)
+        out << p->slot << ",,,,,," << delay_us(k) << ',' << h[static_cast<std::size_t>(k)] << '\n';
     return text;
 }
 

@@ -21,6 +21,11 @@ public:
     int frames_per_second() const override { return 5; }
     QString csv() const override;
 
+    QCPGraph& magnitude() { return *magnitude_; }
+    QCPGraph& impulse() { return *impulse_; }
+    QCPGraph& noise() { return *noise_; }
+    QCustomPlot& plot() { return *plot_; }
+
     // dB at each subcarrier / at each delay; the formulas of the picture, for tests too.
     static std::vector<double> magnitude_db(const openwip::telemetry::ReceiverSample& sample);
     static std::vector<double> impulse_db(const openwip::telemetry::ReceiverSample& sample);

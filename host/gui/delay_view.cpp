@@ -53,7 +53,7 @@ delay_view::delay_view(const session_model& model, slot_axis& axis)
 
 void delay_view::refresh(bool all) {
     const QString verdict = verdict_text();
-    plot_->note(verdict, !model().verdict().valid());
+    plot_->note(verdict, verdict_is_bad());
     const auto window = model().packets().between(axis().left(), axis().right());
     plot_->say(verdict.isEmpty() ? "No verdict yet: delays are not shown"
                : window.empty()  ? "No packet records in this window"
@@ -105,13 +105,15 @@ QString delay_view::csv() const {
     QTextStream out(&text);
     out << "number,left_slot,bytes";
     for (const auto& p : delay_parts) out << ',' << p.name << "_ms";
-    out << ",total_ms,dropped,terminal\n";
+    out << ",total_ms,dropped,terminal,verdict\n";
+    const QString verdict = verdict_word();
+    if (verdict.isEmpty()) return text;
     for (const auto& p : model().packets().between(axis().left(), axis().right())) {
         if (!model().shows(p.user)) continue;
         out << p.number << ',' << QString::number(p.slot, 'f', 3) << ',' << p.bytes;
         for (const float x : p.part_ms) out << ',' << x;
         out << ',' << p.total_ms << ',' << QString::fromStdString(model().drop_reasons()[p.dropped])
-            << ',' << p.user + 1 << '\n';
+            << ',' << p.user + 1 << ',' << verdict << '\n';
     }
     return text;
 }

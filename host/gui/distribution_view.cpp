@@ -45,6 +45,9 @@ distribution_view::distribution_view(const session_model& model, slot_axis& axis
     plot_->axisRect()->insetLayout()->take(legend);
     plot_->plotLayout()->addElement(0, 1, legend);
     plot_->plotLayout()->setColumnStretchFactor(1, 0.001);
+    // Nor on the words above and below them, which reach into its column.
+    legend->setBrush(Qt::NoBrush);
+    legend_ = legend;
     for (std::size_t i = 0; i < lines_.size(); ++i) {
         lines_[i] = plot_->addGraph();
         lines_[i]->setLineStyle(QCPGraph::lsStepRight);
@@ -112,7 +115,10 @@ void distribution_view::refresh(bool) {
                 .arg(all[5].back(), 0, 'f', 2));
     const int lines = 1 + static_cast<int>(title_->text().count('\n'));
     const int above = lines * QFontMetrics(title_->font()).height() + 4;
-    plot_->axisRect()->setMinimumMargins(QMargins(0, above, 0, 0));
+    // The last number of the axis is as wide to the right of its end as to the left.
+    const int beyond = QFontMetrics(plot_->xAxis->tickLabelFont()).horizontalAdvance("10000") / 2;
+    plot_->axisRect()->setMinimumMargins(QMargins(0, above, beyond, 0));
+    legend_->setMargins(QMargins(4, above, 4, 1));
     plot_->replot(QCustomPlot::rpImmediateRefresh);
 }
 
@@ -121,14 +127,15 @@ QString distribution_view::csv() const {
     QTextStream out(&text);
     out << "percentile";
     for (const auto& p : delay_parts) out << ',' << p.name << "_ms";
-    out << ",total_ms\n";
+    out << ",total_ms,verdict\n";
+    const QString verdict = verdict_word();
     int dropped = 0;
     const auto all = sorted_parts(dropped);
-    if (all[5].empty()) return text;
+    if (all[5].empty() || verdict.isEmpty()) return text;
     for (int k = 0; k <= 1000; ++k) {
         out << k / 10.0;
         for (const auto& v : all) out << ',' << quantile(v, k / 1000.0);
-        out << '\n';
+        out << ',' << verdict << '\n';
     }
     return text;
 }

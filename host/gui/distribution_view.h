@@ -27,6 +27,7 @@ private:
     QCustomPlot* plot_;
     std::array<QCPGraph*, 6> lines_{};
     QCPItemText* title_;
+    QCPLegend* legend_;
 };
 
 }  // namespace wip::gui

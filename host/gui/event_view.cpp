@@ -10,7 +10,27 @@ namespace wip::gui {
 namespace {
 
 constexpr const char* headers[] = {"slot", "s", "severity", "source", "kind", "reason", "count"};
+constexpr int reason_column = 5, count_column = 6, nof_columns = 7;
 constexpr const char* severities[] = {"info", "WARNING", "ERROR"};
+
+QString cell(const event_line& e, int column) {
+    switch (column) {
+        case 0:
+            return QString::number(e.slot);
+        case 1:
+            return QString::number(seconds_of(static_cast<double>(e.slot)), 'f', 2);
+        case 2:
+            return severities[std::clamp(e.severity, 0, 2)];
+        case 3:
+            return QString::fromStdString(e.source);
+        case 4:
+            return QString::fromStdString(e.kind);
+        case reason_column:
+            return QString::fromStdString(e.reason);
+        default:
+            return QString::number(e.count);
+    }
+}
 
 QString drops_of(const char* where, const openwip::control::Direction& d) {
     QString text;
@@ -54,25 +74,9 @@ QVariant event_table::data(const QModelIndex& index, int role) const {
     if (role == Qt::ForegroundRole && e.severity > 0)
         return QColor(e.severity == 1 ? 0x8a5000 : 0xb03000);
     if (role == Qt::ToolTipRole) return QString::fromStdString(e.reason);
-    if (role == Qt::TextAlignmentRole && (index.column() < 2 || index.column() == 6))
+    if (role == Qt::TextAlignmentRole && (index.column() < 2 || index.column() == count_column))
         return int(Qt::AlignRight | Qt::AlignVCenter);
-    if (role != Qt::DisplayRole) return {};
-    switch (index.column()) {
-        case 0:
-            return static_cast<qlonglong>(e.slot);
-        case 1:
-            return QString::number(seconds_of(static_cast<double>(e.slot)), 'f', 2);
-        case 2:
-            return severities[std::clamp(e.severity, 0, 2)];
-        case 3:
-            return QString::fromStdString(e.source);
-        case 4:
-            return QString::fromStdString(e.kind);
-        case 5:
-            return QString::fromStdString(e.reason);
-        default:
-            return static_cast<qulonglong>(e.count);
-    }
+    return role == Qt::DisplayRole ? QVariant(cell(e, index.column())) : QVariant();
 }
 
 QVariant event_table::headerData(int section, Qt::Orientation orientation, int role) const {
@@ -113,19 +117,26 @@ event_view::event_view(const session_model& model, slot_axis& axis)
     list_->verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 4);
     list_->setShowGrid(false);
     list_->setAlternatingRowColors(true);
-    const int widths[] = {64, 56, 70, 70, 70, 190};
-    for (int i = 0; i < 6; ++i) list_->setColumnWidth(i, widths[i]);
-    list_->horizontalHeader()->setStretchLastSection(true);
+    // The reason, which may be long, at the end: nothing is cut, and what does not fit is reached
+    // with the scroll bar below.
+    list_->horizontalHeader()->moveSection(count_column, reason_column);
+    list_->horizontalHeader()->setResizeContentsPrecision(100);
+    list_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+    list_->setTextElideMode(Qt::ElideNone);
     column->addWidget(drops_);
     column->addWidget(search_);
     column->addWidget(list_, 1);
     setWidget(box);
 }
 
-void event_view::refresh(bool) {
+void event_view::refresh(bool all) {
     const auto* bar = list_->verticalScrollBar();
     const bool at_end = bar->value() >= bar->maximum();
     table_->update();
+    if (sized_for_ != table_->newest() || all) {
+        sized_for_ = table_->newest();
+        list_->resizeColumnsToContents();
+    }
     if (at_end) list_->scrollToBottom();
     QString drops = drops_of("base downlink", model().base().downlink()) +
                     drops_of("base uplink", model().base().uplink()) +
@@ -142,12 +153,17 @@ QString event_view::csv() const {
     const auto quoted = [](const std::string& s) {
         return "\"" + QString::fromStdString(s).replace("\"", "\"\"") + "\"";
     };
+    // As the list is filtered, which may stand behind another view and be out of date.
+    const auto found = [words = search_->text()](const event_line& e) {
+        for (int column = 0; column < nof_columns; ++column)
+            if (cell(e, column).contains(words, Qt::CaseInsensitive)) return true;
+        return false;
+    };
     for (const auto& e : model().events()) {
-        const auto slot = static_cast<double>(e.slot);
-        if (slot < axis().left() || slot > axis().right()) continue;
-        out << e.slot << ',' << seconds_of(slot) << ',' << severities[std::clamp(e.severity, 0, 2)]
-            << ',' << quoted(e.source) << ',' << quoted(e.kind) << ',' << quoted(e.reason) << ','
-            << e.count << '\n';
+        if (!found(e)) continue;
+        out << e.slot << ',' << seconds_of(static_cast<double>(e.slot)) << ','
+            << severities[std::clamp(e.severity, 0, 2)] << ',' << quoted(e.source) << ','
+            << quoted(e.kind) << ',' << quoted(e.reason) << ',' << e.count << '\n';
     }
     return text;
 }

@@ -20,6 +20,7 @@ class event_table : public QAbstractTableModel {
 public:
     explicit event_table(const session_model& model) : model_(model) {}
     void update();
+    std::uint64_t newest() const { return seen_; }  // serial
     int rowCount(const QModelIndex& = {}) const override { return static_cast<int>(lines_.size()); }
     int columnCount(const QModelIndex& = {}) const override { return 7; }
     QVariant data(const QModelIndex& index, int role) const override;
@@ -41,6 +42,7 @@ public:
     QWidget* entrance() override { return search_; }
     event_table& table() { return *table_; }
     QString drops() const { return drops_->text(); }
+    QTableView& list() { return *list_; }
 
 private:
     event_table* table_;
@@ -48,6 +50,7 @@ private:
     QTableView* list_;
     QLineEdit* search_;
     QLabel* drops_;
+    std::uint64_t sized_for_ = 0;  // the newest event that the columns have room for
 };
 
 }  // namespace wip::gui

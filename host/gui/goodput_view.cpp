@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "gui/plot_help.h"
-#include "gui/replayed_cell.h"
 
 namespace wip::gui {
 
@@ -35,11 +34,11 @@ goodput_view::goodput_view(const session_model& model, slot_axis& axis)
 
 void goodput_view::refresh(bool all) {
     const QString verdict = verdict_text();
-    const bool replayed = is_replayed(model().verdict());
+    const bool replayed = verdict_word() == "replay";
     plot_->say(verdict.isEmpty() ? "No verdict yet: goodput is not shown"
                : replayed        ? "Recorded samples are played: there is no goodput"
                                  : "");
-    plot_->note(verdict, !model().verdict().valid() && !replayed);
+    plot_->note(verdict, verdict_is_bad());
     QVector<QCPGraphData> good, most;
     double high = 0;
     for (const auto& p : model().verdict_points().between(axis().left(), axis().right())) {
@@ -73,9 +72,12 @@ QString goodput_view::csv() const {
     QString text;
     QTextStream out(&text);
     out << "slot,seconds,goodput_bps,capacity_bps,valid\n";
-    for (const auto& p : model().verdict_points().between(axis().left(), axis().right()))
-        out << p.slot << ',' << seconds_of(static_cast<double>(p.slot)) << ',' << goodput_bps(p)
-            << ',' << p.capacity_bps << ',' << (p.valid ? 1 : 0) << '\n';
+    for (const auto& p : model().verdict_points().between(axis().left(), axis().right())) {
+        out << p.slot << ',' << seconds_of(static_cast<double>(p.slot)) << ',';
+        const double goodput = goodput_bps(p);
+        if (std::isfinite(goodput)) out << goodput;
+        out << ',' << p.capacity_bps << ',' << (p.valid ? 1 : 0) << '\n';
+    }
     return text;
 }
 

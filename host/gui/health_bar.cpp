@@ -11,12 +11,17 @@ namespace wip::gui {
 
 using openwip::telemetry::Telemetry;
 
+namespace {
+constexpr int most_letters = 60;  // of a reason, beside the other fields
+}
+
 health_bar::health_bar(const session& of, QWidget* parent) : QFrame(parent), session_(of) {
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(6, 2, 6, 2);
     row->setSpacing(6);
     add("stream", "What is shown, and whether its telemetry is coming in");
     add("verdict", "Verdict of the run so far: a throughput or delay counts only when it is VALID");
+    verdict_help_ = labels_["verdict"]->toolTip();
     add("radio",
         "Lock of the terminal, mean SNR (dB), error vector magnitude (% of the mean symbol), "
         "carrier offset (Hz), NMSE of the SNR prediction");
@@ -67,6 +72,28 @@ std::vector<QString> health_bar::fields() const {
     return names;
 }
 
+void health_bar::show_verdict() {
+    const session_model& m = session_.model();
+    const auto& v = m.verdict();
+    QString help = verdict_help_;
+    if (!m.has(Telemetry::kVerdict)) {
+        set("verdict", "no verdict yet");
+    } else if (is_replayed(v)) {
+        set("verdict", "REPLAY of recorded samples");
+    } else if (v.valid()) {
+        set("verdict", "VALID so far", mood::good);
+    } else {
+        QString text = "INVALID";
+        if (v.reason_size() > 0) {
+            const QString first = QString::fromStdString(v.reason(0));
+            text += ": " + (first.size() > most_letters ? first.left(most_letters) + "..." : first);
+        }
+        for (const auto& reason : v.reason()) help += "\n" + QString::fromStdString(reason);
+        set("verdict", text, mood::bad);
+    }
+    labels_["verdict"]->setToolTip(help);
+}
+
 void health_bar::refresh(double frames_per_second) {
     const session_model& m = session_.model();
     const stream_state state = session_.state();
@@ -76,16 +103,7 @@ void health_bar::refresh(double frames_per_second) {
         : state == stream_state::waiting ? mood::neutral
                                          : mood::bad);
 
-    if (m.has(Telemetry::kVerdict) && is_replayed(m.verdict())) {
-        set("verdict", "REPLAY of recorded samples");
-    } else if (m.has(Telemetry::kVerdict)) {
-        QString text = m.verdict().valid() ? "VALID so far" : "INVALID";
-        if (!m.verdict().valid() && m.verdict().reason_size() > 0)
-            text += ": " + QString::fromStdString(m.verdict().reason(0)).left(60);
-        set("verdict", text, m.verdict().valid() ? mood::good : mood::bad);
-    } else {
-        set("verdict", "no verdict yet");
-    }
+    show_verdict();
 
     if (m.has_terminal() && m.terminal().users_size() > 1) {
         int locked = 0;

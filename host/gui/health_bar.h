@@ -24,10 +24,13 @@ private:
     enum class mood { neutral, good, bad };
     void add(const QString& field, const QString& help);
     void set(const QString& field, const QString& text, mood m = mood::neutral);
+    // Verdict and all its reasons, however long, in the tool tip.
+    void show_verdict();
 
     const session& session_;
     std::map<QString, QLabel*> labels_;
     std::map<QString, mood> moods_;
+    QString verdict_help_;
 };
 
 }  // namespace wip::gui

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Bins x time as pixels. The picture is a ring of columns, one per pixel of width: when time moves
 // on, only new columns (and those that changed) are painted, and the rest is copied. That is what
-// makes five of them at 30 frames a second cheap; QCPColorMap paints all of it every time.
+// makes six of them at 30 frames a second cheap; QCPColorMap paints all of it every time.
 #pragma once
 
 #include <QImage>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The five heat maps, bins over time: one table of what each paints, one class.
+// The six heat maps, bins over time: one table of what each paints, one class.
 #pragma once
 
 #include <functional>
@@ -35,6 +35,7 @@ public:
     heat_view(const heat_kind& kind, const session_model& model, slot_axis& axis);
     void refresh(bool all) override;
     int frames_per_second() const override { return 30; }
+    bool paints_changes() const override { return true; }
     QString csv() const override;
 
     time_plot& plot() { return *plot_; }

@@ -85,10 +85,10 @@ int show_window(session_options options, const window_options& wanted) {
     }
     if (!wanted.replay.empty()) window.replay(QString::fromStdString(wanted.replay));
     if (!wanted.record.empty()) window.record(QString::fromStdString(wanted.record));
-    close_on_signals(window);
-    window.show();
     std::optional<window_words> words;
     if (!wanted.words.empty()) words.emplace(window, QString::fromStdString(wanted.words));
+    close_on_signals(window);
+    window.show();
     int code = 0;
     if (!wanted.screenshots.empty()) {
         QTimer::singleShot(static_cast<int>(wanted.after_s * 1000), &window, [&] {

@@ -202,11 +202,15 @@ void main_window::frame() {
     }
     terminals_->refresh();
     axis_.follow(static_cast<double>(model.newest_slot()));
+    bool painted = true;
     for (auto& d : due_) {
         if (!d.of->shown()) continue;
         const bool news =
             d.of->ticks() || d.seen != model.revision() || d.seen_right != axis_.right();
-        if (!d.all && (!news || now < d.next_ms)) continue;
+        if (!d.all && (!news || now < d.next_ms)) {
+            painted = painted && (!news || !d.of->paints_changes());
+            continue;
+        }
         d.of->refresh(d.all);
         d.all = false;
         d.seen = model.revision();
@@ -214,7 +218,7 @@ void main_window::frame() {
         // A little early rather than a frame late: the clock has a grain.
         d.next_ms = now + 1000 / d.of->frames_per_second() - 8;
     }
-    model.forget_changes();
+    if (painted) model.forget_changes();
 
     ++frames_counted_;
     if (now - counted_since_ms_ >= 1000) {
@@ -240,9 +244,14 @@ void main_window::frame() {
 void main_window::record(const QString& path) {
     session_.set_tap({});
     writer_.reset();
+    Q_EMIT recording_changed(false);
     if (path.isEmpty()) return;
+    if (session_.replaying())
+        throw std::runtime_error(
+            (path + ": a replay is not recorded, it is a recording").toStdString());
     writer_ = std::make_unique<session_writer>(path, session_.cell());
     session_.set_tap([this](const raw_message& m) { writer_->write(m); });
+    Q_EMIT recording_changed(true);
 }
 
 void main_window::replay(const QString& path) {
@@ -269,15 +278,13 @@ QStringList main_window::export_to(const QString& folder) {
     for (view* v : views_)
         if (v->shown()) in_front.push_back(v);
     for (view* v : views_) {
-        if (!v->shown() && v->toggleViewAction()->isChecked()) {
+        if (!v->toggleViewAction()->isChecked()) continue;  // closed
+        if (!v->shown()) {
             // Behind another tab: to the front for long enough to be laid out, filled and drawn.
             v->raise();
             QEventLoop loop;
             QTimer::singleShot(200, &loop, &QEventLoop::quit);
             loop.exec();
-        } else if (!v->shown()) {
-            v->widget()->grab();  // closed: laid out at least once
-            v->refresh(true);
         }
         names << save_view(*v, folder);
     }

@@ -36,12 +36,14 @@ public:
     void frame();
     double frames_per_second() const { return frames_per_second_; }
 
-    // Each throws std::runtime_error with one line. An empty path ends it.
+    // Each throws std::runtime_error with one line. An empty path ends it. A replay is not
+    // recorded.
     void record(const QString& path);
     void replay(const QString& path);
     replayer* replaying() { return replayer_.get(); }
     session_writer* recording() { return writer_.get(); }
-    // Pictures of the window and of every view, tables of those that have some; returns the files.
+    // Pictures of the window and of every view that is not closed, tables of those that have some;
+    // returns the files.
     QStringList export_to(const QString& folder);
 
     void arrange();  // the docks as they are at the first start
@@ -51,6 +53,9 @@ public:
     void set_font_points(int points);
 
     static constexpr int most_frames_per_second = 30;
+
+Q_SIGNALS:
+    void recording_changed(bool on);
 
 protected:
     void closeEvent(QCloseEvent* event) override;

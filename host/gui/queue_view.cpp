@@ -2,6 +2,7 @@
 #include "gui/queue_view.h"
 
 #include <QTextStream>
+#include <map>
 
 #include "gui/plot_help.h"
 
@@ -83,11 +84,31 @@ void queue_view::refresh(bool all) {
 QString queue_view::csv() const {
     QString text;
     QTextStream out(&text);
-    out << "slot,seconds,downlink_packets,downlink_bytes\n";
-    for (const auto& c : model().columns().between(axis().left(), axis().right()))
-        if (c.queued_packets >= 0)
-            out << c.slot << ',' << seconds_of(static_cast<double>(c.slot)) << ','
-                << c.queued_packets << ',' << c.queued_bytes << '\n';
+    out << "slot,seconds,downlink_packets,downlink_bytes,uplink_packets,dropped_packets\n";
+    // Samples and statuses are of other slots: what was not said of a slot is empty.
+    struct row {
+        QString downlink = ",", uplink, dropped;
+    };
+    std::map<std::int64_t, row> rows;
+    const auto queued = [](auto packets, auto bytes) {
+        return QStringLiteral("%1,%2").arg(packets).arg(bytes);
+    };
+    const double left = axis().left(), right = axis().right();
+    for (const auto& c : model().columns().between(left, right))
+        if (c.queued_packets >= 0) rows[c.slot].downlink = queued(c.queued_packets, c.queued_bytes);
+    const bool from_slots = !rows.empty();
+    const base_point* before = nullptr;
+    for (const auto& p : model().base_points().between(left, right)) {
+        if (!from_slots) rows[p.slot].downlink = queued(p.queued_packets, p.queued_bytes);
+        if (before != nullptr && p.dropped_packets > before->dropped_packets)
+            rows[p.slot].dropped = QString::number(p.dropped_packets - before->dropped_packets);
+        before = &p;
+    }
+    for (const auto& p : model().terminal_points().between(left, right))
+        rows[p.slot].uplink = QString::number(p.uplink_queued);
+    for (const auto& [slot, r] : rows)
+        out << slot << ',' << seconds_of(static_cast<double>(slot)) << ',' << r.downlink << ','
+            << r.uplink << ',' << r.dropped << '\n';
     return text;
 }
 

@@ -15,6 +15,8 @@ public:
     QString csv() const override;
     time_plot& plot() { return *plot_; }
     QCPGraph& downlink() { return *downlink_; }
+    QCPGraph& uplink() { return *uplink_; }
+    QCPGraph& drops() { return *drops_; }
 
 private:
     time_plot* plot_;

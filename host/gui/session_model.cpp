@@ -150,7 +150,8 @@ bool session_model::follow_slot(const std::string& source, const Telemetry& m) {
     const std::int64_t slot = m.slot();
     // Who does not count slots says the last one that it heard of: 0 at first, and never ahead.
     const bool counts_slots = m.has_mac() || m.has_slot_sample() || m.has_receiver();
-    if (!counts_slots) return newest_ == 0 || slot <= newest_ + largest_step_ahead;
+    if (!counts_slots)
+        return newest_ == 0 || slot <= newest_ + largest_step_ahead || is_of_run_before(m);
     // A source is compared with itself: when the reader was held up, the messages of one come in
     // long before those of the other, and that is no new run.
     const auto last = last_slots_.find(source);
@@ -162,7 +163,11 @@ bool session_model::follow_slot(const std::string& source, const Telemetry& m) {
             doubtful_[source] = slot;
             return false;
         }
-        if (back) clear();
+        if (back) {
+            const std::int64_t before_restart = newest_;
+            clear();
+            newest_before_ = before_restart;
+        }
     }
     doubtful_.erase(source);
     last_slots_[source] = slot;
@@ -170,8 +175,15 @@ bool session_model::follow_slot(const std::string& source, const Telemetry& m) {
     return true;
 }
 
+bool session_model::is_of_run_before(const Telemetry& m) const {
+    const bool counts_slots = m.has_mac() || m.has_slot_sample() || m.has_receiver();
+    return !counts_slots && newest_ != 0 && m.slot() > newest_ + largest_step_ahead &&
+           m.slot() <= newest_before_ + largest_step_ahead;
+}
+
 bool session_model::take(const std::string& source, const Telemetry& m) {
     if (!follow_slot(source, m)) return false;
+    if (is_of_run_before(m)) return true;
     const std::int64_t slot = m.slot();
     bool good = true;
     switch (m.what_case()) {
@@ -200,9 +212,10 @@ bool session_model::take(const std::string& source, const Telemetry& m) {
             cpu_ = m.cpu();
             break;
         case Telemetry::kVerdict:
-            verdict_ = m.verdict();
-            if (!std::isfinite(verdict_.goodput_bps()) || !std::isfinite(verdict_.capacity_bps()))
+            if (!std::isfinite(m.verdict().goodput_bps()) ||
+                !std::isfinite(m.verdict().capacity_bps()))
                 return false;
+            verdict_ = m.verdict();
             if (!is_replayed(verdict_))
                 verdict_points_.push(
                     {slot, verdict_.valid(), verdict_.goodput_bps(), verdict_.capacity_bps()});
@@ -443,7 +456,7 @@ std::uint64_t session_model::digest() const {
             for (float x : p.sample.channel()) value(x);
         }
     };
-    for (const auto& h : of_user_) everything(h);
+    for (const auto& one : of_user_) everything(one);
     everything(all_);
     for (const auto& p : packets_) {
         value(p.slot), value(p.number), value(p.total_ms), value(p.dropped), value(p.user);

@@ -181,6 +181,8 @@ private:
                           const openwip::control::MacStatus& status);
     static void push_terminal(history& to, std::int64_t slot,
                               const openwip::control::MacStatus& status);
+    // Of an observer that has not heard of the new run yet: good, but of nothing that is shown.
+    bool is_of_run_before(const openwip::telemetry::Telemetry& message) const;
     bool follow_slot(const std::string& source, const openwip::telemetry::Telemetry& message);
     bool take_slot(std::int64_t slot, std::uint32_t user,
                    const openwip::telemetry::SlotSample& sample);
@@ -218,6 +220,7 @@ private:
     std::array<std::uint64_t, 32> revisions_{};
     std::uint64_t revision_ = 0, runs_ = 0, event_serial_ = 0;
     std::int64_t newest_ = 0, oldest_change_ = std::numeric_limits<std::int64_t>::max();
+    std::int64_t newest_before_ = 0;  // of the run before this one
     int wanted_user_ = all_users;
 };
 

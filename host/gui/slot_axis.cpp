@@ -6,7 +6,10 @@
 namespace wip::gui {
 
 void slot_axis::follow(double newest) {
-    if (following_) right_ = newest;
+    if (!following_ || right_ == newest) return;
+    const double by = newest - right_;
+    right_ = newest;
+    if (cursor_) set_cursor(*cursor_ + by);
 }
 
 void slot_axis::set_following(bool on) {

@@ -2,7 +2,8 @@
 // The time axis and the cursor that all views share, in air slots. While it follows, its right end
 // is the newest slot; a pause holds it, and then it can be moved and zoomed at rest. Plots draw
 // seconds relative to the right end: the numbers along the axis stand still while the pictures
-// move.
+// move. So does the cursor while the axis follows, at the mouse: it is over an ever newer slot. At
+// rest it stays with its slot.
 #pragma once
 
 #include <QObject>

@@ -118,10 +118,12 @@ QString tcp_view::csv() const {
     QString text;
     QTextStream out(&text);
     out << "slot,seconds,flow,cwnd_segments,ssthresh_segments,rtt_ms,rto_ms,retransmitted\n";
-    for (const auto& p : model().tcp_points().between(axis().left(), axis().right()))
+    for (const auto& p : model().tcp_points().between(axis().left(), axis().right())) {
+        if (!model().shows_flow(p.flow)) continue;
         out << p.slot << ',' << seconds_of(static_cast<double>(p.slot)) << ",\""
             << QString::fromStdString(model().flows()[p.flow]) << "\"," << p.cwnd << ','
             << p.ssthresh << ',' << p.rtt_ms << ',' << p.rto_ms << ',' << p.retransmitted << '\n';
+    }
     return text;
 }
 

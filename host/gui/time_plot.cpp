@@ -45,6 +45,9 @@ time_plot::time_plot(slot_axis& axis, int right_digits) : axis_(axis), right_dig
     note_->setVisible(false);
 
     connect(&axis_, &slot_axis::scale_changed, this, &time_plot::fit_scale);
+    connect(&axis_, &slot_axis::scale_changed, this, &time_plot::draw_cursor);
+    connect(&axis_, &slot_axis::moved, this, &time_plot::draw_cursor);
+    connect(this, &QCustomPlot::afterLayout, this, &time_plot::place_note);
     connect(&axis_, &slot_axis::cursor_changed, this, &time_plot::draw_cursor);
     fit_scale();
 }
@@ -122,19 +125,36 @@ void time_plot::note(const QString& text, bool bad) {
     note_->setText(text);
     note_->setVisible(!text.isEmpty());
     note_->setColor(bad ? QColor(0xa0, 0x30, 0x00) : QColor(0x30, 0x30, 0x30));
+    place_note();
     layer("overlay")->replot();
 }
 
+void time_plot::place_note() {
+    const QRect area = axisRect()->rect();
+    if (area.height() <= 0) return;
+    double top = 0.01;
+    for (auto* beside : findChildren<QCPLegend*>()) {
+        if (!beside->visible()) continue;  // every QCustomPlot has one that is not in use
+        const QRect taken = beside->outerRect();
+        const int room = taken.left() - area.left() - 12;
+        if (QFontMetrics(note_->font()).horizontalAdvance(note_->text()) > room)
+            top = double(taken.bottom() + 2 - area.top()) / area.height();
+    }
+    note_->position->setCoords(0.01, top);
+}
+
 void time_plot::draw_cursor() {
-    if (!isVisible()) return;
+    const bool on = axis_.cursor().has_value();
+    const double x = on ? x_of(*axis_.cursor()) : cursor_x_;
+    // While the axis follows, the line stands still from frame to frame.
+    if (on == cursors_[0]->visible() && std::abs(x - cursor_x_) < 1e-7) return;
+    cursor_x_ = x;
     for (auto* line : cursors_) {
-        line->setVisible(axis_.cursor().has_value());
-        if (!axis_.cursor()) continue;
-        const double x = x_of(*axis_.cursor());
+        line->setVisible(on);
         line->point1->setCoords(x, 0);
         line->point2->setCoords(x, 1);
     }
-    layer("overlay")->replot();
+    if (isVisible()) layer("overlay")->replot();
 }
 
 void time_plot::mousePressEvent(QMouseEvent* event) {

@@ -26,7 +26,8 @@ public:
     void redraw_all();
     // In the middle of the plot, instead of data; empty: none.
     void say(const QString& text);
-    // Below the title line, such as the verdict.
+    // In the upper left corner, or below the legend when there is no room beside it: such as the
+    // verdict.
     void note(const QString& text, bool bad = false);
     // A second plot below the first with the same time axis.
     QCPAxisRect* add_axis_rect();
@@ -45,6 +46,7 @@ protected:
 private:
     void prepare(QCPAxisRect* rect);
     void draw_cursor();
+    void place_note();
     void fit_margins(QCPAxisRect* rect);
     void fit_scale();
 
@@ -52,6 +54,7 @@ private:
     QCPItemText* message_;
     QCPItemText* note_;
     std::vector<QCPItemStraightLine*> cursors_;
+    double cursor_x_ = 0;  // where they are
     int right_digits_;
     std::optional<QPointF> drag_from_;
     double drag_right_ = 0;

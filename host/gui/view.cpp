@@ -20,13 +20,17 @@ void view::name_terminals(const QString& which) {
     setWindowTitle(which.isEmpty() || !is_of_terminals() ? title_ : title_ + ": " + which);
 }
 
-QString view::verdict_text() const {
+QString view::verdict_word() const {
     if (!model_.has(openwip::telemetry::Telemetry::kVerdict)) return {};
     const auto& v = model_.verdict();
-    if (is_replayed(v)) return QStringLiteral("replay of recorded samples");
-    // Why not, says the health bar: here it would lie on the legend.
-    return v.valid() ? QStringLiteral("verdict so far: VALID")
-                     : QStringLiteral("verdict so far: INVALID");
+    return is_replayed(v) ? "replay" : v.valid() ? "valid" : "invalid";
+}
+
+QString view::verdict_text() const {
+    const QString word = verdict_word();
+    if (word.isEmpty()) return {};
+    // Why not, says the health bar: here there is no room.
+    return word == "replay" ? "replay of recorded samples" : "verdict so far: " + word.toUpper();
 }
 
 }  // namespace wip::gui

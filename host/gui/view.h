@@ -21,11 +21,14 @@ public:
     // New data or another place on the axis: draw. `all`: something other than the data changed.
     virtual void refresh(bool all) = 0;
     virtual int frames_per_second() const { return 10; }
+    // Paints only what has changed since its last refresh: until then no change may be forgotten.
+    virtual bool paints_changes() const { return false; }
     // Has something to do even when no message has come.
     virtual bool ticks() const { return false; }
     // What the keyboard goes to when it goes to this view.
     virtual QWidget* entrance() { return widget(); }
-    // What can be seen, as a table with a header line; empty: nothing to export.
+    // What can be seen, as a table with a header line; empty: nothing to export. A throughput or a
+    // delay has the verdict in its line, and without a verdict there is no line.
     virtual QString csv() const { return {}; }
 
     const QString& help() const { return help_; }
@@ -43,6 +46,9 @@ protected:
     slot_axis& axis() const { return axis_; }
     // The rule of the project: no throughput and no delay without the verdict beside it.
     QString verdict_text() const;
+    // The same as a cell of a table: "valid", "invalid", "replay"; empty: none yet.
+    QString verdict_word() const;
+    bool verdict_is_bad() const { return verdict_word() == "invalid"; }
 
 private:
     const session_model& model_;

@@ -67,14 +67,18 @@ void main_window::add_file_actions(QMenu* menu) {
     record_action->setShortcut(Qt::Key_R);
     record_action->setStatusTip(
         "Write every message that comes in to a file, to look at it again later");
-    connect(record_action, &QAction::triggered, this, [this, record_action, attempt](bool on) {
-        attempt([this, on] {
-            if (!on) {
-                const QString path = writer_ ? writer_->path() : QString();
+    record_action->setObjectName("record");
+    connect(this, &main_window::recording_changed, record_action, &QAction::setChecked);
+    connect(record_action, &QAction::triggered, this, [this, record_action, attempt] {
+        attempt([this] {
+            if (writer_ != nullptr) {
+                const QString path = writer_->path();
                 record({});
                 statusBar()->showMessage("Recorded: " + path, 10'000);
                 return;
             }
+            if (session_.replaying())
+                throw std::runtime_error("A replay is not recorded, it is a recording");
             const QString path = QFileDialog::getSaveFileName(this, "Record session",
                                                               name_with_time("session", ".owips"));
             if (!path.isEmpty()) record(path);

@@ -6,6 +6,8 @@
 #include <QJsonObject>
 #include <QSaveFile>
 #include <QStatusBar>
+#include <cstdio>
+#include <stdexcept>
 
 #include "gui/controls_view.h"
 
@@ -18,11 +20,23 @@ constexpr int counted_at_once = 4;
 }  // namespace
 
 window_words::window_words(const main_window& of, const QString& path) : of_(of), path_(path) {
-    QObject::connect(&timer_, &QTimer::timeout, &timer_, [this] { write(); });
+    const QString trouble = write();
+    if (!trouble.isEmpty())
+        throw std::runtime_error(
+            QStringLiteral("--words is '%1': %2; valid: a file that can be written")
+                .arg(path_, trouble)
+                .toStdString());
+    QObject::connect(&timer_, &QTimer::timeout, &timer_, [this] {
+        const QString now = write();
+        if (!now.isEmpty() && !complained_)
+            std::fprintf(stderr, "openwip monitor: --words: %s: %s\n", qPrintable(path_),
+                         qPrintable(now));
+        complained_ = complained_ || !now.isEmpty();
+    });
     timer_.start(every_ms);
 }
 
-void window_words::write() {
+QString window_words::write() {
     const auto& all = of_.views();
     for (int i = 0; i < counted_at_once; ++i, ++next_) {
         const view* v = all[next_ % all.size()];
@@ -47,7 +61,9 @@ void window_words::write() {
                            {"terminals", of_.terminals().text()},
                            {"focus", focus == nullptr ? QString() : focus->objectName()}};
     QSaveFile file(path_);
-    if (file.open(QIODevice::WriteOnly)) file.write(QJsonDocument(said).toJson()), file.commit();
+    const QByteArray text = QJsonDocument(said).toJson();
+    const bool good = file.open(QIODevice::WriteOnly) && file.write(text) == text.size();
+    return good && file.commit() ? QString() : file.errorString();
 }
 
 }  // namespace wip::gui

@@ -13,10 +13,12 @@ namespace wip::gui {
 
 class window_words {
 public:
+    // Throws std::runtime_error with one line when the file cannot be written. What goes wrong
+    // later is said once on standard error.
     window_words(const main_window& of, const QString& path);
 
 private:
-    void write();
+    QString write();  // what went wrong, or nothing
 
     const main_window& of_;
     QString path_;
@@ -24,6 +26,7 @@ private:
     // Lines are counted in a few views at a time: a long table takes a frame or two.
     std::map<QString, int> lines_;
     std::size_t next_ = 0;
+    bool complained_ = false;
 };
 
 }  // namespace wip::gui
