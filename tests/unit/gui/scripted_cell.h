@@ -48,13 +48,17 @@ public:
         ::mkdir(run().c_str(), 0755);
         for (auto& [source, socket] : sockets_)
             socket.bind("ipc://" + run() + "/" + source + ".telemetry");
-        std::ifstream stat("/proc/self/stat");
+        be_kept_by(::getpid());
+    }
+    // Another keeper is another run of the cell.
+    void be_kept_by(int pid) {
+        std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
         std::string text((std::istreambuf_iterator<char>(stat)), {});
         std::istringstream fields(text.substr(text.rfind(')') + 2));
         std::string field;
         for (int i = 0; i < 20; ++i) fields >> field;
-        std::ofstream(run() + "/state.json") << "{\"cell\": \"" << name_ << "\", \"keeper\": ["
-                                             << ::getpid() << ", " << field << "]}";
+        std::ofstream(run() + "/state.json")
+            << "{\"cell\": \"" << name_ << "\", \"keeper\": [" << pid << ", " << field << "]}";
     }
     void end() { QFile::remove(QString::fromStdString(run() + "/state.json")); }
 
@@ -123,6 +127,29 @@ public:
         publish("base", "slot", base);
         publish("terminal", "slot", terminal);
     }
+    // Bin b is that of terminal b % users, which is known from its SNR and its modulation.
+    static float shared_snr(int user) { return static_cast<float>(10 + 5 * user); }
+    void say_shared_slot(std::int64_t slot, int users) {
+        for (int user = 0; user < users; ++user) {
+            message base, terminal;
+            for (auto* m : {&base, &terminal}) {
+                m->set_slot(slot);
+                m->set_user(static_cast<std::uint32_t>(user));
+            }
+            auto& b = *base.mutable_slot_sample();
+            auto& t = *terminal.mutable_slot_sample();
+            for (int bin = 0; bin < nof_bins; ++bin) {
+                const bool own = bin % users == user;
+                t.add_snr_db(shared_snr(user));
+                b.mutable_user()->push_back(static_cast<char>(bin % users));
+                b.mutable_bits_per_symbol()->push_back(static_cast<char>(own ? user + 1 : 0));
+                b.mutable_outcome()->push_back(own ? 1 : 0);
+                b.mutable_retransmissions()->push_back(0);
+            }
+            publish("base", "slot", base);
+            publish("terminal", "slot", terminal);
+        }
+    }
     void say_status(std::int64_t slot) {
         message base, terminal;
         base.set_slot(slot);
@@ -149,12 +176,16 @@ public:
         publish("base", "status", base);
         publish("terminal", "status", terminal);
     }
-    void say_verdict(std::int64_t slot, bool valid = true) {
+    void say_verdict(std::int64_t slot, bool valid = true,
+                     const std::vector<std::string>& reasons = {"late: 3 slots missed their time"},
+                     const std::string& command = "demo") {
         message m;
         m.set_slot(slot);
         auto& v = *m.mutable_verdict();
         v.set_valid(valid);
-        if (!valid) v.add_reason("late: 3 slots missed their time");
+        v.set_command(command);
+        if (!valid)
+            for (const auto& reason : reasons) v.add_reason(reason);
         v.set_goodput_bps(6e6);
         v.set_capacity_bps(8e6);
         publish("keeper", "verdict", m);
@@ -187,9 +218,10 @@ public:
         f.set_cwnd_segments(static_cast<std::uint32_t>(10 + slot / 1500));
         f.set_ssthresh_segments(0x7fffffff);
         f.set_rtt_ms(20);
-        f.set_rto_ms(220);
+        f.set_rto_ms(24);
         publish("observer", "tcp", m);
     }
+    static constexpr float noise_db = -35;
     // One path of amplitude 1 at 2 us, QPSK points at (+-1, +-1)/sqrt(2) times the root of the
     // energy.
     void say_receiver(std::int64_t slot) {
@@ -211,6 +243,7 @@ public:
             r.add_channel(static_cast<float>(std::cos(turn)));
             r.add_channel(static_cast<float>(std::sin(turn)));
         }
+        for (int b = 0; b < nof_bins; ++b) r.add_noise_dbfs(noise_db);
         publish("terminal", "receiver", m);
     }
     void say_event(std::int64_t slot, const std::string& kind, const std::string& reason) {
@@ -248,11 +281,11 @@ public:
 
     // --- control ---
 
-    // Takes link.bins, refuses everything else; says what it runs with.
-    void serve_control(const std::string& station) {
+    // Takes link.bins, refuses everything else; says what it runs with, and `more` of it.
+    void serve_control(const std::string& station, const std::string& more = "") {
         serving_ = true;
         const std::string endpoint = "ipc://" + run() + "/" + station + ".control";
-        control_ = std::thread([this, endpoint] {
+        control_ = std::thread([this, endpoint, more] {
             zmq::socket_t socket(context_, zmq::socket_type::rep);
             socket.set(zmq::sockopt::rcvtimeo, 50);
             socket.set(zmq::sockopt::linger, 0);
@@ -277,11 +310,13 @@ public:
                 reply.mutable_mac()->set_role("base");
                 reply.mutable_mac()->set_effective_yaml(
                     "link:\n  bins: " + std::to_string(bins) +
-                    "\n  modulation: adaptive\n  combining: true\n");
+                    "\n  modulation: adaptive\n  combining: true\n" + more);
+                ::usleep(answers_after_us);
                 socket.send(zmq::buffer(reply.SerializeAsString()), zmq::send_flags::none);
             }
         });
     }
+    std::atomic<unsigned> answers_after_us = 0;
     void stop_control() {
         serving_ = false;
         if (control_.joinable()) control_.join();

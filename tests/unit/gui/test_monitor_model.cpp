@@ -167,6 +167,41 @@ TEST(session_model, refuses_what_no_publisher_could_have_sent_and_stays_as_it_wa
     EXPECT_EQ(model.columns().size(), 1u);
 }
 
+Telemetry verdict_of(std::int64_t slot, double goodput_bps) {
+    Telemetry m;
+    m.set_slot(slot);
+    m.mutable_verdict()->set_valid(true);
+    m.mutable_verdict()->set_goodput_bps(goodput_bps);
+    return m;
+}
+
+TEST(session_model, a_verdict_that_is_refused_is_not_kept) {
+    session_model model;
+    EXPECT_FALSE(model.take("keeper", verdict_of(30, NAN)));
+    EXPECT_FALSE(model.verdict().valid());
+    EXPECT_TRUE(model.take("keeper", verdict_of(30, 5e6)));
+    EXPECT_FALSE(model.take("keeper", verdict_of(45, INFINITY)));
+    EXPECT_EQ(model.verdict().goodput_bps(), 5e6);
+    EXPECT_EQ(model.verdict_points().size(), 1u);
+}
+
+TEST(session_model, an_observer_that_is_still_at_the_run_before_sends_no_garbage) {
+    session_model model;
+    for (std::int64_t slot = 150'000; slot < 151'500; slot += 15)
+        model.take("terminal", column(slot, 1));
+    model.take("terminal", column(15, 2));
+    EXPECT_TRUE(model.take("terminal", column(30, 2)));
+    ASSERT_EQ(model.newest_slot(), 30);
+    // Good, but of nothing that is shown.
+    EXPECT_TRUE(model.take("keeper", verdict_of(151'500, 5e6)));
+    EXPECT_FALSE(model.has(Telemetry::kVerdict));
+    EXPECT_TRUE(model.verdict_points().empty());
+    // What no run has reached is garbage as before, and the new run's own word counts.
+    EXPECT_FALSE(model.take("keeper", verdict_of(500'000, 5e6)));
+    EXPECT_TRUE(model.take("keeper", verdict_of(30, 4e6)));
+    EXPECT_EQ(model.verdict().goodput_bps(), 4e6);
+}
+
 TEST(session_model, a_value_that_is_no_number_is_unknown) {
     session_model model;
     auto m = column(30, 10);
@@ -535,6 +570,35 @@ TEST(remote_cell, keys_are_read_and_bad_ones_refused) {
     EXPECT_THROW(read_keys(path, public_key, ""), std::runtime_error);
     write("client.key", "public-key: x\n");
     EXPECT_THROW(read_keys(path, "", ""), std::runtime_error);
+}
+
+TEST(remote_cell, after_a_replay_its_telemetry_comes_again) {
+    zmq::context_t context;
+    zmq::socket_t publisher(context, zmq::socket_type::xpub);
+    publisher.set(zmq::sockopt::linger, 0);
+    publisher.bind("tcp://127.0.0.1:*");
+    session_options options;
+    options.telemetry["base"] = publisher.get(zmq::sockopt::last_endpoint);
+    options.control["base"] = "tcp://127.0.0.1:1";
+    session shown(options);
+    const auto hears = [&] {
+        for (std::uint64_t n = 1; n < 500 && shown.reader().total().received == 0; ++n) {
+            const std::string body = event_message(n).SerializeAsString();
+            publisher.send(zmq::str_buffer("event"), zmq::send_flags::sndmore);
+            publisher.send(zmq::buffer(body), zmq::send_flags::none);
+            ::usleep(10'000);
+            shown.poll();
+        }
+        return shown.reader().total().received > 0;
+    };
+    EXPECT_TRUE(hears());
+    const auto subject = shown.subject();
+    shown.set_replay(true);
+    EXPECT_GT(shown.subject(), subject);
+    EXPECT_TRUE(shown.control_endpoints().empty());
+    shown.set_replay(false);
+    EXPECT_EQ(shown.control_endpoints().size(), 1u);
+    EXPECT_TRUE(hears());
 }
 
 TEST(remote_cell, telemetry_comes_with_the_right_keys_only) {

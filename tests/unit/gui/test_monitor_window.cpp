@@ -4,7 +4,6 @@
 #include <google/protobuf/stubs/logging.h>
 
 #include <QPushButton>
-#include <QSettings>
 #include <QSignalSpy>
 #include <QtTest>
 
@@ -18,83 +17,16 @@
 #include "gui/goodput_view.h"
 #include "gui/heat_view.h"
 #include "gui/histogram_view.h"
-#include "gui/main_window.h"
 #include "gui/queue_view.h"
 #include "gui/tcp_view.h"
-#include "scripted_cell.h"
+#include "window_world.h"
 
 namespace wip::gui {
-
-// A window in front of a scripted cell.
-struct world {
-    scripted_cell cell;
-    std::unique_ptr<session> shown;
-    std::unique_ptr<main_window> window;
-
-    explicit world(bool start = true) {
-        session_options options;
-        options.run_root = cell.root();
-        shown = std::make_unique<session>(options);
-        window = std::make_unique<main_window>(*shown);
-        window->resize(1800, 1000);
-        window->show();
-        window->activateWindow();
-        if (!QTest::qWaitForWindowActive(window.get())) qWarning("the window does not show");
-        if (start) {
-            cell.start();
-            if (!cell.wait_for_reader([this] { window->frame(); })) qWarning("nobody subscribes");
-        }
-    }
-    // Until everything published has come, and has been drawn.
-    bool settle() {
-        const bool came = QTest::qWaitFor(
-            [this] {
-                const auto& c = shown->reader().total();
-                return c.received + c.garbage + c.future >= cell.published();
-            },
-            10'000);
-        QTest::qWait(600);  // every view has had its turn: the slowest draws twice a second
-        return came;
-    }
-    template <typename View>
-    View& of(const char* id) {
-        auto* v = dynamic_cast<View*>(window->view_of(id));
-        if (v == nullptr) qFatal("no view %s", id);
-        return *v;
-    }
-    // In front of its tabs, drawn, as pixels.
-    QImage picture(const char* id) {
-        view* v = window->view_of(id);
-        v->show();
-        v->raise();
-        QTest::qWait(50);
-        v->refresh(true);
-        return v->widget()->grab().toImage();
-    }
-};
-
-int count(const QImage& image, QColor colour) {
-    int n = 0;
-    for (int y = 0; y < image.height(); ++y)
-        for (int x = 0; x < image.width(); ++x)
-            if ((image.pixel(x, y) & 0xffffffu) == (colour.rgb() & 0xffffffu)) ++n;
-    return n;
-}
-
-// Without the legend, which has the colours of the lines in any case.
-QImage below_legend(const QImage& image) {
-    return image.copy(0, 40, image.width(), image.height() - 40);
-}
 
 class monitor_window_test : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    void initTestCase() {
-        google::protobuf::SetLogHandler(nullptr);
-        QSettings::setDefaultFormat(QSettings::IniFormat);
-        QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, settings_.path());
-        QCoreApplication::setOrganizationName("openwip-test");
-    }
+    void initTestCase() { google::protobuf::SetLogHandler(nullptr); }
 
     void finds_the_running_cell_by_itself_and_says_when_none_runs() {
         world w(false);
@@ -485,7 +417,7 @@ private Q_SLOTS:
     }
 
 private:
-    QTemporaryDir settings_;
+    own_settings settings_;
 };
 
 }  // namespace wip::gui
