@@ -4,6 +4,7 @@ relay that takes damaged segments (docs/corrupt-delivery.md; Alfredsson 2012, se
 
 run_one(point, ...) is one transfer in namespaces of its own; main() runs the points of a scenario, several
 at a time, each in a process of its own so that a kill of any of them is cleaned up as always."""
+import collections
 import csv
 import itertools
 import json
@@ -19,6 +20,7 @@ import yaml
 
 from . import cell as cells, scenario as scenarios, system, traffic
 from .errors import INVALID, VALID, BadInput, CellDied
+from .experiments.runner import ATTEMPTS
 from .scenario import ON_OFF, Choice, Integer, Real, Scenario, Setting
 from .session import (Progress, Running, check_built, check_congestion_control, exit_code_of, fresh_output,
                       identity, owned_cell, start_process, write_json)
@@ -217,10 +219,10 @@ def worker(arguments):
 
 def run_all(s, name, build, progress):
     """Every point, s["parallel"] at a time; results in the order of the points. A run that is invalid for
-    its pacing is repeated once, and counted."""
+    its pacing is repeated, ATTEMPTS in all, and every repetition counted."""
     points = list(points_of(s))
     waiting = list(enumerate(points))
-    results, repeated = {}, 0
+    results, repeated, attempts = {}, 0, collections.Counter()
     selector = selectors.DefaultSelector()
     free = [f"{name}{i}" for i in range(s["parallel"])]
     try:
@@ -247,8 +249,8 @@ def run_all(s, name, build, progress):
                     raise CellDied(f"a transfer failed: {(error.strip().splitlines() or ['no reason given'])[-1]}")
                 result = json.loads(text.splitlines()[-1])
                 pacing = any(r.startswith("pacing") for r in result["verdict"]["reasons"])
-                if pacing and not points[index].get("again"):
-                    points[index]["again"] = True
+                attempts[index] += 1
+                if pacing and attempts[index] < ATTEMPTS:
                     repeated += 1
                     waiting.append((index, points[index]))
                     progress(f"{len(results)} of {len(points)}: {result['verdict']['reasons'][0]}; repeated later ({repeated} so far)")
