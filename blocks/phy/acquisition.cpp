@@ -56,7 +56,8 @@ std::optional<acquired> acquisition::step(const cf32* end, std::size_t available
         if (++place == slot_samples) place = 0;
     }
     energy_ += energy;
-    if (++blocks_ < first_decision || !(energy_ > 0)) return std::nullopt;
+    blocks_ = std::min(blocks_ + 1, forget_after);
+    if (blocks_ < first_decision || !(energy_ > 0)) return std::nullopt;
     const auto c = best_prefix();
     std::optional<acquired> found;
     if (c.metric > prefix_threshold) found = resolve(c, end, available, end_time);

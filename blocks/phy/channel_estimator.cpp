@@ -225,12 +225,15 @@ void channel_estimator::from_all(const std::array<plane, symbols_per_slot>& y,
     load(all_, y, pilot_values, control_values);
     estimate(all_, spread_, step, out);
     // Every eighth slot one other spread.
-    if (++trial_turn_ % 8 == 0) consider(all_, trial_turn_ / 8 % nof_spreads, step, out);
+    if (++trial_turn_ % 8 == 0)
+        consider(all_, static_cast<int>(trial_turn_ / 8 % nof_spreads), step, out);
 }
 
 void channel_estimator::try_wider(float snr, const channel_estimate& in_use) noexcept {
     const int wider = nof_spreads - 1 - spread_;
-    if (wider > 0) consider(pilots_, spread_ + 1 + ++wider_turn_ % wider, step_of(snr), in_use);
+    if (wider <= 0) return;
+    const auto turn = static_cast<int>(++wider_turn_ % static_cast<unsigned>(wider));
+    consider(pilots_, spread_ + 1 + turn, step_of(snr), in_use);
 }
 
 // Tries a spread on the elements in z_; the ratio of its score to that of the spread in use is

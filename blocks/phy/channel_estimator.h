@@ -108,7 +108,7 @@ private:
     std::array<float, 2 * delay_basis::max_order + 4> re_{}, im_{};  // coefficients of a, then b
     channel_estimate trial_;
     int spread_ = 3;
-    int trial_turn_ = 0, wider_turn_ = 0;
+    unsigned trial_turn_ = 0, wider_turn_ = 0;
     std::array<float, nof_spreads> gcv_{};
 };
 

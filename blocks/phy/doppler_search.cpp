@@ -168,7 +168,7 @@ void doppler_search::update(const gain_sample& now) noexcept {
     for (std::size_t n = 0; n < bin_gains::padded; ++n)
         power +=
             static_cast<double>(now.gain.re[n] * now.gain.re[n] + now.gain.im[n] * now.gain.im[n]);
-    const double weight = std::max(1.0 / (learned_ + 1), 1.0 / 256);
+    const double weight = std::max(1.0 / static_cast<double>(learned_ + 1), 1.0 / 256);
     signal_ += weight * (power / nof_bins - signal_);
     noise_ += weight * (static_cast<double>(now.error) - noise_);
     ++learned_;

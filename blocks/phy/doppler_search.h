@@ -19,6 +19,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 
 #include "phy/clarke_filters.h"
 #include "phy/gain_predictor.h"
@@ -53,7 +54,7 @@ private:
     alignas(64) std::array<float, padded> cross_re_, cross_im_, first_re_, first_im_, turned_cross_;
     double present_ = 0;             // pooled |h[j]|^2
     double signal_ = 0, noise_ = 0;  // of a gain
-    int learned_ = 0;
+    std::int64_t learned_ = 0;       // slots
     int snr_ = 0;
     unsigned step_ = 0;
     int doppler_ = 0;

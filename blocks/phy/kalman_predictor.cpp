@@ -125,7 +125,7 @@ bool kalman_predictor::update(const gain_sample& now, bin_gains& ahead) noexcept
         power +=
             static_cast<double>(now.gain.re[b] * now.gain.re[b] + now.gain.im[b] * now.gain.im[b]);
     ++seen_;
-    const double weight = std::max(1.0 / seen_, 1.0 / 256);
+    const double weight = std::max(1.0 / static_cast<double>(seen_), 1.0 / 256);
     noise_ += weight * (static_cast<double>(now.error) - noise_);
     power_ += weight * (std::max(0.0, power / nof_bins - static_cast<double>(now.error)) - power_);
     step();
@@ -135,7 +135,7 @@ bool kalman_predictor::update(const gain_sample& now, bin_gains& ahead) noexcept
         return false;
     }
     retune();
-    if (++modelled_ < 2 * static_cast<int>(order)) return false;
+    if (++modelled_ < 2 * static_cast<std::int64_t>(order)) return false;
     const auto& m = models_[static_cast<std::size_t>(search_.doppler())];
     bin_gains sum;
     for (std::size_t i = 0; i < order; ++i)

@@ -13,6 +13,7 @@
 // have to be kept in double precision with a square root; here symmetry is enforced instead.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "phy/doppler_search.h"
@@ -46,7 +47,7 @@ private:
     std::array<std::array<double, order>, order> covariance_;
     double power_ = 0, noise_ = 0;
     double phase_ = 0, offset_ = 0;
-    int seen_ = 0, modelled_ = 0;  // slots; with a model
+    std::int64_t seen_ = 0, modelled_ = 0;  // slots; with a model
 };
 
 }  // namespace wip::phy

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <complex>
+#include <cstdint>
 #include <vector>
 
 #include "phy/gain_predictor.h"
@@ -35,9 +36,9 @@ private:
     int horizon_;
     double loading_;
     std::vector<bin_gains> history_;
-    std::size_t now_ = 0;  // index of the newest entry of history_
-    int run_ = 0;          // measured slots in a row
-    int learned_ = 0;
+    std::size_t now_ = 0;       // index of the newest entry of history_
+    int run_ = 0;               // measured slots in a row
+    std::int64_t learned_ = 0;  // slots
     std::array<std::complex<double>, order * order> correlation_{};
     std::array<std::complex<double>, order> cross_{}, first_column_{};
     std::array<std::complex<float>, order> weights_{};

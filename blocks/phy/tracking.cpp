@@ -13,7 +13,8 @@ constexpr double two_pi = 2 * std::numbers::pi;
 constexpr int pull_in_slots = 4;  // CFO from the slope within the slot
 constexpr int settled = 40;       // slots after which the windows are long
 constexpr double slowest_gain = 1.0 / 8;
-constexpr int long_window = 256;  // many fades, so that their Doppler averages out
+constexpr int slowest_after = 24;  // updates: 4 / (8 + 24)
+constexpr int long_window = 256;   // many fades, so that their Doppler averages out
 constexpr double symbol_seconds = slot_samples / 6.0 / static_cast<double>(sample_rate_hz);
 constexpr double slot_seconds = slot_samples / static_cast<double>(sample_rate_hz);
 
@@ -40,7 +41,7 @@ void tracking::start(std::int64_t slot_start, double cfo_hz) noexcept {
 void tracking::update(const channel_estimate& channel) noexcept {
     update_timing(channel);
     update_cfo(channel);
-    ++age_;
+    age_ = std::min(age_ + 1, settled + 1);
 }
 
 void tracking::update_timing(const channel_estimate& channel) noexcept {
@@ -59,7 +60,7 @@ void tracking::update_timing(const channel_estimate& channel) noexcept {
         exact_fraction_ += gain * delay;
         shift_ += gain * delay;
         if (age_ >= settled) {
-            ++delay_updates_;
+            delay_updates_ = std::min(delay_updates_ + 1, slowest_after);
             drift_ = std::clamp(drift_ + gain * gain / 32 * delay, -0.2, 0.2);
         }
     }

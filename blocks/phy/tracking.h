@@ -64,7 +64,7 @@ private:
     std::complex<double> delay_sum_{}, slope_sum_{}, turn_sum_{};
     double slope_power_ = 0;
     int delay_slots_ = 0, turn_slots_ = 0;
-    int age_ = 0;  // slots since start
+    int age_ = 0;  // slots since start, as far as they matter
     plane last_;
     bool have_last_ = false;
 };
