@@ -49,6 +49,7 @@ void bin_power_filter::update(const bin_measurement& m, const band_points& point
     const float per_element = m.noise * points_per_bin;
     const int doppler = search_.doppler();
     noise_ = per_element / known_usually;
+    const bool whole = components_.full();  // what is expected comes of it
     const bool expected =
         components_.store(points.re, points.im, per_element / static_cast<float>(m.known), noise_,
                           next_, doppler) < surprise;
@@ -56,7 +57,7 @@ void bin_power_filter::update(const bin_measurement& m, const band_points& point
         components_.learn(noise_);
     if (!search_.ready() || components_.learned() < enough) return;
     components_.set_offset(search_.offset());
-    if (!expected || !components_.full()) return;
+    if (!expected || !whole) return;
     filtered_ = true;
 
     using row = fading_components<nof_band_points, depth>::row;

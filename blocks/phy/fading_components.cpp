@@ -136,7 +136,7 @@ float fading_components<Count, Depth>::store(const row& points_re, const row& po
     const auto s = static_cast<float>(std::sin(phase_));
     float surprise = 0, mean = 0;
     for (std::size_t i = 0; i < Count; ++i) {
-        float re = 0, im = 0, error = 0;
+        float re = 0, im = 0, error = 0, inherited = 0;
         if (class_[i] >= 0) {
             const float* w = next.weights(doppler, class_[i]);
             for (std::size_t n = 0; n < Depth; ++n) {
@@ -144,6 +144,7 @@ float fading_components<Count, Depth>::store(const row& points_re, const row& po
                 im += w[n] * past_im_[i][newest + n];
             }
             error = power_of(i) * next.error(doppler, class_[i]);
+            inherited = w[0] * w[0] * std::max(0.F, extra_[i]);  // from the slot before
         }
         // What the filters suppose is left of it, and what is.
         const float supposed = error * noise_ / (error + noise_ + 1e-30F);
@@ -154,7 +155,7 @@ float fading_components<Count, Depth>::store(const row& points_re, const row& po
             const float share = std::min(1.F, (error + noise_) / (error + noise + 1e-30F));
             if (class_[i] >= 0) {
                 surprise += dr * dr + di * di;
-                mean += error + noise;
+                mean += error + inherited + noise;
             }
             re += share * dr;
             im += share * di;
