@@ -265,6 +265,33 @@ TEST_F(Terminal, ThePredictionGoesAsFarAheadAsTheLoopIsLong) {
     EXPECT_EQ(port.receiver.size(), 1U);
     EXPECT_EQ(port.dropped.size(), 1U);
 }
+// There and back while the first is on its way: the state has said all along what is wanted.
+TEST_F(Terminal, ASettingOfTheReceiverThatGetsLostIsSaidAgainWhenAnEarlierOneTakesEffect) {
+    config::settings s(macd_keys());
+    s.merge_assignment("role=terminal");
+    for (const auto* predictor : {"kalman", "delay"}) {
+        s.merge_assignment(std::string("phy.predictor=") + predictor);
+        terminal->reconfigure(s, {"phy.predictor"});
+    }
+    ASSERT_EQ(port.receiver.size(), 2U);
+    auto r = report(150);
+    const auto states = [&](const char* predictor, std::int64_t from, std::int64_t to) {
+        r.mutable_state()->set_predictor(predictor);
+        for (std::int64_t k = from; k < to; ++k) {
+            r.set_air(k);
+            terminal->on_report(r);
+        }
+    };
+    states("delay", 150, 170);
+    EXPECT_EQ(port.receiver.size(), 2U);
+    states("kalman", 170, 180);
+    ASSERT_EQ(port.receiver.size(), 3U);
+    EXPECT_EQ(port.receiver[2].predictor(), "delay");
+    states("kalman", 180, 200);
+    EXPECT_EQ(port.receiver.size(), 5U);
+    states("delay", 200, 250);
+    EXPECT_EQ(port.receiver.size(), 5U);
+}
 TEST_F(Terminal, ASettingThatTheReceiverDoesNotKnowIsNotSaidForEver) {
     config::settings s(macd_keys());
     s.merge_assignment("role=terminal");
