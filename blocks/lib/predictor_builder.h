@@ -9,8 +9,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <stdexcept>
-#include <string>
 #include <thread>
 #include <utility>
 
@@ -20,12 +18,6 @@ namespace wip {
 
 class predictor_builder {
 public:
-    struct work {
-        std::string method;
-        int horizon = 0;
-        std::unique_ptr<phy::snr_predictor> predictor;  // none: the order cannot be met
-    };
-
     predictor_builder() = default;
     predictor_builder(const predictor_builder&) = delete;
     predictor_builder& operator=(const predictor_builder&) = delete;
@@ -38,21 +30,21 @@ public:
         if (thread_.joinable()) thread_.join();
     }
 
-    // A later order takes the place of one that has not been begun.
-    void order(std::string method, int horizon) {
+    // One that is available(). A later order takes the place of what has not been taken.
+    void order(phy::predictor_choice wanted) {
         {
             const std::lock_guard lock(mutex_);
-            order_ = work{std::move(method), horizon, nullptr};
+            order_ = std::move(wanted);
         }
         if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
         wake_.notify_one();
     }
-    // Of the last order that was done; a glance when there is none.
-    std::optional<work> take() {
-        if (!ready_.load(std::memory_order_acquire)) return std::nullopt;
+    // That of the last order that was done, once; else nullptr, at a glance.
+    std::unique_ptr<phy::snr_predictor> take() {
+        if (!ready_.load(std::memory_order_acquire)) return nullptr;
         const std::lock_guard lock(mutex_);
         ready_.store(false, std::memory_order_relaxed);
-        return std::exchange(done_, std::nullopt);
+        return std::move(done_);
     }
     void retire(std::unique_ptr<phy::snr_predictor> old) {
         const std::lock_guard lock(mutex_);
@@ -70,24 +62,19 @@ private:
             auto job = std::exchange(order_, std::nullopt);
             lock.unlock();
             old.reset();
-            if (job) {
-                try {
-                    job->predictor =
-                        std::make_unique<phy::snr_predictor>(job->horizon, job->method);
-                } catch (const std::invalid_argument&) {
-                }
-            }
+            std::unique_ptr<phy::snr_predictor> made;
+            if (job) made = std::make_unique<phy::snr_predictor>(job->horizon, job->method);
             lock.lock();
-            if (!job) continue;
-            done_ = std::move(job);
+            if (!made) continue;
+            done_ = std::move(made);
             ready_.store(true, std::memory_order_release);
         }
     }
 
     std::mutex mutex_;
     std::condition_variable wake_;
-    std::optional<work> order_, done_;
-    std::unique_ptr<phy::snr_predictor> retired_;
+    std::optional<phy::predictor_choice> order_;
+    std::unique_ptr<phy::snr_predictor> done_, retired_;
     std::atomic<bool> ready_{false};
     bool over_ = false;
     std::thread thread_;

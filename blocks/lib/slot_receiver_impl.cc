@@ -80,16 +80,14 @@ slot_receiver_impl::slot_receiver_impl(int cell, int horizon, bool combining,
                  .horizon_slots = horizon,
                  .predictor = predictor}),
       combining_(combining),
-      predictor_(predictor),
-      horizon_(horizon),
-      wanted_predictor_(predictor),
-      wanted_horizon_(horizon),
+      wanted_{predictor, horizon},
       gain_({.gain_db = gain_db, .lowest_db = lowest_gain_db, .highest_db = highest_gain_db}),
       on_slot_([this](const ::wip::phy::received_slot& s) { on_slot(s); }),
       clock_(::wip::first_sample(::wip::slot(checked_start(start_slot)))),
       link_({.endpoint = endpoint, .role = "terminal", .silence_s = timeout_s},
             [this](const std::string& reason) { d_logger->error(reason); }),
-      message_period_(checked_period(message_period)) {
+      message_period_(checked_period(message_period)),
+      last_predictor_(&receiver_.predictor_in_use()) {
     recorded_bytes_.reserve(16384);
     symbols_.reserve(std::size_t{::wip::nof_bins} * ::wip::payload_symbols_per_bin);
     message_port_register_out(pmt::mp("slots"));
@@ -168,34 +166,24 @@ void slot_receiver_impl::change(const openwip::slot_link::ReceiverSettings& sett
         combining_ = settings.combining();
         receiver_.set_combining(combining_);
     }
-    const std::string predictor =
-        settings.has_predictor() ? settings.predictor() : wanted_predictor_;
-    const int horizon =
-        settings.has_horizon() ? static_cast<int>(settings.horizon()) : wanted_horizon_;
-    if (predictor == wanted_predictor_ && horizon == wanted_horizon_) return;
-    builder_.order(predictor, horizon);
-    wanted_predictor_ = predictor;
-    wanted_horizon_ = horizon;
+    auto wanted = wanted_;
+    if (settings.has_predictor()) wanted.method = settings.predictor();
+    if (settings.has_horizon()) wanted.horizon = static_cast<int>(settings.horizon());
+    // Said again until it holds; to be made and to learn takes time and must not begin anew.
+    if (wanted == wanted_) return;
+    if (!::wip::phy::available(wanted)) {
+        ++settings_refused_;
+        return;
+    }
+    wanted_ = wanted;
+    builder_.order(std::move(wanted));
 }
 
 void slot_receiver_impl::take_predictor() {
-    if (auto made = builder_.take()) {
-        if (!made->predictor) {
-            ++settings_refused_;
-            wanted_predictor_ = predictor_;
-            wanted_horizon_ = horizon_;
-            return;
-        }
-        next_predictor_ = std::move(made->method);
-        next_horizon_ = made->horizon;
-        if (auto unused = receiver_.succeed_predictor(std::move(made->predictor)))
+    if (auto made = builder_.take())
+        if (auto unused = receiver_.succeed_predictor(std::move(made)))
             builder_.retire(std::move(unused));
-    }
-    if (auto replaced = receiver_.take_retired_predictor()) {
-        builder_.retire(std::move(replaced));
-        predictor_ = next_predictor_;
-        horizon_ = next_horizon_;
-    }
+    if (auto replaced = receiver_.take_retired_predictor()) builder_.retire(std::move(replaced));
 }
 
 void slot_receiver_impl::on_slot(const ::wip::phy::received_slot& slot) {
@@ -247,8 +235,11 @@ void slot_receiver_impl::fill(openwip::slot_link::SlotReport& report,
     report.mutable_snr_db()->Add(slot.snr_db.begin(), slot.snr_db.end());
     report.mutable_predicted_snr_db()->Add(slot.predicted_snr_db.begin(),
                                            slot.predicted_snr_db.end());
-    if (++slots_since_state_ >= state_period || slot.mode != last_mode_) {
+    const auto* predictor = &receiver_.predictor_in_use();
+    if (++slots_since_state_ >= state_period || slot.mode != last_mode_ ||
+        predictor != last_predictor_) {
         slots_since_state_ = 0;
+        last_predictor_ = predictor;
         fill(*report.mutable_state());
     }
 }
@@ -283,9 +274,10 @@ void slot_receiver_impl::fill(openwip::slot_link::ReceiverState& state) const {
     state.set_losses_jump(s.losses_jump);
     state.set_gain_db(gain_.gain_db());
     state.set_gain_changes(gain_.changes());
-    state.set_horizon(static_cast<std::uint32_t>(horizon_));
+    const auto& predictor = receiver_.predictor_in_use();
+    state.set_horizon(static_cast<std::uint32_t>(predictor.horizon));
     state.set_combining(combining_);
-    state.set_predictor(predictor_);
+    state.set_predictor(predictor.method);
     state.set_settings_refused(settings_refused_);
 }
 

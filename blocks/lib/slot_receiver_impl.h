@@ -53,13 +53,8 @@ private:
     void publish_symbols(const ::wip::phy::received_slot& slot, std::int64_t air);
 
     ::wip::phy::slot_receiver receiver_;
-    // What it runs with.
     bool combining_;
-    std::string predictor_;
-    int horizon_;
-    // What was asked for last, and what learns to take over.
-    std::string wanted_predictor_, next_predictor_;
-    int wanted_horizon_, next_horizon_ = 0;
+    ::wip::phy::predictor_choice wanted_;  // asked for last, of those that there are
     std::uint64_t settings_refused_ = 0;
     ::wip::predictor_builder builder_;
     ::wip::phy::gain_control gain_;
@@ -74,6 +69,7 @@ private:
     int slots_since_state_ = 0;
     int slots_since_message_ = 0;
     ::wip::phy::receiver_mode last_mode_ = ::wip::phy::receiver_mode::searching;
+    const ::wip::phy::predictor_choice* last_predictor_;  // only compared
     std::vector<gr_complex> symbols_;
 
     mutable std::mutex mutex_;  // status_, read by other threads

@@ -14,9 +14,11 @@
 // worth is measured by the user when it comes due, not claimed here.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "phy/resource_map.h"
@@ -51,6 +53,20 @@ public:
 inline constexpr std::array<std::string_view, 5> predictor_names{"last", "ar", "ls", "kalman",
                                                                  "delay"};
 inline constexpr std::string_view default_predictor = "delay";
+
+inline constexpr int longest_horizon = 64;
+
+struct predictor_choice {
+    std::string method{default_predictor};  // one of predictor_names
+    int horizon = 3;                        // slots ahead, 0 .. longest_horizon
+    bool operator==(const predictor_choice&) const = default;
+};
+// Whether an snr_predictor can be that.
+inline bool available(const predictor_choice& c) noexcept {
+    return c.horizon >= 0 && c.horizon <= longest_horizon &&
+           std::find(predictor_names.begin(), predictor_names.end(), c.method) !=
+               predictor_names.end();
+}
 
 // horizon 1..64. Throws std::invalid_argument naming the value and what is valid.
 std::unique_ptr<gain_predictor> make_gain_predictor(std::string_view name, int horizon);

@@ -6,9 +6,11 @@
 //
 // learning_slots: all methods are then within 10 % of what they are in the end (docs/controls.md).
 // Slots without a measurement count, for a receiver that has lost its signal must be able to
-// change, too. Allocates and frees nothing; what is replaced waits to be fetched.
+// change, too. It takes over at the beginning of the slot after them, so what a slot says comes
+// from current(). Allocates and frees nothing; what is replaced waits to be fetched.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <utility>
@@ -41,27 +43,30 @@ public:
     }
     // One of these for each slot.
     void update(const bin_measurement& m, std::array<float, nof_bins>& predicted) noexcept {
+        begin_slot();
         current_->update(m, predicted);
         std::array<float, nof_bins> unused;
         if (next_) next_->update(m, unused);
-        learn();
     }
     void skip() noexcept {
+        begin_slot();
         current_->skip();
         if (next_) next_->skip();
-        learn();
     }
     // Without a signal to be measured: neither is told.
-    void pass() noexcept { learn(); }
+    void pass() noexcept { begin_slot(); }
 
 private:
-    void learn() noexcept {
-        if (!next_ || ++learned_ < learning_slots || retired_) return;
-        retired_ = std::exchange(current_, std::move(next_));
+    void begin_slot() noexcept {
+        if (!next_) return;
+        if (learned_ == learning_slots && !retired_)
+            retired_ = std::exchange(current_, std::move(next_));
+        else
+            learned_ = std::min(learned_ + 1, learning_slots);
     }
 
     std::unique_ptr<snr_predictor> current_, next_, retired_;
-    int learned_ = 0;
+    int learned_ = 0;  // slots that next_ has been given
 };
 
 }  // namespace wip::phy

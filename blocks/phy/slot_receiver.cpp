@@ -228,6 +228,9 @@ std::unique_ptr<snr_predictor> slot_receiver::succeed_predictor(
 std::unique_ptr<snr_predictor> slot_receiver::take_retired_predictor() noexcept {
     return impl_->predictor.take_retired();
 }
+const predictor_choice& slot_receiver::predictor_in_use() const noexcept {
+    return impl_->predictor.current().choice();
+}
 const receiver_state& slot_receiver::state() const noexcept { return impl_->state; }
 void slot_receiver::want_soft_bits(bool on) noexcept { impl_->detector.want_soft_bits(on); }
 

@@ -117,6 +117,8 @@ public:
     // hand back what is no longer needed, for its owner to free elsewhere than in the slot path.
     std::unique_ptr<snr_predictor> succeed_predictor(std::unique_ptr<snr_predictor> next) noexcept;
     std::unique_ptr<snr_predictor> take_retired_predictor() noexcept;
+    // In on_slot: what predicted in that slot.
+    const predictor_choice& predictor_in_use() const noexcept;
 
     const receiver_state& state() const noexcept;
     void want_soft_bits(bool on) noexcept;

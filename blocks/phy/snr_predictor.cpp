@@ -17,13 +17,14 @@ constexpr double enough = 20;  // slots of calibration
 
 }  // namespace
 
-snr_predictor::snr_predictor(int horizon_slots, std::string_view method) : horizon_(horizon_slots) {
-    if (horizon_ < 0 || horizon_ > 64)
-        throw std::invalid_argument("horizon_slots: " + std::to_string(horizon_) +
-                                    " is not in 0..64");
-    auto made = make_gain_predictor(method, std::max(horizon_, 1));
-    if (horizon_ > 0) method_ = std::move(made);
-    forecasts_.resize(static_cast<std::size_t>(std::max(horizon_, 1)));
+snr_predictor::snr_predictor(int horizon_slots, std::string_view method)
+    : choice_{std::string(method), horizon_slots} {
+    if (horizon_slots < 0 || horizon_slots > longest_horizon)
+        throw std::invalid_argument("horizon_slots: " + std::to_string(horizon_slots) +
+                                    " is not in 0.." + std::to_string(longest_horizon));
+    auto made = make_gain_predictor(method, std::max(horizon_slots, 1));
+    if (horizon_slots > 0) method_ = std::move(made);
+    forecasts_.resize(static_cast<std::size_t>(std::max(horizon_slots, 1)));
 }
 
 void snr_predictor::reset() noexcept {
@@ -81,7 +82,7 @@ void snr_predictor::update(const bin_measurement& m,
     settle(m, now.gain);
     auto& f = forecasts_[due_];
     due_ = (due_ + 1) % forecasts_.size();
-    f.valid = horizon_ > 0;
+    f.valid = choice_.horizon > 0;
     f.last = m.power;
     f.fitted = method_ && method_->update(now, f.gain);
     if (!f.fitted) f.gain = now.gain;

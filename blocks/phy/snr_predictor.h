@@ -52,6 +52,7 @@ public:
     double nmse() const noexcept { return power_ > 0 ? error_ / power_ : 0; }
     double last_value_nmse() const noexcept { return power_ > 0 ? last_error_ / power_ : 0; }
     const gain_predictor* method() const noexcept { return method_.get(); }  // none at horizon 0
+    const predictor_choice& choice() const noexcept { return choice_; }
 
 private:
     struct forecast {
@@ -64,7 +65,7 @@ private:
     };
     void settle(const bin_measurement& m, const bin_gains& now) noexcept;
 
-    int horizon_;
+    predictor_choice choice_;
     std::unique_ptr<gain_predictor> method_;
     std::vector<forecast> forecasts_;  // by target slot
     std::size_t due_ = 0;              // forecast that comes due with the next slot

@@ -189,54 +189,101 @@ class Reports(unittest.TestCase):
 
 
 class Changer(Recorder):
-    """Asks for other settings after so many reports."""
+    """Goes through steps (condition, settings): when the condition on all reports holds, the settings are
+    asked for; None ends the flowgraph. asked: how many reports there were then."""
 
-    def __init__(self, endpoint, after):
+    def __init__(self, endpoint, steps):
         super().__init__(endpoint)
-        self.after = dict(after)
+        self.steps, self.asked = list(steps), []
 
     def on(self, message):
         super().on(message)
-        settings = self.after.pop(len(self.reports), None)
-        if settings is not None:
+        if not self.steps or not self.steps[0][0](self):
+            return
+        settings = self.steps.pop(0)[1]
+        self.asked.append(len(self.reports))
+        if settings is None:
+            self.stop_flowgraph("all was seen")
+        else:
             self.send(schema.ToFlowgraph(receiver=schema.ReceiverSettings(**settings)))
+
+    def state(self):
+        """The last one; before the first: None."""
+        return next((r.state for r in reversed(self.reports) if r.HasField("state")), None)
+
+
+def after(nof_reports):
+    return lambda macd: len(macd.reports) >= nof_reports
+
+
+def when(**values):
+    def holds(macd):
+        state = macd.state()
+        return state is not None and all(getattr(state, k) == v for k, v in values.items())
+    return holds
 
 
 class SettingsAtRunTime(unittest.TestCase):
-    def run_with(self, after, nof_slots=900):
-        samples = slots_of_pattern(nof_slots, modulation=4)
-        with Endpoint() as endpoint:
-            macd = Changer(endpoint, after)
-            macd.start()
-            receive(samples, endpoint=endpoint)
-            macd.end()
-        return macd.reports
+    LEARNING = 300      # slots
 
-    def states(self, reports):
-        return [r.state for r in reports if r.HasField("state")]
+    def run_with(self, *steps):
+        """In real time: what is asked for arrives within a few slots. Ends with the last step; 6000 slots
+        are more than any of them takes."""
+        with Endpoint() as endpoint:
+            macd = Changer(endpoint, steps)
+            macd.start()
+            top = gr.top_block()
+            throttle = blocks.throttle(gr.sizeof_gr_complex, wip.SAMPLE_RATE)
+            throttle.set_max_noutput_items(4 * SLOT)
+            receiver = wip.slot_receiver(endpoint=endpoint)
+            top.connect(wip.slot_transmitter(nof_slots=6000, modulation=4), throttle, receiver)
+            top.run()
+            macd.end()
+        self.assertEqual(macd.steps, [], "not all was seen")
+        self.assertIn("all was seen", receiver.end_reason())
+        return macd
+
+    def seen(self, macd):
+        """What it ran with, in turn: (predictor, horizon, combining), first report that says so."""
+        seen = []
+        for i, r in enumerate(macd.reports):
+            if r.HasField("state"):
+                values = (r.state.predictor, r.state.horizon, r.state.combining)
+                if not seen or seen[-1][0] != values:
+                    seen.append((values, i))
+        return [v for v, _ in seen], [i for _, i in seen]
 
     def test_predictor_horizon_and_combining_change_and_lock_is_kept(self):
-        reports = self.run_with({100: dict(predictor="kalman", horizon=6, combining=False),
-                                 200: dict(predictor="last")})
-        states = self.states(reports)
-        self.assertEqual((states[0].predictor, states[0].horizon, states[0].combining), ("delay", 3, True))
-        seen = []
-        for s in states:
-            if not seen or seen[-1] != (s.predictor, s.horizon, s.combining):
-                seen.append((s.predictor, s.horizon, s.combining))
-        # Combining is off at once; a predictor is made first.
-        self.assertIn(("delay", 3, False), seen + [("delay", 3, False)])
-        self.assertIn(seen[-1], (("last", 6, False), ("last", 3, False)))
-        self.assertEqual((states[-1].lock_losses, states[-1].settings_refused), (0, 0))
-        locked = [r.air for r in reports if r.locked]
+        macd = self.run_with((after(100), dict(predictor="kalman", horizon=6, combining=False)),
+                             (when(combining=False), dict(predictor="last")),
+                             (when(predictor="last"), None))
+        values, at = self.seen(macd)
+        # Combining is off at once; kalman is replaced while it learns, and its horizon stays.
+        self.assertEqual(values, [("delay", 3, True), ("delay", 3, False), ("last", 6, False)])
+        self.assertGreaterEqual(at[2], macd.asked[1] + self.LEARNING)
+        state = macd.state()
+        self.assertEqual((state.lock_losses, state.settings_refused), (0, 0))
+        locked = [r.air for r in macd.reports if r.locked]
         self.assertEqual(locked, list(range(locked[0], locked[0] + len(locked))))
-        for r in reports[-300:]:
+        for r in macd.reports[at[2]:]:
             self.assertTrue(all(np.isfinite(r.predicted_snr_db)))
 
     def test_an_unknown_predictor_is_counted_and_nothing_changes(self):
-        reports = self.run_with({100: dict(predictor="oracle")})
-        state = self.states(reports)[-1]
-        self.assertEqual((state.predictor, state.settings_refused, state.lock_losses), ("delay", 1, 0))
+        macd = self.run_with((after(100), dict(predictor="oracle")), (after(600), None))
+        self.assertEqual(self.seen(macd)[0], [("delay", 3, True)])
+        state = macd.state()
+        self.assertEqual((state.settings_refused, state.lock_losses), (1, 0))
+
+    def test_a_refusal_while_another_learns_leaves_it_and_the_first_can_be_asked_for_again(self):
+        macd = self.run_with((after(100), dict(predictor="ls", combining=False)),
+                             (when(combining=False), dict(predictor="oracle")),
+                             (when(predictor="ls"), dict(predictor="delay")),
+                             (when(predictor="delay"), None))
+        values, at = self.seen(macd)
+        self.assertEqual(values, [("delay", 3, True), ("delay", 3, False), ("ls", 3, False), ("delay", 3, False)])
+        self.assertGreaterEqual(at[2], macd.asked[0] + self.LEARNING)
+        self.assertGreaterEqual(at[3], macd.asked[2] + self.LEARNING)
+        self.assertEqual(macd.state().settings_refused, 1)
 
 
 if __name__ == "__main__":

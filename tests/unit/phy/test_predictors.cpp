@@ -5,9 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "phy/predictor_succession.h"
+#include "phy/slot_receiver.h"
 #include "simulated_gains.h"
 
 namespace {
@@ -250,7 +254,7 @@ TEST(predictors, that_succeed_another_are_good_from_their_first_slot_on) {
                 if (i < takes_over) {
                     ASSERT_EQ(a[to], last) << method << ", slot " << i;
                 }
-                ASSERT_EQ(s.learning(), i >= before && i < takes_over - 1) << i;
+                ASSERT_EQ(s.learning(), i >= before && i < takes_over) << i;
             }
             EXPECT_NE(s.take_retired(), nullptr);
             EXPECT_EQ(s.take_retired(), nullptr);
@@ -272,11 +276,58 @@ TEST(predictors, take_over_without_a_signal_too_and_the_last_one_asked_for) {
     EXPECT_EQ(s.succeed(std::move(second)).get(), one);  // from the beginning again
     for (int i = 0; i < 100; ++i) s.update(g.next(125), said);
     for (int i = 0; i < 100; ++i) s.skip();
-    for (int i = 0; i < 99; ++i) s.pass();
+    for (int i = 0; i < 100; ++i) s.pass();
     EXPECT_NE(&s.current(), two);
     s.pass();
     EXPECT_EQ(&s.current(), two);
     EXPECT_NE(s.take_retired(), nullptr);
+}
+
+// What was in use in each of the next slots, without a signal.
+std::vector<predictor_choice> in_use(slot_receiver& receiver, std::int64_t& at, int slots) {
+    const std::vector<cf32> silence(slot_samples);
+    std::vector<predictor_choice> all;
+    for (int i = 0; i < slots; ++i, ++at)
+        receiver.process(first_sample(slot(at)), silence,
+                         [&](const received_slot&) { all.push_back(receiver.predictor_in_use()); });
+    return all;
+}
+
+TEST(predictors, are_said_to_be_in_use_when_they_are_whatever_learns_after_them) {
+    constexpr int learning = predictor_succession::learning_slots;
+    const predictor_choice first{"last", 3}, second{"ar", 6}, third{"ls", 12};
+    const auto all = [&](const predictor_choice& c) {
+        return std::vector(static_cast<std::size_t>(learning), c);
+    };
+    const auto made = [](const predictor_choice& c) {
+        return std::make_unique<snr_predictor>(c.horizon, c.method);
+    };
+    slot_receiver receiver({.horizon_slots = first.horizon, .predictor = first.method});
+    std::int64_t at = 0;
+    receiver.succeed_predictor(made(second));
+    EXPECT_EQ(in_use(receiver, at, learning), all(first));
+    EXPECT_EQ(in_use(receiver, at, 1), std::vector{second});
+    // The third comes before anybody has fetched the first.
+    receiver.succeed_predictor(made(third));
+    const auto retired = receiver.take_retired_predictor();
+    ASSERT_NE(retired, nullptr);
+    EXPECT_EQ(retired->choice(), first);
+    EXPECT_EQ(in_use(receiver, at, learning), all(second));
+    EXPECT_EQ(in_use(receiver, at, 1), std::vector{third});
+}
+
+TEST(predictors, are_available_exactly_when_they_can_be_made) {
+    for (const std::string method : {"last", "ar", "ls", "kalman", "delay", "oracle", "", "Delay"})
+        for (const int horizon : {-1, 0, 1, 64, 65}) {
+            bool made = true;
+            try {
+                const snr_predictor p(horizon, method);
+                EXPECT_EQ(p.choice(), (predictor_choice{method, horizon}));
+            } catch (const std::invalid_argument&) {
+                made = false;
+            }
+            EXPECT_EQ(available({method, horizon}), made) << method << ", " << horizon;
+        }
 }
 
 }  // namespace
