@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t most_candidates = 64;
 constexpr std::size_t most_summed_bytes = 128 * 1024;
+constexpr std::size_t most_followed_bytes = 4 * 1024 * 1024;  // random data: of 850 frames
 
 bool rest_is_zero(const receive_window& frames, stream_position at) {
     for (int i = at.nibble; i < frames.nibbles(at.sn); ++i)
@@ -106,7 +107,7 @@ void boundary_search::start(stream_position at, bool in_step) {
 }
 
 boundary_search::verdict boundary_search::read_candidate(const receive_window& frames,
-                                                         candidate& c) const {
+                                                         candidate& c) {
     using result = receive_window::read_result;
     std::array<std::uint8_t, max_ip_header_bytes> header{};
     const auto unread = [](result r) {
@@ -129,6 +130,10 @@ boundary_search::verdict boundary_search::read_candidate(const receive_window& f
         const std::uint8_t next = header[6];
         if (c.damaged || !c.usual || (next != 6 && next != 17 && next != 58))
             return verdict::rejected;
+    }
+    if (c.version == 6) {
+        if (h->total_bytes > may_follow_) return verdict::rejected;
+        may_follow_ -= h->total_bytes;
     }
     c.end = c.start;
     c.complete_to = c.start.sn;
@@ -269,6 +274,7 @@ std::optional<stream_position> boundary_search::likely_one() const {
 
 std::optional<stream_position> boundary_search::advance(const receive_window& frames) {
     may_sum_ = most_summed_bytes;
+    may_follow_ = most_followed_bytes;
     if (const auto found = judge_open(frames)) return found;
     if (const auto found = scan(frames)) return found;
     return likely_one();

@@ -23,8 +23,8 @@
 // overtake an open IPv4 one that looks usual (it may be inside it).
 //
 // Time: every nibble is tried once, every candidate that waits (64 at most: then the search waits
-// with them) judged once in a call, and at most 128 KiB of IPv6 packets summed up in a call; IPv6
-// candidates beyond that are passed over.
+// with them) judged once in a call. In a call IPv6 candidates of at most 4 MiB are followed to
+// their ends, and at most 128 KiB of them summed up; those beyond that are passed over.
 #pragma once
 
 #include <cstdint>
@@ -85,7 +85,7 @@ private:
         verdict last = verdict::open;
     };
     // Fills the candidate at c.start in as far as its header is there. Rejected: it is none.
-    verdict read_candidate(const receive_window& frames, candidate& c) const;
+    verdict read_candidate(const receive_window& frames, candidate& c);
     verdict judge(const receive_window& frames, candidate& c);
     verdict judge_frames(const receive_window& frames, candidate& c) const;
     verdict judge_sum(const receive_window& frames, candidate& c);
@@ -101,7 +101,7 @@ private:
     stream_position at_;
     stream_position due_{-1, 0};  // where a header is due
     std::vector<candidate> open_;
-    std::size_t may_sum_ = 0;  // bytes of IPv6 packets in this call
+    std::size_t may_sum_ = 0, may_follow_ = 0;  // bytes of IPv6 packets in this call
     std::vector<std::uint8_t> packet_;
 };
 
