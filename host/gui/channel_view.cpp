@@ -16,7 +16,7 @@ double to_db(double power) {
     return power > 0 ? std::max(floor_db, 10 * std::log10(power)) : floor_db;
 }
 
-// Of the range, above the curves: for the line of text there.
+// Of the upper picture, above the curves: for the line of text there.
 constexpr double text_share = 0.3;
 
 // Both ends in steps of 10 dB; true when they moved.
@@ -154,9 +154,9 @@ void channel_view::refresh(bool all) {
         for (std::size_t k = 0; k < h.size(); ++k)
             impulse.append({delay_us(static_cast<int>(k)), h[k]});
         const double peak = *std::ranges::max_element(h);
-        low = std::max(low, high - 80);
+        low = 10 * std::floor(std::max(low, high - 80) / 10);  // where the axis begins
         moved =
-            fit_db(plot_->yAxis, low, high + text_share * (high - low)) |
+            fit_db(plot_->yAxis, low, (high - text_share * low) / (1 - text_share)) |
             static_cast<int>(fit_db(plot_->axisRect(1)->axis(QCPAxis::atLeft), peak - 55, peak));
         QString text = QStringLiteral("slot %1").arg(p->slot);
         if (model().users_seen() > 1) text += ", " + terminal_name(static_cast<int>(p->user));

@@ -265,6 +265,29 @@ private Q_SLOTS:
         QVERIFY2(above > 0, qPrintable(QString::number(above)));
     }
 
+    void the_words_above_the_channel_leave_its_curves_free() {
+        for (const auto& [magnitude_db, noise_db] :
+             {std::pair{-38.0, -62.0}, {0.0, -12.0}, {-1.0, -79.0}}) {
+            world w;
+            scripted_cell::message m;
+            m.set_slot(150);
+            for (int n = 0; n < nof_subcarriers; ++n) {
+                m.mutable_receiver()->add_channel(
+                    static_cast<float>(std::pow(10, magnitude_db / 20)));
+                m.mutable_receiver()->add_channel(0);
+            }
+            for (int b = 0; b < nof_bins; ++b)
+                m.mutable_receiver()->add_noise_dbfs(static_cast<float>(noise_db));
+            w.cell.publish("terminal", "receiver", m);
+            QVERIFY(w.settle());
+            w.picture("channel");
+            auto& plot = w.of<channel_view>("channel").plot();
+            const QRect words = legend_of(plot)->outerRect();
+            QVERIFY2(words.bottom() < plot.yAxis->coordToPixel(magnitude_db) - 1,
+                     qPrintable(QString::number(magnitude_db)));
+        }
+    }
+
     void events_are_written_out_and_nothing_of_them_is_cut() {
         world w;
         w.cell.say_run(2);
