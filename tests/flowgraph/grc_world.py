@@ -6,6 +6,7 @@ import shutil
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import pictures                            # noqa: E402, F401
 import screen                              # noqa: E402
 from screen import end                     # noqa: E402, F401
 

@@ -12,8 +12,7 @@ import time
 import unittest
 
 import numpy
-from grc_world import BUILD, GRAPHS, TOP, Screen, end, missing
-from matplotlib import image
+from grc_world import BUILD, GRAPHS, TOP, Screen, end, missing, pictures
 
 FIGURES = BUILD / "grc-figures"
 SETTLED_S = 12 if os.environ.get("OPENWIP_FIGURES") else 0      # pictures are of what has run for a while
@@ -42,8 +41,7 @@ def save(pixels, name):
     used = numpy.flatnonzero((pixels != pixels[-1, -1]).any(axis=1))[-1]
     pixels = pixels[:used + 20]
     FIGURES.mkdir(exist_ok=True)
-    rgb = numpy.stack([pixels >> 16, pixels >> 8 & 255, pixels & 255], axis=2).astype("u1")
-    image.imsave(FIGURES / f"grc_{name}.png", rgb)
+    pictures.save(pixels, FIGURES / f"grc_{name}.png")
 
 
 @unittest.skipIf(missing(), f"{', '.join(missing())} not installed: ./openwip setup")

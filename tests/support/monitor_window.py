@@ -8,17 +8,22 @@ import subprocess
 import time
 
 import numpy
-from matplotlib import colormaps, image
+from matplotlib import colormaps
+from pictures import load
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"))
 PROGRAM = BUILD / "host/gui/openwip-monitor"
 TITLE = "OpenWIP monitor"
-SIZE = (1800, 1000)
+SIZE = (1800, 1300)
 
 WHITE, UNKNOWN = 0xffffff, 0xdcdcdc
+TICKS = 6     # pixels that they reach into a plot
 SERIES = (0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0xe69f00, 0x56b4e9, 0x000000, 0xa0a000)     # of the terminals, too
 OUTCOMES = (0x56b4e9, 0xd55e00, 0xf0e442)
+
+# Of host/gui/delay_parts.h: name -> series.
+DELAY_PARTS = {name: int(colour) for name, colour in re.findall(r'\{"(\w+)", "[^"]*", (\d)\}', (TOP / "host/gui/delay_parts.h").read_text())}
 
 
 def control_choices():
@@ -138,20 +143,57 @@ def same(text, value):
         return text == str(value)
 
 
-def pixels(path):
-    """0xRRGGBB of every pixel."""
-    rgb = numpy.round(image.imread(path)[:, :, :3] * 255).astype("u4")
-    return rgb[:, :, 0] << 16 | rgb[:, :, 1] << 8 | rgb[:, :, 2]
+def box(path):
+    """(pixels, left, top, right, bottom): the picture and the axes of its only (or first) plot."""
+    found = load(path)
+    _, left, right = longest_run(found == 0)
+    _, top, bottom = longest_run((found == 0).T)
+    if right - left < 50 or bottom - top < 30:
+        raise AssertionError(f"{path}: no axes")
+    return found, left, top, right, bottom
 
 
-def share_of(path, colours):
-    """Of the picture in one of these colours."""
-    return float(numpy.isin(pixels(path), numpy.array(colours, "u4")).mean())
+def inside_axes(path):
+    """The pixels between the axes, without the ticks. A legend beside the plot, its numbers and its title are outside."""
+    found, left, top, right, bottom = box(path)
+    return found[top + 1 + TICKS:bottom - TICKS, left + 1 + TICKS:right - TICKS]
 
 
-def share_of_map(path, name="viridis", tolerance=10):
-    """Of the picture within so much of a colour of the map, white and grey left out; and how many different ones."""
-    found = pixels(path)
+def ink(path):
+    """How many pixels are dark: text."""
+    found = load(path)
+    return int(((found >> 8 & 0xff) < 0x80).sum())
+
+
+def longest_run(black):
+    """(row, first column, last column) of the longest run of true in a row."""
+    best = (0, 0, -1)
+    for row in range(len(black)):
+        edges = numpy.flatnonzero(numpy.diff(numpy.concatenate(([0], black[row].view("i1"), [0]))))
+        starts, ends = edges[::2], edges[1::2]
+        if len(starts) and (ends - starts).max() > best[2] - best[1] + 1:
+            i = int((ends - starts).argmax())
+            best = (int(row), int(starts[i]), int(ends[i]) - 1)
+    return best
+
+
+def columns_with(found, colour):
+    """Share of the columns that have the colour."""
+    return float((found == colour).any(axis=0).mean())
+
+
+def redness(found):
+    """Red less blue of every pixel, -255..255: above 0 in the warm half of a signed map."""
+    return (found >> 16).astype("i4") - (found & 0xff).astype("i4")
+
+
+def share_of(found, colours):
+    """Of these pixels in one of these colours."""
+    return float(numpy.isin(found, numpy.array(colours, "u4")).mean())
+
+
+def share_of_map(found, name="viridis", tolerance=10):
+    """Of these pixels within so much of a colour of the map, white and grey left out; and how many different ones."""
     coloured = found[(found != WHITE) & (found != UNKNOWN)]
     values, counts = numpy.unique(coloured, return_counts=True)
     table = numpy.round(colormaps[name](numpy.linspace(0, 1, 256))[:, :3] * 255).astype("i4")

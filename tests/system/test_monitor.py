@@ -6,6 +6,7 @@ docs/monitor.md are those that this test takes (target monitor_figures).
 Every wait is for a condition, none for a time: a busy machine is slow, not wrong."""
 import csv
 import json
+import math
 import os
 import pathlib
 import re
@@ -16,8 +17,11 @@ import sys
 import tempfile
 import unittest
 
+import numpy
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import monitor_window as mw                                                      # noqa: E402
+import pictures as png                                                           # noqa: E402
 import screen as screens                                                         # noqa: E402
 from controls_support import happens, settings_of                                # noqa: E402
 from demo_support import TOP, Demo, built, cells, environment, left_of, openwip  # noqa: E402
@@ -28,6 +32,8 @@ FIGURES = BUILD / "monitor-figures"      # what the test took
 HEAT = ("measured_snr", "predicted_snr", "prediction_error", "modulation", "allocation", "arq_outcome")
 FED = (*HEAT, "goodput", "packet_delay", "queue", "tcp", "constellation", "modulation_histogram", "arq_histogram",
        "delay_distribution")
+DELAYS = ("packet_delay", "delay_distribution")
+WINDOW_SLOTS = 15000
 
 
 def filled(words):
@@ -54,7 +60,7 @@ class MonitorTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="openwip-monitor-")
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        self.screen = self.enter(screens.Screen("1920x1080"))
+        self.screen = self.enter(screens.Screen("1920x1400"))
 
     def enter(self, context):
         value = context.__enter__()
@@ -84,36 +90,110 @@ class MonitorTest(unittest.TestCase):
         got = json.loads(done.stdout)["values"][key]
         self.assertTrue(mw.same(got, shown or value), (key, got))
 
-    # --- what is on the pictures ---
+    # --- what is on the pictures: what the CSV of the same view says, inside the axes ---
 
     def assert_pictures(self, folder, views):
         for view in views:
             with self.subTest(view=view):
-                path = folder / f"{view}.png"
-                self.assert_picture(view, path)
+                self.assert_picture(view, folder)
 
-    def assert_picture(self, view, path):
-        if view in ("measured_snr", "predicted_snr", "constellation"):
-            share, different = mw.share_of_map(path)
-            self.assertGreater(share, 0.01 if view == "constellation" else 0.3, view)
-            self.assertGreater(different, 10, view)
-        elif view == "modulation":
-            self.assertGreater(mw.share_of_map(path)[0], 0.05)
-        elif view == "prediction_error":
-            # Blue to white to orange: most of it is neither grey, white nor text.
-            found = mw.pixels(path)
-            self.assertGreater(float(((found != mw.WHITE) & (found != mw.UNKNOWN)).mean()), 0.3)
-            self.assertGreater(len(set(found.ravel().tolist())), 50)
-        elif view == "allocation":
-            self.assertGreater(mw.share_of(path, mw.SERIES), 0.05)
-        elif view == "arq_outcome":
-            self.assertGreater(mw.share_of(path, mw.OUTCOMES[:1]), 0.05)     # received well
-        elif view in ("events", "controls"):
-            self.assertGreater(len(set(mw.pixels(path).ravel().tolist())), 20)
+    def assert_picture(self, view, folder):
+        path, table = folder / f"{view}.png", self.table(folder, view)
+        if view == "constellation":
+            share, different = mw.share_of_map(png.load(path))
+            self.assertGreater(share, 0.01)
+            self.assertGreater(different, 10)
+            return
+        if view == "delay_distribution":
+            self.assert_curve_of_delays(path, table)
+            return
+        shown = mw.inside_axes(path)
+        if view in HEAT:
+            cells = numpy.array([[float(v or "nan") for k, v in row.items() if k.startswith("bin")] for row in table])
+            self.assert_map(view, shown, cells)
+        elif view.endswith("_histogram"):
+            self.assert_bars(view, shown, numpy.array([float(row["frames"]) for row in table]))
+        elif view == "packet_delay":
+            self.assert_parts(shown, table)
+        elif view == "channel":
+            self.assertGreater(mw.columns_with(shown, mw.SERIES[0]), 0.3, "magnitude")
+            self.assertGreater(int((png.load(path) == mw.SERIES[2]).sum()), 60, "impulse response")
         else:
-            colour = {"channel": mw.SERIES[2], "arq_histogram": mw.SERIES[1], "delay_distribution": 0}.get(view, mw.SERIES[0])
-            least = {"modulation_histogram": 500, "arq_histogram": 300}.get(view, 60)
-            self.assertGreater(int((mw.pixels(path) == colour).sum()), least, view)
+            slots = [int(row["slot"]) for row in table]
+            self.assertGreater(mw.columns_with(shown, mw.SERIES[0]), 0.7 * min(1, (max(slots) - min(slots)) / WINDOW_SLOTS))
+
+    def assert_empty_views_would_be_seen(self, folder, views):
+        """The same pictures and CSVs with nothing between the axes (no error of the prediction: white) fail."""
+        empty = folder / "empty"
+        empty.mkdir()
+        for view in views:
+            shutil.copy(folder / f"{view}.csv", empty)
+            found = png.load(folder / f"{view}.png")
+            if view == "constellation":
+                found[:] = mw.WHITE
+            else:
+                found, left, top, right, bottom = mw.box(folder / f"{view}.png")
+                found[top + 1:bottom, left + 1:right] = 0xf4f4f4 if view == "prediction_error" else mw.WHITE
+            png.save(found, empty / f"{view}.png")
+            with self.subTest(empty=view), self.assertRaises(AssertionError):
+                self.assert_picture(view, empty)
+
+    def assert_map(self, view, shown, cells):
+        about = lambda colours, share: self.assertLess(abs(mw.share_of(shown, colours) - share), 0.15, (view, colours, share))  # noqa: E731
+        if view in ("measured_snr", "predicted_snr"):
+            share, different = mw.share_of_map(shown)
+            self.assertGreater(share, 0.7, view)
+            self.assertGreater(different, 20, view)
+        elif view == "prediction_error":
+            # 20 dB from blue to orange, white in the middle: 0.2 dB above and 0.4 dB below it are 12 of 255.
+            for name, found, said in (("orange", mw.redness(shown) > 12, cells > 0.2), ("blue", mw.redness(shown) < -12, cells < -0.4)):
+                self.assertGreater(said.mean(), 0.003, name)
+                self.assertTrue(0.4 < found.mean() / said.mean() < 2.5, (name, found.mean(), said.mean()))
+        elif view == "modulation":
+            self.assertGreater((cells > 0).mean(), 0.05)
+            about([mw.WHITE, mw.UNKNOWN, 0], 1 - (cells > 0).mean())
+        elif view == "allocation":
+            for u in range(int(numpy.nanmax(cells[cells < 25])) + 1):
+                about([mw.SERIES[u]], (cells == u).mean())
+        else:
+            self.assertGreater((cells == 1).mean(), 0.05)
+            about(mw.OUTCOMES[:1], (cells == 1).mean())     # received well
+
+    def assert_bars(self, view, shown, frames):
+        """A bar is 0.8 of a step wide. One that is only as high as the ticks may be cut off."""
+        share = frames / frames.sum()
+        arq = view == "arq_histogram"
+        step = 1 / (max(6, numpy.flatnonzero(frames)[-1]) + 1.2) if arq else 1 / 8.2
+        cut, least = (0.0005, 0.0001) if arq else (0.15, 0.03)
+        columns = mw.columns_with(shown, mw.SERIES[1 if arq else 0])
+        self.assertGreater(columns, 0.7 * step * (share > cut).sum(), view)
+        self.assertLess(columns, 0.9 * step * (share > least).sum() + 0.02, view)
+
+    def assert_parts(self, shown, table):
+        """Areas of the stacked parts of the delay."""
+        delivered = [row for row in table if not row["dropped"]]
+        self.assertGreater(len(delivered), 50)
+        said = numpy.array([sum(float(row[f"{part}_ms"]) for row in delivered) for part in mw.DELAY_PARTS])
+        found = numpy.array([(shown == mw.SERIES[colour]).sum() for colour in mw.DELAY_PARTS.values()])
+        self.assertGreater(found.sum(), 0.02 * shown.size)
+        self.assertLess(abs(found / found.sum() - said / said.sum()).max(), 0.15, (found, said))
+
+    def assert_curve_of_delays(self, path, table):
+        """The black curve passes where the percentiles of the total are; both axes are logarithmic."""
+        total = [float(row["total_ms"]) for row in table]
+        found, left, top, right, bottom = mw.box(path)
+        decades = math.ceil(math.log10(max(10, total[-1]))) + 1        # from 0.1 ms
+        for longer in (75, 50, 25, 10):
+            y = round(top + (2 - math.log10(longer)) / 4 * (bottom - top))
+            x = left + (math.log10(total[10 * (100 - longer)]) + 1) / decades * (right - left)
+            black = left + 1 + mw.TICKS + numpy.flatnonzero(found[y, left + 1 + mw.TICKS:right - mw.TICKS] == 0)
+            self.assertLess(abs(black - x).min(initial=math.inf), 0.04 * (right - left), (longer, x, black))
+
+    def assert_lists(self, bare, folder):
+        """Events and settings, against the same lists with a filter that nothing passes."""
+        lines = len(self.table(folder, "events"))
+        for view, least in (("events", 100 * min(lines, 2)), ("controls", 500)):
+            self.assertGreater(mw.ink(folder / f"{view}.png") - mw.ink(bare / f"{view}.png"), least, view)
 
     def assert_in_the_telemetry(self, cell, bins, bits=None):
         """The base station's own samples of 20 slots: bins in use, and bits per symbol in them."""
@@ -150,7 +230,7 @@ class OnADemo(MonitorTest):
     def test_every_view_shows_the_radio_and_the_keyboard_changes_it(self):
         name = f"mon{os.getpid() % 100000}d"
         demo = self.cell("demo", name, "--speed", "0.3", "--pacing-limit-ms", "1000", "--channel", "epa", "--speed-kmh", "3",
-                         "--snr", "20", "--pings", "5", "--duration", "600", "--modulation", "adaptive")
+                         "--snr", "20", "--pings", "5", "--duration", "600", "--modulation", "adaptive", "--queue-packets", "25")
         w = self.window("--name", name)
         w.wait_for(lambda w: all(w["views"][v]["lines"] > 5 for v in (*FED, "channel")), "every view has data", 120)
         said = w.wait_for(lambda w: re.match("(IN)?VALID", w["health"]["verdict"]) and "CPU" in w["health"]["cpu"], "verdict and CPU")
@@ -162,10 +242,18 @@ class OnADemo(MonitorTest):
         self.assert_set(w, name, "link.combining", "terminal link.combining", "off")
         w.wait_for(lambda w: w["views"]["events"]["lines"] >= 2, "changes are events")
         w.wait_for(filled, "the window of 10 s is full")
-        w.key("ctrl+k", "ctrl+a", "BackSpace")      # all settings on the picture
+        for key in ("ctrl+f", "ctrl+k"):
+            w.key(key, "ctrl+a")
+            w.type("nothing has this")
+        bare = w.pictures()
+        for key in ("ctrl+f", "ctrl+k"):
+            w.key(key, "ctrl+a", "BackSpace")
         pictures = w.pictures()
-        self.assert_pictures(pictures, (*FED, "channel", "events", "controls"))
-        self.keep(pictures, {p.stem for p in pictures.glob("*.png")} - {"allocation"})     # one terminal has all
+        self.assert_lists(bare, pictures)
+        self.assert_pictures(pictures, (*FED, "channel"))
+        self.assert_empty_views_would_be_seen(pictures, (*set(FED) - {"allocation"}, "channel"))     # one terminal has all
+        # At this load a delay is the queue's.
+        self.keep(pictures, {p.stem for p in pictures.glob("*.png")} - {"allocation", *DELAYS})
 
         self.assert_set(w, name, "link.bins", "base link.bins", 5)
         self.assert_set(w, name, "phy.predictor", "terminal phy.predictor", "last")
@@ -181,10 +269,14 @@ class OnADemo(MonitorTest):
 class OnAnEmulatedCell(MonitorTest):
     def test_one_terminal_is_shown_and_changed(self):
         name = f"mon{os.getpid() % 100000}e"
-        cell = self.cell("emulate", name, "--duration", "600", "--channel", "jakes", "--snr", "20", "--pacing-limit-ms", "1000")
+        cell = self.cell("emulate", name, "--duration", "600", "--channel", "jakes", "--snr", "20", "--tcp-window-kb", "8", "--pacing-limit-ms", "1000")
         w = self.window("--name", name)
         w.wait_for(lambda w: all(w["views"][v]["lines"] > 5 for v in FED), "every view has data", 120)
         self.assertEqual(w.words()["terminals"], "", "one terminal: nothing to choose")
+        w.wait_for(lambda w: re.match("(IN)?VALID", w["health"]["verdict"]) and filled(w), "verdict, and the window of 10 s is full")
+        pictures = w.pictures()
+        self.assert_pictures(pictures, (*DELAYS, "queue", "prediction_error"))
+        self.keep(pictures, DELAYS)
 
         self.assert_set(w, name, "link.modulation", "base link.modulation", "2")
         self.assert_set(w, name, "link.bins", "base link.bins", 4)
@@ -230,8 +322,8 @@ class SeveralTerminals(MonitorTest):
     def several(self, n):
         name = f"mon{os.getpid() % 100000}n{n}"
         record = self.folder / f"run{n}.h5"
-        cell = self.cell("emulate", name, "--duration", "600", "--channel", "jakes", "--snr", "18", "--terminals", str(n), "--scheduling",
-                         "round_robin", "--bins", "25", "--pacing-limit-ms", "1000")
+        cell = self.cell("emulate", name, "--duration", "600", "--channel", "jakes", "--speed-kmh", "3", "--snr", "18", "--terminals",
+                         str(n), "--scheduling", "proportional_fair", "--bins", "25", "--pacing-limit-ms", "1000")
         addresses = [f"10.42.0.{2 + u}" for u in range(n)]
         sender = subprocess.Popen(["ip", "netns", "exec", cell.cell.namespace("base"), "/usr/bin/python3", "-c", SENDER, *addresses],
                                   stderr=subprocess.DEVNULL)
@@ -247,9 +339,10 @@ class SeveralTerminals(MonitorTest):
             self.assertEqual(said["views"]["allocation"]["title"], f"Allocation: all {n} terminals")
             pictures = w.pictures()
             self.assert_pictures(pictures, HEAT)
-            share = mw.share_of(pictures / "allocation.png", mw.SERIES[:n])
+            shown = mw.inside_axes(pictures / "allocation.png")
+            share = mw.share_of(shown, mw.SERIES[:n])
             for colour in mw.SERIES[:n]:      # each has about its part of the bins
-                self.assertGreater(mw.share_of(pictures / "allocation.png", [colour]), 0.3 * share / n)
+                self.assertGreater(mw.share_of(shown, [colour]), 0.3 * share / n)
             if n == 5:
                 self.keep(pictures, ("window", "allocation"), "terminals_")
             w.key("ctrl+1", "t")
