@@ -20,7 +20,7 @@ protected:
     void make(bool combining = true, std::uint64_t seed = 1,
               eight_points eight = eight_points::star) {
         channel_ = std::make_unique<symbol_channel>(
-            symbol_channel_config{GetParam(), combining, link_profile::wipemu, seed, eight});
+            symbol_channel_config{GetParam(), combining, link_profile::wipemu, seed, eight, {}});
         next_ = 0;
         sn_ = 0;
     }
