@@ -112,15 +112,14 @@ receive_window::put_result receive_window::put(const received_unit& unit, bool g
         return put_result::fresh;
     }
     if (keep_damaged_ && bits) {
-        const auto copy = [&](int at, int n) {
-            copy_nibbles(f.payload.data(), static_cast<std::size_t>(at), payload.data(),
-                         static_cast<std::size_t>(at - from), static_cast<std::size_t>(n));
-        };
         if (!touches(f.good, from, count)) {
-            copy(from, count);
+            copy_nibbles(f.payload.data(), static_cast<std::size_t>(from), payload.data(), 0,
+                         static_cast<std::size_t>(count));
         } else {
-            for (int i = from; i < from + count; ++i)
-                if (!covers(f.good, i, 1)) copy(i, 1);
+            for (int i = 0; i < count; ++i)
+                if (!covers(f.good, from + i, 1))
+                    set_nibble(f.payload.data(), static_cast<std::size_t>(from + i),
+                               get_nibble(payload.data(), static_cast<std::size_t>(i)));
         }
         add(f.present, from, count);
     }

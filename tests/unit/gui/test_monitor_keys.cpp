@@ -149,17 +149,20 @@ private Q_SLOTS:
         }
         QVERIFY(w.settle());
         auto& v = w.of<heat_view>("measured_snr");
-        for (std::int64_t slot = 3000; slot <= 12'000; slot += 300) {
+        const auto say = [&w](std::int64_t slot) {
             scripted_cell::message m;
             m.set_slot(slot);
             for (int b = 0; b < nof_bins; ++b) m.mutable_slot_sample()->add_snr_db(20);
-            w.window->frame();  // draws; the next one comes too soon and only reads
-            w.cell.publish("terminal", "slot", m);
             const auto before = w.shown->reader().total().received;
+            w.cell.publish("terminal", "slot", m);
             for (int i = 0; i < 10 && w.shown->reader().total().received == before; ++i) {
                 ::usleep(1000);
                 w.window->frame();
             }
+        };
+        for (std::int64_t slot = 12'000; slot >= 3000; slot -= 300) {
+            say(slot + 15);  // is drawn
+            say(slot);       // comes too soon after it: is only read
             QTest::qWait(60);
         }
         QVERIFY(w.settle());
