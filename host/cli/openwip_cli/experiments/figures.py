@@ -221,7 +221,9 @@ def draw(results, folder):
         n = max(len(r) for r in results.found.values())
         fig.suptitle(f"{experiment.name} - {spec.get('title', experiment.title)}   [as figure {spec['number']}; {n} "
                      f"realisation{'s' if n > 1 else ''}]", fontsize=10, wrap=True)
-        if spec["kind"] != "surface":    # it cannot place three-dimensional axes
+        if spec["kind"] == "surface":    # tight_layout cannot place three-dimensional axes
+            fig.subplots_adjust(top=0.82)    # a title of two lines, and that of the picture
+        else:
             fig.tight_layout()
         fig.savefig(folder / f"{spec['name']}.png", dpi=100)
         plt.close(fig)
