@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What a person does with the window: keys, mouse, settings, recording; and what must not happen
 // then.
-#include <google/protobuf/stubs/logging.h>
-
 #include <QAction>
 #include <QFile>
 #include <QLineEdit>
@@ -70,17 +68,14 @@ private:
 
 }  // namespace
 
-class monitor_keys_test : public QObject {
+class monitor_keys_test : public window_test {
     Q_OBJECT
 private Q_SLOTS:
-    void initTestCase() { google::protobuf::SetLogHandler(nullptr); }
-
     // --- cursor ---
 
     void a_mouse_at_rest_is_over_the_newest_slots_while_the_axis_follows() {
         world w;
-        w.cell.say_run(10);
-        QVERIFY(w.settle());
+        QVERIFY(shows_run(w, 10));
         auto& v = w.of<heat_view>("measured_snr");
         put_mouse(v.plot());
         QTRY_VERIFY(w.window->axis().cursor().has_value());
@@ -109,8 +104,7 @@ private Q_SLOTS:
 
     void at_rest_the_cursor_stays_with_its_slot() {
         world w;
-        w.cell.say_run(10);
-        QVERIFY(w.settle());
+        QVERIFY(shows_run(w, 10));
         QTest::keyClick(w.window.get(), Qt::Key_Space);
         auto& v = w.of<heat_view>("measured_snr");
         put_mouse(v.plot());
@@ -214,8 +208,7 @@ private Q_SLOTS:
     void a_setting_is_found_changed_and_sent_with_the_keyboard_and_not_with_the_wheel() {
         world w;
         w.cell.serve_control("base");
-        w.cell.say_run(1);
-        QVERIFY(w.settle());
+        QVERIFY(shows_run(w, 1));
         auto& v = w.of<controls_view>("controls");
         QTest::keyClick(w.window.get(), Qt::Key_K, Qt::ControlModifier);
         auto* search = dynamic_cast<QLineEdit*>(v.entrance());
@@ -249,8 +242,7 @@ private Q_SLOTS:
     void a_small_value_is_neither_shown_nor_sent_as_nothing() {
         world w;
         w.cell.serve_control("terminal", "uplink:\n  loss: 1e-05\n");
-        w.cell.say_run(1);
-        QVERIFY(w.settle());
+        QVERIFY(shows_run(w, 1));
         auto& v = w.of<controls_view>("controls");
         v.raise();
         auto* loss = v.findChild<QDoubleSpinBox*>("edit terminal uplink.loss");
@@ -275,8 +267,7 @@ private Q_SLOTS:
         world w;
         w.cell.serve_control("base");
         w.window->record(path);
-        w.cell.say_run(1);
-        QVERIFY(w.settle());
+        QVERIFY(shows_run(w, 1));
         w.window->record({});
         auto& v = w.of<controls_view>("controls");
         v.raise();
@@ -309,8 +300,7 @@ private Q_SLOTS:
     void what_was_read_back_ends_with_its_cell() {
         world w;
         w.cell.serve_control("base");
-        w.cell.say_run(1);
-        QVERIFY(w.settle());
+        QVERIFY(shows_run(w, 1));
         auto& v = w.of<controls_view>("controls");
         auto* bins = v.findChild<QDoubleSpinBox*>("edit base link.bins");
         const auto is_known = [&] { return v.read_back("base", "link.bins") == "25"; };
@@ -347,8 +337,7 @@ private Q_SLOTS:
 
     void text_becomes_larger_and_smaller() {
         world w;
-        w.cell.say_run(1);
-        QVERIFY(w.settle());
+        QVERIFY(shows_run(w, 1));
         auto& plot = w.of<queue_view>("queue").plot();
         const int points = plot.xAxis->tickLabelFont().pointSize();
         const int left = plot.axisRect()->left();
@@ -369,8 +358,7 @@ private Q_SLOTS:
     void r_says_whether_it_records() {
         QTemporaryDir folder;
         world w;
-        w.cell.say_run(1);
-        QVERIFY(w.settle());
+        QVERIFY(shows_run(w, 1));
         dialogue_watch dialogues;
         auto* action = w.window->findChild<QAction*>("record");
         QVERIFY(action != nullptr && !action->isChecked());
@@ -410,8 +398,7 @@ private Q_SLOTS:
     void words_that_cannot_be_written_are_refused_at_once() {
         QTemporaryDir folder;
         world w;
-        w.cell.say_run(1);
-        QVERIFY(w.settle());
+        QVERIFY(shows_run(w, 1));
         const window_words words(*w.window, folder.filePath("words.json"));
         QVERIFY(QFile::exists(folder.filePath("words.json")));
         for (const QString& path : {QString("/no/such/folder/words.json"), folder.path()}) {
@@ -425,17 +412,12 @@ private Q_SLOTS:
             QVERIFY(said.find('\n') == std::string::npos);
         }
     }
-
-private:
-    own_settings settings_;
 };
 
 }  // namespace wip::gui
 
 int main(int argc, char** argv) {
-    QApplication application(argc, argv);
-    wip::gui::monitor_keys_test test;
-    return QTest::qExec(&test, argc, argv);
+    return wip::gui::run_window_test<wip::gui::monitor_keys_test>(argc, argv);
 }
 
 #include "test_monitor_keys.moc"

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The parts of the monitor that need no window: reading, the model, the session file, the formulas.
+// The parts of the monitor that need no window: the model, the formulas, the colours.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <QTemporaryDir>
 #include <cmath>
 #include <numbers>
 #include <set>
@@ -12,10 +10,7 @@
 #include "gui/colour_map.h"
 #include "gui/control_table.h"
 #include "gui/controls_view.h"
-#include "gui/message_reader.h"
-#include "gui/remote_cell.h"
-#include "gui/session_file.h"
-#include "gui/session_model.h"
+#include "messages.h"
 #include "types/grid.h"
 
 namespace wip::gui {
@@ -30,71 +25,6 @@ static_assert(sample_rate_hz == wip::sample_rate_hz);
 static_assert(slots_per_second == wip::slots_per_second);
 static_assert(max_bits_per_symbol == wip::max_bits_per_symbol);
 static_assert(subcarrier_spacing_hz * wip::fft_size == double(wip::sample_rate_hz));
-
-Telemetry event_message(std::uint64_t sequence, std::int64_t slot = 10) {
-    Telemetry m;
-    m.set_version(1);
-    m.set_sequence(sequence);
-    m.set_slot(slot);
-    m.mutable_event()->set_reason("x");
-    return m;
-}
-raw_message raw(const Telemetry& m, const std::string& topic = "event",
-                const std::string& source = "base") {
-    return {1, source, topic, m.SerializeAsString(), true};
-}
-Telemetry column(std::int64_t slot, float snr, std::uint64_t sequence = 1) {
-    Telemetry m;
-    m.set_version(1);
-    m.set_sequence(sequence);
-    m.set_slot(slot);
-    for (int b = 0; b < nof_bins; ++b) m.mutable_slot_sample()->add_snr_db(snr);
-    return m;
-}
-
-TEST(message_reader, counts_gaps_of_each_topic_of_each_source_apart) {
-    message_reader reader;
-    for (const std::uint64_t n : {5, 6, 9}) EXPECT_NE(reader.read(raw(event_message(n))), nullptr);
-    EXPECT_NE(reader.read(raw(event_message(100), "event", "terminal")), nullptr);
-    EXPECT_NE(reader.read(raw(event_message(101), "event", "terminal")), nullptr);
-    EXPECT_EQ(reader.total().received, 5u);
-    EXPECT_EQ(reader.total().lost, 2u);
-    EXPECT_EQ((reader.by_topic().at({"base", "event"}).lost), 2u);
-    EXPECT_EQ((reader.by_topic().at({"terminal", "event"}).lost), 0u);
-}
-
-TEST(message_reader, a_publisher_that_starts_again_is_no_loss) {
-    message_reader reader;
-    for (const std::uint64_t n : {5, 6, 1, 2}) reader.read(raw(event_message(n)));
-    EXPECT_EQ(reader.total().lost, 0u);
-    EXPECT_EQ(reader.total().restarts, 1u);
-}
-
-TEST(message_reader, counts_garbage_and_later_versions_and_reads_on) {
-    message_reader reader;
-    EXPECT_EQ(reader.read({1, "base", "slot", "\xff\xff\xff no protobuf", true}), nullptr);
-    EXPECT_EQ(reader.read({1, "base", "slot", "", true}), nullptr);
-    EXPECT_EQ(reader.read({1, "base", "slot", "x", false}), nullptr);
-    auto no_content = event_message(3);
-    no_content.clear_event();
-    EXPECT_EQ(reader.read(raw(no_content)), nullptr);
-    auto before_time = event_message(3, -1);
-    EXPECT_EQ(reader.read(raw(before_time)), nullptr);
-    auto later = event_message(77);
-    later.set_version(openwip::telemetry::VERSION_CURRENT + 1);
-    EXPECT_EQ(reader.read(raw(later)), nullptr);
-    EXPECT_EQ(reader.total().garbage, 5u);
-    EXPECT_EQ(reader.total().future, 1u);
-    EXPECT_NE(reader.read(raw(event_message(1))), nullptr);
-    EXPECT_EQ(reader.total().received, 1u);
-    EXPECT_EQ(reader.total().lost, 0u);
-}
-
-TEST(message_reader, invented_topics_have_one_entry_together) {
-    message_reader reader;
-    for (int i = 0; i < 1000; ++i) reader.read(raw(event_message(1), "topic" + std::to_string(i)));
-    EXPECT_EQ(reader.by_topic().size(), 1u);
-}
 
 TEST(slot_ring, keeps_order_and_bound) {
     slot_ring<base_point> ring(3);
@@ -256,61 +186,6 @@ TEST(session_model, memory_is_bounded) {
     for (std::int64_t slot = 1; slot <= 70'000; ++slot) model.take("terminal", column(slot, 1));
     EXPECT_LE(model.columns().size(), 60'000u);
     EXPECT_EQ(model.columns().back().slot, 70'000);
-}
-
-TEST(session_file, gives_back_what_was_written_and_stops_at_a_cut) {
-    QTemporaryDir folder;
-    const QString path = folder.filePath("a.owips");
-    const raw_message first{1000, "base", "slot", std::string("\0\1\2", 3), true};
-    const raw_message second{2'000'001'000, "terminal", "garbage", "", false};
-    {
-        session_writer writer(path, "demo");
-        EXPECT_TRUE(writer.write(first));
-        EXPECT_TRUE(writer.write(second));
-    }
-    {
-        const session_reader reader(path);
-        ASSERT_EQ(reader.size(), 2u);
-        EXPECT_EQ(reader.header()["cell"].toString(), "demo");
-        EXPECT_EQ(reader.length_ns(), 2'000'000'000);
-        EXPECT_EQ(reader.message(0).body, first.body);
-        EXPECT_EQ(reader.message(0).source, "base");
-        EXPECT_TRUE(reader.message(0).two_frames);
-        EXPECT_EQ(reader.message(1).topic, "garbage");
-        EXPECT_FALSE(reader.message(1).two_frames);
-        EXPECT_EQ(reader.at(1), 1u);
-        EXPECT_EQ(reader.cut_off(), 0u);
-    }
-    QFile file(path);
-    ASSERT_TRUE(file.resize(file.size() - 3));
-    const session_reader cut(path);
-    EXPECT_EQ(cut.size(), 1u);
-    EXPECT_GT(cut.cut_off(), 0u);
-}
-
-TEST(session_file, refuses_other_files_later_formats_and_bad_places_in_one_line) {
-    QTemporaryDir folder;
-    const auto refused = [&](const QByteArray& content) {
-        QFile file(folder.filePath("x"));
-        if (!file.open(QIODevice::WriteOnly)) return std::string();
-        file.write(content);
-        file.close();
-        try {
-            const session_reader reader(file.fileName());
-        } catch (const std::runtime_error& e) {
-            return std::string(e.what());
-        }
-        return std::string();
-    };
-    EXPECT_NE(refused("").find("not a session file"), std::string::npos);
-    EXPECT_NE(refused("hello, this is some other file").find("not a session file"),
-              std::string::npos);
-    EXPECT_NE(refused(QByteArray("OWIPSES1\xff\xff\xff\x7f", 12)).find("not a session file"),
-              std::string::npos);
-    EXPECT_NE(refused(QByteArray("OWIPSES1\x0c\0\0\0{\"format\":2}", 24)).find("format 2"),
-              std::string::npos);
-    EXPECT_THROW(session_reader("/no/such/file"), std::runtime_error);
-    EXPECT_THROW(session_writer("/no/such/folder/file", "demo"), std::runtime_error);
 }
 
 TEST(channel_picture, a_path_is_a_peak_at_its_delay_and_a_flat_magnitude) {
@@ -527,108 +402,6 @@ TEST(controls, keys_become_yaml_and_yaml_becomes_keys) {
     EXPECT_TRUE(controls_view::flat("link: [unclosed").empty());
     for (const auto& row : control_rows())
         EXPECT_EQ(controls_view::flat(controls_view::yaml_of(row.key, "1")).count(row.key), 1u);
-}
-
-TEST(remote_cell, one_address_stands_for_all_sockets_of_a_cell_that_listens) {
-    session_options options;
-    use_endpoints({"tcp://lab7:5000"}, {}, options);
-    EXPECT_EQ(options.control.at("air"), "tcp://lab7:5000");
-    EXPECT_EQ(options.control.at("terminal"), "tcp://lab7:5002");
-    EXPECT_EQ(options.telemetry.at("base"), "tcp://lab7:5003");
-    EXPECT_EQ(options.telemetry.at("keeper"), "tcp://lab7:5006");
-    session_options each;
-    use_endpoints({"base=ipc:///tmp/x", "terminal=tcp://[::1]:7"}, {"base=tcp://h:1"}, each);
-    EXPECT_EQ(each.telemetry.size(), 2u);
-    EXPECT_EQ(each.telemetry.at("terminal"), "tcp://[::1]:7");
-    EXPECT_EQ(each.control.at("base"), "tcp://h:1");
-    for (const char* bad : {"tcp://lab7", "tcp://lab7:x", "tcp://lab7:0", "tcp://lab7:65535",
-                            "tcp://:5000", "lab7:5000", "base=lab7", "=tcp://h:1"})
-        EXPECT_THROW(use_endpoints({bad}, {}, each), std::runtime_error) << bad;
-    EXPECT_THROW(use_endpoints({"a=tcp://h:1", "a=tcp://h:2"}, {}, each), std::runtime_error);
-}
-
-TEST(remote_cell, keys_are_read_and_bad_ones_refused) {
-    QTemporaryDir folder;
-    char public_key[41], secret_key[41];
-    ASSERT_EQ(zmq_curve_keypair(public_key, secret_key), 0);
-    const auto write = [&](const char* name, const std::string& text) {
-        QFile file(folder.filePath(name));
-        if (file.open(QIODevice::WriteOnly)) file.write(text.c_str());
-    };
-    const std::string path = folder.path().toStdString();
-    EXPECT_FALSE(read_keys("", "", "").any());
-    EXPECT_THROW(read_keys(path, "", ""), std::runtime_error);
-    write("server.public", std::string("public-key: ") + public_key + "\n");
-    write("client.key",
-          std::string("public-key: ") + public_key + "\nsecret-key: " + secret_key + "\n");
-    const auto keys = read_keys(path, "", "");
-    EXPECT_EQ(keys.server_public, public_key);
-    EXPECT_EQ(keys.own_secret, secret_key);
-    EXPECT_EQ(read_keys("", public_key, path + "/client.key").own_secret, secret_key);
-    EXPECT_THROW(read_keys("", public_key, ""), std::runtime_error);
-    EXPECT_THROW(read_keys("", "short", path + "/client.key"), std::runtime_error);
-    EXPECT_THROW(read_keys(path, public_key, ""), std::runtime_error);
-    write("client.key", "public-key: x\n");
-    EXPECT_THROW(read_keys(path, "", ""), std::runtime_error);
-}
-
-TEST(remote_cell, after_a_replay_its_telemetry_comes_again) {
-    zmq::context_t context;
-    zmq::socket_t publisher(context, zmq::socket_type::xpub);
-    publisher.set(zmq::sockopt::linger, 0);
-    publisher.bind("tcp://127.0.0.1:*");
-    session_options options;
-    options.telemetry["base"] = publisher.get(zmq::sockopt::last_endpoint);
-    options.control["base"] = "tcp://127.0.0.1:1";
-    session shown(options);
-    const auto hears = [&] {
-        for (std::uint64_t n = 1; n < 500 && shown.reader().total().received == 0; ++n) {
-            const std::string body = event_message(n).SerializeAsString();
-            publisher.send(zmq::str_buffer("event"), zmq::send_flags::sndmore);
-            publisher.send(zmq::buffer(body), zmq::send_flags::none);
-            ::usleep(10'000);
-            shown.poll();
-        }
-        return shown.reader().total().received > 0;
-    };
-    EXPECT_TRUE(hears());
-    const auto subject = shown.subject();
-    shown.set_replay(true);
-    EXPECT_GT(shown.subject(), subject);
-    EXPECT_TRUE(shown.control_endpoints().empty());
-    shown.set_replay(false);
-    EXPECT_EQ(shown.control_endpoints().size(), 1u);
-    EXPECT_TRUE(hears());
-}
-
-TEST(remote_cell, telemetry_comes_with_the_right_keys_only) {
-    char server_public[41], server_secret[41], own_public[41], own_secret[41];
-    ASSERT_EQ(zmq_curve_keypair(server_public, server_secret), 0);
-    ASSERT_EQ(zmq_curve_keypair(own_public, own_secret), 0);
-    zmq::context_t context;
-    zmq::socket_t publisher(context, zmq::socket_type::xpub);
-    publisher.set(zmq::sockopt::linger, 0);
-    publisher.set(zmq::sockopt::curve_server, true);
-    publisher.set(zmq::sockopt::curve_secretkey, server_secret);
-    publisher.bind("tcp://127.0.0.1:*");
-    const auto endpoint = publisher.get(zmq::sockopt::last_endpoint);
-    session_options with, without, wrong;
-    for (auto* o : {&with, &without, &wrong}) o->telemetry["base"] = endpoint;
-    with.keys = {server_public, own_public, own_secret};
-    wrong.keys = {own_public, own_public, own_secret};  // takes itself for the server
-    session good(with), none(without), bad(wrong);
-    for (std::uint64_t n = 1; n < 1000 && good.reader().total().received < 3; ++n) {
-        const std::string body = event_message(n).SerializeAsString();
-        publisher.send(zmq::str_buffer("event"), zmq::send_flags::sndmore);
-        publisher.send(zmq::buffer(body), zmq::send_flags::none);
-        ::usleep(10'000);
-        for (auto* s : {&good, &none, &bad}) s->poll();
-    }
-    EXPECT_GE(good.reader().total().received, 3u);
-    EXPECT_EQ(none.reader().total(), reading_counts{});
-    EXPECT_EQ(bad.reader().total(), reading_counts{});
-    EXPECT_EQ(good.state(), stream_state::live);
-    EXPECT_EQ(none.state(), stream_state::waiting);
 }
 
 }  // namespace

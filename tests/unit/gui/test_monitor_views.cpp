@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Every view of the window: what was said is there as a value, in its table, and at its place in
 // the picture.
-#include <google/protobuf/stubs/logging.h>
-
 #include <QHeaderView>
 #include <array>
 
@@ -34,15 +32,12 @@ int dark(const QImage& image) {
 
 }  // namespace
 
-class monitor_views_test : public QObject {
+class monitor_views_test : public window_test {
     Q_OBJECT
 private Q_SLOTS:
-    void initTestCase() { google::protobuf::SetLogHandler(nullptr); }
-
     void predicted_snr_and_its_error_are_those_of_the_base_station() {
         world w;
-        w.cell.say_run(2);
-        QVERIFY(w.settle());
+        QVERIFY(shows_run(w, 2));
         const double snr = scripted_cell::snr(2985, 20);
         QCOMPARE(w.of<heat_view>("predicted_snr").readout(2985, 20),
                  QString::number(snr + 4, 'f', 1) + " dB");
@@ -54,8 +49,7 @@ private Q_SLOTS:
 
     void the_allocation_of_one_terminal_has_one_colour() {
         world w;
-        w.cell.say_run(10);
-        QVERIFY(w.settle());
+        QVERIFY(shows_run(w, 10));
         const QImage image = w.picture("allocation");
         auto& v = w.of<heat_view>("allocation");
         const QRect area = v.plot().axisRect()->rect();
@@ -86,8 +80,7 @@ private Q_SLOTS:
 
     void goodput_and_capacity_are_lines_at_their_values() {
         world w;
-        w.cell.say_run(10);
-        QVERIFY(w.settle());
+        QVERIFY(shows_run(w, 10));
         const QImage image = w.picture("goodput");
         auto& plot = w.of<goodput_view>("goodput").plot();
         for (const auto& [graph, mbps, colour] : {std::tuple{0, 8.0, 1}, std::tuple{1, 6.0, 0}}) {
@@ -101,8 +94,7 @@ private Q_SLOTS:
 
     void the_delay_distribution_falls_where_the_delays_are() {
         world w;
-        w.cell.say_run(10);
-        QVERIFY(w.settle());
+        QVERIFY(shows_run(w, 10));
         const QImage image = w.picture("delay_distribution");
         auto& v = w.of<distribution_view>("delay_distribution");
         constexpr std::array parts{1.0, 2.0, 3.0, 4.0, 5.0, 15.0};
@@ -130,8 +122,7 @@ private Q_SLOTS:
 
     void nothing_covers_the_words_of_the_delay_distribution() {
         world w;
-        w.cell.say_run(10);
-        QVERIFY(w.settle());
+        QVERIFY(shows_run(w, 10));
         auto& v = w.of<distribution_view>("delay_distribution");
         w.picture("delay_distribution");
         auto& plot = v.plot();
@@ -155,8 +146,7 @@ private Q_SLOTS:
 
     void queues_show_both_ends_and_drops() {
         world w;
-        w.cell.say_run(10);
-        QVERIFY(w.settle());
+        QVERIFY(shows_run(w, 10));
         const QImage image = w.picture("queue");
         auto& v = w.of<queue_view>("queue");
         QVERIFY(v.uplink().data()->size() > 90);
@@ -203,8 +193,7 @@ private Q_SLOTS:
 
     void tcp_shows_round_trip_and_timeout() {
         world w;
-        w.cell.say_run(10);
-        QVERIFY(w.settle());
+        QVERIFY(shows_run(w, 10));
         const QImage image = w.picture("tcp");
         auto& plot = w.of<tcp_view>("tcp").plot();
         auto* ms = plot.axisRect(1)->axis(QCPAxis::atLeft);
@@ -225,8 +214,7 @@ private Q_SLOTS:
 
     void the_channel_has_its_magnitude_its_noise_and_its_path() {
         world w;
-        w.cell.say_run(1);
-        QVERIFY(w.settle());
+        QVERIFY(shows_run(w, 1));
         const QImage image = w.picture("channel");
         auto& v = w.of<channel_view>("channel");
         QCOMPARE(v.magnitude().data()->size(), nof_subcarriers);
@@ -321,8 +309,7 @@ private Q_SLOTS:
 
     void controls_write_out_what_was_read_back() {
         world w;
-        w.cell.say_run(1);
-        QVERIFY(w.settle());
+        QVERIFY(shows_run(w, 1));
         auto& v = w.of<controls_view>("controls");
         v.raise();
         QTest::qWait(100);
@@ -420,8 +407,7 @@ private Q_SLOTS:
 
     void a_closed_view_is_not_taken_away() {
         world w;
-        w.cell.say_run(1);
-        QVERIFY(w.settle());
+        QVERIFY(shows_run(w, 1));
         w.window->view_of("tcp")->close();
         QTemporaryDir folder;
         const auto names = w.window->export_to(folder.filePath("out"));
@@ -431,17 +417,12 @@ private Q_SLOTS:
         QVERIFY(QFile::exists(folder.filePath("out/allocation.png")));  // behind a tab
         for (const auto& name : names) QVERIFY(!name.contains("tcp"));
     }
-
-private:
-    own_settings settings_;
 };
 
 }  // namespace wip::gui
 
 int main(int argc, char** argv) {
-    QApplication application(argc, argv);
-    wip::gui::monitor_views_test test;
-    return QTest::qExec(&test, argc, argv);
+    return wip::gui::run_window_test<wip::gui::monitor_views_test>(argc, argv);
 }
 
 #include "test_monitor_views.moc"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The real window in front of a scripted cell: what is published over ZeroMQ has to be on the
 // screen, as values and as pixels.
-#include <google/protobuf/stubs/logging.h>
-
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QtTest>
@@ -23,11 +21,9 @@
 
 namespace wip::gui {
 
-class monitor_window_test : public QObject {
+class monitor_window_test : public window_test {
     Q_OBJECT
 private Q_SLOTS:
-    void initTestCase() { google::protobuf::SetLogHandler(nullptr); }
-
     void finds_the_running_cell_by_itself_and_says_when_none_runs() {
         world w(false);
         w.window->frame();
@@ -35,8 +31,7 @@ private Q_SLOTS:
         QVERIFY(w.window->health().text_of("stream").contains("No cell is running"));
         w.cell.start();
         QVERIFY(w.cell.wait_for_reader([&] { QTest::qWait(5); }));
-        w.cell.say_run(1);
-        QVERIFY(w.settle());
+        QVERIFY(shows_run(w, 1));
         QCOMPARE(w.window->health().text_of("stream"), QString("Cell 'script'"));
         QCOMPARE(w.shown->state(), stream_state::live);
         w.cell.end();
@@ -46,8 +41,7 @@ private Q_SLOTS:
 
     void heat_maps_show_every_bin_of_every_slot_in_its_colour() {
         world w;
-        w.cell.say_run(10);
-        QVERIFY(w.settle());
+        QVERIFY(shows_run(w, 10));
         QCOMPARE(w.shown->model().newest_slot(), std::int64_t{15000});
         const auto check = [&](const char* id, auto expected) {
             const QImage image = w.picture(id);
@@ -130,8 +124,7 @@ private Q_SLOTS:
 
     void packet_delay_is_stacked_from_its_parts() {
         world w;
-        w.cell.say_run(10);
-        QVERIFY(w.settle());
+        QVERIFY(shows_run(w, 10));
         auto& v = w.of<delay_view>("packet_delay");
         const QImage image = w.picture("packet_delay");
         constexpr std::array stacked{1.0, 3.0, 6.0, 10.0, 15.0};
@@ -163,8 +156,7 @@ private Q_SLOTS:
 
     void histograms_count_the_frames_of_the_window() {
         world w;
-        w.cell.say_run(10);
-        QVERIFY(w.settle());
+        QVERIFY(shows_run(w, 10));
         w.window->axis().set_window(slots_of(2));
         QTest::qWait(300);
         const auto modulation = w.of<histogram_view>("modulation_histogram").counts();
@@ -192,8 +184,7 @@ private Q_SLOTS:
 
     void queue_and_tcp_follow_what_was_said() {
         world w;
-        w.cell.say_run(10);
-        QVERIFY(w.settle());
+        QVERIFY(shows_run(w, 10));
         const QImage queue = w.picture("queue");
         const auto& line = *w.of<queue_view>("queue").downlink().data();
         QVERIFY(line.size() > 100);
@@ -206,8 +197,7 @@ private Q_SLOTS:
 
     void constellation_and_channel_show_the_receiver_sample() {
         world w;
-        w.cell.say_run(1);
-        QVERIFY(w.settle());
+        QVERIFY(shows_run(w, 1));
         const QImage points = w.picture("constellation");
         auto& plane = w.of<constellation_view>("constellation").canvas().of(2);
         QCOMPARE(plane.points, 4 * 10);
@@ -244,8 +234,7 @@ private Q_SLOTS:
 
     void garbage_and_later_versions_are_counted_and_shown() {
         world w;
-        w.cell.say_run(1);
-        QVERIFY(w.settle());
+        QVERIFY(shows_run(w, 1));
         for (int i = 0; i < 3; ++i) w.cell.raw("base", {"slot", "\xff\xfe garbage"});
         w.cell.raw("base", {"slot"});
         w.cell.raw("base", {"slot", "a", "b"});
@@ -271,8 +260,7 @@ private Q_SLOTS:
 
     void a_stream_that_stalls_is_said_to() {
         world w;
-        w.cell.say_run(1);
-        QVERIFY(w.settle());
+        QVERIFY(shows_run(w, 1));
         QTRY_VERIFY_WITH_TIMEOUT(w.window->health().text_of("stream").startsWith("STALLED"), 5000);
         w.cell.say_slot(1515);
         QTRY_COMPARE(w.window->health().text_of("stream"), QString("Cell 'script'"));
@@ -317,8 +305,7 @@ private Q_SLOTS:
     void a_control_is_sent_and_its_value_read_back() {
         world w;
         w.cell.serve_control("base");
-        w.cell.say_run(1);
-        QVERIFY(w.settle());
+        QVERIFY(shows_run(w, 1));
         auto& v = w.of<controls_view>("controls");
         v.raise();
         QTRY_COMPARE_WITH_TIMEOUT(v.read_back("base", "link.bins"), QString("25"), 5000);
@@ -359,8 +346,7 @@ private Q_SLOTS:
 
     void pause_zoom_and_cursor_are_shared() {
         world w;
-        w.cell.say_run(10);
-        QVERIFY(w.settle());
+        QVERIFY(shows_run(w, 10));
         QTest::keyClick(w.window.get(), Qt::Key_Space);
         QVERIFY(!w.window->axis().following());
         w.cell.say_slot(15'015);
@@ -385,8 +371,7 @@ private Q_SLOTS:
 
     void everything_can_be_taken_away_as_files() {
         world w;
-        w.cell.say_run(2);
-        QVERIFY(w.settle());
+        QVERIFY(shows_run(w, 2));
         QTemporaryDir folder;
         const auto names = w.window->export_to(folder.filePath("out"));
         for (const view* v : w.window->views()) {
@@ -415,17 +400,12 @@ private Q_SLOTS:
         QTRY_VERIFY(!w.window->view_of("tcp")->isVisible());
         QVERIFY(!w.window->load_layout("no such"));
     }
-
-private:
-    own_settings settings_;
 };
 
 }  // namespace wip::gui
 
 int main(int argc, char** argv) {
-    QApplication application(argc, argv);
-    wip::gui::monitor_window_test test;
-    return QTest::qExec(&test, argc, argv);
+    return wip::gui::run_window_test<wip::gui::monitor_window_test>(argc, argv);
 }
 
 #include "test_monitor_window.moc"

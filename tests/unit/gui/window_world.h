@@ -2,6 +2,9 @@
 // The real window in front of a scripted cell, and looks at its pixels.
 #pragma once
 
+#include <google/protobuf/stubs/logging.h>
+
+#include <QApplication>
 #include <QSettings>
 #include <QTemporaryDir>
 #include <QtTest>
@@ -89,10 +92,18 @@ inline QCPLegend* legend_of(QCustomPlot& plot) {
     return nullptr;
 }
 
-// Layouts and geometry of the tests are not those of who runs them.
-class own_settings {
+// The cell of a test that has been on the air for so long, and all of it is drawn.
+inline bool shows_run(world& w, int seconds) {
+    w.cell.say_run(seconds);
+    return w.settle();
+}
+
+// What every test of the window begins with. Layouts and geometry of the tests are not those of who
+// runs them.
+class window_test : public QObject {
 public:
-    own_settings() {
+    window_test() {
+        google::protobuf::SetLogHandler(nullptr);
         QSettings::setDefaultFormat(QSettings::IniFormat);
         QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, folder_.path());
         QCoreApplication::setOrganizationName("openwip-test");
@@ -101,5 +112,12 @@ public:
 private:
     QTemporaryDir folder_;
 };
+
+template <typename Test>
+int run_window_test(int argc, char** argv) {
+    QApplication application(argc, argv);
+    Test test;
+    return QTest::qExec(&test, argc, argv);
+}
 
 }  // namespace wip::gui
