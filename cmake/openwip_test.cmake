@@ -1,26 +1,46 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# openwip_test(NAME LIBS lib... [SOURCES file...]): a GoogleTest program of NAME.cpp, one line each.
+# ./openwip test runs as many tests at a time as there are cores. A test that is arithmetic (the same result however slowly it
+# runs) has others beside it; one that depends on the wall clock, on other processes or on a cell runs alone.
+
+# openwip_test(NAME LIBS lib... [SOURCES file...] [ALONE]): a GoogleTest program of NAME.cpp, one line each. Where one of the
+# libraries of the tree is left out for want of a package, so is the test.
 function(openwip_test name)
-  cmake_parse_arguments(T "" "" "LIBS;SOURCES;LABELS" ${ARGN})
+  cmake_parse_arguments(T "ALONE" "" "LIBS;SOURCES;LABELS" ${ARGN})
+  foreach(lib GTest::gtest ${T_LIBS})
+    if(lib MATCHES "^wip_|^GTest" AND NOT TARGET ${lib})
+      openwip_left_out_test(${name} "${lib} is not part of this build")
+      return()
+    endif()
+  endforeach()
   if(NOT T_SOURCES)
     set(T_SOURCES ${name}.cpp)
   endif()
   add_executable(${name} ${T_SOURCES})
   target_link_libraries(${name} PRIVATE wip_flags ${T_LIBS} GTest::gtest GTest::gtest_main)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support)
+  set_property(GLOBAL APPEND PROPERTY OPENWIP_TEST_PROGRAMS ${name})
   add_test(NAME ${name} COMMAND ${name})
+  if(T_ALONE)
+    set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+  endif()
   if(T_LABELS)
     set_tests_properties(${name} PROPERTIES LABELS "${T_LABELS}")
   endif()
 endfunction()
 
 # openwip_python_test(NAME FILE): a Python test with the system's Python and the built modules. One that leaves
-# something out (no root, no tshark, ...) shows as skipped, not as passed; -V has the reason.
+# something out (no root, no tshark, ...) shows as skipped, not as passed; -V has the reason. It runs alone, if
+# openwip_runs_beside does not say otherwise.
 function(openwip_python_test name file)
   add_test(NAME ${name} COMMAND ${PYTHON_EXECUTABLE} ${file} ${ARGN})
   set_tests_properties(${name} PROPERTIES ENVIRONMENT
     "PYTHONPATH=${PROJECT_BINARY_DIR}/python:${PROJECT_SOURCE_DIR}/host/cli;UHD_MODULE_PATH=${PROJECT_BINARY_DIR}/uhd_modules;GR_CONF_CONTROLPORT_ON=False;OPENWIP_BUILD=${PROJECT_BINARY_DIR}")
-  set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "\nOK [(]skipped=")
+  set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "\nOK [(]skipped=" RUN_SERIAL ON)
+endfunction()
+
+# openwip_runs_beside(NAME...): Python tests of this folder that are arithmetic on files.
+function(openwip_runs_beside)
+  set_tests_properties(${ARGN} PROPERTIES RUN_SERIAL OFF)
 endfunction()
 
 # openwip_left_out_test(NAME WHY): stands for a test whose subject is not part of this build, and shows as skipped.

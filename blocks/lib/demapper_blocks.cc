@@ -4,6 +4,8 @@
 #include <gnuradio/wip/carrier_demapper.h>
 #include <gnuradio/wip/payload_demapper.h>
 
+#include <stdexcept>
+
 #include "phy/slot_extractor.h"
 #include "resource_copy.h"
 #include "slot_tags.h"

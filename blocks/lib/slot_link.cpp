@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "slot_link.h"
 
-#include <algorithm>
-#include <cstring>
+#include <poll.h>
+
 #include <stdexcept>
+#include <thread>
 
 namespace wip {
 
 namespace {
 
 constexpr std::chrono::milliseconds slice{50};
-constexpr int largest_message = 1 << 20;
+constexpr std::chrono::milliseconds retry{1};
 constexpr std::uint32_t version = openwip::slot_link::VERSION_CURRENT;
-const char* const monitor_address = "inproc://slot-link-monitor";
 
 void check_range(const char* key, double value, double low, double high) {
     if (!(value >= low && value <= high))
@@ -21,46 +21,51 @@ void check_range(const char* key, double value, double low, double high) {
                                     std::to_string(high));
 }
 
+std::chrono::milliseconds milliseconds_of(double seconds) {
+    return std::chrono::milliseconds(static_cast<int>(seconds * 1000));
+}
+
 }  // namespace
 
-slot_link::slot_link(const slot_link_config& config)
-    : config_(config),
-      socket_(context_, zmq::socket_type::pair),
-      monitor_(context_, zmq::socket_type::pair) {
+slot_link::slot_link(const slot_link_config& config) : config_(config) {
     check_range("timeout_s", config.silence_s, 0.1, 60);
     check_range("connect_s", config.connect_s, 0.1, 600);
-    const int silence_ms = static_cast<int>(config.silence_s * 1000);
-    socket_.set(zmq::sockopt::linger, 100);
-    socket_.set(zmq::sockopt::reconnect_ivl, 20);
-    socket_.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(largest_message));
-    socket_.set(zmq::sockopt::heartbeat_ivl, std::max(silence_ms / 4, 25));
-    socket_.set(zmq::sockopt::heartbeat_timeout, silence_ms);
-    if (zmq_socket_monitor(socket_.handle(), monitor_address,
-                           ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED) != 0)
-        throw zmq::error_t();
-    monitor_.connect(monitor_address);
     try {
-        socket_.connect(config.endpoint);
-    } catch (const zmq::error_t& e) {
+        link_ = peer::make_link({.endpoint = config.endpoint,
+                                 .which = peer::end::connect,
+                                 .name = "slot_link",
+                                 .silence = milliseconds_of(config.silence_s)});
+    } catch (const std::exception& e) {
         throw std::invalid_argument(
             "endpoint: '" + config.endpoint + "': " + e.what() +
-            "; valid is a ZeroMQ address such as ipc:///run/cell/base.slot");
+            "; valid is an address such as shm:///run/cell/base.slot (this machine) or a ZeroMQ "
+            "address such as ipc:///run/cell/base.slot");
     }
-    deadline_ = clock::now() + std::chrono::milliseconds(static_cast<int>(config.connect_s * 1000));
+    deadline_ = clock::now() + milliseconds_of(config.connect_s);
+    greet();
+}
+
+// The first word of the connection, as soon as there is one that takes it.
+void slot_link::greet() {
+    if (greeted_) return;
     auto* hello = out_.mutable_hello();
     hello->set_version(version);
-    hello->set_role(config.role);
-    send(out_, nullptr);
+    hello->set_role(config_.role);
+    raw_.resize(out_.ByteSizeLong());
+    out_.SerializeWithCachedSizesToArray(raw_.data());
+    greeted_ = link_->send(raw_);
 }
 
 const openwip::slot_link::SlotPlan* slot_link::exchange(
     const openwip::slot_link::SlotRequest& request, const cancelled_fn& cancelled) {
     if (!requested_ || requested_air_ != request.air()) {
-        *out_.mutable_request() = request;
+        ask_.mutable_request()->CopyFrom(request);
         requested_ = true;
         planned_ = false;
         requested_air_ = request.air();
-        if (!send(out_, cancelled)) {
+        // The slot after the last one: macd knows that it comes, and when it can be planned.
+        const bool can_wait = planned_any_ && request.air() == last_planned_ + 1;
+        if (!send(ask_, cancelled, can_wait)) {
             requested_ = false;
             return nullptr;
         }
@@ -70,14 +75,22 @@ const openwip::slot_link::SlotPlan* slot_link::exchange(
         }
         if (planned_) {
             requested_ = planned_ = false;
+            planned_any_ = true;
+            last_planned_ = requested_air_;
             return &in_.plan();
         }
-        watch_connection();
         if (ended() || (cancelled && cancelled())) return nullptr;
-        zmq::pollitem_t items[] = {{socket_.handle(), 0, ZMQ_POLLIN, 0},
-                                   {monitor_.handle(), 0, ZMQ_POLLIN, 0}};
-        zmq::poll(items, 2, slice);
+        sleep();
     }
+}
+
+// Until a message or news of the connection comes, a slice at most.
+void slot_link::sleep() {
+    const bool rests = link_->rest();
+    pollfd items[] = {{link_->message_fd(), POLLIN, 0}, {link_->connection_fd(), POLLIN, 0}};
+    const int ready = ::poll(items, 2, rests ? static_cast<int>(slice.count()) : 0);
+    link_->rise(items[0].revents != 0);
+    if (items[1].revents != 0 || (ready == 0 && rests)) watch_connection(clock::now());
 }
 
 openwip::slot_link::SlotReport& slot_link::report() {
@@ -91,28 +104,34 @@ bool slot_link::send_report(const cancelled_fn& cancelled) { return send(report_
 void slot_link::poll() {
     while (!planned_ && !ended() && receive_one()) {
     }
-    if (!ended()) watch_connection();
+    const auto now = clock::now();
+    if (!ended() && (!was_connected_ || now - watched_ >= slice)) watch_connection(now);
 }
 
-bool slot_link::send(const openwip::slot_link::ToMacd& message, const cancelled_fn& cancelled) {
+bool slot_link::send(const openwip::slot_link::ToMacd& message, const cancelled_fn& cancelled,
+                     bool can_wait) {
     if (ended()) return false;
-    const std::size_t size = message.ByteSizeLong();
-    zmq::message_t raw(size);
-    message.SerializeWithCachedSizesToArray(static_cast<std::uint8_t*>(raw.data()));
     for (;;) {
-        if (socket_.send(raw, zmq::send_flags::dontwait)) return true;
-        poll();
+        greet();
+        raw_.resize(message.ByteSizeLong());
+        message.SerializeWithCachedSizesToArray(raw_.data());
+        if (greeted_ && link_->send(raw_, can_wait)) return true;
+        // Nobody there, or the queue is full: a queue has no descriptor to wait on.
+        while (!planned_ && !ended() && receive_one()) {
+        }
+        watch_connection(clock::now());
         if (ended() || (cancelled && cancelled())) return false;
-        zmq::pollitem_t items[] = {{socket_.handle(), 0, ZMQ_POLLOUT, 0},
-                                   {monitor_.handle(), 0, ZMQ_POLLIN, 0}};
-        zmq::poll(items, 2, slice);
+        std::this_thread::sleep_for(retry);
     }
 }
 
 // Callers stop reading once planned_ is set: in_ holds the plan until exchange() hands it out.
 bool slot_link::receive_one() {
-    if (!socket_.recv(raw_, zmq::recv_flags::dontwait)) return false;
-    if (!in_.ParseFromArray(raw_.data(), static_cast<int>(raw_.size())) || raw_.more()) {
+    std::span<const std::uint8_t> in;
+    const bool got = link_->receive(in);
+    for (; link_->odd_messages > 0; --link_->odd_messages) ++malformed_;
+    if (!got) return false;
+    if (!in_.ParseFromArray(in.data(), static_cast<int>(in.size()))) {
         ++malformed_;
         return true;
     }
@@ -145,23 +164,20 @@ bool slot_link::receive_one() {
     return true;
 }
 
-// The monitor's messages have two parts: event number (16 bits) and value, then an address.
-void slot_link::watch_connection() {
-    zmq::message_t event, address;
-    while (monitor_.recv(event, zmq::recv_flags::dontwait)) {
-        if (event.more()) (void)monitor_.recv(address, zmq::recv_flags::none);
-        std::uint16_t number = 0;
-        if (event.size() >= sizeof number) std::memcpy(&number, event.data(), sizeof number);
-        if (number == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) connected_ = true;
-        if (number == ZMQ_EVENT_DISCONNECTED && connected_) {
-            while (!planned_ && !ended() && receive_one()) {  // its last words first
-            }
-            end("macd at " + config_.endpoint + " went away");
+void slot_link::watch_connection(clock::time_point now) {
+    watched_ = now;
+    const bool lost = link_->watch();
+    was_connected_ |= link_->connected();
+    if (lost) {
+        while (!planned_ && !ended() && receive_one()) {  // its last words first
         }
+        end("macd at " + config_.endpoint + " went away");
     }
-    if (!connected_ && clock::now() > deadline_)
+    if (!was_connected_ && now > deadline_)
         end("no macd at " + config_.endpoint + " within " +
             std::to_string(static_cast<int>(config_.connect_s)) + " s");
+    else
+        greet();
 }
 
 void slot_link::end(std::string reason) {

@@ -1,33 +1,35 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The flowgraph's end of the slot link: ZeroMQ PAIR + mac/schema/slot_link.proto, macd binds.
+// The flowgraph's end of the slot link: a peer_link (host/peer) with the messages of
+// mac/schema/slot_link.proto; macd binds.
 //
 // One thread uses it (the block's). States:
-//   connecting -> connected (ZMTP handshake seen) -> ended, for good, with one reason
-// What ends it: macd's stop message; the connection breaking (macd died; seen by the socket monitor
-// at once); no ZMTP heartbeat for silence_s (macd stopped or hung host); no macd within connect_s;
-// another protocol version. A macd that is merely waiting for something answers heartbeats, so a
-// plan may take as long as it takes.
+//   connecting -> connected -> ended, for good, with one reason
+// What ends it: macd's stop message; the connection breaking (macd died; seen at once); a macd that
+// does not even answer the link itself for silence_s (stopped or hung host); no macd within
+// connect_s; another protocol version. A macd that is merely waiting for something does answer, so
+// a plan may take as long as it takes.
 //
-// Waiting is zmq_poll on the socket and the monitor: a message wakes it at once. The slices of 50
-// ms exist only because GNU Radio asks a block to stop by a thread interruption, which has to be
-// looked for (`cancelled`).
+// A message wakes the waiting thread at once. The slices of 50 ms exist only because GNU Radio asks
+// a block to stop by a thread interruption, which has to be looked for (`cancelled`).
 //
 // Bytes that are no message are counted and dropped. Messages are reused, so that in steady state
-// only ZeroMQ's own buffers and changed sizes allocate.
+// only changed sizes allocate.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
-#include <zmq.hpp>
+#include <vector>
 
+#include "peer/peer_link.h"
 #include "schema/slot_link.pb.h"
 
 namespace wip {
 
 struct slot_link_config {
-    std::string endpoint;     // ipc://... or any other ZeroMQ address
+    std::string endpoint;     // shm://PATH, ipc://PATH or any other ZeroMQ address
     std::string role;         // "base" or "terminal"
     double silence_s = 2.0;   // 0.1 .. 60
     double connect_s = 10.0;  // 0.1 .. 600
@@ -73,27 +75,32 @@ public:
 private:
     using clock = std::chrono::steady_clock;
 
-    bool send(const openwip::slot_link::ToMacd& message, const cancelled_fn& cancelled);
+    bool send(const openwip::slot_link::ToMacd& message, const cancelled_fn& cancelled,
+              bool can_wait = false);
     bool receive_one();  // false: nothing there
-    void watch_connection();
+    void watch_connection(clock::time_point now);
+    void greet();
+    void sleep();
     void end(std::string reason);
 
     slot_link_config config_;
-    zmq::context_t context_{1};
-    zmq::socket_t socket_;
-    zmq::socket_t monitor_;
+    std::unique_ptr<peer::peer_link> link_;
     clock::time_point deadline_;  // for the connection to come about
-    bool connected_ = false;
+    clock::time_point watched_;
+    bool greeted_ = false;
+    bool was_connected_ = false;
     bool requested_ = false;  // requested_air_ is asked for and not answered
     std::int64_t requested_air_ = 0;
+    bool planned_any_ = false;
+    std::int64_t last_planned_ = 0;
     std::uint32_t detail_every_ = 0;
     bool planned_ = false;  // in_ holds the plan of requested_air_
-    openwip::slot_link::ToMacd out_;
+    openwip::slot_link::ToMacd out_, ask_;
     openwip::slot_link::ToMacd report_;
     openwip::slot_link::ToFlowgraph in_;
     openwip::slot_link::ReceiverSettings settings_;
     bool settings_came_ = false;
-    zmq::message_t raw_;
+    std::vector<std::uint8_t> raw_;
     std::string end_reason_;
     std::uint64_t malformed_ = 0;
     std::uint64_t unexpected_ = 0;

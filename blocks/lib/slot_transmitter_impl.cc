@@ -56,6 +56,9 @@ slot_transmitter_impl::slot_transmitter_impl(int cell, const std::string& endpoi
     if (link_) pattern_.reset();
     status_.next_slot = next_.value;
     set_output_multiple(::wip::slot_samples);
+    // Room for a slot beside one that the sink has not taken yet: the next one is asked for at
+    // once.
+    set_min_output_buffer(3 * ::wip::slot_samples);
     const auto port = pmt::mp("async");
     message_port_register_in(port);
     set_msg_handler(port, [this](const pmt::pmt_t& m) { on_async(m); });

@@ -47,10 +47,10 @@ void convolutional_code::decode(std::span<const float, code_sent_bits> soft,
     mean /= code_sent_bits;
     // The kernel keeps six of eight bits: the mean magnitude takes half of the range.
     const float scale = mean > 0 && std::isfinite(mean) ? -64 / mean : 0;
-    std::uint8_t quantised[code_sent_bits];
+    std::uint8_t quantised[code_sent_bits];  // 0 for what is no number: so max() takes its words
     for (std::size_t i = 0; i < code_sent_bits; ++i)
         quantised[i] =
-            static_cast<std::uint8_t>(std::min(std::max(127.5F + scale * soft[i], 0.F), 255.F));
+            static_cast<std::uint8_t>(std::min(std::max(0.F, 127.5F + scale * soft[i]), 255.F));
     std::size_t n = 0;
     for (int t = 0; t < steps; ++t) {
         symbols_[static_cast<std::size_t>(2 * t)] = quantised[n++];

@@ -14,6 +14,16 @@ constexpr double calibration_forget = 1 - 1.0 / 200;
 constexpr double nmse_forget = 1 - 1.0 / 300;
 constexpr double trust_forget = 1 - 1.0 / 100;
 constexpr double enough = 20;  // slots of calibration
+// 120 dB above full scale: no signal, and its fourth powers still fit a float, in sums, too.
+constexpr float largest_power = 1e12F;
+
+bool can_be(const bin_measurement& m) noexcept {
+    const auto fits = [](float power) { return power >= 0 && power <= largest_power; };
+    bool all = fits(m.noise) && fits(m.gain_noise);
+    for (std::size_t b = 0; b < nof_bins; ++b)
+        all = all && fits(m.power[b]) && fits(std::norm(m.gain[b]));
+    return all;
+}
 
 }  // namespace
 
@@ -72,6 +82,10 @@ void snr_predictor::settle(const bin_measurement& m, const bin_gains& now) noexc
 
 void snr_predictor::update(const bin_measurement& m,
                            std::array<float, nof_bins>& predicted) noexcept {
+    if (!can_be(m)) {
+        predicted.fill(0);
+        return skip();
+    }
     gain_sample now;
     for (std::size_t b = 0; b < nof_bins; ++b) {
         now.gain.re[b] = m.gain[b].real();

@@ -43,7 +43,8 @@ public:
     explicit snr_predictor(int horizon_slots, std::string_view method = default_predictor);
     void reset() noexcept;
 
-    // One slot. Writes the prediction of the SNR (linear) `horizon` slots later.
+    // One slot. Writes the prediction of the SNR (linear) `horizon` slots later. What no signal can
+    // be (not finite, or 120 dB above full scale) counts as not measured; the prediction is then 0.
     void update(const bin_measurement& m, std::array<float, nof_bins>& predicted) noexcept;
     // A slot that could not be measured.
     void skip() noexcept;

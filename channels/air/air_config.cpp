@@ -15,13 +15,14 @@
 #include "air/shared_air.h"
 #include "profiles/channel_definition.h"
 #include "profiles/yaml_place.h"
+#include "runtime/privileges.h"
 
 namespace wip::air {
 namespace {
 
 void read_air(const place& p, medium_config& c) {
     p.expect_keys({"name", "clock", "speed", "wait_for", "seed", "control", "pacing_limit_ms",
-                   "quantum", "hearing_hz", "priority"});
+                   "quantum", "hearing_hz", "priority", "user"});
     const std::string name_valid = "1 to 31 characters of a-z A-Z 0-9 _ . -";
     c.name = p.at("name").text(name_valid);
     if (!shared_air::valid_name(c.name)) p.at("name").refuse(name_valid);
@@ -57,6 +58,10 @@ void read_air(const place& p, medium_config& c) {
     if (const place v = p.at("hearing_hz"); v.given()) c.hearing_hz = v.number(0, 3.84e6);
     if (const place v = p.at("priority"); v.given())
         c.priority = static_cast<int>(v.integer(0, 99));
+    if (const place v = p.at("user"); v.given()) {
+        c.user = v.text("an account of this machine");
+        if (!runtime::find_account(c.user)) v.refuse("an account of this machine");
+    }
 }
 
 void read_nodes(const place& p, medium_config& c) {

@@ -2,6 +2,7 @@
 #include "air/channel_control.h"
 
 #include <cmath>
+#include <limits>
 #include <sstream>
 #include <stdexcept>
 
@@ -16,11 +17,20 @@ using profiles::place;
 
 constexpr double blackout_loss_db = 100;
 constexpr double longest_blackout_ms = 600'000;
+constexpr double unlimited = std::numeric_limits<double>::infinity();
 constexpr const char* blackout_valid = "on, off, or 1 to 600000 ms";
 
 // The noise is that of the whole sample rate, the signal fills the subcarriers.
 const double snr_offset_db =
     nominal_transmit_level.value + 10 * std::log10(double{fft_size} / double{nof_subcarriers});
+
+// What `blackout` asks for, as values::blackout_ms.
+std::optional<double> read_blackout(const place& v) {
+    const std::string t = v.text(blackout_valid);
+    if (t == "on" || t == "true") return unlimited;
+    if (t == "off" || t == "false") return std::nullopt;
+    return v.number(1, longest_blackout_ms, " ms, on or off");
+}
 
 std::string number(double v) {
     std::ostringstream text;
@@ -74,7 +84,7 @@ std::optional<tick> channel_control::configure(const std::string& yaml, tick now
     p.expect_keys({"model", "snr_db", "speed_kmh", "shadowing", "user", "blackout"});
 
     values next = now_;
-    if (next.blackout_end <= now) next.blackout = "off", next.blackout_end = never;
+    if (next.blackout_end <= now) next.blackout_ms.reset(), next.blackout_end = never;
     const values before = next;
     // Names only: whoever may ask over a socket is not to have files read.
     if (const place v = p.at("model"); v.given() && v.text("a name") != now_.channel.model) {
@@ -96,12 +106,7 @@ std::optional<tick> channel_control::configure(const std::string& yaml, tick now
         next.snr_db = v.number(-30, 80, " dB");
     }
     const place dark = p.at("blackout");
-    if (dark.given()) {
-        const std::string t = dark.text(blackout_valid);
-        next.blackout = t == "true" ? "on" : t == "false" ? "off" : t;
-        if (next.blackout != "on" && next.blackout != "off")
-            dark.number(1, longest_blackout_ms, " ms, on or off");
-    }
+    if (dark.given()) next.blackout_ms = read_blackout(dark);
 
     medium_change c;
     const bool same_fading = next.channel.model == before.channel.model &&
@@ -128,12 +133,11 @@ std::optional<tick> channel_control::configure(const std::string& yaml, tick now
     }
     if (next.snr_db != before.snr_db)
         c.noise_dbfs = snr_offset_db + config_.paths[0].gain_db - *next.snr_db;
-    const bool timed = next.blackout != "on" && next.blackout != "off";
-    if (dark.given() && (timed || next.blackout != before.blackout)) {
-        c.dark = medium_change::blackout{next.blackout == "off" ? 0 : blackout_loss_db, never};
+    const bool timed = next.blackout_ms && *next.blackout_ms != unlimited;
+    if (dark.given() && (timed || next.blackout_ms != before.blackout_ms)) {
+        c.dark = medium_change::blackout{next.blackout_ms ? blackout_loss_db : 0, never};
         if (timed)
-            c.dark->length =
-                static_cast<tick>(std::llround(std::stod(next.blackout) * sample_rate / 1e3));
+            c.dark->length = static_cast<tick>(std::llround(*next.blackout_ms * sample_rate / 1e3));
     }
     if (!c.channel && !c.noise_dbfs && !c.dark) return std::nullopt;
     const bool darkens = c.dark.has_value();
@@ -157,9 +161,13 @@ std::vector<std::pair<std::string, std::string>> channel_control::as_text(const 
     t.emplace_back("model", v.channel.model.empty() ? "none" : v.channel.model);
     if (v.snr_db) t.emplace_back("snr_db", number(*v.snr_db));
     t.emplace_back("speed_kmh", v.channel.speed_kmh ? number(*v.channel.speed_kmh) : "own");
-    t.emplace_back("shadowing", v.channel.shadowing);
+    const shadowing_request& s = v.channel.shadowing;
+    t.emplace_back("shadowing", s.deviation_db ? number(*s.deviation_db) : s.on ? "on" : "off");
     t.emplace_back("user", std::to_string(v.user));
-    t.emplace_back("blackout", now >= v.blackout_end ? "off" : v.blackout);
+    const bool over = !v.blackout_ms || now >= v.blackout_end;
+    t.emplace_back("blackout", over                          ? "off"
+                               : *v.blackout_ms == unlimited ? "on"
+                                                             : number(*v.blackout_ms));
     return t;
 }
 

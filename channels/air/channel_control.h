@@ -12,6 +12,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "air/channel_request.h"
@@ -41,7 +42,7 @@ private:
         channel_request channel;
         std::uint32_t user = 0;
         std::optional<double> snr_db;
-        std::string blackout = "off";
+        std::optional<double> blackout_ms;  // nothing: none, infinity: until it is switched off
         tick blackout_end = never;
     };
     std::vector<std::pair<std::string, std::string>> as_text(const values& v, tick now) const;

@@ -28,12 +28,11 @@ channel_request read_request(const place& p) {
     return r;
 }
 
-std::string read_shadowing(const place& v) {
+shadowing_request read_shadowing(const place& v) {
     const std::string t = v.text("on, off, or a standard deviation of 0 to 20 dB");
-    if (t == "on" || t == "true") return "on";
-    if (t == "off" || t == "false") return "off";
-    v.number(0, 20, " dB, on or off");
-    return t;
+    if (t == "on" || t == "true") return {.on = true};
+    if (t == "off" || t == "false") return {};
+    return {.on = true, .deviation_db = v.number(0, 20, " dB, on or off")};
 }
 
 // Shadowing only where asked for: a short run through a few metres of it measures the place, not
@@ -45,8 +44,8 @@ sample_model::channel_config realise(const channel_request& r, std::uint32_t use
     choice.doppler_hz = r.doppler_hz;
     choice.speed_kmh = r.speed_kmh;
     choice.carrier_hz = r.carrier_hz;
-    choice.shadowing = r.shadowing == "on" ? use::on : use::off;
-    if (r.shadowing != "on" && r.shadowing != "off") choice.shadowing_db = std::stod(r.shadowing);
+    choice.shadowing = r.shadowing.on ? use::on : use::off;
+    choice.shadowing_db = r.shadowing.deviation_db;
     choice.user = user;
     return profiles::realise(profiles::load_definition(r.model, r.delay_spread_ns), choice, seed);
 }

@@ -13,7 +13,7 @@ std::string channel_models();
 
 // Everything but the model, from the keys of a path. Throws std::invalid_argument, one line.
 channel_request read_request(const profiles::place& path);
-std::string read_shadowing(const profiles::place& value);
+shadowing_request read_shadowing(const profiles::place& value);
 
 // A function of (request, user, seed). Throws std::invalid_argument.
 sample_model::channel_config realise(const channel_request& request, std::uint32_t user,

@@ -12,8 +12,18 @@
 
 namespace wip::air {
 namespace {
+
 constexpr tick slot_samples = 5120;
+
+std::string refusal(const std::string& why, const std::function<void(const std::string&)>& log) {
+    log("control: " + why);
+    openwip::control::Reply reply;
+    reply.set_ok(false);
+    reply.set_error(why);
+    return reply.SerializeAsString();
 }
+
+}  // namespace
 
 std::string answer(const std::string& message, const medium_config& config, medium& m,
                    channel_control& channel, changes_made& made,
@@ -23,12 +33,7 @@ std::string answer(const std::string& message, const medium_config& config, medi
     using openwip::control::Request;
     Request request;
     Reply reply;
-    const auto refuse = [&](const std::string& why) {
-        log("control: " + why);
-        reply.set_ok(false);
-        reply.set_error(why);
-        return reply.SerializeAsString();
-    };
+    const auto refuse = [&log](const std::string& why) { return refusal(why, log); };
     if (!request.ParseFromString(message))
         return refuse("dropped a message of " + std::to_string(message.size()) +
                       " bytes that is no Request");
@@ -52,7 +57,7 @@ std::string answer(const std::string& message, const medium_config& config, medi
                     log(c.key + " = " + c.to + " from slot " + std::to_string(slot));
                     made.add(slot, c);
                 }
-            } catch (const std::invalid_argument& e) {
+            } catch (const std::exception& e) {
                 return refuse(e.what());
             }
             break;
@@ -127,10 +132,14 @@ control_server::control_server(const medium_config& config, medium& m,
                 if (!s->socket.recv(in)) continue;
                 std::string all_parts = in.to_string();
                 while (in.more() && s->socket.recv(in)) all_parts += in.to_string();
-                s->socket.send(
-                    zmq::buffer(answer(all_parts, config, m, channel, made, log, on_stop)),
-                    zmq::send_flags::none);
-            } catch (const zmq::error_t& e) {
+                std::string out;
+                try {
+                    out = answer(all_parts, config, m, channel, made, log, on_stop);
+                } catch (const std::exception& e) {  // whatever is asked is answered
+                    out = refusal(e.what(), log);
+                }
+                s->socket.send(zmq::buffer(out), zmq::send_flags::none);
+            } catch (const std::exception& e) {  // ZeroMQ's own; the medium goes on
                 log(std::string("control: ") + e.what());
             }
         }

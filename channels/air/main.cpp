@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // air --config FILE: the medium between software USRPs. Exit code 0: asked to stop; 1: a node died
 // or the machine refused something; 2: bad configuration.
+#include <getopt.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <memory>
 #include <mutex>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "air/air_config.h"
 #include "air/control_server.h"
 #include "air/medium.h"
+#include "runtime/privileges.h"
+#include "runtime/realtime.h"
 
 namespace {
 
@@ -43,6 +48,15 @@ std::string why_asked() {
     return why;
 }
 
+// The segment goes with it, so that it can be removed at the end.
+void give_up_root(const wip::air::medium_config& config) {
+    if (config.user.empty()) return;
+    const auto account = wip::runtime::find_account(config.user).value();
+    wip::runtime::hand_over({"/dev/shm/openwip-air-" + config.name}, account);
+    wip::runtime::drop_privileges(account);
+    if (std::getenv("OPENWIP_RUN")) prctl(PR_SET_PDEATHSIG, SIGTERM);  // lost with the user
+}
+
 int run(const std::string& file) {
     using namespace wip::air;
     medium_config config;
@@ -69,6 +83,9 @@ int run(const std::string& file) {
             asked = why.empty() ? "asked to stop" : why;
             m.stop();
         });
+    // All that takes rights is made. The priority first: what a process has it keeps.
+    if (config.priority > 0) wip::runtime::use_realtime(config.priority);
+    give_up_root(config);
     say("medium '" + config.name + "' ready");
     const std::string dead = m.run();
     control.reset();  // answers the request to stop before it goes
@@ -85,13 +102,25 @@ int run(const std::string& file) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    CLI::App app("The medium between software USRPs");
+    // One option: not worth the quarter of a minute that a compiler takes over CLI11.
+    const option options[] = {{"config", required_argument, nullptr, 'c'},
+                              {"help", no_argument, nullptr, 'h'},
+                              {nullptr, 0, nullptr, 0}};
     std::string file;
-    app.add_option("--config", file, "configuration (YAML)")->required();
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& e) {
-        return app.exit(e) == 0 ? 0 : 2;
+    for (int found; (found = getopt_long(argc, argv, "h", options, nullptr)) != -1;) {
+        if (found == 'h') {
+            std::puts(
+                "usage: air --config FILE\n\nThe medium between software USRPs, configured by a "
+                "YAML file.");
+            return 0;
+        }
+        if (found != 'c') return 2;  // getopt has said why
+        file = optarg;
+    }
+    if (file.empty() || optind != argc) {
+        say(optind != argc ? std::string("unexpected argument ") + argv[optind]
+                           : "--config FILE is missing");
+        return 2;
     }
     struct sigaction action {};
     action.sa_handler = on_signal;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "air/medium.h"
 
-#include <pthread.h>
-#include <sched.h>
 #include <sys/prctl.h>
 #include <time.h>
 
 #include <algorithm>
 #include <chrono>
+
+#include "runtime/realtime.h"
 
 namespace wip::air {
 namespace {
@@ -74,10 +74,7 @@ std::int64_t medium::due(tick t) const noexcept {
 
 std::string medium::run() {
     prctl(PR_SET_TIMERSLACK, 1);
-    if (config_.priority > 0) {  // quietly without it where it is not allowed
-        const sched_param p{config_.priority};
-        pthread_setschedparam(pthread_self(), SCHED_FIFO, &p);
-    }
+    if (config_.priority > 0) runtime::use_realtime(config_.priority);
     std::string reason;
     std::int64_t next_watch = 0;
     while (!stop_.load()) {
@@ -112,12 +109,15 @@ std::string medium::run() {
     return reason;
 }
 
-// Has the clock's next quantum been computed, and is it due? Otherwise sleeps a while.
+// Has the clock's next quantum been computed, and is it due? Otherwise computes ahead, or sleeps a
+// while. What is due comes first: a slot that is ready does not wait for the samples of a later
+// one.
 bool medium::step_lockstep(tick target) {
-    while (computed_ < now_ + lookahead_quanta * config_.quantum) {
-        const tick to = next_multiple(computed_, config_.quantum);
-        if (!can_compute(to)) break;
+    const bool due_now = computed_ >= target && monotonic_ns() >= due(target);
+    if (const tick to = next_multiple(computed_, config_.quantum);
+        !due_now && to <= now_ + lookahead_quanta * config_.quantum && can_compute(to)) {
         compute(to);
+        return false;
     }
     const bool idle = config_.speed == 0 && !anything_active();
     if (computed_ < target || idle) {

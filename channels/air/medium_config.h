@@ -8,16 +8,24 @@
 #include <vector>
 
 #include "air/layout.h"
+#include "runtime/realtime.h"
 #include "sample/channel_config.h"
 #include "sample/stage_chain.h"
 
 namespace wip::air {
 
+// Whether there is slow fading, and its standard deviation where one is asked for.
+struct shadowing_request {
+    bool on = false;
+    std::optional<double> deviation_db{};
+    bool operator==(const shadowing_request&) const = default;
+};
+
 // A channel as it is asked for, before it is realised with the seed.
 struct channel_request {
     std::string model{};
     std::optional<double> delay_spread_ns{}, doppler_hz{}, speed_kmh{}, carrier_hz{};
-    std::string shadowing = "off";  // on, off, or a standard deviation in dB
+    shadowing_request shadowing{};
 };
 
 struct node_config {
@@ -53,7 +61,10 @@ struct medium_config {
     double pacing_limit_ms = 10;
     std::int64_t quantum = 5120;  // samples released at a time: one slot; realtime half
     double hearing_hz = 20e3;     // a receiver hears transmitters tuned this close
-    int priority = 10;            // SCHED_FIFO if allowed, 0: leave
+    // SCHED_FIFO if allowed, 0: leave. Below the stations': whom a released slot wakes goes first,
+    // and the samples of the next one are computed while they wait for the clock.
+    int priority = runtime::slot_path_priority - 1;
+    std::string user;  // whom a medium that is started as root becomes; empty: it stays
     std::vector<node_config> nodes;
     std::vector<path_config> paths;
 };

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "types/number_text.h"
+
 namespace wip::profiles {
 
 inline std::string show(const YAML::Node& n) {
@@ -71,20 +73,17 @@ public:
     bool is_map() const { return node_.IsMap(); }
 
     double number(double low, double high, const std::string& remark = "") const {
-        double v = 0;
         std::ostringstream valid;
         valid << "a number from " << low << " to " << high << remark;
-        if (!node_.IsScalar() || !YAML::convert<double>::decode(node_, v) || !(v >= low) ||
-            !(v <= high))
-            refuse(valid.str());
-        return v;
+        const auto v = node_.IsScalar() ? read_number<double>(node_.Scalar()) : std::nullopt;
+        if (!v || *v < low || *v > high) refuse(valid.str());
+        return *v;
     }
     std::int64_t integer(std::int64_t low, std::int64_t high) const {
-        std::int64_t v = 0;
-        if (!node_.IsScalar() || !YAML::convert<std::int64_t>::decode(node_, v) || v < low ||
-            v > high)
+        const auto v = node_.IsScalar() ? read_number<std::int64_t>(node_.Scalar()) : std::nullopt;
+        if (!v || *v < low || *v > high)
             refuse("an integer from " + std::to_string(low) + " to " + std::to_string(high));
-        return v;
+        return *v;
     }
     std::string text(const std::string& valid) const {
         if (!node_.IsScalar()) refuse(valid);

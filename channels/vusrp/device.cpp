@@ -15,6 +15,7 @@
 #include <uhd/utils/log.hpp>
 
 #include "air/medium_config.h"
+#include "types/number_text.h"
 
 namespace wip::vusrp {
 namespace {
@@ -30,18 +31,12 @@ const uhd::meta_range_t receive_gain_range(-40, 60, 0.25);
 double number(const uhd::device_addr_t& args, const std::string& key, double fallback, double low,
               double high) {
     if (!args.has_key(key)) return fallback;
-    double value = 0;
-    std::size_t used = 0;
-    try {
-        value = std::stod(args[key], &used);
-    } catch (const std::exception&) {
-        used = 0;
-    }
-    if (used == 0 || used != args[key].size() || !(value >= low && value <= high))
+    const auto value = read_number<double>(args[key]);
+    if (!value || *value < low || *value > high)
         throw uhd::value_error("vusrp: device argument " + key + "=" + args[key] +
                                ": valid is a number from " + std::to_string(low) + " to " +
                                std::to_string(high));
-    return value;
+    return *value;
 }
 
 std::shared_ptr<node_port> open_port(const uhd::device_addr_t& args) {

@@ -24,7 +24,8 @@ def build(options):
         station.settings(options, options.tx_gain))
     top.connect(transmitter, sink)
     top.msg_connect(sink, "async_msgs", transmitter, "async")
-    return station.Watch(top, transmitter, sink, station.recording_of(transmitter, options, "base"))
+    return station.Watch(top, transmitter, sink, station.recording_of(transmitter, options, "base"),
+                         real_time=not options.no_realtime)
 
 
 def main():
@@ -35,8 +36,6 @@ def main():
                    help="test pattern (no --endpoint): bits per symbol, 1..8")
     p.add_argument("--seed", type=station.ranged(int, 0, 2**63), default=1, help="test pattern: seed")
     options = p.parse_args()
-    if not options.no_realtime:
-        station.realtime()
     build(options).run()
 
 

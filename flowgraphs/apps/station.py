@@ -4,10 +4,12 @@
 Exit codes: 0 asked to stop, 2 bad command line or radio that cannot be opened as asked, 3 something the
 flowgraph depends on (macd, the radio) died or stopped. Each end is one line on stderr."""
 import argparse
+import contextlib
 import ctypes
 import gc
 import os
 import pathlib
+import resource
 import signal
 import sys
 import threading
@@ -68,7 +70,7 @@ def slot_time(text):
 def parser(description):
     p = OneLineParser(description=description, allow_abbrev=False)
     p.add_argument("--args", required=True, help="UHD device address, e.g. type=vusrp,air=demo,node=base")
-    p.add_argument("--endpoint", default="", help="ZeroMQ address of macd's slot link")
+    p.add_argument("--endpoint", default="", help="address of macd's slot link, shm://PATH or a ZeroMQ address")
     p.add_argument("--freq", type=ranged(float, 0, 1e11), default=1.8e9, help="centre frequency, Hz")
     p.add_argument("--antenna", default="", help="antenna port; empty: the device's default")
     p.add_argument("--start-time", type=slot_time, default="0.1",
@@ -156,9 +158,9 @@ class Watch:
     """Runs a top block until it, the radio, macd or a signal ends it. Owns all it is given: at the end the
     radio has to be let go of in order, so nobody else may hold it."""
 
-    def __init__(self, top, block, radio, recording, tick=lambda: None):
+    def __init__(self, top, block, radio, recording, tick=lambda: None, real_time=True):
         self.top, self.block, self.radio, self.tick = top, block, radio, tick
-        self.recording = recording
+        self.recording, self.real_time = recording, real_time
         self.finished = threading.Event()
         self.signalled = None
         # A software USRP says when its medium is gone; its streams may only fall silent.
@@ -170,7 +172,8 @@ class Watch:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_signal)
         follow_parent()
-        self.top.start()
+        with realtime(self.real_time):
+            self.top.start()
         print("ready", flush=True)
         threading.Thread(target=self._wait, daemon=True).start()
         text, code = self._watch()
@@ -235,7 +238,30 @@ def quiet():
     gr.logging().set_default_level(gr.log_levels.off)
 
 
-def realtime():
-    """Real-time scheduling for the threads of the flowgraph when the system allows it, else without."""
-    from gnuradio import gr
-    gr.enable_realtime_scheduling()
+# As host/runtime/realtime.h has it for the other processes of the slot path.
+SLOT_PATH_PRIORITY = 10
+LONGEST_RUN_US = 300_000
+
+
+@contextlib.contextmanager
+def realtime(wanted):
+    """The threads that begin meanwhile have real-time priority, if the system grants it; this one has not,
+    before or after. One that runs for 0.3 s without a pause takes it from all of them."""
+    def give_back(*_):
+        for thread in os.listdir("/proc/self/task"):
+            with contextlib.suppress(OSError):
+                os.sched_setscheduler(int(thread), os.SCHED_OTHER, os.sched_param(0))
+
+    try:
+        if wanted:
+            signal.signal(signal.SIGXCPU, give_back)
+            _, most = resource.getrlimit(resource.RLIMIT_RTTIME)
+            unlimited = most == resource.RLIM_INFINITY
+            resource.setrlimit(resource.RLIMIT_RTTIME, (LONGEST_RUN_US if unlimited else min(most, LONGEST_RUN_US), most))
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(SLOT_PATH_PRIORITY))
+    except OSError:
+        pass
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))

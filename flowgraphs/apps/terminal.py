@@ -8,10 +8,9 @@ Prints "ready" when the flowgraph runs and "locked ..." when the receiver locks 
 station.py."""
 import station
 
-# Two packets a slot: a slot that ends with a packet is reported at once, one that does not waits 333 us at
-# most. Measured over the software radio: 5120 costs 0.08 cores less and may wait a whole slot, 1280
-# costs 0.01 more.
-SAMPLES_PER_PACKET = 2560
+# One packet a slot, so that a slot wakes each thread once. The software radio releases whole slots: a slot that
+# ends with a packet is reported at once, one that does not (a receiver whose own clock has drifted) with the next.
+SAMPLES_PER_PACKET = 5120
 BUFFER_SAMPLES = 65536     # what the receiver may be behind before the device's own buffer fills
 
 
@@ -46,7 +45,7 @@ def build(options):
     top.connect(source, receiver)
     top.msg_connect(receiver, "gain", source, "command")
     recording = station.recording_of(receiver, options, "terminal", settings)
-    return station.Watch(top, receiver, source, recording, LockLine(receiver))
+    return station.Watch(top, receiver, source, recording, LockLine(receiver), not options.no_realtime)
 
 
 class LockLine:
@@ -82,8 +81,6 @@ def main():
     p.add_argument("--spp", type=station.ranged(int, 64, 5120), default=SAMPLES_PER_PACKET,
                    help="samples per packet of the radio")
     options = p.parse_args()
-    if not options.no_realtime:
-        station.realtime()
     build(options).run()
 
 

@@ -72,11 +72,19 @@ void base_station::on_request(const openwip::slot_link::SlotRequest& request) {
     answer_requests();
 }
 
+bool base_station::clock_allows(slot air) const {
+    return clock_.known() && clock_.value() + loop >= air;
+}
+
+bool base_station::flowgraph_can_wait() const {
+    return answered_ >= requests_without_clock && !clock_allows(next_slot());
+}
+
 void base_station::answer_requests() {
     while (!requests_.empty()) {
         const slot air = requests_.front();
         const bool at_once = answered_ < requests_without_clock;
-        if (!at_once && !(clock_.known() && clock_.value() + loop >= air)) return;
+        if (!at_once && !clock_allows(air)) return;
         requests_.erase(requests_.begin());
         if (at_once) ++answered_;
         if (planned_any_ && air <= planned_) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/control_socket.h"
 
-#include "app/link_socket.h"
+#include <cstdint>
+
+#include "peer/endpoint.h"
 
 namespace wip::host {
 
@@ -10,7 +12,7 @@ control_socket::control_socket(zmq::context_t& context, const std::string& endpo
     : socket_(context, zmq::socket_type::rep) {
     socket_.set(zmq::sockopt::linger, 200);
     socket_.set(zmq::sockopt::maxmsgsize, std::int64_t{4 << 20});
-    bind_endpoint(socket_, endpoint, key);
+    peer::bind_endpoint(socket_, endpoint, key);
 }
 
 control_socket::result control_socket::serve(const handler& handle) {

@@ -4,6 +4,7 @@
 // whose handler throws, with the exception's text.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -15,7 +16,7 @@ namespace wip::host {
 
 class control_socket {
 public:
-    // Throws endpoint_error (link_socket.h); `key` names the endpoint in its text.
+    // Throws peer::endpoint_error; `key` names the endpoint in its text.
     control_socket(zmq::context_t& context, const std::string& endpoint, const std::string& key);
 
     zmq::socket_t& socket() { return socket_; }

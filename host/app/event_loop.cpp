@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "app/process.h"
+#include "peer/endpoint.h"
 
 namespace wip::host {
 namespace {
@@ -18,6 +19,17 @@ using namespace std::chrono_literals;
 constexpr auto goodbye_grace = 300ms;
 // Messages taken from one socket before the others get their turn.
 constexpr int batch = 64;
+// Without a slot for so long, the packets of the TUN have to be taken without one.
+constexpr auto slots_pause = 5ms;
+enum watched_index {
+    slot_link_at,
+    uplink_at,
+    control_at,
+    slot_link_news,
+    uplink_news,
+    tun_at,
+    signal_at
+};
 
 const char* role_name(const macd_config& c) {
     return c.role == station_role_kind::base ? "base" : "terminal";
@@ -30,11 +42,12 @@ event_loop::event_loop(zmq::context_t& context, const config::settings& settings
     : settings_(settings),
       config_(config),
       effective_yaml_(settings.to_yaml()),
-      slot_link_(context, config.slot_link_endpoint, link_socket::end::bind, "slot_link"),
-      uplink_(context, config.uplink_endpoint,
-              config.role == station_role_kind::base ? link_socket::end::bind
-                                                     : link_socket::end::connect,
-              "uplink"),
+      slot_link_(peer::make_link(
+          {.endpoint = config.slot_link_endpoint, .which = peer::end::bind, .name = "slot_link"})),
+      uplink_(peer::make_link(
+          {.endpoint = config.uplink_endpoint,
+           .which = config.role == station_role_kind::base ? peer::end::bind : peer::end::connect,
+           .name = "uplink"})),
       control_(context, config.control_endpoint, "endpoints.control"),
       telemetry_(context, config.telemetry_endpoint, config.telemetry.queue_messages,
                  "endpoints.telemetry"),
@@ -43,10 +56,11 @@ event_loop::event_loop(zmq::context_t& context, const config::settings& settings
 }
 
 std::vector<std::string> event_loop::bound_paths() const {
-    std::vector<std::string> paths{ipc_path(config_.slot_link_endpoint),
-                                   ipc_path(config_.control_endpoint),
-                                   ipc_path(config_.telemetry_endpoint)};
-    if (config_.role == station_role_kind::base) paths.push_back(ipc_path(config_.uplink_endpoint));
+    std::vector<std::string> paths{peer::socket_path(config_.slot_link_endpoint),
+                                   peer::socket_path(config_.control_endpoint),
+                                   peer::socket_path(config_.telemetry_endpoint)};
+    if (config_.role == station_role_kind::base)
+        paths.push_back(peer::socket_path(config_.uplink_endpoint));
     std::erase(paths, "");
     return paths;
 }
@@ -66,39 +80,54 @@ int event_loop::run() {
 
 void event_loop::attach(station& s, int tun_fd, int signal_fd) {
     station_ = &s;
-    watched_[0].fd = slot_link_.socket().get(zmq::sockopt::fd);
-    watched_[1].fd = uplink_.socket().get(zmq::sockopt::fd);
-    watched_[2].fd = control_.socket().get(zmq::sockopt::fd);
-    watched_[3].fd = slot_link_.monitor().get(zmq::sockopt::fd);
-    watched_[4].fd = uplink_.monitor().get(zmq::sockopt::fd);
-    watched_[5].fd = tun_fd;
-    watched_[6].fd = signal_fd_ = signal_fd;
+    watched_[slot_link_at].fd = slot_link_->message_fd();
+    watched_[uplink_at].fd = uplink_->message_fd();
+    watched_[control_at].fd = control_.socket().get(zmq::sockopt::fd);
+    watched_[slot_link_news].fd = slot_link_->connection_fd();
+    watched_[uplink_news].fd = uplink_->connection_fd();
+    watched_[tun_at].fd = tun_fd_ = tun_fd;
+    watched_[signal_at].fd = signal_fd_ = signal_fd;
     for (auto& w : watched_) w.events = POLLIN;
 }
 
+bool event_loop::wait() {
+    for (auto& w : watched_) w.revents = 0;
+    const bool slot_link_rests = slot_link_->rest(station_->flowgraph_can_wait());
+    const bool uplink_rests = uplink_->rest();
+    const bool sleep = slot_link_rests && uplink_rests && !control_open_;
+    const bool slots_come = watched_[tun_at].fd < 0;
+    auto patience = sleep ? time_to_deadline(clock::now()) : 0ms;
+    if (slots_come && (patience < 0ms || patience > slots_pause)) patience = slots_pause;
+    const int ready = ::poll(watched_.data(), watched_.size(), static_cast<int>(patience.count()));
+    slot_link_->rise(watched_[slot_link_at].revents != 0);
+    uplink_->rise(watched_[uplink_at].revents != 0);
+    control_open_ |= watched_[control_at].revents != 0;
+    if (ready == 0 && sleep && slots_come) watched_[tun_at].fd = tun_fd_;
+    return ready > 0;
+}
+
 void event_loop::turn() {
-    const bool sleep = !slot_link_open_ && !uplink_open_ && !control_open_;
-    const int ready = ::poll(watched_.data(), watched_.size(),
-                             sleep ? static_cast<int>(time_to_deadline(clock::now()).count()) : 0);
-    if (ready > 0) {
-        slot_link_open_ |= watched_[0].revents != 0;
-        uplink_open_ |= watched_[1].revents != 0;
-        control_open_ |= watched_[2].revents != 0;
-    }
-    if (slot_link_open_) on_slot_link();
-    if (uplink_open_) on_uplink();
-    if (slot_link_open_) on_slot_link();  // what came in while a plan was sent
+    const bool news = wait();
+    on_slot_link();
+    on_uplink();
+    on_slot_link();  // what came in while a plan was sent
     if (control_open_) on_control();
-    if (!ended_ && (ready > 0 || first_turn_)) {
-        if ((watched_[3].revents != 0 || first_turn_) && slot_link_.on_monitor())
-            on_lost(party::flowgraph);
-        if ((watched_[4].revents != 0 || first_turn_) && uplink_.on_monitor()) on_lost(party::peer);
-        first_turn_ = false;
-        if (watched_[5].revents != 0 && !station_->on_tun())
+    if (!ended_ && (news || first_turn_)) {
+        on_connections();
+        if (watched_[tun_at].revents != 0 && !station_->on_tun())
             end(exit_peer_lost, "the interface " + config_.tun.name + " is gone");
-        if (watched_[6].revents != 0) on_signal();
+        if (watched_[signal_at].revents != 0) on_signal();
     }
     check_liveness(clock::now());
+}
+
+void event_loop::on_connections() {
+    if ((watched_[slot_link_news].revents != 0 || first_turn_) && slot_link_->watch())
+        on_lost(party::flowgraph);
+    if ((watched_[uplink_news].revents != 0 || first_turn_) && uplink_->watch())
+        on_lost(party::peer);
+    first_turn_ = false;
+    send_hellos();
 }
 
 void event_loop::on_signal() {
@@ -108,8 +137,7 @@ void event_loop::on_signal() {
     end(exit_code_of(why), *signal + ": " + why);
 }
 
-// The first word of each connection: tried whenever a socket stirs (a receive takes note of a new
-// connection), until somebody is there.
+// The first word of each connection: tried whenever a link stirs, until somebody is there.
 void event_loop::send_hellos() {
     if (!hello_sent_) {
         ToFlowgraph message;
@@ -125,12 +153,12 @@ void event_loop::send_hellos() {
 }
 
 void event_loop::on_slot_link() {
+    std::span<const std::uint8_t> in;
     for (int i = 0; i < batch && !ended_; ++i) {
-        slot_link_open_ = slot_link_.receive(in_);
-        const bool got = slot_link_open_;
-        send_hellos();  // opens what it sends on
+        const bool got = slot_link_->receive(in);
+        send_hellos();
         if (!got) break;
-        if (!from_flowgraph_.ParseFromArray(in_.data(), static_cast<int>(in_.size()))) {
+        if (!from_flowgraph_.ParseFromArray(in.data(), static_cast<int>(in.size()))) {
             malformed("slot link", "not a ToMacd message");
             continue;
         }
@@ -152,8 +180,8 @@ void event_loop::on_slot_link() {
                 break;
         }
     }
-    for (; slot_link_.odd_messages > 0; --slot_link_.odd_messages)
-        malformed("slot link", "a message of several frames");
+    for (; slot_link_->odd_messages > 0; --slot_link_->odd_messages)
+        malformed("slot link", "what is no message of this link");
 }
 
 void event_loop::on_hello(const openwip::slot_link::Hello& hello) {
@@ -178,16 +206,16 @@ void event_loop::on_hello(const openwip::slot_link::Hello& hello) {
 }
 
 void event_loop::on_uplink() {
+    std::span<const std::uint8_t> in;
     for (int i = 0; i < batch && !ended_; ++i) {
-        uplink_open_ = uplink_.receive(in_);
-        const bool got = uplink_open_;
-        send_hellos();  // opens what it sends on
+        const bool got = uplink_->receive(in);
+        send_hellos();
         if (!got) break;
         peer_ = {config_.role == station_role_kind::base, clock::now()};
-        station_->on_peer({in_.data<std::uint8_t>(), in_.size()});
+        station_->on_peer(in);
     }
-    for (; uplink_.odd_messages > 0; --uplink_.odd_messages)
-        malformed("uplink", "a message of several frames");
+    for (; uplink_->odd_messages > 0; --uplink_->odd_messages)
+        malformed("uplink", "what is no message of this link");
 }
 
 void event_loop::on_control() {
@@ -259,12 +287,15 @@ void event_loop::fill(openwip::control::MacStatus& status) {
     station_->fill(status);
     status.set_malformed_messages(malformed_);
     status.set_telemetry_sequence(telemetry_.sequence(topic::status));
-    status.set_flowgraph_connected(slot_link_.connected());
-    status.set_peer_connected(uplink_.connected());
+    status.set_flowgraph_connected(slot_link_->connected());
+    status.set_peer_connected(uplink_->connected());
 }
 
 void event_loop::slot_done(slot now) {
     last_slot_ = now;
+    watched_[tun_at].fd = -1;  // the station has read it
+    if (!station_->tun_alive())
+        end(exit_peer_lost, "the interface " + config_.tun.name + " is gone");
     const bool status = telemetry_.due(topic::status, now);
     const bool events = telemetry_.due(topic::event, now);
     if (status || events) {
@@ -277,11 +308,14 @@ void event_loop::slot_done(slot now) {
     if (!telemetry_.wanted(topic::event)) events_.forget();
 }
 
-bool event_loop::send_to_flowgraph(const google::protobuf::MessageLite& message) {
+bool event_loop::send(peer::peer_link& link, const google::protobuf::MessageLite& message) {
     out_.resize(message.ByteSizeLong());
-    message.SerializeToArray(out_.data(), static_cast<int>(out_.size()));
-    slot_link_open_ = true;
-    return slot_link_.send(out_.data(), out_.size());
+    message.SerializeWithCachedSizesToArray(out_.data());
+    return link.send(out_);
+}
+
+bool event_loop::send_to_flowgraph(const google::protobuf::MessageLite& message) {
+    return send(*slot_link_, message);
 }
 
 void event_loop::to_flowgraph(const ToFlowgraph& message) {
@@ -289,10 +323,7 @@ void event_loop::to_flowgraph(const ToFlowgraph& message) {
 }
 
 bool event_loop::to_peer(const google::protobuf::MessageLite& message) {
-    out_.resize(message.ByteSizeLong());
-    message.SerializeToArray(out_.data(), static_cast<int>(out_.size()));
-    uplink_open_ = true;
-    return uplink_.send(out_.data(), out_.size());
+    return send(*uplink_, message);
 }
 
 void event_loop::malformed(const char* socket, const char* why) {
@@ -318,7 +349,7 @@ void event_loop::end(int code, const std::string& why) {
     ToFlowgraph stop;
     stop.set_stop(why);
     send_to_flowgraph(stop);
-    if (uplink_.connected()) station_->say_goodbye(why);
+    if (uplink_->connected()) station_->say_goodbye(why);
 }
 
 std::chrono::milliseconds event_loop::time_to_deadline(clock::time_point now) {
@@ -345,7 +376,7 @@ void event_loop::on_lost(party p) {
 void event_loop::check_liveness(clock::time_point now) {
     if (ended_) return;
     if (lost_ != party::nobody) {
-        const auto& link = lost_ == party::flowgraph ? slot_link_ : uplink_;
+        const auto& link = lost_ == party::flowgraph ? *slot_link_ : *uplink_;
         if (link.connected()) {
             lost_ = party::nobody;  // it came back
         } else if (now >= lost_at_ + goodbye_grace) {

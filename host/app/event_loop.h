@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The one thread of macd: it sleeps (in one poll(2), on the descriptors under the ZeroMQ sockets)
-// until a socket, the TUN or a signal has something, and hands it to the station. There is no timer
-// in it except for liveness: once the run has begun, a party that owes the next message
-// (station::waits_for) and is silent for peer_timeout_s has died or hangs; a party whose connection
-// closed has died, unless a word about an orderly end comes within `goodbye_grace`. Every end is
-// announced to flowgraph and peer with its reason.
+// The one thread of macd: it sleeps (in one poll(2), on the descriptors of the links and under the
+// ZeroMQ sockets) until one of them or a signal has something, and hands it to the station. The
+// station reads the TUN in every slot; the loop looks at it only while no slot comes, so that a
+// packet wakes nobody. There is no timer in it except for that and for liveness: once the run has
+// begun, a party that owes the next message (station::waits_for) and is silent for peer_timeout_s
+// has died or hangs; a party whose connection closed has died, unless a word about an orderly end
+// comes within `goodbye_grace`. Every end is announced to flowgraph and peer with its reason.
 #pragma once
 
 #include <poll.h>
@@ -17,12 +18,12 @@
 #include <zmq.hpp>
 
 #include "app/control_socket.h"
-#include "app/link_socket.h"
 #include "app/macd_config.h"
 #include "app/setting_changes.h"
 #include "app/station.h"
 #include "app/status_events.h"
 #include "app/telemetry_socket.h"
+#include "peer/peer_link.h"
 
 namespace wip::host {
 
@@ -30,7 +31,7 @@ class event_loop final : public station_port {
 public:
     using clock = std::chrono::steady_clock;
 
-    // Opens and binds all sockets. Throws endpoint_error.
+    // Opens and binds all sockets. Throws peer::endpoint_error.
     event_loop(zmq::context_t& context, const config::settings& settings,
                const macd_config& config);
 
@@ -54,15 +55,19 @@ private:
     };
 
     void turn();  // one wake-up
+    bool
+    wait();  // until something has come; what has, is in watched_. False: nothing was waited for
     void on_signal();
     void on_slot_link();
     void on_hello(const openwip::slot_link::Hello& hello);
     void on_uplink();
     void on_control();
+    void on_connections();
     bool configure(const std::string& yaml);  // false: nothing was changed
     void fill(openwip::control::MacStatus& status);
     void send_hellos();
     bool send_to_flowgraph(const google::protobuf::MessageLite& message);
+    bool send(peer::peer_link& link, const google::protobuf::MessageLite& message);
     void end(int code, const std::string& why);
     void on_lost(party p);
     void check_liveness(clock::time_point now);
@@ -73,20 +78,17 @@ private:
     macd_config config_;
     std::string effective_yaml_;
     setting_changes changes_;
-    link_socket slot_link_;
-    link_socket uplink_;
+    std::unique_ptr<peer::peer_link> slot_link_;
+    std::unique_ptr<peer::peer_link> uplink_;
     control_socket control_;
     telemetry_socket telemetry_;
     status_events events_;
     slot last_slot_;
     station* station_ = nullptr;
     int signal_fd_ = -1;
+    int tun_fd_ = -1;
     std::array<pollfd, 7> watched_{};
-    // A ZeroMQ descriptor signals once: a socket that was used since is "open" until a receive has
-    // found it empty, and the loop does not sleep over an open one.
-    bool slot_link_open_ = true;
-    bool uplink_open_ = true;
-    bool control_open_ = true;
+    bool control_open_ = true;  // as in peer/zmq_link.h
     bool first_turn_ = true;
 
     bool hello_sent_ = false;  // ours, to the flowgraph
@@ -106,7 +108,6 @@ private:
     int exit_code_ = 0;
 
     // Reused from message to message.
-    zmq::message_t in_;
     std::vector<std::uint8_t> out_;
     openwip::slot_link::ToMacd from_flowgraph_;
 };

@@ -47,6 +47,7 @@ void frame_log::close_slot(slot air, const slot_grant& grant) {
     outcome_.append_to(*batch_.mutable_outcome());
     combined_.append_to(*batch_.mutable_combined());
     nof_packets_.append_to(*batch_.mutable_nof_packets());
+    border_.append_to(*batch_.mutable_border());
 }
 
 void frame_log::add(const slot_plan& plan, const slot_record& record,
@@ -59,6 +60,7 @@ void frame_log::add(const slot_plan& plan, const slot_record& record,
         journal.packets_in(static_cast<wire_sn>(g.sn),
                            [this](std::uint64_t number) { batch_.add_packet(number); });
         nof_packets_.put(batch_.packet_size() - before);
+        border_.put(record.border[b]);
     }
     close_slot(plan.air, plan.grant);
 }

@@ -61,7 +61,8 @@ private:
     int user_;
     batch_window window_;
     openwip::telemetry::FrameBatch batch_;
-    column bin_, bits_, offset_, whole_, last_, retransmissions_, outcome_, combined_, nof_packets_;
+    column bin_, bits_, offset_, whole_, last_, retransmissions_, outcome_, combined_, nof_packets_,
+        border_;
     std::size_t bytes_ = 0;     // 0: nothing waits
     std::uint64_t frames_ = 0;  // in the messages before this one
 };

@@ -91,6 +91,8 @@ void fill_terminal(const terminal_statistics& s, openwip::control::MacStatus& st
     auto& t = *status.mutable_terminal();
     set(*t.mutable_delivered_damaged(), s.delivered_damaged);
     t.set_resynchronised(s.resynchronised);
+    t.set_bytes_unplaced(s.bytes_unplaced);
+    t.set_started_over(s.started_over);
     t.set_slots(s.slots);
     t.set_slots_unlocked(s.slots_unlocked);
     t.set_grants_failed(s.grants_failed);
@@ -101,10 +103,12 @@ void fill_terminal(const terminal_statistics& s, openwip::control::MacStatus& st
 }
 
 void fill_downlink_received(const terminal_statistics& s, openwip::control::Direction& d) {
-    set(*d.mutable_in(), {s.delivered.packets + s.dropped_lost_frame.packets,
-                          s.delivered.bytes + s.dropped_lost_frame.bytes});
+    const auto& over = s.dropped_start_over;
+    set(*d.mutable_in(), {s.delivered.packets + s.dropped_lost_frame.packets + over.packets,
+                          s.delivered.bytes + s.dropped_lost_frame.bytes + over.bytes});
     d.mutable_queued();
     add_drop(d, "lost_frame", s.dropped_lost_frame);
+    add_drop(d, "start_over", over);
 }
 
 void fill_uplink_sent(const uplink_statistics& s, const packets_bytes& unsent,

@@ -4,10 +4,22 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "peer/endpoint.h"
+
 namespace wip::host {
 namespace {
 
-constexpr std::size_t longest_ipc_path = 107;  // sockaddr_un
+constexpr std::size_t longest_socket_path = 107;  // sockaddr_un
+
+bool check_path(std::string_view path) {
+    return !path.empty() && path.front() != '@' && path.size() <= longest_socket_path;
+}
+
+// What two endpoints must not share, whatever their kind.
+std::string place_of(const std::string& endpoint) {
+    const std::string path = peer::socket_path(endpoint);
+    return path.empty() ? endpoint : path;
+}
 
 std::string run_folder() {
     const char* run = std::getenv("OPENWIP_RUN");
@@ -19,13 +31,8 @@ std::string run_folder() {
 // Local by default: nothing that listens beyond this machine without keys.
 std::string check_endpoint(std::string_view text) {
     const std::string rule =
-        "ipc://PATH (RUN/ at its start is $OPENWIP_RUN) or tcp://127.0.0.1:PORT";
-    if (text.starts_with("ipc://")) {
-        const auto path = text.substr(6);
-        if (path.empty() || path.front() == '@') return rule;
-        if (path.size() > longest_ipc_path) return "an ipc path of at most 107 bytes";
-        return {};
-    }
+        "ipc://PATH (at most 107 bytes; RUN/ at its start is $OPENWIP_RUN) or tcp://127.0.0.1:PORT";
+    if (text.starts_with("ipc://")) return check_path(text.substr(6)) ? "" : rule;
     constexpr std::string_view loopback = "tcp://127.0.0.1:";
     if (!text.starts_with(loopback)) return rule;
     const auto port = text.substr(loopback.size());
@@ -38,9 +45,16 @@ std::string check_endpoint(std::string_view text) {
     return value >= 1 && value <= 65535 ? "" : rule;
 }
 
+std::string check_line_endpoint(std::string_view text) {
+    if (text.starts_with("shm://") && check_path(text.substr(6))) return {};
+    const std::string rule = check_endpoint(text);
+    return rule.empty() ? rule : "shm://PATH, " + rule;
+}
+
 void fill_in_run_folder(config::settings& s, const std::string& path) {
     const std::string& text = s.text(path);
-    if (text.starts_with("ipc://RUN/")) s.replace(path, "ipc://" + run_folder() + text.substr(9));
+    if (text.find("://RUN/") == 3)
+        s.replace(path, text.substr(0, 6) + run_folder() + text.substr(9));
 }
 
 namespace {
@@ -220,14 +234,14 @@ std::vector<key> make_keys() {
          .highest = 100000},
 
         {.path = "endpoints.slot_link",
-         .fallback = "ipc://RUN/base.slot",
-         .doc = "flowgraph (PAIR, bound here)",
-         .check = check_endpoint,
-         .fallback_doc = "ipc://RUN/*role*.slot"},
+         .fallback = "shm://RUN/base.slot",
+         .doc = "flowgraph (one partner, bound here)",
+         .check = check_line_endpoint,
+         .fallback_doc = "shm://RUN/*role*.slot"},
         {.path = "endpoints.uplink",
-         .fallback = "ipc://RUN/uplink",
-         .doc = "other station's macd (PAIR, the base station binds)",
-         .check = check_endpoint},
+         .fallback = "shm://RUN/uplink",
+         .doc = "other station's macd (one partner, the base station binds)",
+         .check = check_line_endpoint},
         {.path = "endpoints.control",
          .fallback = "ipc://RUN/base.control",
          .doc = "control (REP, bound here)",
@@ -377,9 +391,9 @@ macd_config translate(config::settings& s) {
     macd_config c;
     const std::string& role = s.text("role");
     c.role = role == "base" ? station_role_kind::base : station_role_kind::terminal;
-    for (const auto* end : {"slot", "control", "telemetry"})
-        s.set_default(std::string("endpoints.") + end + (std::string(end) == "slot" ? "_link" : ""),
-                      "ipc://RUN/" + role + "." + end);
+    s.set_default("endpoints.slot_link", "shm://RUN/" + role + ".slot");
+    for (const auto* end : {"control", "telemetry"})
+        s.set_default(std::string("endpoints.") + end, "ipc://RUN/" + role + "." + end);
     if (c.role == station_role_kind::terminal) s.set_default("tun.address", "10.42.0.2/30");
     for (const auto* e : {"slot_link", "uplink", "control", "telemetry"})
         fill_in_run_folder(s, std::string("endpoints.") + e);
@@ -409,7 +423,8 @@ macd_config translate(config::settings& s) {
                                          "endpoints.control", "endpoints.telemetry"};
     for (const auto& a : endpoint_keys)
         for (const auto& b : endpoint_keys)
-            if (&a < &b && s.text(a) == s.text(b)) throw s.refuse(b, "the same as " + a);
+            if (&a < &b && place_of(s.text(a)) == place_of(s.text(b)))
+                throw s.refuse(b, "the same as " + a);
     c.telemetry = telemetry_from(s);
     c.replay = s.flag("replay");
     if (c.replay && c.role == station_role_kind::base)

@@ -9,6 +9,8 @@
 #include "app/privileged_start.h"
 #include "app/program.h"
 #include "app/terminal_station.h"
+#include "peer/endpoint.h"
+#include "runtime/realtime.h"
 
 namespace {
 
@@ -16,7 +18,7 @@ using namespace wip;
 using namespace wip::host;
 
 void check_reachable(const std::string& endpoint, const std::string& user) {
-    const std::string path = ipc_path(endpoint);
+    const std::string path = peer::socket_path(endpoint);
     const auto slash = path.rfind('/');
     if (path.empty() || slash == std::string::npos) return;
     const std::string folder = path.substr(0, slash + 1);
@@ -39,6 +41,8 @@ int run(config::settings& settings) {
         end = std::make_unique<terminal_station>(config, tun, loop);
     loop.attach(*end, tun.fd(), start.signals());
 
+    // Before the right to it is given up.
+    runtime::use_realtime();
     start.give_up(loop.bound_paths());
     if (config.role == station_role_kind::terminal)
         check_reachable(config.uplink_endpoint, config.user);

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/process.h"
 
-#include <grp.h>
-#include <linux/capability.h>
-#include <pwd.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -66,46 +61,6 @@ int exit_code_of(const std::string& why) {
     for (const auto* word : {"died", "killed", "silent", "gone", "ended with"})
         if (why.find(word) != std::string::npos) return exit_peer_lost;
     return exit_asked;
-}
-
-std::optional<account> find_account(const std::string& name) {
-    const passwd* p = getpwnam(name.c_str());
-    if (p == nullptr) return std::nullopt;
-    return account{p->pw_uid, p->pw_gid, name};
-}
-
-bool ask_for_realtime_priority() noexcept {
-    const sched_param p{.sched_priority = 10};
-    return ::sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &p) == 0;
-}
-
-void forbid_new_privileges() {
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) fail("PR_SET_NO_NEW_PRIVS");
-    // Needs CAP_SETPCAP; without that right there is nothing to lose.
-    for (int cap = 0; cap <= 63; ++cap) prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
-}
-
-void drop_privileges(const account& a) {
-    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-    if (::geteuid() == 0) {
-        if (a.uid != 0) {
-            if (::setgroups(0, nullptr) != 0) fail("setgroups");
-            // glibc carries these to all threads, and with them the loss of the capabilities.
-            if (::setresgid(a.gid, a.gid, a.gid) != 0) fail("setresgid " + a.name);
-            if (::setresuid(a.uid, a.uid, a.uid) != 0) fail("setresuid " + a.name);
-            if (::setuid(0) == 0) throw std::runtime_error("root could be taken back");
-        }
-    }
-    if (::geteuid() == 0) return;  // `user: root`: keeps what root has
-    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-    __user_cap_data_struct none[2]{};
-    if (::syscall(SYS_capset, &header, none) != 0) fail("capset");
-}
-
-void hand_over(const std::vector<std::string>& paths, const account& a) {
-    for (const auto& path : paths)
-        if (::geteuid() == 0 && ::chown(path.c_str(), a.uid, a.gid) != 0)
-            fail(path + ": cannot be given to user " + a.name);
 }
 
 }  // namespace wip::host

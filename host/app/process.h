@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/privileges.h"
+
 namespace wip::host {
 
 inline constexpr int exit_asked = 0;
@@ -31,27 +33,10 @@ std::string reason_to_stop();
 // A reason that tells of a failure, by its words ("died", "killed", "silent", ...), ends in 3.
 int exit_code_of(const std::string& why);
 
-struct account {
-    uid_t uid;
-    gid_t gid;
-    std::string name;
-};
-// nullopt when there is no such user.
-std::optional<account> find_account(const std::string& name);
-
-// So that a busy machine does not keep this thread waiting; threads made later do not inherit it.
-// The kernel may refuse (containers): the reports say which it was.
-bool ask_for_realtime_priority() noexcept;
-
-// No new privileges through exec, and an empty bounding set: in this thread and in all made later,
-// so call it before the first one. What the process holds it keeps until drop_privileges.
-void forbid_new_privileges();
-// Become `a` for good, in all threads: supplementary groups, group, user, and with the user the
-// capabilities. As a user other than root only what that user holds is given up. Throws
-// std::runtime_error.
-void drop_privileges(const account& a);
-// The files of the sockets go to the user that this process becomes; their folder must let it pass.
-// Throws std::runtime_error.
-void hand_over(const std::vector<std::string>& paths, const account& a);
+using runtime::account;
+using runtime::drop_privileges;
+using runtime::find_account;
+using runtime::forbid_new_privileges;
+using runtime::hand_over;
 
 }  // namespace wip::host

@@ -3,6 +3,7 @@
 // which they hold, for the answers over control. So a report can say that a run was not left alone.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <string>
 

@@ -2,6 +2,7 @@
 #include "app/slot_sample.h"
 
 #include <span>
+#include <string>
 
 namespace wip::host {
 namespace {

@@ -45,11 +45,15 @@ public:
     virtual void on_peer(std::span<const std::uint8_t> message) = 0;
     // Packets may be waiting in the TUN. Returns false when the interface is gone.
     virtual bool on_tun() = 0;
+    // False when a read of any slot has found that the interface is gone.
+    virtual bool tun_alive() const = 0;
 
     // The first slot that a change made now has an effect on.
     virtual slot next_slot() const = 0;
 
     virtual party waits_for() const = 0;
+    // The flowgraph's next message, if it is the one that is due, would have to wait for the peer.
+    virtual bool flowgraph_can_wait() const = 0;
     virtual void fill(openwip::control::MacStatus& status) const = 0;
     virtual void reset_counters() = 0;
     // Publishes the records that wait for their batch to be full: perhaps no slot comes any more.

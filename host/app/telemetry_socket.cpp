@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-#include "app/link_socket.h"
+#include "peer/endpoint.h"
 #include "types/grid.h"
 
 namespace wip::host {
@@ -37,7 +37,7 @@ telemetry_socket::telemetry_socket(zmq::context_t& context, const std::string& e
     socket_.set(zmq::sockopt::sndhwm, queue);
     socket_.set(zmq::sockopt::maxmsgsize, largest_subscription);
     every_.fill(1);
-    bind_endpoint(socket_, endpoint, key);
+    peer::bind_endpoint(socket_, endpoint, key);
 }
 
 void telemetry_socket::set_rates(const telemetry_rates& rates) {

@@ -25,8 +25,10 @@ public:
     void on_report(const openwip::slot_link::SlotReport& report) override;
     void on_peer(std::span<const std::uint8_t> message) override;
     bool on_tun() override;
+    bool tun_alive() const override { return tun_alive_; }
     slot next_slot() const override;
     party waits_for() const override;
+    bool flowgraph_can_wait() const override { return false; }
     void fill(openwip::control::MacStatus& status) const override;
     void reset_counters() override;
     void flush_telemetry() override;

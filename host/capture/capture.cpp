@@ -17,6 +17,22 @@ constexpr std::int64_t longest_hold_ns = 2'000'000'000;
 constexpr std::size_t verdict_bytes = 400;
 const std::string verdict_not_known = "verdict: not known when the capture began";
 
+// Five hundred days of slots; with that, no sum of times here leaves 64 bits, not at the slowest
+// clock (1/100) and not at the latest wall clock.
+constexpr std::int64_t most_slots = std::int64_t{1} << 36;
+constexpr std::int64_t latest_sample_ns = most_slots * 2'000'000 / 3;
+
+constexpr bool is_slot(std::int64_t slot) { return slot > -most_slots && slot < most_slots; }
+
+// Are the times of a message ones that can be?
+bool times_fit(const tm::Telemetry& m) {
+    return is_slot(m.slot()) && m.wall_ns() >= 0 && m.wall_ns() <= latest_wall_ns &&
+           std::ranges::all_of(m.frames().slot(), [](const auto& s) { return is_slot(s.air()); }) &&
+           std::ranges::all_of(m.ip().packet(), [](const auto& p) {
+               return p.time_ns() >= -latest_sample_ns && p.time_ns() <= latest_sample_ns;
+           });
+}
+
 constexpr std::int64_t slot_start_ns(std::int64_t slot) { return slot * 2'000'000 / 3; }
 
 std::string padded(std::string text) {
@@ -85,7 +101,8 @@ std::optional<std::uint32_t> capture::interface_of(station at, bool frames,
 
 void capture::take(station from, const tm::Telemetry& message) {
     if (enough_) return;
-    if (message.has_frames() && !frame_columns::well_formed(message.frames())) {
+    if (!times_fit(message) ||
+        (message.has_frames() && !frame_columns::well_formed(message.frames()))) {
         ++malformed_;
         return;
     }

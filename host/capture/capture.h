@@ -25,6 +25,9 @@
 
 namespace wip::capture {
 
+// Of sample 0, ns since 1970: the year 2096.
+inline constexpr std::int64_t latest_wall_ns = 4'000'000'000'000'000'000;
+
 enum class station : std::uint8_t { base = 0, terminal = 1 };
 
 struct capture_options {

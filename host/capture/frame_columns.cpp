@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <string>
 
 namespace wip::capture {
 namespace {
@@ -40,7 +41,7 @@ bool frame_columns::well_formed(const openwip::telemetry::FrameBatch& b) {
                full) &&
            std::ranges::all_of(
                std::initializer_list<std::size_t>{b.outcome().size(), b.combined().size(),
-                                                  b.nof_packets().size()},
+                                                  b.nof_packets().size(), b.border().size()},
                full_or_empty);
 }
 
@@ -58,6 +59,7 @@ link_frame frame_columns::next() {
     f.outcome = entry(b.outcome(), i);
     f.snr_db = b.snr_db(i);
     f.combined = entry(b.combined(), i) != 0;
+    f.border = b.border().empty() ? unknown_border : entry(b.border(), i);
     f.payload_bits = static_cast<std::uint16_t>(b.payload_bits(i));
     f.payload = std::span(b.payload()).subspan(payload_at_, bytes_of(f.payload_bits));
     payload_at_ += f.payload.size();

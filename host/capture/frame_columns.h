@@ -6,6 +6,7 @@
 #include <span>
 
 #include "schema/telemetry.pb.h"
+#include "types/grant.h"
 
 namespace wip::capture {
 
@@ -13,6 +14,7 @@ struct link_frame {
     std::uint8_t bin = 0, bits_per_symbol = 0, offset = 0, retransmissions = 0, outcome = 0;
     bool whole = false, last = false, combined = false;
     std::uint16_t sn = 0;
+    std::uint8_t border = unknown_border;
     float snr_db = 0;
     std::uint16_t payload_bits = 0;
     std::span<const char> payload;

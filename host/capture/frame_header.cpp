@@ -60,7 +60,8 @@ void append_frame(byte_buffer& out, frame_place place, std::int64_t slot, std::u
     put(out, window_edge.value_or(0), 2);
     put(out, std::bit_cast<std::uint32_t>(f.snr_db), 4);
     put(out, f.packets.size(), 2);
-    put(out, 0, 2);
+    put(out, f.border, 1);
+    put(out, 0, 1);
     for (const std::uint64_t number : f.packets) put(out, number, 8);
     out.insert(out.end(), f.payload.begin(), f.payload.end());
 }

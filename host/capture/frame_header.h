@@ -3,7 +3,7 @@
 // header (numbers big-endian), then the payload. The dissector that reads it:
 // wireshark/openwip.lua.
 //
-//   0  u8   version 1
+//   0  u8   version 2
 //   1  u8   0: sent by the base station, 1: received by a terminal
 //   2  u8   bin
 //   3  u8   bits per symbol
@@ -19,7 +19,8 @@
 //  22  u16  window edge: frames with an older SN will not come (again)
 //  24  f32  SNR, dB: predicted (sent), measured (received)
 //  28  u16  number n of IP packets that have a part in the frame, 0: not known
-//  30  u16  zero
+//  30  u8   packet border of a new frame sent: a nibble of it; 254: none, 255: not known
+//  31  u8   zero
 //  32  u64  n packet numbers, as in the telemetry topic `packet`
 //   .       payload: the high nibble of a byte first
 #pragma once
@@ -34,7 +35,7 @@ namespace wip::capture {
 
 inline constexpr std::uint16_t link_type_raw_ip = 101;
 inline constexpr std::uint16_t link_type_upper_pdu = 252;
-inline constexpr std::uint8_t frame_header_version = 1;
+inline constexpr std::uint8_t frame_header_version = 2;
 inline constexpr std::size_t dissector_tag_bytes = 16;
 inline constexpr std::size_t frame_header_bytes = 32;  // and 8 for each packet number
 

@@ -3,14 +3,19 @@
 // when there is enough, when the cell or the reader of the output ends; the file is whole in each
 // case.
 #include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <fstream>
+#include <stdexcept>
 
 #include "app/process.h"
 #include "capture/capture.h"
 #include "capture/telemetry_reader.h"
+#include "config/number_option.h"
 
 namespace {
 
@@ -23,7 +28,7 @@ constexpr std::chrono::milliseconds flush_every{100};
 constexpr std::chrono::seconds drain_patience{3};
 
 struct arguments {
-    std::string file, base, terminal, keeper, only, end_file;
+    std::string file, base, terminal, keeper, only, end_file, user;
     double wait_s = 10;
     bool quiet = false;
     capture_options options;
@@ -37,23 +42,26 @@ void describe(CLI::App& app, arguments& a) {
     app.add_option("--terminal", a.terminal, "telemetry endpoint of the terminals")->required();
     app.add_option("--keeper", a.keeper, "telemetry endpoint that the verdict so far comes from");
     app.add_option("--terminals", a.options.terminals, "number of terminals")
-        ->check(CLI::Range(1, 25));
+        ->transform(config::number_in(1, 25));
     app.add_option("--seconds", a.options.seconds, "end after so much air time")
-        ->check(CLI::Range(0.001, 1e6));
+        ->transform(config::number_in(0.001, 1e6));
     app.add_option("--count", a.options.count, "end after so many packets")
-        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40));
+        ->transform(config::number_in(std::uint64_t{1}, std::uint64_t{1} << 40));
     app.add_option("--only", a.only, "ip or frames")->check(CLI::IsMember({"ip", "frames"}));
     app.add_option("--snap", a.options.snap, "bytes kept of a packet")
-        ->check(CLI::Range(64, 65535));
-    app.add_option("--start-ns", a.options.start_ns, "wall clock of sample 0, ns since 1970");
+        ->transform(config::number_in(64U, 65535U));
+    app.add_option("--start-ns", a.options.start_ns, "wall clock of sample 0, ns since 1970")
+        ->transform(config::number_in(std::int64_t{0}, wip::capture::latest_wall_ns));
     app.add_option("--speed", a.options.speed, "of the cell's clock")
-        ->check(CLI::Range(0.01, 100.0));
+        ->transform(config::number_in(0.01, 100.0));
     app.add_option("--wait", a.wait_s, "seconds to wait for the cell")
-        ->check(CLI::Range(0.1, 3600.0));
+        ->transform(config::number_in(0.1, 3600.0));
     app.add_option("--comment", a.options.comments, "of the section, repeatable");
     app.add_option("--verdict", a.options.verdict, "of the run so far");
     app.add_option("--end-file", a.end_file,
                    "read at the end: the run's verdict, then what ended it, a line each");
+    app.add_option("--user", a.user,
+                   "whom a capture that root started becomes once its file is open");
     app.add_flag("--quiet", a.quiet, "no summary");
 }
 
@@ -166,8 +174,7 @@ private:
 struct end_of_run {
     std::string verdict, why;
 
-    explicit end_of_run(const std::string& file) {
-        std::ifstream in(file);
+    explicit end_of_run(std::istream& in) {
         std::getline(in, verdict);
         std::getline(in, why);
     }
@@ -194,6 +201,18 @@ void summarise(const std::string& file, const std::string& why, const wip::captu
     std::fprintf(stderr, "openwip capture: %s (%s)\n", line.c_str(), why.c_str());
 }
 
+void give_up_root(const std::string& user) {
+    if (user.empty() || ::geteuid() != 0) return;
+    const auto account = host::find_account(user);
+    if (!account) throw std::runtime_error("--user " + user + ": there is no such user");
+    int signal = 0;  // of the parent's death; lost with the user
+    prctl(PR_GET_PDEATHSIG, &signal);
+    const pid_t parent = ::getppid();
+    host::drop_privileges(*account);
+    prctl(PR_SET_PDEATHSIG, signal);
+    if (signal != 0 && ::getppid() != parent) raise(signal);  // it died in between
+}
+
 int run(arguments& a) {
     a.options.ip = a.only != "frames";
     a.options.frames = a.only != "ip";
@@ -203,9 +222,11 @@ int run(arguments& a) {
     host::follow_parent();
     reading from(a, signals);
     capture_file file(a.file, signals);
+    std::ifstream end_file(a.end_file);  // root's, perhaps
+    give_up_root(a.user);
     wip::capture::capture c(a.options, file);
     std::string why = from.run(c, file, a.wait_s);
-    const end_of_run said(a.end_file);
+    const end_of_run said(end_file);
     if (!said.why.empty()) why = said.why;
     c.finish(said.verdict.empty() ? from.verdict() : said.verdict);
     if (c.enough()) why = "as much as was asked for";

@@ -20,6 +20,7 @@
 
 #include "channel/patterns.h"
 #include "channel/render.h"
+#include "config/number_option.h"
 #include "trace/trace_file.h"
 #include "types/db.h"
 
@@ -27,6 +28,7 @@ namespace {
 
 using namespace wip;
 using bin_model::trace_row;
+using config::number_in;
 using nlohmann::json;
 
 int list() {
@@ -108,14 +110,6 @@ int check(const std::string& file) {
     return 0;
 }
 
-const CLI::Validator whole_number(
-    [](std::string& text) {
-        const bool good = !text.empty() && text.size() < 20 &&
-                          text.find_first_not_of("0123456789") == std::string::npos;
-        return good ? std::string() : text + ": valid is a whole number, 0 or more";
-    },
-    "", "");
-
 struct write_config {
     trace::trace_info info;
     std::string definition_file;
@@ -174,17 +168,17 @@ int main(int argc, char** argv) {
     auto* rendering = app.add_subcommand("render", "trace of a definition");
     rendering->add_option("channel", r.channel)->required();
     rendering->add_option("-o,--output", r.file)->required();
-    rendering->add_option("--seed", r.seed)->check(whole_number);
-    rendering->add_option("--seconds", r.seconds);
-    rendering->add_option("--snr", r.mean_snr_db);
-    rendering->add_option("--speed-kmh", r.choice.speed_kmh);
-    rendering->add_option("--carrier-hz", r.choice.carrier_hz);
-    rendering->add_option("--delay-spread-ns", r.delay_spread_ns);
-    rendering->add_option("--user", r.choice.user);
+    rendering->add_option("--seed", r.seed)->transform(number_in<std::uint64_t>());
+    rendering->add_option("--seconds", r.seconds)->transform(number_in<double>());
+    rendering->add_option("--snr", r.mean_snr_db)->transform(number_in<double>());
+    rendering->add_option("--speed-kmh", r.choice.speed_kmh)->transform(number_in<double>());
+    rendering->add_option("--carrier-hz", r.choice.carrier_hz)->transform(number_in<double>());
+    rendering->add_option("--delay-spread-ns", r.delay_spread_ns)->transform(number_in<double>());
+    rendering->add_option("--user", r.choice.user)->transform(number_in<std::uint64_t>());
     rendering->add_option("--shadowing", shadowing)->check(CLI::IsMember({"on", "off"}));
-    rendering->add_option("--shadowing-db", r.choice.shadowing_db);
-    rendering->add_option("--horizon", r.horizon_slots);
-    auto* nmse = rendering->add_option("--prediction-nmse", r.nmse);
+    rendering->add_option("--shadowing-db", r.choice.shadowing_db)->transform(number_in<double>());
+    rendering->add_option("--horizon", r.horizon_slots)->transform(number_in<int>());
+    auto* nmse = rendering->add_option("--prediction-nmse", r.nmse)->transform(number_in<double>());
     rendering->add_flag("--predictor", r.predictor)->excludes(nmse);
     rendering->add_option("--software", r.software);
 
@@ -193,16 +187,18 @@ int main(int argc, char** argv) {
     writing->add_option("-o,--output", w.file)->required();
     writing->add_option("--channel", w.info.channel)->required();
     writing->add_option("--definition", w.definition_file);
-    writing->add_option("--seed", w.info.seed)->check(whole_number);
-    writing->add_option("--mean-snr", w.info.mean_snr_db)->required();
-    writing->add_option("--speed-kmh", w.info.speed_kmh);
-    writing->add_option("--carrier-hz", w.info.carrier_hz);
+    writing->add_option("--seed", w.info.seed)->transform(number_in<std::uint64_t>());
+    writing->add_option("--mean-snr", w.info.mean_snr_db)
+        ->required()
+        ->transform(number_in<double>());
+    writing->add_option("--speed-kmh", w.info.speed_kmh)->transform(number_in<double>());
+    writing->add_option("--carrier-hz", w.info.carrier_hz)->transform(number_in<double>());
     writing->add_option("--software", w.info.software);
     writing->add_flag("--predicted", w.predicted);
-    writing->add_option("--horizon", w.prediction.horizon_slots)->check(CLI::Range(0, 64));
+    writing->add_option("--horizon", w.prediction.horizon_slots)->transform(number_in(0, 64));
     writing->add_option("--method", w.prediction.method)
         ->check(CLI::IsMember({"nmse", "predictor"}));
-    writing->add_option("--nmse", w.prediction.nmse);
+    writing->add_option("--nmse", w.prediction.nmse)->transform(number_in<double>());
 
     std::string checked;
     auto* checking = app.add_subcommand("check", "check and describe a trace");
@@ -213,10 +209,10 @@ int main(int argc, char** argv) {
     patterns->add_option("trace", p.trace)->required();
     patterns->add_option("-o,--output", p.file)->required();
     patterns->add_option("--kind", p.kind);
-    patterns->add_option("--bins", p.bins);
-    patterns->add_option("--modulation", p.modulation);
-    patterns->add_option("--packet-bytes", p.packet_bytes);
-    patterns->add_option("--seed", p.seed)->check(whole_number);
+    patterns->add_option("--bins", p.bins)->transform(number_in<int>());
+    patterns->add_option("--modulation", p.modulation)->transform(number_in<int>());
+    patterns->add_option("--packet-bytes", p.packet_bytes)->transform(number_in<int>());
+    patterns->add_option("--seed", p.seed)->transform(number_in<std::uint64_t>());
 
     const auto complain = [](const std::string& why) {
         std::fprintf(stderr, "wip_channel: %s\n", why.c_str());

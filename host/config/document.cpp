@@ -56,8 +56,8 @@ void walk(const YAML::Node& map, const std::string& prefix, const std::string& o
 
 bool plain_word(const std::string& s) {
     // Quotes are needed for what YAML would read as something else than this text.
-    if (s.empty()) return false;
-    if (std::strchr("-?:,[]{}#&*!|>'\"%@` ", s.front()) != nullptr) return false;
+    if (s.empty() || s == "null" || s == "Null" || s == "NULL") return false;
+    if (std::strchr("-?:,[]{}#&*!|>'\"%@`~ ", s.front()) != nullptr) return false;
     return s.find(": ") == std::string::npos && s.find(" #") == std::string::npos &&
            s.find('\n') == std::string::npos && s.back() != ':' && s.back() != ' ';
 }

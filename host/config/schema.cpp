@@ -10,6 +10,8 @@
 #include <numeric>
 #include <optional>
 
+#include "types/number_text.h"
+
 namespace wip::config {
 namespace {
 
@@ -23,15 +25,6 @@ std::string join(const std::vector<std::string>& words) {
     std::string all;
     for (const auto& w : words) all += (all.empty() ? "" : ", ") + w;
     return all;
-}
-
-template <class Number>
-std::optional<Number> whole_number(std::string_view text) {
-    if (!text.empty() && text.front() == '+') text.remove_prefix(1);
-    Number value{};
-    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (code != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-    return value;
 }
 
 std::optional<bool> boolean(std::string_view text) {
@@ -51,14 +44,14 @@ std::optional<std::string> canonical(const key& k, const std::string& value) {
             return *b ? "on" : "off";
         }
         case kind::integer: {
-            const auto n = whole_number<std::int64_t>(value);
+            const auto n = read_number<std::int64_t>(value);
             if (!n || static_cast<double>(*n) < k.lowest || static_cast<double>(*n) > k.highest)
                 return std::nullopt;
             return std::to_string(*n);
         }
         case kind::real: {
-            const auto x = whole_number<double>(value);
-            if (!x || !std::isfinite(*x) || *x < k.lowest || *x > k.highest) return std::nullopt;
+            const auto x = read_number<double>(value);
+            if (!x || *x < k.lowest || *x > k.highest) return std::nullopt;
             return number(*x);
         }
         case kind::choice:
@@ -234,10 +227,10 @@ const std::string& settings::text(const std::string& path) const {
     return found->second.text;
 }
 std::int64_t settings::integer(const std::string& path) const {
-    return whole_number<std::int64_t>(text(path)).value();
+    return read_number<std::int64_t>(text(path)).value();
 }
 double settings::real(const std::string& path) const {
-    return whole_number<double>(text(path)).value();
+    return read_number<double>(text(path)).value();
 }
 bool settings::flag(const std::string& path) const { return boolean(text(path)).value(); }
 

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "bin/trace_channel.h"
+#include "types/number_text.h"
 
 namespace wip::emulator {
 namespace {
@@ -29,11 +30,12 @@ std::optional<std::vector<float>> parse_bins(std::string_view text) {
     std::vector<float> values;
     std::istringstream in{std::string(text)};
     for (std::string item; std::getline(in, item, ',');) {
-        char* end = nullptr;
-        const float v = std::strtof(item.c_str(), &end);
-        while (end != nullptr && *end == ' ') ++end;
-        if (end == item.c_str() || *end != '\0' || !(v >= -60 && v <= 80)) return std::nullopt;
-        values.push_back(v);
+        const auto first = item.find_first_not_of(' ');
+        if (first == std::string::npos) return std::nullopt;
+        const auto v =
+            read_number<float>(item.substr(first, item.find_last_not_of(' ') + 1 - first));
+        if (!v || *v < -60 || *v > 80) return std::nullopt;
+        values.push_back(*v);
     }
     if (values.size() > nof_bins) return std::nullopt;
     return values;
@@ -43,17 +45,9 @@ std::string check_bins(std::string_view text) {
     return parse_bins(text) ? "" : "up to 25 SNRs of -60..80 dB, separated by commas";
 }
 
-std::optional<double> parse_number(std::string_view text) {
-    const std::string copy(text);
-    char* end = nullptr;
-    const double v = std::strtod(copy.c_str(), &end);
-    if (end == copy.c_str() || *end != '\0') return std::nullopt;
-    return v;
-}
-
 std::string check_nmse(std::string_view text) {
     if (text == "trace") return {};
-    const auto v = parse_number(text);
+    const auto v = read_number<double>(text);
     if (!v || !(*v >= 0 && *v <= 0.5))
         return "a number 0..0.5, or trace (the predictions that the trace file holds)";
     return {};
@@ -61,20 +55,32 @@ std::string check_nmse(std::string_view text) {
 
 std::string check_speed(std::string_view text) {
     if (text == "own") return {};
-    const auto v = parse_number(text);
+    const auto v = read_number<double>(text);
     return v && *v >= 0 && *v <= 500 ? "" : "a number 0..500 km/h, or own";
 }
 
+// Whether there is slow fading, and a standard deviation where one is given.
+struct shadowing_words {
+    profiles::channel_choice::use use = profiles::channel_choice::use::as_defined;
+    std::optional<double> deviation_db{};
+};
+std::optional<shadowing_words> parse_shadowing(std::string_view text) {
+    using use = profiles::channel_choice::use;
+    if (text == "as_defined") return shadowing_words{};
+    if (text == "on" || text == "true") return shadowing_words{use::on};
+    if (text == "off" || text == "false") return shadowing_words{use::off};
+    const auto v = read_number<double>(text);
+    if (!v || *v < 0 || *v > 20) return std::nullopt;
+    return shadowing_words{use::on, v};
+}
+
 std::string check_shadowing(std::string_view text) {
-    if (text == "as_defined" || text == "on" || text == "off" || text == "true" || text == "false")
-        return {};
-    const auto v = parse_number(text);
-    return v && *v >= 0 && *v <= 20 ? "" : "as_defined, on, off, or 0..20 dB";
+    return parse_shadowing(text) ? "" : "as_defined, on, off, or 0..20 dB";
 }
 
 std::string check_blackout(std::string_view text) {
     if (text == "on" || text == "off") return {};
-    const auto v = parse_number(text);
+    const auto v = read_number<double>(text);
     return v && *v >= 1 && *v <= 600'000 ? "" : "on, off, or 1..600000 ms";
 }
 
@@ -323,10 +329,12 @@ emulator_config translate(config::settings& s) {
     cell.uplink = host::uplink_from(s);
     cell.to_base = wired_from(s, "to_base", cell.seed);
     cell.from_base = wired_from(s, "from_base", cell.seed);
-    for (const auto* w : {&cell.to_base, &cell.from_base}) try {
+    for (const auto& [group, w] :
+         {std::pair("to_base.", &cell.to_base), std::pair("from_base.", &cell.from_base)})
+        try {
             w->check();
         } catch (const std::invalid_argument& e) {
-            throw config::error(std::string("wired network: ") + e.what());
+            throw config::error(group + std::string(e.what()));
         }
     const std::string& errors = s.text("channel.errors");
     cell.errors = errors == "symbols"    ? bin_model::error_method::symbols
@@ -340,17 +348,19 @@ emulator_config translate(config::settings& s) {
 
     c.channel.model = s.text("channel.model");
     c.channel.snr_db = s.real("channel.snr_db");
-    c.channel.speed_kmh = parse_number(s.text("channel.speed_kmh"));
-    c.channel.shadowing = s.text("channel.shadowing");
+    c.channel.speed_kmh = read_number<double>(s.text("channel.speed_kmh"));
+    const auto shadowing = parse_shadowing(s.text("channel.shadowing")).value();
+    c.channel.shadowing = shadowing.use;
+    c.channel.shadowing_db = shadowing.deviation_db;
     const std::string& dark = s.text("channel.blackout");
     if (dark == "on")
         c.channel.blackout_ms = std::numeric_limits<double>::infinity();
     else if (dark != "off")
-        c.channel.blackout_ms = *parse_number(dark);
+        c.channel.blackout_ms = *read_number<double>(dark);
     c.channel.bins_db = *parse_bins(s.text("channel.bins_db"));
     c.channel.users_db = *parse_bins(s.text("channel.users_db"));
     if (s.text("channel.prediction_nmse") != "trace")
-        c.channel.prediction_nmse = std::stod(s.text("channel.prediction_nmse"));
+        c.channel.prediction_nmse = read_number<double>(s.text("channel.prediction_nmse"));
     return c;
 }
 

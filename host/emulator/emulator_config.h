@@ -11,6 +11,7 @@
 #include "app/macd_config.h"
 #include "config/schema.h"
 #include "emulator/emulated_cell.h"
+#include "profiles/channel_definition.h"
 #include "tun/tun_device.h"
 
 namespace wip::emulator {
@@ -26,7 +27,8 @@ struct channel_config {
     double snr_db = 16;
     std::vector<float> users_db;      // mean SNR of user 0, 1, ...; users not named have snr_db
     std::optional<double> speed_kmh;  // nothing: the definition's own
-    std::string shadowing = "as_defined";
+    profiles::channel_choice::use shadowing = profiles::channel_choice::use::as_defined;
+    std::optional<double> shadowing_db;     // standard deviation; nothing: the definition's own
     std::optional<double> prediction_nmse;  // nothing: the predictions that the trace holds
     std::vector<float> bins_db;             // model `static`: each bin its own SNR
     double blackout_ms = 0;                 // from now; 0: none, infinity: until it is switched off

@@ -12,11 +12,11 @@
 #include <cstring>
 #include <deque>
 
-#include "app/link_socket.h"
 #include "app/process.h"
 #include "app/setting_changes.h"
 #include "app/status_events.h"
 #include "emulator/emulator_telemetry.h"
+#include "peer/endpoint.h"
 #include "profiles/channel_definition.h"
 #include "tun/tun_in_namespace.h"
 
@@ -149,10 +149,11 @@ emulator_process::~emulator_process() = default;
 
 std::vector<std::string> emulator_process::bound_paths() const {
     const auto& c = state_->config;
-    std::vector<std::string> paths{
-        host::ipc_path(c.server.control_endpoint), host::ipc_path(c.server.telemetry_endpoint),
-        host::ipc_path(c.terminals[0].control_endpoint),
-        host::ipc_path(c.terminals[0].telemetry_endpoint), host::ipc_path(c.air_control_endpoint)};
+    std::vector<std::string> paths{peer::socket_path(c.server.control_endpoint),
+                                   peer::socket_path(c.server.telemetry_endpoint),
+                                   peer::socket_path(c.terminals[0].control_endpoint),
+                                   peer::socket_path(c.terminals[0].telemetry_endpoint),
+                                   peer::socket_path(c.air_control_endpoint)};
     std::erase(paths, "");
     return paths;
 }

@@ -10,8 +10,10 @@
 #include "app/privileged_start.h"
 #include "app/process.h"
 #include "app/program.h"
+#include "config/number_option.h"
 #include "emulator/emulator_process.h"
 #include "emulator/generator.h"
+#include "runtime/realtime.h"
 
 namespace {
 
@@ -37,7 +39,7 @@ int run(config::settings& settings, const modes& mode) {
     const host::privileged_start start(settings, config.user);
     zmq::context_t context(1);
     emulator_process process(context, settings, config);
-    const bool realtime = host::ask_for_realtime_priority();
+    const bool realtime = runtime::use_realtime();
     start.give_up(process.bound_paths());
     spdlog::info("{}: emulator is up, {} priority; effective configuration:\n{}", config.name,
                  realtime ? "real-time" : "normal", settings.to_yaml());
@@ -49,14 +51,14 @@ void add_options(CLI::App& app, modes& mode) {
     mode.generate =
         app.add_option("--generate", mode.generator.seconds,
                        "virtual time: so many seconds of full queues, JSON on standard output");
-    mode.generate->check(CLI::Range(0.01, 1e6));
+    mode.generate->transform(config::number_in(0.01, 1e6));
     app.add_option("--warm-up", mode.generator.warm_up_seconds, "seconds before the first count")
-        ->check(CLI::Range(0.0, 1e5));
+        ->transform(config::number_in(0.0, 1e5));
     app.add_option("--packet-bytes", mode.generator.packet_bytes, "size of an IP packet")
-        ->check(CLI::Range(32, 1500));
+        ->transform(config::number_in(32, 1500));
     app.add_option("--packets-per-second", mode.generator.rate_pps,
                    "of each terminal, instead of full queues")
-        ->check(CLI::Range(1, 1000000));
+        ->transform(config::number_in(1, 1000000));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "bin/gain_prediction.h"
 #include "bin/power_prediction.h"
 #include "bin/trace_channel.h"
+#include "emulator/confined_trace.h"
 #include "emulator/emulator_config.h"
 #include "profiles/channel_definition.h"
 #include "trace/trace_file.h"
@@ -28,13 +29,8 @@ snr_source fading(const channel_config& c, double mean_db, std::uint64_t seed, i
     const auto definition = profiles::load_definition(c.model);
     if (user > 0 && definition.nof_users() > 1) choice.user = static_cast<std::size_t>(user);
     choice.speed_kmh = c.speed_kmh;
-    using use = profiles::channel_choice::use;
-    if (c.shadowing == "on" || c.shadowing == "true")
-        choice.shadowing = use::on;
-    else if (c.shadowing == "off" || c.shadowing == "false")
-        choice.shadowing = use::off;
-    else if (c.shadowing != "as_defined")
-        choice.shadowing = use::on, choice.shadowing_db = std::stod(c.shadowing);
+    choice.shadowing = c.shadowing;
+    choice.shadowing_db = c.shadowing_db;
     bin_model::fading_config f;
     f.channel = profiles::realise(definition, choice, seed);
     f.mean_snr_db = mean_db;
@@ -54,16 +50,16 @@ snr_source fading(const channel_config& c, double mean_db, std::uint64_t seed, i
     return s;
 }
 
-snr_source recorded(const channel_config& c, std::uint64_t seed, int horizon_slots) {
-    trace::reader file(c.model);
-    auto trace = std::make_unique<trace_channel>(trace::load(file));
+snr_source recorded(const channel_config& c, const std::string& user, std::uint64_t seed,
+                    int horizon_slots) {
+    auto [trace, horizon] = read_confined(c.model, user);
     snr_source s;
     if (!c.prediction_nmse) {
         if (!trace->has_prediction())
             throw config::error("channel.prediction_nmse = trace: " + c.model +
                                 " holds no predictions; valid: 0..0.5");
         // What was predicted later than the loop asks is known too late.
-        const int held = file.info().prediction ? file.info().prediction->horizon_slots : 0;
+        const int held = horizon.value_or(0);
         if (held < horizon_slots)
             throw config::error("channel.prediction_nmse = trace: " + c.model + " was predicted " +
                                 std::to_string(held) + " slots ahead, the loop takes " +
@@ -95,8 +91,8 @@ std::vector<snr_source> make_sources(const emulator_config& config) {
             if (c.model == "static" || c.model == "awgn")
                 sources.push_back(fixed(c, mean));
             else if (c.model.ends_with(".h5"))
-                sources.push_back(
-                    recorded(c, seed, config.cell.cell.link.retransmission_delay_slots));
+                sources.push_back(recorded(c, config.user, seed,
+                                           config.cell.cell.link.retransmission_delay_slots));
             else
                 sources.push_back(fading(c, mean, seed, static_cast<int>(u)));
         }

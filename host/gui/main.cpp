@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <stdexcept>
 
 #include "gui/main_window.h"
 #include "gui/remote_cell.h"

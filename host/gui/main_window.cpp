@@ -8,6 +8,7 @@
 #include <QStatusBar>
 #include <QToolBar>
 #include <cmath>
+#include <stdexcept>
 
 #include "gui/channel_view.h"
 #include "gui/constellation_view.h"

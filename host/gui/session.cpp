@@ -2,6 +2,7 @@
 #include "gui/session.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace wip::gui {
 namespace {

@@ -13,6 +13,7 @@
 #include <QTextBrowser>
 #include <QVBoxLayout>
 #include <map>
+#include <stdexcept>
 
 #include "gui/colour_map.h"
 #include "gui/main_window.h"

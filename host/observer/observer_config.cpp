@@ -68,7 +68,7 @@ std::vector<key> make_keys() {
          .fallback = "ipc://RUN/base.telemetry",
          .doc = "whose topic `status` tells the slot; empty: no slots",
          .check = check_endpoint_or_none},
-        {.path = "air",
+        {.path = "medium",
          .fallback = "ipc://RUN/air.control",
          .doc = "control of the medium or the emulator, for topic air and events; empty: none",
          .check = check_endpoint_or_none},
@@ -101,21 +101,21 @@ const std::vector<key>& observer_keys() {
 
 observer_config translate(config::settings& s) {
     s.finish();
-    for (const auto* e : {"telemetry", "slots", "air"}) host::fill_in_run_folder(s, e);
+    for (const auto* e : {"telemetry", "slots", "medium"}) host::fill_in_run_folder(s, e);
     observer_config c;
     if (const char* run = std::getenv("OPENWIP_RUN"); run != nullptr) c.run = run;
     c.user = s.text("user");
     c.stations = *parse_stations(s.text("stations"));
     c.telemetry_endpoint = s.text("telemetry");
     c.slots_endpoint = s.text("slots");
-    c.air_endpoint = s.text("air");
+    c.air_endpoint = s.text("medium");
     c.tcp_every_ms = static_cast<int>(s.integer("tcp.every_ms"));
     c.tcp_search_ms = static_cast<int>(s.integer("tcp.search_ms"));
     c.tcp_flows = static_cast<int>(s.integer("tcp.flows"));
     c.cpu_every_ms = static_cast<int>(s.integer("cpu.every_ms"));
     c.cpu_processes = static_cast<int>(s.integer("cpu.processes"));
     c.air_every_ms = static_cast<int>(s.integer("air.every_ms"));
-    for (const auto* e : {"slots", "air"})
+    for (const auto* e : {"slots", "medium"})
         if (s.text(e) == s.text("telemetry")) throw s.refuse(e, "the same endpoint as telemetry");
     return c;
 }

@@ -8,7 +8,6 @@
 #include <bit>
 #include <optional>
 
-#include "app/link_socket.h"
 #include "app/process.h"
 #include "app/status_events.h"
 #include "app/telemetry_socket.h"
@@ -17,6 +16,7 @@
 #include "observer/process_clock.h"
 #include "observer/tcp_diag.h"
 #include "observer/tcp_flow.h"
+#include "peer/endpoint.h"
 #include "types/quantity.h"
 
 namespace wip::observer {
@@ -134,7 +134,7 @@ observer_process::observer_process(zmq::context_t& context, const observer_confi
 observer_process::~observer_process() = default;
 
 std::vector<std::string> observer_process::bound_paths() const {
-    std::vector<std::string> paths{host::ipc_path(state_->config.telemetry_endpoint)};
+    std::vector<std::string> paths{peer::socket_path(state_->config.telemetry_endpoint)};
     std::erase(paths, "");
     return paths;
 }

@@ -7,6 +7,7 @@
 #include "app/privileged_start.h"
 #include "app/process.h"
 #include "app/program.h"
+#include "runtime/realtime.h"
 #include "tcpl/tcpl_process.h"
 
 namespace {
@@ -19,7 +20,7 @@ int run(config::settings& settings) {
     const host::privileged_start start(settings, config.user);
     zmq::context_t context(1);
     tcpl_process process(context, settings, config);
-    const bool realtime = host::ask_for_realtime_priority();
+    const bool realtime = runtime::use_realtime();
     start.give_up(process.bound_paths());
     spdlog::info("the path is up, {} priority; effective configuration:\n{}",
                  realtime ? "real-time" : "normal", settings.to_yaml());

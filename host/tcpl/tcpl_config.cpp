@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tcpl/tcpl_config.h"
 
-#include <cstdlib>
+#include <algorithm>
 
 #include "app/macd_config.h"
+#include "types/number_text.h"
 
 namespace wip::tcpl {
 namespace {
@@ -20,19 +21,15 @@ std::string check_namespace(std::string_view text) {
 // "5300, 5301"; nothing for what is none.
 std::optional<std::vector<std::uint16_t>> parse_ports(std::string_view text) {
     std::vector<std::uint16_t> ports;
-    const std::string copy(text);
-    const char* at = copy.c_str();
-    while (*at != '\0') {
-        char* end = nullptr;
-        const long port = std::strtol(at, &end, 10);
-        if (end == at || port < 1 || port > 65535) return std::nullopt;
-        ports.push_back(static_cast<std::uint16_t>(port));
-        while (*end == ' ') ++end;
-        if (*end == ',')
-            ++end;
-        else if (*end != '\0')
-            return std::nullopt;
-        at = end;
+    while (!text.empty()) {
+        const auto comma = std::min(text.find(','), text.size());
+        std::string_view entry = text.substr(0, comma);
+        text.remove_prefix(std::min(comma + 1, text.size()));
+        while (entry.starts_with(' ')) entry.remove_prefix(1);
+        while (entry.ends_with(' ')) entry.remove_suffix(1);
+        const auto port = read_number<std::uint16_t>(entry);
+        if (!port || *port == 0) return std::nullopt;
+        ports.push_back(*port);
     }
     return ports;
 }
@@ -174,7 +171,7 @@ tcpl_config translate(config::settings& s) {
     try {
         line.check();
     } catch (const std::invalid_argument& e) {
-        throw config::error(std::string("line: ") + e.what());
+        throw config::error(std::string("line.") + e.what());
     }
     return c;
 }

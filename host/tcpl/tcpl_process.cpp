@@ -6,9 +6,9 @@
 #include <time.h>
 
 #include "app/control_socket.h"
-#include "app/link_socket.h"
 #include "app/packet_gate.h"
 #include "app/process.h"
+#include "peer/endpoint.h"
 #include "tun/tun_in_namespace.h"
 
 namespace wip::tcpl {
@@ -81,7 +81,7 @@ tcpl_process::tcpl_process(zmq::context_t& context, const config::settings& sett
 tcpl_process::~tcpl_process() = default;
 
 std::vector<std::string> tcpl_process::bound_paths() const {
-    std::vector<std::string> paths{host::ipc_path(state_->control_endpoint)};
+    std::vector<std::string> paths{peer::socket_path(state_->control_endpoint)};
     std::erase(paths, "");
     return paths;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -69,6 +70,8 @@ private:
 class reader {
 public:
     explicit reader(const std::string& file);  // throws error
+    // The bytes of a file, which are copied. `called`: its name in errors. Throws error.
+    reader(std::span<const std::byte> image, const std::string& called);
     ~reader();
     const trace_info& info() const noexcept;
     std::int64_t nof_slots() const noexcept;
@@ -79,12 +82,10 @@ public:
               std::span<trace_row> predicted_snr_db = {});
 
 private:
+    void read_head();
+
     struct impl;
     std::unique_ptr<impl> impl_;
 };
-
-// The whole trace in memory (8 bytes a bin and slot with predictions: 18 MB a minute), or its first
-// `slots`.
-bin_model::trace_channel load(reader& file, std::optional<std::int64_t> slots = std::nullopt);
 
 }  // namespace wip::trace

@@ -5,11 +5,24 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <string_view>
 
 #include "trace/hdf5_handle.h"
 #include "trace/trace_file.h"
 
 namespace wip::trace {
+
+namespace {
+
+// The signature stands at 0, 512, 1024, 2048 and so on (HDF5 File Format Specification, II.A).
+bool begins_hdf5(std::span<const std::byte> image) {
+    constexpr std::string_view signature = "\x89HDF\r\n\x1a\n";
+    for (std::size_t at = 0; at + signature.size() <= image.size(); at = at == 0 ? 512 : 2 * at)
+        if (std::memcmp(image.data() + at, signature.data(), signature.size()) == 0) return true;
+    return false;
+}
+
+}  // namespace
 
 struct reader::impl {
     std::string name;
@@ -115,6 +128,26 @@ reader::reader(const std::string& file) : impl_(new impl) {
         r.fail(std::string("cannot be read: ") + std::strerror(errno));
     if (H5Fis_hdf5(file.c_str()) <= 0) r.fail("is not an HDF5 file; valid: an SNR trace");
     r.file = {H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose};
+    read_head();
+}
+
+reader::reader(std::span<const std::byte> image, const std::string& called) : impl_(new impl) {
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+    impl& r = *impl_;
+    r.name = called;
+    if (!begins_hdf5(image)) r.fail("is not an HDF5 file; valid: an SNR trace");
+    const hdf5_handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+    // HDF5 wants to own what it may write to; it copies the bytes and does not write.
+    auto* bytes = const_cast<std::byte*>(image.data());
+    if (H5Pset_fapl_core(access, 1 << 16, 0) < 0 ||
+        H5Pset_file_image(access, bytes, image.size()) < 0)
+        r.fail("cannot be read: too little memory");
+    r.file = {H5Fopen(called.c_str(), H5F_ACC_RDONLY, access), H5Fclose};
+    read_head();
+}
+
+void reader::read_head() {
+    impl& r = *impl_;
     if (!r.file) r.fail("cannot be opened: the file is truncated or damaged");
     if (H5Aexists(r.file, "format") <= 0 || r.text(r.file, "format") != format_name)
         r.fail(std::string("attribute format: valid is ") + format_name);
@@ -164,14 +197,6 @@ void reader::read(std::int64_t first, std::span<trace_row> snr_db,
     if (n == 0) return;
     r.read("snr_db", r.snr, first, snr_db);
     if (!predicted_snr_db.empty()) r.read("predicted_snr_db", r.predicted, first, predicted_snr_db);
-}
-
-bin_model::trace_channel load(reader& file, std::optional<std::int64_t> slots) {
-    const std::int64_t n = std::min(slots.value_or(file.nof_slots()), file.nof_slots());
-    std::vector<trace_row> snr(static_cast<std::size_t>(n));
-    std::vector<trace_row> predicted(file.info().prediction ? snr.size() : 0);
-    file.read(0, snr, predicted);
-    return bin_model::trace_channel(snr, predicted);
 }
 
 }  // namespace wip::trace

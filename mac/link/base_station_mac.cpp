@@ -19,25 +19,29 @@
 namespace wip {
 namespace {
 
-// Slots without a word from the terminal after which nothing more is sent: 20 ms. It bounds how far
-// the SNs run ahead of a terminal that cannot hear (docs/mac.md).
-constexpr int blind_slots = 30;
+// Of a grant with retransmissions: for borders of older frames at most.
+constexpr int most_border_bits = 48;
 // Slots of history: more than the longest loop, a power of two.
 constexpr std::size_t history_slots = 64;
 
 struct sent_slot {
     std::array<arq_unit, nof_bins> unit{};
     std::uint32_t used = 0;  // bit b: bin b carried unit[b]
+    // Borders that the grant said: of the first `told` of the `fresh` new frames from first_new on,
+    // and of older ones.
+    frame_sn first_new = 0;
+    int fresh = 0, told = 0;
+    std::array<border_run, most_border_runs> runs{};
 };
 
 }  // namespace
 
 struct base_station_mac::state {
-    explicit state(const link_config& c)
+    state(const link_config& c, frame_sn first_sn)
         : config(c),
           table(c.switch_table, c.profile, c.eight),
           queue(c.packing, c.queue_packets),
-          window(c.profile),
+          window(c.profile, first_sn),
           planner(c.profile) {
         predicted.fill(-100.0F);
         waiting.resize(nof_bins);
@@ -66,6 +70,8 @@ struct base_station_mac::state {
     void use_bins(std::uint32_t set);
     void make_plan(slot air, slot_plan& plan);
     std::size_t plan_retransmissions(slot_grant& grant);
+    void plan_borders(slot_grant& grant);
+    void tell_borders(slot_grant& grant, sent_slot& out);
     void send(slot_plan& plan, int bin, const arq_unit& unit, bool retransmission);
     void refresh_statistics();
 
@@ -95,9 +101,9 @@ struct base_station_mac::state {
     packet_journal* journal = nullptr;
 };
 
-base_station_mac::base_station_mac(const link_config& config) {
+base_station_mac::base_station_mac(const link_config& config, frame_sn first_sn) {
     config.check();
-    state_ = std::make_unique<state>(config);
+    state_ = std::make_unique<state>(config, first_sn);
 }
 base_station_mac::~base_station_mac() = default;
 base_station_mac::base_station_mac(base_station_mac&&) noexcept = default;
@@ -174,29 +180,38 @@ void base_station_mac::on_feedback(const slot_feedback& feedback) {
 void base_station_mac::state::settle(std::int64_t j) {
     auto& fb = heard(j);
     const bool here = fb.has_value() && fb->air.value == j;
-    std::uint32_t ack = 0;
-    if (here) {
-        silent_slots = 0;
-        terminal_hears = fb->locked;
-        if (fb->locked) {
-            predicted_any = true;
-            for (std::size_t b = 0; b < nof_bins; ++b) {
-                const float p = fb->predicted_snr_db[b];
-                predicted[b] = std::isnan(p) ? -100.0F : p;
-            }
-            if (fb->grant_ok) ack = fb->ack;
-            if (config.switch_table == switch_table_kind::measured) {
-                error.add(predicted, fb->prediction_nmse);
-                if (error.known()) table.set_error(error.level());
-            }
+    const bool locked = here && fb->locked;
+    const bool decoded = locked && fb->grant_ok;
+    const std::uint32_t ack = decoded ? fb->ack : 0;
+    if (locked) {
+        predicted_any = true;
+        for (std::size_t b = 0; b < nof_bins; ++b) {
+            const float p = fb->predicted_snr_db[b];
+            predicted[b] = std::isnan(p) ? -100.0F : p;
         }
+        if (config.switch_table == switch_table_kind::measured) {
+            error.add(predicted, fb->prediction_nmse);
+            if (error.known()) table.set_error(error.level());
+        }
+    }
+    if (decoded) {
+        if (!terminal_hears) window.need_next_border();  // it may be another one, or have restarted
+        silent_slots = 0;
+        terminal_hears = true;
+    } else if (here && !locked) {
+        terminal_hears = false;
     } else if (silent_slots < blind_slots && ++silent_slots == blind_slots) {
         terminal_hears = false;
     }
-    const bool decoded = here && fb->grant_ok;
     fb.reset();
 
     sent_slot& out = sent(j);
+    for (int i = 0; i < out.fresh; ++i)
+        window.answer_border(out.first_new + i, decoded && i < out.told);
+    for (const border_run& run : out.runs)
+        if (run.frames > 0) window.answer_borders(run, decoded);
+    out.fresh = out.told = 0;
+    out.runs = {};
     if (out.used != 0 && !here) ++statistics.feedback_missing;
     for (int b = 0; b < nof_bins; ++b) {
         if ((out.used >> b & 1U) == 0) continue;
@@ -274,6 +289,45 @@ std::size_t base_station_mac::state::plan_retransmissions(slot_grant& grant) {
         }
         n = planner.used() - 1;
     }
+}
+
+// The borders that wait, before retransmissions take the room: the edge waits for them.
+void base_station_mac::state::plan_borders(slot_grant& grant) {
+    if (!window.borders_waiting()) return;
+    for (const rated_bin& b : bins) grant.bins[b.bin].bits_per_symbol = b.rate;
+    std::array<std::uint8_t, grant_bytes> packed;
+    int bits = 0;
+    pack_grant(grant, config.profile, packed, &bits);
+    const int room = 8 * grant_bytes - bits - 1;  // the bit for the new frames
+    window.take_borders(grant.runs, window.waiting() > 0 ? std::min(room, most_border_bits) : room);
+}
+
+// The borders of as many new frames as there is room for.
+void base_station_mac::state::tell_borders(slot_grant& grant, sent_slot& out) {
+    out.runs = grant.runs;
+    out.fresh = static_cast<int>(window.next_sn() - out.first_new);
+    const auto fits = [&](int told) {
+        frame_sn sn = out.first_new;
+        for (bin_grant& g : grant.bins) {
+            if (g.bits_per_symbol == 0 || g.retransmission) continue;
+            g.border = sn < out.first_new + told ? window.frame(sn).border : unknown_border;
+            ++sn;
+        }
+        std::array<std::uint8_t, grant_bytes> packed;
+        return pack_grant(grant, config.profile, packed);
+    };
+    out.told = out.fresh;
+    if (out.fresh == 0 || fits(out.fresh)) return;
+    // With nothing said of them it fits.
+    out.told = 0;
+    for (int most = out.fresh - 1; out.told < most;) {
+        const int middle = (out.told + most + 1) / 2;
+        if (fits(middle))
+            out.told = middle;
+        else
+            most = middle - 1;
+    }
+    fits(out.told);
 }
 
 void base_station_mac::state::send(slot_plan& plan, int bin, const arq_unit& unit,
@@ -380,6 +434,8 @@ void base_station_mac::state::make_plan(slot air, slot_plan& plan) {
     grant.frame_number = frame_number_of(air);
     grant.first_new_sn = static_cast<wire_sn>(window.next_sn());
     grant.window_edge = static_cast<std::uint16_t>(window.next_sn() - window.edge());
+    sent(air.value).first_new = window.next_sn();
+    if (terminal_hears) plan_borders(grant);
     if (!bins.empty()) {
         const std::size_t used = plan_retransmissions(grant);
         std::uint32_t taken = 0;
@@ -403,6 +459,7 @@ void base_station_mac::state::make_plan(slot air, slot_plan& plan) {
             send(plan, b.bin, u, false);
         }
     }
+    tell_borders(grant, sent(air.value));
     if (terminal_hears && window.full() && !queue.empty()) ++statistics.window_stalls;
     refresh_statistics();
     note(plan);
@@ -418,6 +475,8 @@ void base_station_mac::state::note(const slot_plan& plan) {
         const bool used = (out.used >> b & 1U) != 0;
         r.bits_per_symbol[b] = used ? plan.grant.bins[b].bits_per_symbol : std::uint8_t{0};
         r.retransmissions[b] = used ? out.unit[b].retransmissions : std::uint8_t{0};
+        const bool fresh = used && !plan.grant.bins[b].retransmission;
+        r.border[b] = fresh ? window.frame(out.unit[b].sn).border : unknown_border;
     }
     r.predicted = predicted_any;
     r.predicted_snr_db = predicted;

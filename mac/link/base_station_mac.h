@@ -31,7 +31,8 @@ namespace wip {
 class base_station_mac {
 public:
     // Throws std::invalid_argument that names the key, the value and what would be valid.
-    explicit base_station_mac(const link_config& config);
+    // `first_sn`: of the first frame, 0 or more.
+    explicit base_station_mac(const link_config& config, frame_sn first_sn = 0);
     ~base_station_mac();
     base_station_mac(base_station_mac&&) noexcept;
     base_station_mac& operator=(base_station_mac&&) noexcept;

@@ -3,8 +3,6 @@
 
 #include <stdexcept>
 
-#include "types/grid.h"
-
 namespace wip {
 void check_range(const char* key, int value, int low, int high) {
     if (value >= low && value <= high) return;
@@ -28,7 +26,7 @@ void link_config::check() const {
         throw std::invalid_argument("modulation = " + std::to_string(modulation) +
                                     ": must be 0 (adaptive) or 1 .. 8");
     check_range("max_retransmissions", max_retransmissions, 0, 30);
-    check_range("retransmission_delay_slots", retransmission_delay_slots, 3, 48);
+    check_range("retransmission_delay_slots", retransmission_delay_slots, 3, longest_delay_slots);
     check_range("queue_packets", queue_packets, 1, 100000);
 }
 

@@ -8,6 +8,7 @@
 
 #include "types/eight_points.h"
 #include "types/frame.h"
+#include "types/grid.h"
 
 namespace wip {
 
@@ -36,6 +37,14 @@ struct link_config {
     eight_points eight = eight_points::star;
     void check() const;
 };
+
+inline constexpr int longest_delay_slots = 48;
+
+// Slots of which the terminal did not say that it heard the grant, after which nothing more is
+// sent: 20 ms. Sending blind for longer helps nobody, and it bounds how far the SNs run ahead of a
+// terminal that cannot hear, however long that lasts: the base station learns of it a loop later.
+inline constexpr int blind_slots = 30;
+inline constexpr std::int64_t most_blind_frames = (blind_slots + longest_delay_slots) * nof_bins;
 
 // Throws std::invalid_argument "KEY = VALUE: must be LOW .. HIGH" for a value outside.
 void check_range(const char* key, int value, int low, int high);

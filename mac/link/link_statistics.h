@@ -7,7 +7,7 @@
 // the packets delivered intact (delivered - delivered_damaged):
 //   sent <= d <= sent + dropped_retransmissions; with frames_given_up = 0: d = sent = delivered
 //          (a frame given up may have arrived, with all its ACKs lost, so d may be the larger)
-//   delivered + dropped_lost_frame <= sent + dropped_retransmissions
+//   delivered + dropped_lost_frame + dropped_start_over <= sent + dropped_retransmissions
 //          (a packet whose header was lost is not known to the terminal)
 #pragma once
 
@@ -51,7 +51,13 @@ struct terminal_statistics {
     packets_bytes delivered;
     packets_bytes delivered_damaged;   // part of `delivered`
     packets_bytes dropped_lost_frame;  // known packets that lost a frame
-    std::uint64_t resynchronised = 0;  // times the packet boundary had to be searched
+    // Known packets that were not complete when the terminal had to start over, since what it heard
+    // cannot be the base station's it had heard before (another one, or it started anew).
+    packets_bytes dropped_start_over;
+    std::uint64_t started_over = 0;
+    std::uint64_t resynchronised = 0;  // times a packet border was lost with the packets before it
+    // Received in frames, but of packets whose beginning was lost: they cannot be placed.
+    std::uint64_t bytes_unplaced = 0;
     std::uint64_t slots = 0;
     std::uint64_t slots_unlocked = 0;
     std::uint64_t grants_failed = 0;

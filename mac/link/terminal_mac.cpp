@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "link/terminal_mac.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "rlc/reassembler.h"
 
 namespace wip {
 namespace {
-// A base station sends at most this many new frames a slot, so that the SN of a good grant is
-// bounded by the time since the last one. Beyond half of the 16-bit SN it is ambiguous.
 constexpr std::int64_t sn_period = 65536;
+static_assert(most_blind_frames < sn_period - max_window);
 }  // namespace
 
 struct terminal_mac::state {
     state(const link_config& c, deliver_fn d)
-        : profile(c.profile),
-          assembly({c.profile, c.packing, c.in_order, c.deliver_corrupt}, std::move(d)) {}
+        : profile(c.profile), assembly({c.profile, c.in_order, c.deliver_corrupt}, std::move(d)) {}
 
     bool take_grant(const slot_report& r);
-    void start_over(const slot_grant& g);
+    void start_at(const slot_grant& g);
+    void take_borders(const slot_grant& g);
     std::uint32_t take_frames(const slot_report& r);
     void refresh_statistics();
 
@@ -48,35 +48,34 @@ wire_sn terminal_mac::decided_before() const {
 
 const terminal_statistics& terminal_mac::statistics() const { return state_->statistics; }
 
-// Only SN 0 with nothing outstanding is sure to be the start of a packet.
-void terminal_mac::state::start_over(const slot_grant& g) {
+void terminal_mac::state::start_at(const slot_grant& g) {
     next_sn = g.first_new_sn + sn_period;  // room below for the window
-    const frame_sn edge = next_sn - g.window_edge;
-    assembly.restart(edge, !started && g.first_new_sn == 0 && g.window_edge == 0);
+    assembly.restart(next_sn - g.window_edge);
     started = true;
-    doubtful = false;
 }
 
-// Places the grant on the unwrapped SN axis. False when it cannot be true.
+// Places the grant on the unwrapped SN axis. The base station sends at most 25 new frames a slot,
+// and while it does not hear us stops after `most_blind_frames`: so however long we heard nothing,
+// the SN is not ambiguous, and what is held here is still what the base station believes it to be.
+// False when the grant cannot be true: it goes on further than that, or back behind its own edge.
 bool terminal_mac::state::take_grant(const slot_report& r) {
     const slot_grant& g = r.grant;
     if (!started) {
-        start_over(g);
+        start_at(g);
     } else {
         const std::int64_t slots = r.air.value - last_grant;
-        const std::int64_t most = slots * nof_bins;
-        const std::int64_t step = static_cast<wire_sn>(g.first_new_sn - next_sn);
         if (slots <= 0) return false;
-        if (most >= sn_period / 2) {
-            start_over(g);  // too long ago to count on the SN
-        } else if (step > most || g.window_edge > next_sn + step - assembly.frames().edge()) {
-            // A grant that the CRC let through by chance, or the last one was. Two in a row: the
-            // latter.
+        const std::int64_t most = std::min(slots * nof_bins, most_blind_frames);
+        const std::int64_t step = static_cast<wire_sn>(g.first_new_sn - next_sn);
+        if (step > most || g.window_edge > next_sn + step - assembly.frames().edge()) {
+            // A grant that the CRC let through by chance, or the last one was, or the base station
+            // is another one now. Two in a row: one of the latter.
             if (!doubtful) {
                 doubtful = true;
                 return false;
             }
-            start_over(g);
+            ++statistics.started_over;
+            start_at(g);
         } else {
             next_sn += step;
         }
@@ -87,6 +86,14 @@ bool terminal_mac::state::take_grant(const slot_report& r) {
     frames.extend(next_sn);
     frames.raise_edge(next_sn - g.window_edge);
     return true;
+}
+
+void terminal_mac::state::take_borders(const slot_grant& g) {
+    for (const border_run& run : g.runs) {
+        const frame_sn first = next_sn - static_cast<wire_sn>(g.first_new_sn - run.first);
+        for (int i = 0; i < run.frames; ++i)
+            assembly.frames().tell_border(first + i, i + 1 < run.frames ? no_border : run.border);
+    }
 }
 
 std::uint32_t terminal_mac::state::take_frames(const slot_report& r) {
@@ -111,6 +118,7 @@ std::uint32_t terminal_mac::state::take_frames(const slot_report& r) {
             u.last = g.whole || g.last;
         } else {
             u.sn = new_sn++;
+            frames.tell_border(u.sn, g.border);
         }
         const bool good = r.outcome[b] == frame_outcome::good;
         switch (frames.put(u, good, r.payload[b])) {
@@ -137,7 +145,9 @@ void terminal_mac::state::refresh_statistics() {
     statistics.delivered = {c.delivered_packets, c.delivered_bytes};
     statistics.delivered_damaged = {c.damaged_packets, c.damaged_bytes};
     statistics.dropped_lost_frame = {c.lost_packets, c.lost_bytes};
-    statistics.resynchronised = c.searches;
+    statistics.dropped_start_over = {c.cut_off_packets, c.cut_off_bytes};
+    statistics.resynchronised = c.borders_lost;
+    statistics.bytes_unplaced = c.unplaced_nibbles / 2;
 }
 
 slot_feedback terminal_mac::on_slot(const slot_report& report) {
@@ -158,6 +168,7 @@ slot_feedback terminal_mac::on_slot(const slot_report& report) {
         return feedback;
     }
     feedback.grant_ok = true;
+    s.take_borders(report.grant);
     feedback.ack = s.take_frames(report);
     s.assembly.advance();
     s.refresh_statistics();

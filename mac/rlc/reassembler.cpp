@@ -6,54 +6,122 @@
 #include <iterator>
 
 #include "wire/ip_header.h"
+#include "wire/nibbles.h"
 
 namespace wip {
 namespace {
+
 constexpr std::size_t most_chains = 64;
+
+bool rest_is_zero(const receive_window& frames, stream_position at) {
+    for (int i = at.nibble; i < frames.nibbles(at.sn); ++i)
+        if (get_nibble(frames.payload(at.sn), static_cast<std::size_t>(i)) != 0) return false;
+    return true;
 }
+
+// Moves `at` on by `nibbles` as far as the frames' lengths are known; true when it got there.
+// False: `at` is then where it stopped, a frame of unknown or no length.
+bool move_on(const receive_window& frames, stream_position& at, std::size_t& nibbles) {
+    while (nibbles > 0) {
+        if (at.sn >= frames.end() || at.sn < frames.first()) return false;
+        const int length = frames.nibbles(at.sn);
+        if (length == 0) return false;
+        // A border that was said before the frame's length was known may lie beyond it.
+        const auto here = static_cast<std::size_t>(std::max(0, length - at.nibble));
+        if (nibbles < here) {
+            at.nibble += static_cast<int>(nibbles);
+            nibbles = 0;
+        } else {
+            nibbles -= here;
+            at = {at.sn + 1, 0};
+        }
+    }
+    return true;
+}
+
+bool is_lost(const receive_window& frames, frame_sn sn) {
+    return sn < frames.end() && frames.state(sn) == frame_state::lost;
+}
+
+// The first frame from `at` on that cannot be read (yet).
+frame_sn first_unreadable(const receive_window& frames, stream_position at) {
+    while (frames.readable(at.sn)) ++at.sn;
+    return at.sn;
+}
+
+enum class header_state : std::uint8_t {
+    packet,   // `bytes` long
+    padding,  // nothing more in this frame
+    none,     // the bits are no header
+    blocked,  // not there yet
+    lost      // a frame with a part of it is lost
+};
+struct header_reading {
+    header_state state = header_state::blocked;
+    std::size_t bytes = 0;
+    std::size_t header_bytes = 0;
+    bool damaged = false;  // some of the bits read are of a damaged frame
+};
+
+// The packet header at `at`.
+header_reading read_header(const receive_window& frames, stream_position at) {
+    using result = receive_window::read_result;
+    std::array<std::uint8_t, max_ip_header_bytes> header{};
+    bool damaged = false;
+    const auto unread = [](result r) {
+        return header_reading{r == result::lost ? header_state::lost : header_state::blocked};
+    };
+    const auto without = [&damaged](header_state s) { return header_reading{s, 0, 0, damaged}; };
+    if (const auto r = frames.read(at, 1, header.data(), &damaged); r != result::ok)
+        return unread(r);
+    if (header[0] == 0) {
+        return without(damaged && !rest_is_zero(frames, at) ? header_state::none
+                                                            : header_state::padding);
+    }
+    if (const auto r = frames.read(at, 2, header.data(), &damaged); r != result::ok)
+        return unread(r);
+    const std::size_t bytes = ip_header_bytes(header[0]);
+    if (bytes == 0) return without(header_state::none);
+    if (const auto r = frames.read(at, static_cast<int>(2 * bytes), header.data(), &damaged);
+        r != result::ok)
+        return unread(r);
+    const auto h = read_ip_header(std::span<const std::uint8_t>(header).first(bytes));
+    // Nothing vouches for an IPv6 header with bit errors.
+    if (!h || (damaged && h->version == 6)) return without(header_state::none);
+    return {header_state::packet, h->total_bytes, bytes, damaged};
+}
+
+}  // namespace
 
 reassembler::reassembler(const reassembler_config& config, deliver_fn deliver)
     : config_(config),
       deliver_(std::move(deliver)),
       frames_(config.profile, config.deliver_corrupt) {
-    restart(0, true);
+    restart(0);
 }
 
-void reassembler::restart(frame_sn sn, bool in_step) {
-    for (const chain& c : chains_) {
-        for (const packet& p : c.packets)
-            if (!p.done) lose(p.start, p.bytes);
-        if (c.measuring > 0) lose(c.at, c.bytes);
+void reassembler::restart(frame_sn sn) {
+    if (!chains_.empty()) {
+        cutting_off_ = true;
+        frames_.raise_edge(frames_.end());
+        advance();
+        for (const chain& c : chains_) {
+            for (const packet& p : c.packets)
+                if (!p.done) lose(p.start, p.bytes);
+            if (c.measuring > 0) lose(c.at, c.bytes);
+        }
+        cutting_off_ = false;
     }
     chains_.clear();
     frames_.restart(sn);
-    chain& c = chains_.emplace_back(config_.packing);
+    chain& c = chains_.emplace_back();
     c.at = c.origin = {sn, 0};
-    if (!in_step) begin_search(c, c.at);
-}
-
-void reassembler::begin_search(chain& c, stream_position at) {
-    if (c.in_step) ++counts_.searches;
-    c.searching = true;
-    c.measuring = 0;
-    c.origin = at;
-    c.search.start(at);
-}
-
-void reassembler::begin_confirmation(chain& c) {
-    c.searching = c.confirming = true;
-    c.origin = c.at;
-    c.search.start(c.at, true);
-}
-
-void reassembler::end_confirmation(chain& c, bool confirmed) {
-    if (c.confirming && !confirmed && c.in_step) ++counts_.searches;
-    c.confirming = false;
+    c.lost = true;
 }
 
 void reassembler::lose(stream_position start, std::size_t bytes) {
-    ++counts_.lost_packets;
-    counts_.lost_bytes += bytes;
+    ++(cutting_off_ ? counts_.cut_off_packets : counts_.lost_packets);
+    (cutting_off_ ? counts_.cut_off_bytes : counts_.lost_bytes) += bytes;
     if (log_ == nullptr) return;
     packet_word w;
     w.sn = w.last_frame = static_cast<wire_sn>(start.sn);
@@ -93,113 +161,118 @@ void reassembler::lose_packet_at(stream_position at) {
     lose(at, start[0] >> 4 == 4 ? at_2 : 40 + at_4);
 }
 
-void reassembler::absorb_next(chain_iterator c, std::size_t first) {
-    const auto n = std::next(c);
-    for (std::size_t i = first; i < n->packets.size(); ++i) c->packets.push_back(n->packets[i]);
-    c->searching = n->searching;
-    c->confirming = n->confirming;
-    c->origin = n->origin;
-    c->found = n->found;
-    c->search = n->search;
-    c->at = n->at;
-    c->measuring = n->measuring;
-    c->bytes = n->bytes;
-    c->reached = n->reached;
-    chains_.erase(n);
+void reassembler::lose_border(chain& c, stream_position at) {
+    if (&c == &chains_.front()) ++counts_.borders_lost;
+    c.lost = true;
+    c.measuring = 0;
+    c.at = at;
 }
 
-void reassembler::take_over_search(chain_iterator c) {
-    end_confirmation(*c, false);
-    const auto n = std::next(c);
-    // What it took for packets in front of our search is behind us.
-    const auto first = std::ranges::lower_bound(n->packets, c->origin, {}, &packet::start);
-    if (first == n->packets.end() && (n->searching ? n->origin : n->at) < c->origin)
-        chains_.erase(n);
-    else
-        absorb_next(c, static_cast<std::size_t>(first - n->packets.begin()));
+bool reassembler::find_border(stream_position& at, std::uint64_t& passed_over) const {
+    for (;; at = {at.sn + 1, 0}) {
+        if (at.sn >= frames_.end()) return false;
+        const std::uint8_t border = frames_.border(at.sn);
+        if (border == unknown_border && at.sn >= frames_.edge()) return false;
+        const int length = frames_.nibbles(at.sn);
+        const bool here =
+            border < no_border && border >= at.nibble && (length == 0 || border < length);
+        if (frames_.readable(at.sn))
+            passed_over +=
+                static_cast<std::uint64_t>(std::max(0, (here ? border : length) - at.nibble));
+        if (!here) continue;
+        at.nibble = border;
+        return true;
+    }
 }
 
-// At a packet border: does the chain reach the next one here?
+bool reassembler::contradicted(stream_position at) const {
+    const std::uint8_t border = frames_.border(at.sn);
+    return border != unknown_border && border > at.nibble;  // no_border is beyond all nibbles
+}
+
+reassembler::verdict reassembler::leads_to_border(stream_position at, stream_position& next) const {
+    const header_reading first = read_header(frames_, at);
+    stream_position end = at;
+    std::size_t header = 2 * first.header_bytes;
+    move_on(frames_, end, header);
+    frame_sn damaged = end.nibble == 0 ? end.sn - 1 : end.sn;
+    while (frames_.state(damaged) != frame_state::damaged) --damaged;
+    next = {damaged + 1, 0};
+    std::uint64_t ignored = 0;
+    if (!find_border(next, ignored)) return verdict::open;
+    while (at < next) {
+        if (at.sn > damaged || contradicted(at)) return verdict::no;
+        const header_reading h = read_header(frames_, at);
+        std::size_t left = 2 * h.bytes;
+        if (h.state == header_state::blocked) return verdict::open;
+        if (h.state == header_state::padding)
+            at = {at.sn + 1, 0};
+        else if (h.state != header_state::packet)
+            return verdict::no;
+        else if (!move_on(frames_, at, left))
+            return at > next || is_lost(frames_, at.sn) ? verdict::no : verdict::open;
+    }
+    return at == next ? verdict::yes : verdict::no;
+}
+
+void reassembler::close_packet(chain& c) {
+    for (frame_sn sn = c.at.sn; sn <= c.reached.sn && sn < frames_.end(); ++sn) {
+        const stream_position border{sn, frames_.border(sn)};
+        if (border.nibble >= no_border || border <= c.at || border >= c.reached) continue;
+        lose(c.at, c.bytes);
+        return lose_border(c, border);
+    }
+    c.packets.push_back({c.at, c.reached, c.bytes, c.at.sn});
+    c.at = c.reached;
+}
+
+// The next chain's packets and its end become those of c when c has come to its beginning.
 void reassembler::meet_next(chain_iterator c) {
-    while (std::next(c) != chains_.end()) {
-        const auto n = std::next(c);
-        if (n->searching && n->packets.empty()) {
-            if (c->at < n->origin) return;
-            chains_.erase(n);  // has found nothing that we do not come across ourselves
-            continue;
-        }
-        const auto same = std::ranges::find(n->packets, c->at, &packet::start);
-        if (same != n->packets.end()) {
-            absorb_next(c, static_cast<std::size_t>(same - n->packets.begin()));
-            continue;
-        }
-        const stream_position last = n->searching ? n->origin : n->at;
-        if (c->at < last) return;
-        if (c->at == last)
-            absorb_next(c, n->packets.size());
-        else
-            chains_.erase(n);  // ours is the true border, so that one was none
+    while (std::next(c) != chains_.end() && std::next(c)->origin <= c->at) {
+        chain& n = *std::next(c);
+        n.origin = c->origin;
+        n.packets.insert(n.packets.begin(), c->packets.begin(), c->packets.end());
+        *c = std::move(n);
+        chains_.erase(std::next(c));
     }
-}
-
-// True when the search is over; then c->at is a packet border.
-bool reassembler::search_on(chain_iterator c) {
-    while (c->searching) {
-        const auto n = std::next(c);
-        // The next chain has searched from its origin on already. Up to there it is our search,
-        // with every candidate that is still open. But the next chain may have been taken in by
-        // data: whether there is a header where ours is due is judged here.
-        const auto is_for_next = [&](stream_position at) {
-            return n != chains_.end() && at >= n->origin && !(c->confirming && at == c->origin);
-        };
-        if (is_for_next(c->search.oldest())) {
-            take_over_search(c);
-            continue;
-        }
-        const auto found = c->search.advance(frames_);
-        if (!found) {
-            if (c->search.oldest() > c->origin) end_confirmation(*c, false);
-            if (is_for_next(c->search.oldest())) continue;
-            return false;
-        }
-        if (is_for_next(*found)) {
-            take_over_search(c);
-            continue;
-        }
-        end_confirmation(*c, *found == c->origin);
-        c->searching = false;
-        c->at = c->found = *found;
-        c->measuring = 0;
-    }
-    return true;
 }
 
 frame_sn reassembler::follow(chain_iterator c) {
     for (;;) {
-        if (c->searching && !search_on(c)) {
-            frame_sn sn = c->search.at().sn;
-            while (frames_.readable(sn)) ++sn;
-            return sn;
+        meet_next(c);
+        if (c->lost) {
+            if (!find_border(c->at, counts_.unplaced_nibbles)) return c->at.sn;
+            c->lost = false;
+            continue;
         }
         if (c->measuring > 0) {
-            if (!move_on(frames_, c->reached, c->measuring)) {
-                const frame_sn sn = c->reached.sn;
-                if (sn >= frames_.end() || frames_.state(sn) != frame_state::lost) return sn;
-                lose(c->at, c->bytes);  // where it ends cannot be known
-                begin_search(*c, {sn + 1, 0});
+            if (move_on(frames_, c->reached, c->measuring)) {
+                close_packet(*c);
                 continue;
             }
-            c->packets.push_back({c->at, c->reached, c->bytes, c->at.sn});
-            c->at = c->reached;
+            const frame_sn sn = c->reached.sn;
+            if (!is_lost(frames_, sn)) return sn;
+            lose(c->at, c->bytes);  // where it ends cannot be known
+            lose_border(*c, {sn + 1, 0});
+            continue;
         }
-        meet_next(c);
-        if (c->searching || c->measuring > 0) continue;
         if (c->at.sn >= frames_.end()) return c->at.sn;
         const header_reading h = read_header(frames_, c->at);
+        const stream_position behind{c->at.sn, c->at.nibble + 1};
         switch (h.state) {
             case header_state::packet:
-                if (h.damaged && c->found != c->at) {
-                    begin_confirmation(*c);
+                if (contradicted(c->at)) {
+                    lose_border(*c, behind);
+                    break;
+                }
+                if (h.damaged && c->at >= c->led_to) {
+                    stream_position next;
+                    const verdict v = leads_to_border(c->at, next);
+                    if (v == verdict::open) return next.sn;
+                    if (v == verdict::yes)
+                        c->led_to = next;
+                    else
+                        lose_border(*c, next);
                     break;
                 }
                 c->bytes = h.bytes;
@@ -210,21 +283,24 @@ frame_sn reassembler::follow(chain_iterator c) {
                 c->at = {c->at.sn + 1, 0};
                 break;
             case header_state::none:
-                begin_search(*c, {c->at.sn, c->at.nibble + 1});
+                lose_border(*c, behind);
                 break;
-            case header_state::lost: {
+            case header_state::lost:
                 lose_packet_at(c->at);
-                frame_sn sn = c->at.sn;
-                while (frames_.readable(sn)) ++sn;
-                begin_search(*c, {sn + 1, 0});
+                lose_border(*c, {first_unreadable(frames_, c->at) + 1, 0});
                 break;
-            }
-            case header_state::blocked: {
-                frame_sn sn = c->at.sn;
-                while (frames_.readable(sn)) ++sn;
-                return sn;
-            }
+            case header_state::blocked:
+                return first_unreadable(frames_, c->at);
         }
+    }
+}
+
+void reassembler::begin_ahead(frame_sn behind) {
+    for (frame_sn sn = behind + 1; sn < frames_.end(); ++sn) {
+        if (frames_.border(sn) >= no_border) continue;
+        chain& ahead = chains_.emplace_back();
+        ahead.at = ahead.origin = {sn, frames_.border(sn)};
+        return;
     }
 }
 
@@ -233,10 +309,7 @@ void reassembler::advance() {
         const frame_sn stuck = follow(c);
         if (config_.in_order || std::next(c) != chains_.end() || chains_.size() >= most_chains)
             continue;
-        if (stuck + 1 >= frames_.end()) continue;
-        chain& ahead = chains_.emplace_back(config_.packing);
-        ahead.in_step = false;
-        begin_search(ahead, {stuck + 1, 0});
+        begin_ahead(stuck);
     }
     deliver();
     release_frames();
@@ -275,10 +348,8 @@ bool reassembler::finish(packet& p) {
 
 void reassembler::deliver() {
     for (chain& c : chains_) {
-        for (std::size_t i = c.in_step ? 0 : 1; i < c.packets.size(); ++i) {
-            packet& p = c.packets[i];
+        for (packet& p : c.packets)
             if (!p.done && !finish(p) && config_.in_order) break;
-        }
         if (config_.in_order) break;
     }
     auto& first = chains_.front().packets;
@@ -287,10 +358,7 @@ void reassembler::deliver() {
 
 void reassembler::release_frames() {
     const chain& c = chains_.front();
-    if (!c.packets.empty())
-        frames_.release(c.packets.front().start.sn);
-    else
-        frames_.release(c.searching ? c.search.oldest().sn : c.at.sn);
+    frames_.release(c.packets.empty() ? c.at.sn : c.packets.front().start.sn);
 }
 
 }  // namespace wip

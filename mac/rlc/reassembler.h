@@ -1,23 +1,29 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Packets out of the received frames. A packet's header gives its length and the frames' lengths
 // give the place of the next header, so a chain of packets can be followed through frames whose
-// content is still missing, as long as no header lies in one. Chains:
+// content is still missing, as long as no header lies in one.
 //
-//   the first chain is in step with the sender: it started at the first frame, or was found by a
-//   search (rlc/boundary_search.h) after a frame was lost for good
-//   further chains ("ahead", only when order is not wanted) start beyond a header that is still
-//   missing. They are found by search too, but the missing part may yet show that the search was
-//   taken in by data that looks like a packet (a tunnel's inner one). So the first packet of such a
-//   chain waits until the chain before meets it; those after it are delivered
+// Behind a header that is lost the chain goes on at the next packet border that the base station
+// has said (types/grant.h): what lies between is dropped, and nothing that the frames hold is ever
+// taken for a border. The border of a frame behind a lost one is said before the window edge passes
+// it (rlc/transmit_window.h). So the chain waits at a frame whose border it does not know, and
+// passes over one below the edge: that one will not be said.
 //
-// A header in a damaged frame is believed only when what follows its packet confirms it, as in a
-// search: two errors in one column of an IPv4 header pass its checksum, and a wrong length would
-// take the packets behind with it.
+//   the first chain goes on from packet to packet
+//   further chains ("ahead", only when order is not wanted) begin at borders beyond a header that
+//   is still missing; when the chain in front reaches the beginning of the next one the two become
+//   one
 //
-// When the chain in front reaches a packet border of the next one the two become one. Packets leave
-// in order from the front of the first chain, or, as completed, from anywhere. A packet that
-// touches a lost frame is dropped and counted, or delivered damaged when its frames have bits at
-// least.
+// Borders go before headers: a packet that reaches over a border, or that begins in a frame before
+// its border or without one, is none (a CRC-24 accident), and the chain goes on at the next border.
+//
+// A header in a damaged frame is believed only when it leads, over headers in damaged frames up to
+// that one, to exactly the first border behind it: two errors in one column of an IPv4 header pass
+// its checksum, and a wrong length would make packets of the data.
+//
+// Packets leave in order from the front of the first chain, or, as completed, from anywhere. A
+// packet that touches a lost frame is dropped and counted, or delivered damaged when its frames
+// have bits at least.
 #pragma once
 
 #include <cstddef>
@@ -25,10 +31,10 @@
 #include <deque>
 #include <functional>
 #include <list>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "rlc/boundary_search.h"
 #include "rlc/delivery_log.h"
 #include "rlc/receive_window.h"
 
@@ -36,7 +42,6 @@ namespace wip {
 
 struct reassembler_config {
     link_profile profile = link_profile::radio;
-    bool packing = true;
     bool in_order = true;
     bool deliver_corrupt = false;
 };
@@ -45,7 +50,9 @@ struct reassembly_counts {
     std::uint64_t delivered_packets = 0, delivered_bytes = 0;
     std::uint64_t damaged_packets = 0, damaged_bytes = 0;  // part of delivered
     std::uint64_t lost_packets = 0, lost_bytes = 0;        // known packets that lost a frame
-    std::uint64_t searches = 0;                            // packet boundary was lost
+    std::uint64_t cut_off_packets = 0, cut_off_bytes = 0;  // known packets, incomplete at a restart
+    std::uint64_t borders_lost = 0;      // by the first chain: where the next packet begins
+    std::uint64_t unplaced_nibbles = 0;  // received, and passed over for want of a border
 };
 
 class reassembler {
@@ -60,8 +67,9 @@ public:
     receive_window& frames() { return frames_; }
     const receive_window& frames() const { return frames_; }
 
-    // Drops everything; frames from `sn` on follow. in_step: a packet starts there.
-    void restart(frame_sn sn, bool in_step);
+    // Nothing more of what there is will come, and frames from `sn` on follow: delivers what is
+    // complete and drops the rest.
+    void restart(frame_sn sn);
     // Every packet that starts in a frame before this one has been delivered or is lost.
     frame_sn decided_before() const { return frames_.first(); }
     // Works on what has come since the last call; packets are delivered before it returns.
@@ -79,14 +87,10 @@ private:
         bool done = false;  // delivered or dropped
     };
     struct chain {
-        explicit chain(bool every_nibble) : search(every_nibble) {}
-        bool in_step = true;
-        bool searching = false;
-        bool confirming = false;       // searching, at first for the header where the search began
-        stream_position origin;        // where its search began, or its first header
-        stream_position found{-1, 0};  // by the last search: confirmed
-        boundary_search search;
-        stream_position at;         // where the next header is, when not searching
+        stream_position origin;     // where it began
+        stream_position at;         // where the next header is
+        bool lost = false;          // it is not: at the first border at or behind it
+        stream_position led_to;     // headers before it are believed though they are damaged
         std::size_t measuring = 0;  // nibbles of the packet at `at` that lie beyond `reached`
         std::size_t bytes = 0;      // of that packet
         stream_position reached;
@@ -94,18 +98,23 @@ private:
     };
     using chain_iterator = std::list<chain>::iterator;
 
-    void begin_search(chain& c, stream_position at);
-    // Is the header there that of a packet, or where is the next one?
-    void begin_confirmation(chain& c);
-    void end_confirmation(chain& c, bool confirmed);
+    enum class verdict : std::uint8_t { yes, no, open };
+
     // Follows the chain as far as it goes; returns the frame it waits for.
     frame_sn follow(chain_iterator c);
-    bool search_on(chain_iterator c);
+    // The chain goes on at the first border at or behind `at`.
+    void lose_border(chain& c, stream_position at);
+    // Moves on to it. False: it is not known yet; `at` is then where to look on.
+    bool find_border(stream_position& at, std::uint64_t& passed_over) const;
+    // Whether a border says that no packet begins at `at`.
+    bool contradicted(stream_position at) const;
+    // Whether the packets from `at` on, whose header is damaged, lead to the first border behind
+    // that damage, `next`.
+    verdict leads_to_border(stream_position at, stream_position& next) const;
+    // Ends the packet at c.at with c.reached.
+    void close_packet(chain& c);
     void meet_next(chain_iterator c);
-    // The next chain has searched where c searches now: c goes on with what it has found.
-    void take_over_search(chain_iterator c);
-    // The next chain's packets from `first` on, and its end, become those of c.
-    void absorb_next(chain_iterator c, std::size_t first);
+    void begin_ahead(frame_sn behind);
     void lose(stream_position start, std::size_t bytes);
     void report(const packet& p, packet_end end) const;
     void lose_packet_at(stream_position at);
@@ -119,6 +128,7 @@ private:
     std::list<chain> chains_;
     std::vector<std::uint8_t> buffer_;
     delivery_log* log_ = nullptr;
+    bool cutting_off_ = false;
     reassembly_counts counts_;
 };
 

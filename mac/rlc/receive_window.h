@@ -11,6 +11,8 @@
 // The length of a frame is known from any transmission of the whole frame (good or bad) or from its
 // last fragment (rlc/unit.h); a lost frame whose length is known still says where its successor's
 // nibbles belong.
+//
+// A frame's border is what the grants say (types/grant.h), or not known (yet).
 #pragma once
 
 #include <array>
@@ -19,6 +21,7 @@
 
 #include "rlc/sn_ring.h"
 #include "types/frame.h"
+#include "types/grant.h"
 
 namespace wip {
 
@@ -63,6 +66,9 @@ public:
     // What a bin brought. `good`: its CRC passed. `payload` is nibble-packed as in slot_report; a
     // payload that is too short counts as bad bits that are not there.
     put_result put(const received_unit& unit, bool good, std::span<const std::uint8_t> payload);
+    void tell_border(frame_sn sn, std::uint8_t border) {
+        if (frames_.holds(sn)) frames_[sn].border = border;
+    }
     // Whether every nibble of the unit is there already (also true for frames released).
     bool has(const received_unit& unit) const;
 
@@ -76,6 +82,7 @@ public:
     // Nibbles of the frame, 0 when not known (yet).
     int nibbles(frame_sn sn) const { return frames_[sn].nibbles; }
     const std::uint8_t* payload(frame_sn sn) const { return frames_[sn].payload.data(); }
+    std::uint8_t border(frame_sn sn) const { return frames_[sn].border; }
 
     enum class read_result : std::uint8_t { ok, blocked, lost };
     // n nibbles from `at` on, nibble-packed into out. blocked: a frame on the way is pending or not
@@ -89,6 +96,7 @@ private:
         nibble_set good{};     // nibbles received
         nibble_set present{};  // nibbles with any bits
         std::uint8_t nibbles = 0;
+        std::uint8_t border = unknown_border;
         frame_state state = frame_state::pending;
         std::int64_t settled = 0;
     };

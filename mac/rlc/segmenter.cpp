@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <string>
 
 #include "wire/ip_header.h"
 #include "wire/nibbles.h"

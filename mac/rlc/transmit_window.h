@@ -6,9 +6,18 @@
 //        --nack-> waiting, oldest frame first --> sent again (rlc/unit.h: whole, or cut)
 //                 after max_retransmissions: the frame is given up, with all its units
 //
-// The window edge is the oldest frame that is neither done nor given up. An SDU is `sent` when
-// every frame that carries a part of it is done, `dropped` as soon as one of them is given up (its
-// other frames go on: the receiver may be told to deliver it damaged).
+// An SDU is `sent` when every frame that carries a part of it is done, `dropped` as soon as one of
+// them is given up (its other frames go on: the receiver may be told to deliver it damaged).
+//
+// Packet borders (types/grant.h). Behind a frame given up the terminal does not know where the next
+// packet begins (rlc/reassembler.h), so it *needs* the borders of the frames behind it, up to the
+// first frame that has one. A grant says those of its new frames, as far as there is room. A frame
+// whose grant was not heard, or did not say it, and whose border is needed, waits for a later grant
+// to say it, until one is heard.
+//
+// The window edge is the oldest frame that is neither done nor given up, or that is done but whose
+// border is needed and not heard. So below the edge nothing comes any more, neither bits nor
+// border.
 #pragma once
 
 #include <array>
@@ -16,6 +25,7 @@
 #include <cstdint>
 #include <map>
 #include <memory_resource>
+#include <set>
 #include <span>
 
 #include "rlc/segmenter.h"
@@ -27,8 +37,14 @@
 namespace wip {
 
 struct tx_frame {
+    // Whether the terminal knows the border.
+    enum class told : std::uint8_t { on_the_way, no, yes };
     std::array<std::uint8_t, 108> payload{};
-    bool open = true;                  // neither done nor given up
+    bool open = true;  // neither done nor given up
+    bool given_up = false;
+    bool border_needed = false;
+    told border_told = told::on_the_way;
+    std::uint8_t border = no_border;   // types/grant.h
     std::uint8_t bits_per_symbol = 0;  // of the first transmission
     std::uint8_t nibbles = 0;          // P(bits_per_symbol)
     std::uint8_t acknowledged = 0;     // nibbles
@@ -44,7 +60,7 @@ struct sdu_totals {
 
 class transmit_window {
 public:
-    explicit transmit_window(link_profile profile);
+    explicit transmit_window(link_profile profile, frame_sn first = 0);
     transmit_window(const transmit_window&) = delete;
     transmit_window& operator=(const transmit_window&) = delete;
 
@@ -78,6 +94,16 @@ public:
     void take_waiting(const arq_unit& unit);
     void put_waiting(const arq_unit& unit);
 
+    // The grant with the frame's first transmission was heard and had room for its border, or not.
+    void answer_border(frame_sn sn, bool heard);
+    // The borders that wait to be said, oldest first: as many runs as fit into `bits` of a grant.
+    // They are on their way until they are answered for.
+    // The terminal needs a border for another reason: the next one.
+    void need_next_border() { next_border_needed_ = true; }
+    bool borders_waiting() const { return !untold_.empty(); }
+    std::size_t take_borders(std::span<border_run> out, int bits);
+    void answer_borders(const border_run& run, bool heard);
+
     // The nibbles that a bin at `unit.bits_per_symbol` carries, padding included.
     void write_payload(const arq_unit& unit, std::span<std::uint8_t> out) const;
     // Whether the unit is its frame, at the frame's own modulation; else it is a fragment.
@@ -106,17 +132,22 @@ private:
         bool dropped = false;
     };
     using key = std::pair<frame_sn, int>;
-    void close(tx_frame& f, bool given_up);
+    frame_sn unwrap(wire_sn sn) const { return next_sn() - static_cast<wire_sn>(next_sn() - sn); }
+    void close(frame_sn sn, bool given_up);
+    void need_borders_behind(frame_sn sn);
+    void need_border(frame_sn sn);
     void finish_sdu(sdu_number n);
     void release(const sdu& s);
     void advance_edge();
 
     link_profile profile_;
-    sn_ring<tx_frame> frames_{256};
+    sn_ring<tx_frame> frames_;
     sn_ring<sdu> sdus_{128};
     sdu_number cut_ = 0;  // SDUs before this one are completely cut
     std::pmr::unsynchronized_pool_resource pool_;
     std::pmr::map<key, arq_unit> waiting_{&pool_};
+    std::pmr::set<frame_sn> untold_{&pool_};  // needed, and in no grant that is on its way
+    bool next_border_needed_ = false;         // of the next new frame
     sdu_totals totals_;
 };
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <vector>
 
 #include "bench_support.h"
@@ -35,17 +36,33 @@ struct scenario {
     int modulation;  // 0 = adaptive, with an SNR that wanders
     double frame_error;
     bool in_order;
+    bool crafted = false;  // payload made of packets, nothing is sent again
 };
+
+// A packet whose data is packets of 20 bytes, each with a right header.
+std::vector<std::uint8_t> crafted_packet() {
+    auto packet = bench::full_packet();
+    std::vector<std::uint8_t> inner(packet.begin(), packet.begin() + 20);
+    inner[2] = inner[10] = inner[11] = 0;
+    inner[3] = 20;
+    const std::uint32_t sum = ~internet_sum(inner);
+    inner[10] = static_cast<std::uint8_t>(sum >> 8);
+    inner[11] = static_cast<std::uint8_t>(sum);
+    for (std::size_t at = 20; at + 20 <= packet.size(); at += 20)
+        std::copy(inner.begin(), inner.end(), packet.begin() + static_cast<std::ptrdiff_t>(at));
+    return packet;
+}
 
 void run(const scenario& s, int slots, bool last) {
     link_config c;
     c.bins = nof_bins;
     c.modulation = s.modulation;
     c.in_order = s.in_order;
+    if (s.crafted) c.max_retransmissions = 0;
     std::uint64_t bytes = 0;
     base_station_mac base(c);
     terminal_mac terminal(c, [&](std::span<const std::uint8_t> p, bool) { bytes += p.size(); });
-    const auto packet = bench::full_packet();
+    const auto packet = s.crafted ? crafted_packet() : bench::full_packet();
     std::uint64_t x = 88172645463325252ULL;
     const auto uniform = [&x] {
         x ^= x << 13;
@@ -103,8 +120,12 @@ int main(int argc, char** argv) {
     const scenario all[] = {{"no errors", 8, 0, true},
                             {"a fifth of the frames fail", 8, 0.2, true},
                             {"as completed", 8, 0.2, false},
-                            {"adaptive, wandering SNR", 0, 0.2, false}};
-    for (const auto& s : all) run(s, slots, &s == &all[3]);
+                            {"adaptive, wandering SNR", 0, 0.2, false},
+                            {"data made of packets, 1 % given up", 8, 0.01, true, true},
+                            {"data made of packets, 5 % given up", 8, 0.05, true, true},
+                            {"data made of packets, 30 % given up", 8, 0.3, true, true},
+                            {"data made of packets, 30 % given up", 8, 0.3, false, true}};
+    for (const auto& s : all) run(s, slots, &s == std::end(all) - 1);
     std::printf("]}\n");
     return 0;
 }

@@ -15,10 +15,12 @@ namespace wip::sim {
 cell_world::cell_world(const world_config& config)
     : config_(config),
       random_(config.seed),
-      base_(config.link),
+      base_(config.link, config.first_sn),
       terminal_(config.link, [this](std::span<const std::uint8_t> p, bool d) { delivered(p, d); }),
       horizon_(config.link.retransmission_delay_slots),
-      oracle_(std::make_unique<packet_oracle>(config.link)) {
+      heard_sn_(config.first_sn),
+      next_sn_(config.first_sn),
+      oracle_(std::make_unique<packet_oracle>(config.link, config.first_sn)) {
     terminal_.report_to(&words_);
     if (!config.follow_packets) return;
     journal_ = std::make_unique<packet_journal>([this](const packet_record& r) {
@@ -60,6 +62,7 @@ void cell_world::offer() {
         if (random_.hits(t.zeros)) kind.fill = 0;
         kind.nested = kind.version == 4 && random_.hits(t.nested);
         if (kind.nested) kind.protocol = 4;
+        kind.crafted = t.crafted > 0 && random_.hits(t.crafted);
         if (t.filled > 0 && random_.hits(t.filled)) kind.fill = random_.up_to(256);
         if (t.protocols > 0 && random_.hits(t.protocols)) kind.protocol = random_.up_to(256);
         const std::uint32_t number = next_number_++;
@@ -95,7 +98,7 @@ void cell_world::delivered(std::span<const std::uint8_t> packet, bool damaged) {
     const packet_word& word = words_.words().back();
     if (word.bytes != packet.size()) violated("a word about another length than was delivered");
     const std::int64_t at = oracle_->packet_at(word.sn, word.nibble);
-    if (at < 0) return inner_packet_delivered(packet);
+    if (at < 0) violated("delivered bytes that start no packet");
     const auto number = static_cast<std::uint32_t>(at + 1);
     const auto packet_violated = [&](const std::string& what) {
         violated("packet " + std::to_string(number) + " " + what);
@@ -126,16 +129,21 @@ void cell_world::delivered(std::span<const std::uint8_t> packet, bool damaged) {
     ++altered_headers_;
 }
 
-// The inner packet of a tunnel whose own header is lost cannot be told from one that was sent.
-void cell_world::inner_packet_delivered(std::span<const std::uint8_t> packet) {
-    const auto number = packet_number(packet);
-    if (!number || (*number & 0x80000000U) == 0) violated("delivered bytes that start no packet");
-    mix(*number);
-    ++foreign_;
+void cell_world::black_out(blackout_kind kind, std::int64_t slots) {
+    blackout_ = kind;
+    blackout_left_ = slots;
+}
+
+void cell_world::skip(std::int64_t slots) {
+    if (slots > blackout_left_ || std::ranges::any_of(flight_, &in_flight::used))
+        violated("something happens in the slots that are skipped");
+    now_ += slots;
+    blackout_left_ -= slots;
 }
 
 void cell_world::update_channel() {
     const auto& c = config_.channel;
+    if (blackout_left_ > 0 && !gain_[0].empty() && gain_[0].size() > std::size_t(horizon_)) return;
     const double mean = std::sqrt(std::pow(10, c.mean_snr_db / 10));
     const bool still = !c.fading && !gain_[0].empty();  // nothing moves
     for (auto& g : gain_) {
@@ -166,7 +174,8 @@ slot_report cell_world::transmit(const slot_plan& plan) {
     const auto& c = config_.channel;
     slot_report r;
     r.air = plan.air;
-    r.locked = outage_left_ == 0;
+    const bool dark = blackout_left_ > 0 && blackout_ != blackout_kind::feedback;
+    r.locked = outage_left_ == 0 && (!dark || blackout_ == blackout_kind::grants);
     if (!r.locked) return r;
     const double mean = std::pow(10, c.mean_snr_db / 10);
     const double s = c.prediction_nmse > 0 ? 1 - std::sqrt(1 - 2 * c.prediction_nmse) : 0;
@@ -187,7 +196,7 @@ slot_report cell_world::transmit(const slot_plan& plan) {
         r.predicted_snr_db[b] = static_cast<float>(10 * std::log10(predicted + 1e-12));
     }
     r.prediction_nmse = static_cast<float>(c.prediction_nmse);
-    if (random_.hits(c.grant_loss)) {
+    if (random_.hits(c.grant_loss) || dark) {
         r.outcome.fill(frame_outcome::unknown);
         return r;
     }
@@ -303,9 +312,8 @@ void cell_world::check_feedback(const slot_report& report, const slot_feedback& 
         if (feedback.ack != 0) violated("ACK without a grant");
         return;
     }
-    // docs/mac.md, SN unwrapping at the terminal.
-    if (last_grant_ < now_ - 32768 / nof_bins) started_over_ = true;
     last_grant_ = now_;
+    heard_sn_ = next_sn_;
     for (std::size_t b = 0; b < nof_bins; ++b) {
         const bin_grant& g = report.grant.bins[b];
         const bool acknowledged = (feedback.ack >> b & 1U) != 0;
@@ -345,6 +353,8 @@ void cell_world::settle(std::int64_t s) {
             if ((in.acked >> b & 1U) != 0) {
                 f.acked |= n;
                 f.answered |= answers_for(g, f);
+                if (static_cast<int>(f.answered.count()) == f.length)
+                    oracle_->on_acknowledged(f.sn);
                 f.due &= ~n;
             } else {
                 f.due |= n & ~f.acked;
@@ -390,7 +400,10 @@ void cell_world::check_sums() const {
     for (const auto n : b.modulation) by_modulation += n;
     if (by_modulation != b.frames_sent) violated("modulation histogram");
     const auto& t = terminal_.statistics();
-    if (t.delivered.packets > b.in.packets + foreign_) violated("more delivered than sent");
+    if (t.delivered.packets > b.in.packets) violated("more delivered than sent");
+    if (t.started_over != 0) violated("the terminal started over");
+    // 30 slots until the base station gives up on a terminal, which it knows a loop later.
+    if (next_sn_ - heard_sn_ > (30 + 48) * nof_bins) violated("too many frames sent blind");
 }
 
 void cell_world::step(bool with_traffic) {
@@ -433,7 +446,9 @@ void cell_world::step(bool with_traffic) {
     words_.clear();
     mix(feedback.ack);
     check_feedback(report, feedback);
-    if (!random_.hits(config_.channel.feedback_loss)) {
+    const bool mute = blackout_left_ > 0 &&
+                      (blackout_ == blackout_kind::feedback || blackout_ == blackout_kind::all);
+    if (!random_.hits(config_.channel.feedback_loss) && !mute) {
         if (feedback.locked && feedback.grant_ok) fly.acked = feedback.ack;
         if (config_.early_feedback)
             hear(feedback);
@@ -443,6 +458,7 @@ void cell_world::step(bool with_traffic) {
     fly.grant = plan.grant;
     flight_.push_back(std::move(fly));
     check_sums();
+    if (blackout_left_ > 0) --blackout_left_;
     ++now_;
 }
 

@@ -17,6 +17,8 @@
 //   and
 //     in order where order is asked for. It is unaltered; marked damaged, it has its size, and its
 //     header is unaltered but for errors that an IPv4 header checksum misses (they are counted)
+//   - while the terminal hears no grant, the SNs go on by no more than they may
+//   - the terminal never starts over
 //   - with follow_packets: every record of the journal agrees with the oracle (packet_oracle.h)
 #pragma once
 
@@ -61,6 +63,7 @@ struct traffic_config {
     double filled = 0;                        // share with a payload of one byte, drawn
     double protocols = 0;                     // share whose IPv4 protocol is drawn
     double nested = 0;                        // share that are tunnels
+    double crafted = 0;                       // share whose payload is packets
     double not_ip = 0;                        // share whose length field is wrong
     bool saturate = false;                    // keep the queue full instead
 };
@@ -72,6 +75,15 @@ struct world_config {
     std::uint64_t seed = 1;
     bool follow_packets = false;
     bool early_feedback = true;  // hand feedback over at once, else just before it is due
+    std::int64_t first_sn = 0;
+};
+
+// What does not come through in a blackout.
+enum class blackout_kind : std::uint8_t {
+    radio,     // the terminal is not locked
+    grants,    // it is, and hears no grant
+    feedback,  // the base station does not hear it
+    all
 };
 
 class cell_world {
@@ -83,6 +95,12 @@ public:
     // did not end.
     bool drain(int most_slots = 20000);
 
+    // From the next slot on, for so many. Longer than a moment, the channel does not move
+    // meanwhile.
+    void black_out(blackout_kind kind, std::int64_t slots);
+    // Slots of a blackout in which nothing is sent are left out.
+    void skip(std::int64_t slots);
+
     // New settings of the link from the next slot on; everything on the way stays on the way.
     void reconfigure(const link_config& link);
 
@@ -92,12 +110,9 @@ public:
     std::int64_t now() const { return now_; }
     std::uint64_t digest() const { return digest_; }
     std::uint64_t intact() const { return intact_; }
-    std::uint64_t foreign() const { return foreign_; }  // inner packets of tunnels delivered alone
     // Damaged packets, and those of them whose header has errors that its checksum misses.
     std::uint64_t damaged() const { return damaged_; }
     std::uint64_t altered_headers() const { return altered_headers_; }
-    // The terminal heard nothing for so long that it had to start over, and lost what it held.
-    bool started_over() const { return started_over_; }
     const packet_oracle& oracle() const { return *oracle_; }
     const packet_journal& journal() const { return *journal_; }
     channel_config& channel() { return config_.channel; }
@@ -134,7 +149,6 @@ private:
     void settle(std::int64_t slot);
     void check_sums() const;
     void delivered(std::span<const std::uint8_t> packet, bool damaged);
-    void inner_packet_delivered(std::span<const std::uint8_t> packet);
     void mix(std::uint64_t value);
     [[noreturn]] void violated(const std::string& what) const;
     nibbles coverage(const bin_grant& g, const frame_track& f) const;
@@ -154,19 +168,21 @@ private:
     };
     std::vector<packet_track> packets_{1};  // by number, from 1 on
     std::uint32_t last_delivered_ = 0;
-    std::uint64_t intact_ = 0, foreign_ = 0, damaged_ = 0, altered_headers_ = 0;
-    bool started_over_ = false;
+    std::uint64_t intact_ = 0, damaged_ = 0, altered_headers_ = 0;
     std::int64_t needed_from_ = 0;   // SNs before it the terminal has decided on
     std::int64_t last_grant_ = 150;  // slot of the last grant that the terminal believed
 
     std::array<std::deque<std::complex<double>>, nof_bins> gain_;  // slots now .. now + horizon
     int outage_left_ = 0, burst_left_ = 0;
+    blackout_kind blackout_ = blackout_kind::radio;
+    std::int64_t blackout_left_ = 0;
+    std::int64_t heard_sn_ = 0;  // as of the last grant that the terminal believed
     std::deque<in_flight> flight_;
     std::int64_t settled_ = INT64_MIN;  // the newest slot whose feedback has been due
     std::deque<slot_feedback> held_feedback_;
     std::map<std::int64_t, frame_track> frames_;
     std::set<std::int64_t> waiting_;  // SNs with a part that is due
-    std::int64_t next_sn_ = 0;
+    std::int64_t next_sn_;
     std::uint64_t digest_ = 14695981039346656037U;
 
     std::unique_ptr<packet_oracle> oracle_;

@@ -167,7 +167,7 @@ std::int64_t packet_oracle::undelivered() const {
         if (p.delivered || p.last_air < 0) continue;
         bool all = true;
         for (std::int64_t sn = p.first_sn; sn <= p.last_sn && all; ++sn)
-            all = frames_.at(sn).complete >= 0;
+            all = frames_.at(sn).acknowledged;
         if (all) return static_cast<std::int64_t>(start.packet);
     }
     return -1;

@@ -20,7 +20,8 @@ namespace wip::sim {
 
 class packet_oracle {
 public:
-    explicit packet_oracle(const link_config& link) : link_(link) {}
+    explicit packet_oracle(const link_config& link, std::int64_t first_sn = 0)
+        : link_(link), next_sn_(first_sn) {}
 
     // The packet that the base station is handed next; offered number n is record number n. Refused
     // with this reason unless it is said to be accepted.
@@ -36,8 +37,10 @@ public:
     void on_delivered(std::uint64_t number, bool damaged, std::int64_t air);
     void on_record(const packet_record& r);
 
-    // Of the packets that were not delivered though every frame with a part of them arrived: the
-    // first one's number, -1 when there is none.
+    // The base station knows that the terminal has this frame.
+    void on_acknowledged(std::int64_t sn) { frames_[sn].acknowledged = true; }
+    // Of the packets that were not delivered though every frame with a part of them was
+    // acknowledged: the first one's number, -1 when there is none.
     std::int64_t undelivered() const;
     // No packet may be without its record, but for `skipped` of them.
     void all_recorded(std::uint64_t skipped) const;
@@ -62,7 +65,7 @@ private:
         std::bitset<216> there;
         std::int64_t complete = -1;
         int whole_repeats = 0;
-        bool in_pieces = false;
+        bool in_pieces = false, acknowledged = false;
     };
     [[noreturn]] void wrong(const packet_record& r, const char* what, std::int64_t expected,
                             std::int64_t got) const;
@@ -78,7 +81,7 @@ private:
     };
     std::vector<packet_start> starts_;  // of packets cut, in the order of the stream
     std::map<std::int64_t, frame> frames_;
-    std::int64_t next_sn_ = 0;
+    std::int64_t next_sn_;
     std::uint64_t compared_ = 0, dropped_ = 0, lost_ = 0, damaged_ = 0, waited_ = 0, reordered_ = 0;
 };
 

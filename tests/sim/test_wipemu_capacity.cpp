@@ -25,7 +25,7 @@ outcome run(const link_config& config, const std::array<float, nof_bins>& snr_db
     base_station_mac base(config);
     terminal_mac terminal(config, [](std::span<const std::uint8_t>, bool) {});
     slot_feedback start;
-    start.locked = true;
+    start.locked = start.grant_ok = true;
     start.predicted_snr_db = snr_db;
     for (int j = 0; j < config.retransmission_delay_slots; ++j) {
         start.air = slot(j);

@@ -37,6 +37,18 @@ std::vector<std::uint8_t> make_packet(std::uint32_t number, const packet_kind& k
         inner.bytes = kind.bytes - static_cast<int>(header);
         const auto in = make_packet(number ^ 0x80000000U, inner);
         std::copy(in.begin(), in.end(), p.begin() + static_cast<std::ptrdiff_t>(header));
+    } else if (kind.crafted) {
+        std::vector<std::uint8_t> in(20);
+        for (std::size_t at = header; at + 20 <= size; at += 20) {
+            in[0] = 0x45;
+            put16(in, 2, 20);
+            in[8] = 64;
+            in[9] = 17;
+            put32(in, 12, number ^ 0x80000000U);
+            put16(in, 10, 0);
+            put16(in, 10, ~internet_sum(in) & 0xffff);
+            std::copy(in.begin(), in.end(), p.begin() + static_cast<std::ptrdiff_t>(at));
+        }
     } else if (kind.fill >= 0) {
         std::fill(p.begin() + static_cast<std::ptrdiff_t>(header), p.end(),
                   static_cast<std::uint8_t>(kind.fill));

@@ -16,7 +16,8 @@ struct packet_kind {
     int bytes = 1500;
     int protocol = 17;  // of IPv4
     int fill = -1;      // the byte that the payload is filled with; -1: it follows from the number
-    bool nested = false;  // the payload is an IP packet of its own (a tunnel)
+    bool nested = false;   // the payload is an IP packet of its own (a tunnel)
+    bool crafted = false;  // the payload is IP packets of 20 bytes, one after the other
 };
 
 // The packet of this number; bytes at least 48.

@@ -67,7 +67,10 @@ class Demo:
             return self.cell.state["launcher"][0]
         if name == "keeper":
             return self.cell.state["keeper"][0]
-        return int((self.cell.run / "pids" / name).read_text().split()[0])
+        deadline = time.monotonic() + 20    # it may just be starting
+        while not (path := self.cell.run / "pids" / name).exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return int(path.read_text().split()[0])
 
     def pids(self):
         return [self.pid(n) for n in (*PROCESSES, *OBSERVERS, "keeper", "launcher")]

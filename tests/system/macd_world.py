@@ -17,13 +17,16 @@ import tempfile
 import threading
 import time
 
-import zmq
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import zmq  # noqa: E402
+from ring_line import RingLine  # noqa: E402
 from openwip_schema import control_pb2, slot_link_pb2, uplink_pb2
 
 MACD = pathlib.Path(os.environ["OPENWIP_BUILD"]) / "host/app/macd"
 FIRST_SLOT = 150
 BINS = 25
 SKIPPED = 77
+LINES = os.environ.get("OPENWIP_TEST_LINES", "shm")     # ipc: the same tests over ZeroMQ
 
 
 def need_root():
@@ -53,8 +56,8 @@ class Pipe(threading.Thread):
         self.random = random.Random(seed)
         self.frame_error = frame_error
         self.rate = slots_per_second
-        self.base = connect_pair(context, base_endpoint)
-        self.terminal = connect_pair(context, terminal_endpoint)
+        self.base = connect_line(context, base_endpoint)
+        self.terminal = connect_line(context, terminal_endpoint)
         self.slot = FIRST_SLOT
         self.reported = FIRST_SLOT - 1
         self.last = float("inf")
@@ -75,13 +78,11 @@ class Pipe(threading.Thread):
     def loop(self):
         hello(self.base, "base")
         hello(self.terminal, "terminal")
-        poller = zmq.Poller()
-        for s in (self.base, self.terminal):
-            poller.register(s, zmq.POLLIN)
         start = time.monotonic()
         self.request()
         while not self.stopping:
-            for s, _ in poller.poll(50):
+            # The terminal's end is only ever told to stop.
+            for s in [s for s, ms in ((self.base, 50), (self.terminal, 0)) if s.poll(ms)]:
                 message = slot_link_pb2.ToFlowgraph.FromString(s.recv())
                 if message.WhichOneof("what") == "stop":
                     self.stop_notes.append(message.stop)
@@ -123,7 +124,9 @@ class Pipe(threading.Thread):
         return message
 
 
-def connect_pair(context, endpoint):
+def connect_line(context, endpoint):
+    if endpoint.startswith("shm://"):
+        return RingLine(endpoint.removeprefix("shm://"))
     s = context.socket(zmq.PAIR)
     s.setsockopt(zmq.LINGER, 0)
     s.connect(endpoint)
@@ -142,10 +145,14 @@ class World:
 
     count = 0
 
-    def __init__(self, base=(), terminal=(), roles=("base", "terminal")):
+    def __init__(self, base=(), terminal=(), roles=("base", "terminal"), lines=LINES):
+        """`lines`: of the slot links and the uplink, shm or ipc."""
         World.count += 1
         self.tag = f"owm{os.getpid() % 100000}x{World.count}"
-        self.settings = {"base": list(base), "terminal": list(terminal)}
+        self.lines = lines
+        self.settings = {role: [f"endpoints.slot_link={lines}://RUN/{role}.slot",
+                                f"endpoints.uplink={lines}://RUN/uplink", *more]
+                         for role, more in (("base", base), ("terminal", terminal))}
         self.roles = roles
         self.process, self.log = {}, {}
         self.pipe = None
@@ -186,6 +193,9 @@ class World:
     def endpoint(self, name):
         return f"ipc://{self.run}/{name}"
 
+    def line(self, name):
+        return f"{self.lines}://{self.run}/{name}"
+
     def start(self, role):
         self.log[role] = open(self.run / f"{role}.log", "wb")
         command = ["ip", "netns", "exec", self.netns(role), str(MACD), "--set", f"role={role}"]
@@ -201,7 +211,9 @@ class World:
         return (self.said(role).strip().splitlines() or [""])[-1]
 
     def start_pipe(self, **settings):
-        self.pipe = Pipe(self.context, self.endpoint("base.slot"), self.endpoint("terminal.slot"),
+        # A word of the terminal that nobody hears is lost, and this pipe goes no further without it; a radio does.
+        wait_for("the stations know each other", lambda: all(self.status(r).peer_connected for r in self.roles))
+        self.pipe = Pipe(self.context, self.line("base.slot"), self.line("terminal.slot"),
                          **settings)
         self.pipe.start()
         wait_for("slots run", lambda: self.pipe.reported > FIRST_SLOT + 30 or not self.pipe.is_alive())

@@ -53,6 +53,27 @@ class Refusals(unittest.TestCase):
             f.flush()
             self.assert_refused(f.name, "emulate", "--generator", "--channel", f.name)
 
+    def assert_not_written(self, path):
+        code, out, err = openwip("emulate", "--generator", "--duration", "1", "--json", str(path))
+        self.assertEqual(code, 4, err)
+        self.assertIn("verdict: ", out)
+        self.assertEqual(err.strip().splitlines()[-1],
+                         f"openwip: --json {path}: cannot be written: No space left on device")
+
+    def test_a_report_that_cannot_be_written_is_on_the_screen_and_has_a_code_of_its_own(self):
+        self.assert_not_written("/dev/full")
+
+    @unittest.skipIf(os.geteuid() != 0, "mounting needs root")
+    def test_a_full_disk_keeps_no_part_of_a_report(self):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", folder], check=True)
+            try:
+                pathlib.Path(folder, "full").write_bytes(bytes(4096))
+                self.assert_not_written(pathlib.Path(folder, "report.json"))
+                self.assertEqual(os.listdir(folder), ["full"])
+            finally:
+                subprocess.run(["umount", folder], check=True)
+
     def test_the_predictor_is_refused_where_it_has_nothing_to_predict_from(self):
         self.assert_refused("--terminals", "emulate", "--generator", "--prediction-nmse", "predictor", "--terminals", "2")
         self.assert_refused("missing.h5", "emulate", "--generator", "--prediction-nmse", "predictor",

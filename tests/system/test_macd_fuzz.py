@@ -15,6 +15,7 @@ warnings.filterwarnings("ignore", module="google.protobuf")
 import zmq
 from macd_world import *   # noqa: F403
 from openwip_schema import control_pb2, slot_link_pb2, uplink_pb2
+from ring_line import ASLEEP, DATA, RING, SIZE, WRITTEN
 
 SLOTS = 400
 SEED = int(os.environ.get("OPENWIP_FUZZ_SEED", "5"))
@@ -48,8 +49,11 @@ def send_garbage(socket_, garbage, message, means_end=lambda data: False):
         data = garbage.damaged(message)
         if means_end(data):   # a true request to end, made by chance
             continue
-        if garbage.random.random() < 0.1:
-            socket_.send_multipart([data, b"", message])
+        if garbage.random.random() < 0.1:   # what is no message of the line
+            if isinstance(socket_, RingLine):
+                socket_.send(message, kind=7)
+            else:
+                socket_.send_multipart([data, b"", message])
         else:
             socket_.send(data)
 
@@ -73,7 +77,8 @@ def strangers(world, names, garbage):
     kept = []
     for name in names:
         for data in (b"", b"\0" * 64, garbage.random.randbytes(500), b"GET / HTTP/1.1\r\n\r\n"):
-            s = socket.socket(socket.AF_UNIX)
+            in_memory = world.lines == "shm" and not name.endswith((".control", ".telemetry"))
+            s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET if in_memory else socket.SOCK_STREAM)
             s.connect(str(world.run / name))
             try:
                 s.send(data)
@@ -114,10 +119,18 @@ def fuzz_control(world, role, garbage, turns):
 
 
 def test_the_base_station_survives_garbage_on_every_socket():
-    with World(["link.bins=25"], roles=("base",)) as w:
+    base_station_survives("shm")
+
+
+def test_the_base_station_survives_garbage_on_every_socket_of_zeromq():
+    base_station_survives("ipc")
+
+
+def base_station_survives(lines):
+    with World(["link.bins=25"], roles=("base",), lines=lines) as w:
         garbage = Garbage(SEED)
-        flowgraph = connect_pair(w.context, w.endpoint("base.slot"))
-        peer = connect_pair(w.context, w.endpoint("uplink"))
+        flowgraph = connect_line(w.context, w.line("base.slot"))
+        peer = connect_line(w.context, w.line("uplink"))
         hello(flowgraph, "base")
         # An intruder cannot be told from the first to come: wait until the true ones are in.
         wait_for("connections", lambda: (lambda s: s.flowgraph_connected and s.peer_connected)(w.status("base")))
@@ -161,7 +174,7 @@ def test_the_base_station_survives_garbage_on_every_socket():
 
 
 def test_the_terminal_survives_garbage_on_every_socket():
-    with World(roles=()) as w:   # the fake base station binds first
+    with World(roles=(), lines="ipc") as w:   # the fake base station binds first
         garbage = Garbage(SEED + 1)
         w.roles = ("terminal",)
         peer = w.context.socket(zmq.PAIR)
@@ -170,7 +183,7 @@ def test_the_terminal_survives_garbage_on_every_socket():
         subprocess.run(["ip", "netns", "add", w.netns("terminal")], check=True)
         w.start("terminal")
         wait_for("it listens", lambda: (w.run / "terminal.control").exists())
-        flowgraph = connect_pair(w.context, w.endpoint("terminal.slot"))
+        flowgraph = connect_line(w.context, w.line("terminal.slot"))
         hello(flowgraph, "terminal")
         wait_for("connections", lambda: (lambda s: s.flowgraph_connected and s.peer_connected)(w.status("terminal")))
         kept = strangers(w, ("terminal.slot", "terminal.control", "terminal.telemetry"), garbage)
@@ -205,6 +218,25 @@ def test_the_terminal_survives_garbage_on_every_socket():
         assert w.ask("terminal", stop="enough").ok
         assert w.wait_exit("terminal") == 0
         print(status.malformed_messages, "dropped")
+
+
+def test_a_flowgraph_that_spoils_the_shared_memory_is_a_dead_one():
+    """Positions and headers that cannot be: macd reads nothing from there, and ends as if the other had died."""
+    generator = random.Random(SEED + 2)
+    for spoil in (lambda s: s.put(RING + WRITTEN, generator.getrandbits(63)),
+                  lambda s: s.put(RING + WRITTEN, s.at_up + 4),
+                  lambda s: (s.put(RING + DATA + s.at_up % SIZE, 0xFFFFFFFF, "I"), s.put(RING + WRITTEN, s.at_up + 64)),
+                  lambda s: (s.put(RING + DATA + s.at_up % SIZE, 1 << 32), s.put(RING + WRITTEN, s.at_up + 64))):
+        with World(roles=("base",), lines="shm") as w:
+            flowgraph = connect_line(w.context, w.line("base.slot"))
+            hello(flowgraph, "base")
+            wait_for("connection", lambda: w.status("base").flowgraph_connected)   # noqa: B023
+            spoil(flowgraph)
+            flowgraph.put(RING + ASLEEP, 1, "I")
+            flowgraph.ring()
+            assert w.wait_exit("base") == 3
+            assert "the base station's flowgraph died" in w.last_line("base"), w.said("base")
+            flowgraph.close()
 
 
 def test_packets_pass_while_garbage_comes_in_between():

@@ -321,7 +321,7 @@ def test_a_flowgraph_that_is_long_in_starting_is_not_silence():
     with World(["peer_timeout_s=0.3"], ["peer_timeout_s=0.3"]) as w:
         sockets = []
         for role in w.roles:
-            sockets.append(connect_pair(w.context, w.endpoint(f"{role}.slot")))
+            sockets.append(connect_line(w.context, w.line(f"{role}.slot")))
             hello(sockets[-1], role)
         time.sleep(1)
         assert w.process["base"].poll() is None and w.process["terminal"].poll() is None
@@ -330,10 +330,11 @@ def test_a_flowgraph_that_is_long_in_starting_is_not_silence():
 
 
 def test_another_version_or_role_is_refused():
-    for role, version, line in (("base", 99, "the flowgraph speaks version 99, macd version 1"),
-                                ("terminal", 1, "the flowgraph's role is \"terminal\", here is \"base\"")):
+    current = slot_link_pb2.VERSION_CURRENT
+    for role, version, line in (("base", 99, f"the flowgraph speaks version 99, macd version {current}"),
+                                ("terminal", current, "the flowgraph's role is \"terminal\", here is \"base\"")):
         with World(roles=("base",)) as w:
-            s = connect_pair(w.context, w.endpoint("base.slot"))
+            s = connect_line(w.context, w.line("base.slot"))
             hello(s, role, version)
             assert w.wait_exit("base") == 2
             assert line in w.said("base"), w.said("base")

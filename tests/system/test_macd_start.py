@@ -62,7 +62,7 @@ def test_bad_configuration_files():
         with_file("role: base\nlink: {profile: wipemu}\n", "link.profile = wipemu", "radio")
         with_file("role: base\ntun: {address: here}\n", "tun.address = here", "10.42.0.1/30")
         with_file("role: base\nuser: nobody-like-this\n", "user = nobody-like-this", "no such user")
-        with_file(os.urandom(300) + b"\0")
+        with_file(b"\xff" + os.urandom(300) + b"\0")   # never a comment or an empty document
         refused(start("--config", str(p.run / "none.yaml")), "none.yaml: No such file")
         refused(start("--config", str(p.run)), str(p.run))
 
@@ -79,7 +79,7 @@ def test_the_effective_configuration_is_printed():
                    environment={"OPENWIP_RUN": "/tmp/x"})
     assert result.returncode == 0, result.stderr
     assert "role: terminal" in result.stdout and "  bins: 7\n" in result.stdout
-    assert "  slot_link: ipc:///tmp/x/terminal.slot\n" in result.stdout
+    assert "  slot_link: shm:///tmp/x/terminal.slot\n" in result.stdout
     import yaml
     assert yaml.safe_load(result.stdout)["tun"]["address"] == "10.42.0.2/30"
 

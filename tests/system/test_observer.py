@@ -292,7 +292,7 @@ class Observer(unittest.TestCase):
         self.assertEqual(len(events), 5, events)      # each once, and none of what was there before
 
     def test_flows_beyond_the_limit_are_an_event(self):
-        self.start("tcp.flows=1", "air=")
+        self.start("tcp.flows=1", "medium=")
         reader = self.reader("event", "tcp")
         self.read_until(reader, lambda t: t.HasField("tcp"))
         for port in (6007, 6008, 6009):
@@ -301,7 +301,7 @@ class Observer(unittest.TestCase):
         self.assertEqual((event.source, event.kind, event.reason), ("observer", "drop", "connections_left_out"))
 
     def test_flows_that_came_while_nobody_read_topic_tcp_are_no_event_later(self):
-        self.start("tcp.flows=1", "air=")
+        self.start("tcp.flows=1", "medium=")
         events, first = self.reader("event"), self.reader("tcp")
         self.connect(6010, size=1000)
         self.read_until(first, lambda t: self.flow(6010, "base")(t))

@@ -15,6 +15,16 @@ namespace {
 using nlohmann::json;
 using namespace wip;
 
+// A nibble, "none", or null: not said.
+json border_json(std::uint8_t border) {
+    if (border == unknown_border) return nullptr;
+    return border == no_border ? json("none") : json(border);
+}
+std::uint8_t read_border(const json& j) {
+    if (j.is_null()) return unknown_border;
+    return j.is_string() ? no_border : j.get<std::uint8_t>();
+}
+
 int modulate(int cell) {
     phy::slot_modulator modulator({.cell = cell});
     std::string line;
@@ -35,8 +45,13 @@ int modulate(int cell) {
             out_bin.whole = in.at("whole");
             out_bin.offset = in.at("offset");
             out_bin.last = in.at("last");
+            out_bin.border = read_border(in.at("border"));
             bytes[b] = in.at("bytes").get<std::vector<std::uint8_t>>();
             payload[b] = bytes[b];
+        }
+        for (std::size_t i = 0; i < j.at("runs").size(); ++i) {
+            const auto& in = j.at("runs").at(i);
+            g.runs[i] = {in.at("first"), in.at("frames"), read_border(in.at("border"))};
         }
         if (!modulator.work(slot(j.at("slot")), g, payload,
                             std::span<phy::cf32, slot_samples>(out)))
@@ -52,16 +67,20 @@ int receive(int cell) {
     sample first(0);
     while (std::fread(in.data(), sizeof(phy::cf32), in.size(), stdin) == in.size()) {
         receiver.process(first, in, [](const phy::received_slot& r) {
-            json j{{"start", r.start.value},
-                   {"locked", r.locked},
-                   {"slot", r.slot_in_hyperframe},
-                   {"grant_ok", r.grant_ok},
-                   {"bins", json::array()}};
+            json j{{"start", r.start.value},       {"locked", r.locked},
+                   {"slot", r.slot_in_hyperframe}, {"grant_ok", r.grant_ok},
+                   {"bins", json::array()},        {"runs", json::array()}};
+            for (const border_run& run : r.grant.runs)
+                if (r.grant_ok && run.frames > 0)
+                    j["runs"].push_back({{"first", run.first},
+                                         {"frames", run.frames},
+                                         {"border", border_json(run.border)}});
             if (r.grant_ok)
                 for (std::size_t b = 0; b < nof_bins; ++b)
                     j["bins"].push_back(
                         {{"k", r.grant.bins[b].bits_per_symbol},
                          {"sn", r.grant.bins[b].sn},
+                         {"border", border_json(r.grant.bins[b].border)},
                          {"good", r.bins[b].outcome == phy::bin_outcome::good},
                          {"bytes", std::vector<std::uint8_t>(r.bins[b].payload.begin(),
                                                              r.bins[b].payload.end())}});

@@ -20,7 +20,7 @@ def random_slot(rng, sn):
     split = int(rng.integers(0, 22))  # bins split..split+1 carry two fragments of one old frame
     for b in range(25):
         k = int(rng.integers(0, 9))
-        unit = dict(k=k, retransmission=False, sn=0, whole=True, offset=0, last=True)
+        unit = dict(k=k, retransmission=False, sn=0, whole=True, offset=0, last=True, border=None)
         if b in (split, split + 1):
             unit["k"] = k = 1 + int(rng.integers(0, 3))
             unit.update(retransmission=True, sn=(first - 40) % 65536, whole=False,
@@ -34,7 +34,14 @@ def random_slot(rng, sn):
             sn = (sn + 1) % 65536
         bins.append(unit)
         payload.append([int(n) for n in rng.integers(0, 16, model.payload_nibbles(k))] if k else [])
-    return dict(first_new_sn=first, window_edge=60, bins=bins), payload, sn
+    # Borders of the first new frames, and of two runs of older ones.
+    new = [u for u in bins if u["k"] and not u["retransmission"]]
+    with_one = int(rng.integers(0, len(new)))
+    for i, unit in enumerate(new[:int(rng.integers(0, 26))]):
+        unit["border"] = int(rng.integers(0, model.payload_nibbles(unit["k"]))) if i == with_one else "none"
+    runs = [dict(first=(first - 6) % 65536, frames=2, border=int(rng.integers(0, 2)) * 77),
+            dict(first=(first - 2) % 65536, frames=1, border="none")][:int(rng.integers(0, 3))]
+    return dict(first_new_sn=first, window_edge=60, bins=bins, runs=runs), payload, sn
 
 
 def as_bytes(nibbles):
@@ -51,7 +58,7 @@ class PhyModel(unittest.TestCase):
                 grant, payload, sn = random_slot(rng, sn)
                 expected.append(model.slot_samples(slot, cell, grant, payload))
                 lines.append(json.dumps(dict(
-                    slot=slot, first_new_sn=grant["first_new_sn"], window_edge=60,
+                    slot=slot, first_new_sn=grant["first_new_sn"], window_edge=60, runs=grant["runs"],
                     bins=[dict(unit, bytes=as_bytes(p)) for unit, p in zip(grant["bins"], payload)])))
             run = subprocess.run([TOOL, "modulate", str(cell)], input="\n".join(lines).encode(),
                                  capture_output=True, check=True)
@@ -86,11 +93,13 @@ class PhyModel(unittest.TestCase):
             # The start of a slot is an estimate; the prefix forgives 40 samples.
             self.assertLessEqual(abs(got["start"] - 1234 - (slot - first_slot) * 5120), 2)
             grant, payload = sent[slot]
+            self.assertEqual(got["runs"], grant["runs"])
             for b, unit in enumerate(grant["bins"]):
                 self.assertEqual(got["bins"][b]["k"], unit["k"])
                 if unit["k"]:
                     self.assertTrue(got["bins"][b]["good"], f"slot {slot} bin {b}")
                     self.assertEqual(got["bins"][b]["sn"], unit["sn"])
+                    self.assertEqual(got["bins"][b]["border"], unit["border"])
                     self.assertEqual(got["bins"][b]["bytes"], as_bytes(payload[b]))
             good += 1
         self.assertGreaterEqual(good, 25)

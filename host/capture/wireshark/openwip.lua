@@ -35,6 +35,7 @@ local F = {
     retransmissions = ProtoField.uint8("wip.retransmissions", "Retransmissions so far"),
     payload_bits = ProtoField.uint16("wip.payload_bits", "Payload (bits)"),
     window_edge = ProtoField.uint16("wip.window_edge", "Window edge (SN)"),
+    border = ProtoField.uint8("wip.border", "Packet border (nibble)"),
     predicted = ProtoField.float("wip.snr.predicted", "Predicted SNR (dB)"),
     measured = ProtoField.float("wip.snr.measured", "Measured SNR (dB)"),
     snr = ProtoField.float("wip.snr", "SNR (dB)"),
@@ -150,7 +151,7 @@ local function learn(frame)
         sent_at[key] = frame.number
         reassembly.transmission(user, frame.usn, frame)
         if frame.hex and frame.whole and not frame.retransmission then
-            reassembly.sent_first(user, frame.usn, frame.hex, function(packet)
+            reassembly.sent_first(user, frame.usn, frame.hex, frame.border, function(packet)
                 frame.complete[#frame.complete + 1] = packet
                 on_sent_packet(frame.user)(packet)
                 reassembly.check_arrived(user, packet, on_received_packet)
@@ -276,14 +277,14 @@ function openwip.dissector(tvb, pinfo, root)
     if tvb:len() < 32 then return 0 end
     local tree = root:add(openwip, tvb())
     pinfo.cols.protocol = "OpenWIP"
-    if tvb(0, 1):uint() ~= 1 then
+    if tvb(0, 1):uint() ~= 2 then
         tree:add_proto_expert_info(E.version)
         pinfo.cols.info = "link frame of an unknown version"
         return tvb:len()
     end
     local flags = tvb(4, 1):uint()
     local frame = link_frames[pinfo.number]
-    local nof_numbers = tvb(28, 2):uint()
+    local nof_numbers, border = tvb(28, 2):uint(), tvb(30, 1):uint()
     local payload_at = 32 + 8 * nof_numbers
     if frame == nil then
         -- One look at the header and one at the payload: the ranges of a tvb are objects, and cost more than what is in them.
@@ -296,6 +297,7 @@ function openwip.dissector(tvb, pinfo, root)
             slot = slot_high * 2 ^ 32 + slot_low, user = user, first = first, last = first + nibbles - 1,
             retransmissions = retransmissions, snr = tvb(24, 4):float(),
             whole = flags % 2 == 1, combined = flags % 8 >= 4, retransmission = flags % 16 >= 8,
+            border = border,
             short = there < math.ceil(nibbles / 2),
         }
         if not frame.short and nibbles > 0 then
@@ -323,6 +325,7 @@ function openwip.dissector(tvb, pinfo, root)
     tree:add(F.snr, tvb(24, 4)):set_hidden()
     tree:add(F.user, tvb(16, 2))
     if flags % 32 >= 16 then tree:add(F.window_edge, tvb(22, 2)) end
+    if border < 254 then tree:add(F.border, tvb(30, 1)) end
     tree:add(F.payload_bits, tvb(20, 2))
     for i = 0, nof_numbers - 1 do
         if tvb:len() >= 40 + 8 * i then tree:add(F.number, tvb(32 + 8 * i, 8)) end

@@ -24,7 +24,7 @@ function M.new_user()
         sns = {},            -- unwrapped SN -> what is known of that frame
         expected = nil,      -- SN that the stream goes on with
         packet = nil,        -- the one that is not whole yet
-        search = nil,        -- { hex, pieces } while the packet border is not known
+        lost = true,         -- the place of the next header is not known
     }
 end
 
@@ -93,49 +93,24 @@ local function abandon(user)
     end
 end
 
-local function search_on(user, sn, hex, done)
-    local s = user.search
-    s.pieces[#s.pieces + 1] = { sn = sn, start = #s.hex, length = #hex, hex = hex }
-    s.hex = s.hex .. hex
-    local at, go_on = header.find_border(s.hex, s.from)
-    if at == nil then
-        s.from = go_on
-        -- Frames that lie before the place to go on from are of no use any more.
-        while #s.pieces > 1 and s.pieces[1].start + s.pieces[1].length < s.from do
-            local cut = table.remove(s.pieces, 1).length
-            s.hex = s.hex:sub(cut + 1)
-            s.from = s.from - cut
-            for _, p in ipairs(s.pieces) do p.start = p.start - cut end
-        end
-        return
-    end
-    user.search = nil
-    for i, piece in ipairs(s.pieces) do
-        local from = math.max(0, at - 1 - piece.start)
-        if from < piece.length and not user.search and not follow(user, piece.sn, piece.hex, from, done) then
-            abandon(user)
-            user.search = { hex = "", pieces = {}, from = 1 }
-            for j = i + 1, #s.pieces do search_on(user, s.pieces[j].sn, s.pieces[j].hex, done) end
-            return
-        end
-    end
-end
-
--- A frame first sent under `sn`, its payload as hex. done(packet) for each packet that it completes.
-function M.sent_first(user, sn, hex, done)
+-- A frame first sent under `sn`, its payload as hex, its packet border (a nibble, or beyond it). done(packet) for each
+-- packet that it completes.
+function M.sent_first(user, sn, hex, border, done)
     local f = frame_of(user, sn)
     f.length = #hex
     if user.expected ~= sn then      -- the start of the capture, or frames that telemetry lost
         abandon(user)
-        user.search = { hex = "", pieces = {}, from = 1 }
+        user.lost = true
     end
     user.expected = sn + 1
-    if user.search then
-        search_on(user, sn, hex, done)
-    elseif not follow(user, sn, hex, 0, done) then
+    local at = 0
+    if user.lost then
+        if border >= #hex then return end
+        at, user.lost = border, false
+    end
+    if not follow(user, sn, hex, at, done) then
         abandon(user)
-        user.search = { hex = "", pieces = {}, from = 1 }
-        search_on(user, sn, hex, done)
+        user.lost = true
     end
 end
 

@@ -92,7 +92,8 @@ def endpoints(cell, terminals):
     first = (["--base", cell.endpoint("base.telemetry")] if replay is None else
              ["--start-ns", str(replay["start_ns"])] if replay["start_ns"] is not None else [])
     return [*first, "--terminal", cell.endpoint("terminal.telemetry"),
-            "--keeper", cell.endpoint("keeper.telemetry"), "--terminals", str(terminals)]
+            "--keeper", cell.endpoint("keeper.telemetry"), "--terminals", str(terminals),
+            *(["--user", system.account()[0]] if os.geteuid() == 0 else [])]
 
 
 def version(top):

@@ -2,7 +2,8 @@
 """A cell on this machine: its names, its run directory, the configuration of its processes, and how to
 remove whatever is left of it.
 
-Run directory /run/openwip/CELL (root, readable by the group of `nobody`, which macd becomes):
+Run directory /run/openwip/CELL (mode 2750, root's; the account that its processes become may enter and read it. Only
+root makes, renames and removes anything there, and what root reads back from it has to be root's: own_files.py):
   state.json   who made it and what it made (namespaces), written before anything is made
   pids/NAME    "pid start-time" of each process
   why          why the cell ends; every process repeats it as its last line
@@ -12,7 +13,6 @@ holds is what a kill -9 left."""
 import contextlib
 import dataclasses
 import fcntl
-import grp
 import json
 import os
 import pathlib
@@ -20,7 +20,7 @@ import shutil
 
 import yaml
 
-from . import system
+from . import own_files, rights, system
 
 RUN_ROOT = pathlib.Path("/run/openwip")
 ADDRESS = {"base": "10.42.0.1", "terminal": "10.42.0.2"}
@@ -34,6 +34,8 @@ class Process:
     environment: dict
     namespace: str = None
     essential: bool = True      # its death ends the cell; that of an observer is reported only
+    slot_path: bool = False     # a slot waits for it (placement.py)
+    capabilities: tuple = None  # all that it may ever hold; None: root's, of a program that gives them up itself
 
 
 class Cell:
@@ -55,10 +57,14 @@ class Cell:
     def endpoint(self, socket):
         return f"ipc://{self.run}/{socket}"
 
+    def line(self, socket):
+        """Between two processes of the slot path: shared memory (host/peer)."""
+        return f"shm://{self.run}/{socket}"
+
     @property
     def state(self):
         try:
-            return json.loads((self.run / "state.json").read_text())
+            return json.loads(own_files.read(self.run / "state.json"))
         except (OSError, ValueError):
             return {}
 
@@ -66,15 +72,12 @@ class Cell:
     def replay(self):
         """{"file", "start_ns"} of a cell that plays recorded samples (iq/replay_cell.py), None of any other."""
         try:
-            return json.loads((self.run / "replay.json").read_text())
+            return json.loads(own_files.read(self.run / "replay.json"))
         except (OSError, ValueError):
             return None
 
     def write_state(self, state):
-        text = json.dumps(state, indent=1)
-        partial = self.run / "state.json.part"
-        partial.write_text(text)
-        partial.rename(self.run / "state.json")
+        own_files.replace(self.run / "state.json", json.dumps(state, indent=1))
 
     # --- ownership ---
 
@@ -116,23 +119,22 @@ class Cell:
         return True
 
     def prepare_directory(self):
-        """Sockets made here belong to the group of nobody, so that macd reaches them after it gave up
-        its privileges; nobody else enters."""
-        try:
-            group = grp.getgrnam("nogroup").gr_gid
-        except KeyError:
-            group = 65534
+        """What is made here belongs to the group of the account, so that it reaches the sockets after its processes
+        gave up their privileges; nobody else enters."""
+        _, _, group = system.account()
         os.chown(self.run, 0, group)
-        os.chmod(self.run, 0o2770)
+        os.chmod(self.run, 0o2750)
         (self.run / "pids").mkdir(exist_ok=True)
+        os.chmod(self.run / "pids", 0o2750)
 
     # --- what is left of it ---
 
     def recorded_processes(self):
+        """(pid, start time) of each process, as the keeper has written them down."""
         found = []
         for path in (self.run / "pids").glob("*"):
             try:
-                pid, started = path.read_text().split()
+                pid, started = own_files.read(path).split()
                 found.append((int(pid), int(started)))
             except (OSError, ValueError):
                 pass
@@ -155,10 +157,11 @@ class Cell:
         left += [f"directory {self.run}"] if any(self.run.iterdir()) else []
         return left
 
-    def remove(self, grace=1.0):
-        """End and delete everything of this cell, for the owner only. Repeating it does no harm."""
-        namespaces = self.state.get("namespaces", [])
-        system.kill_all(self.recorded_processes(), grace)
+    def remove(self, grace=1.0, processes=None, namespaces=None):
+        """End and delete everything of this cell, for the owner only. Repeating it does no harm. `processes` (pid,
+        start time) and `namespaces`: for whoever remembers them; else what was written down counts."""
+        namespaces = self.state.get("namespaces", []) if namespaces is None else namespaces
+        system.kill_all(self.recorded_processes() if processes is None else processes, grace)
         for name in namespaces:
             system.kill_all(system.processes_in_namespace(name), grace=0.3)
             system.delete_namespace(name)
@@ -194,11 +197,11 @@ def mac_config(cell, scenario, role):
         },
         "tun": {"name": "wip0", "address": f"{ADDRESS[role]}/30", "mtu": 1500},
         "endpoints": {
-            "slot_link": cell.endpoint(f"{role}.slot"), "uplink": cell.endpoint("uplink"),
+            "slot_link": cell.line(f"{role}.slot"), "uplink": cell.line("uplink"),
             "control": cell.endpoint(f"{role}.control"),
             "telemetry": cell.endpoint(f"{role}.telemetry"),
         },
-        "user": "nobody",
+        "user": system.account()[0],
         "seed": s["seed"],
         # The peer is quiet for as long as the medium takes to start its radios; slower at low speed.
         "peer_timeout_s": max(2, round(2 / s.speed)),
@@ -215,10 +218,10 @@ def air_config(cell, scenario):
     if s.speed_kmh is not None:
         path["speed_kmh"] = s.speed_kmh
     return {
-        "air": {"name": cell.name, "clock": "lockstep", "speed": s["air.speed"],
+        "air": {"name": cell.name, "clock": "lockstep", "speed": s.speed,
                 "wait_for": {"transmitters": 1, "receivers": 1}, "seed": s["seed"],
                 "control": cell.endpoint("air.control"),
-                "pacing_limit_ms": s["air.pacing_limit_ms"]},
+                "pacing_limit_ms": s["air.pacing_limit_ms"], "user": system.account()[0]},
         "nodes": {"base": {}, "terminal": {"noise_dbfs": round(s.noise_dbfs, 4),
                                            "impairments": s["impairments"]}},
         "paths": [path],
@@ -230,8 +233,7 @@ def write_configs(cell, scenario):
                "base.yaml": mac_config(cell, scenario, "base"),
                "terminal.yaml": mac_config(cell, scenario, "terminal")}
     for name, tree in configs.items():
-        (cell.run / name).write_text(yaml.safe_dump(tree, sort_keys=False))
-        os.chmod(cell.run / name, 0o640)
+        own_files.create(cell.run / name, yaml.safe_dump(tree, sort_keys=False))
 
 
 def cell_processes(cell, scenario, top, build, python, record_iq=None):
@@ -248,23 +250,25 @@ def cell_processes(cell, scenario, top, build, python, record_iq=None):
     def station(role, *extra):
         return [python, str(apps / ("base_station.py" if role == "base" else "terminal.py")),
                 "--args", f"type=vusrp,air={cell.name},node={role}",
-                "--endpoint", cell.endpoint(f"{role}.slot"), "--freq", "1.8e9",
+                "--endpoint", cell.line(f"{role}.slot"), "--freq", "1.8e9",
                 "--record-endpoint", cell.endpoint(f"{role}.iq"),
                 *record_iq.get(role, ()),
                 "--start-time", "0.1", *extra]
 
     def mac(role):
         return Process(f"{role}.macd", [str(build / "host/app/macd"), "--config", str(run / f"{role}.yaml")],
-                       common, cell.namespace(role))
+                       common, cell.namespace(role), slot_path=True)
 
     return [
-        Process("air", [str(build / "channels/air/air"), "--config", str(run / "air.yaml")], common),
+        Process("air", [str(build / "channels/air/air"), "--config", str(run / "air.yaml")], common, slot_path=True,
+                capabilities=rights.TO_BECOME_THE_ACCOUNT),
         mac("base"),
         mac("terminal"),
-        Process("base.radio", station("base", "--tx-gain", "0"), radio),
+        Process("base.radio", station("base", "--tx-gain", "0"), radio, slot_path=True, capabilities=rights.RADIO),
         Process("terminal.radio", station("terminal", "--rx-gain", "0",
                                           "--horizon", str(scenario.retransmission_delay_slots),
                                           "--combining", scenario["link.combining"],
                                           "--predictor", scenario["phy.predictor"],
-                                          "--gain-control", scenario["phy.gain_control"]), radio),
+                                          "--gain-control", scenario["phy.gain_control"]), radio, slot_path=True,
+                capabilities=rights.RADIO),
     ]

@@ -158,6 +158,9 @@ def run(command, arguments, top, build):
             return status(arguments)
         if command == "exec":
             return execute(arguments)
+        if command == "bench" and arguments[:1] == ["slot-path"]:
+            from . import bench_slot_path
+            return bench_slot_path.main(arguments[1:], top)
         if command == "bench":
             return bench(arguments, build)
         if command == "switch-table":

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The demo: start a cell, measure it, end it. One progress line for each phase."""
 import contextlib
+import dataclasses
 import os
 import pathlib
 
-from . import accounting, capture, cell as cells, record, remote, report, system, traffic, window
+from . import accounting, capture, cell as cells, control, pace, record, remote, report, slot_path, system, traffic, window
 from .errors import DIED, INVALID, VALID, CellDied, NoLock
 from .session import (OBSERVER, START_TIMEOUT_S, CpuClock, Progress, Running, check_built, check_congestion_control,
-                      drain, exit_code_of, fresh_output, identity, owned_cell, start_observers, start_process,
+                      drain, exit_code_of, fresh_output, identity, owned_cell, place, start_observers, start_process,
                       telemetry_reasons, watching, write_json)
 
 LOCK_TIMEOUT_S = 10    # of air time
@@ -60,7 +61,7 @@ def wait_for_lock(running, scenario, progress):
 
     if not running.keeper.wait_until(begun, START_TIMEOUT_S):
         raise CellDied("the terminal's receiver does not deliver slots")
-    speed = scenario["air.speed"]
+    speed = scenario.speed
     seen = []
 
     def locked():
@@ -83,16 +84,31 @@ def wait_for_lock(running, scenario, progress):
     return unlocked
 
 
+def most_behind(cell):
+    """A function: how far the medium was behind its schedule at worst, s; None when it does not say."""
+    endpoint = control.Control(cell.endpoint("air.control"))
+
+    def ask():
+        try:
+            return endpoint.status(0.5).pacing_max_us * 1e-6
+        except control.NoAnswer:
+            return None
+    return ask
+
+
 def measure(running, watch, applications, scenario, progress):
     """All traffic. Returns the report without verdict, and the reasons of failed traffic."""
     keeper, cell = running.keeper, running.cell
-    speed, duration = scenario["air.speed"], scenario["traffic.duration_s"]
+    speed, duration = scenario.speed, scenario["traffic.duration_s"]
     result, failed = {}, []
     with contextlib.suppress(running.NoAnswer):
         for endpoint in (running.air, running.base, running.terminal):
             endpoint.reset_counters()
     air_before = running.ask(running.air)
     applications.begin()
+    stalls = slot_path.StallWatch({n: p for n, p in keeper.pids.items() if n in slot_path.PROCESSES}, most_behind(cell),
+                                  keeper.placement.slot_path)
+    stalls.start()
 
     def attempt(what, function):
         try:
@@ -139,6 +155,7 @@ def measure(running, watch, applications, scenario, progress):
         result["udp"] = None
 
     result["applications"] = applications.report()
+    stall = stalls.report()
     progress("draining the link, checking the sums")
     drain(running, speed)
     air_after = running.ask(running.air)
@@ -146,7 +163,9 @@ def measure(running, watch, applications, scenario, progress):
     tun = running.tun_counts()
     paths = accounting.paths_of(base, terminal)
     late = max(air_after.late, base.radio.late_slots)
-    result["realtime"] = accounting.realtime_of(air_before, air_after, late)
+    result["realtime"] = accounting.realtime_of(air_before, air_after, late) | {"stall": stall}
+    result["placement"] = keeper.placement.report() | {
+        "realtime_priority": {n: system.has_realtime_thread(p) for n, p in keeper.pids.items() if n in slot_path.PROCESSES}}
     result["packets"] = {name: path.report() for name, path in paths.items()}
     result["packets"]["uplink"]["feedback"] = {"packets": terminal.uplink_feedback.packets,
                                                "bytes": terminal.uplink_feedback.bytes}
@@ -194,40 +213,64 @@ def run(options, top, build, python):
     check_machine(build, options)
     record.check_target(options.record)
     capture.check_file("--capture", options.capture)
+    places = (top, build, python)
     try:
+        if options.scenario["air.speed"] == pace.AUTO:
+            return run_at_the_pace_found(options, places, progress)
         with owned_cell(options.name, progress) as (cell, keeper):
-            return run_cell(cell, keeper, options, (top, build, python), progress)
+            return run_cell(cell, keeper, options, places, progress)
     except NoLock as e:
         reasons = [f"lock: {e}"]
+        print(f"verdict: INVALID\n  {reasons[0]}")
         write_json(options.json, {"verdict": accounting.verdict([("lock", reasons)])}
                    | identity(options.scenario, top, python))
-        print(f"verdict: INVALID\n  {reasons[0]}")
         return INVALID
 
 
-def run_cell(cell, keeper, options, places, progress):
+def run_at_the_pace_found(options, places, progress):
+    """--speed auto. A cell that is only tried writes no file and opens no window."""
+    bare = dataclasses.replace(options, record=None, capture=None, monitor=False, record_iq={})
+    watched = any((options.record, options.capture, options.monitor, options.record_iq))
+    try:
+        with owned_cell(options.name, progress) as (cell, keeper):
+            return run_cell(cell, keeper, bare, places, progress, trial="only" if watched else "if needed")
+    except pace.OtherPace as other:
+        options.scenario.values["air.speed"] = other.speed
+        options.pace_found = other.found
+    with owned_cell(options.name, progress) as (cell, keeper):
+        return run_cell(cell, keeper, options, places, progress)
+
+
+def run_cell(cell, keeper, options, places, progress, trial="none"):
     if options.logs:
         keeper.keep_logs(options.logs)
     progress(f"cell '{cell.name}': namespaces {' and '.join(cell.namespaces)}")
+    place(keeper, options.cores, places[1], progress)
     record.note_run(cell, options.scenario.tree(), options.scenario["seed"])
     if options.monitor:
         window.open_for(cell.name, places[1], progress)
     with record.launched(cell, options.record, places[2], progress) as recorder, \
             capture.recording(cell, options.capture, options.scenario.tree(), options.scenario.speed, places, progress) as captured:
-        return run_recorded(cell, keeper, options, places, progress, recorder, captured)
+        return run_recorded(cell, keeper, options, places, progress, recorder, captured, trial)
 
 
-def run_recorded(cell, keeper, options, places, progress, recorder, captured):
+def run_recorded(cell, keeper, options, places, progress, recorder, captured, trial):
     scenario = options.scenario
     with watching(cell) as (watch, applications):
         running = start(cell, keeper, scenario, places, progress, recording_arguments(options))
         remote.start(cell, keeper, options.listen, places, progress)
         lock_s = wait_for_lock(running, scenario, progress)
+        if trial != "none":
+            pace.try_out(running, progress)
+        if trial == "only":
+            raise pace.OtherPace(1.0, None)
+        scenario.values["air.speed"] = scenario.speed
         result = measure(running, watch, applications, scenario, progress)
     captured.end(result["verdict"])
     result["radio"]["lock_s"] = lock_s
+    result["realtime"]["pace_found"] = options.pace_found
     result |= identity(scenario, places[0], places[2])
-    ordered = {k: result[k] for k in ("verdict", "realtime", "ping_ms", "tcp", "udp", "capacity", "link", "changes",
+    ordered = {k: result[k] for k in ("verdict", "realtime", "placement", "ping_ms", "tcp", "udp", "capacity", "link", "changes",
                                       "packets", "radio", "prediction", "telemetry", "cpu", "applications",
                                       "config", "effective", "seed", "versions")}
     if options.record_iq:
@@ -246,8 +289,8 @@ def run_recorded(cell, keeper, options, places, progress, recorder, captured):
     if recorder is not None:
         ordered["record"] = recorder.finish(ordered)
         recorded = record.said(ordered["record"], progress)
-    write_json(options.json, ordered)
     print(report.screen(ordered))
+    write_json(options.json, ordered)
     return (VALID if ordered["verdict"]["valid"] else INVALID) if recorded else DIED
 
 

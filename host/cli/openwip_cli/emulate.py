@@ -14,12 +14,13 @@ import time
 
 import yaml
 
-from . import (accounting, capture, cell as cells, channel, record, remote, report, scenario as scenarios, system,
+from . import (accounting, capture, cell as cells, channel, own_files, record, remote, report,
+               scenario as scenarios, system,
                traffic, window)
 from .errors import BAD_INPUT, DIED, INVALID, VALID, BadInput
 from .scenario import ON_OFF, Integer, Optional, Real, Scenario, Setting
 from .session import (OBSERVER, CpuClock, Progress, Running, check_built, check_congestion_control, drain,
-                      exit_code_of, fresh_output, identity, owned_cell, start_observers,
+                      exit_code_of, fresh_output, identity, owned_cell, place, start_observers,
                       start_process, telemetry_reasons,
                       watching, write_json)
 
@@ -208,7 +209,7 @@ def config(cell, s):
 
     speed = {} if s["channel.speed_kmh"] is None else {"speed_kmh": f"{s['channel.speed_kmh']:g}"}
     return {
-        "name": cell.name, "seed": s["seed"], "user": "nobody", "pacing_limit_ms": s["pacing_limit_ms"],
+        "name": cell.name, "seed": s["seed"], "user": system.account()[0], "pacing_limit_ms": s["pacing_limit_ms"],
         "link": mac["link"], "uplink": mac["uplink"],
         "channel": {"model": s["channel.model"], "snr_db": s["channel.snr_db"],
                     "bins_db": ",".join(f"{v:g}" for v in s["channel.bins_db"]),
@@ -346,10 +347,11 @@ def default_places():
 
 
 def run(options, workload=None, progress=None, *, name=NAME, keep=False, logs=None, places=None, record_to=None,
-        observers=False, capture_to=None, listen=None, monitor=False):
+        observers=False, capture_to=None, listen=None, monitor=False, cores=None):
     """One run. `options`: {key of SETTINGS: value}, or a Scenario. `workload(cell: EmulatedCell) -> dict`
     runs the applications (None: iperf3); what it returns is the report's `workload`, except `tcp` (to the
     top), `cpu` (added) and `failed` (reasons of the verdict); TrafficFailed makes the run invalid.
+    `cores`: where it runs (placement.parse()); None: as this process, for runs that stand beside others.
     `observers`: also telemetry of TCP, processor and verdict so far, for who looks on meanwhile.
     Raises BadInput, CellDied, session.Terminated."""
     top, build, python = places or default_places()
@@ -365,11 +367,11 @@ def run(options, workload=None, progress=None, *, name=NAME, keep=False, logs=No
     with with_predictions(s, (top, build, python)) as as_run:
         check_config(str(build / PROGRAM), config(cells.Cell(name), as_run))
         return _run_cell(s, as_run, workload, progress, name, keep, logs, (top, build, python), record_to,
-                         observers, capture_to, listen, monitor)
+                         observers, capture_to, listen, monitor, cores)
 
 
 def _run_cell(s, as_run, workload, progress, name, keep, logs, places, record_to, observers, capture_to, listen,
-              monitor):
+              monitor, cores):
     top, build, python = places
     with contextlib.ExitStack() as stack:
         cell, keeper = stack.enter_context(owned_cell(name, progress, s["terminals"]))
@@ -382,11 +384,13 @@ def _run_cell(s, as_run, workload, progress, name, keep, logs, places, record_to
         captured = stack.enter_context(capture.recording(cell, capture_to, s.tree(), s.speed, places, progress))
         with watching(cell) as (watch, applications):
             path = cell.run / "emulator.yaml"
-            path.write_text(yaml.safe_dump(config(cell, as_run), sort_keys=False))
+            own_files.create(path, yaml.safe_dump(config(cell, as_run), sort_keys=False))
+            if cores is not None:
+                place(keeper, cores, places[1], progress)
             running = EmulatedCell(cell, keeper, s)
             progress(f"cell '{name}': starting the emulator")
             start_process(keeper, cells.Process("emulator", [str(build / PROGRAM), "--config", str(path)],
-                                                {"OPENWIP_RUN": str(cell.run)}), running, running.air)
+                                                {"OPENWIP_RUN": str(cell.run)}, slot_path=True), running, running.air)
             if observers or keep or record_to:
                 start_observers(keeper, cell, "emulate", places)
             remote.start(cell, keeper, listen, places, progress)
@@ -466,15 +470,15 @@ def main(given, top, build, python):
         if given.generator:
             progress(f"packet generator, {options.scenario['traffic.duration_s']:g} s of virtual time")
             result, _ = generate(options.scenario, options.scenario["traffic.duration_s"], places)
-            write_json(options.json, result)
             print(report.generator_screen(result))
+            write_json(options.json, result)
             return VALID if result["verdict"]["valid"] else INVALID
         progress(f"TCP download with iperf3, {options.scenario['traffic.duration_s']:g} s")
         result = run(options.scenario, None, progress, name=options.name, keep=options.keep, logs=options.logs,
                      places=places, observers=True, record_to=options.record, capture_to=options.capture, listen=options.listen,
-                     monitor=options.monitor)
-        write_json(options.json, result)
+                     monitor=options.monitor, cores=options.cores)
         print(report.screen(result))
+        write_json(options.json, result)
         if "error" in result.get("record", {}):
             return DIED
         return VALID if result["verdict"]["valid"] else INVALID

@@ -3,18 +3,19 @@
 cell that is up is one interface, `openwip-CELL`.
 
 A cell belongs to root, and Wireshark mostly does not run as root: then the capture itself is started through
-`sudo -n`, which has to be allowed (docs/captures.md)."""
+`sudo -n` as the account of the cells, by a program that can do nothing else; both have to be allowed (docs/captures.md)."""
 import argparse
 import os
 import shutil
 import sys
 
-from . import capture, cell as cells
+from . import capture, cell as cells, system
 from .errors import BadInput
 from .scenario import OneLineParser, check_cell_name
 
 PREFIX = "openwip-"
 HELP = "docs/captures.md"
+LIVE_CAPTURE = "/usr/local/lib/openwip/openwip-live-capture"
 UPPER_PDU = 252     # the interfaces inside the capture have link types of their own
 
 
@@ -86,9 +87,9 @@ def start_capture(given):
     limits = capture.limits(given)
     command = [os.environ["OPENWIP_TOP"] + "/openwip", "capture", "--name", name, "-o", "-", *limits]
     if os.geteuid() != 0:
-        if shutil.which("sudo") is None:
-            raise BadInput("a cell belongs to root: start Wireshark with sudo")
-        command = ["sudo", "-n", *command]
+        if shutil.which("sudo") is None or not os.path.exists(LIVE_CAPTURE):
+            raise BadInput(f"a cell belongs to root: start Wireshark with sudo, or allow {LIVE_CAPTURE} ({HELP})")
+        command = ["sudo", "-n", "-u", system.ACCOUNT, LIVE_CAPTURE, "--name", name, *limits]
     try:
         # For writing only: the FIFO is Wireshark's, and its end is how Wireshark's end shows.
         fifo = os.open(given.fifo, os.O_WRONLY)

@@ -18,7 +18,7 @@ import time
 
 import yaml
 
-from . import accounting, cell as cells, control, session
+from . import accounting, cell as cells, control, own_files, rights, session
 from .publisher import Publisher
 from openwip_schema import telemetry_pb2
 
@@ -130,7 +130,7 @@ class Judge:
     def __init__(self, cell, command):
         self.cell, self.so_far = cell, SoFar(command)
         self.sockets = {n: control.Control(cell.endpoint(f"{n}.control")) for n in ("air", "base", "terminal")}
-        self.publisher = Publisher(cell.endpoint("keeper.telemetry"))
+        self.publisher = Publisher(cell.endpoint("keeper.telemetry"), ["verdict"])
         self.listed = self.tun = None
         self.silent = []
 
@@ -148,10 +148,7 @@ class Judge:
     def list_applications(self, clock):
         text = "".join(f"{a.pid} {a.started} {a.name}\n" for a in clock.running())
         if text != self.listed:
-            partial = self.cell.run / "applications.part"
-            partial.write_text(text)
-            os.chmod(partial, 0o644)
-            partial.rename(self.cell.run / "applications")
+            own_files.replace(self.cell.run / "applications", text)
             self.listed = text
 
     def tun_counts(self):
@@ -177,7 +174,8 @@ class Judge:
 def main(arguments):
     name, command, terminals = arguments
     cell = cells.Cell(name, int(terminals))
-    os.umask(0o077)
+    os.umask(0o007)      # the account may read the telemetry
+    rights.hold_only(rights.JUDGE)
 
     def end(_signal, _frame):
         raise SystemExit(0)

@@ -15,6 +15,7 @@ everything. Whoever dies, somebody is left who knows it at once:
 Launcher and keeper talk in JSON over a SOCK_SEQPACKET pair."""
 import json
 import os
+import pathlib
 import select
 import signal
 import socket
@@ -22,8 +23,9 @@ import sys
 import time
 import traceback
 
-from . import system
+from . import own_files, rights, system
 from .errors import BadInput, CellDied
+from .placement import Placement
 
 GRACE_S = 1.3           # for SIGTERM; the contract of the processes is 1 s
 CAUSE_S = 0.1           # to tell the cause of a death from what it causes
@@ -61,7 +63,7 @@ class Keeper:
             "cell": cell.name, "namespaces": cell.namespaces,
             "keeper": [os.getpid(), system.start_time(os.getpid())],
             "launcher": [os.getppid(), system.start_time(os.getppid())]})
-        log = os.open(cell.run / "keeper.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o640)
+        log = own_files.open_log(cell.run / "keeper.log")
         null = os.open(os.devnull, os.O_RDWR)
         for fd, source in ((0, null), (1, log), (2, log)):
             os.dup2(source, fd)
@@ -73,8 +75,7 @@ class Keeper:
         name, argv = message["name"], message["argv"]
         if message.get("namespace"):
             argv = ["ip", "netns", "exec", message["namespace"], *argv]
-        log = os.open(self.cell.run / f"{name}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC,
-                      0o640)
+        log = own_files.open_log(self.cell.run / f"{name}.log")
         parent = os.getpid()
         pid = os.fork()
         if pid == 0:
@@ -84,6 +85,10 @@ class Keeper:
                     signal.signal(signum, signal.SIG_DFL)
                 system.die_with_parent(parent)
                 os.umask(0o007)
+                if message.get("cores"):
+                    os.sched_setaffinity(0, message["cores"])
+                if message.get("capabilities") is not None:
+                    rights.limit(message["capabilities"])
                 os.dup2(log, 1)
                 os.dup2(log, 2)
                 os.execvpe(argv[0], argv, os.environ | message["environment"])
@@ -92,18 +97,18 @@ class Keeper:
             finally:
                 os._exit(127)
         os.close(log)
-        (self.cell.run / "pids" / name).write_text(f"{pid} {system.start_time(pid)}")
+        started = system.start_time(pid)
+        own_files.create(self.cell.run / "pids" / name, f"{pid} {started}")
         self.children[name] = (pid, os.pidfd_open(pid))
         if not message.get("essential", True):
             self.dispensable.add(name)
-        self.send(event="started", name=name, pid=pid)
+        self.send(event="started", name=name, pid=pid, started=started)
 
     def last_words(self, name):
         try:
-            with open(self.cell.run / f"{name}.log", "rb") as f:
-                f.seek(max(0, os.path.getsize(f.name) - 4000))
-                lines = [line for line in f.read().decode(errors="replace").splitlines() if line.strip()]
-                return lines[-1][:400] if lines else ""
+            said = own_files.read(self.cell.run / f"{name}.log", last_bytes=4000).decode(errors="replace")
+            lines = [line for line in said.splitlines() if line.strip()]
+            return lines[-1][:400] if lines else ""
         except OSError:
             return ""
 
@@ -144,8 +149,7 @@ class Keeper:
         """Say why, end the processes, remove everything. Only ever followed by exit."""
         cell = self.cell
         try:
-            (cell.run / "why").write_text(why + "\n")
-            os.chmod(cell.run / "why", 0o644)
+            own_files.create(cell.run / "why", why + "\n")
         except OSError:
             pass
         words = []
@@ -158,7 +162,7 @@ class Keeper:
             words.insert(0, (died, said))
         if self.logs:
             copy_logs(cell, self.logs)
-        cell.remove(grace=0.3)
+        cell.remove(grace=0.3, processes=[], namespaces=cell.namespaces)   # its own memory, and all have been reaped
         self.send(event="ended", why=why, died=died, last_words=words[:12])
 
     def end_processes(self, names, words):
@@ -210,14 +214,17 @@ class Keeper:
 
 
 def copy_logs(cell, folder):
-    import pathlib
-    import shutil
     target = pathlib.Path(folder)
     try:
         target.mkdir(parents=True, exist_ok=True)
         for path in cell.run.iterdir():
             if path.suffix in (".log", ".yaml") or path.name == "why":
-                shutil.copyfile(path, target / path.name)
+                try:
+                    text = own_files.read(path)
+                except OSError as e:
+                    print(f"{path.name} not copied: {e}", file=sys.stderr)
+                    continue
+                own_files.create(target / path.name, text, 0o644)
     except OSError as e:
         print(f"logs not copied to {folder}: {e}", file=sys.stderr)
 
@@ -252,6 +259,7 @@ class KeeperClient:
     def __init__(self, cell):
         """`cell` is owned (cell.acquire()). Forks: call it before there are threads."""
         self.cell = cell
+        self.placement = Placement()    # of what it starts
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         sys.stdout.flush()
         self.pid = os.fork()
@@ -261,6 +269,7 @@ class KeeperClient:
         theirs.close()
         self.channel = ours
         self.pids = {}
+        self.started = {}   # pid -> start time, of all
         self.lost = []      # reasons of the verdict: dispensable processes that died
         self.over = False
         self._await("ready", 10)
@@ -273,8 +282,11 @@ class KeeperClient:
 
     def start(self, process):
         self.send(do="start", name=process.name, argv=process.argv, environment=process.environment,
-                  namespace=process.namespace, essential=process.essential)
-        self.pids[process.name] = self._await("started", 10)["pid"]
+                  namespace=process.namespace, essential=process.essential, capabilities=process.capabilities,
+                  cores=self.placement.slot_path if process.slot_path else self.placement.others)
+        answer = self._await("started", 10)
+        self.pids[process.name] = answer["pid"]
+        self.started[answer["pid"]] = answer["started"]
 
     def pause(self, seconds, fds=()):
         """Wait so long, or until one of `fds` is readable; returns the readable ones."""
@@ -359,8 +371,8 @@ class KeeperClient:
             return
         self.over = True
         try:
-            (self.cell.run / "why").write_text(why + "\n")
+            own_files.create(self.cell.run / "why", why + "\n")
         except OSError:
             pass
-        self.cell.remove()
+        self.cell.remove(processes=list(self.started.items()), namespaces=self.cell.namespaces)
         raise CellDied(why)

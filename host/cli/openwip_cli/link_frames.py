@@ -6,7 +6,7 @@
             print(f.slot, f.bin, f.payload.hex())"""
 from typing import NamedTuple
 
-COLUMNS = ("bin", "bits_per_symbol", "offset", "whole", "last", "retransmissions", "outcome", "combined")   # a byte each
+COLUMNS = ("bin", "bits_per_symbol", "offset", "whole", "last", "retransmissions", "outcome", "combined", "border")   # a byte each
 
 
 class LinkFrame(NamedTuple):
@@ -25,6 +25,7 @@ class LinkFrame(NamedTuple):
     snr_db: float = 0.0
     combined: bool = False
     packet: tuple = ()
+    border: int = 255    # a nibble; 254: none, 255: not known
 
 
 def of(batch):
@@ -33,7 +34,7 @@ def of(batch):
     columns = {name: getattr(batch, name) for name in COLUMNS}
     for slot in batch.slot:
         for _ in range(slot.frames):
-            entries = {name: column[at] if column else 0 for name, column in columns.items()}
+            entries = {name: column[at] if column else LinkFrame._field_defaults.get(name, 0) for name, column in columns.items()}
             for name in ("whole", "last", "combined"):
                 entries[name] = bool(entries[name])
             bits = batch.payload_bits[at]

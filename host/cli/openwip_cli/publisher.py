@@ -9,9 +9,10 @@ QUEUE = 500     # messages that wait for one reader; more are lost to it
 
 
 class Publisher:
-    """Topics that nobody subscribed to are not made. Never waits for a reader."""
+    """Topics that nobody subscribed to are not made. Never waits for a reader. `topics`: all that it publishes."""
 
-    def __init__(self, endpoint):
+    def __init__(self, endpoint, topics):
+        self._topics = [t.encode() for t in topics]
         self._socket = zmq.Context.instance().socket(zmq.XPUB)
         self._socket.linger = 0
         self._socket.sndhwm = QUEUE
@@ -27,8 +28,9 @@ class Publisher:
             except zmq.ZMQError:
                 break
             word = frames[0]
-            if len(frames) != 1 or word[:1] not in (b"\0", b"\1") or len(word) > 33:
-                continue    # no subscription: nothing to learn from it
+            if (len(frames) != 1 or word[:1] not in (b"\0", b"\1")
+                    or not any(t.startswith(word[1:]) for t in self._topics)):
+                continue    # no subscription to what there is: nothing to learn from it
             if word[0]:
                 self._beginnings.add(word[1:])
             else:

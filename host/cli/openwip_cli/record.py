@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 
-from . import cell as cells, system
+from . import cell as cells, own_files, rights, system
 from .commands import running_cell
 from .errors import DIED, BadInput
 from .scenario import OneLineParser, Real, check_cell_name
@@ -35,7 +35,7 @@ READY = "recording"
 
 def note_run(cell, scenario, seed):
     """Left in the run directory for whoever wants to know what runs there."""
-    (cell.run / "run.json").write_text(json.dumps({
+    own_files.create(cell.run / "run.json", json.dumps({
         "command": shlex.join(["./openwip", *sys.argv[1:]]), "scenario": scenario, "seed": seed,
         "started": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")}))
 
@@ -213,7 +213,8 @@ class Launched:
         self.path = path
         self.process = subprocess.Popen(
             [python, "-m", "openwip_cli", "record", "--launched", "--name", cell.name, "--", str(path)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+            preexec_fn=lambda: rights.limit(rights.RECORDER))
         if self._line(20) != READY:
             self.process.kill()
             self.process.stdin.close()

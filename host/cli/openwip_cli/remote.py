@@ -13,6 +13,7 @@ answered, and one that does not know the server's does not get a word either.
     DIR/client.public  stays here
 
 A remote machine gets server.public and client.key."""
+import contextlib
 import ipaddress
 import os
 import pathlib
@@ -23,6 +24,7 @@ import sys
 import zmq
 import zmq.utils.z85
 
+from . import own_files, rights
 from .errors import BadInput
 from .scenario import OneLineParser
 
@@ -32,6 +34,14 @@ SOCKETS = ("air.control", "base.control", "terminal.control", "base.telemetry", 
 KEY = re.compile(r"^[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}$")   # Z85
 ZAP_DOMAIN = b"openwip"
 QUEUE = 1000      # messages for a reader that is slow; then it loses
+# What a process of a cell takes at most (channels/air/control_server.cpp): a longer request would cost the
+# forwarder its connection, and with it the answers of all others.
+LARGEST_REQUEST = 1 << 20
+LARGEST_SUBSCRIPTION = 1024     # room for the handshake with keys, too
+# ZeroMQ keeps every subscription of a client for as long as its socket lives, 227 bytes each. Of those that are the
+# beginning of no topic so many are borne; then the port is opened anew, and who reads from it connects again.
+UNKNOWN_BORNE = 4096
+REOPEN_MS = 20
 
 
 # --- addresses ---
@@ -189,40 +199,84 @@ class Doorman:
 
 
 class Forward:
-    """One socket of the cell and its port."""
+    """One socket of the cell and its port. `topics`: all that there are, bytes."""
 
-    def __init__(self, context, name, inside, outside, keys):
+    def __init__(self, context, name, inside, outside, keys, topics):
+        self.topics = topics
         control = name.endswith(".control")
-        self.back = context.socket(zmq.DEALER if control else zmq.XSUB)
-        self.front = context.socket(zmq.ROUTER if control else zmq.XPUB)
-        for s in (self.back, self.front):
-            s.linger = 0
-            s.sndhwm = s.rcvhwm = QUEUE
-            s.maxmsgsize = 16 << 20
+        self.context, self.name, self.outside, self.keys, self.control = context, name, outside, keys, control
+        self.back = self._socket(zmq.DEALER if control else zmq.XSUB, 16 << 20)
         self.back.connect(inside)
-        if keys:
-            keys.use(self.front)
-        self.front.ipv6 = "[" in outside
-        self.front.bind(outside)
+        self.unknown, self.subscribed = 0, set()
+        self.front = None
+        self.open()
+
+    def _socket(self, kind, largest):
+        s = self.context.socket(kind)
+        s.linger = 0
+        s.sndhwm = s.rcvhwm = QUEUE
+        s.maxmsgsize = largest
+        return s
+
+    def open(self):
+        """The port. Raises ZMQError."""
+        front = self._socket(zmq.ROUTER if self.control else zmq.XPUB,
+                             LARGEST_REQUEST if self.control else LARGEST_SUBSCRIPTION)
+        try:
+            if self.keys:
+                self.keys.use(front)
+            front.ipv6 = "[" in self.outside
+            front.bind(self.outside)
+        except zmq.ZMQError:
+            front.close()
+            raise
+        self.front = front
 
     def move(self, ready):
         """Never waits: what the other side cannot take is lost (telemetry) or not answered (control)."""
         for source, target in ((self.front, self.back), (self.back, self.front)):
-            if source not in ready:
+            if source is None or target is None or source not in ready:
                 continue
             for _ in range(500):
                 try:
                     frames = source.recv_multipart(zmq.NOBLOCK)
                 except zmq.Again:
                     break
+                if source is self.front and not self.control and not self.is_subscription(frames):
+                    continue
                 try:
                     target.send_multipart(frames, zmq.NOBLOCK)
                 except zmq.ZMQError:
                     pass
 
+    def is_subscription(self, frames):
+        """Of a topic, or of all that begin alike. What is none stays here: the cell's publisher would end the
+        connection that all clients share."""
+        word = frames[0]
+        if len(frames) == 1 and word[:1] in (b"\0", b"\1") and any(t.startswith(word[1:]) for t in self.topics):
+            (self.subscribed.add if word[0] else self.subscribed.discard)(word[1:])
+            return True
+        self.unknown += 1
+        return False
+
+    def forget_strangers(self):
+        """Closes the port when too many unknown subscriptions have come; True: it is to be opened again."""
+        if self.unknown < UNKNOWN_BORNE:
+            return False
+        print(f"forward: {self.name}: {self.unknown} subscriptions to topics that there are not; "
+              "all its readers have to connect again", file=sys.stderr, flush=True)
+        self.front.close()
+        self.front, self.unknown = None, 0
+        for topic in self.subscribed:   # nobody is left who could take them back
+            self.back.send(b"\0" + topic)
+        self.subscribed.clear()
+        return True
+
 
 def forward(run, host, port, keys):
     """Until a signal. Prints `ready` once every port is open."""
+    from .telemetry import TOPICS
+    topics = [t.encode() for t in TOPICS]
     context = zmq.Context()
     stop = []
     wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -238,21 +292,32 @@ def forward(run, host, port, keys):
     for i, name in enumerate(SOCKETS):
         outside = f"tcp://{host}:{port + i}"
         try:
-            forwards.append(Forward(context, name, f"ipc://{run}/{name}", outside, keys))
+            forwards.append(Forward(context, name, f"ipc://{run}/{name}", outside, keys, topics))
         except zmq.ZMQError as e:
             print(f"forward: {outside} ({name}): {e.strerror}", file=sys.stderr, flush=True)
             return 2
     for f in forwards:
         poller.register(f.back, zmq.POLLIN)
         poller.register(f.front, zmq.POLLIN)
-    pathlib.Path(run, "forward.ready").write_text(f"tcp://{host}:{port}\n")
+    own_files.create(f"{run}/forward.ready", f"tcp://{host}:{port}\n")
+    rights.become_account()
     print("ready", flush=True)
+    closed = []
     while not stop:
-        ready = dict(poller.poll())
+        ready = dict(poller.poll(REOPEN_MS if closed else None))
         if doorman and doorman.socket in ready:
             doorman.answer()
         for f in forwards:
             f.move(ready)
+            front = f.front
+            if f.forget_strangers():
+                poller.unregister(front)
+                closed.append(f)
+        for f in closed[:]:
+            with contextlib.suppress(zmq.ZMQError):    # the old one has not let go of the port yet
+                f.open()
+                poller.register(f.front, zmq.POLLIN)
+                closed.remove(f)
     print("forward: asked to stop", file=sys.stderr, flush=True)
     return 0
 
@@ -266,7 +331,8 @@ def process(cell, listen, top, build, python):
                    "OPENWIP_RUN": str(cell.run)}
     if keys:
         argv.append(str(keys.folder))
-    return Process("forward", argv, environment, essential=False)
+    low = ("net_bind_service",) if port < 1024 else ()
+    return Process("forward", argv, environment, essential=False, capabilities=(*rights.TO_BECOME_THE_ACCOUNT, *low))
 
 
 def start(cell, keeper, listen, places, progress):

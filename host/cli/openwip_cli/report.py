@@ -86,6 +86,8 @@ def generator_screen(r):
 def screen(r):
     v, c, link, rt = r["verdict"], r["capacity"], r["link"], r["realtime"]
     lines = verdict_lines(v)
+    if rt.get("pace_found") and rt["speed"] < 1:
+        lines[0] += f" at speed {rt['speed']:g}: this machine came to {rt['pace_found']:.2f} of the wall clock's pace"
     if r["tcp"]:
         t = r["tcp"]
         share = t["goodput_bps"] / c["tcp_payload_bps"] if c["tcp_payload_bps"] else 0
@@ -108,11 +110,29 @@ def screen(r):
                  f"{rt['slots_behind']} of {rt['slots']} slots more than {rt['pacing_limit_us'] / 1000:g} ms behind "
                  f"(median {rt['pacing_us']['median'] / 1000:.2f}, p99 {rt['pacing_us']['p99'] / 1000:.2f}, "
                  f"max {rt['pacing_us']['max'] / 1000:.2f} ms)")
+    lines += stall_lines(rt.get("stall")) + placement_lines(r.get("placement"))
     cpu = dict(r["cpu"])
     total = cpu.pop("total", 0)
     lines.append(f"  CPU          {total:.2f} cores: " + ", ".join(f"{n} {x:.2f}" for n, x in cpu.items()))
     lines += application_lines(r.get("applications"))
     return "\n".join(lines)
+
+
+def stall_lines(stall):
+    if not stall:
+        return []
+    return [f"  stalls       longest {stall['longest_ms']:.1f} ms ({stall['whose']}); a hypervisor took {stall['stolen']:.1%} of the slot path's core"]
+
+
+def placement_lines(p):
+    if not p:
+        return []
+    wake = ", ".join(f"{us:.0f} us {'on one core' if where == 'same_core' else 'across two'}" for where, us in p["wake_up_us"].items())
+    without = [n for n, granted in p.get("realtime_priority", {}).items() if granted is False]
+    where = "left to the kernel" if p["slot_path"] is None else \
+        f"slot path on core {'+'.join(map(str, p['slot_path']))}, the rest on {'+'.join(map(str, p['others']))}"
+    return [f"  placement    {where} ({p['why']})" + (f"; wake-up and answer {wake}" if wake else "") +
+            ("; real-time priority" if not without else f"; without real-time priority: {', '.join(without)}")]
 
 
 def application_lines(a):

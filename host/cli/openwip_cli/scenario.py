@@ -9,6 +9,7 @@ import dataclasses
 import math
 import sys
 
+from . import placement
 from .errors import BadInput
 
 SLOTS_PER_SECOND = 1500
@@ -63,6 +64,14 @@ class Modulation:
         if value == "adaptive":
             return value
         return Integer(1, 8).read(value)
+
+
+class Speed:
+    low, high = 0.01, 100
+    valid = f"auto|{low:g}..{high:g}"
+
+    def read(self, value):
+        return value if value == "auto" else Real(self.low, self.high).read(value)
 
 
 class Shadowing:
@@ -198,8 +207,8 @@ SETTINGS = [
     Setting("traffic.udp_mbps", "--udp-mbps", Optional(Real(0.01, 40), "0.6 of the TCP goodput"),
             None, "rate of the UDP stream, Mbit/s of payload"),
     Setting("traffic.pings", "--pings", Integer(5, 100000), 100, "pings over the idle link"),
-    Setting("air.speed", "--speed", Real(0.01, 100), 1.0,
-            "pace of the lockstep clock against the wall clock"),
+    Setting("air.speed", "--speed", Speed(), "auto",
+            "pace of the lockstep clock against the wall clock; auto: 1, or less where the machine cannot hold that"),
     Setting("air.pacing_limit_ms", "--pacing-limit-ms", Real(1, 1000), 10.0,
             "a slot released later than this counts as behind"),
     Setting("seed", "--seed", Integer(0, 2**31 - 1), 1, "seed of fading and noise"),
@@ -230,7 +239,8 @@ class Scenario:
     @property
     def speed(self):
         """Of the air against the wall clock; only the demo can set it."""
-        return self.values.get("air.speed", 1.0)
+        speed = self.values.get("air.speed", 1.0)
+        return 1.0 if speed == "auto" else speed
 
     @property
     def retransmission_delay_slots(self):
@@ -321,6 +331,7 @@ class Options:
     keep: bool = False
     logs: str = None
     name: str = "demo"
+    cores: object = "auto"      # placement.parse()
     record: str = None
     capture: str = None
     monitor: bool = False
@@ -328,6 +339,7 @@ class Options:
     record_iq_seconds: float = 0
     listen: tuple = None    # remote.check_listen()
     replay_iq: str = None   # FILE in the place of the radio
+    pace_found: float = None    # with --speed auto, where it had to be tried
 
 
 def options_parser(command, description, settings, name):
@@ -346,6 +358,8 @@ def options_parser(command, description, settings, name):
                    help="forward telemetry and control there, from PORT on; beyond loopback with --keys only")
     p.add_argument("--keys", metavar="DIR", help="keys of ./openwip keys, for --listen")
     p.add_argument("--monitor", action="store_true", help="open the window onto the cell (./openwip monitor)")
+    p.add_argument("--cores", metavar="X", default="auto", help="cores of the slot path: auto, none (left to the kernel), "
+                   "or numbers such as 1 or 2,3 (default auto)")
     p.add_argument("--keep", action="store_true", help="leave the cell up afterwards")
     p.add_argument("--logs", metavar="DIR", help="copy configuration files and logs there at the end")
     p.add_argument("--name", default=name, help=f"name of the cell (several can run; default {name})")
@@ -366,7 +380,7 @@ def options_of(given, settings):
         if text is not None:
             values[s.key] = check(s.flag, s, text)
     return Options(check_together(Scenario(values, settings)), given.json, given.keep, given.logs,
-                   check_cell_name(given.name), given.record, given.capture, given.monitor, listen=listen_of(given))
+                   check_cell_name(given.name), placement.parse(given.cores), given.record, given.capture, given.monitor, listen=listen_of(given))
 
 
 def listen_of(given):
@@ -376,7 +390,7 @@ def listen_of(given):
     return remote.check_listen(given.listen, given.keys)
 
 
-BESIDE_REPLAY = ("--speed", "--monitor", "--record", "--capture", "--json", "--logs", "--name")
+BESIDE_REPLAY = ("--speed", "--monitor", "--record", "--capture", "--json", "--logs", "--name", "--cores")
 
 
 def refuse_beside_replay(parser, given):

@@ -13,8 +13,8 @@ import sys
 import threading
 import time
 
-from . import cell as cells, system
-from .errors import BAD_INPUT, DIED, INTERRUPTED, BadInput, CellDied
+from . import cell as cells, placement, rights, system
+from .errors import BAD_INPUT, DIED, INTERRUPTED, NOT_WRITTEN, BadInput, CellDied, NotWritten
 from .keeper import KeeperClient
 
 START_TIMEOUT_S = 30
@@ -165,6 +165,14 @@ def start_process(keeper, process, running, endpoint):
         raise CellDied(f"{process.name} does not answer on its control socket")
 
 
+def place(keeper, wanted, build, progress):
+    """Chooses where the cell runs, and goes out of the way with all that this process starts itself."""
+    keeper.placement = placement.find(wanted, build)
+    progress(keeper.placement.words())
+    if keeper.placement.others is not None:
+        os.sched_setaffinity(0, keeper.placement.others)
+
+
 def drain(running, speed=1.0, limit_s=30):
     """Wait until all queues are empty and nothing changes any more."""
     previous = None
@@ -193,10 +201,12 @@ def start_observers(keeper, cell, command, places):
     top, build, python = places
     run = {"OPENWIP_RUN": str(cell.run)}
     stations = ",".join(f"{s}={cell.namespace(s)}" for s in cell.stations)
-    keeper.start(cells.Process("observer", [str(pathlib.Path(build) / OBSERVER), "--set", f"stations={stations}"], run,
+    keeper.start(cells.Process("observer", [str(pathlib.Path(build) / OBSERVER), "--set", f"stations={stations}",
+                                            "--set", f"user={system.account()[0]}"], run,
                                essential=False))
     keeper.start(cells.Process("judge", [python, "-m", "openwip_cli", "judge", cell.name, command,
-                                         str(len(cell.terminals))], run, essential=False))
+                                         str(len(cell.terminals))], run, essential=False,
+                               capabilities=rights.JUDGE_AT_FIRST))
 
 
 @contextlib.contextmanager
@@ -231,6 +241,8 @@ def owned_cell(name, progress, terminals=1, base=True):
     keeper = None
     try:
         take_over(cell, progress)
+        if system.account()[0] != system.ACCOUNT:
+            progress(f"no account '{system.ACCOUNT}' (sudo ./openwip setup makes it): the processes run as nobody")
         keeper = KeeperClient(cell)
         yield cell, keeper
     finally:
@@ -265,6 +277,9 @@ def exit_code_of(run):
     except BadInput as e:
         print(f"openwip: {e}", file=sys.stderr)
         return BAD_INPUT
+    except NotWritten as e:
+        print(f"openwip: {e}", file=sys.stderr)
+        return NOT_WRITTEN
 
 
 def fresh_output(path):
@@ -279,6 +294,28 @@ def identity(scenario, top, python):
     return {"config": scenario.tree(), "seed": scenario["seed"], "versions": versions(top, python)}
 
 
+@contextlib.contextmanager
+def writing(flag, path):
+    """A file of the report, after the screen: whatever keeps it from being written is NotWritten."""
+    try:
+        yield pathlib.Path(path)
+    except OSError as e:
+        raise NotWritten(f"{flag} {path}: cannot be written: {e.strerror or e}") from None
+
+
 def write_json(path, result):
-    if path:
-        pathlib.Path(path).write_text(json.dumps(result, indent=2) + "\n")
+    """Whole or not at all; not into what is no file (a device, a pipe), which is written as it is."""
+    if not path:
+        return
+    text = json.dumps(result, indent=2) + "\n"
+    with writing("--json", path) as target:
+        if target.exists() and not target.is_file():
+            target.write_text(text)
+            return
+        partial = target.with_name(f".{target.name}.{os.getpid()}.part")
+        try:
+            partial.write_text(text)
+            partial.replace(target)
+        except OSError:
+            partial.unlink(missing_ok=True)
+            raise

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the launcher asks of Linux: process identity, namespaces, death signals."""
+import contextlib
 import ctypes
 import os
 import pathlib
+import pwd
 import select
 import signal
 import subprocess
@@ -39,6 +41,15 @@ def start_time(pid):
     """Together with the pid this identifies a process for ever; None if there is none (or a zombie)."""
     fields = _stat_fields(pid)
     return None if fields is None or fields[0] in "ZX" else int(fields[19])
+
+
+def has_realtime_thread(pid):
+    """The kernel grants one of its threads real-time priority (SCHED_FIFO); None: there is no such process."""
+    try:
+        policies = [os.sched_getscheduler(int(t)) for t in os.listdir(f"/proc/{pid}/task")]
+    except OSError:
+        return None
+    return any(p & ~os.SCHED_RESET_ON_FORK == os.SCHED_FIFO for p in policies)
 
 
 def cpu_seconds(pid):
@@ -122,6 +133,18 @@ def make_namespace(name):
 
 def delete_namespace(name):
     subprocess.run(["ip", "netns", "del", name], capture_output=True)
+
+
+ACCOUNT = "openwip"      # made by ./openwip setup
+
+
+def account():
+    """(name, uid, gid) that the processes of a cell become: their own, or `nobody` where it has not been made."""
+    for name in (ACCOUNT, "nobody"):
+        with contextlib.suppress(KeyError):
+            found = pwd.getpwnam(name)
+            return name, found.pw_uid, found.pw_gid
+    raise BadInput(f"there is neither an account {ACCOUNT} nor nobody: run ./openwip setup as root")
 
 
 def require_root():

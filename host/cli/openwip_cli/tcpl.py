@@ -18,12 +18,12 @@ import sys
 
 import yaml
 
-from . import cell as cells, scenario as scenarios, system, traffic
+from . import cell as cells, own_files, scenario as scenarios, system, traffic
 from .errors import INVALID, VALID, BadInput, CellDied
 from .experiments.runner import ATTEMPTS
 from .scenario import ON_OFF, Choice, Integer, Real, Scenario, Setting
 from .session import (Progress, Running, check_built, check_congestion_control, exit_code_of, fresh_output,
-                      identity, owned_cell, start_process, write_json)
+                      identity, owned_cell, start_process, write_json, writing)
 
 NAME = "tcpl"
 PROGRAM = "host/tcpl/wip_tcpl"
@@ -103,7 +103,7 @@ def points_of(s):
 
 def config(cell, s, point):
     return {
-        "user": "nobody", "seed": point["seed"], "mtu": point["mtu"],
+        "user": system.account()[0], "seed": point["seed"], "mtu": point["mtu"],
         "line": {"rate_kbps": s["line.rate_kbps"], "delay_ms": s["line.delay_ms"],
                  "queue_packets": s["line.queue_packets"]},
         "errors": {"ber": point["ber"], "burstiness": point["burstiness"],
@@ -141,7 +141,7 @@ def run_one(point, s, name, build, workload=None):
     transfer, for tests."""
     with owned_cell(name, lambda text: None) as (cell, keeper):
         path = cell.run / "tcpl.yaml"
-        path.write_text(yaml.safe_dump(config(cell, s, point), sort_keys=False))
+        own_files.create(path, yaml.safe_dump(config(cell, s, point), sort_keys=False))
         running = Running(cell, keeper)
         start_process(keeper, cells.Process("tcpl", [str(build / PROGRAM), "--config", str(path)],
                                             {"OPENWIP_RUN": str(cell.run)}), running, running.air)
@@ -372,17 +372,19 @@ def main(arguments, top, build, python):
         invalid = [r for r in results if not r["verdict"]["valid"]]
         verdict = {"valid": not invalid,
                    "reasons": sorted({reason for r in invalid for reason in r["verdict"]["reasons"]})}
-        write_json(given.json, {"verdict": verdict, "summary": rows, "runs": results, "repeated": repeated}
-                   | identity(s, top, python))
-        if given.csv:
-            write_csv(given.csv, results)
-        if given.png:
-            draw(rows).savefig(given.png, dpi=90)
         print(f"verdict: {'valid' if verdict['valid'] else 'INVALID'}"
               + "".join(f"\n  {r}" for r in verdict["reasons"]))
         print(f"line: {s['line.rate_kbps']:g} kbit/s, {s['line.delay_ms']:g} ms each way; {s['traffic.bytes']} bytes, "
               f"{s['traffic.tcp_cc']}, {s['runs']} runs of each; {repeated} repeated\n")
         print(table(rows))
+        write_json(given.json, {"verdict": verdict, "summary": rows, "runs": results, "repeated": repeated}
+                   | identity(s, top, python))
+        if given.csv:
+            with writing("--csv", given.csv):
+                write_csv(given.csv, results)
+        if given.png:
+            with writing("--png", given.png):
+                draw(rows).savefig(given.png, dpi=90)
         return VALID if verdict["valid"] else INVALID
 
     return exit_code_of(whole)

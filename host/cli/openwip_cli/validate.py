@@ -190,8 +190,8 @@ def main(arguments, top, build, python):
         if given.json == "-":
             print(json.dumps(result, indent=2))
         else:
-            write_json(given.json, result)
             print(screen(rows))
+            write_json(given.json, result)
         return VALID if result["passed"] else INVALID
 
     return exit_code_of(whole)

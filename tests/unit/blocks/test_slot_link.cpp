@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The slot link's client against a macd played by the test, over a real socket.
+// The slot link's client against a macd played by the test, over each kind of link.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -7,9 +7,11 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <random>
 #include <thread>
 
+#include "peer/peer_link.h"
 #include "slot_link.h"
 
 namespace {
@@ -19,14 +21,14 @@ using openwip::slot_link::ToFlowgraph;
 using openwip::slot_link::ToMacd;
 using wip::slot_link;
 
-class folder {
+class slot_link_over : public testing::TestWithParam<const char*> {
 public:
-    folder() {
+    slot_link_over() {
         char name[] = "/tmp/slot_link.XXXXXX";
         path_ = mkdtemp(name);
     }
-    ~folder() { std::filesystem::remove_all(path_); }
-    std::string endpoint() const { return "ipc://" + path_ + "/slot"; }
+    ~slot_link_over() override { std::filesystem::remove_all(path_); }
+    std::string endpoint() const { return std::string(GetParam()) + "://" + path_ + "/slot"; }
 
 private:
     std::string path_;
@@ -35,25 +37,29 @@ private:
 // macd's end of the link.
 class fake_macd {
 public:
-    explicit fake_macd(const std::string& endpoint) : socket_(context_, zmq::socket_type::pair) {
-        socket_.set(zmq::sockopt::linger, 0);
-        socket_.set(zmq::sockopt::rcvtimeo, 5000);
-        socket_.bind(endpoint);
-    }
-    void hang_up() { socket_.close(); }
-    void leave() {  // what was sent still goes out
-        socket_.set(zmq::sockopt::linger, 1000);
-        socket_.close();
-    }
+    explicit fake_macd(const std::string& endpoint)
+        : link_(wip::peer::make_link(
+              {.endpoint = endpoint, .which = wip::peer::end::bind, .name = "slot_link"})) {}
+    void hang_up() { link_.reset(); }  // what was sent still goes out
     void send(const ToFlowgraph& m) { send_bytes(m.SerializeAsString()); }
+    // As soon as there is somebody.
     void send_bytes(const std::string& bytes) {
-        socket_.send(zmq::buffer(bytes), zmq::send_flags::none);
+        const auto* p = reinterpret_cast<const std::uint8_t*>(bytes.data());
+        while (!link_->connected() || !link_->send({p, bytes.size()})) wait();
     }
+    // The other end, which lives in the same thread: looks after its connection while we wait.
+    void meet(slot_link& partner) { partner_ = &partner; }
     ToMacd receive() {
-        zmq::message_t raw;
         ToMacd m;
-        EXPECT_TRUE(socket_.recv(raw));
-        EXPECT_TRUE(m.ParseFromArray(raw.data(), static_cast<int>(raw.size())));
+        std::span<const std::uint8_t> in;
+        for (int i = 0; i < 5000; ++i) {
+            if (link_->receive(in)) {
+                EXPECT_TRUE(m.ParseFromArray(in.data(), static_cast<int>(in.size())));
+                return m;
+            }
+            wait();
+        }
+        ADD_FAILURE() << "no message within 5 s";
         return m;
     }
     void send_plan(std::int64_t air) {
@@ -63,8 +69,13 @@ public:
     }
 
 private:
-    zmq::context_t context_;
-    zmq::socket_t socket_;
+    void wait() {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        link_->watch();
+        if (partner_ != nullptr) partner_->poll();
+    }
+    slot_link* partner_ = nullptr;
+    std::unique_ptr<wip::peer::peer_link> link_;
 };
 
 SlotRequest request(std::int64_t air) {
@@ -80,20 +91,20 @@ void poll_until_ended(slot_link& link) {
     }
 }
 
-TEST(slot_link, says_hello_with_version_and_role_first) {
-    folder f;
-    fake_macd macd(f.endpoint());
-    slot_link link({.endpoint = f.endpoint(), .role = "terminal"});
+TEST_P(slot_link_over, says_hello_with_version_and_role_first) {
+    fake_macd macd(endpoint());
+    slot_link link({.endpoint = endpoint(), .role = "terminal"});
+    macd.meet(link);
     const auto hello = macd.receive();
     ASSERT_EQ(hello.what_case(), ToMacd::kHello);
-    EXPECT_EQ(hello.hello().version(), 1U);
+    EXPECT_EQ(hello.hello().version(), static_cast<unsigned>(openwip::slot_link::VERSION_CURRENT));
     EXPECT_EQ(hello.hello().role(), "terminal");
 }
 
-TEST(slot_link, returns_the_plan_of_the_slot_that_was_asked_for) {
-    folder f;
-    fake_macd macd(f.endpoint());
-    slot_link link({.endpoint = f.endpoint(), .role = "base"});
+TEST_P(slot_link_over, returns_the_plan_of_the_slot_that_was_asked_for) {
+    fake_macd macd(endpoint());
+    slot_link link({.endpoint = endpoint(), .role = "base"});
+    macd.meet(link);
     macd.send_plan(1234);
     const auto* plan = link.exchange(request(1234), nullptr);
     ASSERT_NE(plan, nullptr);
@@ -102,10 +113,10 @@ TEST(slot_link, returns_the_plan_of_the_slot_that_was_asked_for) {
     EXPECT_EQ(macd.receive().request().air(), 1234);
 }
 
-TEST(slot_link, drops_and_counts_the_plan_of_another_slot) {
-    folder f;
-    fake_macd macd(f.endpoint());
-    slot_link link({.endpoint = f.endpoint(), .role = "base"});
+TEST_P(slot_link_over, drops_and_counts_the_plan_of_another_slot) {
+    fake_macd macd(endpoint());
+    slot_link link({.endpoint = endpoint(), .role = "base"});
+    macd.meet(link);
     macd.send_plan(6);
     macd.send_plan(7);
     const auto* plan = link.exchange(request(7), nullptr);
@@ -114,11 +125,11 @@ TEST(slot_link, drops_and_counts_the_plan_of_another_slot) {
     EXPECT_EQ(link.unexpected(), 1U);
 }
 
-TEST(slot_link, survives_random_bytes_and_still_finds_the_plan_behind_them) {
+TEST_P(slot_link_over, survives_random_bytes_and_still_finds_the_plan_behind_them) {
     std::mt19937 random(1);
-    folder f;
-    fake_macd macd(f.endpoint());
-    slot_link link({.endpoint = f.endpoint(), .role = "base"});
+    fake_macd macd(endpoint());
+    slot_link link({.endpoint = endpoint(), .role = "base"});
+    macd.meet(link);
     // Whole random messages, and the messages of the link with a few bytes changed or cut off.
     // Those that happen to parse as a stop or as another version are not sent: they may end the
     // link.
@@ -151,10 +162,10 @@ TEST(slot_link, survives_random_bytes_and_still_finds_the_plan_behind_them) {
     EXPECT_FALSE(link.ended());
 }
 
-TEST(slot_link, ends_with_macds_reason_when_asked_to_stop) {
-    folder f;
-    fake_macd macd(f.endpoint());
-    slot_link link({.endpoint = f.endpoint(), .role = "base"});
+TEST_P(slot_link_over, ends_with_macds_reason_when_asked_to_stop) {
+    fake_macd macd(endpoint());
+    slot_link link({.endpoint = endpoint(), .role = "base"});
+    macd.meet(link);
     ToFlowgraph stop;
     stop.set_stop("the terminal died");
     macd.send(stop);
@@ -162,59 +173,58 @@ TEST(slot_link, ends_with_macds_reason_when_asked_to_stop) {
     EXPECT_EQ(link.end_reason(), "macd asks to stop: the terminal died");
 }
 
-TEST(slot_link, takes_macds_last_words_before_the_end_of_its_connection) {
+TEST_P(slot_link_over, takes_macds_last_words_before_the_end_of_its_connection) {
     for (int i = 0; i < 20; ++i) {
-        folder f;
-        auto macd = std::make_unique<fake_macd>(f.endpoint());
-        slot_link link({.endpoint = f.endpoint(), .role = "terminal"});
+        std::filesystem::remove(endpoint().substr(6));
+        auto macd = std::make_unique<fake_macd>(endpoint());
+        slot_link link({.endpoint = endpoint(), .role = "terminal"});
+        macd->meet(link);
         macd->receive();
         ToFlowgraph stop;
         stop.set_stop("bye");
         macd->send(stop);
-        macd->leave();
+        macd->hang_up();
         std::this_thread::sleep_for(std::chrono::milliseconds(i % 4));
         poll_until_ended(link);
         EXPECT_EQ(link.end_reason(), "macd asks to stop: bye");
     }
 }
 
-TEST(slot_link, ends_when_the_connection_breaks) {
-    folder f;
-    fake_macd macd(f.endpoint());
-    slot_link link({.endpoint = f.endpoint(), .role = "terminal"});
+TEST_P(slot_link_over, ends_when_the_connection_breaks) {
+    fake_macd macd(endpoint());
+    slot_link link({.endpoint = endpoint(), .role = "terminal"});
+    macd.meet(link);
     macd.receive();
     macd.hang_up();
     poll_until_ended(link);
-    EXPECT_EQ(link.end_reason(), "macd at " + f.endpoint() + " went away");
+    EXPECT_EQ(link.end_reason(), "macd at " + endpoint() + " went away");
 }
 
-TEST(slot_link, ends_when_macd_hangs_without_closing_its_connection) {
-    folder f;
+TEST_P(slot_link_over, ends_when_macd_hangs_without_closing_its_connection) {
     const pid_t child = fork();
     if (child == 0) {
-        fake_macd macd(f.endpoint());
+        fake_macd macd(endpoint());
         macd.receive();
         raise(SIGSTOP);
         _exit(0);
     }
-    slot_link link({.endpoint = f.endpoint(), .role = "base", .silence_s = 0.3});
+    slot_link link({.endpoint = endpoint(), .role = "base", .silence_s = 0.3});
     EXPECT_EQ(link.exchange(request(1), nullptr), nullptr);
-    EXPECT_EQ(link.end_reason(), "macd at " + f.endpoint() + " went away");
+    EXPECT_EQ(link.end_reason(), "macd at " + endpoint() + " went away");
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
 }
 
-TEST(slot_link, ends_when_there_is_no_macd) {
-    folder f;
-    slot_link link({.endpoint = f.endpoint(), .role = "base", .connect_s = 0.2});
+TEST_P(slot_link_over, ends_when_there_is_no_macd) {
+    slot_link link({.endpoint = endpoint(), .role = "base", .connect_s = 0.2});
     EXPECT_EQ(link.exchange(request(1), nullptr), nullptr);
-    EXPECT_NE(link.end_reason().find("no macd at " + f.endpoint()), std::string::npos);
+    EXPECT_NE(link.end_reason().find("no macd at " + endpoint()), std::string::npos);
 }
 
-TEST(slot_link, ends_when_macd_speaks_another_version) {
-    folder f;
-    fake_macd macd(f.endpoint());
-    slot_link link({.endpoint = f.endpoint(), .role = "base"});
+TEST_P(slot_link_over, ends_when_macd_speaks_another_version) {
+    fake_macd macd(endpoint());
+    slot_link link({.endpoint = endpoint(), .role = "base"});
+    macd.meet(link);
     ToFlowgraph hello;
     hello.mutable_hello()->set_version(99);
     macd.send(hello);
@@ -222,10 +232,10 @@ TEST(slot_link, ends_when_macd_speaks_another_version) {
     EXPECT_NE(link.end_reason().find("version 99"), std::string::npos);
 }
 
-TEST(slot_link, returns_when_cancelled_and_does_not_ask_twice) {
-    folder f;
-    fake_macd macd(f.endpoint());
-    slot_link link({.endpoint = f.endpoint(), .role = "base"});
+TEST_P(slot_link_over, returns_when_cancelled_and_does_not_ask_twice) {
+    fake_macd macd(endpoint());
+    slot_link link({.endpoint = endpoint(), .role = "base"});
+    macd.meet(link);
     EXPECT_EQ(link.exchange(request(5), [] { return true; }), nullptr);
     EXPECT_FALSE(link.ended());
     macd.send_plan(5);
@@ -237,10 +247,11 @@ TEST(slot_link, returns_when_cancelled_and_does_not_ask_twice) {
     EXPECT_EQ(macd.receive().request().air(), 6);
 }
 
-TEST(slot_link, reuses_the_report_without_leftovers) {
-    folder f;
-    fake_macd macd(f.endpoint());
-    slot_link link({.endpoint = f.endpoint(), .role = "terminal"});
+TEST_P(slot_link_over, reuses_the_report_without_leftovers) {
+    fake_macd macd(endpoint());
+    slot_link link({.endpoint = endpoint(), .role = "terminal"});
+    macd.meet(link);
+    macd.receive();  // hello
     link.report().set_air(1);
     link.report().add_bins()->set_payload("first");
     auto& first = link.report();
@@ -249,28 +260,27 @@ TEST(slot_link, reuses_the_report_without_leftovers) {
     EXPECT_TRUE(link.send_report(nullptr));
     link.report().set_air(2);
     EXPECT_TRUE(link.send_report(nullptr));
-    macd.receive();  // hello
     EXPECT_EQ(macd.receive().report().bins_size(), 1);
     const auto second = macd.receive();
     EXPECT_EQ(second.report().air(), 2);
     EXPECT_EQ(second.report().bins_size(), 0);
 }
 
-TEST(slot_link, refuses_what_is_no_address_and_times_out_of_range) {
+TEST_P(slot_link_over, refuses_what_is_no_address_and_times_out_of_range) {
     EXPECT_THROW(slot_link({.endpoint = "nonsense", .role = "base"}), std::invalid_argument);
-    EXPECT_THROW(slot_link({.endpoint = "ipc://" + std::string(200, 'x'), .role = "base"}),
+    EXPECT_THROW(slot_link({.endpoint = std::string(GetParam()) + "://" + std::string(200, 'x'),
+                            .role = "base"}),
                  std::invalid_argument);
-    folder f;
-    EXPECT_THROW(slot_link({.endpoint = f.endpoint(), .role = "base", .silence_s = 0}),
+    EXPECT_THROW(slot_link({.endpoint = endpoint(), .role = "base", .silence_s = 0}),
                  std::invalid_argument);
-    EXPECT_THROW(slot_link({.endpoint = f.endpoint(), .role = "base", .connect_s = 1e9}),
+    EXPECT_THROW(slot_link({.endpoint = endpoint(), .role = "base", .connect_s = 1e9}),
                  std::invalid_argument);
 }
 
-TEST(slot_link, keeps_how_often_the_detail_is_wanted) {
-    folder f;
-    fake_macd macd(f.endpoint());
-    slot_link link({.endpoint = f.endpoint(), .role = "terminal"});
+TEST_P(slot_link_over, keeps_how_often_the_detail_is_wanted) {
+    fake_macd macd(endpoint());
+    slot_link link({.endpoint = endpoint(), .role = "terminal"});
+    macd.meet(link);
     macd.receive();
     EXPECT_EQ(link.detail_every(), 0U);
     for (const std::uint32_t every : {150U, 0U}) {
@@ -285,5 +295,8 @@ TEST(slot_link, keeps_how_often_the_detail_is_wanted) {
     }
     EXPECT_EQ(link.malformed(), 0U);
 }
+
+INSTANTIATE_TEST_SUITE_P(links, slot_link_over, testing::Values("ipc", "shm"),
+                         [](const auto& kind) { return std::string(kind.param); });
 
 }  // namespace

@@ -79,6 +79,7 @@ class ScriptedCell:
         self.waiting = []                  # [packet, nibbles left to cut]
         self.frames = {}                   # sn -> nibbles
         self.holds = {}                    # sn -> packet numbers
+        self.borders = {}                  # sn -> nibble of the packet border, 254: none
         self.arrived = {}                  # sn -> set of nibbles that are there
         self.given_up = set()
         self.due = {}                      # slot -> units that failed
@@ -179,6 +180,8 @@ class ScriptedCell:
                 self.waiting.pop(0)
             else:
                 self.waiting[0][1] -= take
+        starts = [self.parts[p][sn][0] for p in self.holds[sn] if min(self.parts[p]) == sn]
+        self.borders[sn] = min(starts + [len(content)] * (len(content) < n), default=254)
         self.frames[sn] = content.ljust(n, "0")
         return Unit(sn, 0, n, k)
 
@@ -224,7 +227,8 @@ class ScriptedCell:
             retransmissions=unit.retransmissions if sent else min(1, unit.retransmissions), outcome=outcome,
             snr_db=10 + bin_index + (0.5 if sent else 0.25), combined=not sent and unit.retransmissions > 0,
             payload=bytes.fromhex(content + "0" * (n % 2)), payload_bits=4 * n,
-            packet=tuple(self.holds.get(unit.sn, [])) if sent else ())
+            packet=tuple(self.holds.get(unit.sn, [])) if sent else (),
+            border=self.borders[unit.sn] if sent and not unit.retransmissions else 255)
 
     def _deliver(self):
         """In order; what lost a part is skipped."""

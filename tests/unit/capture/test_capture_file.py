@@ -181,6 +181,29 @@ class Losses(InFolder):
         self.assertIn("6 messages that do not parse left out", said)
         self.assertEqual(statistics(file)["base.frames"][0], len(cell.log) - n)
 
+    def test_times_that_cannot_be_are_counted_and_move_nothing(self):
+        cell = small_cell()
+        whole, _ = cs.capture(cell, self.folder)
+        expected = capinfos(whole)[1]
+
+        def copy_of(topic, change):
+            at = next(i for i, m in enumerate(cell.messages) if m[:2] == ("base", topic))
+            message = pb.Telemetry()
+            message.CopyFrom(cell.messages[at][2])
+            change(message)
+            cell.messages.insert(at + 1, ("base", topic, message))
+
+        for slot in (2**62, 2**63 - 1, -2**63):
+            copy_of("frames", lambda m, s=slot: setattr(m, "slot", s))
+            copy_of("frames", lambda m, s=slot: setattr(m.frames.slot[0], "air", s))
+            copy_of("ip", lambda m, s=slot: setattr(m.ip.packet[0], "time_ns", s))
+            copy_of("ip", lambda m, s=slot: setattr(m, "wall_ns", -s - 1 if s > 0 else s))
+        file, said = cs.capture(cell, self.folder, "--seconds", "1000")
+        self.assertIn("12 messages that do not parse left out", said)
+        values, counts = capinfos(file)
+        self.assertEqual(counts, expected)
+        self.assertEqual(values["Strict time order"], "True")
+
     def test_what_does_not_parse_and_what_is_of_a_later_version_is_counted(self):
         cell = small_cell()
         cell.messages[0][2].version = pb.VERSION_CURRENT + 1

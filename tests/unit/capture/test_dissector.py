@@ -198,7 +198,7 @@ class Incomplete(Case):
         cell.give(ipv4(1, 20))
         cell.drain([4])
         file = self.captured(cell)
-        data = file.read_bytes().replace(b"openwip\0\0\0\0\0\1", b"openwip\0\0\0\0\0\2")
+        data = file.read_bytes().replace(b"openwip\0\0\0\0\0\2", b"openwip\0\0\0\0\0\3")
         file.write_bytes(data)
         text = cs.tshark(file, "-Y", "wip.version", "-T", "fields", "-e", "wip.slot")
         self.assertEqual(text.split(), [])

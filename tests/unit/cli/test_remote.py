@@ -101,6 +101,7 @@ class Forwarder(unittest.TestCase):
         cls.rep = cls.context.socket(zmq.REP)
         cls.rep.bind(f"ipc://{cls.folder_of_run}/base.control")
         cls.pub = cls.context.socket(zmq.XPUB)
+        cls.pub.maxmsgsize = 4096    # as in macd
         cls.pub.bind(f"ipc://{cls.folder_of_run}/base.telemetry")
         cls.subscribed, cls.asked = [], 0
         cls.thread = threading.Thread(target=cls.serve, daemon=True)
@@ -170,6 +171,62 @@ class Forwarder(unittest.TestCase):
                 control.Control(endpoint, keys).status(0.5)
             self.assertIsNone(self.first_message(keys, 0.5))
         self.assertEqual(self.asked, before)
+
+    def client(self, kind):
+        s = self.context.socket(kind)
+        self.addCleanup(s.close, 0)
+        s.linger = 0
+        remote.ClientKeys(self.keys).use(s)
+        return s
+
+    def connect(self, socket_):
+        socket_.connect(remote.endpoints(self.address)("base.telemetry"))
+        return socket_
+
+    def numbers(self, reader, seconds):
+        """Of the messages that come in this time."""
+        deadline, found = time.monotonic() + seconds, []
+        while (left := deadline - time.monotonic()) > 0:
+            if reader.poll(left * 1000):
+                found.append(int(reader.recv_multipart()[1]))
+        return found
+
+    def test_a_long_subscription_of_one_client_is_no_other_ones_matter(self):
+        reader = self.client(zmq.SUB)
+        reader.subscribe(b"status")
+        self.connect(reader)
+        self.assertTrue(reader.poll(10000))
+        stranger = self.connect(self.client(zmq.XSUB))
+        for _ in range(20):
+            stranger.send(b"\1" + b"x" * 5000)
+            stranger.send(b"\1" + b"y" * 500)
+            time.sleep(0.05)
+        numbers = self.numbers(reader, 1.0)
+        self.assertGreater(len(numbers), 50)
+        self.assertEqual(numbers, list(range(numbers[0], numbers[0] + len(numbers))))
+        self.assertFalse([s for s in self.subscribed if b"xx" in s or b"yy" in s])
+
+    def test_a_flood_of_unknown_topics_costs_little_memory_and_readers_come_back(self):
+        def resident():
+            return int(pathlib.Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]) * 4096
+
+        reader = self.client(zmq.SUB)
+        reader.subscribe(b"status")
+        self.connect(reader)
+        self.assertTrue(reader.poll(10000))
+        before = resident()
+        stranger = self.client(zmq.XSUB)
+        stranger.sndhwm = 0
+        self.connect(stranger)
+        for i in range(100_000):
+            stranger.send(b"\1no such topic %d" % i)
+        self.assertTrue(self.numbers(reader, 3))
+        stranger.close(0)
+        self.assertLess(resident() - before, 10 << 20)
+        deadline = time.monotonic() + 10
+        while not (numbers := self.numbers(reader, 0.2)) and time.monotonic() < deadline:
+            pass
+        self.assertTrue(numbers)
 
     def test_garbage_does_not_end_it(self):
         host, port = remote.parse_listen(self.address)

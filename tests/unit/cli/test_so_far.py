@@ -121,7 +121,7 @@ class Published(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.endpoint = f"ipc://{folder.name}/keeper.telemetry"
-        self.publisher = publisher.Publisher(self.endpoint)
+        self.publisher = publisher.Publisher(self.endpoint, ("verdict", "event"))
         self.addCleanup(self.publisher.close)
 
     def wait_for(self, condition):
@@ -147,9 +147,12 @@ class Published(unittest.TestCase):
     def test_what_is_no_subscription_changes_nothing(self):
         stranger = zmq.Context.instance().socket(zmq.XSUB)
         self.addCleanup(stranger.close, 0)
+        stranger.sndhwm = 0
         stranger.connect(self.endpoint)
         for frames in ([b"nonsense"], [b"\1verdict", b"more"], [b"\1" + b"x" * 99]):
             stranger.send_multipart(frames)
+        for i in range(1000):
+            stranger.send(b"\1no topic %d" % i)
         stranger.send(b"\1event")
         self.wait_for(lambda: self.publisher.wanted("event"))
         self.assertFalse(self.publisher.wanted("status"))

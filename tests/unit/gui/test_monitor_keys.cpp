@@ -7,6 +7,7 @@
 #include <QPushButton>
 #include <QStatusBar>
 #include <QWheelEvent>
+#include <stdexcept>
 
 #include "gui/channel_view.h"
 #include "gui/colour_map.h"

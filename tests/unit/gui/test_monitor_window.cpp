@@ -4,6 +4,7 @@
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QtTest>
+#include <stdexcept>
 
 #include "gui/channel_view.h"
 #include "gui/colour_map.h"

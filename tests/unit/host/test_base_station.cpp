@@ -83,6 +83,18 @@ TEST_F(BaseStation, ARequestThatComesAfterTheClockIsAnsweredAtOnce) {
     ask(161);
     EXPECT_EQ(planned().back(), 161);
 }
+TEST_F(BaseStation, ARequestThatWouldHaveToWaitForTheClockNeedNotWakeTheStation) {
+    EXPECT_FALSE(base.flowgraph_can_wait());  // the first three are answered at once
+    for (const std::int64_t k : {150, 151, 152}) ask(k);
+    EXPECT_TRUE(base.flowgraph_can_wait());  // slot 153 waits for the end of slot 150
+    hear(word(150));
+    EXPECT_FALSE(base.flowgraph_can_wait());
+    ask(153);
+    EXPECT_EQ(planned().back(), 153);
+    EXPECT_TRUE(base.flowgraph_can_wait());
+    hear(word(151));
+    EXPECT_FALSE(base.flowgraph_can_wait());
+}
 TEST_F(BaseStation, PacketsAreReadJustBeforePlanning) {
     run(150, 160);  // feedback has come, so frames may be sent
     ask(161);

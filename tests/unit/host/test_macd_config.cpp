@@ -101,15 +101,15 @@ TEST(MacdConfig, OnlyATerminalPlaysARecording) {
 }
 TEST(MacdConfig, EndpointsFollowTheRoleAndTheRunFolder) {
     ::setenv("OPENWIP_RUN", "/tmp/run7", 1);
-    EXPECT_EQ(with({}).slot_link_endpoint, "ipc:///tmp/run7/base.slot");
+    EXPECT_EQ(with({}).slot_link_endpoint, "shm:///tmp/run7/base.slot");
     const macd_config t = with({}, "terminal");
-    EXPECT_EQ(t.slot_link_endpoint, "ipc:///tmp/run7/terminal.slot");
-    EXPECT_EQ(t.uplink_endpoint, "ipc:///tmp/run7/uplink");
+    EXPECT_EQ(t.slot_link_endpoint, "shm:///tmp/run7/terminal.slot");
+    EXPECT_EQ(t.uplink_endpoint, "shm:///tmp/run7/uplink");
     EXPECT_EQ(t.control_endpoint, "ipc:///tmp/run7/terminal.control");
     EXPECT_EQ(t.telemetry_endpoint, "ipc:///tmp/run7/terminal.telemetry");
     EXPECT_EQ(t.tun.address, "10.42.0.2/30");
     ::unsetenv("OPENWIP_RUN");
-    EXPECT_EQ(with({}).slot_link_endpoint, "ipc:///run/openwip/base.slot");
+    EXPECT_EQ(with({}).slot_link_endpoint, "shm:///run/openwip/base.slot");
 }
 TEST(MacdConfig, NothingListensBeyondThisMachine) {
     for (const auto* e : {"tcp://0.0.0.0:5555", "tcp://*:5555", "tcp://127.0.0.1:0",
@@ -119,6 +119,10 @@ TEST(MacdConfig, NothingListensBeyondThisMachine) {
                   std::string::npos)
             << e;
     EXPECT_EQ(error_with("endpoints.control=tcp://127.0.0.1:5555"), "no error");
+    // Shared memory is for the lines of the slot path; those may go over ZeroMQ as well.
+    EXPECT_NE(error_with("endpoints.control=shm:///tmp/x").find("ipc://PATH"), std::string::npos);
+    EXPECT_NE(error_with("endpoints.uplink=shm://").find("shm://PATH, ipc://"), std::string::npos);
+    EXPECT_EQ(error_with("endpoints.uplink=ipc:///tmp/x"), "no error");
 }
 TEST(MacdConfig, AnIpcPathThatIsTooLongIsRefused) {
     EXPECT_NE(

@@ -320,7 +320,7 @@ TEST(ObserverConfig, AWrongListOfStationsIsRefused) {
     s.merge_assignment("stations=base=one, terminal=two");
     s.merge_assignment("telemetry=ipc:///tmp/o");
     s.merge_assignment("slots=");
-    s.merge_assignment("air=");
+    s.merge_assignment("medium=");
     const auto c = translate(s);
     ASSERT_EQ(c.stations.size(), 2U);
     EXPECT_EQ(c.stations[1].station, "terminal");

@@ -7,8 +7,8 @@
 #include <map>
 #include <thread>
 
-#include "app/link_socket.h"
 #include "app/telemetry_socket.h"
+#include "peer/endpoint.h"
 
 namespace wip::host {
 namespace {
@@ -238,7 +238,7 @@ TEST(telemetry_socket, the_endpoint_in_use_is_named) {
     try {
         telemetry_socket s(context, endpoint, 10, "endpoints.telemetry");
         FAIL();
-    } catch (const endpoint_error& e) {
+    } catch (const wip::peer::endpoint_error& e) {
         EXPECT_NE(std::string(e.what()).find("endpoints.telemetry = " + endpoint),
                   std::string::npos);
     }

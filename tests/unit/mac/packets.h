@@ -2,6 +2,7 @@
 // IPv4 packets for the unit tests: a right header, `mark` in every byte of the payload.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>

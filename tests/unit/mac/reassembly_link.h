@@ -8,15 +8,17 @@
 #include "packets.h"
 #include "rlc/reassembler.h"
 #include "rlc/segmenter.h"
+#include "rlc/transmit_window.h"
 
 namespace wip::test {
 
 // A sender and a receiver of frames at k = 4 (profile wipemu: 54 bytes a frame), with verbs.
 class link {
 public:
-    explicit link(reassembler_config c = {})
+    explicit link(reassembler_config c = {}, bool packing = true)
         : config(with_profile(c)),
-          queue(config.packing, 1000),
+          queue(packing, 1000),
+          window(config.profile),
           assembly(config, [this](std::span<const std::uint8_t> p, bool damaged) {
               got.push_back({p.begin(), p.end()});
               marks.push_back(damaged);
@@ -24,17 +26,21 @@ public:
 
     void give(const std::vector<std::uint8_t>& packet) {
         ASSERT_TRUE(queue.push(packet));
+        window.on_sdu(packet.size());
         sent.push_back(packet);
     }
     void cut_all(int k = 4) {
         while (!queue.empty()) {
             frame f{k, std::vector<std::uint8_t>(
                            static_cast<std::size_t>(frame_payload_bytes(config.profile, k)))};
-            queue.take(frame_payload_nibbles(config.profile, k), f.payload);
+            window.write_payload(window.open_frame(k, queue), f.payload);
             frames.push_back(f);
         }
-        assembly.frames().extend(static_cast<frame_sn>(frames.size()));
+        assembly.frames().extend(last());
+        if (tells)
+            for (frame_sn sn = 0; sn < last(); ++sn) tell(sn);
     }
+    void tell(frame_sn sn) { assembly.frames().tell_border(sn, window.frame(sn).border); }
     void put(frame_sn sn, bool good = true) {
         const frame& f = frames[static_cast<std::size_t>(sn)];
         assembly.frames().put({sn, f.k, true, 0, true}, good, f.payload);
@@ -62,7 +68,9 @@ public:
         return c;
     }
     reassembler_config config;
+    bool tells = true;  // the borders of all frames, as soon as they are cut
     segmenter queue;
+    transmit_window window;
     reassembler assembly;
     std::vector<std::vector<std::uint8_t>> sent, got;
     std::vector<bool> marks;

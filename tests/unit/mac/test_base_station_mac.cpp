@@ -118,7 +118,7 @@ TEST(BaseStationMac, NothingIsSentBeforeTheTerminalIsHeardOrWhileItIsNotLocked) 
     mac.on_sdu(test::ipv4(100), slot(150));
     for (int i = 0; i < 10; ++i) EXPECT_EQ(frames_in(mac.plan(slot(150 + i))), 0);
     slot_feedback f;
-    f.locked = true;
+    f.locked = f.grant_ok = true;
     f.air = slot(159);
     mac.on_feedback(f);
     EXPECT_EQ(frames_in(mac.plan(slot(160))), 0);
@@ -128,6 +128,62 @@ TEST(BaseStationMac, NothingIsSentBeforeTheTerminalIsHeardOrWhileItIsNotLocked) 
     mac.on_feedback(f);
     EXPECT_GT(frames_in(mac.plan(slot(162))), 0);  // slot 159 has arrived
     EXPECT_EQ(frames_in(mac.plan(slot(163))), 0);  // slot 160: not locked
+}
+
+// Locked, but deaf for grants: that is as good as silent. It bounds how far the SNs run on.
+TEST(BaseStationMac, AfterTwentyMillisecondsWithoutAGrantHeardNothingMoreIsSent) {
+    for (const int delay : {3, 48}) {
+        link_config c;
+        c.bins = nof_bins;
+        c.modulation = 1;
+        c.max_retransmissions = 0;
+        c.queue_packets = 1000;
+        c.retransmission_delay_slots = delay;
+        BaseStation b(c);
+        b.give(1000);
+        for (int i = 0; i < 3000; ++i) {
+            b.mac.plan(slot(b.now));
+            b.hear(b.now++, 0, 20.0F, false);
+        }
+        EXPECT_EQ(b.stats().frames_sent, static_cast<std::uint64_t>((30 + delay - 1) * nof_bins));
+        EXPECT_LE(b.stats().frames_sent, static_cast<std::uint64_t>(most_blind_frames));
+        for (int i = 0; i <= delay; ++i)
+            b.hear(b.now + i - 1, 0, 20.0F), b.mac.plan(slot(b.now + i));
+        EXPECT_GT(b.stats().frames_sent, static_cast<std::uint64_t>((30 + delay) * nof_bins));
+    }
+}
+
+// Packets of two frames each, one frame a slot.
+TEST(BaseStationMac, ABorderBehindAFrameGivenUpIsSaidUntilItIsHeard) {
+    link_config c;
+    c.profile = link_profile::wipemu;
+    c.bins = 1;
+    c.modulation = 1;
+    c.max_retransmissions = 1;
+    BaseStation b(c);
+    b.give(40, 27);
+    const auto step = [&](bool good, bool heard = true) {
+        const slot_plan p = b.mac.plan(slot(b.now));
+        b.hear(b.now++, good && heard ? 0x1ffffff : 0, 20.0F, heard);
+        return p.grant;
+    };
+    EXPECT_EQ(step(true).bins[0].border, 0);           // SN 0: unasked, there is room
+    EXPECT_EQ(step(false).bins[0].border, no_border);  // SN 1
+    EXPECT_EQ(step(true, false).bins[0].border, 0);    // SN 2, and the terminal does not hear it
+    step(true);
+    EXPECT_EQ(step(false).bins[0].sn, 1);  // again, and given up
+    EXPECT_EQ(step(true).bins[0].sn, 2);
+    EXPECT_EQ(step(true).runs[0].frames, 0);
+    for (const bool heard : {false, true}) {
+        const slot_grant g =
+            step(true, heard);  // one loop after SN 1 was given up, and a loop later
+        EXPECT_EQ(g.runs[0], (border_run{2, 1, 0}));
+        EXPECT_EQ(g.window_edge, g.first_new_sn - 2);  // SN 2 has arrived, its border has not
+        for (int i = 0; i < 2; ++i) EXPECT_EQ(step(true).runs[0].frames, 0);
+    }
+    const slot_grant g = step(true);
+    EXPECT_EQ(g.runs[0].frames, 0);
+    EXPECT_LT(g.window_edge, g.first_new_sn - 2);
 }
 
 TEST(BaseStationMac, AfterTwentyMillisecondsOfSilenceNothingMoreIsSent) {
@@ -161,7 +217,7 @@ TEST(BaseStationMac, StaticAllocationTakesTheFirstBinsAndBestTheStrongest) {
         c.allocation = kind;
         base_station_mac mac(c);
         slot_feedback f;
-        f.locked = true;
+        f.locked = f.grant_ok = true;
         f.air = slot(97);
         for (std::size_t i = 0; i < nof_bins; ++i) f.predicted_snr_db[i] = 5.0F;
         f.predicted_snr_db[7] = 31.0F;
@@ -187,7 +243,7 @@ TEST(BaseStationMac, AShortPacketTakesTheStrongestOfTheBestBins) {
     c.bins = 10;
     base_station_mac mac(c);
     slot_feedback f;
-    f.locked = true;
+    f.locked = f.grant_ok = true;
     f.air = slot(97);
     for (std::size_t i = 0; i < nof_bins; ++i) f.predicted_snr_db[i] = 20.0F;
     f.predicted_snr_db[20] = 31.0F;

@@ -11,7 +11,7 @@
 namespace wip {
 namespace {
 
-// A terminal and hand-made reports: profile wipemu, k = 4 (54 bytes a frame).
+// A terminal and hand-made reports: profile wipemu, k = 4 (54 bytes a frame), a packet a frame.
 class Terminal {
 public:
     explicit Terminal(link_config c = {})
@@ -36,6 +36,7 @@ public:
         auto& g = r.grant.bins[b];
         g.bits_per_symbol = 4;
         g.sn = next_sn++;
+        g.border = 0;
         r.outcome[b] = good ? frame_outcome::good : frame_outcome::bad;
         r.payload[b] = bytes;
         r.payload[b].resize(54);
@@ -134,6 +135,7 @@ TEST(TerminalMac, FramesWhoseGrantWasLostArriveLaterAsRetransmissions) {
     EXPECT_EQ(t.mac.on_slot(r).ack, 1U);
     EXPECT_TRUE(t.got.empty());
     r = t.idle();
+    r.grant.runs[0] = {0, 1, 0};  // that the first packet begins with frame 0
     t.add_again(r, 8, 0, test::ipv4(54, 1));
     EXPECT_EQ(t.mac.on_slot(r).ack, 1U << 8);
     ASSERT_EQ(t.got.size(), 2U);
@@ -157,6 +159,48 @@ TEST(TerminalMac, OneImpossibleGrantIsNotBelievedTwoInARowAre) {
     t.add_new(r, 0, test::ipv4(54, 2));
     EXPECT_EQ(t.mac.on_slot(r).ack, 1U);
     EXPECT_EQ(t.got.size(), 2U);
+}
+
+// The SN goes on by what is sent blind and no more, however long nothing is heard: what waits here
+// is not thrown away.
+TEST(TerminalMac, AfterAnySilenceItGoesOnWhereItWas) {
+    for (const int silence : {1309, 1310, 1311, 5000, 90000, 10000000}) {
+        Terminal t;
+        auto r = t.idle();
+        t.add_new(r, 0, test::ipv4(54, 1), false);
+        t.add_new(r, 1, test::ipv4(54, 2));
+        EXPECT_EQ(t.mac.on_slot(r).ack, 2U);
+        t.now += silence;
+        t.next_sn = static_cast<wire_sn>(t.next_sn + most_blind_frames);
+        r = t.idle();
+        t.add_again(r, 5, 0, test::ipv4(54, 1));
+        EXPECT_EQ(t.mac.on_slot(r).ack, 1U << 5);
+        ASSERT_EQ(t.got.size(), 2U) << silence;
+        EXPECT_EQ(t.mac.statistics().started_over, 0U);
+    }
+}
+
+TEST(TerminalMac, AnotherBaseStationsWindowMakesItStartOverAndWhatGoesIsCounted) {
+    Terminal t;
+    auto r = t.idle();
+    auto two = test::ipv4(108, 1);
+    t.add_new(r, 0, test::ipv4(54, 1));
+    t.add_new(r, 1, two);
+    t.add_new(r, 2, {two.begin() + 54, two.end()}, false);
+    r.grant.bins[2].border = no_border;
+    t.add_new(r, 3, test::ipv4(54, 4));
+    EXPECT_EQ(t.mac.on_slot(r).ack, 0xbU);
+    EXPECT_EQ(t.got.size(), 1U);
+    t.next_sn = t.edge = 40000;
+    EXPECT_FALSE(t.mac.on_slot(t.idle()).grant_ok);
+    EXPECT_TRUE(t.mac.on_slot(t.idle()).grant_ok);
+    const auto& s = t.mac.statistics();
+    EXPECT_EQ(s.started_over, 1U);
+    ASSERT_EQ(t.got.size(), 2U);  // what was complete is not thrown away
+    EXPECT_EQ(t.got[1], test::ipv4(54, 4));
+    EXPECT_EQ(s.dropped_start_over.packets, 1U);
+    EXPECT_EQ(s.dropped_start_over.bytes, 108U);
+    EXPECT_EQ(s.dropped_lost_frame.packets, 0U);
 }
 
 TEST(TerminalMac, ARetransmissionOutsideTheWindowIsIgnored) {
@@ -227,10 +271,15 @@ TEST(TerminalMac, RandomReportsNeverCrashIt) {
                 g.whole = random() % 2 == 0;
                 g.offset = static_cast<std::uint8_t>(random());
                 g.last = random() % 2 == 0;
+                g.border = static_cast<std::uint8_t>(random());
                 r.outcome[b] = static_cast<frame_outcome>(random() % 4);
                 r.payload[b].resize(random() % 120);
                 for (auto& byte : r.payload[b]) byte = static_cast<std::uint8_t>(random());
             }
+            for (auto& run : r.grant.runs)
+                run = {static_cast<wire_sn>(r.grant.first_new_sn - random() % 600),
+                       static_cast<std::uint16_t>(random() % 100),
+                       static_cast<std::uint8_t>(random())};
             t.mac.on_slot(r);
         }
         EXPECT_EQ(t.mac.statistics().slots, 5000U);

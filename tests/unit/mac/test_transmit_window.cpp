@@ -136,5 +136,108 @@ TEST_F(TransmitWindow, TheWindowIsFullAtWhatTheGrantCanSay) {
     EXPECT_FALSE(window.full());
 }
 
+// Two frames of 27 nibbles a packet, at k = 1.
+class TransmitWindowBorders : public TransmitWindow {
+protected:
+    TransmitWindowBorders() {
+        for (int i = 0; i < 10; ++i) give(27);
+    }
+    void send_and_answer(int frames, bool heard) {
+        for (int i = 0; i < frames; ++i) {
+            units.push_back(send(1));
+            window.answer_border(units.back().sn, heard);
+        }
+    }
+    void acknowledge(frame_sn first, frame_sn last) {
+        for (auto sn = first; sn <= last; ++sn)
+            window.acknowledge(units[static_cast<std::size_t>(sn)]);
+    }
+    void give_up(frame_sn sn) { window.fail(units[static_cast<std::size_t>(sn)], 0); }
+    std::vector<border_run> take(int bits = 92) {
+        std::array<border_run, most_border_runs> runs{};
+        const std::size_t n = window.take_borders(runs, bits);
+        return {runs.begin(), runs.begin() + static_cast<std::ptrdiff_t>(n)};
+    }
+    std::vector<arq_unit> units;
+};
+
+TEST_F(TransmitWindowBorders, AFrameHasTheBorderOfItsFirstPacketOrOfItsPadding) {
+    give(5);
+    EXPECT_EQ(window.frame(send(1).sn).border, 0);
+    EXPECT_EQ(window.frame(send(1).sn).border, no_border);
+    for (int i = 0; i < 17; ++i) send(1);
+    EXPECT_EQ(window.frame(send(8).sn).border, 27);  // the last one and a half of the packets
+    give(3);
+    EXPECT_EQ(window.frame(send(8).sn).border, 0);
+    segmenter apart(false, 10);
+    ASSERT_TRUE(apart.push(std::vector<std::uint8_t>(20, 1)));
+    window.on_sdu(20);
+    window.open_frame(1, apart);
+    EXPECT_EQ(window.frame(window.open_frame(1, apart).sn).border, 13);
+}
+
+TEST_F(TransmitWindowBorders, WhatWasHeardIsNotSaidAgain) {
+    send_and_answer(4, true);
+    give_up(1);
+    EXPECT_FALSE(window.borders_waiting());
+    acknowledge(0, 0);
+    EXPECT_EQ(window.edge(), 2);
+}
+
+TEST_F(TransmitWindowBorders, WithoutAFrameGivenUpNothingIsSaid) {
+    send_and_answer(6, false);
+    acknowledge(0, 5);
+    EXPECT_FALSE(window.borders_waiting());
+    EXPECT_EQ(window.edge(), 6);
+}
+
+TEST_F(TransmitWindowBorders, TheEdgeWaitsAtAFrameBehindOneGivenUpUntilItsBorderIsHeard) {
+    send_and_answer(8, false);
+    acknowledge(1, 7);
+    give_up(0);
+    EXPECT_EQ(window.edge(), 1);
+    for (const bool heard : {false, true}) {
+        const auto runs = take();
+        ASSERT_EQ(runs.size(), 1U);
+        EXPECT_EQ(runs[0], (border_run{1, 2, 0}));  // 1 has none, 2 begins a packet
+        EXPECT_FALSE(window.borders_waiting());
+        window.answer_borders(runs[0], heard);
+        EXPECT_EQ(window.edge(), heard ? 8 : 1);
+    }
+    EXPECT_FALSE(window.borders_waiting());
+}
+
+TEST_F(TransmitWindowBorders, SeveralGivenUpAreSaidInRunsAndAsManyAsFit) {
+    send_and_answer(16, false);
+    for (const frame_sn sn : {0, 5, 11}) give_up(sn);
+    ASSERT_EQ(take(10).size(), 0U);
+    ASSERT_EQ(take(14).size(), 1U);  // 1 + gamma(15) + gamma(2) + 2
+    const auto runs = take();
+    ASSERT_EQ(runs.size(), 2U);
+    EXPECT_EQ(runs[0], (border_run{6, 1, 0}));
+    EXPECT_EQ(runs[1], (border_run{12, 1, 0}));
+}
+
+TEST_F(TransmitWindowBorders, BehindTheLastPacketTheNextFramesAreAskedFor) {
+    send_and_answer(4, true);
+    give_up(3);
+    acknowledge(0, 2);
+    EXPECT_TRUE(window.empty());
+    send_and_answer(2, false);  // the next packet
+    EXPECT_EQ(take(), (std::vector<border_run>{{4, 1, 0}}));
+    acknowledge(4, 5);
+    EXPECT_EQ(window.edge(), 4);
+    window.answer_border(4, true);
+    EXPECT_TRUE(window.empty());
+}
+
+TEST_F(TransmitWindowBorders, OfAFrameThatIsGivenUpItselfNothingHasToBeSaid) {
+    send_and_answer(8, false);
+    acknowledge(1, 1);
+    give_up(0);
+    give_up(2);
+    EXPECT_EQ(take(), (std::vector<border_run>{{1, 1, no_border}, {3, 2, 0}}));
+}
+
 }  // namespace
 }  // namespace wip

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -90,6 +91,43 @@ TEST(predictors, what_does_not_exist_is_refused_by_name) {
             EXPECT_EQ(std::string(e.what()),
                       "predictor: 'best' is not one of last, ar, ls, kalman, delay");
         }
+}
+
+// Whatever a radio may deliver for a while: afterwards the prediction is as if it had not been.
+TEST(predictors, forget_what_no_signal_can_be) {
+    constexpr float none = std::numeric_limits<float>::quiet_NaN();
+    constexpr float endless = std::numeric_limits<float>::infinity();
+    for (const auto method : predictor_names)
+        for (const int horizon : {0, 3})
+            for (const float amplitude : {1e4F, 1e7F, 1e15F, 1e19F, 1e30F, endless, none})
+                for (const int slots : {1, 50}) {
+                    // What is just loud is forgotten at the pace of the averages.
+                    const int last = amplitude < 1e6F ? 13000 : 2000;
+                    snr_predictor p(horizon, method);
+                    gains channel(3);
+                    std::array<float, nof_bins> ahead{};
+                    score s;
+                    std::vector<std::array<float, nof_bins>> said;
+                    for (int i = 0; i < last; ++i) {
+                        auto m = channel.next(50 * per_kmh);
+                        if (i >= 400 && i < 400 + slots)
+                            for (std::size_t b = 0; b < nof_bins; ++b) {
+                                m.gain[b] *= amplitude;
+                                m.power[b] *= amplitude * amplitude;
+                            }
+                        p.update(m, ahead);
+                        said.push_back(ahead);
+                        if (i < last - 1000) continue;
+                        for (std::size_t b = 0; b < nof_bins; ++b) {
+                            const auto before =
+                                static_cast<double>(said[static_cast<std::size_t>(i - horizon)][b]);
+                            s.error += (channel.truth[b] - before) * (channel.truth[b] - before);
+                            s.power += channel.truth[b] * channel.truth[b];
+                        }
+                    }
+                    EXPECT_LT(s.nmse(), 0.5) << method << " " << horizon << " " << amplitude;
+                    EXPECT_LT(p.nmse(), 1.0) << method << " " << horizon << " " << amplitude;
+                }
 }
 
 // Two channels that are the same up to a slot, then not: so are the predictions, slot by slot.

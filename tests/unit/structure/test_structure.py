@@ -13,7 +13,7 @@ LAYER_OF_PREFIX = {
     "schema": "schema", "sample": "sample", "bin": "bin", "packet": "packet",
     "profiles": "profiles",
     "air": "channels", "vusrp": "channels",
-    "wip": "blocks", "config": "host", "tun": "host", "app": "host", "trace": "host",
+    "wip": "blocks", "peer": "peer", "runtime": "runtime", "config": "host", "tun": "host", "app": "host", "trace": "host",
     "emulator": "host", "observer": "host",
     "channel": "host", "tcpl": "host", "capture": "host", "gui": "gui",
 }
@@ -21,7 +21,7 @@ ALLOWED = {
     "blocks/types": {"types"},
     "blocks/phy": {"types", "phy"},
     "blocks/include": {"types", "phy", "blocks"},
-    "blocks/lib": {"types", "phy", "port", "schema", "sample", "profiles", "blocks"},
+    "blocks/lib": {"types", "phy", "port", "schema", "sample", "profiles", "peer", "blocks"},
     "blocks/python": {"types", "phy", "port", "schema", "blocks"},
     "mac/port": {"types", "port"},
     "mac/wire": {"types", "wire"},
@@ -31,11 +31,15 @@ ALLOWED = {
     # The symbol channel detects with the receiver's constellations and computes with the link's error rates.
     "channels/bin": {"types", "phy", "port", "link", "sample", "bin"},
     "channels/packet": {"types", "sample", "packet"},
-    "channels/profiles": {"sample", "profiles"},
-    "channels/air": {"types", "schema", "sample", "profiles", "channels"},
+    "channels/profiles": {"types", "sample", "profiles"},
+    "channels/air": {"types", "schema", "sample", "profiles", "runtime", "channels"},
     "channels/vusrp": {"types", "channels"},
     "host": {"types", "port", "wire", "rlc", "link", "schema", "sample", "bin", "packet", "profiles",
-             "channels", "host"},
+             "channels", "peer", "runtime", "host"},
+    # Lines of messages between processes, for flowgraphs and host alike.
+    "host/peer": {"peer"},
+    # What programs ask of the scheduler: the medium too.
+    "host/runtime": {"runtime"},
     # A reader of what every process publishes, and of nothing else: it runs on another machine as well.
     "host/gui": {"schema", "gui"},
     # One more than the rest of host: it runs the receiver's predictor over a bin-level channel (--predictor).

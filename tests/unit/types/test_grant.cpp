@@ -31,8 +31,28 @@ slot_grant random_grant(std::mt19937& rng, int retransmissions) {
             b.sn = next++;
         }
     }
+    if (rng() % 4 != 0) return g;
+    // Borders of the first new frames, and of runs of older ones.
+    int told = static_cast<int>(rng() % 4) * 4;
+    for (auto& b : g.bins) {
+        if (b.bits_per_symbol == 0 || b.retransmission || told-- <= 0) continue;
+        const auto nibbles =
+            static_cast<unsigned>(frame_payload_nibbles(link_profile::radio, b.bits_per_symbol));
+        b.border = rng() % 2 == 0 ? no_border : static_cast<std::uint8_t>(rng() % nibbles);
+    }
+    int back = 400;
+    for (std::size_t i = 0, n = rng() % 4; i < n; ++i) {
+        back -= 1 + static_cast<int>(rng() % 40);
+        auto& run = g.runs[i];
+        run.first = static_cast<wire_sn>(g.first_new_sn - back);
+        run.frames = static_cast<std::uint16_t>(1 + rng() % 30);
+        if (rng() % 3 != 0) run.border = static_cast<std::uint8_t>(rng() % 216 * (rng() % 2));
+        back -= run.frames - 1;
+    }
     return g;
 }
+
+int log2_of(int n) { return static_cast<int>(std::ceil(std::log2(n))); }
 
 // Content by the table in types/grant.h, counted apart from the code that writes it.
 int content_bits(const slot_grant& g) {
@@ -53,6 +73,30 @@ int content_bits(const slot_grant& g) {
                              b.offset == before->offset + 27 * before->bits_per_symbol - 6;
         bits += b.whole ? 1 : follows ? 3 : 11;
         before = &b;
+    }
+    int fresh = 0, told = 0, without = 0;
+    for (const auto& b : g.bins) {
+        if (b.bits_per_symbol == 0 || b.retransmission) continue;
+        ++fresh;
+        if (b.border == unknown_border) continue;
+        ++told;
+        ++without;
+        if (b.border == no_border) continue;
+        bits += gamma(without) + 1;
+        if (b.border != 0) bits += log2_of(27 * b.bits_per_symbol - 6);
+        without = 0;
+    }
+    if (without > 0) bits += gamma(without + 1);
+    if (told > 0) bits += told == fresh ? 2 : 7;
+    if (told == 0 && fresh > 0 && g.runs[0].frames > 0) bits += 1;
+    int at = g.first_new_sn;
+    for (const auto& run : g.runs) {
+        if (run.frames == 0) break;
+        const int from = static_cast<wire_sn>(run.first);
+        const int step = static_cast<wire_sn>(&run == g.runs.data() ? at - from : from - at);
+        bits += 1 + gamma(step) + gamma(run.frames);
+        bits += run.border == no_border ? 1 : run.border == 0 ? 2 : 10;
+        at = static_cast<wire_sn>(run.first + run.frames - 1);
     }
     return bits;
 }
@@ -88,6 +132,57 @@ TEST(grant, a_full_slot_of_consecutive_retransmissions_fits) {
     EXPECT_EQ(unpack_grant(bits, link_profile::radio), g);
 }
 
+TEST(grant, borders_of_a_full_slot_of_new_frames_fit) {
+    for (int k = 1; k <= 8; ++k) {
+        slot_grant g;
+        for (std::size_t b = 0; b < nof_bins; ++b) {
+            g.bins[b].bits_per_symbol = static_cast<std::uint8_t>(k);
+            g.bins[b].sn = static_cast<wire_sn>(b);
+            g.bins[b].border = b % 7 == 3 ? std::uint8_t{20} : no_border;  // four packets begin
+        }
+        std::array<std::uint8_t, grant_bytes> bits;
+        ASSERT_TRUE(pack_grant(g, link_profile::radio, bits));
+        EXPECT_EQ(unpack_grant(bits, link_profile::radio), g);
+    }
+}
+
+// While nothing is to be said the format is what it was without borders.
+TEST(grant, without_borders_the_rest_is_zeros) {
+    slot_grant g;
+    for (auto& b : g.bins) b.bits_per_symbol = 8;
+    std::array<std::uint8_t, grant_bytes> bits;
+    int used = 0;
+    ASSERT_TRUE(pack_grant(g, link_profile::radio, bits, &used));
+    EXPECT_EQ(used, 123 + 25);
+    for (std::size_t i = 19; i < bits.size(); ++i) EXPECT_EQ(bits[i], 0);
+}
+
+TEST(grant, what_could_not_have_been_written_is_refused) {
+    slot_grant g;
+    g.first_new_sn = 100;
+    g.bins[0].bits_per_symbol = 1;
+    g.bins[0].sn = 100;
+    // At bit 124: all new frames are told; what follows is wrong.
+    const auto with = [&](std::initializer_list<std::pair<std::uint32_t, int>> fields) {
+        std::array<std::uint8_t, grant_bytes> bits;
+        EXPECT_TRUE(pack_grant(g, link_profile::radio, bits));
+        std::array<std::uint8_t, grant_bytes> tail;
+        bit_writer w(tail);
+        w.put(0, 124 - 4 * 31);
+        w.put(0, 31), w.put(0, 31), w.put(0, 31), w.put(0, 31);
+        for (const auto& [value, n] : fields) w.put(value, n);
+        for (std::size_t i = 0; i < bits.size(); ++i) bits[i] |= tail[i];
+        return unpack_grant(bits, link_profile::radio).has_value();
+    };
+    EXPECT_TRUE(with({{2, 2}, {1, 1}, {1, 1}, {5, 5}}));    // border at nibble 5
+    EXPECT_FALSE(with({{2, 2}, {1, 1}, {1, 1}, {0, 5}}));   // nibble 0 in the long form
+    EXPECT_FALSE(with({{2, 2}, {1, 1}, {1, 1}, {21, 5}}));  // beyond the frame
+    EXPECT_FALSE(with({{2, 2}, {3, 3}, {1, 1}}));           // the third of one
+    EXPECT_FALSE(with({{3, 2}, {1, 5}, {1, 1}}));           // the first 1 of 1
+    EXPECT_TRUE(with({{1, 2}, {4, 5}, {2, 3}, {0, 1}}));    // a run of 2 from 4 before on
+    EXPECT_FALSE(with({{1, 2}, {2, 3}, {3, 3}, {0, 1}}));   // a run of 3 from 2 before on
+}
+
 TEST(grant, too_many_scattered_retransmissions_are_refused) {
     slot_grant g;
     g.first_new_sn = 0;
@@ -101,6 +196,49 @@ TEST(grant, too_many_scattered_retransmissions_are_refused) {
     }
     std::array<std::uint8_t, grant_bytes> bits;
     EXPECT_FALSE(pack_grant(g, link_profile::radio, bits));
+}
+
+// Two ways to write one grant are one too many: what is read is what pack_grant would write.
+TEST(grant, what_is_read_is_written_alike) {
+    std::mt19937 rng(3);
+    int accepted = 0;
+    for (int i = 0; i < 300000; ++i) {
+        std::array<std::uint8_t, grant_bytes> bits{}, again;
+        if (!pack_grant(random_grant(rng, 1 + i % 6), link_profile::radio, bits)) continue;
+        for (int flips = static_cast<int>(rng() % 4); flips > 0; --flips) {
+            const auto at = 123 + rng() % 117;  // behind the modulation
+            bits[at / 8] ^= static_cast<std::uint8_t>(0x80 >> at % 8);
+        }
+        const auto g = unpack_grant(bits, link_profile::radio);
+        if (!g) continue;
+        ++accepted;
+        ASSERT_TRUE(pack_grant(*g, link_profile::radio, again));
+        ASSERT_EQ(bits, again);
+    }
+    EXPECT_GT(accepted, 50000);
+}
+
+TEST(grant, no_step_of_sequence_numbers_is_read_that_is_not_written) {
+    for (const bool first : {true, false})
+        for (std::uint32_t code = 1; code < 0x20000; ++code) {
+            std::array<std::uint8_t, grant_bytes> bits{}, again;
+            bit_writer w(bits);
+            w.put(0, 12 + 16 + 15);
+            w.put(first ? 1 : 10, 16);  // one bin, or two, of one bit a symbol
+            for (int group = 1; group < 5; ++group) w.put(0, 16);
+            w.put(first ? 1 : 3, first ? 1 : 2);
+            if (!first) {
+                w.put_gamma(7);
+                w.put(0, 1);
+            }
+            w.put_gamma(code);
+            w.put(0, 1);
+            ASSERT_TRUE(w.ok());
+            const auto g = unpack_grant(bits, link_profile::radio);
+            if (!g) continue;
+            ASSERT_TRUE(pack_grant(*g, link_profile::radio, again));
+            ASSERT_EQ(bits, again) << code;
+        }
 }
 
 TEST(grant, random_bits_never_crash_and_are_nearly_always_refused) {

@@ -70,7 +70,7 @@ public:
     // cell            0..63: that one and no other; -1: the strongest, whichever it is
     // horizon         SNR is predicted this many slots ahead, 0..64
     // combining       chase combining of the copies of a frame
-    // endpoint        ZeroMQ address of macd's slot link (ipc://...); empty: no macd
+    // endpoint        address of macd's slot link (shm://PATH, ipc://PATH); empty: no macd
     // message_period  messages for every n-th slot; 0: none
     // start_slot      slot of the first sample when no rx_time tag says otherwise
     // timeout_s       macd counts as gone after this silence of its socket

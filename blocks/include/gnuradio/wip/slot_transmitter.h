@@ -41,7 +41,7 @@ public:
     using sptr = std::shared_ptr<slot_transmitter>;
 
     // cell            0..63, selects the pilot sequence
-    // endpoint        ZeroMQ address of macd's slot link (ipc://...); empty: test pattern
+    // endpoint        address of macd's slot link (shm://PATH, ipc://PATH); empty: test pattern
     // start_slot      number of the first slot; its first sample has time start_slot / 1500 s
     // modulation      test pattern: bits per symbol 1..8
     // bins            test pattern: bin indexes 0..24, ascending; empty: all 25

@@ -15,7 +15,7 @@ import time
 
 import yaml
 
-from .. import capture, cell as cells, control, emulate, record, report, system, window
+from .. import capture, cell as cells, control, emulate, own_files, record, report, rights, system, window
 from ..errors import DIED, INVALID, VALID, BadInput, CellDied
 from ..publisher import Publisher
 from ..session import (OBSERVER, START_TIMEOUT_S, Progress, check_built, exit_code_of, fresh_output, owned_cell, versions,
@@ -35,12 +35,11 @@ def macd_tree(cell, recording):
     link = dict(recording.whole.get("openwip:link", {}))
     receiver = recording.whole["openwip:receiver"]
     link.update(combining=receiver["combining"], tcp_l=False)     # there is no TCP to help
-    endpoints = {key: cell.endpoint(socket) for key, socket in (
-        ("slot_link", "terminal.slot"), ("uplink", "uplink"), ("control", "terminal.control"),
-        ("telemetry", "terminal.telemetry"))}
+    endpoints = {"slot_link": cell.line("terminal.slot"), "uplink": cell.line("uplink"),
+                 "control": cell.endpoint("terminal.control"), "telemetry": cell.endpoint("terminal.telemetry")}
     return {"role": "terminal", "name": cell.name, "replay": True, "link": link,
             "phy": {"predictor": receiver.get("predictor", "delay")}, "tun": {"name": "wip0", "address": TUN_ADDRESS},
-            "endpoints": endpoints, "user": "nobody", "peer_timeout_s": SILENCE_S}
+            "endpoints": endpoints, "user": system.account()[0], "peer_timeout_s": SILENCE_S}
 
 
 def start_ns(recording):
@@ -74,10 +73,9 @@ class Player:
     def start(self, reports):
         cell, run = self.cell, {"OPENWIP_RUN": str(self.cell.run)}
         path = cell.run / "terminal.yaml"
-        path.write_text(yaml.safe_dump(macd_tree(cell, self.recording), sort_keys=False))
-        os.chmod(path, 0o640)
-        before = os.umask(0o077)
-        self.publisher = Publisher(cell.endpoint("keeper.telemetry"))
+        own_files.create(path, yaml.safe_dump(macd_tree(cell, self.recording), sort_keys=False))
+        before = os.umask(0o007)     # the account may read it
+        self.publisher = Publisher(cell.endpoint("keeper.telemetry"), ["verdict"])
         os.umask(before)
         self.keeper.start(cells.Process("terminal.macd", [str(self.build / "host/app/macd"), "--config", str(path)], run,
                                         cell.namespace("terminal")))
@@ -85,10 +83,10 @@ class Player:
             raise CellDied("terminal.macd does not answer on its control socket")
         self.keeper.start(cells.Process("observer", [
             str(self.build / OBSERVER), "--set", f"stations=terminal={cell.namespace('terminal')}",
-            "--set", f"slots={cell.endpoint('terminal.telemetry')}", "--set", "air="], run, essential=False))
+            "--set", f"slots={cell.endpoint('terminal.telemetry')}", "--set", "medium="], run, essential=False))
         self.keeper.start(cells.Process("terminal.radio", [
             self.python, "-m", "openwip_cli", "replay-radio", cell.name, str(pathlib.Path(self.recording.base).absolute()),
-            repr(self.speed), reports], run))
+            repr(self.speed), reports], run, capabilities=rights.REPLAY))
         self.began = time.monotonic()
 
     def say(self, slot=0):
@@ -148,7 +146,7 @@ def run_cell(cell, keeper, options, recording, live, places, progress):
     whole, speed = recording.whole, options.scenario.speed
     if options.logs:
         keeper.keep_logs(options.logs)
-    (cell.run / "replay.json").write_text(json.dumps({"file": recording.base, "start_ns": start_ns(recording)}))
+    own_files.create(cell.run / "replay.json", json.dumps({"file": recording.base, "start_ns": start_ns(recording)}))
     record.note_run(cell, whole.get("openwip:scenario", {}), whole.get("openwip:seed"))
     if options.monitor:
         window.open_for(cell.name, places[1], progress)
@@ -177,8 +175,8 @@ def run_cell(cell, keeper, options, recording, live, places, progress):
         if recorder is not None:
             result["record"] = recorder.finish(result)
             recorded = record.said(result["record"], progress)
-    write_json(options.json, result)
     print(screen(recording, result))
+    write_json(options.json, result)
     return (VALID if result["replay"]["same"] else INVALID) if recorded else DIED
 
 

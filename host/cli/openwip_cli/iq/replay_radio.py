@@ -13,7 +13,7 @@ import signal
 import sys
 import threading
 
-from .. import cell as cells
+from .. import cell as cells, own_files
 from ..errors import BAD_INPUT, DIED, BadInput
 from .recordings import Recording
 
@@ -28,10 +28,8 @@ def say(text):
 
 
 def write_over(cell, source, lost):
-    partial = cell.run / f"{OVER}.part"
-    partial.write_text(json.dumps({"seconds": source.pace.seconds, "slots": source.pace.slots,
-                                   "behind": source.pace.behind, "reports_lost": lost}))
-    partial.rename(cell.run / OVER)
+    own_files.replace(cell.run / OVER, json.dumps({"seconds": source.pace.seconds, "slots": source.pace.slots,
+                                                   "behind": source.pace.behind, "reports_lost": lost}))
 
 
 def play(cell, recording, speed, reports):
@@ -42,7 +40,7 @@ def play(cell, recording, speed, reports):
     for signum in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signum, lambda *_: asked.set())
     top, source = gr.top_block("replay"), Source(recording, Pace(speed))
-    receiver = wip.slot_receiver(endpoint=cell.endpoint("terminal.slot"), **recording.whole["openwip:receiver"])
+    receiver = wip.slot_receiver(endpoint=cell.line("terminal.slot"), **recording.whole["openwip:receiver"])
     receiver.start_recording("", reports)
     source.set_min_output_buffer(BUFFER_SAMPLES)
     top.connect(source, receiver)

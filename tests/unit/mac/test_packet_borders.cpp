@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is found again after a header that was lost or damaged, seen at the reassembler.
+// What goes on after a header that was lost or damaged, and where: at the borders that are told.
 #include "reassembly_link.h"
 
 namespace wip::test {
 namespace {
 
-TEST(BoundarySearch, AfterALostHeaderTheNextPacketIsFoundByItsChecksum) {
+TEST(PacketBorders, AfterALostHeaderTheNextPacketFollows) {
     for (const bool v6 : {false, true}) {
         link l;
         for (int i = 0; i < 6; ++i)
@@ -19,13 +19,13 @@ TEST(BoundarySearch, AfterALostHeaderTheNextPacketIsFoundByItsChecksum) {
         EXPECT_EQ(l.got[1], l.sent[3]);
         EXPECT_EQ(l.got[3], l.sent[5]);
         EXPECT_EQ(l.assembly.counts().lost_packets, 1U);
-        EXPECT_EQ(l.assembly.counts().searches, 1U);
+        EXPECT_EQ(l.assembly.counts().borders_lost, 1U);
     }
 }
 
 // The data before the last packet looks like the start of headers of 60 bytes, which would end
 // beyond the last frame.
-TEST(BoundarySearch, TheLastPacketIsFoundThoughTheDataBeforeItMayBeAHeaderThatIsNotThereYet) {
+TEST(PacketBorders, TheLastPacketIsFoundWhateverTheDataBeforeItLooksLike) {
     link l;
     l.give(ipv4(100));
     l.give(ipv4(190, 0x4f));
@@ -37,7 +37,7 @@ TEST(BoundarySearch, TheLastPacketIsFoundThoughTheDataBeforeItMayBeAHeaderThatIs
     EXPECT_EQ(l.got[0], l.sent[2]);
 }
 
-TEST(BoundarySearch, AHeaderInTheDataIsNotTakenForOneUnlessWhatFollowsConfirmsIt) {
+TEST(PacketBorders, AHeaderInTheDataIsNotTakenForOne) {
     link l;
     auto quoting = ipv4(400, 0x11);
     const auto quoted = ipv4(120, 0x22);
@@ -54,7 +54,7 @@ TEST(BoundarySearch, AHeaderInTheDataIsNotTakenForOneUnlessWhatFollowsConfirmsIt
     EXPECT_EQ(l.got[1], l.sent[3]);
 }
 
-TEST(BoundarySearch, ADamagedHeaderLosesItsPacketAndThePlaceOfTheNextIsSearched) {
+TEST(PacketBorders, ADamagedHeaderLosesItsPacketAndThePlaceOfTheNextIsSearched) {
     link l(corrupt());
     for (int i = 0; i < 6; ++i) l.give(ipv4(200, static_cast<std::uint8_t>(i)));
     l.cut_all();
@@ -69,7 +69,7 @@ TEST(BoundarySearch, ADamagedHeaderLosesItsPacketAndThePlaceOfTheNextIsSearched)
 
 // Two wrong bits of one column, one in the length, one in the source address 10.42.0.1, pass the
 // checksum. The false length ends inside a later packet, or beyond all of them.
-TEST(BoundarySearch, ADamagedHeaderWithAWrongLengthButARightChecksumTakesNoPacketsWithIt) {
+TEST(PacketBorders, ADamagedHeaderWithAWrongLengthButARightChecksumTakesNoPacketsWithIt) {
     for (const std::uint8_t bit : {0x02, 0x08}) {
         link l(corrupt());
         for (int i = 0; i < 6; ++i) l.give(ipv4(200, static_cast<std::uint8_t>(i)));
@@ -83,13 +83,13 @@ TEST(BoundarySearch, ADamagedHeaderWithAWrongLengthButARightChecksumTakesNoPacke
         ASSERT_EQ(l.got.size(), 5U) << int{bit};
         EXPECT_EQ(l.got[2], l.sent[3]);
         EXPECT_EQ(l.got[4], l.sent[5]);
-        EXPECT_EQ(l.assembly.counts().searches, 1U);
+        EXPECT_EQ(l.assembly.counts().borders_lost, 1U);
     }
 }
 
 // The same with data of zeros, in which the false length of 136 bytes ends: they look like padding,
 // but the next frame begins with zeros too, in a good frame or in a damaged one.
-TEST(BoundarySearch, ZerosThatGoOnInTheNextFrameAreNoPadding) {
+TEST(PacketBorders, ZerosThatGoOnInTheNextFrameAreNoPadding) {
     for (const bool more_damage : {false, true}) {
         link l(corrupt());
         for (int i = 0; i < 6; ++i) l.give(ipv4(200, 0));
@@ -104,28 +104,34 @@ TEST(BoundarySearch, ZerosThatGoOnInTheNextFrameAreNoPadding) {
         l.lose_below(l.last());
         ASSERT_EQ(l.got.size(), 5U);
         for (const auto& p : l.got) EXPECT_EQ(p.size(), 200U);
-        EXPECT_EQ(l.assembly.counts().searches, 1U);
+        EXPECT_EQ(l.assembly.counts().borders_lost, 1U);
     }
 }
 
-TEST(BoundarySearch, ADamagedHeaderIsBelievedOnceTheNextOneIsThere) {
+TEST(PacketBorders, ADamagedHeaderIsBelievedOnceTheNextBorderIsTold) {
     link l(corrupt());
+    l.tells = false;
     for (int i = 0; i < 3; ++i) l.give(ipv4(212, static_cast<std::uint8_t>(i)));
     l.cut_all();
     // Packet 1 is bytes 212..423: its header ends in frame 4, the next one begins in 7, ends in 8.
+    for (frame_sn sn = 0; sn < 7; ++sn) l.tell(sn);
     l.bring_all_but({4, 8});
     l.frames[4].payload[30] ^= 1;
     l.bring(4, false);
-    l.lose_below(8);
+    l.assembly.frames().raise_edge(7);
+    l.assembly.advance();
     EXPECT_EQ(l.got.size(), 1U);
+    l.tell(7);
+    l.assembly.advance();
+    EXPECT_EQ(l.got.size(), 2U);
     l.bring(8);
     ASSERT_EQ(l.got.size(), 3U);
     EXPECT_TRUE(l.marks[1]);
     EXPECT_EQ(l.got[1].size(), 212U);
-    EXPECT_EQ(l.assembly.counts().searches, 0U);
+    EXPECT_EQ(l.assembly.counts().borders_lost, 0U);
 }
 
-TEST(BoundarySearch, AnIntactPacketBetweenTwoDamagedHeadersIsDelivered) {
+TEST(PacketBorders, AnIntactPacketBetweenTwoDamagedHeadersIsDelivered) {
     link l(corrupt());
     for (int i = 0; i < 6; ++i) l.give(ipv4(216, static_cast<std::uint8_t>(i)));
     l.cut_all();  // four frames each
@@ -140,7 +146,7 @@ TEST(BoundarySearch, AnIntactPacketBetweenTwoDamagedHeadersIsDelivered) {
     EXPECT_FALSE(l.marks[1]);
 }
 
-TEST(BoundarySearch, ADamagedIpv6HeaderIsNotBelieved) {
+TEST(PacketBorders, ADamagedIpv6HeaderIsNotBelieved) {
     link l(corrupt());
     for (int i = 0; i < 4; ++i) l.give(ipv6_udp(200, static_cast<std::uint8_t>(i)));
     l.cut_all();
@@ -152,7 +158,7 @@ TEST(BoundarySearch, ADamagedIpv6HeaderIsNotBelieved) {
     EXPECT_EQ(l.got[0], l.sent[1]);
 }
 
-TEST(BoundarySearch, ALostFrameEndsNoFlowWhateverItsProtocol) {
+TEST(PacketBorders, ALostFrameEndsNoFlowWhateverItsProtocol) {
     for (const bool in_order : {true, false})
         for (int protocol = 0; protocol < 256; ++protocol) {
             reassembler_config c;
@@ -165,14 +171,15 @@ TEST(BoundarySearch, ALostFrameEndsNoFlowWhateverItsProtocol) {
             l.bring_all_but({7});  // with the header of packet 2
             l.lose_below(l.last());
             ASSERT_EQ(l.got.size(), 4U) << protocol;
-            EXPECT_EQ(l.assembly.counts().searches, 1U);
+            // As completed a chain has begun with packet 2 already.
+            EXPECT_EQ(l.assembly.counts().borders_lost, in_order ? 1U : 2U);
             for (const int i : {0, 1, 3, 4, 5})
                 EXPECT_EQ(std::ranges::count(l.got, l.sent[static_cast<std::size_t>(i)]),
                           i == 1 ? 0 : 1);
         }
 }
 
-TEST(BoundarySearch, AWrongPayloadBitEndsNoFlowWhateverItsProtocol) {
+TEST(PacketBorders, AWrongPayloadBitEndsNoFlowWhateverItsProtocol) {
     for (int protocol = 0; protocol < 256; ++protocol) {
         link l(corrupt());
         for (int i = 0; i < 6; ++i)
@@ -185,11 +192,11 @@ TEST(BoundarySearch, AWrongPayloadBitEndsNoFlowWhateverItsProtocol) {
         ASSERT_EQ(l.got.size(), 6U) << protocol;
         EXPECT_TRUE(l.marks[1]);
         EXPECT_EQ(l.got[5], l.sent[5]);
-        EXPECT_EQ(l.assembly.counts().searches, 0U);
+        EXPECT_EQ(l.assembly.counts().borders_lost, 0U);
     }
 }
 
-TEST(BoundarySearch, APacketOfAnUnusualProtocolBetweenLostFramesIsFound) {
+TEST(PacketBorders, APacketOfAnUnusualProtocolBetweenLostFramesIsFound) {
     link l;
     for (int i = 0; i < 6; ++i) l.give(ipv4(200, static_cast<std::uint8_t>(i), 253));
     l.cut_all();
@@ -210,7 +217,7 @@ TEST(BoundarySearch, APacketOfAnUnusualProtocolBetweenLostFramesIsFound) {
     EXPECT_EQ(exact.got[1], exact.sent[2]);
 }
 
-TEST(BoundarySearch, OfATunnelOfAnUnusualProtocolTheOuterPacketIsDelivered) {
+TEST(PacketBorders, OfATunnelOfAnUnusualProtocolTheOuterPacketIsDelivered) {
     for (const bool more_comes : {true, false}) {
         link l;
         auto outer = ipv4(300, 0x77, 253);
@@ -228,7 +235,7 @@ TEST(BoundarySearch, OfATunnelOfAnUnusualProtocolTheOuterPacketIsDelivered) {
 }
 
 // The data has a header of a protocol that few use; where its packet would end nothing contradicts.
-TEST(BoundarySearch, AnUnusualHeaderInTheDataTakesNoPacketsWithIt) {
+TEST(PacketBorders, AnUnusualHeaderInTheDataTakesNoPacketsWithIt) {
     link l;
     auto quoting = ipv4(216, 0x11);
     const auto quoted = ipv4(700, 0x22, 253);
@@ -244,7 +251,7 @@ TEST(BoundarySearch, AnUnusualHeaderInTheDataTakesNoPacketsWithIt) {
     EXPECT_EQ(l.got[3], l.sent[5]);
 }
 
-TEST(BoundarySearch, APacketBeforeAnIpv6PacketOfAnUnknownProtocolIsFound) {
+TEST(PacketBorders, APacketBeforeAnIpv6PacketOfAnUnknownProtocolIsFound) {
     for (const std::uint8_t protocol : {17, 253}) {
         link l;
         auto unknown = ipv6_udp(200, 4);
@@ -263,7 +270,7 @@ TEST(BoundarySearch, APacketBeforeAnIpv6PacketOfAnUnknownProtocolIsFound) {
 
 // A search: frames 0 and 1 are lost. Packet 1 is filled with one byte up to 6 bytes before the end
 // of frame 5, where the next header begins; the rest of it comes late.
-TEST(BoundarySearch, WhateverFillsThePacketBeforeALateHeaderThePacketsBehindItAreFound) {
+TEST(PacketBorders, WhateverFillsThePacketBeforeALateHeaderThePacketsBehindItAreFound) {
     for (int fill = 0; fill < 256; ++fill) {
         link l;
         l.give(ipv4(100, static_cast<std::uint8_t>(fill)));
@@ -280,53 +287,9 @@ TEST(BoundarySearch, WhateverFillsThePacketBeforeALateHeaderThePacketsBehindItAr
     }
 }
 
-// Every eighth byte of the data begins what may be an IPv6 packet of 1500 bytes, more of them at a
-// time than a search keeps. The packets behind are found once that has been told.
-TEST(BoundarySearch, ASearchGoesOnBehindMoreCandidatesThanItKeeps) {
-    link l;
-    auto full = ipv4(1400);
-    for (std::size_t i = 20; i + 8 <= full.size(); i += 8) {
-        const std::uint8_t start[8] = {0x60, 0, 0, 0, 0x05, 0xb4, 17, 64};
-        std::copy(start, start + 8, full.begin() + static_cast<std::ptrdiff_t>(i));
-    }
-    l.give(full);
-    for (int i = 0; i < 20; ++i) l.give(ipv4(200, static_cast<std::uint8_t>(i)));
-    l.cut_all();
-    for (frame_sn sn = 1; sn < l.last(); ++sn) {
-        l.lose_below(1);
-        l.bring(sn);
-    }
-    l.lose_below(l.last());
-    EXPECT_EQ(l.got.size(), 20U);
-}
-
-// The chain ahead has begun with what a packet's data looks like, which reaches over the next
-// header. That one then comes damaged, where the chain in front says that it is due.
-TEST(BoundarySearch, ADamagedHeaderThatIsDueIsNotLeftToAChainThatBeganInData) {
-    reassembler_config c = as_completed();
-    c.deliver_corrupt = true;
-    link l(c);
-    auto carrying = ipv4(216, 0x77);
-    const auto false_header = ipv4(100 + 216, 0x55);
-    std::copy(false_header.begin(), false_header.begin() + 20, carrying.begin() + 116);
-    l.give(carrying);
-    for (int i = 1; i < 5; ++i) l.give(ipv4(216, static_cast<std::uint8_t>(i)));
-    l.cut_all();                   // four frames each
-    l.frames[4].payload[40] ^= 1;  // data
-    for (frame_sn sn = 1; sn < l.last(); ++sn) l.put(sn, sn != 4);
-    l.assembly.advance();
-    EXPECT_EQ(l.assembly.chains(), 2U);
-    l.bring(0);
-    l.lose_below(l.last());
-    ASSERT_EQ(l.got.size(), 5U);
-    for (const auto& p : l.sent) EXPECT_EQ(std::ranges::count(l.got, p), p == l.sent[1] ? 0 : 1);
-    EXPECT_EQ(std::ranges::count(l.marks, true), 1);
-    EXPECT_EQ(l.assembly.counts().searches, 0U);
-}
-
 // Both headers lie in damaged frames; the second one, with its own errors, has options or a traffic
 // class.
-TEST(BoundarySearch, ADamagedPacketBeforeADamagedHeaderOfAnyFormIsDelivered) {
+TEST(PacketBorders, ADamagedPacketBeforeADamagedHeaderOfAnyFormIsDelivered) {
     auto options = ipv4(216, 3);
     options[0] = 0x47;
     options[9] = 17;
@@ -336,12 +299,8 @@ TEST(BoundarySearch, ADamagedPacketBeforeADamagedHeaderOfAnyFormIsDelivered) {
         link l(corrupt());
         l.give(ipv4(216, 1));
         l.give(ipv4(216, 2));
+        l.give(second);
         l.cut_all();
-        for (std::size_t f = 0; f < 4; ++f)
-            l.frames.push_back({4,
-                                {second.begin() + static_cast<std::ptrdiff_t>(54 * f),
-                                 second.begin() + static_cast<std::ptrdiff_t>(54 * f + 54)}});
-        l.assembly.frames().extend(l.last());
         l.bring_all_but({4, 8});
         l.frames[4].payload[30] ^= 1;  // data
         l.frames[8].payload[12] ^= 1;  // address
@@ -353,7 +312,99 @@ TEST(BoundarySearch, ADamagedPacketBeforeADamagedHeaderOfAnyFormIsDelivered) {
     }
 }
 
-TEST(BoundarySearch, RandomBitsNeverHangOrCrashTheSearch) {
+// Data that is packets all over, each of which ends with the packet around it.
+std::vector<std::uint8_t> full_of_packets(std::size_t bytes, std::uint8_t mark) {
+    auto p = ipv4(bytes, mark);
+    for (std::size_t at = 20; at + 20 <= bytes; at += 20) {
+        const auto inner = ipv4(bytes - at, 0xee);
+        std::copy_n(inner.begin(), 20, p.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    return p;
+}
+
+TEST(PacketBorders, NothingMadeOfDataIsDelivered) {
+    for (const bool in_order : {true, false})
+        for (frame_sn lost = 0; lost < 40; ++lost) {
+            reassembler_config c;
+            c.in_order = in_order;
+            link l(c);
+            for (std::uint8_t i = 0; i < 10; ++i) l.give(full_of_packets(216, i));
+            l.cut_all();  // four frames each
+            l.bring_all_but({lost});
+            l.lose_below(l.last());
+            ASSERT_EQ(l.got.size(), 9U) << lost;
+            for (const auto& p : l.got) ASSERT_EQ(std::ranges::count(l.sent, p), 1);
+        }
+}
+
+TEST(PacketBorders, ItWaitsForABorderThatIsStillToBeTold) {
+    for (const bool in_order : {true, false}) {
+        reassembler_config c;
+        c.in_order = in_order;
+        link l(c);
+        l.tells = false;
+        for (std::uint8_t i = 0; i < 4; ++i) l.give(ipv4(108, i));
+        l.cut_all();  // two frames each
+        l.tell(0);
+        l.bring_all_but({2});
+        l.lose_below(3);
+        EXPECT_EQ(l.got.size(), 1U);
+        l.tell(4);  // not the first one behind the lost frame: 3 may have one
+        l.assembly.advance();
+        EXPECT_EQ(l.got.size(), in_order ? 1U : 3U);
+        l.tell(3);
+        l.assembly.advance();
+        EXPECT_EQ(l.got.size(), 3U);
+        EXPECT_EQ(l.assembly.counts().unplaced_nibbles, 108U);
+    }
+}
+
+TEST(PacketBorders, BelowTheEdgeItWaitsNoLonger) {
+    link l;
+    l.tells = false;
+    for (std::uint8_t i = 0; i < 4; ++i) l.give(ipv4(108, i));
+    l.cut_all();
+    l.tell(6);
+    l.bring_all_but({});
+    EXPECT_TRUE(l.got.empty());  // it has not been told where the first packet begins
+    l.lose_below(6);
+    ASSERT_EQ(l.got.size(), 1U);
+    EXPECT_EQ(l.got[0], l.sent[3]);
+    EXPECT_EQ(l.assembly.counts().unplaced_nibbles, 6U * 108U);
+}
+
+// A false length that no CRC has caught: short, long, and beyond all that is there.
+TEST(PacketBorders, APacketThatContradictsABorderIsNone) {
+    for (const std::size_t wrong : {100, 150, 300, 2000}) {
+        link l;
+        for (std::uint8_t i = 0; i < 6; ++i) l.give(full_of_packets(216, i));
+        l.cut_all();
+        const auto header = ipv4(wrong, 1);
+        std::copy_n(header.begin(), 20, l.frames[4].payload.begin());
+        l.bring_all_but({});
+        l.lose_below(l.last());
+        for (const auto& p : l.got)
+            ASSERT_TRUE(std::ranges::count(l.sent, p) == 1 || p.size() == wrong) << wrong;
+        EXPECT_EQ(std::ranges::count(l.got, l.sent[5]), wrong == 2000 ? 0 : 1) << wrong;
+    }
+}
+
+// The false length of the damaged header leads to data that is packets up to the border.
+TEST(PacketBorders, ADamagedHeaderMakesNoPacketsOfDataBehindItsFrame) {
+    link l(corrupt());
+    for (std::uint8_t i = 0; i < 6; ++i) l.give(full_of_packets(216, i));
+    l.cut_all();
+    l.bring_all_but({4});
+    l.frames[4].payload[3] ^= 0x58;  // 216 becomes 128, and the sum stays right
+    l.frames[4].payload[13] ^= 0x58;
+    const bool right = read_ip_header(l.frames[4].payload).has_value();
+    l.bring(4, false);
+    l.lose_below(l.last());
+    EXPECT_EQ(l.got.size(), 5U) << right;
+    for (const auto& p : l.got) EXPECT_EQ(std::ranges::count(l.sent, p), 1);
+}
+
+TEST(PacketBorders, RandomBitsAndBordersNeverHangOrCrashIt) {
     std::uint64_t x = 88172645463325252ULL;
     const auto random = [&x] {
         x ^= x << 13;
@@ -382,6 +433,9 @@ TEST(BoundarySearch, RandomBitsNeverHangOrCrashTheSearch) {
                 for (auto& b : payload)
                     b = static_cast<std::uint8_t>(random() % 3 == 0 ? 0x45 : random());
                 if (u.sn >= 0) r.frames().put(u, random() % 5 != 0, payload);
+                r.frames().tell_border(
+                    next - 1 - static_cast<frame_sn>(random() % 60),
+                    static_cast<std::uint8_t>(random() % 3 != 0 ? no_border : random() % 216));
             }
             r.frames().raise_edge(next - 40);
             r.advance();

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A number that somebody wrote, read by one rule wherever it is read: decimal, all of the text, and
+// a value that its type can hold. What reads a text once keeps the value: a second reader with
+// other limits is how a number that one has let pass ends the other.
+#pragma once
+
+#include <charconv>
+#include <cmath>
+#include <concepts>
+#include <optional>
+#include <string_view>
+
+namespace wip {
+
+// Nothing for what is no number, is not finite, or is out of range; a real number below the
+// smallest one is out of range, a subnormal one is not. Minus zero is zero: nobody who writes it
+// asks for a negative infinity where something is divided by it.
+template <class Number>
+requires std::integral<Number> || std::floating_point<Number> std::optional<Number> read_number(
+    std::string_view text)
+noexcept {
+    if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+    Number value{};
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (code != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    if constexpr (std::floating_point<Number>) {
+        if (!std::isfinite(value)) return std::nullopt;
+        value += Number{0};
+    }
+    return value;
+}
+
+}  // namespace wip

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# How long a build takes, decided in one place when all targets are known: which of them share parsed headers, and which are
+# optimised less because nothing of theirs is in a slot.
+#
+# Half of the time of most files goes into headers of the standard library, GoogleTest, ZeroMQ, protobuf, GNU Radio and UHD. Each
+# group parses its own once; small libraries that read large headers and are in no slot are compiled as one file. A source file
+# still includes what it uses (tests/unit/structure/test_includes.py): with -DOPENWIP_PRECOMPILE=OFF each is compiled by itself.
+option(OPENWIP_PRECOMPILE "precompile the large headers of other libraries" ON)
+
+set(headers_std <algorithm> <array> <cmath> <complex> <cstdint> <cstring> <functional> <limits> <map> <memory> <numbers> <optional>
+                <span> <stdexcept> <string> <string_view> <utility> <vector>)
+
+# openwip_precompile(SET HEADERS header... TARGETS target... [LIBS lib...] [OPTIONS option...]): the targets share the headers, which
+# need LIBS. The compiler wants the same options at both ends where they define macros, and the same position independence: programs,
+# which have -fPIE, are compiled like libraries.
+function(openwip_precompile set)
+  cmake_parse_arguments(H "" "" "HEADERS;TARGETS;LIBS;OPTIONS" ${ARGN})
+  if(NOT OPENWIP_PRECOMPILE)
+    return()
+  endif()
+  set(owner wip_headers_${set})
+  set(empty ${PROJECT_BINARY_DIR}/${owner}.cpp)
+  file(CONFIGURE OUTPUT ${empty} CONTENT "// so that there is something to compile\n")
+  add_library(${owner} OBJECT ${empty})
+  target_link_libraries(${owner} PRIVATE wip_flags ${H_LIBS})
+  target_compile_options(${owner} PRIVATE ${H_OPTIONS})
+  target_precompile_headers(${owner} PRIVATE ${H_HEADERS})
+  foreach(target ${H_TARGETS})
+    if(TARGET ${target})
+      target_precompile_headers(${target} REUSE_FROM ${owner})
+      get_target_property(type ${target} TYPE)
+      if(type STREQUAL EXECUTABLE)
+        target_compile_options(${target} PRIVATE -fPIC)
+      endif()
+    endif()
+  endforeach()
+endfunction()
+
+openwip_precompile(std HEADERS ${headers_std}
+  TARGETS wip_wire wip_rlc wip_link wip_packet wip_air wip_tun wip_tcpl_recovery wip_trace wip_channel_program wip_sim_world
+          wip_config wip_profiles wip_peer wip_runtime)
+openwip_precompile(model HEADERS ${headers_std} TARGETS wip_sample wip_bin wip_symbol_channel OPTIONS -fno-math-errno)
+openwip_precompile(host
+  HEADERS ${headers_std} <zmq.hpp> <spdlog/spdlog.h> <schema/control.pb.h> <schema/slot_link.pb.h> <schema/telemetry.pb.h>
+  TARGETS wip_macd wip_emulated_cell wip_emulator_host wip_observer_readers wip_observer_host wip_tcpl_host macd wip_observer
+          wip_emulator wip_tcpl
+  LIBS wip_schema PkgConfig::ZMQ spdlog::spdlog)
+if(OPENWIP_RADIO)
+  openwip_precompile(radio HEADERS ${headers_std} <gnuradio/io_signature.h> <gnuradio/sync_block.h> <pmt/pmt.h>
+    TARGETS gnuradio-wip wip_python LIBS gnuradio::gnuradio-runtime)
+  # The same processor as those who share the headers.
+  get_target_property(processor wip_flags INTERFACE_COMPILE_OPTIONS)
+  list(FILTER processor INCLUDE REGEX "^-march=")
+  target_compile_options(wip_python PRIVATE ${processor})
+endif()
+get_property(test_programs GLOBAL PROPERTY OPENWIP_TEST_PROGRAMS)
+if(test_programs)
+  openwip_precompile(test HEADERS ${headers_std} <gtest/gtest.h> TARGETS ${test_programs} LIBS GTest::gtest)
+endif()
+
+if(OPENWIP_PRECOMPILE)
+  target_precompile_headers(wip_phy PRIVATE ${headers_std})   # by itself: its options define other macros
+  foreach(target wip_air_program wip_python)
+    if(TARGET ${target})
+      set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+    endif()
+  endforeach()
+endif()
+
+# A build for use is compiled with -O2. What computes samples, symbols or channels has loops that are worth -O3; tests, command
+# lines, configuration and bindings are not worth the time that -O2 takes.
+function(openwip_optimise options)
+  foreach(target ${ARGN})
+    if(TARGET ${target})
+      target_compile_options(${target} PRIVATE "$<$<CONFIG:RelWithDebInfo>:${options}>")
+    endif()
+  endforeach()
+endfunction()
+openwip_optimise(-O3 wip_sample wip_bin wip_symbol_channel wip_air gnuradio-wip vusrp)
+openwip_optimise(-O1 air macd wip_observer wip_emulator wip_capture wip_tcpl wip_channel openwip-monitor wip_python wip_config
+                     wip_profiles wip_air_program wip_monitor)
+openwip_optimise("-O1;-g0" ${test_programs})
+set_source_files_properties(host/app/program.cpp TARGET_DIRECTORY wip_macd PROPERTIES
+                            COMPILE_OPTIONS "$<$<CONFIG:RelWithDebInfo>:-O1>")
+if(TARGET vusrp)   # UHD's tree of properties is all templates, and is read once
+  set_source_files_properties(channels/vusrp/device.cpp channels/vusrp/register.cpp TARGET_DIRECTORY vusrp PROPERTIES
+                              COMPILE_OPTIONS "$<$<CONFIG:RelWithDebInfo>:-O1>")
+endif()

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a process of a cell may do as root, and how it comes to be able to do less (docs/rights.md has the table).
+
+The keeper is root; what it starts gets, with limit(), a bounding set of the few capabilities that the process needs,
+and no way to gain others. From there a process goes on itself: become_account(), hold_only()."""
+import contextlib
+import ctypes
+import os
+import resource
+
+from . import system
+
+CAPABILITY = {"chown": 0, "dac_override": 1, "dac_read_search": 2, "setgid": 6, "setuid": 7, "setpcap": 8,
+              "net_bind_service": 10, "sys_ptrace": 19, "sys_admin": 21, "sys_nice": 23}
+# To read the tree, make its sockets and files, take its priority, and give all of that up.
+TO_BECOME_THE_ACCOUNT = ("chown", "dac_override", "setgid", "setuid", "setpcap", "sys_nice")
+# Threads that UHD makes later take the priority of the slot path; recordings go to files that root names, at any time.
+RADIO = ("dac_override", "sys_nice")
+REPLAY = (*RADIO, "sys_ptrace")    # and its reports to a file of the launcher's that has no name
+# In whose namespace a process is, only root sees; the counters of an interface are read in its namespace.
+JUDGE = ("sys_ptrace", "sys_admin")
+JUDGE_AT_FIRST = (*JUDGE, "dac_read_search", "setpcap")
+RECORDER = ("dac_override",)       # writes where root was asked to
+
+_HIGHEST_PRIORITY = 10             # of the slot path (host/runtime/realtime.h)
+_PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _VERSION_3 = 24, 38, 0x20080522
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class _Header(ctypes.Structure):
+    _fields_ = [("version", ctypes.c_uint32), ("pid", ctypes.c_int)]
+
+
+class _Data(ctypes.Structure):
+    _fields_ = [("effective", ctypes.c_uint32), ("permitted", ctypes.c_uint32), ("inheritable", ctypes.c_uint32)]
+
+
+def _forbid_others(keep):
+    """Neither this process nor what it executes ever gets a capability beyond `keep`."""
+    kept = {CAPABILITY[name] for name in keep}
+    for number in range(64):
+        if number not in kept:
+            _libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)
+    if _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "PR_SET_NO_NEW_PRIVS")
+
+
+def limit(keep):
+    """Between fork and exec: the program begins with no more than `keep`. Where the kernel lets everybody take the
+    slot path's priority, it needs no capability for that."""
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_RTPRIO, (_HIGHEST_PRIORITY, _HIGHEST_PRIORITY))
+        keep = [name for name in keep if name != "sys_nice"]
+    _forbid_others(keep)
+
+
+def hold_only(keep):
+    """Of this thread and those that it makes later: so before the first one. Raises OSError."""
+    _forbid_others(keep)
+    mask = sum(1 << CAPABILITY[name] for name in keep) & _permitted()
+    data = (_Data * 2)(_Data(mask & 0xffffffff, mask & 0xffffffff, 0), _Data(mask >> 32, mask >> 32, 0))
+    if _libc.capset(ctypes.byref(_Header(_VERSION_3, 0)), data) != 0:
+        raise OSError(ctypes.get_errno(), "capset")
+
+
+def _permitted():
+    data = (_Data * 2)()
+    if _libc.capget(ctypes.byref(_Header(_VERSION_3, 0)), data) != 0:
+        raise OSError(ctypes.get_errno(), "capget")
+    return data[0].permitted | data[1].permitted << 32
+
+
+def become_account():
+    """All threads of this process, for good. As another user than root nothing happens."""
+    if os.geteuid() != 0:
+        return
+    _, user, group = system.account()
+    os.setgroups([])
+    os.setresgid(group, group, group)
+    os.setresuid(user, user, user)     # and with the user, the capabilities
+    system.die_with_parent(os.getppid())    # lost with the user

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One end of a line of messages between two processes that know whether the other one is there:
+// flowgraph and macd, macd and macd. Two kinds, chosen by the address:
+//   shm://PATH            two rings in shared memory, for processes of one machine (ring_link.h)
+//   ipc://PATH, tcp://... ZeroMQ PAIR (zmq_link.h)
+//
+// One thread uses it, and sleeps so:
+//   if (link.rest()) poll(message_fd, connection_fd, ...);
+//   link.rise(message_fd is readable);
+//   while (link.receive(bytes)) ...
+//   if (connection_fd is readable) link.watch();
+// The other end pays for a system call only when this one rests.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+
+namespace wip::peer {
+
+enum class end : std::uint8_t { bind, connect };
+
+struct link_config {
+    std::string endpoint;
+    end which = end::bind;
+    std::string name;  // of the endpoint, for errors: endpoints.NAME
+    // The other end is lost when it does not even answer the link itself for so long (stopped, hung
+    // machine); 0: never.
+    std::chrono::milliseconds silence{0};
+};
+
+class peer_link {
+public:
+    virtual ~peer_link() = default;
+
+    // Readable when there may be a message, when there is news of the connection. Constant.
+    virtual int message_fd() const = 0;
+    virtual int connection_fd() const = 0;
+
+    virtual bool connected() const = 0;
+    // Takes in what is new about the connection; true when the established one was lost. What the
+    // other end had sent before can still be received.
+    virtual bool watch() = 0;
+
+    // True when there is a message; valid until the next call.
+    virtual bool receive(std::span<const std::uint8_t>& out) = 0;
+    // Never blocks; false when there is nobody, or the queue is full. `can_wait`: an end that rests
+    // for what is urgent only need not be woken by it (where the link can tell: shm).
+    virtual bool send(std::span<const std::uint8_t> message, bool can_wait = false) = 0;
+
+    // Before sleeping on message_fd(). False: something may have come, receive first.
+    virtual bool rest(bool for_urgent_only = false) = 0;
+    virtual void rise(bool readable) = 0;
+
+    // What came and is no message: strangers, wrong framing.
+    std::uint64_t odd_messages = 0;
+};
+
+// Opens it. Throws endpoint_error.
+std::unique_ptr<peer_link> make_link(const link_config& config);
+
+}  // namespace wip::peer

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "peer/ring_link.h"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include "peer/endpoint.h"
+
+namespace wip::peer {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t magic = 0x474E495250495746;  // "FWIPRING", little endian
+constexpr std::uint32_t version = 1;
+constexpr auto retry_every = 20ms;
+constexpr int sealed = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+int checked(int fd, const char* what) {
+    if (fd < 0) throw std::system_error(errno, std::generic_category(), what);
+    return fd;
+}
+
+sockaddr_un address_of(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, path.data(), path.size());
+    return address;
+}
+
+}  // namespace
+
+struct ring_link::greeting {
+    std::uint64_t magic;
+    std::uint32_t version;
+    std::uint32_t descriptors;
+};
+
+void ring_link::descriptor::reset(int fd) noexcept {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = fd;
+}
+
+bool ring_link::mapping::map(int fd) {
+    unmap();
+    struct stat info {};
+    if (::fstat(fd, &info) != 0 || info.st_size != static_cast<off_t>(sizeof(shared)) ||
+        (::fcntl(fd, F_GET_SEALS) & F_SEAL_SHRINK) == 0)
+        return false;
+    void* p = ::mmap(nullptr, sizeof(shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (p == MAP_FAILED) return false;
+    shared_ = static_cast<shared*>(p);
+    return true;
+}
+
+void ring_link::mapping::unmap() noexcept {
+    if (shared_ != nullptr) ::munmap(shared_, sizeof(shared));
+    shared_ = nullptr;
+}
+
+ring_link::ring_link(const link_config& config)
+    : config_(config),
+      path_(socket_path(config.endpoint)),
+      bell_(checked(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), "eventfd")),
+      events_(checked(::epoll_create1(EPOLL_CLOEXEC), "epoll_create1")),
+      timer_(checked(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC),
+                     "timerfd_create")) {
+    const std::string what = "endpoints." + config.name + " = " + config.endpoint + ": ";
+    if (path_.empty() || path_.size() >= sizeof(sockaddr_un::sun_path))
+        throw endpoint_error(what + "the path has to have 1 to " +
+                             std::to_string(sizeof(sockaddr_un::sun_path) - 1) + " characters");
+    poll_for(timer_.get());
+    if (config.which == end::bind)
+        listen_on(path_, what);
+    else
+        try_to_connect();
+}
+
+ring_link::~ring_link() {
+    if (listener_) ::unlink(path_.c_str());
+}
+
+void ring_link::listen_on(const std::string& path, const std::string& what) {
+    check_free(path, what);
+    ::unlink(path.c_str());  // of a process that is gone
+    listener_.reset(
+        checked(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), "socket"));
+    const auto address = address_of(path);
+    const mode_t before = ::umask(0177);
+    const bool bound =
+        ::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+        ::listen(listener_.get(), 8) == 0;
+    const int error = errno;
+    ::umask(before);
+    if (!bound) {
+        listener_.reset();
+        throw endpoint_error(what + std::strerror(error));
+    }
+    poll_for(listener_.get());
+}
+
+// A descriptor leaves the set when it is closed.
+void ring_link::poll_for(int fd) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.fd = fd;
+    checked(::epoll_ctl(events_.get(), EPOLL_CTL_ADD, fd, &event), "epoll_ctl");
+}
+
+void ring_link::arm_timer(std::chrono::milliseconds every) {
+    itimerspec t{};
+    t.it_value.tv_nsec = t.it_interval.tv_nsec = every.count() * 1'000'000;
+    ::timerfd_settime(timer_.get(), 0, &t, nullptr);
+}
+
+void ring_link::try_to_connect() {
+    descriptor fd(
+        checked(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), "socket"));
+    const auto address = address_of(path_);
+    if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+        arm_timer(retry_every);
+        return;
+    }
+    partner_ = std::move(fd);
+    if (!send_greeting(-1)) {
+        partner_.reset();
+        arm_timer(retry_every);
+        return;
+    }
+    arm_timer(0ms);
+    poll_for(partner_.get());
+}
+
+// What goes with the greeting: the bell, and from the binding end the memory.
+struct ring_link::envelope {
+    envelope() {
+        message.msg_iov = &data;
+        message.msg_iovlen = 1;
+        message.msg_control = control;
+        message.msg_controllen = sizeof control;
+    }
+    greeting words{};
+    std::array<int, 2> fds{-1, -1};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof fds)]{};
+    iovec data{&words, sizeof words};
+    msghdr message{};
+};
+
+bool ring_link::send_greeting(int memory) {
+    envelope e;
+    e.words = {magic, version, memory < 0 ? 1U : 2U};
+    e.fds = {bell_.get(), memory};
+    const std::size_t bytes = e.words.descriptors * sizeof(int);
+    e.message.msg_controllen = CMSG_SPACE(bytes);
+    cmsghdr* c = CMSG_FIRSTHDR(&e.message);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(bytes);
+    std::memcpy(CMSG_DATA(c), e.fds.data(), bytes);
+    return ::sendmsg(partner_.get(), &e.message, MSG_NOSIGNAL) == sizeof e.words;
+}
+
+void ring_link::accept_partner() {
+    for (;;) {
+        descriptor fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        if (!fd) return;
+        if (connected_) {  // a stranger: turned away
+            ++odd_messages;
+            continue;
+        }
+        partner_ = std::move(fd);  // who came last; one that says nothing holds up nobody
+        poll_for(partner_.get());
+    }
+}
+
+// The partner's first word, or its end of file.
+void ring_link::on_greeting() {
+    envelope e;
+    const auto n = ::recvmsg(partner_.get(), &e.message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    for (cmsghdr* c = CMSG_FIRSTHDR(&e.message); n >= 0 && c != nullptr;
+         c = CMSG_NXTHDR(&e.message, c))
+        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+            std::memcpy(e.fds.data(), CMSG_DATA(c),
+                        std::min(sizeof e.fds, c->cmsg_len - CMSG_LEN(0)));
+    descriptor bell(e.fds[0]), memory(e.fds[1]);
+    const bool binds = config_.which == end::bind;
+    bool good = n == sizeof e.words && e.words.magic == magic && e.words.version == version &&
+                bell && static_cast<bool>(memory) != binds;
+    if (good && binds) {
+        memory.reset(checked(::memfd_create("openwip-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING),
+                             "memfd_create"));
+        good = ::ftruncate(memory.get(), sizeof(shared)) == 0 &&
+               ::fcntl(memory.get(), F_ADD_SEALS, sealed) == 0;
+    }
+    good =
+        good && establish(memory.get(), bell.release()) && (!binds || send_greeting(memory.get()));
+    if (good) {
+        connected_ = true;
+        heard_ = asked_ = clock::now();
+        if (config_.silence > 0ms) arm_timer(std::min(config_.silence / 4, 250ms));
+        return;
+    }
+    if (n > 0) ++odd_messages;
+    lose();
+}
+
+bool ring_link::establish(int memory, int bell) {
+    partner_bell_.reset(bell);
+    // A bell that is no eventfd could block us: all that is written to is asked for first.
+    const int flags = ::fcntl(bell, F_GETFL);
+    if (flags < 0 || ::fcntl(bell, F_SETFL, flags | O_NONBLOCK) != 0) return false;
+    reader_.reset();
+    writer_.reset();
+    if (!memory_.map(memory)) return false;
+    auto& s = *memory_.get();
+    const bool binds = config_.which == end::bind;
+    writer_.emplace(binds ? s.down : s.up);
+    reader_.emplace(binds ? s.up : s.down);
+    taken_ = 0;
+    return true;
+}
+
+// What the other end had written stays to be read.
+void ring_link::lose() {
+    connected_ = false;
+    partner_.reset();
+    partner_bell_.reset();
+    writer_.reset();
+    if (config_.which == end::connect)
+        arm_timer(retry_every);
+    else
+        arm_timer(0ms);
+}
+
+bool ring_link::watch() {
+    std::uint64_t expirations = 0;
+    const bool tick = ::read(timer_.get(), &expirations, sizeof expirations) == sizeof expirations;
+    bool lost = false;
+    if (connected_) {
+        char byte;  // nothing is said after the greeting but the end
+        const auto n = ::recv(partner_.get(), &byte, 1, MSG_DONTWAIT);
+        if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR) ||
+            (config_.silence > 0ms && check_silence())) {
+            lose();
+            lost = true;
+        }
+    }
+    if (listener_) accept_partner();
+    if (tick && config_.which == end::connect && !partner_) try_to_connect();
+    if (!connected_ && partner_) on_greeting();
+    return lost && !connected_;
+}
+
+// True: the other end does not even answer a ping.
+bool ring_link::check_silence() {
+    const auto now = clock::now();
+    if (const auto taken = writer_->taken(); taken != taken_) {
+        taken_ = taken;
+        heard_ = now;
+    }
+    if (now - heard_ > config_.silence) return true;
+    if (now - std::max(heard_, asked_) > config_.silence / 4) {
+        asked_ = now;
+        put(ring_kind::ping, {});
+    }
+    return false;
+}
+
+bool ring_link::put(ring_kind kind, std::span<const std::uint8_t> bytes, bool can_wait) {
+    if (!writer_ || !writer_->write(kind, bytes)) return false;
+    if (writer_->must_ring(can_wait)) {
+        const std::uint64_t one = 1;
+        // Full counter: it rings already.
+        (void)!::write(partner_bell_.get(), &one, sizeof one);
+    }
+    return true;
+}
+
+bool ring_link::send(std::span<const std::uint8_t> message, bool can_wait) {
+    return connected_ && put(ring_kind::message, message, can_wait);
+}
+
+bool ring_link::receive(std::span<const std::uint8_t>& out) {
+    while (reader_) {
+        ring_kind kind{};
+        switch (reader_->read(kind, in_)) {
+            case ring_reader::outcome::nothing:
+                return false;
+            case ring_reader::outcome::damaged:
+                ++odd_messages;
+                reader_.reset();
+                // The line is useless: its end is seen like that of a death.
+                if (partner_) ::shutdown(partner_.get(), SHUT_RDWR);
+                return false;
+            case ring_reader::outcome::got:
+                break;
+        }
+        if (config_.silence > 0ms) heard_ = clock::now();
+        if (kind == ring_kind::message) {
+            out = in_;
+            return true;
+        }
+        if (kind == ring_kind::ping)
+            put(ring_kind::pong, {});
+        else if (kind != ring_kind::pong)
+            ++odd_messages;
+    }
+    return false;
+}
+
+bool ring_link::rest(bool for_urgent_only) {
+    return !reader_ || reader_->rest(for_urgent_only ? sleep::for_urgent : sleep::for_any);
+}
+
+void ring_link::rise(bool readable) {
+    if (reader_) reader_->rise();
+    std::uint64_t count = 0;
+    if (readable) (void)!::read(bell_.get(), &count, sizeof count);
+}
+
+}  // namespace wip::peer

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "runtime/privileges.h"
+
+#include <grp.h>
+#include <linux/capability.h>
+#include <pwd.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+namespace wip::runtime {
+namespace {
+
+[[noreturn]] void fail(const std::string& what) {
+    throw std::runtime_error(what + ": " + strerror(errno));
+}
+
+}  // namespace
+
+std::optional<account> find_account(const std::string& name) {
+    const passwd* p = getpwnam(name.c_str());
+    if (p == nullptr) return std::nullopt;
+    return account{p->pw_uid, p->pw_gid, name};
+}
+
+void forbid_new_privileges() {
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) fail("PR_SET_NO_NEW_PRIVS");
+    // Needs CAP_SETPCAP; without that right there is nothing to lose.
+    for (int cap = 0; cap <= 63; ++cap) prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
+}
+
+void drop_privileges(const account& a) {
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    if (::geteuid() == 0) {
+        if (a.uid != 0) {
+            if (::setgroups(0, nullptr) != 0) fail("setgroups");
+            // glibc carries these to all threads, and with them the loss of the capabilities.
+            if (::setresgid(a.gid, a.gid, a.gid) != 0) fail("setresgid " + a.name);
+            if (::setresuid(a.uid, a.uid, a.uid) != 0) fail("setresuid " + a.name);
+            if (::setuid(0) == 0) throw std::runtime_error("root could be taken back");
+        }
+    }
+    if (::geteuid() == 0) return;  // `user: root`: keeps what root has
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    __user_cap_data_struct none[2]{};
+    if (::syscall(SYS_capset, &header, none) != 0) fail("capset");
+}
+
+void hand_over(const std::vector<std::string>& paths, const account& a) {
+    for (const auto& path : paths)
+        if (::geteuid() == 0 && ::chown(path.c_str(), a.uid, a.gid) != 0)
+            fail(path + ": cannot be given to user " + a.name);
+}
+
+}  // namespace wip::runtime

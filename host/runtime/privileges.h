@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Giving up being root, for good.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace wip::runtime {
+
+struct account {
+    uid_t uid;
+    gid_t gid;
+    std::string name;
+};
+// nullopt when there is no such user.
+std::optional<account> find_account(const std::string& name);
+
+// No new privileges through exec, and an empty bounding set: in this thread and in all made later,
+// so call it before the first one. What the process holds it keeps until drop_privileges.
+void forbid_new_privileges();
+// Become `a` for good, in all threads: supplementary groups, group, user, and with the user the
+// capabilities. As a user other than root only what that user holds is given up. Throws
+// std::runtime_error.
+void drop_privileges(const account& a);
+// The files of the sockets go to the user that this process becomes; their folder must let it pass.
+// Throws std::runtime_error.
+void hand_over(const std::vector<std::string>& paths, const account& a);
+
+}  // namespace wip::runtime

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""SNR traces are read by a process without rights: what it may do, what its crash is, and a thousand damaged files."""
+import os
+import pathlib
+import random
+import subprocess
+import tempfile
+import unittest
+
+BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
+EMULATOR = BUILD / "host/emulator/wip_emulator"
+WITNESS = BUILD / "tests/system/libhdf5_witness.so"
+DAMAGED = int(os.environ.get("OPENWIP_DAMAGED_FILES", "300"))
+
+
+class ConfinedTrace(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()     # mode 0700: nobody else reads there
+        cls.addClassCleanup(folder.cleanup)
+        cls.file = pathlib.Path(folder.name, "t.h5")
+        subprocess.run([BUILD / "host/channel/wip_channel", "render", "flat", "-o", cls.file, "--seconds", "0.5",
+                        "--prediction-nmse", "0.1"], check=True)
+        cls.file.chmod(0o600)
+
+    def emulator(self, file, *options, witness=None, nmse="trace"):
+        environment = dict(os.environ)
+        if witness:
+            environment |= {"LD_PRELOAD": str(WITNESS), "OPENWIP_WITNESS": witness}
+        return subprocess.run([EMULATOR, "--set", f"channel.model={file}", "--set", f"channel.prediction_nmse={nmse}",
+                               *options], capture_output=True, text=True, env=environment, timeout=60)
+
+    @unittest.skipIf(os.geteuid() != 0, "has rights to give up as root only")
+    def test_its_reader_has_no_rights_and_nothing_of_the_emulators(self):
+        for options in (["--check"], ["--generate", "0.1"]):
+            done = self.emulator(self.file, *options, witness="rights")
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_the_crash_of_its_reader_is_one_line_that_names_the_file(self):
+        done = self.emulator(self.file, "--check", witness="crash")
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.stderr, f"wip_emulator: {self.file}: cannot be read: the file is damaged "
+                                      "(its reader was ended by SIGSEGV)\n")
+
+    def test_what_is_no_trace_is_one_line(self):
+        for path, why in ((self.file.with_name("none.h5"), "No such file"), ("/dev/zero.h5", "No such file"),
+                          (self.file.parent, "there is no")):
+            done = self.emulator(path, "--check")
+            self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
+        fifo = self.file.with_name("fifo.h5")
+        os.mkfifo(fifo)
+        done = self.emulator(fifo, "--check")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("is not an HDF5 file", done.stderr)
+
+    def test_a_damaged_file_is_taken_or_refused_in_one_line(self):
+        whole = self.file.read_bytes()
+        damaged = self.file.with_name("d.h5")
+        refused = 0
+        for seed in range(DAMAGED):
+            r, data = random.Random(seed), bytearray(whole)
+            for _ in range(r.choice((1, 2, 8))):
+                at = r.randrange(min(len(data), r.choice((2048, 8192, len(data)))))
+                data[at] = r.choice((0, 0xff, r.randrange(256)))
+            damaged.write_bytes(data[:r.choice((len(data), len(data), r.randrange(len(data))))])
+            done = self.emulator(damaged, "--check")
+            self.assertIn(done.returncode, (0, 2), (seed, done))
+            if done.returncode:
+                refused += 1
+                self.assertEqual(len(done.stderr.splitlines()), 1, (seed, done.stderr))
+                self.assertIn(str(damaged), done.stderr)
+        self.assertGreater(refused, DAMAGED / 10)
+
+
+if __name__ == "__main__":
+    unittest.main()

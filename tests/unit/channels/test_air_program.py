@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The command line of the medium: one option, and what is wrong in one line with exit code 2."""
+import os
+import pathlib
+import subprocess
+import unittest
+
+AIR = pathlib.Path(os.environ["OPENWIP_BUILD"]) / "channels/air/air"
+
+
+class CommandLine(unittest.TestCase):
+    def run_it(self, *arguments):
+        return subprocess.run([AIR, *arguments], capture_output=True, text=True, timeout=30)
+
+    def test_what_is_wrong_is_one_line(self):
+        for arguments, words in (([], "--config FILE is missing"), (["--config"], "'--config' requires an argument"),
+                                 (["--speed", "2"], "unrecognized option '--speed'"), (["--config", "a", "b"], "unexpected argument b"),
+                                 (["--config", "/nowhere.yaml"], "/nowhere.yaml")):
+            with self.subTest(arguments):
+                done = self.run_it(*arguments)
+                self.assertEqual((done.returncode, done.stderr.count("\n"), done.stdout), (2, 1, ""), done.stderr)
+                self.assertIn(words, done.stderr)
+
+    def test_help(self):
+        for option in ("--help", "-h"):
+            done = self.run_it(option)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertIn("--config FILE", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

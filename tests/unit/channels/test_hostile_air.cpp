@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Every number of the medium's configuration and every setting of a running one, given everything
+// that is no number or hardly one: refused in one line that names the key, or taken.
+#include <gtest/gtest.h>
+#include <yaml-cpp/yaml.h>
+
+#include <cmath>
+
+#include "air/air_config.h"
+#include "air/channel_control.h"
+#include "hostile_numbers.h"
+
+using namespace wip::air;
+using wip::test::hostile_numbers;
+
+namespace {
+
+// Every key that takes a number, at least once.
+constexpr const char* everything = R"(
+air: {name: x, speed: 2.5, wait_for: {transmitters: 1, receivers: 2}, seed: 9, pacing_limit_ms: 3,
+      quantum: 1280, hearing_hz: 100, priority: 0}
+nodes:
+  base: {}
+  terminal:
+    noise_dbfs: -53.1
+    impairments:
+      - cfo: {hz: 100, drift_hz_per_s: 1}
+      - clock: {ppm: 2}
+      - timing_jump: {samples: 5, start_s: 1, period_s: 2, start_delay_samples: 10, max_delay_samples: 100}
+      - phase_noise: {linewidth_hz: 10}
+      - dc_offset: {dbfs: -40, angle_deg: 10}
+      - iq_imbalance: {image_rejection_db: 30, angle_deg: 5}
+      - gain_step: {db: 3, start_s: 1, period_s: 2}
+      - quantiser: {bits: 8, full_scale_dbfs: 0}
+      - gap: {samples: 100, start_s: 1, period_s: 2}
+      - tone: {dbfs: -30, hz: 1000}
+      - interference: {dbfs: -30, centre_hz: 1000, bandwidth_hz: 100000}
+paths:
+  - {from: base, to: terminal, gain_db: -3, delay_samples: 7, channel: tdl-a, delay_spread_ns: 100,
+     doppler_hz: 80, carrier_hz: 1.8e9, shadowing: 4, user: 3, frequency_shift_hz: -200}
+  - {from: base, to: terminal, channel: flat, speed_kmh: 30,
+     impairments: [clock: {ppm: 1, start_delay_samples: 100, max_delay_samples: 1000},
+                   cfo_hz: 3, linewidth_hz: 1, dc_dbfs: -30, image_db: 30, adc_bits: 8]}
+)";
+
+// Calls `visit(key, document)` with each scalar of the document replaced in turn by `value`.
+template <class Visit>
+void replace_each(const YAML::Node& root, YAML::Node at, const std::string& key,
+                  const YAML::Node& value, const Visit& visit) {
+    if (at.IsScalar()) {
+        const std::string kept = at.Scalar();
+        at = YAML::Clone(value);
+        visit(key, YAML::Dump(root));
+        at = kept;
+        return;
+    }
+    if (at.IsSequence())
+        for (std::size_t i = 0; i < at.size(); ++i) replace_each(root, at[i], key, value, visit);
+    else
+        for (auto entry : at) replace_each(root, entry.second, entry.first.Scalar(), value, visit);
+}
+
+constexpr const char* demo = R"(
+air: {name: t, clock: lockstep, speed: 1, seed: 3}
+nodes: {base: {}, terminal: {noise_dbfs: -29.1359}}
+paths: [{from: base, to: terminal, channel: flat, shadowing: off, user: 0}]
+)";
+
+}  // namespace
+
+TEST(HostileAir, each_value_of_a_configuration_is_refused_with_its_key_or_taken) {
+    ASSERT_NO_THROW(parse_config(everything, "f.yaml"));
+    std::size_t taken = 0, refused = 0;
+    for (const std::string text : hostile_numbers) {
+        const YAML::Node root = YAML::Load(everything);
+        replace_each(root, root, "", YAML::Load(text), [&](const auto& key, const auto& document) {
+            try {
+                parse_config(document, "f.yaml");
+                ++taken;
+            } catch (const std::invalid_argument& e) {
+                const std::string why = e.what();
+                EXPECT_EQ(why.find("f.yaml: "), 0U) << why;
+                EXPECT_EQ(why.find('\n'), std::string::npos) << why;
+                // What was refused may be the other end of a rule (`from`, a model).
+                EXPECT_TRUE(why.find(key) != std::string::npos ||
+                            why.find("valid") != std::string::npos)
+                    << key << ": " << text << ": " << why;
+                ++refused;
+            }
+        });
+    }
+    EXPECT_GT(taken, 100U);
+    EXPECT_GT(refused, 1000U);
+}
+
+TEST(HostileAir, each_setting_of_a_running_medium_is_refused_with_its_key_or_taken) {
+    const medium_config config = parse_config(demo, "t.yaml");
+    for (const std::string key : {"snr_db", "speed_kmh", "shadowing", "user", "blackout", "model"})
+        for (const std::string value : hostile_numbers) {
+            std::optional<medium_change> change;
+            channel_control control(config, [&](medium_change c) -> std::optional<tick> {
+                change = std::move(c);
+                return 5120 * 100;
+            });
+            const std::string before = control.settings(0);
+            try {
+                control.configure("channel:\n  " + key + ": " + value, 0);
+            } catch (const std::invalid_argument& e) {
+                EXPECT_NE(std::string(e.what()).find("channel." + key), std::string::npos)
+                    << e.what();
+                EXPECT_EQ(control.settings(0), before);
+                EXPECT_FALSE(change);
+                continue;
+            }
+            if (change && change->noise_dbfs) {
+                EXPECT_TRUE(std::isfinite(*change->noise_dbfs));
+            }
+            if (change && change->dark) {
+                EXPECT_GE(change->dark->length, 0);
+            }
+            // What it says now, it takes again, and nothing changes by that.
+            const auto said = YAML::Load(control.settings(0));
+            YAML::Node again;
+            again["channel"][key] = said["channel"][key].Scalar();
+            if (key != "blackout") {
+                EXPECT_FALSE(control.configure(YAML::Dump(again), 0)) << value;
+            }
+        }
+}
+
+TEST(HostileAir, a_subnormal_deviation_is_one) {
+    channel_control control(parse_config(demo, "t.yaml"),
+                            [](medium_change) -> std::optional<tick> { return 512000; });
+    EXPECT_TRUE(control.configure("channel: {shadowing: 1e-310}", 0));
+    EXPECT_NE(control.settings(0).find("shadowing: 1e-310"), std::string::npos);
+}

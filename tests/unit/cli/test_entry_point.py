@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""./openwip before it hands over: which packages and programs a command asks for, when it configures again, and the line that
+moves meanwhile. apt, dpkg, CMake, ninja and Python are stood in for by scripts that note what they were asked."""
+import os
+import pathlib
+import pty
+import re
+import subprocess
+import tempfile
+import time
+import unittest
+
+TOP = pathlib.Path(__file__).resolve().parents[3]
+OPENWIP = TOP / "openwip"
+PARTS = "demo emulate tcp-l capture channel switch-table monitor curves bench"
+
+TOOLS = {
+    "dpkg-query": 'sed "s/$/ install ok installed/" "$WORLD/installed"',
+    "apt-cache": 'exit 0',
+    # "$#" arguments: -o APT::Status-Fd=3 install -y -q --no-install-recommends NAME...
+    "apt-get": 'shift 2; echo "apt-get $*" >>"$WORLD/asked"; [ "$1" = install ] || exit 0\n'
+               'echo "dlstatus:1:40.5:Retrieving file 2 of 5" >&3; sleep "$PACE"\n'
+               'echo "pmstatus:libfirst:12.5:Unpacking libfirst (amd64)" >&3; sleep "$PACE"\n'
+               'shift 4; printf "%s\\n" "$@" >>"$WORLD/installed"',
+    "sudo": '"$@"',
+    "cmake": 'echo "cmake" >>"$WORLD/asked"; touch "$OPENWIP_BUILD/build.ninja"; : >"$OPENWIP_BUILD/openwip-left-out"\n'
+             f'printf "%s\\n" {PARTS} >"$OPENWIP_BUILD/openwip-parts"; [ -z "$LEFT_OUT" ] || {{\n'
+             'sed -i "/^$LEFT_OUT\\$/d" "$OPENWIP_BUILD/openwip-parts"\n'
+             'echo "openwip $LEFT_OUT (needs libmissing-dev)" >"$OPENWIP_BUILD/openwip-left-out"; }',
+    "ninja": 'case "$*" in *" -n "*) exit 0 ;; esac; shift 2; echo "ninja $*" >>"$WORLD/asked"\n'
+             'status() { printf "%s\\n" "$NINJA_STATUS$2" | sed "s/%f/$1/; s/%t/40/"; }\n'
+             'status 1 "Building a"; sleep "$PACE"; status 10 "Building b"; sleep "$PACE"; exit "$NINJA_ENDS"',
+    "python": 'case "$*" in -c*) exit 0 ;; esac; echo "python $*" >>"$WORLD/asked"',
+}
+
+
+class EntryPoint(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.world = pathlib.Path(folder.name)
+        (self.world / "tools").mkdir()
+        (self.world / "installed").write_text("")
+        (self.world / "asked").write_text("")
+        for name, text in TOOLS.items():
+            path = self.world / "tools" / name
+            path.write_text(f"#!/bin/sh\n{text}\n")
+            path.chmod(0o755)
+
+    def environment(self, **more):
+        return {"PATH": f"{self.world}/tools:/usr/sbin:/usr/bin:/sbin:/bin", "WORLD": str(self.world), "PACE": "0", "NINJA_ENDS": "0",
+                "LEFT_OUT": "", "OPENWIP_BUILD": str(self.world / "build"), "OPENWIP_PYTHON": str(self.world / "tools/python"),
+                "LC_ALL": "C.UTF-8"} | more
+
+    def run_it(self, *arguments, **more):
+        (self.world / "asked").write_text("")
+        return subprocess.run([OPENWIP, *arguments], capture_output=True, text=True, env=self.environment(**more), timeout=300)
+
+    @property
+    def asked(self):
+        return (self.world / "asked").read_text().splitlines()
+
+    def packages_of(self, *arguments):
+        done = self.run_it(*arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return {name for line in self.asked if line.startswith("apt-get install")
+                for name in line.split()[2:] if not name.startswith("-")}
+
+    def everything(self):
+        return set(re.findall(r"^([a-z0-9.+-]+)(?:/\S+)?\|[a-z ]+\|.", OPENWIP.read_text(), re.M))
+
+    def test_the_demo_asks_for_its_own_packages_and_programs(self):
+        packages = self.packages_of("demo", "--snr", "20")
+        for name in ("g++", "gnuradio-dev", "libuhd-dev", "python3-zmq", "iperf3"):
+            self.assertIn(name, packages)
+        for name in ("libgtest-dev", "qt6-base-dev", "libhdf5-dev", "python3-matplotlib", "python3-scipy", "tshark", "xvfb"):
+            self.assertNotIn(name, packages)
+        self.assertEqual(self.asked[-2:], ["ninja demo", "python -m openwip_cli demo --snr 20"])
+
+    def test_the_emulator_asks_for_no_gnu_radio(self):
+        packages = self.packages_of("emulate")
+        self.assertEqual({p for p in packages if "gnuradio" in p or "uhd" in p or "qt" in p}, set())
+        self.assertIn("libhdf5-dev", packages)
+        self.assertIn("ninja emulate", self.asked)
+
+    def test_options_ask_for_what_they_need(self):
+        self.packages_of("demo")
+        self.assertEqual(self.packages_of("demo", "--record", "run.h5"), {"python3-h5py"})
+        self.assertEqual(self.packages_of("demo", "--monitor"), {"qt6-base-dev", "libqcustomplot-dev"})
+        self.assertIn("ninja demo monitor", self.asked)
+        self.assertEqual(self.packages_of("demo", "--capture=run.pcapng"), set())
+        self.assertIn("ninja demo capture", self.asked)
+
+    def test_what_reads_a_record_builds_nothing(self):
+        self.assertLess({"python3-jinja2", "python3-h5py"}, self.packages_of("report", "run.h5"))
+        self.assertEqual([line for line in self.asked if line.startswith(("cmake", "ninja"))], [])
+
+    def test_setup_of_everything_is_the_whole_table(self):
+        (self.world / "build/sigmf/bin").mkdir(parents=True)
+        validator = self.world / "build/sigmf/bin/sigmf_validate"
+        validator.touch()
+        validator.chmod(0o755)
+        every = self.everything()
+        self.assertGreater(len(every), 40)
+        self.assertEqual(self.packages_of("setup"), every)
+        self.assertEqual(self.packages_of("setup"), set())      # nothing is missing any more
+
+    def test_configures_again_only_when_packages_have_changed(self):
+        self.packages_of("build", "demo")
+        self.assertEqual(self.asked[-2:], ["cmake", "ninja demo"])
+        self.run_it("build", "demo")
+        self.assertEqual(self.asked, ["ninja demo"])
+        self.run_it("build", "monitor")
+        self.assertEqual(self.asked[1:], ["cmake", "ninja monitor"])
+
+    def test_configures_again_for_a_part_that_the_last_configure_did_not_know(self):
+        self.run_it("build", "demo", LEFT_OUT="capture")
+        self.run_it("build", "capture")
+        self.assertEqual(self.asked, ["cmake", "ninja capture"])
+
+    def test_a_part_that_is_left_out_says_what_it_needs(self):
+        done = self.run_it("build", "monitor", LEFT_OUT="monitor")
+        self.assertEqual((done.returncode, done.stderr),
+                         (2, "openwip: this is not part of the build: openwip monitor (needs libmissing-dev)\n"))
+        self.assertEqual(self.run_it("build", "demo", LEFT_OUT="monitor").returncode, 0)
+        # An option that cannot be had does not keep the cell from running: the launcher says what is missing.
+        self.assertEqual(self.run_it("demo", "--monitor", LEFT_OUT="monitor").returncode, 0)
+        self.assertEqual(self.asked[-2:], ["ninja demo", "python -m openwip_cli demo --monitor"])
+
+    def test_an_unknown_command_installs_nothing(self):
+        for command in ("setup", "build"):
+            done = self.run_it(command, "demo", "demos")
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1))
+            self.assertIn("demos", done.stderr)
+            self.assertEqual(self.asked, [])
+
+    def test_every_command_of_the_help_is_known(self):
+        lines = subprocess.run([OPENWIP, "help"], capture_output=True, text=True).stdout
+        for command in re.findall(r"^  ([a-z-]+) ", lines, re.M):
+            self.assertRegex(OPENWIP.read_text(), rf"(?m)^ +(.* \| )?{command}( \| .*)?\)", command)
+
+    def test_every_program_of_the_launcher_is_built_for_a_command(self):
+        parts = re.findall(r"openwip_part\(\S+ TARGETS([^)]*?)(?: NEEDS|\))", (TOP / "CMakeLists.txt").read_text())
+        built = set(" ".join(parts).split())
+        programs = set()
+        for path in (TOP / "host/cli/openwip_cli").rglob("*.py"):
+            for folder, name in re.findall(r'"((?:host|channels)/\w+)/([\w-]+)"', path.read_text()):
+                if f"add_executable({name} " in (TOP / folder / "CMakeLists.txt").read_text():
+                    programs.add(name)
+        self.assertLess({"macd", "air", "wip_emulator", "openwip-monitor"}, programs)
+        self.assertEqual(programs - built, set())
+
+    def test_a_failed_build_shows_its_end_and_ends_with_one(self):
+        done = self.run_it("build", "demo", NINJA_ENDS="1")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("build failed, all of it is in", done.stderr)
+
+    def on_a_terminal(self, *arguments, **more):
+        mine, theirs = pty.openpty()
+        process = subprocess.Popen([OPENWIP, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, env=self.environment(**more))
+        os.close(theirs)
+        text = b""
+        try:
+            while piece := os.read(mine, 4096):
+                text += piece
+        except OSError:     # the other end is closed
+            pass
+        os.close(mine)
+        self.assertEqual(process.wait(300), 0, text)
+        return text.decode().replace("\r\n", "\n")
+
+    def test_on_a_terminal_one_line_moves_while_it_installs_and_compiles(self):
+        text = self.on_a_terminal("build", "demo", PACE="3")
+        shown = [piece for piece in re.split(r"\r\033\[K", text) if "\n" not in piece and piece]
+        for words in (r"setup: fetching packages, 40 %, Retrieving file 2 of 5 \(", r"setup: installing packages, 12 %, libfirst",
+                      r"build: compiling, 1 of 40 steps", r"build: compiling, 10 of 40 steps, about .* left \("):
+            self.assertTrue(any(re.match(words, piece) for piece in shown), (words, shown))
+        self.assertTrue(text.endswith("\r\033[Kbuild: up to date in " + str(self.world / "build") + "\n"), text[-200:])
+
+    def test_without_a_terminal_it_is_a_line_every_15_s(self):
+        self.packages_of("build", "demo")
+        begin = time.monotonic()
+        done = self.run_it("build", "demo", PACE="16")
+        took = time.monotonic() - begin
+        lines = [line for line in done.stdout.splitlines() if "steps" in line]
+        self.assertGreaterEqual(len(lines), 2, done.stdout)
+        self.assertLessEqual(len(lines), took / 15, done.stdout)
+        self.assertNotIn("\r", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where the slot path runs, what it costs, whose a stall was, which pace a machine can hold."""
+import os
+import pathlib
+import tempfile
+import threading
+import time
+import unittest
+
+from openwip_cli import bench_slot_path, pace, placement, slot_path, wake_ups
+from openwip_cli.errors import BadInput
+
+
+def alone(core):
+    return {core}
+
+
+def pairs(core):
+    return {core, core ^ 1}
+
+
+class Placement(unittest.TestCase):
+    def test_one_core_has_everything(self):
+        p = placement.choose([3], {3: 0.9}, alone)
+        self.assertEqual((p.slot_path, p.others), ([3], [3]))
+
+    def test_of_two_the_quieter_one_and_of_equals_the_last(self):
+        self.assertEqual(placement.choose([0, 1], {0: 0.02, 1: 0.6}, alone).slot_path, [0])
+        p = placement.choose([0, 1], {0: 0.05, 1: 0.0}, alone)
+        self.assertEqual((p.slot_path, p.others), ([1], [0]))
+
+    def test_the_sibling_of_the_slot_paths_core_stays_empty_where_there_are_others(self):
+        p = placement.choose([0, 1, 2, 3], {c: 0.0 for c in range(4)}, pairs)
+        self.assertEqual((p.slot_path, p.others), ([3], [0, 1]))
+        p = placement.choose([0, 1], {0: 0.0, 1: 0.0}, pairs)
+        self.assertEqual((p.slot_path, p.others), ([1], [0]))
+
+    def test_cores_are_read_from_the_option_and_refused_by_name(self):
+        mine = placement.usable()
+        self.assertEqual(placement.parse("auto"), "auto")
+        self.assertEqual(placement.parse(str(mine[-1])), [mine[-1]])
+        for text in ("", "x", "1000", f"{mine[0]},1000", "-1"):
+            with self.assertRaisesRegex(BadInput, "--cores is .*valid: auto, none, or cores of"):
+                placement.parse(text)
+
+    def test_siblings_and_work_are_read_from_the_kernel(self):
+        with tempfile.TemporaryDirectory() as folder:
+            topology = pathlib.Path(folder, "devices/system/cpu/cpu2/topology")
+            topology.mkdir(parents=True)
+            (topology / "thread_siblings_list").write_text("2,6-7\n")
+            self.assertEqual(placement.siblings_of(2, folder), {2, 6, 7})
+            self.assertEqual(placement.siblings_of(5, folder), {5})
+            pathlib.Path(folder, "stat").write_text("cpu 9 9 9 9 9 9 9 9 0 0\ncpu0 1 2 3 400 5 6 7 8 0 0\nintr 5\n")
+            self.assertEqual(placement.busy_ticks(folder), {0: 1 + 2 + 3 + 6 + 7 + 8})
+
+    def test_steal_is_that_of_the_cores_asked_for(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "stat").write_text("cpu 0 0 0 0 0 0 0 600 0 0\ncpu0 0 0 0 0 0 0 0 400 0 0\ncpu1 0 0 0 0 0 0 0 200 0 0\n")
+            ticks = os.sysconf("SC_CLK_TCK")
+            self.assertEqual([slot_path.steal_s(cores, folder) * ticks for cores in ([0], [1], None)], [400, 200, 300])
+
+    def test_the_words_say_where_and_why(self):
+        p = placement.Placement([1], [0], "why", {"same_core": 11.2, "other_core": 80.0})
+        self.assertEqual(p.words(), "slot path on core 1, the rest on 0 (why); a wake-up and its answer take 11 us on one core, 80 us across two")
+
+
+class Cost(unittest.TestCase):
+    def test_what_a_process_did_is_counted_for_each_slot(self):
+        over = threading.Event()
+
+        def work():
+            while not over.is_set():
+                time.sleep(0.001)
+        threading.Thread(target=work, daemon=True).start()
+        slots = iter((1000, 1150))
+        found = slot_path.measure({"me": os.getpid()}, 0.1, lambda: next(slots))
+        over.set()
+        self.assertGreater(found["me"]["switches"], 20 / 150)
+        self.assertLess(found["me"]["switches"], 3)
+        self.assertEqual(found["me"], found["total"])
+
+    def test_a_process_that_is_gone_counts_nothing(self):
+        slots = iter((0, 10))
+        found = slot_path.measure({"none": 2**22 + 1}, 0.0, lambda: next(slots))
+        self.assertEqual(set(found["total"].values()), {0.0})
+
+    def test_wake_ups_are_told_by_the_core_that_woke_and_the_core_that_ran(self):
+        lines = ["  air-10  [001] d..1 1.0: sched_waking: comm=macd pid=20 prio=89 target_cpu=000",
+                 "  <idle>-0 [000] d..2 1.1: sched_switch: prev_comm=swapper prev_pid=0 ==> next_comm=macd next_pid=20 next_prio=89",
+                 "  air-10  [000] d..1 2.0: sched_waking: comm=macd pid=20 prio=89 target_cpu=000",
+                 "  <idle>-0 [000] d..2 2.1: sched_switch: prev_comm=swapper prev_pid=0 ==> next_comm=macd next_pid=20 next_prio=89",
+                 "  x-99  [000] d..1 3.0: sched_waking: comm=other pid=30 prio=120 target_cpu=000",
+                 "  <idle>-0 [001] d..2 3.1: sched_switch: prev_comm=swapper prev_pid=0 ==> next_comm=other next_pid=30 next_prio=120"]
+        self.assertEqual(wake_ups.count(lines, {20}), {"wake_ups": 2, "across_cores": 1})
+
+    def test_two_builds_are_compared_by_the_medians_of_their_runs(self):
+        def runs(*values):
+            return [{"figures": {"total": {f: v for f in bench_slot_path.FIGURES}}} for v in values]
+        found = bench_slot_path.compare(runs(1, 2, 3), runs(4, 4, 5))["switches"]
+        self.assertEqual(found["ratio"], 0.5)
+        self.assertLessEqual(found["interval"][0], 0.5)
+        self.assertGreaterEqual(found["interval"][1], 0.5)
+        self.assertLess(found["interval"][1], 1.0)
+
+    def test_what_cannot_be_benched_is_refused(self):
+        for arguments, words in ((["--runs", "0"], "--runs is 0"), (["--seconds", "0.1"], "--seconds is 0.1"),
+                                 (["--against", "/nowhere"], "a checkout whose demo is built")):
+            with self.assertRaisesRegex(BadInput, words):
+                bench_slot_path.parse(arguments)
+
+
+class Stalls(unittest.TestCase):
+    NAMES = ("air", "base.radio")
+
+    def moments(self, passed=0.2, stolen=0.0, ran=(0.01, 0.02), waited=(0.0, 0.0)):
+        a = slot_path.Moment(10.0, 0.0, 5.0, {n: (1.0, 1.0) for n in self.NAMES})
+        b = slot_path.Moment(10.0 + passed, 0.02, 5.0 + stolen,
+                             {n: (1.0 + r, 1.0 + w) for n, r, w in zip(self.NAMES, ran, waited)})
+        return a, b
+
+    def test_a_stall_has_the_name_of_whoever_made_it(self):
+        for words, moment in (("a hypervisor took the slot path's core for 100 of 200 ms", {"stolen": 0.1}),
+                              ("base.radio was ready and had no core for 150 of 200 ms", {"waited": (0.0, 0.15)}),
+                              ("the slot path worked all the time, base.radio most", {"ran": (0.05, 0.15)}),
+                              ("the processes slept; of them base.radio", {"waited": (0.15, 0.0)}),   # air lets others go first
+                              ("the processes slept; of them base.radio", {})):
+            self.assertIn(words, slot_path.blame(*self.moments(**moment)))
+
+    def test_the_watch_keeps_the_interval_in_which_it_became_worst(self):
+        behind = iter((0.001, 0.001, 0.030, 0.030))
+        watch = slot_path.StallWatch({"me": os.getpid()}, lambda: next(behind))
+        for _ in range(4):
+            watch.look()
+        watch.start = watch.join = lambda *_: None
+        self.assertEqual([m.most_behind_s for m in watch.worst], [0.001, 0.030])
+        self.assertEqual(watch.report()["longest_ms"], 30.0)
+
+    def test_no_answer_is_no_stall(self):
+        watch = slot_path.StallWatch({}, lambda: None)
+        watch.look()
+        watch.join = lambda *_: None
+        self.assertEqual(watch.report(), {})
+
+
+class Pace(unittest.TestCase):
+    def test_a_machine_that_holds_runs_at_full_speed_and_a_slower_one_with_room(self):
+        self.assertEqual(pace.chosen(1.0), 1.0)
+        self.assertEqual(pace.chosen(0.98), 1.0)
+        self.assertEqual(pace.chosen(0.8), 0.68)
+        self.assertEqual(pace.chosen(0.0), 0.01)
+
+
+if __name__ == "__main__":
+    unittest.main()

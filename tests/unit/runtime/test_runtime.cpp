@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Real-time priority and its guard, each in a process of its own; what a wake-up costs.
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "runtime/realtime.h"
+#include "runtime/wake_up_cost.h"
+
+namespace {
+
+using namespace wip::runtime;
+
+// Exit code of `what` in a child; -1: it was killed.
+template <class What>
+int in_child(What what) {
+    const pid_t child = fork();
+    if (child == 0) _exit(what());
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+constexpr int refused = 77;
+
+int policy_of_a_new_thread() {
+    int policy = -1;
+    std::thread([&] { policy = sched_getscheduler(0); }).join();
+    return policy;
+}
+
+TEST(realtime, this_thread_has_it_and_threads_made_later_have_not) {
+    const int code = in_child([] {
+        if (realtime_words() != "not granted") return 1;
+        if (!use_realtime()) return refused;
+        if (sched_getscheduler(0) != (SCHED_FIFO | SCHED_RESET_ON_FORK)) return 2;
+        if (policy_of_a_new_thread() != SCHED_OTHER) return 3;
+        return realtime_words() == "granted" ? 0 : 4;
+    });
+    if (code == refused) GTEST_SKIP() << "real-time priority is not granted here";
+    EXPECT_EQ(code, 0);
+}
+
+TEST(realtime, a_thread_that_never_sleeps_loses_it_and_lives) {
+    const int code = in_child([] {
+        bool granted = false, taken = false;
+        std::thread([&] {
+            granted = use_realtime();
+            const auto began = time(nullptr);
+            while (!realtime_was_taken() && time(nullptr) < began + 10) {
+            }
+            taken = sched_getscheduler(0) == SCHED_OTHER;
+        }).join();
+        if (!granted) return refused;
+        return taken && realtime_words().starts_with("taken away") ? 0 : 1;
+    });
+    if (code == refused) GTEST_SKIP() << "real-time priority is not granted here";
+    EXPECT_EQ(code, 0);
+}
+
+TEST(realtime, a_thread_that_sleeps_in_between_keeps_it) {
+    const int code = in_child([] {
+        if (!use_realtime()) return refused;
+        const timespec pause{0, 1'000'000};
+        for (int i = 0; i < 20; ++i) {
+            timespec begin{}, now{};
+            clock_gettime(CLOCK_MONOTONIC, &begin);
+            do clock_gettime(CLOCK_MONOTONIC, &now);
+            while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 <
+                   30);
+            clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
+        }
+        return realtime_was_taken() ? 1 : 0;
+    });
+    if (code == refused) GTEST_SKIP() << "real-time priority is not granted here";
+    EXPECT_EQ(code, 0);
+}
+
+TEST(wake_up_cost, is_measured_on_one_core_and_across_two) {
+    const auto cores = usable_cores();
+    ASSERT_FALSE(cores.empty());
+    const auto same = measure_wake_up(cores[0], cores[0], 20);
+    EXPECT_GT(same.round_trip_us, 0.5);
+    EXPECT_GT(same.processor_us, 0.5);
+    if (cores.size() > 1) {
+        EXPECT_GT(measure_wake_up(cores[0], cores[1], 20).round_trip_us, 0.2);
+    }
+    EXPECT_THROW(measure_wake_up(cores[0], 1000, 5), std::system_error);
+}
+
+}  // namespace
