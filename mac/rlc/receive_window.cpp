@@ -32,7 +32,9 @@ void receive_window::raise_edge(frame_sn edge) {
 }
 
 void receive_window::release(frame_sn sn) {
-    while (frames_.first() < sn && frames_.size() > 0) frames_.pop();
+    while (frames_.first() < sn && frames_.size() > 0 &&
+           frames_[frames_.first()].state != frame_state::pending)
+        frames_.pop();
 }
 
 namespace {

@@ -59,7 +59,8 @@ public:
     void extend(frame_sn end);
     // The sender holds nothing before `edge`: what is not complete there is lost.
     void raise_edge(frame_sn edge);
-    // Frames before `sn` are no longer needed.
+    // Frames before `sn` are no longer needed. One that is pending stays all the same, and those
+    // behind it: only what arrived is acknowledged, or error rate and goodput would be too good.
     void release(frame_sn sn);
 
     enum class put_result : std::uint8_t { fresh, duplicate, bad, invalid };
@@ -69,7 +70,8 @@ public:
     void tell_border(frame_sn sn, std::uint8_t border) {
         if (frames_.holds(sn)) frames_[sn].border = border;
     }
-    // Whether every nibble of the unit is there already (also true for frames released).
+    // Whether every nibble of the unit is there already (also true for frames released: all of
+    // them were complete, or are behind the sender's edge).
     bool has(const received_unit& unit) const;
 
     frame_state state(frame_sn sn) const { return frames_[sn].state; }

@@ -11,7 +11,7 @@ import subprocess
 import time
 import unittest
 
-from demo_support import TOP, built, cells, environment, openwip
+from demo_support import TOP, built, cells, environment, openwip, wait_until
 
 CELL = f"t{os.getpid() % 100000}"
 
@@ -76,7 +76,13 @@ class OnACell(unittest.TestCase):
     # In the order of the names: traffic runs during the first ones.
 
     def test_1_once_prints_a_screen_of_80x24_with_everything_known(self):
-        done = openwip("top", "--name", CELL, "--once")
+        found = []
+
+        def measured():
+            found.append(openwip("top", "--name", CELL, "--once"))
+            return " 0.0 s measured" not in found[-1].stdout
+        self.assertTrue(wait_until(measured, 20), found[-1])
+        done = found[-1]
         lines = done.stdout.rstrip("\n").split("\n")
         self.assertIn(done.returncode, (0, 1), done)
         self.assertEqual(done.returncode == 0, "verdict   VALID so far" in done.stdout, done.stdout)

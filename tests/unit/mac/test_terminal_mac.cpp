@@ -96,6 +96,31 @@ TEST(TerminalMac, ABadCopyOfAFrameThatIsThereIsAcknowledgedToo) {
     EXPECT_EQ(t.got.size(), 2U);
 }
 
+TEST(TerminalMac, FramesOfALostPacketAreAcknowledgedOnlyWhenTheyArrive) {
+    Terminal t;
+    const auto packet = test::ipv4(4 * 54, 1);
+    const auto part = [&](std::size_t i) {
+        return std::vector<std::uint8_t>(packet.begin() + static_cast<std::ptrdiff_t>(54 * i),
+                                         packet.begin() + static_cast<std::ptrdiff_t>(54 * i + 54));
+    };
+    auto r = t.idle();
+    for (std::size_t b = 0; b < 4; ++b) t.add_new(r, b, part(b), false);
+    for (std::size_t b = 1; b < 4; ++b) r.grant.bins[b].border = no_border;
+    t.add_new(r, 4, test::ipv4(54, 2));
+    EXPECT_EQ(t.mac.on_slot(r).ack, 1U << 4);
+    t.edge = 1;  // its first frame is given up: nothing of the others is of use
+    EXPECT_EQ(t.mac.on_slot(t.idle()).ack, 0U);
+    EXPECT_EQ(t.got.size(), 1U);
+    r = t.idle();
+    t.add_again(r, 0, 1, part(1), false);
+    t.add_again(r, 1, 2, part(2), true);
+    EXPECT_EQ(t.mac.on_slot(r).ack, 1U << 1);
+    r = t.idle();
+    t.add_again(r, 0, 2, part(2), false);
+    t.add_again(r, 1, 3, part(3), false);
+    EXPECT_EQ(t.mac.on_slot(r).ack, 1U << 0);
+}
+
 TEST(TerminalMac, WithoutLockOrGrantNothingIsAcknowledged) {
     Terminal t;
     auto r = t.idle();
