@@ -8,7 +8,7 @@ import tempfile
 import time
 import unittest
 
-from demo_support import TOP, Demo, built, cells, system, wait_until
+from demo_support import TOP, Demo, built, cells, openwip, system, wait_until
 
 from openwip_cli import rights
 
@@ -77,6 +77,9 @@ class Rights(unittest.TestCase):
                     if stated:
                         self.assertEqual(names_of(bounding) - stated, set())
                         self.assertEqual(no_new, "1")
+        # With what is left the judge reaches the stations.
+        top = lambda: openwip("top", "--name", CELL, "--once").stdout     # noqa: E731
+        self.assertTrue(wait_until(lambda: re.search(r" [1-9][\d.]* s measured", top()), 15), top())
 
     def test_of_a_demo(self):
         processes = self.start("demo", "--speed", "0.5", "--pacing-limit-ms", "1000")

@@ -104,7 +104,7 @@ class SoFar:
         """`telemetry`: reasons; `waiting`: share, or None; `tun`: counts, when the link stands still."""
         if self.first is None:
             return telemetry_pb2.Verdict(valid=False, command=self.command,
-                                         reason=["start: the terminal has not locked yet, nothing is measured"])
+                                         reason=["start: the terminal has not locked yet, nothing is measured", *telemetry])
         now = self.last
         late = max(now.air.late, now.base.radio.late_slots)
         realtime = accounting.realtime_of(self.first.air, now.air, late)

@@ -17,9 +17,10 @@ TO_BECOME_THE_ACCOUNT = ("chown", "dac_override", "setgid", "setuid", "setpcap",
 # Threads that UHD makes later take the priority of the slot path; recordings go to files that root names, at any time.
 RADIO = ("dac_override", "sys_nice")
 REPLAY = (*RADIO, "sys_ptrace")    # and its reports to a file of the launcher's that has no name
-# In whose namespace a process is, only root sees; the counters of an interface are read in its namespace.
-JUDGE = ("sys_ptrace", "sys_admin")
-JUDGE_AT_FIRST = (*JUDGE, "dac_read_search", "setpcap")
+# In whose namespace a process is, only root sees; the counters of an interface are read in its namespace; the control
+# sockets of the stations are the account's alone.
+JUDGE = ("dac_override", "sys_ptrace", "sys_admin")
+JUDGE_AT_FIRST = (*JUDGE, "setpcap")
 RECORDER = ("dac_override",)       # writes where root was asked to
 
 _HIGHEST_PRIORITY = 10             # of the slot path (host/runtime/realtime.h)

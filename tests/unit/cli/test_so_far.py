@@ -57,6 +57,8 @@ class SoFar(unittest.TestCase):
         v = self.verdict(statuses(1, locked=False), statuses(2, locked=False))
         self.assertFalse(v.valid)
         self.assertIn("has not locked yet", v.reason[0])
+        v = self.so_far.verdict(["control: base does not answer"], 0.0)
+        self.assertIn("control: base does not answer", v.reason)
 
     def test_a_good_run_is_valid_and_packets_under_way_are_no_fault(self):
         v = self.verdict(statuses(1), statuses(5, queued=7, in_flight=3))
