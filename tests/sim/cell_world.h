@@ -93,7 +93,7 @@ public:
     void run(int slots, bool with_traffic = true);
     // No new packets; until the base station is idle and a grant has told the terminal. False: it
     // did not end.
-    bool drain(int most_slots = 20000);
+    bool drain(std::int64_t most_slots = 20000);
 
     // From the next slot on, for so many. Longer than a moment, the channel does not move
     // meanwhile.
@@ -169,7 +169,6 @@ private:
     std::vector<packet_track> packets_{1};  // by number, from 1 on
     std::uint32_t last_delivered_ = 0;
     std::uint64_t intact_ = 0, damaged_ = 0, altered_headers_ = 0;
-    std::int64_t needed_from_ = 0;   // SNs before it the terminal has decided on
     std::int64_t last_grant_ = 150;  // slot of the last grant that the terminal believed
 
     std::array<std::deque<std::complex<double>>, nof_bins> gain_;  // slots now .. now + horizon

@@ -195,6 +195,13 @@ void check_empty(cell_world& w) {
     }
 }
 
+// The queue may hold more than a cell of one bin carries in minutes.
+void run_dry(cell_world& w) {
+    const std::int64_t queued = 8 * static_cast<std::int64_t>(w.base_statistics_now().queued.bytes);
+    if (!w.drain(200000 + 4 * queued / frame_payload_bits(link_profile::radio, 1)))
+        throw std::logic_error("the cell does not run dry");
+}
+
 // Behind a lost border the terminal may not know before more comes where the next packet begins, or
 // that there is none: so a few packets without errors.
 void show_a_border(cell_world& w) {
@@ -203,7 +210,7 @@ void show_a_border(cell_world& w) {
     w.channel() = {.frame_error = 0};
     w.traffic() = {.packets_per_slot = 1, .least_bytes = 100, .most_bytes = 100};
     w.run(10);
-    if (!w.drain(200000)) throw std::logic_error("the cell does not run dry");
+    run_dry(w);
     w.channel() = channel;
     w.traffic() = traffic;
 }
@@ -227,7 +234,7 @@ world_kind::totals run(const cell_script& script) {
             if (any) changes.change(w);
         }
         changes.calm(w);
-        if (!w.drain(200000)) throw std::logic_error("the cell does not run dry");
+        run_dry(w);
         check_empty(w);
         if (script.world.follow_packets) {
             if (w.journal().count().open() != 0) show_a_border(w);
