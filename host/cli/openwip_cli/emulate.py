@@ -351,7 +351,7 @@ def run(options, workload=None, progress=None, *, name=NAME, keep=False, logs=No
     """One run. `options`: {key of SETTINGS: value}, or a Scenario. `workload(cell: EmulatedCell) -> dict`
     runs the applications (None: iperf3); what it returns is the report's `workload`, except `tcp` (to the
     top), `cpu` (added) and `failed` (reasons of the verdict); TrafficFailed makes the run invalid.
-    `cores`: where it runs (placement.parse()); None: as this process, for runs that stand beside others.
+    `cores`: where it runs (what placement.find() takes); None: wherever this process does.
     `observers`: also telemetry of TCP, processor and verdict so far, for who looks on meanwhile.
     Raises BadInput, CellDied, session.Terminated."""
     top, build, python = places or default_places()

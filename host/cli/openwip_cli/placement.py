@@ -125,8 +125,17 @@ def parse(text):
     return cores
 
 
+def of_several(index):
+    """The `index`th (from 0) of cells that run at the same time: their slot paths go round the cores."""
+    cores = usable()
+    core = cores[-1 - index % len(cores)]
+    return Placement([core], [c for c in cores if c != core] or cores, "one of several cells")
+
+
 def find(wanted, build):
-    """The placement of a cell that starts now. `wanted`: parse()."""
+    """The placement of a cell that starts now. `wanted`: parse(), or of_several()."""
+    if isinstance(wanted, Placement):
+        return wanted
     if wanted == "none":
         return Placement(why="--cores none")
     cores = usable()

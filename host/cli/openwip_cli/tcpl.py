@@ -18,12 +18,12 @@ import sys
 
 import yaml
 
-from . import cell as cells, own_files, scenario as scenarios, system, traffic
+from . import cell as cells, own_files, placement, scenario as scenarios, system, traffic
 from .errors import INVALID, VALID, BadInput, CellDied
 from .experiments.runner import ATTEMPTS
 from .scenario import ON_OFF, Choice, Integer, Real, Scenario, Setting
 from .session import (Progress, Running, check_built, check_congestion_control, exit_code_of, fresh_output,
-                      identity, owned_cell, start_process, write_json, writing)
+                      identity, owned_cell, place, start_process, write_json, writing)
 
 NAME = "tcpl"
 PROGRAM = "host/tcpl/wip_tcpl"
@@ -136,15 +136,16 @@ def kernel_checksum_errors(cell, keeper):
         program.kill()
 
 
-def run_one(point, s, name, build, workload=None):
+def run_one(point, s, name, build, workload=None, cores="auto"):
     """One transfer; returns what was measured, with its verdict. `workload(cell, keeper)` instead of the
     transfer, for tests."""
     with owned_cell(name, lambda text: None) as (cell, keeper):
         path = cell.run / "tcpl.yaml"
         own_files.create(path, yaml.safe_dump(config(cell, s, point), sort_keys=False))
         running = Running(cell, keeper)
+        place(keeper, cores, build, lambda text: None)
         start_process(keeper, cells.Process("tcpl", [str(build / PROGRAM), "--config", str(path)],
-                                            {"OPENWIP_RUN": str(cell.run)}), running, running.air)
+                                            {"OPENWIP_RUN": str(cell.run)}, slot_path=True), running, running.air)
         reasons = []
         result = dict(point)
         try:
@@ -204,14 +205,15 @@ def transfer(cell, keeper, s, point):
 # --- many ---
 
 def worker(arguments):
-    """`openwip_cli tcp-l-worker`: one JSON line {point, settings, name, build} on standard input, one back."""
+    """`openwip_cli tcp-l-worker`: one JSON line {point, settings, name, index, build} on standard input, one back."""
     parent, = map(int, arguments)
     system.die_with_parent(parent)
     task = json.loads(sys.stdin.readline())
     s = Scenario(task["settings"], SETTINGS)
 
     def once():
-        print(json.dumps(run_one(task["point"], s, task["name"], pathlib.Path(task["build"]))), flush=True)
+        print(json.dumps(run_one(task["point"], s, task["name"], pathlib.Path(task["build"]),
+                                 cores=placement.of_several(task["index"]))), flush=True)
         return VALID
 
     return exit_code_of(once)
@@ -224,7 +226,8 @@ def run_all(s, name, build, progress):
     waiting = list(enumerate(points))
     results, repeated, attempts = {}, 0, collections.Counter()
     selector = selectors.DefaultSelector()
-    free = [f"{name}{i}" for i in range(s["parallel"])]
+    names = [f"{name}{i}" for i in range(s["parallel"])]
+    free = list(names)
     try:
         while waiting or selector.get_map():
             while waiting and free:
@@ -234,7 +237,7 @@ def run_all(s, name, build, progress):
                     [sys.executable, "-m", "openwip_cli", "tcp-l-worker", str(os.getpid())],
                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
                 process.stdin.write(json.dumps({"point": point, "settings": s.values, "name": cell_name,
-                                                "build": str(build)}) + "\n")
+                                                "index": names.index(cell_name), "build": str(build)}) + "\n")
                 process.stdin.close()
                 selector.register(process.stdout, selectors.EVENT_READ, (index, process, cell_name))
             for key, _ in selector.select():

@@ -118,7 +118,7 @@ def row_of(mode, kind, bins, modulation, goodput, header_bytes, verdict):
 
 def in_real_time(case, duration, name, places):
     kind, bins, modulation = case
-    report = emulate.run(settings(*case), tcp_transfer(duration), name=name, places=places)
+    report = emulate.run(settings(*case), tcp_transfer(duration), name=name, places=places, cores="auto")
     t = report["workload"].get("transfer")
     rate = t["bytes"] * 8 / t["seconds"] if t and t["seconds"] else 0.0
     row = row_of("real", kind, bins, modulation, rate, MTU - (t["mss"] if t else 1448), report["verdict"])

@@ -37,6 +37,11 @@ class Placement(unittest.TestCase):
 
     def test_cores_are_read_from_the_option_and_refused_by_name(self):
         mine = placement.usable()
+        several = [placement.of_several(i) for i in range(len(mine) + 1)]
+        self.assertEqual(sorted(p.slot_path[0] for p in several[:-1]), mine)
+        self.assertEqual(several[0].slot_path, several[-1].slot_path)
+        self.assertTrue(all(len(mine) == 1 or p.slot_path[0] not in p.others for p in several))
+        self.assertIs(placement.find(several[0], "nowhere"), several[0])
         self.assertEqual(placement.parse("auto"), "auto")
         self.assertEqual(placement.parse(str(mine[-1])), [mine[-1]])
         for text in ("", "x", "1000", f"{mine[0]},1000", "-1"):

@@ -52,8 +52,8 @@ class Runs(unittest.TestCase):
         runs = self.world.experiment().runs()
         bad = runs[5].spec["emulator"]
 
-        def emulate(options, workload, progress, name):
-            made = self.world.emulate(options, workload, progress, name)
+        def emulate(options, workload, progress, name, cores):
+            made = self.world.emulate(options, workload, progress, name, cores)
             if options == bad:
                 made["verdict"] = {"valid": False, "reasons": ["pacing: bad day"]}
             return made
@@ -69,14 +69,14 @@ class Runs(unittest.TestCase):
     def test_a_cell_that_dies_and_a_process_that_vanishes_are_invalid_attempts(self):
         marks = self.world.path
 
-        def emulate(options, workload, progress, name):
+        def emulate(options, workload, progress, name, cores):
             mark = marks / f"first{options['seed']}"
             if options["link.modulation"] == 1 and not mark.exists():
                 mark.write_text("")
                 if options["seed"] == 1:
                     raise CellDied("emulator was killed by SIGSEGV", [("emulator", "last words")])
                 os.kill(os.getpid(), signal.SIGKILL)
-            return self.world.emulate(options, workload, progress, name)
+            return self.world.emulate(options, workload, progress, name, cores)
 
         runs = self.world.experiment("quick").runs()
         self.world.runner(emulate=emulate).run_all(runs)
@@ -87,7 +87,7 @@ class Runs(unittest.TestCase):
         self.assertTrue(all(a[-1]["valid"] for a in attempts.values()))
 
     def test_bad_input_ends_everything_with_its_words(self):
-        def emulate(options, workload, progress, name):
+        def emulate(options, workload, progress, name, cores):
             raise BadInput("--channel is 'moon'")
 
         with self.assertRaisesRegex(BadInput, "S1 .*--channel is 'moon'"):
@@ -102,7 +102,7 @@ class Interrupted(unittest.TestCase):
         from world import World, plan, runner, result
         out, file = map(pathlib.Path, sys.argv[1:])
         store = runner.Store(out)
-        def emulate(options, workload, progress, name):
+        def emulate(options, workload, progress, name, cores):
             mark = out / ("cell." + name)
             mark.write_text("")
             try:
@@ -209,8 +209,8 @@ class Command(unittest.TestCase):
             self.command("--quick", "--resume")
 
     def test_an_invalid_run_is_left_out_of_the_means_shown_and_makes_the_exit_code_1(self):
-        def emulate(options, workload, progress, name):
-            made = self.world.emulate(options, workload, progress, name)
+        def emulate(options, workload, progress, name, cores):
+            made = self.world.emulate(options, workload, progress, name, cores)
             if options["seed"] == 4:
                 made["verdict"] = {"valid": False, "reasons": ["late: 3 slots"]}
                 made["workload"]["goodput_bps"] = 1e9

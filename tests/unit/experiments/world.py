@@ -50,7 +50,7 @@ class World:
     def runner(self, jobs=2, emulate=None, **kwargs):
         return runner.Runner(self.store, jobs, emulate or self.emulate, lambda spec: spec["workload"], self.said.append, **kwargs)
 
-    def emulate(self, options, workload, progress, name):
+    def emulate(self, options, workload, progress, name, cores):
         with open(self.path / "ran", "a", encoding="utf-8") as f:
             f.write(json.dumps(options | {"name": name}) + "\n")
         progress("a line for the log")

@@ -16,7 +16,7 @@ import sys
 import time
 import traceback
 
-from .. import session, system
+from .. import placement, session, system
 from ..errors import BAD_INPUT, DIED, BadInput, CellDied
 
 ATTEMPTS = 3
@@ -80,13 +80,13 @@ class Store:
         return self.plan is not None or any(self.runs.glob("*.json"))
 
 
-def attempt(spec, name, run, workload, log):
+def attempt(spec, name, place, run, workload, log):
     """One emulation, in a process of its own: (valid, reasons, result)."""
     def progress(text):
         print(f"{time.strftime('%H:%M:%S')} {text}", file=log, flush=True)
 
     try:
-        result = run(spec["emulator"], workload, progress, name=name)
+        result = run(spec["emulator"], workload, progress, name=name, cores=place)
     except CellDied as e:
         return False, [f"died: {e}"] + [f"{n}: {words}" for n, words in e.last_words], None
     verdict = result["verdict"]
@@ -103,7 +103,7 @@ def child(job, run, workload, log_path):
         with open(log_path, "a", encoding="utf-8") as log:
             os.dup2(log.fileno(), 1)
             os.dup2(log.fileno(), 2)
-            valid, reasons, result = attempt(job.run.spec, job.name, run, workload(job.run.spec), log)
+            valid, reasons, result = attempt(job.run.spec, job.name, job.place, run, workload(job.run.spec), log)
             write_json(job.outcome, {"valid": valid, "reasons": reasons, "result": result})
             code = 0
     except BadInput as e:
@@ -119,8 +119,8 @@ def child(job, run, workload, log_path):
 
 
 class Job:
-    def __init__(self, run, name, store):
-        self.run, self.name = run, name
+    def __init__(self, run, name, place, store):
+        self.run, self.name, self.place = run, name, place
         self.outcome = store.logs / f"{run.key}.outcome"
         self.began = time.monotonic()
         self.pid = self.pidfd = None
@@ -169,13 +169,14 @@ class Runner:
         waiting = [r for r in runs if r.key not in there]
         self.total, self.left_cost = len(waiting), sum(r.cost_s for r in waiting)
         self.completed, self.began = 0, time.monotonic()
-        names = [f"x{os.getpid() % 10**7}j{i}" for i in range(self.jobs)]
+        places = {f"x{os.getpid() % 10**7}j{i}": placement.of_several(i) for i in range(self.jobs)}
         old = {s: signal.signal(s, self._stop) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
         try:
             while waiting or self.active:
-                free = [n for n in names if n not in {j.name for j in self.active.values()}]
+                free = [n for n in places if n not in {j.name for j in self.active.values()}]
                 while waiting and free:
-                    job = Job(waiting.pop(0), free.pop(0), self.store)
+                    name = free.pop(0)
+                    job = Job(waiting.pop(0), name, places[name], self.store)
                     job.start(self.emulate, self.workload, self.store.logs / f"{job.run.key}.log")
                     self.active[job.pidfd] = job
                 ready, _, _ = select.select(list(self.active), [], [], 5)
