@@ -150,7 +150,7 @@ void reader::read_head() {
     impl& r = *impl_;
     if (!r.file) r.fail("cannot be opened: the file is truncated or damaged");
     if (H5Aexists(r.file, "format") <= 0 || r.text(r.file, "format") != format_name)
-        r.fail(std::string("attribute format: valid is ") + format_name);
+        r.fail("attribute format: valid is " + std::string(format_name));
     r.expect("version", format_version);
     r.expect("slots_per_second", slots_per_second);
     r.expect("bins", nof_bins);

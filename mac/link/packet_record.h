@@ -39,7 +39,8 @@ struct packet_record {
     std::span<const std::uint8_t> retransmissions;
     // The retransmissions that the packet waited for after its last part had been sent: of the
     // frame that came last, from the end of one transmission to the end of the next. Together they
-    // are parts.retransmission when the packet came undamaged.
+    // are parts.retransmission when the packet came undamaged: of more than 64, or longer ago than
+    // the journal remembers, the first is the sum of those that are not told apart.
     std::span<const std::int64_t> each_retransmission_ns;
     const char* dropped = "";  // the reason
     std::int32_t refused = 0;  // errno, when the terminal's interface did not take it

@@ -3,6 +3,7 @@
 // said otherwise, so that a packet of 54 bytes is one frame and goes in one slot.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <set>
 #include <string>
@@ -201,6 +202,27 @@ TEST(PacketJournal, TheFrameThatComesLastDecides) {
     ASSERT_EQ(c.records.size(), 1U);
     EXPECT_EQ(c.record(0).retransmissions, (std::vector<std::uint8_t>{0, 3, 0}));
     EXPECT_EQ(c.record(0).each, (std::vector<std::int64_t>{2 * ms, 2 * ms, 2 * ms}));
+}
+
+TEST(PacketJournal, RetransmissionsThatAreForgottenBeforeThePacketLeavesAreOneSum) {
+    link_config k = one_bin();
+    k.bins = nof_bins;
+    k.retransmission_delay_slots = 48;
+    k.queue_packets = 2000;
+    Cell c(k);
+    // Of the frames of 48 slots the second arrives at its first retransmission, the others never;
+    // its packet waits until the first one's is given up, behind 30 retransmissions of each.
+    for (std::int64_t s = 200; s < 200 + 31 * 48; ++s)
+        for (int b = 0; b < nof_bins; ++b)
+            if (s != 248 || b != 1) c.lose(s, b);
+    for (int i = 0; i < 48 * nof_bins; ++i) c.give(54, c.start(200));
+    c.run_until(200 + 33 * 48);
+    const auto r = std::ranges::find_if(
+        c.records, [](const auto& x) { return std::string(x.r.dropped).empty(); });
+    ASSERT_NE(r, c.records.end());
+    EXPECT_EQ(r->r.parts.retransmission, 32 * ms);
+    EXPECT_GT(r->r.parts.reordering, 900 * ms);
+    EXPECT_EQ(r->each, std::vector<std::int64_t>{32 * ms});
 }
 
 TEST(PacketJournal, AFrameGivenUpDropsItsPacketWithTheReason) {
