@@ -1,20 +1,25 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """--speed auto: the pace that this machine can hold, found before anything is measured.
 
-The processes of the slot path work one after the other, so what they take of a core over an idle link says how fast they
-could go. Where that leaves enough of one there is room for a full link, and the demo goes on. Else a trial with a
-full link for two seconds tells, in a cell that is given up afterwards."""
+The processes of the slot path work one after the other, so what is left of their core over an idle link says how fast they
+could go: what a hypervisor takes, or others of the same or a higher priority, is gone as well. Where enough is left there is
+room for a full link, and the demo goes on. Else a trial with a full link for three seconds tells, in a cell that is given up
+afterwards."""
 import math
+import os
 import time
 
-from . import accounting, slot_path, traffic
+from . import accounting, placement, slot_path, traffic
 
 AUTO = "auto"
 SURE = 0.6              # of a core, over the idle link: enough is left for a full one
 LOOK_S = 0.3
 HOLDS = 0.97            # of the wall clock, with a full link
-ROOM = 0.85             # of the pace found, for what the machine does besides
-TRIAL_S = 2.0
+SELDOM = 0.005          # of the slots behind: half of what a verdict allows
+ROOM = 0.75             # of the pace found, for what the machine does besides
+MOST_TRIALS = 4         # the next one at the speed that the last one led to, until one holds
+TRIAL_S = 3
+STEADY_S = 1.0          # of it, before anything is read
 
 
 class OtherPace(Exception):
@@ -35,33 +40,47 @@ def of(first, last):
     return (air_seconds(last) - air_seconds(first)) / wall if wall > 0 else 0.0
 
 
-def chosen(found):
+def behind(first, last):
+    """Share of the slots between two statuses of the medium that were released too late."""
+    return (last.slots_behind - first.slots_behind) / max(1, last.slots - first.slots)
+
+
+def chosen(found, share_behind=0.0):
     """The speed for a machine that came to this pace in the trial."""
-    return 1.0 if found >= HOLDS else max(0.01, math.floor(ROOM * found * 100) / 100)
+    if found >= HOLDS and share_behind <= SELDOM:
+        return 1.0
+    return max(0.01, math.floor(ROOM * min(1.0, found) * 100) / 100)
 
 
 def idle_load(keeper):
-    """Cores that the slot path takes now."""
+    """Cores that the slot path takes now, with all that has its core besides and does not give way."""
     pids = {n: p for n, p in keeper.pids.items() if n in slot_path.PROCESSES}
+    cores = keeper.placement.slot_path
 
-    def worked():
-        return sum(slot_path.worked(p)[0] for p in pids.values())
-    before, began = worked(), time.monotonic()
+    def spent():
+        if cores is None:
+            return sum(slot_path.worked(p)[0] for p in pids.values())
+        spare = placement.ticks_to_spare()
+        return sum(time.monotonic() - spare[c] / os.sysconf("SC_CLK_TCK") for c in cores)
+    before, began = spent(), time.monotonic()
     keeper.pause(LOOK_S)
-    return (worked() - before) / (time.monotonic() - began)
+    return (spent() - before) / (time.monotonic() - began)
 
 
-def try_out(running, progress):
-    """Returns when there is room for a full link; raises OtherPace when it had to be tried."""
-    if idle_load(running.keeper) <= SURE:
+def try_out(running, scenario, progress, again=False):
+    """Returns when there is room for a full link; raises OtherPace when it had to be tried. `again`: it has to be."""
+    if not again and idle_load(running.keeper) <= SURE:
         return
-    progress("trying the pace of the wall clock with a full link")
+    progress(f"trying speed {scenario.speed:g} with a full link")
     seen = []
     look = lambda: seen.append(running.ask(running.air))    # noqa: E731
-    traffic.iperf3(running.keeper, running.cell, ["-u", "-b", "40M", "-l", "1400"], TRIAL_S,
-                   [(0.3 * TRIAL_S, look), (0.95 * TRIAL_S, look)])
-    found = of(*seen)
-    speed = chosen(found)
-    progress("this machine holds the pace" if speed == 1 else
-             f"this machine does not hold the pace: it came to {found:.2f} of it; running at speed {speed:g}")
+    traffic.iperf3(running.keeper, running.cell, traffic.tcp_arguments(scenario), TRIAL_S,
+                   [(STEADY_S, look), (0.98 * TRIAL_S, look)])
+    found, late = of(*seen), behind(*seen)
+    share = chosen(found / scenario.speed, late)
+    held = share == 1
+    speed = scenario.speed if held else max(0.01, math.floor(100 * share * scenario.speed) / 100)
+    progress(f"this machine holds speed {speed:g}" if held else
+             f"this machine does not hold it: it came to {found:.2f} of the wall clock's pace, {late:.1%} of the slots too late; "
+             f"next speed: {speed:g}")
     raise OtherPace(speed, found)

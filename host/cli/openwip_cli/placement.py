@@ -77,6 +77,17 @@ def busy_ticks(proc="/proc"):
     return ticks
 
 
+def ticks_to_spare(proc="/proc"):
+    """{core: ticks that it idled, or worked for what is niced and gives way}"""
+    ticks = {}
+    for line in pathlib.Path(f"{proc}/stat").read_text().splitlines():
+        name, *fields = line.split()
+        if name.startswith("cpu") and name != "cpu":
+            _user, nice, _system, idle, iowait = map(int, fields[:5])
+            ticks[int(name[3:])] = nice + idle + iowait
+    return ticks
+
+
 def share_of_work(seconds=LOOK_S):
     """{core: share of the time that it was busy just now}"""
     before, began = busy_ticks(), time.monotonic()

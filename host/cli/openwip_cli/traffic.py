@@ -138,12 +138,14 @@ def iperf3(keeper, cell, arguments, duration, at=()):
     return report, {"iperf3.sender": client.cpu, "iperf3.receiver": server.cpu}
 
 
+def tcp_arguments(scenario):
+    return ["-C", scenario["traffic.tcp_cc"], "-w", f"{scenario['traffic.tcp_window_kb']}K"]
+
+
 def tcp(keeper, cell, scenario, at):
     speed = scenario.speed
     duration = max(1, round(scenario["traffic.duration_s"] / speed))
-    report, cpu = iperf3(keeper, cell,
-                         ["-C", scenario["traffic.tcp_cc"], "-w", f"{scenario['traffic.tcp_window_kb']}K"],
-                         duration, at)
+    report, cpu = iperf3(keeper, cell, tcp_arguments(scenario), duration, at)
     end, start = report["end"], report["start"]
     received, sent = end["sum_received"], end["sum_sent"]
     streams = end["streams"][0]["sender"]

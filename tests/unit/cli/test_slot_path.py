@@ -57,6 +57,7 @@ class Placement(unittest.TestCase):
             self.assertEqual(placement.siblings_of(5, folder), {5})
             pathlib.Path(folder, "stat").write_text("cpu 9 9 9 9 9 9 9 9 0 0\ncpu0 1 2 3 400 5 6 7 8 0 0\nintr 5\n")
             self.assertEqual(placement.busy_ticks(folder), {0: 1 + 2 + 3 + 6 + 7 + 8})
+            self.assertEqual(placement.ticks_to_spare(folder), {0: 2 + 400 + 5})
 
     def test_steal_is_that_of_the_cores_asked_for(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -151,8 +152,11 @@ class Pace(unittest.TestCase):
     def test_a_machine_that_holds_runs_at_full_speed_and_a_slower_one_with_room(self):
         self.assertEqual(pace.chosen(1.0), 1.0)
         self.assertEqual(pace.chosen(0.98), 1.0)
-        self.assertEqual(pace.chosen(0.8), 0.68)
+        self.assertEqual(pace.chosen(0.8), 0.6)
         self.assertEqual(pace.chosen(0.0), 0.01)
+        self.assertEqual(pace.chosen(1.0, 0.004), 1.0)
+        self.assertEqual(pace.chosen(1.0, 0.02), 0.75)
+        self.assertEqual(pace.chosen(0.8, 0.9), 0.6)
 
 
 if __name__ == "__main__":
