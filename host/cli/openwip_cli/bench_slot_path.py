@@ -3,8 +3,11 @@
 
 Each run is a demo of its own in the build's tree; while its TCP stream runs, the five processes of the slot path are read
 from /proc and, where the kernel traces, their wake-ups are counted. Two builds take turns, A B A B ..., since the speed of a machine drifts;
-the ratios are of the medians, with the interval that the runs leave (bootstrap, 95 %)."""
+the ratios are of the medians, with the interval that the runs leave (bootstrap, 95 %).
+
+--catch-up: in one more run of each build the medium is stopped for 0.3 s; at which pace it makes up for that."""
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -17,7 +20,7 @@ import sys
 import tempfile
 import time
 
-from . import control, slot_path, system, wake_ups
+from . import control, pace, slot_path, system, wake_ups
 from .cell import RUN_ROOT
 from .errors import BadInput, CellDied
 from .scenario import OneLineParser
@@ -26,7 +29,10 @@ CELL = "slotpath"
 SLOT_SAMPLES = 5120
 TCP_STARTS_S = 60       # within
 SETTLE_S = 1.5          # of the stream, before anything is read
-AIMS = {"switches": 9.0}
+STOPPED_S = 0.3
+CAUGHT_UP_S = 0.02      # behind: of no interest any more
+CATCHES_UP_S = 20.0     # within
+AIMS = {"switches": 9.0, "catch_up": 1.5}
 USUAL = ["--bins", "25", "--modulation", "8", "--snr", "40", "--uplink-kbps", "5000"]
 FIGURES = ("switches", "preemptions", "user_us", "kernel_us", "processor_us", "waited_us")
 RESAMPLES = 2000
@@ -38,6 +44,7 @@ def parse(arguments):
     p.add_argument("--runs", metavar="N", type=int, default=3, help="runs of each build, 1..100 (default 3)")
     p.add_argument("--seconds", metavar="S", type=float, default=4.0, help="measured of each run, 1..600 (default 4)")
     p.add_argument("--against", metavar="TREE", help="another checkout that is built (TREE/openwip, TREE/build)")
+    p.add_argument("--catch-up", action="store_true", help="also stop the medium, and see how fast it catches up")
     p.add_argument("--json", metavar="FILE", default="-", help="write there instead of standard output")
     p.add_argument("demo", nargs="*", help="options of the demo, after --")
     given = p.parse_args(arguments)
@@ -61,9 +68,13 @@ def process_ids(cell=CELL):
     return found
 
 
+def air_status(cell=CELL):
+    return control.Control(f"ipc://{RUN_ROOT / cell}/air.control").status(2.0)
+
+
 def slots_so_far(cell=CELL):
     """Of the cell's air."""
-    return control.Control(f"ipc://{RUN_ROOT / cell}/air.control").status(2.0).now // SLOT_SAMPLES
+    return air_status(cell).now // SLOT_SAMPLES
 
 
 def wait_for_stream(demo):
@@ -77,20 +88,57 @@ def wait_for_stream(demo):
     raise CellDied("the demo did not come to its TCP stream")
 
 
+def behind_s(status):
+    return status.wall_seconds - pace.air_seconds(status)
+
+
+def catch_up(look, stop, go_on, wait=time.sleep):
+    """Pace (air time over wall time) at which the medium makes up for a stop, as long as it is behind by more than
+    CAUGHT_UP_S. `look()`: a status of the medium."""
+    usual = behind_s(look())
+    stop()
+    wait(STOPPED_S)
+    go_on()
+    first = last = look()
+    deadline = first.wall_seconds + CATCHES_UP_S
+    while behind_s(last) - usual > CAUGHT_UP_S and last.wall_seconds < deadline:
+        wait(0.005)
+        last = look()
+    return pace.of(first, last)
+
+
+@contextlib.contextmanager
+def streaming(tree, length, *options):
+    """A demo in `tree` whose TCP stream has settled; it is ended when something fails."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("OPENWIP_") and k != "PYTHONPATH"}
+    demo = subprocess.Popen(
+        [str(pathlib.Path(tree) / "openwip"), "demo", "--name", CELL, "--duration", f"{length:g}", "--pings", "20", *options],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        env=environment | {"OPENWIP_NO_BUILD": "1"})
+    try:
+        wait_for_stream(demo)
+        time.sleep(SETTLE_S)
+        yield demo
+    except BaseException:
+        demo.send_signal(signal.SIGINT)
+        demo.wait(20)
+        raise
+
+
+def one_catch_up(tree, options):
+    with streaming(tree, 6, "--pacing-limit-ms", "1000", *options) as demo:
+        air = process_ids()["air"]
+        found = catch_up(air_status, lambda: os.kill(air, signal.SIGSTOP), lambda: os.kill(air, signal.SIGCONT))
+        demo.communicate(timeout=120)
+    return {"pace": found, "stopped_s": STOPPED_S, "aim_pace": AIMS["catch_up"]}
+
+
 def one_run(tree, seconds, options):
     """A demo in `tree`, measured: {process: figures}, wake-ups, verdict, cores."""
     length = SETTLE_S + 2 * seconds + 2
     with tempfile.TemporaryDirectory(prefix="openwip-bench-") as folder:
         report = pathlib.Path(folder) / "report.json"
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("OPENWIP_") and k != "PYTHONPATH"}
-        demo = subprocess.Popen(
-            [str(pathlib.Path(tree) / "openwip"), "demo", "--name", CELL, "--duration", f"{length:g}", "--pings", "20",
-             "--json", str(report), *options],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-            env=environment | {"OPENWIP_NO_BUILD": "1"})
-        try:
-            wait_for_stream(demo)
-            time.sleep(SETTLE_S)
+        with streaming(tree, length, "--json", str(report), *options) as demo:
             ids = process_ids()
             stolen, began = slot_path.steal_s(), time.monotonic()
             figures = slot_path.measure(ids, seconds, slots_so_far)
@@ -100,10 +148,6 @@ def one_run(tree, seconds, options):
             wakes = wake_ups.measure(threads, seconds)
             slots = max(1, slots_so_far() - first)
             _, said = demo.communicate(timeout=120)
-        except BaseException:
-            demo.send_signal(signal.SIGINT)
-            demo.wait(20)
-            raise
         if not report.exists():
             raise CellDied(f"the demo of {tree} ended with exit code {demo.returncode}: {said.strip().splitlines()[-1:]}")
         result = json.loads(report.read_text())
@@ -169,6 +213,8 @@ def main(arguments, top):
                   file=sys.stderr, flush=True)
     result = {"cpu": cpu_model(), "cores": os.cpu_count(), "demo": options, "slot_us": 1e6 / 1500,
               **{which: summary(r) for which, r in runs.items()}}
+    if given.catch_up:
+        result["catch_up"] = {which: one_catch_up(tree, options) for which, tree in trees.items()}
     if given.against:
         result["this_over_against"] = compare(runs["this"], runs["against"])
     text = json.dumps(result, indent=2)

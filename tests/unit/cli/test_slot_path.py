@@ -5,9 +5,10 @@ import pathlib
 import tempfile
 import threading
 import time
+import types
 import unittest
 
-from openwip_cli import bench_slot_path, pace, placement, slot_path, wake_ups
+from openwip_cli import accounting, bench_slot_path, pace, placement, slot_path, wake_ups
 from openwip_cli.errors import BadInput
 
 
@@ -107,6 +108,24 @@ class Cost(unittest.TestCase):
         self.assertLessEqual(found["interval"][0], 0.5)
         self.assertGreaterEqual(found["interval"][1], 0.5)
         self.assertLess(found["interval"][1], 1.0)
+
+    def test_the_pace_of_catching_up_is_that_of_the_time_behind(self):
+        class Air:
+            wall = air = 100.0
+            stopped = False
+
+            def wait(self, seconds):
+                self.wall += seconds
+                if not self.stopped:
+                    self.air = min(self.wall - 0.001, self.air + 1.8 * seconds)
+
+            def look(self):
+                return types.SimpleNamespace(wall_seconds=self.wall, now=self.air * accounting.SAMPLE_RATE)
+        a = Air()
+        a.wait(1.0)
+        found = bench_slot_path.catch_up(a.look, lambda: setattr(a, "stopped", True), lambda: setattr(a, "stopped", False), a.wait)
+        self.assertAlmostEqual(found, 1.8, places=2)
+        self.assertAlmostEqual(a.wall - a.air, bench_slot_path.CAUGHT_UP_S, delta=0.01)
 
     def test_what_cannot_be_benched_is_refused(self):
         for arguments, words in ((["--runs", "0"], "--runs is 0"), (["--seconds", "0.1"], "--seconds is 0.1"),
