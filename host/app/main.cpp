@@ -48,7 +48,7 @@ int run(config::settings& settings) {
         check_reachable(config.uplink_endpoint, config.user);
     spdlog::info("{} {}: {} {} is up; effective configuration:\n{}", config.name,
                  settings.text("role"), config.tun.name, config.tun.address, settings.to_yaml());
-    return loop.run();
+    return run_to_its_end([&] { return loop.run(); });
 }
 
 }  // namespace

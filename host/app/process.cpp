@@ -2,6 +2,7 @@
 #include "app/process.h"
 
 #include <signal.h>
+#include <spdlog/spdlog.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -55,6 +56,15 @@ std::string reason_to_stop() {
     }
     if (line.size() > 500) line.resize(500);
     return line.empty() ? "asked to stop" : line;
+}
+
+int run_to_its_end(const std::function<int()>& run) noexcept {
+    try {
+        return run();
+    } catch (const std::exception& e) {
+        spdlog::critical("ends: failed: {}", e.what());
+        return exit_failed;
+    }
 }
 
 int exit_code_of(const std::string& why) {

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 namespace wip::host {
 
 inline constexpr int exit_asked = 0;
+inline constexpr int exit_failed = 1;     // a fault of its own, once it was up
 inline constexpr int exit_bad_input = 2;  // configuration, permissions, versions
 inline constexpr int exit_peer_lost = 3;  // something this process depends on died
 
@@ -29,6 +31,10 @@ void follow_parent();
 
 // First line of $OPENWIP_RUN/why, or "asked to stop".
 std::string reason_to_stop();
+
+// What a process does once it is up; returns its exit code. An exception that leaves it is no fault
+// of the input any more: logged, exit_failed.
+int run_to_its_end(const std::function<int()>& run) noexcept;
 
 // A reason that tells of a failure, by its words ("died", "killed", "silent", ...), ends in 3.
 int exit_code_of(const std::string& why);

@@ -43,7 +43,7 @@ int run(config::settings& settings, const modes& mode) {
     start.give_up(process.bound_paths());
     spdlog::info("{}: emulator is up, {} priority; effective configuration:\n{}", config.name,
                  realtime ? "real-time" : "normal", settings.to_yaml());
-    return process.run(start.signals(), realtime);
+    return host::run_to_its_end([&] { return process.run(start.signals(), realtime); });
 }
 
 void add_options(CLI::App& app, modes& mode) {

@@ -21,7 +21,7 @@ int run(config::settings& settings) {
     observer_process process(context, config);
     start.give_up(process.bound_paths());
     spdlog::info("observer is up; effective configuration:\n{}", settings.to_yaml());
-    return process.run(start.signals());
+    return host::run_to_its_end([&] { return process.run(start.signals()); });
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ int run(config::settings& settings) {
     start.give_up(process.bound_paths());
     spdlog::info("the path is up, {} priority; effective configuration:\n{}",
                  realtime ? "real-time" : "normal", settings.to_yaml());
-    return process.run(start.signals(), realtime);
+    return host::run_to_its_end([&] { return process.run(start.signals(), realtime); });
 }
 
 }  // namespace
