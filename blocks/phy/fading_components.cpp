@@ -17,7 +17,8 @@ constexpr int covariance_slots = 1500;
 constexpr int rotations = 4;
 constexpr int classes = 4;
 constexpr int tries = 24;
-constexpr float coherence = 0.02F;  // squared, between components: below it is chance
+constexpr double coherence = 0.02;    // squared, between components: below it is chance
+constexpr double resolution = 1e-12;  // of the power of one component in that of another
 constexpr int recent_slots = 24;
 constexpr float chance = 0.5F;   // recent power over the noise, where there is nothing but noise
 constexpr float nothing = 0.1F;  // SNR of a component that is not filtered
@@ -96,7 +97,8 @@ void fading_components<Count, Depth>::store(const row& points_re, const row& poi
 
 template <std::size_t Count, std::size_t Depth>
 float fading_components<Count, Depth>::power_of(std::size_t i) const noexcept {
-    const float usual = level_ * std::max(0.F, covariance_re_[i][i] - covariance_noise_);
+    const auto power = static_cast<float>(covariance_re_[i][i]);
+    const float usual = level_ * std::max(0.F, power - covariance_noise_);
     return recent_[i] > chance * noise_ ? std::max(usual, recent_[i]) : usual;
 }
 
@@ -111,7 +113,7 @@ void fading_components<Count, Depth>::follow(float noise) noexcept {
         recent_[i] += weight * (power - noise - recent_[i]);
         if (class_[i] < 0) continue;
         now += recent_[i];
-        usual += covariance_re_[i][i] - covariance_noise_;
+        usual += static_cast<float>(covariance_re_[i][i]) - covariance_noise_;
     }
     level_ = usual > 0 ? std::clamp(now / usual, 0.01F, 10.F) : 1;
 }
@@ -201,16 +203,19 @@ void fading_components<Count, Depth>::set_offset(double radians) noexcept {
 
 template <std::size_t Count, std::size_t Depth>
 void fading_components<Count, Depth>::average() noexcept {
-    const float weight = 1 / static_cast<float>(averaged_);
-    const float keep = 1 - weight;
+    const double weight = 1 / static_cast<double>(averaged_);
+    const double keep = 1 - weight;
+    alignas(64) std::array<double, padded> all_re, all_im;
+    std::copy(component_re_.begin(), component_re_.end(), all_re.begin());
+    std::copy(component_im_.begin(), component_im_.end(), all_im.begin());
     for (std::size_t i = 0; i < Count; ++i) {
-        const float re = weight * component_re_[i];
-        const float im = weight * component_im_[i];
-        for (std::size_t k = 0; k < padded; ++k) {
-            covariance_re_[i][k] =
-                keep * covariance_re_[i][k] + re * component_re_[k] + im * component_im_[k];
-            covariance_im_[i][k] =
-                keep * covariance_im_[i][k] + im * component_re_[k] - re * component_im_[k];
+        const double re = weight * all_re[i];
+        const double im = weight * all_im[i];
+        double* to_re = covariance_re_[i].data();
+        double* to_im = covariance_im_[i].data();
+        for (std::size_t k = i / 8 * 8; k < padded; ++k) {
+            to_re[k] = keep * to_re[k] + re * all_re[k] + im * all_im[k];
+            to_im[k] = keep * to_im[k] + im * all_re[k] - re * all_im[k];
         }
     }
 }
@@ -225,6 +230,10 @@ void fading_components<Count, Depth>::classify() noexcept {
     }
 }
 
+// A covariance of few slots has fewer dimensions than there are components: what a rotation leaves
+// of one is its rounding, and as coherent with all others as rounding happens to be (or of negative
+// power and not coherent at all, for which there is no angle). A component counts with the noise at
+// least, so that this never turns the basis, and every later choice with it.
 template <std::size_t Count, std::size_t Depth>
 void fading_components<Count, Depth>::rotate_some() noexcept {
     int rotated = 0;
@@ -236,11 +245,14 @@ void fading_components<Count, Depth>::rotate_some() noexcept {
             pair_i_ = pair_i_ + 2 == Count ? 0 : pair_i_ + 1;
             pair_k_ = pair_i_ + 1;
         }
-        const float a = covariance_re_[i][i];
-        const float b = covariance_re_[k][k];
-        const float cross = covariance_re_[i][k] * covariance_re_[i][k] +
-                            covariance_im_[i][k] * covariance_im_[i][k];
-        if (!(cross > coherence * a * b) || std::max(a, b) < 2 * noise_) continue;
+        const double a = covariance_re_[i][i];
+        const double b = covariance_re_[k][k];
+        const double cross = covariance_re_[i][k] * covariance_re_[i][k] +
+                             covariance_im_[i][k] * covariance_im_[i][k];
+        const double more = std::max(a, b);
+        const auto noise = static_cast<double>(noise_);
+        const double less = std::max({std::min(a, b), noise, resolution * more});
+        if (!(cross > coherence * more * less) || more < 2 * noise) continue;
         rotate(i, k);
         ++rotated;
     }
@@ -249,11 +261,15 @@ void fading_components<Count, Depth>::rotate_some() noexcept {
 // Jacobi: c_i' = x c_i + y e^jp c_k, c_k' = -y e^-jp c_i + x c_k, uncorrelated after it.
 template <std::size_t Count, std::size_t Depth>
 void fading_components<Count, Depth>::rotate(std::size_t i, std::size_t k) noexcept {
-    const auto re = static_cast<double>(covariance_re_[i][k]);
-    const auto im = static_cast<double>(covariance_im_[i][k]);
+    for (const std::size_t n : {i, k})
+        for (std::size_t m = 0; m < n; ++m) {
+            covariance_re_[n][m] = covariance_re_[m][n];
+            covariance_im_[n][m] = -covariance_im_[m][n];
+        }
+    const double re = covariance_re_[i][k];
+    const double im = covariance_im_[i][k];
     const double size = std::hypot(re, im);
-    const double tau =
-        static_cast<double>(covariance_re_[i][i] - covariance_re_[k][k]) / (2 * size);
+    const double tau = (covariance_re_[i][i] - covariance_re_[k][k]) / (2 * size);
     const double t = (tau < 0 ? -1 : 1) / (std::abs(tau) + std::sqrt(1 + tau * tau));
     const double x = 1 / std::sqrt(1 + t * t);
     const double y_re = t * x * re / size;
@@ -281,19 +297,17 @@ void fading_components<Count, Depth>::rotate(std::size_t i, std::size_t k) noexc
     turn(covariance_re_[i].data(), covariance_im_[i].data(), covariance_re_[k].data(),
          covariance_im_[k].data(), padded);
     // The columns are the conjugates of the rows but for the square where both meet.
-    const float a_re = covariance_re_[i][i], b_re = covariance_re_[k][k];
-    const float ik_re = covariance_re_[i][k], ik_im = covariance_im_[i][k];
-    const float ki_re = covariance_re_[k][i], ki_im = covariance_im_[k][i];
+    const double a_re = covariance_re_[i][i], b_re = covariance_re_[k][k];
+    const double ik_re = covariance_re_[i][k], ik_im = covariance_im_[i][k];
+    const double ki_re = covariance_re_[k][i], ki_im = covariance_im_[k][i];
     for (std::size_t m = 0; m < Count; ++m) {
         covariance_re_[m][i] = covariance_re_[i][m];
         covariance_im_[m][i] = -covariance_im_[i][m];
         covariance_re_[m][k] = covariance_re_[k][m];
         covariance_im_[m][k] = -covariance_im_[k][m];
     }
-    const auto c = static_cast<float>(x), p = static_cast<float>(y_re),
-               q = static_cast<float>(y_im);
-    covariance_re_[i][i] = c * a_re + p * ik_re + q * ik_im;
-    covariance_re_[k][k] = c * b_re - p * ki_re + q * ki_im;
+    covariance_re_[i][i] = x * a_re + y_re * ik_re + y_im * ik_im;
+    covariance_re_[k][k] = x * b_re - y_re * ki_re + y_im * ki_im;
     covariance_im_[i][i] = covariance_im_[k][k] = 0;
     covariance_re_[i][k] = covariance_re_[k][i] = 0;
     covariance_im_[i][k] = covariance_im_[k][i] = 0;

@@ -71,9 +71,11 @@ private:
 
     // Row i: component i = sum_p unitary[i][p] point[p].
     alignas(64) std::array<std::array<double, padded>, Count> unitary_re_, unitary_im_;
-    alignas(64) std::array<row, Count> to_re_, to_im_;                  // the same, float
-    alignas(64) std::array<row, Count> covariance_re_, covariance_im_;  // E c_i conj(c_k)
-    alignas(64) row component_re_{}, component_im_{};                   // of this slot
+    alignas(64) std::array<row, Count> to_re_, to_im_;  // the same, float
+    // E c_i conj(c_k), held for k >= i. Double: what is left of a component when a strong one is
+    // turned out of it may be 60 dB below that one.
+    alignas(64) std::array<std::array<double, padded>, Count> covariance_re_, covariance_im_;
+    alignas(64) row component_re_{}, component_im_{};  // of this slot
     // Newest first from start_, everything twice so that any Depth lie in one piece.
     alignas(64) std::array<std::array<float, 2 * Depth>, Count> past_re_, past_im_;
     std::size_t start_ = 0;
