@@ -296,16 +296,15 @@ void fading_components<Count, Depth>::rotate(std::size_t i, std::size_t k) noexc
     turn(past_re_[i].data(), past_im_[i].data(), past_re_[k].data(), past_im_[k].data(), 2 * Depth);
     turn(covariance_re_[i].data(), covariance_im_[i].data(), covariance_re_[k].data(),
          covariance_im_[k].data(), padded);
-    // The columns are the conjugates of the rows but for the square where both meet.
     const double a_re = covariance_re_[i][i], b_re = covariance_re_[k][k];
     const double ik_re = covariance_re_[i][k], ik_im = covariance_im_[i][k];
     const double ki_re = covariance_re_[k][i], ki_im = covariance_im_[k][i];
-    for (std::size_t m = 0; m < Count; ++m) {
-        covariance_re_[m][i] = covariance_re_[i][m];
-        covariance_im_[m][i] = -covariance_im_[i][m];
-        covariance_re_[m][k] = covariance_re_[k][m];
-        covariance_im_[m][k] = -covariance_im_[k][m];
-    }
+    // The columns are the conjugates of the rows but for the square where both meet.
+    for (const std::size_t n : {i, k})
+        for (std::size_t m = 0; m < n; ++m) {
+            covariance_re_[m][n] = covariance_re_[n][m];
+            covariance_im_[m][n] = -covariance_im_[n][m];
+        }
     covariance_re_[i][i] = x * a_re + y_re * ik_re + y_im * ik_im;
     covariance_re_[k][k] = x * b_re - y_re * ki_re + y_im * ki_im;
     covariance_im_[i][i] = covariance_im_[k][k] = 0;

@@ -1,30 +1,33 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Sixteen floats at once for the inner loops, by the compiler's vector extension: one AVX-512
-// register, two of AVX, four of SSE or NEON.
+// One vector register of floats for the inner loops, by the compiler's vector extension: as many as
+// the processor that is compiled for has, so that the sums of a loop stay in registers. What the
+// widths differ by is the order of sums (tests/unit/phy/test_widths.py).
 #pragma once
 
 #include <cstring>
 
-// Without AVX-512 the compiler notes how vectors would be passed between translation units; none
-// is.
-#pragma GCC diagnostic ignored "-Wpsabi"
-
 namespace wip::phy {
 
-typedef float lanes __attribute__((vector_size(64)));
+#if defined(__AVX512F__)
 inline constexpr int nof_lanes = 16;
+#elif defined(__AVX__)
+inline constexpr int nof_lanes = 8;
+#else
+inline constexpr int nof_lanes = 4;
+#endif
+typedef float lanes __attribute__((vector_size(nof_lanes * sizeof(float))));
 
-// By halves: four dependent additions instead of fifteen.
-inline float sum_of(lanes v) noexcept {
-    typedef float half __attribute__((vector_size(32)));
-    typedef float quarter __attribute__((vector_size(16)));
-    half h[2];
-    std::memcpy(h, &v, sizeof v);
-    const half s = h[0] + h[1];
-    quarter q[2];
-    std::memcpy(q, &s, sizeof s);
-    const quarter t = q[0] + q[1];
-    return (t[0] + t[2]) + (t[1] + t[3]);
+// By halves: two dependent additions for four lanes, one more for each doubling.
+template <int Lanes = nof_lanes, class Vector = lanes>
+float sum_of(Vector v) noexcept {
+    if constexpr (Lanes == 4) {
+        return (v[0] + v[2]) + (v[1] + v[3]);
+    } else {
+        typedef float half __attribute__((vector_size(Lanes / 2 * sizeof(float))));
+        half h[2];
+        std::memcpy(h, &v, sizeof v);
+        return sum_of<Lanes / 2, half>(h[0] + h[1]);
+    }
 }
 
 }  // namespace wip::phy
