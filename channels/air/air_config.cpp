@@ -123,8 +123,8 @@ medium_config parse_config(const std::string& text, const std::string& file_name
     try {
         root = YAML::Load(text);
     } catch (const YAML::Exception& e) {
-        throw std::invalid_argument(file_name + ": line " + std::to_string(e.mark.line + 1) +
-                                    ": not YAML: " + e.msg);
+        profiles::refuse(file_name + ": line " + std::to_string(e.mark.line + 1) +
+                         ": not YAML: " + e.msg);
     }
     const place top(root, file_name, "");
     medium_config c;
@@ -139,8 +139,7 @@ medium_config parse_config(const std::string& text, const std::string& file_name
 medium_config read_config_file(const std::string& file) {
     std::ifstream in(file);
     const std::string text((std::istreambuf_iterator<char>(in)), {});
-    if (!in.good() && !in.eof())
-        throw std::invalid_argument(file + ": cannot be read; valid: a YAML file");
+    if (!in.good() && !in.eof()) profiles::refuse(file + ": cannot be read; valid: a YAML file");
     return parse_config(text, file);
 }
 

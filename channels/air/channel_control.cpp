@@ -41,10 +41,9 @@ std::string number(double v) {
 
 // What a running medium keeps, with the reason.
 [[noreturn]] void refuse_key(const std::string& key, const std::string& why) {
-    throw std::invalid_argument("configure: " + key +
-                                ": cannot change in a running medium: " + why +
-                                "; valid: channel.model, channel.snr_db, channel.speed_kmh, "
-                                "channel.shadowing, channel.user, channel.blackout");
+    profiles::refuse("configure: " + key + ": cannot change in a running medium: " + why +
+                     "; valid: channel.model, channel.snr_db, channel.speed_kmh, "
+                     "channel.shadowing, channel.user, channel.blackout");
 }
 
 }  // namespace
@@ -67,7 +66,7 @@ std::optional<tick> channel_control::configure(const std::string& yaml, tick now
     try {
         root = YAML::Load(yaml);
     } catch (const YAML::Exception& e) {
-        throw std::invalid_argument("configure: not YAML: " + e.msg);
+        profiles::refuse("configure: not YAML: " + e.msg);
     }
     last_.clear();
     const place top(root, "configure", "");
@@ -127,8 +126,7 @@ std::optional<tick> channel_control::configure(const std::string& yaml, tick now
             path.channel = realise(next.channel, next.user, config_.seed);
             c.channel = mixer::prepare(path, 0, config_.seed);
         } catch (const std::invalid_argument& e) {
-            throw std::invalid_argument("configure: channel: model '" + next.channel.model +
-                                        "': " + e.what());
+            profiles::refuse("configure: channel: model '" + next.channel.model + "': " + e.what());
         }
     }
     if (next.snr_db != before.snr_db)
@@ -143,7 +141,7 @@ std::optional<tick> channel_control::configure(const std::string& yaml, tick now
     const bool darkens = c.dark.has_value();
     const tick length = darkens ? c.dark->length : never;
     const auto from = change_(std::move(c));
-    if (!from) throw std::invalid_argument("configure: the medium is not running; nothing changed");
+    if (!from) profiles::refuse("configure: the medium is not running; nothing changed");
     if (darkens) next.blackout_end = length == never ? never : *from + length;
     const auto old_text = as_text(before, now), new_text = as_text(next, now);
     now_ = next;

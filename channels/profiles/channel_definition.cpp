@@ -29,16 +29,14 @@ source_text read_source(const std::string& name, const std::string& beside) {
         known += builtin + ", ";
     }
     if (name.empty() || (name.find('/') == std::string::npos && !name.ends_with(".yaml")))
-        throw std::invalid_argument("channel '" + name + "': unknown; valid: " + known +
-                                    "or a file FILE.yaml");
+        refuse("channel '" + name + "': unknown; valid: " + known + "or a file FILE.yaml");
     const std::size_t folder = beside.rfind('/');
     const std::string path = name.front() == '/' || folder == std::string::npos
                                  ? name
                                  : beside.substr(0, folder + 1) + name;
     std::ifstream in(path);
     const std::string text((std::istreambuf_iterator<char>(in)), {});
-    if (!in.good() && !in.eof())
-        throw std::invalid_argument(path + ": cannot be read; valid: a YAML file");
+    if (!in.good() && !in.eof()) refuse(path + ": cannot be read; valid: a YAML file");
     return {text, path};
 }
 
@@ -48,8 +46,7 @@ YAML::Node resolve(const source_text& source, int depth) {
     try {
         root = YAML::Load(source.text);
     } catch (const YAML::Exception& e) {
-        throw std::invalid_argument(source.file + ": line " + std::to_string(e.mark.line + 1) +
-                                    ": not YAML: " + e.msg);
+        refuse(source.file + ": line " + std::to_string(e.mark.line + 1) + ": not YAML: " + e.msg);
     }
     const place top(root, source.file, "");
     top.expect_keys({"name", "source", "based_on", "carrier_hz", "speed_kmh", "delay_spread_ns",

@@ -8,6 +8,7 @@
 #include "sample/clarke_waves.h"
 #include "sample/counter_random.h"
 #include "sample/sample_stage.h"
+#include "types/one_line.h"
 
 namespace wip::profiles {
 namespace {
@@ -56,12 +57,12 @@ channel_config realise(const channel_definition& d, const channel_choice& choice
     check_range("carrier_hz", carrier, 1e8, 1e10);
     c.movement.carrier_hz = carrier;
     if (choice.user >= d.nof_users() && (d.random_users || !d.users.empty()))
-        throw std::invalid_argument("user " + std::to_string(choice.user) + " of channel " +
-                                    d.name + ": valid is 0 to " +
-                                    std::to_string(d.nof_users() - 1));
+        throw std::invalid_argument(one_line("user " + std::to_string(choice.user) +
+                                             " of channel " + d.name + ": valid is 0 to " +
+                                             std::to_string(d.nof_users() - 1)));
     if (d.own_motion() && (choice.speed_kmh || choice.doppler_hz))
-        throw std::invalid_argument("a speed for channel " + d.name +
-                                    ": valid: none, it moves by its own definition");
+        throw std::invalid_argument(one_line("a speed for channel " + d.name +
+                                             ": valid: none, it moves by its own definition"));
     if (d.train)
         c.movement.path = *d.train;
     else if (d.random_users)

@@ -13,8 +13,14 @@
 #include <vector>
 
 #include "types/number_text.h"
+#include "types/one_line.h"
 
 namespace wip::profiles {
+
+// A refusal is one line, whatever was written.
+[[noreturn]] inline void refuse(const std::string& why) {
+    throw std::invalid_argument(one_line(why));
+}
 
 inline std::string show(const YAML::Node& n) {
     if (!n.IsDefined()) return "missing";
@@ -38,8 +44,8 @@ public:
           key_(std::move(key)) {}
 
     [[noreturn]] void refuse(const std::string& valid) const {
-        throw std::invalid_argument(file_ + ": " + (key_.empty() ? "file" : key_) + ": " +
-                                    show(node_) + "; valid: " + valid);
+        profiles::refuse(file_ + ": " + (key_.empty() ? "file" : key_) + ": " + show(node_) +
+                         "; valid: " + valid);
     }
     bool given() const { return node_.IsDefined() && !node_.IsNull(); }
 
@@ -48,8 +54,8 @@ public:
         for (const auto& entry : node_) {
             const std::string name = entry.first.IsScalar() ? entry.first.Scalar() : "?";
             if (std::find(known.begin(), known.end(), name) == known.end())
-                throw std::invalid_argument(file_ + ": " + join(name) +
-                                            ": unknown key; valid: " + list(known));
+                profiles::refuse(file_ + ": " + join(name) +
+                                 ": unknown key; valid: " + list(known));
         }
     }
     place at(const std::string& name) const {

@@ -80,45 +80,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     return row.back();
 }
 
-// Bytes of the UTF-8 character at `i`, or 0 when there is none.
-std::size_t utf8_length(const std::string& s, std::size_t i) {
-    const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(s[k]); };
-    const unsigned first = byte(i);
-    const std::size_t n = first < 0x80   ? 1
-                          : first < 0xc2 ? 0
-                          : first < 0xe0 ? 2
-                          : first < 0xf0 ? 3
-                          : first < 0xf5 ? 4
-                                         : 0;
-    if (n == 0 || i + n > s.size()) return 0;
-    for (std::size_t k = i + 1; k < i + n; ++k)
-        if ((byte(k) & 0xc0U) != 0x80) return 0;
-    if (n == 3 && ((first == 0xe0 && byte(i + 1) < 0xa0) || (first == 0xed && byte(i + 1) > 0x9f)))
-        return 0;
-    if (n == 4 && ((first == 0xf0 && byte(i + 1) < 0x90) || (first == 0xf4 && byte(i + 1) > 0x8f)))
-        return 0;
-    return n;
-}
-
 }  // namespace
-
-std::string error::one_line(const std::string& text) {
-    constexpr std::size_t longest = 600;
-    std::string out;
-    for (std::size_t i = 0; i < text.size() && out.size() < longest;) {
-        const std::size_t n = utf8_length(text, i);
-        const auto c = static_cast<unsigned char>(text[i]);
-        if (n == 0 || c < 0x20 || c == 0x7f) {
-            out += '?';
-            ++i;
-        } else {
-            out.append(text, i, n);
-            i += n;
-        }
-    }
-    if (out.size() >= longest) out += "...";
-    return out;
-}
 
 std::string valid_values(const key& k) {
     std::string rule;

@@ -18,17 +18,14 @@
 #include <string_view>
 #include <vector>
 
+#include "types/one_line.h"
+
 namespace wip::config {
 
 // what() is one line: place, key, value, and what would be valid. Programs print it and exit 2.
 class error : public std::runtime_error {
 public:
     explicit error(const std::string& what) : std::runtime_error(one_line(what)) {}
-
-private:
-    // What was read may hold anything: control characters and broken UTF-8 become '?', and a long
-    // value is cut.
-    static std::string one_line(const std::string& text);
 };
 
 enum class kind : std::uint8_t { boolean, integer, real, text, choice };

@@ -170,13 +170,17 @@ TEST(ChannelDefinition, refuses_what_is_wrong_with_one_line_that_names_the_key) 
         {head + "based_on: nothing", "based_on"},
         {head + "based_on: [a]", "based_on"},
         {head + "taps: [{delay_ns: 0, power_db: 0, fading: fast}]", "taps[0].fading"},
+        {one_tap + "carrier_hz: \"1\\n2\\e[31m\"", "carrier_hz"},
+        {one_tap + "\"a\\nb\": 1", "a?b"},
     };
     for (const auto& [text, key] : cases) {
         const std::string e = error_of(text);
         EXPECT_EQ(e.rfind("d.yaml: " + key + ": ", 0), 0u) << text << " -> " << e;
-        EXPECT_EQ(e.find('\n'), std::string::npos) << e;
+        EXPECT_EQ(e.find_first_of("\n\r\x1b"), std::string::npos) << e;
         EXPECT_NE(e.find("valid"), std::string::npos) << e;
     }
+    EXPECT_EQ(error_of("name: \"a\\\nb\\\rc\"").rfind("d.yaml: line 2: not YAML: ", 0), 0u);
+    EXPECT_EQ(error_of("name: \"a\\\nb\\\rc\"").find('\r'), std::string::npos);
 }
 
 }  // namespace
