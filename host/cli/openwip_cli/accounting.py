@@ -201,11 +201,12 @@ class Observed:
     telemetry: list = None      # reasons
     waiting: float = None       # share_of_waiting() of the applications
     traffic: list = None        # reasons
+    surroundings: list = ()     # reasons: processes that stood still, interfaces that were down
 
 
 def judge(o):
     """The rules, in one place. The verdict at the end and the one so far are both made here."""
-    checks = []
+    checks = [("surroundings", [f"surroundings: {w}" for w in o.surroundings])]   # first: the cause of others
     if o.realtime is not None:
         late = o.realtime["late_slots"]
         checks += [("pacing", check_pacing(o.realtime)),

@@ -9,13 +9,15 @@ root makes, renames and removes anything there, and what root reads back from it
   why          why the cell ends; every process repeats it as its last line
   *.yaml *.log and the ipc sockets
 The directory is also the lock: whoever holds flock on it owns the cell. A directory that nobody
-holds is what a kill -9 left."""
+holds is what a kill -9 left. Somebody may delete it: so a namespace itself says whose it is (system.make_namespace),
+and the keeper, which holds the directory, can be found by that."""
 import contextlib
 import dataclasses
 import fcntl
 import json
 import os
 import pathlib
+import re
 import shutil
 
 import yaml
@@ -23,8 +25,11 @@ import yaml
 from . import own_files, rights, system
 
 RUN_ROOT = pathlib.Path("/run/openwip")
+KEEPER_ENDS_S = 5       # it ends its processes first
 ADDRESS = {"base": "10.42.0.1", "terminal": "10.42.0.2"}
 STATIONS = ("base", "terminal")
+KEEPER = "owip-keeper"      # the name of that process
+MARK = "openwip cell "      # in a namespace, before the name of its cell
 
 
 @dataclasses.dataclass
@@ -49,6 +54,10 @@ class Cell:
 
     def namespace(self, station):
         return f"owip-{self.name}-{station}"
+
+    @property
+    def mark(self):
+        return MARK + self.name
 
     @property
     def namespaces(self):
@@ -118,6 +127,13 @@ class Cell:
             return False
         return True
 
+    def owns_directory(self):
+        """The directory is there, and the one that this process has locked."""
+        try:
+            return self.lock is not None and os.path.samestat(os.fstat(self.lock), os.stat(self.run))
+        except OSError:
+            return False
+
     def prepare_directory(self):
         """What is made here belongs to the group of the account, so that it reaches the sockets after its processes
         gave up their privileges; nobody else enters."""
@@ -140,6 +156,17 @@ class Cell:
                 pass
         return found
 
+    def made_namespaces(self):
+        """Those of this cell that exist: as it wrote down, and as they say themselves."""
+        written = [n for n in self.state.get("namespaces", []) if system.namespace_exists(n)]
+        mine = re.compile(re.escape(self.namespace("")) + r"(base|terminal\d*)")
+        return written + [n for n in namespaces_made() if n not in written and mine.fullmatch(n)
+                          and system.mark_of(n) == self.mark]
+
+    def keepers(self):
+        """(pid, start time) of other keepers of a cell of this name whose directory has been deleted."""
+        return [p for p in system.holders(f"{self.run} (deleted)", KEEPER) if p[0] != os.getpid()]
+
     def shared_memory(self):
         """The segment of the medium of this cell (channels/air/shared_air.h names it)."""
         segment = pathlib.Path(f"/dev/shm/openwip-air-{self.name}")
@@ -147,29 +174,48 @@ class Cell:
 
     def leftovers(self):
         """What of this cell exists, one name each."""
-        if not self.run.exists():
-            return []
-        left = [f"namespace {n}" for n in self.state.get("namespaces", [])
-                if system.namespace_exists(n)]
+        left = [f"namespace {n}" for n in self.made_namespaces()]
         left += [f"process {pid}" for pid, started in self.recorded_processes()
                  if system.start_time(pid) == started]
+        left += [f"keeper {pid}" for pid, _ in self.keepers()]
         left += [f"shared memory {p.name}" for p in self.shared_memory()]
-        left += [f"directory {self.run}"] if any(self.run.iterdir()) else []
+        left += [f"directory {self.run}"] if self.run.exists() and any(self.run.iterdir()) else []
         return left
 
     def remove(self, grace=1.0, processes=None, namespaces=None):
         """End and delete everything of this cell, for the owner only. Repeating it does no harm. `processes` (pid,
-        start time) and `namespaces`: for whoever remembers them; else what was written down counts."""
-        namespaces = self.state.get("namespaces", []) if namespaces is None else namespaces
+        start time) and `namespaces` (name -> identity): for whoever remembers them; else what was written down and what
+        the namespaces say counts."""
+        if namespaces is None:
+            system.kill_all(self.keepers(), KEEPER_ENDS_S)   # it removes what it made
+            namespaces = {n: system.namespace_identity(n) for n in self.made_namespaces()}
         system.kill_all(self.recorded_processes() if processes is None else processes, grace)
-        for name in namespaces:
-            system.kill_all(system.processes_in_namespace(name), grace=0.3)
-            system.delete_namespace(name)
+        for name, identity in namespaces.items():
+            system.kill_all(system.processes_in_namespace(identity), grace=0.3)
+            if identity is not None and system.namespace_identity(name) == identity:
+                system.delete_namespace(name)
+        if self.run.exists() and not self.owns_directory():
+            return      # the name is another cell's by now: whoever deleted the directory made room for it
         for path in self.shared_memory():
             path.unlink(missing_ok=True)
         shutil.rmtree(self.run, ignore_errors=True)
         with contextlib.suppress(OSError):
             RUN_ROOT.rmdir()   # unless there are other cells
+
+
+def namespaces_made():
+    """Names of namespaces that may be a cell's."""
+    try:
+        return sorted(n for n in os.listdir(system.namespace_file("")) if n.startswith("owip-"))
+    except OSError:
+        return []
+
+
+def names():
+    """Of all cells of this machine of which there is anything."""
+    found = {d.name for d in RUN_ROOT.glob("*") if d.is_dir()}
+    marks = [m for n in namespaces_made() if (m := system.mark_of(n)) and m.startswith(MARK)]
+    return sorted(found | {m.removeprefix(MARK) for m in marks})
 
 
 # --- configuration of the processes ---

@@ -24,7 +24,7 @@ def parser(command, **kwargs):
 
 def down_cell(cell):
     """Returns what was done, in words."""
-    if not cell.run.exists():
+    if not cell.run.exists() and not cell.leftovers():
         return None
     was_up = not cell.acquire()
     if was_up:
@@ -57,8 +57,7 @@ def down(arguments):
     p.add_argument("--all", action="store_true", help="every cell of this machine")
     given = p.parse_args(arguments)
     system.require_root()
-    names = ([d.name for d in cells.RUN_ROOT.glob("*") if d.is_dir()] if given.all
-             else [check_cell_name(given.name)])
+    names = cells.names() if given.all else [check_cell_name(given.name)]
     done = [text for name in names if (text := down_cell(cells.Cell(name)))]
     print("\n".join(done) or "nothing is up, nothing was left")
     return 0

@@ -6,7 +6,7 @@ import os
 import pathlib
 
 from . import accounting, capture, cell as cells, control, pace, record, remote, report, slot_path, system, traffic, window
-from .errors import DIED, INVALID, VALID, CellDied, NoLock
+from .errors import DIED, INVALID, VALID, NoLock
 from .session import (OBSERVER, START_TIMEOUT_S, CpuClock, Progress, Running, check_built, check_congestion_control,
                       drain, exit_code_of, fresh_output, identity, owned_cell, place, start_observers, start_process,
                       telemetry_reasons, watching, write_json)
@@ -49,7 +49,7 @@ def start(cell, keeper, scenario, places, progress, record_iq=None):
         keeper.start(processes[name])
     for endpoint in (running.base, running.terminal):
         if not keeper.wait_until(lambda e=endpoint: running.answers(e), START_TIMEOUT_S):
-            raise CellDied(f"{endpoint.endpoint} does not answer")
+            keeper.blame(f"{endpoint.endpoint} does not answer")
     start_observers(keeper, cell, "demo", places)
     return running
 
@@ -60,7 +60,7 @@ def wait_for_lock(running, scenario, progress):
         return running.ask(running.terminal).slot > 0
 
     if not running.keeper.wait_until(begun, START_TIMEOUT_S):
-        raise CellDied("the terminal's receiver does not deliver slots")
+        running.keeper.blame("the terminal's receiver does not deliver slots")
     speed = scenario.speed
     seen = []
 
@@ -198,7 +198,8 @@ def measure(running, watch, applications, scenario, progress):
     result["telemetry"] = {"received": sum(watch.received.values()), "lost": sum(watch.lost.values())}
     result["verdict"] = accounting.judge(accounting.Observed(
         paths=paths, realtime=result["realtime"], tun=tun, lock_losses=terminal.radio.lock_losses, changes=changes,
-        telemetry=telemetry_reasons(watch) + keeper.lost, waiting=result["applications"]["worst"], traffic=failed))
+        telemetry=telemetry_reasons(watch) + keeper.lost, waiting=result["applications"]["worst"], traffic=failed,
+        surroundings=keeper.noted))
     result["effective"] = {"base": base.effective_yaml, "terminal": terminal.effective_yaml,
                            "air": air_after.effective_yaml}
     return result

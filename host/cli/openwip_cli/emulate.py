@@ -308,7 +308,7 @@ def measure(cell, watch, applications, workload, progress):
     watch.end()
     verdict = accounting.judge(accounting.Observed(
         paths=paths, realtime=realtime, tun=cell.tun_counts(), telemetry=telemetry_reasons(watch) + cell.keeper.lost,
-        waiting=waiting["worst"], traffic=failed + result.pop("failed", [])))
+        waiting=waiting["worst"], traffic=failed + result.pop("failed", []), surroundings=cell.keeper.noted))
     mss = (result.get("tcp") or {}).get("mss", 1448)
     packets = {name: path.report() for name, path in paths.items()}
     packets["uplink"]["feedback"] = {"packets": terminal.uplink_feedback.packets,

@@ -12,6 +12,9 @@ everything. Whoever dies, somebody is left who knows it at once:
   the keeper             the launcher (end of file): removes everything; the processes themselves
                          get SIGTERM from the kernel (PR_SET_PDEATHSIG)
 
+It looks at what the cell stands on (surroundings.py): a namespace or the run folder that is deleted from outside ends the
+cell, an interface that stays down ends a run, and a process that stands still is named before those that miss it.
+
 Launcher and keeper talk in JSON over a SOCK_SEQPACKET pair."""
 import json
 import os
@@ -24,8 +27,10 @@ import time
 import traceback
 
 from . import own_files, rights, system
+from .cell import KEEPER
 from .errors import BadInput, CellDied
 from .placement import Placement
+from .surroundings import Surroundings
 
 GRACE_S = 1.3           # for SIGTERM; the contract of the processes is 1 s
 CAUSE_S = 0.1           # to tell the cause of a death from what it causes
@@ -39,7 +44,8 @@ class Keeper:
     def __init__(self, cell, channel):
         self.cell, self.channel = cell, channel
         self.children = {}   # name -> (pid, pidfd)
-        self.dispensable = set()   # names of those whose death does not end the cell
+        self.essential = {}        # name -> pid of those whose death ends the cell
+        self.surroundings = None
         self.logs = None     # where to copy logs to at the end
         self.wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         os.set_blocking(wake_write, False)
@@ -68,7 +74,8 @@ class Keeper:
         for fd, source in ((0, null), (1, log), (2, log)):
             os.dup2(source, fd)
         for name in cell.namespaces:
-            system.make_namespace(name)
+            system.make_namespace(name, cell.mark)
+        self.surroundings = Surroundings(cell)
         self.send(event="ready")
 
     def start(self, message):
@@ -100,8 +107,8 @@ class Keeper:
         started = system.start_time(pid)
         own_files.create(self.cell.run / "pids" / name, f"{pid} {started}")
         self.children[name] = (pid, os.pidfd_open(pid))
-        if not message.get("essential", True):
-            self.dispensable.add(name)
+        if message.get("essential", True):
+            self.essential[name] = pid
         self.send(event="started", name=name, pid=pid, started=started)
 
     def last_words(self, name):
@@ -124,18 +131,19 @@ class Keeper:
     def who_died(self):
         """(why, name) of a death. A process that depends on the dead one may be gone before the kernel has
         taken down the dead one itself: of those that end within a moment, a killed one is the cause
-        before one that ended by itself."""
+        before one that ended by itself. And before that one comes one that stood still: it was missed."""
         deadline = time.monotonic() + CAUSE_S
         dead = []   # in the order of ending: (rank, name, how)
         while (left := deadline - time.monotonic()) > 0 and self.children:
             ready, _, _ = select.select([fd for _, fd in self.children.values()], [], [], left)
             for name in [n for n, (_, fd) in self.children.items() if fd in ready]:
                 how = self.reap(name)
-                rank = (4 if name in self.dispensable else 0 if "SIGKILL" in how else 1 if "killed" in how else
+                rank = (4 if name not in self.essential else 0 if "SIGKILL" in how else 1 if "killed" in how else
                         3 if how.endswith(f"code {DEPENDENCY}") else 2)
                 dead.append((rank, name, how))
-        _, name, how = min(dead, key=lambda d: d[0])
-        return f"{name} {how}", name
+        rank, name, how = min(dead, key=lambda d: d[0])
+        stood = self.surroundings.not_running(self.essential) if rank >= 2 else None
+        return f"{stood}; {name} {how}" if stood else f"{name} {how}", name
 
     def lose(self, name):
         """The cell goes on without this one."""
@@ -162,7 +170,8 @@ class Keeper:
             words.insert(0, (died, said))
         if self.logs:
             copy_logs(cell, self.logs)
-        cell.remove(grace=0.3, processes=[], namespaces=cell.namespaces)   # its own memory, and all have been reaped
+        # Its own memory, and all have been reaped.
+        cell.remove(grace=0.3, processes=[], namespaces=self.surroundings.namespaces)
         self.send(event="ended", why=why, died=died, last_words=words[:12])
 
     def end_processes(self, names, words):
@@ -180,15 +189,30 @@ class Keeper:
                     said = self.last_words(name)
                     words.append((name, said if "killed" not in how else f"{how}; last line: {said}"))
 
+    def look_around(self):
+        """True when the cell has ended of it."""
+        broken, down, over = self.surroundings.look(self.essential)
+        for words in over:
+            print(words, file=sys.stderr, flush=True)
+            self.send(event="noted", why=words)
+        # A cell that is kept is somebody's to try things with, as setting an interface down.
+        if broken is None and self.channel is not None:
+            broken = down
+        if broken is not None:
+            self.end(broken)
+        return broken is not None
+
     def loop(self):
         """Until the cell ends."""
         while True:
             watched = [self.wake_read, *(fd for _, fd in self.children.values())]
             if self.channel is not None:
                 watched.append(self.channel)
-            ready, _, _ = select.select(watched, [], [])
+            ready, _, _ = select.select(watched, [], [], self.surroundings.patience())
+            if self.surroundings.patience() == 0 and self.look_around():
+                return None
             dead = [name for name, (_, fd) in self.children.items() if fd in ready]
-            if any(name not in self.dispensable for name in dead):
+            if any(name in self.essential for name in dead):
                 return self.end(*self.who_died())
             for name in dead:
                 self.lose(name)
@@ -205,6 +229,9 @@ class Keeper:
                     self.start(message)
                 elif message["do"] == "logs":
                     self.logs = message["folder"]
+                elif message["do"] == "blame":
+                    stood = self.surroundings.not_running(self.essential)
+                    return self.end(f"{stood}; {message['why']}" if stood else message["why"])
                 elif message["do"] == "detach":
                     self.send(event="detached")
                     self.channel.close()
@@ -233,7 +260,7 @@ def _keeper_main(cell, channel):
     code = 0
     try:
         os.setsid()
-        system.set_process_name("owip-keeper")
+        system.set_process_name(KEEPER)
         keeper = Keeper(cell, channel)
         try:
             keeper.prepare()
@@ -271,6 +298,7 @@ class KeeperClient:
         self.pids = {}
         self.started = {}   # pid -> start time, of all
         self.lost = []      # reasons of the verdict: dispensable processes that died
+        self.noted = []     # and what the cell stood on, when that was not as it should be for a while
         self.over = False
         self._await("ready", 10)
 
@@ -311,6 +339,11 @@ class KeeperClient:
 
     def keep_logs(self, folder):
         self.send(do="logs", folder=os.path.abspath(folder))
+
+    def blame(self, why):
+        """The launcher is not answered: ends the cell. The keeper knows better than it who is to blame; raises CellDied."""
+        self.send(do="blame", why=why)
+        self._await("ended", 8)
 
     def detach(self):
         self.send(do="detach")
@@ -358,6 +391,8 @@ class KeeperClient:
         if message["event"] == "lost":
             self.lost.append(f"telemetry: {message['name']} {message['how']} ({message['said']})")
             self.pids.pop(message["name"], None)
+        if message["event"] == "noted":
+            self.noted.append(message["why"])
         if message["event"] == "dying":
             return self._await("ended", 8)
         if message["event"] == "ended":
@@ -374,5 +409,6 @@ class KeeperClient:
             own_files.create(self.cell.run / "why", why + "\n")
         except OSError:
             pass
-        self.cell.remove(processes=list(self.started.items()), namespaces=self.cell.namespaces)
+        made = {n: system.namespace_identity(n) for n in self.cell.namespaces}
+        self.cell.remove(processes=list(self.started.items()), namespaces=made)
         raise CellDied(why)

@@ -114,7 +114,7 @@ class Running:
             self.keeper.pause(0)
             with contextlib.suppress(self.NoAnswer):
                 return endpoint.status(0.5)
-        raise CellDied(f"{endpoint.endpoint} does not answer")
+        self.keeper.blame(f"{endpoint.endpoint} does not answer")
 
     def answers(self, endpoint):
         try:
@@ -132,6 +132,8 @@ def tun_counts(cell):
     of several terminals the sum."""
     counts = {}
     for station in cell.stations:
+        if not system.namespace_exists(cell.namespace(station)):
+            raise CellDied(f"the network namespace {cell.namespace(station)} was deleted from outside")
         text = system.ip("-n", cell.namespace(station), "-s", "-j", "link", "show", "wip0")
         stats = json.loads(text)[0]["stats64"]
         counts[station] = {"to_macd": (stats["tx"]["packets"], stats["tx"]["bytes"]),
@@ -162,7 +164,7 @@ def start_process(keeper, process, running, endpoint):
     """Start it and wait until it answers."""
     keeper.start(process)
     if not keeper.wait_until(lambda: running.answers(endpoint), START_TIMEOUT_S):
-        raise CellDied(f"{process.name} does not answer on its control socket")
+        keeper.blame(f"{process.name} does not answer on its control socket")
 
 
 def place(keeper, wanted, build, progress):

@@ -2,6 +2,7 @@
 """What the launcher asks of Linux: process identity, namespaces, death signals."""
 import contextlib
 import ctypes
+import json
 import os
 import pathlib
 import pwd
@@ -14,6 +15,7 @@ from .errors import BadInput
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
+_CLONE_NEWNET = 0x40000000
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -41,6 +43,12 @@ def start_time(pid):
     """Together with the pid this identifies a process for ever; None if there is none (or a zombie)."""
     fields = _stat_fields(pid)
     return None if fields is None or fields[0] in "ZX" else int(fields[19])
+
+
+def state(pid):
+    """(letter of proc(5), processor time used so far); (None, None): there is no such process."""
+    fields = _stat_fields(pid)
+    return (None, None) if fields is None else (fields[0], int(fields[11]) + int(fields[12]))
 
 
 def has_realtime_thread(pid):
@@ -87,6 +95,19 @@ def kill_all(processes, grace=1.0):
         os.close(fd)
 
 
+def holders(path, name):
+    """(pid, start time) of every process of this name that has `path`, as the kernel calls it, open."""
+    found = []
+    for entry in os.listdir("/proc"):
+        try:
+            if entry.isdigit() and pathlib.Path(f"/proc/{entry}/comm").read_text().strip() == name and any(
+                    os.readlink(f"/proc/{entry}/fd/{fd}") == path for fd in os.listdir(f"/proc/{entry}/fd")):
+                found.append((int(entry), start_time(int(entry))))
+        except OSError:
+            pass
+    return [p for p in found if p[1] is not None]
+
+
 def namespace_file(name):
     return pathlib.Path("/run/netns", name)
 
@@ -95,11 +116,39 @@ def namespace_exists(name):
     return namespace_file(name).exists()
 
 
-def processes_in_namespace(name):
-    """(pid, start time) of every process whose network namespace is this one."""
+def namespace_identity(name):
+    """(device, inode) of the namespace that has this name, or None."""
     try:
-        wanted = os.stat(namespace_file(name))
+        its = os.stat(namespace_file(name))
     except OSError:
+        return None
+    return its.st_dev, its.st_ino
+
+
+def in_namespace(name, make):
+    """What make() returns, called in this network namespace by this thread."""
+    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    there = os.open(namespace_file(name), os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        _enter(there)
+        try:
+            return make()
+        finally:
+            _enter(home)
+    finally:
+        os.close(there)
+        os.close(home)
+
+
+def _enter(namespace):
+    if _libc.setns(namespace, _CLONE_NEWNET) != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+
+
+def processes_in_namespace(identity):
+    """(pid, start time) of every process in the network namespace of this identity."""
+    if identity is None:
         return []
     found = []
     for entry in os.listdir("/proc"):
@@ -108,7 +157,7 @@ def processes_in_namespace(name):
                 its = os.stat(f"/proc/{entry}/ns/net")
             except OSError:
                 continue
-            if (its.st_dev, its.st_ino) == (wanted.st_dev, wanted.st_ino):
+            if (its.st_dev, its.st_ino) == identity:
                 started = start_time(int(entry))
                 if started is not None:
                     found.append((int(entry), started))
@@ -122,13 +171,23 @@ def ip(*arguments):
     return done.stdout
 
 
-def make_namespace(name):
+def make_namespace(name, mark):
+    """`mark`: whose it is, written into the namespace itself, where only root can."""
     ip("netns", "add", name)
-    ip("-n", name, "link", "set", "lo", "up")
+    ip("-n", name, "link", "set", "lo", "up", "alias", mark)
     # Nobody asked for IPv6 on the link, and its neighbour and router messages would be in every count.
     subprocess.run(["ip", "netns", "exec", name, "sh", "-c",
                     "for f in all default; do echo 1 > /proc/sys/net/ipv6/conf/$f/disable_ipv6; done"],
                    capture_output=True)
+
+
+def mark_of(name):
+    """Whose namespace this is, as make_namespace wrote it; None: somebody else's, or there is none."""
+    done = subprocess.run(["ip", "-n", name, "-j", "link", "show", "lo"], capture_output=True, text=True)
+    try:
+        return json.loads(done.stdout)[0].get("ifalias")
+    except (ValueError, IndexError):
+        return None
 
 
 def delete_namespace(name):

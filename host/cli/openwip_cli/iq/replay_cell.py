@@ -16,7 +16,7 @@ import time
 import yaml
 
 from .. import capture, cell as cells, control, emulate, own_files, record, report, rights, system, window
-from ..errors import DIED, INVALID, VALID, BadInput, CellDied
+from ..errors import DIED, INVALID, VALID, BadInput
 from ..publisher import Publisher
 from ..session import (OBSERVER, START_TIMEOUT_S, Progress, check_built, exit_code_of, fresh_output, owned_cell, versions,
                        write_json)
@@ -80,7 +80,7 @@ class Player:
         self.keeper.start(cells.Process("terminal.macd", [str(self.build / "host/app/macd"), "--config", str(path)], run,
                                         cell.namespace("terminal")))
         if not self.keeper.wait_until(lambda: self.status() is not None, START_TIMEOUT_S):
-            raise CellDied("terminal.macd does not answer on its control socket")
+            self.keeper.blame("terminal.macd does not answer on its control socket")
         self.keeper.start(cells.Process("observer", [
             str(self.build / OBSERVER), "--set", f"stations=terminal={cell.namespace('terminal')}",
             "--set", f"slots={cell.endpoint('terminal.telemetry')}", "--set", "medium="], run, essential=False))

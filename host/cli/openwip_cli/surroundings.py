@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a cell stands on, looked at by its keeper four times a second, so that an end is blamed on what caused it:
+
+  processes    one that does not run (SIGSTOP, a debugger, swap, a frozen container) is silent, and the first to end is
+               whichever neighbour has the least patience
+  interfaces   packets written to an interface that is down are gone, and whoever waits for them waits
+  namespaces   deleted from outside: nothing can be started in it any more
+  run folder   deleted from outside: no socket of the cell can be reached any more
+
+No exception leaves a look: the keeper has to live."""
+import fcntl
+import socket
+import struct
+import time
+
+from . import system
+
+EVERY_S = 0.25
+DOWN_S = 3.0             # an interface that is down for longer is not coming back by itself
+STILL_S = 1.0            # asleep in the kernel for longer, at every look, is not the wait for a disk that is there
+LATELY_S = 5.0           # a process that did not run may still be why another ends so long after
+INTERFACE = "wip0"       # host/cli/openwip_cli/cell.py, mac_config
+_SIOCGIFFLAGS, _IFF_UP = 0x8913, 1
+
+# What the kernel says of a process that does not run (proc(5)); `D` is also what everybody is for a moment.
+STATES = {"T": "stopped by a signal (SIGSTOP, Ctrl-Z)", "t": "stopped by a debugger",
+          "D": "asleep in the kernel (swap, a disk, a frozen container)"}
+
+
+def seconds(s):
+    return f"{s:.1f} s"
+
+
+class Process:
+    """Whether it runs. `look(now)` gives the words about a time of standing still that has just ended, or None."""
+
+    def __init__(self, name, pid):
+        self.name, self.pid = name, pid
+        self.state, self.since, self.used = None, None, None
+        self.last = None        # (state, since, until) of the last time that it stood still
+
+    def look(self, now):
+        state, used = system.state(self.pid)
+        stands = state in STATES and not (state == "D" and used != self.used)
+        ended = None
+        if self.since is not None and (not stands or state != self.state):
+            ended = self._close(now)
+        if stands and self.since is None:
+            self.state, self.since = state, now
+        self.used = used
+        return ended
+
+    def _close(self, until):
+        state, since = self.state, self.since
+        self.state = self.since = None
+        if state == "D" and until - since < STILL_S:
+            return None
+        self.last = (state, since, until)
+        # Everybody sleeps in the kernel at times, longer when a program is read from a slow disk.
+        return None if state == "D" else f"{self.name} was {STATES[state]} for {seconds(until - since)}"
+
+    def words(self, now):
+        """(seconds, words) of a time of standing still that lasts or ended lately; None: it ran."""
+        if self.since is not None and (self.state != "D" or now - self.since >= STILL_S):
+            return now - self.since, f"{self.name} has been {STATES[self.state]} for {seconds(now - self.since)}"
+        if self.last is not None and now - self.last[2] < LATELY_S:
+            state, since, until = self.last
+            return until - since, f"{self.name} was {STATES[state]} for {seconds(until - since)}"
+        return None
+
+
+class Interface:
+    """Whether a TUN is up. A socket that was made in a namespace stays in it, whatever becomes of its name."""
+
+    def __init__(self, station, namespace):
+        self.station, self.namespace = station, namespace
+        self.socket = system.in_namespace(namespace, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        self.was_up, self.since = False, None
+
+    def is_up(self):
+        request = struct.pack("16sH14x", INTERFACE.encode(), 0)
+        try:
+            flags = struct.unpack("16sH14x", fcntl.ioctl(self.socket, _SIOCGIFFLAGS, request))[1]
+        except OSError:
+            return None         # not there: not made yet, or gone, which its owner says
+        return bool(flags & _IFF_UP)
+
+    def look(self, now):
+        """Words about a time of being down that has just ended, or None."""
+        up = self.is_up()
+        if up is False and self.was_up and self.since is None:
+            self.since = now
+        self.was_up = self.was_up or bool(up)
+        if up and self.since is not None:
+            down, self.since = now - self.since, None
+            return f"{self._name()} was down for {seconds(down)}"
+        return None
+
+    def _name(self):
+        return f"interface {INTERFACE} of {self.station} (namespace {self.namespace})"
+
+    def words(self, now):
+        if self.since is None or now - self.since < DOWN_S:
+            return None
+        return f"{self._name()} has been down for {seconds(now - self.since)}: somebody set it down"
+
+
+class Surroundings:
+    """`processes` (name -> pid) of a look: all that were started and matter, dead or alive."""
+
+    def __init__(self, cell):
+        self.cell = cell
+        self.known = {}
+        self.interfaces = [Interface(s, cell.namespace(s)) for s in cell.stations]
+        self.namespaces = {n: system.namespace_identity(n) for n in cell.namespaces}
+        self.next = time.monotonic()
+
+    def patience(self):
+        return max(0.0, self.next - time.monotonic())
+
+    def look(self, processes):
+        """(words that end the cell, or None; words that end a run, or None; words about what is over and belongs into
+        the verdict)."""
+        now = time.monotonic()
+        self.next = now + EVERY_S
+        self._follow(processes)
+        over = [w for thing in (*self.known.values(), *self.interfaces) if (w := thing.look(now))]
+        return self._broken(), next((w for i in self.interfaces if (w := i.words(now))), None), over
+
+    def _follow(self, processes):
+        for name, pid in processes.items():
+            self.known.setdefault(name, Process(name, pid))
+
+    def _broken(self):
+        if not self.cell.owns_directory():
+            return f"the run folder {self.cell.run} was deleted from outside"
+        for name, identity in self.namespaces.items():
+            if system.namespace_identity(name) != identity:
+                return f"the network namespace {name} was deleted from outside"
+        return None
+
+    def not_running(self, processes):
+        """Of the processes that stand still, or did lately, the one that did so longest, in words; None: all run."""
+        now = time.monotonic()
+        self.look(processes)
+        found = [w for p in self.known.values() if (w := p.words(now))]
+        return max(found)[1] if found else None
