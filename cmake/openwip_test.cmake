@@ -25,7 +25,17 @@ function(openwip_test name)
   endif()
   if(T_LABELS)
     set_tests_properties(${name} PROPERTIES LABELS "${T_LABELS}")
+  else()
+    openwip_sanitised(${name} TESTS ${name})
   endif()
+endfunction()
+
+# openwip_sanitised(PROGRAM TESTS test...): unit and simulation tests that `ctest --preset asan` and `tsan` run, and the program that
+# `cmake --build --preset asan` builds for them.
+function(openwip_sanitised program)
+  cmake_parse_arguments(S "" "" "TESTS" ${ARGN})
+  set_tests_properties(${S_TESTS} PROPERTIES LABELS sanitised)
+  set_property(GLOBAL APPEND PROPERTY OPENWIP_SANITISED ${program})
 endfunction()
 
 # openwip_python_test(NAME FILE): a Python test with the system's Python and the built modules. One that leaves

@@ -49,6 +49,11 @@ void* operator new(std::size_t n) { return tagged_new(n, 1); }
 void* operator new[](std::size_t n) { return tagged_new(n, 1); }
 void* operator new(std::size_t n, std::align_val_t a) { return tagged_new(n, std::size_t(a)); }
 void* operator new[](std::size_t n, std::align_val_t a) { return tagged_new(n, std::size_t(a)); }
+// The library's own call the ones above, but a sanitizer's do not: what they give would be without a tag.
+void* operator new(std::size_t n, const std::nothrow_t&) noexcept { return tagged_new(n, 1); }
+void* operator new[](std::size_t n, const std::nothrow_t&) noexcept { return tagged_new(n, 1); }
+void operator delete(void* p, const std::nothrow_t&) noexcept { tagged_delete(p); }
+void operator delete[](void* p, const std::nothrow_t&) noexcept { tagged_delete(p); }
 void operator delete(void* p) noexcept { tagged_delete(p); }
 void operator delete[](void* p) noexcept { tagged_delete(p); }
 void operator delete(void* p, std::size_t) noexcept { tagged_delete(p); }

@@ -223,7 +223,7 @@ TEST(grant, no_step_of_sequence_numbers_is_read_that_is_not_written) {
         for (std::uint32_t code = 1; code < 0x20000; ++code) {
             std::array<std::uint8_t, grant_bytes> bits{}, again;
             bit_writer w(bits);
-            w.put(0, 12 + 16 + 15);
+            for (const int width : {12, 16, 15}) w.put(0, width);
             w.put(first ? 1 : 10, 16);  // one bin, or two, of one bit a symbol
             for (int group = 1; group < 5; ++group) w.put(0, 16);
             w.put(first ? 1 : 3, first ? 1 : 2);
