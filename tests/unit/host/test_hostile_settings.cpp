@@ -4,45 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
 
-#include "app/macd_config.h"
-#include "emulator/emulator_config.h"
+#include "configured_processes.h"
 #include "hostile_numbers.h"
-#include "observer/observer_config.h"
-#include "tcpl/tcpl_config.h"
 
 using namespace wip;
+using wip::test::configured_process;
 using wip::test::hostile_numbers;
+using wip::test::started;
 
 namespace {
-
-struct process {
-    const char* name;
-    const std::vector<config::key>* keys;
-    std::function<void(config::settings&)> translate;
-    std::vector<std::string> always{};  // what has no default
-};
-
-std::vector<process> processes() {
-    return {
-        {"base station", &host::macd_keys(), [](auto& s) { host::translate(s); }, {"role=base"}},
-        {"terminal", &host::macd_keys(), [](auto& s) { host::translate(s); }, {"role=terminal"}},
-        {"emulator", &emulator::emulator_keys(),
-         [](auto& s) { emulator::make_sources(emulator::translate(s)); }},
-        {"emulator with fading",
-         &emulator::emulator_keys(),
-         [](auto& s) { emulator::make_sources(emulator::translate(s)); },
-         {"channel.model=flat"}},
-        {"observer", &observer::observer_keys(), [](auto& s) { observer::translate(s); }},
-        {"tcpl", &tcpl::tcpl_keys(), [](auto& s) { tcpl::translate(s); }, {"receiver.tun=wip1"}}};
-}
-
-config::settings started(const process& p) {
-    config::settings s(*p.keys);
-    for (const auto& a : p.always) s.merge_assignment(a);
-    return s;
-}
 
 void expect_one_value(const config::settings& s, const config::key& k, const std::string& given) {
     if (k.type == config::kind::integer) {
@@ -56,7 +27,7 @@ void expect_one_value(const config::settings& s, const config::key& k, const std
     }
 }
 
-class HostileSettings : public testing::TestWithParam<process> {};
+class HostileSettings : public testing::TestWithParam<configured_process> {};
 
 }  // namespace
 
@@ -110,7 +81,8 @@ TEST_P(HostileSettings, a_change_at_run_time_is_taken_whole_or_not_at_all) {
         }
 }
 
-INSTANTIATE_TEST_SUITE_P(Processes, HostileSettings, testing::ValuesIn(processes()),
+INSTANTIATE_TEST_SUITE_P(Processes, HostileSettings,
+                         testing::ValuesIn(wip::test::configured_processes()),
                          [](const auto& tested) {
                              std::string name = tested.param.name;
                              std::erase(name, ' ');

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What comes off the air as bits: grants and feedback of 30 bytes, IP headers, flow fields, nibble
+// strings. Bits that can be read can be written again, and are the same ones then; bits that were
+// written can be read.
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "fuzz_input.h"
+#include "types/grant.h"
+#include "wire/feedback_bits.h"
+#include "wire/flow_fields.h"
+#include "wire/ip_header.h"
+#include "wire/nibbles.h"
+
+using namespace wip;
+using namespace wip::fuzz;
+
+namespace {
+
+using control_bytes = std::array<std::uint8_t, grant_bytes>;
+
+control_bytes draw_bytes(fuzz_input& in) {
+    control_bytes bits{};
+    const auto given = in.bytes(bits.size());
+    std::copy(given.begin(), given.end(), bits.begin());
+    return bits;
+}
+
+void check_grant(const control_bytes& bits, link_profile profile) {
+    const auto grant = unpack_grant(bits, profile);
+    if (!grant) return;
+    for (const auto& b : grant->bins) {
+        expect(b.bits_per_symbol <= max_bits_per_symbol, "a modulation that does not exist");
+        if (b.bits_per_symbol == 0 || b.retransmission || b.border >= no_border) continue;
+        expect(b.border < frame_payload_nibbles(profile, b.bits_per_symbol),
+               "a border beyond its frame");
+    }
+    expect(grant->window_edge <= max_window, "a window that is too long");
+    control_bytes again{};
+    int length = 0;
+    expect(pack_grant(*grant, profile, again, &length), "a grant that was read does not pack");
+    expect(again == bits, "a grant packs into other bits than it was read from");
+    expect(length <= grant_bytes * 8, "a grant that is longer than its room");
+}
+
+// A grant with fields of any value that they may have.
+void check_built_grant(fuzz_input& in, link_profile profile) {
+    slot_grant g;
+    g.frame_number = in.u16() % frame_number_modulus;
+    g.first_new_sn = in.u16();
+    g.window_edge = in.u16() & 0x7fff;
+    wire_sn sn = g.first_new_sn;
+    bool told = true;
+    for (auto& b : g.bins) {
+        const int kind = in.u8();
+        b.bits_per_symbol = static_cast<std::uint8_t>(kind % 9);
+        if (b.bits_per_symbol == 0) continue;
+        b.retransmission = kind > 128;
+        if (!b.retransmission) {
+            b.sn = sn++;
+            told = told && kind < 120;
+            if (told)
+                b.border = kind % 2 == 0
+                               ? no_border
+                               : static_cast<std::uint8_t>(
+                                     in.u8() % frame_payload_nibbles(profile, b.bits_per_symbol));
+            continue;
+        }
+        b.sn = static_cast<wire_sn>(g.first_new_sn - 1 - in.u8());
+        b.whole = kind < 200;
+        if (!b.whole) b.offset = in.u8() % 216;
+        b.last = b.whole || in.flag();
+    }
+    control_bytes bits{};
+    if (!pack_grant(g, profile, bits)) return;
+    const auto read = unpack_grant(bits, profile);
+    expect(read.has_value(), "a grant that was packed cannot be read");
+    expect(*read == g, "a grant is read as another one");
+}
+
+void check_feedback(const control_bytes& bits) {
+    static_assert(feedback_bytes == grant_bytes);
+    const auto feedback = unpack_feedback(bits);
+    if (!feedback) return;
+    expect(feedback->ack >> nof_bins == 0, "ACK of a bin that does not exist");
+    expect(feedback->grant_ok || feedback->ack == 0, "ACK without a grant");
+    control_bytes again{};
+    pack_feedback(*feedback, again);
+    expect(again == bits, "feedback packs into other bits than it was read from");
+}
+
+void check_codes(float value) {
+    const std::uint8_t snr = snr_code(value), nmse = nmse_code(value);
+    expect(snr < 128 && nmse < 128, "a code of more than 7 bits");
+    expect(snr_code(snr_of_code(snr)) == snr, "an SNR code is not that of its value");
+    expect(nmse_code(nmse_of_code(nmse)) == nmse, "an NMSE code is not that of its value");
+    if (value > -12 && value < 51)
+        expect(std::abs(snr_of_code(snr) - value) <= 0.2501F, "an SNR is off by more than a step");
+}
+
+void check_headers(std::span<const std::uint8_t> packet) {
+    if (const auto h = packet.empty() ? std::nullopt : [&]() -> std::optional<ip_header> {
+            const std::size_t needed = ip_header_bytes(packet[0]);
+            expect(needed <= max_ip_header_bytes, "a header longer than any");
+            if (needed == 0 || packet.size() < needed) return std::nullopt;
+            return read_ip_header(packet);
+        }()) {
+        expect(h->version == 4 || h->version == 6, "an IP version that does not exist");
+        expect(h->header_bytes >= 20 && h->header_bytes <= max_ip_header_bytes, "header length");
+        expect(h->total_bytes >= h->header_bytes && h->total_bytes <= max_packet_bytes,
+               "packet length");
+        if (h->version == 4)
+            expect((internet_sum(packet.first(h->header_bytes)) & 0xffff) == 0xffff ||
+                       internet_sum(packet.first(h->header_bytes)) % 0xffff == 0,
+                   "a header whose checksum is wrong");
+    }
+    const flow_fields whole = read_flow_fields(packet);
+    // Exactly as long as it is, so that a read beyond it is one beyond its memory.
+    const std::vector<std::uint8_t> copy(packet.begin(), packet.end());
+    expect(read_flow_fields(copy) == whole, "flow fields from beyond the packet");
+}
+
+void check_nibbles(fuzz_input& in) {
+    const std::size_t to = in.u8() % 64, from = in.u8() % 64, n = in.u8();
+    std::vector<std::uint8_t> source((from + n + 1) / 2), target((to + n + 1) / 2 + 1, 0xa5);
+    const auto given = in.bytes(source.size());
+    std::copy(given.begin(), given.end(), source.begin());
+    auto expected = target;
+    for (std::size_t i = 0; i < n; ++i)
+        set_nibble(expected.data(), to + i, get_nibble(source.data(), from + i));
+    copy_nibbles(target.data(), to, source.data(), from, n);
+    expect(target == expected, "nibbles are copied to other places");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    fuzz_input in(data, size);
+    const int kind = in.u8();
+    const auto profile = (kind & 1) != 0 ? link_profile::wipemu : link_profile::radio;
+    switch (kind >> 1 & 3) {
+        case 0: {
+            const control_bytes bits = draw_bytes(in);
+            check_grant(bits, profile);
+            check_feedback(bits);
+            break;
+        }
+        case 1:
+            check_built_grant(in, profile);
+            break;
+        case 2:
+            check_codes(std::bit_cast<float>(in.u32()));
+            check_nibbles(in);
+            break;
+        default: {
+            const std::string packet = in.rest();
+            check_headers({reinterpret_cast<const std::uint8_t*>(packet.data()), packet.size()});
+        }
+    }
+    return 0;
+}
