@@ -12,7 +12,9 @@ import sys
 import tempfile
 import time
 
-from openwip_cli import link_frames, run_record, system
+from openwip_cli.machine import system
+from openwip_cli.messages import link_frames
+from openwip_cli.records import run_record
 from openwip_schema import telemetry_pb2 as pb
 from scripted_publisher import Publisher
 
@@ -21,7 +23,8 @@ import frame_batches     # noqa: E402
 
 RECORDER = """
 import os, pathlib, sys
-from openwip_cli import cell as cells, record
+from openwip_cli.cell import cell as cells
+from openwip_cli.records import record
 cells.RUN_ROOT = pathlib.Path(sys.argv[1])
 os._exit(record.record(cells.Cell("x"), sys.argv[2], sys.argv[3].split(","), None, (pathlib.Path("/"), pathlib.Path("/"), "true"), True))
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Messages of topic `frames` as a station makes them: the other way of openwip_cli.link_frames."""
-from openwip_cli.link_frames import COLUMNS
+"""Messages of topic `frames` as a station makes them: the other way of openwip_cli.messages.link_frames."""
+from openwip_cli.messages.link_frames import COLUMNS
 
 
 def append(batch, frames, grant=b""):

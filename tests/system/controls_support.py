@@ -3,7 +3,7 @@
 import subprocess
 
 from demo_support import cells, wait_until
-from openwip_cli import settings_command
+from openwip_cli.commands import settings_command
 
 SENDER = """
 import socket, time

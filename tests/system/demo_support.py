@@ -12,7 +12,8 @@ import time
 TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "host" / "cli"))
 
-from openwip_cli import cell as cells, system                    # noqa: E402
+from openwip_cli.cell import cell as cells  # noqa: E402
+from openwip_cli.machine import system  # noqa: E402
 
 # The radio at half the pace: the tests are about what arrives, and a busy machine may be slow.
 GENTLE = ["--speed", "0.5", "--pacing-limit-ms", "1000"]

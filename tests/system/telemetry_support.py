@@ -4,7 +4,7 @@ import subprocess
 import time
 
 import zmq
-from openwip_cli import link_frames, telemetry
+from openwip_cli.messages import link_frames, telemetry
 
 TOPICS = ("status", "slot", "receiver", "frames", "ip", "event")
 GOOD, BAD = 1, 2

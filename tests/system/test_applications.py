@@ -15,7 +15,8 @@ from demo_support import TOP, built
 os.environ.setdefault("OPENWIP_TOP", str(TOP))
 os.environ.setdefault("OPENWIP_BUILD", str(TOP / "build"))
 
-from openwip_cli import emulate, traffic          # noqa: E402
+from openwip_cli.measure import traffic  # noqa: E402
+from openwip_cli.runs import emulate  # noqa: E402
 
 LOOP = [sys.executable, "-c", "while True: pass"]
 ON_ONE_CORE = ["taskset", "-c", str(min(os.sched_getaffinity(0)))]

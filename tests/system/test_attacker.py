@@ -14,7 +14,9 @@ import unittest
 TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "host" / "cli"))
 
-from openwip_cli import cell as cells, commands, keeper as keepers, system     # noqa: E402
+from openwip_cli.cell import cell as cells, keeper as keepers  # noqa: E402
+from openwip_cli.commands import commands  # noqa: E402
+from openwip_cli.machine import system  # noqa: E402
 
 CELL = f"a{os.getpid() % 100000}"
 # What the attacker runs: each line does what it can.
@@ -107,7 +109,8 @@ class Attacker(unittest.TestCase):
         keeper = self.start()
         keeper.keep_logs(self.logs)
         planted = self.attack(as_root, fifo)
-        from openwip_cli import own_files, record
+        from openwip_cli.machine import own_files
+        from openwip_cli.records import record
         keeper.start(cells.Process("late", ["sh", "-c", "echo spoken; sleep 1000"], {}))
         record.note_run(self.cell, {}, 1)
         own_files.replace(self.cell.run / "applications", "1 2 three\n")

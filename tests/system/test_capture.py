@@ -13,7 +13,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "unit" / "c
 import capture_support as cs                              # noqa: E402
 from demo_support import GENTLE, environment, left_of, openwip, wait_until   # noqa: E402
 
-from openwip_cli import cell as cells, emulate, traffic      # noqa: E402
+from openwip_cli.cell import cell as cells  # noqa: E402
+from openwip_cli.measure import traffic  # noqa: E402
+from openwip_cli.runs import emulate  # noqa: E402
 
 PLACES = (cs.TOP, cs.BUILD, sys.executable)
 PRIVILEGED = os.geteuid() == 0 and os.path.exists("/dev/net/tun")

@@ -21,8 +21,8 @@ BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
 PROGRAM = str(BUILD / "host" / "channel" / "wip_channel")
 sys.path.insert(0, str(TOP / "host" / "cli"))
 
-from openwip_cli import channel_record                           # noqa: E402
-from openwip_cli.errors import BadInput                          # noqa: E402
+from openwip_cli.channel import record as channel_record  # noqa: E402
+from openwip_cli.errors import BadInput  # noqa: E402
 
 
 class Traces(unittest.TestCase):

@@ -8,9 +8,9 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "host" / "cli"))
 
 from openwip_schema import control_pb2 as pb, telemetry_pb2      # noqa: E402
-from openwip_cli import accounting                               # noqa: E402
-from openwip_cli.control import TelemetryWatch                   # noqa: E402
-from openwip_cli.session import telemetry_reasons                # noqa: E402
+from openwip_cli.figures import accounting  # noqa: E402
+from openwip_cli.messages.control import TelemetryWatch  # noqa: E402
+from openwip_cli.cell.session import telemetry_reasons  # noqa: E402
 
 
 def direction(came_in, delivered, queued=(0, 0), **dropped):

@@ -11,9 +11,11 @@ import unittest
 TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "host" / "cli"))
 
-from openwip_cli import cell as cells, commands, system          # noqa: E402
-from openwip_cli.errors import BadInput, CellDied                # noqa: E402
-from openwip_cli.keeper import KeeperClient                      # noqa: E402
+from openwip_cli.cell import cell as cells  # noqa: E402
+from openwip_cli.commands import commands  # noqa: E402
+from openwip_cli.machine import system  # noqa: E402
+from openwip_cli.errors import BadInput, CellDied  # noqa: E402
+from openwip_cli.cell.keeper import KeeperClient  # noqa: E402
 
 CELL = f"k{os.getpid() % 100000}"
 
@@ -21,8 +23,8 @@ CELL = f"k{os.getpid() % 100000}"
 LAUNCHER = f"""
 import sys
 sys.path.insert(0, {str(TOP / 'host' / 'cli')!r})
-from openwip_cli import cell as cells
-from openwip_cli.keeper import KeeperClient
+from openwip_cli.cell import cell as cells
+from openwip_cli.cell.keeper import KeeperClient
 cell = cells.Cell({CELL!r})
 assert cell.acquire()
 keeper = KeeperClient(cell)
@@ -185,7 +187,7 @@ class Keeper(unittest.TestCase):
         self.cell.release()
 
     def test_a_foreign_namespace_is_refused_and_left_alone(self):
-        from openwip_cli import session
+        from openwip_cli.cell import session
         subprocess.run(["ip", "netns", "add", self.cell.namespace("terminal")], check=True)
         try:
             with self.assertRaisesRegex(BadInput, "is not ours"):

@@ -10,8 +10,9 @@ import unittest
 TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "host" / "cli"))
 
-from openwip_cli import cell as cells, scenario                  # noqa: E402
-from openwip_cli.errors import BadInput                          # noqa: E402
+from openwip_cli.cell import cell as cells  # noqa: E402
+from openwip_cli.settings import scenario  # noqa: E402
+from openwip_cli.errors import BadInput  # noqa: E402
 
 
 def parse(*arguments):

@@ -10,7 +10,8 @@ import unittest
 
 from controls_support import Downlink, Interval, change, happens, settings_of
 from demo_support import GENTLE, Demo, built, openwip
-from openwip_cli import control, remote
+from openwip_cli.cell import remote
+from openwip_cli.messages import control
 
 CELL = f"r{os.getpid() % 100000}"
 

@@ -5,7 +5,8 @@ import unittest
 
 from controls_support import Downlink, Interval, change, happens
 from demo_support import built, openwip
-from openwip_cli import emulate, settings_command
+from openwip_cli.commands import settings_command
+from openwip_cli.runs import emulate
 from openwip_cli.errors import BadInput
 
 CELL = f"c{os.getpid() % 100000}"

@@ -13,7 +13,7 @@ import unittest
 
 from macd_world import World, need_root
 
-from openwip_cli import emulate
+from openwip_cli.runs import emulate
 
 UDPLITE = 136
 COUNT, SIZE, HEAD = 400, 1000, 12   # datagrams, bytes of each, of which checked by UDP-Lite

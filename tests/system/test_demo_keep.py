@@ -11,7 +11,7 @@ import unittest
 
 import numpy
 from demo_support import GENTLE, TOP, built, cells, environment, left_of, openwip, wait_until
-from openwip_cli import control
+from openwip_cli.messages import control
 from openwip_schema import control_pb2 as pb
 from telemetry_support import Watched, check_all
 

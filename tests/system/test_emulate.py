@@ -12,7 +12,11 @@ import tempfile
 import time
 import unittest
 
-from openwip_cli import accounting, cell as cells, emulate, system, validate
+from openwip_cli.cell import cell as cells
+from openwip_cli.figures import accounting
+from openwip_cli.machine import system
+from openwip_cli.runs import emulate, validate
+from openwip_cli.settings import emulator
 from openwip_cli.errors import BadInput, CellDied
 
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
@@ -81,13 +85,13 @@ class Refusals(unittest.TestCase):
 
     def test_an_unknown_setting_is_refused(self):
         with self.assertRaises(BadInput):
-            emulate.scenario_of({"link.bin": 3})
+            emulator.scenario_of({"link.bin": 3})
 
 
 class Generator(unittest.TestCase):
     def generate(self, **settings):
         values = {k.replace("__", "."): v for k, v in settings.items()}
-        return emulate.generate(emulate.scenario_of(values), 2, PLACES)[0]
+        return emulate.generate(emulator.scenario_of(values), 2, PLACES)[0]
 
     def test_a_rerun_is_the_same_and_another_seed_is_not(self):
         first, again, other = (self.generate(seed=s) for s in (1, 1, 2))
@@ -133,7 +137,7 @@ class Running(unittest.TestCase):
         data = os.urandom(1 << 20)
 
         def workload(cell):
-            from openwip_cli import traffic
+            from openwip_cli.measure import traffic
             script = ("import socket,sys,hashlib\n"
                       "s=socket.socket(); s.setsockopt(1,2,1); s.bind(('10.42.0.2',5400)); s.listen(1)\n"
                       "print('listening',flush=True); c,_=s.accept(); h=hashlib.sha256()\n"
@@ -173,7 +177,8 @@ class Running(unittest.TestCase):
         self.assertTrue(report["verdict"]["checks"]["sums"], report["verdict"]["reasons"])
 
     def test_everything_that_both_ends_publish_agrees_and_every_slot_can_be_recorded(self):
-        from openwip_cli import channel_record, control
+        from openwip_cli.channel import record as channel_record
+        from openwip_cli.messages import control
         from openwip_schema import control_pb2 as pb
         from telemetry_support import Watched, check_all, stalled_reader
 

@@ -25,7 +25,7 @@ import pictures as png                                                          
 import screen as screens                                                         # noqa: E402
 from controls_support import happens, settings_of                                # noqa: E402
 from demo_support import TOP, Demo, built, cells, environment, left_of, openwip  # noqa: E402
-from openwip_cli import telemetry                                                # noqa: E402
+from openwip_cli.messages import telemetry  # noqa: E402
 
 BUILD = mw.BUILD
 FIGURES = BUILD / "monitor-figures"      # what the test took

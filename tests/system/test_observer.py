@@ -19,7 +19,8 @@ import zmq
 TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "host" / "cli"))
 
-from openwip_cli import system, telemetry                        # noqa: E402
+from openwip_cli.machine import system  # noqa: E402
+from openwip_cli.messages import telemetry  # noqa: E402
 from openwip_schema import control_pb2                           # noqa: E402
 
 OBSERVER = pathlib.Path(os.environ["OPENWIP_BUILD"]) / "host/observer/wip_observer"

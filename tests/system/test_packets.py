@@ -9,7 +9,8 @@ import time
 import unittest
 
 from demo_support import GENTLE, TOP, built, cells, environment, openwip
-from openwip_cli import link_frames, packets, telemetry
+from openwip_cli.messages import link_frames, telemetry
+from openwip_cli.views import packets
 
 NANOSECONDS = 10_000     # what has to agree
 PACKETS = 60

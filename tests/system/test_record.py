@@ -11,13 +11,15 @@ import time
 import unittest
 
 from demo_support import GENTLE, built, environment, openwip, TOP
-from openwip_cli import cell as cells, telemetry
-from openwip_cli.run_record import RunRecord
+from openwip_cli.cell import cell as cells
+from openwip_cli.messages import telemetry
+from openwip_cli.records.run_record import RunRecord
 
 CELL = f"r{os.getpid() % 100000}"
 STALLED = """
 import sys, time
-from openwip_cli import cell as cells, telemetry
+from openwip_cli.cell import cell as cells
+from openwip_cli.messages import telemetry
 reader = telemetry.Reader(telemetry.endpoints_of(cells.Cell(sys.argv[1])))
 print("subscribed", flush=True)
 time.sleep(1000)       # and never reads

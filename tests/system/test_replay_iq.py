@@ -15,7 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "unit" / "c
 import capture_support as cs                                                # noqa: E402
 from demo_support import Demo, built, cells, left_of, openwip, wait_until    # noqa: E402
 
-from openwip_cli import control, telemetry              # noqa: E402
+from openwip_cli.messages import control, telemetry  # noqa: E402
 
 CELL, RECORDED = "iqplay", "iqplayrec"
 SLOTS = 2707        # with the first one, 150: the last batch of telemetry, of 15 slots, is not full

@@ -10,7 +10,7 @@ import unittest
 
 from demo_support import TOP, Demo, built, cells, openwip, system, wait_until
 
-from openwip_cli import rights
+from openwip_cli.machine import rights
 
 CELL = f"r{os.getpid() % 100000}"
 STATED = {name: set(re.findall(r"`CAP_(\w+)`", line.split("|")[3])) for line in (TOP / "docs/rights.md").read_text().splitlines()

@@ -14,8 +14,9 @@ import unittest
 
 from macd_world import need_root
 
-from openwip_cli import cell as cells, tcpl
-from openwip_cli.scenario import Scenario
+from openwip_cli.cell import cell as cells
+from openwip_cli.runs import tcpl
+from openwip_cli.settings.scenario import Scenario
 
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
 TOP = pathlib.Path(__file__).resolve().parents[2]

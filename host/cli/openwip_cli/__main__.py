@@ -14,79 +14,83 @@ def main():
     python = os.environ.get("OPENWIP_PYTHON", sys.executable)
     try:
         if command == "check":      # before anything is installed or built
-            from . import emulate, scenario, session, system
+            from .cell import session
+            from .machine import system
+            from .settings import emulator, scenario
             which, *rest = arguments
             if which == "experiment":
-                from .experiments import command as experiment
+                from .campaign import command as experiment
                 experiment.parse(rest, top, build)
                 return 0
-            options = (emulate.parse if which == "emulate" else scenario.parse_demo)(rest)
+            options = (emulator.parse if which == "emulate" else scenario.parse_demo)(rest)
             session.check_output(options.json)
             if not getattr(options, "generator", False):
                 system.require_root()
             return 0
         if command == "demo":
-            from . import demo, scenario
+            from .runs import demo
+            from .settings import scenario
             options = scenario.parse_demo(arguments)
             if options.replay_iq:
-                from .iq import replay_cell
+                from .runs import replay_cell
                 return replay_cell.main(options, top, build, python)
             return demo.main(options, top, build, python)
         if command == "emulate":
-            from . import emulate
-            return emulate.main(emulate.parse(arguments), top, build, python)
+            from .runs import emulate
+            from .settings import emulator
+            return emulate.main(emulator.parse(arguments), top, build, python)
         if command == "experiment":
-            from .experiments import command as experiment
+            from .campaign import command as experiment
             return experiment.main(arguments, top, build)
         if command == "top":
-            from . import top
+            from .views import top
             return top.main(arguments)
         if command == "judge":      # started by demo and emulate
-            from . import judge
+            from .measure import judge
             return judge.main(arguments)
         if command == "replay-radio":      # a process of demo --replay-iq
-            from .iq import replay_radio
+            from .runs import replay_radio
             return replay_radio.main(arguments)
         if command == "tcp-l":
-            from . import tcpl
+            from .runs import tcpl
             return tcpl.main(arguments, top, build, python)
         if command == "tcp-l-worker":
-            from . import tcpl
+            from .runs import tcpl
             return tcpl.worker(arguments)
         if command == "record":
-            from . import record
+            from .records import record
             return record.main(arguments, top, build, python)
         if command == "telemetry":
-            from . import telemetry_lines
+            from .views import telemetry_lines
             return telemetry_lines.main(arguments)
         if command == "report":
-            from .run_report import page
+            from .views.run_report import page
             return page.main(arguments)
         if command == "packets":
-            from . import packets
+            from .views import packets
             return packets.main(arguments)
         if command == "metrics":
-            from . import metrics
+            from .views import metrics
             return metrics.main(arguments)
         if command in ("set", "get"):
-            from . import settings_command
+            from .commands import settings_command
             return settings_command.main(command, arguments)
         if command == "keys":
-            from . import remote
+            from .cell import remote
             return remote.keys_main(arguments)
         if command == "forward":    # a process of a cell (--listen)
-            from . import remote
+            from .cell import remote
             return remote.main(arguments)
         if command == "validate":
-            from . import validate
+            from .runs import validate
             return validate.main(arguments, top, build, python)
         if command == "capture":
-            from . import capture
+            from .capture import capture
             return capture.main(arguments, top, build)
         if command == "extcap":
-            from . import extcap
+            from .capture import extcap
             return extcap.main(arguments)
-        from . import commands
+        from .commands import commands
         return commands.run(command, arguments, top, build)
     except BadInput as e:
         print(f"openwip: {e}", file=sys.stderr)

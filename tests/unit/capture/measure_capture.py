@@ -10,7 +10,7 @@ import tempfile
 import time
 
 import capture_support as cs
-from openwip_cli import link_frames
+from openwip_cli.messages import link_frames
 from openwip_schema import telemetry_pb2 as pb
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))

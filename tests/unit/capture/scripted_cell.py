@@ -8,7 +8,7 @@ import random
 import struct
 import sys
 
-from openwip_cli import link_frames
+from openwip_cli.messages import link_frames
 from openwip_schema import telemetry_pb2 as pb
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))

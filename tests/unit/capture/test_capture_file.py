@@ -13,7 +13,8 @@ import unittest
 
 import capture_support as cs
 import zmq
-from openwip_cli import capture, link_frames
+from openwip_cli.capture import capture
+from openwip_cli.messages import link_frames
 from openwip_schema import telemetry_pb2 as pb
 from scripted_cell import ScriptedCell, ipv4, payload_nibbles, slot_ns
 

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 import capture_support as cs
-from openwip_cli import system
+from openwip_cli.machine import system
 from scripted_cell import ScriptedCell, ipv4
 
 TOP = pathlib.Path(__file__).resolve().parents[3]

@@ -4,7 +4,8 @@ import pathlib
 import tempfile
 import unittest
 
-from openwip_cli import record_file, run_record, telemetry
+from openwip_cli.messages import telemetry
+from openwip_cli.records import record_file, run_record
 from openwip_schema import telemetry_pb2 as pb
 
 ENDPOINTS = {"base": "ipc:///tmp/openwip-nobody-binds-this", "terminal": "ipc:///tmp/openwip-nobody-binds-that"}

@@ -13,7 +13,9 @@ import unittest
 
 import yaml
 import zmq
-from openwip_cli import accounting, controls, emulate, scenario as scenarios, settings_command
+from openwip_cli.commands import settings_command
+from openwip_cli.figures import accounting
+from openwip_cli.settings import controls, emulator, scenario as scenarios
 from openwip_cli.errors import BadInput
 from openwip_schema import control_pb2 as pb
 
@@ -22,7 +24,7 @@ TOP = pathlib.Path(__file__).resolve().parents[3]
 
 class Table(unittest.TestCase):
     def test_every_setting_of_a_scenario_can_change_or_says_why_not(self):
-        for kind, settings in (("demo", scenarios.SETTINGS), ("emulate", emulate.SETTINGS)):
+        for kind, settings in (("demo", scenarios.SETTINGS), ("emulate", emulator.SETTINGS)):
             rows = controls.table(kind)
             self.assertLessEqual({s.key for s in settings}, set(rows))
             for row in rows.values():

@@ -4,8 +4,8 @@ import pathlib
 import sys
 import unittest
 
-from openwip_cli import link_frames
-from openwip_cli.link_frames import LinkFrame
+from openwip_cli.messages import link_frames
+from openwip_cli.messages.link_frames import LinkFrame
 from openwip_schema import telemetry_pb2 as pb
 from recording import RecordWorld
 

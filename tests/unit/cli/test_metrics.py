@@ -4,7 +4,8 @@ import http.client
 import tempfile
 import unittest
 
-from openwip_cli import metrics, telemetry
+from openwip_cli.messages import telemetry
+from openwip_cli.views import metrics
 from openwip_cli.errors import BadInput
 from openwip_schema import control_pb2, telemetry_pb2 as pb
 from prometheus_client.parser import text_string_to_metric_families

@@ -8,7 +8,8 @@ import sys
 import tempfile
 import unittest
 
-from openwip_cli import packets, telemetry
+from openwip_cli.messages import telemetry
+from openwip_cli.views import packets
 from openwip_schema import telemetry_pb2 as pb
 from scripted_publisher import Publisher
 

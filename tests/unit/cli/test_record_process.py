@@ -11,13 +11,18 @@ import tempfile
 import time
 import unittest
 
-from openwip_cli import cell as cells, run_record, system, telemetry
+from openwip_cli.cell import cell as cells
+from openwip_cli.machine import system
+from openwip_cli.messages import telemetry
+from openwip_cli.records import run_record
 from openwip_schema import telemetry_pb2 as pb
 from scripted_publisher import Publisher
 
 RECORDER = """
 import os, pathlib, sys
-from openwip_cli import cell as cells, record, telemetry
+from openwip_cli.cell import cell as cells
+from openwip_cli.messages import telemetry
+from openwip_cli.records import record
 run_root, path, seconds, launched, left_on_disk, catch_up = sys.argv[1:]
 cells.RUN_ROOT = pathlib.Path(run_root)
 record.LEFT_ON_DISK = int(left_on_disk)

@@ -12,7 +12,8 @@ import time
 import unittest
 
 import zmq
-from openwip_cli import control, remote
+from openwip_cli.cell import remote
+from openwip_cli.messages import control
 from openwip_cli.errors import BadInput
 from openwip_schema import control_pb2 as pb
 

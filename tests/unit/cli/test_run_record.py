@@ -5,7 +5,8 @@ import unittest
 
 import h5py
 import numpy
-from openwip_cli import columns, record_file, record_seal, run_record, telemetry
+from openwip_cli.messages import telemetry
+from openwip_cli.records import columns, record_file, record_seal, run_record
 from openwip_cli.errors import BadInput
 from openwip_schema import control_pb2, telemetry_pb2 as pb
 from recording import RecordWorld

@@ -11,8 +11,8 @@ from unittest import mock
 
 import numpy
 from matplotlib import image
-from openwip_cli.run_record import RunRecord
-from openwip_cli.run_report import data, page, plots
+from openwip_cli.records.run_record import RunRecord
+from openwip_cli.views.run_report import data, page, plots
 from recording import RecordWorld
 
 SLOTS = 3000

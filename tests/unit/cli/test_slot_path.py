@@ -8,7 +8,10 @@ import time
 import types
 import unittest
 
-from openwip_cli import accounting, bench_slot_path, pace, placement, slot_path, wake_ups
+from openwip_cli.commands import bench_slot_path
+from openwip_cli.figures import accounting
+from openwip_cli.machine import placement, slot_path, wake_ups
+from openwip_cli.measure import pace
 from openwip_cli.errors import BadInput
 
 

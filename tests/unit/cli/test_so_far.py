@@ -9,7 +9,10 @@ import unittest
 from unittest import mock
 
 import zmq
-from openwip_cli import accounting, applications, judge, publisher, system, telemetry
+from openwip_cli.figures import accounting
+from openwip_cli.machine import system
+from openwip_cli.measure import applications, judge
+from openwip_cli.messages import publisher, telemetry
 from openwip_schema import control_pb2 as control, telemetry_pb2
 
 YAML = "link: {bins: 10, modulation: 4, profile: radio}\n"

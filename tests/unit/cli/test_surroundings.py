@@ -3,7 +3,7 @@
 import unittest
 from unittest import mock
 
-from openwip_cli import surroundings
+from openwip_cli.machine import surroundings
 
 
 class Process(unittest.TestCase):

@@ -6,8 +6,8 @@ import tempfile
 import unittest
 from unittest import mock
 
-from openwip_cli import tcpl
-from openwip_cli.experiments.runner import ATTEMPTS
+from openwip_cli.runs import tcpl
+from openwip_cli.campaign.runner import ATTEMPTS
 
 # Says how often its point has been tried by its reasons: invalid for pacing until `good`, then valid or refused.
 WORKER = """

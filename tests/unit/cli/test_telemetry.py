@@ -5,7 +5,8 @@ import tempfile
 import time
 import unittest
 
-from openwip_cli import cell as cells, telemetry
+from openwip_cli.cell import cell as cells
+from openwip_cli.messages import telemetry
 from openwip_cli.errors import BadInput
 from openwip_schema import control_pb2, telemetry_pb2 as pb
 from scripted_publisher import Publisher

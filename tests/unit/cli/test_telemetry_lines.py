@@ -9,13 +9,15 @@ import tempfile
 import unittest
 
 from google.protobuf import json_format
-from openwip_cli import telemetry, telemetry_lines
+from openwip_cli.messages import telemetry
+from openwip_cli.views import telemetry_lines
 from openwip_schema import telemetry_pb2 as pb
 from scripted_publisher import Publisher
 
 STREAM = """
 import os, sys
-from openwip_cli import telemetry, telemetry_lines
+from openwip_cli.messages import telemetry
+from openwip_cli.views import telemetry_lines
 reader = telemetry.Reader({"base": sys.argv[1]}, telemetry_lines.DEFAULT)
 os._exit(telemetry_lines.stream(reader, lambda: True, sys.stdout))
 """

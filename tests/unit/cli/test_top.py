@@ -12,7 +12,11 @@ import time
 import unittest
 from unittest import mock
 
-from openwip_cli import cell as cells, system, telemetry, top, top_figures, top_screen, top_text
+from openwip_cli.cell import cell as cells
+from openwip_cli.figures import top_figures
+from openwip_cli.machine import system
+from openwip_cli.messages import telemetry
+from openwip_cli.views import top, top_screen, top_text
 from openwip_schema import control_pb2 as control, telemetry_pb2 as pb
 from scripted_publisher import Publisher
 

@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from unittest import mock
 
-from openwip_cli import window
+from openwip_cli.cell import window
 
 
 class Window(unittest.TestCase):

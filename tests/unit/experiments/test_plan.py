@@ -6,7 +6,7 @@ import world
 from world import DEFAULTS, SMALL, TOP, World
 
 from openwip_cli.errors import BadInput
-from openwip_cli.experiments import command, plan, statements
+from openwip_cli.campaign import command, plan, statements
 
 
 class Grid(unittest.TestCase):

@@ -9,9 +9,10 @@ import unittest
 
 import world
 
-from openwip_cli.experiments import flow_program, voip_program, workloads
+from openwip_cli.campaign import workloads
+from openwip_cli.programs import flow_program, voip_program
 
-PROGRAMS = pathlib.Path(workloads.__file__).parent
+PROGRAMS = pathlib.Path(flow_program.__file__).parent
 
 
 def start(program, *arguments):

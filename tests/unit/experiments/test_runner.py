@@ -17,7 +17,7 @@ import world
 from world import World
 
 from openwip_cli.errors import BadInput, CellDied
-from openwip_cli.experiments import command, plan, runner
+from openwip_cli.campaign import command, plan, runner
 
 
 class Runs(unittest.TestCase):

@@ -7,7 +7,7 @@ import unittest
 import world
 from world import SMALL, World, result, results
 
-from openwip_cli.experiments import figures, metrics, report, statements
+from openwip_cli.campaign import figures, metrics, report, statements
 
 NOISE = {1: 0.03, 2: -0.02, 3: 0.01, 4: -0.02}
 

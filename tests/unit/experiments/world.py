@@ -10,7 +10,7 @@ import textwrap
 TOP = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(TOP / "host" / "cli"))
 
-from openwip_cli.experiments import metrics, plan, runner        # noqa: E402
+from openwip_cli.campaign import metrics, plan, runner  # noqa: E402
 
 DEFAULTS = (plan.folder(TOP) / "defaults.yaml").read_text()
 SMALL = """

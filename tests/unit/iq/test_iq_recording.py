@@ -18,9 +18,9 @@ TOP = pathlib.Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(TOP / "flowgraphs" / "apps"), str(TOP / "host" / "cli")]
 
 import recording as apps                                              # noqa: E402
-from openwip_cli.errors import BadInput                               # noqa: E402
-from openwip_cli.iq import command, metadata, recordings, replay      # noqa: E402
-from openwip_cli.iq.source import Pace, Source                        # noqa: E402
+from openwip_cli.errors import BadInput  # noqa: E402
+from openwip_cli.iq import command, metadata, recordings, replay  # noqa: E402
+from openwip_cli.iq.source import Pace, Source  # noqa: E402
 
 VALIDATOR = pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"), "sigmf", "bin", "sigmf_validate")
 SETTINGS = {"cell": -1, "horizon": 3, "combining": True, "start_slot": 150, "predictor": "delay", "gain_db": 0.0,
@@ -284,7 +284,7 @@ class Recorded(unittest.TestCase):
             self.assertIn(part, said)
 
     def test_the_demo_refuses_bad_recordings_before_it_starts(self):
-        from openwip_cli import scenario
+        from openwip_cli.settings import scenario
         for arguments, part in ((["--record-iq", self.folder / "no" / "x"], "cannot be written"),
                                 (["--record-iq", self.folder], "cannot be written"),
                                 (["--record-iq", self.folder / "x", "--record-iq-seconds", "0"], "--record-iq-seconds"),

@@ -8,7 +8,7 @@ import shutil
 import time
 
 from ..errors import BadInput, CellDied
-from ..scenario import OneLineParser, check_cell_name
+from ..settings.scenario import OneLineParser, check_cell_name
 from . import metadata, recordings, replay as replays
 
 BYTES_PER_S = recordings.SAMPLE_RATE * recordings.BYTES_PER_SAMPLE
@@ -93,7 +93,7 @@ def positive(text):
 
 
 def record(arguments):
-    from ..commands import running_cell
+    from ..commands.commands import running_cell
     p = OneLineParser(prog="./openwip iq record", allow_abbrev=False,
                       description="Records the samples of a running cell.")
     p.add_argument("--name", default="demo", help="name of the cell (default demo)")

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the applications of an experiment do in the two namespaces of a cell, and what comes of it.
+
+A link that is too bad for a test is a result, not a failure: iperf3 that cannot connect within CONNECT_S
+has a goodput of 0, and one whose closing exchange is lost has what the receiver's own report of every second says.
+
+TCP of the text: Linux with SACK, delayed ACKs, at most 64 kB of window (64096 bytes in the packet captures, no
+window scaling), a minimum RTO of 200 ms. Its kernels (2.6, before 2.6.39) started with 3 segments and had neither
+RACK nor tail loss probes. All of it is set in the namespaces and read back into the record of the run."""
+import json
+import re
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+from ..machine import system
+from ..figures.accounting import SAMPLE_RATE
+from ..cell.cell import ADDRESS, STATIONS
+from ..errors import BadInput
+from ..measure.traffic import Program, TrafficFailed, iperf3_server, started
+from ..programs import flow_program, voip_program
+
+PORT = 5001
+START_S = 1.0        # of the channel
+CONNECT_S = 6
+PATIENCE_S = 6       # after the planned end of an application
+DRAIN_S = 1.0        # for the last packets of a stream: 30 retransmissions after 16 ms take half of it
+
+
+def wait_for_start(cell):
+    """Applications start at the same time of the channel in every run, so that runs of one realisation see the same fading
+    (a busy machine may be late: the time is recorded). The link's figures are taken from here."""
+    now = cell.ask(cell.air).now / SAMPLE_RATE
+    if now < START_S:
+        cell.keeper.pause(START_S - now)
+    cell.mark("first")
+    return round(max(now, START_S), 3)
+
+
+# --- TCP settings ---
+
+def sysctl_path(namespace_key):
+    return "/proc/sys/net/ipv4/" + namespace_key
+
+
+def in_namespace(namespace, *argv):
+    done = subprocess.run(["ip", "netns", "exec", namespace, *argv], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise BadInput(f"{' '.join(argv)} in {namespace}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def apply_tcp(cell, tcp, congestion_control, window_bytes):
+    """Sets it in both namespaces; returns what the kernel then says."""
+    sysctls = dict(tcp["sysctl"])
+    if window_bytes:    # the buffers must not be what limits, nor the tuning widen the window again
+        sysctls |= {"tcp_moderate_rcvbuf": 0, "tcp_rmem": "4096 262144 262144", "tcp_wmem": "4096 262144 4194304"}
+    record = {"window_bytes": window_bytes or "tuned by the kernel"}
+    for station in STATIONS:
+        namespace = cell.namespace(station)
+        script = "\n".join(f"echo '{value}' > {sysctl_path(key)} || exit 1" for key, value in sysctls.items())
+        in_namespace(namespace, "sh", "-c", script)
+        # The congestion control through the route: as a sysctl a namespace may only have an unrestricted one.
+        metrics = ["congctl", congestion_control, "initcwnd", str(tcp["initial_window_segments"]),
+                   "rto_min", f"{tcp['rto_min_ms']}ms"]
+        metrics += ["window", str(window_bytes)] if window_bytes else []
+        for route in json.loads(system.ip("-n", namespace, "-j", "route", "show")):
+            device = ["dev", route["dev"]] + (["via", route["gateway"]] if "gateway" in route else [])
+            source = ["src", route["prefsrc"]] if "prefsrc" in route else []
+            scope = ["scope", route["scope"]] if "scope" in route else []
+            protocol = ["proto", route["protocol"]] if "protocol" in route else []
+            system.ip("-n", namespace, "route", "replace", route["dst"], *device, *protocol, *scope, *source, *metrics)
+        read = in_namespace(namespace, "sh", "-c", "cd /proc/sys/net/ipv4 && for f in " + " ".join(
+            [*sysctls, "tcp_sack", "tcp_dsack", "tcp_window_scaling", "tcp_rmem"]) + "; do echo $f $(cat $f); done")
+        record[station] = {"route": system.ip("-n", namespace, "route", "show").strip().splitlines(),
+                           "sysctl": dict(line.split(" ", 1) for line in read.splitlines())}
+    return record
+
+
+# --- TCP for a time, with iperf3 ---
+
+def server_intervals(text):
+    """(seconds, bits) that the receiving iperf3 reported, summed over its intervals."""
+    seconds = bits = 0.0
+    for begin, end, rate in re.findall(r"\]\s+([\d.]+)-([\d.]+)\s+sec\s+[\d.]+ \w?Bytes\s+([\d.]+) Kbits/sec", text):
+        length = float(end) - float(begin)
+        if length <= 1.5:       # the last line is the sum
+            seconds, bits = seconds + length, bits + float(rate) * 1000 * length
+    return seconds, bits
+
+
+def bulk_tcp(cell, work):
+    settings = apply_tcp(cell, work["tcp"], work["congestion_control"], work["window_bytes"])
+    keeper, duration = cell.keeper, work["duration_s"]
+    server = iperf3_server(keeper, cell, "-i", "1", "-f", "k")
+    client = None
+    try:
+        started_s = wait_for_start(cell)
+        client = Program(cell.namespace("base"),
+                         ["iperf3", "-c", ADDRESS["terminal"], "-t", str(duration), "-J", "-i", str(duration),
+                          "--connect-timeout", str(CONNECT_S * 1000)])
+        client.wait(keeper, CONNECT_S + duration + PATIENCE_S)
+        cell.mark("last")
+        server.wait(keeper, 2)
+        intervals = server_intervals(server.stdout)
+        text = client.stdout if client.process.returncode is not None else ""
+    finally:
+        server.kill()
+        if client is not None:
+            client.kill()
+    return {"kind": "tcp", "tool": "iperf3", "tcp_settings": settings, "started_s": started_s} | goodput_of(text, intervals, duration)
+
+
+def goodput_of(client_json, intervals, duration):
+    """From the client's report, or, when it has none because the link was too bad, from what the server saw."""
+    try:
+        report = json.loads(client_json)
+        problem = report.get("error")
+    except ValueError:
+        report, problem = None, "the test did not end"
+    if problem is None:
+        end = report["end"]
+        stream = end["streams"][0]["sender"]
+        return {"goodput_bps": end["sum_received"]["bits_per_second"], "seconds": end["sum_received"]["seconds"],
+                "retransmits": end["sum_sent"]["retransmits"], "mss": report["start"]["tcp_mss_default"],
+                "rtt_ms": stream["mean_rtt"] / 1000, "max_cwnd": stream.get("max_snd_cwnd"),
+                "congestion_control": end.get("sender_tcp_congestion"), "measured_by": "iperf3 receiver"}
+    _, bits = intervals
+    return {"goodput_bps": bits / duration, "seconds": float(duration), "retransmits": None, "rtt_ms": None,
+            "problem": problem, "measured_by": "intervals of the receiving iperf3"}
+
+
+# --- programs of our own: a receiver in the terminal's namespace, a sender at the base station's ---
+
+def python(program, *arguments):
+    return [shutil.which("python3") or sys.executable, "-I", "-S", program.__file__, *map(str, arguments)]
+
+
+def both_ends(cell, receive, send, seconds, stop_receiver):
+    """(JSON of the sender, JSON of the receiver)."""
+    keeper = cell.keeper
+    receiver = started(Program(cell.namespace("terminal"), receive), keeper, "ready", "receiver")
+    sender = None
+    try:
+        wait_for_start(cell)
+        sender = Program(cell.namespace("base"), send)
+        if not sender.wait(keeper, seconds + PATIENCE_S):
+            raise TrafficFailed(f"the sender did not end within {seconds + PATIENCE_S:.0f} s")
+        cell.mark("last")
+        if stop_receiver:
+            receiver.wait(keeper, DRAIN_S)
+            signal.pidfd_send_signal(receiver.pidfd, signal.SIGTERM)
+        if not receiver.wait(keeper, PATIENCE_S):
+            raise TrafficFailed("the receiver did not end")
+        for end, name in ((sender, "sender"), (receiver, "receiver")):
+            if end.process.returncode != 0:
+                raise TrafficFailed(f"{name}: {(end.stderr.strip().splitlines() or ['failed'])[-1][-300:]}")
+        return json.loads(sender.stdout), json.loads(receiver.stdout.split("\n", 1)[1])
+    finally:
+        receiver.kill()
+        if sender is not None:
+            sender.kill()
+
+
+def voip(cell, work):
+    packets = work["duration_s"] * work["packets_per_s"]
+    sent, received = both_ends(
+        cell, python(voip_program, "receive", PORT),
+        python(voip_program, "send", ADDRESS["terminal"], PORT, packets, work["packets_per_s"], work["payload_bytes"]),
+        work["duration_s"], True)
+    return {"kind": "voip", "worst_lateness_us": sent["worst_lateness_us"], "foreign": received["foreign"]} | \
+        voip_program.summary(sent["sent"], received["arrived"])
+
+
+def flows(cell, work):
+    settings = apply_tcp(cell, work["tcp"], work["congestion_control"], work["window_bytes"])
+    wanted = [(f["kb"], f["times"]) for f in work["flows"]]
+    seconds = sum(times * (1 + kb / 100) for kb, times in wanted)
+    sent, received = both_ends(
+        cell, python(flow_program, "receive", PORT, sum(times for _, times in wanted)),
+        python(flow_program, "send", ADDRESS["terminal"], PORT, *(f"{kb}:{times}" for kb, times in wanted)), seconds, False)
+    return {"kind": "flows", "tcp_settings": settings, "flows": by_size(flow_program.summary(sent, received))}
+
+
+def by_size(done):
+    """Of the flows of each size: throughput from the mean time of a session, which includes set-up and closing."""
+    sizes = {}
+    for kb in dict.fromkeys(f["kb"] for f in done):
+        mine = [f for f in done if f["kb"] == kb]
+        session = statistics.fmean(f["session_s"] for f in mine)
+        connect = statistics.fmean(f["connect_s"] for f in mine)
+        sizes[str(kb)] = {"times": len(mine), "goodput_bps": kb * 8000 / session, "session_s": session,
+                          "last_byte_s": statistics.fmean(f["last_byte_s"] for f in mine), "rtt_s": connect,
+                          "session_rtts": session / connect, "each_session_s": [round(f["session_s"], 6) for f in mine]}
+    return sizes
+
+
+def hang_up(cell):
+    """On a bad link the kernels go on repeating segments of connections whose programs have ended, while the sums are
+    being taken. Without a route nothing more enters the cell; what is in it is still delivered."""
+    for station in STATIONS:
+        system.ip("-n", cell.namespace(station), "route", "flush", "all")
+
+
+def make(work):
+    """workload(cell) for runs.emulate.run."""
+    kinds = {"tcp": bulk_tcp, "flows": flows, "voip": voip}
+
+    def workload(cell):
+        began = time.monotonic()
+        try:
+            return kinds[work["kind"]](cell, work) | {"wall_s": round(time.monotonic() - began, 3)}
+        finally:
+            hang_up(cell)
+
+    return workload

@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A cell on this machine: its names, its run directory, the configuration of its processes, and how to
+remove whatever is left of it.
+
+Run directory /run/openwip/CELL (mode 2750, root's; the account that its processes become may enter and read it. Only
+root makes, renames and removes anything there, and what root reads back from it has to be root's: own_files.py):
+  state.json   who made it and what it made (namespaces), written before anything is made
+  pids/NAME    "pid start-time" of each process
+  why          why the cell ends; every process repeats it as its last line
+  *.yaml *.log and the ipc sockets
+The directory is also the lock: whoever holds flock on it owns the cell. A directory that nobody
+holds is what a kill -9 left. Somebody may delete it: so a namespace itself says whose it is (system.make_namespace),
+and the keeper, which holds the directory, can be found by that."""
+import contextlib
+import dataclasses
+import fcntl
+import json
+import os
+import pathlib
+import re
+import shutil
+
+import yaml
+
+from ..machine import own_files, rights, system
+
+RUN_ROOT = pathlib.Path("/run/openwip")
+KEEPER_ENDS_S = 5       # it ends its processes first
+ADDRESS = {"base": "10.42.0.1", "terminal": "10.42.0.2"}
+STATIONS = ("base", "terminal")
+KEEPER = "owip-keeper"      # the name of that process
+MARK = "openwip cell "      # in a namespace, before the name of its cell
+
+
+@dataclasses.dataclass
+class Process:
+    name: str
+    argv: list
+    environment: dict
+    namespace: str = None
+    essential: bool = True      # its death ends the cell; that of an observer is reported only
+    slot_path: bool = False     # a slot waits for it (placement.py)
+    capabilities: tuple = None  # all that it may ever hold; None: root's, of a program that gives them up itself
+
+
+class Cell:
+    def __init__(self, name="demo", terminals=1, base=True):
+        """`base`: there is a base station; a replay of recorded samples has none."""
+        self.name = name
+        self.terminals = ["terminal" if n == 1 else f"terminal{n}" for n in range(1, terminals + 1)]
+        self.stations = ["base"] * base + self.terminals
+        self.run = RUN_ROOT / name
+        self.lock = None
+
+    def namespace(self, station):
+        return f"owip-{self.name}-{station}"
+
+    @property
+    def mark(self):
+        return MARK + self.name
+
+    @property
+    def namespaces(self):
+        return [self.namespace(s) for s in self.stations]
+
+    def endpoint(self, socket):
+        return f"ipc://{self.run}/{socket}"
+
+    def line(self, socket):
+        """Between two processes of the slot path: shared memory (host/peer)."""
+        return f"shm://{self.run}/{socket}"
+
+    @property
+    def state(self):
+        try:
+            return json.loads(own_files.read(self.run / "state.json"))
+        except (OSError, ValueError):
+            return {}
+
+    @property
+    def replay(self):
+        """{"file", "start_ns"} of a cell that plays recorded samples (iq/replay_cell.py), None of any other."""
+        try:
+            return json.loads(own_files.read(self.run / "replay.json"))
+        except (OSError, ValueError):
+            return None
+
+    def write_state(self, state):
+        own_files.replace(self.run / "state.json", json.dumps(state, indent=1))
+
+    # --- ownership ---
+
+    def acquire(self):
+        """Become the owner: True, or False when somebody else is. Creates the directory."""
+        while True:
+            try:
+                RUN_ROOT.mkdir(mode=0o755, exist_ok=True)
+                self.run.mkdir(mode=0o700, exist_ok=True)
+                fd = os.open(self.run, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            except FileNotFoundError:
+                continue
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(fd)
+                return False
+            try:
+                same = os.fstat(fd).st_ino == os.stat(self.run).st_ino
+            except FileNotFoundError:
+                same = False
+            if same:
+                self.release()   # of a directory that is gone meanwhile
+                self.lock = fd
+                return True
+            os.close(fd)   # the former owner removed the directory between open and flock
+
+    def release(self):
+        if self.lock is not None:
+            os.close(self.lock)
+            self.lock = None
+
+    def is_up(self):
+        if not self.run.exists():
+            return False
+        if self.acquire():
+            self.release()
+            return False
+        return True
+
+    def owns_directory(self):
+        """The directory is there, and the one that this process has locked."""
+        try:
+            return self.lock is not None and os.path.samestat(os.fstat(self.lock), os.stat(self.run))
+        except OSError:
+            return False
+
+    def prepare_directory(self):
+        """What is made here belongs to the group of the account, so that it reaches the sockets after its processes
+        gave up their privileges; nobody else enters."""
+        _, _, group = system.account()
+        os.chown(self.run, 0, group)
+        os.chmod(self.run, 0o2750)
+        (self.run / "pids").mkdir(exist_ok=True)
+        os.chmod(self.run / "pids", 0o2750)
+
+    # --- what is left of it ---
+
+    def recorded_processes(self):
+        """(pid, start time) of each process, as the keeper has written them down."""
+        found = []
+        for path in (self.run / "pids").glob("*"):
+            try:
+                pid, started = own_files.read(path).split()
+                found.append((int(pid), int(started)))
+            except (OSError, ValueError):
+                pass
+        return found
+
+    def made_namespaces(self):
+        """Those of this cell that exist: as it wrote down, and as they say themselves."""
+        written = [n for n in self.state.get("namespaces", []) if system.namespace_exists(n)]
+        mine = re.compile(re.escape(self.namespace("")) + r"(base|terminal\d*)")
+        return written + [n for n in namespaces_made() if n not in written and mine.fullmatch(n)
+                          and system.mark_of(n) == self.mark]
+
+    def keepers(self):
+        """(pid, start time) of other keepers of a cell of this name whose directory has been deleted."""
+        return [p for p in system.holders(f"{self.run} (deleted)", KEEPER) if p[0] != os.getpid()]
+
+    def shared_memory(self):
+        """The segment of the medium of this cell (channels/air/shared_air.h names it)."""
+        segment = pathlib.Path(f"/dev/shm/openwip-air-{self.name}")
+        return [segment] if segment.exists() else []
+
+    def leftovers(self):
+        """What of this cell exists, one name each."""
+        left = [f"namespace {n}" for n in self.made_namespaces()]
+        left += [f"process {pid}" for pid, started in self.recorded_processes()
+                 if system.start_time(pid) == started]
+        left += [f"keeper {pid}" for pid, _ in self.keepers()]
+        left += [f"shared memory {p.name}" for p in self.shared_memory()]
+        left += [f"directory {self.run}"] if self.run.exists() and any(self.run.iterdir()) else []
+        return left
+
+    def remove(self, grace=1.0, processes=None, namespaces=None):
+        """End and delete everything of this cell, for the owner only. Repeating it does no harm. `processes` (pid,
+        start time) and `namespaces` (name -> identity): for whoever remembers them; else what was written down and what
+        the namespaces say counts."""
+        if namespaces is None:
+            system.kill_all(self.keepers(), KEEPER_ENDS_S)   # it removes what it made
+            namespaces = {n: system.namespace_identity(n) for n in self.made_namespaces()}
+        system.kill_all(self.recorded_processes() if processes is None else processes, grace)
+        for name, identity in namespaces.items():
+            system.kill_all(system.processes_in_namespace(identity), grace=0.3)
+            if identity is not None and system.namespace_identity(name) == identity:
+                system.delete_namespace(name)
+        if self.run.exists() and not self.owns_directory():
+            return      # the name is another cell's by now: whoever deleted the directory made room for it
+        for path in self.shared_memory():
+            path.unlink(missing_ok=True)
+        shutil.rmtree(self.run, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            RUN_ROOT.rmdir()   # unless there are other cells
+
+
+def namespaces_made():
+    """Names of namespaces that may be a cell's."""
+    try:
+        return sorted(n for n in os.listdir(system.namespace_file("")) if n.startswith("owip-"))
+    except OSError:
+        return []
+
+
+def names():
+    """Of all cells of this machine of which there is anything."""
+    found = {d.name for d in RUN_ROOT.glob("*") if d.is_dir()}
+    marks = [m for n in namespaces_made() if (m := system.mark_of(n)) and m.startswith(MARK)]
+    return sorted(found | {m.removeprefix(MARK) for m in marks})
+
+
+# --- configuration of the processes ---
+
+def mac_config(cell, scenario, role):
+    s = scenario
+    return {
+        "role": role,
+        "name": cell.name,
+        "link": {
+            "profile": s.values.get("link.profile", "radio"), "bins": s["link.bins"], "allocation": s["link.allocation"],
+            "modulation": s["link.modulation"], "switch_table": s["link.switch_table"],
+            "max_retransmissions": s["link.max_retransmissions"],
+            "retransmission_delay_ms": s["link.retransmission_delay_ms"],
+            "combining": s["link.combining"] == "on", "packing": s["link.packing"] == "on",
+            "order": s["link.order"], "deliver_corrupt": s["link.deliver_corrupt"] == "on",
+            "tcp_l": s["link.tcp_l"] == "on",
+            "queue_packets": s["link.queue_packets"],
+        },
+        "phy": {"predictor": s.values.get("phy.predictor", "delay")},
+        "uplink": {
+            "kbps": s["uplink.kbps"], "delay_slots": s["uplink.delay_slots"],
+            "loss": s["uplink.loss"], "feedback_loss": s["uplink.feedback_loss"],
+            "queue_packets": s["uplink.queue_packets"],
+        },
+        "tun": {"name": "wip0", "address": f"{ADDRESS[role]}/30", "mtu": 1500},
+        "endpoints": {
+            "slot_link": cell.line(f"{role}.slot"), "uplink": cell.line("uplink"),
+            "control": cell.endpoint(f"{role}.control"),
+            "telemetry": cell.endpoint(f"{role}.telemetry"),
+        },
+        "user": system.account()[0],
+        "seed": s["seed"],
+        # The peer is quiet for as long as the medium takes to start its radios; slower at low speed.
+        "peer_timeout_s": max(2, round(2 / s.speed)),
+    }
+
+
+def air_config(cell, scenario):
+    s = scenario
+    # The latency of a multipath filter is taken off the delay of the path, so with 6 samples a change of the
+    # channel while it runs does not move the signal.
+    path = {"from": "base", "to": "terminal", "gain_db": 0, "delay_samples": 6,
+            "channel": s["channel.model"], "shadowing": s["channel.shadowing"],
+            "user": s["channel.user"]}
+    if s.speed_kmh is not None:
+        path["speed_kmh"] = s.speed_kmh
+    return {
+        "air": {"name": cell.name, "clock": "lockstep", "speed": s.speed,
+                "wait_for": {"transmitters": 1, "receivers": 1}, "seed": s["seed"],
+                "control": cell.endpoint("air.control"),
+                "pacing_limit_ms": s["air.pacing_limit_ms"], "user": system.account()[0]},
+        "nodes": {"base": {}, "terminal": {"noise_dbfs": round(s.noise_dbfs, 4),
+                                           "impairments": s["impairments"]}},
+        "paths": [path],
+    }
+
+
+def write_configs(cell, scenario):
+    configs = {"air.yaml": air_config(cell, scenario),
+               "base.yaml": mac_config(cell, scenario, "base"),
+               "terminal.yaml": mac_config(cell, scenario, "terminal")}
+    for name, tree in configs.items():
+        own_files.create(cell.run / name, yaml.safe_dump(tree, sort_keys=False))
+
+
+def cell_processes(cell, scenario, top, build, python, record_iq=None):
+    """In the order of starting: the medium and the MACs bind, the radios attach. `record_iq`: more arguments
+    of a station's flowgraph, by station."""
+    record_iq = record_iq or {}
+    top, build, run = pathlib.Path(top), pathlib.Path(build), cell.run
+    common = {"OPENWIP_RUN": str(run)}
+    radio = common | {"PYTHONPATH": str(build / "python"), "UHD_MODULE_PATH": str(build / "uhd_modules"),
+                      "GR_CONF_CONTROLPORT_ON": "False", "PYTHONUNBUFFERED": "1",
+                      "PYTHONDONTWRITEBYTECODE": "1"}
+    apps = top / "flowgraphs" / "apps"
+
+    def station(role, *extra):
+        return [python, str(apps / ("base_station.py" if role == "base" else "terminal.py")),
+                "--args", f"type=vusrp,air={cell.name},node={role}",
+                "--endpoint", cell.line(f"{role}.slot"), "--freq", "1.8e9",
+                "--record-endpoint", cell.endpoint(f"{role}.iq"),
+                *record_iq.get(role, ()),
+                "--start-time", "0.1", *extra]
+
+    def mac(role):
+        return Process(f"{role}.macd", [str(build / "host/app/macd"), "--config", str(run / f"{role}.yaml")],
+                       common, cell.namespace(role), slot_path=True)
+
+    return [
+        Process("air", [str(build / "channels/air/air"), "--config", str(run / "air.yaml")], common, slot_path=True,
+                capabilities=rights.TO_BECOME_THE_ACCOUNT),
+        mac("base"),
+        mac("terminal"),
+        Process("base.radio", station("base", "--tx-gain", "0"), radio, slot_path=True, capabilities=rights.RADIO),
+        Process("terminal.radio", station("terminal", "--rx-gain", "0",
+                                          "--horizon", str(scenario.retransmission_delay_slots),
+                                          "--combining", scenario["link.combining"],
+                                          "--predictor", scenario["phy.predictor"],
+                                          "--gain-control", scenario["phy.gain_control"]), radio, slot_path=True,
+                capabilities=rights.RADIO),
+    ]

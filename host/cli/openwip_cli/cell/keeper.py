@@ -1,0 +1,414 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The keeper: the parent of all processes of a cell.
+
+A launcher that is killed cannot clean up after itself. So it forks, before anything exists, a small
+process in a session of its own, and that one makes the namespaces, starts the processes and removes
+everything. Whoever dies, somebody is left who knows it at once:
+
+  a process of the cell  the keeper (pidfd): writes `why`, ends the others, tells the launcher;
+                         without observer and judge it goes on, and says so
+  the launcher           the keeper (end of file on their socket): ends everything, unless the
+                         launcher had said `detach` (--keep)
+  the keeper             the launcher (end of file): removes everything; the processes themselves
+                         get SIGTERM from the kernel (PR_SET_PDEATHSIG)
+
+It looks at what the cell stands on (surroundings.py): a namespace or the run folder that is deleted from outside ends the
+cell, an interface that stays down ends a run, and a process that stands still is named before those that miss it.
+
+Launcher and keeper talk in JSON over a SOCK_SEQPACKET pair."""
+import json
+import os
+import pathlib
+import select
+import signal
+import socket
+import sys
+import time
+import traceback
+
+from ..machine import own_files, rights, system
+from .cell import KEEPER
+from ..errors import BadInput, CellDied
+from ..machine.placement import Placement
+from ..machine.surroundings import Surroundings
+
+GRACE_S = 1.3           # for SIGTERM; the contract of the processes is 1 s
+CAUSE_S = 0.1           # to tell the cause of a death from what it causes
+DEPENDENCY = 3          # exit code of a process that lost another one that it needs
+MAX_MESSAGE = 1 << 17
+
+
+# --- in the keeper process ---
+
+class Keeper:
+    def __init__(self, cell, channel):
+        self.cell, self.channel = cell, channel
+        self.children = {}   # name -> (pid, pidfd)
+        self.essential = {}        # name -> pid of those whose death ends the cell
+        self.surroundings = None
+        self.logs = None     # where to copy logs to at the end
+        self.wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        os.set_blocking(wake_write, False)
+        signal.set_wakeup_fd(wake_write)
+        for signum in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(signum, lambda *_: None)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def send(self, **message):
+        if self.channel is not None:
+            try:
+                self.channel.send(json.dumps(message).encode())
+            except OSError:
+                pass
+
+    def prepare(self):
+        """Directory and namespaces. What will be made is written down first."""
+        cell = self.cell
+        cell.prepare_directory()
+        cell.write_state({
+            "cell": cell.name, "namespaces": cell.namespaces,
+            "keeper": [os.getpid(), system.start_time(os.getpid())],
+            "launcher": [os.getppid(), system.start_time(os.getppid())]})
+        log = own_files.open_log(cell.run / "keeper.log")
+        null = os.open(os.devnull, os.O_RDWR)
+        for fd, source in ((0, null), (1, log), (2, log)):
+            os.dup2(source, fd)
+        for name in cell.namespaces:
+            system.make_namespace(name, cell.mark)
+        self.surroundings = Surroundings(cell)
+        self.send(event="ready")
+
+    def start(self, message):
+        name, argv = message["name"], message["argv"]
+        if message.get("namespace"):
+            argv = ["ip", "netns", "exec", message["namespace"], *argv]
+        log = own_files.open_log(self.cell.run / f"{name}.log")
+        parent = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                signal.set_wakeup_fd(-1)
+                for signum in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+                    signal.signal(signum, signal.SIG_DFL)
+                system.die_with_parent(parent)
+                os.umask(0o007)
+                if message.get("cores"):
+                    os.sched_setaffinity(0, message["cores"])
+                if message.get("capabilities") is not None:
+                    rights.limit(message["capabilities"])
+                os.dup2(log, 1)
+                os.dup2(log, 2)
+                os.execvpe(argv[0], argv, os.environ | message["environment"])
+            except OSError as e:
+                os.write(2, f"{argv[0]}: {e.strerror}\n".encode())
+            finally:
+                os._exit(127)
+        os.close(log)
+        started = system.start_time(pid)
+        own_files.create(self.cell.run / "pids" / name, f"{pid} {started}")
+        self.children[name] = (pid, os.pidfd_open(pid))
+        if message.get("essential", True):
+            self.essential[name] = pid
+        self.send(event="started", name=name, pid=pid, started=started)
+
+    def last_words(self, name):
+        try:
+            said = own_files.read(self.cell.run / f"{name}.log", last_bytes=4000).decode(errors="replace")
+            lines = [line for line in said.splitlines() if line.strip()]
+            return lines[-1][:400] if lines else ""
+        except OSError:
+            return ""
+
+    def reap(self, name):
+        pid, pidfd = self.children.pop(name)
+        _, status = os.waitpid(pid, 0)
+        os.close(pidfd)
+        code = os.waitstatus_to_exitcode(status)
+        if code < 0:
+            return f"was killed by {signal.Signals(-code).name}"
+        return f"ended with exit code {code}"
+
+    def who_died(self):
+        """(why, name) of a death. A process that depends on the dead one may be gone before the kernel has
+        taken down the dead one itself: of those that end within a moment, a killed one is the cause
+        before one that ended by itself. And before that one comes one that stood still: it was missed."""
+        deadline = time.monotonic() + CAUSE_S
+        dead = []   # in the order of ending: (rank, name, how)
+        while (left := deadline - time.monotonic()) > 0 and self.children:
+            ready, _, _ = select.select([fd for _, fd in self.children.values()], [], [], left)
+            for name in [n for n, (_, fd) in self.children.items() if fd in ready]:
+                how = self.reap(name)
+                rank = (4 if name not in self.essential else 0 if "SIGKILL" in how else 1 if "killed" in how else
+                        3 if how.endswith(f"code {DEPENDENCY}") else 2)
+                dead.append((rank, name, how))
+        rank, name, how = min(dead, key=lambda d: d[0])
+        stood = self.surroundings.not_running(self.essential) if rank >= 2 else None
+        return f"{stood}; {name} {how}" if stood else f"{name} {how}", name
+
+    def lose(self, name):
+        """The cell goes on without this one."""
+        how = self.reap(name)
+        (self.cell.run / "pids" / name).unlink(missing_ok=True)
+        said = self.last_words(name)
+        print(f"{name} {how}; its last line: {said}", file=sys.stderr, flush=True)
+        self.send(event="lost", name=name, how=how, said=said)
+
+    def end(self, why, died=None):
+        """Say why, end the processes, remove everything. Only ever followed by exit."""
+        cell = self.cell
+        try:
+            own_files.create(cell.run / "why", why + "\n")
+        except OSError:
+            pass
+        words = []
+        if died is not None:
+            self.send(event="dying", why=why)
+        else:   # in order: a radio that loses its medium or its macd would call that a failure
+            self.end_processes([n for n in self.children if n.endswith(".radio")], words)
+        self.end_processes(list(self.children), words)
+        if died is not None and (said := self.last_words(died)):
+            words.insert(0, (died, said))
+        if self.logs:
+            copy_logs(cell, self.logs)
+        # Its own memory, and all have been reaped.
+        cell.remove(grace=0.3, processes=[], namespaces=self.surroundings.namespaces)
+        self.send(event="ended", why=why, died=died, last_words=words[:12])
+
+    def end_processes(self, names, words):
+        """SIGTERM, after GRACE_S SIGKILL, until they are gone; their last words are added to `words`."""
+        alive = {n: self.children[n] for n in names}
+        for signum, patience in ((signal.SIGTERM, GRACE_S), (signal.SIGKILL, 1.0)):
+            for _, pidfd in alive.values():
+                signal.pidfd_send_signal(pidfd, signum)
+            deadline = time.monotonic() + patience
+            while alive and (left := deadline - time.monotonic()) > 0:
+                done, _, _ = select.select([fd for _, fd in alive.values()], [], [], left)
+                for name in [n for n, (_, fd) in alive.items() if fd in done]:
+                    del alive[name]
+                    how = self.reap(name)
+                    said = self.last_words(name)
+                    words.append((name, said if "killed" not in how else f"{how}; last line: {said}"))
+
+    def look_around(self):
+        """True when the cell has ended of it."""
+        broken, down, over = self.surroundings.look(self.essential)
+        for words in over:
+            print(words, file=sys.stderr, flush=True)
+            self.send(event="noted", why=words)
+        # A cell that is kept is somebody's to try things with, as setting an interface down.
+        if broken is None and self.channel is not None:
+            broken = down
+        if broken is not None:
+            self.end(broken)
+        return broken is not None
+
+    def loop(self):
+        """Until the cell ends."""
+        while True:
+            watched = [self.wake_read, *(fd for _, fd in self.children.values())]
+            if self.channel is not None:
+                watched.append(self.channel)
+            ready, _, _ = select.select(watched, [], [], self.surroundings.patience())
+            if self.surroundings.patience() == 0 and self.look_around():
+                return None
+            dead = [name for name, (_, fd) in self.children.items() if fd in ready]
+            if any(name in self.essential for name in dead):
+                return self.end(*self.who_died())
+            for name in dead:
+                self.lose(name)
+            if self.wake_read in ready:
+                os.read(self.wake_read, 64)
+                why = "stopped by ./openwip down"
+                return self.end(why)
+            if self.channel is not None and self.channel in ready:
+                data = self.channel.recv(MAX_MESSAGE)
+                if not data:
+                    return self.end("the launcher was killed")
+                message = json.loads(data)
+                if message["do"] == "start":
+                    self.start(message)
+                elif message["do"] == "logs":
+                    self.logs = message["folder"]
+                elif message["do"] == "blame":
+                    stood = self.surroundings.not_running(self.essential)
+                    return self.end(f"{stood}; {message['why']}" if stood else message["why"])
+                elif message["do"] == "detach":
+                    self.send(event="detached")
+                    self.channel.close()
+                    self.channel = None
+                elif message["do"] == "end":
+                    return self.end(message["why"])
+
+
+def copy_logs(cell, folder):
+    target = pathlib.Path(folder)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        for path in cell.run.iterdir():
+            if path.suffix in (".log", ".yaml") or path.name == "why":
+                try:
+                    text = own_files.read(path)
+                except OSError as e:
+                    print(f"{path.name} not copied: {e}", file=sys.stderr)
+                    continue
+                own_files.create(target / path.name, text, 0o644)
+    except OSError as e:
+        print(f"logs not copied to {folder}: {e}", file=sys.stderr)
+
+
+def _keeper_main(cell, channel):
+    code = 0
+    try:
+        os.setsid()
+        system.set_process_name(KEEPER)
+        keeper = Keeper(cell, channel)
+        try:
+            keeper.prepare()
+            keeper.loop()
+        except BadInput as e:
+            cell.remove()
+            keeper.send(event="refused", why=str(e))
+    except BaseException:
+        traceback.print_exc()
+        cell.remove()
+        code = 1
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+# --- in the launcher ---
+
+class KeeperClient:
+    """The launcher's end. Every wait goes through pause() or wait(), which raise CellDied as soon as
+    a process or the keeper itself is gone."""
+
+    def __init__(self, cell):
+        """`cell` is owned (cell.acquire()). Forks: call it before there are threads."""
+        self.cell = cell
+        self.placement = Placement()    # of what it starts
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        sys.stdout.flush()
+        self.pid = os.fork()
+        if self.pid == 0:
+            ours.close()
+            _keeper_main(cell, theirs)
+        theirs.close()
+        self.channel = ours
+        self.pids = {}
+        self.started = {}   # pid -> start time, of all
+        self.lost = []      # reasons of the verdict: dispensable processes that died
+        self.noted = []     # and what the cell stood on, when that was not as it should be for a while
+        self.over = False
+        self._await("ready", 10)
+
+    def send(self, **message):
+        try:
+            self.channel.send(json.dumps(message).encode())
+        except OSError:
+            pass   # the end of file that follows says what happened
+
+    def start(self, process):
+        self.send(do="start", name=process.name, argv=process.argv, environment=process.environment,
+                  namespace=process.namespace, essential=process.essential, capabilities=process.capabilities,
+                  cores=self.placement.slot_path if process.slot_path else self.placement.others)
+        answer = self._await("started", 10)
+        self.pids[process.name] = answer["pid"]
+        self.started[answer["pid"]] = answer["started"]
+
+    def pause(self, seconds, fds=()):
+        """Wait so long, or until one of `fds` is readable; returns the readable ones."""
+        deadline = time.monotonic() + seconds
+        while True:
+            left = max(0.0, deadline - time.monotonic())
+            ready, _, _ = select.select([self.channel, *fds], [], [], left)
+            if self.channel in ready:
+                self._receive()
+                continue
+            if ready or left == 0:
+                return ready
+
+    def wait_until(self, condition, timeout, every=0.05):
+        """condition() true within `timeout` seconds?"""
+        deadline = time.monotonic() + timeout
+        while not condition():
+            if time.monotonic() > deadline:
+                return False
+            self.pause(every)
+        return True
+
+    def keep_logs(self, folder):
+        self.send(do="logs", folder=os.path.abspath(folder))
+
+    def blame(self, why):
+        """The launcher is not answered: ends the cell. The keeper knows better than it who is to blame; raises CellDied."""
+        self.send(do="blame", why=why)
+        self._await("ended", 8)
+
+    def detach(self):
+        self.send(do="detach")
+        self._await("detached", 5)
+        self.over = True
+
+    def end(self, why):
+        """End the cell and wait until nothing of it is left. Never raises."""
+        if self.over:
+            return
+        self.send(do="end", why=why)
+        deadline = time.monotonic() + 8
+        try:
+            while time.monotonic() < deadline:
+                if select.select([self.channel], [], [], max(0, deadline - time.monotonic()))[0]:
+                    self._receive()
+        except CellDied:
+            pass
+        if not self.over:
+            os.kill(self.pid, signal.SIGKILL)
+            self._keeper_is_gone("the keeper did not answer")
+
+    def _await(self, event, timeout):
+        deadline = time.monotonic() + timeout
+        while select.select([self.channel], [], [], max(0, deadline - time.monotonic()))[0]:
+            message = self._receive()
+            if message["event"] == event:
+                return message
+        os.kill(self.pid, signal.SIGKILL)
+        self._keeper_is_gone("the keeper did not answer")
+
+    def _receive(self):
+        try:
+            data = self.channel.recv(MAX_MESSAGE)
+        except OSError:
+            data = b""
+        if not data:
+            os.waitpid(self.pid, 0)
+            self._keeper_is_gone("the keeper was killed")
+        message = json.loads(data)
+        if message["event"] == "refused":
+            self.over = True
+            os.waitpid(self.pid, 0)
+            raise BadInput(message["why"])
+        if message["event"] == "lost":
+            self.lost.append(f"telemetry: {message['name']} {message['how']} ({message['said']})")
+            self.pids.pop(message["name"], None)
+        if message["event"] == "noted":
+            self.noted.append(message["why"])
+        if message["event"] == "dying":
+            return self._await("ended", 8)
+        if message["event"] == "ended":
+            self.over = True
+            os.waitpid(self.pid, 0)
+            raise CellDied(message["why"], message["last_words"])
+        return message
+
+    def _keeper_is_gone(self, why):
+        if self.over:
+            return
+        self.over = True
+        try:
+            own_files.create(self.cell.run / "why", why + "\n")
+        except OSError:
+            pass
+        made = {n: system.namespace_identity(n) for n in self.cell.namespaces}
+        self.cell.remove(processes=list(self.started.items()), namespaces=made)
+        raise CellDied(why)

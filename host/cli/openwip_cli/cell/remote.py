@@ -1,0 +1,356 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A cell seen from another machine: keys, and the forwarder between the cell's ipc sockets and TCP.
+
+The processes of a cell listen on ipc only. `--listen tcp://ADDR:PORT` starts one more process, which forwards
+each of the cell's sockets on a port of its own, PORT + the place of the socket in SOCKETS: control as
+ROUTER/DEALER, telemetry as XSUB/XPUB, so that a topic nobody wants is still not made. Beyond loopback it does so
+with keys only (CURVE of ZeroMQ): a client whose public key is not that of DIR/client.public is not
+answered, and one that does not know the server's does not get a word either.
+
+    DIR/server.key     public-key: and secret-key:, mode 0600; stays here
+    DIR/server.public  for the clients
+    DIR/client.key     mode 0600; for the clients
+    DIR/client.public  stays here
+
+A remote machine gets server.public and client.key."""
+import contextlib
+import ipaddress
+import os
+import pathlib
+import re
+import signal
+import sys
+
+import zmq
+import zmq.utils.z85
+
+from ..machine import own_files, rights
+from ..errors import BadInput
+from ..settings.scenario import OneLineParser
+
+# In the order of their ports. A socket that the cell does not have answers nothing.
+SOCKETS = ("air.control", "base.control", "terminal.control", "base.telemetry", "terminal.telemetry",
+           "observer.telemetry", "keeper.telemetry")
+KEY = re.compile(r"^[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}$")   # Z85
+ZAP_DOMAIN = b"openwip"
+QUEUE = 1000      # messages for a reader that is slow; then it loses
+# What a process of a cell takes at most (channels/air/control_server.cpp): a longer request would cost the
+# forwarder its connection, and with it the answers of all others.
+LARGEST_REQUEST = 1 << 20
+LARGEST_SUBSCRIPTION = 1024     # room for the handshake with keys, too
+# ZeroMQ keeps every subscription of a client for as long as its socket lives, 227 bytes each. Of those that are the
+# beginning of no topic so many are borne; then the port is opened anew, and who reads from it connects again.
+UNKNOWN_BORNE = 4096
+REOPEN_MS = 20
+
+
+# --- addresses ---
+
+def parse_listen(text):
+    """(host, port) of tcp://ADDR:PORT."""
+    valid = f"tcp://ADDR:PORT, PORT 1..{65535 - len(SOCKETS) + 1}"
+    found = re.fullmatch(r"tcp://(\[[0-9a-fA-F:]+\]|[^\s:/\[\]*]+):(\d{1,5})", text or "")
+    if not found or not 1 <= int(found[2]) <= 65535 - len(SOCKETS) + 1:
+        raise BadInput(f"{text!r} is no address; valid: {valid}")
+    return found[1], int(found[2])
+
+
+def is_loopback(host):
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def endpoints(address):
+    """name of a socket -> its endpoint, by `socket`."""
+    host, port = parse_listen(address)
+    return lambda socket: f"tcp://{host}:{port + SOCKETS.index(socket)}"
+
+
+def check_listen(listen, keys):
+    """Before anything is made. Returns (host, port, ServerKeys or None)."""
+    if listen is None:
+        if keys is not None:
+            raise BadInput("--keys without --listen: there is nothing to guard")
+        return None
+    try:
+        host, port = parse_listen(listen)
+    except BadInput as e:
+        raise BadInput(f"--listen {e}") from None
+    if keys is None and not is_loopback(host):
+        raise BadInput(f"--listen {listen}: beyond this machine it needs --keys DIR (./openwip keys DIR makes them); "
+                       "without keys only loopback, 127.0.0.1")
+    return host, port, ServerKeys(keys) if keys is not None else None
+
+
+# --- keys ---
+
+def read_key_file(path, secret):
+    """(public, secret or None) of a file with the lines `public-key:` and `secret-key:`."""
+    try:
+        if secret and os.stat(path).st_mode & 0o077:
+            raise BadInput(f"{path}: others may read it (mode {os.stat(path).st_mode & 0o777:04o}); valid: 0600")
+        fields = dict(line.split(None, 1) for line in pathlib.Path(path).read_text().splitlines()
+                      if line.startswith(("public-key:", "secret-key:")) and len(line.split(None, 1)) == 2)
+    except OSError as e:
+        raise BadInput(f"{path}: {e.strerror}; ./openwip keys DIR makes keys") from None
+    except UnicodeDecodeError:
+        raise BadInput(f"{path}: not a key file") from None
+    found = [fields.get(name, "").strip() for name in ("public-key:", "secret-key:")[:2 if secret else 1]]
+    if not all(KEY.match(k) for k in found):
+        raise BadInput(f"{path}: not a key file; expected lines `public-key: KEY`"
+                       + (" and `secret-key: KEY`" if secret else "") + ", 40 characters each")
+    return tuple(k.encode() for k in found) if secret else (found[0].encode(), None)
+
+
+class ServerKeys:
+    def __init__(self, folder):
+        self.folder = folder = pathlib.Path(folder).resolve()
+        self.public, self.secret = read_key_file(folder / "server.key", True)
+        self.client_public, _ = read_key_file(folder / "client.public", False)
+
+    def use(self, socket):
+        socket.curve_server = True
+        socket.curve_secretkey = self.secret
+        socket.zap_domain = ZAP_DOMAIN
+
+
+class ClientKeys:
+    def __init__(self, folder):
+        folder = pathlib.Path(folder)
+        self.public, self.secret = read_key_file(folder / "client.key", True)
+        self.server_public, _ = read_key_file(folder / "server.public", False)
+
+    def use(self, socket):
+        socket.curve_serverkey = self.server_public
+        socket.curve_publickey = self.public
+        socket.curve_secretkey = self.secret
+
+
+def client(address, folder):
+    """(endpoints by socket, keys or None) of a remote cell."""
+    host, _ = parse_listen(address)
+    if folder is None and not is_loopback(host):
+        raise BadInput(f"--remote {address}: needs --keys DIR with server.public and client.key")
+    return endpoints(address), ClientKeys(folder) if folder is not None else None
+
+
+def make_keys(folder):
+    """New keys. Refuses to overwrite: a machine that holds the old ones would be locked out unseen."""
+    folder = pathlib.Path(folder)
+    files = {}
+    for who in ("server", "client"):
+        public, secret = (k.decode() for k in zmq.curve_keypair())
+        files[f"{who}.key"] = (f"public-key: {public}\nsecret-key: {secret}\n", 0o600)
+        files[f"{who}.public"] = (f"public-key: {public}\n", 0o644)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        there = [name for name in files if (folder / name).exists()]
+        if there:
+            raise BadInput(f"{folder / there[0]} exists; remove it first, or use another directory")
+        for name, (text, mode) in files.items():
+            fd = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
+            with os.fdopen(fd, "w") as f:
+                f.write(text)
+    except OSError as e:
+        raise BadInput(f"{folder}: keys cannot be written: {e.strerror}") from None
+    return sorted(files)
+
+
+def keys_main(arguments):
+    p = OneLineParser(prog="./openwip keys", allow_abbrev=False,
+                      description="Keys for demo and emulate --listen: server.key and client.key (mode 0600), "
+                                  "server.public and client.public.")
+    p.add_argument("folder", metavar="DIR", help="made if it is not there")
+    given = p.parse_args(arguments)
+    made = make_keys(given.folder)
+    print(f"{given.folder}: {', '.join(made)}\n"
+          f"here:             ./openwip demo --listen tcp://ADDR:PORT --keys {given.folder}\n"
+          "another machine:  copy server.public and client.key, then ./openwip get --remote tcp://ADDR:PORT --keys DIR")
+    return 0
+
+
+# --- the forwarder, a process of the cell ---
+
+class Doorman:
+    """ZAP (ZeroMQ RFC 27): who may connect. One public key is let in."""
+
+    def __init__(self, context, client_public):
+        self.allowed = zmq.utils.z85.decode(client_public) if client_public else None
+        self.socket = context.socket(zmq.REP)
+        self.socket.linger = 0
+        self.socket.bind("inproc://zeromq.zap.01")
+        self.refused = 0
+
+    def answer(self):
+        frames = self.socket.recv_multipart()
+        version, request_id = (frames + [b"", b""])[:2]
+        good = (len(frames) >= 7 and version == b"1.0" and frames[2] == ZAP_DOMAIN and frames[5] == b"CURVE"
+                and frames[6] == self.allowed)
+        if not good:
+            self.refused += 1
+            if self.refused & (self.refused - 1) == 0:     # the 1st, 2nd, 4th, 8th, ...
+                print(f"forward: refused a client with a wrong key ({self.refused} so far)", file=sys.stderr, flush=True)
+        status = (b"200", b"OK", b"client") if good else (b"400", b"wrong key", b"")
+        self.socket.send_multipart([version, request_id, *status, b""])
+
+
+class Forward:
+    """One socket of the cell and its port. `topics`: all that there are, bytes."""
+
+    def __init__(self, context, name, inside, outside, keys, topics):
+        self.topics = topics
+        control = name.endswith(".control")
+        self.context, self.name, self.outside, self.keys, self.control = context, name, outside, keys, control
+        self.back = self._socket(zmq.DEALER if control else zmq.XSUB, 16 << 20)
+        self.back.connect(inside)
+        self.unknown, self.subscribed = 0, set()
+        self.front = None
+        self.open()
+
+    def _socket(self, kind, largest):
+        s = self.context.socket(kind)
+        s.linger = 0
+        s.sndhwm = s.rcvhwm = QUEUE
+        s.maxmsgsize = largest
+        return s
+
+    def open(self):
+        """The port. Raises ZMQError."""
+        front = self._socket(zmq.ROUTER if self.control else zmq.XPUB,
+                             LARGEST_REQUEST if self.control else LARGEST_SUBSCRIPTION)
+        try:
+            if self.keys:
+                self.keys.use(front)
+            front.ipv6 = "[" in self.outside
+            front.bind(self.outside)
+        except zmq.ZMQError:
+            front.close()
+            raise
+        self.front = front
+
+    def move(self, ready):
+        """Never waits: what the other side cannot take is lost (telemetry) or not answered (control)."""
+        for source, target in ((self.front, self.back), (self.back, self.front)):
+            if source is None or target is None or source not in ready:
+                continue
+            for _ in range(500):
+                try:
+                    frames = source.recv_multipart(zmq.NOBLOCK)
+                except zmq.Again:
+                    break
+                if source is self.front and not self.control and not self.is_subscription(frames):
+                    continue
+                try:
+                    target.send_multipart(frames, zmq.NOBLOCK)
+                except zmq.ZMQError:
+                    pass
+
+    def is_subscription(self, frames):
+        """Of a topic, or of all that begin alike. What is none stays here: the cell's publisher would end the
+        connection that all clients share."""
+        word = frames[0]
+        if len(frames) == 1 and word[:1] in (b"\0", b"\1") and any(t.startswith(word[1:]) for t in self.topics):
+            (self.subscribed.add if word[0] else self.subscribed.discard)(word[1:])
+            return True
+        self.unknown += 1
+        return False
+
+    def forget_strangers(self):
+        """Closes the port when too many unknown subscriptions have come; True: it is to be opened again."""
+        if self.unknown < UNKNOWN_BORNE:
+            return False
+        print(f"forward: {self.name}: {self.unknown} subscriptions to topics that there are not; "
+              "all its readers have to connect again", file=sys.stderr, flush=True)
+        self.front.close()
+        self.front, self.unknown = None, 0
+        for topic in self.subscribed:   # nobody is left who could take them back
+            self.back.send(b"\0" + topic)
+        self.subscribed.clear()
+        return True
+
+
+def forward(run, host, port, keys):
+    """Until a signal. Prints `ready` once every port is open."""
+    from ..messages.telemetry import TOPICS
+    topics = [t.encode() for t in TOPICS]
+    context = zmq.Context()
+    stop = []
+    wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.set_wakeup_fd(wake_write)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: stop.append(1))
+    doorman = Doorman(context, keys.client_public) if keys else None
+    poller = zmq.Poller()
+    poller.register(wake_read, zmq.POLLIN)
+    if doorman:
+        poller.register(doorman.socket, zmq.POLLIN)
+    forwards = []
+    for i, name in enumerate(SOCKETS):
+        outside = f"tcp://{host}:{port + i}"
+        try:
+            forwards.append(Forward(context, name, f"ipc://{run}/{name}", outside, keys, topics))
+        except zmq.ZMQError as e:
+            print(f"forward: {outside} ({name}): {e.strerror}", file=sys.stderr, flush=True)
+            return 2
+    for f in forwards:
+        poller.register(f.back, zmq.POLLIN)
+        poller.register(f.front, zmq.POLLIN)
+    own_files.create(f"{run}/forward.ready", f"tcp://{host}:{port}\n")
+    rights.become_account()
+    print("ready", flush=True)
+    closed = []
+    while not stop:
+        ready = dict(poller.poll(REOPEN_MS if closed else None))
+        if doorman and doorman.socket in ready:
+            doorman.answer()
+        for f in forwards:
+            f.move(ready)
+            front = f.front
+            if f.forget_strangers():
+                poller.unregister(front)
+                closed.append(f)
+        for f in closed[:]:
+            with contextlib.suppress(zmq.ZMQError):    # the old one has not let go of the port yet
+                f.open()
+                poller.register(f.front, zmq.POLLIN)
+                closed.remove(f)
+    print("forward: asked to stop", file=sys.stderr, flush=True)
+    return 0
+
+
+def process(cell, listen, top, build, python):
+    """The forwarder as a process of the cell, for its keeper. `listen`: of check_listen()."""
+    from .cell import Process
+    host, port, keys = listen
+    argv = [python, "-m", "openwip_cli", "forward", str(cell.run), host, str(port)]
+    environment = {"PYTHONPATH": f"{build}/python:{top}/host/cli", "PYTHONDONTWRITEBYTECODE": "1",
+                   "OPENWIP_RUN": str(cell.run)}
+    if keys:
+        argv.append(str(keys.folder))
+    low = ("net_bind_service",) if port < 1024 else ()
+    return Process("forward", argv, environment, essential=False, capabilities=(*rights.TO_BECOME_THE_ACCOUNT, *low))
+
+
+def start(cell, keeper, listen, places, progress):
+    """`listen`: of check_listen(), or None."""
+    if listen is None:
+        return
+    import time
+    from ..errors import CellDied
+    keeper.start(process(cell, listen, *places))
+    deadline = time.monotonic() + 15
+    while not (cell.run / "forward.ready").exists():
+        keeper.pause(0.05)
+        if time.monotonic() > deadline:
+            raise CellDied("the forwarder does not start")
+    host, port, keys = listen
+    progress(f"listening on tcp://{host}:{port}..{port + len(SOCKETS) - 1}, {'with keys' if keys else 'this machine only'}")
+
+
+def main(arguments):
+    run, host, port, *keys = arguments
+    return forward(run, host, int(port), ServerKeys(keys[0]) if keys else None)

@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""openwip channel: SNR traces (docs/channel-traces.md). Files are written and checked by one program,
+wip_channel (host/channel); this is its command line, and what Python is better at: CSV, plots, and
+recording from a running cell."""
+import json
+import pathlib
+import subprocess
+
+from ..errors import BadInput
+from ..settings.scenario import SLOTS_PER_SECOND, OneLineParser
+
+BINS = 25
+USAGE = """usage: ./openwip channel COMMAND [OPTIONS]
+
+  list                         channel definitions
+  render NAME -o FILE.h5       trace of a definition (render --help)
+  info FILE.h5 [--json]        check a trace and say what it is
+  plot FILE.h5 -o FILE.png     heat map, spectrum of the fading, distribution, level
+  import FILE.csv -o FILE.h5   trace from rows of 25 (or 50, with predictions) SNRs in dB
+  export FILE.h5 --csv|--mahimahi|--kaunet FILE
+  record -o FILE.h5            trace from the receiver of a running cell (demo --keep, emulate --keep)
+
+openwip channel COMMAND --help says more."""
+
+
+class Parser(OneLineParser):
+    def __init__(self, command):
+        super().__init__(prog=f"./openwip channel {command}", allow_abbrev=False)
+
+    def error(self, message):
+        raise BadInput(f"{message} (see {self.prog} --help)")
+
+
+def program(build):
+    path = pathlib.Path(build) / "host" / "channel" / "wip_channel"
+    if not path.exists():
+        raise BadInput(f"{path} is not built: run ./openwip build")
+    return str(path)
+
+
+def run_program(build, arguments, **kwargs):
+    """Runs wip_channel; its one line of what is wrong becomes ours."""
+    done = subprocess.run([program(build), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=kwargs.pop("text", True), **kwargs)
+    if done.returncode != 0:
+        said = done.stderr if isinstance(done.stderr, str) else done.stderr.decode(errors="replace")
+        lines = said.strip().splitlines()
+        raise BadInput(lines[-1].removeprefix("wip_channel: ") if lines
+                       else f"wip_channel ended with exit code {done.returncode}")
+    return done.stdout
+
+
+def software(top):
+    try:
+        done = subprocess.run(["git", "-C", str(top), "-c", "safe.directory=*", "describe", "--always", "--dirty",
+                               "--tags"], capture_output=True, text=True, timeout=10)
+    except (OSError, subprocess.TimeoutExpired):
+        return "openwip"
+    return f"openwip {done.stdout.strip()}".strip()
+
+
+def describe(build, file):
+    return json.loads(run_program(build, ["check", file]))
+
+
+class Writer:
+    """A trace from rows of dB: a pipe to wip_channel write."""
+
+    def __init__(self, build, top, file, info, definition=None, prediction=None):
+        import tempfile
+        self.definition = None
+        arguments = ["write", "-o", file, "--software", software(top)]
+        for key, value in info.items():
+            arguments += [f"--{key.replace('_', '-')}", str(value)]
+        if definition is not None:
+            self.definition = tempfile.NamedTemporaryFile("w", suffix=".yaml")
+            self.definition.write(definition)
+            self.definition.flush()
+            arguments += ["--definition", self.definition.name]
+        if prediction is not None:
+            arguments.append("--predicted")
+            for key, value in prediction.items():
+                arguments += [f"--{key}", str(value)]
+        self.process = subprocess.Popen([program(build), *arguments], stdin=subprocess.PIPE,
+                                        stderr=subprocess.PIPE)
+
+    def rows(self, values):
+        import numpy
+        try:
+            self.process.stdin.write(numpy.ascontiguousarray(values, dtype="<f4").tobytes())
+        except BrokenPipeError:
+            self.finish()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        if kind is not None:    # what is incomplete stays unwritten
+            self.process.kill()
+            self.process.wait()
+        else:
+            self.finish()
+        if self.definition:
+            self.definition.close()
+
+    def finish(self):
+        try:
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass
+        said = self.process.stderr.read().decode(errors="replace").strip().splitlines()
+        if self.process.wait() != 0:
+            raise BadInput(said[-1].removeprefix("wip_channel: ") if said else "wip_channel died")
+
+
+def open_trace(build, file):
+    """A trace that wip_channel has found good, for reading with h5py."""
+    import h5py
+    return describe(build, file), h5py.File(file, "r")
+
+
+def list_channels(arguments, build):
+    p = Parser("list")
+    p.add_argument("--json", action="store_true")
+    given = p.parse_args(arguments)
+    lines = run_program(build, ["list"])
+    if given.json:
+        print(lines, end="")
+        return 0
+    print(f"{'name':12} {'taps':>4} {'last, ns':>8} {'rms, ns':>8} {'km/h':>8} {'users':>5}  source")
+    for line in lines.splitlines():
+        d = json.loads(line)
+        low, high = d["speed_kmh"]
+        speed = "own" if d["own_motion"] else f"{low:g}" if low == high else f"{low:g}..{high:g}"
+        source = d["source"].split(". ")[0]
+        print(f"{d['name']:12} {d['taps']:4} {d['last_tap_ns']:8.0f} {d['rms_delay_spread_ns']:8.0f} {speed:>8} "
+              f"{d['users']:5}  {source[:90]}")
+    return 0
+
+
+def render(arguments, build, top):
+    p = Parser("render")
+    p.add_argument("channel", metavar="NAME", help="a definition (openwip channel list) or FILE.yaml")
+    p.add_argument("-o", "--output", required=True, metavar="FILE.h5")
+    p.add_argument("--seed", default="1", help="realisation (default 1)")
+    p.add_argument("--seconds", default="30", help="length (default 30)")
+    p.add_argument("--snr", default="16", help="mean of the linear SNR in dB, -60..80 (default 16)")
+    p.add_argument("--speed-kmh", help="0..500 (default: the definition's)")
+    p.add_argument("--carrier-hz", help="default: the definition's")
+    p.add_argument("--delay-spread-ns", help="TDL: rms delay spread")
+    p.add_argument("--user", help="which user of a definition with several (default 0)")
+    p.add_argument("--shadowing", choices=["on", "off"], help="default: the definition's")
+    p.add_argument("--shadowing-db", help="standard deviation of the shadowing")
+    p.add_argument("--horizon", default="3", help="slots between prediction and slot, 0..64 (default 3)")
+    how = p.add_mutually_exclusive_group()
+    how.add_argument("--prediction-nmse", help="add predictions of this NMSE, 0..0.5, without bias")
+    how.add_argument("--predictor", action="store_true", help="add the predictions of the receiver's predictor")
+    given = vars(p.parse_args(arguments))
+    passed = ["render", given.pop("channel"), "--software", software(top)]
+    for key, value in given.items():
+        if value is True:
+            passed.append(f"--{key.replace('_', '-')}")
+        elif value not in (None, False):
+            passed.append(f"--{key.replace('_', '-')}={value}")
+    run_program(build, passed)
+    print(summary(describe(build, given["output"])))
+    return 0
+
+
+def summary(d):
+    m = d["measured"]
+    lines = [f"{d['file']}: {d['channel']}, {d['slots']} slots = {d['seconds']:.3f} s x {d['bins']} bins, seed {d['seed']}",
+             f"  SNR: mean {m['mean_snr_db']:.2f} dB (asked for {d['mean_snr_db']:g}), mean of dB {m['mean_of_db']:.2f}, "
+             f"{m['lowest_db']:.1f} to {m['highest_db']:.1f} dB",
+             f"  speed {d['speed_kmh']:g} km/h at {d['carrier_hz'] / 1e6:g} MHz; {d['software']}"]
+    if "prediction" in d:
+        q = d["prediction"]
+        lines.append(f"  prediction: {q['method']}, {q['horizon_slots']} slots ahead, NMSE {q['measured_nmse']:.4f}"
+                     + (f" (asked for {q['nmse']:g})" if q["method"] == "nmse" else ""))
+    return "\n".join(lines)
+
+
+def info(arguments, build):
+    p = Parser("info")
+    p.add_argument("file", metavar="FILE.h5")
+    p.add_argument("--json", action="store_true", help="everything, as JSON")
+    given = p.parse_args(arguments)
+    d = describe(build, given.file)
+    if given.json:
+        print(json.dumps(d, indent=2))
+    else:
+        print(summary(d))
+        print("  definition:\n" + "\n".join("    " + line for line in d["definition"].splitlines()))
+    return 0
+
+
+def plot(arguments, build):
+    p = Parser("plot")
+    p.add_argument("file", metavar="FILE.h5")
+    p.add_argument("-o", "--output", required=True, metavar="FILE.png")
+    p.add_argument("--heat-seconds", type=float, default=1.0, help="length of the heat map (default 1)")
+    given = p.parse_args(arguments)
+    if not given.heat_seconds > 0:
+        raise BadInput(f"--heat-seconds {given.heat_seconds}: valid is more than 0")
+    from . import plot as channel_plot
+    description, trace = open_trace(build, given.file)
+    with trace:
+        channel_plot.draw(description, trace, given.output, given.heat_seconds)
+    print(given.output)
+    return 0
+
+
+def import_csv(arguments, build, top):
+    p = Parser("import")
+    p.add_argument("file", metavar="FILE.csv")
+    p.add_argument("-o", "--output", required=True, metavar="FILE.h5")
+    p.add_argument("--channel", default="imported", help="name (default imported)")
+    p.add_argument("--rate", type=float, default=SLOTS_PER_SECOND,
+                   help="rows a second; others than 1500 are resampled, linear SNR, linear in time")
+    p.add_argument("--speed-kmh", type=float, default=0)
+    p.add_argument("--carrier-hz", type=float, default=0)
+    p.add_argument("--horizon", type=int, default=3, help="of the predictions, if there are 50 columns")
+    given = p.parse_args(arguments)
+    from . import csv_file as channel_csv
+    rows = channel_csv.read(given.file, given.rate)
+    mean = channel_csv.mean_db(rows)
+    prediction = {"horizon": given.horizon, "method": "nmse", "nmse": channel_csv.nmse(rows)} \
+        if rows.shape[1] == 2 * BINS else None
+    about = {"channel": given.channel, "mean_snr": mean, "speed_kmh": given.speed_kmh, "carrier_hz": given.carrier_hz}
+    definition = f"name: {given.channel}\nsource: imported from {pathlib.Path(given.file).name}\n"
+    with Writer(build, top, given.output, about, definition, prediction) as out:
+        for at in range(0, len(rows), SLOTS_PER_SECOND):
+            out.rows(rows[at:at + SLOTS_PER_SECOND])
+    print(summary(describe(build, given.output)))
+    return 0
+
+
+def export(arguments, build):
+    p = Parser("export")
+    p.add_argument("file", metavar="FILE.h5")
+    what = p.add_mutually_exclusive_group(required=True)
+    what.add_argument("--csv", metavar="FILE", help="rows of SNRs in dB")
+    what.add_argument("--mahimahi", metavar="FILE", help="packet delivery opportunities")
+    what.add_argument("--kaunet", metavar="FILE", help="FILE.bandwidth, FILE.biterror, FILE.packetloss")
+    p.add_argument("--bins", default="10", help="bins sent in a slot, those of the highest predicted SNR (default 10)")
+    p.add_argument("--modulation", default="adaptive", help="adaptive or 1..8 bits a symbol")
+    p.add_argument("--packet-bytes", default="1500", help="kaunet: size of packets")
+    p.add_argument("--seed", default="1", help="kaunet: of the errors")
+    given = p.parse_args(arguments)
+    if given.csv:
+        from . import csv_file as channel_csv
+        description, trace = open_trace(build, given.file)
+        with trace:
+            channel_csv.write(trace, given.csv)
+        print(f"{given.csv}: {description['slots']} rows")
+        return 0
+    kind = "mahimahi" if given.mahimahi else "kaunet"
+    file = given.mahimahi or given.kaunet
+    said = run_program(build, ["patterns", given.file, f"--kind={kind}", f"--output={file}", f"--bins={given.bins}",
+                               f"--modulation={0 if given.modulation == 'adaptive' else given.modulation}",
+                               f"--packet-bytes={given.packet_bytes}", f"--seed={given.seed}"])
+    size = json.loads(said)
+    if given.mahimahi:
+        print(f"{file}: {size['packets']} opportunities, period {size['ms']} ms")
+    else:
+        print(f"{file}.bandwidth: {size['ms']} ms\n{file}.biterror: {size['bits']} bits\n"
+              f"{file}.packetloss: {size['packets']} packets")
+    return 0
+
+
+def record(arguments, build, top):
+    p = Parser("record")
+    p.add_argument("-o", "--output", required=True, metavar="FILE.h5")
+    p.add_argument("--name", default="demo", help="name of the running cell (default demo)")
+    p.add_argument("--seconds", type=float, default=30, help="length (default 30)")
+    p.add_argument("--gaps", choices=["refuse", "hold"], default="refuse",
+                   help="slots not measured: refuse the trace, or repeat the last measured one")
+    given = p.parse_args(arguments)
+    if not 0.01 <= given.seconds <= 86400:
+        raise BadInput(f"--seconds {given.seconds:g}: valid is 0.01 to 86400")
+    from . import record as channel_record
+    from ..commands import commands
+    cell = commands.running_cell(given.name)
+    recording = channel_record.record(cell, round(given.seconds * SLOTS_PER_SECOND))
+    rows, gaps = recording.rows(given.gaps)
+    from . import csv_file as channel_csv
+    about = {"channel": f"recorded-{given.name}", "mean_snr": channel_csv.mean_db(rows)}
+    with Writer(build, top, given.output, about, recording.definition(given.name, gaps),
+                {"horizon": recording.horizon, "method": "predictor", "nmse": channel_csv.nmse(rows)}) as out:
+        out.rows(rows)
+    print(summary(describe(build, given.output)))
+    if gaps:
+        print(f"  {gaps} slots were not measured and repeat the one before")
+    return 0
+
+
+def run(arguments, top, build):
+    command, *rest = arguments or ["--help"]
+    if command in ("-h", "--help", "help"):
+        print(USAGE)
+        return 0
+    if command == "list":
+        return list_channels(rest, build)
+    if command == "render":
+        return render(rest, build, top)
+    if command == "info":
+        return info(rest, build)
+    if command == "plot":
+        return plot(rest, build)
+    if command == "import":
+        return import_csv(rest, build, top)
+    if command == "export":
+        return export(rest, build)
+    if command == "record":
+        return record(rest, build, top)
+    raise BadInput(f"channel {command}: valid is list, render, info, plot, import, export, record")

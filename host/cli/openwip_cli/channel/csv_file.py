@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""SNR traces as CSV: a header, then one row for every slot: 25 SNRs in dB, lowest bin first, and 25
+predictions for that slot if there are any."""
+import math
+
+import numpy
+
+from ..errors import BadInput
+from ..settings.scenario import SLOTS_PER_SECOND
+
+BINS = 25
+LOWEST_DB, HIGHEST_DB = -60, 80
+HEADER = [f"snr_db_{b}" for b in range(BINS)]
+PREDICTED = [f"predicted_snr_db_{b}" for b in range(BINS)]
+
+
+def linear(db):
+    return 10 ** (numpy.asarray(db, dtype=float) / 10)
+
+
+def mean_db(rows):
+    return float(10 * numpy.log10(linear(rows[:, :BINS]).mean()))
+
+
+def nmse(rows):
+    g, predicted = linear(rows[:, :BINS]), linear(rows[:, BINS:])
+    return float(((g - predicted) ** 2).sum() / (g ** 2).sum())
+
+
+def write(trace, file):
+    """From an open trace, block by block."""
+    sets = [trace["snr_db"]] + ([trace["predicted_snr_db"]] if "predicted_snr_db" in trace else [])
+    try:
+        with open(file, "w", encoding="ascii") as out:
+            out.write(",".join(HEADER + (PREDICTED if len(sets) == 2 else [])) + "\n")
+            for at in range(0, len(sets[0]), SLOTS_PER_SECOND):
+                block = numpy.hstack([s[at:at + SLOTS_PER_SECOND] for s in sets])
+                out.writelines(",".join(f"{v:.9g}" for v in row) + "\n" for row in block.tolist())
+    except OSError as e:
+        raise BadInput(f"{file}: cannot be written: {e.strerror}") from None
+
+
+def read(file, rate):
+    """Rows of dB, float32, at 1500 a second."""
+    if not (math.isfinite(rate) and 0 < rate <= 1e6):
+        raise BadInput(f"--rate {rate:g}: valid is more than 0, to 1e6 rows a second")
+    rows, width = [], None
+    try:
+        with open(file, encoding="utf-8", errors="replace") as lines:
+            for number, line in enumerate(lines, 1):
+                fields = line.strip().split(",")
+                if fields == [""]:
+                    continue
+                if number == 1 and fields[0].strip().lower().startswith("snr"):
+                    continue
+                if len(fields) not in (BINS, 2 * BINS) or width not in (None, len(fields)):
+                    raise BadInput(f"{file}: line {number} has {len(fields)} columns: valid is "
+                                   + (str(width) if width else "25, or 50 with predictions"))
+                width = len(fields)
+                try:
+                    row = numpy.array(fields, dtype="f4")
+                except ValueError:
+                    raise BadInput(f"{file}: line {number}: valid are numbers in dB") from None
+                if not ((row >= LOWEST_DB) & (row <= HIGHEST_DB)).all():   # NaN is neither
+                    raise BadInput(f"{file}: line {number}: valid are SNRs of -60 to 80 dB")
+                rows.append(row)
+    except OSError as e:
+        raise BadInput(f"{file}: cannot be read: {e.strerror}") from None
+    if not rows:
+        raise BadInput(f"{file} has no rows: valid is one or more of 25 SNRs in dB")
+    rows = numpy.vstack(rows)
+    if rate == SLOTS_PER_SECOND:
+        return rows
+    if len(rows) < 2:
+        raise BadInput(f"{file}: two rows or more are valid with --rate")
+    have = numpy.arange(len(rows)) / rate
+    want = numpy.arange(int(math.floor(have[-1] * SLOTS_PER_SECOND)) + 1) / SLOTS_PER_SECOND
+    return numpy.stack([10 * numpy.log10(numpy.interp(want, have, linear(column)))
+                        for column in rows.T], axis=1).astype("f4")

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A trace from the receiver of a running cell: telemetry topic `slot` of the terminal, every slot. The
+terminal is asked to publish every slot and afterwards as often as before. What is recorded is what the
+receiver measured: SNR of every bin (-20..60 dB) and its prediction for the slot `horizon` later.
+
+Nothing is lost unseen: slots are numbered. A slot that did not come, or came while the receiver had no
+lock, is a gap."""
+import re
+import time
+
+import numpy
+import zmq
+from openwip_schema import control_pb2 as pb, telemetry_pb2
+
+from ..messages import control
+from ..errors import BadInput
+from ..settings.scenario import SLOTS_PER_SECOND
+
+BINS = 25
+SILENCE_S = 3
+MOST_BEFORE = 2000    # messages to wait for lock and for every slot
+
+
+class Recording:
+    def __init__(self, horizon, first, slots, snr, predicted, effective):
+        self.horizon, self.first, self.slots = horizon, first, slots
+        self.snr, self.predicted = snr, predicted     # slot -> 25 values; only measured slots
+        self.effective = effective                    # configuration of the terminal
+
+    def rows(self, gaps):
+        """Rows of the slots whose prediction could be known, and how many of them were not measured."""
+        missing = [s for s in range(self.first, self.first + self.slots) if s not in self.snr]
+        if missing and gaps == "refuse":
+            raise BadInput(f"{len(missing)} of {self.slots} slots were not measured, the first is slot {missing[0]}: "
+                           "valid is none, or --gaps hold")
+        if self.first not in self.snr:
+            raise BadInput("the first slot was not measured: there is nothing to hold")
+        rows = numpy.empty((self.slots, 2 * BINS), dtype="f4")
+        for i in range(self.slots):
+            s = self.first + i
+            rows[i, :BINS] = self.snr[s] if s in self.snr else rows[i - 1, :BINS]
+            made = s - self.horizon
+            # No prediction: what was measured last before it would have been made.
+            rows[i, BINS:] = self.predicted[made] if made in self.predicted else rows[max(i - self.horizon, 0), :BINS]
+        return rows, len(missing)
+
+    def definition(self, name, gaps):
+        return (f"name: recorded-{name}\n"
+                f"source: recorded from the receiver of a running cell, slots {self.first} to {self.first + self.slots - 1}, "
+                f"{gaps} not measured (each repeats the one before)\n")
+
+
+def record(cell, slots):
+    terminal = control.Control(cell.endpoint("terminal.control"))
+    try:
+        before = terminal.status().effective_yaml
+        base = control.Control(cell.endpoint("base.control")).status().effective_yaml
+    except control.NoAnswer as e:
+        raise BadInput(f"cell '{cell.name}' has no receiver that answers ({e}): valid is a cell of ./openwip demo --keep or emulate --keep") from None
+    delay = re.search(r"retransmission_delay_ms:\s*([0-9.]+)", base)
+    horizon = round(float(delay.group(1)) * SLOTS_PER_SECOND / 1000) if delay else 3
+    every = re.search(r"slot_every:\s*([0-9]+)", before)
+    socket = zmq.Context.instance().socket(zmq.SUB)
+    socket.rcvhwm = 0
+    socket.linger = 0
+    socket.setsockopt(zmq.SUBSCRIBE, b"slot")
+    socket.connect(cell.endpoint("terminal.telemetry"))
+    try:
+        terminal.ask(pb.Request(configure_yaml="telemetry: {slot_every: 1}"))
+        return Recording(horizon, *collect(socket, horizon, slots), before)
+    finally:
+        socket.close()
+        if every:
+            try:
+                terminal.ask(pb.Request(configure_yaml=f"telemetry: {{slot_every: {every.group(1)}}}"))
+            except control.NoAnswer:
+                pass    # it has ended meanwhile
+
+
+def collect(socket, horizon, slots):
+    """First slot, number of slots, and the measured ones. Starts where two slots in a row have come: the
+    first message may still be one of every nth."""
+    snr, predicted = {}, {}
+    first, previous, heard, before = None, None, time.monotonic(), 0
+    while True:
+        if not socket.poll(100):
+            if time.monotonic() - heard > SILENCE_S:
+                raise BadInput(f"no slot came for {SILENCE_S} s: is the cell still running?")
+            continue
+        heard = time.monotonic()
+        message = telemetry_pb2.Telemetry.FromString(socket.recv_multipart()[1])
+        if message.user:
+            continue    # an emulated cell has several terminals on one publisher: the first is recorded
+        s, sample = message.slot, message.slot_sample
+        if first is None:
+            if previous == s - 1 and sample.locked:
+                first = s + horizon    # the first whose prediction is recorded
+            previous = s
+            before += 1
+            if first is None and before > MOST_BEFORE:
+                raise BadInput(f"no two slots in a row came within {MOST_BEFORE} messages, or without lock: is the "
+                               "terminal locked?")
+        if first is not None:
+            if s >= first + slots:
+                return first, slots, snr, predicted
+            if sample.locked and len(sample.snr_db) == BINS:
+                snr[s] = numpy.clip(sample.snr_db, -60, 80)
+                predicted[s] = numpy.clip(sample.predicted_snr_db, -60, 80)

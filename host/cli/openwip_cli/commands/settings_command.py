@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""./openwip set and ./openwip get: the settings of a running cell by the keys of its scenario (controls.py)."""
+import contextlib
+import json
+import time
+
+import yaml
+
+from ..cell import cell as cells, remote
+from . import commands
+from ..machine import system
+from ..messages import control
+from ..settings import controls
+from ..errors import BadInput, CellDied
+from ..settings.scenario import OneLineParser
+
+PROCESSES = ("base", "terminal", "air")
+READ_BACK_S = 3.0      # a receiver builds its new predictor first
+SLOTS_PER_SECOND = 1500
+
+
+class RunningSettings:
+    """The settings of one cell, as its processes say them. `endpoint(socket)` names their sockets."""
+
+    def __init__(self, name, endpoint, keys=None, launched=None):
+        self.name = name
+        self.controls = {p: control.Control(endpoint(f"{p}.control"), keys) for p in PROCESSES}
+        self.launched = launched or {}   # the scenario, nested; of a remote cell unknown
+        self.read()
+        self.kind = "emulate" if "terminals" in self.effective["base"] else "demo"
+        self.rows = controls.table(self.kind)
+
+    def read(self):
+        """Raises CellDied."""
+        self.status, self.effective = {}, {}
+        for process, socket in self.controls.items():
+            try:
+                status = socket.status(3.0)
+            except control.NoAnswer as e:
+                raise CellDied(str(e)) from None
+            self.status[process] = status
+            self.effective[process] = yaml.safe_load(status.effective_yaml) or {}
+
+    def value(self, key):
+        """Text of the value that holds; None: not known here."""
+        row = self.rows[key]
+        if row.process is None:
+            return inside(self.launched, key)
+        radio = self.status["terminal"].radio
+        if self.kind == "demo" and radio.predictor:    # what the receiver itself says
+            if key == "phy.predictor":
+                return radio.predictor
+            if key == "link.combining":
+                return "on" if radio.combining else "off"
+        return inside(self.effective[row.process], row.process_key)
+
+    def set(self, wanted):
+        """`wanted`: {key: canonical text}. All of it or nothing; returns {process: slot it holds from}.
+        Raises BadInput (refused), CellDied."""
+        self.read()     # what is taken back to, if it comes to that
+        trees, before = {}, {}
+        for key, text in wanted.items():
+            row = self.rows[key]
+            put(trees.setdefault(row.process, {}), row.process_key, text)
+            put(before.setdefault(row.process, {}), row.process_key, self.value(key))
+        slots, done = {}, []
+        for process in trees:
+            try:
+                slots[process] = self.controls[process].configure(trees[process]).effective_slot
+                done.append(process)
+            except control.NoAnswer as e:
+                for earlier in done:
+                    with contextlib.suppress(control.NoAnswer):
+                        self.controls[earlier].configure(before[earlier])
+                if isinstance(e, control.Refused):
+                    raise BadInput(f"{str(e).removeprefix('configure: ')}; nothing changed") from None
+                raise CellDied(str(e)) from None
+        return slots
+
+    def read_back(self, wanted, timeout_s=READ_BACK_S):
+        """Waits until the processes say the values; returns {key: value} of those that do not."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            self.read()
+            other = {k: self.value(k) for k, v in wanted.items() if not same(self.value(k), v)}
+            if not other or time.monotonic() > deadline:
+                return other
+            time.sleep(0.05)
+
+
+def inside(tree, key):
+    for name in key.split("."):
+        if not isinstance(tree, dict) or name not in tree:
+            return None
+        tree = tree[name]
+    return controls.text_of(tree)
+
+
+def put(tree, key, value):
+    *path, leaf = key.split(".")
+    for name in path:
+        tree = tree.setdefault(name, {})
+    tree[leaf] = value
+
+
+def same(a, b):
+    if a == b:
+        return True
+    with contextlib.suppress(TypeError, ValueError):
+        return abs(float(a) - float(b)) <= 1e-6 * max(1, abs(float(b)))
+    return False
+
+
+def connect(given):
+    if given.remote:
+        endpoint, keys = remote.client(given.remote, given.keys)
+        return RunningSettings(given.remote, endpoint, keys)
+    if given.keys:
+        raise BadInput("--keys is for --remote; a cell of this machine needs none")
+    cell = commands.running_cell(given.name)
+    if cell.replay is not None:
+        raise BadInput(f"cell '{cell.name}' is a replay of {cell.replay['file']}: it has the settings of then, and none changes")
+    launched = {}
+    with contextlib.suppress(OSError, ValueError):
+        launched = json.loads((cell.run / "run.json").read_text())["scenario"]
+    return RunningSettings(cell.name, cell.endpoint, None, launched)
+
+
+def parser(command, usage):
+    p = OneLineParser(prog=f"./openwip {command}", allow_abbrev=False, usage=usage)
+    p.add_argument("--name", default=None, help="name of the cell (default: demo, or the only one that is up)")
+    p.add_argument("--remote", metavar="tcp://HOST:PORT", help="a cell of another machine (demo --listen)")
+    p.add_argument("--keys", metavar="DIR", help="with --remote: the keys of ./openwip keys")
+    return p
+
+
+def chosen_name(given):
+    """The cell that is meant when no name is given."""
+    if not given.remote:
+        system.require_root()      # nobody else sees whether a cell is up
+    if given.name is None:
+        up = sorted(d.name for d in cells.RUN_ROOT.glob("*") if d.is_dir() and cells.Cell(d.name).is_up()) \
+            if not given.remote else []
+        given.name = "demo" if "demo" in up or len(up) != 1 else up[0]
+        if len(up) > 1 and "demo" not in up:
+            raise BadInput(f"several cells are up: --name is one of {', '.join(up)}")
+    return given
+
+
+def with_unit(text, row):
+    number = text not in (None, "") and text.replace(".", "").replace("-", "").isdigit()
+    return f"{text} {row.unit}" if number and row.unit else "-" if text in (None, "") else text
+
+
+def set_main(arguments):
+    p = parser("set", "./openwip set [--name CELL] KEY=VALUE...")
+    p.add_argument("assignments", nargs="+", metavar="KEY=VALUE")
+    given = chosen_name(p.parse_args(arguments))
+    for a in given.assignments:
+        if "=" not in a or a.startswith("="):
+            raise BadInput(f"{a}: expected KEY=VALUE; ./openwip get lists the keys")
+    running = connect(given)
+    wanted = {}
+    for a in given.assignments:
+        key, _, text = a.partition("=")
+        row = controls.find(running.rows, key)
+        wanted[row.key] = row.check(text)
+    old = {k: running.value(k) for k in wanted}
+    slots = running.set(wanted)
+    other = running.read_back(wanted)
+    width = max(map(len, wanted))
+    for key in wanted:
+        row = running.rows[key]
+        slot = slots.get(row.process, 0)
+        when = f"  from slot {slot} ({slot / SLOTS_PER_SECOND:.3f} s)" if slot else "  as it was"
+        print(f"{key:<{width}}  {with_unit(old[key], row)} -> {with_unit(running.value(key), row)}{when}")
+    for key, value in other.items():
+        print(f"openwip: {key}: asked for {wanted[key]}, the cell still says {value}", flush=True)
+    return 1 if other else 0
+
+
+def get_main(arguments):
+    p = parser("get", "./openwip get [--name CELL] [--json] [--describe] [KEY...]")
+    p.add_argument("keys_asked", nargs="*", metavar="KEY")
+    p.add_argument("--json", action="store_true", help="for programs")
+    p.add_argument("--describe", action="store_true",
+                   help="what can be set: process, type, valid values, unit; needs no running cell")
+    p.add_argument("--kind", choices=tuple(controls.OWNERS), help="with --describe: of one kind of cell")
+    given = p.parse_args(arguments)
+    if given.describe:
+        return describe(given)
+    running = connect(chosen_name(given))
+    rows = [controls.find(running.rows, k) for k in given.keys_asked] or list(running.rows.values())
+    values = {r.key: running.value(r.key) for r in rows}
+    if given.json:
+        print(json.dumps({"cell": running.name, "kind": running.kind, "values": values}, indent=2))
+        return 0
+    width = max(len(r.key) for r in rows)
+    for r in rows:
+        note = f"   (fixed: {r.why_not})" if r.why_not and given.keys_asked else "   (fixed)" if r.why_not else ""
+        print(f"{r.key:<{width}}  {with_unit(values[r.key], r)}{note}")
+    return 0
+
+
+def describe(given):
+    for key in given.keys_asked:
+        for kind in [given.kind] if given.kind else controls.OWNERS:
+            controls.find(controls.table(kind), key)
+    tree = controls.describe(given.kind)
+    for kind, rows in tree["cells"].items():
+        tree["cells"][kind] = [r for r in rows if not given.keys_asked or r["key"] in given.keys_asked]
+    if given.json:
+        print(json.dumps(tree, indent=1))
+        return 0
+    for kind, rows in tree["cells"].items():
+        print(f"{kind}:")
+        for r in rows:
+            what = r["valid"] + (f" {r['unit']}" if r["unit"] else "") if r["changeable"] else f"fixed: {r['why_not']}"
+            print(f"  {r['key']:<30} {r['process'] or 'launcher':<9} {what}")
+    return 0
+
+
+def main(command, arguments):
+    try:
+        return set_main(arguments) if command == "set" else get_main(arguments)
+    except CellDied as e:
+        raise BadInput(f"{e}") from None

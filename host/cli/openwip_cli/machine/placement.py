@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where the processes of a cell run.
+
+A slot goes through five processes, one after the other, and each hands over by waking the next. On one core that
+costs a few microseconds; across two it costs what the machine asks for, 35 to 80 us on some, ten times a slot
+(docs/slot-path.md). So the slot path (the medium, both macd, both radios) has one core, and everything else (the
+applications, telemetry, the launcher) the others. Nothing is split over two cores: the processes of a slot wait for
+each other, so a second core gains little even where wake-ups are cheap.
+
+Chosen at the start: of the cores that this process may use, the one on which the least happened in the last moments,
+the last of those alike; its sibling, if it has one (two threads of one core), stays empty if that leaves a core for the rest."""
+import dataclasses
+import functools
+import json
+import os
+import pathlib
+import subprocess
+import time
+
+from ..errors import BadInput
+
+LOOK_S = 0.1
+ALIKE = 0.1         # of a core: shares of work that differ by less are the same
+PROBE = "host/runtime/wip_machine"
+
+
+@dataclasses.dataclass
+class Placement:
+    slot_path: list = None      # cores, None: wherever the kernel puts them
+    others: list = None
+    why: str = ""
+    wake_up_us: dict = dataclasses.field(default_factory=dict)      # round trip: same_core, other_core
+
+    def report(self):
+        return {"slot_path": self.slot_path, "others": self.others, "why": self.why, "wake_up_us": self.wake_up_us}
+
+    def words(self):
+        wake = ", ".join(f"{us:.0f} us {where}" for where, us in
+                         (("on one core", self.wake_up_us.get("same_core")),
+                          ("across two", self.wake_up_us.get("other_core"))) if us is not None)
+        where = ("left to the kernel" if self.slot_path is None else
+                 f"slot path on core {_list(self.slot_path)}, the rest on {_list(self.others)}")
+        return f"{where} ({self.why})" + (f"; a wake-up and its answer take {wake}" if wake else "")
+
+
+def _list(cores):
+    return "+".join(map(str, cores))
+
+
+@functools.cache
+def usable():
+    """As this process was started: it narrows its own set later."""
+    return sorted(os.sched_getaffinity(0))
+
+
+def siblings_of(core, sys="/sys"):
+    """Cores that share one with this one, itself included."""
+    try:
+        text = pathlib.Path(f"{sys}/devices/system/cpu/cpu{core}/topology/thread_siblings_list").read_text()
+    except OSError:
+        return {core}
+    found = set()
+    for part in text.strip().split(","):
+        first, _, last = part.partition("-")
+        found |= set(range(int(first), int(last or first) + 1))
+    return found | {core}
+
+
+def busy_ticks(proc="/proc"):
+    """{core: ticks that it did not idle}"""
+    ticks = {}
+    for line in pathlib.Path(f"{proc}/stat").read_text().splitlines():
+        name, *fields = line.split()
+        if name.startswith("cpu") and name != "cpu":
+            user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, fields[:8])
+            ticks[int(name[3:])] = user + nice + system + irq + softirq + steal
+    return ticks
+
+
+def ticks_to_spare(proc="/proc"):
+    """{core: ticks that it idled, or worked for what is niced and gives way}"""
+    ticks = {}
+    for line in pathlib.Path(f"{proc}/stat").read_text().splitlines():
+        name, *fields = line.split()
+        if name.startswith("cpu") and name != "cpu":
+            _user, nice, _system, idle, iowait = map(int, fields[:5])
+            ticks[int(name[3:])] = nice + idle + iowait
+    return ticks
+
+
+def share_of_work(seconds=LOOK_S):
+    """{core: share of the time that it was busy just now}"""
+    before, began = busy_ticks(), time.monotonic()
+    time.sleep(seconds)
+    after, passed = busy_ticks(), time.monotonic() - began
+    per_second = os.sysconf("SC_CLK_TCK")
+    return {c: (after[c] - before[c]) / per_second / passed for c in after if c in before}
+
+
+def quietest(cores, work):
+    least = min(work.get(c, 0.0) for c in cores)
+    return max(c for c in cores if work.get(c, 0.0) <= least + ALIKE)
+
+
+def choose(cores, work, siblings=siblings_of):
+    """Placement among `cores` (ascending). `work`: share_of_work()."""
+    if len(cores) == 1:
+        return Placement(cores, cores, "the only core")
+    core = quietest(cores, work)
+    rest = [c for c in cores if c != core]
+    apart = [c for c in rest if c not in siblings(core)]
+    return Placement([core], apart or rest, "the quietest core" if len(cores) > 2 else "one core beats two")
+
+
+def measured(build):
+    """Round trips of wake-ups, us, by where; {} when the probe is not there or fails."""
+    try:
+        done = subprocess.run([pathlib.Path(build) / PROBE], capture_output=True, text=True, timeout=5, check=True)
+        found = json.loads(done.stdout)
+        return {where: found[where]["round_trip_us"] for where in ("same_core", "other_core") if where in found}
+    except (OSError, ValueError, KeyError, subprocess.SubprocessError):
+        return {}
+
+
+def parse(text):
+    """--cores: auto, none, or cores of the slot path such as 1 or 2,3."""
+    if text in ("auto", "none"):
+        return text
+    try:
+        cores = sorted({int(part) for part in text.split(",")})
+    except ValueError:
+        cores = []
+    wrong = [c for c in cores if c not in usable()]
+    if not cores or wrong:
+        raise BadInput(f"--cores is {text!r}; valid: auto, none, or cores of {_list(usable())} such as {usable()[-1]}")
+    return cores
+
+
+def of_several(index):
+    """The `index`th (from 0) of cells that run at the same time: their slot paths go round the cores."""
+    cores = usable()
+    core = cores[-1 - index % len(cores)]
+    return Placement([core], [c for c in cores if c != core] or cores, "one of several cells")
+
+
+def find(wanted, build):
+    """The placement of a cell that starts now. `wanted`: parse(), or of_several()."""
+    if isinstance(wanted, Placement):
+        return wanted
+    if wanted == "none":
+        return Placement(why="--cores none")
+    cores = usable()
+    if wanted == "auto":
+        place = choose(cores, share_of_work())
+    else:
+        place = Placement(wanted, [c for c in cores if c not in wanted] or cores, "--cores")
+    place.wake_up_us = measured(build)
+    return place

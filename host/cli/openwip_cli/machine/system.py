@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the launcher asks of Linux: process identity, namespaces, death signals."""
+import contextlib
+import ctypes
+import json
+import os
+import pathlib
+import pwd
+import select
+import signal
+import subprocess
+import time
+
+from ..errors import BadInput
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
+_CLONE_NEWNET = 0x40000000
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def die_with_parent(parent, signum=signal.SIGTERM):
+    """In a forked child: get `signum` when the parent ends, however it ends."""
+    _libc.prctl(_PR_SET_PDEATHSIG, signum, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def set_process_name(name):
+    _libc.prctl(_PR_SET_NAME, name.encode()[:15], 0, 0, 0)
+
+
+def _stat_fields(pid):
+    """Fields of /proc/PID/stat from the third on, or None; the name may hold anything."""
+    try:
+        text = pathlib.Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    return text[text.rindex(")") + 2:].split()
+
+
+def start_time(pid):
+    """Together with the pid this identifies a process for ever; None if there is none (or a zombie)."""
+    fields = _stat_fields(pid)
+    return None if fields is None or fields[0] in "ZX" else int(fields[19])
+
+
+def state(pid):
+    """(letter of proc(5), processor time used so far); (None, None): there is no such process."""
+    fields = _stat_fields(pid)
+    return (None, None) if fields is None else (fields[0], int(fields[11]) + int(fields[12]))
+
+
+def has_realtime_thread(pid):
+    """The kernel grants one of its threads real-time priority (SCHED_FIFO); None: there is no such process."""
+    try:
+        policies = [os.sched_getscheduler(int(t)) for t in os.listdir(f"/proc/{pid}/task")]
+    except OSError:
+        return None
+    return any(p & ~os.SCHED_RESET_ON_FORK == os.SCHED_FIFO for p in policies)
+
+
+def cpu_seconds(pid):
+    """User and system time of all threads of a process so far."""
+    fields = _stat_fields(pid)
+    return None if fields is None else (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def kill_all(processes, grace=1.0):
+    """End (pid, start time) pairs: SIGTERM, and SIGKILL for what is left after `grace` seconds.
+    A pid that was given to another process meanwhile is left alone."""
+    alive = []
+    for pid, started in processes:
+        try:
+            fd = os.pidfd_open(pid)
+        except OSError:
+            continue
+        if start_time(pid) == started:
+            alive.append(fd)
+        else:
+            os.close(fd)
+    for signum, patience in ((signal.SIGTERM, grace), (signal.SIGKILL, 1.0)):
+        for fd in alive:
+            try:
+                signal.pidfd_send_signal(fd, signum)
+            except OSError:
+                pass
+        deadline = time.monotonic() + patience
+        while alive and (left := deadline - time.monotonic()) > 0:
+            done, _, _ = select.select(alive, [], [], left)
+            for fd in done:
+                alive.remove(fd)
+                os.close(fd)
+    for fd in alive:
+        os.close(fd)
+
+
+def holders(path, name):
+    """(pid, start time) of every process of this name that has `path`, as the kernel calls it, open."""
+    found = []
+    for entry in os.listdir("/proc"):
+        try:
+            if entry.isdigit() and pathlib.Path(f"/proc/{entry}/comm").read_text().strip() == name and any(
+                    os.readlink(f"/proc/{entry}/fd/{fd}") == path for fd in os.listdir(f"/proc/{entry}/fd")):
+                found.append((int(entry), start_time(int(entry))))
+        except OSError:
+            pass
+    return [p for p in found if p[1] is not None]
+
+
+def namespace_file(name):
+    return pathlib.Path("/run/netns", name)
+
+
+def namespace_exists(name):
+    return namespace_file(name).exists()
+
+
+def namespace_identity(name):
+    """(device, inode) of the namespace that has this name, or None."""
+    try:
+        its = os.stat(namespace_file(name))
+    except OSError:
+        return None
+    return its.st_dev, its.st_ino
+
+
+def in_namespace(name, make):
+    """What make() returns, called in this network namespace by this thread."""
+    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    there = os.open(namespace_file(name), os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        _enter(there)
+        try:
+            return make()
+        finally:
+            _enter(home)
+    finally:
+        os.close(there)
+        os.close(home)
+
+
+def _enter(namespace):
+    if _libc.setns(namespace, _CLONE_NEWNET) != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+
+
+def processes_in_namespace(identity):
+    """(pid, start time) of every process in the network namespace of this identity."""
+    if identity is None:
+        return []
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                its = os.stat(f"/proc/{entry}/ns/net")
+            except OSError:
+                continue
+            if (its.st_dev, its.st_ino) == identity:
+                started = start_time(int(entry))
+                if started is not None:
+                    found.append((int(entry), started))
+    return found
+
+
+def ip(*arguments):
+    done = subprocess.run(["ip", *arguments], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise BadInput(f"ip {' '.join(arguments)}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def make_namespace(name, mark):
+    """`mark`: whose it is, written into the namespace itself, where only root can."""
+    ip("netns", "add", name)
+    ip("-n", name, "link", "set", "lo", "up", "alias", mark)
+    # Nobody asked for IPv6 on the link, and its neighbour and router messages would be in every count.
+    subprocess.run(["ip", "netns", "exec", name, "sh", "-c",
+                    "for f in all default; do echo 1 > /proc/sys/net/ipv6/conf/$f/disable_ipv6; done"],
+                   capture_output=True)
+
+
+def mark_of(name):
+    """Whose namespace this is, as make_namespace wrote it; None: somebody else's, or there is none."""
+    done = subprocess.run(["ip", "-n", name, "-j", "link", "show", "lo"], capture_output=True, text=True)
+    try:
+        return json.loads(done.stdout)[0].get("ifalias")
+    except (ValueError, IndexError):
+        return None
+
+
+def delete_namespace(name):
+    subprocess.run(["ip", "netns", "del", name], capture_output=True)
+
+
+ACCOUNT = "openwip"      # made by ./openwip setup
+
+
+def account():
+    """(name, uid, gid) that the processes of a cell become: their own, or `nobody` where it has not been made."""
+    for name in (ACCOUNT, "nobody"):
+        with contextlib.suppress(KeyError):
+            found = pwd.getpwnam(name)
+            return name, found.pw_uid, found.pw_gid
+    raise BadInput(f"there is neither an account {ACCOUNT} nor nobody: run ./openwip setup as root")
+
+
+def require_root():
+    if os.geteuid() != 0:
+        raise BadInput("network namespaces and TUN interfaces need root: run it with sudo")
+
+
+def require_tun():
+    try:
+        os.close(os.open("/dev/net/tun", os.O_RDWR | os.O_CLOEXEC))
+    except FileNotFoundError:
+        raise BadInput("/dev/net/tun does not exist: the kernel has no TUN (modprobe tun), or the "
+                       "container was started without --device /dev/net/tun") from None
+    except OSError as e:
+        raise BadInput(f"/dev/net/tun cannot be opened ({e.strerror}): in a container, start it with "
+                       "--device /dev/net/tun --cap-add NET_ADMIN") from None

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How long the applications in a cell's namespaces waited for a processor core.
+
+The kernel counts for every thread the time during which it was ready to run and had no core
+(/proc/PID/task/TID/schedstat, second figure), each wait when it ends. One that has not ended, of a thread that was ready
+at two looks and did not run between them, is added here: a starved one waits for seconds. That is of the traffic's own processes: the pressure
+of the whole machine (/proc/pressure/cpu) is also high when the radio or a stranger waits and the applications do
+not (docs/demo.md has both, measured)."""
+import dataclasses
+import os
+import threading
+import time
+
+from ..figures import accounting
+from ..machine import system
+
+EVERY_S = 0.5
+SEEN_OFTEN = 4      # scans after which a process that is elsewhere is taken to stay there
+TICKS = system.TICKS
+
+
+def schedstat_of(pid, proc="/proc"):
+    """{thread: seconds waited} of a process; None where the kernel does not tell: no such file, or "0 0 0" for
+    whatever runs (it does not count)."""
+    waited = {}
+    try:
+        for tid in os.listdir(f"{proc}/{pid}/task"):
+            with open(f"{proc}/{pid}/task/{tid}/schedstat", "rb") as f:
+                _, delay_ns, times_run = map(int, f.read().split())
+                if times_run:
+                    waited[tid] = delay_ns * 1e-9
+    except (OSError, ValueError):
+        return None
+    return waited or None
+
+
+def ready_threads(pid, proc="/proc"):
+    """{thread: how far it has run} of the threads of a process that run or would if they had a core."""
+    ready = {}
+    try:
+        for tid in os.listdir(f"{proc}/{pid}/task"):
+            with open(f"{proc}/{pid}/task/{tid}/stat", "rb") as f:
+                state = f.read().rpartition(b")")[2].split()[0]
+            if state == b"R":
+                with open(f"{proc}/{pid}/task/{tid}/schedstat", "rb") as f:
+                    ready[tid] = f.read()
+    except (OSError, IndexError):
+        pass
+    return ready
+
+
+def pressure_us(path="/proc/pressure/cpu"):
+    """Microseconds in which some task of the machine waited for a core; None: not known."""
+    try:
+        with open(path, "rb") as f:
+            return int(f.readline().split()[-1].removeprefix(b"total="))
+    except (OSError, IndexError, ValueError):
+        return None
+
+
+@dataclasses.dataclass
+class Application:
+    station: str
+    name: str
+    pid: int
+    started: int            # ticks since boot
+    first_s: float          # when it was first counted
+    last_s: float
+    threads: dict           # thread -> seconds waited when last seen
+    ended_s: float = 0.0    # of waits that have ended, since first_s
+    ready: dict = dataclasses.field(default_factory=dict)     # thread -> how far it had run, if it was ready
+    waiting: dict = dataclasses.field(default_factory=dict)   # thread -> seconds of a wait that has not ended
+
+    @property
+    def waited_s(self):
+        return self.ended_s + sum(self.waiting.values())
+
+    def look(self, now, waited, ready):
+        self.ended_s += sum(max(0.0, s - self.threads.get(t, 0.0)) for t, s in waited.items())
+        self.waiting = {t: self.waiting.get(t, 0.0) + now - self.last_s
+                        for t, ran in ready.items() if self.ready.get(t) == ran}
+        self.threads, self.ready, self.last_s = waited, ready, now
+
+
+class ApplicationClock:
+    """Watches in a thread of its own from its making until end(). `namespaces`: station -> name;
+    `own`: function that returns the pids that are no applications."""
+
+    def __init__(self, namespaces, own):
+        self.namespaces, self.own = namespaces, own
+        self._lock = threading.Lock()
+        self._elsewhere = {}        # pid -> how often seen in another namespace
+        self._now, self._done = {}, []
+        self._known = schedstat_of(os.getpid()) is not None
+        self._began = time.monotonic()
+        self._pressure = pressure_us()
+        self._scan(old=True)
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="applications", daemon=True)
+        self._thread.start()
+
+    def _run(self):
+        while not self._ending.wait(EVERY_S):
+            self._scan()
+
+    def _scan(self, old=False):
+        """`old`: what is there already has waited before; only what comes on top counts."""
+        with self._lock:
+            now, own = time.monotonic(), set(self.own())
+            inodes = {}
+            for station, name in self.namespaces.items():
+                try:
+                    found = os.stat(system.namespace_file(name))
+                    inodes[found.st_dev, found.st_ino] = station
+                except OSError:
+                    pass
+            here = {}
+            pids = [int(e) for e in os.listdir("/proc") if e.isdigit()]
+            self._elsewhere = {p: n for p in pids if (n := self._elsewhere.get(p))}
+            for pid in pids:
+                if pid in own or self._elsewhere.get(pid, 0) >= SEEN_OFTEN:
+                    continue
+                try:
+                    its = os.stat(f"/proc/{pid}/ns/net")
+                except OSError:
+                    continue
+                station = inodes.get((its.st_dev, its.st_ino))
+                if station is None:
+                    self._elsewhere[pid] = self._elsewhere.get(pid, 0) + 1
+                    continue
+                self._take(pid, station, now, old, here)
+            self._done += [a for key, a in self._now.items() if key not in here]
+            self._now = here
+
+    def _take(self, pid, station, now, old, here):
+        started, waited = system.start_time(pid), schedstat_of(pid)
+        if started is None or waited is None:
+            return
+        a = self._now.get((pid, started))
+        if a is None:
+            try:
+                with open(f"/proc/{pid}/comm") as f:
+                    name = f.read().strip().replace(" ", "_") or "?"
+            except OSError:
+                return
+            a = Application(station, name, pid, started, now, now, waited if old else {})
+            if not old:     # it began since the last look
+                a.first_s = max(self._began, now - max(0.0, age_of(started)))
+        a.look(now, waited, ready_threads(pid))
+        here[pid, started] = a
+
+    def begin(self):
+        """Count from now on."""
+        with self._lock:
+            self._now, self._done = {}, []
+            self._began, self._pressure = time.monotonic(), pressure_us()
+        self._scan(old=True)
+
+    def running(self):
+        """Applications that run now."""
+        with self._lock:
+            return list(self._now.values())
+
+    def report(self):
+        """Of the time since the beginning: share of waiting by application ("base: iperf3"), the worst of them
+        and the machine's pressure; None for what the kernel does not tell."""
+        self._scan()
+        with self._lock:
+            interval = time.monotonic() - self._began
+            groups = {}
+            for a in [*self._done, *self._now.values()]:
+                waited, lived = groups.get(f"{a.station}: {a.name}", (0.0, 0.0))
+                groups[f"{a.station}: {a.name}"] = (waited + a.waited_s, lived + a.last_s - a.first_s)
+            pressure = pressure_us()
+            known = None not in (pressure, self._pressure) and interval > 0
+            shares = {n: round(accounting.share_of_waiting(*g, interval), 5) for n, g in sorted(groups.items())}
+            return {"waiting": shares if self._known else None,
+                    "worst": max(shares.values(), default=0.0) if self._known else None,
+                    "pressure": round((pressure - self._pressure) * 1e-6 / interval, 5) if known else None}
+
+    def end(self):
+        self._ending.set()
+        self._thread.join(2)
+
+
+def age_of(started_ticks):
+    with open("/proc/uptime") as f:
+        return float(f.read().split()[0]) - started_ticks / TICKS

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The verdict so far, once a second (topic `verdict`), for as long as the cell lives: a process of its own under
+the keeper, so that it is there for a cell that is kept, and so that the keeper stays small.
+
+The rules are those of the verdict at the end (accounting.judge). What differs is what can be known meanwhile:
+packets are under way, so each end's sums are judged alone until both queues are empty and stand still; whether the
+traffic programs succeed is known to the launcher only.
+
+The measured time begins when the terminal has locked, and again whenever somebody resets the medium's counters (the
+demo does before it measures). It also lists the applications for the observer (RUN/applications), since only root
+sees in whose namespace a process is.
+
+  python -m openwip_cli judge CELL COMMAND"""
+import os
+import signal
+import sys
+import time
+
+import yaml
+
+from ..cell import cell as cells, session
+from ..figures import accounting
+from ..machine import own_files, rights
+from ..messages import control
+from ..messages.publisher import Publisher
+from openwip_schema import telemetry_pb2
+
+EVERY_S = 1.0
+TIMEOUT_S = 0.5
+STANDING_STILL = 2      # seconds without a change before the sums from end to end are judged
+
+
+class Statuses:
+    """Of one moment (about): medium, base station, terminal."""
+
+    def __init__(self, air, base, terminal):
+        self.air, self.base, self.terminal = air, base, terminal
+
+    @property
+    def begun(self):
+        """Is there anything to measure?"""
+        return self.base.slot > 0 and self.terminal.radio.locked
+
+    @property
+    def has_receiver(self):
+        """The emulator has none: it says that it is locked, and no mode."""
+        return self.terminal.radio.mode != ""
+
+    @property
+    def counts(self):
+        s = [d.SerializeToString(deterministic=True) for m in (self.base, self.terminal) for d in (m.downlink, m.uplink)]
+        return b"".join(s)
+
+    @property
+    def queued(self):
+        return any(d.queued.packets for m in (self.base, self.terminal) for d in (m.downlink, m.uplink))
+
+
+class SoFar:
+    """Statuses in, verdict out. No clock, no socket."""
+
+    def __init__(self, command):
+        self.command = command
+        self.first = self.last = None
+        self.goodput = self.capacity = None
+        self.still = 0
+        self._yaml, self._settings = None, {}
+
+    def settings(self, effective_yaml):
+        if effective_yaml != self._yaml:     # it changes when somebody sets something
+            try:
+                self._settings = yaml.safe_load(effective_yaml)["link"]
+            except (yaml.YAMLError, KeyError, TypeError):
+                self._settings = {}
+            self._yaml = effective_yaml
+        return self._settings
+
+    def begins_again(self, now):
+        return self.first is None or now.air.slots < self.last.air.slots
+
+    def take(self, now):
+        """True when the measured time begins with it."""
+        begins = self.begins_again(now)
+        if begins:
+            if not now.begun:
+                return False
+            self.first, self.still = now, 0
+        elif now.base.slot > self.last.base.slot:
+            link = accounting.link_interval(self.last.base, now.base)
+            self.goodput, self.capacity = link["goodput_bps"], self._capacity(now, link)
+        self.still = self.still + 1 if not begins and not now.queued and now.counts == self.last.counts else 0
+        self.last = now
+        return begins
+
+    def _capacity(self, now, link):
+        s = self.settings(now.base.effective_yaml)
+        try:
+            modulation = s["modulation"]
+            return accounting.capacity(
+                int(s["bins"]), "adaptive" if modulation == "adaptive" else int(modulation),
+                link["modulation_histogram"], 1448, True,
+                0 if s.get("profile") == "wipemu" else accounting.CRC_BITS)["profile_bps"]
+        except (KeyError, TypeError, ValueError):
+            return None
+
+    def verdict(self, telemetry, waiting, tun=None):
+        """`telemetry`: reasons; `waiting`: share, or None; `tun`: counts, when the link stands still."""
+        if self.first is None:
+            return telemetry_pb2.Verdict(valid=False, command=self.command,
+                                         reason=["start: the terminal has not locked yet, nothing is measured", *telemetry])
+        now = self.last
+        late = max(now.air.late, now.base.radio.late_slots)
+        realtime = accounting.realtime_of(self.first.air, now.air, late)
+        if now.air.now == self.first.air.now:
+            realtime["factor"] = 1.0    # no time has passed yet
+        found = accounting.judge(accounting.Observed(
+            paths=accounting.paths_of(now.base, now.terminal), realtime=realtime, tun=tun, drained=tun is not None,
+            lock_losses=now.terminal.radio.lock_losses if now.has_receiver else None,
+            changes=accounting.changes_of(base=now.base, terminal=now.terminal, air=now.air),
+            telemetry=telemetry, waiting=waiting))
+        result = telemetry_pb2.Verdict(
+            valid=found["valid"], reason=found["reasons"], command=self.command,
+            seconds=(now.air.now - self.first.air.now) / accounting.SAMPLE_RATE,
+            goodput_bps=self.goodput or 0, capacity_bps=self.capacity or 0, real_time_factor=realtime["factor"])
+        if waiting is not None:
+            result.applications_waiting = waiting
+        return result
+
+
+class Judge:
+    """SoFar with the cell around it."""
+
+    def __init__(self, cell, command):
+        self.cell, self.so_far = cell, SoFar(command)
+        self.sockets = {n: control.Control(cell.endpoint(f"{n}.control")) for n in ("air", "base", "terminal")}
+        self.publisher = Publisher(cell.endpoint("keeper.telemetry"), ["verdict"])
+        self.listed = self.tun = None
+        self.silent = []
+
+    def statuses(self):
+        """None while one does not answer; `silent` says which."""
+        found, self.silent = {}, []
+        for name, socket in self.sockets.items():
+            try:
+                found[name] = socket.status(TIMEOUT_S)
+            except control.NoAnswer:
+                self.silent.append(f"control: {name} does not answer")
+                return None
+        return Statuses(**found)
+
+    def list_applications(self, clock):
+        text = "".join(f"{a.pid} {a.started} {a.name}\n" for a in clock.running())
+        if text != self.listed:
+            own_files.replace(self.cell.run / "applications", text)
+            self.listed = text
+
+    def tun_counts(self):
+        """Once for each time that the link stands still: two processes a second would be for nothing."""
+        if self.so_far.still < STANDING_STILL:
+            self.tun = None
+        elif self.tun is None:
+            self.tun = session.tun_counts(self.cell)
+        return self.tun
+
+    def turn(self, watch, clock):
+        now = self.statuses()
+        if now is not None and self.so_far.take(now):
+            clock.begin()
+        self.list_applications(clock)
+        if self.publisher.wanted("verdict"):
+            lost = [r for r in session.telemetry_reasons(watch) if "nothing came" not in r or self.so_far.first]
+            slot = self.so_far.last.base.slot if self.so_far.last else 0
+            self.publisher.publish("verdict", slot, verdict=self.so_far.verdict(
+                lost + self.silent, clock.report()["worst"], self.tun_counts() if now else None))
+
+
+def main(arguments):
+    name, command, terminals = arguments
+    cell = cells.Cell(name, int(terminals))
+    os.umask(0o007)      # the account may read the telemetry
+    rights.hold_only(rights.JUDGE)
+
+    def end(_signal, _frame):
+        raise SystemExit(0)
+
+    for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(signum, end)
+    judge = Judge(cell, command)
+    try:
+        with session.watching(cell) as (watch, clock):
+            print("judge: up", flush=True)
+            due = time.monotonic()
+            while True:
+                judge.turn(watch, clock)
+                due = max(due + EVERY_S, time.monotonic())
+                time.sleep(max(0.0, due - time.monotonic()))
+    finally:
+        try:
+            why = (cell.run / "why").read_text().strip()
+        except OSError:
+            why = "asked to stop"
+        print(f"judge: ends: {why}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

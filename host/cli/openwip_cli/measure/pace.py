@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""--speed auto: the pace that this machine can hold, found before anything is measured.
+
+The processes of the slot path work one after the other, so what is left of their core over an idle link says how fast they
+could go: what a hypervisor takes, or others of the same or a higher priority, is gone as well. Where enough is left there is
+room for a full link, and the demo goes on. Else a trial with a full link for three seconds tells, in a cell that is given up
+afterwards."""
+import math
+import os
+import time
+
+from ..figures import accounting
+from ..machine import placement, slot_path
+from . import traffic
+
+AUTO = "auto"
+SURE = 0.6              # of a core, over the idle link: enough is left for a full one
+LOOK_S = 0.3
+HOLDS = 0.97            # of the wall clock, with a full link
+SELDOM = 0.005          # of the slots behind: half of what a verdict allows
+ROOM = 0.75             # of the pace found, for what the machine does besides
+MOST_TRIALS = 4         # the next one at the speed that the last one led to, until one holds
+TRIAL_S = 3
+STEADY_S = 1.0          # of it, before anything is read
+
+
+class OtherPace(Exception):
+    """The cell was for trying only: begin again at this speed. `found`: the pace that it came to, 1: it held."""
+
+    def __init__(self, speed, found):
+        super().__init__(f"speed {speed:g}")
+        self.speed, self.found = speed, found
+
+
+def air_seconds(status):
+    return status.now / accounting.SAMPLE_RATE
+
+
+def of(first, last):
+    """Air time over wall time between two statuses of the medium."""
+    wall = last.wall_seconds - first.wall_seconds
+    return (air_seconds(last) - air_seconds(first)) / wall if wall > 0 else 0.0
+
+
+def behind(first, last):
+    """Share of the slots between two statuses of the medium that were released too late."""
+    return (last.slots_behind - first.slots_behind) / max(1, last.slots - first.slots)
+
+
+def chosen(found, share_behind=0.0):
+    """The speed for a machine that came to this pace in the trial."""
+    if found >= HOLDS and share_behind <= SELDOM:
+        return 1.0
+    return max(0.01, math.floor(ROOM * min(1.0, found) * 100) / 100)
+
+
+def idle_load(keeper):
+    """Cores that the slot path takes now, with all that has its core besides and does not give way."""
+    pids = {n: p for n, p in keeper.pids.items() if n in slot_path.PROCESSES}
+    cores = keeper.placement.slot_path
+
+    def spent():
+        if cores is None:
+            return sum(slot_path.worked(p)[0] for p in pids.values())
+        spare = placement.ticks_to_spare()
+        return sum(time.monotonic() - spare[c] / os.sysconf("SC_CLK_TCK") for c in cores)
+    before, began = spent(), time.monotonic()
+    keeper.pause(LOOK_S)
+    return (spent() - before) / (time.monotonic() - began)
+
+
+def try_out(running, scenario, progress, again=False):
+    """Returns when there is room for a full link; raises OtherPace when it had to be tried. `again`: it has to be."""
+    if not again and idle_load(running.keeper) <= SURE:
+        return
+    progress(f"trying speed {scenario.speed:g} with a full link")
+    seen = []
+    look = lambda: seen.append(running.ask(running.air))    # noqa: E731
+    traffic.iperf3(running.keeper, running.cell, traffic.tcp_arguments(scenario), TRIAL_S,
+                   [(STEADY_S, look), (0.98 * TRIAL_S, look)])
+    found, late = of(*seen), behind(*seen)
+    share = chosen(found / scenario.speed, late)
+    held = share == 1
+    speed = scenario.speed if held else max(0.01, math.floor(100 * share * scenario.speed) / 100)
+    progress(f"this machine holds speed {speed:g}" if held else
+             f"this machine does not hold it: it came to {found:.2f} of the wall clock's pace, {late:.1%} of the slots too late; "
+             f"next speed: {speed:g}")
+    raise OtherPace(speed, found)

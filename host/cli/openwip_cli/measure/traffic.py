@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Ordinary programs in the namespaces: ping and iperf3, and what they cost."""
+import json
+import os
+import re
+import signal
+import statistics
+import subprocess
+import time
+
+from ..machine import system
+from ..cell.cell import ADDRESS
+
+
+class TrafficFailed(Exception):
+    pass
+
+
+class Program:
+    """A program in a namespace, its output, and its CPU time once it has ended."""
+
+    def __init__(self, namespace, argv):
+        parent = os.getpid()
+        self.started = time.monotonic()
+        self.process = subprocess.Popen(
+            ["ip", "netns", "exec", namespace, *argv], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+            env=os.environ | {"LC_ALL": "C"}, preexec_fn=lambda: system.die_with_parent(parent))
+        self.pidfd = os.pidfd_open(self.process.pid)
+        self.output = {self.process.stdout.fileno(): bytearray(),
+                       self.process.stderr.fileno(): bytearray()}
+        self.cpu = None
+
+    @property
+    def stdout(self):
+        return self.output[self.process.stdout.fileno()].decode(errors="replace")
+
+    @property
+    def stderr(self):
+        return self.output[self.process.stderr.fileno()].decode(errors="replace")
+
+    def wait(self, keeper, timeout, until=lambda program: False):
+        """Collect output until the program ends, or until(self). False when `timeout` passes."""
+        open_fds = set(self.output)
+        deadline = time.monotonic() + timeout
+        while self.process.returncode is None and not until(self):
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            for fd in keeper.pause(left, [*open_fds, self.pidfd]):
+                if fd == self.pidfd:
+                    self._collect(open_fds)
+                else:
+                    data = os.read(fd, 65536)
+                    self.output[fd] += data
+                    if not data:
+                        open_fds.discard(fd)
+        return True
+
+    def _collect(self, open_fds):
+        for fd in open_fds:
+            while data := os.read(fd, 65536):
+                self.output[fd] += data
+        _, status, usage = os.wait4(self.process.pid, 0)
+        self.process.returncode = os.waitstatus_to_exitcode(status)
+        self.cpu = usage.ru_utime + usage.ru_stime
+
+    def kill(self):
+        """End it and forget its output. Not Popen.kill(), which would reap it and lose its CPU time."""
+        if self.process.returncode is None:
+            signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+            self._collect(())
+        os.close(self.pidfd)
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+
+def ping(keeper, cell, count, speed):
+    """Round trips over the idle link, base station to terminal, in ms of the wall clock."""
+    interval = max(0.01, 0.02 / speed)
+    program = Program(cell.namespace("base"),
+                      ["ping", "-n", "-i", f"{interval:.3f}", "-c", str(count), "-W", "5", ADDRESS["terminal"]])
+    try:
+        program.wait(keeper, 60 + count * interval + 10 / speed)
+        times = sorted(float(t) for t in re.findall(r"time=([\d.]+) ms", program.stdout))
+    finally:
+        program.kill()
+    if not times:
+        raise TrafficFailed(f"ping: no answer ({program.stderr.strip() or 'all lost'})")
+    return {"min": times[0], "median": statistics.median(times),
+            "p99": times[min(len(times) - 1, -(-99 * len(times) // 100) - 1)], "max": times[-1],
+            "sent": count, "received": len(times)}
+
+
+def started(program, keeper, word, name):
+    """The program, once it has written `word`."""
+    try:
+        program.wait(keeper, 10, until=lambda p: word in p.stdout)
+        if word not in program.stdout:
+            raise TrafficFailed(f"{name}: {(program.stderr.strip().splitlines() or ['did not start'])[-1][-300:]}")
+    except BaseException:
+        program.kill()
+        raise
+    return program
+
+
+def iperf3_server(keeper, cell, *arguments):
+    """At the terminal, listening, for one test."""
+    return started(Program(cell.namespace("terminal"), ["iperf3", "-s", "-1", "-B", ADDRESS["terminal"], "--forceflush", *arguments]),
+                   keeper, "Server listening", "iperf3 server")
+
+
+def iperf3(keeper, cell, arguments, duration, at=()):
+    """Base station (client, sender) to terminal (server). `at`: (seconds after the start, function)
+    pairs to call meanwhile. Returns (JSON of the client, {"iperf3.client": CPU seconds, ...})."""
+    server = iperf3_server(keeper, cell)
+    client = None
+    try:
+        client = Program(cell.namespace("base"),
+                         ["iperf3", "-c", ADDRESS["terminal"], "-t", f"{duration:g}", "-J", *arguments])
+        for seconds, call in at:
+            client.wait(keeper, max(0.0, client.started + seconds - time.monotonic()))
+            call()
+        ended = client.wait(keeper, duration + 60)
+        if not ended:
+            raise TrafficFailed("iperf3 did not end")
+        try:
+            report = json.loads(client.stdout)
+        except ValueError:
+            raise TrafficFailed(f"iperf3: {client.stderr.strip() or 'no report'}") from None
+        if "error" in report:
+            raise TrafficFailed(f"iperf3: {report['error']}")
+        server.wait(keeper, 10)
+    finally:
+        server.kill()
+        if client is not None:
+            client.kill()
+    return report, {"iperf3.sender": client.cpu, "iperf3.receiver": server.cpu}
+
+
+def tcp_arguments(scenario):
+    return ["-C", scenario["traffic.tcp_cc"], "-w", f"{scenario['traffic.tcp_window_kb']}K"]
+
+
+def tcp(keeper, cell, scenario, at):
+    speed = scenario.speed
+    duration = max(1, round(scenario["traffic.duration_s"] / speed))
+    report, cpu = iperf3(keeper, cell, tcp_arguments(scenario), duration, at)
+    end, start = report["end"], report["start"]
+    received, sent = end["sum_received"], end["sum_sent"]
+    streams = end["streams"][0]["sender"]
+    return {
+        "goodput_bps": received["bits_per_second"] / speed,
+        "retransmits": sent["retransmits"],
+        "received_bytes": received["bytes"], "sent_bytes": sent["bytes"],
+        "seconds": received["seconds"],
+        "mss": start["tcp_mss_default"],
+        "rtt_ms": {"min": streams["min_rtt"] / 1000, "mean": streams["mean_rtt"] / 1000,
+                   "max": streams["max_rtt"] / 1000},
+        "congestion_control": end.get("sender_tcp_congestion", scenario["traffic.tcp_cc"]),
+        "window_kb": scenario["traffic.tcp_window_kb"],
+    }, cpu, duration
+
+
+def udp(keeper, cell, scenario, rate_bps):
+    speed = scenario.speed
+    duration = max(1, round(max(2.0, scenario["traffic.duration_s"] / 2) / speed))
+    report, cpu = iperf3(keeper, cell,
+                         ["-u", "-b", f"{rate_bps * speed:.0f}", "-l", "1472"], duration)
+    total = report["end"]["sum"]
+    received = report["end"].get("sum_received", total)
+    packets, lost = total["packets"], total["lost_packets"]
+    seconds = total["seconds"]
+    return {
+        "offered_bps": rate_bps,
+        "delivered_bps": (packets - lost) * 1472 * 8 / seconds / speed,
+        "loss": lost / packets if packets else 0.0,
+        "packets": packets, "lost_packets": lost,
+        "jitter_ms": received.get("jitter_ms", total.get("jitter_ms", 0.0)),
+        "seconds": seconds,
+    }, cpu, duration

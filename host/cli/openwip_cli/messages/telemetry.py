@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reads telemetry (mac/schema/telemetry.proto): subscribes, checks, counts what is missing.
+
+    reader = Reader(endpoints_of(cell), ("status", "slot"))
+    while ...:
+        for m in reader.poll(0.5):
+            use(m.source, m.topic, m.telemetry)
+    print(reader.lost(), reader.silent())
+
+Whatever arrives, poll() does not raise: a message that is not two frames, does not parse, is of a topic
+not asked for, or holds something else than its topic says is counted `malformed`; one of a later version than
+this program knows is counted `future`. Neither is handed out. Publishers number the messages of each topic;
+what is missing in the numbers is counted `lost`. A number that does not grow is a publisher that began
+again: counted `restarts`, nothing is known to be lost then.
+
+A publisher may be absent: it is connected to as soon as it is there. silent() tells which were never
+heard, and which have stopped."""
+import collections
+import time
+import warnings
+from typing import NamedTuple
+
+import zmq
+from openwip_schema import telemetry_pb2
+
+from ..errors import BadInput
+
+# Topic -> the field of Telemetry that it carries.
+CONTENT = {"status": "mac", "slot": "slot_sample", "receiver": "receiver", "packet": "packets", "frames": "frames",
+           "ip": "ip", "event": "event", "air": "air", "tcp": "tcp", "cpu": "cpu", "verdict": "verdict"}
+TOPICS = tuple(CONTENT)
+VERSION = telemetry_pb2.VERSION_CURRENT
+MAX_MESSAGE = 16 << 20
+# What it is about is counted here.
+warnings.filterwarnings("ignore", "Unexpected end-group tag", RuntimeWarning)
+BATCH = 2000        # messages of each publisher that one poll() returns at most
+
+
+class Message(NamedTuple):
+    source: str          # name of the publisher: "base", "terminal", "observer", ...
+    topic: str
+    telemetry: object    # telemetry_pb2.Telemetry
+    lost_before: int     # messages of this topic missing right before this one
+    received_ns: int     # CLOCK_MONOTONIC, as Telemetry.wall_ns
+
+
+class Count:
+    """Of one topic of one publisher."""
+    __slots__ = ("received", "lost", "restarts", "last", "at_ns")
+
+    def __init__(self):
+        self.received = self.lost = self.restarts = 0
+        self.last = None     # sequence number
+        self.at_ns = None    # when the last one came
+
+
+def endpoints_of(cell):
+    """name -> endpoint of every publisher that a cell may have. Those that are absent cost nothing."""
+    prefix = f"owip-{cell.name}-"
+    stations = [n.removeprefix(prefix) for n in cell.state.get("namespaces", []) if n.startswith(prefix)]
+    names = dict.fromkeys(["base", "terminal", *stations, "observer", "keeper"])
+    return {name: cell.endpoint(f"{name}.telemetry") for name in names}
+
+
+def topics_of(text):
+    """Topics of an option's value "status,slot" or "all"."""
+    names = [t.strip() for t in text.split(",") if t.strip()]
+    if names == ["all"]:
+        return TOPICS
+    wrong = [t for t in names if t not in CONTENT]
+    if wrong or not names:
+        raise BadInput(f"--topics is {text!r}; valid: all, or some of {','.join(TOPICS)}")
+    return tuple(dict.fromkeys(names))
+
+
+class Reader:
+    """For one thread. `endpoints`: name -> endpoint. `high_water`: messages of each publisher that wait here
+    before ZeroMQ drops more (they are then lost and seen as such); 0: no bound."""
+
+    def __init__(self, endpoints, topics=TOPICS, high_water=10000):
+        self.endpoints, self.topics = dict(endpoints), tuple(topics)
+        self.counts = collections.defaultdict(Count)      # (source, topic) -> Count
+        self.malformed = dict.fromkeys(self.endpoints, 0)
+        self.future = dict.fromkeys(self.endpoints, 0)
+        self.began_ns = time.monotonic_ns()
+        self._wanted = {t.encode(): t for t in self.topics}
+        self._poller, self._sockets = zmq.Poller(), {}
+        context = zmq.Context.instance()
+        for name, endpoint in self.endpoints.items():
+            socket = context.socket(zmq.SUB)
+            self._sockets[socket] = name
+            socket.linger = 0
+            socket.rcvhwm = high_water
+            socket.setsockopt(zmq.MAXMSGSIZE, MAX_MESSAGE)
+            for topic in self.topics:
+                socket.setsockopt(zmq.SUBSCRIBE, topic.encode())
+            try:
+                socket.connect(endpoint)
+            except zmq.ZMQError as e:
+                self.close()
+                raise BadInput(f"telemetry endpoint {endpoint!r}: {e.strerror}; valid: ipc://PATH or tcp://ADDRESS:PORT") from None
+            self._poller.register(socket, zmq.POLLIN)
+
+    def poll(self, timeout_s=0.0):
+        """What has come, or comes within that time; [] when nothing does. At most BATCH messages of
+        each publisher, so that a caller who is too slow gets to do other things."""
+        try:
+            ready = self._poller.poll(timeout_s * 1000)
+        except zmq.ZMQError:      # interrupted by a signal
+            return []
+        messages = []
+        for socket, _ in ready:
+            name = self._sockets[socket]
+            for _ in range(BATCH):
+                try:
+                    frames = socket.recv_multipart(zmq.NOBLOCK)
+                except zmq.ZMQError:      # Again: nothing left
+                    break
+                message = self.take(name, frames)
+                if message is not None:
+                    messages.append(message)
+        return messages
+
+    def take(self, name, frames):
+        """One message as it came; None when it is refused (and counted)."""
+        topic = self._wanted.get(frames[0]) if len(frames) == 2 else None
+        if topic is None:
+            self.malformed[name] += 1
+            return None
+        telemetry = telemetry_pb2.Telemetry()
+        try:
+            whole = telemetry.ParseFromString(frames[1]) == len(frames[1])
+        except Exception:      # DecodeError; what else the protobuf library raises differs by its version
+            whole = False
+        if not whole:
+            self.malformed[name] += 1
+            return None
+        future = telemetry.version > VERSION
+        if not future and telemetry.WhichOneof("what") != CONTENT[topic]:
+            self.malformed[name] += 1
+            return None
+        count = self.counts[name, topic]
+        lost = 0
+        if count.last is not None:
+            if telemetry.sequence > count.last:
+                lost = telemetry.sequence - count.last - 1
+            else:
+                count.restarts += 1
+        count.last = telemetry.sequence
+        count.lost += lost
+        count.at_ns = now = time.monotonic_ns()
+        if future:      # its number counts, so that it is not taken for lost as well
+            self.future[name] += 1
+            return None
+        count.received += 1
+        return Message(name, topic, telemetry, lost, now)
+
+    # --- figures ---
+
+    def received(self, name=None):
+        return sum(c.received for (n, _), c in list(self.counts.items()) if name in (None, n))
+
+    def lost(self, name=None):
+        return sum(c.lost for (n, _), c in list(self.counts.items()) if name in (None, n))
+
+    def restarts(self, name=None):
+        return sum(c.restarts for (n, _), c in list(self.counts.items()) if name in (None, n))
+
+    def silent(self, limit_s=2.0):
+        """name -> seconds for which nothing came, of the publishers that were heard and have been silent
+        for longer than `limit_s`; None for those never heard. One that publishes: not in it."""
+        now, result = time.monotonic_ns(), {}
+        for name in self.endpoints:
+            last = max((c.at_ns for (n, _), c in list(self.counts.items()) if n == name and c.at_ns), default=None)
+            if last is None:
+                result[name] = None
+            elif now - last > limit_s * 1e9:
+                result[name] = (now - last) / 1e9
+        return result
+
+    def summary(self):
+        """For people, one line."""
+        parts = [f"{self.received()} messages, {self.lost()} lost"]
+        parts += [f"{n} {what}" for what, n in (("malformed", sum(self.malformed.values())),
+                                                ("of a later version", sum(self.future.values())),
+                                                ("restarts of a publisher", self.restarts())) if n]
+        return ", ".join(parts)
+
+    def close(self):
+        for socket in self._sockets:
+            socket.close()
+        self._sockets.clear()
+        self._poller = zmq.Poller()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""./openwip record: telemetry of a running cell into a run record, in a process of its own, so that
+nothing of the cell ever waits for a disk. It ends at --seconds, at SIGINT or SIGTERM, or when the cell
+ends, and leaves a complete file each time. `--record` of demo and emulate starts it (Launched)."""
+import contextlib
+import datetime
+import json
+import os
+import pathlib
+import select
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+from ..cell import cell as cells
+from ..machine import own_files, rights, system
+from ..commands.commands import running_cell
+from ..errors import DIED, BadInput
+from ..settings.scenario import OneLineParser, Real, check_cell_name
+
+# What applications sent belongs into a capture (docs/run-record.md: what it would cost here).
+LEFT_OUT = ("frames", "ip")
+TOGETHER_S = 0.02         # messages that come in this time are taken at once: fewer wake-ups
+LEFT_ON_DISK = 64 << 20    # bytes; the record ends before the disk is full
+LAST_MESSAGES_S = 0.3     # after the end, for what is on its way
+CATCH_UP_S = 10.0         # after the end, for what waits
+SILENT_S = 5.0            # a publisher that says nothing for so long has stopped
+WAITING = 500             # messages at once: there are more
+HEAVY_WAITING = 2000      # messages of each publisher that may wait while some of them hold frames or packets: 100 MB
+READY = "recording"
+
+
+def note_run(cell, scenario, seed):
+    """Left in the run directory for whoever wants to know what runs there."""
+    own_files.create(cell.run / "run.json", json.dumps({
+        "command": shlex.join(["./openwip", *sys.argv[1:]]), "scenario": scenario, "seed": seed,
+        "started": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")}))
+
+
+class About(threading.Thread):
+    """What the run is, from the run directory and the control sockets, for as long as there are any."""
+
+    def __init__(self, cell):
+        super().__init__(name="about", daemon=True)
+        self.cell, self.over = cell, threading.Event()
+        self.run, self.effective, self.at_first = {}, {}, {}
+
+    def look(self):
+        from ..messages import control
+        with contextlib.suppress(OSError, ValueError):
+            self.run = json.loads((self.cell.run / "run.json").read_text())
+        for path in self.cell.run.glob("*.yaml"):
+            if path.stem not in self.effective:
+                with contextlib.suppress(OSError):
+                    self.effective[path.stem] = path.read_text()
+        for path in self.cell.run.glob("*.control"):
+            name = path.name.removesuffix(".control")
+            with contextlib.suppress(control.NoAnswer, Exception):
+                text = getattr(control.Control(self.cell.endpoint(path.name)).status(0.3), "effective_yaml", "")
+                if text:
+                    self.at_first.setdefault(name, text)
+                    self.effective[name] = text
+
+    def run_thread(self):
+        while not self.over.is_set():
+            self.look()
+            self.over.wait(1.0)
+
+
+class Recorder:
+    def __init__(self, cell, path, topics):
+        from ..messages import telemetry
+        from . import record_file
+        self.cell = cell
+        self.file = record_file.RecordFile(path)
+        heavy = {"high_water": HEAVY_WAITING} if set(topics) & set(LEFT_OUT) else {}
+        self.reader = telemetry.Reader(telemetry.endpoints_of(cell), topics, **heavy)
+        self.about = About(cell)
+        self.threads = [threading.Thread(target=self.about.run_thread, name="about", daemon=True)]
+        self.report = None
+        self.unread = False
+
+    def take(self, timeout_s):
+        messages = self.reader.poll(timeout_s)
+        for m in messages:
+            self.file.add(m)
+        return messages
+
+    def take_what_waits(self):
+        """What was published before the end is on its way, or waits here if this process is behind; the cell may publish on
+        meanwhile. What is left after all has no later number that would tell: it is said."""
+        began = time.monotonic()
+        while True:
+            n, spent = len(self.take(0.05)), time.monotonic() - began
+            if n == 0 or (n < WAITING and spent > LAST_MESSAGES_S):
+                return
+            if spent > CATCH_UP_S:
+                self.unread = True
+                return
+
+    def finish(self, places):
+        """The file is complete when this returns."""
+        silent = self.reader.silent(SILENT_S)
+        self.take_what_waits()
+        self.about.over.set()
+        from ..cell import session
+        report, run = self.report or {}, dict(self.about.run)
+        self.file.finish({
+            "command": run.get("command", ""), "started": run.get("started", ""),
+            "scenario": report.get("config", run.get("scenario", {})), "seed": report.get("seed", run.get("seed")),
+            "versions": report.get("versions") or session.versions(places[0], places[2]),
+            "effective": self.about.effective, "effective_at_first": self.about.at_first,
+            "report": report, "unread": self.unread, "silent": silent, "cell": self.cell.name, "recorded": datetime.datetime.now(datetime.timezone.utc).isoformat(
+                timespec="milliseconds")}, self.reader)
+        return {"messages": self.reader.received(), "lost": self.reader.lost(), "unread": self.unread}
+
+
+def cell_lives(cell):
+    keeper = cell.state.get("keeper")
+    return keeper is not None and system.start_time(keeper[0]) == keeper[1]
+
+
+def record(cell, path, topics, seconds, places, launched):
+    """Exit code. `launched`: standard input says when the run is over, and what its report is."""
+    from . import record_file
+    os.nice(5)      # the radio first
+    over = []
+    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(signum, lambda signum, _: over.append(signal.Signals(signum).name))
+    recorder = Recorder(cell, path, topics)
+    try:
+        recorder.threads[0].start()
+        print(READY if launched else f"recording cell '{cell.name}' into {path}; Ctrl-C ends it",
+              file=sys.stdout if launched else sys.stderr, flush=True)
+        deadline = None if seconds is None else time.monotonic() + seconds
+        said, looked = b"", time.monotonic()
+        while not over:
+            if recorder.take(0.2):
+                time.sleep(TOGETHER_S)
+            now = time.monotonic()
+            if deadline is not None and now >= deadline:
+                over.append("--seconds")
+            if launched and select.select([0], [], [], 0)[0]:
+                part = os.read(0, 1 << 16)
+                said += part
+                if not part:
+                    over.append("the launcher")
+            if now - looked > 0.5:
+                looked = now
+                if not launched and not cell_lives(cell):
+                    over.append("the end of the cell")
+                if shutil.disk_usage(recorder.file.target.parent).free < LEFT_ON_DISK:
+                    over.append("a disk that is full but for 64 MB")
+        with contextlib.suppress(ValueError):
+            recorder.report = json.loads(said) if said else None
+        result = recorder.finish(places) | {"ended_by": over[0]}
+    except record_file.WriteFailed as e:
+        recorder.file.abandon()
+        raise Failed(str(e)) from None
+    except BaseException:
+        recorder.file.abandon()
+        raise
+    if result["unread"] and not launched:
+        print("openwip: messages that waited at the end were left out: the recorder was too far behind", file=sys.stderr)
+    print(json.dumps(result) if launched else f"{path}: {recorder.reader.summary()}; ended by {over[0]}", flush=True)
+    return 0
+
+
+def check_target(path):
+    if path is not None:
+        from . import record_file
+        record_file.check_target(path)
+
+
+class Failed(Exception):
+    """The record could not be written."""
+
+
+def main(arguments, top, build, python):
+    if arguments[:1] == ["info"]:
+        from . import run_record
+        return run_record.info(arguments[1:])
+    p = OneLineParser(prog="./openwip record", allow_abbrev=False,
+                      description="Record the telemetry of a running cell into a file (HDF5); "
+                                  "./openwip record info FILE: what is in one.")
+    p.add_argument("file", metavar="FILE.h5")
+    p.add_argument("--name", default="demo", help="name of the cell (default demo)")
+    p.add_argument("--topics", metavar="X", help="topics, separated by commas, or all (default all but frames and ip)")
+    p.add_argument("--seconds", metavar="S", help="end after so long (default: until Ctrl-C, or until the cell ends)")
+    p.add_argument("--launched", action="store_true", help="(the launcher's own)")
+    given = p.parse_args(arguments)
+    from ..messages import telemetry
+    topics = (telemetry.topics_of(given.topics) if given.topics is not None else
+              tuple(t for t in telemetry.TOPICS if t not in LEFT_OUT))
+    try:
+        seconds = None if given.seconds is None else Real(0.1, 1e6).read(given.seconds)
+    except ValueError:
+        raise BadInput(f"--seconds is {given.seconds!r}; valid: 0.1..1e6") from None
+    cell = cells.Cell(check_cell_name(given.name)) if given.launched else running_cell(given.name)
+    try:
+        return record(cell, given.file, topics, seconds, (pathlib.Path(top), pathlib.Path(build), python), given.launched)
+    except Failed as e:
+        print(f"openwip: record {e}", file=sys.stderr)
+        return DIED
+
+
+class Launched:
+    """The launcher's side of --record."""
+
+    def __init__(self, cell, path, python):
+        self.path = path
+        self.process = subprocess.Popen(
+            [python, "-m", "openwip_cli", "record", "--launched", "--name", cell.name, "--", str(path)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+            preexec_fn=lambda: rights.limit(rights.RECORDER))
+        if self._line(20) != READY:
+            self.process.kill()
+            self.process.stdin.close()
+            raise BadInput(self._words() or f"record {path}: the recorder did not start")
+
+    def _line(self, timeout_s):
+        if select.select([self.process.stdout], [], [], timeout_s)[0]:
+            return self.process.stdout.readline().decode().strip()
+        return ""
+
+    def _words(self):
+        said = self.process.stderr.read().decode(errors="replace").strip().splitlines()
+        return said[-1].removeprefix("openwip: ") if said else ""
+
+    def finish(self, report=None):
+        """What became of it: {"file", "messages", "lost"} or {"file", "error"}. Without a report: the run
+        was stopped."""
+        with contextlib.suppress(OSError):
+            if report is not None:
+                self.process.stdin.write(json.dumps(report).encode())
+            self.process.stdin.close()
+        text = self._line(60)
+        if not text:
+            self.process.kill()
+        words = self._words()
+        self.process.wait()
+        self.process.stdout.close()
+        self.process.stderr.close()
+        try:
+            result = json.loads(text)
+            return {"file": str(self.path)} | {k: result[k] for k in ("messages", "lost", "unread", "ended_by")}
+        except (ValueError, KeyError):
+            return {"file": str(self.path), "error": words or "the recorder was killed"}
+
+
+@contextlib.contextmanager
+def launched(cell, path, python, progress):
+    """None without a path. However the block ends, the record is complete afterwards."""
+    if path is None:
+        yield None
+        return
+    recorder = Launched(cell, path, python)
+    try:
+        yield recorder
+    finally:
+        if recorder.process.returncode is None:
+            said(recorder.finish(), progress)
+
+
+def said(result, progress):
+    """One line about it; False when there is no record."""
+    if "error" in result:
+        progress(f"the record FAILED: {result['error']}")
+        return False
+    early = "" if result["ended_by"] == "the launcher" else f"; ended early by {result['ended_by']}"
+    unread = "; more were left unread at the end: the recorder was too far behind" if result["unread"] else ""
+    progress(f"record {result['file']}: {result['messages']} messages, {result['lost']} lost{unread}{early}")
+    return True

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Writes a run record (docs/run-record.md): HDF5, written beside its name and renamed when it is complete. Rows
+wait in memory until there are enough for whole chunks, so that no chunk is compressed twice; a few
+megabytes are the most that waits."""
+import contextlib
+import io
+import json
+import os
+import pathlib
+
+import h5py
+import numpy
+from openwip_schema import telemetry_pb2
+
+from ..messages import telemetry
+from . import record_seal
+from .columns import Column, Ragged, Strings, Table
+from ..errors import BadInput
+
+HEAD = (("message.sequence", "u8"), ("message.slot", "i8"), ("message.wall_ns", "i8"), ("message.user", "u4"))
+GAP_COLUMNS = (("source", "u4", "1"), ("topic", "u4", "1"), ("sequence_before", "u8", "1"), ("sequence_after", "u8", "1"),
+               ("lost", "u8", "messages"), ("slot", "i8", "slots since the start"), ("wall_ns", "i8", "ns"))
+INCOMPRESSIBLE = {"payload", "data"}     # what applications sent
+FLAT_CHUNK = 1 << 16
+
+
+class WriteFailed(Exception):
+    """The disk is full, or gone."""
+
+
+def check_target(path):
+    """The path as an absolute one, if a record can be written there. Only a record is replaced."""
+    target = pathlib.Path(path).absolute()
+    if target.is_dir() or not os.access(target.parent, os.W_OK | os.X_OK):
+        raise BadInput(f"record {path}: cannot be written; valid: a file in a folder that is writable")
+    if target.exists() and not record_seal.is_record(target):
+        raise BadInput(f"record {path}: exists and is no run record; valid: a new name, or that of a record")
+    return target
+
+
+class Storage(io.RawIOBase):
+    """The file, as h5py writes to it. A failed write is remembered here and not told: after one the HDF5 library
+    crashes, at the latest when it closes the file. Whoever writes asks for `error` afterwards."""
+
+    def __init__(self, path):
+        self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        self.position, self.error = 0, None
+
+    def readable(self):
+        return True
+
+    writable = seekable = readable
+
+    def seek(self, offset, whence=os.SEEK_SET):
+        begin = {os.SEEK_SET: 0, os.SEEK_CUR: self.position, os.SEEK_END: os.fstat(self.fd).st_size}[whence]
+        self.position = begin + offset
+        return self.position
+
+    def tell(self):
+        return self.position
+
+    def readinto(self, buffer):
+        n = os.preadv(self.fd, [buffer], self.position)
+        self.position += n
+        return n
+
+    def _try(self, function):
+        if self.error is None:
+            try:
+                function()
+            except OSError as e:
+                self.error = e
+
+    def write(self, data):
+        view = memoryview(data).cast("B")
+
+        def all_of_it():
+            done = 0
+            while done < len(view):
+                done += os.pwrite(self.fd, view[done:], self.position + done)
+        self._try(all_of_it)
+        self.position += len(view)
+        return len(view)
+
+    def truncate(self, size=None):
+        size = self.position if size is None else size
+        self._try(lambda: os.ftruncate(self.fd, size))
+        return size
+
+    def close(self):
+        if not self.closed:
+            self._try(lambda: os.fsync(self.fd))
+            os.close(self.fd)
+        super().close()
+
+
+class RecordFile:
+    def __init__(self, path):
+        self.target = check_target(path)
+        self.partial = self.target.with_name(f".{self.target.name}.{os.getpid()}.part")
+        try:
+            self.storage = Storage(self.partial)
+        except OSError as e:
+            raise WriteFailed(f"{self.target}: {e.strerror}") from None
+        self.file = h5py.File(self.storage, "w", libver="v110", userblock_size=record_seal.SIZE)
+        self.file.attrs["format"], self.file.attrs["format_version"] = record_seal.FORMAT, record_seal.FORMAT_VERSION
+        self.strings = Strings()
+        self.tables = {}      # (topic, source) -> Table
+        self.gaps = Table("gaps", None, self.strings)
+        self.gaps.columns = [Column(*c) for c in GAP_COLUMNS]
+        for c in self.gaps.columns[:2]:
+            c.attributes["texts"] = "/strings"
+        self.datasets = {}    # path -> Dataset
+
+    def _check_written(self):
+        if self.storage.error is not None:
+            raise WriteFailed(f"{self.target}: {self.storage.error.strerror}")
+
+    def add(self, message):
+        """One telemetry.Message."""
+        key, t = (message.topic, message.source), message.telemetry
+        table = self.tables.get(key)
+        if table is None:
+            what = telemetry_pb2.Telemetry.DESCRIPTOR.fields_by_name[telemetry.CONTENT[message.topic]]
+            table = self.tables[key] = Table(f"topics/{message.topic}/{message.source}", what.message_type, self.strings, HEAD)
+        if message.lost_before:
+            number = self.strings.number
+            row = (number(message.source), number(message.topic), t.sequence - message.lost_before - 1, t.sequence,
+                   message.lost_before, t.slot, t.wall_ns)
+            for column, value in zip(self.gaps.columns, row):
+                column.values.append(value)
+            self.gaps.rows += 1
+            self.gaps.pending += 1
+        table.add(getattr(t, telemetry.CONTENT[message.topic]), (t.sequence, t.slot, t.wall_ns, t.user))
+        for part in table.all():
+            if part.pending >= part.block:
+                self._write(part)
+
+    # --- HDF5 ---
+
+    def _write(self, table):
+        table.pending = 0
+        table.settle()
+        for column in table.columns:
+            self._append(f"{table.path}/{column.name}", column, column.take(), table.block)
+        self._check_written()
+
+    def _append(self, path, column, values, block):
+        dataset = self.datasets.get(path)
+        if dataset is None:
+            ragged = isinstance(column, Ragged)
+            shape = (column.width,) if column.width else ()
+            plain = column.name in INCOMPRESSIBLE
+            dataset = self.file.create_dataset(
+                path, (0, *shape), column.dtype, maxshape=(None, *shape), chunks=(FLAT_CHUNK if ragged else block, *shape),
+                shuffle=not plain, compression=None if plain else "gzip", compression_opts=None if plain else 1)
+            dataset.attrs["unit"] = column.unit
+            for name, value in column.attributes.items():
+                dataset.attrs[name] = value
+            self.datasets[path] = dataset
+        n = len(dataset)
+        dataset.resize(n + len(values), axis=0)
+        dataset[n:] = values
+
+    def _write_strings(self):
+        texts = self.strings.take_new()
+        self.file.create_dataset("strings", data=numpy.array(texts, dtype=object), dtype=h5py.string_dtype(), compression="gzip")
+        self.file.attrs["strings_dropped"] = self.strings.dropped
+
+    def finish(self, about, reader):
+        """`about`: {name: text or what JSON can hold} of the run. `reader`: telemetry.Reader, for its counts."""
+        for table in (self.gaps, *(t for top in self.tables.values() for t in top.all())):
+            self._write(table)
+        self._write_strings()
+        for (source, topic), count in reader.counts.items():
+            group = self.file.require_group(f"topics/{topic}/{source}")
+            for name in ("received", "lost", "restarts"):
+                group.attrs[name] = numpy.uint64(min(getattr(count, name), 2**64 - 1))
+        for top in self.tables.values():
+            for table in top.all():
+                self.file.require_group(table.path).attrs["misshapen"] = table.misshapen
+        about = dict(about) | {"malformed": reader.malformed, "future": reader.future, "topics": list(reader.topics)}
+        for name, value in about.items():
+            text = value if isinstance(value, str) else json.dumps(value)
+            self.file.create_dataset(f"about/{name}", data=text.replace("\0", "\\0"), dtype=h5py.string_dtype())
+        self.file.close()
+        self.storage.close()
+        self._check_written()
+        try:
+            record_seal.seal(self.partial)
+            os.replace(self.partial, self.target)
+        except OSError as e:
+            raise WriteFailed(f"{self.target}: {e.strerror}") from None
+
+    def abandon(self):
+        """Nothing is left of it."""
+        with contextlib.suppress(Exception):     # after a failed write the library may find what it wrote missing
+            self.file.close()
+        self.storage.close()
+        with contextlib.suppress(OSError):
+            self.partial.unlink()

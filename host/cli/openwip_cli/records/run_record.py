@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reads a run record (docs/run-record.md), with or without the rest of OpenWIP: needs h5py and numpy only.
+
+    with RunRecord("demo.h5") as r:
+        r.about["command"], r.verdict
+        slots = r.table("slot", "base")
+        slots["snr_db"]                      # rows x 25
+        slots.rows("receiver.points")        # of a ragged column: a list with an array for each row"""
+import json
+import os
+
+import h5py
+import numpy
+
+from . import record_seal
+from ..errors import BadInput
+from ..settings.scenario import OneLineParser
+
+
+class Table:
+    """Columns by name, read when asked for. Texts come as texts."""
+
+    def __init__(self, group, strings):
+        self._group, self._strings, self._read = group, strings, {}
+        self.columns = [n for n, x in group.items() if isinstance(x, h5py.Dataset)]
+        self.children = [n for n, x in group.items() if isinstance(x, h5py.Group)]
+
+    def __contains__(self, name):
+        return name in self.columns
+
+    def __len__(self):
+        first = next((c for c in ("message.sequence", "row", "lost") if c in self.columns), None)
+        return len(self._group[first]) if first else 0
+
+    def __getitem__(self, name):
+        if name not in self.columns:
+            raise KeyError(f"{self._group.name} has no column {name}; it has {', '.join(self.columns)}")
+        if name not in self._read:
+            dataset = self._group[name]
+            values = dataset[()]
+            if "texts" in dataset.attrs:
+                values = self._strings[numpy.minimum(values, len(self._strings) - 1)]
+            self._read[name] = values
+        return self._read[name]
+
+    def get(self, name, otherwise=None):
+        return self[name] if name in self.columns else otherwise
+
+    def unit(self, name):
+        return self._group[name].attrs["unit"]
+
+    def ragged(self, name):
+        """An array for each row."""
+        return numpy.split(self[name], self[f"{name}.end"][:-1].astype("i8")) if len(self) else []
+
+    def child(self, name):
+        """Table of a list of messages; its column `row` says to which row of this one each belongs."""
+        return Table(self._group[name], self._strings) if name in self.children else None
+
+    @property
+    def attributes(self):
+        return {k: int(v) for k, v in self._group.attrs.items()}
+
+
+class RunRecord:
+    def __init__(self, path):
+        self.path = str(path)
+        record_seal.check(path)
+        self._file = h5py.File(path, "r")
+        try:
+            self._strings = numpy.array([t.decode(errors="replace") for t in self._file["strings"][()]], dtype=object)
+            self.about = {name: self._text(name) for name in self._file["about"]}
+        except (OSError, KeyError, ValueError, RuntimeError, AttributeError) as e:
+            self._file.close()
+            raise BadInput(f"{self.path} does not hold what a run record holds ({e}); {record_seal.WRITTEN_BY}") from None
+
+    def _text(self, name):
+        text = self._file["about"][name][()].decode(errors="replace")
+        if name in ("command", "started", "recorded", "cell"):
+            return text
+        return json.loads(text)
+
+    # --- contents ---
+
+    def tables(self):
+        """[(topic, source)] of what was recorded."""
+        topics = self._file.get("topics", {})
+        return [(topic, source) for topic in topics for source in topics[topic]]
+
+    def sources(self, topic):
+        return [s for t, s in self.tables() if t == topic]
+
+    def table(self, topic, source):
+        """None when nothing of it was recorded."""
+        group = self._file.get(f"topics/{topic}/{source}")
+        return Table(group, self._strings) if group is not None else None
+
+    @property
+    def gaps(self):
+        return Table(self._file["gaps"], self._strings)
+
+    @property
+    def verdict(self):
+        """{"valid", "reasons", "final"}: of the run's report; without one (the run was stopped, or only part of it was
+        recorded) the last that the cell said of itself; None when there is neither."""
+        v = (self.about.get("report") or {}).get("verdict")
+        if v:
+            return {"valid": bool(v["valid"]), "reasons": list(v["reasons"]), "final": True}
+        for source in self.sources("verdict"):
+            t = self.table("verdict", source)
+            if len(t):
+                return {"valid": bool(t["valid"][-1]), "reasons": [r for r in t["reason"][-1].split("\n") if r], "final": False}
+        return None
+
+    def close(self):
+        self._file.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def verdict_words(v):
+    """The lines that come before any figure."""
+    if v is None:
+        return ["verdict: NONE (neither a report nor a verdict of the cell was recorded)"]
+    return [f"verdict: {'VALID' if v['valid'] else 'INVALID'}{'' if v['final'] else ' so far (the run did not end in a report)'}",
+            *(f"  {reason}" for reason in v["reasons"])]
+
+
+def silence_words(a):
+    """Publishers that the record has little or nothing of, in words."""
+    return [f"{name} was never heard" if seconds is None else f"{name} was silent for the last {seconds:.1f} s"
+            for name, seconds in (a.get("silent") or {}).items()]
+
+
+def info_text(r):
+    a = r.about
+    lines = verdict_words(r.verdict)
+    lines += [f"command   {a.get('command') or 'unknown'}",
+              f"started   {a.get('started') or 'unknown'}, seed {a.get('seed')}, recorded until {a.get('recorded')}",
+              "versions  " + ", ".join(f"{k} {v}" for k, v in (a.get("versions") or {}).items()),
+              f"file      {r.path}: {os.path.getsize(r.path) / 1e6:.1f} MB, format version {record_seal.FORMAT_VERSION}"]
+    for topic, source in r.tables():
+        t = r.table(topic, source)
+        counts = t.attributes
+        more = "".join(f", {counts[k]} {k}" for k in ("restarts", "misshapen") if counts.get(k))
+        below = "".join(f", {len(t.child(c))} {c}" for c in t.children)
+        lines.append(f"  {topic:<9} {source:<10} {len(t):>8} messages{below}; {counts.get('lost', 0)} lost{more}")
+    lines += [f"  {words}" for words in silence_words(a)]
+    if a.get("unread"):
+        lines.append("  messages that waited at the end were left out: the recorder was too far behind")
+    for what in ("malformed", "future"):
+        n = sum((a.get(what) or {}).values())
+        if n:
+            lines.append(f"  {n} messages {'did not parse' if what == 'malformed' else 'of a later version were left out'}")
+    return "\n".join(lines)
+
+
+def info(arguments):
+    p = OneLineParser(prog="./openwip record info", allow_abbrev=False, description="What is in a run record.")
+    p.add_argument("file", metavar="FILE.h5")
+    given = p.parse_args(arguments)
+    with RunRecord(given.file) as r:
+        print(info_text(r))
+    return 0

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""./openwip demo --replay-iq FILE: a cell with a terminal and no base station. A recording takes the place of the radio
+and of the medium; receiver, macd, telemetry and whoever watches them are those of any cell. Nothing is transmitted
+and nothing can be set; the verdict says `replay`, and there is no goodput.
+
+Terminal's macd writes the packets to its TUN as it would, but the interface has an address of nobody (RFC 5737), so
+that no kernel answers packets of another time."""
+import contextlib
+import datetime
+import json
+import os
+import pathlib
+import tempfile
+import time
+
+import yaml
+
+from ..capture import capture
+from ..cell import cell as cells, window
+from ..figures import report
+from ..machine import own_files, rights, system
+from ..messages import control
+from ..records import record
+from . import emulate
+from ..errors import DIED, INVALID, VALID, BadInput
+from ..messages.publisher import Publisher
+from ..cell.session import OBSERVER, START_TIMEOUT_S, Progress, check_built, exit_code_of, fresh_output, owned_cell, versions, write_json
+from ..iq import command, recordings, replay as replays
+from .replay_radio import OVER
+
+TUN_ADDRESS = "192.0.2.1/32"
+VERDICT_EVERY_S = 1.0
+SETTLED_S = 5.0         # until macd has taken the last report
+SILENCE_S = 60          # of the flowgraph, for macd: at the end of the recording it waits here
+LAST_WORDS_S = 0.3      # for telemetry on its way
+
+
+def macd_tree(cell, recording):
+    """Of the terminal. What the recorded cell's link was, if the recording knows."""
+    link = dict(recording.whole.get("openwip:link", {}))
+    receiver = recording.whole["openwip:receiver"]
+    link.update(combining=receiver["combining"], tcp_l=False)     # there is no TCP to help
+    endpoints = {"slot_link": cell.line("terminal.slot"), "uplink": cell.line("uplink"),
+                 "control": cell.endpoint("terminal.control"), "telemetry": cell.endpoint("terminal.telemetry")}
+    return {"role": "terminal", "name": cell.name, "replay": True, "link": link,
+            "phy": {"predictor": receiver.get("predictor", "delay")}, "tun": {"name": "wip0", "address": TUN_ADDRESS},
+            "endpoints": endpoints, "user": system.account()[0], "peer_timeout_s": SILENCE_S}
+
+
+def start_ns(recording):
+    """Wall clock of sample time 0 when it was recorded; None: not known."""
+    for first in recording.captures[:1]:
+        with contextlib.suppress(KeyError, ValueError):
+            at = datetime.datetime.fromisoformat(first["core:datetime"].replace("Z", "+00:00")).timestamp()
+            return round(at * 1e9) - first["core:global_index"] * 10**9 // recordings.SAMPLE_RATE
+    return None
+
+
+def verdict_of(recording):
+    return {"valid": False, "replay": True, "checks": {}, "reasons": [
+        f"replay: {pathlib.Path(recording.data_path).name}, recorded samples: nothing is transmitted, so there is no goodput"]}
+
+
+class Player:
+    """The processes of the cell, and how far they are."""
+
+    def __init__(self, cell, keeper, recording, speed, places):
+        self.cell, self.keeper, self.recording, self.speed = cell, keeper, recording, speed
+        self.top, self.build, self.python = places
+        self.terminal = control.Control(cell.endpoint("terminal.control"))
+        self.publisher, self.said, self.began = None, 0.0, None
+
+    def status(self):
+        with contextlib.suppress(control.NoAnswer):
+            return self.terminal.status(0.5)
+        return None
+
+    def start(self, reports):
+        cell, run = self.cell, {"OPENWIP_RUN": str(self.cell.run)}
+        path = cell.run / "terminal.yaml"
+        own_files.create(path, yaml.safe_dump(macd_tree(cell, self.recording), sort_keys=False))
+        before = os.umask(0o007)     # the account may read it
+        self.publisher = Publisher(cell.endpoint("keeper.telemetry"), ["verdict"])
+        os.umask(before)
+        self.keeper.start(cells.Process("terminal.macd", [str(self.build / "host/app/macd"), "--config", str(path)], run,
+                                        cell.namespace("terminal")))
+        if not self.keeper.wait_until(lambda: self.status() is not None, START_TIMEOUT_S):
+            self.keeper.blame("terminal.macd does not answer on its control socket")
+        self.keeper.start(cells.Process("observer", [
+            str(self.build / OBSERVER), "--set", f"stations=terminal={cell.namespace('terminal')}",
+            "--set", f"slots={cell.endpoint('terminal.telemetry')}", "--set", "medium="], run, essential=False))
+        self.keeper.start(cells.Process("terminal.radio", [
+            self.python, "-m", "openwip_cli", "replay-radio", cell.name, str(pathlib.Path(self.recording.base).absolute()),
+            repr(self.speed), reports], run, capabilities=rights.REPLAY))
+        self.began = time.monotonic()
+
+    def say(self, slot=0):
+        """The verdict, once a second."""
+        if time.monotonic() - self.said < VERDICT_EVERY_S or not self.publisher.wanted("verdict"):
+            return
+        self.said = time.monotonic()
+        v = verdict_of(self.recording)
+        from openwip_schema import telemetry_pb2
+        self.publisher.publish("verdict", slot, verdict=telemetry_pb2.Verdict(
+            valid=False, reason=v["reasons"], command="replay", seconds=(time.monotonic() - self.began) * self.speed))
+
+    def wait(self):
+        """Until the recording is over; returns what the radio says of it."""
+        over, slot = self.cell.run / OVER, 0
+        while not over.exists():
+            self.keeper.pause(0.1)
+            if time.monotonic() - self.said > VERDICT_EVERY_S and (status := self.status()):
+                slot = status.slot
+            self.say(slot)
+        return json.loads(over.read_text())
+
+    def settle(self, last_slot):
+        """The terminal's status when macd has taken the last report."""
+        found = None
+
+        def taken():
+            nonlocal found
+            found = self.status() or found
+            return found is not None and found.slot >= last_slot
+
+        self.keeper.wait_until(taken, SETTLED_S)
+        self.keeper.pause(LAST_WORDS_S)
+        found = self.status() or found      # macd sends what waits when somebody asks
+        self.keeper.pause(LAST_WORDS_S)
+        return found
+
+
+def run(options, top, build, python):
+    progress = Progress()
+    fresh_output(options.json)
+    recording, live = command.to_replay(options.replay_iq)
+    system.require_root()
+    system.require_tun()
+    check_built(build, ("host/app/macd", OBSERVER, "python/openwip_schema"))
+    record.check_target(options.record)
+    capture.check_file("--capture", options.capture)
+    try:
+        emulate.check_config(str(build / "host/app/macd"), macd_tree(cells.Cell(options.name), recording), "--print-config")
+    except BadInput as e:
+        raise BadInput(f"recording {recording.meta_path}: openwip:link: {e}") from None
+    with owned_cell(options.name, progress, base=False) as (cell, keeper):
+        return run_cell(cell, keeper, options, recording, live, (top, build, python), progress)
+
+
+def run_cell(cell, keeper, options, recording, live, places, progress):
+    whole, speed = recording.whole, options.scenario.speed
+    if options.logs:
+        keeper.keep_logs(options.logs)
+    own_files.create(cell.run / "replay.json", json.dumps({"file": recording.base, "start_ns": start_ns(recording)}))
+    record.note_run(cell, whole.get("openwip:scenario", {}), whole.get("openwip:seed"))
+    if options.monitor:
+        window.open_for(cell.name, places[1], progress)
+    with record.launched(cell, options.record, places[2], progress) as recorder, \
+            capture.recording(cell, options.capture, {"replay of": recording.base}, speed, places, progress) as captured, \
+            tempfile.TemporaryFile(prefix="openwip-replay-") as reports:
+        player = Player(cell, keeper, recording, speed, places)
+        own = f"/proc/{os.getpid()}/fd/{reports.fileno()}"      # without a name: nothing is left of it after a kill
+        player.start(own)
+        progress(f"playing {recording.data_path}, {replays.seconds(recording):.3f} s at speed {speed:g}")
+        pace = player.wait()
+        replayed = recordings.read_reports(own)
+        last = replays.last_slot(replayed)
+        terminal = player.settle(last)
+        if terminal is None or terminal.slot < last:
+            progress(f"terminal.macd has not taken the last report within {SETTLED_S:g} s: what watches the cell lacks its end")
+        verdict = verdict_of(recording)
+        captured.end(verdict)
+        progress("the recording is over; ending the cell")
+        keeper.end("the recording is over")
+        progress("comparing its decisions with those of the live receiver")
+        result = report_of(recording, live, replayed, pace, speed, terminal)
+        result |= {"verdict": verdict, "versions": versions(places[0], places[2]), "seed": whole.get("openwip:seed"),
+                   "config": whole.get("openwip:scenario", {})}
+        recorded = True
+        if recorder is not None:
+            result["record"] = recorder.finish(result)
+            recorded = record.said(result["record"], progress)
+    print(screen(recording, result))
+    write_json(options.json, result)
+    return (VALID if result["replay"]["same"] else INVALID) if recorded else DIED
+
+
+def report_of(recording, live, replayed, pace, speed, terminal):
+    compared = replays.compare(recording, live, replayed)
+    compared["reports_lost"] = pace["reports_lost"]
+    air = replays.seconds(recording)
+    result = {"replay": compared | {"file": recording.base},
+              "realtime": {"speed": speed, "factor": air / speed / pace["seconds"] if pace["seconds"] else 0.0,
+                           "slots": pace["slots"], "slots_behind": pace["behind"]}}
+    if terminal is not None:
+        d = terminal.downlink
+        result["radio"] = {"state": terminal.radio.mode, "cell": terminal.radio.cell, "locks": terminal.radio.locks,
+                           "lock_losses": terminal.radio.lock_losses, "mean_snr_db": terminal.radio.mean_snr_db,
+                           "evm_percent": terminal.radio.evm_percent, "cfo_hz": terminal.radio.cfo_hz}
+        result["packets"] = {"downlink": {"delivered": d.delivered.packets,
+                                          "dropped": {x.reason: x.count.packets for x in d.dropped if x.count.packets}}}
+    if "openwip:verdict" in recording.whole:
+        result["recorded_verdict"] = recording.whole["openwip:verdict"]
+    return result
+
+
+def screen(recording, result):
+    rt, lines = result["realtime"], report.verdict_lines(result["verdict"])
+    if "recorded_verdict" in result:
+        v = result["recorded_verdict"]
+        lines.append("  recorded     in a run that was " + ("VALID" if v["valid"] else "INVALID: " + "; ".join(v["reasons"])))
+    if "radio" in result:
+        r = result["radio"]
+        lines.append(f"  radio        {r['state']}, cell {r['cell']}, SNR {r['mean_snr_db']:.1f} dB, EVM {r['evm_percent']:.1f} %, "
+                     f"lock lost {r['lock_losses']} times")
+    if "packets" in result:
+        lines.append(f"  packets      {result['packets']['downlink']['delivered']} put together from the recorded frames")
+    lines.append(f"  real time    factor {rt['factor']:.4f} at speed {rt['speed']:g}; {rt['slots_behind']} of {rt['slots']} "
+                 f"slots more than 10 ms behind")
+    lines += ["  " + line for line in command.screen(recording, result["replay"]).splitlines()]
+    return "\n".join(lines)
+
+
+def main(options, top, build, python):
+    return exit_code_of(lambda: run(options, pathlib.Path(top), pathlib.Path(build), python))

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""terminal.radio of a replayed cell: the recording instead of a USRP, the receiver with its settings of then, and the
+terminal's macd behind it, as in flowgraphs/apps/terminal.py.
+
+When the recording is over it says so in RUN/replayed.json and waits to be asked to stop: an end by itself would be a
+radio that died.
+
+  python -m openwip_cli replay-radio CELL FILE SPEED REPORTS      REPORTS: where the receiver's reports go"""
+import json
+import os
+import pathlib
+import signal
+import sys
+import threading
+
+from ..cell import cell as cells
+from ..machine import own_files
+from ..errors import BAD_INPUT, DIED, BadInput
+from ..iq.recordings import Recording
+
+OVER = "replayed.json"
+TICK_S = 0.1
+STOP_LIMIT_S = 0.6    # then the process ends even if a thread hangs
+BUFFER_SAMPLES = 65536
+
+
+def say(text):
+    print(f"replay: {text}", file=sys.stderr, flush=True)
+
+
+def write_over(cell, source, lost):
+    own_files.replace(cell.run / OVER, json.dumps({"seconds": source.pace.seconds, "slots": source.pace.slots,
+                                                   "behind": source.pace.behind, "reports_lost": lost}))
+
+
+def play(cell, recording, speed, reports):
+    """Exit code."""
+    from gnuradio import gr, wip
+    from ..iq.source import Pace, Source
+    asked, over = threading.Event(), threading.Event()
+    for signum in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(signum, lambda *_: asked.set())
+    top, source = gr.top_block("replay"), Source(recording, Pace(speed))
+    receiver = wip.slot_receiver(endpoint=cell.line("terminal.slot"), **recording.whole["openwip:receiver"])
+    receiver.start_recording("", reports)
+    source.set_min_output_buffer(BUFFER_SAMPLES)
+    top.connect(source, receiver)
+    top.start()
+    print("ready", flush=True)
+
+    def wait():
+        top.wait()
+        over.set()
+
+    threading.Thread(target=wait, daemon=True).start()
+    ended, code = False, 0
+    while not asked.wait(TICK_S):
+        if receiver.end_reason():
+            say(receiver.end_reason())
+            code = DIED
+            break
+        if source.failure:
+            say(f"the samples cannot be given out: {source.failure}")
+            code = DIED
+            break
+        if over.is_set() and not ended:
+            ended = True
+            write_over(cell, source, receiver.stop_recording()["reports_lost"])
+    else:
+        try:
+            say((pathlib.Path(os.environ["OPENWIP_RUN"]) / "why").read_text().strip())
+        except (KeyError, OSError):
+            say("asked to stop")
+    top.stop()
+    over.wait(STOP_LIMIT_S)
+    return code
+
+
+def main(arguments):
+    for name, value in (("GR_CONF_CONTROLPORT_ON", "False"), ("GR_CONF_LOG_LOG_LEVEL", "off")):
+        os.environ.setdefault(name, value)
+    name, file, speed, reports = arguments
+    try:
+        return play(cells.Cell(name, base=False), Recording(file), float(speed), reports)
+    except (BadInput, ValueError, RuntimeError) as e:
+        say(" ".join(str(e).split()))
+        return BAD_INPUT

@@ -1,0 +1,397 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""./openwip tcp-l: transfers over a line with residual bit errors, with the host's TCP alone and with the
+relay that takes damaged segments (docs/corrupt-delivery.md; Alfredsson 2012, section 4.4).
+
+run_one(point, ...) is one transfer in namespaces of its own; main() runs the points of a scenario, several
+at a time, each in a process of its own so that a kill of any of them is cleaned up as always."""
+import collections
+import csv
+import itertools
+import json
+import math
+import os
+import pathlib
+import selectors
+import statistics
+import subprocess
+import sys
+
+import yaml
+
+from ..cell import cell as cells
+from ..machine import own_files, placement, system
+from ..measure import traffic
+from ..programs import transfer as transfer_program
+from ..settings import scenario as scenarios
+from ..errors import INVALID, VALID, BadInput, CellDied
+from ..campaign.runner import ATTEMPTS
+from ..settings.scenario import ON_OFF, Choice, Integer, Real, Scenario, Setting
+from ..cell.session import (Progress, Running, check_built, check_congestion_control, exit_code_of, fresh_output, identity, owned_cell,
+                            place, start_process, write_json, writing)
+
+NAME = "tcpl"
+PROGRAM = "host/tcpl/wip_tcpl"
+PORT = 5300
+LATE_LIMIT_MS = 20.0   # of a packet; a fifth of the shortest time in which TCP here reacts to anything
+
+
+class RealList:
+    def __init__(self, low, high):
+        self.one = Real(low, high)
+        self.valid = f"numbers {low:g}..{high:g} separated by commas"
+
+    def read(self, value):
+        values = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else [value]
+        if not 1 <= len(values) <= 100:
+            raise ValueError
+        return [self.one.read(v) for v in values]
+
+
+class IntegerList(RealList):
+    def __init__(self, low, high):
+        super().__init__(low, high)
+        self.one = Integer(low, high)
+
+
+SETTINGS = [
+    Setting("errors.ber", "--ber", RealList(0, 0.01), [0.0, 1e-5, 2.5e-5], "bit error rates towards the receiver"),
+    Setting("errors.burstiness", "--burstiness", RealList(0, 1), [0.0],
+            "probability that an error is within 8 bits of the last one placed"),
+    Setting("errors.spare_ip_header", "--spare-ip-header", ON_OFF, "on", "no errors in IP headers"),
+    Setting("line.rate_kbps", "--rate-kbps", Real(1, 1e6), 384.0, "rate of the line, each way, kbit/s"),
+    Setting("line.delay_ms", "--delay-ms", Real(0, 60000), 70.0, "delay of the line, each way, ms"),
+    Setting("line.queue_packets", "--queue-packets", Integer(1, 100000), 50, "queue in front of it, each way"),
+    Setting("line.mtu", "--mtu", IntegerList(576, 9000), [576, 1500], "sizes of IP packets, bytes"),
+    Setting("relay", "--relay", Choice("off", "on", "both"), "both", "plain TCP, with the relay, or both"),
+    Setting("relay_port_errors", "--port-errors", Integer(0, 4), 0,
+            "wrong bits in the ports for which a connection is still looked for"),
+    Setting("traffic.bytes", "--bytes", Integer(1000, 10**9), 1000000, "of one transfer"),
+    Setting("traffic.tcp_cc", "--tcp-cc", Choice("reno", "cubic", "bbr"), "reno", "TCP congestion control"),
+    Setting("traffic.tcp_window_kb", "--tcp-window-kb", Integer(0, 65536), 64,
+            "socket buffer of the sender, KiB; 0: the kernel's own"),
+    Setting("traffic.limit_s", "--limit", Real(1, 86400), 900.0, "a transfer that takes longer has failed, s"),
+    Setting("runs", "--runs", Integer(1, 1000), 3, "transfers of every point, each with its own errors"),
+    Setting("parallel", "--parallel", Integer(1, 32), 8, "transfers at the same time"),
+    Setting("seed", "--seed", Integer(0, 2**31 - 1), 1, "of the first run's errors; the next has the next"),
+]
+
+
+def parse(arguments):
+    parser = scenarios.options_parser(
+        "tcp-l", "Transfers over a line with bit errors: TCP alone, and with damaged segments accepted.", SETTINGS, NAME)
+    parser.add_argument("--csv", metavar="FILE", help="write one line for each transfer there")
+    parser.add_argument("--png", metavar="FILE", help="draw throughput over bit error rate (or burstiness) there")
+    given = parser.parse_args(arguments)
+    if given.keep or given.logs:
+        raise BadInput("--keep and --logs: every transfer has a cell of its own; valid: not here")
+    values = scenarios.read_file(given.config, SETTINGS) if given.config else {}
+    for s in SETTINGS:
+        text = getattr(given, s.key)
+        if text is not None:
+            values[s.key] = scenarios.check(s.flag, s, text)
+    name = scenarios.check_cell_name(given.name)
+    if len(name) > 8:
+        raise BadInput(f"--name is {name!r}; valid here: 1..8 letters, cells are NAME0, NAME1, ...")
+    return given, name, Scenario(values, SETTINGS)
+
+
+def points_of(s):
+    """Every transfer of the scenario, as plain values."""
+    relays = {"off": [False], "on": [True], "both": [False, True]}[s["relay"]]
+    for run, mtu, ber, burst, relay in itertools.product(
+            range(s["runs"]), s["line.mtu"], s["errors.ber"], s["errors.burstiness"], relays):
+        yield {"mtu": mtu, "ber": ber, "burstiness": burst, "relay": relay, "run": run, "seed": s["seed"] + run}
+
+
+# --- one transfer ---
+
+def config(cell, s, point):
+    return {
+        "user": system.account()[0], "seed": point["seed"], "mtu": point["mtu"],
+        "line": {"rate_kbps": s["line.rate_kbps"], "delay_ms": s["line.delay_ms"],
+                 "queue_packets": s["line.queue_packets"]},
+        "errors": {"ber": point["ber"], "burstiness": point["burstiness"],
+                   "spare_ip_header": s["errors.spare_ip_header"] == "on"},
+        "relay": {"on": point["relay"], "port_errors": s["relay_port_errors"], "ports": str(PORT)},
+        "sender": {"namespace": cell.namespace("base"), "address": f"{cells.ADDRESS['base']}/30"},
+        "receiver": {"namespace": cell.namespace("terminal"), "address": f"{cells.ADDRESS['terminal']}/30"},
+        "control": cell.endpoint("air.control"),
+    }
+
+
+def sums(direction):
+    """in - (delivered + queued + dropped), packets."""
+    return (direction["in"].packets - direction["delivered"].packets - direction["queued"].packets
+            - sum(d.count.packets for d in direction["dropped"]))
+
+
+def direction_of(message):
+    return {"in": getattr(message, "in"), "delivered": message.delivered, "queued": message.queued,
+            "dropped": message.dropped}
+
+
+def kernel_checksum_errors(cell, keeper):
+    program = traffic.Program(cell.namespace("terminal"), ["cat", "/proc/net/snmp"])
+    try:
+        program.wait(keeper, 10)
+        names, values = [line.split()[1:] for line in program.stdout.splitlines() if line.startswith("Tcp:")]
+        return int(dict(zip(names, values))["InCsumErrors"])
+    finally:
+        program.kill()
+
+
+def run_one(point, s, name, build, workload=None, cores="auto"):
+    """One transfer; returns what was measured, with its verdict. `workload(cell, keeper)` instead of the
+    transfer, for tests."""
+    with owned_cell(name, lambda text: None) as (cell, keeper):
+        path = cell.run / "tcpl.yaml"
+        own_files.create(path, yaml.safe_dump(config(cell, s, point), sort_keys=False))
+        running = Running(cell, keeper)
+        place(keeper, cores, build, lambda text: None)
+        start_process(keeper, cells.Process("tcpl", [str(build / PROGRAM), "--config", str(path)],
+                                            {"OPENWIP_RUN": str(cell.run)}, slot_path=True), running, running.air)
+        reasons = []
+        result = dict(point)
+        try:
+            result |= (workload or (lambda c, k: transfer(c, k, s, point)))(cell, keeper)
+        except traffic.TrafficFailed as e:
+            reasons.append(str(e))
+        checksum_errors = kernel_checksum_errors(cell, keeper)
+        keeper.wait_until(lambda: not (running.ask(running.air).forward.queued.packets
+                                       or running.ask(running.air).back.queued.packets), 30)
+        status = running.ask(running.air)
+        keeper.end("the run is over")
+    for what, message in (("forward", status.forward), ("back", status.back)):
+        if sums(direction_of(message)):
+            reasons.append(f"{what}: packets in, delivered and dropped do not add up")
+    if status.late_max_ms > LATE_LIMIT_MS:
+        reasons.append(f"pacing: a packet left {status.late_max_ms:.0f} ms late (limit {LATE_LIMIT_MS:g} ms)")
+    result |= {
+        "packets": status.forward.delivered.packets, "packets_damaged": status.packets_damaged,
+        "queue_drops": sum(d.count.packets for d in status.forward.dropped),
+        "path_bits_wrong": status.bits_wrong, "late_max_ms": round(status.late_max_ms, 2),
+        "realtime_priority": status.realtime_priority,
+        "headers_restored": status.headers_restored, "checksum_errors": checksum_errors,
+        "relay_verdicts": {d.reason: d.count.packets for d in status.relay},
+        "verdict": {"valid": not reasons, "reasons": reasons},
+    }
+    return result
+
+
+def transfer(cell, keeper, s, point):
+    script = transfer_program.__file__
+    common = [cells.ADDRESS["terminal"], str(PORT), str(s["traffic.bytes"]), str(point["seed"])]
+    receiver = traffic.started(traffic.Program(cell.namespace("terminal"), [sys.executable, script, "receive", *common]),
+                               keeper, "ready", "receiver")
+    sender = traffic.Program(cell.namespace("base"), [sys.executable, script, "send", *common, s["traffic.tcp_cc"],
+                                                      str(s["traffic.tcp_window_kb"])])
+    try:
+        if not receiver.wait(keeper, s["traffic.limit_s"]):
+            return {"unfinished": True}   # a result, of TCP under errors, and not a failure of the run
+        sender.wait(keeper, 30)
+        try:
+            got = json.loads(receiver.stdout.splitlines()[-1])
+        except (ValueError, IndexError):
+            raise traffic.TrafficFailed(f"receiver: {receiver.stderr.strip()[-300:] or 'no result'}") from None
+        try:
+            sent = json.loads(sender.stdout)
+        except ValueError:
+            sent = {}   # its last acknowledgement was lost with the end of the cell
+    finally:
+        receiver.kill()
+        sender.kill()
+    if got["bytes"] != s["traffic.bytes"]:
+        raise traffic.TrafficFailed(f"{got['bytes']} of {s['traffic.bytes']} bytes arrived")
+    return {"seconds": got["seconds"], "kbyte_s": got["bytes"] / got["seconds"] / 1000,
+            "bytes_wrong": got["bytes_wrong"], "bits_wrong": got["bits_wrong"]} | sent
+
+
+# --- many ---
+
+def worker(arguments):
+    """`openwip_cli tcp-l-worker`: one JSON line {point, settings, name, index, build} on standard input, one back."""
+    parent, = map(int, arguments)
+    system.die_with_parent(parent)
+    task = json.loads(sys.stdin.readline())
+    s = Scenario(task["settings"], SETTINGS)
+
+    def once():
+        print(json.dumps(run_one(task["point"], s, task["name"], pathlib.Path(task["build"]),
+                                 cores=placement.of_several(task["index"]))), flush=True)
+        return VALID
+
+    return exit_code_of(once)
+
+
+def run_all(s, name, build, progress):
+    """Every point, s["parallel"] at a time; results in the order of the points. A run that is invalid for
+    its pacing is repeated, ATTEMPTS in all, and every repetition counted."""
+    points = list(points_of(s))
+    waiting = list(enumerate(points))
+    results, repeated, attempts = {}, 0, collections.Counter()
+    selector = selectors.DefaultSelector()
+    names = [f"{name}{i}" for i in range(s["parallel"])]
+    free = list(names)
+    try:
+        while waiting or selector.get_map():
+            while waiting and free:
+                index, point = waiting.pop(0)
+                cell_name = free.pop(0)
+                process = subprocess.Popen(
+                    [sys.executable, "-m", "openwip_cli", "tcp-l-worker", str(os.getpid())],
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                process.stdin.write(json.dumps({"point": point, "settings": s.values, "name": cell_name,
+                                                "index": names.index(cell_name), "build": str(build)}) + "\n")
+                process.stdin.close()
+                selector.register(process.stdout, selectors.EVENT_READ, (index, process, cell_name))
+            for key, _ in selector.select():
+                index, process, cell_name = key.data
+                selector.unregister(process.stdout)
+                text, error = process.stdout.read(), process.stderr.read()
+                process.wait()
+                process.stdout.close()
+                process.stderr.close()
+                free.append(cell_name)
+                if process.returncode != 0 or not text.strip():
+                    raise CellDied(f"a transfer failed: {(error.strip().splitlines() or ['no reason given'])[-1]}")
+                result = json.loads(text.splitlines()[-1])
+                pacing = any(r.startswith("pacing") for r in result["verdict"]["reasons"])
+                attempts[index] += 1
+                if pacing and attempts[index] < ATTEMPTS:
+                    repeated += 1
+                    waiting.append((index, points[index]))
+                    progress(f"{len(results)} of {len(points)}: {result['verdict']['reasons'][0]}; repeated later ({repeated} so far)")
+                    continue
+                results[index] = result
+                progress(f"{len(results)} of {len(points)}: MTU {result['mtu']}, BER {result['ber']:g}, burstiness "
+                         f"{result['burstiness']:g}, {'TCP-L' if result['relay'] else 'TCP  '}: "
+                         + (f"{result['kbyte_s']:.1f} kbyte/s" if "kbyte_s" in result else "unfinished" if result.get("unfinished") else "failed")
+                         + ("" if result["verdict"]["valid"] else f" (invalid: {'; '.join(result['verdict']['reasons'])})"))
+    finally:
+        left = [key.data[1] for key in selector.get_map().values()]
+        for process in left:
+            process.terminate()
+        for process in left:
+            process.wait()
+    return [results[i] for i in sorted(results)], repeated
+
+
+# Of the two-sided 95 % interval of Student's t, by degrees of freedom.
+STUDENT = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228]
+
+
+def interval(values):
+    """(mean, half of the 95 % interval or None)."""
+    if len(values) < 2:
+        return (values[0] if values else None), None
+    n = len(values) - 1
+    t = STUDENT[n - 1] if n <= len(STUDENT) else 1.96 + 2.4 / n
+    return statistics.mean(values), t * statistics.stdev(values) / math.sqrt(len(values))
+
+
+def summary(results):
+    """One row for each (mtu, ber, burstiness): throughput of both, damage that reached the application."""
+    rows = []
+    key = lambda r: (r["mtu"], r["ber"], r["burstiness"])   # noqa: E731
+    for (mtu, ber, burst), group in itertools.groupby(sorted(results, key=key), key):
+        row = {"mtu": mtu, "ber": ber, "burstiness": burst}
+        group = list(group)
+        for name, relay in (("tcp", False), ("tcpl", True)):
+            valid = [r for r in group if r["relay"] == relay and r["verdict"]["valid"]]
+            mine = [r for r in valid if not r.get("unfinished")]
+            row[f"{name}_unfinished"] = len(valid) - len(mine)
+            row[f"{name}_kbyte_s"], row[f"{name}_interval"] = interval([r["kbyte_s"] for r in mine])
+            row[f"{name}_runs"] = len(mine)
+        taken = [r for r in group if r["relay"] and r["verdict"]["valid"] and not r.get("unfinished")]
+        if taken:
+            row["packets_damaged"] = statistics.mean(r["packets_damaged"] / r["packets"] for r in taken)
+            row["recovered"] = (sum(r["relay_verdicts"].get("recovered", 0) for r in taken)
+                                / max(1, sum(r["packets_damaged"] for r in taken)))
+            row["bits_wrong"] = statistics.mean(r["bits_wrong"] for r in taken)
+        rows.append(row)
+    return rows
+
+
+def table(rows):
+    def number(row, name):
+        mean, half = row[f"{name}_kbyte_s"], row[f"{name}_interval"]
+        text = "-" if mean is None else f"{mean:.1f}" + ("" if half is None else f" ± {half:.1f}")
+        return text + (f" ({row[f'{name}_unfinished']} unfinished)" if row[f"{name}_unfinished"] else "")
+    head = f"{'MTU':>5} {'BER':>8} {'burst':>6}  {'TCP kbyte/s':>14}  {'TCP-L kbyte/s':>14}  {'damaged':>8} {'taken':>7} {'wrong bits':>11}"
+    lines = [head]
+    for r in rows:
+        line = f"{r['mtu']:>5} {r['ber']:>8.2g} {r['burstiness']:>6.2g}  {number(r, 'tcp'):>14}  {number(r, 'tcpl'):>14}"
+        if "bits_wrong" in r:
+            line += f"  {100 * r['packets_damaged']:>7.1f}% {100 * r['recovered']:>6.1f}% {r['bits_wrong']:>11.0f}"
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def draw(rows):
+    """The figure of the text: throughput over bit error rate or burstiness, a panel for each MTU."""
+    import matplotlib
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+    by_burst = len({r["burstiness"] for r in rows}) > 1
+    x = "burstiness" if by_burst else "ber"
+    sizes = sorted({r["mtu"] for r in rows})
+    figure, axes = plt.subplots(1, len(sizes), figsize=(5.2 * len(sizes), 4), squeeze=False, sharey=True)
+    for a, mtu in zip(axes[0], sizes):
+        mine = [r for r in rows if r["mtu"] == mtu]
+        for name, label, style in (("tcpl", "TCP-L", "o-"), ("tcp", "TCP", "s--")):
+            shown = [r for r in mine if r[f"{name}_kbyte_s"] is not None]
+            a.errorbar([r[x] for r in shown], [r[f"{name}_kbyte_s"] for r in shown],
+                       [r[f"{name}_interval"] or 0 for r in shown], fmt=style, capsize=3, ms=4, label=label)
+        a.set(xlabel="burstiness" if by_burst else "bit error rate", title=f"MTU {mtu}")
+        a.grid(color="0.9")
+        a.legend()
+    # Last: a limit that is set ends the scaling, and the axes share it.
+    axes[0][0].set_ylim(bottom=0)
+    axes[0][0].set_ylabel("throughput (kbyte/s), 95 % interval")
+    figure.tight_layout()
+    return figure
+
+
+def write_csv(path, results):
+    columns = ["mtu", "ber", "burstiness", "relay", "run", "seed", "seconds", "kbyte_s", "bytes_wrong", "bits_wrong", "packets",
+               "packets_damaged", "queue_drops", "path_bits_wrong", "headers_restored", "checksum_errors", "retransmits",
+               "late_max_ms", "unfinished", "valid"]
+    with open(path, "w", newline="", encoding="utf-8") as f:
+        out = csv.DictWriter(f, columns, extrasaction="ignore")
+        out.writeheader()
+        for r in results:
+            out.writerow({"unfinished": False} | r | {"valid": r["verdict"]["valid"]})
+
+
+def main(arguments, top, build, python):
+    given, name, s = parse(arguments)
+
+    def whole():
+        build_ = pathlib.Path(build)
+        system.require_root()
+        system.require_tun()
+        check_built(build_, (PROGRAM, "python/openwip_schema"))
+        check_congestion_control(s["traffic.tcp_cc"])
+        fresh_output(given.json)
+        progress = Progress()
+        results, repeated = run_all(s, name, build_, progress)
+        rows = summary(results)
+        invalid = [r for r in results if not r["verdict"]["valid"]]
+        verdict = {"valid": not invalid,
+                   "reasons": sorted({reason for r in invalid for reason in r["verdict"]["reasons"]})}
+        print(f"verdict: {'valid' if verdict['valid'] else 'INVALID'}"
+              + "".join(f"\n  {r}" for r in verdict["reasons"]))
+        print(f"line: {s['line.rate_kbps']:g} kbit/s, {s['line.delay_ms']:g} ms each way; {s['traffic.bytes']} bytes, "
+              f"{s['traffic.tcp_cc']}, {s['runs']} runs of each; {repeated} repeated\n")
+        print(table(rows))
+        write_json(given.json, {"verdict": verdict, "summary": rows, "runs": results, "repeated": repeated}
+                   | identity(s, top, python))
+        if given.csv:
+            with writing("--csv", given.csv):
+                write_csv(given.csv, results)
+        if given.png:
+            with writing("--png", given.png):
+                draw(rows).savefig(given.png, dpi=90)
+        return VALID if verdict["valid"] else INVALID
+
+    return exit_code_of(whole)

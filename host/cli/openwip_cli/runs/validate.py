@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The emulator against theory: tables 5.3 to 5.5 and 5.7 of Alfredsson 2012, in real time with TCP and in
+virtual time with the packet generator (docs/emulator.md).
+
+  total = goodput of the receiving application + headers + what the last frame of a packet leaves empty
+
+and total / theory says how much of the capacity was there."""
+import json
+import os
+import pathlib
+import sys
+
+from ..cell import cell as cells
+from ..measure import traffic
+from . import emulate
+from ..settings import emulator, scenario as scenarios
+from ..figures.accounting import MTU, SLOTS_PER_SECOND, SYMBOLS_PER_BIN
+from ..errors import INVALID, VALID
+from ..settings.scenario import OneLineParser
+from ..cell.session import Progress, check_built, exit_code_of, fresh_output, write_json
+
+NAME = "validate"
+STEPS_DB = (8, 12, 15, 18, 22, 25, 28, 32)   # one in each interval of the switch table
+TARGETS = {("fixed", 1): 0.9990, ("fixed", 13): 0.9990, ("fixed", 25): 0.9970,
+           ("adaptive", 8): 0.9995, ("adaptive", 16): 0.9995, ("adaptive", 24): 0.9946}
+TABLE = {1: "5.3", 13: "5.4", 25: "5.5"}
+GENERATOR_HEADER = 52     # of the 1500 bytes: what TCP would take of them
+PORT = 5301
+
+
+def frames_of(modulation, bins):
+    """Bits of the frames of one slot, in the order in which they are filled."""
+    if modulation == "adaptive":
+        return [SYMBOLS_PER_BIN * (b % len(STEPS_DB) + 1) for b in range(bins)]
+    return [SYMBOLS_PER_BIN * modulation] * bins
+
+
+def truncation_bits(frames):
+    """Mean number of bits that a packet leaves empty in its last frame: packets one behind the other until
+    the first frame of a packet is one where a packet began before (eq. 5.4; for the adaptive table the cycle
+    of table 5.6)."""
+    at, seen, lost = 0, {}, []
+    while at not in seen:
+        seen[at] = len(lost)
+        left = MTU * 8
+        while left > 0:
+            left -= frames[at]
+            at = (at + 1) % len(frames)
+        lost.append(-left)
+    cycle = lost[seen[at]:]
+    return sum(cycle) / len(cycle)
+
+
+def cases(quick):
+    modulations, bins = (range(1, 9), (1, 13, 25)) if not quick else ((1, 4, 8), (1, 25))
+    for n in bins:
+        for k in modulations:
+            yield "fixed", n, k
+    for n in (8, 16, 24) if not quick else (8, 24):
+        yield "adaptive", n, "adaptive"
+
+
+def settings(kind, bins, modulation):
+    """No errors, no wired network, an uplink that does not count: nothing but the downlink's capacity is
+    left to measure. Everything else has the defaults."""
+    s = {"channel.model": "static", "channel.snr_db": 40, "channel.error_free": "on",
+         "link.bins": bins, "link.modulation": modulation, "link.allocation": "static",
+         "link.switch_table": "nmse_0", "wired.delay_ms": 0, "uplink.kbps": 100000}
+    if kind == "adaptive":
+        s["channel.bins_db"] = list(STEPS_DB) * 3
+    return s
+
+
+def tcp_transfer(duration):
+    def workload(cell):
+        python = [sys.executable, "-m", "openwip_cli.programs.tcp_flow"]
+        address = cell.address["terminal"]
+        # The kernel doubles the buffer and makes a window of it: 40 packets, fewer than the queue holds.
+        buffer = cell.scenario["traffic.tcp_window_kb"] * 1024
+        receiver = traffic.Program(cell.namespace("terminal"),
+                                   [*python, "receive", address, str(PORT), str(buffer)])
+        sender = None
+        try:
+            receiver.wait(cell.keeper, 20, until=lambda p: "listening" in p.stdout)
+            sender = traffic.Program(cell.namespace("base"),
+                                     [*python, "send", address, str(PORT), str(duration),
+                                      cell.scenario["traffic.tcp_cc"]])
+            if not (sender.wait(cell.keeper, duration + 60) and receiver.wait(cell.keeper, 10)):
+                raise traffic.TrafficFailed("the transfer did not end")
+            try:
+                sent = json.loads(sender.stdout)
+                received = json.loads(receiver.stdout.splitlines()[-1])
+            except (ValueError, IndexError):
+                words = (sender.stderr + receiver.stderr).strip().splitlines() or ["no report"]
+                raise traffic.TrafficFailed(f"TCP transfer: {words[-1]}") from None
+        finally:
+            receiver.kill()
+            if sender is not None:
+                sender.kill()
+        wrong = [] if sent["sent"] == received["received"] else [
+            f"traffic: {received['received']} bytes arrived of {sent['sent']}"]
+        return {"transfer": received | sent, "failed": wrong}
+    return workload
+
+
+def row_of(mode, kind, bins, modulation, goodput, header_bytes, verdict):
+    """One line of a table; `goodput` in bit/s of packets with `header_bytes` of headers."""
+    frames = frames_of(modulation, bins)
+    theory = SLOTS_PER_SECOND * sum(frames)
+    packets = goodput / 8 / (MTU - header_bytes)
+    header = packets * header_bytes * 8
+    truncation = packets * truncation_bits(frames)
+    total = goodput + header + truncation
+    target = TARGETS[kind, bins]
+    return {"mode": mode, "table": TABLE.get(bins, "5.7") if kind == "fixed" else "5.7", "bins": bins,
+            "modulation": modulation, "theory_bps": theory, "goodput_bps": goodput, "header_bps": header,
+            "header_bytes": header_bytes, "truncation_bps": truncation, "total_bps": total,
+            "ratio": total / theory, "target": target, "verdict": verdict,
+            "passed": verdict["valid"] and total / theory >= target}
+
+
+def in_real_time(case, duration, name, places):
+    kind, bins, modulation = case
+    report = emulate.run(settings(*case), tcp_transfer(duration), name=name, places=places, cores="auto")
+    t = report["workload"].get("transfer")
+    rate = t["bytes"] * 8 / t["seconds"] if t and t["seconds"] else 0.0
+    row = row_of("real", kind, bins, modulation, rate, MTU - (t["mss"] if t else 1448), report["verdict"])
+    if t and t["steady_seconds"]:
+        row["steady_ratio"] = row["ratio"] * (t["steady_bytes"] * 8 / t["steady_seconds"]) / rate
+    row["realtime"], row["cpu"] = report["realtime"], report["cpu"]
+    row["release_us"] = report["emulator"]["release_us"]
+    return row
+
+
+def in_virtual_time(case, duration, places):
+    kind, bins, modulation = case
+    report, raw = emulate.generate(emulator.scenario_of(settings(*case)), duration, places)
+    arrived = raw["arrivals"]
+    rate = arrived["packets"] * (MTU - GENERATOR_HEADER) * 8 / arrived["seconds"] if arrived["seconds"] else 0.0
+    row = row_of("virtual", kind, bins, modulation, rate, GENERATOR_HEADER, report["verdict"])
+    row["real_time_factor"] = raw["real_time_factor"]
+    return row
+
+
+def screen(rows):
+    lines = ["  mode    table bins  bits  theory    measured  headers   truncation  total     ratio   target  steady"]
+    for r in rows:
+        steady = f"{r['steady_ratio']:.4f}" if "steady_ratio" in r else ""
+        lines.append(f"  {r['mode']:<8}{r['table']:<6}{r['bins']:<6}{r['modulation']!s:<9.9}"
+                     + "".join(f"{r[k] / 1e3:<10.2f}" for k in ("theory_bps", "goodput_bps", "header_bps",
+                                                                "truncation_bps", "total_bps"))
+                     + f"{r['ratio']:.4f}  {r['target']:.4f}  {steady:<7} "
+                     + ("ok" if r["passed"] else "; ".join(r["verdict"]["reasons"]) or "MISSED"))
+    missed = sum(not r["passed"] for r in rows)
+    lines.append(f"validation: {'PASSED' if not missed else 'MISSED'}, {len(rows) - missed} of {len(rows)} rows at "
+                 f"their target with a valid verdict (kbit/s)")
+    return "\n".join(lines)
+
+
+def parse(arguments):
+    p = OneLineParser(prog="./openwip validate", allow_abbrev=False,
+                      description="Measured against theoretical capacity: tables 5.3-5.5 and 5.7, with TCP in real "
+                                  "time and with a packet generator in virtual time.")
+    p.add_argument("--json", metavar="FILE", nargs="?", const="-", help="write the rows there (- or nothing: standard output)")
+    p.add_argument("--quick", action="store_true", help="fewer rows, 5 s each")
+    p.add_argument("--duration", metavar="S", help="seconds of each row; 1..3600 (default 30)")
+    p.add_argument("--mode", choices=("real", "virtual", "both"), default="both", help="of time (default both)")
+    p.add_argument("--name", default=NAME, help=f"name of the cell (default {NAME})")
+    given = p.parse_args(arguments)
+    scenarios.check_cell_name(given.name)
+    given.duration = (5.0 if given.quick else 30.0) if given.duration is None else float(
+        scenarios.check("--duration", scenarios.Setting("", "", scenarios.Real(1, 3600), 30, ""), given.duration))
+    return given
+
+
+def main(arguments, top, build, python):
+    def whole():
+        given = parse(arguments)
+        places = (pathlib.Path(top), pathlib.Path(build), python)
+        if given.json not in (None, "-"):
+            fresh_output(given.json)
+        check_built(places[1], (emulate.PROGRAM, "python/openwip_schema"))
+        modes = ("virtual", "real") if given.mode == "both" else (given.mode,)
+        todo = [(mode, case) for mode in modes for case in cases(given.quick)]
+        progress, rows = Progress(), []
+        for i, (mode, case) in enumerate(todo, 1):
+            row = (in_real_time(case, given.duration, given.name, places) if mode == "real"
+                   else in_virtual_time(case, given.duration, places))
+            rows.append(row)
+            progress(f"{i} of {len(todo)}: {mode} time, {case[1]} bins, {case[2]} bits: "
+                     f"{row['ratio']:.4f} of theory, {'valid' if row['verdict']['valid'] else 'INVALID'}")
+        result = {"passed": all(r["passed"] for r in rows), "duration_s": given.duration, "rows": rows}
+        if given.json == "-":
+            print(json.dumps(result, indent=2))
+        else:
+            print(screen(rows))
+            write_json(given.json, result)
+        return VALID if result["passed"] else INVALID
+
+    return exit_code_of(whole)

@@ -1,0 +1,433 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The settings of a run. One table (SETTINGS for the demo, emulator.SETTINGS for the emulator) makes the
+command line, the scenario file, the checks of both and the documentation: a setting cannot exist in one of
+them only.
+
+Precedence: defaults < scenario file (--config) < command line."""
+import argparse
+import dataclasses
+import math
+import sys
+
+from ..machine import placement
+from ..errors import BadInput
+
+SLOTS_PER_SECOND = 1500
+NOMINAL_TRANSMIT_DBFS = -15.0   # blocks/types/db.h
+
+
+class Integer:
+    def __init__(self, low, high):
+        self.low, self.high = low, high
+        self.valid = f"{low}..{high}"
+
+    def read(self, value):
+        if isinstance(value, bool) or isinstance(value, float) and value != int(value):
+            raise ValueError
+        number = int(value)
+        if not self.low <= number <= self.high:
+            raise ValueError
+        return number
+
+
+class Real:
+    def __init__(self, low, high):
+        self.low, self.high = low, high
+        self.valid = f"{low:g}..{high:g}"
+
+    def read(self, value):
+        if isinstance(value, bool):
+            raise ValueError
+        number = float(value)
+        if not (math.isfinite(number) and self.low <= number <= self.high):
+            raise ValueError
+        return number
+
+
+class Choice:
+    def __init__(self, *names):
+        self.names = names
+        self.valid = "|".join(names)
+
+    def read(self, value):
+        if isinstance(value, bool):    # YAML reads on and off as true and false
+            value = "on" if value else "off"
+        if str(value) not in self.names:
+            raise ValueError
+        return str(value)
+
+
+class Modulation:
+    valid = "adaptive|1..8"
+
+    def read(self, value):
+        if value == "adaptive":
+            return value
+        return Integer(1, 8).read(value)
+
+
+class Speed:
+    low, high = 0.01, 100
+    valid = f"auto|{low:g}..{high:g}"
+
+    def read(self, value):
+        return value if value == "auto" else Real(self.low, self.high).read(value)
+
+
+class Shadowing:
+    low, high = 0, 20
+    valid = f"on|off|{low}..{high} dB"
+
+    def read(self, value):
+        if isinstance(value, bool) or value in ("on", "off"):
+            return Choice("on", "off").read(value)
+        return Real(self.low, self.high).read(value)
+
+
+class Optional:
+    def __init__(self, kind, none):
+        self.kind, self.none = kind, none
+        self.valid = f"{kind.valid} ({none} when not given)"
+
+    def read(self, value):
+        return None if value is None else self.kind.read(value)
+
+
+@dataclasses.dataclass
+class Setting:
+    key: str       # in a scenario file
+    flag: str      # on the command line; None: in a scenario file only
+    kind: object
+    default: object
+    help: str
+
+
+class Impairments:
+    """A list of impairments of the terminal's receiver, in a scenario file only: each item a mapping
+    of one name to a number or to fields. The medium checks the ranges (channels/air)."""
+    NAMES = {
+        "cfo_hz": None, "cfo": ("hz", "drift_hz_per_s"), "clock_ppm": None,
+        "clock": ("ppm",),
+        "timing_jump": ("samples", "start_s", "period_s", "start_delay_samples", "max_delay_samples"),
+        "linewidth_hz": None, "phase_noise": ("linewidth_hz",),
+        "dc_dbfs": None, "dc_offset": ("dbfs", "angle_deg"),
+        "image_db": None, "iq_imbalance": ("image_rejection_db", "angle_deg"),
+        "gain_step": ("db", "start_s", "period_s"),
+        "adc_bits": None, "quantiser": ("bits", "full_scale_dbfs"),
+        "gap": ("samples", "start_s", "period_s"),
+        "tone": ("dbfs", "hz"), "interference": ("dbfs", "centre_hz", "bandwidth_hz"),
+    }
+    valid = "a list such as [{cfo_hz: 3000}, {clock_ppm: 5}] of " + ", ".join(NAMES)
+
+    def read(self, value):
+        if not isinstance(value, list):
+            raise ValueError
+        return [self._item(item) for item in value]
+
+    def _item(self, item):
+        if not isinstance(item, dict) or len(item) != 1:
+            raise ValueError
+        (name, given), = item.items()
+        if name not in self.NAMES:
+            raise ValueError
+        fields = self.NAMES[name]
+        if fields is None:
+            return {name: self._number(given)}
+        if not isinstance(given, dict) or not set(given) <= set(fields):
+            raise ValueError
+        return {name: {field: self._number(v) for field, v in given.items()}}
+
+    @staticmethod
+    def _number(value):
+        if isinstance(value, str):   # YAML 1.1 reads 1e6 as text
+            value = float(value)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            raise ValueError
+        return value
+
+
+ON_OFF = Choice("on", "off")
+CHANNELS = Choice("awgn", "flat", "static", "jakes", "epa", "eva", "etu", "tdl-a", "tdl-b", "tdl-c",
+                  "tdl-d", "tdl-e", "winner", "hst", "hst-tunnel", "two-user", "n-user",
+                  "blackout")   # channels/profiles
+MOVES_BY_ITSELF = ("hst", "hst-tunnel", "two-user", "n-user")   # takes no speed
+USUAL_SPEED_KMH = 30.0
+SETTINGS = [
+    Setting("channel.model", "--channel", CHANNELS, "awgn",
+            "noise only, flat Rayleigh fading, or multipath, and noise"),
+    Setting("channel.snr_db", "--snr", Real(-10, 60), 16.0, "mean SNR per subcarrier, dB"),
+    Setting("channel.speed_kmh", "--speed-kmh",
+            Optional(Real(0, 500), f"{USUAL_SPEED_KMH:g}, or the channel's own"), None,
+            "speed of the terminal (fading at 1.8 GHz), km/h"),
+    Setting("channel.shadowing", "--shadowing", Shadowing(), "off",
+            "slow fading: as the channel defines it, none, or a standard deviation in dB"),
+    Setting("channel.user", "--user", Integer(0, 63), 0, "which user of two-user, n-user"),
+    Setting("impairments", None, Impairments(), [],
+            "of the terminal's receiver"),
+    Setting("link.bins", "--bins", Integer(1, 25), 10, "bins of 200 kHz used in every slot"),
+    Setting("link.modulation", "--modulation", Modulation(), "adaptive", "bits per symbol"),
+    Setting("link.allocation", "--allocation", Choice("static", "best"), "best",
+            "the same bins always, or those with the highest predicted SNR"),
+    Setting("link.switch_table", "--switch-table", Choice("nmse_0", "nmse_0_1", "measured"), "nmse_0_1",
+            "adaptive modulation computed for this prediction error; measured: for the one that the terminal reports"),
+    Setting("link.max_retransmissions", "--max-retransmissions", Integer(0, 30), 30,
+            "of one link frame"),
+    Setting("link.retransmission_delay_ms", "--retransmission-delay-ms", Real(2, 32), 2.0,
+            "from a slot to its retransmissions, ms (rounded up to slots)"),
+    Setting("link.combining", "--combining", ON_OFF, "on", "chase combining of failed copies"),
+    Setting("link.packing", "--packing", ON_OFF, "on",
+            "fill the last frame of a packet with the next packet"),
+    Setting("link.order", "--order", Choice("in_order", "as_completed"), "in_order",
+            "delivery of packets to IP"),
+    Setting("link.deliver_corrupt", "--deliver-corrupt", ON_OFF, "off",
+            "deliver packets with bit errors instead of dropping them"),
+    Setting("link.tcp_l", "--tcp-l", ON_OFF, "off",
+            "the terminal's TCP takes damaged segments (needs --deliver-corrupt on)"),
+    Setting("link.queue_packets", "--queue-packets", Integer(1, 10000), 54,
+            "downlink queue, packets"),
+    Setting("phy.predictor", "--predictor", Choice("last", "ar", "ls", "kalman", "delay"), "delay",
+            "how the terminal predicts SNR: last value, AR per bin, least squares, Kalman, delay domain"),
+    Setting("phy.gain_control", "--gain-control", ON_OFF, "off",
+            "the terminal keeps the level at its converter by the gain of its radio"),
+    Setting("uplink.kbps", "--uplink-kbps", Integer(8, 100000), 500,
+            "capacity of the emulated uplink for IP, kbit/s"),
+    Setting("uplink.delay_slots", "--uplink-delay-slots", Integer(0, 1500), 0,
+            "more delay of the uplink, slots"),
+    Setting("uplink.loss", "--uplink-loss", Real(0, 1), 0.0, "share of uplink IP packets lost"),
+    Setting("uplink.feedback_loss", "--feedback-loss", Real(0, 1), 0.0,
+            "share of slots whose feedback is lost"),
+    Setting("uplink.queue_packets", "--uplink-queue-packets", Integer(1, 10000), 54,
+            "uplink queue, packets"),
+    Setting("traffic.duration_s", "--duration", Real(1, 86400), 10.0,
+            "length of the TCP test, seconds of air time"),
+    Setting("traffic.tcp_cc", "--tcp-cc", Choice("cubic", "reno", "bbr"), "cubic",
+            "TCP congestion control"),
+    Setting("traffic.tcp_window_kb", "--tcp-window-kb", Integer(4, 4096), 48,
+            "TCP socket buffers, KiB (48: the queue of 54 packets cannot overflow)"),
+    Setting("traffic.udp_mbps", "--udp-mbps", Optional(Real(0.01, 40), "0.6 of the TCP goodput"),
+            None, "rate of the UDP stream, Mbit/s of payload"),
+    Setting("traffic.pings", "--pings", Integer(5, 100000), 100, "pings over the idle link"),
+    Setting("air.speed", "--speed", Speed(), "auto",
+            "pace of the lockstep clock against the wall clock; auto: 1, or less where the machine cannot hold that"),
+    Setting("air.pacing_limit_ms", "--pacing-limit-ms", Real(1, 1000), 10.0,
+            "a slot released later than this counts as behind"),
+    Setting("seed", "--seed", Integer(0, 2**31 - 1), 1, "seed of fading and noise"),
+]
+
+
+class Scenario:
+    """Values of all settings by key: scenario["link.bins"]."""
+
+    def __init__(self, values=None, settings=None):
+        self.values = {s.key: s.default for s in settings or SETTINGS}
+        self.values.update(values or {})
+
+    def __getitem__(self, key):
+        return self.values[key]
+
+    def tree(self):
+        """Nested, as a scenario file has it."""
+        root = {}
+        for key, value in self.values.items():
+            *path, leaf = key.split(".")
+            node = root
+            for name in path:
+                node = node.setdefault(name, {})
+            node[leaf] = value
+        return root
+
+    @property
+    def speed(self):
+        """Of the air against the wall clock; only the demo can set it."""
+        speed = self.values.get("air.speed", 1.0)
+        return 1.0 if speed == "auto" else speed
+
+    @property
+    def retransmission_delay_slots(self):
+        return max(3, math.ceil(self["link.retransmission_delay_ms"] * SLOTS_PER_SECOND / 1000 - 1e-9))
+
+    @property
+    def speed_kmh(self):
+        """Of the terminal; None where the channel says itself how it moves."""
+        model, speed = self["channel.model"], self["channel.speed_kmh"]
+        if model in ("awgn", "static", *MOVES_BY_ITSELF) or (model == "winner" and speed is None):
+            return None
+        return USUAL_SPEED_KMH if speed is None else speed
+
+    @property
+    def noise_dbfs(self):
+        """Noise power over the whole 7.68 MHz for the mean SNR per subcarrier: the signal fills 500
+        of 768 subcarriers, the noise all of them."""
+        return NOMINAL_TRANSMIT_DBFS - self["channel.snr_db"] + 10 * math.log10(768 / 500)
+
+
+def check(where, setting, value):
+    try:
+        return setting.kind.read(value)
+    except (ValueError, TypeError, OverflowError):
+        raise BadInput(f"{where} is {value!r}; valid: {setting.kind.valid}") from None
+
+
+def check_together(scenario):
+    model = scenario["channel.model"]
+    if model in MOVES_BY_ITSELF and scenario["channel.speed_kmh"] is not None:
+        raise BadInput(f"--speed-kmh is {scenario['channel.speed_kmh']:g} with --channel {model}; "
+                       f"valid: none, that channel moves by itself")
+    if model == "two-user" and scenario["channel.user"] > 1:
+        raise BadInput(f"--user is {scenario['channel.user']} with --channel two-user; valid: 0..1")
+    if scenario.values.get("link.tcp_l") == "on" and scenario["link.deliver_corrupt"] == "off":
+        raise BadInput("--tcp-l is 'on' with --deliver-corrupt off, so no damaged segment arrives; valid: --deliver-corrupt on")
+    return scenario
+
+
+def read_file(path, settings=None):
+    """Settings of a scenario file, by key."""
+    import yaml
+    by_key = {s.key: s for s in settings or SETTINGS}
+    try:
+        with open(path, encoding="utf-8") as f:
+            tree = yaml.safe_load(f)
+    except OSError as e:
+        raise BadInput(f"scenario file {path}: {e.strerror}") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as e:
+        mark = getattr(e, "problem_mark", None)
+        at = f" (line {mark.line + 1})" if mark else ""
+        raise BadInput(f"scenario file {path} is not YAML{at}") from None
+    if tree is None:
+        return {}
+    values = {}
+
+    def walk(node, prefix):
+        if not isinstance(node, dict):
+            groups = ", ".join(sorted({k.split(".")[0] for k in by_key}))
+            at = f": {prefix[:-1]}" if prefix else ""
+            raise BadInput(f"scenario file {path}{at}: settings are expected (groups: {groups})")
+        for name, value in node.items():
+            key = f"{prefix}{name}"
+            if key in by_key:
+                values[key] = check(f"scenario file {path}: {key}", by_key[key], value)
+            elif any(k.startswith(f"{key}.") for k in by_key):
+                walk(value, f"{key}.")
+            else:
+                known = ", ".join(k for k in by_key if k.startswith(prefix))
+                raise BadInput(f"scenario file {path}: unknown key {key}; known: {known}")
+
+    walk(tree, "")
+    return values
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """Refuses with one line, as every program of this system."""
+
+    def error(self, message):
+        raise BadInput(f"{message} (see ./openwip {self.prog.split()[-1]} --help)")
+
+
+@dataclasses.dataclass
+class Options:
+    """A scenario, and what happens around it."""
+    scenario: Scenario
+    json: str = None
+    keep: bool = False
+    logs: str = None
+    name: str = "demo"
+    cores: object = "auto"      # placement.parse()
+    record: str = None
+    capture: str = None
+    monitor: bool = False
+    record_iq: dict = dataclasses.field(default_factory=dict)   # station -> FILE without ending
+    record_iq_seconds: float = 0
+    listen: tuple = None    # remote.check_listen()
+    replay_iq: str = None   # FILE in the place of the radio
+    pace_found: float = None    # with --speed auto, where it had to be tried
+
+
+def options_parser(command, description, settings, name):
+    p = OneLineParser(prog=f"./openwip {command}", allow_abbrev=False, add_help=True, description=description)
+    for s in settings:
+        if s.flag is None:
+            continue
+        default = "" if s.default is None else f" (default {s.default})"
+        text = f"{s.help}; {s.kind.valid}{default}"
+        p.add_argument(s.flag, dest=s.key, metavar="X", default=None, help=text.replace("%", "%%"))
+    p.add_argument("--config", metavar="FILE", help="scenario file (YAML) under the options")
+    p.add_argument("--json", metavar="FILE", help="write the whole report there")
+    p.add_argument("--record", metavar="FILE", help="record all telemetry of the run there (HDF5; ./openwip report FILE)")
+    p.add_argument("--capture", metavar="FILE", help="IP and link frames of the run, for Wireshark (pcapng)")
+    p.add_argument("--listen", metavar="tcp://ADDR:PORT",
+                   help="forward telemetry and control there, from PORT on; beyond loopback with --keys only")
+    p.add_argument("--keys", metavar="DIR", help="keys of ./openwip keys, for --listen")
+    p.add_argument("--monitor", action="store_true", help="open the window onto the cell (./openwip monitor)")
+    p.add_argument("--cores", metavar="X", default="auto", help="cores of the slot path: auto, none (left to the kernel), "
+                   "or numbers such as 1 or 2,3 (default auto)")
+    p.add_argument("--keep", action="store_true", help="leave the cell up afterwards")
+    p.add_argument("--logs", metavar="DIR", help="copy configuration files and logs there at the end")
+    p.add_argument("--name", default=name, help=f"name of the cell (several can run; default {name})")
+    return p
+
+
+def check_cell_name(name):
+    if not (1 <= len(name) <= 12 and name.isascii() and name.isalnum() and name == name.lower()):
+        raise BadInput(f"--name is {name!r}; valid: 1..12 lower-case letters and digits")
+    return name
+
+
+def options_of(given, settings):
+    """Options of parsed arguments: file under flags, all checked."""
+    values = read_file(given.config, settings) if given.config else {}
+    for s in settings:
+        text = getattr(given, s.key) if s.flag else None
+        if text is not None:
+            values[s.key] = check(s.flag, s, text)
+    return Options(check_together(Scenario(values, settings)), given.json, given.keep, given.logs,
+                   check_cell_name(given.name), placement.parse(given.cores), given.record, given.capture, given.monitor, listen=listen_of(given))
+
+
+def listen_of(given):
+    if given.listen is None and given.keys is None:
+        return None
+    from ..cell import remote
+    return remote.check_listen(given.listen, given.keys)
+
+
+BESIDE_REPLAY = ("--speed", "--monitor", "--record", "--capture", "--json", "--logs", "--name", "--cores")
+
+
+def refuse_beside_replay(parser, given):
+    """Everything else has been decided when the samples were recorded."""
+    for action in parser._actions:
+        flag = (action.option_strings or [""])[-1]
+        if flag not in (*BESIDE_REPLAY, "--replay-iq", "--help") and getattr(given, action.dest) != action.default:
+            raise BadInput(f"{flag} with --replay-iq: a recording is played as it is; valid beside it: {', '.join(BESIDE_REPLAY)}")
+
+
+def parse_demo(arguments):
+    parser = options_parser("demo", "A base station and a terminal over a software radio on this machine: "
+                                    "ping, TCP and UDP, and a verdict.", SETTINGS, "demo")
+    parser.add_argument("--record-iq", metavar="FILE", help="record what the terminal receives, from the first "
+                        "sample on, as SigMF: FILE.sigmf-data, FILE.sigmf-meta (61 MB/s)")
+    parser.add_argument("--record-iq-base", metavar="FILE", help="the same of what the base station transmits")
+    parser.add_argument("--record-iq-seconds", metavar="X", default="10",
+                        help="so much air time; 0.01..3600 s (default 10)")
+    parser.add_argument("--replay-iq", metavar="FILE", help="play a recording in the place of the radio: no base "
+                        "station, nothing is measured, the decisions are compared with the recorded ones")
+    given = parser.parse_args(arguments)
+    if given.replay_iq is not None:
+        refuse_beside_replay(parser, given)
+    options = options_of(given, SETTINGS)
+    options.replay_iq = given.replay_iq
+    wanted = {"terminal": given.record_iq, "base": given.record_iq_base}
+    if any(wanted.values()):
+        from ..iq import command
+        seconds = check("--record-iq-seconds", Setting(None, None, Real(0.01, 3600), 10, None),
+                        given.record_iq_seconds)
+        options.record_iq_seconds = seconds
+        options.record_iq = {station: command.check_place(path, seconds, flag) for flag, (station, path) in
+                             zip(("--record-iq", "--record-iq-base"), wanted.items()) if path}
+        if len(set(options.record_iq.values())) < len(options.record_iq):
+            raise BadInput(f"--record-iq-base is {given.record_iq_base!r}, the same as --record-iq; valid: another file")
+    return options
+
+
+if __name__ == "__main__":
+    print(parse_demo(sys.argv[1:]))

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""./openwip metrics: key figures of a running cell for Prometheus. A page that is asked for shows the last message of each
+publisher; a publisher that has stopped is left out of it, so that no old figure passes for a new one, except
+openwip_up, which is 0 then. Names, units and texts: METRICS."""
+import ipaddress
+import signal
+import threading
+import time
+
+from ..messages import telemetry
+from ..commands.commands import running_cell
+from ..errors import BadInput
+from ..records.record import cell_lives
+from .telemetry_lines import options
+
+TOPICS = ("status", "air", "tcp", "cpu", "verdict", "event")
+STALE_S = 10.0
+
+G, C = "gauge", "counter"
+# name (counters without _total, which Prometheus adds), kind, help.
+METRICS = {
+    "openwip_up": (G, "1 while the publisher's telemetry comes, 0 when it has stopped"),
+    "openwip_verdict_valid": (G, "verdict of the run so far: 1 valid, 0 invalid; no throughput means anything without it"),
+    "openwip_verdict_reasons": (G, "reasons why the run is invalid so far"),
+    "openwip_run_seconds": (G, "seconds of the run so far"),
+    "openwip_goodput_bits_per_second": (G, "link payload acknowledged over the last second, as the observer of the verdict has it"),
+    "openwip_capacity_bits_per_second": (G, "payload of link frames that the air interface can carry with the modulation sent"),
+    "openwip_slot": (C, "slots of air time, 0.667 ms each, as last planned or received"),
+    "openwip_packets": (C, "IP packets by direction, at this station, by what became of them"),
+    "openwip_bytes": (C, "bytes of IP packets by direction, at this station, by what became of them"),
+    "openwip_packets_dropped": (C, "IP packets dropped, by reason"),
+    "openwip_queue_packets": (G, "IP packets waiting"),
+    "openwip_queue_bytes": (G, "bytes of IP packets waiting"),
+    "openwip_frames": (C, "link frames of the downlink by what became of them"),
+    "openwip_frames_sent_modulation": (C, "link frames sent by bits per symbol"),
+    "openwip_frames_sent_retransmission": (C, "link frames by number of retransmissions"),
+    "openwip_payload_acknowledged_bits": (C, "link payload that was acknowledged, bits"),
+    "openwip_receiver_locked": (G, "1 while the receiver is locked"),
+    "openwip_receiver_lock_losses": (C, "locks lost"),
+    "openwip_receiver_snr_decibels": (G, "mean SNR per subcarrier"),
+    "openwip_receiver_cfo_hertz": (G, "carrier frequency offset"),
+    "openwip_receiver_evm_percent": (G, "error vector magnitude"),
+    "openwip_receiver_gain_decibels": (G, "receiver gain"),
+    "openwip_receiver_prediction_nmse": (G, "normalised mean square error of the predicted SNR"),
+    "openwip_malformed_messages": (C, "messages that a process dropped because they did not parse"),
+    "openwip_air_real_time_factor": (G, "air time by wall time"),
+    "openwip_air_slots_behind": (C, "slots released later than the pacing limit"),
+    "openwip_air_late": (C, "transmissions that came after their time"),
+    "openwip_air_pacing_p99_seconds": (G, "99th percentile of how late slots were released"),
+    "openwip_tcp_congestion_window_segments": (G, "congestion window"),
+    "openwip_tcp_rtt_seconds": (G, "smoothed round-trip time"),
+    "openwip_tcp_rto_seconds": (G, "retransmission time-out"),
+    "openwip_tcp_retransmitted_segments": (C, "segments retransmitted"),
+    "openwip_tcp_acknowledged_bytes": (C, "bytes acknowledged"),
+    "openwip_process_cpu_cores": (G, "processor cores in use over the last interval"),
+    "openwip_process_cpu_seconds": (C, "processor time since the start of the process"),
+    "openwip_process_resident_bytes": (G, "resident memory"),
+    "openwip_cpu_pressure_ratio": (G, "share of time in which some task waited for a core"),
+    "openwip_events": (C, "events by kind and reason, since this program listens"),
+    "openwip_telemetry_messages": (C, "telemetry messages received, since this program listens"),
+    "openwip_telemetry_lost_messages": (C, "telemetry messages lost, since this program listens"),
+    "openwip_telemetry_refused_messages": (C, "telemetry messages that did not parse or are of a later version"),
+}
+
+
+class Latest:
+    """What was heard last. One thread writes, the server's threads read."""
+
+    def __init__(self, reader):
+        self.reader, self.lock = reader, threading.Lock()
+        self.messages = {}     # (source, topic) -> Message
+        self.events = {}       # labels -> count
+
+    def listen(self, timeout_s):
+        for m in self.reader.poll(timeout_s):
+            with self.lock:
+                self.messages[m.source, m.topic] = m
+                if m.topic == "event":
+                    e = m.telemetry.event
+                    key = (m.source, e.kind, e.reason)
+                    if key in self.events or len(self.events) < 1000:    # reasons are few; whatever comes is bounded
+                        self.events[key] = self.events.get(key, 0) + max(1, e.count)
+
+    def fresh(self):
+        """[(source, topic, Telemetry)] of those that still publish."""
+        limit = time.monotonic_ns() - STALE_S * 1e9
+        with self.lock:
+            return [(s, t, m.telemetry) for (s, t), m in self.messages.items() if m.received_ns >= limit]
+
+
+def direction_samples(put, source, name, direction):
+    for what in ("in", "delivered"):
+        count = getattr(direction, what)
+        put("openwip_packets", count.packets, station=source, direction=name, what=what)
+        put("openwip_bytes", count.bytes, station=source, direction=name, what=what)
+    put("openwip_queue_packets", direction.queued.packets, station=source, direction=name)
+    put("openwip_queue_bytes", direction.queued.bytes, station=source, direction=name)
+    for drop in direction.dropped:
+        put("openwip_packets_dropped", drop.count.packets, station=source, direction=name, reason=drop.reason)
+
+
+def status_samples(put, source, mac):
+    put("openwip_slot", max(0, mac.slot), station=source)
+    put("openwip_malformed_messages", mac.malformed_messages, station=source)
+    for name in ("downlink", "uplink"):
+        direction_samples(put, source, name, getattr(mac, name))
+    if mac.HasField("base"):
+        b = mac.base
+        for what in ("sent", "acknowledged", "failed", "given_up"):
+            put("openwip_frames", getattr(b, f"frames_{what}"), station=source, what=what)
+        for bits, n in enumerate(b.modulation_histogram):
+            put("openwip_frames_sent_modulation", n, station=source, bits_per_symbol=str(bits))
+        for times, n in enumerate(b.retransmission_histogram):
+            put("openwip_frames_sent_retransmission", n, station=source, retransmissions=str(times))
+        put("openwip_payload_acknowledged_bits", b.payload_bits_acknowledged, station=source)
+    if mac.HasField("terminal") and mac.HasField("radio"):
+        r = mac.radio
+        put("openwip_receiver_locked", int(r.locked), station=source)
+        put("openwip_receiver_lock_losses", r.lock_losses, station=source)
+        for name, value in (("snr_decibels", r.mean_snr_db), ("cfo_hertz", r.cfo_hz), ("evm_percent", r.evm_percent),
+                            ("gain_decibels", r.gain_db), ("prediction_nmse", r.prediction_nmse)):
+            put(f"openwip_receiver_{name}", value, station=source)
+
+
+def samples_of(put, source, topic, t):
+    """All samples of one message."""
+    if topic == "status":
+        status_samples(put, source, t.mac)
+    elif topic == "air":
+        put("openwip_air_real_time_factor", t.air.real_time_factor)
+        put("openwip_air_slots_behind", t.air.slots_behind)
+        put("openwip_air_late", t.air.late)
+        put("openwip_air_pacing_p99_seconds", t.air.pacing_p99_us / 1e6)
+    elif topic == "tcp":
+        for f in t.tcp.flow:
+            labels = {"station": f.station, "local": f.local, "remote": f.remote}
+            put("openwip_tcp_congestion_window_segments", f.cwnd_segments, **labels)
+            put("openwip_tcp_rtt_seconds", f.rtt_ms / 1000, **labels)
+            put("openwip_tcp_rto_seconds", f.rto_ms / 1000, **labels)
+            put("openwip_tcp_retransmitted_segments", f.retransmitted_segments, **labels)
+            put("openwip_tcp_acknowledged_bytes", f.bytes_acknowledged, **labels)
+    elif topic == "cpu":
+        if t.cpu.HasField("pressure_percent"):
+            put("openwip_cpu_pressure_ratio", t.cpu.pressure_percent / 100)
+        for p in t.cpu.process:
+            put("openwip_process_cpu_cores", p.cores, process=p.name)
+            put("openwip_process_cpu_seconds", p.seconds, process=p.name)
+            put("openwip_process_resident_bytes", p.resident_bytes, process=p.name)
+    elif topic == "verdict":
+        put("openwip_verdict_valid", int(t.verdict.valid))
+        put("openwip_verdict_reasons", len(t.verdict.reason))
+        put("openwip_run_seconds", t.verdict.seconds)
+        put("openwip_goodput_bits_per_second", t.verdict.goodput_bps)
+        put("openwip_capacity_bits_per_second", t.verdict.capacity_bps)
+
+
+class Collector:
+    """What prometheus_client asks for a page."""
+
+    def __init__(self, latest):
+        self.latest = latest
+
+    def collect(self):
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+        samples = {}      # name -> {labels: value}
+
+        def put(name, value, **labels):
+            samples.setdefault(name, {})[tuple(labels.items())] = value
+
+        fresh = self.latest.fresh()
+        for source, topic, t in fresh:
+            samples_of(put, source, topic, t)
+        reader, heard = self.latest.reader, {s for s, _, _ in fresh}
+        for source in sorted({s for s, _ in list(reader.counts)}):
+            put("openwip_up", int(source in heard), publisher=source)
+            put("openwip_telemetry_messages", reader.received(source), publisher=source)
+            put("openwip_telemetry_lost_messages", reader.lost(source), publisher=source)
+        for source, n in reader.malformed.items():
+            put("openwip_telemetry_refused_messages", n + reader.future[source], publisher=source)
+        with self.latest.lock:
+            for (source, kind, reason), n in self.latest.events.items():
+                put("openwip_events", n, publisher=source, kind=kind, reason=reason)
+        for name, by_labels in samples.items():
+            kind, text = METRICS[name]
+            labels = [k for k, _ in next(iter(by_labels))]
+            family = (GaugeMetricFamily if kind == G else CounterMetricFamily)(name, text, labels=labels)
+            for key, value in by_labels.items():
+                family.add_metric([v for _, v in key], value)
+            yield family
+
+
+def serve(latest, listen, port):
+    """The HTTP server, in threads of its own; returns (server, port in use)."""
+    from prometheus_client import CollectorRegistry, make_wsgi_app
+    from wsgiref import simple_server
+    import socketserver
+
+    class Server(socketserver.ThreadingMixIn, simple_server.WSGIServer):
+        daemon_threads = True
+
+    class Quiet(simple_server.WSGIRequestHandler):
+        timeout = 10          # whoever connects and asks nothing
+        def log_message(self, *_):
+            pass
+
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(Collector(latest))
+    try:
+        server = simple_server.make_server(listen, port, make_wsgi_app(registry), Server, Quiet)
+    except OSError as e:
+        raise BadInput(f"--listen {listen} --port {port}: {e.strerror}; valid: an address of this machine and a port that is free") from None
+    threading.Thread(target=server.serve_forever, name="metrics", daemon=True).start()
+    return server, server.server_address[1]
+
+
+def main(arguments):
+    def extra(p):
+        p.add_argument("--port", default="9464", metavar="N", help="TCP port; 0: any that is free (default 9464)")
+        p.add_argument("--listen", default="127.0.0.1", metavar="ADDRESS", help="IPv4 address of this machine (default 127.0.0.1: "
+                       "nobody else; there is no access control)")
+
+    given = options("metrics", "Key figures of a running cell for Prometheus, until Ctrl-C or the cell's end.", arguments, extra)
+    if not given.port.isdecimal() or int(given.port) > 65535:
+        raise BadInput(f"--port is {given.port!r}; valid: 0..65535")
+    try:
+        listen = str(ipaddress.IPv4Address(given.listen))
+    except ValueError:
+        raise BadInput(f"--listen is {given.listen!r}; valid: an IPv4 address of this machine") from None
+    cell = running_cell(given.name)
+    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
+    with telemetry.Reader(telemetry.endpoints_of(cell), TOPICS) as reader:
+        latest = Latest(reader)
+        server, port = serve(latest, listen, int(given.port))
+        print(f"http://{listen}:{port}/metrics", flush=True)
+        looked = time.monotonic()
+        try:
+            while True:
+                latest.listen(0.2)
+                if time.monotonic() - looked > 0.5:
+                    looked = time.monotonic()
+                    if not cell_lives(cell):
+                        return 0
+        except KeyboardInterrupt:
+            return 0
+        finally:
+            server.shutdown()

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""./openwip packets: where the time of each downlink packet of a running cell went (docs/packet-delay.md)."""
+import json
+import os
+import signal
+import sys
+import time
+
+from ..messages import telemetry
+from ..commands.commands import running_cell
+from ..errors import BadInput
+from ..records.record import cell_lives
+from ..settings.scenario import OneLineParser
+
+PARTS = ("queue", "scheduling", "air", "retransmission", "reordering")
+PROTOCOLS = {1: "ICMP", 6: "TCP", 17: "UDP", 58: "ICMPv6", 136: "UDP-Lite"}
+SILENT_S = 3.0
+COUNT = 20
+HEADER = (f"{'number':>9} {'bytes':>5}  {'what':<26} {'total ms':>9} = {'queue':>8} + {'sched':>7} + {'air':>6} + "
+          f"{'retx':>7} + {'reorder':>7}   frames, sent again")
+
+
+def tree_of(r):
+    """Of a PacketRecord: every figure, the times as whole nanoseconds."""
+    tree = {name: getattr(r, name) for name in (
+        "number", "user", "bytes", "protocol", "source_port", "destination_port", "tcp_sequence", "identification",
+        "wired_ns", "arrived_ns", "left_ns")}
+    tree["total_ns"] = r.left_ns - r.arrived_ns
+    tree |= {f"{p}_ns": getattr(r, f"{p}_ns") for p in PARTS}
+    tree |= {"frames": r.frames, "retransmissions": list(r.retransmissions),
+             "each_retransmission_ns": list(r.each_retransmission_ns),
+             "damaged": r.damaged, "dropped": r.dropped or None}
+    return tree
+
+
+def again(retransmissions):
+    """"3 of 12 (1 1 2)": how many frames were sent again, and how often each of those."""
+    n = [str(x) for x in retransmissions if x]
+    if not n:
+        return f"{len(retransmissions)}"
+    listed = " ".join(n[:8]) + (" ..." if len(n) > 8 else "")
+    return f"{len(n)} of {len(retransmissions)} again ({listed})"
+
+
+def line_of(r):
+    what = PROTOCOLS.get(r.protocol, f"protocol {r.protocol}")
+    if r.source_port or r.destination_port:
+        what += f" {r.source_port}>{r.destination_port}"
+    if r.user:
+        what += f" (terminal {r.user + 1})"
+    total = sum(getattr(r, f"{p}_ns") for p in PARTS)
+    ms = [getattr(r, f"{p}_ns") / 1e6 for p in PARTS]
+    line = (f"{r.number:>9} {r.bytes:>5}  {what:<26} {total / 1e6:>9.3f} = {ms[0]:>8.3f} + {ms[1]:>7.3f} + {ms[2]:>6.3f} + "
+            f"{ms[3]:>7.3f} + {ms[4]:>7.3f}   {again(r.retransmissions)}")
+    if r.wired_ns:
+        line += f", {r.wired_ns / 1e6:.3f} ms wired before"
+    if r.damaged:
+        line += ", damaged"
+    if r.dropped:
+        line += f"  DROPPED: {r.dropped}"
+    return line
+
+
+class Printer:
+    def __init__(self, out, as_json, count):
+        self.out, self.as_json, self.left = out, as_json, count
+        self.shown = 0
+        self.skipped_first = self.skipped_last = None
+
+    def batch(self, batch):
+        """True when enough have been shown."""
+        if self.skipped_last is not None and batch.skipped < self.skipped_last:
+            self.skipped_first = 0      # a new watch counts anew
+        if self.skipped_first is None:
+            self.skipped_first = batch.skipped
+        self.skipped_last = batch.skipped
+        lines = []
+        for r in batch.packet:
+            if self.left == 0:
+                break
+            if not self.as_json and self.shown % 50 == 0:
+                lines.append(HEADER)
+            lines.append(json.dumps(tree_of(r), separators=(",", ":")) if self.as_json else line_of(r))
+            self.shown += 1
+            if self.left is not None:
+                self.left -= 1
+        if lines:
+            self.out.write("\n".join(lines) + "\n")
+            self.out.flush()
+        return self.left == 0
+
+    @property
+    def skipped(self):
+        return 0 if self.skipped_last is None else self.skipped_last - self.skipped_first
+
+
+def follow(reader, alive, printer, say):
+    """Until enough packets have come, or the cell ends."""
+    looked = news = time.monotonic()
+    told = False
+    while True:
+        messages = reader.poll(0.2)
+        for m in messages:
+            news, told = time.monotonic(), False
+            if printer.batch(m.telemetry.packets):
+                return
+        now = time.monotonic()
+        if not told and now - news > SILENT_S:
+            told = True
+            say(f"no packet for {SILENT_S:g} s: the downlink carries nothing; waiting (Ctrl-C ends)")
+        if not messages and now - looked > 0.5:
+            looked = now
+            if not alive():
+                say("the cell has ended")
+                return
+
+
+def count_of(text):
+    try:
+        n = int(text)
+        if n >= 1:
+            return n
+    except ValueError:
+        pass
+    raise BadInput(f"--count is {text!r}; valid: a whole number of at least 1")
+
+
+def main(arguments):
+    p = OneLineParser(prog="./openwip packets", allow_abbrev=False,
+                      description="Where the time of each downlink packet of a running cell went, packet by packet.")
+    p.add_argument("--name", default="demo", help="name of the cell (default demo)")
+    much = p.add_mutually_exclusive_group()
+    much.add_argument("--count", metavar="N", help=f"end after so many packets (default {COUNT})")
+    much.add_argument("--follow", action="store_true", help="go on until Ctrl-C, or until the cell ends")
+    p.add_argument("--json", action="store_true", help="one JSON object a line, times in nanoseconds")
+    given = p.parse_args(arguments)
+    count = None if given.follow else COUNT if given.count is None else count_of(given.count)
+    cell = running_cell(given.name)
+    if cell.replay is not None:
+        raise BadInput(f"cell '{cell.name}' is a replay of {cell.replay['file']}: the base station follows packets, and it has none")
+    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
+    printer = Printer(sys.stdout, given.json, count)
+    endpoints = {"base": cell.endpoint("base.telemetry")}
+    with telemetry.Reader(endpoints, ("packet",)) as reader:
+        try:
+            follow(reader, lambda: cell_lives(cell), printer, lambda text: print(f"openwip: {text}", file=sys.stderr))
+        except KeyboardInterrupt:
+            pass
+        except BrokenPipeError:      # whoever read has enough; nothing is wrong
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print(f"openwip: {printer.shown} packets; {printer.skipped} skipped at the base station; {reader.summary()}",
+              file=sys.stderr)
+    return 0

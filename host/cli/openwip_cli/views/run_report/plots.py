@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The plots of the page: every function takes arrays of data.py and gives a PNG. Colours are of Okabe and Ito, cividis
+and a purple-orange scale, which readers with any colour vision tell apart; sizes are for a projector."""
+import base64
+import io
+
+import matplotlib
+
+matplotlib.use("Agg")
+import numpy                                              # noqa: E402
+from matplotlib import colors                             # noqa: E402
+from matplotlib.figure import Figure                      # noqa: E402
+
+from .data import PARTS, stacked  # noqa: E402
+
+BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
+    "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7")
+CYCLE = (BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, BLACK, YELLOW)
+NOTHING = "#d9d9d9"      # not recorded, not known
+NAMES = ("none", "BPSK", "4-QAM", "8-QAM", "16-QAM", "32-QAM", "64-QAM", "128-QAM", "256-QAM")
+OUTCOMES = (("not used", "#ffffff"), ("good", SKY), ("unknown", YELLOW), ("failed", VERMILION))
+STYLE = {"font.size": 14, "axes.grid": True, "grid.color": "#cccccc", "axes.axisbelow": True, "axes.spines.top": False,
+         "axes.spines.right": False, "legend.framealpha": 0.9, "legend.fontsize": 12, "lines.linewidth": 2,
+         "axes.prop_cycle": matplotlib.cycler(color=CYCLE), "font.family": "DejaVu Sans"}
+TIME = "air time [s]"
+WIDTH, LEFT, RIGHT = 13, 0.085, 0.81
+MOST_TERMINALS = 8       # that colours can tell apart
+
+
+def png(figure):
+    out = io.BytesIO()
+    figure.savefig(out, format="png", dpi=100, metadata={"Software": None})
+    return base64.b64encode(out.getvalue()).decode()
+
+
+def _figure(height=4.2, rows=1, **kwargs):
+    """Axes below each other. All plots have the same left and right edge, so that one time is below the other on the
+    page; scales and legends are to the right of them."""
+    figure = Figure(figsize=(WIDTH, height))
+    axes = figure.subplots(rows, 1, squeeze=False, **kwargs)[:, 0]
+    figure.subplots_adjust(left=LEFT, right=RIGHT, bottom=0.72 / height, top=1 - 0.15 / height, hspace=0.08)
+    return figure, axes
+
+
+def styled(function):
+    def wrapped(*args, **kwargs):
+        with matplotlib.rc_context(STYLE):
+            return function(*args, **kwargs)
+    wrapped.__doc__ = function.__doc__
+    return wrapped
+
+
+def _legend(axes, **kwargs):
+    axes.legend(loc="upper left", bbox_to_anchor=(1.005, 1.0), borderaxespad=0, **kwargs)
+
+
+def _time_limits(axes, limits):
+    if limits:
+        axes.set_xlim(*limits)
+
+
+def _scale(figure, axes, picture, **kwargs):
+    box = axes.get_position()
+    return figure.colorbar(picture, cax=figure.add_axes((RIGHT + 0.015, box.y0, 0.018, box.height)), **kwargs)
+
+
+# --- heat maps ---
+
+def _map(heat, limits, norm, cmap, ylabel="bin", rows=None):
+    figure, (axes,) = _figure(3.6)
+    axes.set_facecolor(NOTHING)
+    n = heat.values.shape[0]
+    picture = axes.pcolormesh(heat.edges, numpy.arange(n + 1) - 0.5 if rows is None else rows, heat.values, cmap=cmap, norm=norm,
+                              rasterized=True)
+    axes.grid(False)
+    axes.set_xlabel(TIME)
+    axes.set_ylabel(ylabel)
+    _time_limits(axes, limits)
+    return figure, axes, picture
+
+
+def _range(values, least=5.0):
+    known = values[numpy.isfinite(values)]
+    low, high = numpy.percentile(known, (1, 99)) if len(known) else (0.0, 1.0)
+    middle = (low + high) / 2
+    half = max((high - low) / 2, least / 2)
+    return middle - half, middle + half
+
+
+@styled
+def snr(heat, limits=None, span=None):
+    """`span`: the same scale for measured, predicted and true."""
+    low, high = span or _range(heat.values)
+    figure, axes, picture = _map(heat, limits, colors.Normalize(low, high), "cividis")
+    _scale(figure, axes, picture, label="SNR [dB]", extend="both")
+    return png(figure)
+
+
+@styled
+def error(heat, limits=None):
+    known = numpy.abs(heat.values[numpy.isfinite(heat.values)])
+    most = max(1.0, float(numpy.percentile(known, 99)) if len(known) else 1.0)
+    figure, axes, picture = _map(heat, limits, colors.Normalize(-most, most), "PuOr_r")
+    _scale(figure, axes, picture, label="predicted - measured [dB]", extend="both")
+    return png(figure)
+
+
+@styled
+def modulation(heat, limits=None):
+    norm = colors.BoundaryNorm(numpy.arange(0.5, 9), 256)
+    figure, axes, picture = _map(heat, limits, norm, "cividis")
+    bar = _scale(figure, axes, picture, ticks=range(1, 9))
+    bar.ax.set_yticklabels(NAMES[1:])
+    return png(figure)
+
+
+@styled
+def outcome(heat, limits=None):
+    cmap = colors.ListedColormap([c for _, c in OUTCOMES])
+    figure, axes, picture = _map(heat, limits, colors.BoundaryNorm(numpy.arange(-0.5, 4), 4), cmap)
+    bar = _scale(figure, axes, picture, ticks=range(4))
+    bar.ax.set_yticklabels([n for n, _ in OUTCOMES])
+    return png(figure)
+
+
+@styled
+def allocation(heat, users, limits=None):
+    """Beyond MOST_TERMINALS the colours repeat: the scale says which share one."""
+    colour = [CYCLE[u % MOST_TERMINALS] for u in range(users)]
+    figure, axes, picture = _map(heat, limits, colors.BoundaryNorm(numpy.arange(-0.5, users), users), colors.ListedColormap(colour))
+    bar = _scale(figure, axes, picture, ticks=range(0, users, 1 if users <= 10 else 3))
+    bar.ax.set_yticklabels([f"terminal {u + 1}" for u in bar.ax.get_yticks().astype(int)])
+    return png(figure)
+
+
+@styled
+def channel(heat, limits=None):
+    low, high = _range(heat.values)
+    figure, axes, picture = _map(heat, limits, colors.Normalize(low, high), "cividis", "subcarrier")
+    _scale(figure, axes, picture, label="gain [dB]", extend="both")
+    return png(figure)
+
+
+# --- curves ---
+
+@styled
+def goodput(link_goodput, link_capacity, limits=None):
+    figure, (axes,) = _figure()
+    if link_capacity is not None:
+        axes.plot(link_capacity.t, link_capacity.y / 1e6, color=ORANGE, label="capacity with the\nmodulation chosen")
+    axes.plot(link_goodput.t, link_goodput.y / 1e6, color=BLUE, label="link goodput\n(acknowledged)")
+    axes.set(xlabel=TIME, ylabel="Mbit/s")
+    axes.set_ylim(bottom=0)
+    _time_limits(axes, limits)
+    _legend(axes)
+    return png(figure)
+
+
+@styled
+def delay_split(t, parts, limits=None):
+    middle, means = stacked(t, parts)
+    figure, (axes,) = _figure()
+    axes.stackplot(middle, *(means[p] for p in PARTS), labels=PARTS, colors=(BLUE, SKY, GREEN, VERMILION, ORANGE), edgecolor="white",
+                   linewidth=0.2)
+    axes.set(xlabel=TIME, ylabel="mean delay [ms]")
+    axes.set_ylim(bottom=0)
+    _time_limits(axes, limits)
+    handles, labels = axes.get_legend_handles_labels()
+    _legend(axes, handles=handles[::-1], labels=labels[::-1])      # in the order of the stack
+    return png(figure)
+
+
+@styled
+def delay_distribution(parts, total):
+    """Share of packets that took longer, so that the tail is seen."""
+    figure, (axes,) = _figure(4.6)
+    for (name, colour) in zip(PARTS, (BLUE, SKY, GREEN, VERMILION, ORANGE)):
+        _tail(axes, parts[name], color=colour, label=name, linewidth=1.5)
+    _tail(axes, total, color=BLACK, label="total", linewidth=3)
+    return _tails(figure, axes, len(total))
+
+
+@styled
+def delay_of_each(by_name):
+    """{name: delays in ms}, none of them empty."""
+    figure, (axes,) = _figure(4.6)
+    for (name, values), colour in zip(by_name.items(), CYCLE):
+        _tail(axes, values, color=colour, label=name)
+    return _tails(figure, axes, max(len(v) for v in by_name.values()))
+
+
+def _tail(axes, values, **kwargs):
+    values = numpy.sort(values)
+    share = 1 - numpy.arange(len(values)) / len(values)
+    keep = numpy.unique(numpy.concatenate([numpy.linspace(0, len(values) - 1, 1500).astype(int),
+                                           numpy.arange(max(0, len(values) - 500), len(values))]))
+    axes.plot(values[keep], share[keep], drawstyle="steps-post", **kwargs)
+
+
+def _tails(figure, axes, most):
+    axes.set(xlabel="delay [ms]", ylabel="share of packets\nthat took longer", yscale="log")
+    axes.set_ylim(0.5 / most, 1.1)
+    axes.set_xlim(left=0)
+    _legend(axes)
+    return png(figure)
+
+
+@styled
+def curves(by_name, ylabel, limits=None, factor=1.0):
+    """{name: Series} over time, at most as many as there are colours."""
+    figure, (axes,) = _figure()
+    for (name, s), colour in zip(by_name.items(), CYCLE):
+        axes.plot(s.t, factor * s.y, color=colour, label=name)
+    axes.set(xlabel=TIME, ylabel=ylabel)
+    axes.set_ylim(bottom=0)
+    _time_limits(axes, limits)
+    _legend(axes)
+    return png(figure)
+
+
+@styled
+def queues(series, limits=None):
+    figure, (axes,) = _figure(3.6)
+    for (way, s), colour in zip(series.items(), (BLUE, ORANGE)):
+        axes.plot(s.t, s.y, drawstyle="steps-post", label=way, color=colour)
+    axes.set(xlabel=TIME, ylabel="packets waiting")
+    axes.set_ylim(bottom=0)
+    _time_limits(axes, limits)
+    _legend(axes)
+    return png(figure)
+
+
+@styled
+def tcp(flows, limits=None):
+    figure, (window, times, lost) = _figure(9, 3, sharex=True)
+    for (name, c, t), colour in zip(flows, CYCLE):
+        window.plot(t, c["cwnd_segments"], color=colour, label=name.replace(" ", "\n", 1).replace(" to ", "\nto "))
+        threshold = c["ssthresh_segments"].astype("f8")
+        threshold[(threshold == 0) | (threshold > 1e6)] = numpy.nan         # not set yet
+        window.plot(t, threshold, color=colour, linestyle=":", linewidth=1.5)
+        times.plot(t, c["rtt_ms"], color=colour)
+        times.plot(t, c["rto_ms"], color=colour, linestyle="--", linewidth=1.2)
+        lost.plot(t, c["retransmitted_segments"], color=colour, drawstyle="steps-post")
+    window.set(ylabel="window [segments]\n(dotted: ssthresh)", ylim=(0, None))
+    times.set(ylabel="RTT [ms]\n(dashed: RTO)", ylim=(0, None))
+    most = max(1, *(c["retransmitted_segments"].max() for _, c, _ in flows))
+    lost.set(ylabel="segments\nretransmitted", xlabel=TIME, ylim=(0, 1.05 * most))
+    _time_limits(lost, limits)
+    _legend(window)
+    return png(figure)
+
+
+@styled
+def constellations(by_bits):
+    columns, size = 4, 3.2
+    rows = -(-len(by_bits) // columns)
+    figure = Figure(figsize=(WIDTH, size * rows), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
+    for a in axes.flat[len(by_bits):]:
+        a.set_visible(False)
+    for a, (bits, z) in zip(axes.flat, by_bits.items()):
+        a.plot(z.real, z.imag, ".", markersize=1.5, alpha=0.35, color=BLUE, rasterized=True)
+        a.set_title(f"{NAMES[bits]} ({len(z)} symbols)", fontsize=13)
+        a.set_aspect("equal")
+        a.set(xlim=(-2, 2), ylim=(-2, 2))
+    return png(figure)
+
+
+@styled
+def health(t, table, limits=None):
+    figure, (pacing, factor) = _figure(6, 2, sharex=True)
+    for name, label, colour in (("pacing_median_us", "median", SKY), ("pacing_p99_us", "p99", BLUE), ("pacing_max_us", "max", VERMILION)):
+        pacing.plot(t, table[name] / 1000, color=colour, label=f"slots late, {label}")
+    limit = float(table["pacing_limit_us"].max(initial=0)) / 1000
+    if limit:
+        pacing.axhline(limit, color=BLACK, linestyle="--", linewidth=1.5, label=f"limit {limit:g} ms")
+    positive = [table[n][table[n] > 0].min(initial=numpy.inf) for n in ("pacing_median_us", "pacing_p99_us", "pacing_max_us")]
+    if numpy.isfinite(min(positive)):
+        pacing.set_yscale("log")
+    pacing.set_ylabel("behind schedule\n[ms]")
+    _legend(pacing)
+    known = numpy.where(table["real_time_factor"] > 0, table["real_time_factor"], numpy.nan)      # 0: the clock does not run yet
+    factor.plot(t, known, color=BLUE, label="air time / wall time")
+    factor.axhspan(0.995, 1.005, color=GREEN, alpha=0.2, label="valid")
+    factor.set(ylabel="real-time factor", xlabel=TIME)
+    factor.ticklabel_format(axis="y", useOffset=False)
+    _time_limits(factor, limits)
+    _legend(factor)
+    return png(figure)
+
+
+@styled
+def cpu(t, by_name, pressure, cores, limits=None):
+    figure, (use, wait) = _figure(6.5, 2, sharex=True, gridspec_kw={"height_ratios": (2, 1)})
+    order = sorted(by_name, key=lambda n: -by_name[n].mean())
+    shown, others = order[:8], order[8:]
+    stack = {n: by_name[n] for n in shown}
+    if others:
+        stack[f"{len(others)} others"] = sum(by_name[n] for n in others)
+    hatches = ("", "//", "..", "\\\\", "xx", "--", "++", "oo", "")
+    layers = use.stackplot(t, *stack.values(), labels=list(stack), colors=(*CYCLE[:6], "#999999", YELLOW, "#444444"), edgecolor="white",
+                           linewidth=0.2)
+    for layer, hatch in zip(layers, hatches):      # nine areas: colour alone would not do
+        layer.set_hatch(hatch)
+    if cores:
+        use.axhline(cores, color=BLACK, linestyle="--", linewidth=1.5, label=f"{cores} cores")
+    use.set(ylabel="cores in use", ylim=(0, None))
+    handles, labels = use.get_legend_handles_labels()
+    _legend(use, handles=handles[::-1], labels=labels[::-1])
+    wait.plot(t, pressure, color=VERMILION)
+    if numpy.isnan(pressure).all():
+        wait.text(0.5, 0.5, "this kernel does not say (no pressure stall information)", transform=wait.transAxes, ha="center")
+    wait.set(ylabel="some task\nwaited [%]", xlabel=TIME, ylim=(0, None))
+    _time_limits(wait, limits)
+    return png(figure)

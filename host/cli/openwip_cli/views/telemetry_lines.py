@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""./openwip telemetry: one JSON object a line for each message, for jq and for programs in other languages.
+
+The names are those of the protobuf JSON mapping (snrDb; integers of 64 bits are texts, bytes are
+base64), and added to them: source, topic, lostBefore."""
+import json
+import os
+import signal
+import sys
+import time
+
+from google.protobuf import json_format
+
+from ..messages import telemetry
+from ..commands.commands import running_cell
+from ..errors import BadInput
+from ..records.record import LEFT_OUT, cell_lives
+from ..settings.scenario import OneLineParser, Real
+
+DEFAULT = tuple(t for t in telemetry.TOPICS if t not in LEFT_OUT)
+
+
+def line_of(message):
+    """One line of JSON, without its end. A number that JSON does not have (NaN) is a text, as the mapping has it."""
+    tree = {"source": message.source, "topic": message.topic, "lostBefore": message.lost_before}
+    tree |= json_format.MessageToDict(message.telemetry)
+    return json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
+
+
+def options(command, description, arguments, extra=lambda p: None):
+    p = OneLineParser(prog=f"./openwip {command}", allow_abbrev=False, description=description)
+    p.add_argument("--name", default="demo", help="name of the cell (default demo)")
+    extra(p)
+    return p.parse_args(arguments)
+
+
+def positive(flag, text):
+    try:
+        return None if text is None else Real(0.1, 1e6).read(text)
+    except ValueError:
+        raise BadInput(f"{flag} is {text!r}; valid: 0.1..1e6") from None
+
+
+def stream(reader, alive, out, seconds=None):
+    """Until the cell ends or the time is over. Returns the exit code."""
+    deadline = None if seconds is None else time.monotonic() + seconds
+    looked = time.monotonic()
+    try:
+        while deadline is None or time.monotonic() < deadline:
+            messages = reader.poll(0.2)
+            if messages:
+                out.write("".join(line_of(m) + "\n" for m in messages))
+                out.flush()
+            elif time.monotonic() - looked > 0.5:
+                looked = time.monotonic()
+                if not alive():
+                    break
+    except BrokenPipeError:      # whoever read has enough; nothing is wrong
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
+    return 0
+
+
+def main(arguments):
+    def extra(p):
+        p.add_argument("--topics", metavar="X", help="topics, separated by commas, or all (default all but frames and ip)")
+        p.add_argument("--seconds", metavar="S", help="end after so long (default: until Ctrl-C, or until the cell ends)")
+        p.add_argument("--jsonl", action="store_true", help="JSON lines: the only form there is, and the default")
+
+    given = options("telemetry", "Telemetry of a running cell as JSON lines on standard output.", arguments, extra)
+    topics = DEFAULT if given.topics is None else telemetry.topics_of(given.topics)
+    seconds = positive("--seconds", given.seconds)
+    cell = running_cell(given.name)
+    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
+    with telemetry.Reader(telemetry.endpoints_of(cell), topics) as reader:
+        try:
+            return stream(reader, lambda: cell_lives(cell), sys.stdout, seconds)
+        except KeyboardInterrupt:
+            return 0
+        finally:
+            print(f"openwip: {reader.summary()}", file=sys.stderr)

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The screen of `openwip top`: figures in, lines out. Every line fits the width and all lines the height, whatever
+the figures are: what matters least is left out first."""
+import dataclasses
+
+from ..figures.report import NAMES
+from .top_text import ASCII_BLOCKS, BLOCKS, bar, clean, count, number, share, sparkline
+
+GOOD, BAD, DIM, TITLE, PLAIN = "good", "bad", "dim", "title", "plain"
+MOST_FLOWS = 3
+BARS = 14
+BESIDE_TERMINALS = 16     # lines that the screen has besides one for each terminal
+TERMINAL_LETTERS = "123456789abcdefghijklmnop"
+
+
+@dataclasses.dataclass
+class Line:
+    text: str
+    style: str = PLAIN
+    rank: int = 1       # the higher the sooner it is left out
+    terminal: bool = False      # about one of several terminals
+    completed: object = None    # function of the terminals that are shown: the text
+
+
+@dataclasses.dataclass
+class Frame:
+    """What is not in the messages."""
+    cell: str
+    now_ns: int
+    reader: str = ""             # TelemetryReader.summary()
+    lost: int = 0
+    silent: dict = dataclasses.field(default_factory=dict)    # publisher -> seconds, None: never heard
+    ascii: bool = False
+    note: str = ""
+
+
+def render(figures, frame, width=80, height=24):
+    """Lines to show, at most `height` of them, each at most `width` long."""
+    lines = []
+    for part in (_head, _radio, _goodput):
+        lines += part(figures, frame, width)
+    lines += _terminals(figures, frame, max(1, height - BESIDE_TERMINALS))
+    for part in (_bins, _modulation, _arq, _queues, _tcp, _time, _cpu, _reader):
+        lines += part(figures, frame, width)
+    while len(lines) > max(1, height):
+        worst = max(range(len(lines)), key=lambda i: (lines[i].rank, i))
+        del lines[worst]
+    shown = sum(x.terminal for x in lines)
+    return [dataclasses.replace(x, text=(x.completed(shown) if x.completed else x.text)[:max(0, width)]) for x in lines]
+
+
+def _head(f, frame, width):
+    verdict = f.verdict(frame.now_ns)
+    seconds = f"  {number(verdict.seconds)} s measured" if verdict else ""
+    command = f" ({clean(verdict.command)})" if verdict and verdict.command else ""
+    title = f"openwip top  cell {clean(frame.cell)}{command}{seconds}  slot {f.slot}"
+    lines = [Line(title.ljust(width)[:width], TITLE, 0)]
+    if frame.note:
+        lines.append(Line(clean(frame.note), BAD, 0))
+    stalled = [f"{n} for {number(s)} s" for n, s in frame.silent.items() if s is not None]
+    if stalled:
+        lines.append(Line(f"STALLED   nothing comes from {', '.join(stalled)}", BAD, 0))
+    if verdict is None:
+        lines.append(Line("verdict   not known: no verdict comes from the keeper", BAD, 0))
+    elif verdict.valid:
+        lines.append(Line("verdict   VALID so far", GOOD, 0))
+    else:
+        replays = f.replays(frame.now_ns)
+        word = "REPLAY" if replays else "INVALID so far: "
+        reasons = clean("; ".join(verdict.reason)).removeprefix("replay") if replays else clean("; ".join(verdict.reason))
+        lines.append(Line(f"verdict   {word}{reasons or 'no reason given'}", PLAIN if replays else BAD, 0))
+        rest = lines[-1].text[width:]
+        if rest:
+            lines.append(Line("          " + rest, lines[-1].style, 2))
+    return lines
+
+
+def _radio(f, frame, width):
+    mac = f.mac("terminal", frame.now_ns)
+    if mac is None:
+        return [Line("radio     not known", DIM)]
+    r = mac.radio
+    snr = [t.snr_db for t in f.terminals(frame.now_ns) if t.snr_db is not None]
+    if r.locked and not r.mode and len(snr) > 1:
+        return [Line(f"radio     emulated, no receiver; mean SNR {number(min(snr))} .. {number(max(snr))} dB")]
+    if r.locked and not r.mode:     # so says the emulator
+        return [Line(f"radio     emulated, no receiver; mean SNR {number(r.mean_snr_db)} dB; prediction NMSE "
+                     f"{number(r.prediction_nmse, 3)}")]
+    state = "locked" if r.locked else f"NOT LOCKED ({clean(r.mode)})"
+    return [Line(f"radio     {state}  SNR {number(r.mean_snr_db)} dB  EVM {number(r.evm_percent)} %  CFO "
+                 f"{number(r.cfo_hz, 0)} Hz  gain {number(r.gain_db)} dB  lock lost {count(r.lock_losses)}x",
+                 GOOD if r.locked and not r.lock_losses else BAD)]
+
+
+def _goodput(f, frame, width):
+    verdict, link = f.verdict(frame.now_ns), f.link()
+    if f.replays(frame.now_ns):
+        return [Line("goodput   none: recorded samples are played, nothing is transmitted", DIM, 2)]
+    if verdict is None:     # no rate without a verdict
+        text = "goodput   not shown without a verdict"
+    elif verdict.capacity_bps > 0:
+        part = verdict.goodput_bps / verdict.capacity_bps
+        text = (f"goodput   {number(verdict.goodput_bps / 1e6, 2)} of {number(verdict.capacity_bps / 1e6, 2)} Mbit/s "
+                f"of the link, {share(part)} [{bar(part, 20):<20}]")
+    else:
+        text = f"goodput   {number(verdict.goodput_bps / 1e6, 2)} Mbit/s; capacity not known (nothing was sent)"
+    if link is None:
+        return [Line(text), Line("frames    not known", DIM)]
+    return [Line(text), Line(f"frames    FER {share(link['frame_error_rate'])}; {count(link['frames_sent'])} sent, "
+                             f"{count(link['frames_failed'])} failed, {count(link['frames_given_up'])} given up, feedback "
+                             f"missing {count(link['feedback_missing'])}")]
+
+
+def _terminals(f, frame, most):
+    """A line for each of several terminals, and how many of them are shown."""
+    found = f.terminals(frame.now_ns)
+    if not found:
+        return []
+    verdict = f.verdict(frame.now_ns)
+    goodput = [t.link["goodput_bps"] if verdict and t.link else None for t in found]
+    whole = sum(g for g in goodput if g is not None)
+
+    columns = "{:<19}{:>8} {:>7} {:>7} {:>7} {:>7} {:>5} {:>6} {:>7}"
+
+    def head(shown):
+        return columns.format(f"terminals {shown}" + (f" of {len(found)}" if shown < len(found) else ""), "SNR dB", "NMSE", "FER", "Mbit/s", "share",
+                              "bins", "queue", "arrived")
+
+    lines = [Line("", rank=0, completed=head)]
+    for n, (t, rate) in enumerate(zip(found[:most], goodput)):
+        name = f"{n + 1}" if n < 9 else f"{n + 1} ({TERMINAL_LETTERS[n]})"      # one character in the line of bins
+        text = columns.format(
+            f"  terminal {name}", number(t.snr_db) if t.locked else "no lock", number(t.nmse, 3),
+            share(t.link["frame_error_rate"] if t.link else None), number(rate / 1e6 if rate is not None else None, 2),
+            share(rate / whole if rate is not None and whole > 0 else None), count(t.bins), count(t.queued), count(t.arrived))
+        lines.append(Line(text, PLAIN if t.locked else BAD, 1, terminal=True))
+    return lines
+
+
+def _bins(f, frame, width):
+    values = f.snr_db(frame.now_ns)[:64]
+    bits, grants = f.bits(frame.now_ns), f.grants(frame.now_ns)
+    if not values:
+        return [Line("SNR/bin   not known (topic slot)", DIM, 3)]
+    good = [v for v in values if v == v]
+    blocks = ASCII_BLOCKS if frame.ascii else BLOCKS
+    lines = [Line(f"SNR/bin   {sparkline(values, blocks)}  {number(min(good, default=None))} .. "
+                  f"{number(max(good, default=None))} dB", PLAIN, 3)]
+    if bits:
+        lines.append(Line("bits/bin  " + "".join(str(b) if 0 < b < 9 else "." if b == 0 else "?" for b in bits[:64])
+                          + "  bits/symbol", PLAIN, 4))
+    if grants:
+        lines.append(Line("terminal  " + "".join(TERMINAL_LETTERS[u] if u < len(TERMINAL_LETTERS) else "." for u in grants[:64])
+                          + "  that has the bin, whose SNR it is", PLAIN, 3))
+    return lines
+
+
+def _modulation(f, frame, width):
+    link = f.link()
+    histogram = link["modulation_histogram"][1:] if link else [0] * 8
+    total = sum(histogram)
+    if not total:
+        return [Line("sent      no frames in the last second", DIM, 3)]
+
+    def cell(k):
+        part = histogram[k] / total
+        return f"{NAMES[k + 1]:>8} {share(part):>7} {bar(part, BARS):<{BARS}}"
+
+    return [Line(("sent      " if row == 0 else "          ") + cell(row) + "  " + cell(row + 4), PLAIN, 3 + row)
+            for row in range(4)]
+
+
+def _arq(f, frame, width):
+    link = f.link()
+    if link is None:
+        return [Line("ARQ       not known", DIM, 2)]
+    histogram = link["retransmission_histogram"]
+    total = sum(histogram)
+    if not total:
+        return [Line("ARQ       no frame acknowledged in the last second", DIM, 2)]
+    parts = [f"{n}: {share(histogram[n] / total)}" for n in range(4)]
+    rest = sum(histogram[4:])
+    most = max((n for n, c in enumerate(histogram) if c), default=0)
+    return [Line(f"ARQ       sent again {'  '.join(parts)}  4+: {share(rest / total)}  most {most}", PLAIN, 2)]
+
+
+def _drops(direction):
+    return ", ".join(f"{count(d.count.packets)} {clean(d.reason)}" for d in direction.dropped if d.count.packets)
+
+
+def _queues(f, frame, width):
+    base, terminal = f.mac("base", frame.now_ns), f.mac("terminal", frame.now_ns)
+    if f.replays(frame.now_ns):
+        d = terminal.downlink if terminal is not None else None
+        return [Line(f"downlink  {count(d.delivered.packets)} packets put together" if d else "downlink  not known", PLAIN, 1)]
+    lines = []
+    for name, sender, receiver in (("downlink", base, terminal), ("uplink", terminal, base)):
+        if sender is None:
+            lines.append(Line(f"{name:<9} not known: no status comes", BAD, 1))
+            continue
+        d = getattr(sender, name)
+        far = getattr(receiver, name) if receiver is not None else None
+        lines.append(Line(f"{name:<9} queue {count(d.queued.packets)} packets, {number(d.queued.bytes / 1e3)} kB; in "
+                          f"{count(getattr(d, 'in').packets)}, arrived "
+                          f"{count(far.delivered.packets) if far is not None else '-'}", PLAIN, 1))
+        dropped = ", ".join(x for x in (_drops(d), _drops(far) if far is not None else "") if x)
+        lines.append(Line(f"          dropped {dropped or 'none'}", BAD if dropped else DIM, 2 if dropped else 5))
+    return lines
+
+
+def _tcp(f, frame, width):
+    found = f.flows(frame.now_ns)
+    if found is None:
+        return [Line("TCP       not known: nothing comes from the observer", DIM, 2)]
+    flows, left_out = found
+    more = len(flows) - MOST_FLOWS
+    text = f"TCP       {count(len(flows))} flows" + (f", {count(left_out)} beyond the observer's limit" if left_out else "")
+    if not flows:
+        return [Line("TCP       no connections", DIM, 2)]
+    lines = [Line(f"{text + (f', {count(more)} not shown' if more > 0 else ''):<38}  cwnd  rtt ms rto ms resent cc     state",
+                  PLAIN, 2)]
+    for n, flow in enumerate(flows[:MOST_FLOWS]):
+        name = f"{clean(flow.local)}>{clean(flow.remote)}"
+        lines.append(Line(f"  {name[:36]:<36} {count(flow.cwnd_segments):>6} {number(flow.rtt_ms):>7} "
+                          f"{number(flow.rto_ms, 0):>6} {count(flow.retransmitted_segments):>6} "
+                          f"{clean(flow.congestion_control)[:6]:<6} {clean(flow.state)[:9]}", PLAIN, 2 + n))
+    return lines
+
+
+def _time(f, frame, width):
+    t = f.fresh("observer", "air", frame.now_ns)
+    if f.replays(frame.now_ns):
+        return []       # there is no medium
+    if t is None:
+        return [Line("pacing    not known: nothing comes from the observer", DIM, 1)]
+    a = t.air
+    behind = a.slots_behind > 0.01 * a.slots
+    return [Line(f"pacing    {number(a.real_time_factor, 4)} at x{number(a.speed, 2)}; late {count(a.late)}; > "
+                 f"{number(a.pacing_limit_us / 1e3, 0)} ms behind: {count(a.slots_behind)} of {count(a.slots)}, max "
+                 f"{number(a.pacing_max_us / 1e3, 1)} ms",
+                 BAD if a.late or behind else PLAIN, 1)]
+
+
+def _cpu(f, frame, width):
+    t = f.fresh("observer", "cpu", frame.now_ns)
+    if t is None:
+        return [Line("CPU       not known: nothing comes from the observer", DIM, 2)]
+    c = t.cpu
+    total = sum(p.cores for p in c.process)
+    pressure = f"{number(c.pressure_percent, 0)} %" if c.HasField("pressure_percent") else "unknown"
+    busiest = sorted(c.process, key=lambda p: p.cores, reverse=True)
+    verdict = f.verdict(frame.now_ns)
+    waiting = share(verdict.applications_waiting) if verdict and verdict.HasField("applications_waiting") else "unknown"
+    head = (f"CPU       {number(total, 2)} of {count(c.cores)} cores; load {number(c.load_average)}; pressure {pressure}; "
+            f"apps wait {waiting}")
+    names = " ".join(f"{clean(p.name)} {number(p.cores, 2)}" for p in busiest)
+    return [Line(head, PLAIN, 2), Line("          " + names, DIM, 4)]
+
+
+def _reader(f, frame, width):
+    return [Line(f"reader    {clean(frame.reader)}", BAD if frame.lost else DIM, 2)]
