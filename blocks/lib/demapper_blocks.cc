@@ -6,7 +6,7 @@
 
 #include <stdexcept>
 
-#include "phy/slot_extractor.h"
+#include "phy/ofdm/slot_extractor.h"
 #include "resource_copy.h"
 #include "slot_tags.h"
 #include "types/grant.h"

@@ -10,9 +10,9 @@
 #include <span>
 
 #include "checked_parameter.h"
-#include "phy/sequence.h"
-#include "phy/slot_estimator.h"
-#include "phy/snr_predictor.h"
+#include "phy/grid/sequence.h"
+#include "phy/prediction/snr_predictor.h"
+#include "phy/receiver/slot_estimator.h"
 #include "resource_copy.h"
 #include "slot_tags.h"
 

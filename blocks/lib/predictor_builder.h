@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "phy/snr_predictor.h"
+#include "phy/prediction/snr_predictor.h"
 
 namespace wip {
 

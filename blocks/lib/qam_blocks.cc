@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "checked_parameter.h"
-#include "phy/constellation.h"
+#include "phy/qam/constellation.h"
 
 namespace gr {
 namespace wip {

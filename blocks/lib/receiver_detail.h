@@ -2,7 +2,7 @@
 // What the receiver saw in a slot, as the slot link carries it to those who watch.
 #pragma once
 
-#include "phy/slot_receiver.h"
+#include "phy/receiver/slot_receiver.h"
 #include "schema/slot_link.pb.h"
 
 namespace wip {

@@ -5,7 +5,7 @@
 
 #include <complex>
 
-#include "phy/pilot_score.h"
+#include "phy/estimation/pilot_score.h"
 
 namespace wip {
 

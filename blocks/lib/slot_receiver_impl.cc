@@ -9,7 +9,7 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "phy/slot_estimator.h"
+#include "phy/receiver/slot_estimator.h"
 #include "receiver_detail.h"
 #include "slot_number.h"
 #include "uhd_pmt.h"

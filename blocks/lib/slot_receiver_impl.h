@@ -11,8 +11,8 @@
 
 #include "block_link.h"
 #include "block_recorder.h"
-#include "phy/gain_control.h"
-#include "phy/slot_receiver.h"
+#include "phy/receiver/slot_receiver.h"
+#include "phy/sync/gain_control.h"
 #include "predictor_builder.h"
 #include "sample_clock.h"
 

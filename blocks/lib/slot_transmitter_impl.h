@@ -11,7 +11,7 @@
 
 #include "block_link.h"
 #include "block_recorder.h"
-#include "phy/slot_modulator.h"
+#include "phy/transmitter/slot_modulator.h"
 #include "test_pattern.h"
 
 namespace gr {

@@ -9,7 +9,7 @@
 #include <deque>
 
 #include "checked_parameter.h"
-#include "phy/slot_synchroniser.h"
+#include "phy/sync/slot_synchroniser.h"
 #include "sample_clock.h"
 #include "types/grid.h"
 #include "uhd_pmt.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The grant of a slot: what every bin carries, as it rides in the control region (200 control
-// symbols, jointly protected; the coding is in phy/control_region.h). 30 bytes of content:
+// symbols, jointly protected; the coding is in phy/coding/control_region.h). 30 bytes of content:
 //
 //   12  frame number (slot / 30, modulo 4096; the slot within the frame comes from the pilots)
 //   16  SN of the first new link frame in this slot

@@ -5,7 +5,7 @@
 //
 // Every field has one writer: the medium (M) or the node, that is the process which claimed it (N).
 // All positions are 64-bit and never wrap; a ring index is a position modulo the ring's size.
-// `tick` is sample time at 7.68 MS/s since the medium's clock started; sample [t, t+1) is released
+// Time is ticks (mix/tick.h); sample [t, t+1) is released
 // when now > t. A node whose receiver has a sampling clock of its own counts that clock's samples
 // in everything that concerns it, and has its own `now`.
 //
@@ -20,21 +20,22 @@
 #pragma once
 
 #include <atomic>
-#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 
 #include "air/futex.h"
+#include "mix/tick.h"
 
 namespace wip::air {
 
-using tick = std::int64_t;
-using cf32 = std::complex<float>;
+using mix::cf32;
+using mix::default_frequency;
+using mix::never;
+using mix::sample_rate;
+using mix::tick;
 
-inline constexpr double sample_rate = 7.68e6;
 inline constexpr tick as_soon_as_possible = std::numeric_limits<tick>::min();
-inline constexpr tick never = std::numeric_limits<tick>::max();
 
 inline constexpr std::uint64_t layout_magic = 0x4F57495041495221;  // "OWIPAIR!"
 inline constexpr std::uint32_t layout_version = 2;
@@ -42,8 +43,6 @@ inline constexpr std::size_t max_nodes = 64;
 inline constexpr std::size_t name_size = 32;
 inline constexpr std::uint64_t transmit_fifo_size = std::uint64_t{1} << 18;  // 34 ms
 inline constexpr std::uint64_t receive_ring_size = std::uint64_t{1} << 19;   // 68 ms
-
-inline constexpr double default_frequency = 1e9;
 
 enum class clock_kind : std::uint32_t { lockstep, realtime };
 enum class air_state : std::uint32_t { building, ready, closed };

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "runtime/monotonic.h"
 #include "runtime/realtime.h"
 
 namespace wip::air {
@@ -28,13 +29,20 @@ void sleep_until(std::int64_t ns) {
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, nullptr);
 }
 
-}  // namespace
-
-std::int64_t monotonic_ns() noexcept {
-    timespec ts{};
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return ts.tv_sec * std::int64_t{1'000'000'000} + ts.tv_nsec;
+tuning& tuning_of(node_tuning& tunings, command_kind kind) {
+    switch (kind) {
+        case command_kind::transmit_frequency:
+            return tunings.transmit_frequency;
+        case command_kind::receive_frequency:
+            return tunings.receive_frequency;
+        case command_kind::transmit_gain:
+            return tunings.transmit_gain;
+        default:
+            return tunings.receive_gain;
+    }
 }
+
+}  // namespace
 
 medium::medium(shared_air& air, const medium_config& config,
                std::function<void(const std::string&)> say)
@@ -48,8 +56,10 @@ medium::medium(shared_air& air, const medium_config& config,
       scratch_(static_cast<std::size_t>(config.quantum)),
       activity_(config.nodes.size()),
       pacing_(config.pacing_limit_ms * 1e3) {
+    transmitters_.reserve(config.nodes.size());
     for (std::size_t i = 0; i < config.nodes.size(); ++i) {
         transmitters_.emplace_back(air.node(i), air.transmit_fifo(i));
+        sources_.push_back(&transmitters_.back());
         receivers_.emplace_back(air.node(i), air.receive_ring(i));
         air.node(i).clock_parts.store(mixer_.clock_parts(i));
         losses_.emplace_back();
@@ -79,7 +89,7 @@ std::string medium::run() {
     std::int64_t next_watch = 0;
     while (!stop_.load()) {
         serve();
-        if (const std::int64_t wall = monotonic_ns(); wall >= next_watch) {
+        if (const std::int64_t wall = runtime::monotonic_ns(); wall >= next_watch) {
             next_watch = wall + watch_interval_ns;
             reason = find_dead();
             if (!reason.empty()) break;
@@ -90,7 +100,7 @@ std::string medium::run() {
                 continue;
             }
             started_ = true;
-            origin_ = monotonic_ns();
+            origin_ = runtime::monotonic_ns();
             reset_wall_.store(origin_);
             header_.clock_origin.store(origin_);
             header_.running.store(1);
@@ -113,7 +123,7 @@ std::string medium::run() {
 // while. What is due comes first: a slot that is ready does not wait for the samples of a later
 // one.
 bool medium::step_lockstep(tick target) {
-    const bool due_now = computed_ >= target && monotonic_ns() >= due(target);
+    const bool due_now = computed_ >= target && runtime::monotonic_ns() >= due(target);
     if (const tick to = next_multiple(computed_, config_.quantum);
         !due_now && to <= now_ + lookahead_quanta * config_.quantum && can_compute(to)) {
         compute(to);
@@ -129,14 +139,14 @@ bool medium::step_lockstep(tick target) {
             100ms);
         return false;
     }
-    const std::int64_t wall = monotonic_ns(), when = due(target);
+    const std::int64_t wall = runtime::monotonic_ns(), when = due(target);
     if (wall >= when) return true;
     sleep_until(std::min(when, wall + longest_sleep_ns));
     return false;  // serve once more: commands given meanwhile count
 }
 
 bool medium::step_realtime(tick target) {
-    const std::int64_t wall = monotonic_ns(), when = due(target);
+    const std::int64_t wall = runtime::monotonic_ns(), when = due(target);
     if (wall < when) {
         sleep_until(std::min(when, wall + longest_sleep_ns));
         return false;
@@ -234,7 +244,7 @@ void medium::serve_commands(std::size_t i) {
                 receivers_[i].stop(c.time, node_now);
                 break;
             default:
-                tunings_[i].of(c.kind).set(time, c.value);
+                tuning_of(tunings_[i], c.kind).set(time, c.value);
         }
         changed_from(time);
     }
@@ -306,7 +316,7 @@ void medium::compute(tick to) {
             const auto [first, last] = receivers_[i].wanted(from, end);
             if (first < last) {
                 const std::span<cf32> out(scratch_.data(), static_cast<std::size_t>(last - first));
-                mixer_.hear(i, first, out, transmitters_, tunings_);
+                mixer_.hear(i, first, out, sources_, tunings_);
                 receivers_[i].write(first, out);
             }
             from = last;
@@ -329,7 +339,7 @@ void medium::lose_samples(std::size_t i, tick from, tick to) {
 }
 
 void medium::release(tick target) {
-    const std::int64_t wall = monotonic_ns();
+    const std::int64_t wall = runtime::monotonic_ns();
     for (tick slot = next_multiple(now_, slot_samples); slot <= target; slot += slot_samples)
         pacing_.add(config_.speed == 0 ? 0 : static_cast<double>(wall - due(slot)) / 1e3);
     now_ = target;
@@ -345,7 +355,7 @@ void medium::release(tick target) {
         transmitters_[i].free_before(now_ - mixer_.max_delay());
         for (command_kind k : {command_kind::transmit_frequency, command_kind::receive_frequency,
                                command_kind::transmit_gain, command_kind::receive_gain})
-            tunings_[i].of(k).forget_before(now_ - mixer_.max_delay());
+            tuning_of(tunings_[i], k).forget_before(now_ - mixer_.max_delay());
     }
 }
 
@@ -363,7 +373,7 @@ medium::counters medium::count() const {
 medium_status medium::status() {
     medium_status s;
     s.now = header_.now.load();
-    const std::int64_t wall = monotonic_ns();
+    const std::int64_t wall = runtime::monotonic_ns();
     if (header_.running.load()) {
         s.wall_seconds = static_cast<double>(wall - header_.clock_origin.load()) * 1e-9;
         const double since = static_cast<double>(wall - reset_wall_.load()) * 1e-9;
@@ -394,7 +404,7 @@ void medium::reset_counters() {
     base_underflows_ = c.underflows;
     base_overflows_ = c.overflows;
     reset_tick_ = header_.now.load();
-    reset_wall_ = monotonic_ns();
+    reset_wall_ = runtime::monotonic_ns();
 }
 
 }  // namespace wip::air

@@ -31,19 +31,25 @@
 #include <string>
 #include <vector>
 
-#include "air/mixer.h"
-#include "air/pacing.h"
+#include "air/medium_config.h"
 #include "air/process_watch.h"
 #include "air/receive_queue.h"
 #include "air/shared_air.h"
+#include "air/transmit_queue.h"
+#include "mix/mixer.h"
+#include "runtime/pacing.h"
 
 namespace wip::air {
+
+using mix::mixer;
+using mix::node_tuning;
+using mix::tuning;
 
 struct medium_status {
     tick now = 0;
     double wall_seconds = 0;
     double real_time_factor = 0;
-    pacing_summary pacing;
+    runtime::pacing_summary pacing;
     std::uint64_t late = 0, underflows = 0, overflows = 0;
     std::vector<std::string> nodes;
 };
@@ -104,6 +110,7 @@ private:
     std::vector<transmit_reader> transmitters_;
     std::vector<receive_writer> receivers_;
     std::vector<node_tuning> tunings_;
+    std::vector<const mix::sample_source*> sources_;  // the transmitters, for the mixer
     std::vector<process_watch> watches_;
     struct loss {
         sample_model::event_times times;
@@ -123,7 +130,7 @@ private:
     std::optional<medium_change> change_;  // asked for, not taken
     std::optional<tick> change_from_;      // of the last one taken
     std::atomic<bool> change_waits_{false};
-    pacing pacing_;
+    runtime::pacing pacing_;
     std::atomic<tick> reset_tick_{0};
     std::atomic<std::int64_t> reset_wall_{0};
     struct counters {
@@ -132,7 +139,5 @@ private:
     counters count() const;
     std::atomic<std::uint64_t> base_late_{0}, base_underflows_{0}, base_overflows_{0};
 };
-
-std::int64_t monotonic_ns() noexcept;
 
 }  // namespace wip::air

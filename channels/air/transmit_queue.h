@@ -15,6 +15,7 @@
 #include <span>
 
 #include "air/layout.h"
+#include "mix/sample_source.h"
 
 namespace wip::air {
 
@@ -48,7 +49,7 @@ private:
     tick end_time_ = 0;
 };
 
-class transmit_reader {
+class transmit_reader final : public mix::sample_source {
 public:
     transmit_reader(node_block& node, const cf32* fifo) : node_(node), fifo_(fifo) {}
 
@@ -65,9 +66,8 @@ public:
     // Ask the node to wake the medium when the open burst reaches `time`.
     void want(tick time) noexcept;
     bool ever_opened() const noexcept { return opened_ > 0; }
-    bool active() const noexcept { return !bursts_.empty(); }
-    // Samples of [from, from + out.size()); zero where nothing is sent. false: all zero.
-    bool read(tick from, std::span<cf32> out) const noexcept;
+    bool active() const noexcept override { return !bursts_.empty(); }
+    bool read(tick from, std::span<cf32> out) const noexcept override;
     // Realtime: the open burst has nothing for `time`, which is due. true: it was cut off there.
     bool starve(tick time) noexcept;
     // Burst ends up to `time` are acknowledged.

@@ -8,7 +8,7 @@
 
 #include "link/decision_region.h"
 #include "link/symbol_error.h"
-#include "phy/constellation.h"
+#include "phy/qam/constellation.h"
 #include "sample/fast_math.h"
 #include "types/grid.h"
 

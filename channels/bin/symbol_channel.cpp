@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "bin/failed_symbol.h"
-#include "phy/combining_store.h"
-#include "phy/constellation.h"
+#include "phy/detection/combining_store.h"
+#include "phy/qam/constellation.h"
 #include "sample/counter_random.h"
 #include "sample/noise.h"
 

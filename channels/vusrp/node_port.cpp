@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "air/medium.h"
+#include "runtime/monotonic.h"
 
 namespace wip::vusrp {
 namespace {
@@ -133,7 +134,7 @@ node_port::~node_port() {
 tick node_port::now() const noexcept {
     if (lockstep()) return block_->now.load(std::memory_order_acquire);
     if (!running()) return 0;
-    const std::int64_t ns = air::monotonic_ns() - header_->clock_origin.load();
+    const std::int64_t ns = runtime::monotonic_ns() - header_->clock_origin.load();
     const double own = 1 / (1 - 1e-12 * static_cast<double>(block_->clock_parts.load()));
     return static_cast<tick>(static_cast<double>(ns) * (air::sample_rate * 1e-9) * header_->speed *
                              own);

@@ -12,10 +12,10 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "app/process.h"
 #include "capture/capture.h"
-#include "capture/telemetry_reader.h"
 #include "config/number_option.h"
+#include "runtime/process.h"
+#include "runtime/telemetry_reader.h"
 
 namespace {
 

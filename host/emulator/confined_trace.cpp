@@ -16,7 +16,7 @@
 #include <span>
 #include <vector>
 
-#include "app/process.h"
+#include "runtime/process.h"
 #include "trace/trace_file.h"
 
 namespace wip::emulator {

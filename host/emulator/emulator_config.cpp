@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "bin/trace_channel.h"
+#include "config/endpoint.h"
 #include "types/number_text.h"
 
 namespace wip::emulator {
@@ -136,11 +137,11 @@ void add_interface(std::vector<key>& keys, const std::string& group, const std::
     keys.push_back({.path = group + ".control",
                     .fallback = "ipc://RUN/" + status + ".control",
                     .doc = "control of this end (REP, bound here)",
-                    .check = host::check_endpoint});
+                    .check = config::check_endpoint});
     keys.push_back({.path = group + ".telemetry",
                     .fallback = "ipc://RUN/" + status + ".telemetry",
                     .doc = "telemetry of this end (XPUB, bound here)",
-                    .check = host::check_endpoint});
+                    .check = config::check_endpoint});
 }
 
 std::vector<key> make_keys() {
@@ -245,7 +246,7 @@ std::vector<key> make_keys() {
     keys.push_back({.path = "control",
                     .fallback = "ipc://RUN/air.control",
                     .doc = "control of the emulation itself: pacing (REP, bound here)",
-                    .check = host::check_endpoint});
+                    .check = config::check_endpoint});
     keys.push_back({.path = "pacing_limit_ms",
                     .type = kind::real,
                     .fallback = "2",
@@ -303,7 +304,7 @@ emulator_config translate(config::settings& s) {
     s.finish();
     for (const auto* e : {"server.control", "server.telemetry", "terminal.control",
                           "terminal.telemetry", "control"})
-        host::fill_in_run_folder(s, e);
+        config::fill_in_run_folder(s, e);
     emulator_config c;
     c.name = s.text("name");
     c.user = s.text("user");

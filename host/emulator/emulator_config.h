@@ -8,13 +8,18 @@
 #include <string>
 #include <vector>
 
-#include "app/macd_config.h"
+#include "cell/emulated_cell.h"
 #include "config/schema.h"
-#include "emulator/emulated_cell.h"
+#include "macd/macd_config.h"
 #include "profiles/channel_definition.h"
 #include "tun/tun_device.h"
 
 namespace wip::emulator {
+
+using cell_model::emulated_cell;
+using cell_model::emulation_config;
+using cell_model::slot_start;
+using cell_model::snr_source;
 
 struct interface_config {
     std::string network_namespace;  // name as in /run/netns; empty: that of the process

@@ -12,12 +12,14 @@
 #include <cstring>
 #include <deque>
 
-#include "app/process.h"
-#include "app/setting_changes.h"
-#include "app/status_events.h"
+#include "emulator/cell_status.h"
 #include "emulator/emulator_telemetry.h"
 #include "peer/endpoint.h"
 #include "profiles/channel_definition.h"
+#include "runtime/monotonic.h"
+#include "runtime/process.h"
+#include "runtime/setting_changes.h"
+#include "runtime/status_events.h"
 #include "tun/tun_in_namespace.h"
 
 namespace wip::emulator {
@@ -34,12 +36,6 @@ constexpr std::int64_t start_after_ns = 20'000'000;
 constexpr std::int64_t control_every = 15;
 // Packets taken from an interface at a time.
 constexpr int read_batch = 64;
-
-std::int64_t monotonic_ns() {
-    timespec t{};
-    ::clock_gettime(CLOCK_MONOTONIC, &t);
-    return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
 
 // An interface with its counts.
 struct gateway {
@@ -101,7 +97,7 @@ struct emulator_process::state {
         }
     }
 
-    std::int64_t now() const { return monotonic_ns() - t0; }
+    std::int64_t now() const { return runtime::monotonic_ns() - t0; }
     void wait_until(std::int64_t due);
     bool read_server();
     bool read_terminal(std::size_t user);
@@ -130,7 +126,7 @@ struct emulator_process::state {
     station_sockets base, terminal;
     emulator_telemetry topics;
     host::control_socket air_control;
-    air::pacing slots, packets;
+    runtime::pacing slots, packets;
     host::setting_changes base_changes, terminal_changes, air_changes;
     bool realtime_priority = false;
     std::uint64_t malformed = 0;
@@ -165,7 +161,7 @@ int emulator_process::run(int signal_fd, bool realtime_priority) {
     s.watched.push_back({s.server.tun.fd(), POLLIN, 0});
     for (const auto& t : s.terminals) s.watched.push_back({t.tun.fd(), POLLIN, 0});
     s.cell.prepare_errors();
-    s.t0 = monotonic_ns() + start_after_ns;
+    s.t0 = runtime::monotonic_ns() + start_after_ns;
     for (; !s.ended; ++s.next) {
         const std::int64_t due = slot_start(s.next);
         s.wait_until(due);
@@ -272,12 +268,12 @@ void emulator_process::state::fill(const station_sockets& e, MacStatus& status) 
     status.set_role(&e == &base ? "base" : "terminal");
     status.set_effective_yaml(effective_yaml);
     if (&e == &base) {
-        cell.fill_base(status);
+        fill_base(cell, status);
         server.gate.add_input(*status.mutable_downlink());
         host::set(*status.mutable_uplink()->mutable_delivered(), server.gate.delivered());
         server.gate.add_write_errors(*status.mutable_uplink());
     } else {
-        cell.fill_terminal(status);
+        fill_terminal(cell, status);
         auto& delivered = *status.mutable_downlink()->mutable_delivered();
         delivered.Clear();
         for (const auto& t : terminals) {

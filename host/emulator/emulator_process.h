@@ -12,11 +12,11 @@
 #include <memory>
 #include <zmq.hpp>
 
-#include "air/pacing.h"
-#include "app/control_socket.h"
-#include "app/packet_gate.h"
-#include "app/telemetry_socket.h"
 #include "emulator/emulator_config.h"
+#include "runtime/control_socket.h"
+#include "runtime/pacing.h"
+#include "runtime/telemetry_socket.h"
+#include "station/packet_gate.h"
 
 namespace wip::emulator {
 

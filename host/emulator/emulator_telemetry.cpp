@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/slot_sample.h"
+#include "station/slot_sample.h"
 #include "types/point_code.h"
 
 namespace wip::emulator {

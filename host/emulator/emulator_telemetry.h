@@ -7,11 +7,11 @@
 
 #include <deque>
 
-#include "app/frame_log.h"
-#include "app/ip_log.h"
-#include "app/packet_topic.h"
-#include "app/telemetry_port.h"
-#include "emulator/emulated_cell.h"
+#include "emulator/emulator_config.h"
+#include "runtime/telemetry_port.h"
+#include "station/frame_log.h"
+#include "station/ip_log.h"
+#include "station/packet_topic.h"
 
 namespace wip::emulator {
 

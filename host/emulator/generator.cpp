@@ -10,6 +10,7 @@
 #include <ostream>
 #include <vector>
 
+#include "emulator/cell_status.h"
 #include "wire/ip_header.h"
 
 namespace wip::emulator {
@@ -125,8 +126,8 @@ void generate(const emulator_config& config, const generator_config& g, std::ost
     };
     const auto statuses = [&](const char* when) {
         openwip::control::MacStatus base, terminal;
-        cell.fill_base(base);
-        cell.fill_terminal(terminal);
+        fill_base(cell, base);
+        fill_terminal(cell, terminal);
         // What the interface of the server would have been given: nothing comes up here.
         base.mutable_uplink()->mutable_delivered();
         out << "\"" << when << "\": {\"base\": " << to_json(base)

@@ -7,12 +7,12 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
-#include "app/privileged_start.h"
-#include "app/process.h"
-#include "app/program.h"
 #include "config/number_option.h"
 #include "emulator/emulator_process.h"
 #include "emulator/generator.h"
+#include "runtime/privileged_start.h"
+#include "runtime/process.h"
+#include "runtime/program.h"
 #include "runtime/realtime.h"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gui/replayed_cell.h"
+#include "gui/model/replayed_cell.h"
 
 namespace wip::gui {
 

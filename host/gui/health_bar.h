@@ -8,7 +8,7 @@
 #include <map>
 #include <vector>
 
-#include "gui/session.h"
+#include "gui/cell/session.h"
 
 namespace wip::gui {
 

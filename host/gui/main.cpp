@@ -14,9 +14,9 @@
 #include <optional>
 #include <stdexcept>
 
+#include "gui/cell/remote_cell.h"
+#include "gui/cell/session.h"
 #include "gui/main_window.h"
-#include "gui/remote_cell.h"
-#include "gui/session.h"
 #include "gui/window_words.h"
 
 namespace {

@@ -10,18 +10,18 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "gui/channel_view.h"
-#include "gui/constellation_view.h"
-#include "gui/controls_view.h"
-#include "gui/delay_view.h"
-#include "gui/distribution_view.h"
-#include "gui/event_view.h"
-#include "gui/goodput_view.h"
-#include "gui/heat_view.h"
-#include "gui/histogram_view.h"
-#include "gui/plot_help.h"
-#include "gui/queue_view.h"
-#include "gui/tcp_view.h"
+#include "gui/plot/plot_help.h"
+#include "gui/views/channel_view.h"
+#include "gui/views/constellation_view.h"
+#include "gui/views/controls_view.h"
+#include "gui/views/delay_view.h"
+#include "gui/views/distribution_view.h"
+#include "gui/views/event_view.h"
+#include "gui/views/goodput_view.h"
+#include "gui/views/heat_view.h"
+#include "gui/views/histogram_view.h"
+#include "gui/views/queue_view.h"
+#include "gui/views/tcp_view.h"
 #include "gui/window_files.h"
 
 namespace wip::gui {

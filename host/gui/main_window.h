@@ -10,14 +10,14 @@
 #include <memory>
 #include <vector>
 
+#include "gui/cell/replayer.h"
+#include "gui/cell/session.h"
 #include "gui/health_bar.h"
+#include "gui/model/session_file.h"
+#include "gui/plot/slot_axis.h"
 #include "gui/replay_bar.h"
-#include "gui/replayer.h"
-#include "gui/session.h"
-#include "gui/session_file.h"
-#include "gui/slot_axis.h"
 #include "gui/terminal_choice.h"
-#include "gui/view.h"
+#include "gui/views/view.h"
 
 namespace wip::gui {
 

@@ -8,7 +8,7 @@
 #include <QToolBar>
 #include <QToolButton>
 
-#include "gui/replayer.h"
+#include "gui/cell/replayer.h"
 
 namespace wip::gui {
 

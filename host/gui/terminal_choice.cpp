@@ -5,7 +5,7 @@
 #include <QLabel>
 #include <QPixmap>
 
-#include "gui/colour_map.h"
+#include "gui/plot/colour_map.h"
 
 namespace wip::gui {
 

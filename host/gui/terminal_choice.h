@@ -5,7 +5,7 @@
 
 #include <QComboBox>
 
-#include "gui/session_model.h"
+#include "gui/model/session_model.h"
 
 namespace wip::gui {
 

@@ -15,8 +15,8 @@
 #include <map>
 #include <stdexcept>
 
-#include "gui/colour_map.h"
 #include "gui/main_window.h"
+#include "gui/plot/colour_map.h"
 #include "gui/window_files.h"
 
 namespace wip::gui {

@@ -6,7 +6,7 @@
 #include <QStringList>
 #include <QWidget>
 
-#include "gui/view.h"
+#include "gui/views/view.h"
 
 namespace wip::gui {
 

@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <stdexcept>
 
-#include "gui/controls_view.h"
+#include "gui/views/controls_view.h"
 
 namespace wip::gui {
 namespace {

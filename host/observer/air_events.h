@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 
-#include "app/status_events.h"
+#include "runtime/status_events.h"
 
 namespace wip::observer {
 

@@ -4,9 +4,9 @@
 // outside.
 #include <spdlog/spdlog.h>
 
-#include "app/privileged_start.h"
-#include "app/program.h"
 #include "observer/observer_process.h"
+#include "runtime/privileged_start.h"
+#include "runtime/program.h"
 #include "schema/telemetry.pb.h"
 
 namespace {

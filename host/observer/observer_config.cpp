@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <optional>
 
-#include "app/macd_config.h"
+#include "config/endpoint.h"
 
 namespace wip::observer {
 namespace {
@@ -37,7 +37,7 @@ std::string check_stations(std::string_view text) {
 }
 
 std::string check_endpoint_or_none(std::string_view text) {
-    return text.empty() ? std::string() : host::check_endpoint(text);
+    return text.empty() ? std::string() : config::check_endpoint(text);
 }
 
 key every(const std::string& path, const std::string& fallback, const std::string& doc,
@@ -63,7 +63,7 @@ std::vector<key> make_keys() {
         {.path = "telemetry",
          .fallback = "ipc://RUN/observer.telemetry",
          .doc = "telemetry (XPUB, bound here): topics tcp, cpu, air, event",
-         .check = host::check_endpoint},
+         .check = config::check_endpoint},
         {.path = "slots",
          .fallback = "ipc://RUN/base.telemetry",
          .doc = "whose topic `status` tells the slot; empty: no slots",
@@ -101,7 +101,7 @@ const std::vector<key>& observer_keys() {
 
 observer_config translate(config::settings& s) {
     s.finish();
-    for (const auto* e : {"telemetry", "slots", "medium"}) host::fill_in_run_folder(s, e);
+    for (const auto* e : {"telemetry", "slots", "medium"}) config::fill_in_run_folder(s, e);
     observer_config c;
     if (const char* run = std::getenv("OPENWIP_RUN"); run != nullptr) c.run = run;
     c.user = s.text("user");

@@ -8,15 +8,16 @@
 #include <bit>
 #include <optional>
 
-#include "app/process.h"
-#include "app/status_events.h"
-#include "app/telemetry_socket.h"
 #include "observer/air_events.h"
 #include "observer/left_out_watch.h"
 #include "observer/process_clock.h"
 #include "observer/tcp_diag.h"
 #include "observer/tcp_flow.h"
 #include "peer/endpoint.h"
+#include "runtime/monotonic.h"
+#include "runtime/process.h"
+#include "runtime/status_events.h"
+#include "runtime/telemetry_socket.h"
 #include "types/quantity.h"
 
 namespace wip::observer {
@@ -33,12 +34,6 @@ constexpr std::int64_t idle_ns = 100'000'000;
 constexpr std::int64_t air_patience_ns = 1'000'000'000;
 // Between two looks for processes that have ended, and at the observer's own counters.
 constexpr int events_every_ms = 100;
-
-std::int64_t monotonic_ns() {
-    timespec t{};
-    ::clock_gettime(CLOCK_MONOTONIC, &t);
-    return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
 
 // Every so often while it is wanted; what was missed is not made up for.
 class schedule {
@@ -142,7 +137,7 @@ std::vector<std::string> observer_process::bound_paths() const {
 int observer_process::run(int signal_fd) {
     auto& s = *state_;
     for (;;) {
-        const std::int64_t now = monotonic_ns();
+        const std::int64_t now = runtime::monotonic_ns();
         s.telemetry.listen();
         s.take_slots();
         s.take_air();
@@ -159,7 +154,7 @@ int observer_process::run(int signal_fd) {
             {nullptr, signal_fd, ZMQ_POLLIN, 0},
             {s.slots.handle(), 0, ZMQ_POLLIN, 0},
             {s.air_control ? s.air_control->handle() : nullptr, 0, ZMQ_POLLIN, 0}};
-        const std::int64_t left = s.next_wakeup(now) - monotonic_ns();
+        const std::int64_t left = s.next_wakeup(now) - runtime::monotonic_ns();
         // Rounded up: a millisecond early would be a turn for nothing.
         const std::chrono::milliseconds timeout{left <= 0 ? 0 : (left + 999'999) / 1'000'000};
         zmq::poll(watched, s.air_control ? 3U : 2U, timeout);

@@ -18,7 +18,7 @@
 
 #include "packet/bit_errors.h"
 #include "packet/wired_link.h"
-#include "tcpl/tcpl_recovery.h"
+#include "relay/tcpl_recovery.h"
 
 namespace wip::tcpl {
 

@@ -4,9 +4,9 @@
 // interfaces, sockets, then privileges are given up, and only then anything is read from outside.
 #include <spdlog/spdlog.h>
 
-#include "app/privileged_start.h"
-#include "app/process.h"
-#include "app/program.h"
+#include "runtime/privileged_start.h"
+#include "runtime/process.h"
+#include "runtime/program.h"
 #include "runtime/realtime.h"
 #include "tcpl/tcpl_process.h"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "app/macd_config.h"
+#include "config/endpoint.h"
 #include "types/number_text.h"
 
 namespace wip::tcpl {
@@ -123,7 +123,7 @@ std::vector<key> make_keys() {
         {.path = "control",
          .fallback = "ipc://RUN/air.control",
          .doc = "control (REP, bound here)",
-         .check = host::check_endpoint},
+         .check = config::check_endpoint},
     };
     add_end(keys, "sender", "10.42.0.1/30");
     add_end(keys, "receiver", "10.42.0.2/30");
@@ -148,7 +148,7 @@ const std::vector<key>& tcpl_keys() {
 
 tcpl_config translate(config::settings& s) {
     s.finish();
-    host::fill_in_run_folder(s, "control");
+    config::fill_in_run_folder(s, "control");
     tcpl_config c;
     c.user = s.text("user");
     c.control_endpoint = s.text("control");

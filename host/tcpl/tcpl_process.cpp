@@ -5,10 +5,11 @@
 #include <spdlog/spdlog.h>
 #include <time.h>
 
-#include "app/control_socket.h"
-#include "app/packet_gate.h"
-#include "app/process.h"
 #include "peer/endpoint.h"
+#include "runtime/control_socket.h"
+#include "runtime/monotonic.h"
+#include "runtime/process.h"
+#include "station/packet_gate.h"
 #include "tun/tun_in_namespace.h"
 
 namespace wip::tcpl {
@@ -20,12 +21,6 @@ using openwip::control::Request;
 constexpr int read_batch = 64;
 // Between two looks at the signals' reasons and the control socket when nothing else happens.
 constexpr std::int64_t longest_sleep_ns = 50'000'000;
-
-std::int64_t monotonic_ns() {
-    timespec t{};
-    ::clock_gettime(CLOCK_MONOTONIC, &t);
-    return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
 
 packets_bytes count(const packet_model::wired_count& c) { return {c.packets, c.bytes}; }
 
@@ -94,7 +89,7 @@ int tcpl_process::run(int signal_fd, bool realtime_priority) {
                       {signal_fd, POLLIN, 0},
                       {s.control.socket().get(zmq::sockopt::fd), POLLIN, 0}};
     while (!s.ended) {
-        const std::int64_t now = monotonic_ns();
+        const std::int64_t now = runtime::monotonic_ns();
         s.release(now);
         s.serve();
         const std::int64_t left =
@@ -118,12 +113,12 @@ void tcpl_process::state::release(std::int64_t until) {
     path.release(until, [this](damaged_path::side to, std::span<const std::uint8_t> packet,
                                std::int64_t due) {
         (to == damaged_path::side::sender ? sender : receiver).gate.write(packet);
-        latest_ns = std::max(latest_ns, monotonic_ns() - due);
+        latest_ns = std::max(latest_ns, runtime::monotonic_ns() - due);
     });
 }
 
 bool tcpl_process::state::read(path_end& from, bool is_sender) {
-    const std::int64_t now = monotonic_ns();
+    const std::int64_t now = runtime::monotonic_ns();
     const bool alive = from.gate.read_all(
         [&](std::span<const std::uint8_t> packet) {
             if (is_sender)

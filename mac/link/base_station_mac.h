@@ -18,10 +18,10 @@
 #include <memory>
 #include <span>
 
+#include "journal/packet_journal.h"
 #include "link/feedback.h"
 #include "link/link_config.h"
 #include "link/link_statistics.h"
-#include "link/packet_journal.h"
 #include "link/scheduling_view.h"
 #include "link/slot_record.h"
 #include "port/link_port.h"

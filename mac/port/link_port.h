@@ -39,7 +39,8 @@ struct slot_report {
     std::array<frame_outcome, nof_bins> outcome{};
     // Frame payload after detection (bad frames too: they may be delivered with their errors).
     std::array<std::vector<std::uint8_t>, nof_bins> payload;
-    // Of this slot; a receiver filters it over the slots up to this one (phy/bin_power_filter.h).
+    // Of this slot; a receiver filters it over the slots up to this one
+    // (phy/prediction/bin_power_filter.h).
     std::array<float, nof_bins> snr_db{};
     std::array<float, nof_bins> predicted_snr_db{};  // for slot air + horizon
     // Running NMSE of the predictions, as the receiver measures it; NaN: not known.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The terminal's half of a packet's way: a word about every packet that was delivered or lost. The
-// base station joins it to its own half (link/packet_journal.h). The key of the two halves is the
-// place of the packet's first nibble in the stream: SN modulo 2^16 (the terminal does not know the
-// SNs' multiple of 2^16) and nibble, which both ends know exactly.
+// base station joins it to its own half (journal/packet_journal.h). The key of the two halves is
+// the place of the packet's first nibble in the stream: SN modulo 2^16 (the terminal does not know
+// the SNs' multiple of 2^16) and nibble, which both ends know exactly.
 //
 // Bounded: what does not fit until the words are taken is counted but not kept, and the count tells
 // the base station that words are missing.

@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "app/packet_topic.h"
-#include "app/packet_words.h"
 #include "link/base_station_mac.h"
 #include "link/terminal_mac.h"
+#include "station/packet_topic.h"
+#include "station/packet_words.h"
 #include "types/slot_time.h"
 #include "wire/ip_header.h"
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "../curves/curve_world.h"
-#include "phy/cell_search.h"
+#include "phy/sync/cell_search.h"
 
 namespace {
 

@@ -36,12 +36,13 @@
 #include <thread>
 #include <vector>
 
-#include "app/status_events.h"
-#include "app/telemetry_socket.h"
 #include "bench_support.h"
+#include "emulator/cell_status.h"
 #include "emulator/emulator_config.h"
 #include "emulator/emulator_telemetry.h"
 #include "receiver_detail.h"
+#include "runtime/status_events.h"
+#include "runtime/telemetry_socket.h"
 
 namespace {
 
@@ -206,9 +207,9 @@ cost run(const std::string& folder, reading who, const host::telemetry_rates& ra
                     mac.Clear();
                     mac.set_effective_yaml(yaml);
                     if (is_base)
-                        cell.fill_base(mac);
+                        fill_base(cell, mac);
                     else
-                        cell.fill_terminal(mac);
+                        fill_terminal(cell, mac);
                     if (out->due(topic::event, k)) events->compare(mac, k);
                     if (out->due(topic::status, k)) port->publish(topic::status, k, 0);
                 }

@@ -4,8 +4,8 @@
 // 4 dB, where grants get lost. `loss_db`: by how much less SNR theory has the measured rate.
 #include "../unit/phy/symbol_error_theory.h"
 #include "curve_world.h"
-#include "phy/frame_coder.h"
-#include "phy/sequence.h"
+#include "phy/coding/frame_coder.h"
+#include "phy/grid/sequence.h"
 
 namespace wip::curves {
 

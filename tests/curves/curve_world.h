@@ -22,9 +22,9 @@
 #include <vector>
 
 #include "../unit/phy/phy_link.h"
-#include "phy/aligned.h"
-#include "phy/resource_map.h"
-#include "phy/signal_level.h"
+#include "phy/grid/resource_map.h"
+#include "phy/grid/signal_level.h"
+#include "phy/math/aligned.h"
 #include "profiles/channel_definition.h"
 #include "sample/noise.h"
 #include "sample/tapped_delay_line.h"

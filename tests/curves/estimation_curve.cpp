@@ -14,12 +14,12 @@
 #include <chrono>
 
 #include "curve_world.h"
-#include "phy/channel_estimator.h"
-#include "phy/constellation.h"
-#include "phy/control_region.h"
-#include "phy/decision_feedback.h"
-#include "phy/pilots.h"
-#include "phy/slot_extractor.h"
+#include "phy/coding/control_region.h"
+#include "phy/estimation/channel_estimator.h"
+#include "phy/estimation/decision_feedback.h"
+#include "phy/grid/pilots.h"
+#include "phy/ofdm/slot_extractor.h"
+#include "phy/qam/constellation.h"
 #include "slot_kalman.h"
 
 namespace wip::curves {

@@ -9,10 +9,10 @@
 // A frame in a slot whose grant was lost counts as an error of our receiver. The channel estimator
 // and the tracking have `warm_up` slots to settle in each realisation.
 #include "curve_world.h"
-#include "phy/constellation.h"
-#include "phy/frame_coder.h"
-#include "phy/sequence.h"
-#include "phy/slot_extractor.h"
+#include "phy/coding/frame_coder.h"
+#include "phy/grid/sequence.h"
+#include "phy/ofdm/slot_extractor.h"
+#include "phy/qam/constellation.h"
 
 namespace wip::curves {
 

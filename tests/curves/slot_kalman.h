@@ -18,11 +18,11 @@
 #include <numbers>
 #include <vector>
 
-#include "phy/aligned.h"
-#include "phy/cholesky.h"
-#include "phy/delay_basis.h"
-#include "phy/lanes.h"
-#include "phy/resource_map.h"
+#include "phy/estimation/delay_basis.h"
+#include "phy/grid/resource_map.h"
+#include "phy/math/aligned.h"
+#include "phy/math/cholesky.h"
+#include "phy/math/lanes.h"
 
 namespace wip::curves {
 

@@ -9,8 +9,8 @@
 
 #include "../unit/phy/phy_link.h"
 #include "../unit/phy/symbol_error_theory.h"
-#include "phy/frame_coder.h"
-#include "phy/sequence.h"
+#include "phy/coding/frame_coder.h"
+#include "phy/grid/sequence.h"
 
 namespace {
 

@@ -12,10 +12,10 @@
 //               A moving channel makes it: (2 pi f T)^2 / 24 of the power, -36 dB at 125 Hz
 //   noise_only  against the noise alone
 #include "curve_world.h"
-#include "phy/constellation.h"
-#include "phy/frame_coder.h"
-#include "phy/sequence.h"
-#include "phy/slot_extractor.h"
+#include "phy/coding/frame_coder.h"
+#include "phy/grid/sequence.h"
+#include "phy/ofdm/slot_extractor.h"
+#include "phy/qam/constellation.h"
 
 namespace wip::curves {
 

@@ -77,7 +77,7 @@ class Cell(unittest.TestCase):
             f" seed: 1, control: 'ipc://{self.run_path}/air.control', pacing_limit_ms: 10}}\n"
             f"nodes: {{base: {{}}, terminal: {{{terminal}}}}}\n"
             f"paths: [{{from: base, to: terminal, gain_db: {gain_db}, delay_samples: 77, channel: awgn}}]\n")
-        air = self.start("air", BUILD / "channels/air/air", "--config", config)
+        air = self.start("air", BUILD / "host/medium/air", "--config", config)
         socket = self.run_path / "air.control"
         self.wait(lambda: socket.exists() or air.poll() is not None, 5)
         self.assertIsNone(air.poll(), "the medium started")

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "air/air_config.h"
 #include "configured_processes.h"
 #include "fuzz_input.h"
+#include "medium/air_config.h"
 #include "profiles/channel_definition.h"
 
 using namespace wip;

@@ -19,9 +19,9 @@
 #include <string>
 #include <vector>
 
-#include "app/base_station.h"
-#include "app/terminal_station.h"
 #include "fuzz_input.h"
+#include "macd/base_station.h"
+#include "macd/terminal_station.h"
 #include "station_world.h"
 #include "types/grant.h"
 #include "wire/ip_header.h"

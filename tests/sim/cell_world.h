@@ -33,8 +33,8 @@
 #include <string>
 #include <vector>
 
+#include "journal/packet_journal.h"
 #include "link/base_station_mac.h"
-#include "link/packet_journal.h"
 #include "link/terminal_mac.h"
 #include "packet_oracle.h"
 #include "traffic.h"

@@ -5,15 +5,16 @@
 
 #include <string>
 
-#include "emulator/emulated_cell.h"
+#include "cell/emulated_cell.h"
+#include "emulator/cell_status.h"
 
 namespace wip::sim {
 
 // Which sum does not hold; empty: all do.
-inline std::string unequal_sums(const emulator::emulated_cell& cell) {
+inline std::string unequal_sums(const cell_model::emulated_cell& cell) {
     openwip::control::MacStatus base, terminal;
-    cell.fill_base(base);
-    cell.fill_terminal(terminal);
+    emulator::fill_base(cell, base);
+    emulator::fill_terminal(cell, terminal);
     const auto of = [](const openwip::control::Direction& d, const char* what) -> std::string {
         auto packets = d.delivered().packets() + d.queued().packets();
         auto bytes = d.delivered().bytes() + d.queued().bytes();

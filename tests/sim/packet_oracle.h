@@ -12,8 +12,8 @@
 #include <map>
 #include <vector>
 
+#include "journal/packet_record.h"
 #include "link/link_config.h"
-#include "link/packet_record.h"
 #include "port/link_port.h"
 
 namespace wip::sim {

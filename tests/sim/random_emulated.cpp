@@ -23,7 +23,7 @@
 namespace wip::sim {
 namespace {
 
-using emulator::emulated_cell;
+using cell_model::emulated_cell;
 
 struct emulated_script {
     std::vector<std::string> assignments{"terminal.namespace=t", "to_base.delay_ms=0"};
@@ -145,7 +145,7 @@ public:
             for (const auto& p : u.sent)
                 if (!p.recorded) violated("a packet without a record");
         openwip::control::MacStatus base;
-        cell_.fill_base(base);
+        emulator::fill_base(cell_, base);
         sum_.given_up = base.base().frames_given_up();
         sum_.slots = static_cast<std::uint64_t>(next_.value);
         return sum_;
@@ -189,7 +189,7 @@ private:
 
     std::uint64_t wired_drops() const {
         openwip::control::MacStatus base;
-        cell_.fill_base(base);
+        emulator::fill_base(cell_, base);
         std::uint64_t drops = 0;
         for (const auto& d : base.downlink().dropped())
             if (d.reason().starts_with("wired_")) drops += d.count().packets();

@@ -21,13 +21,13 @@
 #include "drawn_world.h"
 #include "emulated_sums.h"
 #include "emulator/emulator_config.h"
-#include "tcpl/tcpl_recovery.h"
+#include "relay/tcpl_recovery.h"
 #include "wire/ip_header.h"
 
 namespace wip::sim {
 namespace {
 
-using emulator::emulated_cell;
+using cell_model::emulated_cell;
 using bytes = std::vector<std::uint8_t>;
 
 constexpr std::size_t ip = 20;

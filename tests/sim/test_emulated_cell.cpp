@@ -12,6 +12,7 @@
 #include "traffic.h"
 
 using namespace wip;
+using namespace wip::cell_model;
 using namespace wip::emulator;
 
 namespace {
@@ -47,12 +48,12 @@ protected:
     void check_sums() const { ASSERT_EQ(sim::unequal_sums(*cell_), "") << "slot " << next_.value; }
     openwip::control::MacStatus base() const {
         openwip::control::MacStatus s;
-        cell_->fill_base(s);
+        fill_base(*cell_, s);
         return s;
     }
     openwip::control::MacStatus terminal() const {
         openwip::control::MacStatus s;
-        cell_->fill_terminal(s);
+        fill_terminal(*cell_, s);
         return s;
     }
 

@@ -9,6 +9,7 @@
 #include "traffic.h"
 
 using namespace wip;
+using namespace wip::cell_model;
 using namespace wip::emulator;
 
 namespace {

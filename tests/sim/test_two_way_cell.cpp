@@ -9,8 +9,8 @@
 #include <set>
 
 #include "link/base_station_mac.h"
-#include "link/emulated_uplink.h"
 #include "link/terminal_mac.h"
+#include "packet/emulated_uplink.h"
 #include "traffic.h"
 
 namespace wip::sim {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "app/macd_config.h"
 #include "emulator/emulator_config.h"
+#include "macd/macd_config.h"
 #include "observer/observer_config.h"
 #include "tcpl/tcpl_config.h"
 

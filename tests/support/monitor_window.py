@@ -22,14 +22,14 @@ TICKS = 6     # pixels that they reach into a plot
 SERIES = (0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0xe69f00, 0x56b4e9, 0x000000, 0xa0a000)     # of the terminals, too
 OUTCOMES = (0x56b4e9, 0xd55e00, 0xf0e442)
 
-# Of host/gui/delay_parts.h: name -> series.
-DELAY_PARTS = {name: int(colour) for name, colour in re.findall(r'\{"(\w+)", "[^"]*", (\d)\}', (TOP / "host/gui/delay_parts.h").read_text())}
+# Of host/gui/model/delay_parts.h: name -> series.
+DELAY_PARTS = {name: int(colour) for name, colour in re.findall(r'\{"(\w+)", "[^"]*", (\d)\}', (TOP / "host/gui/model/delay_parts.h").read_text())}
 
 
 def control_choices():
-    """("base link.modulation") -> choices, of host/gui/control_table.h."""
+    """("base link.modulation") -> choices, of host/gui/views/control_table.h."""
     rows = re.findall(r'\{\s*"[^"]+",\s*"(\w+)",\s*"([\w.]+)",\s*"[^"]+",\s*k::choice,\s*\{([^}]*)\}',
-                      (TOP / "host/gui/control_table.h").read_text())
+                      (TOP / "host/gui/views/control_table.h").read_text())
     return {f"{process} {key}": re.findall(r'"([^"]+)"', words) for process, key, words in rows}
 
 

@@ -22,7 +22,7 @@ public:
         name_ = "test-" + std::to_string(getpid());
         file_ = "/tmp/openwip-" + name_ + ".yaml";
         std::ofstream(file_) << "air: {name: " << name_ << ", " << settings << "}\n" << rest;
-        const std::string program = build_folder() + "/channels/air/air";
+        const std::string program = build_folder() + "/host/medium/air";
         pid_ = fork();
         if (pid_ == 0) {
             execl(program.c_str(), "air", "--config", file_.c_str(), nullptr);

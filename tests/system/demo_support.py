@@ -27,7 +27,7 @@ def environment():
 
 
 def built():
-    return pathlib.Path(environment()["OPENWIP_BUILD"], "host/app/macd").exists()
+    return pathlib.Path(environment()["OPENWIP_BUILD"], "host/macd/macd").exists()
 
 
 def openwip(*arguments, timeout=120, **kwargs):

@@ -22,7 +22,7 @@ import zmq  # noqa: E402
 from ring_line import RingLine  # noqa: E402
 from openwip_schema import control_pb2, slot_link_pb2, uplink_pb2
 
-MACD = pathlib.Path(os.environ["OPENWIP_BUILD"]) / "host/app/macd"
+MACD = pathlib.Path(os.environ["OPENWIP_BUILD"]) / "host/macd/macd"
 FIRST_SLOT = 150
 BINS = 25
 SKIPPED = 77

@@ -106,8 +106,8 @@ class RunningProcesses(unittest.TestCase):
     @unittest.skipIf(os.geteuid() != 0, "network namespaces need root")
     def test_the_macs_and_the_emulator_and_the_line(self):
         for program, settings, sockets in (
-                ("host/app/macd", ["role=base"], ["base.control"]),
-                ("host/app/macd", ["role=terminal"], ["terminal.control"]),
+                ("host/macd/macd", ["role=base"], ["base.control"]),
+                ("host/macd/macd", ["role=terminal"], ["terminal.control"]),
                 ("host/emulator/wip_emulator", ["channel.model=flat"],
                  ["base.control", "terminal.control", "air.control"]),
                 ("host/tcpl/wip_tcpl", ["receiver.tun=wip1"], ["air.control"])):

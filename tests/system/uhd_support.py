@@ -8,7 +8,7 @@ import tempfile
 import zmq
 
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
-AIR = BUILD / "channels/air/air"
+AIR = BUILD / "host/medium/air"
 
 
 def example(name):

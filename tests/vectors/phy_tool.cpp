@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "phy/slot_modulator.h"
-#include "phy/slot_receiver.h"
+#include "phy/receiver/slot_receiver.h"
+#include "phy/transmitter/slot_modulator.h"
 
 namespace {
 using nlohmann::json;

@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-#include "air/air_config.h"
+#include "medium/air_config.h"
 
 using namespace wip::air;
 

@@ -3,16 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <numbers>
+#include <span>
 #include <vector>
 
-#include "air/mixer.h"
-#include "air/pacing.h"
-#include "air/tuning.h"
+#include "mix/mixer.h"
+#include "mix/tuning.h"
+#include "runtime/pacing.h"
 #include "types/db.h"
 
-using namespace wip::air;
+using namespace wip::mix;
 
 namespace {
 
@@ -23,31 +23,40 @@ wip::sample_model::channel_config channel_of(const wip::sample_model::delay_prof
             .large_scale = {}};
 }
 
-// One transmitter with a long constant burst from tick 0, one receiver.
+// `value` in [start, end), nothing else.
+struct constant_burst final : sample_source {
+    tick start = 0, end = 0;
+    cf32 value{};
+
+    bool active() const noexcept override { return start < end; }
+    bool read(tick from, std::span<cf32> out) const noexcept override {
+        bool any = false;
+        for (cf32& s : out) {
+            const bool sent = from >= start && from < end;
+            s = sent ? value : cf32{};
+            any = any || sent;
+            ++from;
+        }
+        return any;
+    }
+};
+
+// One transmitter, one receiver.
 struct AirMixer : testing::Test {
-    AirMixer() : fifo(2, std::vector<cf32>(transmit_fifo_size)) {
+    AirMixer() {
         config.nodes = {{"base", {}}, {"terminal", {}}};
         config.paths = {{0, 1}};
-        for (std::size_t i = 0; i < 2; ++i) {
-            nodes.push_back(std::make_unique<node_block>());
-            transmitters.emplace_back(*nodes[i], fifo[i].data());
-        }
-        transmit_writer w(header, *nodes[0], fifo[0].data());
-        w.open(0, 0, false);
-        for (cf32& s : w.claim(60000)) s = {0.5f, 0.25f};
-        w.publish(60000);
-        transmitters[0].collect(0, 0);
+        base.end = 60000;
+        base.value = {0.5f, 0.25f};
     }
     std::vector<cf32> hear(mixer& m, tick at, std::size_t n) {
         std::vector<cf32> y(n);
         m.hear(1, at, y, transmitters, tunings);
         return y;
     }
-    air_header header{};
-    medium_config config;
-    std::vector<std::vector<cf32>> fifo;
-    std::vector<std::unique_ptr<node_block>> nodes;
-    std::vector<transmit_reader> transmitters;
+    mix_config config;
+    constant_burst base, terminal;
+    std::vector<const sample_source*> transmitters{&base, &terminal};
     std::vector<node_tuning> tunings{2};
 };
 
@@ -132,11 +141,9 @@ TEST_F(AirMixer, noise_has_the_level_of_the_configuration_and_no_path_is_needed)
 
 TEST_F(AirMixer, two_transmitters_on_one_frequency_add_up) {
     config.paths.push_back({1, 1});
-    transmit_writer w(header, *nodes[1], fifo[1].data());
-    w.open(50, 0, false);
-    for (cf32& s : w.claim(10)) s = {0.125f, 0};
-    w.publish(10);
-    transmitters[1].collect(0, 0);
+    terminal.start = 50;
+    terminal.end = 60;
+    terminal.value = {0.125f, 0};
     mixer m(config);
     const auto y = hear(m, 0, 100);
     EXPECT_EQ(y[49], cf32(0.5f, 0.25f));
@@ -170,9 +177,9 @@ TEST(AirTuning, holds_each_value_from_its_sample_on) {
 }
 
 TEST(AirPacing, summarises_to_the_microsecond) {
-    pacing p(100);
+    wip::runtime::pacing p(100);
     for (int i = 1; i <= 1000; ++i) p.add(i <= 990 ? 20.5 : 5000.25);
-    const pacing_summary s = p.summary();
+    const wip::runtime::pacing_summary s = p.summary();
     EXPECT_EQ(s.slots, 1000u);
     EXPECT_EQ(s.behind, 10u);
     EXPECT_NEAR(s.median_us, 20.5, 0.6);

@@ -5,7 +5,7 @@ import pathlib
 import subprocess
 import unittest
 
-AIR = pathlib.Path(os.environ["OPENWIP_BUILD"]) / "channels/air/air"
+AIR = pathlib.Path(os.environ["OPENWIP_BUILD"]) / "host/medium/air"
 
 
 class CommandLine(unittest.TestCase):

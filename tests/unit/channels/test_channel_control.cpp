@@ -2,8 +2,8 @@
 // Settings of a running medium: what is taken, what is refused with a reason, what is read back.
 #include <gtest/gtest.h>
 
-#include "air/air_config.h"
-#include "air/channel_control.h"
+#include "medium/air_config.h"
+#include "medium/channel_control.h"
 
 using namespace wip::air;
 

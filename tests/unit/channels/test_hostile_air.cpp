@@ -6,9 +6,9 @@
 
 #include <cmath>
 
-#include "air/air_config.h"
-#include "air/channel_control.h"
 #include "hostile_numbers.h"
+#include "medium/air_config.h"
+#include "medium/channel_control.h"
 
 using namespace wip::air;
 using wip::test::hostile_numbers;

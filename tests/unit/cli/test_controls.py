@@ -45,7 +45,7 @@ class Table(unittest.TestCase):
         self.assertIn("one terminal", controls.table("demo")["scheduling.method"].why_not)
 
     def test_ranges_and_run_time_marks_are_those_of_macd(self):
-        described = (TOP / "host/app/macd_config.cpp").read_text()
+        described = (TOP / "host/macd/macd_config.cpp").read_text()
         for key, owner in controls.OWNERS["demo"].items():
             if owner == "air" or key.startswith("telemetry."):
                 continue
@@ -53,11 +53,11 @@ class Table(unittest.TestCase):
             entry = described[at:described.index("},\n", at) + 80]
             self.assertIn(".runtime = true", entry, key)
 
-    @unittest.skipUnless((TOP / "host/gui/control_table.h").exists(), "a tree without the monitor")
+    @unittest.skipUnless((TOP / "host/gui/views/control_table.h").exists(), "a tree without the monitor")
     def test_the_monitors_panel_offers_only_what_a_cell_takes(self):
-        """Its table is C++ (host/gui/control_table.h): process, key and choices have to be of this one."""
+        """Its table is C++ (host/gui/views/control_table.h): process, key and choices have to be of this one."""
         rows = re.findall(r'\{\s*"[^"]+",\s*"(\w+)",\s*"([\w.]+)",\s*"[^"]+",\s*k::(\w+),\s*\{([^}]*)\}',
-                          (TOP / "host/gui/control_table.h").read_text())
+                          (TOP / "host/gui/views/control_table.h").read_text())
         self.assertGreaterEqual(len(rows), 10)
         for process, key, type_, choices in rows:
             takers = [c for kind in controls.OWNERS for c in controls.table(kind).values()

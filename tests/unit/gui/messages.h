@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "gui/message_reader.h"
-#include "gui/session_model.h"
+#include "gui/model/message_reader.h"
+#include "gui/model/session_model.h"
 
 namespace wip::gui {
 

@@ -20,7 +20,7 @@
 #include <vector>
 #include <zmq.hpp>
 
-#include "gui/air_numbers.h"
+#include "gui/model/air_numbers.h"
 #include "schema/telemetry.pb.h"
 
 namespace wip::gui {

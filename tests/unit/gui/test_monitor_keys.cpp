@@ -9,11 +9,11 @@
 #include <QWheelEvent>
 #include <stdexcept>
 
-#include "gui/channel_view.h"
-#include "gui/colour_map.h"
-#include "gui/controls_view.h"
-#include "gui/heat_view.h"
-#include "gui/queue_view.h"
+#include "gui/plot/colour_map.h"
+#include "gui/views/channel_view.h"
+#include "gui/views/controls_view.h"
+#include "gui/views/heat_view.h"
+#include "gui/views/queue_view.h"
 #include "gui/window_words.h"
 #include "window_world.h"
 

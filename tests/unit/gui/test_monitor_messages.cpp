@@ -6,8 +6,8 @@
 
 #include <QTemporaryDir>
 
-#include "gui/remote_cell.h"
-#include "gui/session_file.h"
+#include "gui/cell/remote_cell.h"
+#include "gui/model/session_file.h"
 #include "messages.h"
 
 namespace wip::gui {

@@ -6,10 +6,10 @@
 #include <numbers>
 #include <set>
 
-#include "gui/channel_view.h"
-#include "gui/colour_map.h"
-#include "gui/control_table.h"
-#include "gui/controls_view.h"
+#include "gui/plot/colour_map.h"
+#include "gui/views/channel_view.h"
+#include "gui/views/control_table.h"
+#include "gui/views/controls_view.h"
 #include "messages.h"
 #include "types/grid.h"
 

@@ -6,18 +6,18 @@
 #include <QtTest>
 #include <stdexcept>
 
-#include "gui/channel_view.h"
-#include "gui/colour_map.h"
-#include "gui/constellation_view.h"
-#include "gui/controls_view.h"
-#include "gui/delay_view.h"
-#include "gui/distribution_view.h"
-#include "gui/event_view.h"
-#include "gui/goodput_view.h"
-#include "gui/heat_view.h"
-#include "gui/histogram_view.h"
-#include "gui/queue_view.h"
-#include "gui/tcp_view.h"
+#include "gui/plot/colour_map.h"
+#include "gui/views/channel_view.h"
+#include "gui/views/constellation_view.h"
+#include "gui/views/controls_view.h"
+#include "gui/views/delay_view.h"
+#include "gui/views/distribution_view.h"
+#include "gui/views/event_view.h"
+#include "gui/views/goodput_view.h"
+#include "gui/views/heat_view.h"
+#include "gui/views/histogram_view.h"
+#include "gui/views/queue_view.h"
+#include "gui/views/tcp_view.h"
 #include "window_world.h"
 
 namespace wip::gui {

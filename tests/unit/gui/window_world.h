@@ -10,8 +10,8 @@
 #include <QtTest>
 #include <memory>
 
-#include "gui/custom_plot.h"
 #include "gui/main_window.h"
+#include "gui/plot/custom_plot.h"
 #include "scripted_cell.h"
 
 namespace wip::gui {

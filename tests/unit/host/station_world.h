@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "app/macd_config.h"
-#include "app/station.h"
+#include "macd/macd_config.h"
+#include "macd/station.h"
 #include "tun/tun_device.h"
 
 namespace wip::host {

@@ -2,8 +2,8 @@
 // When the base station answers, what it takes in before it does, and what it does with the uplink.
 #include <gtest/gtest.h>
 
-#include "app/base_station.h"
-#include "app/slot_codec.h"
+#include "macd/base_station.h"
+#include "macd/slot_codec.h"
 #include "station_world.h"
 #include "types/slot_time.h"
 

@@ -3,10 +3,10 @@
 // counts say, and that nothing stays behind.
 #include <gtest/gtest.h>
 
-#include "app/frame_log.h"
-#include "app/ip_log.h"
 #include "emulator/emulator_config.h"
 #include "emulator/emulator_telemetry.h"
+#include "station/frame_log.h"
+#include "station/ip_log.h"
 #include "station_world.h"
 
 namespace wip::host {

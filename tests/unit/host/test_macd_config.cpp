@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "app/macd_config.h"
+#include "macd/macd_config.h"
 
 using namespace wip;
 using namespace wip::host;

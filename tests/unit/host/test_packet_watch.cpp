@@ -5,9 +5,9 @@
 
 #include <set>
 
-#include "app/base_station.h"
-#include "app/packet_words.h"
-#include "app/terminal_station.h"
+#include "macd/base_station.h"
+#include "macd/terminal_station.h"
+#include "station/packet_words.h"
 #include "station_world.h"
 #include "types/slot_time.h"
 

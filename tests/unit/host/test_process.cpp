@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "app/process.h"
+#include "runtime/process.h"
 
 namespace wip::host {
 namespace {

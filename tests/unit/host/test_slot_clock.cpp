@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <gtest/gtest.h>
 
-#include "app/slot_clock.h"
+#include "macd/slot_clock.h"
 
 using namespace wip;
 using namespace wip::host;

@@ -7,7 +7,7 @@
 #include <functional>
 #include <limits>
 
-#include "app/slot_codec.h"
+#include "macd/slot_codec.h"
 
 using namespace wip;
 using namespace wip::host;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <gtest/gtest.h>
 
-#include "app/packet_gate.h"
-#include "app/status_events.h"
+#include "runtime/status_events.h"
+#include "station/packet_gate.h"
 #include "station_world.h"
 
 namespace wip::host {

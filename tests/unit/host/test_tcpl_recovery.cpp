@@ -5,7 +5,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "tcpl/tcpl_recovery.h"
+#include "relay/tcpl_recovery.h"
 #include "wire/ip_header.h"
 
 namespace wip::tcpl {

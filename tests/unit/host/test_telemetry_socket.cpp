@@ -7,8 +7,8 @@
 #include <map>
 #include <thread>
 
-#include "app/telemetry_socket.h"
 #include "peer/endpoint.h"
+#include "runtime/telemetry_socket.h"
 
 namespace wip::host {
 namespace {

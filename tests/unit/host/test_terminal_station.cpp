@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "app/terminal_station.h"
+#include "macd/terminal_station.h"
 #include "station_world.h"
 #include "types/slot_time.h"
 

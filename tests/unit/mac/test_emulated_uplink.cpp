@@ -4,7 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "link/emulated_uplink.h"
+#include "packet/emulated_uplink.h"
 #include "packets.h"
 
 namespace wip {

@@ -14,9 +14,9 @@
 #include <random>
 #include <vector>
 
-#include "phy/signal_level.h"
-#include "phy/slot_modulator.h"
-#include "phy/slot_receiver.h"
+#include "phy/grid/signal_level.h"
+#include "phy/receiver/slot_receiver.h"
+#include "phy/transmitter/slot_modulator.h"
 
 namespace wip::phy::test {
 

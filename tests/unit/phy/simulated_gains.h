@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-#include "phy/snr_predictor.h"
+#include "phy/prediction/snr_predictor.h"
 
 namespace wip::phy::test {
 

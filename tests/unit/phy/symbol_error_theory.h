@@ -7,7 +7,7 @@
 #include <numbers>
 #include <vector>
 
-#include "phy/constellation.h"
+#include "phy/qam/constellation.h"
 
 namespace wip::phy::test {
 

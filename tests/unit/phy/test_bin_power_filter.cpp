@@ -8,7 +8,7 @@
 #include <random>
 
 #include "counting_allocator.h"
-#include "phy/bin_power_filter.h"
+#include "phy/prediction/bin_power_filter.h"
 #include "phy_link.h"
 
 namespace {

@@ -10,12 +10,12 @@
 #include <random>
 #include <vector>
 
-#include "phy/channel_estimator.h"
-#include "phy/cholesky.h"
-#include "phy/constellation.h"
-#include "phy/decision_feedback.h"
-#include "phy/intercarrier.h"
-#include "phy/slot_extractor.h"
+#include "phy/estimation/channel_estimator.h"
+#include "phy/estimation/decision_feedback.h"
+#include "phy/estimation/intercarrier.h"
+#include "phy/math/cholesky.h"
+#include "phy/ofdm/slot_extractor.h"
+#include "phy/qam/constellation.h"
 
 namespace {
 

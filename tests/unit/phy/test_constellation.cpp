@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-#include "phy/constellation.h"
+#include "phy/qam/constellation.h"
 #include "symbol_error_theory.h"
 
 namespace {

@@ -2,7 +2,7 @@
 // The gain loop with the converter behind the gain: modulator, channel, gain, 12 bits, receiver.
 #include <gtest/gtest.h>
 
-#include "phy/gain_control.h"
+#include "phy/sync/gain_control.h"
 #include "phy_link.h"
 #include "sample/quantiser.h"
 

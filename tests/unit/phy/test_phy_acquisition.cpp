@@ -2,9 +2,9 @@
 // Cell search, the states of the receiver, loss and gaps.
 #include <gtest/gtest.h>
 
-#include "phy/cell_search.h"
-#include "phy/sequence.h"
-#include "phy/sequential_test.h"
+#include "phy/grid/sequence.h"
+#include "phy/sync/cell_search.h"
+#include "phy/sync/sequential_test.h"
 #include "phy_link.h"
 
 namespace {

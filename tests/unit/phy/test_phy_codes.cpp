@@ -7,10 +7,10 @@
 #include <set>
 #include <string>
 
-#include "phy/control_region.h"
-#include "phy/crc.h"
-#include "phy/frame_coder.h"
-#include "phy/sequence.h"
+#include "phy/coding/control_region.h"
+#include "phy/coding/crc.h"
+#include "phy/coding/frame_coder.h"
+#include "phy/grid/sequence.h"
 
 namespace {
 

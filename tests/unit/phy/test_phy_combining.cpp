@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "phy/combining_store.h"
+#include "phy/detection/combining_store.h"
 #include "phy_link.h"
 
 namespace {

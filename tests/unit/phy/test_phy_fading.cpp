@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "phy/constellation.h"
+#include "phy/qam/constellation.h"
 #include "phy_link.h"
 
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <set>
 
-#include "phy/acquisition.h"
-#include "phy/pilots.h"
-#include "phy/resource_map.h"
+#include "phy/grid/pilots.h"
+#include "phy/grid/resource_map.h"
+#include "phy/sync/acquisition.h"
 
 namespace {
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "phy/predictor_succession.h"
-#include "phy/slot_receiver.h"
+#include "phy/prediction/predictor_succession.h"
+#include "phy/receiver/slot_receiver.h"
 #include "simulated_gains.h"
 
 namespace {

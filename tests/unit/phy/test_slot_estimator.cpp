@@ -5,8 +5,8 @@
 #include <cmath>
 #include <random>
 
-#include "phy/slot_estimator.h"
-#include "phy/slot_extractor.h"
+#include "phy/ofdm/slot_extractor.h"
+#include "phy/receiver/slot_estimator.h"
 #include "phy_link.h"
 
 namespace {

@@ -7,50 +7,72 @@ import unittest
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
 
-# Include path prefix -> layer. Every layer lists the layers that it may include.
-LAYER_OF_PREFIX = {
-    "types": "types", "phy": "phy", "port": "port", "wire": "wire", "rlc": "rlc", "link": "link",
-    "schema": "schema", "sample": "sample", "bin": "bin", "packet": "packet",
-    "profiles": "profiles",
-    "air": "channels", "vusrp": "channels",
-    "wip": "blocks", "peer": "peer", "runtime": "runtime", "config": "host", "tun": "host", "app": "host", "trace": "host",
-    "emulator": "host", "observer": "host",
-    "channel": "host", "tcpl": "host", "capture": "host", "gui": "gui",
-}
+# A room: the first part of an include path, with the second where that has rooms of its own. Every folder lists the rooms that
+# it may include besides itself.
+PHY = ("math", "grid", "ofdm", "qam", "coding", "prediction", "estimation", "sync", "detection", "transmitter", "receiver")
+RECEIVING = {"phy/" + room for room in PHY}
+MAC = {"types", "port", "wire", "rlc", "journal", "link"}
 ALLOWED = {
-    "blocks/types": {"types"},
-    "blocks/phy": {"types", "phy"},
-    "blocks/include": {"types", "phy", "blocks"},
-    "blocks/lib": {"types", "phy", "port", "schema", "sample", "profiles", "peer", "blocks"},
-    "blocks/python": {"types", "phy", "port", "schema", "blocks"},
-    "mac/port": {"types", "port"},
-    "mac/wire": {"types", "wire"},
-    "mac/rlc": {"types", "wire", "rlc"},
-    "mac/link": {"types", "wire", "rlc", "link", "port"},
-    "channels/sample": {"types", "sample"},
+    "blocks/types": set(),
+    "blocks/phy/math": {"types"},
+    "blocks/phy/grid": {"types", "phy/math"},
+    "blocks/phy/ofdm": {"types", "phy/math", "phy/grid"},
+    "blocks/phy/qam": {"types", "phy/math"},
+    "blocks/phy/coding": {"types", "phy/math", "phy/grid"},
+    "blocks/phy/prediction": {"types", "phy/math", "phy/grid"},
+    "blocks/phy/estimation": {"types", "phy/math", "phy/grid", "phy/ofdm"},
+    "blocks/phy/sync": {"types", "phy/math", "phy/grid", "phy/ofdm", "phy/estimation"},
+    "blocks/phy/detection": {"types", "phy/math", "phy/grid", "phy/qam", "phy/coding", "phy/estimation"},
+    "blocks/phy/transmitter": {"types", "phy/math", "phy/grid", "phy/ofdm", "phy/qam", "phy/coding"},
+    "blocks/phy/receiver": {"types"} | RECEIVING - {"phy/transmitter"},
+    "blocks/include": {"types", "wip"} | RECEIVING,
+    "blocks/lib": {"types", "port", "schema", "sample", "profiles", "peer", "wip"} | RECEIVING,
+    "blocks/python": {"types", "port", "schema", "wip"} | RECEIVING,
+    "mac/port": {"types"},
+    "mac/wire": {"types"},
+    "mac/rlc": {"types", "wire"},
+    "mac/journal": {"types", "wire", "rlc"},
+    "mac/relay": {"wire"},
+    "mac/link": MAC,
+    "channels/sample": {"types"},
     # The symbol channel detects with the receiver's constellations and computes with the link's error rates.
-    "channels/bin": {"types", "phy", "port", "link", "sample", "bin"},
-    "channels/packet": {"types", "sample", "packet"},
-    "channels/profiles": {"types", "sample", "profiles"},
-    "channels/air": {"types", "schema", "sample", "profiles", "runtime", "channels"},
-    "channels/vusrp": {"types", "channels"},
-    "host": {"types", "port", "wire", "rlc", "link", "schema", "sample", "bin", "packet", "profiles",
-             "channels", "peer", "runtime", "host"},
+    "channels/bin": {"types", "phy/qam", "phy/detection", "port", "link", "sample"},
+    "channels/packet": {"types", "wire", "link", "sample"},
+    "channels/cell": {"bin", "packet"} | MAC,
+    "channels/mix": {"types", "sample"},
+    "channels/profiles": {"types", "sample"},
+    "channels/air": {"types", "sample", "mix", "runtime"},
+    "channels/vusrp": {"types", "air", "runtime"},
     # Lines of messages between processes, for flowgraphs and host alike.
-    "host/peer": {"peer"},
-    # What programs ask of the scheduler: the medium too.
-    "host/runtime": {"runtime"},
+    "host/peer": set(),
+    "host/config": {"types"},
+    "host/tun": set(),
+    # What a process is to the operating system and to others; of the MAC it knows nothing.
+    "host/runtime": {"types", "config", "peer", "schema"},
+    "host/trace": {"types", "bin"},
+    # What lies around a MAC, in macd and in the emulator.
+    "host/station": {"packet", "relay", "runtime", "schema", "tun"} | MAC,
+    "host/macd": {"packet", "runtime", "station", "schema", "config", "peer", "tun"} | MAC,
+    "host/emulator": {"bin", "cell", "packet", "profiles", "runtime", "station", "macd", "schema", "config", "peer", "trace", "tun"} | MAC,
+    "host/medium": {"types", "sample", "mix", "air", "profiles", "runtime", "schema"},
+    "host/observer": {"types", "runtime", "schema", "config", "peer", "tun"},
+    "host/tcpl": {"types", "wire", "packet", "relay", "runtime", "station", "config", "peer", "tun"},
+    "host/capture": {"types", "runtime", "schema", "config"},
+    # It runs the receiver's predictor over a bin-level channel (--predictor).
+    "host/channel": {"types", "link", "sample", "bin", "profiles", "trace", "config", "phy/prediction"},
     # A reader of what every process publishes, and of nothing else: it runs on another machine as well.
-    "host/gui": {"schema", "gui"},
-    # One more than the rest of host: it runs the receiver's predictor over a bin-level channel (--predictor).
-    "host/channel": {"types", "phy", "link", "sample", "bin", "profiles", "host"},
+    "host/gui/model": {"schema"},
+    "host/gui/plot": {"gui/model"},
+    "host/gui/cell": {"schema", "gui/model"},
+    "host/gui/views": {"schema", "gui/model", "gui/plot", "gui/cell"},
+    "host/gui": {"schema", "gui/model", "gui/plot", "gui/cell", "gui/views"},
 }
-PURE = ("blocks/types", "blocks/phy", "mac/port", "mac/wire", "mac/rlc", "mac/link",
-        "channels/sample", "channels/bin", "channels/packet")
+PURE = ("blocks/types", "blocks/phy", "mac/port", "mac/wire", "mac/rlc", "mac/journal", "mac/relay", "mac/link",
+        "channels/sample", "channels/bin", "channels/packet", "channels/cell", "channels/mix")
 IMPURE = re.compile(r"steady_clock|system_clock|random_device|std::rand\b|gettimeofday|"
                     r"clock_gettime|std::thread|std::jthread|\bsocket\(|#include <zmq|"
                     r"#include <gnuradio/|#include <uhd/")
-INCLUDE = re.compile(r'^\s*#include "([^"/]+)/', re.M)
+INCLUDE = re.compile(r'^\s*#include "([^"]+)/', re.M)
 
 
 def sources(folder):
@@ -59,21 +81,46 @@ def sources(folder):
             yield path
 
 
+def room_of(include):
+    """Of `#include "phy/ofdm/ofdm.h"`: phy/ofdm."""
+    parts = include.split("/")
+    return "/".join(parts[:2]) if parts[0] in ("phy", "gui") else parts[0]
+
+
+def own_room(folder):
+    parts = folder.split("/", 1)[1]
+    return "wip" if parts == "include" else parts
+
+
 class Structure(unittest.TestCase):
     def test_includes_follow_the_allowed_directions(self):
         wrong, seen = [], 0
+        rooms = set(map(own_room, ALLOWED)).union(*ALLOWED.values())
         for folder, allowed in ALLOWED.items():
-            own = [other for other in ALLOWED if other.startswith(folder + "/")]
+            inner = [other for other in ALLOWED if other.startswith(folder + "/")]
             for path in sources(folder):
-                if any(path.is_relative_to(TOP / other) for other in own):
+                if any(path.is_relative_to(TOP / other) for other in inner):
                     continue    # judged by the rule of its own folder
                 seen += 1
-                for prefix in INCLUDE.findall(path.read_text()):
-                    layer = LAYER_OF_PREFIX.get(prefix)
-                    if layer is not None and layer not in allowed:
-                        wrong.append(f"{path.relative_to(TOP)} includes {prefix}/")
-        self.assertGreater(seen, 20)
+                for include in INCLUDE.findall(path.read_text()):
+                    room = room_of(include)
+                    if room not in allowed and room != own_room(folder) and room in rooms:
+                        wrong.append(f"{path.relative_to(TOP)} includes {room}/")
+        self.assertGreater(seen, 300)
         self.assertEqual(wrong, [])
+
+    def test_every_source_is_in_a_room_with_a_rule(self):
+        lost = [str(path.relative_to(TOP)) for top in ("blocks", "mac", "channels", "host") for path in sources(top)
+                if not any(path.is_relative_to(TOP / folder) for folder in ALLOWED)]
+        self.assertEqual(lost, [])
+
+    def test_the_rules_have_no_circle(self):
+        before = {own_room(folder): {r for r in rooms if r != own_room(folder)} for folder, rooms in ALLOWED.items()}
+        done = set()
+        while len(done) < len(before):
+            free = [room for room, needs in before.items() if room not in done and needs & set(before) <= done]
+            self.assertTrue(free, f"a circle among {sorted(set(before) - done)}")
+            done |= set(free)
 
     def test_pure_layers_touch_no_clock_thread_socket_or_gnu_radio(self):
         wrong = []

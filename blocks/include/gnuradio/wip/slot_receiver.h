@@ -14,8 +14,8 @@
 // slot_snr_db[25] (of the slot alone), predicted_snr_db[25], bits_per_symbol[25], outcome[25]: 0
 // unused, 1 good, 2 bad), "symbols"
 // PDU of the equalised payload symbols of the used bins (for a constellation sink), "gain" what
-// gain control (phy/gain_control.h) asks of the radio, for "command" of a usrp_source: a dict chan,
-// gain, time of the first sample with that gain. The radio has to take the time seriously.
+// gain control (phy/sync/gain_control.h) asks of the radio, for "command" of a usrp_source: a dict
+// chan, gain, time of the first sample with that gain. The radio has to take the time seriously.
 #pragma once
 
 #include <gnuradio/sync_block.h>

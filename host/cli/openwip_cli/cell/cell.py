@@ -302,11 +302,11 @@ def cell_processes(cell, scenario, top, build, python, record_iq=None):
                 "--start-time", "0.1", *extra]
 
     def mac(role):
-        return Process(f"{role}.macd", [str(build / "host/app/macd"), "--config", str(run / f"{role}.yaml")],
+        return Process(f"{role}.macd", [str(build / "host/macd/macd"), "--config", str(run / f"{role}.yaml")],
                        common, cell.namespace(role), slot_path=True)
 
     return [
-        Process("air", [str(build / "channels/air/air"), "--config", str(run / "air.yaml")], common, slot_path=True,
+        Process("air", [str(build / "host/medium/air"), "--config", str(run / "air.yaml")], common, slot_path=True,
                 capabilities=rights.TO_BECOME_THE_ACCOUNT),
         mac("base"),
         mac("terminal"),

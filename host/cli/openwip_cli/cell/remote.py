@@ -34,7 +34,7 @@ SOCKETS = ("air.control", "base.control", "terminal.control", "base.telemetry", 
 KEY = re.compile(r"^[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}$")   # Z85
 ZAP_DOMAIN = b"openwip"
 QUEUE = 1000      # messages for a reader that is slow; then it loses
-# What a process of a cell takes at most (channels/air/control_server.cpp): a longer request would cost the
+# What a process of a cell takes at most (host/medium/control_server.cpp): a longer request would cost the
 # forwarder its connection, and with it the answers of all others.
 LARGEST_REQUEST = 1 << 20
 LARGEST_SUBSCRIPTION = 1024     # room for the handshake with keys, too

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Telemetry published by a Python process: what host/app/telemetry_socket is to C++."""
+"""Telemetry published by a Python process: what host/runtime/telemetry_socket is to C++."""
 import time
 
 import zmq

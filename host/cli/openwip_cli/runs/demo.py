@@ -27,7 +27,7 @@ CATCH_UP_TIMEOUT_S = 10
 def check_machine(build, options):
     system.require_root()
     system.require_tun()
-    check_built(build, ("host/app/macd", "channels/air/air", OBSERVER, "python/openwip_schema"))
+    check_built(build, ("host/macd/macd", "host/medium/air", OBSERVER, "python/openwip_schema"))
     check_congestion_control(options.scenario["traffic.tcp_cc"])
 
 

@@ -82,7 +82,7 @@ class Player:
         before = os.umask(0o007)     # the account may read it
         self.publisher = Publisher(cell.endpoint("keeper.telemetry"), ["verdict"])
         os.umask(before)
-        self.keeper.start(cells.Process("terminal.macd", [str(self.build / "host/app/macd"), "--config", str(path)], run,
+        self.keeper.start(cells.Process("terminal.macd", [str(self.build / "host/macd/macd"), "--config", str(path)], run,
                                         cell.namespace("terminal")))
         if not self.keeper.wait_until(lambda: self.status() is not None, START_TIMEOUT_S):
             self.keeper.blame("terminal.macd does not answer on its control socket")
@@ -136,11 +136,11 @@ def run(options, top, build, python):
     recording, live = command.to_replay(options.replay_iq)
     system.require_root()
     system.require_tun()
-    check_built(build, ("host/app/macd", OBSERVER, "python/openwip_schema"))
+    check_built(build, ("host/macd/macd", OBSERVER, "python/openwip_schema"))
     record.check_target(options.record)
     capture.check_file("--capture", options.capture)
     try:
-        emulate.check_config(str(build / "host/app/macd"), macd_tree(cells.Cell(options.name), recording), "--print-config")
+        emulate.check_config(str(build / "host/macd/macd"), macd_tree(cells.Cell(options.name), recording), "--print-config")
     except BadInput as e:
         raise BadInput(f"recording {recording.meta_path}: openwip:link: {e}") from None
     with owned_cell(options.name, progress, base=False) as (cell, keeper):

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "phy/coding/convolutional_code.h"
+
+#include <volk/volk.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+namespace wip::phy {
+
+namespace {
+// Newest bit lowest, so the octal generators read backwards: 171 -> 0x4f, 133 -> 0x6d.
+constexpr unsigned polynomials[2] = {0x4f, 0x6d};
+constexpr bool parity(unsigned v) { return std::popcount(v) % 2 != 0; }
+constexpr bool second_is_sent(int step) { return step % 2 == 0 || step >= 248; }
+}  // namespace
+
+convolutional_code::convolutional_code()
+    : branch_table_(states),
+      old_metrics_(states),
+      new_metrics_(states),
+      symbols_(2 * steps),
+      decisions_(static_cast<std::size_t>(steps) * states / 8) {
+    for (unsigned j = 0; j < 2; ++j)
+        for (unsigned s = 0; s < states / 2; ++s)
+            branch_table_[j * states / 2 + s] = parity(2 * s & polynomials[j]) ? 255 : 0;
+}
+
+void convolutional_code::encode(std::span<const std::uint8_t, code_information_bits> bits,
+                                std::span<std::uint8_t, code_sent_bits> sent) noexcept {
+    unsigned state = 0;
+    std::size_t n = 0;
+    for (int t = 0; t < steps; ++t) {
+        const unsigned bit = t < code_information_bits ? bits[static_cast<std::size_t>(t)] : 0;
+        state = (state << 1 | bit) & 127;
+        sent[n++] = parity(state & polynomials[0]);
+        if (second_is_sent(t)) sent[n++] = parity(state & polynomials[1]);
+    }
+}
+
+void convolutional_code::decode(std::span<const float, code_sent_bits> soft,
+                                std::span<std::uint8_t, code_information_bits> bits) noexcept {
+    float mean = 0;
+    for (const float s : soft) mean += std::abs(s);
+    mean /= code_sent_bits;
+    // The kernel keeps six of eight bits: the mean magnitude takes half of the range.
+    const float scale = mean > 0 && std::isfinite(mean) ? -64 / mean : 0;
+    std::uint8_t quantised[code_sent_bits];  // 0 for what is no number: so max() takes its words
+    for (std::size_t i = 0; i < code_sent_bits; ++i)
+        quantised[i] =
+            static_cast<std::uint8_t>(std::min(std::max(0.F, 127.5F + scale * soft[i]), 255.F));
+    std::size_t n = 0;
+    for (int t = 0; t < steps; ++t) {
+        symbols_[static_cast<std::size_t>(2 * t)] = quantised[n++];
+        symbols_[static_cast<std::size_t>(2 * t + 1)] = second_is_sent(t) ? quantised[n++] : 128;
+    }
+    std::fill(old_metrics_.begin(), old_metrics_.end(), std::uint8_t{63});
+    old_metrics_[0] = 0;
+    std::fill(decisions_.begin(), decisions_.end(), std::uint8_t{0});
+    volk_8u_x4_conv_k7_r2_8u(new_metrics_.data(), old_metrics_.data(), symbols_.data(),
+                             decisions_.data(), steps, 0, branch_table_.data());
+    unsigned state = 0;
+    for (int t = steps - 1; t >= 0; --t) {
+        if (t < code_information_bits) bits[static_cast<std::size_t>(t)] = state & 1;
+        std::uint64_t d;
+        std::memcpy(&d, decisions_.data() + 8 * t, 8);
+        state = state >> 1 | static_cast<unsigned>(d >> state & 1) << 5;
+    }
+}
+
+}  // namespace wip::phy

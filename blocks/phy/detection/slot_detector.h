@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Frames of a slot from its resource elements: one-tap equaliser without bias (y conj(h) / |h|^2),
+// nearest point, descrambling, CRC; when the CRC fails, once more after chase combining with the
+// stored copies. When frames of the slot still fail and are not hopeless, the channel is estimated
+// again from all decisions (decision_feedback.h) and the failed ones are detected again, once.
+#pragma once
+
+#include <array>
+#include <complex>
+#include <vector>
+
+#include "phy/coding/frame_coder.h"
+#include "phy/detection/bin_result.h"
+#include "phy/detection/combining_store.h"
+#include "phy/estimation/channel_estimator.h"
+#include "phy/estimation/decision_feedback.h"
+#include "phy/qam/constellation.h"
+#include "types/grant.h"
+
+namespace wip::phy {
+
+class slot_detector {
+public:
+    slot_detector(int cell, bool combining);
+
+    void set_cell(int cell) noexcept { cell_ = cell; }
+    // Copies that were kept before it was switched off are not used after it is on again.
+    void set_combining(bool on) noexcept {
+        combining_ = on;
+        if (!on) store_.clear();
+    }
+    void want_soft_bits(bool on) noexcept { soft_ = on; }
+    // Detects every bin of the grant. The spans in `out` stay valid until the next call. Without
+    // `known` there is one look only. `noise`: of each bin, variance per element.
+    void detect(const std::array<plane, symbols_per_slot>& y, const channel_estimate& channel,
+                const std::array<float, nof_bins>& noise, const slot_grant& grant,
+                std::array<bin_result, nof_bins>& out,
+                const known_symbols* known = nullptr) noexcept;
+    // Whether the last call took a second look with decision feedback.
+    bool second_look() const noexcept { return second_look_; }
+    void clear() noexcept { store_.clear(); }
+    int stored_copies() const noexcept { return store_.size(); }
+
+private:
+    void equalise(const std::array<plane, symbols_per_slot>& y,
+                  const channel_estimate& channel) noexcept;
+    // Present copy, then combined with the stored one; true when the CRC holds.
+    bool attempt(std::size_t bin, const bin_grant& grant, float noise, bin_result& out) noexcept;
+    // Frames and copies are kept or given up, the report is written.
+    void settle(std::size_t bin, const bin_grant& grant, bin_result& out) noexcept;
+    void look_again(const std::array<plane, symbols_per_slot>& y, const channel_estimate& channel,
+                    const std::array<float, nof_bins>& noise, const slot_grant& grant,
+                    std::array<bin_result, nof_bins>& out, const known_symbols& known) noexcept;
+    bool hopeful(std::size_t bin, int k, float noise) const noexcept;
+    void place_decisions(std::size_t bin, int k) noexcept;
+    unit_key key_of(const bin_grant& grant) const noexcept;
+    void load_weights(std::size_t bin, float noise, soft_copy& copy) const noexcept;
+    bool decode(std::size_t bin, const soft_copy& symbols, int k, std::uint64_t key) noexcept;
+
+    int cell_;
+    bool combining_;
+    bool soft_ = false;
+    std::vector<constellation> constellations_;
+    combining_store store_;
+    std::array<plane, symbols_per_slot> equalised_;
+    std::array<plane, symbols_per_slot> power_;  // |h|^2 in re
+    decision_feedback feedback_;
+    bool second_look_ = false;
+    std::array<soft_copy, nof_bins> copies_{};  // of this slot, combined where there is an earlier
+    std::array<label_array, nof_bins> labels_{};
+    std::array<frame_array, nof_bins> frames_{};
+    std::array<std::array<cf32, label_capacity>, nof_bins> symbols_{};
+    std::vector<float> llr_;
+};
+
+}  // namespace wip::phy

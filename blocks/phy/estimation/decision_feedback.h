@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A better channel from the decisions of a slot, for the frames that failed.
+//
+// Most symbols of a slot are decided right, also in most frames that fail. With them every used
+// resource element is known (3000 instead of 300): the estimate's noise falls by 10 dB, the
+// curvature of the channel over the slot can be taken in,
+//     h(n, t) = a(n) + t b(n) + (t^2 - 35/12) c(n),
+// and the interference between subcarriers, which the slope s = b + 2 t c makes (intercarrier.h),
+// can be subtracted.
+//
+// From a first estimate (a, b; c = 0):
+//   r = y - h x - interference          over all elements with a decision, else 0
+//   a += sum over d of shrink_d U_d <U_d, mean over the symbols of conj(x) r>,  b and c alike with
+//   the residual's moments over t and t^2 - 35/12
+//   r -= (what h x has become more by)
+// The members U_d of the delay basis are orthogonal over the band and the three polynomials over
+// the slot, so the full grid needs no matrix. |x|^2 is 1 only in the mean; because the step starts
+// from the residual of a good estimate, what that costs is small against the residual.
+// shrink_d = q_d / (q_d + noise / weight), q_d = prior variance of the coefficient.
+//
+// Elements of unused bins have x = 0 and take no part. Detection afterwards: x + r conj(h) / |h|^2.
+#pragma once
+
+#include <array>
+#include <complex>
+
+#include "phy/estimation/channel_estimator.h"
+#include "phy/estimation/delay_basis.h"
+#include "phy/estimation/intercarrier.h"
+
+namespace wip::phy {
+
+// What a second look at a slot needs besides the first estimate.
+struct known_symbols {
+    const cf32* pilots;
+    const cf32* control;
+    const delay_basis* basis;
+    float signal;  // mean power of the channel
+};
+
+class decision_feedback {
+public:
+    using grid = std::array<plane, symbols_per_slot>;
+
+    // What all elements carry; the caller fills in the payload. 0: not known.
+    grid& symbols() noexcept { return x_; }
+    // noise: mean power per element.
+    void work(const grid& y, const channel_estimate& first, const known_symbols& known, float noise,
+              bool cancel_interference) noexcept;
+
+    // x + r conj(h) / |h|^2 of the elements of a bin, and |h|^2 (in power[].re).
+    void equalise(std::size_t bin, grid& out, grid& power) const noexcept;
+
+    const plane& middle() const noexcept { return h_[0]; }
+    const plane& slope() const noexcept { return h_[1]; }
+    const plane& curve() const noexcept { return h_[2]; }
+
+private:
+    void set_known(const known_symbols& known) noexcept;
+    template <bool WithInterference>
+    void compare(const grid& y) noexcept;
+    static constexpr std::size_t terms = 3;
+    grid x_, r_, interference_;
+    std::array<plane, terms> h_;  // a, b, c
+    std::array<plane, terms> moment_;
+    plane shifted_;
+    intercarrier between_;
+};
+
+// Power of the interference between subcarriers that a channel of slope b makes, per element.
+float intercarrier_power(const channel_estimate& channel) noexcept;
+
+}  // namespace wip::phy

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "phy/estimation/pilot_score.h"
+
+#include <cmath>
+#include <numbers>
+
+namespace wip::phy {
+
+pilot_row pilots_of(const slot_planes& y) noexcept {
+    pilot_row out;
+    for (std::size_t p = 0; p < out.size(); ++p) {
+        const auto& e = pilot_elements[p % pilots_per_bin];
+        const auto& row = y[static_cast<std::size_t>(e.symbol)];
+        const std::size_t n =
+            p / pilots_per_bin * subcarriers_per_bin + static_cast<std::size_t>(e.subcarrier);
+        out[p] = {row.re[n], row.im[n]};
+    }
+    return out;
+}
+
+pilot_products products_of(const pilot_row& v) noexcept {
+    pilot_products out;
+    std::size_t n = 0;
+    for (const bool second : {false, true})
+        for (std::size_t i = 0; i + 1 < pilots_per_symbol; ++i)
+            out[n++] = std::conj(v[pilot_index(i, second)]) * v[pilot_index(i + 1, second)];
+    return out;
+}
+
+pilot_score score_pilots(const pilot_row& received, const pilot_row& sent) noexcept {
+    const auto p = products_of(received);
+    const auto c = products_of(sent);
+    cf32 sum{};
+    float magnitude = 0, energy = 0;
+    for (std::size_t i = 0; i < p.size(); ++i) {
+        sum += p[i] * std::conj(c[i]);
+        const float square = std::norm(p[i]);
+        energy += square;
+        magnitude += std::sqrt(square);
+    }
+    if (!(magnitude > 0) || !std::isfinite(energy) || !(energy > 0)) return {};
+    return {std::abs(sum) / magnitude,
+            std::numbers::sqrt2_v<float> * sum.real() / std::sqrt(energy)};
+}
+
+}  // namespace wip::phy

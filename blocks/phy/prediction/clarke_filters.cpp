@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "phy/prediction/clarke_filters.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <stdexcept>
+#include <vector>
+
+namespace wip::phy {
+
+void clarke_correlation(double cycles_per_slot, double* out, int n, double first) noexcept {
+    for (int k = 0; k < n; ++k)
+        out[k] =
+            std::cyl_bessel_j(0.0, 2 * std::numbers::pi * cycles_per_slot * std::abs(first + k));
+}
+
+void solve_toeplitz(const double* t, const double* b, double* x, int n) noexcept {
+    std::array<double, 64>
+        a{};  // predictor of the order reached: sum_k a_k t_|i-k| = t_0 power e_0
+    std::array<double, 64> old{};
+    a[0] = 1;
+    double power = t[0];
+    x[0] = b[0] / power;
+    for (int m = 1; m < n; ++m) {
+        double k = 0;
+        for (int i = 0; i < m; ++i) k += a[static_cast<std::size_t>(i)] * t[m - i];
+        k /= -power;
+        old = a;
+        for (int i = 1; i <= m; ++i)
+            a[static_cast<std::size_t>(i)] =
+                old[static_cast<std::size_t>(i)] + k * old[static_cast<std::size_t>(m - i)];
+        power *= 1 - k * k;
+        double q = b[m];
+        for (int i = 0; i < m; ++i) q -= x[i] * t[m - i];
+        q /= power;
+        x[m] = 0;
+        for (int i = 0; i <= m; ++i) x[i] += q * a[static_cast<std::size_t>(m - i)];
+    }
+}
+
+int clarke_filters::snr_class(float snr) noexcept {
+    if (!(snr > 0)) return 0;
+    const double db = 10 * std::log10(static_cast<double>(snr));
+    return std::clamp(static_cast<int>(std::lround((db - least_snr_db) / snr_step_db)), 0,
+                      nof_snrs - 1);
+}
+
+clarke_filters::clarke_filters(double ahead, int order, double aperture)
+    : ahead_(ahead), padded_((order + 15) / 16 * 16) {
+    if (!(ahead >= -1 && ahead <= 64) || order < 1 || order > 64)
+        throw std::invalid_argument("clarke_filters: ahead is -1..64, order 1..64");
+    weights_.assign(static_cast<std::size_t>(nof_dopplers * nof_snrs * padded_), 0.F);
+    const auto n = static_cast<std::size_t>(order);
+    std::vector<double> among(n), towards(n), t(n), x(n), part(n);
+    // Mean of the correlation from `first` on at both ends of the aperture, seen from its middle.
+    const auto average = [&](int d, double first, double width, std::vector<double>& out) {
+        clarke_correlation(doppler_at(d), out.data(), order, first + width);
+        if (width == 0) return;
+        clarke_correlation(doppler_at(d), part.data(), order, first - width);
+        for (std::size_t i = 0; i < n; ++i) out[i] = (out[i] + part[i]) / 2;
+    };
+    for (int d = 0; d < nof_dopplers; ++d) {
+        average(d, 0, 2 * aperture, among);
+        if (aperture > 0) {  // the two at the same end
+            clarke_correlation(doppler_at(d), part.data(), order);
+            for (std::size_t i = 0; i < n; ++i) among[i] = (among[i] + part[i]) / 2;
+        }
+        average(d, ahead, aperture, towards);
+        for (int s = 0; s < nof_snrs; ++s) {
+            t = among;
+            t[0] += std::pow(10, -(least_snr_db + snr_step_db * s) / 10);
+            solve_toeplitz(t.data(), towards.data(), x.data(), order);
+            auto* to = weights_.data() + (d * nof_snrs + s) * padded_;
+            double known = 0;
+            for (std::size_t i = 0; i < n; ++i) {
+                to[i] = static_cast<float>(x[i]);
+                known += x[i] * towards[i];
+            }
+            errors_[static_cast<std::size_t>(d * nof_snrs + s)] =
+                static_cast<float>(std::max(0.0, 1 - known));
+        }
+    }
+}
+
+}  // namespace wip::phy

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Wiener filters for Clarke's process in white noise, made once for a grid of Doppler frequencies
+// and SNRs.
+//
+// Equal power from all directions has the correlation J0(2 pi f t). From the N last values in
+// noise of variance 1/g the process `ahead` slots after the last one (or between the values, when
+// that is negative) is best estimated with the weights
+//     w = (R + I/g)^-1 r,   R_ik = J0(2 pi f (i-k)),  r_i = J0(2 pi f (ahead+i)),
+// and the error variance 1 - w'r; real because the spectrum is symmetrical: a carrier offset has to
+// be taken out before. R is Toeplitz: solved by Levinson's recursion.
+//
+// Why not learned from data: N weights learned from a window of fading cost about N/(independent
+// values in the window) of the error, and at 64 taps that is more than the long memory gains. Here
+// only the Doppler frequency and an SNR are learned.
+#pragma once
+
+#include <array>
+
+#include "phy/math/aligned.h"
+
+namespace wip::phy {
+
+// Doppler frequencies in cycles a slot: steps of 2.5 Hz to 180 Hz, then of 7.5 Hz to 367.5 Hz.
+// The lowest stands for channels that hardly move.
+inline constexpr int nof_dopplers = 98;
+constexpr double doppler_at(int i) {
+    const double hz = i == 0 ? 0.5 : i <= 72 ? 2.5 * i : 180 + 7.5 * (i - 72);
+    return hz / 1500;
+}
+
+class clarke_filters {
+public:
+    static constexpr double least_snr_db = -10, snr_step_db = 5;
+    static constexpr int nof_snrs = 13;        // to 50 dB
+    static int snr_class(float snr) noexcept;  // of a linear SNR
+
+    // ahead: -1..64 slots; order: at most 64. aperture: the values are means over a time of which
+    // this is the rms distance from its middle, slots.
+    clarke_filters(double ahead, int order, double aperture = 0);
+    double ahead() const noexcept { return ahead_; }
+    const float* weights(int doppler, int snr) const noexcept {
+        return weights_.data() + (doppler * nof_snrs + snr) * padded_;
+    }
+    // Variance of what the estimate misses, for a process of power 1.
+    float error(int doppler, int snr) const noexcept {
+        return errors_[static_cast<std::size_t>(doppler * nof_snrs + snr)];
+    }
+
+private:
+    double ahead_;
+    int padded_;
+    aligned_vector<float> weights_;
+    std::array<float, static_cast<std::size_t>(nof_dopplers) * nof_snrs> errors_;
+};
+
+// Solves T x = b, T symmetric Toeplitz with first column t, all of length n <= 64.
+void solve_toeplitz(const double* t, const double* b, double* x, int n) noexcept;
+
+// J0(2 pi f (first + k)), k = 0..n-1.
+void clarke_correlation(double cycles_per_slot, double* out, int n, double first = 0) noexcept;
+
+}  // namespace wip::phy

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "phy/prediction/doppler_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numbers>
+
+namespace wip::phy {
+
+namespace {
+
+constexpr float forget = 1 - 1.0F / 48;
+constexpr int enough = 56;  // slots learned from
+constexpr double better = 0.995;
+constexpr double hz = 2 * std::numbers::pi / 1500;  // radians a slot
+constexpr double widest_offset = 400 * hz;
+constexpr unsigned sweep = 4;         // of the grid, in a slot
+constexpr unsigned first_steps = 24;  // slots in which all f are tried at other offsets,
+constexpr double first_spacing = 4;   // so many Hz apart on both sides
+constexpr std::array<double, 9> offset_steps{0.25, 0.5, 1, 2, 4, 8, 16, 32, 64};
+
+}  // namespace
+
+doppler_search::doppler_search(int every) : every_(every), filters_(lag, order) { reset(); }
+
+void doppler_search::reset() noexcept {
+    history_.fill({});
+    for (std::size_t i = 0; i < order; ++i) {
+        phi_re_[i].fill(0);
+        phi_im_[i].fill(0);
+        turned_[i].fill(0);
+    }
+    cross_re_.fill(0);
+    cross_im_.fill(0);
+    first_re_.fill(0);
+    first_im_.fill(0);
+    turned_cross_.fill(0);
+    present_ = signal_ = noise_ = 0;
+    learned_ = 0;
+    snr_ = clarke_filters::nof_snrs / 2;
+    doppler_ = 0;
+    offset_ = 0;
+    ready_ = false;
+}
+
+// A step along the diagonal is exact because the past before the first slot is zero.
+void doppler_search::learn(const bin_gains& now) noexcept {
+    ++now_;
+    history_[now_ % 32] = now;
+    const auto product = [&](unsigned i, unsigned k, float& re, float& im) {  // conj(past i) past k
+        const auto& a = history_[(now_ - i) % 32];
+        const auto& b = history_[(now_ - k) % 32];
+        float sum_re = 0;
+        float sum_im = 0;
+        for (std::size_t n = 0; n < bin_gains::padded; ++n) {
+            sum_re += a.re[n] * b.re[n] + a.im[n] * b.im[n];
+            sum_im += a.re[n] * b.im[n] - a.im[n] * b.re[n];
+        }
+        re = forget * re + sum_re;
+        im = forget * im + sum_im;
+    };
+    for (std::size_t i = order - 1; i > 0; --i) {
+        std::memcpy(&phi_re_[i][1], phi_re_[i - 1].data(), (order - 1) * sizeof(float));
+        std::memcpy(&phi_im_[i][1], phi_im_[i - 1].data(), (order - 1) * sizeof(float));
+    }
+    for (unsigned i = 0; i < order; ++i) {
+        product(lag + i, 0, cross_re_[i], cross_im_[i]);
+        product(lag + i, lag, first_re_[i], first_im_[i]);
+        phi_re_[i][0] = first_re_[i];
+        phi_im_[i][0] = first_im_[i];
+        phi_re_[0][i] = first_re_[i];
+        phi_im_[0][i] = -first_im_[i];
+    }
+    double power = 0;
+    for (std::size_t n = 0; n < bin_gains::padded; ++n)
+        power += static_cast<double>(now.re[n] * now.re[n] + now.im[n] * now.im[n]);
+    present_ = static_cast<double>(forget) * present_ + power;
+}
+
+void doppler_search::turn(double radians) noexcept {
+    // e^(j radians d) for d = -(order-1) .. order-1, zero beyond.
+    std::array<float, 2 * padded> c{}, s{};
+    double re = 1, im = 0;
+    const double step_re = std::cos(radians), step_im = std::sin(radians);
+    std::array<float, reach> cross_c, cross_s;
+    for (std::size_t d = 0; d < reach; ++d) {
+        cross_c[d] = static_cast<float>(re);
+        cross_s[d] = static_cast<float>(im);
+        if (d < order) {
+            c[order - 1 + d] = c[order - 1 - d] = static_cast<float>(re);
+            s[order - 1 + d] = static_cast<float>(im);
+            s[order - 1 - d] = -static_cast<float>(im);
+        }
+        const double next = re * step_re - im * step_im;
+        im = re * step_im + im * step_re;
+        re = next;
+    }
+    for (std::size_t i = 0; i < order; ++i) {
+        const float* ci = c.data() + (order - 1 - i);
+        const float* si = s.data() + (order - 1 - i);
+        for (std::size_t k = 0; k < padded; ++k)
+            turned_[i][k] = phi_re_[i][k] * ci[k] - phi_im_[i][k] * si[k];
+        turned_cross_[i] = cross_re_[i] * cross_c[lag + i] + cross_im_[i] * cross_s[lag + i];
+    }
+}
+
+double doppler_search::error_of(int doppler) const noexcept {
+    const float* w = filters_.weights(doppler, snr_);
+    alignas(64) std::array<float, padded> v{};
+    for (std::size_t i = 0; i < order; ++i)
+        for (std::size_t k = 0; k < padded; ++k) v[k] += w[i] * turned_[i][k];
+    float sum = 0;
+    for (std::size_t k = 0; k < padded; ++k) sum += w[k] * (v[k] - 2 * turned_cross_[k]);
+    return present_ + static_cast<double>(sum);
+}
+
+void doppler_search::start() noexcept {
+    offset_ = std::atan2(static_cast<double>(first_im_[1]), static_cast<double>(first_re_[1]));
+    offset_ = std::clamp(offset_, -widest_offset, widest_offset);
+    offset_at_start_ = offset_;
+    step_ = 0;
+    turn(offset_);
+    double best = error_of(0);
+    doppler_ = 0;
+    for (int d = 1; d < nof_dopplers; ++d)
+        if (const double e = error_of(d); e < best) {
+            best = e;
+            doppler_ = d;
+        }
+    ready_ = true;
+}
+
+void doppler_search::search() noexcept {
+    ++step_;
+    turn(offset_);
+    const int before = doppler_;
+    double best = error_of(before);
+    const auto consider = [&](int d, double offset) {
+        if (d < 0 || d >= nof_dopplers) return;
+        const double e = error_of(d);
+        if (e < better * best) {
+            best = e;
+            doppler_ = d;
+            offset_ = offset;
+        }
+    };
+    for (const int d : {-3, -2, -1, 1, 2, 3}) consider(before + d, offset_);
+    for (unsigned n = 0; n < sweep; ++n)
+        consider(static_cast<int>((step_ * sweep + n) % nof_dopplers), offset_);
+    const double side = step_ % 2 == 0 ? hz : -hz;
+    if (step_ <= first_steps) {
+        const double other = offset_at_start_ + side * first_spacing * (step_ + 1) / 2;
+        turn(other);
+        for (int d = 0; d < nof_dopplers; ++d) consider(d, other);
+    } else {
+        const double other = offset_ + side * offset_steps[step_ / 2 % offset_steps.size()];
+        if (std::abs(other) > widest_offset) return;
+        turn(other);
+        const int middle = doppler_;
+        for (const int d : {-1, 0, 1}) consider(middle + d, other);
+    }
+}
+
+void doppler_search::update(const gain_sample& now) noexcept {
+    learn(now.gain);
+    double power = 0;
+    for (std::size_t n = 0; n < bin_gains::padded; ++n)
+        power +=
+            static_cast<double>(now.gain.re[n] * now.gain.re[n] + now.gain.im[n] * now.gain.im[n]);
+    const double weight = std::max(1.0 / static_cast<double>(learned_ + 1), 1.0 / 256);
+    signal_ += weight * (power / nof_bins - signal_);
+    noise_ += weight * (static_cast<double>(now.error) - noise_);
+    ++learned_;
+    if (learned_ < enough) return;
+    if (learned_ % 32 == 0)
+        snr_ = clarke_filters::snr_class(
+            static_cast<float>(std::max(signal_ - noise_, 0.0) / (noise_ + 1e-30)));
+    if (!ready_)
+        start();
+    else if (step_ <= first_steps || learned_ % every_ == 0)
+        search();
+}
+
+}  // namespace wip::phy

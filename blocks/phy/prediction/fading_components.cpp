@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "phy/prediction/fading_components.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <type_traits>
+
+#include "types/grid.h"
+
+namespace wip::phy {
+
+namespace {
+
+constexpr int covariance_slots = 1500;
+// In a slot, for every 25 points; for every 25 x 25 pairs of them.
+constexpr int rotations = 4;
+constexpr int classes = 4;
+constexpr int tries = 24;
+constexpr double coherence = 0.02;    // squared, between components: below it is chance
+constexpr double resolution = 1e-12;  // of the power of one component in that of another
+constexpr int recent_slots = 24;
+constexpr float chance = 0.5F;   // recent power over the noise, where there is nothing but noise
+constexpr float nothing = 0.1F;  // SNR of a component that is not filtered
+constexpr double two_pi = 2 * std::numbers::pi;
+
+}  // namespace
+
+template <std::size_t Count, std::size_t Depth>
+void fading_components<Count, Depth>::reset() noexcept {
+    for (std::size_t i = 0; i < Count; ++i) {
+        unitary_re_[i].fill(0);
+        unitary_im_[i].fill(0);
+        to_re_[i].fill(0);
+        to_im_[i].fill(0);
+        for (std::size_t p = 0; p < Count; ++p) {
+            const double angle = two_pi * static_cast<double>(i * p % Count) / Count;
+            unitary_re_[i][p] = std::cos(angle) / std::sqrt(double{Count});
+            unitary_im_[i][p] = std::sin(angle) / std::sqrt(double{Count});
+            to_re_[i][p] = static_cast<float>(unitary_re_[i][p]);
+            to_im_[i][p] = static_cast<float>(unitary_im_[i][p]);
+        }
+        covariance_re_[i].fill(0);
+        covariance_im_[i].fill(0);
+        past_re_[i].fill(0);
+        past_im_[i].fill(0);
+    }
+    start_ = 0;
+    phase_ = offset_ = 0;
+    averaged_ = filled_ = 0;
+    noise_ = covariance_noise_ = 0;
+    follows_ = false;
+    recent_.fill(0);
+    extra_.fill(0);
+    level_ = 1;
+    class_.fill(-1);
+    next_class_ = pair_i_ = 0;
+    pair_k_ = 1;
+}
+
+template <std::size_t Count, std::size_t Depth>
+void fading_components<Count, Depth>::project(const row& points_re, const row& points_im) noexcept {
+    for (std::size_t i = 0; i < Count; ++i) {
+        float re = 0;
+        float im = 0;
+        for (std::size_t p = 0; p < padded; ++p) {
+            re += to_re_[i][p] * points_re[p] - to_im_[i][p] * points_im[p];
+            im += to_re_[i][p] * points_im[p] + to_im_[i][p] * points_re[p];
+        }
+        component_re_[i] = re;
+        component_im_[i] = im;
+    }
+}
+
+// Room for another slot.
+template <std::size_t Count, std::size_t Depth>
+void fading_components<Count, Depth>::advance() noexcept {
+    phase_ = std::remainder(phase_ + offset_, two_pi);
+    start_ = (start_ + Depth - 1) % Depth;
+    filled_ = std::min(filled_ + 1, static_cast<int>(Depth));
+}
+
+// The components without the carrier offset into the history.
+template <std::size_t Count, std::size_t Depth>
+void fading_components<Count, Depth>::store(const row& points_re, const row& points_im) noexcept {
+    project(points_re, points_im);
+    advance();
+    const auto c = static_cast<float>(std::cos(phase_));
+    const auto s = static_cast<float>(std::sin(phase_));
+    for (std::size_t i = 0; i < Count; ++i) {
+        const float re = component_re_[i] * c + component_im_[i] * s;
+        const float im = component_im_[i] * c - component_re_[i] * s;
+        past_re_[i][start_] = past_re_[i][start_ + Depth] = re;
+        past_im_[i][start_] = past_im_[i][start_ + Depth] = im;
+    }
+}
+
+template <std::size_t Count, std::size_t Depth>
+float fading_components<Count, Depth>::power_of(std::size_t i) const noexcept {
+    const auto power = static_cast<float>(covariance_re_[i][i]);
+    const float usual = level_ * std::max(0.F, power - covariance_noise_);
+    return recent_[i] > chance * noise_ ? std::max(usual, recent_[i]) : usual;
+}
+
+// Of the components in this slot, which has that noise.
+template <std::size_t Count, std::size_t Depth>
+void fading_components<Count, Depth>::follow(float noise) noexcept {
+    const float weight = std::min(1.F, noise_ / noise) / recent_slots;
+    float now = 0, usual = 0;
+    for (std::size_t i = 0; i < Count; ++i) {
+        const float power =
+            component_re_[i] * component_re_[i] + component_im_[i] * component_im_[i];
+        recent_[i] += weight * (power - noise - recent_[i]);
+        if (class_[i] < 0) continue;
+        now += recent_[i];
+        usual += static_cast<float>(covariance_re_[i][i]) - covariance_noise_;
+    }
+    level_ = usual > 0 ? std::clamp(now / usual, 0.01F, 10.F) : 1;
+}
+
+// With an expectation x of error P, a measurement y of error w moves the estimate by P / (P + w) of
+// y - x. One of error v that does the same is x + (P + v) / (P + w) (y - x).
+template <std::size_t Count, std::size_t Depth>
+float fading_components<Count, Depth>::store(const row& points_re, const row& points_im,
+                                             float noise, float usual, const clarke_filters& next,
+                                             int doppler) noexcept {
+    const bool measured = std::isfinite(noise);
+    follows_ = true;
+    noise_ = usual;
+    classify();
+    if (measured) {
+        project(points_re, points_im);
+        follow(noise);
+    }
+    const std::size_t newest = start_;
+    advance();
+    const auto c = static_cast<float>(std::cos(phase_));
+    const auto s = static_cast<float>(std::sin(phase_));
+    float surprise = 0, mean = 0;
+    for (std::size_t i = 0; i < Count; ++i) {
+        float re = 0, im = 0, error = 0, inherited = 0;
+        if (class_[i] >= 0) {
+            const float* w = next.weights(doppler, class_[i]);
+            for (std::size_t n = 0; n < Depth; ++n) {
+                re += w[n] * past_re_[i][newest + n];
+                im += w[n] * past_im_[i][newest + n];
+            }
+            error = power_of(i) * next.error(doppler, class_[i]);
+            inherited = w[0] * w[0] * std::max(0.F, extra_[i]);  // from the slot before
+        }
+        // What the filters suppose is left of it, and what is.
+        const float supposed = error * noise_ / (error + noise_ + 1e-30F);
+        extra_[i] = (measured ? error * noise / (error + noise + 1e-30F) : error) - supposed;
+        if (measured) {
+            const float dr = component_re_[i] * c + component_im_[i] * s - re;
+            const float di = component_im_[i] * c - component_re_[i] * s - im;
+            const float share = std::min(1.F, (error + noise_) / (error + noise + 1e-30F));
+            if (class_[i] >= 0) {
+                surprise += dr * dr + di * di;
+                mean += error + inherited + noise;
+            }
+            re += share * dr;
+            im += share * di;
+        }
+        past_re_[i][start_] = past_re_[i][start_ + Depth] = re;
+        past_im_[i][start_] = past_im_[i][start_ + Depth] = im;
+    }
+    return mean > 0 ? surprise / mean : 0;
+}
+
+template <std::size_t Count, std::size_t Depth>
+void fading_components<Count, Depth>::learn(float noise) noexcept {
+    averaged_ = std::min(averaged_ + 1, covariance_slots);
+    if (follows_) {
+        covariance_noise_ += (noise - covariance_noise_) / static_cast<float>(averaged_);
+    } else {
+        noise_ += (noise - noise_) / static_cast<float>(std::min(averaged_, 64));
+        covariance_noise_ = noise_;
+    }
+    average();
+    if (!follows_) classify();
+    rotate_some();
+}
+
+template <std::size_t Count, std::size_t Depth>
+void fading_components<Count, Depth>::set_offset(double radians) noexcept {
+    const double change = radians - offset_;
+    if (change == 0) return;
+    offset_ = radians;
+    std::array<float, 2 * Depth> c, s;
+    for (std::size_t age = 0; age < Depth; ++age) {
+        const std::size_t at = (start_ + age) % Depth;
+        c[at] = c[at + Depth] = static_cast<float>(std::cos(change * static_cast<double>(age)));
+        s[at] = s[at + Depth] = static_cast<float>(std::sin(change * static_cast<double>(age)));
+    }
+    for (std::size_t i = 0; i < Count; ++i)
+        for (std::size_t n = 0; n < 2 * Depth; ++n) {
+            const float re = past_re_[i][n];
+            past_re_[i][n] = re * c[n] - past_im_[i][n] * s[n];
+            past_im_[i][n] = past_im_[i][n] * c[n] + re * s[n];
+        }
+}
+
+template <std::size_t Count, std::size_t Depth>
+void fading_components<Count, Depth>::average() noexcept {
+    const double weight = 1 / static_cast<double>(averaged_);
+    const double keep = 1 - weight;
+    alignas(64) std::array<double, padded> all_re, all_im;
+    std::copy(component_re_.begin(), component_re_.end(), all_re.begin());
+    std::copy(component_im_.begin(), component_im_.end(), all_im.begin());
+    for (std::size_t i = 0; i < Count; ++i) {
+        const double re = weight * all_re[i];
+        const double im = weight * all_im[i];
+        double* to_re = covariance_re_[i].data();
+        double* to_im = covariance_im_[i].data();
+        for (std::size_t k = i / 8 * 8; k < padded; ++k) {
+            to_re[k] = keep * to_re[k] + re * all_re[k] + im * all_im[k];
+            to_im[k] = keep * to_im[k] + im * all_re[k] - re * all_im[k];
+        }
+    }
+}
+
+template <std::size_t Count, std::size_t Depth>
+void fading_components<Count, Depth>::classify() noexcept {
+    for (int n = 0; n < classes * static_cast<int>(Count / 25); ++n) {
+        const std::size_t i = next_class_;
+        next_class_ = (next_class_ + 1) % Count;
+        const float snr = power_of(i) / (noise_ + 1e-30F);
+        class_[i] = snr > nothing ? clarke_filters::snr_class(snr) : -1;
+    }
+}
+
+// A covariance of few slots has fewer dimensions than there are components: what a rotation leaves
+// of one is its rounding, and as coherent with all others as rounding happens to be (or of negative
+// power and not coherent at all, for which there is no angle). A component counts with the noise at
+// least, so that this never turns the basis, and every later choice with it.
+template <std::size_t Count, std::size_t Depth>
+void fading_components<Count, Depth>::rotate_some() noexcept {
+    int rotated = 0;
+    constexpr int size = Count / 25;
+    for (int tried = 0; tried < tries * size * size && rotated < rotations * size; ++tried) {
+        const std::size_t i = pair_i_;
+        const std::size_t k = pair_k_;
+        if (++pair_k_ == Count) {
+            pair_i_ = pair_i_ + 2 == Count ? 0 : pair_i_ + 1;
+            pair_k_ = pair_i_ + 1;
+        }
+        const double a = covariance_re_[i][i];
+        const double b = covariance_re_[k][k];
+        const double cross = covariance_re_[i][k] * covariance_re_[i][k] +
+                             covariance_im_[i][k] * covariance_im_[i][k];
+        const double more = std::max(a, b);
+        const auto noise = static_cast<double>(noise_);
+        const double less = std::max({std::min(a, b), noise, resolution * more});
+        if (!(cross > coherence * more * less) || more < 2 * noise) continue;
+        rotate(i, k);
+        ++rotated;
+    }
+}
+
+// Jacobi: c_i' = x c_i + y e^jp c_k, c_k' = -y e^-jp c_i + x c_k, uncorrelated after it.
+template <std::size_t Count, std::size_t Depth>
+void fading_components<Count, Depth>::rotate(std::size_t i, std::size_t k) noexcept {
+    for (const std::size_t n : {i, k})
+        for (std::size_t m = 0; m < n; ++m) {
+            covariance_re_[n][m] = covariance_re_[m][n];
+            covariance_im_[n][m] = -covariance_im_[m][n];
+        }
+    const double re = covariance_re_[i][k];
+    const double im = covariance_im_[i][k];
+    const double size = std::hypot(re, im);
+    const double tau = (covariance_re_[i][i] - covariance_re_[k][k]) / (2 * size);
+    const double t = (tau < 0 ? -1 : 1) / (std::abs(tau) + std::sqrt(1 + tau * tau));
+    const double x = 1 / std::sqrt(1 + t * t);
+    const double y_re = t * x * re / size;
+    const double y_im = t * x * im / size;
+    const auto turn = [&](auto* ire, auto* iim, auto* kre, auto* kim, std::size_t n) {
+        using T = std::remove_reference_t<decltype(*ire)>;
+        const T c = static_cast<T>(x), p = static_cast<T>(y_re), q = static_cast<T>(y_im);
+        for (std::size_t m = 0; m < n; ++m) {
+            const T ar = ire[m], ai = iim[m], br = kre[m], bi = kim[m];
+            ire[m] = c * ar + p * br - q * bi;
+            iim[m] = c * ai + p * bi + q * br;
+            kre[m] = c * br - p * ar - q * ai;
+            kim[m] = c * bi - p * ai + q * ar;
+        }
+    };
+    turn(unitary_re_[i].data(), unitary_im_[i].data(), unitary_re_[k].data(), unitary_im_[k].data(),
+         Count);
+    for (std::size_t b = 0; b < Count; ++b) {
+        to_re_[i][b] = static_cast<float>(unitary_re_[i][b]);
+        to_im_[i][b] = static_cast<float>(unitary_im_[i][b]);
+        to_re_[k][b] = static_cast<float>(unitary_re_[k][b]);
+        to_im_[k][b] = static_cast<float>(unitary_im_[k][b]);
+    }
+    turn(past_re_[i].data(), past_im_[i].data(), past_re_[k].data(), past_im_[k].data(), 2 * Depth);
+    turn(covariance_re_[i].data(), covariance_im_[i].data(), covariance_re_[k].data(),
+         covariance_im_[k].data(), padded);
+    const double a_re = covariance_re_[i][i], b_re = covariance_re_[k][k];
+    const double ik_re = covariance_re_[i][k], ik_im = covariance_im_[i][k];
+    const double ki_re = covariance_re_[k][i], ki_im = covariance_im_[k][i];
+    // The columns are the conjugates of the rows but for the square where both meet.
+    for (const std::size_t n : {i, k})
+        for (std::size_t m = 0; m < n; ++m) {
+            covariance_re_[m][n] = covariance_re_[n][m];
+            covariance_im_[m][n] = -covariance_im_[n][m];
+        }
+    covariance_re_[i][i] = x * a_re + y_re * ik_re + y_im * ik_im;
+    covariance_re_[k][k] = x * b_re - y_re * ki_re + y_im * ki_im;
+    covariance_im_[i][i] = covariance_im_[k][k] = 0;
+    covariance_re_[i][k] = covariance_re_[k][i] = 0;
+    covariance_im_[i][k] = covariance_im_[k][i] = 0;
+}
+
+template <std::size_t Count, std::size_t Depth>
+void fading_components<Count, Depth>::filter(const clarke_filters& filters, int doppler, row& re,
+                                             row& im) const noexcept {
+    re.fill(0);
+    im.fill(0);
+    const double angle = phase_ + offset_ * filters.ahead();
+    const auto c = static_cast<float>(std::cos(angle));
+    const auto s = static_cast<float>(std::sin(angle));
+    for (std::size_t i = 0; i < Count; ++i) {
+        if (class_[i] < 0) continue;
+        const float* w = filters.weights(doppler, class_[i]);
+        const float* pr = past_re_[i].data() + start_;
+        const float* pi = past_im_[i].data() + start_;
+        float sr = 0;
+        float si = 0;
+        for (std::size_t n = 0; n < Depth; ++n) {
+            sr += w[n] * pr[n];
+            si += w[n] * pi[n];
+        }
+        const float tr = sr * c - si * s;
+        const float ti = sr * s + si * c;
+        for (std::size_t p = 0; p < padded; ++p) {  // times conj(unitary)
+            re[p] += to_re_[i][p] * tr + to_im_[i][p] * ti;
+            im[p] += to_re_[i][p] * ti - to_im_[i][p] * tr;
+        }
+    }
+}
+
+template <std::size_t Count, std::size_t Depth>
+void fading_components<Count, Depth>::error(const clarke_filters& first,
+                                            const clarke_filters& second, int doppler,
+                                            row& out) const noexcept {
+    out.fill(0);
+    for (std::size_t i = 0; i < Count; ++i) {
+        const float power = power_of(i);
+        const float e =
+            class_[i] < 0
+                ? power
+                : power * (first.error(doppler, class_[i]) + second.error(doppler, class_[i])) / 2 +
+                      extra_[i];
+        if (!(e > 0)) continue;
+        for (std::size_t p = 0; p < padded; ++p)
+            out[p] += e * (to_re_[i][p] * to_re_[i][p] + to_im_[i][p] * to_im_[i][p]);
+    }
+}
+
+template class fading_components<nof_bins, 64>;      // delay_predictor
+template class fading_components<2 * nof_bins, 16>;  // bin_power_filter
+
+}  // namespace wip::phy

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "phy/prediction/gain_predictor.h"
+
+#include <stdexcept>
+#include <string>
+
+#include "phy/prediction/burg_predictor.h"
+#include "phy/prediction/delay_predictor.h"
+#include "phy/prediction/kalman_predictor.h"
+#include "phy/prediction/least_squares_predictor.h"
+
+namespace wip::phy {
+
+namespace {
+
+class last_predictor final : public gain_predictor {
+public:
+    void reset() noexcept override {}
+    bool update(const gain_sample& now, bin_gains& ahead) noexcept override {
+        ahead = now.gain;
+        return true;
+    }
+    void skip() noexcept override {}
+};
+
+}  // namespace
+
+std::unique_ptr<gain_predictor> make_gain_predictor(std::string_view name, int horizon) {
+    if (horizon < 1 || horizon > 64)
+        throw std::invalid_argument("horizon: " + std::to_string(horizon) + " is not in 1..64");
+    if (name == "last") return std::make_unique<last_predictor>();
+    if (name == "ar") return std::make_unique<burg_predictor>(horizon);
+    if (name == "ls") return std::make_unique<least_squares_predictor>(horizon);
+    if (name == "kalman") return std::make_unique<kalman_predictor>(horizon);
+    if (name == "delay") return std::make_unique<delay_predictor>(horizon);
+    std::string valid;
+    for (const auto n : predictor_names) valid += (valid.empty() ? "" : ", ") + std::string(n);
+    throw std::invalid_argument("predictor: '" + std::string(name) + "' is not one of " + valid);
+}
+
+}  // namespace wip::phy

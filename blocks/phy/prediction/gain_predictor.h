@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Prediction of the complex gains of the 25 bins `horizon` slots ahead: the part of the SNR
+// prediction (snr_predictor.h) for which there are several methods behind one interface.
+//
+//   last     the gain stays as it is
+//   ar       per bin: autoregressive model of order 16 by Burg's method over the last 192 slots
+//   ls       order 16, least squares for just this horizon, one set of weights for all bins
+//   kalman   per bin: Kalman filter on an autoregressive model of Clarke's process, whose Doppler
+//            is searched for (doppler_search.h)
+//   delay    components over the band (uncorrelated, found while running), each predicted by a
+//            Wiener filter of its own SNR for Clarke's process; mixed with `ls` by running error
+//
+// All are causal, adapt while running, and allocate in the constructor only. What a forecast is
+// worth is measured by the user when it comes due, not claimed here.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "phy/grid/resource_map.h"
+#include "types/grid.h"
+
+namespace wip::phy {
+
+struct bin_gains {
+    static constexpr int padded = 32;  // bins, as whole vectors; the rest is zero
+    alignas(64) std::array<float, padded> re{};
+    std::array<float, padded> im{};
+};
+
+struct gain_sample {
+    bin_gains gain;
+    float error = 0;  // variance of the error of one gain
+    // Variance of the error along any unit direction in the space of the 25 gains in which the
+    // estimate is free to move: noise over the known elements of a bin.
+    float direction_error = 0;
+};
+
+class gain_predictor {
+public:
+    virtual ~gain_predictor() = default;
+    virtual void reset() noexcept = 0;
+    // One slot. Writes the gains `horizon` slots later; false: too little is known to say.
+    virtual bool update(const gain_sample& now, bin_gains& ahead) noexcept = 0;
+    // A slot that could not be measured.
+    virtual void skip() noexcept = 0;
+};
+
+inline constexpr std::array<std::string_view, 5> predictor_names{"last", "ar", "ls", "kalman",
+                                                                 "delay"};
+inline constexpr std::string_view default_predictor = "delay";
+
+inline constexpr int longest_horizon = 64;
+
+struct predictor_choice {
+    std::string method{default_predictor};  // one of predictor_names
+    int horizon = 3;                        // slots ahead, 0 .. longest_horizon
+    bool operator==(const predictor_choice&) const = default;
+};
+// Whether an snr_predictor can be that.
+inline bool available(const predictor_choice& c) noexcept {
+    return c.horizon >= 0 && c.horizon <= longest_horizon &&
+           std::find(predictor_names.begin(), predictor_names.end(), c.method) !=
+               predictor_names.end();
+}
+
+// horizon 1..64. Throws std::invalid_argument naming the value and what is valid.
+std::unique_ptr<gain_predictor> make_gain_predictor(std::string_view name, int horizon);
+
+}  // namespace wip::phy

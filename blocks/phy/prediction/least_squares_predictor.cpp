@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "phy/prediction/least_squares_predictor.h"
+
+#include <algorithm>
+
+#include "phy/math/cholesky.h"
+
+namespace wip::phy {
+
+namespace {
+
+constexpr double forget = 1 - 1.0 / 256;
+constexpr int solve_every = 16;
+constexpr int enough = 64;
+constexpr double least_loading = 1e-4;
+constexpr double near_slots = 6;
+
+}  // namespace
+
+least_squares_predictor::least_squares_predictor(int horizon)
+    : horizon_(horizon),
+      loading_(least_loading * std::max(1.0, horizon * horizon / (near_slots * near_slots))),
+      history_(static_cast<std::size_t>(horizon + order)) {}
+
+void least_squares_predictor::reset() noexcept {
+    std::fill(history_.begin(), history_.end(), bin_gains{});
+    run_ = learned_ = 0;
+    correlation_.fill({});
+    cross_.fill({});
+    first_column_.fill({});
+    solved_ = false;
+}
+
+const bin_gains& least_squares_predictor::past(int slots) const noexcept {
+    const std::size_t n = history_.size();
+    return history_[(now_ + n - static_cast<std::size_t>(slots)) % n];
+}
+
+// Adds this slot and its past to the correlations. The past before the first slot is zero, and so
+// is a slot that was not measured: that way the step along the diagonal is exact and Phi stays
+// positive definite.
+void least_squares_predictor::learn() noexcept {
+    const auto product = [](const bin_gains& a, const bin_gains& b) {  // sum conj(a) b
+        float re = 0;
+        float im = 0;
+        for (std::size_t i = 0; i < bin_gains::padded; ++i) {
+            re += a.re[i] * b.re[i] + a.im[i] * b.im[i];
+            im += a.re[i] * b.im[i] - a.im[i] * b.re[i];
+        }
+        return std::complex<double>(re, im);
+    };
+    for (std::size_t i = order - 1; i > 0; --i)
+        for (std::size_t k = i; k > 0; --k)
+            correlation_[i * order + k] = correlation_[(i - 1) * order + k - 1];
+    const auto& newest = past(horizon_);
+    for (std::size_t i = 0; i < order; ++i) {
+        const auto& a = past(horizon_ + static_cast<int>(i));
+        cross_[i] = forget * cross_[i] + product(a, past(0));
+        first_column_[i] = forget * first_column_[i] + product(a, newest);
+        correlation_[i * order] = first_column_[i];
+    }
+    ++learned_;
+}
+
+void least_squares_predictor::solve() noexcept {
+    auto a = correlation_;
+    double trace = 0;
+    for (std::size_t i = 0; i < order; ++i) trace += a[i * order + i].real();
+    for (std::size_t i = 0; i < order; ++i) a[i * order + i] += loading_ * trace / order;
+    if (!cholesky<std::complex<double>>(a, order)) return;
+    auto c = cross_;
+    cholesky_solve<std::complex<double>>(a, order, c);
+    for (std::size_t i = 0; i < order; ++i) weights_[i] = std::complex<float>(c[i]);
+    solved_ = true;
+}
+
+bool least_squares_predictor::update(const gain_sample& now, bin_gains& ahead) noexcept {
+    now_ = (now_ + 1) % history_.size();
+    history_[now_] = now.gain;
+    run_ = std::min(run_ + 1, order);
+    learn();
+    if (learned_ >= enough && learned_ % solve_every == 0) solve();
+    if (!solved_ || run_ < order) return false;
+    ahead = {};
+    for (int i = 0; i < order; ++i) {
+        const auto w = weights_[static_cast<std::size_t>(i)];
+        const auto& h = past(i);
+        for (std::size_t b = 0; b < bin_gains::padded; ++b) {
+            ahead.re[b] += w.real() * h.re[b] - w.imag() * h.im[b];
+            ahead.im[b] += w.real() * h.im[b] + w.imag() * h.re[b];
+        }
+    }
+    return true;
+}
+
+void least_squares_predictor::skip() noexcept {
+    now_ = (now_ + 1) % history_.size();
+    history_[now_] = {};
+    learn();
+    run_ = 0;
+}
+
+}  // namespace wip::phy

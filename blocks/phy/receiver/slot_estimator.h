@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What one slot says: pilots, channel, grant, noise and the SNR of every bin.
+//
+//   elements -> channel from the pilots -> control region decoded with it
+//            -> channel from pilots and control symbols -> noise, SNR of the bins, mean gains
+//
+// The SNR is that of the slot alone (bin_power_filter.h takes in the slots before).
+//
+// slot_receiver does this for every slot, the GNU Radio block channel_estimator too.
+//
+// Noise variance per element: mean over 32 slots of the residual of the channel's fit. The fit to
+// the pilots alone leaves few degrees of freedom and counts a quarter; but where no grant decodes
+// it is all there is, and the noise may have risen. The channel's curvature over the slot, which
+// the fit does not have, is part of the residual and taken off.
+//
+// Interference that fills a few bins only is seen as theirs: residuals of each bin over the last 64
+// slots or so (about 600 degrees of freedom, a spread of 0.2 dB), against the median of the bins. A
+// bin that is 2 dB above it has its own noise; the noise of the band is that of the others. All
+// other bins share it, which is 25 times as accurate.
+#pragma once
+
+#include <array>
+#include <complex>
+#include <optional>
+#include <span>
+
+#include "phy/coding/control_region.h"
+#include "phy/estimation/channel_estimator.h"
+#include "phy/estimation/decision_feedback.h"
+#include "phy/estimation/pilot_score.h"
+#include "phy/grid/pilots.h"
+#include "phy/prediction/bin_power_filter.h"
+#include "phy/prediction/snr_predictor.h"
+#include "types/grant.h"
+
+namespace wip::phy {
+
+using channel_row = std::array<cf32, nof_subcarriers>;
+
+// Means of the channel over each bin with the steps of the tracking loops taken out again (see
+// tracking.h): `turn` of the CFO in radians, `shift` of the timing in samples.
+std::array<cf32, nof_bins> mean_gains(std::span<const cf32, nof_subcarriers> channel, double turn,
+                                      double shift) noexcept;
+
+// Range in which SNR is reported, -20 .. 60 dB; the lower end also stands for nothing received.
+inline constexpr float least_snr_db = -20;
+float snr_to_db(float ratio) noexcept;
+
+class slot_estimator {
+public:
+    explicit slot_estimator(int cell);  // throws std::invalid_argument
+    void reset() noexcept;
+    void set_cell(int cell) noexcept;  // 0..63
+
+    // False when the slot holds nothing that can be measured (zeros, infinities).
+    bool estimate(const slot_planes& y, int slot_in_frame) noexcept;
+
+    // Of the last slot that was estimated.
+    float energy() const noexcept { return energy_; }  // sum |y|^2
+    const std::optional<slot_grant>& grant() const noexcept { return grant_; }
+    double evm_percent() const noexcept { return evm_percent_; }  // control symbols, last grant
+    const channel_estimate& channel() const noexcept { return channel_; }
+    // For a second look at the slot; only after a grant.
+    known_symbols known() const noexcept {
+        return {pilots_.of(slot_in_frame_).data(), known_.data(), &estimator_.basis(), signal_};
+    }
+    const channel_row& middle() const noexcept { return middle_; }  // channel at the slot's middle
+    float noise() const noexcept { return noise_; }  // of the bins without interference
+    const std::array<float, nof_bins>& bin_noise() const noexcept { return bin_noise_; }
+    const std::array<float, nof_bins>& power() const noexcept { return power_; }  // mean |h|^2
+    const std::array<float, nof_bins>& snr() const noexcept { return snr_; }      // linear
+    // What the predictor learns from; `turn` and `shift` as in mean_gains().
+    bin_measurement measurement(double turn, double shift) const noexcept;
+    // What the filter of the bins' power sees; in the units of measurement().
+    band_points points(double turn, double shift) const noexcept;
+    // Elements divided by the channel: 6 x 500.
+    void equalise(const slot_planes& y, cf32* out) const noexcept;
+
+private:
+    cf32 at(int symbol, int n) const noexcept;
+    void decode_control(const slot_planes& y, int slot_in_frame) noexcept;
+    void update_noise() noexcept;
+    void find_interference() noexcept;
+    static float curvature_power(const channel_estimate& channel) noexcept;
+    void measure_snr() noexcept;
+
+    pilots pilots_;
+    control_region control_;
+    channel_estimator estimator_;
+    channel_estimate channel_;
+    channel_row middle_{};
+    control_symbols known_;
+    std::optional<slot_grant> grant_;
+    int slot_in_frame_ = 0;
+    double evm_percent_ = 0;
+    float energy_ = 0;
+    float noise_ = 0;
+    std::array<float, nof_bins> residual_{}, freedom_{};  // forgotten over the slots
+    std::array<float, nof_bins> excess_{};                // noise of the bin over that of the band
+    std::array<float, nof_bins> bin_noise_{};
+    float signal_ = 0;  // mean channel power, smoothed as the noise is
+    int noise_slots_ = 0;
+    std::array<float, nof_bins> power_{}, snr_{};
+};
+
+}  // namespace wip::phy

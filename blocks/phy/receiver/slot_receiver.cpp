@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "phy/receiver/slot_receiver.h"
+
+#include <cmath>
+#include <optional>
+#include <stdexcept>
+
+#include "phy/detection/slot_detector.h"
+#include "phy/grid/signal_level.h"
+#include "phy/prediction/bin_power_filter.h"
+#include "phy/prediction/predictor_succession.h"
+#include "phy/receiver/slot_estimator.h"
+#include "phy/sync/slot_synchroniser.h"
+
+namespace wip::phy {
+
+namespace {
+
+constexpr std::int64_t hyperframe_slots = std::int64_t{frame_number_modulus} * slots_per_frame;
+constexpr int contradictions_believed = 3;
+
+std::int64_t modulo(std::int64_t a, std::int64_t m) { return (a % m + m) % m; }
+
+int checked(const slot_receiver_config& c) {
+    if (c.profile != link_profile::radio)
+        throw std::invalid_argument(
+            "profile: the PHY carries radio only (wipemu has no frame check on the air)");
+    return c.cell == any_cell ? 0 : c.cell;
+}
+
+}  // namespace
+
+struct slot_receiver::impl final : slot_user {
+    using mode = receiver_mode;
+
+    slot_synchroniser synchroniser;
+    slot_estimator estimator;
+    slot_detector detector;
+    bin_power_filter filter;
+    predictor_succession predictor;
+
+    receiver_state state;
+    received_slot report;
+    const on_slot_fn* on_slot = nullptr;  // during process()
+
+    std::int64_t hyper = 0;  // slot in hyperframe, when locked
+    std::int64_t contradiction = -1;
+    int contradictions = 0;
+
+    explicit impl(const slot_receiver_config& c)
+        : synchroniser(c.cell),
+          estimator(checked(c)),
+          detector(checked(c), c.combining),
+          predictor(std::make_unique<snr_predictor>(c.horizon_slots, c.predictor)) {}
+
+    void process(sample first, std::span<const cf32> in, const on_slot_fn& f) {
+        on_slot = &f;
+        synchroniser.process(first, in, *this);
+    }
+
+    // ---- slot_user ----
+
+    void start(int cell) noexcept override {
+        ++state.candidates;
+        enter(mode::confirming);
+        state.cell = cell;
+        estimator.set_cell(cell);
+        detector.set_cell(cell);
+        estimator.reset();
+        filter.reset();
+        predictor.reset();
+        contradictions = 0;
+    }
+
+    void lost(sync_loss why) noexcept override {
+        if (state.mode == mode::locked) ++state.lock_losses;
+        // A candidate that did not get as far is not confirmed, whatever the reason.
+        switch (state.mode == mode::confirming ? sync_loss::refuted : why) {
+            case sync_loss::refuted:
+                ++state.candidates_refuted;
+                break;
+            case sync_loss::pilots_missing:
+                ++state.losses_pilots;
+                break;
+            case sync_loss::gap:
+                ++state.losses_gap;
+                break;
+            case sync_loss::jump_back:
+                ++state.losses_jump;
+                break;
+        }
+        enter(mode::searching);
+        state.cell = -1;
+        detector.clear();
+    }
+
+    void nothing(sample begin) override {
+        predictor.pass();
+        blank_report(begin, mode::searching);
+        (*on_slot)(report);
+    }
+
+    const channel_estimate* slot(const aligned_slot& s) override {
+        if (state.mode == mode::confirming && s.state == sync_state::synchronised) {
+            ++state.synchronisations;
+            enter(mode::synchronised);
+        }
+        blank_report(s.start, state.mode);
+        const bool measured = !s.missing && measure(s);
+        if (!measured) {
+            predictor.skip();
+            filter.skip();
+        }
+        if (state.locked && !report.grant_ok) ++state.grants_failed;
+        report.mode = state.mode;
+        report.locked = state.locked;
+        report.slot_in_hyperframe = hyper;
+        hyper = (hyper + 1) % hyperframe_slots;
+        return measured ? &estimator.channel() : nullptr;
+    }
+
+    void done() override {
+        const auto& track = synchroniser.track();
+        state.cfo_hz = track.cfo_hz();
+        state.timing_samples =
+            std::fmod(std::fmod(track.timing(), slot_samples) + slot_samples, slot_samples);
+        state.prediction_nmse = predictor.current().nmse();
+        (*on_slot)(report);
+    }
+
+    // ----
+
+    void enter(mode m) noexcept {
+        state.mode = m;
+        state.locked = m == mode::locked;
+    }
+
+    void blank_report(sample start, mode m) {
+        report.start = start;
+        report.mode = m;
+        report.locked = m == mode::locked;
+        report.slot_in_hyperframe = hyper;
+        report.grant_ok = false;
+        report.grant = {};
+        report.bins.fill({});
+        report.channel = {};
+        report.bin_noise = {};
+        report.bin_power = {};
+        if (m != mode::locked) {
+            report.snr_db.fill(least_snr_db);
+            report.predicted_snr_db.fill(least_snr_db);
+        }
+    }
+
+    // False when the slot holds nothing that can be measured.
+    bool measure(const aligned_slot& s) {
+        if (!estimator.estimate(s.elements, s.slot_in_frame)) return false;
+        const double unit_dbfs =
+            20 * std::log10(static_cast<double>(symbol_amplitude())) + synchroniser.gain_db();
+        state.level_dbfs =
+            10 * std::log10(static_cast<double>(estimator.energy()) / symbols_per_slot) + unit_dbfs;
+        state.evm_percent = estimator.evm_percent();
+        if (estimator.grant() && s.state == sync_state::synchronised)
+            accept(*estimator.grant(), s.slot_in_frame);
+        measure_snr();
+        if (report.grant_ok) {
+            const auto known = estimator.known();
+            detector.detect(s.elements, estimator.channel(), estimator.bin_noise(), report.grant,
+                            report.bins, &known);
+            state.second_looks += detector.second_look();
+        }
+        report.channel = estimator.middle();
+        report.bin_noise = estimator.bin_noise();
+        report.bin_power = estimator.power();
+        report.unit_dbfs = static_cast<float>(unit_dbfs);
+        return true;
+    }
+
+    // The grant's frame number against the count: the first one is believed, later ones have to
+    // agree; three in a row that disagree in the same way are right, and the count was wrong.
+    void accept(const slot_grant& grant, int slot_in_frame) {
+        const std::int64_t told =
+            std::int64_t{grant.frame_number} * slots_per_frame + slot_in_frame;
+        if (!state.locked) {
+            enter(mode::locked);
+            ++state.locks;
+            hyper = told;
+        } else if (told != hyper) {
+            const std::int64_t difference = modulo(told - hyper, hyperframe_slots);
+            contradictions = difference == contradiction ? contradictions + 1 : 1;
+            contradiction = difference;
+            if (contradictions < contradictions_believed) return;
+            hyper = told;
+        }
+        contradictions = 0;
+        report.grant_ok = true;
+        report.grant = grant;
+    }
+
+    void measure_snr() {
+        const auto& track = synchroniser.track();
+        const auto m = estimator.measurement(track.turn(), track.shift());
+        std::array<float, nof_bins> predicted, power;
+        predictor.update(m, predicted);
+        filter.update(m, estimator.points(track.turn(), track.shift()), power);
+        for (std::size_t b = 0; b < nof_bins; ++b) {
+            report.snr_db[b] = snr_to_db(power[b] / (m.noise + 1e-30F));
+            report.predicted_snr_db[b] = snr_to_db(predicted[b]);
+        }
+    }
+};
+
+slot_receiver::slot_receiver(const slot_receiver_config& config)
+    : impl_(std::make_unique<impl>(config)) {}
+slot_receiver::~slot_receiver() = default;
+
+void slot_receiver::process(sample first, std::span<const cf32> in, const on_slot_fn& on_slot) {
+    impl_->process(first, in, on_slot);
+}
+void slot_receiver::set_gain(sample from, double db) noexcept {
+    impl_->synchroniser.set_gain(from, db);
+}
+void slot_receiver::set_combining(bool on) noexcept { impl_->detector.set_combining(on); }
+std::unique_ptr<snr_predictor> slot_receiver::succeed_predictor(
+    std::unique_ptr<snr_predictor> next) noexcept {
+    return impl_->predictor.succeed(std::move(next));
+}
+std::unique_ptr<snr_predictor> slot_receiver::take_retired_predictor() noexcept {
+    return impl_->predictor.take_retired();
+}
+const predictor_choice& slot_receiver::predictor_in_use() const noexcept {
+    return impl_->predictor.current().choice();
+}
+const receiver_state& slot_receiver::state() const noexcept { return impl_->state; }
+void slot_receiver::want_soft_bits(bool on) noexcept { impl_->detector.want_soft_bits(on); }
+
+}  // namespace wip::phy

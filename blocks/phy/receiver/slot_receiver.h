@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The whole receiver: samples in, slot reports out. Acquires cell, slot, sample timing and CFO from
+// cyclic prefix and pilots, tracks them, estimates the channel, decodes the control region,
+// detects, combines and checks the frames, measures and predicts the SNR of every bin.
+//
+//   searching -> confirming -> synchronised -> locked
+//
+// The first three are those of slot_synchroniser.h; synchronised, everything but the frame
+// number is known, and SNR and predictions are reported. Locked: a grant with a good CRC has told
+// the frame number. Every loss ends in searching.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "phy/prediction/gain_predictor.h"
+#include "phy/receiver/received_slot.h"
+#include "types/frame.h"
+
+namespace wip::phy {
+
+class snr_predictor;
+
+struct slot_receiver_config {
+    int cell = 0;  // 0..63: no other; any_cell (-1): the strongest, whichever it is
+    link_profile profile =
+        link_profile::radio;  // the only one: wipemu has no frame check on the air
+    bool combining = true;
+    int horizon_slots = 3;                     // prediction is for slot air + horizon
+    std::string predictor{default_predictor};  // one of predictor_names
+};
+
+class slot_receiver {
+public:
+    using on_slot_fn = std::function<void(const received_slot&)>;
+    explicit slot_receiver(const slot_receiver_config& config);  // throws std::invalid_argument
+    ~slot_receiver();
+
+    // Samples in order; `first` is the sample time of in[0]. A jump in `first` (overflow) is a gap:
+    // the missing samples count as lost, timing is kept when the gap is short, else lock is lost.
+    // `on_slot` is called for every slot as soon as its last needed sample is there; while
+    // unlocked, once for every 5120 samples with locked = false (it is also the clock).
+    void process(sample first, std::span<const cf32> in, const on_slot_fn& on_slot);
+
+    // The radio's gain from that sample on (gain_control.h): what is measured and learned stays
+    // valid over the step. Levels are reported as they are behind that gain.
+    void set_gain(sample from, double db) noexcept;
+
+    // Between two calls of process(). Lock, timing and channel estimate do not depend on either.
+    void set_combining(bool on) noexcept;
+    // predictor_succession.h: the new one learns beside the one in use, then takes its place. Both
+    // hand back what is no longer needed, for its owner to free elsewhere than in the slot path.
+    std::unique_ptr<snr_predictor> succeed_predictor(std::unique_ptr<snr_predictor> next) noexcept;
+    std::unique_ptr<snr_predictor> take_retired_predictor() noexcept;
+    // In on_slot: what predicted in that slot.
+    const predictor_choice& predictor_in_use() const noexcept;
+
+    const receiver_state& state() const noexcept;
+    void want_soft_bits(bool on) noexcept;
+
+private:
+    struct impl;
+    std::unique_ptr<impl> impl_;
+};
+
+}  // namespace wip::phy

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "phy/sync/slot_synchroniser.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace wip::phy {
+
+namespace {
+
+constexpr std::int64_t longest_gap = std::int64_t{slots_per_frame} * slot_samples;
+constexpr std::int64_t history = 3 * slot_samples;  // what acquisition looks back on
+constexpr std::int64_t margin = 64;                 // tracking may move a slot's start back
+constexpr float pilot_pass = 0.25F;  // a slot that may steer the tracking: chance passes 1 in 40
+
+std::int64_t modulo(std::int64_t a, std::int64_t m) { return (a % m + m) % m; }
+
+}  // namespace
+
+slot_synchroniser::slot_synchroniser(int cell, bool whole)
+    : acquisition_(cell),
+      pilots_(cell == any_cell ? 0 : cell),
+      buffer_(8 * slot_samples),
+      early_(whole ? 0 : window_advance) {}
+
+void slot_synchroniser::process(sample first, std::span<const cf32> in, slot_user& user) {
+    if (in.empty()) return;
+    const std::int64_t gap = first.value - end();
+    if (!started_ || gap < 0 || gap > longest_gap) {
+        restart(first.value, gap < 0 ? sync_loss::jump_back : sync_loss::gap, user);
+    } else if (gap > 0) {
+        if (next_ >= lost_to_) lost_from_ = end();
+        lost_to_ = first.value;
+        feed(nullptr, gap, user);
+    }
+    feed(in.data(), static_cast<std::int64_t>(in.size()), user);
+}
+
+void slot_synchroniser::restart(std::int64_t first, sync_loss why, slot_user& user) {
+    if (started_) lose(why, user);
+    started_ = true;
+    buffer_start_ = first;
+    filled_ = 0;
+    next_ = first + modulo(-first, slot_samples);
+    lost_from_ = lost_to_ = first;
+}
+
+// nullptr: zeros.
+void slot_synchroniser::feed(const cf32* in, std::int64_t count, slot_user& user) {
+    while (count > 0) {
+        const std::int64_t n = std::min<std::int64_t>(count, slot_samples);
+        cf32* to = buffer_.data() + filled_;
+        if (in != nullptr) {
+            take(in, n);
+            in += n;
+        } else {
+            std::fill_n(to, n, cf32{});
+            filled_ += n;
+        }
+        count -= n;
+        for (;;) {
+            const bool searching = state_ == sync_state::searching;
+            if (end() < next_ + slot_samples - (searching ? 0 : early_)) break;
+            if (searching)
+                search(user);
+            else
+                follow(user);
+        }
+        trim();
+    }
+}
+
+// To the end of the buffer, at the scale of gain 0.
+void slot_synchroniser::take(const cf32* in, std::int64_t count) noexcept {
+    while (count > 0) {
+        std::int64_t n = count;
+        while (nof_steps_ > 0) {
+            if (steps_[0].from > end()) {
+                n = std::min(n, steps_[0].from - end());
+                break;
+            }
+            scale_ = steps_[0].scale;
+            std::move(steps_.begin() + 1, steps_.end(), steps_.begin());
+            --nof_steps_;
+        }
+        cf32* to = buffer_.data() + filled_;
+        if (scale_ == 1)
+            std::memcpy(static_cast<void*>(to), in, static_cast<std::size_t>(n) * sizeof(cf32));
+        else
+            for (std::int64_t i = 0; i < n; ++i) to[i] = scale_ * in[i];
+        filled_ += n;
+        in += n;
+        count -= n;
+    }
+}
+
+void slot_synchroniser::set_gain(sample from, double db) noexcept {
+    const gain_step step{from.value, static_cast<float>(std::pow(10, -db / 20))};
+    if (nof_steps_ == steps_.size()) --nof_steps_;
+    steps_[nof_steps_++] = step;
+}
+
+double slot_synchroniser::gain_db() const noexcept {
+    return scale_ == 1 ? 0 : -20 * std::log10(static_cast<double>(scale_));
+}
+
+void slot_synchroniser::trim() {
+    const std::int64_t keep = next_ - (state_ == sync_state::searching ? history : margin);
+    const std::int64_t drop = std::min(keep - buffer_start_, filled_);
+    if (drop <= 0) return;
+    std::memmove(static_cast<void*>(buffer_.data()), buffer_.data() + drop,
+                 static_cast<std::size_t>(filled_ - drop) * sizeof(cf32));
+    buffer_start_ += drop;
+    filled_ -= drop;
+}
+
+void slot_synchroniser::search(slot_user& user) {
+    const sample block(next_);
+    next_ += slot_samples;
+    const auto available = next_ - buffer_start_;
+    const auto found =
+        acquisition_.step(buffer_.data() + available, static_cast<std::size_t>(available), next_);
+    if (found) {
+        // The slot nearest to the end of this block.
+        const std::int64_t ahead = (next_ - found->slot_start + slot_samples / 2) / slot_samples;
+        next_ = found->slot_start + ahead * slot_samples;
+        slot_in_frame_ = static_cast<int>(modulo(found->slot_in_frame + ahead, slots_per_frame));
+        pilots_ = pilots(found->cell);
+        track_.start(next_, found->cfo_hz);
+        test_.start();
+        state_ = sync_state::confirming;
+        user.start(found->cell);
+    }
+    user.nothing(block);
+}
+
+void slot_synchroniser::lose(sync_loss why, slot_user& user) {
+    acquisition_.reset();
+    if (state_ == sync_state::searching) return;
+    state_ = sync_state::searching;
+    user.lost(why);
+}
+
+void slot_synchroniser::follow(slot_user& user) {
+    const bool missing = next_ < lost_to_ && next_ + slot_samples > lost_from_;
+    const cf32* samples = buffer_.data() + (next_ - buffer_start_);
+    pilot_score score;
+    if (!missing) {
+        extractor_.set_cfo(track_.cfo_hz());
+        extractor_.set_fraction(track_.fraction());
+        extractor_.extract(samples, track_.phase(), elements_);
+        score = score_pilots(pilots_of(elements_), pilots_.of(slot_in_frame_));
+        test_.add(score.z);
+        if (state_ == sync_state::confirming && test_.confirmed())
+            state_ = sync_state::synchronised;
+        if (state_ == sync_state::synchronised) test_.hold();
+    }
+    const auto* channel =
+        user.slot({.state = state_,
+                   .start = sample(next_),
+                   .missing = missing,
+                   .slot_in_frame = slot_in_frame_,
+                   .samples = std::span<const cf32, slot_samples>(samples, slot_samples),
+                   .elements = elements_,
+                   .pilot_score = score.magnitude});
+    if (channel == nullptr)
+        track_.forget_last();
+    else if (score.magnitude > pilot_pass)
+        track_.update(*channel);
+    track_.advance();
+    next_ = track_.slot_start();
+    slot_in_frame_ = (slot_in_frame_ + 1) % slots_per_frame;
+    if (state_ == sync_state::confirming && test_.refuted())
+        lose(sync_loss::refuted, user);
+    else if (state_ == sync_state::synchronised && test_.lost())
+        lose(sync_loss::pilots_missing, user);
+    user.done();
+}
+
+}  // namespace wip::phy

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Samples in; the resource elements of every slot out.
+//
+//   searching     nothing known; acquisition looks at every 5120 samples
+//   confirming    a candidate: timing, CFO, cell and slot in frame, to be verified
+//   synchronised  the pilots of several slots agreed (sequential_test.h)
+//
+// Back to searching: the candidate was refuted, the pilots are missing, samples are missing for
+// more than 30 slots, or the sample count jumped back. Up to 30 missing slots are counted through:
+// the user gets them as missing, timing is kept. (The receiver adds a state above: locked, when a
+// grant has told the frame number.)
+#pragma once
+
+#include <array>
+#include <complex>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "phy/estimation/channel_estimator.h"
+#include "phy/estimation/pilot_score.h"
+#include "phy/grid/pilots.h"
+#include "phy/ofdm/slot_extractor.h"
+#include "phy/sync/acquisition.h"
+#include "phy/sync/sequential_test.h"
+#include "phy/sync/tracking.h"
+#include "types/quantity.h"
+
+namespace wip::phy {
+
+enum class sync_state : std::uint8_t { searching, confirming, synchronised };
+enum class sync_loss : std::uint8_t { refuted, pilots_missing, gap, jump_back };
+
+struct aligned_slot {
+    sync_state state = sync_state::searching;
+    sample start;           // sample time of the first sample
+    bool missing = false;   // samples are missing; nothing below is valid but the slot in frame
+    int slot_in_frame = 0;  // 0..29
+    // As received; the last window_advance may not have come yet (see the constructor).
+    std::span<const cf32, slot_samples> samples;
+    const slot_planes& elements;  // CFO and timing taken out
+    float pilot_score;            // 0..1
+};
+
+// What becomes of the slots. All calls come from process().
+class slot_user {
+public:
+    virtual ~slot_user() = default;
+    // A new candidate: what is known of the channel is void.
+    virtual void start(int cell) noexcept = 0;
+    virtual void lost(sync_loss why) noexcept = 0;
+    // Searching: 5120 samples without a slot. They begin at `start`.
+    virtual void nothing(sample start) = 0;
+    // Returns the channel when it could be measured, for tracking. Valid until done().
+    virtual const channel_estimate* slot(const aligned_slot& s) = 0;
+    // Tracking has gone on to the next slot, or lost() has been called.
+    virtual void done() = 0;
+};
+
+class slot_synchroniser {
+public:
+    // 0..63 or any_cell; throws std::invalid_argument. A slot is handed over as soon as its last
+    // FFT window is there, window_advance samples before its end; `whole`: when all of it is.
+    explicit slot_synchroniser(int cell, bool whole = false);
+
+    // Samples in order; a jump in `first`, the sample time of in[0], is a gap.
+    void process(sample first, std::span<const cf32> in, slot_user& user);
+
+    // The radio's gain from that sample on, dB. Samples are brought to the scale of gain 0, so that
+    // a step is none for what learns from slot to slot. At most 4 may be announced ahead.
+    void set_gain(sample from, double db) noexcept;
+    double gain_db() const noexcept;  // of the newest sample
+
+    sync_state state() const noexcept { return state_; }
+    const tracking& track() const noexcept { return track_; }
+
+private:
+    void restart(std::int64_t first, sync_loss why, slot_user& user);
+    void feed(const cf32* in, std::int64_t count, slot_user& user);
+    void search(slot_user& user);
+    void follow(slot_user& user);
+    void lose(sync_loss why, slot_user& user);
+    void trim();
+    void take(const cf32* in, std::int64_t count) noexcept;
+    std::int64_t end() const noexcept { return buffer_start_ + filled_; }
+
+    acquisition acquisition_;
+    slot_extractor extractor_;
+    tracking track_;
+    pilots pilots_;
+    sequential_test test_;
+    slot_planes elements_;
+
+    sync_state state_ = sync_state::searching;
+    std::vector<cf32> buffer_;  // samples buffer_start_ .. buffer_start_ + filled_
+    std::int64_t buffer_start_ = 0, filled_ = 0;
+    const int early_;  // samples
+    bool started_ = false;
+    std::int64_t next_ = 0;  // start of the next slot (of the next 5120 samples while searching)
+    std::int64_t lost_from_ = 0, lost_to_ = 0;  // missing samples, replaced by zeros
+    int slot_in_frame_ = 0;
+
+    struct gain_step {
+        std::int64_t from = 0;
+        float scale = 1;
+    };
+    float scale_ = 1;
+    std::array<gain_step, 4> steps_;  // announced, in order
+    std::size_t nof_steps_ = 0;
+};
+
+}  // namespace wip::phy

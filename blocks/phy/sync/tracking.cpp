@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "phy/sync/tracking.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace wip::phy {
+
+namespace {
+
+constexpr double two_pi = 2 * std::numbers::pi;
+constexpr int pull_in_slots = 4;  // CFO from the slope within the slot
+constexpr int settled = 40;       // slots after which the windows are long
+constexpr double slowest_gain = 1.0 / 8;
+constexpr int slowest_after = 24;  // updates: 4 / (8 + 24)
+constexpr int long_window = 256;   // many fades, so that their Doppler averages out
+constexpr double symbol_seconds = slot_samples / 6.0 / static_cast<double>(sample_rate_hz);
+constexpr double slot_seconds = slot_samples / static_cast<double>(sample_rate_hz);
+
+// sum conj(a[n]) b[n]
+std::complex<double> correlate(const float* ar, const float* ai, const float* br, const float* bi,
+                               int n) {
+    float re = 0;
+    float im = 0;
+    for (int i = 0; i < n; ++i) {
+        re += ar[i] * br[i] + ai[i] * bi[i];
+        im += ar[i] * bi[i] - ai[i] * br[i];
+    }
+    return {re, im};
+}
+
+}  // namespace
+
+void tracking::start(std::int64_t slot_start, double cfo_hz) noexcept {
+    *this = {};
+    start_ = slot_start;
+    cfo_ = cfo_hz;
+}
+
+void tracking::update(const channel_estimate& channel) noexcept {
+    update_timing(channel);
+    update_cfo(channel);
+    age_ = std::min(age_ + 1, settled + 1);
+}
+
+void tracking::update_timing(const channel_estimate& channel) noexcept {
+    constexpr int apart = 5;
+    const auto& h = channel.middle;
+    delay_sum_ += correlate(h.re, h.im, h.re + apart, h.im + apart, nof_subcarriers - apart);
+    const int window = age_ < 4 ? 1 : 8;
+    if (++delay_slots_ < window) return;
+    // Five of the 495 pairs lie across DC, six subcarriers apart.
+    constexpr double mean_apart = (490 * 5 + 5 * 6) / 495.0;
+    const double delay = -std::arg(delay_sum_) * fft_size / (two_pi * mean_apart);
+    if (std::isfinite(delay)) {
+        const double gain = age_ < 4         ? 1
+                            : age_ < settled ? 0.5
+                                             : std::max(4.0 / (8 + delay_updates_), slowest_gain);
+        exact_fraction_ += gain * delay;
+        shift_ += gain * delay;
+        if (age_ >= settled) {
+            delay_updates_ = std::min(delay_updates_ + 1, slowest_after);
+            drift_ = std::clamp(drift_ + gain * gain / 32 * delay, -0.2, 0.2);
+        }
+    }
+    delay_sum_ = {};
+    delay_slots_ = 0;
+}
+
+void tracking::update_cfo(const channel_estimate& channel) noexcept {
+    const auto& h = channel.middle;
+    const auto& b = channel.slope;
+    double error = 0;
+    if (age_ < pull_in_slots) {
+        const auto sum = correlate(h.re, h.im, b.re, b.im, nof_subcarriers);
+        const auto power = correlate(h.re, h.im, h.re, h.im, nof_subcarriers).real();
+        slope_sum_ += sum;
+        slope_power_ += power;
+        if (age_ == pull_in_slots - 1 && slope_power_ > 0)
+            error = slope_sum_.imag() / slope_power_ / (two_pi * symbol_seconds);
+    } else {
+        if (have_last_) {
+            turn_sum_ += correlate(last_.re, last_.im, h.re, h.im, nof_subcarriers);
+            ++turn_slots_;
+        }
+        const int window = age_ < settled ? 8 : long_window;
+        if (turn_slots_ >= window) {
+            error = std::arg(turn_sum_) / (two_pi * slot_seconds) * (age_ < settled ? 1 : 0.5);
+            turn_sum_ = {};
+            turn_slots_ = 0;
+        }
+    }
+    if (std::isfinite(error) && std::abs(error) > 0.1) cfo_ += error;
+    last_ = h;
+    have_last_ = true;
+}
+
+double tracking::turn() const noexcept {
+    return turn_at_start_ + two_pi * (cfo_ - reference_cfo_) * slot_seconds / 2;
+}
+
+void tracking::advance() noexcept {
+    turn_at_start_ += two_pi * (cfo_ - reference_cfo_) * slot_seconds;
+    turn_at_start_ = std::remainder(turn_at_start_, two_pi);
+    if (age_ <= settled) reference_cfo_ = cfo_;
+    const auto before = start_;
+    start_ += slot_samples;
+    exact_fraction_ += drift_;
+    if (exact_fraction_ > 0.6) {
+        ++start_;
+        exact_fraction_ -= 1;
+    } else if (exact_fraction_ < -0.6) {
+        --start_;
+        exact_fraction_ += 1;
+    }
+    if (std::abs(exact_fraction_) > 1) exact_fraction_ = std::clamp(exact_fraction_, -1.0, 1.0);
+    fraction_ = std::round(exact_fraction_ * 64) / 64;
+    phase_ +=
+        two_pi * cfo_ * static_cast<double>(start_ - before) / static_cast<double>(sample_rate_hz);
+    phase_ = std::remainder(phase_, two_pi);
+}
+
+}  // namespace wip::phy

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "phy/transmitter/slot_modulator.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+#include <vector>
+
+#include "phy/coding/control_region.h"
+#include "phy/coding/frame_coder.h"
+#include "phy/grid/pilots.h"
+#include "phy/grid/resource_map.h"
+#include "phy/grid/sequence.h"
+#include "phy/grid/signal_level.h"
+#include "phy/ofdm/ofdm.h"
+#include "phy/qam/constellation.h"
+
+namespace wip::phy {
+
+struct slot_modulator::state {
+    slot_modulator_config config;
+    float amplitude = symbol_amplitude();
+    pilots pilot_values;
+    control_region control;
+    dft to_samples{dft::direction::to_samples};
+    std::array<std::vector<cf32>, max_bits_per_symbol + 1> scaled_points;
+    // FFT input of the six symbols, and where the elements of each bin stand in it.
+    aligned_vector<cf32> grid = aligned_vector<cf32>(symbols_per_slot * fft_size);
+    aligned_vector<cf32> body = aligned_vector<cf32>(fft_size);
+    std::array<std::array<std::uint16_t, payload_symbols_per_bin>, nof_bins> payload_places{};
+    std::array<std::uint16_t, nof_pilots> pilot_places{};
+    std::array<std::uint16_t, nof_control_symbols> control_places{};
+
+    explicit state(const slot_modulator_config& c)
+        : config(c), pilot_values(c.cell), control(c.cell) {
+        if (c.profile != link_profile::radio)
+            throw std::invalid_argument(
+                "profile: the PHY carries radio only (wipemu has no frame check on the air)");
+        for (int k = 1; k <= max_bits_per_symbol; ++k) {
+            const constellation c_k(k);
+            for (const auto p : c_k.points())
+                scaled_points[static_cast<std::size_t>(k)].push_back(p * amplitude);
+        }
+        const auto place = [](int bin, resource_element e) {
+            return static_cast<std::uint16_t>(e.symbol * fft_size +
+                                              fft_index(bin * subcarriers_per_bin + e.subcarrier));
+        };
+        for (int b = 0; b < nof_bins; ++b) {
+            const auto ub = static_cast<std::size_t>(b);
+            for (std::size_t i = 0; i < payload_elements.size(); ++i)
+                payload_places[ub][i] = place(b, payload_elements[i]);
+            for (std::size_t i = 0; i < pilot_elements.size(); ++i)
+                pilot_places[ub * pilots_per_bin + i] = place(b, pilot_elements[i]);
+            for (std::size_t i = 0; i < control_elements.size(); ++i)
+                control_places[ub * control_symbols_per_bin + i] = place(b, control_elements[i]);
+        }
+    }
+
+    bool pack(slot air, slot_grant grant, bool payloads_fit,
+              std::array<std::uint8_t, grant_bytes>& bytes) const {
+        grant.frame_number = frame_number_of(air);
+        if (payloads_fit && pack_grant(grant, config.profile, bytes)) return true;
+        slot_grant empty;
+        empty.frame_number = grant.frame_number;
+        empty.first_new_sn = grant.first_new_sn;
+        empty.window_edge = grant.window_edge;
+        pack_grant(empty, config.profile, bytes);
+        return false;
+    }
+
+    void put_payload(const slot_grant* grant,
+                     std::span<const std::span<const std::uint8_t>, nof_bins> payload) {
+        label_array labels;
+        for (std::size_t b = 0; b < nof_bins; ++b) {
+            const auto& places = payload_places[b];
+            const int k = grant == nullptr ? 0 : grant->bins[b].bits_per_symbol;
+            if (k == 0) {
+                for (const auto p : places) grid[p] = {};
+                continue;
+            }
+            const auto& g = grant->bins[b];
+            encode_frame(payload[b], k, payload_key(config.cell, g.sn, g.whole ? 0 : g.offset),
+                         labels);
+            const cf32* points = scaled_points[static_cast<std::size_t>(k)].data();
+            for (std::size_t i = 0; i < places.size(); ++i) grid[places[i]] = points[labels[i]];
+        }
+    }
+};
+
+slot_modulator::slot_modulator(const slot_modulator_config& config)
+    : state_(std::make_unique<state>(config)) {}
+slot_modulator::~slot_modulator() = default;
+
+bool slot_modulator::work(slot air, const slot_grant& grant,
+                          std::span<const std::span<const std::uint8_t>, nof_bins> payload,
+                          std::span<cf32, slot_samples> out) noexcept {
+    auto& s = *state_;
+    bool fits = true;
+    for (std::size_t b = 0; b < nof_bins; ++b) {
+        const int k = grant.bins[b].bits_per_symbol;
+        if (k == 0) continue;
+        if (k > max_bits_per_symbol ||
+            payload[b].size() != static_cast<std::size_t>(frame_payload_bytes(s.config.profile, k)))
+            fits = false;
+    }
+    std::array<std::uint8_t, grant_bytes> bytes;
+    const bool sent = s.pack(air, grant, fits, bytes);
+    const auto slot_in_frame =
+        static_cast<int>((air.value % slots_per_frame + slots_per_frame) % slots_per_frame);
+
+    control_symbols control;
+    s.control.encode(bytes, slot_in_frame, control);
+    for (std::size_t i = 0; i < control.size(); ++i)
+        s.grid[s.control_places[i]] = s.amplitude * control[i];
+    const auto& pilot_values = s.pilot_values.of(slot_in_frame);
+    for (std::size_t i = 0; i < pilot_values.size(); ++i)
+        s.grid[s.pilot_places[i]] = s.amplitude * pilot_values[i];
+    s.put_payload(sent ? &grant : nullptr, payload);
+
+    for (int l = 0; l < symbols_per_slot; ++l) {
+        s.to_samples.execute(s.grid.data() + l * fft_size, s.body.data());
+        cf32* p = out.data() + symbol_offset(l);
+        const int prefix = prefix_samples[static_cast<std::size_t>(l)];
+        std::memcpy(p, s.body.data() + fft_size - prefix,
+                    static_cast<std::size_t>(prefix) * sizeof(cf32));
+        std::memcpy(p + prefix, s.body.data(), fft_size * sizeof(cf32));
+    }
+    return sent;
+}
+
+}  // namespace wip::phy

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The cell of the emulator, without clock, thread or interface: base station, N terminals, the air
+// between them at one SNR for each bin, the emulated uplinks, and the wired network on the far side
+// of the base station, which all terminals share.
+//
+//   server --> wired --> cell_scheduler --> symbol_channel --> terminal MAC --> terminal u
+//   server <-- wired <-- emulated uplink <------------------------------------- terminal u
+//
+// Time is nanoseconds since the cell's start; slot k begins at slot_start(k) = floor(k 2/3 ms), so
+// nothing drifts. The owner calls run_slot(k) for each k in order, at that time, and hands over
+// what the interfaces brought as it comes. What leaves has a due time and waits for release():
+//
+//   slot k planned and carried at slot_start(k), from what was there by then
+//   packets complete in slot k leave for the terminal at slot_start(k + 1), the end of the slot
+//   feedback of slot k is used in plan(k + retransmission delay), as everywhere
+//   an uplink packet leaves the line at the start of a slot, then the wired part takes it
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "bin/bin_channel.h"
+#include "bin/prediction_error.h"
+#include "bin/symbol_channel.h"
+#include "journal/packet_journal.h"
+#include "link/cell_scheduler.h"
+#include "link/terminal_mac.h"
+#include "packet/emulated_uplink.h"
+#include "packet/wired_link.h"
+#include "types/slot_time.h"
+
+namespace wip::cell_model {
+
+constexpr std::int64_t slot_start(slot s) { return slot_start_ns(s); }
+
+// Where the SNRs come from; `prediction` may be the channel itself.
+struct snr_source {
+    std::unique_ptr<bin_model::bin_channel> channel;
+    std::unique_ptr<bin_model::bin_prediction> prediction;
+};
+
+struct emulation_config {
+    cell_config cell;      // link, users, scheduling
+    uplink_config uplink;  // of every terminal
+    bin_model::error_method errors = bin_model::error_method::symbols;
+    packet_model::wired_config to_base, from_base;
+    std::uint64_t seed = 1;
+};
+
+struct base_end_status {
+    slot now;
+    const base_statistics& link;
+    packets_bytes uplink_in;      // given to the wired network
+    packets_bytes uplink_queued;  // left the line, not yet taken by it
+    packets_bytes feedback;       // reports that the uplink has carried
+};
+
+struct terminal_end_status {
+    slot now;
+    const terminal_statistics& link;
+    packets_bytes queued, delivered;  // packets waiting for their due time, and those released
+    const uplink_statistics& uplink;
+    double mean_snr;  // linear, 0 before the first slot
+    double prediction_nmse;
+};
+
+class emulated_cell {
+public:
+    enum class side : std::uint8_t { server, terminal };
+
+    // A source for each user.
+    emulated_cell(const emulation_config& config, std::vector<snr_source> sources);
+
+    int users() const { return scheduler_.users(); }
+    // A packet for (of) a user came from an interface at `now_ns`, which never goes back.
+    void from_server(int user, std::span<const std::uint8_t> packet, std::int64_t now_ns);
+    void from_terminal(int user, std::span<const std::uint8_t> packet);
+    // Past the wired network, straight into the user's queue; false when it is full.
+    bool into_queue(int user, std::span<const std::uint8_t> packet);
+
+    void run_slot(slot k);
+
+    // When the next packet leaves; no_next when there is none.
+    static constexpr std::int64_t no_next = INT64_MAX;
+    std::int64_t next_due() const;
+    // Hands over what is due by then, each side in order: write(side, user, packet, due_ns). It
+    // returns nothing, or the errno with which an interface refused the packet.
+    template <class Write>
+    void release(std::int64_t now_ns, Write&& write) {
+        for (; !to_terminal_.empty() && to_terminal_.front().due_ns <= now_ns;
+             to_terminal_.pop_front()) {
+            const auto& p = to_terminal_.front();
+            const auto hand_over = [&] {
+                return write(side::terminal, p.tag, std::span<const std::uint8_t>(p.data),
+                             p.due_ns);
+            };
+            if constexpr (std::is_void_v<decltype(hand_over())>) {
+                hand_over();
+            } else if (const int error = hand_over(); error != 0 && p.word != 0) {
+                terminals_[static_cast<std::size_t>(p.tag)].words.refuse(p.word, error);
+            }
+        }
+        for (const auto* p = from_base_.front(); p != nullptr && p->due_ns <= now_ns;
+             p = from_base_.front()) {
+            write(side::server, p->tag, std::span<const std::uint8_t>(p->data), p->due_ns);
+            from_base_.pop();
+        }
+    }
+
+    // A record of every packet that comes to the base station from now on, when it has left; an
+    // empty function: no more. Packets that the wired network loses never come there.
+    using record_fn = std::function<void(int user, const packet_record&)>;
+    void follow_packets(record_fn sink);
+    // Of all users' journals.
+    packet_journal::totals packet_totals() const;
+    const packet_journal& journal(int user) const {
+        return terminals_[static_cast<std::size_t>(user)].journal;
+    }
+
+    // From the next slot on. Everything of the cell but the users and the profile.
+    void reconfigure(const cell_config& cell);
+    void reconfigure(const uplink_config& uplink);
+    void reconfigure(bin_model::error_method errors);
+    // For a cell in real time, before it starts: a later change of the errors takes no time.
+    void prepare_errors();
+    // Other channels, one for each user.
+    void replace(std::vector<snr_source> sources);
+    // 100 dB less in the slots [from, until). A prediction made meanwhile knows of it, one made
+    // before does not.
+    void black_out(slot from, slot until) { dark_from_ = from, dark_until_ = until; }
+    bool dark(slot k) const { return k >= dark_from_ && k < dark_until_; }
+
+    // Nothing is queued anywhere.
+    bool idle() const;
+    // Of one user's ends; what the interfaces count is added by them.
+    base_end_status base_status(int user) const;
+    terminal_end_status terminal_status(int user) const;
+    const packet_model::wired_statistics& wired_to_base() const { return to_base_.statistics(); }
+    const packet_model::wired_statistics& wired_from_base() const {
+        return from_base_.statistics();
+    }
+
+    // Of the last slot, for those who watch.
+    int loop_slots() const { return config_.cell.link.retransmission_delay_slots; }
+    const slot_plan& plan(int user) const { return plans_[static_cast<std::size_t>(user)]; }
+    const slot_report& report(int user) const { return end(user).report; }
+    const std::array<float, nof_bins>& true_snr(int user) const { return end(user).snr; }  // linear
+    const base_station_mac& base(int user) const { return scheduler_.user(user); }
+    // Of the slots from now on.
+    void keep_symbols(bool on);
+    const bin_model::slot_symbols& symbols(int user) const { return end(user).air.kept(); }
+
+private:
+    struct terminal_end {
+        terminal_end(const emulation_config& c, int user, snr_source from,
+                     terminal_mac::deliver_fn deliver, packet_journal::sink_fn record,
+                     std::shared_ptr<const bin_model::failure_tables> failures);
+        snr_source source;
+        terminal_mac mac;
+        bin_model::symbol_channel air;
+        emulated_uplink uplink;
+        packet_journal journal;
+        delivery_log words{4096};
+        std::deque<uplink_packet> on_the_way;  // left the uplink's line, by arrival
+        packets_bytes uplink_in, on_the_way_count, staged;
+        slot_report report;
+        std::array<float, nof_bins> snr{};
+        double mean_snr = 0;
+        bin_model::prediction_error prediction;
+    };
+    const terminal_end& end(int user) const { return terminals_[static_cast<std::size_t>(user)]; }
+    void take_uplink(slot k);
+    void carry(terminal_end& t, const slot_plan& plan);
+    void take_words(terminal_end& t);
+
+    emulation_config config_;
+    cell_scheduler scheduler_;
+    std::shared_ptr<const bin_model::failure_tables> failures_;  // of all terminals, once needed
+    std::deque<terminal_end> terminals_;
+    packet_model::wired_link to_base_, from_base_;
+    slot now_;
+    bool started_ = false;
+    record_fn record_;  // empty: packets are not followed
+    slot dark_from_, dark_until_;
+    struct leaving_packet {
+        std::int64_t due_ns = 0;
+        int tag = 0;             // the user
+        std::uint64_t word = 0;  // which of the terminal's words is about it; 0: none
+        std::vector<std::uint8_t> data;
+    };
+    std::deque<leaving_packet> to_terminal_;
+    std::span<const slot_plan> plans_;  // of the last slot
+};
+
+}  // namespace wip::cell_model

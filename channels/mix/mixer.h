@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a receiver hears at sample n:
+//
+//   y[n] = I_rx( g_rx[n] ( sum over paths  g_path I_path( l_path[n] e^{j 2 pi df n / fs}
+//   (h_path * g_tx x_tx)[m] ) + w[n] )), m = n - delay, only of paths whose transmitter at m is
+//   tuned within `hearing_hz` of the receiver at n (frequency division: everything else is filtered
+//   away), df = f_tx[m] - f_rx[n] + the path's shift, |Re y|, |Im y| clipped at full scale.
+//
+// h is flat fading or multipath, l shadowing, path loss and blackout, I_path and I_rx are chains of
+// impairments (sample/stage_chain.h). Every factor is a function of the absolute sample index, so a
+// stretch may be computed ahead of time and computed again when a command changes it. Filters
+// remember: before a stretch that does not continue the last one they are run over as much of the
+// past as they can remember. Their latency is taken from the delay of the path as far as that goes:
+// a path with multipath and delay_samples 0 comes 6 samples late, with delay_samples >= 6 exactly
+// as configured.
+//
+// A path's channel, a receiver's noise and a blackout may change while it runs, from a sample on
+// that has not been computed. The new channel is the one that a run begun with it would have at
+// that sample. The two are cross-faded over `fade_samples` (15 slots): out as the cosine, in as the
+// sine, so that the mean power of two independent channels stays and no slot holds a jump; on
+// straight lines when the two differ in their level only. Noise and blackout change at once.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "mix/mix_config.h"
+#include "mix/sample_source.h"
+#include "mix/tuning.h"
+#include "sample/flat_fading.h"
+#include "sample/large_scale_gain.h"
+#include "sample/noise.h"
+#include "sample/sample_clock.h"
+#include "sample/stage_chain.h"
+#include "sample/tapped_delay_line.h"
+
+namespace wip::mix {
+
+struct node_tuning {
+    tuning transmit_frequency{default_frequency};
+    tuning receive_frequency{default_frequency};
+    tuning transmit_gain{0};
+    tuning receive_gain{0};
+};
+
+class mixer {
+public:
+    explicit mixer(const mix_config& config);
+
+    // What node `receiver` hears from `at` on, in its own time. The transmitters must be known to
+    // medium_time() of the last sample.
+    void hear(std::size_t receiver, tick at, std::span<cf32> out,
+              std::span<const sample_source* const> transmitters,
+              std::span<const node_tuning> tunings);
+    tick max_delay() const noexcept { return max_delay_; }
+
+    static constexpr tick fade_samples = 15 * 5120;
+    struct path;
+    struct path_delete {
+        void operator()(path* p) const noexcept;
+    };
+    using prepared_path = std::unique_ptr<path, path_delete>;
+    // Any thread. `number`: which of the configuration's paths. Throws what the models throw.
+    static prepared_path prepare(const path_config& c, std::size_t number, std::uint64_t seed);
+    // From `at` on, not before settled(number): path `number` is this one. `alike`: it differs in
+    // its level only, so that not the powers of the two add up while they fade, but the amplitudes.
+    void replace(std::size_t number, std::size_t receiver, prepared_path next, tick at,
+                 bool alike = false);
+    // When the last change of that path will have faded in.
+    tick settled(std::size_t number, std::size_t receiver) const noexcept;
+    // Only of a receiver that has noise.
+    void set_noise(std::size_t receiver, double dbfs, tick at);
+    bool has_noise(std::size_t receiver) const noexcept { return noise_[receiver] != nullptr; }
+    // `loss_db` less on all paths of the receiver in [from, to); `never`: until the next change.
+    void set_blackout(std::size_t receiver, double loss_db, tick from, tick to);
+    // What was only needed before.
+    void forget_before(tick time);
+
+    // Receivers with a sampling clock of their own have their own time: how many samples of node
+    // `i` the medium's first `time` ticks make, and which tick its sample n is at. The same number
+    // without such a clock.
+    tick node_time(std::size_t i, tick time) const noexcept {
+        return receivers_[i].clock ? receivers_[i].clock->ready(time) : time;
+    }
+    tick medium_time(std::size_t i, tick n) const noexcept {
+        return receivers_[i].clock ? receivers_[i].clock->time_of(n) : n;
+    }
+    std::int64_t clock_parts(std::size_t i) const noexcept {
+        return receivers_[i].clock ? receivers_[i].clock->parts() : 0;
+    }
+
+private:
+    struct receiver_chain {
+        std::unique_ptr<sample_model::stage_chain> before_clock;  // with a clock only
+        std::unique_ptr<sample_model::sample_clock> clock;
+        std::unique_ptr<sample_model::stage_chain> impairments;
+        tick position = never;
+    };
+    void make_receiver(std::size_t i, const mix_config& config);
+    // The receiver's samples before the impairments that follow its clock.
+    void sampled(std::size_t receiver, tick at, std::span<cf32> out,
+                 std::span<const sample_source* const> transmitters,
+                 std::span<const node_tuning> tunings);
+    // Its clock begins again so that `at` can be next.
+    void restart_clock(std::size_t receiver, tick at,
+                       std::span<const sample_source* const> transmitters,
+                       std::span<const node_tuning> tunings);
+    // Sum of the paths and noise, with the receiver's gain: what its impairments work on.
+    void sum(std::size_t receiver, tick at, std::span<cf32> out,
+             std::span<const sample_source* const> transmitters,
+             std::span<const node_tuning> tunings);
+    void add_path(path& p, std::size_t receiver, tick at, std::span<cf32> out,
+                  const sample_source& transmitter, const node_tuning& from, const node_tuning& to);
+    // Signal of the path before its multipath and impairments; false: all zero.
+    bool emitted(path& p, tick at, std::span<cf32> x, const sample_source& transmitter,
+                 const node_tuning& from, const node_tuning& to);
+    // The same with everything in it.
+    bool propagate(path& p, tick at, std::span<cf32> x, const sample_source& transmitter,
+                   const node_tuning& from, const node_tuning& to);
+
+    // Weighs x, which is of path p, while it fades in or out, and takes off the blackout.
+    void weigh(const path& p, std::size_t receiver, tick at, std::span<cf32> x) const noexcept;
+
+    std::vector<std::vector<prepared_path>> paths_;  // by receiver
+    std::vector<std::unique_ptr<sample_model::noise>> noise_;
+    std::vector<tuning> noise_dbfs_, loss_db_;  // by receiver
+    std::vector<receiver_chain> receivers_;
+    std::vector<cf32> scratch_, before_, fed_;
+    double hearing_hz_;
+    tick max_delay_ = 0, longest_receiver_ = 0;
+};
+
+}  // namespace wip::mix

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A value that changes at given samples: frequencies and gains. Timed commands may be entered ahead
+// of time and are exact to the sample; the mixer asks for the value and for how long it holds.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "mix/tick.h"
+
+namespace wip::mix {
+
+class tuning {
+public:
+    explicit tuning(double value) : changes_{{INT64_MIN, value}} {}
+
+    // From `time` on; a later command for the same time replaces the earlier one.
+    void set(tick time, double value) {
+        auto at = std::lower_bound(changes_.begin(), changes_.end(), time,
+                                   [](const change& c, tick t) { return c.time < t; });
+        if (at != changes_.end() && at->time == time)
+            at->value = value;
+        else
+            changes_.insert(at, {time, value});
+    }
+    // From `time` on, whatever was commanded for later.
+    void set_for_good(tick time, double value) {
+        while (changes_.size() > 1 && changes_.back().time >= time) changes_.pop_back();
+        set(time, value);
+    }
+    double at(tick time) const noexcept { return before(time)->value; }
+    // First time after `time` at which the value changes.
+    tick next_change(tick time) const noexcept {
+        auto next = before(time) + 1;
+        return next == changes_.end() ? never : next->time;
+    }
+    void forget_before(tick time) {
+        const auto keep = before(time);
+        changes_.erase(changes_.begin(), changes_.begin() + (keep - changes_.begin()));
+        changes_.front().time = INT64_MIN;
+    }
+
+private:
+    struct change {
+        tick time;
+        double value;
+    };
+    std::vector<change>::const_iterator before(tick time) const noexcept {
+        return std::upper_bound(changes_.begin() + 1, changes_.end(), time,
+                                [](tick t, const change& c) { return t < c.time; }) -
+               1;
+    }
+    std::vector<change> changes_;
+};
+
+}  // namespace wip::mix

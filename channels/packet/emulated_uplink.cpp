@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "packet/emulated_uplink.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <random>
+#include <stdexcept>
+#include <string>
+
+#include "types/grid.h"
+#include "wire/feedback_bits.h"
+#include "wire/ip_header.h"
+
+namespace wip {
+namespace {
+
+void in_range(const char* key, double value, double low, double high, const char* range) {
+    if (value >= low && value <= high) return;  // also refuses NaN
+    throw std::invalid_argument(std::string(key) + " = " + std::to_string(value) + ": must be " +
+                                range);
+}
+
+// Dice that fall alike on every platform (the standard distributions do not).
+class dice {
+public:
+    explicit dice(std::uint64_t seed) : engine_(seed) {}
+    bool hits(double probability) {
+        return static_cast<double>(engine_() >> 11) * 0x1p-53 < probability;
+    }
+
+private:
+    std::mt19937_64 engine_;
+};
+
+struct waiting_packet {
+    std::int64_t since = 0;  // slot from which it may be sent
+    std::vector<std::uint8_t> data;
+};
+
+}  // namespace
+
+void uplink_config::check() const {
+    in_range("kbps", kbps, 0.001, 1e6, "0.001 .. 1000000");
+    in_range("delay_slots", delay_slots, 0, 15000, "0 .. 15000");
+    in_range("loss", loss, 0, 1, "0 .. 1");
+    in_range("feedback_loss", feedback_loss, 0, 1, "0 .. 1");
+    in_range("queue_packets", queue_packets, 1, 100000, "1 .. 100000");
+}
+
+struct emulated_uplink::state {
+    explicit state(const uplink_config& c)
+        : config(c),
+          bits_per_second(std::llround(c.kbps * 1000)),
+          packet_dice(c.seed),
+          feedback_dice(c.seed ^ 0x9e3779b97f4a7c15U) {}
+
+    void run_slot(std::int64_t now, std::vector<uplink_packet>& out);
+
+    uplink_config config;
+    std::int64_t bits_per_second;
+    dice packet_dice, feedback_dice;
+    std::deque<waiting_packet> queue;
+    std::int64_t left = 0;  // units of 1/1500 bit of the first packet still to send
+    bool started = false;
+    std::int64_t next = 0;
+    uplink_statistics statistics;
+};
+
+emulated_uplink::emulated_uplink(const uplink_config& config) {
+    config.check();
+    state_ = std::make_unique<state>(config);
+}
+emulated_uplink::~emulated_uplink() = default;
+emulated_uplink::emulated_uplink(emulated_uplink&&) noexcept = default;
+emulated_uplink& emulated_uplink::operator=(emulated_uplink&&) noexcept = default;
+
+void emulated_uplink::reconfigure(const uplink_config& config) {
+    config.check();
+    auto& s = *state_;
+    if (config.seed != s.config.seed)
+        throw std::invalid_argument("seed: cannot change in a running uplink");
+    s.config = config;
+    s.bits_per_second = std::llround(config.kbps * 1000);
+}
+
+const uplink_statistics& emulated_uplink::statistics() const { return state_->statistics; }
+
+bool emulated_uplink::on_sdu(std::span<const std::uint8_t> packet, slot now) {
+    auto& s = *state_;
+    const auto count = [&](packets_bytes& where) {
+        ++where.packets;
+        where.bytes += packet.size();
+    };
+    count(s.statistics.in);
+    const auto header = read_ip_header(packet);
+    if (!header || header->total_bytes != packet.size()) {
+        count(s.statistics.dropped_not_ip);
+        return false;
+    }
+    if (static_cast<int>(s.queue.size()) >= s.config.queue_packets) {
+        count(s.statistics.dropped_queue_full);
+        return false;
+    }
+    if (s.queue.empty()) s.left = static_cast<std::int64_t>(packet.size()) * 8 * slots_per_second;
+    s.queue.push_back({now.value, {packet.begin(), packet.end()}});
+    count(s.statistics.queued);
+    return true;
+}
+
+void emulated_uplink::state::run_slot(std::int64_t now, std::vector<uplink_packet>& out) {
+    std::int64_t units = bits_per_second;
+    while (!queue.empty() && units > 0 && queue.front().since <= now) {
+        const std::int64_t part = std::min(units, left);
+        units -= part;
+        left -= part;
+        if (left > 0) return;
+        auto packet = std::move(queue.front().data);
+        queue.pop_front();
+        if (!queue.empty())
+            left = static_cast<std::int64_t>(queue.front().data.size()) * 8 * slots_per_second;
+        const std::size_t bytes = packet.size();
+        --statistics.queued.packets;
+        statistics.queued.bytes -= bytes;
+        auto& where =
+            packet_dice.hits(config.loss) ? statistics.dropped_lost : statistics.delivered;
+        ++where.packets;
+        where.bytes += bytes;
+        if (&where == &statistics.delivered)
+            out.push_back({slot(now + 2 + config.delay_slots), std::move(packet)});
+    }
+}
+
+std::vector<uplink_packet> emulated_uplink::on_slot(slot now) {
+    auto& s = *state_;
+    std::vector<uplink_packet> out;
+    if (!s.started) {
+        s.started = true;
+        s.next = now.value;
+    }
+    if (now.value < s.next)
+        throw std::logic_error("on_slot(" + std::to_string(now.value) + ") after on_slot(" +
+                               std::to_string(s.next - 1) + ")");
+    // Slots left out: the line went on meanwhile, for as long as it had something to send.
+    for (; s.next < now.value && !s.queue.empty(); ++s.next) s.run_slot(s.next, out);
+    s.run_slot(now.value, out);
+    s.next = now.value + 1;
+    return out;
+}
+
+bool emulated_uplink::feedback_lost() {
+    auto& s = *state_;
+    const auto count = [](packets_bytes& where) {
+        ++where.packets;
+        where.bytes += feedback_bytes;
+    };
+    count(s.statistics.feedback);
+    const bool lost = s.feedback_dice.hits(s.config.feedback_loss);
+    if (lost) count(s.statistics.feedback_lost);
+    return lost;
+}
+
+}  // namespace wip

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "config/endpoint.h"
+
+#include <cstdlib>
+
+namespace wip::config {
+namespace {
+
+constexpr std::size_t longest_socket_path = 107;  // sockaddr_un
+
+bool check_path(std::string_view path) {
+    return !path.empty() && path.front() != '@' && path.size() <= longest_socket_path;
+}
+
+std::string run_folder() {
+    const char* run = std::getenv("OPENWIP_RUN");
+    return run != nullptr && *run != '\0' ? run : "/run/openwip";
+}
+
+}  // namespace
+
+// Local by default: nothing that listens beyond this machine without keys.
+std::string check_endpoint(std::string_view text) {
+    const std::string rule =
+        "ipc://PATH (at most 107 bytes; RUN/ at its start is $OPENWIP_RUN) or tcp://127.0.0.1:PORT";
+    if (text.starts_with("ipc://")) return check_path(text.substr(6)) ? "" : rule;
+    constexpr std::string_view loopback = "tcp://127.0.0.1:";
+    if (!text.starts_with(loopback)) return rule;
+    const auto port = text.substr(loopback.size());
+    if (port.empty() || port.size() > 5) return rule;
+    int value = 0;
+    for (const char c : port) {
+        if (c < '0' || c > '9') return rule;
+        value = value * 10 + (c - '0');
+    }
+    return value >= 1 && value <= 65535 ? "" : rule;
+}
+
+std::string check_line_endpoint(std::string_view text) {
+    if (text.starts_with("shm://") && check_path(text.substr(6))) return {};
+    const std::string rule = check_endpoint(text);
+    return rule.empty() ? rule : "shm://PATH, " + rule;
+}
+
+void fill_in_run_folder(settings& s, const std::string& path) {
+    const std::string& text = s.text(path);
+    if (text.find("://RUN/") == 3)
+        s.replace(path, text.substr(0, 6) + run_folder() + text.substr(9));
+}
+
+}  // namespace wip::config

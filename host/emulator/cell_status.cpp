@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "emulator/cell_status.h"
+
+#include <cmath>
+
+#include "station/mac_status.h"
+#include "station/packet_gate.h"
+
+namespace wip::emulator {
+namespace {
+
+using cell_model::emulated_cell;
+using openwip::control::Direction;
+using openwip::control::MacStatus;
+
+packets_bytes count(const packet_model::wired_count& c) { return {c.packets, c.bytes}; }
+
+void add_to(openwip::control::PacketsBytes& c, const packets_bytes& more) {
+    c.set_packets(c.packets() + more.packets);
+    c.set_bytes(c.bytes() + more.bytes);
+}
+
+void fill_base_of(const emulated_cell& cell, int user, MacStatus& status) {
+    const auto s = cell.base_status(user);
+    status.set_slot(s.now.value);
+    host::fill_downlink_sent(s.link, *status.mutable_downlink());
+    auto& up = *status.mutable_uplink();
+    host::set(*up.mutable_in(), s.uplink_in);
+    host::set(*up.mutable_queued(), s.uplink_queued);
+    host::set(*status.mutable_uplink_feedback(), s.feedback);
+    host::fill_base(s.link, status);
+}
+
+void fill_terminal_of(const emulated_cell& cell, int user, MacStatus& status) {
+    const auto s = cell.terminal_status(user);
+    status.set_slot(s.now.value);
+    auto& down = *status.mutable_downlink();
+    host::fill_downlink_received(s.link, down);
+    host::set(*down.mutable_queued(), s.queued);
+    host::set(*down.mutable_delivered(), s.delivered);
+    host::fill_uplink_sent(s.uplink, {}, status);
+    host::fill_terminal(s.link, status);
+    auto& r = *status.mutable_radio();
+    r.set_locked(true);
+    r.set_locks(1);
+    r.set_mean_snr_db(s.mean_snr > 0 ? 10 * std::log10(s.mean_snr) : 0);
+    r.set_prediction_nmse(s.prediction_nmse);
+}
+
+template <class Fill>
+void fill_users(const emulated_cell& cell, MacStatus& status, Fill fill) {
+    fill(cell, 0, status);
+    for (int u = 0; u < cell.users() && cell.users() > 1; ++u) fill(cell, u, *status.add_users());
+    for (int u = 1; u < cell.users(); ++u) host::add_up(status, status.users(u));
+}
+
+void add_wired_drops(const packet_model::wired_statistics& wired, Direction& d) {
+    add_to(*d.mutable_queued(), count(wired.queued));
+    host::add_drop(d, "wired_loss", count(wired.lost));
+    host::add_drop(d, "wired_queue_full", count(wired.refused));
+}
+
+}  // namespace
+
+void fill_base(const emulated_cell& cell, MacStatus& status) {
+    fill_users(cell, status, fill_base_of);
+    auto& down = *status.mutable_downlink();
+    const auto& wired = cell.wired_to_base();
+    // `in` of the MACs is what came out of the wired network, or went into the queue directly.
+    for (const auto& c : {wired.lost, wired.refused, wired.queued})
+        add_to(*down.mutable_in(), count(c));
+    add_wired_drops(wired, down);
+    add_wired_drops(cell.wired_from_base(), *status.mutable_uplink());
+}
+
+void fill_terminal(const emulated_cell& cell, MacStatus& status) {
+    fill_users(cell, status, fill_terminal_of);
+}
+
+}  // namespace wip::emulator

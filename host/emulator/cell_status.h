@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The counters of an emulated cell as MacStatus of its base station and of its terminal: the sum
+// over the users, with the wired network in it, and each user's own where there are several. What
+// the interfaces count (`delivered` there) is added by them.
+#pragma once
+
+#include "cell/emulated_cell.h"
+#include "schema/control.pb.h"
+
+namespace wip::emulator {
+
+void fill_base(const cell_model::emulated_cell& cell, openwip::control::MacStatus& status);
+void fill_terminal(const cell_model::emulated_cell& cell, openwip::control::MacStatus& status);
+
+}  // namespace wip::emulator

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "macd/base_station.h"
+
+#include <algorithm>
+
+#include "macd/slot_codec.h"
+#include "station/mac_status.h"
+#include "station/slot_sample.h"
+#include "types/slot_time.h"
+#include "wire/feedback_bits.h"
+
+namespace wip::host {
+namespace {
+
+// Furthest jump of a slot number that is taken for a gap (an overflow, a late restart of a stream)
+// and not for a damaged message: one second.
+constexpr slot_count largest_gap{slots_per_second};
+constexpr std::size_t most_open_requests = 64;
+constexpr int requests_without_clock = 3;
+constexpr slot_count loop{3};
+constexpr slot_count longest_loop{48};
+// An uplink packet may be up to 15000 slots on its way (uplink.delay_slots).
+constexpr slot_count longest_uplink{15000 + slots_per_second};
+
+bool near(slot a, slot b, slot_count limit) {
+    const auto d = a - b;
+    return d <= limit && -d <= limit;
+}
+
+std::uint64_t since(std::uint64_t start, std::uint64_t now) {
+    return now > start ? now - start : 0;
+}
+
+void add(packets_bytes& count, std::size_t bytes) {
+    ++count.packets;
+    count.bytes += bytes;
+}
+
+}  // namespace
+
+base_station::base_station(const macd_config& config, tun_device& tun, station_port& port)
+    : port_(&port),
+      gate_(tun),
+      ip_(port.telemetry()),
+      frames_(port.telemetry(), config.link.profile),
+      link_(config.link),
+      mac_(config.link),
+      packets_(config.telemetry.packets_per_second, mac_, port) {}
+
+void base_station::on_report(const openwip::slot_link::SlotReport&) {
+    port_->malformed("slot link", "a receiver's report at the base station");
+}
+
+void base_station::on_request(const openwip::slot_link::SlotRequest& request) {
+    if (!plausible_slot(request.air())) {
+        port_->malformed("slot link", "slot number out of range");
+        return;
+    }
+    const slot air(request.air());
+    if (planned_any_ && !near(air, planned_, largest_gap)) {
+        port_->malformed("slot link", "slot number far from the last one");
+        return;
+    }
+    late_slots_ = request.late_slots();
+    underflows_ = request.underflows();
+    const auto place = std::lower_bound(requests_.begin(), requests_.end(), air);
+    if (place == requests_.end() || *place != air) requests_.insert(place, air);
+    if (requests_.size() > most_open_requests) {
+        port_->malformed("slot link", "too many open requests");
+        requests_.pop_back();
+    }
+    answer_requests();
+}
+
+bool base_station::clock_allows(slot air) const {
+    return clock_.known() && clock_.value() + loop >= air;
+}
+
+bool base_station::flowgraph_can_wait() const {
+    return answered_ >= requests_without_clock && !clock_allows(next_slot());
+}
+
+void base_station::answer_requests() {
+    while (!requests_.empty()) {
+        const slot air = requests_.front();
+        const bool at_once = answered_ < requests_without_clock;
+        if (!at_once && !clock_allows(air)) return;
+        requests_.erase(requests_.begin());
+        if (at_once) ++answered_;
+        if (planned_any_ && air <= planned_) {
+            // Asked again for a slot that has been planned: its frames are gone, but the
+            // transmitter must not be left waiting. An empty slot, and ARQ repeats the frames.
+            ++stale_;
+            slot_plan empty;
+            empty.air = air;
+            empty.grant.frame_number = frame_number_of(air);
+            write_plan(empty, *plan_message_.mutable_plan());
+            port_->to_flowgraph(plan_message_);
+            continue;
+        }
+        tun_alive_ = read_tun() && tun_alive_;
+        plan_and_send(air);
+    }
+}
+
+void base_station::plan_and_send(slot air) {
+    packets_.set_now(sample_time());
+    const slot_plan plan = mac_.plan(air);
+    planned_ = air;
+    planned_any_ = true;
+    write_plan(plan, *plan_message_.mutable_plan());
+    port_->to_flowgraph(plan_message_);
+    publish_settled();
+    if (port_->telemetry().due(topic::frames, air))
+        frames_.add(plan, mac_.record(air), packets_.journal());
+    frames_.slot_done(air);
+    ip_.slot_done(air);
+    packets_.slot_done(air);
+    port_->slot_done(air);
+}
+
+// One slot in each turn, but after a gap in the requests.
+void base_station::publish_settled() {
+    auto& out = port_->telemetry();
+    const slot last = mac_.settled();
+    for (slot j = std::max(published_ + slot_count(1), last - longest_loop); j <= last; ++j) {
+        published_ = j;
+        if (!out.due(topic::slot, j) || mac_.record(j).air != j) continue;
+        auto& sample = *out.message(topic::slot).mutable_slot_sample();
+        fill_sample(mac_.record(j), sample);
+        auto& user = *sample.mutable_user();
+        user.resize(nof_bins);
+        for (std::size_t b = 0; b < nof_bins; ++b)
+            user[b] = sample.bits_per_symbol()[b] != 0 ? '\0' : no_user;
+        out.publish(topic::slot, j);
+    }
+}
+
+void base_station::on_peer(std::span<const std::uint8_t> message) {
+    if (!uplink_message_.ParseFromArray(message.data(), static_cast<int>(message.size()))) {
+        port_->malformed("uplink", "not an Uplink message");
+        return;
+    }
+    const auto& m = uplink_message_;
+    if (!m.stop().empty()) {
+        port_->peer_ends(m.stop());
+        return;
+    }
+    if (!plausible_slot(m.now())) {
+        port_->malformed("uplink", "slot number out of range");
+        return;
+    }
+    const slot now(m.now());
+    tell_loop();
+    const auto verdict = clock_.offer(now);
+    switch (verdict) {
+        case slot_clock::verdict::advanced:
+            break;
+        case slot_clock::verdict::stale:
+            ++stale_;
+            break;
+        case slot_clock::verdict::doubtful:  // its packets are taken all the same
+            port_->malformed("uplink", "clock far from the last one");
+            break;
+    }
+    take_packets(m);
+    if (m.has_packet_words() && verdict != slot_clock::verdict::doubtful)
+        packets_.on_words(m.packet_words(), now);
+    if (m.has_feedback()) {
+        if (const char* why = read_feedback(m.feedback(), feedback_in_)) {
+            port_->malformed("uplink", why);
+        } else if (!planned_any_ || feedback_in_.air > planned_ ||
+                   !near(feedback_in_.air, now, largest_gap)) {
+            port_->malformed("uplink", "feedback for a slot that was not sent");
+        } else {
+            add(feedback_, feedback_bytes);
+            mac_.on_feedback(feedback_in_);
+        }
+    }
+    deliver_arrived();
+    answer_requests();
+}
+
+void base_station::take_packets(const openwip::uplink::Uplink& m) {
+    for (const auto& p : m.packets()) {
+        add(uplink_in_, p.data().size());
+        if (!plausible_slot(p.arrival()) ||
+            !near(slot(p.arrival()), slot(m.now()), longest_uplink)) {
+            port_->malformed("uplink", "packet with an impossible arrival");
+            add(uplink_bad_arrival_, p.data().size());
+            continue;
+        }
+        add(uplink_queued_, p.data().size());
+        const auto after = [](slot a, const arriving_packet& b) { return a < b.arrival; };
+        arriving_.insert(
+            std::upper_bound(arriving_.begin(), arriving_.end(), slot(p.arrival()), after),
+            {slot(p.arrival()), {p.data().begin(), p.data().end()}});
+    }
+}
+
+void base_station::deliver_arrived() {
+    while (!arriving_.empty() && clock_.value() >= arriving_.front().arrival - slot_count(1)) {
+        const auto& data = arriving_.front().data;
+        --uplink_queued_.packets;
+        uplink_queued_.bytes -= data.size();
+        ip_.add(ip_log::way::out, ip_log::link::up, data, slot_start_ns(arriving_.front().arrival));
+        gate_.write(data);
+        arriving_.pop_front();
+    }
+}
+
+std::int64_t base_station::sample_time() const {
+    return clock_.known() ? slot_start_ns(clock_.value() + slot_count(1)) : 0;
+}
+
+bool base_station::read_tun() {
+    const slot now = planned_any_ ? planned_ + slot_count(1) : slot(0);
+    const std::int64_t time = sample_time();
+    packets_.set_now(time);
+    return gate_.read_all([&](std::span<const std::uint8_t> p) {
+        ip_.add(ip_log::way::in, ip_log::link::down, p, time, mac_.statistics().in.packets);
+        mac_.on_sdu(p, now);
+    });
+}
+
+bool base_station::on_tun() { return read_tun() && tun_alive_; }
+
+slot base_station::next_slot() const { return planned_any_ ? planned_ + slot_count(1) : slot(0); }
+
+party base_station::waits_for() const {
+    if (requests_.empty()) return party::flowgraph;  // answered: the next request is owed
+    return party::peer;
+}
+
+void base_station::fill(openwip::control::MacStatus& status) const {
+    const auto& s = mac_.statistics();
+    status.set_slot(planned_.value);
+
+    auto& down = *status.mutable_downlink();
+    fill_downlink_sent(s, down);
+    gate_.add_input(down);
+
+    auto& up = *status.mutable_uplink();
+    set(*up.mutable_in(), uplink_in_);
+    set(*up.mutable_delivered(), gate_.delivered());
+    set(*up.mutable_queued(), uplink_queued_);
+    add_drop(up, "impossible_arrival", uplink_bad_arrival_);
+    gate_.add_write_errors(up);
+    set(*status.mutable_uplink_feedback(), feedback_);
+
+    fill_base(s, status);
+    auto& r = *status.mutable_radio();
+    r.set_late_slots(since(late_slots_at_reset_, late_slots_));
+    r.set_underflows(since(underflows_at_reset_, underflows_));
+    status.set_stale_messages(stale_);
+}
+
+void base_station::reset_counters() {
+    late_slots_at_reset_ = late_slots_;
+    underflows_at_reset_ = underflows_;
+}
+
+void base_station::flush_telemetry() {
+    frames_.flush();
+    ip_.flush();
+    packets_.flush();
+}
+
+void base_station::reconfigure(config::settings& next, const std::vector<std::string>& changed) {
+    for (const auto& key : changed) {
+        if (key.starts_with("uplink."))
+            throw next.refuse(key, "the uplink is configured at the terminal");
+        if (key == "link.combining" || key.starts_with("phy."))
+            throw next.refuse(key, "the receiver is configured at the terminal");
+    }
+    const link_config wanted = translate(next).link;
+    mac_.reconfigure(wanted);
+    packets_.set_rate(telemetry_from(next).packets_per_second);
+    if (wanted.retransmission_delay_slots != link_.retransmission_delay_slots)
+        loop_to_tell_ = wanted.retransmission_delay_slots;
+    link_ = wanted;
+    tell_loop();
+}
+
+// The terminal predicts as far ahead as the loop is long.
+void base_station::tell_loop() {
+    if (loop_to_tell_ == 0) return;
+    openwip::uplink::Downnote note;
+    note.set_loop_slots(static_cast<std::uint32_t>(loop_to_tell_));
+    if (port_->to_peer(note)) loop_to_tell_ = 0;
+}
+
+void base_station::say_goodbye(const std::string& why) {
+    openwip::uplink::Downnote note;
+    note.set_stop(why);
+    port_->to_peer(note);
+}
+
+}  // namespace wip::host

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The base station's end. The transmitter asks for slot k; the answer is held until the terminal's
+// clock has passed slot k - 3, so that packets and feedback are taken as late as the three-slot
+// loop allows (the first three requests of a run are answered at once: nothing has been sent yet
+// that the terminal's clock could follow). Just before planning, all waiting packets are read.
+//
+// The terminal's clock comes with its uplink messages. A packet that arrives at the start of slot a
+// is written to the TUN when that clock has passed slot a - 1.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "link/base_station_mac.h"
+#include "macd/macd_config.h"
+#include "macd/packet_watch.h"
+#include "macd/slot_clock.h"
+#include "macd/station.h"
+#include "station/frame_log.h"
+#include "station/ip_log.h"
+#include "station/packet_gate.h"
+
+namespace wip::host {
+
+class base_station final : public station {
+public:
+    base_station(const macd_config& config, tun_device& tun, station_port& port);
+
+    void on_request(const openwip::slot_link::SlotRequest& request) override;
+    void on_report(const openwip::slot_link::SlotReport& report) override;
+    void on_peer(std::span<const std::uint8_t> message) override;
+    bool on_tun() override;
+    bool tun_alive() const override { return tun_alive_; }
+    slot next_slot() const override;
+    party waits_for() const override;
+    bool flowgraph_can_wait() const override;
+    void fill(openwip::control::MacStatus& status) const override;
+    void reset_counters() override;
+    void flush_telemetry() override;
+    void reconfigure(config::settings& next, const std::vector<std::string>& changed) override;
+    void say_goodbye(const std::string& why) override;
+
+private:
+    struct arriving_packet {
+        slot arrival;
+        std::vector<std::uint8_t> data;
+    };
+    bool clock_allows(slot air) const;
+    void answer_requests();
+    void plan_and_send(slot air);
+    void publish_settled();
+    void take_packets(const openwip::uplink::Uplink& message);
+    void deliver_arrived();
+    bool read_tun();
+    // Nanoseconds that the terminal's clock has passed: known to the slot, as everything here is.
+    std::int64_t sample_time() const;
+    void tell_loop();
+
+    station_port* port_;
+    packet_gate gate_;
+    ip_log ip_;
+    frame_log frames_;
+    link_config link_;
+    base_station_mac mac_;
+    packet_watch packets_;
+
+    // Open requests, ascending: a damaged one far ahead must not hold up the true ones.
+    std::vector<slot> requests_;
+    int answered_ = 0;  // only counted up to the three that need no clock
+    bool planned_any_ = false;
+    slot planned_;      // last slot planned
+    slot published_;    // up to here, topic `slot` has been seen to
+    slot_clock clock_;  // the terminal's: it has passed the end of this slot
+    std::uint64_t stale_ = 0;
+    bool tun_alive_ = true;
+    int loop_to_tell_ = 0;  // new delay that the terminal has not been told; 0: none
+
+    std::deque<arriving_packet> arriving_;  // by arrival
+    packets_bytes uplink_in_;
+    packets_bytes uplink_queued_;
+    packets_bytes uplink_bad_arrival_;
+    packets_bytes feedback_;
+    std::uint64_t late_slots_ = 0, late_slots_at_reset_ = 0;
+    std::uint64_t underflows_ = 0, underflows_at_reset_ = 0;
+
+    // Reused from slot to slot.
+    openwip::uplink::Uplink uplink_message_;
+    openwip::slot_link::ToFlowgraph plan_message_;
+    slot_feedback feedback_in_;
+};
+
+}  // namespace wip::host

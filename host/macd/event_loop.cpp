@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "macd/event_loop.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "peer/endpoint.h"
+#include "runtime/process.h"
+
+namespace wip::host {
+namespace {
+
+using openwip::slot_link::ToFlowgraph;
+using namespace std::chrono_literals;
+
+// After a connection closed: time for the signal or the note of an orderly end to come.
+constexpr auto goodbye_grace = 300ms;
+// Messages taken from one socket before the others get their turn.
+constexpr int batch = 64;
+// Without a slot for so long, the packets of the TUN have to be taken without one.
+constexpr auto slots_pause = 5ms;
+enum watched_index {
+    slot_link_at,
+    uplink_at,
+    control_at,
+    slot_link_news,
+    uplink_news,
+    tun_at,
+    signal_at
+};
+
+const char* role_name(const macd_config& c) {
+    return c.role == station_role_kind::base ? "base" : "terminal";
+}
+
+}  // namespace
+
+event_loop::event_loop(zmq::context_t& context, const config::settings& settings,
+                       const macd_config& config)
+    : settings_(settings),
+      config_(config),
+      effective_yaml_(settings.to_yaml()),
+      slot_link_(peer::make_link(
+          {.endpoint = config.slot_link_endpoint, .which = peer::end::bind, .name = "slot_link"})),
+      uplink_(peer::make_link(
+          {.endpoint = config.uplink_endpoint,
+           .which = config.role == station_role_kind::base ? peer::end::bind : peer::end::connect,
+           .name = "uplink"})),
+      control_(context, config.control_endpoint, "endpoints.control"),
+      telemetry_(context, config.telemetry_endpoint, config.telemetry.queue_messages,
+                 "endpoints.telemetry"),
+      events_(telemetry_, role_name(config)) {
+    telemetry_.set_rates(config.telemetry);
+}
+
+std::vector<std::string> event_loop::bound_paths() const {
+    std::vector<std::string> paths{peer::socket_path(config_.slot_link_endpoint),
+                                   peer::socket_path(config_.control_endpoint),
+                                   peer::socket_path(config_.telemetry_endpoint)};
+    if (config_.role == station_role_kind::base)
+        paths.push_back(peer::socket_path(config_.uplink_endpoint));
+    std::erase(paths, "");
+    return paths;
+}
+
+std::string event_loop::name_of(party p) const {
+    if (p == party::flowgraph)
+        return config_.role == station_role_kind::base ? "the base station's flowgraph"
+                                                       : "the terminal's flowgraph";
+    return config_.role == station_role_kind::base ? "the terminal's macd"
+                                                   : "the base station's macd";
+}
+
+int event_loop::run() {
+    while (!ended_) turn();
+    return exit_code_;
+}
+
+void event_loop::attach(station& s, int tun_fd, int signal_fd) {
+    station_ = &s;
+    watched_[slot_link_at].fd = slot_link_->message_fd();
+    watched_[uplink_at].fd = uplink_->message_fd();
+    watched_[control_at].fd = control_.socket().get(zmq::sockopt::fd);
+    watched_[slot_link_news].fd = slot_link_->connection_fd();
+    watched_[uplink_news].fd = uplink_->connection_fd();
+    watched_[tun_at].fd = tun_fd_ = tun_fd;
+    watched_[signal_at].fd = signal_fd_ = signal_fd;
+    for (auto& w : watched_) w.events = POLLIN;
+}
+
+bool event_loop::wait() {
+    for (auto& w : watched_) w.revents = 0;
+    const bool slot_link_rests = slot_link_->rest(station_->flowgraph_can_wait());
+    const bool uplink_rests = uplink_->rest();
+    const bool sleep = slot_link_rests && uplink_rests && !control_open_;
+    const bool slots_come = watched_[tun_at].fd < 0;
+    auto patience = sleep ? time_to_deadline(clock::now()) : 0ms;
+    if (slots_come && (patience < 0ms || patience > slots_pause)) patience = slots_pause;
+    const int ready = ::poll(watched_.data(), watched_.size(), static_cast<int>(patience.count()));
+    slot_link_->rise(watched_[slot_link_at].revents != 0);
+    uplink_->rise(watched_[uplink_at].revents != 0);
+    control_open_ |= watched_[control_at].revents != 0;
+    if (ready == 0 && sleep && slots_come) watched_[tun_at].fd = tun_fd_;
+    return ready > 0;
+}
+
+void event_loop::turn() {
+    const bool news = wait();
+    on_slot_link();
+    on_uplink();
+    on_slot_link();  // what came in while a plan was sent
+    if (control_open_) on_control();
+    if (!ended_ && (news || first_turn_)) {
+        on_connections();
+        if (watched_[tun_at].revents != 0 && !station_->on_tun())
+            end(exit_peer_lost, "the interface " + config_.tun.name + " is gone");
+        if (watched_[signal_at].revents != 0) on_signal();
+    }
+    check_liveness(clock::now());
+}
+
+void event_loop::on_connections() {
+    if ((watched_[slot_link_news].revents != 0 || first_turn_) && slot_link_->watch())
+        on_lost(party::flowgraph);
+    if ((watched_[uplink_news].revents != 0 || first_turn_) && uplink_->watch())
+        on_lost(party::peer);
+    first_turn_ = false;
+    send_hellos();
+}
+
+void event_loop::on_signal() {
+    const auto signal = take_signal(signal_fd_);
+    if (!signal) return;
+    const std::string why = reason_to_stop();
+    end(exit_code_of(why), *signal + ": " + why);
+}
+
+// The first word of each connection: tried whenever a link stirs, until somebody is there.
+void event_loop::send_hellos() {
+    if (!hello_sent_) {
+        ToFlowgraph message;
+        message.mutable_hello()->set_version(openwip::slot_link::VERSION_CURRENT);
+        message.mutable_hello()->set_role(role_name(config_));
+        hello_sent_ = send_to_flowgraph(message);
+    }
+    if (config_.role == station_role_kind::base && !peer_greeted_) {
+        openwip::uplink::Downnote note;
+        note.set_hello(config_.name);
+        peer_greeted_ = to_peer(note);
+    }
+}
+
+void event_loop::on_slot_link() {
+    std::span<const std::uint8_t> in;
+    for (int i = 0; i < batch && !ended_; ++i) {
+        const bool got = slot_link_->receive(in);
+        send_hellos();
+        if (!got) break;
+        if (!from_flowgraph_.ParseFromArray(in.data(), static_cast<int>(in.size()))) {
+            malformed("slot link", "not a ToMacd message");
+            continue;
+        }
+        using message = openwip::slot_link::ToMacd;
+        switch (from_flowgraph_.what_case()) {
+            case message::kHello:
+                on_hello(from_flowgraph_.hello());
+                break;
+            case message::kRequest:
+            case message::kReport:
+                flowgraph_ = {true, clock::now()};
+                if (from_flowgraph_.has_request())
+                    station_->on_request(from_flowgraph_.request());
+                else
+                    station_->on_report(from_flowgraph_.report());
+                break;
+            case message::WHAT_NOT_SET:
+                malformed("slot link", "an empty message");
+                break;
+        }
+    }
+    for (; slot_link_->odd_messages > 0; --slot_link_->odd_messages)
+        malformed("slot link", "what is no message of this link");
+}
+
+void event_loop::on_hello(const openwip::slot_link::Hello& hello) {
+    const auto mine = static_cast<unsigned>(openwip::slot_link::VERSION_CURRENT);
+    const bool fits = hello.version() == mine && hello.role() == role_name(config_);
+    if (fits) {
+        hello_received_ = true;
+        return;
+    }
+    // Only the first word counts: later, a wrong hello can only be a damaged message.
+    if (hello_received_ || flowgraph_.started) {
+        malformed("slot link", "a hello that does not fit");
+        return;
+    }
+    if (hello.version() != mine)
+        end(exit_bad_input, "slot link: the flowgraph speaks version " +
+                                std::to_string(hello.version()) + ", macd version " +
+                                std::to_string(mine) + "; build both from one tree");
+    else
+        end(exit_bad_input, "slot link: the flowgraph's role is \"" + hello.role().substr(0, 32) +
+                                "\", here is \"" + role_name(config_) + "\"");
+}
+
+void event_loop::on_uplink() {
+    std::span<const std::uint8_t> in;
+    for (int i = 0; i < batch && !ended_; ++i) {
+        const bool got = uplink_->receive(in);
+        send_hellos();
+        if (!got) break;
+        peer_ = {config_.role == station_role_kind::base, clock::now()};
+        station_->on_peer(in);
+    }
+    for (; uplink_->odd_messages > 0; --uplink_->odd_messages)
+        malformed("uplink", "what is no message of this link");
+}
+
+void event_loop::on_control() {
+    std::string stop_why;
+    using ask = openwip::control::Request;
+    const auto answer = [&](const ask& request, openwip::control::Reply& reply) {
+        switch (request.what_case()) {
+            case ask::kStatus:
+                break;
+            case ask::kConfigureYaml:
+                if (configure(request.configure_yaml()))
+                    reply.set_effective_slot(station_->next_slot().value);
+                break;
+            case ask::kResetCounters:
+                station_->reset_counters();
+                break;
+            case ask::kStop:
+                stop_why = request.stop().empty() ? "asked to stop" : request.stop();
+                break;
+            case ask::WHAT_NOT_SET:
+                break;
+        }
+        fill(*reply.mutable_mac());
+        changes_.fill(*reply.mutable_mac());
+    };
+    switch (control_.serve(answer)) {
+        case control_socket::result::nothing:
+            control_open_ = false;
+            return;
+        case control_socket::result::malformed:
+            malformed("control", "not a Request message");
+            break;
+        case control_socket::result::answered:
+            break;
+    }
+    // What waits goes out also when no slot comes any more.
+    station_->flush_telemetry();
+    telemetry_.flush();
+    telemetry_.listen();
+    if (!stop_why.empty()) end(exit_code_of(stop_why), stop_why);
+}
+
+bool event_loop::configure(const std::string& yaml) {
+    config::settings next = settings_;
+    next.merge_yaml(yaml, "configure", true);
+    const auto changed = next.changed_from(settings_);
+    if (changed.empty()) return false;
+    for (const auto& key : changed)
+        if (config_.replay && !key.starts_with("telemetry."))
+            throw next.refuse(key, "a recording is played, as it was recorded");
+    station_->reconfigure(next, changed);
+    telemetry_.set_rates(telemetry_from(next));
+    const slot from = station_->next_slot();
+    for (const auto& key : changed) {
+        const std::string text = key + " = " + next.text(key);
+        spdlog::info("{} from slot {}", text, from.value);
+        changes_.add(from.value, key, settings_.text(key), next.text(key));
+        events_.say(openwip::telemetry::Event::INFO, "setting", text, from);
+    }
+    settings_ = next;
+    effective_yaml_ = settings_.to_yaml();
+    return true;
+}
+
+void event_loop::fill(openwip::control::MacStatus& status) {
+    status.Clear();
+    status.set_role(role_name(config_));
+    status.set_effective_yaml(effective_yaml_);
+    station_->fill(status);
+    status.set_malformed_messages(malformed_);
+    status.set_telemetry_sequence(telemetry_.sequence(topic::status));
+    status.set_flowgraph_connected(slot_link_->connected());
+    status.set_peer_connected(uplink_->connected());
+}
+
+void event_loop::slot_done(slot now) {
+    last_slot_ = now;
+    watched_[tun_at].fd = -1;  // the station has read it
+    if (!station_->tun_alive())
+        end(exit_peer_lost, "the interface " + config_.tun.name + " is gone");
+    const bool status = telemetry_.due(topic::status, now);
+    const bool events = telemetry_.due(topic::event, now);
+    if (status || events) {
+        auto& mac = *telemetry_.message(topic::status).mutable_mac();
+        fill(mac);
+        if (events) events_.compare(mac, now);
+        if (status) telemetry_.publish(topic::status, now);
+    }
+    telemetry_.listen();
+    if (!telemetry_.wanted(topic::event)) events_.forget();
+}
+
+bool event_loop::send(peer::peer_link& link, const google::protobuf::MessageLite& message) {
+    out_.resize(message.ByteSizeLong());
+    message.SerializeWithCachedSizesToArray(out_.data());
+    return link.send(out_);
+}
+
+bool event_loop::send_to_flowgraph(const google::protobuf::MessageLite& message) {
+    return send(*slot_link_, message);
+}
+
+void event_loop::to_flowgraph(const ToFlowgraph& message) {
+    if (!send_to_flowgraph(message)) ++unsent_plans_;  // it died: its frames count as lost
+}
+
+bool event_loop::to_peer(const google::protobuf::MessageLite& message) {
+    return send(*uplink_, message);
+}
+
+void event_loop::malformed(const char* socket, const char* why) {
+    // At 1, 2, 4, 8, ...: a flood of garbage must not become a flood of log lines.
+    if (std::has_single_bit(++malformed_))
+        spdlog::warn("{}: dropped a malformed message: {} ({} so far on all sockets)", socket, why,
+                     malformed_);
+}
+
+void event_loop::peer_ends(const std::string& why) {
+    const std::string text = why.substr(0, 500);
+    end(exit_code_of(text), name_of(party::peer) + " ended: " + text);
+}
+
+void event_loop::end(int code, const std::string& why) {
+    if (ended_) return;
+    ended_ = true;
+    exit_code_ = code;
+    if (code == exit_asked)
+        spdlog::info("{}: ends: {}", role_name(config_), why);
+    else
+        spdlog::error("{}: ends: {}", role_name(config_), why);
+    ToFlowgraph stop;
+    stop.set_stop(why);
+    send_to_flowgraph(stop);
+    if (uplink_->connected()) station_->say_goodbye(why);
+}
+
+std::chrono::milliseconds event_loop::time_to_deadline(clock::time_point now) {
+    auto deadline = clock::time_point::max();
+    if (lost_ != party::nobody) deadline = lost_at_ + goodbye_grace;
+    const watched* w = owing_ == party::flowgraph ? &flowgraph_
+                       : owing_ == party::peer    ? &peer_
+                                                  : nullptr;
+    if (w != nullptr && w->started) {
+        const auto timeout = std::chrono::duration_cast<clock::duration>(
+            std::chrono::duration<double>(config_.peer_timeout_s));
+        deadline = std::min(deadline, std::max(w->heard, owing_since_) + timeout);
+    }
+    if (deadline == clock::time_point::max()) return std::chrono::milliseconds(-1);
+    return std::max(0ms, std::chrono::ceil<std::chrono::milliseconds>(deadline - now));
+}
+
+void event_loop::on_lost(party p) {
+    if (lost_ != party::nobody) return;  // the first one to go is the one to name
+    lost_ = p;
+    lost_at_ = clock::now();
+}
+
+void event_loop::check_liveness(clock::time_point now) {
+    if (ended_) return;
+    if (lost_ != party::nobody) {
+        const auto& link = lost_ == party::flowgraph ? *slot_link_ : *uplink_;
+        if (link.connected()) {
+            lost_ = party::nobody;  // it came back
+        } else if (now >= lost_at_ + goodbye_grace) {
+            end(exit_peer_lost, name_of(lost_) + " died (its connection closed)");
+            return;
+        }
+    }
+    const party owes = station_->waits_for();
+    if (owes != owing_) {
+        owing_ = owes;
+        owing_since_ = now;
+        return;
+    }
+    if (lost_ == party::nobody && owing_ != party::nobody && time_to_deadline(now) == 0ms &&
+        (owing_ == party::flowgraph ? flowgraph_ : peer_).started)
+        end(exit_peer_lost,
+            fmt::format("{} is silent for {} s", name_of(owing_), config_.peer_timeout_s));
+}
+
+}  // namespace wip::host

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The one thread of macd: it sleeps (in one poll(2), on the descriptors of the links and under the
+// ZeroMQ sockets) until one of them or a signal has something, and hands it to the station. The
+// station reads the TUN in every slot; the loop looks at it only while no slot comes, so that a
+// packet wakes nobody. There is no timer in it except for that and for liveness: once the run has
+// begun, a party that owes the next message (station::waits_for) and is silent for peer_timeout_s
+// has died or hangs; a party whose connection closed has died, unless a word about an orderly end
+// comes within `goodbye_grace`. Every end is announced to flowgraph and peer with its reason.
+#pragma once
+
+#include <poll.h>
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+#include <zmq.hpp>
+
+#include "macd/macd_config.h"
+#include "macd/station.h"
+#include "peer/peer_link.h"
+#include "runtime/control_socket.h"
+#include "runtime/setting_changes.h"
+#include "runtime/status_events.h"
+#include "runtime/telemetry_socket.h"
+
+namespace wip::host {
+
+class event_loop final : public station_port {
+public:
+    using clock = std::chrono::steady_clock;
+
+    // Opens and binds all sockets. Throws peer::endpoint_error.
+    event_loop(zmq::context_t& context, const config::settings& settings,
+               const macd_config& config);
+
+    void attach(station& s, int tun_fd, int signal_fd);
+    // Paths of the ipc sockets bound here, to hand over to the user that the process becomes.
+    std::vector<std::string> bound_paths() const;
+    // Until something ends it; returns the exit code.
+    int run();
+
+    void to_flowgraph(const openwip::slot_link::ToFlowgraph& message) override;
+    bool to_peer(const google::protobuf::MessageLite& message) override;
+    void malformed(const char* socket, const char* why) override;
+    void peer_ends(const std::string& why) override;
+    telemetry_port& telemetry() override { return telemetry_; }
+    void slot_done(slot now) override;
+
+private:
+    struct watched {
+        bool started = false;  // has sent a message of the slot path
+        clock::time_point heard;
+    };
+
+    void turn();  // one wake-up
+    bool
+    wait();  // until something has come; what has, is in watched_. False: nothing was waited for
+    void on_signal();
+    void on_slot_link();
+    void on_hello(const openwip::slot_link::Hello& hello);
+    void on_uplink();
+    void on_control();
+    void on_connections();
+    bool configure(const std::string& yaml);  // false: nothing was changed
+    void fill(openwip::control::MacStatus& status);
+    void send_hellos();
+    bool send_to_flowgraph(const google::protobuf::MessageLite& message);
+    bool send(peer::peer_link& link, const google::protobuf::MessageLite& message);
+    void end(int code, const std::string& why);
+    void on_lost(party p);
+    void check_liveness(clock::time_point now);
+    std::chrono::milliseconds time_to_deadline(clock::time_point now);
+    std::string name_of(party p) const;
+
+    config::settings settings_;
+    macd_config config_;
+    std::string effective_yaml_;
+    setting_changes changes_;
+    std::unique_ptr<peer::peer_link> slot_link_;
+    std::unique_ptr<peer::peer_link> uplink_;
+    control_socket control_;
+    telemetry_socket telemetry_;
+    status_events events_;
+    slot last_slot_;
+    station* station_ = nullptr;
+    int signal_fd_ = -1;
+    int tun_fd_ = -1;
+    std::array<pollfd, 7> watched_{};
+    bool control_open_ = true;  // as in peer/zmq_link.h
+    bool first_turn_ = true;
+
+    bool hello_sent_ = false;  // ours, to the flowgraph
+    bool hello_received_ = false;
+    bool peer_greeted_ = false;  // base only
+    std::uint64_t malformed_ = 0;
+    std::uint64_t unsent_plans_ = 0;
+
+    watched flowgraph_;
+    watched peer_;
+    party owing_ = party::nobody;
+    clock::time_point owing_since_;
+    party lost_ = party::nobody;  // connection closed
+    clock::time_point lost_at_;
+
+    bool ended_ = false;
+    int exit_code_ = 0;
+
+    // Reused from message to message.
+    std::vector<std::uint8_t> out_;
+    openwip::slot_link::ToMacd from_flowgraph_;
+};
+
+}  // namespace wip::host

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The configuration of macd: its table of keys, and the translation of checked settings into the
+// structs of the MAC, the uplink and the TUN.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/schema.h"
+#include "link/link_config.h"
+#include "packet/emulated_uplink.h"
+#include "runtime/telemetry_rates.h"
+#include "tun/tun_device.h"
+
+namespace wip::host {
+
+enum class station_role_kind : std::uint8_t { base, terminal };
+
+struct macd_config {
+    station_role_kind role = station_role_kind::base;
+    std::string name;
+    link_config link;
+    bool tcp_l = false;
+    uplink_config uplink;
+    std::string predictor;  // of the terminal's receiver
+    tun_settings tun;
+    std::string slot_link_endpoint;
+    std::string uplink_endpoint;
+    std::string control_endpoint;
+    std::string telemetry_endpoint;
+    telemetry_rates telemetry;
+    bool replay = false;  // the terminal's flowgraph plays a recording
+    std::string user;
+    double peer_timeout_s = 2;
+};
+
+const std::vector<config::key>& macd_keys();
+
+// The keys `link.*`, `uplink.*` and `telemetry.*` of checked settings.
+link_config link_from(const config::settings& settings);
+bool tcp_l_from(const config::settings& settings);
+uplink_config uplink_from(const config::settings& settings);
+telemetry_rates telemetry_from(const config::settings& settings);
+
+// Fills in what depends on the role and on $OPENWIP_RUN, checks across keys, translates. Throws
+// config::error.
+macd_config translate(config::settings& settings);
+
+}  // namespace wip::host

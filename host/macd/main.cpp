@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// macd: one station's packets between a TUN and the flowgraph. Start order: configuration, TUN,
+// sockets, then privileges are given up, and only then anything is read from outside.
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include "macd/base_station.h"
+#include "macd/event_loop.h"
+#include "macd/terminal_station.h"
+#include "peer/endpoint.h"
+#include "runtime/privileged_start.h"
+#include "runtime/program.h"
+#include "runtime/realtime.h"
+
+namespace {
+
+using namespace wip;
+using namespace wip::host;
+
+void check_reachable(const std::string& endpoint, const std::string& user) {
+    const std::string path = peer::socket_path(endpoint);
+    const auto slash = path.rfind('/');
+    if (path.empty() || slash == std::string::npos) return;
+    const std::string folder = path.substr(0, slash + 1);
+    if (::access(folder.c_str(), X_OK) != 0)
+        throw std::runtime_error("endpoints.uplink = " + endpoint + ": user " + user +
+                                 " cannot enter " + folder + ": " + strerror(errno));
+}
+
+int run(config::settings& settings) {
+    const macd_config config = translate(settings);
+    const privileged_start start(settings, config.user);
+    tun_device tun(config.tun);
+    if (!tun.warning().empty()) spdlog::warn("{}", tun.warning());
+    zmq::context_t context(1);
+    event_loop loop(context, settings, config);
+    std::unique_ptr<station> end;
+    if (config.role == station_role_kind::base)
+        end = std::make_unique<base_station>(config, tun, loop);
+    else
+        end = std::make_unique<terminal_station>(config, tun, loop);
+    loop.attach(*end, tun.fd(), start.signals());
+
+    // Before the right to it is given up.
+    runtime::use_realtime();
+    start.give_up(loop.bound_paths());
+    if (config.role == station_role_kind::terminal)
+        check_reachable(config.uplink_endpoint, config.user);
+    spdlog::info("{} {}: {} {} is up; effective configuration:\n{}", config.name,
+                 settings.text("role"), config.tun.name, config.tun.address, settings.to_yaml());
+    return run_to_its_end([&] { return loop.run(); });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    google::protobuf::SetLogHandler(
+        nullptr);  // damaged messages are counted, not logged one by one
+    return run_program({"macd", "OpenWIP: TUN, MAC and link control of one station", &macd_keys(),
+                        [](config::settings& s) { translate(s); }, run},
+                       argc, argv);
+}

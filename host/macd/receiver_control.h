@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Settings of the receiver that were changed since the start: told to the flowgraph, and told again
+// at every tenth of its states (a tenth of a second) that says that they do not hold, unless it
+// does not know them. Always, for what a state says may be on its way out: after two changes, there
+// and back, it says from the start what is wanted, whether or not the second one has arrived.
+#pragma once
+
+#include "macd/station.h"
+
+namespace wip::host {
+
+class receiver_control {
+public:
+    // To be changed, then tell().
+    openwip::slot_link::ReceiverSettings& settings() { return *message_.mutable_receiver(); }
+
+    void tell(station_port& port) {
+        if (!message_.has_receiver()) return;
+        port.to_flowgraph(message_);
+        told_ = true;
+        states_ = 0;
+    }
+    void follow(const openwip::slot_link::ReceiverState& state, station_port& port) {
+        if (state.settings_refused() > refused_) told_ = false;
+        refused_ = state.settings_refused();
+        if (!told_) return;
+        const auto& s = message_.receiver();
+        const bool hold = (!s.has_combining() || s.combining() == state.combining()) &&
+                          (!s.has_predictor() || s.predictor() == state.predictor()) &&
+                          (!s.has_horizon() || s.horizon() == state.horizon());
+        states_ = hold ? 0 : states_ + 1;
+        if (!hold && states_ % 10 == 0) port.to_flowgraph(message_);
+    }
+
+private:
+    openwip::slot_link::ToFlowgraph message_;
+    bool told_ = false;    // and not refused
+    unsigned states_ = 0;  // in a row that say otherwise
+    std::uint64_t refused_ = 0;
+};
+
+}  // namespace wip::host

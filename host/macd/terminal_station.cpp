@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "macd/terminal_station.h"
+
+#include <cmath>
+#include <limits>
+
+#include "macd/slot_codec.h"
+#include "station/mac_status.h"
+#include "station/packet_words.h"
+#include "station/receiver_sample.h"
+#include "station/slot_sample.h"
+#include "types/slot_time.h"
+
+namespace wip::host {
+
+namespace {
+constexpr std::uint32_t longest_loop = 64;
+}
+
+terminal_station::terminal_station(const macd_config& config, tun_device& tun, station_port& port)
+    : port_(&port),
+      gate_(tun),
+      ip_(port.telemetry()),
+      frames_(port.telemetry(), config.link.profile),
+      profile_(config.link.profile),
+      mac_(config.link, [this](std::span<const std::uint8_t> packet, bool) { deliver(packet); }),
+      uplink_(config.uplink) {
+    if (config.tcp_l) gate_.take_damaged_tcp();
+}
+
+void terminal_station::on_request(const openwip::slot_link::SlotRequest&) {
+    port_->malformed("slot link", "a transmitter's request at the terminal");
+}
+
+void terminal_station::on_report(const openwip::slot_link::SlotReport& report) {
+    if (const char* why = read_report(report, profile_, report_in_)) {
+        port_->malformed("slot link", why);
+        return;
+    }
+    switch (clock_.offer(report_in_.air)) {
+        case slot_clock::verdict::advanced:
+            break;
+        case slot_clock::verdict::stale:  // a new lock may count a slot anew
+            ++stale_;
+            return;
+        case slot_clock::verdict::doubtful:
+            port_->malformed("slot link", "slot number far from the last one");
+            return;
+    }
+    now_ = clock_.value();
+    locked_ = report_in_.locked;
+    read_tun(now_);  // what came during this slot may be sent in it
+    if (report.has_state()) {
+        state_ = report.state();
+        receiver_.follow(state_, *port_);
+    }
+    // 0: nothing measured yet.
+    report_in_.prediction_nmse = state_.prediction_nmse() > 0
+                                     ? static_cast<float>(state_.prediction_nmse())
+                                     : std::numeric_limits<float>::quiet_NaN();
+    const slot_feedback feedback = mac_.on_slot(report_in_);
+    send_uplink(feedback);
+    follow_snr();
+    publish(report);
+    port_->slot_done(now_);
+}
+
+void terminal_station::send_uplink(const slot_feedback& feedback) {
+    message_.Clear();
+    message_.set_now(now_.value);
+    message_.set_locked(report_in_.locked);
+    if (report_in_.locked && !uplink_.feedback_lost())
+        write_feedback(feedback, *message_.mutable_feedback());
+    packets_bytes sent;
+    for (const auto& p : uplink_.on_slot(now_)) {
+        auto& out = *message_.add_packets();
+        out.set_arrival(p.arrival.value);
+        out.set_data(p.data.data(), p.data.size());
+        ++sent.packets;
+        sent.bytes += p.data.size();
+    }
+    if (watch_ != 0) {
+        write_words(words_, mac_.decided_before(), watch_, *message_.mutable_packet_words());
+        words_.clear();
+    }
+    if (!port_->to_peer(message_)) {
+        unsent_.packets += sent.packets;
+        unsent_.bytes += sent.bytes;
+    }
+}
+
+void terminal_station::follow_snr() {
+    const auto& r = report_in_;
+    if (!r.locked) return;
+    double sum = 0;
+    for (const float snr : r.snr_db) sum += std::pow(10.0, snr / 10);
+    const double mean = sum / nof_bins;
+    mean_snr_ += mean_snr_ == 0 ? mean : (mean - mean_snr_) / slots_per_second;
+}
+
+void terminal_station::deliver(std::span<const std::uint8_t> packet) {
+    ip_.add(ip_log::way::out, ip_log::link::down, packet, slot_start_ns(now_ + slot_count(1)));
+    if (const int e = gate_.write(packet)) words_.refuse_last(e);
+}
+
+void terminal_station::publish(const openwip::slot_link::SlotReport& report) {
+    const auto& out = port_->telemetry();
+    ask_for_detail();
+    if (out.due(topic::slot, now_)) publish_slot();
+    if (report.has_detail() && out.wanted(topic::receiver)) publish_receiver(report.detail());
+    if (out.due(topic::frames, now_)) frames_.add(report_in_);
+    frames_.slot_done(now_);
+    ip_.slot_done(now_);
+}
+
+// The receiver makes the detail only while somebody listens.
+void terminal_station::ask_for_detail() {
+    const int every = port_->telemetry().every(topic::receiver);
+    if (every == detail_every_) return;
+    detail_every_ = every;
+    request_.mutable_detail()->set_every(static_cast<std::uint32_t>(every));
+    port_->to_flowgraph(request_);
+}
+
+void terminal_station::publish_receiver(const openwip::slot_link::ReceiverDetail& detail) {
+    auto& sample = *port_->telemetry().message(topic::receiver).mutable_receiver();
+    if (const char* why = fill_receiver(detail, report_in_, state_, sample))
+        port_->malformed("slot link", why);
+    else
+        port_->telemetry().publish(topic::receiver, now_);
+}
+
+void terminal_station::publish_slot() {
+    auto& message = port_->telemetry().message(topic::slot);
+    fill_sample(report_in_, static_cast<int>(state_.horizon()), *message.mutable_slot_sample());
+    port_->telemetry().publish(topic::slot, now_);
+}
+
+void terminal_station::on_peer(std::span<const std::uint8_t> message) {
+    openwip::uplink::Downnote note;
+    const bool good = note.ParseFromArray(message.data(), static_cast<int>(message.size()));
+    const auto loop = note.loop_slots();
+    if (!good || loop > longest_loop ||
+        (note.hello().empty() && note.stop().empty() && !note.has_packet_watch() && loop == 0)) {
+        port_->malformed("uplink", "not a Downnote message");
+        return;
+    }
+    if (loop != 0) {
+        receiver_.settings().set_horizon(loop);
+        receiver_.tell(*port_);
+    }
+    if (note.has_packet_watch() && note.packet_watch() != watch_) {
+        watch_ = note.packet_watch();
+        words_.restart();
+        mac_.report_to(watch_ != 0 ? &words_ : nullptr);
+    }
+    if (!note.stop().empty()) port_->peer_ends(note.stop());
+}
+
+// Between the reports of slots j and j + 1 it is slot j + 1.
+bool terminal_station::on_tun() {
+    return read_tun(clock_.known() ? now_ + slot_count(1) : now_) && tun_alive_;
+}
+
+bool terminal_station::read_tun(slot now) {
+    return tun_alive_ = gate_.read_all([&](std::span<const std::uint8_t> p) {
+        ip_.add(ip_log::way::in, ip_log::link::up, p, slot_start_ns(now));
+        uplink_.on_sdu(p, now);
+    });
+}
+
+slot terminal_station::next_slot() const { return clock_.known() ? now_ + slot_count(1) : now_; }
+
+party terminal_station::waits_for() const { return party::flowgraph; }
+
+void terminal_station::fill(openwip::control::MacStatus& status) const {
+    const auto& s = mac_.statistics();
+    const auto& u = uplink_.statistics();
+    status.set_slot(now_.value);
+
+    auto& down = *status.mutable_downlink();
+    fill_downlink_received(s, down);
+    set(*down.mutable_delivered(), gate_.delivered());
+    gate_.add_write_errors(down);
+
+    fill_uplink_sent(u, unsent_, status);
+    gate_.add_input(*status.mutable_uplink());
+    fill_terminal(s, status);
+    gate_.add_relay(*status.mutable_terminal());
+
+    auto& r = *status.mutable_radio();
+    r.set_locked(locked_);
+    r.set_cfo_hz(state_.cfo_hz());
+    r.set_timing_samples(state_.timing_samples());
+    r.set_evm_percent(state_.evm_percent());
+    r.set_locks(state_.locks());
+    r.set_lock_losses(state_.lock_losses());
+    r.set_prediction_nmse(state_.prediction_nmse());
+    r.set_mean_snr_db(mean_snr_ > 0 ? 10 * std::log10(mean_snr_) : 0);
+    r.set_overflows(
+        state_.overflows() > overflows_at_reset_ ? state_.overflows() - overflows_at_reset_ : 0);
+    r.set_rx_level_dbfs(state_.rx_level_dbfs());
+    r.set_mode(mode_name(state_.mode()));
+    r.set_cell(state_.cell());
+    r.set_candidates(state_.candidates());
+    r.set_synchronisations(state_.synchronisations());
+    r.set_candidates_refuted(state_.candidates_refuted());
+    r.set_losses_pilots(state_.losses_pilots());
+    r.set_losses_gap(state_.losses_gap());
+    r.set_losses_jump(state_.losses_jump());
+    r.set_gain_db(state_.gain_db());
+    r.set_gain_changes(state_.gain_changes());
+    r.set_combining(state_.combining());
+    r.set_predictor(state_.predictor());
+    r.set_horizon(state_.horizon());
+    r.set_settings_refused(state_.settings_refused());
+    status.set_stale_messages(stale_);
+}
+
+void terminal_station::flush_telemetry() {
+    frames_.flush();
+    ip_.flush();
+}
+
+void terminal_station::reset_counters() { overflows_at_reset_ = state_.overflows(); }
+
+void terminal_station::reconfigure(config::settings& next,
+                                   const std::vector<std::string>& changed) {
+    for (const auto& key : changed)
+        if (key.starts_with("link.") && key != "link.combining")
+            throw next.refuse(key, "the link is configured at the base station");
+    const macd_config wanted = translate(next);
+    uplink_.reconfigure(wanted.uplink);
+    for (const auto& key : changed) {
+        if (key == "link.combining") receiver_.settings().set_combining(wanted.link.combining);
+        if (key == "phy.predictor") receiver_.settings().set_predictor(wanted.predictor);
+    }
+    receiver_.tell(*port_);
+}
+
+void terminal_station::say_goodbye(const std::string& why) {
+    message_.Clear();
+    message_.set_now(now_.value);
+    message_.set_stop(why);
+    port_->to_peer(message_);
+}
+
+}  // namespace wip::host

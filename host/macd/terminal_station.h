@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The terminal's end. Its clock is the receiver: one report for every 5120 samples, locked or not.
+// For each report: the packets that came from the TUN during that slot enter the emulated uplink,
+// the report goes through the MAC (which hands complete packets to the TUN), and one uplink message
+// goes to the base station with the clock, the feedback and the packets whose last bit was sent.
+#pragma once
+
+#include "link/terminal_mac.h"
+#include "macd/macd_config.h"
+#include "macd/receiver_control.h"
+#include "macd/slot_clock.h"
+#include "macd/station.h"
+#include "packet/emulated_uplink.h"
+#include "station/frame_log.h"
+#include "station/ip_log.h"
+#include "station/packet_gate.h"
+
+namespace wip::host {
+
+class terminal_station final : public station {
+public:
+    terminal_station(const macd_config& config, tun_device& tun, station_port& port);
+
+    void on_request(const openwip::slot_link::SlotRequest& request) override;
+    void on_report(const openwip::slot_link::SlotReport& report) override;
+    void on_peer(std::span<const std::uint8_t> message) override;
+    bool on_tun() override;
+    bool tun_alive() const override { return tun_alive_; }
+    slot next_slot() const override;
+    party waits_for() const override;
+    bool flowgraph_can_wait() const override { return false; }
+    void fill(openwip::control::MacStatus& status) const override;
+    void reset_counters() override;
+    void flush_telemetry() override;
+    void reconfigure(config::settings& next, const std::vector<std::string>& changed) override;
+    void say_goodbye(const std::string& why) override;
+
+private:
+    void send_uplink(const slot_feedback& feedback);
+    void follow_snr();
+    void publish(const openwip::slot_link::SlotReport& report);
+    void publish_slot();
+    void publish_receiver(const openwip::slot_link::ReceiverDetail& detail);
+    void ask_for_detail();
+    void deliver(std::span<const std::uint8_t> packet);
+    bool read_tun(slot now);
+
+    station_port* port_;
+    packet_gate gate_;
+    ip_log ip_;
+    frame_log frames_;
+    link_profile profile_;
+    terminal_mac mac_;
+    emulated_uplink uplink_;
+
+    bool tun_alive_ = true;
+    slot_clock clock_;
+    std::uint64_t stale_ = 0;
+    bool locked_ = false;
+    slot now_;                 // last slot reported
+    std::uint64_t watch_ = 0;  // of packets, that the base station asked for; 0: none
+    delivery_log words_{4096};
+    packets_bytes unsent_;  // uplink packets that the socket to the base station refused
+    openwip::slot_link::ReceiverState state_;
+    receiver_control receiver_;
+    std::uint64_t overflows_at_reset_ = 0;
+    int detail_every_ = 0;  // what the receiver was asked for
+    double mean_snr_ = 0;   // linear, over about a second of locked slots
+
+    // Reused from slot to slot.
+    slot_report report_in_;
+    openwip::slot_link::ToFlowgraph request_;
+    openwip::uplink::Uplink message_;
+};
+
+}  // namespace wip::host

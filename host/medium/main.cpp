@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// air --config FILE: the medium between software USRPs. Exit code 0: asked to stop; 1: a node died
+// or the machine refused something; 2: bad configuration.
+#include <getopt.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "air/medium.h"
+#include "medium/air_config.h"
+#include "medium/control_server.h"
+#include "runtime/privileges.h"
+#include "runtime/realtime.h"
+
+namespace {
+
+wip::air::medium* running = nullptr;
+volatile sig_atomic_t signalled = 0;
+
+void on_signal(int) {
+    signalled = 1;
+    if (running) running->stop();
+}
+
+void say(const std::string& line) {
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    std::fprintf(stderr, "air: %s\n", line.c_str());
+}
+
+// Why everything is being stopped, written by whoever started this process.
+std::string why_asked() {
+    const char* run = std::getenv("OPENWIP_RUN");
+    std::string why;
+    if (run) {
+        std::ifstream file(std::string(run) + "/why");
+        std::getline(file, why);
+    }
+    return why;
+}
+
+// The segment goes with it, so that it can be removed at the end.
+void give_up_root(const wip::air::medium_config& config) {
+    if (config.user.empty()) return;
+    const auto account = wip::runtime::find_account(config.user).value();
+    wip::runtime::hand_over({"/dev/shm/openwip-air-" + config.name}, account);
+    wip::runtime::drop_privileges(account);
+    if (std::getenv("OPENWIP_RUN")) prctl(PR_SET_PDEATHSIG, SIGTERM);  // lost with the user
+}
+
+int run(const std::string& file) {
+    using namespace wip::air;
+    medium_config config;
+    std::unique_ptr<shared_air> memory;
+    try {
+        config = read_config_file(file);
+    } catch (const std::invalid_argument& e) {
+        say(e.what());
+        return 2;
+    }
+    std::vector<std::string> names;
+    for (const node_config& n : config.nodes) names.push_back(n.name);
+    memory = shared_air::create(config.name, names, config.clock, config.speed);
+    if (memory->cleaned()) say("removed what a killed medium '" + config.name + "' had left");
+    medium m(*memory, config, say);
+    running = &m;
+    if (signalled) m.stop();
+    std::mutex mutex;
+    std::string asked;
+    std::unique_ptr<control_server> control;
+    if (!config.control.empty())
+        control = std::make_unique<control_server>(config, m, say, [&](const std::string& why) {
+            const std::lock_guard lock(mutex);
+            asked = why.empty() ? "asked to stop" : why;
+            m.stop();
+        });
+    // All that takes rights is made. The priority first: what a process has it keeps.
+    if (config.priority > 0) wip::runtime::use_realtime(config.priority);
+    give_up_root(config);
+    say("medium '" + config.name + "' ready");
+    const std::string dead = m.run();
+    control.reset();  // answers the request to stop before it goes
+    running = nullptr;
+    if (!dead.empty()) {
+        say(dead);
+        return 1;
+    }
+    const std::string why = why_asked();
+    say(!asked.empty() ? "stopping: " + asked : !why.empty() ? why : "asked to stop");
+    return asked.empty() && !why.empty() ? 1 : 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    // One option: not worth the quarter of a minute that a compiler takes over CLI11.
+    const option options[] = {{"config", required_argument, nullptr, 'c'},
+                              {"help", no_argument, nullptr, 'h'},
+                              {nullptr, 0, nullptr, 0}};
+    std::string file;
+    for (int found; (found = getopt_long(argc, argv, "h", options, nullptr)) != -1;) {
+        if (found == 'h') {
+            std::puts(
+                "usage: air --config FILE\n\nThe medium between software USRPs, configured by a "
+                "YAML file.");
+            return 0;
+        }
+        if (found != 'c') return 2;  // getopt has said why
+        file = optarg;
+    }
+    if (file.empty() || optind != argc) {
+        say(optind != argc ? std::string("unexpected argument ") + argv[optind]
+                           : "--config FILE is missing");
+        return 2;
+    }
+    struct sigaction action {};
+    action.sa_handler = on_signal;
+    for (const int s : {SIGTERM, SIGINT, SIGHUP}) sigaction(s, &action, nullptr);
+    signal(SIGPIPE, SIG_IGN);
+    if (std::getenv("OPENWIP_RUN")) {
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+    }
+    try {
+        return run(file);
+    } catch (const std::exception& e) {
+        say(e.what());
+        return 1;
+    }
+}

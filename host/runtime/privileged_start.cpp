@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "runtime/privileged_start.h"
+
+#include <sys/stat.h>
+
+namespace wip::host {
+namespace {
+
+account known(const config::settings& settings, const std::string& user) {
+    const auto found = find_account(user);
+    if (!found) throw settings.refuse("user", "there is no such user");
+    return *found;
+}
+
+}  // namespace
+
+privileged_start::privileged_start(const config::settings& settings, const std::string& user)
+    : account_(known(settings, user)), signals_(make_signal_descriptor()) {
+    follow_parent();
+    forbid_new_privileges();
+    ::umask(0077);
+}
+
+void privileged_start::give_up(const std::vector<std::string>& bound_paths) const {
+    hand_over(bound_paths, account_);
+    drop_privileges(account_);
+    follow_parent();  // changing the user cleared it
+}
+
+}  // namespace wip::host

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The first moments of a process that has to be root for its interfaces and must not be when it
+// reads from outside:
+//
+//   privileged_start start(settings, user);   before anything is made
+//   ... interfaces, sockets ...
+//   start.give_up(paths of the sockets);      before anything is read
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/schema.h"
+#include "runtime/process.h"
+
+namespace wip::host {
+
+class privileged_start {
+public:
+    // Blocks the signals that end the process, ties it to its parent, makes files for nobody else.
+    // Throws config::error when there is no such user.
+    privileged_start(const config::settings& settings, const std::string& user);
+
+    int signals() const { return signals_; }  // descriptor
+    // The sockets become the user's, and so does the process.
+    void give_up(const std::vector<std::string>& bound_paths) const;
+
+private:
+    account account_;
+    int signals_;
+};
+
+}  // namespace wip::host

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "runtime/process.h"
+
+#include <signal.h>
+#include <spdlog/spdlog.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+
+namespace wip::host {
+namespace {
+
+[[noreturn]] void fail(const std::string& what) {
+    throw std::runtime_error(what + ": " + strerror(errno));
+}
+
+}  // namespace
+
+int make_signal_descriptor() {
+    sigset_t set;
+    sigemptyset(&set);
+    for (const int s : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, s);
+    sigprocmask(SIG_BLOCK, &set, nullptr);
+    signal(SIGPIPE, SIG_IGN);
+    const int fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    if (fd < 0) fail("signalfd");
+    return fd;
+}
+
+std::optional<std::string> take_signal(int descriptor) {
+    signalfd_siginfo info{};
+    if (::read(descriptor, &info, sizeof info) != sizeof info) return std::nullopt;
+    const char* name = sigabbrev_np(static_cast<int>(info.ssi_signo));
+    return std::string("SIG") + (name != nullptr ? name : "?");
+}
+
+void follow_parent() {
+    const char* run = std::getenv("OPENWIP_RUN");
+    if (run == nullptr || *run == '\0') return;
+    const pid_t parent = ::getppid();
+    prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
+    if (::getppid() != parent) raise(SIGTERM);  // it died in between
+}
+
+std::string reason_to_stop() {
+    std::string line;
+    if (const char* run = std::getenv("OPENWIP_RUN"); run != nullptr) {
+        std::ifstream in(std::string(run) + "/why");
+        std::getline(in, line);
+    }
+    if (line.size() > 500) line.resize(500);
+    return line.empty() ? "asked to stop" : line;
+}
+
+int run_to_its_end(const std::function<int()>& run) noexcept {
+    try {
+        return run();
+    } catch (const std::exception& e) {
+        spdlog::critical("ends: failed: {}", e.what());
+        return exit_failed;
+    }
+}
+
+int exit_code_of(const std::string& why) {
+    for (const auto* word : {"died", "killed", "silent", "gone", "ended with"})
+        if (why.find(word) != std::string::npos) return exit_peer_lost;
+    return exit_asked;
+}
+
+}  // namespace wip::host

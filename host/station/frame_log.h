@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Topic `frames`: the link frames with their payload, as the base station sends them and as the
+// terminal receives them, gathered over the slots of a batch. A column for each field: 25 frames a
+// slot as messages of their own were most of what telemetry cost.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "journal/packet_journal.h"
+#include "link/slot_record.h"
+#include "port/link_port.h"
+#include "runtime/batch_window.h"
+#include "runtime/telemetry_port.h"
+
+namespace wip::host {
+
+class frame_log {
+public:
+    frame_log(telemetry_port& port, link_profile profile, int user = 0)
+        : port_(&port), profile_(profile), user_(user) {}
+    ~frame_log() { flush(); }
+    frame_log(const frame_log&) = delete;
+    frame_log& operator=(const frame_log&) = delete;
+
+    // The frames of one slot, if it has any. A grant that does not pack is left empty (the profile
+    // `wipemu` has no such limit). `journal`: tells whose packets they hold.
+    void add(const slot_plan& plan, const slot_record& record, const packet_journal& journal);
+    void add(const slot_report& report);
+    // Publishes when it is time.
+    void slot_done(slot now) {
+        if (window_.due(now, bytes_)) send();
+    }
+    // Publishes what waits, as of the last slot that was done.
+    void flush() {
+        if (bytes_ != 0) send();
+    }
+
+private:
+    // Entries of one slot, a byte each.
+    struct column {
+        template <class Value>
+        void put(Value v) {
+            bytes[entries++] = static_cast<char>(v);
+        }
+        void append_to(std::string& out) {
+            out.append(bytes.data(), entries);
+            entries = 0;
+        }
+        std::array<char, nof_bins> bytes;
+        std::size_t entries = 0;
+    };
+
+    void add_frame(const bin_grant& g, std::size_t bin, std::uint8_t retransmissions, float snr_db,
+                   std::span<const std::uint8_t> payload);
+    void close_slot(slot air, const slot_grant& grant);
+    void send();
+
+    telemetry_port* port_;
+    link_profile profile_;
+    int user_;
+    batch_window window_;
+    openwip::telemetry::FrameBatch batch_;
+    column bin_, bits_, offset_, whole_, last_, retransmissions_, outcome_, combined_, nof_packets_,
+        border_;
+    std::size_t bytes_ = 0;     // 0: nothing waits
+    std::uint64_t frames_ = 0;  // in the messages before this one
+};
+
+}  // namespace wip::host

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "journal/packet_journal.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "types/slot_time.h"
+
+namespace wip {
+namespace {
+
+constexpr frame_sn sn_period = 65536;
+
+constexpr std::int64_t end_of(std::int64_t s) { return slot_start_ns(slot(s + 1)); }
+
+}  // namespace
+
+packet_journal::packet_journal(sink_fn sink) : sink_(std::move(sink)) {}
+
+void packet_journal::begin(sdu_number next, sdu_number queue_front, frame_sn next_sn) {
+    end();
+    store_ = std::make_unique<store>();
+    count_ = {};
+    store_->frames.restart(next_sn);
+    store_->retransmissions.reserve(256);
+    store_->each.reserve(64);
+    end_cut_ = std::min(queue_front, next);
+    uncut_ = undecided_ = 0;
+    next_sn_ = edge_ = next_sn;
+    words_ = 0;
+    heard_ = false;
+}
+
+void packet_journal::end() {
+    if (!store_) return;
+    count_.skipped += count_.open();
+    store_.reset();
+}
+
+frame_sn packet_journal::unwrap(wire_sn sn) const {
+    return next_sn_ - static_cast<wire_sn>(next_sn_ - sn);
+}
+
+std::int64_t packet_journal::find(sdu_number n) const {
+    const auto& packets = store_->packets;
+    std::int64_t low = packets.first(), high = packets.end();
+    while (low < high) {
+        const std::int64_t middle = low + (high - low) / 2;
+        (packets[middle].sdu < n ? low : high) = packets[middle].sdu < n ? middle + 1 : middle;
+    }
+    return low;
+}
+
+// Packets are in the order of the stream; those not cut yet are behind all others.
+std::int64_t packet_journal::find_start(frame_sn sn, int nibble) const {
+    const auto& packets = store_->packets;
+    const auto before = [&](const packet_track& p) {
+        if (p.start.sn < 0) return false;
+        return p.start.sn != sn ? p.start.sn < sn : p.start.nibble < nibble;
+    };
+    std::int64_t low = packets.first(), high = packets.end();
+    while (low < high) {
+        const std::int64_t middle = low + (high - low) / 2;
+        if (before(packets[middle]))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void packet_journal::hand_out(const packet_record& r) {
+    ++count_.recorded;
+    sink_(r);
+}
+
+void packet_journal::skip(packet_track& p) {
+    p.closed = true;
+    ++count_.skipped;
+}
+
+void packet_journal::on_refused(std::uint64_t number, std::span<const std::uint8_t> packet,
+                                const char* why) {
+    if (!store_) return;
+    ++count_.in;
+    packet_record r;
+    r.number = number;
+    r.bytes = static_cast<std::uint32_t>(packet.size());
+    r.flow = read_flow_fields(packet);
+    r.arrived_ns = r.left_ns = now_;
+    r.wired_ns = wired_;
+    r.dropped = why;
+    hand_out(r);
+}
+
+void packet_journal::on_accepted(sdu_number n, std::uint64_t number,
+                                 std::span<const std::uint8_t> packet) {
+    if (!store_) return;
+    ++count_.in;
+    if (store_->packets.size() >= most_packets) {
+        ++count_.skipped;
+        return;
+    }
+    packet_track& p = store_->packets.push();
+    p.sdu = n;
+    p.record.number = number;
+    p.record.bytes = static_cast<std::uint32_t>(packet.size());
+    p.record.flow = read_flow_fields(packet);
+    p.record.arrived_ns = now_;
+    p.record.wired_ns = wired_;
+    if (end_cut_ >= n) p.head_ns = now_;
+}
+
+void packet_journal::on_frame(frame_sn sn, const transmit_window& window, sdu_number end_cut,
+                              slot air) {
+    if (!store_) return;
+    auto& s = *store_;
+    if (s.frames.size() >= most_frames) make_room();
+    frame_track& f = s.frames.push();
+    next_sn_ = sn + 1;
+    const tx_frame& sent = window.frame(sn);
+    f.first_sdu = sent.first_sdu;
+    f.end_sdu = sent.end_sdu;
+    end_cut_ = end_cut;
+    std::int64_t i = std::max(uncut_, s.packets.first());
+    for (; i < s.packets.end() && s.packets[i].sdu < f.end_sdu; ++i) {
+        packet_track& p = s.packets[i];
+        if (p.start.sn < 0) p.start = window.start_of(p.sdu);
+        if (p.head_ns < 0) p.head_ns = now_;
+        p.last_sn = sn;
+        if (p.sdu >= end_cut) break;
+        p.last_air = air.value;
+    }
+    uncut_ = i;
+    // The next one is the first in the queue now.
+    if (i < s.packets.end() && s.packets[i].sdu <= end_cut && s.packets[i].head_ns < 0)
+        s.packets[i].head_ns = now_;
+}
+
+void packet_journal::on_repeated(frame_sn sn, int retransmissions, slot air) {
+    if (!store_ || !store_->frames.holds(sn)) return;
+    auto& s = *store_;
+    frame_track& f = s.frames[sn];
+    f.retransmissions =
+        std::max(f.retransmissions, static_cast<std::uint8_t>(std::min(retransmissions, 255)));
+    s.events[static_cast<std::size_t>(s.next_event) % most_events] = {air.value, f.last_event};
+    f.last_event = s.next_event++;
+}
+
+void packet_journal::on_given_up(frame_sn sn) {
+    if (!store_ || !store_->frames.holds(sn)) return;
+    auto& packets = store_->packets;
+    const frame_track& f = store_->frames[sn];
+    for (std::int64_t i = find(f.first_sdu); i < packets.end() && packets[i].sdu < f.end_sdu; ++i)
+        packets[i].given_up = true;
+}
+
+// Packets stay, with their frames, until the base station can send nothing of them any more.
+void packet_journal::on_edge(frame_sn edge) {
+    if (!store_) return;
+    edge_ = edge;
+    auto& packets = store_->packets;
+    while (packets.size() > 0 && packets[packets.first()].closed &&
+           packets[packets.first()].last_sn < edge_)
+        packets.pop();
+    frame_sn needed = edge_;
+    if (packets.size() > 0 && packets[packets.first()].start.sn >= 0)
+        needed = std::min(needed, packets[packets.first()].start.sn);
+    while (store_->frames.size() > 0 && store_->frames.first() < needed) store_->frames.pop();
+}
+
+// A window that never ends: the oldest packet has waited longer than the SNs are unique.
+void packet_journal::make_room() {
+    auto& s = *store_;
+    const frame_sn oldest = s.frames.first();
+    for (std::int64_t i = s.packets.first(); i < s.packets.end(); ++i) {
+        packet_track& p = s.packets[i];
+        if (p.start.sn < 0 || p.start.sn > oldest) break;
+        if (!p.closed) skip(p);
+    }
+    s.frames.pop();
+}
+
+void packet_journal::fill_parts(const packet_track& p, const packet_word& w,
+                                packet_record& r) const {
+    // Borders that the packet did not get to lie at its end.
+    const std::int64_t end = r.left_ns;
+    const auto border = [&](std::int64_t before, bool known, std::int64_t at) {
+        return known ? std::clamp(at, before, std::max(before, end)) : std::max(before, end);
+    };
+    const bool sent = p.last_air >= 0;
+    const std::int64_t head = border(r.arrived_ns, p.head_ns >= 0, p.head_ns);
+    const std::int64_t on_air = border(head, sent, slot_start_ns(slot(p.last_air)));
+    const std::int64_t off_air = border(on_air, sent, end_of(p.last_air));
+    const std::int64_t complete =
+        border(off_air, sent && w.end != packet_end::lost, end_of(w.complete));
+    r.left_ns = std::max(complete, end);
+    r.parts = {head - r.arrived_ns, on_air - head, off_air - on_air, complete - off_air,
+               r.left_ns - complete};
+}
+
+void packet_journal::fill_retransmissions(const packet_track& p, const packet_word& w,
+                                          packet_record& r) {
+    auto& s = *store_;
+    s.retransmissions.clear();
+    s.each.clear();
+    for (frame_sn sn = p.start.sn; sn >= 0 && sn <= p.last_sn && s.frames.holds(sn); ++sn)
+        s.retransmissions.push_back(s.frames[sn].retransmissions);
+    r.retransmissions = s.retransmissions;
+    const frame_sn last = unwrap(w.last_frame);
+    if (w.end == packet_end::lost || p.last_air < 0 || !s.frames.holds(last)) return;
+    // Newest first, several pieces in one slot once.
+    for (std::int64_t e = s.frames[last].last_event;
+         e >= 0 && s.next_event - e <= static_cast<std::int64_t>(most_events);) {
+        const event& sent = s.events[static_cast<std::size_t>(e) % most_events];
+        if (sent.air <= p.last_air || s.each.size() == 64) break;
+        if (sent.air <= w.complete && (s.each.empty() || s.each.back() != sent.air))
+            s.each.push_back(sent.air);
+        e = sent.previous;
+    }
+    // So many retransmissions of others followed that those of this one are no longer known.
+    if (s.each.empty() && w.complete > p.last_air) s.each.push_back(w.complete);
+    std::ranges::reverse(s.each);
+    std::int64_t from = end_of(p.last_air);
+    for (std::int64_t& each : s.each) {
+        const std::int64_t to = end_of(each);
+        each = to - from;
+        from = to;
+    }
+    r.each_retransmission_ns = s.each;
+}
+
+void packet_journal::close(packet_track& p, const packet_word& w, slot now) {
+    packet_record r = p.record;
+    r.left_ns = end_of(now.value);
+    r.damaged = w.end == packet_end::damaged;
+    if (w.end == packet_end::lost)
+        r.dropped = p.given_up ? "retransmissions_exceeded" : "lost_frame";
+    if (w.end == packet_end::refused) {
+        r.dropped = "tun_write";
+        r.refused = w.error;
+    }
+    fill_parts(p, w, r);
+    fill_retransmissions(p, w, r);
+    p.closed = true;
+    hand_out(r);
+}
+
+void packet_journal::on_word(const packet_word& w, slot now) {
+    auto& packets = store_->packets;
+    const std::int64_t i = find_start(unwrap(w.sn), w.nibble);
+    if (i >= packets.end()) {
+        ++count_.unmatched;
+        return;
+    }
+    packet_track& p = packets[i];
+    const bool same = p.start.sn == unwrap(w.sn) && p.start.nibble == w.nibble &&
+                      (w.bytes == 0 || w.bytes == p.record.bytes);
+    if (!same || p.closed)
+        ++count_.unmatched;
+    else
+        close(p, w, now);
+}
+
+void packet_journal::on_words(std::span<const packet_word> words, std::uint64_t count,
+                              wire_sn decided_before, slot now) {
+    if (!store_) return;
+    const bool all_there = !heard_ || words_ + words.size() == count;
+    heard_ = true;
+    words_ = count;
+    for (const packet_word& w : words) on_word(w, now);
+    auto& packets = store_->packets;
+    const frame_sn decided = unwrap(decided_before);
+    for (undecided_ = std::max(undecided_, packets.first()); undecided_ < packets.end();
+         ++undecided_) {
+        packet_track& p = packets[undecided_];
+        if (p.closed) continue;
+        if (p.start.sn < 0 || p.start.sn >= decided) break;
+        if (all_there) {
+            packet_word unknown;
+            unknown.end = packet_end::lost;
+            close(p, unknown, now);
+        } else {
+            skip(p);
+        }
+    }
+}
+
+}  // namespace wip
