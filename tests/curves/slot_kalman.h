@@ -11,6 +11,7 @@
 // constructor), a real matrix like that of channel_estimator.
 #pragma once
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -21,7 +22,6 @@
 #include "phy/estimation/delay_basis.h"
 #include "phy/grid/resource_map.h"
 #include "phy/math/aligned.h"
-#include "phy/math/cholesky.h"
 #include "phy/math/lanes.h"
 
 namespace wip::curves {
@@ -107,59 +107,47 @@ private:
     }
 
     void design(const std::vector<known_element>& elements, double noise) {
-        const std::size_t n = 2 * order_;
-        std::vector<double> x(known_ * n), gram(n * n, 0.0);
-        for (std::size_t r = 0; r < known_; ++r)
-            for (std::size_t d = 0; d < order_; ++d) {
-                const double q = static_cast<double>(basis_.at(static_cast<int>(d), elements[r].n));
-                x[r * n + d] = q;
-                x[r * n + order_ + d] =
-                    q * static_cast<double>(phy::symbol_time(elements[r].symbol));
-            }
-        for (std::size_t r = 0; r < known_; ++r)
-            for (std::size_t i = 0; i < n; ++i)
-                for (std::size_t j = 0; j < n; ++j)
-                    gram[i * n + j] += x[r * n + i] * x[r * n + j] / noise;
-        std::vector<double> p(n * n, 0.0), factor, information(n * n), column(n);
-        for (std::size_t d = 0; d < order_; ++d) {
-            p[d * n + d] = c0_[0] * basis_.variance(static_cast<int>(d));
-            p[(order_ + d) * n + order_ + d] = c0_[1] * basis_.variance(static_cast<int>(d));
+        const auto order = static_cast<Eigen::Index>(order_);
+        const auto n = 2 * order;
+        const auto known = static_cast<Eigen::Index>(known_);
+        Eigen::MatrixXd x(n, known);  // a column for each known element: level, then slope
+        for (Eigen::Index r = 0; r < known; ++r) {
+            const auto& e = elements[static_cast<std::size_t>(r)];
+            for (Eigen::Index d = 0; d < order; ++d)
+                x(d, r) = static_cast<double>(basis_.at(static_cast<int>(d), e.n));
+            x.col(r).tail(order) =
+                x.col(r).head(order) * static_cast<double>(phy::symbol_time(e.symbol));
         }
-        const auto invert = [&](std::vector<double> m) {
-            for (std::size_t i = 0; i < n; ++i) m[i * n + i] *= 1 + 1e-9;
-            phy::cholesky<double>(m, n);
-            std::vector<double> out(n * n);
-            for (std::size_t c = 0; c < n; ++c) {
-                std::fill(column.begin(), column.end(), 0.0);
-                column[c] = 1;
-                phy::cholesky_solve<double>(m, n, column);
-                for (std::size_t r = 0; r < n; ++r) out[r * n + c] = column[r];
-            }
-            return out;
+        const Eigen::MatrixXd gram = x * x.transpose() / noise;
+        Eigen::MatrixXd p = Eigen::MatrixXd::Zero(n, n);
+        for (Eigen::Index d = 0; d < order; ++d) {
+            p(d, d) = c0_[0] * basis_.variance(static_cast<int>(d));
+            p(order + d, order + d) = c0_[1] * basis_.variance(static_cast<int>(d));
+        }
+        const auto inverse = [n](Eigen::MatrixXd m) -> Eigen::MatrixXd {
+            m.diagonal() *= 1 + 1e-9;
+            return m.llt().solve(Eigen::MatrixXd::Identity(n, n));
         };
         constexpr int iterations = 60;
         for (int i = 0; i < iterations; ++i) {
-            information = invert(p);
-            for (std::size_t k = 0; k < n * n; ++k) information[k] += gram[k];
-            p = invert(information);
+            p = inverse(inverse(p) + gram);
             if (i + 1 < iterations) predict(p);
         }
         // Gain = P X' / noise, P after the measurement.
-        gain_.assign(n * padded_, 0.F);
-        for (std::size_t r = 0; r < known_; ++r)
-            for (std::size_t i = 0; i < n; ++i) {
-                double sum = 0;
-                for (std::size_t j = 0; j < n; ++j) sum += p[i * n + j] * x[r * n + j];
-                gain_[i * padded_ + r] = static_cast<float>(sum / noise);
-            }
+        const Eigen::MatrixXd gain = p * x / noise;
+        gain_.assign(static_cast<std::size_t>(n) * padded_, 0.F);
+        for (Eigen::Index r = 0; r < known; ++r)
+            for (Eigen::Index i = 0; i < n; ++i)
+                gain_[static_cast<std::size_t>(i) * padded_ + static_cast<std::size_t>(r)] =
+                    static_cast<float>(gain(i, r));
     }
     // P <- F P F' + Q, member by member.
-    void predict(std::vector<double>& p) const {
-        const std::size_t n = 2 * order_;
-        for (std::size_t d = 0; d < order_; ++d)
-            for (std::size_t e = 0; e < order_; ++e) {
-                double* at[4] = {&p[d * n + e], &p[d * n + order_ + e], &p[(order_ + d) * n + e],
-                                 &p[(order_ + d) * n + order_ + e]};
+    void predict(Eigen::MatrixXd& p) const {
+        const auto order = static_cast<Eigen::Index>(order_);
+        for (Eigen::Index d = 0; d < order; ++d)
+            for (Eigen::Index e = 0; e < order; ++e) {
+                double* at[4] = {&p(d, e), &p(d, order + e), &p(order + d, e),
+                                 &p(order + d, order + e)};
                 const double fp[4] = {
                     f_[0] * *at[0] + f_[1] * *at[2], f_[0] * *at[1] + f_[1] * *at[3],
                     f_[2] * *at[0] + f_[3] * *at[2], f_[2] * *at[1] + f_[3] * *at[3]};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "phy/estimation/channel_estimator.h"
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 
-#include "phy/math/cholesky.h"
 #include "phy/math/lanes.h"
 
 namespace wip::phy {
@@ -51,72 +51,60 @@ channel_estimator::channel_estimator() {
 }
 
 void channel_estimator::design(side& s) {
-    const auto known = static_cast<std::size_t>(s.count);
-    const std::size_t padded = whole(known, nof_lanes);
+    const std::size_t padded = whole(static_cast<std::size_t>(s.count), nof_lanes);
     s.padded = static_cast<int>(padded);
     for (std::size_t w = 0; w < nof_spreads; ++w) {
         const auto& basis = bases_[w];
-        const auto order = static_cast<std::size_t>(basis.order());
-        const std::size_t n = 2 * order;
-        std::vector<double> x(known * n);
-        for (std::size_t r = 0; r < known; ++r)
-            for (std::size_t d = 0; d < order; ++d) {
-                const double q = static_cast<double>(basis.at(static_cast<int>(d), s.n[r]));
-                x[r * n + d] = q;
-                x[r * n + order + d] = q * static_cast<double>(s.time[r]);
-            }
-        std::vector<double> gram(n * n, 0.0);
-        for (std::size_t r = 0; r < known; ++r)
-            for (std::size_t i = 0; i < n; ++i)
-                for (std::size_t j = 0; j <= i; ++j) gram[i * n + j] += x[r * n + i] * x[r * n + j];
+        const int order = basis.order();
+        const int n = 2 * order;
+        Eigen::MatrixXd x(n, s.count);  // a column for each known element: level, then slope
+        for (int r = 0; r < s.count; ++r) {
+            for (int d = 0; d < order; ++d)
+                x(d, r) = static_cast<double>(basis.at(d, s.n[static_cast<std::size_t>(r)]));
+            x.col(r).tail(order) =
+                x.col(r).head(order) * static_cast<double>(s.time[static_cast<std::size_t>(r)]);
+        }
+        Eigen::VectorXd power(order);
+        for (int d = 0; d < order; ++d) power[d] = basis.variance(d);
+        const Eigen::MatrixXd gram = x * x.transpose();
         for (std::size_t step = 0; step < nof_snrs; ++step) {
             const double noise = std::pow(10, -snr_step_db * static_cast<double>(step) / 10);
-            auto a = gram;
-            for (std::size_t d = 0; d < order; ++d) {
-                const double power = basis.variance(static_cast<int>(d));
-                a[d * n + d] += noise / power;
-                a[(order + d) * n + order + d] += noise / (slope_power * power);
-            }
-            cholesky<double>(a, n);
+            Eigen::MatrixXd a = gram;
+            a.diagonal().head(order) += noise * power.cwiseInverse();
+            a.diagonal().tail(order) += noise / slope_power * power.cwiseInverse();
+            const Eigen::LLT<Eigen::MatrixXd> solver(a);
+            const Eigen::MatrixXd fit = solver.solve(x);
             auto& f = s.filters[w][step];
-            f.matrix.assign(whole(n, rows_at_once) * padded, 0.F);
-            std::vector<double> column(n);
+            f.matrix.assign(whole(static_cast<std::size_t>(n), rows_at_once) * padded, 0.F);
             double dof = 0;
             f.bin_freedom = {};
-            for (std::size_t r = 0; r < known; ++r) {
-                std::copy_n(x.begin() + static_cast<std::ptrdiff_t>(r * n), n, column.begin());
-                cholesky_solve<double>(a, n, column);
-                double own = 0;  // of the element itself in the fit there
-                for (std::size_t i = 0; i < n; ++i) {
-                    f.matrix[i * padded + r] = static_cast<float>(column[i]);
-                    own += column[i] * x[r * n + i];
-                }
+            for (int r = 0; r < s.count; ++r) {
+                const auto at = static_cast<std::size_t>(r);
+                for (int i = 0; i < n; ++i)
+                    f.matrix[static_cast<std::size_t>(i) * padded + at] =
+                        static_cast<float>(fit(i, r));
+                const double own =
+                    fit.col(r).dot(x.col(r));  // of the element itself in the fit there
                 dof += own;
-                f.bin_freedom[static_cast<std::size_t>(s.n[r] / subcarriers_per_bin)] +=
+                f.bin_freedom[static_cast<std::size_t>(s.n[at] / subcarriers_per_bin)] +=
                     static_cast<float>(1 - own);
             }
             f.dof = static_cast<float>(dof);
             // Diagonal blocks of the inverse, seen in the middle subcarriers of each bin. Of a
             // channel a of covariance K the estimate has K - noise A^-1.
+            const Eigen::MatrixXd inverse = solver.solve(Eigen::MatrixXd::Identity(n, n));
             for (std::size_t b = 0; b < nof_bins; ++b) {
                 double error = 0, missing = 0, all = 0;
                 for (const int c : {2, 7, 12, 17}) {
-                    const int at = static_cast<int>(b) * subcarriers_per_bin + c;
-                    for (std::size_t part = 0; part < 2; ++part) {
-                        std::fill(column.begin(), column.end(), 0.0);
-                        for (std::size_t d = 0; d < order; ++d)
-                            column[part * order + d] =
-                                static_cast<double>(basis.at(static_cast<int>(d), at));
-                        const auto q = column;
-                        cholesky_solve<double>(a, n, column);
-                        double sum = 0;
-                        for (std::size_t i = 0; i < n; ++i) sum += q[i] * column[i];
-                        error += (part == 0 ? 1 : mean_t2) * sum / 4;
-                        if (part != 0) continue;
-                        missing += noise * sum;
-                        for (std::size_t d = 0; d < order; ++d)
-                            all += basis.variance(static_cast<int>(d)) * q[d] * q[d];
-                    }
+                    Eigen::VectorXd q(order);
+                    for (int d = 0; d < order; ++d)
+                        q[d] = static_cast<double>(
+                            basis.at(d, static_cast<int>(b) * subcarriers_per_bin + c));
+                    const double level = q.dot(inverse.topLeftCorner(order, order) * q);
+                    const double slope = q.dot(inverse.bottomRightCorner(order, order) * q);
+                    error += (level + mean_t2 * slope) / 4;
+                    missing += noise * level;
+                    all += power.dot(q.cwiseAbs2());
                 }
                 f.bin_error[b] = static_cast<float>(error);
                 f.bin_share[b] = static_cast<float>(1 - missing / all);

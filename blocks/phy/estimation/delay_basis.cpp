@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "phy/estimation/delay_basis.h"
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numbers>
-#include <numeric>
 
 #include "phy/grid/resource_map.h"
 #include "phy/math/lanes.h"
@@ -31,104 +32,73 @@ void legendre(double x, std::size_t order, double* out) {
 }
 
 // K of the header. A path without delay is the first Legendre polynomial alone.
-std::vector<double> delay_covariance(double spread_us, double at_centre, std::size_t n) {
-    std::vector<double> k(n * n, 0.0);
+Eigen::MatrixXd delay_covariance(double spread_us, double at_centre, int n) {
+    Eigen::MatrixXd k = Eigen::MatrixXd::Zero(n, n);
     constexpr int points = 200;
-    std::vector<double> bessel(n);
+    Eigen::VectorXd bessel(n);
     for (int i = 0; i < points; ++i) {
         const double tau = spread_us * 1e-6 / 2 * (i + 0.5) / points;
         const double kappa = 2 * std::numbers::pi * tau * 10e3 * 250.5;
-        for (std::size_t d = 0; d < n; ++d)
-            bessel[d] = std::sqrt(2.0 * static_cast<double>(d) + 1) *
-                        std::sph_bessel(static_cast<unsigned>(d), kappa);
-        for (std::size_t d = 0; d < n; ++d)
-            for (std::size_t e = d % 2; e < n; e += 2) {
+        for (int d = 0; d < n; ++d)
+            bessel[d] = std::sqrt(2.0 * d + 1) * std::sph_bessel(static_cast<unsigned>(d), kappa);
+        for (int d = 0; d < n; ++d)
+            for (int e = d % 2; e < n; e += 2) {
                 const double sign = (d + 3 * e) / 2 % 2 == 0 ? 1 : -1;
-                k[d * n + e] += (1 - at_centre) * sign * bessel[d] * bessel[e] / points;
+                k(d, e) += (1 - at_centre) * sign * bessel[d] * bessel[e] / points;
             }
     }
-    k[0] += at_centre;
+    k(0, 0) += at_centre;
     return k;
 }
 
-// Eigenvectors (columns of v) of the symmetric a, whose diagonal becomes the eigenvalues. Elements
-// that are zero stay zero, so even and odd degrees never mix.
-void jacobi(std::vector<double>& a, std::vector<double>& v, std::size_t n) {
-    v.assign(n * n, 0.0);
-    for (std::size_t i = 0; i < n; ++i) v[i * n + i] = 1;
-    for (int sweep = 0; sweep < 30; ++sweep) {
-        double largest = 0;
-        for (std::size_t p = 0; p < n; ++p)
-            for (std::size_t q = p + 1; q < n; ++q) {
-                const double apq = a[p * n + q];
-                largest = std::max(largest, std::abs(apq));
-                if (std::abs(apq) < 1e-16) continue;
-                const double theta = (a[q * n + q] - a[p * n + p]) / (2 * apq);
-                const double t =
-                    std::copysign(1.0, theta) / (std::abs(theta) + std::sqrt(theta * theta + 1));
-                const double c = 1 / std::sqrt(t * t + 1);
-                const double s = t * c;
-                for (std::size_t i = 0; i < n; ++i) {
-                    const double x = a[i * n + p];
-                    const double y = a[i * n + q];
-                    a[i * n + p] = c * x - s * y;
-                    a[i * n + q] = s * x + c * y;
-                }
-                for (std::size_t i = 0; i < n; ++i) {
-                    const double x = a[p * n + i];
-                    const double y = a[q * n + i];
-                    a[p * n + i] = c * x - s * y;
-                    a[q * n + i] = s * x + c * y;
-                    const double vx = v[i * n + p];
-                    const double vy = v[i * n + q];
-                    v[i * n + p] = c * vx - s * vy;
-                    v[i * n + q] = s * vx + c * vy;
-                }
-            }
-        if (largest < 1e-14) return;
+struct member {
+    double variance;
+    int parity;  // of its degrees
+    Eigen::VectorXd weights;
+};
+
+// Eigenvectors of K, the strongest first. Even and odd degrees never mix, so each has its own.
+std::vector<member> members_of(const Eigen::MatrixXd& k) {
+    const int n = static_cast<int>(k.rows());
+    std::vector<member> all;
+    for (int parity : {0, 1}) {
+        const auto degrees = Eigen::seq(parity, n - 1, 2);
+        const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> own(k(degrees, degrees));
+        for (int i = 0; i < own.eigenvalues().size(); ++i) {
+            Eigen::VectorXd weights = Eigen::VectorXd::Zero(n);
+            weights(degrees) = own.eigenvectors().col(i);
+            all.push_back({own.eigenvalues()[i], parity, weights});
+        }
     }
+    std::ranges::sort(all, std::greater{}, &member::variance);
+    return all;
 }
 
 }  // namespace
 
 delay_basis::delay_basis(double spread_us, double at_centre) {
     // Degrees beyond 2 pi (W/2) 2505 kHz die out faster than exponentially.
-    const auto n = static_cast<std::size_t>(std::ceil(7.87 * spread_us)) + 14;
-    auto k = delay_covariance(spread_us, at_centre, n);
-    std::vector<double> v;
-    jacobi(k, v, n);
-    std::vector<std::size_t> sorted(n);
-    std::iota(sorted.begin(), sorted.end(), std::size_t{0});
-    std::sort(sorted.begin(), sorted.end(),
-              [&](auto a, auto b) { return k[a * n + a] > k[b * n + b]; });
-    double rest = 0;
-    for (std::size_t i = 0; i < n; ++i) rest += k[i * n + i];
+    const int n = static_cast<int>(std::ceil(7.87 * spread_us)) + 14;
+    const auto k = delay_covariance(spread_us, at_centre, n);
+    const auto members = members_of(k);
+    double rest = k.trace();
     int even = 0;
     int odd = 0;
-    for (const auto i : sorted) {
-        const double variance = k[i * n + i];
+    for (const auto& m : members) {
         if (rest < negligible || order_ == max_order) break;
-        rest -= variance;
-        // The largest element tells whether the column is of even or odd degrees.
-        std::size_t most = 0;
-        for (std::size_t d = 1; d < n; ++d)
-            if (std::abs(v[d * n + i]) > std::abs(v[most * n + i])) most = d;
-        row_.push_back(most % 2 == 0 ? 2 * even++ : 2 * odd++ + 1);
-        variance_.push_back(variance);
+        rest -= m.variance;
+        row_.push_back(m.parity == 0 ? 2 * even++ : 2 * odd++ + 1);
+        variance_.push_back(m.variance);
         ++order_;
     }
     pairs_ = std::max(even, odd);
     half_.assign(static_cast<std::size_t>(2 * pairs_ * half_padded), 0.F);
-    std::vector<double> p(n);
+    Eigen::VectorXd p(n);
     for (int c = 0; c < half_band; ++c) {
-        legendre(signed_subcarrier(half_band + c) / 250.5, n, p.data());
-        for (int m = 0; m < order_; ++m) {
-            double sum = 0;
-            for (std::size_t d = 0; d < n; ++d)
-                sum += v[d * n + sorted[static_cast<std::size_t>(m)]] * p[d];
+        legendre(signed_subcarrier(half_band + c) / 250.5, static_cast<std::size_t>(n), p.data());
+        for (int m = 0; m < order_; ++m)
             half_[static_cast<std::size_t>(row_[static_cast<std::size_t>(m)] * half_padded + c)] =
-                static_cast<float>(sum);
-        }
+                static_cast<float>(members[static_cast<std::size_t>(m)].weights.dot(p));
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "phy/prediction/clarke_filters.h"
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -15,28 +16,11 @@ void clarke_correlation(double cycles_per_slot, double* out, int n, double first
             std::cyl_bessel_j(0.0, 2 * std::numbers::pi * cycles_per_slot * std::abs(first + k));
 }
 
-void solve_toeplitz(const double* t, const double* b, double* x, int n) noexcept {
-    std::array<double, 64>
-        a{};  // predictor of the order reached: sum_k a_k t_|i-k| = t_0 power e_0
-    std::array<double, 64> old{};
-    a[0] = 1;
-    double power = t[0];
-    x[0] = b[0] / power;
-    for (int m = 1; m < n; ++m) {
-        double k = 0;
-        for (int i = 0; i < m; ++i) k += a[static_cast<std::size_t>(i)] * t[m - i];
-        k /= -power;
-        old = a;
-        for (int i = 1; i <= m; ++i)
-            a[static_cast<std::size_t>(i)] =
-                old[static_cast<std::size_t>(i)] + k * old[static_cast<std::size_t>(m - i)];
-        power *= 1 - k * k;
-        double q = b[m];
-        for (int i = 0; i < m; ++i) q -= x[i] * t[m - i];
-        q /= power;
-        x[m] = 0;
-        for (int i = 0; i <= m; ++i) x[i] += q * a[static_cast<std::size_t>(m - i)];
-    }
+void solve_toeplitz(const double* t, const double* b, double* x, int n) {
+    const Eigen::Map<const Eigen::VectorXd> column(t, n);
+    Eigen::MatrixXd m(n, n);
+    for (int i = 0; i < n; ++i) m.col(i).tail(n - i) = column.head(n - i);  // LLT reads no more
+    Eigen::Map<Eigen::VectorXd>(x, n) = m.llt().solve(Eigen::Map<const Eigen::VectorXd>(b, n));
 }
 
 int clarke_filters::snr_class(float snr) noexcept {

@@ -7,7 +7,7 @@
 // that is negative) is best estimated with the weights
 //     w = (R + I/g)^-1 r,   R_ik = J0(2 pi f (i-k)),  r_i = J0(2 pi f (ahead+i)),
 // and the error variance 1 - w'r; real because the spectrum is symmetrical: a carrier offset has to
-// be taken out before. R is Toeplitz: solved by Levinson's recursion.
+// be taken out before.
 //
 // Why not learned from data: N weights learned from a window of fading cost about N/(independent
 // values in the window) of the error, and at 64 taps that is more than the long memory gains. Here
@@ -53,8 +53,8 @@ private:
     std::array<float, static_cast<std::size_t>(nof_dopplers) * nof_snrs> errors_;
 };
 
-// Solves T x = b, T symmetric Toeplitz with first column t, all of length n <= 64.
-void solve_toeplitz(const double* t, const double* b, double* x, int n) noexcept;
+// Solves T x = b, T symmetric, positive definite and Toeplitz with first column t, all of length n.
+void solve_toeplitz(const double* t, const double* b, double* x, int n);
 
 // J0(2 pi f (first + k)), k = 0..n-1.
 void clarke_correlation(double cycles_per_slot, double* out, int n, double first = 0) noexcept;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "phy/prediction/least_squares_predictor.h"
 
+#include <Eigen/Dense>
 #include <algorithm>
-
-#include "phy/math/cholesky.h"
 
 namespace wip::phy {
 
@@ -63,14 +62,16 @@ void least_squares_predictor::learn() noexcept {
 }
 
 void least_squares_predictor::solve() noexcept {
-    auto a = correlation_;
-    double trace = 0;
-    for (std::size_t i = 0; i < order; ++i) trace += a[i * order + i].real();
-    for (std::size_t i = 0; i < order; ++i) a[i * order + i] += loading_ * trace / order;
-    if (!cholesky<std::complex<double>>(a, order)) return;
-    auto c = cross_;
-    cholesky_solve<std::complex<double>>(a, order, c);
-    for (std::size_t i = 0; i < order; ++i) weights_[i] = std::complex<float>(c[i]);
+    using matrix = Eigen::Matrix<std::complex<double>, order, order, Eigen::RowMajor>;
+    using column = Eigen::Matrix<std::complex<double>, order, 1>;
+    matrix a = Eigen::Map<const matrix>(correlation_.data());
+    a.diagonal().array() += std::complex<double>(loading_ * a.diagonal().real().sum() / order);
+    const Eigen::LLT<matrix> solver(a);  // of fixed size: nothing is allocated
+    if (solver.info() != Eigen::Success) return;
+    const column c = solver.solve(Eigen::Map<const column>(cross_.data()));
+    if (!c.allFinite()) return;
+    for (int i = 0; i < order; ++i)
+        weights_[static_cast<std::size_t>(i)] = std::complex<float>(c[i]);
     solved_ = true;
 }
 

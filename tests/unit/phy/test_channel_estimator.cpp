@@ -3,6 +3,7 @@
 // against plain sums in double precision that share no code with it.
 #include <gtest/gtest.h>
 
+#include <Eigen/Dense>
 #include <cmath>
 #include <complex>
 #include <functional>
@@ -13,7 +14,6 @@
 #include "phy/estimation/channel_estimator.h"
 #include "phy/estimation/decision_feedback.h"
 #include "phy/estimation/intercarrier.h"
-#include "phy/math/cholesky.h"
 #include "phy/ofdm/slot_extractor.h"
 #include "phy/qam/constellation.h"
 
@@ -86,28 +86,17 @@ TEST_P(every_spread, holds_a_path_of_any_delay_within_it) {
     for (const double share : {-0.45, -0.2, 0.0, 0.1, 0.45}) {
         // Coefficients by a sum over a fine grid of frequencies would need the members there; least
         // squares on the subcarriers does not.
-        const auto order = static_cast<std::size_t>(basis.order());
-        std::vector<cf64> gram(order * order), right(order);
-        const auto path = [&](int n) {
-            return std::polar(1.0, -two_pi * hertz(n) * share * GetParam() * 1e-6);
-        };
-        for (std::size_t d = 0; d < order; ++d)
-            for (int n = 0; n < nof_subcarriers; ++n) {
-                const double q = static_cast<double>(basis.at(static_cast<int>(d), n));
-                right[d] += q * path(n);
-                for (std::size_t e = 0; e < order; ++e)
-                    gram[d * order + e] +=
-                        q * static_cast<double>(basis.at(static_cast<int>(e), n));
-            }
-        ASSERT_TRUE((cholesky<cf64>(gram, order)));
-        cholesky_solve<cf64>(gram, order, right);
-        double error = 0;
+        Eigen::MatrixXd members(nof_subcarriers, basis.order());
+        Eigen::VectorXcd path(nof_subcarriers);
         for (int n = 0; n < nof_subcarriers; ++n) {
-            cf64 sum = -path(n);
-            for (std::size_t d = 0; d < order; ++d)
-                sum += right[d] * static_cast<double>(basis.at(static_cast<int>(d), n));
-            error += std::norm(sum) / nof_subcarriers;
+            path[n] = std::polar(1.0, -two_pi * hertz(n) * share * GetParam() * 1e-6);
+            for (int d = 0; d < basis.order(); ++d)
+                members(n, d) = static_cast<double>(basis.at(d, n));
         }
+        const Eigen::MatrixXcd fitted = members.cast<cf64>();
+        const Eigen::VectorXcd weights =
+            (fitted.adjoint() * fitted).llt().solve(fitted.adjoint() * path);
+        const double error = (fitted * weights - path).squaredNorm() / nof_subcarriers;
         EXPECT_LT(error, 2e-5) << share;
     }
 }
@@ -200,27 +189,25 @@ TEST(channel_estimator, is_the_wiener_filter_of_its_covariance) {
             estimator.from_pilots(slot.y, slot.pilots.data(), static_cast<float>(1 / noise), got);
         ASSERT_EQ(estimator.spread_us(), 4);
         const auto known = known_elements(with_control);
-        const std::size_t count = known.size();
-        std::vector<double> matrix(count * count), re(count), im(count);
-        for (std::size_t r = 0; r < count; ++r) {
-            for (std::size_t c = 0; c < count; ++c)
-                matrix[r * count + c] = covariance(known[r], known[c]) + (r == c ? noise : 0);
+        const auto count = static_cast<Eigen::Index>(known.size());
+        const auto at = [&](Eigen::Index r) { return known[static_cast<std::size_t>(r)]; };
+        Eigen::MatrixXd matrix(count, count);
+        Eigen::VectorXcd z(count);
+        for (Eigen::Index r = 0; r < count; ++r) {
+            for (Eigen::Index c = 0; c < count; ++c)
+                matrix(r, c) = covariance(at(r), at(c)) + (r == c ? noise : 0);
             const bool control =
-                kind_of(known[r].symbol, known[r].n % subcarriers_per_bin) == re_kind::control;
-            const cf64 z = get(slot.y[static_cast<std::size_t>(known[r].symbol)], known[r].n) *
-                           (control ? cf64(0, -1) : cf64(1));
-            re[r] = z.real();
-            im[r] = z.imag();
+                kind_of(at(r).symbol, at(r).n % subcarriers_per_bin) == re_kind::control;
+            z[r] = get(slot.y[static_cast<std::size_t>(at(r).symbol)], at(r).n) *
+                   (control ? cf64(0, -1) : cf64(1));
         }
-        ASSERT_TRUE((cholesky<double>(matrix, count)));
-        cholesky_solve<double>(matrix, count, re);
-        cholesky_solve<double>(matrix, count, im);
+        const Eigen::VectorXcd weights = matrix.cast<cf64>().eval().llt().solve(z);
         double worst = 0;
         for (int l = 0; l < symbols_per_slot; ++l)
             for (int n = 0; n < nof_subcarriers; n += 7) {
                 cf64 want{};
-                for (std::size_t r = 0; r < count; ++r)
-                    want += covariance({l, n}, known[r]) * cf64(re[r], im[r]);
+                for (Eigen::Index r = 0; r < count; ++r)
+                    want += covariance({l, n}, at(r)) * weights[r];
                 const cf64 have =
                     get(got.middle, n) + static_cast<double>(symbol_time(l)) * get(got.slope, n);
                 worst = std::max(worst, std::abs(have - want));
