@@ -7,7 +7,7 @@
 function(openwip_test name)
   cmake_parse_arguments(T "ALONE" "" "LIBS;SOURCES;LABELS" ${ARGN})
   foreach(lib GTest::gtest ${T_LIBS})
-    if(lib MATCHES "^wip_|^GTest" AND NOT TARGET ${lib})
+    if(lib MATCHES "^wip_|::" AND NOT TARGET ${lib})
       openwip_left_out_test(${name} "${lib} is not part of this build")
       return()
     endif()

@@ -3,8 +3,6 @@
 // slot lasts. JSON on standard output. The smallest time tells what the code costs, the median what
 // it costs on this machine now.
 //   bench_channels [slots]     default 1000 for each
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -17,15 +15,14 @@
 #include "sample/noise.h"
 #include "sample/stage_chain.h"
 #include "sample/tapped_delay_line.h"
+#include "slot_times.h"
 #include "types/grid.h"
 
 namespace {
 
 using namespace wip;
 using namespace wip::sample_model;
-using timer = std::chrono::steady_clock;
 
-constexpr double budget_us = 1e6 / slots_per_second;
 bool first_line = true;
 
 template <class Work>
@@ -33,27 +30,19 @@ void measure(const std::string& what, int slots, Work work) {
     std::vector<cf32> in(slot_samples), out(slot_samples);
     for (std::size_t i = 0; i < in.size(); ++i)
         in[i] = {static_cast<float>(i % 17) * 0.01f, static_cast<float>(i % 23) * 0.01f};
-    std::vector<double> us;
+    bench::slot_times us;
     double sum = 0;
     for (int s = -20; s < slots; ++s) {
         const std::int64_t at = first_sample(slot(1000 + s)).value;
-        const auto start = timer::now();
-        work(at, in, out);
-        if (s >= 0)
-            us.push_back(std::chrono::duration<double, std::micro>(timer::now() - start).count());
+        bench::slot_times one;
+        one.measure([&] { work(at, in, out); });
+        if (s >= 0) us.add(one.last());
         sum += out[static_cast<std::size_t>(s + 20) % out.size()].real();
     }
-    std::sort(us.begin(), us.end());
-    const auto at = [&](double q) {
-        return us[std::min(us.size() - 1,
-                           static_cast<std::size_t>(q * static_cast<double>(us.size())))];
-    };
-    std::printf(
-        "%s  {\"what\": \"%s\", \"slots\": %zu, \"least_us\": %.2f, \"median_us\": %.2f, "
-        "\"p99_us\": %.2f, "
-        "\"budget_share_percent\": %.2f, \"check\": %.3g}",
-        first_line ? "" : ",\n", what.c_str(), us.size(), us.front(), at(0.5), at(0.99),
-        100 * at(0.5) / budget_us, sum);
+    std::printf("%s  {\"what\": \"%s\", \"check\": %.3g, ", first_line ? "" : ",\n", what.c_str(),
+                sum);
+    us.print();
+    std::printf("}");
     first_line = false;
 }
 
@@ -67,7 +56,7 @@ int main(int argc, char** argv) {
     }
     const stage_context context{static_cast<double>(sample_rate_hz), 1, 0};
     std::printf("{\"benchmark\": \"channel_slot\", \"budget_us\": %.1f, \"results\": [\n",
-                budget_us);
+                bench::slot_budget_us);
     noise awgn(0.001, 1);
     measure("noise", slots, [&](std::int64_t at, const auto& in, auto& out) {
         awgn.seek(at);

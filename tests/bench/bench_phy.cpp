@@ -10,24 +10,22 @@
 // conjugated), where all hypotheses are compared in every slot; the slot that finds.
 //   bench_phy [slots]     default 3000 for each modulation
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <numeric>
 #include <vector>
 
 #include "../curves/curve_world.h"
 #include "phy/sync/cell_search.h"
+#include "slot_times.h"
 
 namespace {
 
 using namespace wip;
 using namespace wip::phy;
 using namespace wip::phy::test;
-using timer = std::chrono::steady_clock;
+using bench::slot_times;
 
-constexpr double budget_us = 1e6 / slots_per_second;
 bool first_line = true;
 
 struct place {
@@ -37,39 +35,25 @@ struct place {
     double snr_db;
 };
 
-void print(const place& p, std::vector<double> us, double frame_error_rate, double second_looks) {
-    std::sort(us.begin(), us.end());
-    const auto at = [&](double q) {
-        return us[std::min(us.size() - 1,
-                           static_cast<std::size_t>(q * static_cast<double>(us.size())))];
-    };
-    const double mean = std::accumulate(us.begin(), us.end(), 0.0) / static_cast<double>(us.size());
+void print(const place& p, const slot_times& t, double frame_error_rate, double second_looks) {
     std::printf(
         "%s  {\"what\": \"%s\", \"channel\": \"%s\", \"bits_per_symbol\": %d, \"snr_db\": %g, "
-        "\"slots\": %zu, \"least_us\": %.2f, \"median_us\": %.2f, \"mean_us\": %.2f, "
-        "\"p99_us\": %.2f, \"worst_us\": %.2f, \"frame_error_rate\": %.3f, "
-        "\"second_looks\": %.3f, \"budget_share_percent\": %.2f}",
-        first_line ? "" : ",\n", p.what, p.channel, p.bits_per_symbol, p.snr_db, us.size(),
-        us.front(), at(0.5), mean, at(0.99), us.back(), frame_error_rate, second_looks,
-        100 * at(0.5) / budget_us);
+        "\"frame_error_rate\": %.3f, \"second_looks\": %.3f, ",
+        first_line ? "" : ",\n", p.what, p.channel, p.bits_per_symbol, p.snr_db, frame_error_rate,
+        second_looks);
+    t.print();
+    std::printf("}");
     first_line = false;
 }
 
 struct times {
     std::uint64_t second_looks = 0;
-    std::vector<double> tx, rx;
+    slot_times tx, rx;
     std::uint64_t good = 0;
     // Of those the slots without a second look.
-    std::vector<double> rx_once;
+    slot_times rx_once;
     std::uint64_t good_once = 0;
 };
-
-template <class Work>
-void measure(std::vector<double>& to, Work work) {
-    const auto start = timer::now();
-    work();
-    to.push_back(std::chrono::duration<double, std::micro>(timer::now() - start).count());
-}
 
 times run(const curves::world_config& config, int slots) {
     constexpr int settle = 250;
@@ -96,7 +80,7 @@ times run(const curves::world_config& config, int slots) {
             x = w.noisy;
             std::array<std::span<const std::uint8_t>, nof_bins> views;
             for (std::size_t b = 0; b < nof_bins; ++b) views[b] = w.sent.payload[b];
-            measure(t.tx, [&] {
+            t.tx.measure([&] {
                 modulator.work(w.sent.air, w.sent.grant, views,
                                std::span<cf32, slot_samples>(out.data(), slot_samples));
             });
@@ -104,12 +88,12 @@ times run(const curves::world_config& config, int slots) {
         for (int i = 0; i < batch; ++i) {
             const auto looks = receiver.state().second_looks;
             const auto good = t.good;
-            measure(t.rx, [&] {
+            t.rx.measure([&] {
                 receiver.process(first_sample(slot(first + i)), noisy[static_cast<std::size_t>(i)],
                                  count);
             });
             if (receiver.state().second_looks != looks) continue;
-            t.rx_once.push_back(t.rx.back());
+            t.rx_once.add(t.rx.last());
             t.good_once += t.good - good;
         }
     }
@@ -120,9 +104,9 @@ times run(const curves::world_config& config, int slots) {
 enum class searched { noise, no_cell, found };
 
 // Only slots that the receiver began searching; of `found` only the one that ended it.
-std::vector<double> search(searched what, int slots) {
+slot_times search(searched what, int slots) {
     constexpr int most_slots_to_find = 100;
-    std::vector<double> us;
+    slot_times us;
     curves::world w({.snr_db = 20, .cell = 17});
     auto receiver = std::make_unique<slot_receiver>(slot_receiver_config{.cell = any_cell});
     sample_model::noise noise(1e-3, 5, 2);
@@ -138,16 +122,16 @@ std::vector<double> search(searched what, int slots) {
         if (what == searched::no_cell)
             for (auto& v : x) v = std::conj(v);
         const bool before = receiver->state().mode == receiver_mode::searching;
-        std::vector<double> one;
-        measure(one, [&] { receiver->process(first_sample(w.now()), x, nothing); });
+        slot_times one;
+        one.measure([&] { receiver->process(first_sample(w.now()), x, nothing); });
         if (what != searched::found) {
-            if (before) us.push_back(one[0]);
+            if (before) us.add(one.last());
             continue;
         }
         if (receiver->state().mode == receiver_mode::searching && ++looked < most_slots_to_find)
             continue;
         if (looked >= most_slots_to_find) return {};
-        us.push_back(one[0]);
+        us.add(one.last());
         looked = 0;
         receiver = std::make_unique<slot_receiver>(slot_receiver_config{.cell = any_cell});
     }
@@ -163,7 +147,7 @@ int main(int argc, char** argv) {
         return 2;
     }
     std::printf("{\"benchmark\": \"phy_slot\", \"budget_us\": %.1f, \"bins\": %d, \"results\": [\n",
-                budget_us, nof_bins);
+                bench::slot_budget_us, nof_bins);
     for (const int k : {2, 4, 6, 8}) {
         const auto t = run({.snr_db = 40, .bits_per_symbol = k}, slots);
         if (t.good != t.rx.size() * nof_bins) {

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# liquid-dsp has no package file of its own. Liquid::liquid, Liquid_VERSION. Before 1.4 its modems have other names.
+find_path(Liquid_INCLUDE_DIR liquid/liquid.h)
+find_library(Liquid_LIBRARY liquid)
+if(Liquid_INCLUDE_DIR)
+  file(STRINGS ${Liquid_INCLUDE_DIR}/liquid/liquid.h line REGEX "define LIQUID_VERSION ")
+  string(REGEX REPLACE ".*\"(.*)\".*" "\\1" Liquid_VERSION "${line}")
+endif()
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(Liquid REQUIRED_VARS Liquid_LIBRARY Liquid_INCLUDE_DIR VERSION_VAR Liquid_VERSION)
+if(Liquid_FOUND AND Liquid_VERSION VERSION_LESS 1.4)
+  set(Liquid_FOUND FALSE)
+endif()
+if(Liquid_FOUND AND NOT TARGET Liquid::liquid)
+  add_library(Liquid::liquid UNKNOWN IMPORTED)
+  set_target_properties(Liquid::liquid PROPERTIES IMPORTED_LOCATION ${Liquid_LIBRARY}
+                        INTERFACE_INCLUDE_DIRECTORIES ${Liquid_INCLUDE_DIR})
+endif()
