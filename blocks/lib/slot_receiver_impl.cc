@@ -11,6 +11,7 @@
 
 #include "phy/receiver/slot_estimator.h"
 #include "receiver_detail.h"
+#include "receiver_message.h"
 #include "slot_number.h"
 #include "uhd_pmt.h"
 
@@ -19,9 +20,7 @@ namespace wip {
 
 namespace {
 
-constexpr int state_period = 15;  // slots between two ReceiverState
-
-constexpr std::array mode_names{"searching", "confirming", "synchronised", "locked"};
+constexpr int state_period = 15;  // slots between two states
 
 bool stop_requested() { return boost::this_thread::interruption_requested(); }
 
@@ -147,7 +146,7 @@ int slot_receiver_impl::work(int noutput_items, gr_vector_const_void_star& input
         done = here;
         if (clock_.set(tag.offset, *time)) {
             std::lock_guard lock(mutex_);
-            ++status_.overflows;
+            state_.set_overflows(state_.overflows() + 1);
         }
     }
     if (done < in.size()) take(clock_.at(begin + done), in.subspan(done));
@@ -188,6 +187,7 @@ void slot_receiver_impl::take_predictor() {
 
 void slot_receiver_impl::on_slot(const ::wip::phy::received_slot& slot) {
     const std::int64_t air = air_of(slot);
+    count(slot, air);
     const bool to_macd = link_ && !link_->ended();
     if (to_macd || recorder_) {
         auto& report = to_macd ? link_->report() : recorded_report_;
@@ -199,7 +199,7 @@ void slot_receiver_impl::on_slot(const ::wip::phy::received_slot& slot) {
             link_->send_report(stop_requested);
         }
     }
-    count(slot, air);
+    last_mode_ = slot.mode;
     if (message_period_ > 0 && ++slots_since_message_ >= message_period_) {
         slots_since_message_ = 0;
         publish_slot(slot, air);
@@ -240,7 +240,7 @@ void slot_receiver_impl::fill(openwip::slot_link::SlotReport& report,
         predictor != last_predictor_) {
         slots_since_state_ = 0;
         last_predictor_ = predictor;
-        fill(*report.mutable_state());
+        *report.mutable_state() = state_;
     }
 }
 
@@ -250,70 +250,29 @@ void slot_receiver_impl::add_detail(openwip::slot_link::SlotReport& report,
     const std::int64_t every = link_->detail_every();
     if (every == 0 || !slot.locked || report.air() % every != 0) return;
     ::wip::fill_detail(slot, *report.mutable_detail());
-    fill(*report.mutable_state());
-}
-
-void slot_receiver_impl::fill(openwip::slot_link::ReceiverState& state) const {
-    const auto& s = receiver_.state();
-    state.set_cfo_hz(s.cfo_hz);
-    state.set_timing_samples(s.timing_samples);
-    state.set_evm_percent(s.evm_percent);
-    state.set_locks(s.locks);
-    state.set_lock_losses(s.lock_losses);
-    state.set_grants_failed(s.grants_failed);
-    state.set_overflows(status_.overflows);
-    state.set_prediction_nmse(s.prediction_nmse);
-    state.set_rx_level_dbfs(s.level_dbfs);
-    state.set_mode(static_cast<openwip::slot_link::ReceiverMode>(s.mode));
-    state.set_cell(s.cell);
-    state.set_candidates(s.candidates);
-    state.set_synchronisations(s.synchronisations);
-    state.set_candidates_refuted(s.candidates_refuted);
-    state.set_losses_pilots(s.losses_pilots);
-    state.set_losses_gap(s.losses_gap);
-    state.set_losses_jump(s.losses_jump);
-    state.set_gain_db(gain_.gain_db());
-    state.set_gain_changes(gain_.changes());
-    const auto& predictor = receiver_.predictor_in_use();
-    state.set_horizon(static_cast<std::uint32_t>(predictor.horizon));
-    state.set_combining(combining_);
-    state.set_predictor(predictor.method);
-    state.set_settings_refused(settings_refused_);
+    *report.mutable_state() = state_;
 }
 
 void slot_receiver_impl::count(const ::wip::phy::received_slot& slot, std::int64_t air) {
-    last_mode_ = slot.mode;
-    const auto& s = receiver_.state();
+    const auto& predictor = receiver_.predictor_in_use();
     std::lock_guard lock(mutex_);
-    status_.locked = slot.locked;
+    ::wip::fill_state(receiver_.state(), state_);
+    state_.set_gain_db(gain_.gain_db());
+    state_.set_gain_changes(gain_.changes());
+    state_.set_horizon(static_cast<std::uint32_t>(predictor.horizon));
+    state_.set_combining(combining_);
+    state_.set_predictor(predictor.method);
+    state_.set_settings_refused(settings_refused_);
     status_.air = air;
     ++status_.slots;
-    status_.locks = s.locks;
-    status_.lock_losses = s.lock_losses;
-    status_.mode = mode_names[static_cast<std::size_t>(s.mode)];
-    status_.cell = s.cell;
-    status_.candidates = s.candidates;
-    status_.synchronisations = s.synchronisations;
-    status_.candidates_refuted = s.candidates_refuted;
-    status_.losses_pilots = s.losses_pilots;
-    status_.losses_gap = s.losses_gap;
-    status_.losses_jump = s.losses_jump;
-    status_.grants_failed = s.grants_failed;
-    status_.cfo_hz = s.cfo_hz;
-    status_.timing_samples = s.timing_samples;
-    status_.evm_percent = s.evm_percent;
-    status_.level_dbfs = s.level_dbfs;
-    status_.gain_db = gain_.gain_db();
-    status_.gain_changes = gain_.changes();
-    status_.prediction_nmse = s.prediction_nmse;
     if (link_) {
         status_.malformed = link_->malformed();
         status_.unexpected = link_->unexpected();
     }
     if (!slot.locked) return;
     ++status_.slots_locked;
-    status_.mean_snr_db =
-        std::accumulate(slot.snr_db.begin(), slot.snr_db.end(), 0.0) / ::wip::nof_bins;
+    state_.set_mean_snr_db(std::accumulate(slot.snr_db.begin(), slot.snr_db.end(), 0.0) /
+                           ::wip::nof_bins);
     if (!slot.grant_ok) return;
     ++status_.grants_ok;
     for (const auto& bin : slot.bins) {
@@ -363,7 +322,9 @@ void slot_receiver_impl::publish_symbols(const ::wip::phy::received_slot& slot, 
 
 slot_receiver_status slot_receiver_impl::status() const {
     std::lock_guard lock(mutex_);
-    return status_;
+    auto status = status_;
+    status.receiver = ::wip::values_of(state_);
+    return status;
 }
 
 std::string slot_receiver_impl::end_reason() { return link_.end_reason(); }

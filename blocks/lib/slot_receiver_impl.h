@@ -45,7 +45,6 @@ private:
     void on_slot(const ::wip::phy::received_slot& slot);
     void count(const ::wip::phy::received_slot& slot, std::int64_t air);
     void add_detail(openwip::slot_link::SlotReport& report, const ::wip::phy::received_slot& slot);
-    void fill(openwip::slot_link::ReceiverState& state) const;
     void fill(openwip::slot_link::SlotReport& report, const ::wip::phy::received_slot& slot,
               std::int64_t air);
     void record(const openwip::slot_link::SlotReport& report, ::wip::sample start);
@@ -72,8 +71,9 @@ private:
     const ::wip::phy::predictor_choice* last_predictor_;  // only compared
     std::vector<gr_complex> symbols_;
 
-    mutable std::mutex mutex_;  // status_, read by other threads
+    mutable std::mutex mutex_;  // status_ and state_, read by other threads
     slot_receiver_status status_;
+    openwip::receiver::State state_;
 };
 
 }  // namespace wip

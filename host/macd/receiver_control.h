@@ -20,7 +20,7 @@ public:
         told_ = true;
         states_ = 0;
     }
-    void follow(const openwip::slot_link::ReceiverState& state, station_port& port) {
+    void follow(const openwip::receiver::State& state, station_port& port) {
         if (state.settings_refused() > refused_) told_ = false;
         refused_ = state.settings_refused();
         if (!told_) return;

@@ -25,6 +25,7 @@ terminal_station::terminal_station(const macd_config& config, tun_device& tun, s
       profile_(config.link.profile),
       mac_(config.link, [this](std::span<const std::uint8_t> packet, bool) { deliver(packet); }),
       uplink_(config.uplink) {
+    state_.set_mode("searching");
     if (config.tcp_l) gate_.take_damaged_tcp();
 }
 
@@ -188,32 +189,11 @@ void terminal_station::fill(openwip::control::MacStatus& status) const {
     fill_terminal(s, status);
     gate_.add_relay(*status.mutable_terminal());
 
-    auto& r = *status.mutable_radio();
+    auto& r = *status.mutable_radio() = state_;
     r.set_locked(locked_);
-    r.set_cfo_hz(state_.cfo_hz());
-    r.set_timing_samples(state_.timing_samples());
-    r.set_evm_percent(state_.evm_percent());
-    r.set_locks(state_.locks());
-    r.set_lock_losses(state_.lock_losses());
-    r.set_prediction_nmse(state_.prediction_nmse());
     r.set_mean_snr_db(mean_snr_ > 0 ? 10 * std::log10(mean_snr_) : 0);
     r.set_overflows(
         state_.overflows() > overflows_at_reset_ ? state_.overflows() - overflows_at_reset_ : 0);
-    r.set_rx_level_dbfs(state_.rx_level_dbfs());
-    r.set_mode(mode_name(state_.mode()));
-    r.set_cell(state_.cell());
-    r.set_candidates(state_.candidates());
-    r.set_synchronisations(state_.synchronisations());
-    r.set_candidates_refuted(state_.candidates_refuted());
-    r.set_losses_pilots(state_.losses_pilots());
-    r.set_losses_gap(state_.losses_gap());
-    r.set_losses_jump(state_.losses_jump());
-    r.set_gain_db(state_.gain_db());
-    r.set_gain_changes(state_.gain_changes());
-    r.set_combining(state_.combining());
-    r.set_predictor(state_.predictor());
-    r.set_horizon(state_.horizon());
-    r.set_settings_refused(state_.settings_refused());
     status.set_stale_messages(stale_);
 }
 

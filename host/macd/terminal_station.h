@@ -61,7 +61,7 @@ private:
     std::uint64_t watch_ = 0;  // of packets, that the base station asked for; 0: none
     delivery_log words_{4096};
     packets_bytes unsent_;  // uplink packets that the socket to the base station refused
-    openwip::slot_link::ReceiverState state_;
+    openwip::receiver::State state_;
     receiver_control receiver_;
     std::uint64_t overflows_at_reset_ = 0;
     int detail_every_ = 0;  // what the receiver was asked for

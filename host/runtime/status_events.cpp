@@ -36,9 +36,12 @@ void status_events::compare(const openwip::control::MacStatus& s, slot now) {
     compare_drops(s.downlink(), "", now);
     compare_drops(s.uplink(), "uplink.", now);
     const auto& r = s.radio();
-    grew(Event::WARNING, "lock", "losses_pilots", r.losses_pilots(), now);
-    grew(Event::WARNING, "lock", "losses_gap", r.losses_gap(), now);
-    grew(Event::WARNING, "lock", "losses_jump", r.losses_jump(), now);
+    // Every reason to lose lock that the schema knows, by its name.
+    const auto& type = *r.GetDescriptor();
+    for (int i = 0; i < type.field_count(); ++i)
+        if (type.field(i)->name().starts_with("losses_"))
+            grew(Event::WARNING, "lock", type.field(i)->name(),
+                 r.GetReflection()->GetUInt64(r, type.field(i)), now);
     grew(Event::INFO, "lock", "locked", r.locks(), now);
     grew(Event::ERROR, "late", "late_slots", r.late_slots(), now);
     grew(Event::ERROR, "late", "underflows", r.underflows(), now);

@@ -5,21 +5,8 @@
 
 namespace wip::host {
 
-const char* mode_name(openwip::slot_link::ReceiverMode mode) {
-    switch (mode) {
-        case openwip::slot_link::CONFIRMING:
-            return "confirming";
-        case openwip::slot_link::SYNCHRONISED:
-            return "synchronised";
-        case openwip::slot_link::LOCKED:
-            return "locked";
-        default:
-            return "searching";
-    }
-}
-
 const char* fill_receiver(const openwip::slot_link::ReceiverDetail& detail,
-                          const slot_report& report, const openwip::slot_link::ReceiverState& state,
+                          const slot_report& report, const openwip::receiver::State& state,
                           openwip::telemetry::ReceiverSample& out) {
     out.Clear();
     auto& symbols = *out.mutable_symbols_of_bin();
@@ -42,12 +29,7 @@ const char* fill_receiver(const openwip::slot_link::ReceiverDetail& detail,
     out.set_points(detail.points());
     *out.mutable_channel() = detail.channel();
     *out.mutable_noise_dbfs() = detail.noise_dbfs();
-    out.set_cfo_hz(state.cfo_hz());
-    out.set_timing_samples(state.timing_samples());
-    out.set_gain_db(state.gain_db());
-    out.set_evm_percent(state.evm_percent());
-    out.set_rx_level_dbfs(state.rx_level_dbfs());
-    out.set_mode(mode_name(state.mode()));
+    *out.mutable_state() = state;
     return nullptr;
 }
 

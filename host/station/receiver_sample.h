@@ -9,12 +9,9 @@
 
 namespace wip::host {
 
-// As in MacStatus and ReceiverSample.
-const char* mode_name(openwip::slot_link::ReceiverMode mode);
-
 // nullptr when all is well, else what is not; `out` is unfinished then.
 const char* fill_receiver(const openwip::slot_link::ReceiverDetail& detail,
-                          const slot_report& report, const openwip::slot_link::ReceiverState& state,
+                          const slot_report& report, const openwip::receiver::State& state,
                           openwip::telemetry::ReceiverSample& out);
 
 }  // namespace wip::host

@@ -29,30 +29,16 @@ py::dict to_dict(const gr::wip::slot_transmitter_status& s) {
 
 template <>
 py::dict to_dict(const gr::wip::slot_receiver_status& s) {
-    using namespace py::literals;
-    py::dict d("locked"_a = s.locked, "air"_a = s.air, "slots"_a = s.slots,
-               "slots_locked"_a = s.slots_locked, "grants_ok"_a = s.grants_ok,
-               "grants_failed"_a = s.grants_failed, "frames_good"_a = s.frames_good,
-               "frames_bad"_a = s.frames_bad, "frames_combined"_a = s.frames_combined,
-               "locks"_a = s.locks, "lock_losses"_a = s.lock_losses, "overflows"_a = s.overflows);
+    py::dict d = py::cast(s.receiver);
+    d["air"] = s.air;
+    d["slots"] = s.slots;
+    d["slots_locked"] = s.slots_locked;
+    d["grants_ok"] = s.grants_ok;
+    d["frames_good"] = s.frames_good;
+    d["frames_bad"] = s.frames_bad;
+    d["frames_combined"] = s.frames_combined;
     d["malformed"] = s.malformed;
     d["unexpected"] = s.unexpected;
-    d["mode"] = s.mode;
-    d["cell"] = s.cell;
-    d["candidates"] = s.candidates;
-    d["synchronisations"] = s.synchronisations;
-    d["candidates_refuted"] = s.candidates_refuted;
-    d["losses_pilots"] = s.losses_pilots;
-    d["losses_gap"] = s.losses_gap;
-    d["losses_jump"] = s.losses_jump;
-    d["cfo_hz"] = s.cfo_hz;
-    d["timing_samples"] = s.timing_samples;
-    d["evm_percent"] = s.evm_percent;
-    d["level_dbfs"] = s.level_dbfs;
-    d["gain_db"] = s.gain_db;
-    d["gain_changes"] = s.gain_changes;
-    d["prediction_nmse"] = s.prediction_nmse;
-    d["mean_snr_db"] = s.mean_snr_db;
     return d;
 }
 

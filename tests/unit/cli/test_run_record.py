@@ -8,7 +8,7 @@ import numpy
 from openwip_cli.messages import telemetry
 from openwip_cli.records import columns, record_file, record_seal, run_record
 from openwip_cli.errors import BadInput
-from openwip_schema import control_pb2, telemetry_pb2 as pb
+from openwip_schema import control_pb2, receiver_pb2, telemetry_pb2 as pb
 from recording import RecordWorld
 
 RNG = random.Random(3)
@@ -16,7 +16,7 @@ RNG = random.Random(3)
 
 def filled(descriptor, depth=0):
     """A message of that kind with a value in every field: lists of the length that the record expects."""
-    message = getattr(pb, descriptor.name, None) or getattr(control_pb2, descriptor.name, None)
+    message = next(getattr(m, descriptor.name) for m in (pb, control_pb2, receiver_pb2) if hasattr(m, descriptor.name))
     message = message()
     widths = columns.WIDTHS.get(descriptor.name, {})
     for f in descriptor.fields:

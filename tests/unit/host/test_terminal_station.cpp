@@ -194,7 +194,7 @@ TEST_F(Terminal, TheStateOfTheReceiverIsShown) {
     r.mutable_state()->set_cfo_hz(123.5);
     r.mutable_state()->set_lock_losses(2);
     r.mutable_state()->set_overflows(4);
-    r.mutable_state()->set_mode(openwip::slot_link::LOCKED);
+    r.mutable_state()->set_mode("locked");
     r.mutable_state()->set_cell(17);
     r.mutable_state()->set_losses_gap(1);
     terminal->on_report(r);
@@ -388,7 +388,7 @@ TEST_F(Terminal, TopicReceiverHasThePointsOfTheBinsInUseAndTheChannel) {
     port.watched.want(topic::receiver);
     auto r = with_frames(report(150));
     r.mutable_state()->set_cfo_hz(-12.5);
-    r.mutable_state()->set_mode(openwip::slot_link::LOCKED);
+    r.mutable_state()->set_mode("locked");
     r.mutable_detail()->set_points(std::string(std::size_t{2} * 2 * 108, 'x'));
     for (int i = 0; i < 1000; ++i) r.mutable_detail()->add_channel(static_cast<float>(i));
     for (int b = 0; b < nof_bins; ++b) r.mutable_detail()->add_noise_dbfs(-60);
@@ -402,8 +402,8 @@ TEST_F(Terminal, TopicReceiverHasThePointsOfTheBinsInUseAndTheChannel) {
     EXPECT_EQ(s.bits_per_symbol()[4], 2);
     EXPECT_EQ(s.channel(999), 999.0F);
     EXPECT_EQ(s.noise_dbfs_size(), nof_bins);
-    EXPECT_EQ(s.cfo_hz(), -12.5);
-    EXPECT_EQ(s.mode(), "locked");
+    EXPECT_EQ(s.state().cfo_hz(), -12.5);
+    EXPECT_EQ(s.state().mode(), "locked");
 }
 
 TEST_F(Terminal, ADetailOfAWrongSizeIsCountedAndNotPublished) {

@@ -23,44 +23,26 @@
 #include <gnuradio/wip/recording.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <variant>
 
 namespace gr {
 namespace wip {
 
 struct slot_receiver_status {
-    bool locked = false;
     std::int64_t air = 0;     // last slot reported
     std::uint64_t slots = 0;  // slots reported
     std::uint64_t slots_locked = 0;
     std::uint64_t grants_ok = 0;
-    std::uint64_t grants_failed = 0;  // slots whose control region did not decode while locked
     std::uint64_t frames_good = 0;
     std::uint64_t frames_bad = 0;
     std::uint64_t frames_combined = 0;
-    std::uint64_t locks = 0;
-    std::uint64_t lock_losses = 0;
-    std::string mode = "searching";  // or "confirming", "synchronised", "locked"
-    int cell = -1;                   // the one found; -1 while searching
-    std::uint64_t candidates = 0;    // searching -> confirming
-    std::uint64_t synchronisations = 0;
-    std::uint64_t candidates_refuted = 0;
-    // Synchronised or locked -> searching: pilots missing, samples missing, sample count back.
-    std::uint64_t losses_pilots = 0;
-    std::uint64_t losses_gap = 0;
-    std::uint64_t losses_jump = 0;
-    std::uint64_t overflows = 0;  // jumps of rx_time
     std::uint64_t malformed = 0;  // messages on the slot link that are no message: dropped
     std::uint64_t unexpected = 0;
-    double cfo_hz = 0;
-    double timing_samples = 0;
-    double evm_percent = 0;
-    double level_dbfs = 0;
-    double gain_db = 0;              // of the radio, as last commanded
-    std::uint64_t gain_changes = 0;  // commanded
-    double prediction_nmse = 0;
-    double mean_snr_db = 0;  // mean of the bins' SNR, in dB, of the last locked slot
+    // What the receiver says of itself, by the names of openwip.receiver.State.
+    std::map<std::string, std::variant<bool, std::int64_t, double, std::string>> receiver;
 };
 
 class WIP_API slot_receiver : virtual public gr::sync_block, public can_record {

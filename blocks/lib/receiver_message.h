@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The receiver's state as the message that carries it, and the message as names and values for
+// those who know no protobuf.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+
+#include "phy/receiver/received_slot.h"
+#include "schema/receiver.pb.h"
+
+namespace wip {
+
+// All that the PHY knows; the other fields of `out` stay as they are. Allocates nothing once `out`
+// has had a mode.
+void fill_state(const phy::receiver_state& state, openwip::receiver::State& out);
+
+using named_values = std::map<std::string, std::variant<bool, std::int64_t, double, std::string>>;
+named_values values_of(const openwip::receiver::State& state);
+
+}  // namespace wip
