@@ -2,14 +2,23 @@
 // Lets test_phy_model.py talk to the C++ PHY through files.
 //   phy_tool modulate CELL < JSON lines, one slot each > cf32 samples
 //   phy_tool receive CELL < cf32 samples > JSON lines, one received slot each
+//   phy_tool cell CELL SAMPLES < JSON settings > JSON: a base station that sends to a terminal,
+//   which
+//     is told that frames and grants failed, at random. What is sent goes to the file SAMPLES; what
+//     was said to have failed in each slot, and the packets of both ends, come out
 #include <cstdio>
+#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <string>
 #include <vector>
 
+#include "link/base_station_mac.h"
+#include "link/terminal_mac.h"
 #include "phy/receiver/slot_receiver.h"
 #include "phy/transmitter/slot_modulator.h"
+#include "wire/ip_header.h"
 
 namespace {
 using nlohmann::json;
@@ -91,12 +100,100 @@ int receive(int cell) {
     return 0;
 }
 
+using bytes = std::vector<std::uint8_t>;
+
+// IPv4 (with its header checksum) or IPv6, filled at random.
+bytes random_packet(std::mt19937& rng) {
+    const std::size_t size = std::uniform_int_distribution<std::size_t>(48, 700)(rng);
+    bytes p(size);
+    for (auto& b : p) b = static_cast<std::uint8_t>(rng());
+    if (rng() % 4 == 0) {
+        p[0] = 0x60;
+        p[4] = static_cast<std::uint8_t>((size - 40) >> 8);
+        p[5] = static_cast<std::uint8_t>(size - 40);
+        return p;
+    }
+    p[0] = 0x45;
+    p[2] = static_cast<std::uint8_t>(size >> 8);
+    p[3] = static_cast<std::uint8_t>(size);
+    p[10] = p[11] = 0;
+    const std::uint32_t sum = internet_sum(std::span(p).first(20));
+    const std::uint32_t folded = (sum & 0xffff) + (sum >> 16);
+    const std::uint32_t check = ~(folded + (folded >> 16)) & 0xffff;
+    p[10] = static_cast<std::uint8_t>(check >> 8);
+    p[11] = static_cast<std::uint8_t>(check);
+    return p;
+}
+
+int cell(int number, const char* path) {
+    const json in = json::parse(std::cin);
+    link_config config;
+    config.bins = in.at("bins");
+    config.modulation = in.at("modulation");
+    config.packing = in.at("packing");
+    config.max_retransmissions = in.at("max_retransmissions");
+    std::mt19937 rng(in.at("seed").get<unsigned>());
+    const auto happens = [&](double probability) {
+        return std::uniform_real_distribution<>(0, 1)(rng) < probability;
+    };
+    base_station_mac base(config, in.at("first_sn").get<frame_sn>());
+    json out{{"slots", json::array()}, {"sent", json::array()}, {"delivered", json::array()}};
+    terminal_mac terminal(config, [&](std::span<const std::uint8_t> p, bool) {
+        out["delivered"].push_back(bytes(p.begin(), p.end()));
+    });
+    phy::slot_modulator modulator({.cell = number});
+    std::vector<phy::cf32> samples(slot_samples);
+    std::ofstream file(path, std::ios::binary);
+    const slot first(in.at("first_slot").get<std::int64_t>());
+    const int slots = in.at("slots"), quiet = in.at("quiet_slots");
+    float level_db = 20;
+    for (int i = 0; i < slots; ++i) {
+        // A level for some slots: where it falls, frames are cut.
+        if (i % 6 == 0) level_db = std::uniform_real_distribution<float>(5, 31)(rng);
+        const slot air = first + slot_count(i);
+        // Packets come in crowds, so that there is padding too; none at the end: all get through.
+        for (int n = i < slots - quiet && i / 16 % 2 == 0 ? in.at("packets_a_slot").get<int>() : 0;
+             n > 0; --n)
+            if (const bytes p = random_packet(rng); base.on_sdu(p, air)) out["sent"].push_back(p);
+        const slot_plan plan = base.plan(air);
+        std::array<std::span<const std::uint8_t>, nof_bins> payload;
+        for (std::size_t b = 0; b < nof_bins; ++b) payload[b] = plan.payload[b];
+        if (!modulator.work(air, plan.grant, payload, std::span<phy::cf32, slot_samples>(samples)))
+            return std::fprintf(stderr, "the grant was refused\n"), 1;
+        file.write(reinterpret_cast<const char*>(samples.data()),
+                   static_cast<std::streamsize>(samples.size() * sizeof(phy::cf32)));
+
+        slot_report report;
+        report.air = air;
+        report.locked = true;
+        report.grant_ok = !happens(in.at("grant_loss"));
+        report.grant = plan.grant;
+        json failed = json::array();
+        for (std::size_t b = 0; b < nof_bins; ++b) {
+            report.predicted_snr_db[b] =
+                level_db + std::uniform_real_distribution<float>(-2, 2)(rng);
+            if (plan.grant.bins[b].bits_per_symbol == 0) continue;
+            const bool bad = happens(in.at("frame_loss"));
+            report.outcome[b] = bad ? frame_outcome::bad : frame_outcome::good;
+            report.payload[b] = plan.payload[b];
+            if (bad) failed.push_back(b);
+        }
+        const slot_feedback feedback = terminal.on_slot(report);
+        if (!happens(in.at("feedback_loss"))) base.on_feedback(feedback);
+        out["slots"].push_back({{"grant", report.grant_ok}, {"failed", failed}});
+    }
+    out["given_up"] = base.statistics().frames_given_up;
+    std::cout << out.dump() << '\n';
+    return file.good() ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     const std::string what = argc == 3 ? argv[1] : "";
     if (what == "modulate") return modulate(std::stoi(argv[2]));
     if (what == "receive") return receive(std::stoi(argv[2]));
-    std::fprintf(stderr, "usage: phy_tool modulate|receive CELL\n");
+    if (argc == 4 && std::string(argv[1]) == "cell") return cell(std::stoi(argv[2]), argv[3]);
+    std::fprintf(stderr, "usage: phy_tool modulate|receive CELL, or cell CELL SAMPLES\n");
     return 2;
 }

@@ -1,20 +1,33 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The C++ PHY against the NumPy model: same samples out, same frames in."""
+"""The C++ PHY against the NumPy model: same samples out, same frames in. And the C++ base station against a receiver
+written from the page alone (phy_demodulator.py): the packets come out of the samples, frames that were sent again too."""
 import json
 import os
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import numpy as np
 
+import phy_demodulator as stranger
 import phy_model as model
 
 TOOL = os.environ["PHY_TOOL"]
 
 
 def random_slot(rng, sn):
-    """A grant with every kind of unit and random payload; returns (grant, payload, next SN)."""
+    """A grant that fits, with every kind of unit and random payload; returns (grant, payload, next SN)."""
+    while True:
+        grant, payload, after = any_slot(rng, sn)
+        try:
+            model.grant_bits(0, grant)
+            return grant, payload, after
+        except ValueError:
+            pass
+
+
+def any_slot(rng, sn):
     bins, payload = [], []
     first = sn
     split = int(rng.integers(0, 22))  # bins split..split+1 carry two fragments of one old frame
@@ -29,6 +42,11 @@ def random_slot(rng, sn):
         elif b == split + 2:
             unit["k"] = k = 4
             unit.update(retransmission=True, sn=(first - 3) % 65536)
+        elif b == split + 3:  # back in SN, or forth; of the frame that is cut, or another
+            unit["k"] = k = 1 + int(rng.integers(0, 8))
+            unit.update(retransmission=True, sn=(first - int(rng.choice([40, 1, 2, 60, 17]))) % 65536)
+            if rng.integers(0, 2):
+                unit.update(whole=False, offset=int(rng.integers(0, 190)), last=bool(rng.integers(0, 2)))
         elif k:
             unit["sn"] = sn
             sn = (sn + 1) % 65536
@@ -36,12 +54,53 @@ def random_slot(rng, sn):
         payload.append([int(n) for n in rng.integers(0, 16, model.payload_nibbles(k))] if k else [])
     # Borders of the first new frames, and of two runs of older ones.
     new = [u for u in bins if u["k"] and not u["retransmission"]]
-    with_one = int(rng.integers(0, len(new)))
-    for i, unit in enumerate(new[:int(rng.integers(0, 26))]):
-        unit["border"] = int(rng.integers(0, model.payload_nibbles(unit["k"]))) if i == with_one else "none"
+    for unit in new[:int(rng.integers(0, 26))]:
+        unit["border"] = int(rng.integers(0, model.payload_nibbles(unit["k"]))) if rng.random() < 0.1 else "none"
     runs = [dict(first=(first - 6) % 65536, frames=2, border=int(rng.integers(0, 2)) * 77),
             dict(first=(first - 2) % 65536, frames=1, border="none")][:int(rng.integers(0, 3))]
     return dict(first_new_sn=first, window_edge=60, bins=bins, runs=runs), payload, sn
+
+
+CELL = dict(bins=25, modulation=0, packing=True, max_retransmissions=2, seed=1, first_sn=65000, first_slot=122800,
+            slots=200, quiet_slots=40, packets_a_slot=2, frame_loss=0.25, grant_loss=0.04, feedback_loss=0.04)
+
+
+def cell(number, **settings):
+    """(5120 samples of each slot, what the base station says of the run)."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "samples.cf32")
+        run = subprocess.run([TOOL, "cell", str(number), path], input=json.dumps(CELL | settings).encode(),
+                             capture_output=True, check=True)
+        said = json.loads(run.stdout)
+        said["sent"] = [bytes(p) for p in said["sent"]]
+        said["delivered"] = [bytes(p) for p in said["delivered"]]
+        return np.fromfile(path, dtype=np.complex64).reshape(-1, 5120).astype(complex), said
+
+
+def make_it_true(rng, slots, said):
+    """The frames and the grants that the base station was told had failed: nothing of them is left in the samples."""
+    for samples, slot in zip(slots, said["slots"]):
+        symbols = []
+        for l, start in enumerate(stranger.STARTS):
+            spectrum = np.fft.fft(samples[start:start + 768])
+            lost = [20 * b + n for b in slot["failed"] for m, n in model.PAYLOAD if m == l]
+            if not slot["grant"]:
+                lost += [20 * b + n for b in range(25) for m, n in model.CONTROL if m == l]
+            bins = stranger.CARRIERS[lost] % 768 if lost else []
+            spectrum[bins] = np.abs(spectrum[1:251]).mean() * (rng.normal(size=(len(lost), 2)) @ [1, 1j])
+            body = np.fft.ifft(spectrum)
+            symbols += [body[-model.PREFIX[l]:], body]
+        samples[:] = np.concatenate(symbols)
+
+
+def over_the_air(rng, slots, snr_db, cfo_hz=700, ahead=1234):
+    """An echo 12 dB down, 0.5 us behind; carrier offset; silence ahead; noise."""
+    clean = np.concatenate(slots)
+    clean[4:] += 0.25j * clean[:-4].copy()
+    moved = np.concatenate([np.zeros(ahead), clean * np.exp(2j * np.pi * cfo_hz * np.arange(clean.size) / 7.68e6),
+                            np.zeros(5120)])
+    noise = rng.normal(size=(moved.size, 2)) @ [1, 1j]
+    return moved + noise * np.sqrt(10 ** (model.LEVEL_DBFS / 10) * 768 / 500 * 10 ** (-snr_db / 10) / 2)
 
 
 def as_bytes(nibbles):
@@ -103,6 +162,60 @@ class PhyModel(unittest.TestCase):
                     self.assertEqual(got["bins"][b]["bytes"], as_bytes(payload[b]))
             good += 1
         self.assertGreaterEqual(good, 25)
+
+    def test_a_receiver_from_the_page_gets_the_packets_of_the_base_station(self):
+        seen = {}
+        for number, settings in ((3, {}), (63, dict(seed=2, packing=False, first_sn=200, max_retransmissions=4)),
+                                 (0, dict(seed=3, bins=10, packets_a_slot=1, frame_loss=0.4, grant_loss=0.1))):
+            with self.subTest(cell=number, **settings):
+                slots, said = cell(number, **settings)
+                rng = np.random.default_rng(number)
+                make_it_true(rng, slots, said)
+                air = over_the_air(rng, slots, 45)
+                packets, grants, stream = stranger.receive(air, number)
+                first = (CELL | settings)["first_slot"]
+                self.assertEqual(sorted((slot - first) % 122880 for slot in grants),
+                                 [i for i, slot in enumerate(said["slots"]) if slot["grant"]])
+                self.assertGreater(len(packets), 30)
+                self.assertEqual(packets, said["delivered"])
+                self.assertEqual(len(said["sent"]) == len(packets), said["given_up"] == 0)
+                # Without the retransmissions most of it is lost: they were decoded, and had to be.
+                deaf, _, _ = stranger.receive(air, number, retransmissions=False)
+                self.assertLess(len(deaf), len(packets) / 2)
+                for what, times in stream.seen.items():
+                    seen[what] = seen.get(what, 0) + times
+        # Everything that the page has of retransmissions was there.
+        for what in ("whole", "fragments", "follow", "borders", "runs", "lengths_by_last"):
+            self.assertGreater(seen.get(what, 0), 10, what)
+
+    def test_copies_of_a_unit_can_be_combined(self):
+        # 4-QAM at 7 dB: a copy alone is good in one of fourteen cases, two or three together mostly are.
+        slots, said = cell(5, modulation=2, slots=60, quiet_slots=20, frame_loss=0.6, max_retransmissions=30,
+                           grant_loss=0, feedback_loss=0)
+        air = over_the_air(np.random.default_rng(5), slots, 7)
+        _, _, alone = stranger.receive(air, 5)
+        packets, _, combined = stranger.receive(air, 5, combining=True)
+        self.assertGreater(combined.seen["combined"], 100)
+        self.assertGreater(combined.complete(), 1.2 * alone.complete())
+        self.assertEqual([p for p in packets if p not in said["sent"]], [])
+
+    def test_every_grant_of_the_model_is_read_back(self):
+        rng = np.random.default_rng(7)
+        sn, forms = 65530, set()
+        for slot in range(300):
+            grant, _, sn = random_slot(rng, sn)
+            bits = model.grant_bits(slot, grant)
+            read = stranger.read_grant(bits)
+            self.assertEqual(read.pop("frame_number"), slot // 30)
+            self.assertEqual([b for b in read["bins"] if b["k"]], [b for b in grant["bins"] if b["k"]])
+            self.assertEqual([read[k] for k in ("first_new_sn", "window_edge", "runs")],
+                             [grant[k] for k in ("first_new_sn", "window_edge", "runs")])
+            forms |= {(b["whole"], b["last"], b["offset"] > 0) for b in grant["bins"] if b["retransmission"]}
+            # A one behind the end: no grant, where the last bit is not needed.
+            if not any(bits[-9:]):
+                with self.assertRaises(stranger.Refused):
+                    stranger.read_grant(bits[:-1] + [1])
+        self.assertGreaterEqual(len(forms), 4)
 
 
 if __name__ == "__main__":
