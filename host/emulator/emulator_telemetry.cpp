@@ -126,7 +126,7 @@ void emulator_telemetry::publish_symbols(slot k) {
                 points.push_back(point_code(p.imag()));
             }
         }
-        sample.set_mode("locked");
+        sample.mutable_state()->set_mode("locked");
         terminal_->publish(topic::receiver, k, u);
     }
 }
