@@ -151,7 +151,7 @@ class OverTheSoftwareRadio(Cell):
         self.assertAlmostEqual(state.gain_db, 45, delta=7)
         self.assertLess(state.gain_changes, 5)
         self.assertAlmostEqual(state.rx_level_dbfs, -20, delta=7)
-        self.assertEqual((state.mode, state.cell), (3, 0))
+        self.assertEqual((state.mode, state.cell), ("locked", 0))
 
     def test_a_macd_that_dies_ends_its_flowgraph(self):
         self.start_cell()
