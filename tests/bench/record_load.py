@@ -24,9 +24,10 @@ import frame_batches     # noqa: E402
 RECORDER = """
 import os, pathlib, sys
 from openwip_cli.cell import cell as cells
+from openwip_cli.machine.places import Places
 from openwip_cli.records import record
 cells.RUN_ROOT = pathlib.Path(sys.argv[1])
-os._exit(record.record(cells.Cell("x"), sys.argv[2], sys.argv[3].split(","), None, (pathlib.Path("/"), pathlib.Path("/"), "true"), True))
+os._exit(record.record(cells.Cell("x"), sys.argv[2], sys.argv[3].split(","), None, Places(pathlib.Path("/"), pathlib.Path("/"), "true"), True))
 """
 RNG = random.Random(1)
 SLOTS_PER_SECOND = 1500

@@ -14,10 +14,11 @@ import capture_support as cs                              # noqa: E402
 from demo_support import GENTLE, environment, left_of, openwip, wait_until   # noqa: E402
 
 from openwip_cli.cell import cell as cells  # noqa: E402
+from openwip_cli.machine.places import Places  # noqa: E402
 from openwip_cli.measure import traffic  # noqa: E402
 from openwip_cli.runs import emulate  # noqa: E402
 
-PLACES = (cs.TOP, cs.BUILD, sys.executable)
+PLACES = Places(cs.TOP, cs.BUILD, sys.executable)
 PRIVILEGED = os.geteuid() == 0 and os.path.exists("/dev/net/tun")
 NAME, DEMO = "captest1", "captest2"
 PINGS = 12

@@ -11,12 +11,14 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "host" / "cli"))
 
 from openwip_cli.cell import cell as cells  # noqa: E402
+from openwip_cli.machine.places import Places  # noqa: E402
+from openwip_cli.runs import options  # noqa: E402
 from openwip_cli.settings import scenario  # noqa: E402
 from openwip_cli.errors import BadInput  # noqa: E402
 
 
 def parse(*arguments):
-    return scenario.parse_demo(list(arguments))
+    return options.parse_demo(list(arguments))
 
 
 class Options(unittest.TestCase):
@@ -163,7 +165,7 @@ class Derived(unittest.TestCase):
         air = cells.air_config(cell, s)
         self.assertEqual((air["air"]["speed"], air["air"]["seed"], air["paths"][0]["channel"]),
                          (0.5, 77, "flat"))
-        radio = {p.name: p for p in cells.cell_processes(cell, s, "/t", "/b", "python3")}["terminal.radio"]
+        radio = {p.name: p for p in cells.cell_processes(cell, s, Places(pathlib.Path("/t"), pathlib.Path("/b"), "python3"))}["terminal.radio"]
         self.assertEqual(radio.argv[radio.argv.index("--combining") + 1], "off")
 
     def test_awgn_and_channels_that_move_by_themselves_have_no_speed(self):

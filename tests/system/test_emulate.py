@@ -16,11 +16,12 @@ from openwip_cli.cell import cell as cells
 from openwip_cli.figures import accounting
 from openwip_cli.machine import system
 from openwip_cli.runs import emulate, validate
+from openwip_cli.machine.places import Places
 from openwip_cli.settings import emulator
 from openwip_cli.errors import BadInput, CellDied
 
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
-PLACES = (pathlib.Path(__file__).resolve().parents[2], BUILD, sys.executable)
+PLACES = Places(pathlib.Path(__file__).resolve().parents[2], BUILD, sys.executable)
 PRIVILEGED = os.geteuid() == 0 and os.path.exists("/dev/net/tun")
 # A machine that tests in parallel may keep a thread from running: what is checked here is not pacing.
 PATIENT = {"pacing_limit_ms": 1000}

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -16,6 +17,7 @@ from macd_world import need_root
 
 from openwip_cli.cell import cell as cells
 from openwip_cli.runs import tcpl
+from openwip_cli.machine.places import Places
 from openwip_cli.settings.scenario import Scenario
 
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
@@ -25,7 +27,7 @@ FAST = Scenario({"line.rate_kbps": 8000.0, "line.delay_ms": 10.0, "traffic.limit
 
 def transfer(**point):
     point = {"mtu": 1500, "ber": 0.0, "burstiness": 0.0, "relay": True, "run": 0, "seed": 1} | point
-    result = tcpl.run_one(point, FAST, "tcpltest", BUILD)
+    result = tcpl.run_one(point, FAST, "tcpltest", Places(TOP, BUILD, sys.executable))
     # Whether the machine was busy is not the question here.
     result["verdict"]["reasons"] = [r for r in result["verdict"]["reasons"] if not r.startswith("pacing")]
     assert result["verdict"]["reasons"] == [], result

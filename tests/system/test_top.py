@@ -129,7 +129,7 @@ class OnACell(unittest.TestCase):
 
 class WithoutACell(unittest.TestCase):
     def test_no_cell_and_wrong_options_are_one_line_and_exit_code_2(self):
-        for options, words in ((["--name", "nosuch"], "no cell is up"), (["--interval", "0"], "--interval 0"),
+        for options, words in ((["--name", "nosuch"], "no cell is up"), (["--interval", "0"], "--interval is '0'"),
                                (["--nonsense"], "--nonsense")):
             if os.geteuid() != 0 and "cell" in words:
                 continue

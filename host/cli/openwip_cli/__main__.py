@@ -1,107 +1,51 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """python -m openwip_cli COMMAND ...; ./openwip sets the environment and calls it."""
+import importlib
 import os
-import pathlib
 import sys
 
-from .errors import BAD_INPUT, BadInput
+from .errors import INTERRUPTED, INVALID, BadInput, Stop
+from .machine import places as whereabouts
+
+# command -> module, and its function (arguments, places) -> exit code, where that is not `main`. Only the module of the
+# command is imported: before anything is built there are no messages, and a view needs no plots.
+COMMANDS = {
+    "check": "campaign.check", "demo": "runs.demo", "emulate": "runs.emulate", "experiment": "campaign.command",
+    "tcp-l": "runs.tcpl", "validate": "runs.validate",
+    "top": "views.top", "telemetry": "views.telemetry_lines", "packets": "views.packets", "metrics": "views.metrics",
+    "record": "records.record", "report": "views.run_report.page", "capture": "capture.capture", "extcap": "capture.extcap",
+    "iq": "iq.command", "channel": "channel.command", "keys": "cell.remote:keys_main",
+    "set": "commands.settings_command:set_main", "get": "commands.settings_command:get_main",
+    "down": "commands.commands:down", "status": "commands.commands:status", "exec": "commands.commands:execute",
+    "bench": "commands.commands:bench", "switch-table": "commands.commands:switch_table", "curves": "commands.commands:curves",
+    # Processes of a cell, started by others of this package.
+    "judge": "measure.judge", "forward": "cell.remote", "replay-radio": "runs.replay_radio",
+}
+
+
+def find(command):
+    if command not in COMMANDS:
+        raise BadInput(f"unknown command {command}")
+    module, _, function = COMMANDS[command].partition(":")
+    return getattr(importlib.import_module(f".{module}", __package__), function or "main")
 
 
 def main():
     command, *arguments = sys.argv[1:] or [""]
-    top = pathlib.Path(os.environ.get("OPENWIP_TOP", pathlib.Path(__file__).resolve().parents[3]))
-    build = pathlib.Path(os.environ.get("OPENWIP_BUILD", top / "build"))
-    python = os.environ.get("OPENWIP_PYTHON", sys.executable)
     try:
-        if command == "check":      # before anything is installed or built
-            from .cell import session
-            from .machine import system
-            from .settings import emulator, scenario
-            which, *rest = arguments
-            if which == "experiment":
-                from .campaign import command as experiment
-                experiment.parse(rest, top, build)
-                return 0
-            options = (emulator.parse if which == "emulate" else scenario.parse_demo)(rest)
-            session.check_output(options.json)
-            if not getattr(options, "generator", False):
-                system.require_root()
-            return 0
-        if command == "demo":
-            from .runs import demo
-            from .settings import scenario
-            options = scenario.parse_demo(arguments)
-            if options.replay_iq:
-                from .runs import replay_cell
-                return replay_cell.main(options, top, build, python)
-            return demo.main(options, top, build, python)
-        if command == "emulate":
-            from .runs import emulate
-            from .settings import emulator
-            return emulate.main(emulator.parse(arguments), top, build, python)
-        if command == "experiment":
-            from .campaign import command as experiment
-            return experiment.main(arguments, top, build)
-        if command == "top":
-            from .views import top
-            return top.main(arguments)
-        if command == "judge":      # started by demo and emulate
-            from .measure import judge
-            return judge.main(arguments)
-        if command == "replay-radio":      # a process of demo --replay-iq
-            from .runs import replay_radio
-            return replay_radio.main(arguments)
-        if command == "tcp-l":
-            from .runs import tcpl
-            return tcpl.main(arguments, top, build, python)
-        if command == "tcp-l-worker":
-            from .runs import tcpl
-            return tcpl.worker(arguments)
-        if command == "record":
-            from .records import record
-            return record.main(arguments, top, build, python)
-        if command == "telemetry":
-            from .views import telemetry_lines
-            return telemetry_lines.main(arguments)
-        if command == "report":
-            from .views.run_report import page
-            return page.main(arguments)
-        if command == "packets":
-            from .views import packets
-            return packets.main(arguments)
-        if command == "metrics":
-            from .views import metrics
-            return metrics.main(arguments)
-        if command in ("set", "get"):
-            from .commands import settings_command
-            return settings_command.main(command, arguments)
-        if command == "keys":
-            from .cell import remote
-            return remote.keys_main(arguments)
-        if command == "forward":    # a process of a cell (--listen)
-            from .cell import remote
-            return remote.main(arguments)
-        if command == "validate":
-            from .runs import validate
-            return validate.main(arguments, top, build, python)
-        if command == "capture":
-            from .capture import capture
-            return capture.main(arguments, top, build)
-        if command == "extcap":
-            from .capture import extcap
-            return extcap.main(arguments)
-        from .commands import commands
-        return commands.run(command, arguments, top, build)
-    except BadInput as e:
+        return find(command)(arguments, whereabouts.default())
+    except Stop as e:
         print(f"openwip: {e}", file=sys.stderr)
-        return BAD_INPUT
+        for name, words in getattr(e, "last_words", ()):
+            print(f"  {name}: {words}", file=sys.stderr)
+        return e.code
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return 1
+        return INVALID
     except SystemExit as e:     # --help
         return e.code or 0
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
 
 
 if __name__ == "__main__":

@@ -1,23 +1,51 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What can go wrong, by exit code (docs/demo.md)."""
+"""What can go wrong, each with the exit code of the command that it ends (docs/demo.md). __main__ says it, in one line."""
+import signal
 
 VALID, INVALID, BAD_INPUT, DIED, NOT_WRITTEN, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 
-class BadInput(Exception):
+class Stop(Exception):
+    """Ends a command: str() is the line on standard error."""
+    code = INVALID
+
+
+class BadInput(Stop):
     """An option, a file or the machine is not as required: one line that says what would be."""
+    code = BAD_INPUT
 
 
-class CellDied(Exception):
-    """A process of the cell ended although nobody asked it to."""
+class CellDied(Stop):
+    """A process of the cell ended although nobody asked it to, or does not answer."""
+    code = DIED
 
     def __init__(self, why, last_words=()):
         super().__init__(why)
         self.last_words = list(last_words)  # (process, last line of its log)
 
 
-class NotWritten(Exception):
+class RecordFailed(Stop):
+    """The run record could not be written: the disk is full, or gone."""
+    code = DIED
+
+
+class NotWritten(Stop):
     """The run is over and its report on the screen; a file that was asked for could not be written."""
+    code = NOT_WRITTEN
+
+
+class Terminated(Stop):
+    """By a signal."""
+
+    def __init__(self, signum):
+        name = "Ctrl-C" if signum == signal.SIGINT else signal.Signals(signum).name
+        super().__init__(f"stopped by {name}; everything is removed")
+        self.signum, self.code = signum, 128 + signum
+
+
+def raise_terminated(signum, _frame):
+    """A handler of signals."""
+    raise Terminated(signum)
 
 
 class NoLock(Exception):

@@ -114,7 +114,7 @@ class Table(unittest.TestCase):
     def test_describe_needs_no_cell(self):
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
-            self.assertEqual(settings_command.main("get", ["--describe", "--json", "link.bins"]), 0)
+            self.assertEqual(settings_command.get_main(["--describe", "--json", "link.bins"], None), 0)
         tree = json.loads(out.getvalue())
         self.assertEqual([r["high"] for r in tree["cells"]["demo"]], [25])
 

@@ -23,17 +23,19 @@ import os, pathlib, sys
 from openwip_cli.cell import cell as cells
 from openwip_cli.messages import telemetry
 from openwip_cli.records import record
+from openwip_cli.errors import RecordFailed
+from openwip_cli.machine.places import Places
 run_root, path, seconds, launched, left_on_disk, catch_up = sys.argv[1:]
 cells.RUN_ROOT = pathlib.Path(run_root)
 record.LEFT_ON_DISK = int(left_on_disk)
 record.CATCH_UP_S = float(catch_up)
-places = (pathlib.Path("/"), pathlib.Path("/"), "true")
+places = Places(pathlib.Path("/"), pathlib.Path("/"), "true")
 topics = [t for t in telemetry.TOPICS if t not in record.LEFT_OUT]
 try:
     code = record.record(cells.Cell("x"), path, topics, float(seconds) if seconds else None, places, launched == "launched")
-except record.Failed as e:
-    print(f"openwip: record {e}", file=sys.stderr, flush=True)
-    code = 3
+except RecordFailed as e:
+    print(f"openwip: {e}", file=sys.stderr, flush=True)
+    code = e.code
 os._exit(code)
 """
 SLOT = {"slot_sample": pb.SlotSample(snr_db=[10.0] * 25)}

@@ -131,7 +131,7 @@ class Cost(unittest.TestCase):
         self.assertAlmostEqual(a.wall - a.air, bench_slot_path.CAUGHT_UP_S, delta=0.01)
 
     def test_what_cannot_be_benched_is_refused(self):
-        for arguments, words in ((["--runs", "0"], "--runs is 0"), (["--seconds", "0.1"], "--seconds is 0.1"),
+        for arguments, words in ((["--runs", "0"], "--runs is '0'"), (["--seconds", "0.1"], "--seconds is '0.1'"),
                                  (["--against", "/nowhere"], "a checkout whose demo is built")):
             with self.assertRaisesRegex(BadInput, words):
                 bench_slot_path.parse(arguments)

@@ -39,7 +39,7 @@ def statuses(second, behind=0, late=0, losses=0, locked=True, queued=0, in_fligh
     put(base.downlink.delivered, n)
     put(getattr(terminal.downlink, "in"), n - in_flight)
     put(terminal.downlink.delivered, n - in_flight)
-    return judge.Statuses(air, base, terminal)
+    return accounting.Statuses(air, base, terminal)
 
 
 def tun_of(s):

@@ -6,7 +6,7 @@ import unittest
 
 import world    # noqa: F401  (sets the path)
 
-from openwip_cli.campaign import estimates
+from openwip_cli.figures import estimates
 
 
 class Intervals(unittest.TestCase):

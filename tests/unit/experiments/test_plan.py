@@ -6,7 +6,7 @@ import world
 from world import DEFAULTS, SMALL, TOP, World
 
 from openwip_cli.errors import BadInput
-from openwip_cli.campaign import command, plan, statements
+from openwip_cli.campaign import options, plan, statements
 
 
 class Grid(unittest.TestCase):
@@ -112,21 +112,21 @@ class Refused(unittest.TestCase):
                                    (["A1", "--out", "/proc/nothing"], "--out /proc/nothing: cannot be written"),
                                    (["--list", "A1"], "--list takes no names"), (["A1", "--fast"], "unrecognized")):
             with self.subTest(arguments), self.assertRaisesRegex(BadInput, pattern):
-                command.parse(arguments, TOP, "/tmp")
+                options.parse(arguments, world.places("/tmp"))
 
 
 class Shipped(unittest.TestCase):
     def test_all_eleven_experiments_are_there_and_well_formed_in_both_sizes(self):
         self.assertEqual(plan.known(TOP), ["A1", "A2", "A3", "A4", "A5", "B1", "B2", "B3", "B4", "C1", "C2"])
         for mode in plan.MODES:
-            for e in command.load(TOP, ["all"], mode):
+            for e in options.load(TOP, ["all"], mode):
                 with self.subTest(f"{e.name} {mode}"):
                     self.assertTrue(e.points and e.tree["figures"] and e.tree["statements"])
 
     def test_every_reading_of_the_shadowing_sets_what_the_emulator_runs_with(self):
         files = sorted((TOP / "flowgraphs/scenarios/readings").glob("*.yaml"))
         self.assertEqual(len(files), 4)
-        for e in command.load(TOP, [str(f) for f in files], "quick"):
+        for e in options.load(TOP, [str(f) for f in files], "quick"):
             with self.subTest(e.name):
                 specs = [e.run(p, 1).spec["emulator"] for p in e.points]
                 self.assertEqual({spec["channel.shadowing"] for spec in specs}, {4.0, 2.0, "off"})
@@ -147,7 +147,7 @@ class Shipped(unittest.TestCase):
 
     def test_the_quick_set_is_planned_for_less_than_45_minutes_on_two_cores(self):
         runs = plan.unique_runs(plan.load(TOP, ["all"], "quick"))
-        self.assertLess(plan.estimate_s(runs, 2 * command.CELLS_PER_CORE), 42 * 60)
+        self.assertLess(plan.estimate_s(runs, 2 * options.CELLS_PER_CORE), 42 * 60)
 
 
 if __name__ == "__main__":

@@ -114,7 +114,7 @@ class Interrupted(unittest.TestCase):
         work = runner.Runner(store, 3, emulate, lambda spec: None, lambda text: print(text, flush=True))
         try:
             work.run_all(plan.Experiment(file, "full").runs())
-        except runner.Stopped as e:
+        except runner.Terminated as e:
             sys.exit(int(e.signum))
         """)
 
@@ -175,7 +175,7 @@ class Command(unittest.TestCase):
     def command(self, *arguments, emulate=None):
         out, err = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            code = command.main(["S1", "--out", str(self.out), *arguments], world.TOP, self.world.path, emulate or self.world.emulate)
+            code = command.main(["S1", "--out", str(self.out), *arguments], world.places(self.world.path), emulate or self.world.emulate)
         return code, out.getvalue(), err.getvalue()
 
     def test_results_figure_and_table_are_written(self):

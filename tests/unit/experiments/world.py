@@ -11,6 +11,7 @@ TOP = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(TOP / "host" / "cli"))
 
 from openwip_cli.campaign import metrics, plan, runner  # noqa: E402
+from openwip_cli.machine.places import Places  # noqa: E402
 
 DEFAULTS = (plan.folder(TOP) / "defaults.yaml").read_text()
 SMALL = """
@@ -28,6 +29,10 @@ statements:
   - {id: best, source: here, says: 2 is best, kind: best, metric: goodput_mbps, over: modulation, among: [1, 2, 3], expect: 2,
      for_each: {channel: [jakes]}}
 """
+
+
+def places(build):
+    return Places(TOP, pathlib.Path(build), sys.executable)
 
 
 class World:

@@ -47,7 +47,7 @@ def run(*arguments):
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         try:
-            return command.run([str(a) for a in arguments]), out.getvalue()
+            return command.main([str(a) for a in arguments], None), out.getvalue()
         except BadInput as e:
             return str(e), out.getvalue()
 
@@ -284,13 +284,13 @@ class Recorded(unittest.TestCase):
             self.assertIn(part, said)
 
     def test_the_demo_refuses_bad_recordings_before_it_starts(self):
-        from openwip_cli.settings import scenario
+        from openwip_cli.runs import options
         for arguments, part in ((["--record-iq", self.folder / "no" / "x"], "cannot be written"),
                                 (["--record-iq", self.folder], "cannot be written"),
                                 (["--record-iq", self.folder / "x", "--record-iq-seconds", "0"], "--record-iq-seconds"),
                                 (["--record-iq", self.folder / "x", "--record-iq-base", self.folder / "x"], "another file")):
             with self.assertRaises(BadInput) as caught:
-                scenario.parse_demo([str(a) for a in arguments])
+                options.parse_demo([str(a) for a in arguments])
             self.assertIn(part, str(caught.exception))
 
     def test_info_says_what_it_holds(self):

@@ -1,42 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip experiment NAME... : plan, estimate, run, evaluate."""
 import functools
-import os
-import pathlib
 import signal
 import sys
 import time
 
-from ..cell import cell as cells, session
-from ..machine import system
-from ..runs import emulate as emulator
-from ..errors import INTERRUPTED, INVALID, VALID, BadInput
-from ..settings.scenario import OneLineParser
 from . import plan, runner, statements, workloads
-
-CELLS_PER_CORE = 3     # at 10 bins and 4 Mbit/s a cell needs about a fifth of a core, start and end included
-
-
-def parser():
-    p = OneLineParser(prog="./openwip experiment", allow_abbrev=False,
-                      description="The experiments of the literature on the emulator: results as CSV, figures as PNG, and what "
-                                  "the text says against what was measured.")
-    p.add_argument("names", nargs="*", metavar="NAME", help="A1 ... C2, all (--list shows them), or a file of one's own")
-    p.add_argument("--quick", action="store_true", help="fewer points, few realisations, short flows: all within 45 minutes on two cores")
-    p.add_argument("--jobs", metavar="N", help=f"cells at the same time (default {CELLS_PER_CORE} per core)")
-    p.add_argument("--out", metavar="DIR", help="folder of the results (default experiments/quick or experiments/full of the build folder)")
-    p.add_argument("--resume", action="store_true", help="go on with what is in the folder: finished runs are not repeated")
-    p.add_argument("--only-evaluate", action="store_true", help="run nothing: figures and tables of the runs that are there")
-    p.add_argument("--list", action="store_true", help="what there is, with the number of runs and the time they take")
-    return p
-
-
-def read_jobs(text):
-    if text is None:
-        return CELLS_PER_CORE * (os.cpu_count() or 1)
-    if not text.isdigit() or not 1 <= int(text) <= 99:
-        raise BadInput(f"--jobs is {text!r}; valid: 1..99")
-    return int(text)
+from .options import parse
+from ..cell import cell as cells
+from ..errors import INVALID, VALID, Terminated
+from ..machine import system
+from ..machine.places import versions
+from ..runs import emulate as emulator
 
 
 def minutes(seconds):
@@ -57,21 +32,6 @@ def listing(top, jobs):
         runs = plan.unique_runs(plan.load(top, ["all"], mode))
         lines.append(f"all, {mode}: {len(runs)} runs (experiments share some), about {minutes(plan.estimate_s(runs, jobs))}")
     return "\n".join(lines)
-
-
-def check_plan(store, experiments, resume):
-    """The folder's plan, with these experiments in it; refuses to mix results of different files."""
-    old = store.plan or {"experiments": {}}
-    if store.anything() and not resume:
-        raise BadInput(f"--out {store.out}: results are there already; --resume goes on with them, another --out starts anew")
-    for e in experiments:
-        before = old["experiments"].get(e.name)
-        if before and before["mode"] != e.mode:
-            raise BadInput(f"--resume: {e.name} in {store.out} is {before['mode']}, not {e.mode}; use another --out")
-        if before and before["fingerprint"] != e.fingerprint:
-            raise BadInput(f"--resume: {e.path} or its defaults changed since {store.out} was begun; use another --out")
-        old["experiments"][e.name] = {"mode": e.mode, "fingerprint": e.fingerprint}
-    return old
 
 
 def evaluate(experiments, store, about):
@@ -97,40 +57,11 @@ def cleanup(name):
         cell.release()
 
 
-def load(top, names, mode):
-    experiments = plan.load(top, names, mode)
-    for e in experiments:
-        statements.check_statements(e.path, e.tree["statements"])
-    return experiments
-
-
-def default_out(build, mode):
-    return pathlib.Path(build) / "experiments" / mode
-
-
-def parse(arguments, top, build):
-    """Everything that can be refused before anything is built."""
-    given = parser().parse_args(arguments)
-    given.jobs = read_jobs(given.jobs)
-    if given.list:
-        if given.names:
-            raise BadInput("--list takes no names")
-        return given
-    if not given.names:
-        raise BadInput(f"name an experiment: {', '.join(plan.known(top))}, or all")
-    given.mode = "quick" if given.quick else "full"
-    given.experiments = load(top, given.names, given.mode)
-    given.store = runner.Store(pathlib.Path(given.out) if given.out else default_out(build, given.mode))
-    given.store.prepare()
-    given.plan = check_plan(given.store, given.experiments, given.resume or given.only_evaluate)
-    return given
-
-
-def main(arguments, top, build, emulate=None):
+def main(arguments, places, emulate=None):
     """`emulate`: what runs one cell; in tests something else."""
-    given = parse(arguments, top, build)
+    given = parse(arguments, places)
     if given.list:
-        print(listing(top, given.jobs))
+        print(listing(places.top, given.jobs))
         return VALID
     began = time.monotonic()
 
@@ -139,15 +70,13 @@ def main(arguments, top, build, emulate=None):
         print(f"[{seconds // 60:3}:{seconds % 60:02}] {text}", file=sys.stderr, flush=True)
 
     store, experiments = given.store, given.experiments
-    interrupted = None
     repeated = 0
     if not given.only_evaluate:
         if emulate is None:
             system.require_root()
             system.require_tun()
-            places = (pathlib.Path(top), pathlib.Path(build), os.environ.get("OPENWIP_PYTHON", sys.executable))
-            session.check_built(places[1], (emulator.PROGRAM, "python/openwip_schema"))
-            session.versions(places[0], places[2])      # once, not in every run: the children inherit it
+            places.check_built(emulator.PROGRAM, "python/openwip_schema")
+            versions(places)      # once, not in every run: the children inherit it
             emulate = functools.partial(emulator.run, places=places)
         store.write_plan(given.plan)
         runs = plan.unique_runs(experiments)
@@ -157,13 +86,11 @@ def main(arguments, top, build, emulate=None):
         work = runner.Runner(store, given.jobs, emulate, lambda spec: workloads.make(spec["workload"]), say, cleanup)
         try:
             work.run_all(left)
-        except runner.Stopped as e:
-            interrupted = e.signum
+        except Terminated as e:
             say(f"stopped by {signal.Signals(e.signum).name}: the cells are removed, {work.completed} runs were finished; "
                 "--resume goes on")
+            return e.code
         repeated = work.repeated
-    if interrupted is not None:
-        return INTERRUPTED if interrupted == signal.SIGINT else 128 + interrupted
     about = {"mode": given.mode, "cells at a time": given.jobs, "attempts that were repeated": repeated,
              "minutes": round((time.monotonic() - began) / 60, 1)}
     judged = evaluate(experiments, store, about)

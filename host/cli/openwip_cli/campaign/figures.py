@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt    # noqa: E402
 import numpy as np                 # noqa: E402
 
 from ..errors import BadInput
-from . import estimates
+from ..figures import estimates
 from .metrics import label
 from .settings import SETTINGS
 

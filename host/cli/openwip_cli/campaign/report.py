@@ -6,7 +6,7 @@ import dataclasses
 import json
 import math
 
-from . import estimates
+from ..figures import estimates
 from .metrics import split
 
 

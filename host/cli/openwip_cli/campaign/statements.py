@@ -12,7 +12,7 @@ import itertools
 import math
 
 from ..errors import BadInput
-from . import estimates
+from ..figures import estimates
 from .metrics import split
 
 

@@ -3,7 +3,6 @@
 wip_capture (host/capture); here it is found out what it needs to know of the cell."""
 import contextlib
 import os
-import pathlib
 import signal
 import subprocess
 import sys
@@ -13,40 +12,30 @@ import time
 import yaml
 
 from . import wireshark
-from ..cell import cell as cells
-from ..commands import commands
+from ..cell.running import running_cell
 from ..figures import report
-from ..machine import system
+from ..machine import outputs, system
+from ..machine.places import version
+from ..messages import control
 from ..errors import BadInput
-from ..settings.scenario import Integer, OneLineParser, Real, check_cell_name
+from ..settings.command_line import Parser
+from ..settings.scenario import Integer, Real
 
 PROGRAM = "host/capture/wip_capture"
 ONLY = ("ip", "frames")
 END_PATIENCE_S = 10
 
 
-def value(kind, flag):
-    """An argparse type that refuses with flag, value and what would be valid."""
-    def read(text):
-        try:
-            return kind.read(text)
-        except (ValueError, TypeError, OverflowError):
-            raise BadInput(f"{flag} is {text!r}; valid: {kind.valid}") from None
-    return read
-
-
 def add_limits(p):
-    p.add_argument("--seconds", type=value(Real(0.001, 1e6), "--seconds"), metavar="S", help="end after S seconds of air time")
-    p.add_argument("--count", type=value(Integer(1, 1 << 40), "--count"), metavar="N", help="end after N packets")
+    p.value("--seconds", Real(0.001, 1e6), metavar="S", help="end after S seconds of air time")
+    p.value("--count", Integer(1, 1 << 40), metavar="N", help="end after N packets")
     p.add_argument("--only", metavar="ip|frames", help="IP at the TUNs, or link frames (default both)")
-    p.add_argument("--snap", type=value(Integer(64, 65535), "--snap"), metavar="N",
+    p.value("--snap", Integer(64, 65535), metavar="N",
                    help="keep N bytes of each packet, 64..65535 (default all)")
 
 
 def parse(arguments):
-    p = OneLineParser(prog="./openwip capture", allow_abbrev=False, description=(
-        "IP packets at both TUNs and link frames of a running cell, as pcapng for Wireshark."))
-    p.add_argument("--name", default="demo", help="name of the cell (default demo)")
+    p = Parser("capture", "IP packets at both TUNs and link frames of a running cell, as pcapng for Wireshark.", "demo")
     p.add_argument("-o", dest="file", metavar="FILE|-", help="pcapng file, or - for standard output (default CELL.pcapng)")
     add_limits(p)
     p.add_argument("--install-wireshark", action="store_true",
@@ -55,7 +44,6 @@ def parse(arguments):
     given = p.parse_args(arguments)
     if given.install_wireshark and given.uninstall:
         raise BadInput("--install-wireshark with --uninstall: one of them")
-    check_cell_name(given.name)
     check_only(given.only)
     return given
 
@@ -63,26 +51,6 @@ def parse(arguments):
 def check_only(only):
     if only is not None and only not in ONLY:
         raise BadInput(f"--only is {only!r}; valid: {', '.join(ONLY)}")
-
-
-def check_file(flag, path):
-    """Before anything is started: a file that cannot be written."""
-    if path is None or path == "-":
-        return
-    target = pathlib.Path(path)
-    if target.is_dir():
-        raise BadInput(f"{flag} {path}: is a directory")
-    if not target.parent.is_dir():
-        raise BadInput(f"{flag} {path}: there is no directory {target.parent}")
-    if not os.access(target if target.exists() else target.parent, os.W_OK):
-        raise BadInput(f"{flag} {path}: cannot be written")
-
-
-def program(build):
-    path = pathlib.Path(build) / PROGRAM
-    if not path.exists():
-        raise BadInput(f"not built yet ({path} is missing): run ./openwip build")
-    return str(path)
 
 
 def limits(given):
@@ -100,46 +68,37 @@ def endpoints(cell, terminals):
             *(["--user", system.account()[0]] if os.geteuid() == 0 else [])]
 
 
-def version(top):
-    with contextlib.suppress(OSError, subprocess.SubprocessError):
-        done = subprocess.run(["git", "-c", "safe.directory=*", "-C", top, "describe", "--always", "--dirty", "--tags"],
-                              capture_output=True, text=True, timeout=5)
-        if done.returncode == 0:
-            return done.stdout.strip()
-    return "unknown"
-
-
-def comments(cell, top, configurations):
+def comments(cell, places, configurations):
     """Of the capture's section: what was captured."""
-    texts = [f"cell '{cell.name}', OpenWIP {version(top)}",
+    texts = [f"cell '{cell.name}', OpenWIP {version(places.top)}",
              *(f"{name}:\n{text.rstrip()}" for name, text in configurations)]
     return [word for text in texts for word in ("--comment", text)]
 
 
-def arguments_of(cell, given, file, top, build):
+def arguments_of(cell, given, file, places):
     """The command line of wip_capture for a cell that runs."""
     namespaces = cell.state.get("namespaces", [])
     configurations = [(f.name, f.read_text()) for f in sorted(cell.run.glob("*.yaml"))]
     if cell.replay is not None:
-        return [program(build), "-o", file, *endpoints(cell, len(namespaces)), *comments(cell, top, configurations),
+        return [places.program(PROGRAM), "-o", file, *endpoints(cell, len(namespaces)), *comments(cell, places, configurations),
                 *limits(given)]
-    from ..messages import control
     try:
         air = control.Control(cell.endpoint("air.control")).status(2.0)
     except control.NoAnswer:
         raise BadInput(f"cell '{cell.name}' is up, but its medium does not answer yet; try again") from None
     started = time.time_ns() - round(air.wall_seconds * 1e9)
-    return [program(build), "-o", file, *endpoints(cell, max(1, len(namespaces) - 1)),
-            "--start-ns", str(started), *comments(cell, top, configurations), *limits(given)]
+    return [places.program(PROGRAM), "-o", file, *endpoints(cell, max(1, len(namespaces) - 1)),
+            "--start-ns", str(started), *comments(cell, places, configurations), *limits(given)]
 
 
-def main(arguments, top, build):
+def main(arguments, places):
     given = parse(arguments)
     if given.install_wireshark or given.uninstall:
-        return wireshark.install(top) if given.install_wireshark else wireshark.uninstall(top)
+        return wireshark.install(places.top) if given.install_wireshark else wireshark.uninstall(places.top)
     file = given.file or f"{given.name}.pcapng"
-    check_file("-o", file)
-    argv = arguments_of(commands.running_cell(given.name), given, file, top, build)
+    if file != "-":
+        outputs.check("-o", file)
+    argv = arguments_of(running_cell(given.name), given, file, places)
     sys.stderr.flush()
     os.execv(argv[0], argv)
 
@@ -160,15 +119,14 @@ class Recording:
     reason for the run to end."""
 
     def __init__(self, cell, file, configuration, speed, places, progress):
-        top, build, _ = places
         self.progress = progress
         self.last_words = tempfile.NamedTemporaryFile("w", prefix="openwip-", suffix=".end")
         self.said = tempfile.TemporaryFile("w+")
         parent = os.getpid()
         self.process = subprocess.Popen(
-            [program(build), "-o", file, *endpoints(cell, len(cell.terminals)), "--speed", f"{speed:g}",
+            [places.program(PROGRAM), "-o", file, *endpoints(cell, len(cell.terminals)), "--speed", f"{speed:g}",
              "--wait", "120", "--end-file", self.last_words.name,
-             *comments(cell, top, [("configuration", yaml.safe_dump(configuration, sort_keys=False))])],
+             *comments(cell, places, [("configuration", yaml.safe_dump(configuration, sort_keys=False))])],
             stdin=subprocess.DEVNULL, stderr=self.said, preexec_fn=lambda: system.die_with_parent(parent))
 
     def end(self, verdict=None):

@@ -13,7 +13,7 @@ from . import capture
 from ..cell import cell as cells
 from ..machine import system
 from ..errors import BadInput
-from ..settings.scenario import OneLineParser, check_cell_name
+from ..settings.command_line import Parser, check_cell_name
 
 PREFIX = "openwip-"
 HELP = "docs/captures.md"
@@ -22,7 +22,7 @@ UPPER_PDU = 252     # the interfaces inside the capture have link types of their
 
 
 def parse(arguments):
-    p = OneLineParser(prog="./openwip extcap", allow_abbrev=False, description="Wireshark's extcap protocol.")
+    p = Parser("extcap", "Wireshark's extcap protocol.")
     for flag in ("interfaces", "dlts", "config"):
         p.add_argument(f"--extcap-{flag}", action="store_true")
     p.add_argument("--capture", action="store_true")
@@ -102,7 +102,7 @@ def start_capture(given):
     os.execvp(command[0], command)
 
 
-def main(arguments):
+def main(arguments, _places):
     given = parse(arguments)
     if given.extcap_interfaces:
         list_interfaces()

@@ -24,6 +24,7 @@ import yaml
 
 from ..machine import own_files, rights, system
 
+MACD, MEDIUM = "host/macd/macd", "host/medium/air"     # of the build
 RUN_ROOT = pathlib.Path("/run/openwip")
 KEEPER_ENDS_S = 5       # it ends its processes first
 ADDRESS = {"base": "10.42.0.1", "terminal": "10.42.0.2"}
@@ -44,6 +45,8 @@ class Process:
 
 
 class Cell:
+    ADDRESS = ADDRESS
+
     def __init__(self, name="demo", terminals=1, base=True):
         """`base`: there is a base station; a replay of recorded samples has none."""
         self.name = name
@@ -282,19 +285,19 @@ def write_configs(cell, scenario):
         own_files.create(cell.run / name, yaml.safe_dump(tree, sort_keys=False))
 
 
-def cell_processes(cell, scenario, top, build, python, record_iq=None):
+def cell_processes(cell, scenario, places, record_iq=None):
     """In the order of starting: the medium and the MACs bind, the radios attach. `record_iq`: more arguments
     of a station's flowgraph, by station."""
     record_iq = record_iq or {}
-    top, build, run = pathlib.Path(top), pathlib.Path(build), cell.run
+    build, run = places.build, cell.run
     common = {"OPENWIP_RUN": str(run)}
     radio = common | {"PYTHONPATH": str(build / "python"), "UHD_MODULE_PATH": str(build / "uhd_modules"),
                       "GR_CONF_CONTROLPORT_ON": "False", "PYTHONUNBUFFERED": "1",
                       "PYTHONDONTWRITEBYTECODE": "1"}
-    apps = top / "flowgraphs" / "apps"
+    apps = places.top / "flowgraphs" / "apps"
 
     def station(role, *extra):
-        return [python, str(apps / ("base_station.py" if role == "base" else "terminal.py")),
+        return [places.python, str(apps / ("base_station.py" if role == "base" else "terminal.py")),
                 "--args", f"type=vusrp,air={cell.name},node={role}",
                 "--endpoint", cell.line(f"{role}.slot"), "--freq", "1.8e9",
                 "--record-endpoint", cell.endpoint(f"{role}.iq"),
@@ -302,11 +305,11 @@ def cell_processes(cell, scenario, top, build, python, record_iq=None):
                 "--start-time", "0.1", *extra]
 
     def mac(role):
-        return Process(f"{role}.macd", [str(build / "host/macd/macd"), "--config", str(run / f"{role}.yaml")],
+        return Process(f"{role}.macd", [str(build / MACD), "--config", str(run / f"{role}.yaml")],
                        common, cell.namespace(role), slot_path=True)
 
     return [
-        Process("air", [str(build / "host/medium/air"), "--config", str(run / "air.yaml")], common, slot_path=True,
+        Process("air", [str(build / MEDIUM), "--config", str(run / "air.yaml")], common, slot_path=True,
                 capabilities=rights.TO_BECOME_THE_ACCOUNT),
         mac("base"),
         mac("terminal"),

@@ -25,8 +25,9 @@ import zmq
 import zmq.utils.z85
 
 from ..machine import own_files, rights
-from ..errors import BadInput
-from ..settings.scenario import OneLineParser
+from .cell import Process
+from ..errors import BAD_INPUT, BadInput, CellDied
+from ..settings.command_line import Parser
 
 # In the order of their ports. A socket that the cell does not have answers nothing.
 SOCKETS = ("air.control", "base.control", "terminal.control", "base.telemetry", "terminal.telemetry",
@@ -160,10 +161,9 @@ def make_keys(folder):
     return sorted(files)
 
 
-def keys_main(arguments):
-    p = OneLineParser(prog="./openwip keys", allow_abbrev=False,
-                      description="Keys for demo and emulate --listen: server.key and client.key (mode 0600), "
-                                  "server.public and client.public.")
+def keys_main(arguments, _places):
+    p = Parser("keys", "Keys for demo and emulate --listen: server.key and client.key (mode 0600), "
+               "server.public and client.public.")
     p.add_argument("folder", metavar="DIR", help="made if it is not there")
     given = p.parse_args(arguments)
     made = make_keys(given.folder)
@@ -295,7 +295,7 @@ def forward(run, host, port, keys):
             forwards.append(Forward(context, name, f"ipc://{run}/{name}", outside, keys, topics))
         except zmq.ZMQError as e:
             print(f"forward: {outside} ({name}): {e.strerror}", file=sys.stderr, flush=True)
-            return 2
+            return BAD_INPUT
     for f in forwards:
         poller.register(f.back, zmq.POLLIN)
         poller.register(f.front, zmq.POLLIN)
@@ -322,12 +322,11 @@ def forward(run, host, port, keys):
     return 0
 
 
-def process(cell, listen, top, build, python):
+def process(cell, listen, places):
     """The forwarder as a process of the cell, for its keeper. `listen`: of check_listen()."""
-    from .cell import Process
     host, port, keys = listen
-    argv = [python, "-m", "openwip_cli", "forward", str(cell.run), host, str(port)]
-    environment = {"PYTHONPATH": f"{build}/python:{top}/host/cli", "PYTHONDONTWRITEBYTECODE": "1",
+    argv = places.module("forward", cell.run, host, port)
+    environment = {"PYTHONPATH": f"{places.build}/python:{places.top}/host/cli", "PYTHONDONTWRITEBYTECODE": "1",
                    "OPENWIP_RUN": str(cell.run)}
     if keys:
         argv.append(str(keys.folder))
@@ -339,18 +338,13 @@ def start(cell, keeper, listen, places, progress):
     """`listen`: of check_listen(), or None."""
     if listen is None:
         return
-    import time
-    from ..errors import CellDied
-    keeper.start(process(cell, listen, *places))
-    deadline = time.monotonic() + 15
-    while not (cell.run / "forward.ready").exists():
-        keeper.pause(0.05)
-        if time.monotonic() > deadline:
-            raise CellDied("the forwarder does not start")
+    keeper.start(process(cell, listen, places))
+    if not keeper.wait_until(lambda: (cell.run / "forward.ready").exists(), 15):
+        raise CellDied("the forwarder does not start")
     host, port, keys = listen
     progress(f"listening on tcp://{host}:{port}..{port + len(SOCKETS) - 1}, {'with keys' if keys else 'this machine only'}")
 
 
-def main(arguments):
+def main(arguments, _places):
     run, host, port, *keys = arguments
     return forward(run, host, int(port), ServerKeys(keys[0]) if keys else None)

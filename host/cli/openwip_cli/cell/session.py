@@ -2,30 +2,22 @@
 """What every command that runs a cell shares: whose the cell is, how it ends whatever happens, what its
 sockets say, and how the run is reported to the shell."""
 import contextlib
-import functools
-import json
 import os
 import pathlib
-import platform
 import signal
-import subprocess
 import sys
 import threading
 import time
 
 from . import cell as cells
 from ..machine import placement, rights, system
-from ..errors import BAD_INPUT, DIED, INTERRUPTED, NOT_WRITTEN, BadInput, CellDied, NotWritten
+from ..errors import BadInput, Terminated, raise_terminated
 from .keeper import KeeperClient
+from ..machine.places import versions
 
 START_TIMEOUT_S = 30
 OBSERVER = "host/observer/wip_observer"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-class Terminated(Exception):
-    def __init__(self, signum):
-        self.signum = signum
 
 
 class Progress:
@@ -46,21 +38,6 @@ def check_congestion_control(wanted):
         raise BadInput(f"--tcp-cc {wanted}: this kernel has {', '.join(there)}")
 
 
-def check_built(build, parts):
-    missing = [p for p in parts if not (build / p).exists()]
-    if missing:
-        raise BadInput(f"not built yet ({', '.join(missing)} missing in {build}): run ./openwip build")
-
-
-def check_output(path):
-    if path is None:
-        return None
-    target = pathlib.Path(path)
-    if target.is_dir() or not os.access(target.parent, os.W_OK | os.X_OK):
-        raise BadInput(f"--json {path}: cannot be written")
-    return target
-
-
 def take_over(cell, progress):
     """Become the owner of the cell's name; remove what a killed run left of it."""
     if not cell.acquire():
@@ -77,72 +54,7 @@ def take_over(cell, progress):
                        f"(ip netns del {foreign[0]}) or use --name")
 
 
-@functools.cache
-def versions(top, python):
-    def first_line(*argv):
-        try:
-            done = subprocess.run(argv, capture_output=True, text=True, timeout=10, cwd=top)
-            return (done.stdout or done.stderr).splitlines()[0].strip() if done.returncode == 0 else "unknown"
-        except (OSError, IndexError, subprocess.TimeoutExpired):
-            return "unknown"
-
-    return {
-        "openwip": first_line("git", "-c", "safe.directory=*", "describe", "--always", "--dirty", "--tags"),
-        "gnuradio": first_line(python, "-c", "from gnuradio import gr; print(gr.version())"),
-        "uhd": first_line("uhd_config_info", "--version").removeprefix("UHD ").strip(),
-        "kernel": platform.release(),
-        "iperf3": first_line("iperf3", "--version").removeprefix("iperf ").split(" ")[0],
-        "python": platform.python_version(),
-    }
-
-
 # --- a running cell ---
-
-class Running:
-    """A cell whose processes are up: what its control sockets say."""
-
-    def __init__(self, cell, keeper):
-        from ..messages import control
-        self.cell, self.keeper = cell, keeper
-        self.NoAnswer = control.NoAnswer
-        self.air = control.Control(cell.endpoint("air.control"))
-        self.base = control.Control(cell.endpoint("base.control"))
-        self.terminal = control.Control(cell.endpoint("terminal.control"))
-
-    def ask(self, endpoint):
-        """Status, or CellDied: a process that does not answer for 5 s counts as dead."""
-        for _ in range(10):
-            self.keeper.pause(0)
-            with contextlib.suppress(self.NoAnswer):
-                return endpoint.status(0.5)
-        self.keeper.blame(f"{endpoint.endpoint} does not answer")
-
-    def answers(self, endpoint):
-        try:
-            endpoint.status(0.2)
-            return True
-        except self.NoAnswer:
-            return False
-
-    def tun_counts(self):
-        return tun_counts(self.cell)
-
-
-def tun_counts(cell):
-    """What the kernel counted at the interfaces: to_macd = read by macd, from_macd = written by it;
-    of several terminals the sum."""
-    counts = {}
-    for station in cell.stations:
-        if not system.namespace_exists(cell.namespace(station)):
-            raise CellDied(f"the network namespace {cell.namespace(station)} was deleted from outside")
-        text = system.ip("-n", cell.namespace(station), "-s", "-j", "link", "show", "wip0")
-        stats = json.loads(text)[0]["stats64"]
-        counts[station] = {"to_macd": (stats["tx"]["packets"], stats["tx"]["bytes"]),
-                           "from_macd": (stats["rx"]["packets"], stats["rx"]["bytes"])}
-    return {"base": counts.pop("base"),
-            "terminal": {way: tuple(sum(c[way][i] for c in counts.values()) for i in (0, 1))
-                         for way in ("to_macd", "from_macd")}}
-
 
 class CpuClock:
     """CPU time of processes over an interval, in cores."""
@@ -168,70 +80,26 @@ def start_process(keeper, process, running, endpoint):
         keeper.blame(f"{process.name} does not answer on its control socket")
 
 
-def place(keeper, wanted, build, progress):
+def place(keeper, wanted, places, progress):
     """Chooses where the cell runs, and goes out of the way with all that this process starts itself."""
-    keeper.placement = placement.find(wanted, build)
+    keeper.placement = placement.find(wanted, places)
     progress(keeper.placement.words())
     if keeper.placement.others is not None:
         os.sched_setaffinity(0, keeper.placement.others)
 
 
-def drain(running, speed=1.0, limit_s=30):
-    """Wait until all queues are empty and nothing changes any more."""
-    previous = None
-
-    def quiet():
-        nonlocal previous
-        b, t = running.ask(running.base), running.ask(running.terminal)
-        now = [x.SerializeToString(deterministic=True) for x in (b.downlink, b.uplink, t.downlink, t.uplink)]
-        still = now == previous
-        previous = now
-        return still and not (b.downlink.queued.packets or b.uplink.queued.packets
-                              or t.downlink.queued.packets or t.uplink.queued.packets)
-
-    running.keeper.wait_until(quiet, limit_s / speed, every=0.15 / min(1, speed))
-
-
-def telemetry_reasons(watch):
-    wrong = [f"telemetry: {n} messages of {name} lost" for name, n in watch.lost.items() if n]
-    wrong += [f"telemetry: {n} messages of {name} do not parse" for name, n in watch.malformed.items() if n]
-    wrong += [f"telemetry: nothing came from {name}" for name, n in watch.received.items() if not n]
-    return wrong
-
-
 def start_observers(keeper, cell, command, places):
     """What looks on: the cell lives without them (their death is in the verdict)."""
-    top, build, python = places
     run = {"OPENWIP_RUN": str(cell.run)}
     stations = ",".join(f"{s}={cell.namespace(s)}" for s in cell.stations)
-    keeper.start(cells.Process("observer", [str(pathlib.Path(build) / OBSERVER), "--set", f"stations={stations}",
+    keeper.start(cells.Process("observer", [places.program(OBSERVER), "--set", f"stations={stations}",
                                             "--set", f"user={system.account()[0]}"], run,
                                essential=False))
-    keeper.start(cells.Process("judge", [python, "-m", "openwip_cli", "judge", cell.name, command,
-                                         str(len(cell.terminals))], run, essential=False,
+    keeper.start(cells.Process("judge", places.module("judge", cell.name, command, len(cell.terminals)), run, essential=False,
                                capabilities=rights.JUDGE_AT_FIRST))
 
 
-@contextlib.contextmanager
-def watching(cell):
-    """What a verdict needs that has to be watched all the time: (TelemetryWatch, ApplicationClock)."""
-    from ..messages import control
-    from ..measure.applications import ApplicationClock
-    watch = control.TelemetryWatch({s: cell.endpoint(f"{s}.telemetry") for s in cells.STATIONS})
-    applications = ApplicationClock({s: cell.namespace(s) for s in cell.stations},
-                                    lambda: [pid for pid, _ in cell.recorded_processes()])
-    try:
-        yield watch, applications
-    finally:
-        watch.end()
-        applications.end()
-
-
 # --- one run ---
-
-def raise_terminated(signum, _frame):
-    raise Terminated(signum)
-
 
 @contextlib.contextmanager
 def owned_cell(name, progress, terminals=1, base=True):
@@ -264,61 +132,6 @@ def owned_cell(name, progress, terminals=1, base=True):
             signal.signal(signum, handler)
 
 
-def exit_code_of(run):
-    """Calls run(), which returns an exit code, and says in one line what stopped it, if anything did."""
-    try:
-        return run()
-    except Terminated as e:
-        name = "Ctrl-C" if e.signum == signal.SIGINT else signal.Signals(e.signum).name
-        print(f"openwip: stopped by {name}; everything is removed", file=sys.stderr)
-        return INTERRUPTED if e.signum == signal.SIGINT else 128 + e.signum
-    except CellDied as e:
-        print(f"openwip: {e}", file=sys.stderr)
-        for name, words in e.last_words:
-            print(f"  {name}: {words}", file=sys.stderr)
-        return DIED
-    except BadInput as e:
-        print(f"openwip: {e}", file=sys.stderr)
-        return BAD_INPUT
-    except NotWritten as e:
-        print(f"openwip: {e}", file=sys.stderr)
-        return NOT_WRITTEN
-
-
-def fresh_output(path):
-    """A run that dies must not leave the report of the run before it."""
-    target = check_output(path)
-    if target is not None and target.is_file():
-        target.unlink()
-
-
-def identity(scenario, top, python):
+def identity(scenario, places):
     """What a run was, whatever came of it."""
-    return {"config": scenario.tree(), "seed": scenario["seed"], "versions": versions(top, python)}
-
-
-@contextlib.contextmanager
-def writing(flag, path):
-    """A file of the report, after the screen: whatever keeps it from being written is NotWritten."""
-    try:
-        yield pathlib.Path(path)
-    except OSError as e:
-        raise NotWritten(f"{flag} {path}: cannot be written: {e.strerror or e}") from None
-
-
-def write_json(path, result):
-    """Whole or not at all; not into what is no file (a device, a pipe), which is written as it is."""
-    if not path:
-        return
-    text = json.dumps(result, indent=2) + "\n"
-    with writing("--json", path) as target:
-        if target.exists() and not target.is_file():
-            target.write_text(text)
-            return
-        partial = target.with_name(f".{target.name}.{os.getpid()}.part")
-        try:
-            partial.write_text(text)
-            partial.replace(target)
-        except OSError:
-            partial.unlink(missing_ok=True)
-            raise
+    return {"config": scenario.tree(), "seed": scenario["seed"], "versions": versions(places)}

@@ -6,10 +6,14 @@ import json
 import pathlib
 import subprocess
 
+from ..cell.running import running_cell
 from ..errors import BadInput
-from ..settings.scenario import SLOTS_PER_SECOND, OneLineParser
+from ..machine.places import version
+from ..settings.command_line import Parser
+from ..settings.scenario import SLOTS_PER_SECOND, Real
 
 BINS = 25
+PROGRAM = "host/channel/wip_channel"
 USAGE = """usage: ./openwip channel COMMAND [OPTIONS]
 
   list                         channel definitions
@@ -23,24 +27,9 @@ USAGE = """usage: ./openwip channel COMMAND [OPTIONS]
 openwip channel COMMAND --help says more."""
 
 
-class Parser(OneLineParser):
-    def __init__(self, command):
-        super().__init__(prog=f"./openwip channel {command}", allow_abbrev=False)
-
-    def error(self, message):
-        raise BadInput(f"{message} (see {self.prog} --help)")
-
-
-def program(build):
-    path = pathlib.Path(build) / "host" / "channel" / "wip_channel"
-    if not path.exists():
-        raise BadInput(f"{path} is not built: run ./openwip build")
-    return str(path)
-
-
-def run_program(build, arguments, **kwargs):
+def run_program(places, arguments, **kwargs):
     """Runs wip_channel; its one line of what is wrong becomes ours."""
-    done = subprocess.run([program(build), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    done = subprocess.run([places.program(PROGRAM), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=kwargs.pop("text", True), **kwargs)
     if done.returncode != 0:
         said = done.stderr if isinstance(done.stderr, str) else done.stderr.decode(errors="replace")
@@ -50,26 +39,17 @@ def run_program(build, arguments, **kwargs):
     return done.stdout
 
 
-def software(top):
-    try:
-        done = subprocess.run(["git", "-C", str(top), "-c", "safe.directory=*", "describe", "--always", "--dirty",
-                               "--tags"], capture_output=True, text=True, timeout=10)
-    except (OSError, subprocess.TimeoutExpired):
-        return "openwip"
-    return f"openwip {done.stdout.strip()}".strip()
-
-
-def describe(build, file):
-    return json.loads(run_program(build, ["check", file]))
+def describe(places, file):
+    return json.loads(run_program(places, ["check", file]))
 
 
 class Writer:
     """A trace from rows of dB: a pipe to wip_channel write."""
 
-    def __init__(self, build, top, file, info, definition=None, prediction=None):
+    def __init__(self, places, file, info, definition=None, prediction=None):
         import tempfile
         self.definition = None
-        arguments = ["write", "-o", file, "--software", software(top)]
+        arguments = ["write", "-o", file, "--software", f"openwip {version(places.top)}"]
         for key, value in info.items():
             arguments += [f"--{key.replace('_', '-')}", str(value)]
         if definition is not None:
@@ -81,7 +61,7 @@ class Writer:
             arguments.append("--predicted")
             for key, value in prediction.items():
                 arguments += [f"--{key}", str(value)]
-        self.process = subprocess.Popen([program(build), *arguments], stdin=subprocess.PIPE,
+        self.process = subprocess.Popen([places.program(PROGRAM), *arguments], stdin=subprocess.PIPE,
                                         stderr=subprocess.PIPE)
 
     def rows(self, values):
@@ -113,17 +93,17 @@ class Writer:
             raise BadInput(said[-1].removeprefix("wip_channel: ") if said else "wip_channel died")
 
 
-def open_trace(build, file):
+def open_trace(places, file):
     """A trace that wip_channel has found good, for reading with h5py."""
     import h5py
-    return describe(build, file), h5py.File(file, "r")
+    return describe(places, file), h5py.File(file, "r")
 
 
-def list_channels(arguments, build):
-    p = Parser("list")
+def list_channels(arguments, places):
+    p = Parser("channel list")
     p.add_argument("--json", action="store_true")
     given = p.parse_args(arguments)
-    lines = run_program(build, ["list"])
+    lines = run_program(places, ["list"])
     if given.json:
         print(lines, end="")
         return 0
@@ -138,8 +118,8 @@ def list_channels(arguments, build):
     return 0
 
 
-def render(arguments, build, top):
-    p = Parser("render")
+def render(arguments, places):
+    p = Parser("channel render")
     p.add_argument("channel", metavar="NAME", help="a definition (openwip channel list) or FILE.yaml")
     p.add_argument("-o", "--output", required=True, metavar="FILE.h5")
     p.add_argument("--seed", default="1", help="realisation (default 1)")
@@ -156,14 +136,14 @@ def render(arguments, build, top):
     how.add_argument("--prediction-nmse", help="add predictions of this NMSE, 0..0.5, without bias")
     how.add_argument("--predictor", action="store_true", help="add the predictions of the receiver's predictor")
     given = vars(p.parse_args(arguments))
-    passed = ["render", given.pop("channel"), "--software", software(top)]
+    passed = ["render", given.pop("channel"), "--software", f"openwip {version(places.top)}"]
     for key, value in given.items():
         if value is True:
             passed.append(f"--{key.replace('_', '-')}")
         elif value not in (None, False):
             passed.append(f"--{key.replace('_', '-')}={value}")
-    run_program(build, passed)
-    print(summary(describe(build, given["output"])))
+    run_program(places, passed)
+    print(summary(describe(places, given["output"])))
     return 0
 
 
@@ -180,12 +160,12 @@ def summary(d):
     return "\n".join(lines)
 
 
-def info(arguments, build):
-    p = Parser("info")
+def info(arguments, places):
+    p = Parser("channel info")
     p.add_argument("file", metavar="FILE.h5")
     p.add_argument("--json", action="store_true", help="everything, as JSON")
     given = p.parse_args(arguments)
-    d = describe(build, given.file)
+    d = describe(places, given.file)
     if given.json:
         print(json.dumps(d, indent=2))
     else:
@@ -194,8 +174,8 @@ def info(arguments, build):
     return 0
 
 
-def plot(arguments, build):
-    p = Parser("plot")
+def plot(arguments, places):
+    p = Parser("channel plot")
     p.add_argument("file", metavar="FILE.h5")
     p.add_argument("-o", "--output", required=True, metavar="FILE.png")
     p.add_argument("--heat-seconds", type=float, default=1.0, help="length of the heat map (default 1)")
@@ -203,15 +183,15 @@ def plot(arguments, build):
     if not given.heat_seconds > 0:
         raise BadInput(f"--heat-seconds {given.heat_seconds}: valid is more than 0")
     from . import plot as channel_plot
-    description, trace = open_trace(build, given.file)
+    description, trace = open_trace(places, given.file)
     with trace:
         channel_plot.draw(description, trace, given.output, given.heat_seconds)
     print(given.output)
     return 0
 
 
-def import_csv(arguments, build, top):
-    p = Parser("import")
+def import_csv(arguments, places):
+    p = Parser("channel import")
     p.add_argument("file", metavar="FILE.csv")
     p.add_argument("-o", "--output", required=True, metavar="FILE.h5")
     p.add_argument("--channel", default="imported", help="name (default imported)")
@@ -228,15 +208,15 @@ def import_csv(arguments, build, top):
         if rows.shape[1] == 2 * BINS else None
     about = {"channel": given.channel, "mean_snr": mean, "speed_kmh": given.speed_kmh, "carrier_hz": given.carrier_hz}
     definition = f"name: {given.channel}\nsource: imported from {pathlib.Path(given.file).name}\n"
-    with Writer(build, top, given.output, about, definition, prediction) as out:
+    with Writer(places, given.output, about, definition, prediction) as out:
         for at in range(0, len(rows), SLOTS_PER_SECOND):
             out.rows(rows[at:at + SLOTS_PER_SECOND])
-    print(summary(describe(build, given.output)))
+    print(summary(describe(places, given.output)))
     return 0
 
 
-def export(arguments, build):
-    p = Parser("export")
+def export(arguments, places):
+    p = Parser("channel export")
     p.add_argument("file", metavar="FILE.h5")
     what = p.add_mutually_exclusive_group(required=True)
     what.add_argument("--csv", metavar="FILE", help="rows of SNRs in dB")
@@ -249,14 +229,14 @@ def export(arguments, build):
     given = p.parse_args(arguments)
     if given.csv:
         from . import csv_file as channel_csv
-        description, trace = open_trace(build, given.file)
+        description, trace = open_trace(places, given.file)
         with trace:
             channel_csv.write(trace, given.csv)
         print(f"{given.csv}: {description['slots']} rows")
         return 0
     kind = "mahimahi" if given.mahimahi else "kaunet"
     file = given.mahimahi or given.kaunet
-    said = run_program(build, ["patterns", given.file, f"--kind={kind}", f"--output={file}", f"--bins={given.bins}",
+    said = run_program(places, ["patterns", given.file, f"--kind={kind}", f"--output={file}", f"--bins={given.bins}",
                                f"--modulation={0 if given.modulation == 'adaptive' else given.modulation}",
                                f"--packet-bytes={given.packet_bytes}", f"--seed={given.seed}"])
     size = json.loads(said)
@@ -268,49 +248,36 @@ def export(arguments, build):
     return 0
 
 
-def record(arguments, build, top):
-    p = Parser("record")
+def record(arguments, places):
+    p = Parser("channel record", cell="demo")
     p.add_argument("-o", "--output", required=True, metavar="FILE.h5")
-    p.add_argument("--name", default="demo", help="name of the running cell (default demo)")
-    p.add_argument("--seconds", type=float, default=30, help="length (default 30)")
+    p.value("--seconds", Real(0.01, 86400), default=30.0, help="length (default 30)")
     p.add_argument("--gaps", choices=["refuse", "hold"], default="refuse",
                    help="slots not measured: refuse the trace, or repeat the last measured one")
     given = p.parse_args(arguments)
-    if not 0.01 <= given.seconds <= 86400:
-        raise BadInput(f"--seconds {given.seconds:g}: valid is 0.01 to 86400")
     from . import record as channel_record
-    from ..commands import commands
-    cell = commands.running_cell(given.name)
+    cell = running_cell(given.name)
     recording = channel_record.record(cell, round(given.seconds * SLOTS_PER_SECOND))
     rows, gaps = recording.rows(given.gaps)
     from . import csv_file as channel_csv
     about = {"channel": f"recorded-{given.name}", "mean_snr": channel_csv.mean_db(rows)}
-    with Writer(build, top, given.output, about, recording.definition(given.name, gaps),
+    with Writer(places, given.output, about, recording.definition(given.name, gaps),
                 {"horizon": recording.horizon, "method": "predictor", "nmse": channel_csv.nmse(rows)}) as out:
         out.rows(rows)
-    print(summary(describe(build, given.output)))
+    print(summary(describe(places, given.output)))
     if gaps:
         print(f"  {gaps} slots were not measured and repeat the one before")
     return 0
 
 
-def run(arguments, top, build):
+COMMANDS = {"list": list_channels, "render": render, "info": info, "plot": plot, "import": import_csv, "export": export, "record": record}
+
+
+def main(arguments, places):
     command, *rest = arguments or ["--help"]
     if command in ("-h", "--help", "help"):
         print(USAGE)
         return 0
-    if command == "list":
-        return list_channels(rest, build)
-    if command == "render":
-        return render(rest, build, top)
-    if command == "info":
-        return info(rest, build)
-    if command == "plot":
-        return plot(rest, build)
-    if command == "import":
-        return import_csv(rest, build, top)
-    if command == "export":
-        return export(rest, build)
-    if command == "record":
-        return record(rest, build, top)
-    raise BadInput(f"channel {command}: valid is list, render, info, plot, import, export, record")
+    if command not in COMMANDS:
+        raise BadInput(f"channel {command}: valid is {', '.join(COMMANDS)}")
+    return COMMANDS[command](rest, places)

@@ -20,12 +20,13 @@ import sys
 import tempfile
 import time
 
-from ..machine import slot_path, system, wake_ups
+from ..machine import outputs, slot_path, system, wake_ups
 from ..measure import pace
 from ..messages import control
-from ..cell.cell import RUN_ROOT
+from ..cell import cell as cells
 from ..errors import BadInput, CellDied
-from ..settings.scenario import OneLineParser
+from ..settings.command_line import Parser
+from ..settings.scenario import Integer, Real
 
 CELL = "slotpath"
 SLOT_SAMPLES = 5120
@@ -41,20 +42,16 @@ RESAMPLES = 2000
 
 
 def parse(arguments):
-    p = OneLineParser(prog="./openwip bench slot-path", allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter,
-                      description=__doc__, epilog=f"After -- come options of the demo (default: {' '.join(USUAL)}).")
-    p.add_argument("--runs", metavar="N", type=int, default=3, help="runs of each build, 1..100 (default 3)")
-    p.add_argument("--seconds", metavar="S", type=float, default=4.0, help="measured of each run, 1..600 (default 4)")
+    p = Parser("bench slot-path", __doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+               epilog=f"After -- come options of the demo (default: {' '.join(USUAL)}).")
+    p.value("--runs", Integer(1, 100), metavar="N", default=3, help="runs of each build, 1..100 (default 3)")
+    p.value("--seconds", Real(1, 600), metavar="S", default=4.0, help="measured of each run, 1..600 (default 4)")
     p.add_argument("--against", metavar="TREE", help="another checkout that is built (TREE/openwip, TREE/build)")
     p.add_argument("--catch-up", action="store_true", help="also stop the medium, and see how fast it catches up")
     p.add_argument("--json", metavar="FILE", default="-", help="write there instead of standard output")
     p.add_argument("demo", nargs="*", help="options of the demo, after --")
     given = p.parse_args(arguments)
-    if not 1 <= given.runs <= 100:
-        raise BadInput(f"--runs is {given.runs}; valid: 1..100")
-    if not 1 <= given.seconds <= 600:
-        raise BadInput(f"--seconds is {given.seconds:g}; valid: 1..600")
-    if given.against is not None and not (pathlib.Path(given.against) / "build" / "host" / "app" / "macd").exists():
+    if given.against is not None and not (pathlib.Path(given.against) / "build" / cells.MACD).exists():
         raise BadInput(f"--against is {given.against!r}; valid: a checkout whose demo is built (TREE/openwip, TREE/build)")
     system.require_root()
     return given
@@ -64,14 +61,14 @@ def process_ids(cell=CELL):
     found = {}
     for name in slot_path.PROCESSES:
         try:
-            found[name] = int((RUN_ROOT / cell / "pids" / name).read_text().split()[0])
+            found[name] = int((cells.RUN_ROOT / cell / "pids" / name).read_text().split()[0])
         except (OSError, ValueError, IndexError):
             raise CellDied(f"the demo has no process {name}") from None
     return found
 
 
 def air_status(cell=CELL):
-    return control.Control(f"ipc://{RUN_ROOT / cell}/air.control").status(2.0)
+    return control.Control(f"ipc://{cells.RUN_ROOT / cell}/air.control").status(2.0)
 
 
 def slots_so_far(cell=CELL):
@@ -201,10 +198,10 @@ def cpu_model():
         return "unknown"
 
 
-def main(arguments, top):
+def main(arguments, places):
     given = parse(arguments)
     options = given.demo or USUAL
-    trees = {"this": str(top)} | ({"against": os.path.abspath(given.against)} if given.against else {})
+    trees = {"this": str(places.top)} | ({"against": os.path.abspath(given.against)} if given.against else {})
     runs = {which: [] for which in trees}
     for turn in range(given.runs):
         for which, tree in trees.items():
@@ -219,9 +216,5 @@ def main(arguments, top):
         result["catch_up"] = {which: one_catch_up(tree, options) for which, tree in trees.items()}
     if given.against:
         result["this_over_against"] = compare(runs["this"], runs["against"])
-    text = json.dumps(result, indent=2)
-    if given.json == "-":
-        print(text)
-    else:
-        pathlib.Path(given.json).write_text(text + "\n")
+    outputs.write_json(given.json, result)
     return 0

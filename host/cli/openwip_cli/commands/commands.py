@@ -2,7 +2,6 @@
 """down, status, exec, bench, switch-table, curves, channel."""
 import json
 import os
-import pathlib
 import shutil
 import signal
 import subprocess
@@ -10,18 +9,15 @@ import sys
 import time
 
 from ..cell import cell as cells
+from ..cell.running import running_cell
 from ..figures import report
-from ..machine import system
+from ..machine import outputs, system
+from ..messages import control
 from ..errors import BadInput, CellDied
-from ..settings.scenario import OneLineParser, check_cell_name
+from . import bench_slot_path
+from ..settings.command_line import Parser
 
 DOWN_PATIENCE_S = 6
-
-
-def parser(command, **kwargs):
-    p = OneLineParser(prog=f"./openwip {command}", allow_abbrev=False, **kwargs)
-    p.add_argument("--name", default="demo", help="name of the cell (default demo)")
-    return p
 
 
 def down_cell(cell):
@@ -54,29 +50,20 @@ def down_cell(cell):
     return f"removed what was left of cell '{cell.name}': {', '.join(left)}" if left else None
 
 
-def down(arguments):
-    p = parser("down")
+def down(arguments, _places):
+    p = Parser("down", cell="demo")
     p.add_argument("--all", action="store_true", help="every cell of this machine")
     given = p.parse_args(arguments)
     system.require_root()
-    names = cells.names() if given.all else [check_cell_name(given.name)]
+    names = cells.names() if given.all else [given.name]
     done = [text for name in names if (text := down_cell(cells.Cell(name)))]
     print("\n".join(done) or "nothing is up, nothing was left")
     return 0
 
 
-def running_cell(name):
-    system.require_root()
-    cell = cells.Cell(check_cell_name(name))
-    if not cell.is_up():
-        raise BadInput("no cell is up: start one with ./openwip demo --keep")
-    return cell
-
-
-def status(arguments):
-    given = parser("status").parse_args(arguments)
+def status(arguments, _places):
+    given = Parser("status", cell="demo").parse_args(arguments)
     cell = running_cell(given.name)
-    from ..messages import control
 
     def ask(socket):
         try:
@@ -88,8 +75,8 @@ def status(arguments):
     return 0
 
 
-def execute(arguments):
-    p = parser("exec", usage="./openwip exec [--name CELL] base|terminal -- COMMAND...")
+def execute(arguments, _places):
+    p = Parser("exec", cell="demo", usage="./openwip exec [--name CELL] base|terminal -- COMMAND...")
     if "--" not in arguments:
         raise BadInput("write ./openwip exec base|terminal -- COMMAND...")
     at = arguments.index("--")
@@ -109,12 +96,14 @@ def execute(arguments):
     os.execvpe("ip", ["ip", "netns", "exec", cell.namespace(given.station), *command], environment)
 
 
-def bench(arguments, build):
-    p = OneLineParser(prog="./openwip bench", allow_abbrev=False)
+def bench(arguments, places):
+    if arguments[:1] == ["slot-path"]:
+        return bench_slot_path.main(arguments[1:], places)
+    p = Parser("bench")
     p.add_argument("--json", metavar="FILE", nargs="?", const="-", default="-",
                    help="write there instead of standard output")
     given = p.parse_args(arguments)
-    folder = pathlib.Path(build) / "tests" / "bench"
+    folder = places.build / "tests" / "bench"
     programs = sorted(f for f in folder.glob("bench_*") if f.is_file() and os.access(f, os.X_OK))
     if not programs:
         raise BadInput(f"no benchmark in {folder}: run ./openwip build")
@@ -128,53 +117,15 @@ def bench(arguments, build):
             results[program.name] = json.loads(done.stdout)
         except ValueError:
             results[program.name] = {"error": "no JSON", "text": done.stdout[-2000:]}
-    text = json.dumps(results, indent=2)
-    if given.json == "-":
-        print(text)
-    else:
-        pathlib.Path(given.json).write_text(text + "\n")
+    outputs.write_json(given.json, results)
     return 0 if all("error" not in r for r in results.values() if isinstance(r, dict)) else 1
 
 
-def switch_table(arguments, build):
-    program = pathlib.Path(build) / "mac" / "link" / "switch_table"
-    if not program.exists():
-        raise BadInput(f"{program} is not built: run ./openwip build")
-    os.execv(program, [str(program), *arguments])
+def switch_table(arguments, places):
+    program = places.program("mac/link/switch_table")
+    os.execv(program, [program, *arguments])
 
 
-def curves(arguments, top, build):
-    program = pathlib.Path(build) / "tests" / "curves" / "curve_points"
-    if not program.exists():
-        raise BadInput(f"{program} is not built: run ./openwip build")
-    script = str(pathlib.Path(top) / "tests" / "curves" / "curves.py")
-    os.execv(sys.executable, [sys.executable, script, "--program", str(program), *arguments])
-
-
-def run(command, arguments, top, build):
-    try:
-        if command == "down":
-            return down(arguments)
-        if command == "status":
-            return status(arguments)
-        if command == "exec":
-            return execute(arguments)
-        if command == "bench" and arguments[:1] == ["slot-path"]:
-            from . import bench_slot_path
-            return bench_slot_path.main(arguments[1:], top)
-        if command == "bench":
-            return bench(arguments, build)
-        if command == "switch-table":
-            return switch_table(arguments, build)
-        if command == "curves":
-            return curves(arguments, top, build)
-        if command == "iq":
-            from ..iq import command as iq
-            return iq.run(arguments)
-        if command == "channel":
-            from ..channel import command as channel
-            return channel.run(arguments, top, build)
-    except CellDied as e:
-        print(f"openwip: {e}", file=sys.stderr)
-        return 3
-    raise BadInput(f"unknown command {command}")
+def curves(arguments, places):
+    script = str(places.top / "tests" / "curves" / "curves.py")
+    os.execv(sys.executable, [sys.executable, script, "--program", places.program("tests/curves/curve_points"), *arguments])

@@ -7,16 +7,16 @@ import time
 import yaml
 
 from ..cell import cell as cells, remote
-from . import commands
+from ..cell.running import running_cell
 from ..machine import system
 from ..messages import control
 from ..settings import controls
-from ..errors import BadInput, CellDied
-from ..settings.scenario import OneLineParser
+from ..errors import BadInput
+from ..settings.command_line import Parser, check_cell_name
+from ..settings.scenario import SLOTS_PER_SECOND
 
 PROCESSES = ("base", "terminal", "air")
 READ_BACK_S = 3.0      # a receiver builds its new predictor first
-SLOTS_PER_SECOND = 1500
 
 
 class RunningSettings:
@@ -31,13 +31,13 @@ class RunningSettings:
         self.rows = controls.table(self.kind)
 
     def read(self):
-        """Raises CellDied."""
+        """Raises BadInput: one does not answer."""
         self.status, self.effective = {}, {}
         for process, socket in self.controls.items():
             try:
                 status = socket.status(3.0)
             except control.NoAnswer as e:
-                raise CellDied(str(e)) from None
+                raise BadInput(str(e)) from None
             self.status[process] = status
             self.effective[process] = yaml.safe_load(status.effective_yaml) or {}
 
@@ -56,7 +56,7 @@ class RunningSettings:
 
     def set(self, wanted):
         """`wanted`: {key: canonical text}. All of it or nothing; returns {process: slot it holds from}.
-        Raises BadInput (refused), CellDied."""
+        Raises BadInput: refused, or no answer."""
         self.read()     # what is taken back to, if it comes to that
         trees, before = {}, {}
         for key, text in wanted.items():
@@ -74,7 +74,7 @@ class RunningSettings:
                         self.controls[earlier].configure(before[earlier])
                 if isinstance(e, control.Refused):
                     raise BadInput(f"{str(e).removeprefix('configure: ')}; nothing changed") from None
-                raise CellDied(str(e)) from None
+                raise BadInput(str(e)) from None
         return slots
 
     def read_back(self, wanted, timeout_s=READ_BACK_S):
@@ -117,7 +117,7 @@ def connect(given):
         return RunningSettings(given.remote, endpoint, keys)
     if given.keys:
         raise BadInput("--keys is for --remote; a cell of this machine needs none")
-    cell = commands.running_cell(given.name)
+    cell = running_cell(given.name)
     if cell.replay is not None:
         raise BadInput(f"cell '{cell.name}' is a replay of {cell.replay['file']}: it has the settings of then, and none changes")
     launched = {}
@@ -127,8 +127,8 @@ def connect(given):
 
 
 def parser(command, usage):
-    p = OneLineParser(prog=f"./openwip {command}", allow_abbrev=False, usage=usage)
-    p.add_argument("--name", default=None, help="name of the cell (default: demo, or the only one that is up)")
+    p = Parser(command, usage=usage)
+    p.add_argument("--name", type=check_cell_name, default=None, help="name of the cell (default: demo, or the only one that is up)")
     p.add_argument("--remote", metavar="tcp://HOST:PORT", help="a cell of another machine (demo --listen)")
     p.add_argument("--keys", metavar="DIR", help="with --remote: the keys of ./openwip keys")
     return p
@@ -152,7 +152,7 @@ def with_unit(text, row):
     return f"{text} {row.unit}" if number and row.unit else "-" if text in (None, "") else text
 
 
-def set_main(arguments):
+def set_main(arguments, _places):
     p = parser("set", "./openwip set [--name CELL] KEY=VALUE...")
     p.add_argument("assignments", nargs="+", metavar="KEY=VALUE")
     given = chosen_name(p.parse_args(arguments))
@@ -179,7 +179,7 @@ def set_main(arguments):
     return 1 if other else 0
 
 
-def get_main(arguments):
+def get_main(arguments, _places):
     p = parser("get", "./openwip get [--name CELL] [--json] [--describe] [KEY...]")
     p.add_argument("keys_asked", nargs="*", metavar="KEY")
     p.add_argument("--json", action="store_true", help="for programs")
@@ -218,10 +218,3 @@ def describe(given):
             what = r["valid"] + (f" {r['unit']}" if r["unit"] else "") if r["changeable"] else f"fixed: {r['why_not']}"
             print(f"  {r['key']:<30} {r['process'] or 'launcher':<9} {what}")
     return 0
-
-
-def main(command, arguments):
-    try:
-        return set_main(arguments) if command == "set" else get_main(arguments)
-    except CellDied as e:
-        raise BadInput(f"{e}") from None

@@ -7,6 +7,7 @@ SLOTS_PER_SECOND = 1500
 SAMPLE_RATE = 7.68e6
 CRC_BITS = 24             # profile `radio`
 MTU = 1500
+USUAL_MSS = 1448          # TCP payload of a packet with timestamps
 
 FACTOR_TOLERANCE = 0.005  # of the real-time factor
 BEHIND_SHARE = 0.01       # of the slots may be released later than the pacing limit
@@ -43,6 +44,21 @@ def capacity(bins, modulation, histogram, mss, packing, crc_bits=CRC_BITS):
                    "depends on the modulation of each frame")
     return {"payload_bps": payload, "profile_bps": profile, "tcp_payload_bps": profile * share,
             "bits_per_symbol": k, "how": how}
+
+
+def crc_bits(profile):
+    """Of a frame. In `wipemu` error detection is ideal."""
+    return 0 if profile == "wipemu" else CRC_BITS
+
+
+def capacity_of(scenario, histogram, mss):
+    return capacity(scenario["link.bins"], scenario["link.modulation"], histogram, mss, scenario["link.packing"] == "on",
+                    crc_bits(scenario.values.get("link.profile")))
+
+
+def counts_of(message, *prefixes):
+    """Fields of a message whose names begin so: what a receiver counts is named in the schema alone."""
+    return {f.name: getattr(message, f.name) for f in message.DESCRIPTOR.fields if f.name.startswith(prefixes)}
 
 
 def link_interval(before, after):
@@ -189,6 +205,32 @@ def check_sums(paths, tun, drained=True):
 
 # --- verdict ---
 
+class Statuses:
+    """Of one moment (about): medium, base station, terminal."""
+
+    def __init__(self, air, base, terminal):
+        self.air, self.base, self.terminal = air, base, terminal
+
+    @property
+    def begun(self):
+        """Is there anything to measure?"""
+        return self.base.slot > 0 and self.terminal.radio.locked
+
+    @property
+    def has_receiver(self):
+        """The emulator has none: it says that it is locked, and no mode."""
+        return self.terminal.radio.mode != ""
+
+    @property
+    def counts(self):
+        s = [d.SerializeToString(deterministic=True) for m in (self.base, self.terminal) for d in (m.downlink, m.uplink)]
+        return b"".join(s)
+
+    @property
+    def queued(self):
+        return any(d.queued.packets for m in (self.base, self.terminal) for d in (m.downlink, m.uplink))
+
+
 @dataclasses.dataclass
 class Observed:
     """What a verdict is made of, at the end of a run or so far. None: there is no such thing in this run."""
@@ -202,6 +244,14 @@ class Observed:
     waiting: float = None       # share_of_waiting() of the applications
     traffic: list = None        # reasons
     surroundings: list = ()     # reasons: processes that stood still, interfaces that were down
+
+
+def observed(air_before, now, **more):
+    """Since a status of the medium until these Statuses."""
+    return Observed(paths=paths_of(now.base, now.terminal),
+                    realtime=realtime_of(air_before, now.air, max(now.air.late, now.base.radio.late_slots)),
+                    lock_losses=now.terminal.radio.lock_losses if now.has_receiver else None,
+                    changes=changes_of(base=now.base, terminal=now.terminal, air=now.air), **more)
 
 
 def judge(o):

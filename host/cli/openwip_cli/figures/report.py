@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The screen at the end of a run, and the one about a running cell."""
+from . import accounting
 
 NAMES = ("none", "BPSK", "4-QAM", "8-QAM", "16-QAM", "32-QAM", "64-QAM", "128-QAM", "256-QAM")
 
@@ -149,7 +150,7 @@ def status_screen(cell, air, base, terminal):
     namespaces = ", ".join(cell.state.get("namespaces", cell.namespaces))
     lines = [f"cell '{cell.name}' is up; namespaces {namespaces}"]
     if air:
-        lines.append(f"  air       {air.now / 7.68e6:.1f} s of air time, {air.clock} at speed {air.speed:g}, real-time "
+        lines.append(f"  air       {air.now / accounting.SAMPLE_RATE:.1f} s of air time, {air.clock} at speed {air.speed:g}, real-time "
                      f"factor {air.real_time_factor:.4f}, {air.slots_behind} of {air.slots} slots behind, "
                      f"{air.late} late, nodes: {', '.join(air.nodes)}")
     if cell.replay is not None:
@@ -175,8 +176,7 @@ def status_screen(cell, air, base, terminal):
     if terminal:
         r = terminal.radio
         state = "locked" if r.locked else f"NOT LOCKED ({r.mode})"
-        lost = ", ".join(f"{n} {why}" for n, why in ((r.losses_pilots, "pilots missing"), (r.losses_gap, "gap"),
-                                                      (r.losses_jump, "jump back")) if n)
+        lost = ", ".join(f"{n} {name.removeprefix('losses_')}" for name, n in accounting.counts_of(r, "losses_").items() if n)
         lines.append(f"  radio     {state}, cell {r.cell}, SNR {r.mean_snr_db:.1f} dB, CFO "
                      f"{r.cfo_hz:.0f} Hz, EVM {r.evm_percent:.1f} %, lock lost {r.lock_losses} times"
                      + (f" ({lost})" if lost else ""))

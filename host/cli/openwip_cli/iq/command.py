@@ -1,51 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip iq record | replay | info."""
-import argparse
 import json
-import os
-import pathlib
-import shutil
 import time
 
-from ..errors import BadInput, CellDied
-from ..settings.scenario import OneLineParser, check_cell_name
+from ..cell.running import running_cell
+from ..errors import INTERRUPTED, INVALID, VALID, BadInput, CellDied
+from ..settings.command_line import Parser
+from ..settings.scenario import SLOTS_PER_SECOND, Real
 from . import metadata, recordings, replay as replays
 
-BYTES_PER_S = recordings.SAMPLE_RATE * recordings.BYTES_PER_SAMPLE
-SLOTS_PER_SECOND = 1500
 START_SLOTS = 300       # until a recording has its queue: 64 MB of memory
-MARGIN = 1.1            # of the disk: the reports come on top
 USAGE = """./openwip iq record [--name CELL] [--station terminal|base] [--seconds S | --slots A..B] FILE
        ./openwip iq replay FILE [--json]
        ./openwip iq info FILE [--json]"""
-
-
-def run(arguments):
-    if not arguments or arguments[0] not in ("record", "replay", "info"):
-        if arguments and arguments[0] in ("-h", "--help"):
-            print(f"usage: {USAGE}\n\nSamples of a cell as SigMF recordings (docs/iq.md).")
-            return 0
-        raise BadInput(f"iq {arguments[0] if arguments else 'without a command'}; valid: record, replay, info "
-                       f"(./openwip iq --help)")
-    return {"record": record, "replay": replay, "info": info}[arguments[0]](arguments[1:])
-
-
-# --- the files of a recording that is to be made ---
-
-def check_place(path, seconds, option):
-    """Absolute name without ending. Refuses what cannot be written, and what the disk has no room for."""
-    base = pathlib.Path(recordings.base_of(path)).absolute()
-    if base.is_dir() or not os.access(base.parent, os.W_OK | os.X_OK):
-        raise BadInput(f"{option} {path}: cannot be written")
-    needed, free = MARGIN * seconds * BYTES_PER_S, shutil.disk_usage(base.parent).free
-    if needed > free:
-        raise BadInput(f"{option} {path}: {seconds:g} s need {needed / 1e9:.1f} GB, {base.parent} has {free / 1e9:.1f} GB")
-    return str(base)
-
-
-def remove_former(base):
-    for ending in (recordings.META, recordings.DATA, recordings.SLOTS):
-        pathlib.Path(base + ending).unlink(missing_ok=True)
 
 
 # --- record ---
@@ -82,24 +49,11 @@ def slots_range(text):
     return int(first), int(last)
 
 
-def positive(text):
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0
-    if not 0 < value <= 86400:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
-    return value
-
-
 def record(arguments):
-    from ..commands.commands import running_cell
-    p = OneLineParser(prog="./openwip iq record", allow_abbrev=False,
-                      description="Records the samples of a running cell.")
-    p.add_argument("--name", default="demo", help="name of the cell (default demo)")
+    p = Parser("iq record", "Records the samples of a running cell.", "demo")
     p.add_argument("--station", choices=("terminal", "base"), default="terminal",
                    help="samples received by the terminal (default) or transmitted by the base station")
-    p.add_argument("--seconds", type=positive, help="of air time; default: 2")
+    p.value("--seconds", Real(0.001, 86400), help="of air time; default: 2")
     p.add_argument("--slots", metavar="A..B", help="these slots, both included")
     p.add_argument("file", metavar="FILE", help="FILE.sigmf-data, FILE.sigmf-meta")
     given = p.parse_args(arguments)
@@ -107,8 +61,8 @@ def record(arguments):
         raise BadInput("--seconds and --slots exclude each other")
     begin, end = slots_range(given.slots) if given.slots else (-1, -1)
     seconds = (end + 1 - begin) / SLOTS_PER_SECOND if given.slots else given.seconds or 2.0
-    base = check_place(given.file, seconds, "FILE")
-    cell = running_cell(check_cell_name(given.name))
+    base = recordings.check_place(given.file, seconds, "FILE")
+    cell = running_cell(given.name)
     station = Station(cell, given.station)
     air = station.ask(do="status")["air"]
     if given.slots and begin <= air:
@@ -117,7 +71,7 @@ def record(arguments):
         begin = air + START_SLOTS
         end = begin + round(seconds * SLOTS_PER_SECOND) - 1
     facts = metadata.cell_settings(cell)
-    remove_former(base)
+    recordings.remove_former(base)
     station.ask(do="start", file=base, begin_slot=begin, end_slot=end + 1)
     interrupted = False
     try:
@@ -132,8 +86,8 @@ def record(arguments):
     if done["error"]:
         raise BadInput(f"{recording.data_path}: {done['error']}")
     if interrupted:
-        return 130
-    return 1 if done["samples_lost"] else 0
+        return INTERRUPTED
+    return INVALID if done["samples_lost"] else VALID
 
 
 def finish_demo(cell, stations, facts):
@@ -171,8 +125,7 @@ def to_replay(file):
 
 
 def replay(arguments):
-    p = OneLineParser(prog="./openwip iq replay", allow_abbrev=False,
-                      description="A recording through the receiver: the same decisions as in the live run?")
+    p = Parser("iq replay", "A recording through the receiver: the same decisions as in the live run?")
     p.add_argument("file", metavar="FILE")
     p.add_argument("--json", action="store_true", help="all numbers, as JSON")
     given = p.parse_args(arguments)
@@ -208,7 +161,7 @@ def screen(recording, r):
 
 
 def info(arguments):
-    p = OneLineParser(prog="./openwip iq info", allow_abbrev=False, description="What a recording holds.")
+    p = Parser("iq info", "What a recording holds.")
     p.add_argument("file", metavar="FILE")
     p.add_argument("--json", action="store_true", help="the global object, captures and annotations, as JSON")
     given = p.parse_args(arguments)
@@ -243,3 +196,16 @@ def info(arguments):
             lines.append(f"  {a.get('core:label', 'note'):<11} at sample {a['core:sample_start']}: {a.get('core:comment', '')}")
     print("\n".join(lines))
     return 0
+
+
+COMMANDS = {"record": record, "replay": replay, "info": info}
+
+
+def main(arguments, _places):
+    command, *rest = arguments or ["without a command"]
+    if command in ("-h", "--help"):
+        print(f"usage: {USAGE}\n\nSamples of a cell as SigMF recordings (docs/iq.md).")
+        return VALID
+    if command not in COMMANDS:
+        raise BadInput(f"iq {command}; valid: {', '.join(COMMANDS)} (./openwip iq --help)")
+    return COMMANDS[command](rest)

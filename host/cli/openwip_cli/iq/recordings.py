@@ -6,13 +6,16 @@ import hashlib
 import json
 import os
 import pathlib
+import shutil
 import stat
 import struct
 
 from ..errors import BadInput
+from ..machine import outputs
 
 DATA, META, SLOTS = ".sigmf-data", ".sigmf-meta", ".openwip-slots"
 DATATYPE, SAMPLE_RATE, SLOT_SAMPLES = "cf32_le", 7_680_000, 5120
+MARGIN = 1.1            # of the disk: the reports come on top
 BYTES_PER_SAMPLE = 8
 SLOTS_MAGIC = b"OWSLOTS1"
 LARGEST_REPORT = 1 << 20
@@ -158,3 +161,20 @@ def read_reports(path):
         found.append(raw[at + 4:at + 4 + length])
         at += 4 + length
     return found
+
+
+# --- the files of a recording that is to be made ---
+
+def check_place(path, seconds, option):
+    """Absolute name without ending. Refuses what cannot be written, and what the disk has no room for."""
+    base = pathlib.Path(base_of(path)).absolute()
+    outputs.check(option, base)
+    needed, free = MARGIN * seconds * SAMPLE_RATE * BYTES_PER_SAMPLE, shutil.disk_usage(base.parent).free
+    if needed > free:
+        raise BadInput(f"{option} {path}: {seconds:g} s need {needed / 1e9:.1f} GB, {base.parent} has {free / 1e9:.1f} GB")
+    return str(base)
+
+
+def remove_former(base):
+    for ending in (META, DATA, SLOTS):
+        pathlib.Path(base + ending).unlink(missing_ok=True)

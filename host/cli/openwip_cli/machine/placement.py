@@ -112,10 +112,10 @@ def choose(cores, work, siblings=siblings_of):
     return Placement([core], apart or rest, "the quietest core" if len(cores) > 2 else "one core beats two")
 
 
-def measured(build):
+def measured(places):
     """Round trips of wake-ups, us, by where; {} when the probe is not there or fails."""
     try:
-        done = subprocess.run([pathlib.Path(build) / PROBE], capture_output=True, text=True, timeout=5, check=True)
+        done = subprocess.run([places.build / PROBE], capture_output=True, text=True, timeout=5, check=True)
         found = json.loads(done.stdout)
         return {where: found[where]["round_trip_us"] for where in ("same_core", "other_core") if where in found}
     except (OSError, ValueError, KeyError, subprocess.SubprocessError):
@@ -143,7 +143,7 @@ def of_several(index):
     return Placement([core], [c for c in cores if c != core] or cores, "one of several cells")
 
 
-def find(wanted, build):
+def find(wanted, places):
     """The placement of a cell that starts now. `wanted`: parse(), or of_several()."""
     if isinstance(wanted, Placement):
         return wanted
@@ -154,5 +154,5 @@ def find(wanted, build):
         place = choose(cores, share_of_work())
     else:
         place = Placement(wanted, [c for c in cores if c not in wanted] or cores, "--cores")
-    place.wake_up_us = measured(build)
+    place.wake_up_us = measured(places)
     return place

@@ -13,47 +13,22 @@ sees in whose namespace a process is.
   python -m openwip_cli judge CELL COMMAND"""
 import os
 import signal
-import sys
 import time
 
 import yaml
 
-from ..cell import cell as cells, session
+from ..cell import cell as cells
+from ..cell.running import tun_counts
 from ..figures import accounting
 from ..machine import own_files, rights
 from ..messages import control
+from .watching import telemetry_reasons, watching
 from ..messages.publisher import Publisher
 from openwip_schema import telemetry_pb2
 
 EVERY_S = 1.0
 TIMEOUT_S = 0.5
 STANDING_STILL = 2      # seconds without a change before the sums from end to end are judged
-
-
-class Statuses:
-    """Of one moment (about): medium, base station, terminal."""
-
-    def __init__(self, air, base, terminal):
-        self.air, self.base, self.terminal = air, base, terminal
-
-    @property
-    def begun(self):
-        """Is there anything to measure?"""
-        return self.base.slot > 0 and self.terminal.radio.locked
-
-    @property
-    def has_receiver(self):
-        """The emulator has none: it says that it is locked, and no mode."""
-        return self.terminal.radio.mode != ""
-
-    @property
-    def counts(self):
-        s = [d.SerializeToString(deterministic=True) for m in (self.base, self.terminal) for d in (m.downlink, m.uplink)]
-        return b"".join(s)
-
-    @property
-    def queued(self):
-        return any(d.queued.packets for m in (self.base, self.terminal) for d in (m.downlink, m.uplink))
 
 
 class SoFar:
@@ -98,8 +73,7 @@ class SoFar:
             modulation = s["modulation"]
             return accounting.capacity(
                 int(s["bins"]), "adaptive" if modulation == "adaptive" else int(modulation),
-                link["modulation_histogram"], 1448, True,
-                0 if s.get("profile") == "wipemu" else accounting.CRC_BITS)["profile_bps"]
+                link["modulation_histogram"], accounting.USUAL_MSS, True, accounting.crc_bits(s.get("profile")))["profile_bps"]
         except (KeyError, TypeError, ValueError):
             return None
 
@@ -109,19 +83,14 @@ class SoFar:
             return telemetry_pb2.Verdict(valid=False, command=self.command,
                                          reason=["start: the terminal has not locked yet, nothing is measured", *telemetry])
         now = self.last
-        late = max(now.air.late, now.base.radio.late_slots)
-        realtime = accounting.realtime_of(self.first.air, now.air, late)
+        observed = accounting.observed(self.first.air, now, tun=tun, drained=tun is not None, telemetry=telemetry, waiting=waiting)
         if now.air.now == self.first.air.now:
-            realtime["factor"] = 1.0    # no time has passed yet
-        found = accounting.judge(accounting.Observed(
-            paths=accounting.paths_of(now.base, now.terminal), realtime=realtime, tun=tun, drained=tun is not None,
-            lock_losses=now.terminal.radio.lock_losses if now.has_receiver else None,
-            changes=accounting.changes_of(base=now.base, terminal=now.terminal, air=now.air),
-            telemetry=telemetry, waiting=waiting))
+            observed.realtime["factor"] = 1.0    # no time has passed yet
+        found = accounting.judge(observed)
         result = telemetry_pb2.Verdict(
             valid=found["valid"], reason=found["reasons"], command=self.command,
             seconds=(now.air.now - self.first.air.now) / accounting.SAMPLE_RATE,
-            goodput_bps=self.goodput or 0, capacity_bps=self.capacity or 0, real_time_factor=realtime["factor"])
+            goodput_bps=self.goodput or 0, capacity_bps=self.capacity or 0, real_time_factor=observed.realtime["factor"])
         if waiting is not None:
             result.applications_waiting = waiting
         return result
@@ -146,7 +115,7 @@ class Judge:
             except control.NoAnswer:
                 self.silent.append(f"control: {name} does not answer")
                 return None
-        return Statuses(**found)
+        return accounting.Statuses(**found)
 
     def list_applications(self, clock):
         text = "".join(f"{a.pid} {a.started} {a.name}\n" for a in clock.running())
@@ -159,7 +128,7 @@ class Judge:
         if self.so_far.still < STANDING_STILL:
             self.tun = None
         elif self.tun is None:
-            self.tun = session.tun_counts(self.cell)
+            self.tun = tun_counts(self.cell)
         return self.tun
 
     def turn(self, watch, clock):
@@ -168,13 +137,13 @@ class Judge:
             clock.begin()
         self.list_applications(clock)
         if self.publisher.wanted("verdict"):
-            lost = [r for r in session.telemetry_reasons(watch) if "nothing came" not in r or self.so_far.first]
+            lost = [r for r in telemetry_reasons(watch) if "nothing came" not in r or self.so_far.first]
             slot = self.so_far.last.base.slot if self.so_far.last else 0
             self.publisher.publish("verdict", slot, verdict=self.so_far.verdict(
                 lost + self.silent, clock.report()["worst"], self.tun_counts() if now else None))
 
 
-def main(arguments):
+def main(arguments, _places):
     name, command, terminals = arguments
     cell = cells.Cell(name, int(terminals))
     os.umask(0o007)      # the account may read the telemetry
@@ -187,7 +156,7 @@ def main(arguments):
         signal.signal(signum, end)
     judge = Judge(cell, command)
     try:
-        with session.watching(cell) as (watch, clock):
+        with watching(cell) as (watch, clock):
             print("judge: up", flush=True)
             due = time.monotonic()
             while True:
@@ -201,7 +170,3 @@ def main(arguments):
             why = "asked to stop"
         print(f"judge: ends: {why}", flush=True)
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -6,7 +6,6 @@ import contextlib
 import datetime
 import json
 import os
-import pathlib
 import select
 import shlex
 import shutil
@@ -16,11 +15,15 @@ import sys
 import threading
 import time
 
+from . import record_file, run_record
 from ..cell import cell as cells
-from ..machine import own_files, rights, system
-from ..commands.commands import running_cell
-from ..errors import DIED, BadInput
-from ..settings.scenario import OneLineParser, Real, check_cell_name
+from ..cell.running import cell_lives, running_cell
+from ..machine import own_files, rights
+from ..messages import control, telemetry
+from ..errors import BadInput
+from ..machine.places import versions
+from ..settings.command_line import Parser
+from ..settings.scenario import Real
 
 # What applications sent belongs into a capture (docs/run-record.md: what it would cost here).
 LEFT_OUT = ("frames", "ip")
@@ -50,7 +53,6 @@ class About(threading.Thread):
         self.run, self.effective, self.at_first = {}, {}, {}
 
     def look(self):
-        from ..messages import control
         with contextlib.suppress(OSError, ValueError):
             self.run = json.loads((self.cell.run / "run.json").read_text())
         for path in self.cell.run.glob("*.yaml"):
@@ -73,8 +75,6 @@ class About(threading.Thread):
 
 class Recorder:
     def __init__(self, cell, path, topics):
-        from ..messages import telemetry
-        from . import record_file
         self.cell = cell
         self.file = record_file.RecordFile(path)
         heavy = {"high_water": HEAVY_WAITING} if set(topics) & set(LEFT_OUT) else {}
@@ -107,26 +107,19 @@ class Recorder:
         silent = self.reader.silent(SILENT_S)
         self.take_what_waits()
         self.about.over.set()
-        from ..cell import session
         report, run = self.report or {}, dict(self.about.run)
         self.file.finish({
             "command": run.get("command", ""), "started": run.get("started", ""),
             "scenario": report.get("config", run.get("scenario", {})), "seed": report.get("seed", run.get("seed")),
-            "versions": report.get("versions") or session.versions(places[0], places[2]),
+            "versions": report.get("versions") or versions(places),
             "effective": self.about.effective, "effective_at_first": self.about.at_first,
             "report": report, "unread": self.unread, "silent": silent, "cell": self.cell.name, "recorded": datetime.datetime.now(datetime.timezone.utc).isoformat(
                 timespec="milliseconds")}, self.reader)
         return {"messages": self.reader.received(), "lost": self.reader.lost(), "unread": self.unread}
 
 
-def cell_lives(cell):
-    keeper = cell.state.get("keeper")
-    return keeper is not None and system.start_time(keeper[0]) == keeper[1]
-
-
 def record(cell, path, topics, seconds, places, launched):
     """Exit code. `launched`: standard input says when the run is over, and what its report is."""
-    from . import record_file
     os.nice(5)      # the radio first
     over = []
     for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -158,9 +151,6 @@ def record(cell, path, topics, seconds, places, launched):
         with contextlib.suppress(ValueError):
             recorder.report = json.loads(said) if said else None
         result = recorder.finish(places) | {"ended_by": over[0]}
-    except record_file.WriteFailed as e:
-        recorder.file.abandon()
-        raise Failed(str(e)) from None
     except BaseException:
         recorder.file.abandon()
         raise
@@ -172,49 +162,31 @@ def record(cell, path, topics, seconds, places, launched):
 
 def check_target(path):
     if path is not None:
-        from . import record_file
         record_file.check_target(path)
 
 
-class Failed(Exception):
-    """The record could not be written."""
-
-
-def main(arguments, top, build, python):
+def main(arguments, places):
     if arguments[:1] == ["info"]:
-        from . import run_record
         return run_record.info(arguments[1:])
-    p = OneLineParser(prog="./openwip record", allow_abbrev=False,
-                      description="Record the telemetry of a running cell into a file (HDF5); "
-                                  "./openwip record info FILE: what is in one.")
+    p = Parser("record", "Record the telemetry of a running cell into a file (HDF5); ./openwip record info FILE: what is in one.", "demo")
     p.add_argument("file", metavar="FILE.h5")
-    p.add_argument("--name", default="demo", help="name of the cell (default demo)")
     p.add_argument("--topics", metavar="X", help="topics, separated by commas, or all (default all but frames and ip)")
-    p.add_argument("--seconds", metavar="S", help="end after so long (default: until Ctrl-C, or until the cell ends)")
+    p.value("--seconds", Real(0.1, 1e6), metavar="S", help="end after so long (default: until Ctrl-C, or until the cell ends)")
     p.add_argument("--launched", action="store_true", help="(the launcher's own)")
     given = p.parse_args(arguments)
-    from ..messages import telemetry
     topics = (telemetry.topics_of(given.topics) if given.topics is not None else
               tuple(t for t in telemetry.TOPICS if t not in LEFT_OUT))
-    try:
-        seconds = None if given.seconds is None else Real(0.1, 1e6).read(given.seconds)
-    except ValueError:
-        raise BadInput(f"--seconds is {given.seconds!r}; valid: 0.1..1e6") from None
-    cell = cells.Cell(check_cell_name(given.name)) if given.launched else running_cell(given.name)
-    try:
-        return record(cell, given.file, topics, seconds, (pathlib.Path(top), pathlib.Path(build), python), given.launched)
-    except Failed as e:
-        print(f"openwip: record {e}", file=sys.stderr)
-        return DIED
+    cell = cells.Cell(given.name) if given.launched else running_cell(given.name)
+    return record(cell, given.file, topics, given.seconds, places, given.launched)
 
 
 class Launched:
     """The launcher's side of --record."""
 
-    def __init__(self, cell, path, python):
+    def __init__(self, cell, path, places):
         self.path = path
         self.process = subprocess.Popen(
-            [python, "-m", "openwip_cli", "record", "--launched", "--name", cell.name, "--", str(path)],
+            places.module("record", "--launched", "--name", cell.name, "--", path),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
             preexec_fn=lambda: rights.limit(rights.RECORDER))
         if self._line(20) != READY:
@@ -253,12 +225,12 @@ class Launched:
 
 
 @contextlib.contextmanager
-def launched(cell, path, python, progress):
+def launched(cell, path, places, progress):
     """None without a path. However the block ends, the record is complete afterwards."""
     if path is None:
         yield None
         return
-    recorder = Launched(cell, path, python)
+    recorder = Launched(cell, path, places)
     try:
         yield recorder
     finally:

@@ -6,16 +6,16 @@ import contextlib
 import io
 import json
 import os
-import pathlib
 
 import h5py
 import numpy
 from openwip_schema import telemetry_pb2
 
+from ..machine import outputs
 from ..messages import telemetry
 from . import record_seal
 from .columns import Column, Ragged, Strings, Table
-from ..errors import BadInput
+from ..errors import BadInput, RecordFailed
 
 HEAD = (("message.sequence", "u8"), ("message.slot", "i8"), ("message.wall_ns", "i8"), ("message.user", "u4"))
 GAP_COLUMNS = (("source", "u4", "1"), ("topic", "u4", "1"), ("sequence_before", "u8", "1"), ("sequence_after", "u8", "1"),
@@ -24,15 +24,9 @@ INCOMPRESSIBLE = {"payload", "data"}     # what applications sent
 FLAT_CHUNK = 1 << 16
 
 
-class WriteFailed(Exception):
-    """The disk is full, or gone."""
-
-
 def check_target(path):
     """The path as an absolute one, if a record can be written there. Only a record is replaced."""
-    target = pathlib.Path(path).absolute()
-    if target.is_dir() or not os.access(target.parent, os.W_OK | os.X_OK):
-        raise BadInput(f"record {path}: cannot be written; valid: a file in a folder that is writable")
+    target = outputs.check("record", path)
     if target.exists() and not record_seal.is_record(target):
         raise BadInput(f"record {path}: exists and is no run record; valid: a new name, or that of a record")
     return target
@@ -101,7 +95,7 @@ class RecordFile:
         try:
             self.storage = Storage(self.partial)
         except OSError as e:
-            raise WriteFailed(f"{self.target}: {e.strerror}") from None
+            raise RecordFailed(f"record {self.target}: {e.strerror}") from None
         self.file = h5py.File(self.storage, "w", libver="v110", userblock_size=record_seal.SIZE)
         self.file.attrs["format"], self.file.attrs["format_version"] = record_seal.FORMAT, record_seal.FORMAT_VERSION
         self.strings = Strings()
@@ -114,7 +108,7 @@ class RecordFile:
 
     def _check_written(self):
         if self.storage.error is not None:
-            raise WriteFailed(f"{self.target}: {self.storage.error.strerror}")
+            raise RecordFailed(f"record {self.target}: {self.storage.error.strerror}")
 
     def add(self, message):
         """One telemetry.Message."""
@@ -190,7 +184,7 @@ class RecordFile:
             record_seal.seal(self.partial)
             os.replace(self.partial, self.target)
         except OSError as e:
-            raise WriteFailed(f"{self.target}: {e.strerror}") from None
+            raise RecordFailed(f"record {self.target}: {e.strerror}") from None
 
     def abandon(self):
         """Nothing is left of it."""

@@ -14,7 +14,7 @@ import numpy
 
 from . import record_seal
 from ..errors import BadInput
-from ..settings.scenario import OneLineParser
+from ..settings.command_line import Parser
 
 
 class Table:
@@ -160,7 +160,7 @@ def info_text(r):
 
 
 def info(arguments):
-    p = OneLineParser(prog="./openwip record info", allow_abbrev=False, description="What is in a run record.")
+    p = Parser("record info", "What is in a run record.")
     p.add_argument("file", metavar="FILE.h5")
     given = p.parse_args(arguments)
     with RunRecord(given.file) as r:

@@ -1,53 +1,39 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The demo: start a cell, measure it, end it. One progress line for each phase."""
-import contextlib
 import dataclasses
-import os
-import pathlib
 
-from ..capture import capture
-from ..cell import cell as cells, remote, window
+from . import replay_cell, run
+from ..cell import cell as cells, remote
+from ..cell.session import START_TIMEOUT_S, OBSERVER, Progress, identity, owned_cell, start_observers, start_process
+from ..errors import NoLock
 from ..figures import accounting, report
-from ..machine import slot_path, system
+from ..iq import command as iq, recordings
+from ..machine import outputs, slot_path, system
 from ..measure import pace, traffic
+from ..measure.watching import watching
 from ..messages import control
-from ..records import record
-from ..errors import DIED, INVALID, VALID, NoLock
-from ..cell.session import (OBSERVER, START_TIMEOUT_S, CpuClock, Progress, Running, check_built, check_congestion_control, drain,
-                            exit_code_of, fresh_output, identity, owned_cell, place, start_observers, start_process, telemetry_reasons,
-                            watching, write_json)
+from .options import parse_demo
 
 LOCK_TIMEOUT_S = 10    # of air time
 CAUGHT_UP_S = 0.005    # behind the wall clock
 CATCH_UP_TIMEOUT_S = 10
 
 
-# --- the machine ---
-
-def check_machine(build, options):
-    system.require_root()
-    system.require_tun()
-    check_built(build, ("host/macd/macd", "host/medium/air", OBSERVER, "python/openwip_schema"))
-    check_congestion_control(options.scenario["traffic.tcp_cc"])
-
-
 # --- a running cell ---
 
 def recording_arguments(options):
     """Of the flowgraphs, by station."""
-    from ..iq import command
     for base in options.record_iq.values():
-        command.remove_former(base)
+        recordings.remove_former(base)
     slots = round(options.record_iq_seconds * accounting.SLOTS_PER_SECOND)
     return {station: ["--record-iq", base, "--record-iq-slots", str(slots)]
             for station, base in options.record_iq.items()}
 
 
 def start(cell, keeper, scenario, places, progress, record_iq=None):
-    top, build, python = places
     cells.write_configs(cell, scenario)
-    processes = {p.name: p for p in cells.cell_processes(cell, scenario, top, build, python, record_iq)}
-    running = Running(cell, keeper)
+    processes = {p.name: p for p in cells.cell_processes(cell, scenario, places, record_iq)}
+    running = run.MeasuredCell(cell, keeper, scenario)
     progress("starting the medium")
     start_process(keeper, processes["air"], running, running.air)
     progress("starting the base station and the terminal")
@@ -102,19 +88,13 @@ def most_behind(cell):
     return ask
 
 
-def measure(running, watch, applications, scenario, progress):
-    """All traffic. Returns the report without verdict, and the reasons of failed traffic."""
-    keeper, cell = running.keeper, running.cell
-    speed, duration = scenario.speed, scenario["traffic.duration_s"]
-    result, failed = {}, []
-    with contextlib.suppress(running.NoAnswer):
-        for endpoint in (running.air, running.base, running.terminal):
-            endpoint.reset_counters()
-    air_before = running.ask(running.air)
-    applications.begin()
-    stalls = slot_path.StallWatch({n: p for n, p in keeper.pids.items() if n in slot_path.PROCESSES}, most_behind(cell),
+def traffic_of(cell, progress):
+    """The workload: ping, TCP, UDP. What fails is a reason of the verdict, and the rest goes on."""
+    keeper, s = cell.keeper, cell.scenario
+    stalls = slot_path.StallWatch({n: p for n, p in keeper.pids.items() if n in slot_path.PROCESSES}, most_behind(cell.cell),
                                   keeper.placement.slot_path)
     stalls.start()
+    failed = []
 
     def attempt(what, function):
         try:
@@ -123,104 +103,52 @@ def measure(running, watch, applications, scenario, progress):
             failed.append(f"traffic: {what}: {e}")
             return None
 
-    pings = scenario["traffic.pings"]
+    pings = s["traffic.pings"]
     progress(f"ping over the idle link, {pings} times")
-    result["ping_ms"] = attempt("ping", lambda: traffic.ping(keeper, cell, pings, speed))
-
-    progress(f"TCP download with iperf3, {duration:g} s")
-    marks = {}
-
-    def mark(name):
-        if name == "first":
-            marks["clock"] = CpuClock(dict(keeper.pids) | {"keeper": keeper.pid, "launcher": os.getpid()})
-        marks[name] = running.ask(running.base)
-        if name == "last":
-            marks["cpu"] = marks["clock"].cores()
-
-    wall = max(1, round(duration / speed))
-    edge = min(1.0, 0.1 * wall)
-    before = running.ask(running.base)
-    tcp = attempt("TCP", lambda: traffic.tcp(keeper, cell, scenario,
-                                             [(edge, lambda: mark("first")),
-                                              (wall - 0.1 * edge, lambda: mark("last"))]))
-    marks.setdefault("first", before)
-    marks.setdefault("last", running.ask(running.base))
-    result["tcp"], cpu_iperf, tcp_wall = tcp if tcp else (None, {}, wall)
-    cpu = marks.get("cpu", {})
-    cpu |= {name: round(seconds / tcp_wall, 4) for name, seconds in cpu_iperf.items()}
-    result["cpu"] = cpu | {"total": round(sum(cpu.values()), 4)}
-    result["link"] = accounting.link_interval(marks["first"], marks["last"])
-
-    udp_rate = scenario["traffic.udp_mbps"]
+    result = {"ping_ms": attempt("ping", lambda: traffic.ping(keeper, cell.cell, pings, s.speed)), "udp": None}
+    progress(f"TCP download with iperf3, {s['traffic.duration_s']:g} s")
+    result |= attempt("TCP", lambda: run.iperf3_download(cell)) or {"tcp": None}
+    if "last" not in cell.marks:
+        cell.mark("last")
+    udp_rate = s["traffic.udp_mbps"]
     rate = udp_rate * 1e6 if udp_rate else 0.6 * result["tcp"]["goodput_bps"] if result["tcp"] else 0
     if rate:
         progress(f"UDP stream with iperf3, {rate / 1e6:.2f} Mbit/s")
-        udp = attempt("UDP", lambda: traffic.udp(keeper, cell, scenario, rate))
+        udp = attempt("UDP", lambda: traffic.udp(keeper, cell.cell, s, rate))
         result["udp"] = udp[0] if udp else None
-    else:
-        result["udp"] = None
+    return result | {"failed": failed, "stall": stalls.report()}
 
-    result["applications"] = applications.report()
-    stall = stalls.report()
-    progress("draining the link, checking the sums")
-    drain(running, speed)
-    air_after = running.ask(running.air)
-    base, terminal = running.ask(running.base), running.ask(running.terminal)
-    tun = running.tun_counts()
-    paths = accounting.paths_of(base, terminal)
-    late = max(air_after.late, base.radio.late_slots)
-    result["realtime"] = accounting.realtime_of(air_before, air_after, late) | {"stall": stall}
-    result["placement"] = keeper.placement.report() | {
-        "realtime_priority": {n: system.has_realtime_thread(p) for n, p in keeper.pids.items() if n in slot_path.PROCESSES}}
-    result["packets"] = {name: path.report() for name, path in paths.items()}
-    result["packets"]["uplink"]["feedback"] = {"packets": terminal.uplink_feedback.packets,
-                                               "bytes": terminal.uplink_feedback.bytes}
-    mss = result["tcp"]["mss"] if result["tcp"] else 1448
-    result["capacity"] = accounting.capacity(scenario["link.bins"], scenario["link.modulation"],
-                                             result["link"]["modulation_histogram"], mss,
-                                             scenario["link.packing"] == "on")
-    changes = accounting.changes_of(base=base, terminal=terminal, air=air_after)
-    accounting.mark_capacity(result["capacity"], changes)
-    result["changes"] = changes
-    result["radio"] = {
-        "state": terminal.radio.mode, "cell": terminal.radio.cell,
-        "locks": terminal.radio.locks, "lock_losses": terminal.radio.lock_losses,
-        "transitions": {name: getattr(terminal.radio, name) for name in (
-            "candidates", "synchronisations", "candidates_refuted", "losses_pilots", "losses_gap", "losses_jump")},
-        "level_dbfs": terminal.radio.rx_level_dbfs,
-        "gain_db": terminal.radio.gain_db, "gain_changes": terminal.radio.gain_changes,
-        "cfo_hz": terminal.radio.cfo_hz, "evm_percent": terminal.radio.evm_percent,
-        "mean_snr_db": terminal.radio.mean_snr_db,
-        "overflows": terminal.radio.overflows,
-        "grants_failed": terminal.terminal.grants_failed,
-        "slots_unlocked": terminal.terminal.slots_unlocked,
-        "frames_combined": terminal.terminal.frames_combined,
-        "malformed_messages": base.malformed_messages + terminal.malformed_messages,
-    }
-    # The receiver's own figure: against the SNR that it measured when the predicted slot had come.
-    result["prediction"] = {"nmse": terminal.radio.prediction_nmse,
-                            "horizon_slots": terminal.radio.horizon or scenario.retransmission_delay_slots}
-    watch.end()
-    result["telemetry"] = {"received": sum(watch.received.values()), "lost": sum(watch.lost.values())}
-    result["verdict"] = accounting.judge(accounting.Observed(
-        paths=paths, realtime=result["realtime"], tun=tun, lock_losses=terminal.radio.lock_losses, changes=changes,
-        telemetry=telemetry_reasons(watch) + keeper.lost, waiting=result["applications"]["worst"], traffic=failed,
-        surroundings=keeper.noted))
-    result["effective"] = {"base": base.effective_yaml, "terminal": terminal.effective_yaml,
-                           "air": air_after.effective_yaml}
-    return result
+
+def measure(cell, watch, applications, progress):
+    """All traffic, and the report of it."""
+    keeper = cell.keeper
+    common, more, now = run.measure(cell, watch, applications, lambda cell: traffic_of(cell, progress), progress,
+                                    (cell.air, cell.base, cell.terminal))
+    radio, link = now.terminal.radio, now.terminal.terminal
+    common["realtime"]["stall"] = more.pop("stall")
+    return common | more | {
+        "placement": keeper.placement.report() | {"realtime_priority": {
+            n: system.has_realtime_thread(p) for n, p in keeper.pids.items() if n in slot_path.PROCESSES}},
+        "radio": accounting.counts_of(radio, "cell", "locks", "lock_losses", "gain_", "cfo_hz", "evm_", "mean_snr_db", "overflows") | {
+            "state": radio.mode, "level_dbfs": radio.rx_level_dbfs,
+            "transitions": accounting.counts_of(radio, "candidates", "synchronisations", "losses_"),
+            "grants_failed": link.grants_failed, "slots_unlocked": link.slots_unlocked, "frames_combined": link.frames_combined,
+            "malformed_messages": now.base.malformed_messages + now.terminal.malformed_messages},
+        # The receiver's own figure: against the SNR that it measured when the predicted slot had come.
+        "prediction": {"nmse": radio.prediction_nmse, "horizon_slots": radio.horizon or cell.scenario.retransmission_delay_slots},
+        "effective": {"base": now.base.effective_yaml, "terminal": now.terminal.effective_yaml, "air": now.air.effective_yaml}}
 
 
 # --- one run ---
 
-def run(options, top, build, python):
+def main(arguments, places):
     """Returns the exit code."""
+    options = parse_demo(arguments)
+    if options.replay_iq:
+        return replay_cell.run_replay(options, places)
     progress = Progress()
-    fresh_output(options.json)
-    check_machine(build, options)
-    record.check_target(options.record)
-    capture.check_file("--capture", options.capture)
-    places = (top, build, python)
+    outputs.fresh("--json", options.json)
+    run.check(options, places, (cells.MACD, cells.MEDIUM, OBSERVER))
     try:
         if options.scenario["air.speed"] == pace.AUTO:
             return run_at_the_pace_found(options, places, progress)
@@ -228,10 +156,8 @@ def run(options, top, build, python):
             return run_cell(cell, keeper, options, places, progress)
     except NoLock as e:
         reasons = [f"lock: {e}"]
-        print(f"verdict: INVALID\n  {reasons[0]}")
-        write_json(options.json, {"verdict": accounting.verdict([("lock", reasons)])}
-                   | identity(options.scenario, top, python))
-        return INVALID
+        return run.report({"verdict": accounting.verdict([("lock", reasons)])} | identity(options.scenario, places),
+                          options, f"verdict: INVALID\n  {reasons[0]}")
 
 
 def run_at_the_pace_found(options, places, progress):
@@ -256,19 +182,12 @@ def run_at_the_pace_found(options, places, progress):
 
 
 def run_cell(cell, keeper, options, places, progress, trial="none"):
-    if options.logs:
-        keeper.keep_logs(options.logs)
     progress(f"cell '{cell.name}': namespaces {' and '.join(cell.namespaces)}")
-    place(keeper, options.cores, places[1], progress)
-    record.note_run(cell, options.scenario.tree(), options.scenario["seed"])
-    if options.monitor:
-        window.open_for(cell.name, places[1], progress)
-    with record.launched(cell, options.record, places[2], progress) as recorder, \
-            capture.recording(cell, options.capture, options.scenario.tree(), options.scenario.speed, places, progress) as captured:
-        return run_recorded(cell, keeper, options, places, progress, recorder, captured, trial)
+    result = run.in_cell(cell, keeper, options, places, progress, lambda: phases(cell, keeper, options, places, progress, trial))
+    return run.report(result, options, report.screen(result))
 
 
-def run_recorded(cell, keeper, options, places, progress, recorder, captured, trial):
+def phases(cell, keeper, options, places, progress, trial):
     scenario = options.scenario
     with watching(cell) as (watch, applications):
         running = start(cell, keeper, scenario, places, progress, recording_arguments(options))
@@ -279,34 +198,13 @@ def run_recorded(cell, keeper, options, places, progress, recorder, captured, tr
         if trial == "only":
             raise pace.OtherPace(1.0, None)
         scenario.values["air.speed"] = scenario.speed
-        result = measure(running, watch, applications, scenario, progress)
-    captured.end(result["verdict"])
+        result = measure(running, watch, applications, progress)
     result["radio"]["lock_s"] = lock_s
     result["realtime"]["pace_found"] = options.pace_found
-    result |= identity(scenario, places[0], places[2])
-    ordered = {k: result[k] for k in ("verdict", "realtime", "placement", "ping_ms", "tcp", "udp", "capacity", "link", "changes",
-                                      "packets", "radio", "prediction", "telemetry", "cpu", "applications",
-                                      "config", "effective", "seed", "versions")}
+    result |= identity(scenario, places)
     if options.record_iq:
-        from ..iq import command
         keys = {"scenario": "config", "verdict": "verdict", "versions": "versions"}
-        facts = {f"openwip:{key}": ordered[name] for key, name in keys.items()}
-        for line in command.finish_demo(cell, options.record_iq, facts):
+        facts = {f"openwip:{key}": result[name] for key, name in keys.items()}
+        for line in iq.finish_demo(cell, options.record_iq, facts):
             progress(line)
-    if options.keep:
-        keeper.detach()
-        progress("the cell stays up: ./openwip exec terminal -- COMMAND, ./openwip status, ./openwip down")
-    else:
-        progress("ending the cell")
-        keeper.end("the run is over")
-    recorded = True
-    if recorder is not None:
-        ordered["record"] = recorder.finish(ordered)
-        recorded = record.said(ordered["record"], progress)
-    print(report.screen(ordered))
-    write_json(options.json, ordered)
-    return (VALID if ordered["verdict"]["valid"] else INVALID) if recorded else DIED
-
-
-def main(options, top, build, python):
-    return exit_code_of(lambda: run(options, pathlib.Path(top), pathlib.Path(build), python))
+    return result

@@ -4,29 +4,31 @@
 run(options, workload, progress) is the entry for programs: it starts a cell, lets `workload` run whatever
 it likes in the namespaces, drains the link, checks the sums and returns the report with its verdict."""
 import contextlib
+import dataclasses
 import json
 import os
-import pathlib
 import subprocess
 import tempfile
 import time
 
 import yaml
 
-from ..capture import capture
-from ..cell import cell as cells, remote, window
+from google.protobuf import json_format
+from openwip_schema import control_pb2 as pb
+
+from . import run as runs
+from ..cell import cell as cells, remote
+from ..cell.session import OBSERVER, Progress, identity, owned_cell, start_observers, start_process
 from ..channel import command as channel
+from ..errors import BadInput
 from ..figures import accounting, report
-from ..machine import own_files, system
-from ..measure import traffic
-from ..records import record
-from ..settings import scenario as scenarios
+from ..machine import outputs, own_files, places as whereabouts, system
+from ..machine.places import Places
+from ..measure.watching import watching
+from ..settings.command_line import check_cell_name
 from ..settings.emulator import NAME, SETTINGS, scenario_of
-from ..errors import BAD_INPUT, DIED, INVALID, VALID, BadInput
 from ..settings.scenario import Scenario
-from ..cell.session import (OBSERVER, CpuClock, Progress, Running, check_built, check_congestion_control, drain, exit_code_of,
-                            fresh_output, identity, owned_cell, place, start_observers, start_process, telemetry_reasons, watching,
-                            write_json)
+from .options import Options, parse_emulate
 
 PROGRAM = "host/emulator/wip_emulator"
 
@@ -62,7 +64,7 @@ def with_predictions(s, places):
             arguments.append(f"--shadowing={shadowing}")
         elif shadowing != "as_defined":
             arguments.append(f"--shadowing-db={shadowing}")
-        channel.run_program(places[1], arguments)
+        channel.run_program(places, arguments)
         yield Scenario(s.values | {"channel.model": file, "channel.prediction_nmse": "trace",
                                    "channel.speed_kmh": None, "channel.shadowing": "as_defined"}, SETTINGS)
 
@@ -116,183 +118,69 @@ def last_line(text, file):
     return line.removeprefix("wip_emulator: ").removeprefix("macd: ").removeprefix(f"{file}: ")
 
 
-# --- a running cell, as a workload sees it ---
+# --- a run ---
 
-class EmulatedCell(Running):
-    """`keeper` (pause, wait_until), statuses, and where the applications run."""
-    address = cells.ADDRESS
-
-    def __init__(self, cell, keeper, scenario):
-        super().__init__(cell, keeper)
-        self.scenario = scenario
-        self.marks = {}
-
-    @property
-    def name(self):
-        return self.cell.name
-
-    def namespace(self, station):
-        return self.cell.namespace(station)
-
-    def mark(self, name):
-        """`first` and `last`: between them the link's and the processor's figures are taken."""
-        if name == "first":
-            self.marks["cpu"] = CpuClock(dict(self.keeper.pids) | {"keeper": self.keeper.pid,
-                                                                   "launcher": os.getpid()})
-        self.marks[name] = self.ask(self.base)
-        if name == "last":
-            self.marks["cores"] = self.marks["cpu"].cores()
-
-
-def iperf3_download(cell):
-    """The default workload: TCP from the server's side to the terminal."""
-    duration = cell.scenario["traffic.duration_s"]
-    edge = min(1.0, 0.1 * duration)
-    report_, cpu, wall = traffic.tcp(cell.keeper, cell.cell, cell.scenario,
-                                     [(edge, lambda: cell.mark("first")),
-                                      (duration - 0.1 * edge, lambda: cell.mark("last"))])
-    return {"tcp": report_, "cpu": {n: round(s / wall, 4) for n, s in cpu.items()}}
-
-
-def measure(cell, watch, applications, workload, progress):
-    s = cell.scenario
-    with contextlib.suppress(cell.NoAnswer):
-        cell.air.reset_counters()
-    failed, result = [], {}
-    air_before = cell.ask(cell.air)
-    applications.begin()
-    cell.mark("first")
-    before = cell.marks["first"]
-    try:
-        result = workload(cell) or {}
-    except traffic.TrafficFailed as e:
-        failed.append(f"traffic: {e}")
-    if cell.marks["first"] is before or "last" not in cell.marks:
-        cell.mark("last")
-    waiting = applications.report()
-    progress("draining the link, checking the sums")
-    drain(cell)
-    air_after = cell.ask(cell.air)
-    base, terminal = cell.ask(cell.base), cell.ask(cell.terminal)
-    paths = accounting.paths_of(base, terminal)
-    realtime = accounting.realtime_of(air_before, air_after, air_after.late)
-    link = accounting.link_interval(cell.marks["first"], cell.marks["last"])
-    cpu = cell.marks["cores"] | result.pop("cpu", {})
-    watch.end()
-    verdict = accounting.judge(accounting.Observed(
-        paths=paths, realtime=realtime, tun=cell.tun_counts(), telemetry=telemetry_reasons(watch) + cell.keeper.lost,
-        waiting=waiting["worst"], traffic=failed + result.pop("failed", []), surroundings=cell.keeper.noted))
-    mss = (result.get("tcp") or {}).get("mss", 1448)
-    packets = {name: path.report() for name, path in paths.items()}
-    packets["uplink"]["feedback"] = {"packets": terminal.uplink_feedback.packets,
-                                     "bytes": terminal.uplink_feedback.bytes}
-    changes = accounting.changes_of(base=base, terminal=terminal, air=air_after)
-    return {
-        "verdict": verdict, "realtime": realtime,
-        "tcp": result.pop("tcp", None), "workload": result, "changes": changes,
-        "capacity": accounting.mark_capacity(accounting.capacity(s["link.bins"], s["link.modulation"], link["modulation_histogram"], mss,
-                                        s["link.packing"] == "on",
-                                        accounting.CRC_BITS if s["link.profile"] == "radio" else 0), changes),
-        "link": link, "packets": packets,
-        "emulator": {
-            "release_us": {"median": air_after.release_median_us, "p99": air_after.release_p99_us,
-                           "p999": air_after.release_p999_us, "max": air_after.release_max_us,
-                           "packets": air_after.released},
-            "realtime_priority": air_after.realtime_priority,
-            "mean_snr_db": terminal.radio.mean_snr_db,
-            "prediction_nmse": terminal.radio.prediction_nmse,
-            "frames_combined": terminal.terminal.frames_combined,
-            "packets_damaged": terminal.terminal.delivered_damaged.packets,
-            "relay": {r.reason: r.count.packets for r in terminal.terminal.relay},
-            "malformed_messages": base.malformed_messages + terminal.malformed_messages,
-        },
-        "users": users_of(base, terminal),
-        "telemetry": {"received": sum(watch.received.values()), "lost": sum(watch.lost.values())},
-        "cpu": cpu | {"total": round(sum(cpu.values()), 4)}, "applications": waiting,
-        "effective": {"emulator": base.effective_yaml},
-    }
-
-
-def default_places():
-    top = pathlib.Path(os.environ.get("OPENWIP_TOP", pathlib.Path(__file__).resolve().parents[4]))
-    build = pathlib.Path(os.environ.get("OPENWIP_BUILD", top / "build"))
-    return top, build, os.environ.get("OPENWIP_PYTHON", "python3")
-
-
-def run(options, workload=None, progress=None, *, name=NAME, keep=False, logs=None, places=None, record_to=None,
-        observers=False, capture_to=None, listen=None, monitor=False, cores=None):
-    """One run. `options`: {key of SETTINGS: value}, or a Scenario. `workload(cell: EmulatedCell) -> dict`
+def run(options, workload=None, progress=None, *, places=None, observers=False, **around):
+    """One run. `options`: {key of SETTINGS: value}, or a Scenario. `workload(cell: MeasuredCell) -> dict`
     runs the applications (None: iperf3); what it returns is the report's `workload`, except `tcp` (to the
     top), `cpu` (added) and `failed` (reasons of the verdict); TrafficFailed makes the run invalid.
-    `cores`: where it runs (what placement.find() takes); None: wherever this process does.
+    `around`: of Options; `cores`: where it runs (what placement.find() takes), None: wherever this process does.
     `observers`: also telemetry of TCP, processor and verdict so far, for who looks on meanwhile.
-    Raises BadInput, CellDied, session.Terminated."""
-    top, build, python = places or default_places()
+    Raises BadInput, CellDied, Terminated."""
+    scenario = options if isinstance(options, Scenario) else scenario_of(options)
+    given = Options(scenario, **{"name": NAME, "cores": None} | around)
+    places = Places(*places) if places else whereabouts.default()
     progress = progress or (lambda text: None)
-    s = options if isinstance(options, Scenario) else scenario_of(options)
-    scenarios.check_cell_name(name)
-    system.require_root()
-    system.require_tun()
-    check_built(build, (PROGRAM, OBSERVER, "python/openwip_schema"))
-    check_congestion_control(s["traffic.tcp_cc"])
-    record.check_target(record_to)
-    capture.check_file("--capture", capture_to)
-    with with_predictions(s, (top, build, python)) as as_run:
-        check_config(str(build / PROGRAM), config(cells.Cell(name), as_run))
-        return _run_cell(s, as_run, workload, progress, name, keep, logs, (top, build, python), record_to,
-                         observers, capture_to, listen, monitor, cores)
+    check_cell_name(given.name)
+    runs.check(given, places, (PROGRAM, OBSERVER))
+    with with_predictions(scenario, places) as as_run:
+        check_config(str(places.build / PROGRAM), config(cells.Cell(given.name), as_run))
+        with owned_cell(given.name, progress, scenario["terminals"]) as (cell, keeper):
+            return runs.in_cell(cell, keeper, given, places, progress, lambda: phases(
+                cell, keeper, given, as_run, workload or runs.iperf3_download, places, progress, observers))
 
 
-def _run_cell(s, as_run, workload, progress, name, keep, logs, places, record_to, observers, capture_to, listen,
-              monitor, cores):
-    top, build, python = places
-    with contextlib.ExitStack() as stack:
-        cell, keeper = stack.enter_context(owned_cell(name, progress, s["terminals"]))
-        if logs:
-            keeper.keep_logs(logs)
-        record.note_run(cell, s.tree(), s["seed"])
-        if monitor:
-            window.open_for(name, places[1], progress)
-        recorder = stack.enter_context(record.launched(cell, record_to, python, progress))
-        captured = stack.enter_context(capture.recording(cell, capture_to, s.tree(), s.speed, places, progress))
-        with watching(cell) as (watch, applications):
-            path = cell.run / "emulator.yaml"
-            own_files.create(path, yaml.safe_dump(config(cell, as_run), sort_keys=False))
-            if cores is not None:
-                place(keeper, cores, places[1], progress)
-            running = EmulatedCell(cell, keeper, s)
-            progress(f"cell '{name}': starting the emulator")
-            start_process(keeper, cells.Process("emulator", [str(build / PROGRAM), "--config", str(path)],
-                                                {"OPENWIP_RUN": str(cell.run)}, slot_path=True), running, running.air)
-            if observers or keep or record_to:
-                start_observers(keeper, cell, "emulate", places)
-            remote.start(cell, keeper, listen, places, progress)
-            began = time.monotonic()
-            result = measure(running, watch, applications, workload or iperf3_download, progress)
-        captured.end(result["verdict"])
-        result["seconds"] = time.monotonic() - began
-        if keep:
-            keeper.detach()
-        else:
-            keeper.end("the run is over")
-        result |= identity(s, top, python)
-        if recorder is not None:
-            result["record"] = recorder.finish(result)
-            record.said(result["record"], progress)
-    return result
+def phases(cell, keeper, given, as_run, workload, places, progress, observers):
+    with watching(cell) as (watch, applications):
+        path = cell.run / "emulator.yaml"
+        own_files.create(path, yaml.safe_dump(config(cell, as_run), sort_keys=False))
+        running = runs.MeasuredCell(cell, keeper, given.scenario)
+        progress(f"cell '{cell.name}': starting the emulator")
+        start_process(keeper, cells.Process("emulator", [places.program(PROGRAM), "--config", str(path)],
+                                            {"OPENWIP_RUN": str(cell.run)}, slot_path=True), running, running.air)
+        if observers or given.keep or given.record:
+            start_observers(keeper, cell, "emulate", places)
+        remote.start(cell, keeper, given.listen, places, progress)
+        began = time.monotonic()
+        common, more, now = runs.measure(running, watch, applications, workload, progress, (running.air,))
+        air, terminal = now.air, now.terminal
+        return common | {
+            "workload": more,
+            "emulator": emulator_report(terminal) | {
+                "release_us": {"median": air.release_median_us, "p99": air.release_p99_us, "p999": air.release_p999_us,
+                               "max": air.release_max_us, "packets": air.released},
+                "realtime_priority": air.realtime_priority,
+                "relay": {r.reason: r.count.packets for r in terminal.terminal.relay},
+                "malformed_messages": now.base.malformed_messages + terminal.malformed_messages},
+            "users": users_of(now.base, terminal), "effective": {"emulator": now.base.effective_yaml},
+            "seconds": time.monotonic() - began} | identity(given.scenario, places)
+
+
+def emulator_report(terminal):
+    return {"mean_snr_db": terminal.radio.mean_snr_db, "prediction_nmse": terminal.radio.prediction_nmse,
+            "frames_combined": terminal.terminal.frames_combined,
+            "packets_damaged": terminal.terminal.delivered_damaged.packets}
 
 
 def generate(s, seconds, places, packet_bytes=accounting.MTU):
     """Virtual time: (report, the program's own output). No namespaces, no TCP, no rights needed."""
-    from google.protobuf import json_format
-    from openwip_schema import control_pb2 as pb
-    top, build, python = places
-    check_built(build, (PROGRAM, "python/openwip_schema"))
+    places = Places(*places)
+    places.check_built(PROGRAM, "python/openwip_schema")
     with with_predictions(s, places) as as_run, tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
         tree = config(cells.Cell(NAME), as_run)
         yaml.safe_dump(tree, f, sort_keys=False)
         f.flush()
-        done = subprocess.run([str(build / PROGRAM), "--config", f.name, "--generate", str(seconds),
+        done = subprocess.run([places.program(PROGRAM), "--config", f.name, "--generate", str(seconds),
                                "--packet-bytes", str(packet_bytes)], capture_output=True, text=True)
     if done.returncode:
         raise BadInput(last_line(done.stderr, f.name))
@@ -316,13 +204,10 @@ def generate(s, seconds, places, packet_bytes=accounting.MTU):
                       if arrived["seconds"] > 0 else 0.0, "packets": arrived["packets"],
                       "out_of_order": raw["packets_out_of_order"], "altered": raw["packets_altered"]},
         "link": link, "packets": {name: path.report() for name, path in paths.items()},
-        "emulator": {"mean_snr_db": terminal.radio.mean_snr_db,
-                     "prediction_nmse": terminal.radio.prediction_nmse,
-                     "frames_combined": terminal.terminal.frames_combined,
-                     "packets_damaged": terminal.terminal.delivered_damaged.packets},
+        "emulator": emulator_report(terminal),
         "users": users_of(base, terminal),
         "effective": {"emulator": yaml.safe_dump(tree, sort_keys=False)},
-    } | identity(s, top, python), raw
+    } | identity(s, places), raw
 
 
 def users_of(base, terminal):
@@ -334,26 +219,15 @@ def users_of(base, terminal):
             for b, t in zip(base.users, terminal.users)]
 
 
-def main(given, top, build, python):
-    progress, options = Progress(), given.options
-    places = (pathlib.Path(top), pathlib.Path(build), python)
-
-    def whole():
-        fresh_output(options.json)
-        if given.generator:
-            progress(f"packet generator, {options.scenario['traffic.duration_s']:g} s of virtual time")
-            result, _ = generate(options.scenario, options.scenario["traffic.duration_s"], places)
-            print(report.generator_screen(result))
-            write_json(options.json, result)
-            return VALID if result["verdict"]["valid"] else INVALID
-        progress(f"TCP download with iperf3, {options.scenario['traffic.duration_s']:g} s")
-        result = run(options.scenario, None, progress, name=options.name, keep=options.keep, logs=options.logs,
-                     places=places, observers=True, record_to=options.record, capture_to=options.capture, listen=options.listen,
-                     monitor=options.monitor, cores=options.cores)
-        print(report.screen(result))
-        write_json(options.json, result)
-        if "error" in result.get("record", {}):
-            return DIED
-        return VALID if result["verdict"]["valid"] else INVALID
-
-    return exit_code_of(whole)
+def main(arguments, places):
+    options, progress = parse_emulate(arguments), Progress()
+    outputs.fresh("--json", options.json)
+    seconds = options.scenario["traffic.duration_s"]
+    if options.generator:
+        progress(f"packet generator, {seconds:g} s of virtual time")
+        result, _ = generate(options.scenario, seconds, places)
+        return runs.report(result, options, report.generator_screen(result))
+    progress(f"TCP download with iperf3, {seconds:g} s")
+    around = {f.name: getattr(options, f.name) for f in dataclasses.fields(options) if f.name != "scenario"}
+    result = run(options.scenario, None, progress, places=places, observers=True, **around)
+    return runs.report(result, options, report.screen(result))

@@ -14,18 +14,18 @@ import tempfile
 import time
 
 import yaml
+from openwip_schema import telemetry_pb2
 
-from ..capture import capture
-from ..cell import cell as cells, window
+from . import emulate, run
+from ..cell import cell as cells
+from ..cell.session import OBSERVER, START_TIMEOUT_S, Progress, owned_cell
+from ..errors import BadInput
 from ..figures import report
-from ..machine import own_files, rights, system
-from ..messages import control
-from ..records import record
-from . import emulate
-from ..errors import DIED, INVALID, VALID, BadInput
-from ..messages.publisher import Publisher
-from ..cell.session import OBSERVER, START_TIMEOUT_S, Progress, check_built, exit_code_of, fresh_output, owned_cell, versions, write_json
 from ..iq import command, recordings, replay as replays
+from ..machine import outputs, own_files, rights, system
+from ..machine.places import versions
+from ..messages import control
+from ..messages.publisher import Publisher
 from .replay_radio import OVER
 
 TUN_ADDRESS = "192.0.2.1/32"
@@ -66,7 +66,7 @@ class Player:
 
     def __init__(self, cell, keeper, recording, speed, places):
         self.cell, self.keeper, self.recording, self.speed = cell, keeper, recording, speed
-        self.top, self.build, self.python = places
+        self.places = places
         self.terminal = control.Control(cell.endpoint("terminal.control"))
         self.publisher, self.said, self.began = None, 0.0, None
 
@@ -82,17 +82,28 @@ class Player:
         before = os.umask(0o007)     # the account may read it
         self.publisher = Publisher(cell.endpoint("keeper.telemetry"), ["verdict"])
         os.umask(before)
-        self.keeper.start(cells.Process("terminal.macd", [str(self.build / "host/macd/macd"), "--config", str(path)], run,
+        self.keeper.start(cells.Process("terminal.macd", [self.places.program(cells.MACD), "--config", str(path)], run,
                                         cell.namespace("terminal")))
         if not self.keeper.wait_until(lambda: self.status() is not None, START_TIMEOUT_S):
             self.keeper.blame("terminal.macd does not answer on its control socket")
         self.keeper.start(cells.Process("observer", [
-            str(self.build / OBSERVER), "--set", f"stations=terminal={cell.namespace('terminal')}",
+            self.places.program(OBSERVER), "--set", f"stations=terminal={cell.namespace('terminal')}",
             "--set", f"slots={cell.endpoint('terminal.telemetry')}", "--set", "medium="], run, essential=False))
-        self.keeper.start(cells.Process("terminal.radio", [
-            self.python, "-m", "openwip_cli", "replay-radio", cell.name, str(pathlib.Path(self.recording.base).absolute()),
-            repr(self.speed), reports], run, capabilities=rights.REPLAY))
+        self.keeper.start(cells.Process("terminal.radio", self.places.module(
+            "replay-radio", cell.name, pathlib.Path(self.recording.base).absolute(), repr(self.speed), reports), run,
+            capabilities=rights.REPLAY))
         self.began = time.monotonic()
+
+    def play(self, reports, progress):
+        """What the radio says of it, and the terminal's status at the end."""
+        self.start(reports)
+        progress(f"playing {self.recording.data_path}, {replays.seconds(self.recording):.3f} s at speed {self.speed:g}")
+        pace = self.wait()
+        last = replays.last_slot(recordings.read_reports(reports))
+        terminal = self.settle(last)
+        if terminal is None or terminal.slot < last:
+            progress(f"terminal.macd has not taken the last report within {SETTLED_S:g} s: what watches the cell lacks its end")
+        return {"verdict": verdict_of(self.recording), "pace": pace, "terminal": terminal}
 
     def say(self, slot=0):
         """The verdict, once a second."""
@@ -100,7 +111,6 @@ class Player:
             return
         self.said = time.monotonic()
         v = verdict_of(self.recording)
-        from openwip_schema import telemetry_pb2
         self.publisher.publish("verdict", slot, verdict=telemetry_pb2.Verdict(
             valid=False, reason=v["reasons"], command="replay", seconds=(time.monotonic() - self.began) * self.speed))
 
@@ -130,59 +140,33 @@ class Player:
         return found
 
 
-def run(options, top, build, python):
+def run_replay(options, places):
     progress = Progress()
-    fresh_output(options.json)
+    outputs.fresh("--json", options.json)
     recording, live = command.to_replay(options.replay_iq)
-    system.require_root()
-    system.require_tun()
-    check_built(build, ("host/macd/macd", OBSERVER, "python/openwip_schema"))
-    record.check_target(options.record)
-    capture.check_file("--capture", options.capture)
+    run.check(options, places, (cells.MACD, OBSERVER))
     try:
-        emulate.check_config(str(build / "host/macd/macd"), macd_tree(cells.Cell(options.name), recording), "--print-config")
+        emulate.check_config(places.program(cells.MACD), macd_tree(cells.Cell(options.name), recording), "--print-config")
     except BadInput as e:
         raise BadInput(f"recording {recording.meta_path}: openwip:link: {e}") from None
-    with owned_cell(options.name, progress, base=False) as (cell, keeper):
-        return run_cell(cell, keeper, options, recording, live, (top, build, python), progress)
-
-
-def run_cell(cell, keeper, options, recording, live, places, progress):
-    whole, speed = recording.whole, options.scenario.speed
-    if options.logs:
-        keeper.keep_logs(options.logs)
-    own_files.create(cell.run / "replay.json", json.dumps({"file": recording.base, "start_ns": start_ns(recording)}))
-    record.note_run(cell, whole.get("openwip:scenario", {}), whole.get("openwip:seed"))
-    if options.monitor:
-        window.open_for(cell.name, places[1], progress)
-    with record.launched(cell, options.record, places[2], progress) as recorder, \
-            capture.recording(cell, options.capture, {"replay of": recording.base}, speed, places, progress) as captured, \
+    with owned_cell(options.name, progress, base=False) as (cell, keeper), \
             tempfile.TemporaryFile(prefix="openwip-replay-") as reports:
-        player = Player(cell, keeper, recording, speed, places)
+        whole = recording.whole
+        own_files.create(cell.run / "replay.json", json.dumps({"file": recording.base, "start_ns": start_ns(recording)}))
+        player = Player(cell, keeper, recording, options.scenario.speed, places)
         own = f"/proc/{os.getpid()}/fd/{reports.fileno()}"      # without a name: nothing is left of it after a kill
-        player.start(own)
-        progress(f"playing {recording.data_path}, {replays.seconds(recording):.3f} s at speed {speed:g}")
-        pace = player.wait()
-        replayed = recordings.read_reports(own)
-        last = replays.last_slot(replayed)
-        terminal = player.settle(last)
-        if terminal is None or terminal.slot < last:
-            progress(f"terminal.macd has not taken the last report within {SETTLED_S:g} s: what watches the cell lacks its end")
-        verdict = verdict_of(recording)
-        captured.end(verdict)
-        progress("the recording is over; ending the cell")
-        keeper.end("the recording is over")
-        progress("comparing its decisions with those of the live receiver")
-        result = report_of(recording, live, replayed, pace, speed, terminal)
-        result |= {"verdict": verdict, "versions": versions(places[0], places[2]), "seed": whole.get("openwip:seed"),
-                   "config": whole.get("openwip:scenario", {})}
-        recorded = True
-        if recorder is not None:
-            result["record"] = recorder.finish(result)
-            recorded = record.said(result["record"], progress)
-    print(screen(recording, result))
-    write_json(options.json, result)
-    return (VALID if result["replay"]["same"] else INVALID) if recorded else DIED
+        result = run.in_cell(
+            cell, keeper, options, places, progress, lambda: player.play(own, progress),
+            run=(whole.get("openwip:scenario", {}), whole.get("openwip:seed")),
+            over=lambda played: compared(recording, live, own, options.scenario.speed, played, places, progress))
+    return run.report(result, options, screen(recording, result), good=result["replay"]["same"])
+
+
+def compared(recording, live, reports, speed, played, places, progress):
+    progress("comparing its decisions with those of the live receiver")
+    result = report_of(recording, live, recordings.read_reports(reports), played["pace"], speed, played["terminal"])
+    return result | {"verdict": played["verdict"], "versions": versions(places), "seed": recording.whole.get("openwip:seed"),
+                     "config": recording.whole.get("openwip:scenario", {})}
 
 
 def report_of(recording, live, replayed, pace, speed, terminal):
@@ -219,7 +203,3 @@ def screen(recording, result):
                  f"slots more than 10 ms behind")
     lines += ["  " + line for line in command.screen(recording, result["replay"]).splitlines()]
     return "\n".join(lines)
-
-
-def main(options, top, build, python):
-    return exit_code_of(lambda: run(options, pathlib.Path(top), pathlib.Path(build), python))

@@ -76,7 +76,7 @@ def play(cell, recording, speed, reports):
     return code
 
 
-def main(arguments):
+def main(arguments, _places):
     for name, value in (("GR_CONF_CONTROLPORT_ON", "False"), ("GR_CONF_LOG_LOG_LEVEL", "off")):
         os.environ.setdefault(name, value)
     name, file, speed, reports = arguments

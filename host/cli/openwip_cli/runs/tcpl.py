@@ -4,30 +4,26 @@ relay that takes damaged segments (docs/corrupt-delivery.md; Alfredsson 2012, se
 
 run_one(point, ...) is one transfer in namespaces of its own; main() runs the points of a scenario, several
 at a time, each in a process of its own so that a kill of any of them is cleaned up as always."""
-import collections
 import csv
 import itertools
 import json
-import math
-import os
-import pathlib
-import selectors
 import statistics
-import subprocess
 import sys
 
 import yaml
 
 from ..cell import cell as cells
-from ..machine import own_files, placement, system
+from ..cell.running import Running
+from ..cell.session import Progress, check_congestion_control, identity, owned_cell, place, start_process
+from ..errors import INVALID, VALID, BadInput, CellDied
+from ..figures import report
+from ..figures.estimates import estimate
+from ..machine import outputs, own_files, system
 from ..measure import traffic
 from ..programs import transfer as transfer_program
-from ..settings import scenario as scenarios
-from ..errors import INVALID, VALID, BadInput, CellDied
-from ..campaign.runner import ATTEMPTS
-from ..settings.scenario import ON_OFF, Choice, Integer, Real, Scenario, Setting
-from ..cell.session import (Progress, Running, check_built, check_congestion_control, exit_code_of, fresh_output, identity, owned_cell,
-                            place, start_process, write_json, writing)
+from ..settings.scenario import ON_OFF, Choice, Integer, Real, Setting
+from .options import options_parser, scenario_of
+from .pool import Pool
 
 NAME = "tcpl"
 PROGRAM = "host/tcpl/wip_tcpl"
@@ -77,22 +73,16 @@ SETTINGS = [
 
 
 def parse(arguments):
-    parser = scenarios.options_parser(
+    parser = options_parser(
         "tcp-l", "Transfers over a line with bit errors: TCP alone, and with damaged segments accepted.", SETTINGS, NAME)
     parser.add_argument("--csv", metavar="FILE", help="write one line for each transfer there")
     parser.add_argument("--png", metavar="FILE", help="draw throughput over bit error rate (or burstiness) there")
     given = parser.parse_args(arguments)
     if given.keep or given.logs:
         raise BadInput("--keep and --logs: every transfer has a cell of its own; valid: not here")
-    values = scenarios.read_file(given.config, SETTINGS) if given.config else {}
-    for s in SETTINGS:
-        text = getattr(given, s.key)
-        if text is not None:
-            values[s.key] = scenarios.check(s.flag, s, text)
-    name = scenarios.check_cell_name(given.name)
-    if len(name) > 8:
-        raise BadInput(f"--name is {name!r}; valid here: 1..8 letters, cells are NAME0, NAME1, ...")
-    return given, name, Scenario(values, SETTINGS)
+    if len(given.name) > 8:
+        raise BadInput(f"--name is {given.name!r}; valid here: 1..8 letters, cells are NAME0, NAME1, ...")
+    return given, given.name, scenario_of(given, SETTINGS)
 
 
 def points_of(s):
@@ -140,15 +130,15 @@ def kernel_checksum_errors(cell, keeper):
         program.kill()
 
 
-def run_one(point, s, name, build, workload=None, cores="auto"):
+def run_one(point, s, name, places, workload=None, cores="auto"):
     """One transfer; returns what was measured, with its verdict. `workload(cell, keeper)` instead of the
     transfer, for tests."""
     with owned_cell(name, lambda text: None) as (cell, keeper):
         path = cell.run / "tcpl.yaml"
         own_files.create(path, yaml.safe_dump(config(cell, s, point), sort_keys=False))
         running = Running(cell, keeper)
-        place(keeper, cores, build, lambda text: None)
-        start_process(keeper, cells.Process("tcpl", [str(build / PROGRAM), "--config", str(path)],
+        place(keeper, cores, places, lambda text: None)
+        start_process(keeper, cells.Process("tcpl", [places.program(PROGRAM), "--config", str(path)],
                                             {"OPENWIP_RUN": str(cell.run)}, slot_path=True), running, running.air)
         reasons = []
         result = dict(point)
@@ -208,85 +198,37 @@ def transfer(cell, keeper, s, point):
 
 # --- many ---
 
-def worker(arguments):
-    """`openwip_cli tcp-l-worker`: one JSON line {point, settings, name, index, build} on standard input, one back."""
-    parent, = map(int, arguments)
-    system.die_with_parent(parent)
-    task = json.loads(sys.stdin.readline())
-    s = Scenario(task["settings"], SETTINGS)
-
-    def once():
-        print(json.dumps(run_one(task["point"], s, task["name"], pathlib.Path(task["build"]),
-                                 cores=placement.of_several(task["index"]))), flush=True)
-        return VALID
-
-    return exit_code_of(once)
-
-
-def run_all(s, name, build, progress):
+def run_all(s, name, places, progress, one=run_one):
     """Every point, s["parallel"] at a time; results in the order of the points. A run that is invalid for
-    its pacing is repeated, ATTEMPTS in all, and every repetition counted."""
+    its pacing is repeated, and every repetition counted."""
     points = list(points_of(s))
-    waiting = list(enumerate(points))
-    results, repeated, attempts = {}, 0, collections.Counter()
-    selector = selectors.DefaultSelector()
-    names = [f"{name}{i}" for i in range(s["parallel"])]
-    free = list(names)
-    try:
-        while waiting or selector.get_map():
-            while waiting and free:
-                index, point = waiting.pop(0)
-                cell_name = free.pop(0)
-                process = subprocess.Popen(
-                    [sys.executable, "-m", "openwip_cli", "tcp-l-worker", str(os.getpid())],
-                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-                process.stdin.write(json.dumps({"point": point, "settings": s.values, "name": cell_name,
-                                                "index": names.index(cell_name), "build": str(build)}) + "\n")
-                process.stdin.close()
-                selector.register(process.stdout, selectors.EVENT_READ, (index, process, cell_name))
-            for key, _ in selector.select():
-                index, process, cell_name = key.data
-                selector.unregister(process.stdout)
-                text, error = process.stdout.read(), process.stderr.read()
-                process.wait()
-                process.stdout.close()
-                process.stderr.close()
-                free.append(cell_name)
-                if process.returncode != 0 or not text.strip():
-                    raise CellDied(f"a transfer failed: {(error.strip().splitlines() or ['no reason given'])[-1]}")
-                result = json.loads(text.splitlines()[-1])
-                pacing = any(r.startswith("pacing") for r in result["verdict"]["reasons"])
-                attempts[index] += 1
-                if pacing and attempts[index] < ATTEMPTS:
-                    repeated += 1
-                    waiting.append((index, points[index]))
-                    progress(f"{len(results)} of {len(points)}: {result['verdict']['reasons'][0]}; repeated later ({repeated} so far)")
-                    continue
-                results[index] = result
-                progress(f"{len(results)} of {len(points)}: MTU {result['mtu']}, BER {result['ber']:g}, burstiness "
-                         f"{result['burstiness']:g}, {'TCP-L' if result['relay'] else 'TCP  '}: "
-                         + (f"{result['kbyte_s']:.1f} kbyte/s" if "kbyte_s" in result else "unfinished" if result.get("unfinished") else "failed")
-                         + ("" if result["verdict"]["valid"] else f" (invalid: {'; '.join(result['verdict']['reasons'])})"))
-    finally:
-        left = [key.data[1] for key in selector.get_map().values()]
-        for process in left:
-            process.terminate()
-        for process in left:
-            process.wait()
+    results, repeated = {}, 0
+
+    def take(job, result, why, last):
+        nonlocal repeated
+        if result is None:
+            raise CellDied(f"a transfer failed: {why}")
+        if not last and any(r.startswith("pacing") for r in result["verdict"]["reasons"]):
+            repeated += 1
+            progress(f"{len(results)} of {len(points)}: {result['verdict']['reasons'][0]}; repeated later ({repeated} so far)")
+            return False
+        results[job.task] = result
+        progress(f"{len(results)} of {len(points)}: MTU {result['mtu']}, BER {result['ber']:g}, burstiness "
+                 f"{result['burstiness']:g}, {'TCP-L' if result['relay'] else 'TCP  '}: "
+                 + (f"{result['kbyte_s']:.1f} kbyte/s" if "kbyte_s" in result else "unfinished" if result.get("unfinished") else "failed")
+                 + ("" if result["verdict"]["valid"] else f" (invalid: {'; '.join(result['verdict']['reasons'])})"))
+        return True
+
+    Pool(s["parallel"], name, lambda index, cell, place: one(points[index], s, cell, places, cores=place), take).run(range(len(points)))
     return [results[i] for i in sorted(results)], repeated
 
 
-# Of the two-sided 95 % interval of Student's t, by degrees of freedom.
-STUDENT = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228]
-
-
 def interval(values):
-    """(mean, half of the 95 % interval or None)."""
+    """(mean, half of the 95 % interval), None for what is not known."""
     if len(values) < 2:
         return (values[0] if values else None), None
-    n = len(values) - 1
-    t = STUDENT[n - 1] if n <= len(STUDENT) else 1.96 + 2.4 / n
-    return statistics.mean(values), t * statistics.stdev(values) / math.sqrt(len(values))
+    found = estimate(values)
+    return found.mean, found.half
 
 
 def summary(results):
@@ -363,35 +305,26 @@ def write_csv(path, results):
             out.writerow({"unfinished": False} | r | {"valid": r["verdict"]["valid"]})
 
 
-def main(arguments, top, build, python):
+def main(arguments, places):
     given, name, s = parse(arguments)
-
-    def whole():
-        build_ = pathlib.Path(build)
-        system.require_root()
-        system.require_tun()
-        check_built(build_, (PROGRAM, "python/openwip_schema"))
-        check_congestion_control(s["traffic.tcp_cc"])
-        fresh_output(given.json)
-        progress = Progress()
-        results, repeated = run_all(s, name, build_, progress)
-        rows = summary(results)
-        invalid = [r for r in results if not r["verdict"]["valid"]]
-        verdict = {"valid": not invalid,
-                   "reasons": sorted({reason for r in invalid for reason in r["verdict"]["reasons"]})}
-        print(f"verdict: {'valid' if verdict['valid'] else 'INVALID'}"
-              + "".join(f"\n  {r}" for r in verdict["reasons"]))
-        print(f"line: {s['line.rate_kbps']:g} kbit/s, {s['line.delay_ms']:g} ms each way; {s['traffic.bytes']} bytes, "
-              f"{s['traffic.tcp_cc']}, {s['runs']} runs of each; {repeated} repeated\n")
-        print(table(rows))
-        write_json(given.json, {"verdict": verdict, "summary": rows, "runs": results, "repeated": repeated}
-                   | identity(s, top, python))
-        if given.csv:
-            with writing("--csv", given.csv):
-                write_csv(given.csv, results)
-        if given.png:
-            with writing("--png", given.png):
-                draw(rows).savefig(given.png, dpi=90)
-        return VALID if verdict["valid"] else INVALID
-
-    return exit_code_of(whole)
+    system.require_root()
+    system.require_tun()
+    places.check_built(PROGRAM, "python/openwip_schema")
+    check_congestion_control(s["traffic.tcp_cc"])
+    outputs.fresh("--json", given.json)
+    results, repeated = run_all(s, name, places, Progress())
+    rows = summary(results)
+    invalid = [r for r in results if not r["verdict"]["valid"]]
+    verdict = {"valid": not invalid, "reasons": sorted({reason for r in invalid for reason in r["verdict"]["reasons"]})}
+    print("\n".join(report.verdict_lines(verdict)))
+    print(f"line: {s['line.rate_kbps']:g} kbit/s, {s['line.delay_ms']:g} ms each way; {s['traffic.bytes']} bytes, "
+          f"{s['traffic.tcp_cc']}, {s['runs']} runs of each; {repeated} repeated\n")
+    print(table(rows))
+    outputs.write_json(given.json, {"verdict": verdict, "summary": rows, "runs": results, "repeated": repeated} | identity(s, places))
+    if given.csv:
+        with outputs.writing("--csv", given.csv):
+            write_csv(given.csv, results)
+    if given.png:
+        with outputs.writing("--png", given.png):
+            draw(rows).savefig(given.png, dpi=90)
+    return VALID if verdict["valid"] else INVALID

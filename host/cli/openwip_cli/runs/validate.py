@@ -6,18 +6,17 @@ virtual time with the packet generator (docs/emulator.md).
 
 and total / theory says how much of the capacity was there."""
 import json
-import os
-import pathlib
 import sys
 
-from ..cell import cell as cells
 from ..measure import traffic
 from . import emulate
-from ..settings import emulator, scenario as scenarios
+from ..settings import emulator
 from ..figures.accounting import MTU, SLOTS_PER_SECOND, SYMBOLS_PER_BIN
 from ..errors import INVALID, VALID
-from ..settings.scenario import OneLineParser
-from ..cell.session import Progress, check_built, exit_code_of, fresh_output, write_json
+from ..machine import outputs
+from ..settings.command_line import Parser
+from ..settings.scenario import Real
+from ..cell.session import Progress
 
 NAME = "validate"
 STEPS_DB = (8, 12, 15, 18, 22, 25, 28, 32)   # one in each interval of the switch table
@@ -158,43 +157,33 @@ def screen(rows):
 
 
 def parse(arguments):
-    p = OneLineParser(prog="./openwip validate", allow_abbrev=False,
-                      description="Measured against theoretical capacity: tables 5.3-5.5 and 5.7, with TCP in real "
-                                  "time and with a packet generator in virtual time.")
+    p = Parser("validate", "Measured against theoretical capacity: tables 5.3-5.5 and 5.7, with TCP in real time and with a packet "
+                           "generator in virtual time.", NAME)
     p.add_argument("--json", metavar="FILE", nargs="?", const="-", help="write the rows there (- or nothing: standard output)")
     p.add_argument("--quick", action="store_true", help="fewer rows, 5 s each")
-    p.add_argument("--duration", metavar="S", help="seconds of each row; 1..3600 (default 30)")
+    p.value("--duration", Real(1, 3600), metavar="S", help="seconds of each row; 1..3600 (default 30)")
     p.add_argument("--mode", choices=("real", "virtual", "both"), default="both", help="of time (default both)")
-    p.add_argument("--name", default=NAME, help=f"name of the cell (default {NAME})")
     given = p.parse_args(arguments)
-    scenarios.check_cell_name(given.name)
-    given.duration = (5.0 if given.quick else 30.0) if given.duration is None else float(
-        scenarios.check("--duration", scenarios.Setting("", "", scenarios.Real(1, 3600), 30, ""), given.duration))
+    given.duration = given.duration or (5.0 if given.quick else 30.0)
     return given
 
 
-def main(arguments, top, build, python):
-    def whole():
-        given = parse(arguments)
-        places = (pathlib.Path(top), pathlib.Path(build), python)
-        if given.json not in (None, "-"):
-            fresh_output(given.json)
-        check_built(places[1], (emulate.PROGRAM, "python/openwip_schema"))
-        modes = ("virtual", "real") if given.mode == "both" else (given.mode,)
-        todo = [(mode, case) for mode in modes for case in cases(given.quick)]
-        progress, rows = Progress(), []
-        for i, (mode, case) in enumerate(todo, 1):
-            row = (in_real_time(case, given.duration, given.name, places) if mode == "real"
-                   else in_virtual_time(case, given.duration, places))
-            rows.append(row)
-            progress(f"{i} of {len(todo)}: {mode} time, {case[1]} bins, {case[2]} bits: "
-                     f"{row['ratio']:.4f} of theory, {'valid' if row['verdict']['valid'] else 'INVALID'}")
-        result = {"passed": all(r["passed"] for r in rows), "duration_s": given.duration, "rows": rows}
-        if given.json == "-":
-            print(json.dumps(result, indent=2))
-        else:
-            print(screen(rows))
-            write_json(given.json, result)
-        return VALID if result["passed"] else INVALID
-
-    return exit_code_of(whole)
+def main(arguments, places):
+    given = parse(arguments)
+    if given.json != "-":
+        outputs.fresh("--json", given.json)
+    places.check_built(emulate.PROGRAM, "python/openwip_schema")
+    modes = ("virtual", "real") if given.mode == "both" else (given.mode,)
+    todo = [(mode, case) for mode in modes for case in cases(given.quick)]
+    progress, rows = Progress(), []
+    for i, (mode, case) in enumerate(todo, 1):
+        row = (in_real_time(case, given.duration, given.name, places) if mode == "real"
+               else in_virtual_time(case, given.duration, places))
+        rows.append(row)
+        progress(f"{i} of {len(todo)}: {mode} time, {case[1]} bins, {case[2]} bits: "
+                 f"{row['ratio']:.4f} of theory, {'valid' if row['verdict']['valid'] else 'INVALID'}")
+    result = {"passed": all(r["passed"] for r in rows), "duration_s": given.duration, "rows": rows}
+    if given.json != "-":
+        print(screen(rows))
+    outputs.write_json(given.json, result)
+    return VALID if result["passed"] else INVALID

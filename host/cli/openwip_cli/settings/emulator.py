@@ -114,26 +114,3 @@ def scenario_of(values):
     if unknown:
         raise BadInput(f"unknown setting {unknown[0]}; known: {', '.join(by_key)}")
     return Scenario({k: scenarios.check(k, by_key[k], v) for k, v in values.items()}, SETTINGS)
-
-
-@dataclasses.dataclass
-class EmulateOptions:
-    options: scenarios.Options
-    generator: bool
-
-    @property
-    def json(self):
-        return self.options.json
-
-
-def parse(arguments):
-    parser = scenarios.options_parser(
-        "emulate", "The downlink at one SNR for each bin and slot, between two network namespaces: TCP "
-                   "through it, and a verdict.", SETTINGS, NAME)
-    parser.add_argument("--generator", action="store_true",
-                        help="virtual time, full queues, no interfaces: as fast as the machine can")
-    given = parser.parse_args(arguments)
-    for flag in ("keep", "record", "capture", "listen", "monitor"):
-        if given.generator and getattr(given, flag):
-            raise BadInput(f"--{flag} with --generator: there is no cell")
-    return EmulateOptions(scenarios.options_of(given, SETTINGS), given.generator)

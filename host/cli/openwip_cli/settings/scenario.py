@@ -4,12 +4,9 @@ command line, the scenario file, the checks of both and the documentation: a set
 them only.
 
 Precedence: defaults < scenario file (--config) < command line."""
-import argparse
 import dataclasses
 import math
-import sys
 
-from ..machine import placement
 from ..errors import BadInput
 
 SLOTS_PER_SECOND = 1500
@@ -314,120 +311,3 @@ def read_file(path, settings=None):
 
     walk(tree, "")
     return values
-
-
-class OneLineParser(argparse.ArgumentParser):
-    """Refuses with one line, as every program of this system."""
-
-    def error(self, message):
-        raise BadInput(f"{message} (see ./openwip {self.prog.split()[-1]} --help)")
-
-
-@dataclasses.dataclass
-class Options:
-    """A scenario, and what happens around it."""
-    scenario: Scenario
-    json: str = None
-    keep: bool = False
-    logs: str = None
-    name: str = "demo"
-    cores: object = "auto"      # placement.parse()
-    record: str = None
-    capture: str = None
-    monitor: bool = False
-    record_iq: dict = dataclasses.field(default_factory=dict)   # station -> FILE without ending
-    record_iq_seconds: float = 0
-    listen: tuple = None    # remote.check_listen()
-    replay_iq: str = None   # FILE in the place of the radio
-    pace_found: float = None    # with --speed auto, where it had to be tried
-
-
-def options_parser(command, description, settings, name):
-    p = OneLineParser(prog=f"./openwip {command}", allow_abbrev=False, add_help=True, description=description)
-    for s in settings:
-        if s.flag is None:
-            continue
-        default = "" if s.default is None else f" (default {s.default})"
-        text = f"{s.help}; {s.kind.valid}{default}"
-        p.add_argument(s.flag, dest=s.key, metavar="X", default=None, help=text.replace("%", "%%"))
-    p.add_argument("--config", metavar="FILE", help="scenario file (YAML) under the options")
-    p.add_argument("--json", metavar="FILE", help="write the whole report there")
-    p.add_argument("--record", metavar="FILE", help="record all telemetry of the run there (HDF5; ./openwip report FILE)")
-    p.add_argument("--capture", metavar="FILE", help="IP and link frames of the run, for Wireshark (pcapng)")
-    p.add_argument("--listen", metavar="tcp://ADDR:PORT",
-                   help="forward telemetry and control there, from PORT on; beyond loopback with --keys only")
-    p.add_argument("--keys", metavar="DIR", help="keys of ./openwip keys, for --listen")
-    p.add_argument("--monitor", action="store_true", help="open the window onto the cell (./openwip monitor)")
-    p.add_argument("--cores", metavar="X", default="auto", help="cores of the slot path: auto, none (left to the kernel), "
-                   "or numbers such as 1 or 2,3 (default auto)")
-    p.add_argument("--keep", action="store_true", help="leave the cell up afterwards")
-    p.add_argument("--logs", metavar="DIR", help="copy configuration files and logs there at the end")
-    p.add_argument("--name", default=name, help=f"name of the cell (several can run; default {name})")
-    return p
-
-
-def check_cell_name(name):
-    if not (1 <= len(name) <= 12 and name.isascii() and name.isalnum() and name == name.lower()):
-        raise BadInput(f"--name is {name!r}; valid: 1..12 lower-case letters and digits")
-    return name
-
-
-def options_of(given, settings):
-    """Options of parsed arguments: file under flags, all checked."""
-    values = read_file(given.config, settings) if given.config else {}
-    for s in settings:
-        text = getattr(given, s.key) if s.flag else None
-        if text is not None:
-            values[s.key] = check(s.flag, s, text)
-    return Options(check_together(Scenario(values, settings)), given.json, given.keep, given.logs,
-                   check_cell_name(given.name), placement.parse(given.cores), given.record, given.capture, given.monitor, listen=listen_of(given))
-
-
-def listen_of(given):
-    if given.listen is None and given.keys is None:
-        return None
-    from ..cell import remote
-    return remote.check_listen(given.listen, given.keys)
-
-
-BESIDE_REPLAY = ("--speed", "--monitor", "--record", "--capture", "--json", "--logs", "--name", "--cores")
-
-
-def refuse_beside_replay(parser, given):
-    """Everything else has been decided when the samples were recorded."""
-    for action in parser._actions:
-        flag = (action.option_strings or [""])[-1]
-        if flag not in (*BESIDE_REPLAY, "--replay-iq", "--help") and getattr(given, action.dest) != action.default:
-            raise BadInput(f"{flag} with --replay-iq: a recording is played as it is; valid beside it: {', '.join(BESIDE_REPLAY)}")
-
-
-def parse_demo(arguments):
-    parser = options_parser("demo", "A base station and a terminal over a software radio on this machine: "
-                                    "ping, TCP and UDP, and a verdict.", SETTINGS, "demo")
-    parser.add_argument("--record-iq", metavar="FILE", help="record what the terminal receives, from the first "
-                        "sample on, as SigMF: FILE.sigmf-data, FILE.sigmf-meta (61 MB/s)")
-    parser.add_argument("--record-iq-base", metavar="FILE", help="the same of what the base station transmits")
-    parser.add_argument("--record-iq-seconds", metavar="X", default="10",
-                        help="so much air time; 0.01..3600 s (default 10)")
-    parser.add_argument("--replay-iq", metavar="FILE", help="play a recording in the place of the radio: no base "
-                        "station, nothing is measured, the decisions are compared with the recorded ones")
-    given = parser.parse_args(arguments)
-    if given.replay_iq is not None:
-        refuse_beside_replay(parser, given)
-    options = options_of(given, SETTINGS)
-    options.replay_iq = given.replay_iq
-    wanted = {"terminal": given.record_iq, "base": given.record_iq_base}
-    if any(wanted.values()):
-        from ..iq import command
-        seconds = check("--record-iq-seconds", Setting(None, None, Real(0.01, 3600), 10, None),
-                        given.record_iq_seconds)
-        options.record_iq_seconds = seconds
-        options.record_iq = {station: command.check_place(path, seconds, flag) for flag, (station, path) in
-                             zip(("--record-iq", "--record-iq-base"), wanted.items()) if path}
-        if len(set(options.record_iq.values())) < len(options.record_iq):
-            raise BadInput(f"--record-iq-base is {given.record_iq_base!r}, the same as --record-iq; valid: another file")
-    return options
-
-
-if __name__ == "__main__":
-    print(parse_demo(sys.argv[1:]))

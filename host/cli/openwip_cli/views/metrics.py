@@ -8,10 +8,10 @@ import threading
 import time
 
 from ..messages import telemetry
-from ..commands.commands import running_cell
+from ..cell.running import cell_lives, running_cell
 from ..errors import BadInput
-from ..records.record import cell_lives
-from .telemetry_lines import options
+from ..settings.command_line import Parser
+from ..settings.scenario import Integer
 
 TOPICS = ("status", "air", "tcp", "cpu", "verdict", "event")
 STALE_S = 10.0
@@ -213,15 +213,12 @@ def serve(latest, listen, port):
     return server, server.server_address[1]
 
 
-def main(arguments):
-    def extra(p):
-        p.add_argument("--port", default="9464", metavar="N", help="TCP port; 0: any that is free (default 9464)")
-        p.add_argument("--listen", default="127.0.0.1", metavar="ADDRESS", help="IPv4 address of this machine (default 127.0.0.1: "
-                       "nobody else; there is no access control)")
-
-    given = options("metrics", "Key figures of a running cell for Prometheus, until Ctrl-C or the cell's end.", arguments, extra)
-    if not given.port.isdecimal() or int(given.port) > 65535:
-        raise BadInput(f"--port is {given.port!r}; valid: 0..65535")
+def main(arguments, _places):
+    p = Parser("metrics", "Key figures of a running cell for Prometheus, until Ctrl-C or the cell's end.", "demo")
+    p.value("--port", Integer(0, 65535), default=9464, metavar="N", help="TCP port; 0: any that is free (default 9464)")
+    p.add_argument("--listen", default="127.0.0.1", metavar="ADDRESS", help="IPv4 address of this machine (default 127.0.0.1: "
+                   "nobody else; there is no access control)")
+    given = p.parse_args(arguments)
     try:
         listen = str(ipaddress.IPv4Address(given.listen))
     except ValueError:
@@ -230,7 +227,7 @@ def main(arguments):
     signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
     with telemetry.Reader(telemetry.endpoints_of(cell), TOPICS) as reader:
         latest = Latest(reader)
-        server, port = serve(latest, listen, int(given.port))
+        server, port = serve(latest, listen, given.port)
         print(f"http://{listen}:{port}/metrics", flush=True)
         looked = time.monotonic()
         try:

@@ -7,10 +7,10 @@ import sys
 import time
 
 from ..messages import telemetry
-from ..commands.commands import running_cell
+from ..cell.running import cell_lives, running_cell
 from ..errors import BadInput
-from ..records.record import cell_lives
-from ..settings.scenario import OneLineParser
+from ..settings.command_line import Parser, read
+from ..settings.scenario import Integer
 
 PARTS = ("queue", "scheduling", "air", "retransmission", "reordering")
 PROTOCOLS = {1: "ICMP", 6: "TCP", 17: "UDP", 58: "ICMPv6", 136: "UDP-Lite"}
@@ -115,26 +115,14 @@ def follow(reader, alive, printer, say):
                 return
 
 
-def count_of(text):
-    try:
-        n = int(text)
-        if n >= 1:
-            return n
-    except ValueError:
-        pass
-    raise BadInput(f"--count is {text!r}; valid: a whole number of at least 1")
-
-
-def main(arguments):
-    p = OneLineParser(prog="./openwip packets", allow_abbrev=False,
-                      description="Where the time of each downlink packet of a running cell went, packet by packet.")
-    p.add_argument("--name", default="demo", help="name of the cell (default demo)")
+def main(arguments, _places):
+    p = Parser("packets", "Where the time of each downlink packet of a running cell went, packet by packet.", "demo")
     much = p.add_mutually_exclusive_group()
-    much.add_argument("--count", metavar="N", help=f"end after so many packets (default {COUNT})")
+    much.add_argument("--count", type=lambda text: read("--count", Integer(1, 1 << 40), text), default=COUNT, metavar="N", help=f"end after so many packets (default {COUNT})")
     much.add_argument("--follow", action="store_true", help="go on until Ctrl-C, or until the cell ends")
     p.add_argument("--json", action="store_true", help="one JSON object a line, times in nanoseconds")
     given = p.parse_args(arguments)
-    count = None if given.follow else COUNT if given.count is None else count_of(given.count)
+    count = None if given.follow else given.count
     cell = running_cell(given.name)
     if cell.replay is not None:
         raise BadInput(f"cell '{cell.name}' is a replay of {cell.replay['file']}: the base station follows packets, and it has none")

@@ -12,10 +12,10 @@ import time
 from google.protobuf import json_format
 
 from ..messages import telemetry
-from ..commands.commands import running_cell
-from ..errors import BadInput
-from ..records.record import LEFT_OUT, cell_lives
-from ..settings.scenario import OneLineParser, Real
+from ..cell.running import cell_lives, running_cell
+from ..records.record import LEFT_OUT
+from ..settings.command_line import Parser
+from ..settings.scenario import Real
 
 DEFAULT = tuple(t for t in telemetry.TOPICS if t not in LEFT_OUT)
 
@@ -25,20 +25,6 @@ def line_of(message):
     tree = {"source": message.source, "topic": message.topic, "lostBefore": message.lost_before}
     tree |= json_format.MessageToDict(message.telemetry)
     return json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
-
-
-def options(command, description, arguments, extra=lambda p: None):
-    p = OneLineParser(prog=f"./openwip {command}", allow_abbrev=False, description=description)
-    p.add_argument("--name", default="demo", help="name of the cell (default demo)")
-    extra(p)
-    return p.parse_args(arguments)
-
-
-def positive(flag, text):
-    try:
-        return None if text is None else Real(0.1, 1e6).read(text)
-    except ValueError:
-        raise BadInput(f"{flag} is {text!r}; valid: 0.1..1e6") from None
 
 
 def stream(reader, alive, out, seconds=None):
@@ -60,20 +46,18 @@ def stream(reader, alive, out, seconds=None):
     return 0
 
 
-def main(arguments):
-    def extra(p):
-        p.add_argument("--topics", metavar="X", help="topics, separated by commas, or all (default all but frames and ip)")
-        p.add_argument("--seconds", metavar="S", help="end after so long (default: until Ctrl-C, or until the cell ends)")
-        p.add_argument("--jsonl", action="store_true", help="JSON lines: the only form there is, and the default")
-
-    given = options("telemetry", "Telemetry of a running cell as JSON lines on standard output.", arguments, extra)
+def main(arguments, _places):
+    p = Parser("telemetry", "Telemetry of a running cell as JSON lines on standard output.", "demo")
+    p.add_argument("--topics", metavar="X", help="topics, separated by commas, or all (default all but frames and ip)")
+    p.value("--seconds", Real(0.1, 1e6), metavar="S", help="end after so long (default: until Ctrl-C, or until the cell ends)")
+    p.add_argument("--jsonl", action="store_true", help="JSON lines: the only form there is, and the default")
+    given = p.parse_args(arguments)
     topics = DEFAULT if given.topics is None else telemetry.topics_of(given.topics)
-    seconds = positive("--seconds", given.seconds)
     cell = running_cell(given.name)
     signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
     with telemetry.Reader(telemetry.endpoints_of(cell), topics) as reader:
         try:
-            return stream(reader, lambda: cell_lives(cell), sys.stdout, seconds)
+            return stream(reader, lambda: cell_lives(cell), sys.stdout, given.seconds)
         except KeyboardInterrupt:
             return 0
         finally:

@@ -10,12 +10,13 @@ import os
 import sys
 import time
 
-from ..commands import commands
+from ..cell.running import running_cell
 from ..figures import top_figures
 from ..machine import system
 from ..messages import telemetry
 from . import top_screen
 from ..errors import DIED, INVALID, VALID, BadInput
+from ..settings.command_line import Parser
 from ..settings.scenario import Real
 
 KEYS = "q: quit   space: pause"
@@ -24,15 +25,10 @@ SILENT_S = 3.0
 
 
 def parse(arguments):
-    p = commands.parser("top", description="Health and key figures of a running cell.")
+    p = Parser("top", "Health and key figures of a running cell.", "demo")
     p.add_argument("--once", action="store_true", help="print one screen as text and end")
-    p.add_argument("--interval", default="1", metavar="S", help="seconds between two screens, 0.2..60 (default 1)")
-    given = p.parse_args(arguments)
-    try:
-        given.interval = Real(0.2, 60).read(given.interval)
-    except ValueError:
-        raise BadInput(f"--interval {given.interval}: valid is 0.2..60") from None
-    return given
+    p.value("--interval", Real(0.2, 60), default=1.0, metavar="S", help="seconds between two screens, 0.2..60 (default 1)")
+    return p.parse_args(arguments)
 
 
 class Source:
@@ -150,10 +146,10 @@ def watch(window, source, interval):
             due = time.monotonic() + interval
 
 
-def main(arguments):
+def main(arguments, _places):
     given = parse(arguments)
     locale.setlocale(locale.LC_ALL, "")
-    cell = commands.running_cell(given.name)
+    cell = running_cell(given.name)
     source = Source(cell, given.interval)
     try:
         if given.once:

@@ -6,9 +6,10 @@ import pathlib
 
 from ...figures import report as screen
 from ...errors import BadInput
+from ...machine import outputs
 from ...records.record_seal import FORMAT_VERSION
 from ...records.run_record import RunRecord, silence_words
-from ...settings.scenario import OneLineParser
+from ...settings.command_line import Parser
 from . import data
 
 MOST_EVENTS = 200
@@ -286,24 +287,18 @@ class Page:
             figures=self.figures(), sections=sections, file=os.path.basename(self.record.path), format_version=FORMAT_VERSION)
 
 
-def main(arguments):
-    p = OneLineParser(prog="./openwip report", allow_abbrev=False, description="A run record as one HTML page that needs nothing else.")
+def main(arguments, _places):
+    p = Parser("report", "A run record as one HTML page that needs nothing else.")
     p.add_argument("record", metavar="RECORD.h5")
     p.add_argument("--out", metavar="FILE.html", help="write there (default: beside the record)")
     given = p.parse_args(arguments)
     out = pathlib.Path(given.out) if given.out else pathlib.Path(given.record).with_suffix(".html")
-    if out.is_dir() or not os.access(out.absolute().parent, os.W_OK | os.X_OK):
-        raise BadInput(f"--out {out}: cannot be written; valid: a file in a folder that is writable")
+    outputs.check("--out", out)
     if out.suffix == ".h5":
         raise BadInput(f"--out {out}: that is the name of a record; valid: a name ending in .html")
     with RunRecord(given.record) as record:
         text = Page(record).html()
-    partial = out.with_name(f".{out.name}.{os.getpid()}.part")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(out)
-    except OSError as e:
-        partial.unlink(missing_ok=True)
-        raise BadInput(f"--out {out}: {e.strerror}") from None
+    with outputs.writing("--out", out):
+        outputs.write_whole(out, text)
     print(out)
     return 0

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""./openwip demo, emulate, experiment: what is wrong with their options is said before anything is installed or built."""
+from . import options as experiments
+from ..errors import VALID
+from ..machine import outputs, system
+from ..runs import options
+
+
+def main(arguments, places):
+    which, *rest = arguments
+    if which == "experiment":
+        experiments.parse(rest, places)
+        return VALID
+    given = (options.parse_emulate if which == "emulate" else options.parse_demo)(rest)
+    outputs.check("--json", given.json)
+    if not given.generator:
+        system.require_root()
+    return VALID

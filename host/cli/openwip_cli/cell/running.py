@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A cell that is up: found by its name, and asked over its control sockets."""
+import contextlib
+import json
+
+from . import cell as cells
+from ..errors import BadInput, CellDied
+from ..figures import accounting
+from ..machine import system
+from ..messages import control
+
+
+def running_cell(name):
+    system.require_root()
+    cell = cells.Cell(name)
+    if not cell.is_up():
+        raise BadInput("no cell is up: start one with ./openwip demo --keep")
+    return cell
+
+
+def cell_lives(cell):
+    keeper = cell.state.get("keeper")
+    return keeper is not None and system.start_time(keeper[0]) == keeper[1]
+
+
+class Running:
+    """A cell whose processes are up: what its control sockets say."""
+
+    def __init__(self, cell, keeper):
+        self.cell, self.keeper = cell, keeper
+        self.NoAnswer = control.NoAnswer
+        self.air = control.Control(cell.endpoint("air.control"))
+        self.base = control.Control(cell.endpoint("base.control"))
+        self.terminal = control.Control(cell.endpoint("terminal.control"))
+
+    def ask(self, endpoint):
+        """Status, or CellDied: a process that does not answer for 5 s counts as dead."""
+        for _ in range(10):
+            self.keeper.pause(0)
+            with contextlib.suppress(self.NoAnswer):
+                return endpoint.status(0.5)
+        self.keeper.blame(f"{endpoint.endpoint} does not answer")
+
+    def answers(self, endpoint):
+        try:
+            endpoint.status(0.2)
+            return True
+        except self.NoAnswer:
+            return False
+
+    def statuses(self):
+        return accounting.Statuses(self.ask(self.air), self.ask(self.base), self.ask(self.terminal))
+
+    def tun_counts(self):
+        return tun_counts(self.cell)
+
+
+def tun_counts(cell):
+    """What the kernel counted at the interfaces: to_macd = read by macd, from_macd = written by it;
+    of several terminals the sum."""
+    counts = {}
+    for station in cell.stations:
+        if not system.namespace_exists(cell.namespace(station)):
+            raise CellDied(f"the network namespace {cell.namespace(station)} was deleted from outside")
+        text = system.ip("-n", cell.namespace(station), "-s", "-j", "link", "show", "wip0")
+        stats = json.loads(text)[0]["stats64"]
+        counts[station] = {"to_macd": (stats["tx"]["packets"], stats["tx"]["bytes"]),
+                           "from_macd": (stats["rx"]["packets"], stats["rx"]["bytes"])}
+    return {"base": counts.pop("base"),
+            "terminal": {way: tuple(sum(c[way][i] for c in counts.values()) for i in (0, 1))
+                         for way in ("to_macd", "from_macd")}}
+
+
+def drain(running, speed=1.0, limit_s=30):
+    """Wait until all queues are empty and nothing changes any more."""
+    previous = None
+
+    def quiet():
+        nonlocal previous
+        now = running.statuses()
+        still = now.counts == previous
+        previous = now.counts
+        return still and not now.queued
+
+    running.keeper.wait_until(quiet, limit_s / speed, every=0.15 / min(1, speed))

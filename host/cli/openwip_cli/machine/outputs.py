@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Files that a command was asked to write: refused before anything is done, written whole or not at all."""
+import contextlib
+import json
+import os
+import pathlib
+
+from ..errors import BadInput, NotWritten
+
+
+def check(flag, path):
+    """None of an option that was not given; BadInput for a file that cannot be made or replaced."""
+    if path is None:
+        return None
+    target = pathlib.Path(path).absolute()
+    why = ("it is a directory" if target.is_dir() else
+           f"there is no directory {target.parent}" if not target.parent.is_dir() else
+           None if os.access(target if target.exists() else target.parent, os.W_OK) else "that is not allowed")
+    if why:
+        raise BadInput(f"{flag} {path}: cannot be written: {why}; valid: a file in a folder that is writable")
+    return target
+
+
+def fresh(flag, path):
+    """A run that dies must not leave the report of the run before it."""
+    target = check(flag, path)
+    if target is not None and target.is_file():
+        target.unlink()
+
+
+def write_whole(path, text):
+    """Raises OSError; not into what is no file (a device, a pipe), which is written as it is."""
+    target = pathlib.Path(path)
+    if target.exists() and not target.is_file():
+        target.write_text(text, encoding="utf-8")
+        return
+    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(target)
+    except OSError:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+@contextlib.contextmanager
+def writing(flag, path):
+    """A file of the report, after the screen: whatever keeps it from being written is NotWritten."""
+    try:
+        yield pathlib.Path(path)
+    except OSError as e:
+        raise NotWritten(f"{flag} {path}: cannot be written: {e.strerror or e}") from None
+
+
+def write_json(path, result, indent=2):
+    """The report of --json FILE; "-": to standard output, None: nowhere."""
+    text = json.dumps(result, indent=indent)
+    if path == "-":
+        print(text)
+    elif path:
+        with writing("--json", path):
+            write_whole(path, text + "\n")

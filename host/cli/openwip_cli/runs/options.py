@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The command lines of the runs: a scenario, and what happens around it."""
+import dataclasses
+
+from ..cell import remote
+from ..errors import BadInput
+from ..iq import recordings
+from ..machine import placement
+from ..settings import emulator
+from ..settings.command_line import Parser, check_cell_name, read
+from ..settings.scenario import SETTINGS, Real, Scenario, check, check_together, read_file
+
+
+@dataclasses.dataclass
+class Options:
+    """A scenario, and what happens around it."""
+    scenario: Scenario
+    json: str = None
+    keep: bool = False
+    logs: str = None
+    name: str = "demo"
+    cores: object = "auto"      # placement.parse()
+    record: str = None
+    capture: str = None
+    monitor: bool = False
+    record_iq: dict = dataclasses.field(default_factory=dict)   # station -> FILE without ending
+    record_iq_seconds: float = 0
+    listen: tuple = None    # remote.check_listen()
+    replay_iq: str = None   # FILE in the place of the radio
+    pace_found: float = None    # with --speed auto, where it had to be tried
+    generator: bool = False     # of the emulator: virtual time, no cell
+
+
+def options_parser(command, description, settings, name):
+    p = Parser(command, description)
+    for s in settings:
+        if s.flag is None:
+            continue
+        default = "" if s.default is None else f" (default {s.default})"
+        text = f"{s.help}; {s.kind.valid}{default}"
+        p.add_argument(s.flag, dest=s.key, metavar="X", default=None, help=text.replace("%", "%%"))
+    p.add_argument("--config", metavar="FILE", help="scenario file (YAML) under the options")
+    p.add_argument("--json", metavar="FILE", help="write the whole report there")
+    p.add_argument("--record", metavar="FILE", help="record all telemetry of the run there (HDF5; ./openwip report FILE)")
+    p.add_argument("--capture", metavar="FILE", help="IP and link frames of the run, for Wireshark (pcapng)")
+    p.add_argument("--listen", metavar="tcp://ADDR:PORT",
+                   help="forward telemetry and control there, from PORT on; beyond loopback with --keys only")
+    p.add_argument("--keys", metavar="DIR", help="keys of ./openwip keys, for --listen")
+    p.add_argument("--monitor", action="store_true", help="open the window onto the cell (./openwip monitor)")
+    p.add_argument("--cores", metavar="X", default="auto", help="cores of the slot path: auto, none (left to the kernel), "
+                   "or numbers such as 1 or 2,3 (default auto)")
+    p.add_argument("--keep", action="store_true", help="leave the cell up afterwards")
+    p.add_argument("--logs", metavar="DIR", help="copy configuration files and logs there at the end")
+    p.add_argument("--name", type=check_cell_name, default=name, help=f"name of the cell (several can run; default {name})")
+    return p
+
+
+def scenario_of(given, settings):
+    """Of parsed arguments: file under flags."""
+    values = read_file(given.config, settings) if given.config else {}
+    for s in settings:
+        text = getattr(given, s.key) if s.flag else None
+        if text is not None:
+            values[s.key] = check(s.flag, s, text)
+    return Scenario(values, settings)
+
+
+def options_of(given, settings):
+    """Options of parsed arguments: file under flags, all checked."""
+    return Options(check_together(scenario_of(given, settings)), given.json, given.keep, given.logs, given.name,
+                   placement.parse(given.cores), given.record, given.capture, given.monitor,
+                   listen=remote.check_listen(given.listen, given.keys))
+
+
+BESIDE_REPLAY = ("--speed", "--monitor", "--record", "--capture", "--json", "--logs", "--name", "--cores")
+
+
+def refuse_beside_replay(parser, given):
+    """Everything else has been decided when the samples were recorded."""
+    for action in parser._actions:
+        flag = (action.option_strings or [""])[-1]
+        if flag not in (*BESIDE_REPLAY, "--replay-iq", "--help") and getattr(given, action.dest) != action.default:
+            raise BadInput(f"{flag} with --replay-iq: a recording is played as it is; valid beside it: {', '.join(BESIDE_REPLAY)}")
+
+
+def parse_demo(arguments):
+    parser = options_parser("demo", "A base station and a terminal over a software radio on this machine: "
+                                    "ping, TCP and UDP, and a verdict.", SETTINGS, "demo")
+    parser.add_argument("--record-iq", metavar="FILE", help="record what the terminal receives, from the first "
+                        "sample on, as SigMF: FILE.sigmf-data, FILE.sigmf-meta (61 MB/s)")
+    parser.add_argument("--record-iq-base", metavar="FILE", help="the same of what the base station transmits")
+    parser.add_argument("--record-iq-seconds", metavar="X", default="10",
+                        help="so much air time; 0.01..3600 s (default 10)")
+    parser.add_argument("--replay-iq", metavar="FILE", help="play a recording in the place of the radio: no base "
+                        "station, nothing is measured, the decisions are compared with the recorded ones")
+    given = parser.parse_args(arguments)
+    if given.replay_iq is not None:
+        refuse_beside_replay(parser, given)
+    options = options_of(given, SETTINGS)
+    options.replay_iq = given.replay_iq
+    wanted = {"terminal": given.record_iq, "base": given.record_iq_base}
+    if any(wanted.values()):
+        seconds = read("--record-iq-seconds", Real(0.01, 3600), given.record_iq_seconds)
+        options.record_iq_seconds = seconds
+        options.record_iq = {station: recordings.check_place(path, seconds, flag) for flag, (station, path) in
+                             zip(("--record-iq", "--record-iq-base"), wanted.items()) if path}
+        if len(set(options.record_iq.values())) < len(options.record_iq):
+            raise BadInput(f"--record-iq-base is {given.record_iq_base!r}, the same as --record-iq; valid: another file")
+    return options
+
+
+def parse_emulate(arguments):
+    parser = options_parser(
+        "emulate", "The downlink at one SNR for each bin and slot, between two network namespaces: TCP "
+                   "through it, and a verdict.", emulator.SETTINGS, emulator.NAME)
+    parser.add_argument("--generator", action="store_true",
+                        help="virtual time, full queues, no interfaces: as fast as the machine can")
+    given = parser.parse_args(arguments)
+    for flag in ("keep", "record", "capture", "listen", "monitor"):
+        if given.generator and getattr(given, flag):
+            raise BadInput(f"--{flag} with --generator: there is no cell")
+    options = options_of(given, emulator.SETTINGS)
+    options.generator = given.generator
+    return options

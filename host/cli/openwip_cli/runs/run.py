@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One run: what happens around its phases (logs, record, capture, window, keeper), and its phases from the first counter to
+the verdict. demo, emulate, replay and tcp-l say what they start and what traffic they make; the rest is here."""
+import contextlib
+import os
+
+from ..capture import capture
+from ..cell import window
+from ..cell.running import Running, drain
+from ..cell.session import CpuClock, check_congestion_control, place
+from ..errors import DIED, INVALID, VALID
+from ..figures import accounting
+from ..machine import outputs, system
+from ..measure import traffic
+from ..measure.watching import telemetry_reasons
+from ..records import record
+
+DRAIN_LIMIT_S = 30
+
+
+class MeasuredCell(Running):
+    """As a workload sees it: `keeper` (pause, wait_until), statuses, and where the applications run."""
+
+    def __init__(self, cell, keeper, scenario):
+        super().__init__(cell, keeper)
+        self.scenario = scenario
+        self.address, self.name, self.namespace = cell.ADDRESS, cell.name, cell.namespace
+        self.marks = {}
+
+    def mark(self, name):
+        """`first` and `last`: between them the link's and the processor's figures are taken."""
+        if name == "first":
+            self.marks["cpu"] = CpuClock(dict(self.keeper.pids) | {"keeper": self.keeper.pid, "launcher": os.getpid()})
+        self.marks[name] = self.ask(self.base)
+        if name == "last":
+            self.marks["cores"] = self.marks["cpu"].cores()
+
+
+def iperf3_download(cell):
+    """TCP from the base station's side to the terminal: a workload."""
+    wall = max(1, round(cell.scenario["traffic.duration_s"] / cell.scenario.speed))
+    edge = min(1.0, 0.1 * wall)
+    report, cpu, wall = traffic.tcp(cell.keeper, cell.cell, cell.scenario,
+                                    [(edge, lambda: cell.mark("first")), (wall - 0.1 * edge, lambda: cell.mark("last"))])
+    return {"tcp": report, "cpu": {n: round(s / wall, 4) for n, s in cpu.items()}}
+
+
+# --- around the phases ---
+
+def check(options, places, programs):
+    """Before anything is made."""
+    system.require_root()
+    system.require_tun()
+    places.check_built(*programs, "python/openwip_schema")
+    if not options.replay_iq:
+        check_congestion_control(options.scenario["traffic.tcp_cc"])
+    record.check_target(options.record)
+    outputs.check("--capture", options.capture)
+
+
+def in_cell(cell, keeper, options, places, progress, phases, run=None, over=lambda result: result):
+    """`phases()` gives the report with its verdict; `over(result)` what is added once the cell has ended. `run`: (scenario,
+    seed) as the record has them, where they are not those of the options."""
+    scenario, seed = run or (options.scenario.tree(), options.scenario["seed"])
+    if options.logs:
+        keeper.keep_logs(options.logs)
+    if options.cores is not None:
+        place(keeper, options.cores, places, progress)
+    record.note_run(cell, scenario, seed)
+    if options.monitor:
+        window.open_for(cell.name, places.build, progress)
+    with record.launched(cell, options.record, places, progress) as recorder, \
+            capture.recording(cell, options.capture, scenario, options.scenario.speed, places, progress) as captured:
+        result = phases()
+        captured.end(result["verdict"])
+        if options.keep:
+            keeper.detach()
+            progress("the cell stays up: ./openwip exec terminal -- COMMAND, ./openwip status, ./openwip down")
+        else:
+            progress("ending the cell")
+            keeper.end("the run is over")
+        result = over(result)
+        if recorder is not None:
+            result["record"] = recorder.finish(result)
+            record.said(result["record"], progress)
+    return result
+
+
+def report(result, options, screen, good=None):
+    """On the screen and in --json FILE; the exit code."""
+    print(screen)
+    outputs.write_json(options.json, result)
+    if "error" in result.get("record", {}):
+        return DIED
+    return VALID if (result["verdict"]["valid"] if good is None else good) else INVALID
+
+
+# --- the phases ---
+
+def measure(cell, watch, applications, workload, progress, reset):
+    """Traffic, drain, sums, verdict: (the report's common part, what else the workload returned, the statuses at the end).
+    `workload(cell)` returns {"tcp", "cpu", "failed" (reasons), ...}; TrafficFailed makes the run invalid. `reset`: whose
+    counters begin anew."""
+    s, keeper = cell.scenario, cell.keeper
+    with contextlib.suppress(cell.NoAnswer):
+        for endpoint in reset:
+            endpoint.reset_counters()
+    failed, rest = [], {}
+    before = cell.ask(cell.air)
+    applications.begin()
+    cell.mark("first")
+    first = cell.marks["first"]
+    try:
+        rest = workload(cell) or {}
+    except traffic.TrafficFailed as e:
+        failed.append(f"traffic: {e}")
+    if cell.marks["first"] is first or "last" not in cell.marks:
+        cell.mark("last")
+    waiting = applications.report()
+    progress("draining the link, checking the sums")
+    drain(cell, s.speed, DRAIN_LIMIT_S)
+    now = cell.statuses()
+    watch.end()
+    observed = accounting.observed(before, now, tun=cell.tun_counts(), telemetry=telemetry_reasons(watch) + keeper.lost,
+                                   waiting=waiting["worst"], traffic=failed + rest.pop("failed", []), surroundings=keeper.noted)
+    tcp, cpu = rest.pop("tcp", None), cell.marks["cores"] | rest.pop("cpu", {})
+    link = accounting.link_interval(cell.marks["first"], cell.marks["last"])
+    packets = {name: path.report() for name, path in observed.paths.items()}
+    feedback = now.terminal.uplink_feedback
+    packets["uplink"]["feedback"] = {"packets": feedback.packets, "bytes": feedback.bytes}
+    capacity = accounting.capacity_of(s, link["modulation_histogram"], (tcp or {}).get("mss", accounting.USUAL_MSS))
+    return {"verdict": accounting.judge(observed), "realtime": observed.realtime, "tcp": tcp,
+            "capacity": accounting.mark_capacity(capacity, observed.changes), "link": link, "changes": observed.changes,
+            "packets": packets, "telemetry": {"received": sum(watch.received.values()), "lost": sum(watch.lost.values())},
+            "cpu": cpu | {"total": round(sum(cpu.values()), 4)}, "applications": waiting}, rest, now
