@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The rooms of host/cli: who may import whom, in functions too; no circle; typed, and mypy finds nothing."""
+import ast
+import pathlib
+import shutil
+import subprocess
+import sys
+import unittest
+
+TOP = pathlib.Path(__file__).resolve().parents[3]
+PACKAGE = TOP / "host" / "cli" / "openwip_cli"
+LONGEST = 500     # lines of a file
+
+# Room -> the rooms that it may import, from what knows nothing of the others to the commands. `errors` and a room's own
+# modules are everybody's.
+ALLOWED = {
+    "programs": set(),
+    "machine": set(),
+    "messages": set(),
+    "settings": set(),
+    "figures": set(),
+    "cell": {"machine", "messages", "settings", "figures"},
+    "measure": {"machine", "messages", "figures", "cell"},
+    "records": {"machine", "messages", "settings", "cell"},
+    "capture": {"machine", "messages", "settings", "figures", "cell"},
+    "channel": {"machine", "messages", "settings", "cell"},
+    "iq": {"machine", "settings", "cell"},
+    "runs": {"programs", "machine", "messages", "settings", "figures", "cell", "measure", "records", "capture", "channel", "iq"},
+    "campaign": {"programs", "machine", "settings", "figures", "cell", "measure", "runs"},
+    "views": {"machine", "messages", "settings", "figures", "cell", "records"},
+    "commands": {"machine", "messages", "settings", "figures", "cell", "measure"},
+    "__main__": {"machine"},
+    "errors": set(),
+}
+
+
+def modules():
+    """name below the package -> file"""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports():
+    """module -> the modules of this package that it imports, anywhere in it"""
+    known = modules()
+    found = {}
+    for name, path in known.items():
+        package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+        found[name] = set()
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                above = package.split(".")[:len(package.split(".")) - node.level + 1] if package else []
+                base = ".".join([*above, *([node.module] if node.module else [])])
+            elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == PACKAGE.name:
+                base = node.module.partition(".")[2]
+            else:
+                continue
+            for alias in node.names:
+                whole = f"{base}.{alias.name}".strip(".")
+                found[name].add(whole if whole in known else base)
+    return found
+
+
+class Rooms(unittest.TestCase):
+    def test_imports_follow_the_allowed_directions(self):
+        wrong = []
+        for name, used in imports().items():
+            room = name.split(".")[0]
+            for other in used:
+                its = other.split(".")[0]
+                if its not in (room, "errors") and its not in ALLOWED.get(room, ()):
+                    wrong.append(f"{name} imports {other}")
+        self.assertGreater(len(imports()), 60)
+        self.assertEqual(wrong, [])
+
+    def test_every_module_is_in_a_room(self):
+        self.assertEqual({n.split(".")[0] for n in modules() if n} - set(ALLOWED), set())
+        self.assertEqual({r for r in ALLOWED if not any(n.split(".")[0] == r for n in modules())}, set())
+
+    def test_there_is_no_circle_of_modules(self):
+        left = {name: used - {name, ""} for name, used in imports().items()}
+        while free := [name for name, used in left.items() if not used & set(left)]:
+            for name in free:
+                del left[name]
+        self.assertEqual(left, {})
+
+    def test_every_command_has_its_module_and_function(self):
+        tree = ast.parse((PACKAGE / "__main__.py").read_text())
+        table = next(n.value for n in tree.body if isinstance(n, ast.Assign) and n.targets[0].id == "COMMANDS")
+        places = {k.value: v.value for k, v in zip(table.keys, table.values)}
+        self.assertGreater(len(places), 20)
+        for command, place in places.items():
+            module, _, function = place.partition(":")
+            defined = {n.name for n in ast.parse(modules()[module].read_text()).body if isinstance(n, ast.FunctionDef)}
+            self.assertIn(function or "main", defined, command)
+
+    def test_no_file_is_longer_than_a_page_of_five_hundred_lines(self):
+        long = {name: n for name, path in modules().items() if (n := len(path.read_text().splitlines())) > LONGEST}
+        self.assertEqual(long, {})
+
+
+class Types(unittest.TestCase):
+    def test_mypy_finds_nothing(self):
+        mypy = shutil.which("mypy")
+        self.assertIsNotNone(mypy, "mypy is not installed: run ./openwip setup test")
+        done = subprocess.run([mypy, "--config-file", pathlib.Path(__file__).with_name("mypy.ini"), "--python-executable", sys.executable,
+                               "--cache-dir", "/dev/null", "-p", PACKAGE.name],
+                              capture_output=True, text=True, cwd=PACKAGE.parent)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout[-6000:])
+
+
+if __name__ == "__main__":
+    unittest.main()
