@@ -21,7 +21,8 @@ constexpr std::int64_t past = 400;  // longer than the memory of every profile
 
 // White noise over the whole sample rate, so that every coefficient counts.
 cf32 input(std::int64_t n) {
-    std::minstd_rand random(static_cast<std::uint32_t>(n * 2654435761 % 2147483646 + 1));
+    std::minstd_rand random(
+        static_cast<std::uint32_t>(static_cast<std::uint64_t>(n) * 2654435761U % 2147483646 + 1));
     random.discard(3);
     const auto u = [&] { return static_cast<float>(random()) / 1073741824.0f - 1; };
     const float re = u();
