@@ -15,4 +15,11 @@ constexpr std::int64_t slot_start_ns(slot s) {
     return thirds >= 0 ? thirds / 3 : -((-thirds + 2) / 3);
 }
 
+// The slot in which that time is: the last one that has started by then.
+constexpr slot slot_at_ns(std::int64_t ns) {
+    const std::int64_t halves = 3 * ns + 2;
+    constexpr std::int64_t per_slot = 2'000'000;
+    return slot(halves >= 0 ? halves / per_slot : -((-halves + per_slot - 1) / per_slot));
+}
+
 }  // namespace wip

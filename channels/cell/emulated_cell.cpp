@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "bin/failed_symbol.h"
 
@@ -16,9 +17,6 @@ constexpr float blackout_gain = 1e-10F;
 constexpr double forget = 1.0 / slots_per_second;
 
 float to_db(float linear) { return 10 * std::log10(std::max(linear, 1e-10F)); }
-
-void add(packets_bytes& c, std::size_t bytes) { ++c.packets, c.bytes += bytes; }
-void take(packets_bytes& c, std::size_t bytes) { --c.packets, c.bytes -= bytes; }
 
 uplink_config of_user(uplink_config c, int user) {
     c.seed += static_cast<std::uint64_t>(user) << 32;
@@ -52,13 +50,25 @@ emulated_cell::emulated_cell(const emulation_config& config, std::vector<snr_sou
             config, u, std::move(sources[static_cast<std::size_t>(u)]),
             [this, u](std::span<const std::uint8_t> packet, bool) {
                 auto& t = terminals_[static_cast<std::size_t>(u)];
-                add(t.staged, packet.size());
+                t.staged.add(packet.size());
                 to_terminal_.push_back({slot_start(now_ + slot_count(1)),
                                         u,
                                         record_ ? t.words.count() : 0,
                                         {packet.begin(), packet.end()}});
             },
             [this, u](const packet_record& r) { record_(u, r); }, failures_);
+    for (auto& t : terminals_)
+        t.uplink.deliver_to([this](const link_packet& p) {
+            from_base_.offer(p.data, p.due_ns, p.tag);
+            return 0;
+        });
+    from_base_.deliver_to([this](const link_packet& p) { return uplink_.leave(p); });
+    to_base_.deliver_to([this](const link_packet& p) {
+        terminals_[static_cast<std::size_t>(p.tag)].journal.set_now(p.due_ns,
+                                                                    p.due_ns - p.offered_ns);
+        scheduler_.on_sdu(p.tag, p.data, now_);
+        return 0;
+    });
 }
 
 void emulated_cell::prepare_errors() {
@@ -67,14 +77,55 @@ void emulated_cell::prepare_errors() {
     for (auto& t : terminals_) t.air.use_failures(failures_);
 }
 
-void emulated_cell::from_server(int user, std::span<const std::uint8_t> packet,
-                                std::int64_t now_ns) {
-    to_base_.offer(packet, now_ns, user);
+bool emulated_cell::direction::offer(std::span<const std::uint8_t> packet, std::int64_t now_ns,
+                                     int user) {
+    if (to_ == side::terminal) return cell_->to_base_.offer(packet, now_ns, user);
+    return cell_->terminals_[static_cast<std::size_t>(user)].uplink.offer(
+        packet, slot_start(cell_->now_), user);
 }
 
-// Between the starts of slots now_ and now_ + 1: it may be sent from slot now_ on.
-void emulated_cell::from_terminal(int user, std::span<const std::uint8_t> packet) {
-    terminals_[static_cast<std::size_t>(user)].uplink.on_sdu(packet, now_);
+link_sums emulated_cell::direction::sums() const {
+    const auto& wired = to_ == side::terminal ? cell_->to_base_ : cell_->from_base_;
+    link_sums all = wired.sums();
+    const auto drop = [&all](const char* reason, const packets_bytes& count) {
+        for (auto& d : all.dropped)
+            if (std::string_view(d.reason) == reason) {
+                d.count += count;
+                return;
+            }
+        all.dropped.push_back({reason, count});
+    };
+    if (to_ == side::terminal) {
+        // The base stations' `in` is what the wired network delivered, or came past it.
+        all.in -= all.delivered;
+        all.delivered = {};
+        for (int u = 0; u < cell_->users(); ++u) {
+            const auto& s = cell_->scheduler_.user(u).statistics();
+            all.in += s.in;
+            all.delivered += s.sent;
+            all.queued += s.queued;
+            drop("queue_full", s.dropped_queue_full);
+            drop("not_ip", s.dropped_not_ip);
+            drop("retransmissions_exceeded", s.dropped_retransmissions);
+        }
+        return all;
+    }
+    all.in = {};
+    for (const auto& t : cell_->terminals_) {
+        const auto of_line = t.uplink.sums();
+        all.in += of_line.in;
+        all.queued += of_line.queued;
+        for (const auto& d : of_line.dropped) drop(d.reason, d.count);
+    }
+    return all;
+}
+
+bool emulated_cell::direction::idle() const {
+    const auto& c = *cell_;
+    if (to_ == side::terminal)
+        return c.scheduler_.idle() && c.to_terminal_.empty() && c.to_base_.idle();
+    return c.from_base_.idle() &&
+           std::ranges::all_of(c.terminals_, [](const auto& t) { return t.uplink.idle(); });
 }
 
 bool emulated_cell::into_queue(int user, std::span<const std::uint8_t> packet) {
@@ -84,37 +135,15 @@ bool emulated_cell::into_queue(int user, std::span<const std::uint8_t> packet) {
     return scheduler_.on_sdu(user, packet, now_);
 }
 
-void emulated_cell::take_uplink(slot k) {
-    for (std::size_t u = 0; u < terminals_.size(); ++u) {
-        auto& t = terminals_[u];
-        for (auto& p : t.uplink.on_slot(k - slot_count(1))) {
-            add(t.uplink_in, p.data.size());
-            add(t.on_the_way_count, p.data.size());
-            t.on_the_way.push_back(std::move(p));
-        }
-        for (; !t.on_the_way.empty() && t.on_the_way.front().arrival <= k;
-             t.on_the_way.pop_front()) {
-            const auto& p = t.on_the_way.front();
-            take(t.on_the_way_count, p.data.size());
-            from_base_.offer(p.data, slot_start(k), static_cast<int>(u));
-        }
-    }
-}
-
 void emulated_cell::run_slot(slot k) {
     // Of the slot before: its packets have been written since.
     if (record_)
         for (auto& t : terminals_) take_words(t);
-    take_uplink(k);
+    const std::int64_t t = slot_start(k);
+    for (auto& u : terminals_) u.uplink.advance(t);
     now_ = k;
     started_ = true;
-    const std::int64_t t = slot_start(k);
-    for (const auto* p = to_base_.front(); p != nullptr && p->due_ns <= t; p = to_base_.front()) {
-        terminals_[static_cast<std::size_t>(p->tag)].journal.set_now(p->due_ns,
-                                                                     p->due_ns - p->offered_ns);
-        scheduler_.on_sdu(p->tag, p->data, k);
-        to_base_.pop();
-    }
+    to_base_.advance(t);
     for (auto& u : terminals_) u.journal.set_now(t);
     plans_ = scheduler_.plan(k);
     for (std::size_t u = 0; u < terminals_.size(); ++u) {
@@ -179,11 +208,32 @@ void emulated_cell::carry(terminal_end& t, const slot_plan& plan) {
     t.mean_snr += (mean - t.mean_snr) * (t.mean_snr == 0 ? 1 : forget);
 }
 
+void emulated_cell::advance(std::int64_t now_ns) {
+    for (;;) {
+        const slot k = next_slot();
+        const std::int64_t start = slot_start(k);
+        release(std::min(now_ns, start));
+        if (start > now_ns) return;
+        if (watch_.before) watch_.before(k);
+        run_slot(k);
+        if (watch_.after) watch_.after(k);
+    }
+}
+
+void emulated_cell::release(std::int64_t now_ns) {
+    for (; !to_terminal_.empty() && to_terminal_.front().due_ns <= now_ns;
+         to_terminal_.pop_front()) {
+        const auto& p = to_terminal_.front();
+        const int error = downlink_.leave({p.data, p.tag, p.due_ns, p.due_ns});
+        if (error != 0 && p.word != 0)
+            terminals_[static_cast<std::size_t>(p.tag)].words.refuse(p.word, error);
+    }
+    from_base_.advance(now_ns);
+}
+
 std::int64_t emulated_cell::next_due() const {
-    std::int64_t next = no_next;
-    if (!to_terminal_.empty()) next = to_terminal_.front().due_ns;
-    if (const auto* p = from_base_.front()) next = std::min(next, p->due_ns);
-    return next;
+    const std::int64_t next = from_base_.next_wakeup();
+    return to_terminal_.empty() ? next : std::min(next, to_terminal_.front().due_ns);
 }
 
 void emulated_cell::reconfigure(const cell_config& cell) {
@@ -212,31 +262,21 @@ void emulated_cell::reconfigure(const uplink_config& uplink) {
         terminals_[static_cast<std::size_t>(u)].uplink.reconfigure(of_user(uplink, u));
 }
 
-bool emulated_cell::idle() const {
-    return scheduler_.idle() && to_terminal_.empty() && to_base_.front() == nullptr &&
-           from_base_.front() == nullptr && std::ranges::all_of(terminals_, [](const auto& t) {
-               return t.on_the_way.empty() && t.uplink.statistics().queued.packets == 0;
-           });
-}
+bool emulated_cell::idle() const { return downlink_.idle() && uplink_.idle(); }
 
 base_end_status emulated_cell::base_status(int user) const {
     const auto& t = end(user);
-    return {now_, scheduler_.user(user).statistics(), t.uplink_in, t.on_the_way_count,
-            t.uplink.statistics().feedback};
+    return {now_, scheduler_.user(user).statistics(), t.uplink.line().delivered,
+            t.uplink.on_the_way(), t.uplink.line().feedback};
 }
 
 terminal_end_status emulated_cell::terminal_status(int user) const {
     const auto& t = end(user);
     packets_bytes waiting;
     for (const auto& p : to_terminal_)
-        if (p.tag == user) add(waiting, p.data.size());
-    return {now_,
-            t.mac.statistics(),
-            waiting,
-            {t.staged.packets - waiting.packets, t.staged.bytes - waiting.bytes},
-            t.uplink.statistics(),
-            t.mean_snr,
-            t.prediction.nmse()};
+        if (p.tag == user) waiting.add(p.data.size());
+    return {now_,       t.mac.statistics(), waiting, t.staged - waiting, t.uplink.line(),
+            t.mean_snr, t.prediction.nmse()};
 }
 
 }  // namespace wip::cell_model

@@ -7,17 +7,24 @@
 //   server <-- wired <-- emulated uplink <------------------------------------- terminal u
 //
 // Time is nanoseconds since the cell's start; slot k begins at slot_start(k) = floor(k 2/3 ms), so
-// nothing drifts. The owner calls run_slot(k) for each k in order, at that time, and hands over
-// what the interfaces brought as it comes. What leaves has a due time and waits for release():
+// nothing drifts. Each direction is a packet link of all users, a packet's tag its user; advance()
+// of either moves the whole cell on, slot by slot from slot 0, and hands over what is due
+// meanwhile:
 //
 //   slot k planned and carried at slot_start(k), from what was there by then
 //   packets complete in slot k leave for the terminal at slot_start(k + 1), the end of the slot
 //   feedback of slot k is used in plan(k + retransmission delay), as everywhere
-//   an uplink packet leaves the line at the start of a slot, then the wired part takes it
+//   an uplink packet leaves the line at the start of a slot, then the wired part takes it; what the
+//   terminal gives between two slots of the cell counts as given in the first of them
+//
+// Who wants to do something before or after each slot watches, or calls the halves of advance(),
+// run_slot(k) for each k in order and release(now).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <span>
 #include <type_traits>
@@ -29,7 +36,7 @@
 #include "journal/packet_journal.h"
 #include "link/cell_scheduler.h"
 #include "link/terminal_mac.h"
-#include "packet/emulated_uplink.h"
+#include "packet/uplink_link.h"
 #include "packet/wired_link.h"
 #include "types/slot_time.h"
 
@@ -76,40 +83,45 @@ public:
     emulated_cell(const emulation_config& config, std::vector<snr_source> sources);
 
     int users() const { return scheduler_.users(); }
-    // A packet for (of) a user came from an interface at `now_ns`, which never goes back.
-    void from_server(int user, std::span<const std::uint8_t> packet, std::int64_t now_ns);
-    void from_terminal(int user, std::span<const std::uint8_t> packet);
+    // From the server to the terminals, and back.
+    packet_link& downlink() { return downlink_; }
+    packet_link& uplink() { return uplink_; }
+    // Both directions' packets to write(side, user, packet, due_ns) from now on. It returns
+    // nothing, or the errno with which an interface refused the packet.
+    template <class Write>
+    void deliver_to(Write write) {
+        const auto to = [&write](side s) {
+            return [s, write](const link_packet& p) -> int {
+                if constexpr (std::is_void_v<decltype(write(s, p.tag, p.data, p.due_ns))>) {
+                    write(s, p.tag, p.data, p.due_ns);
+                    return 0;
+                } else {
+                    return write(s, p.tag, p.data, p.due_ns);
+                }
+            };
+        };
+        downlink_.deliver_to(to(side::terminal));
+        uplink_.deliver_to(to(side::server));
+    }
     // Past the wired network, straight into the user's queue; false when it is full.
     bool into_queue(int user, std::span<const std::uint8_t> packet);
 
-    void run_slot(slot k);
+    // All that happens up to and with now_ns.
+    void advance(std::int64_t now_ns);
+    // The next slot, or what is due before it.
+    std::int64_t next_wakeup() const { return std::min(next_due(), slot_start(next_slot())); }
+    slot next_slot() const { return started_ ? now_ + slot_count(1) : now_; }
+    // Called by advance() before and after each slot.
+    struct slot_watch {
+        std::function<void(slot)> before, after;
+    };
+    void watch(slot_watch w) { watch_ = std::move(w); }
 
-    // When the next packet leaves; no_next when there is none.
-    static constexpr std::int64_t no_next = INT64_MAX;
+    void run_slot(slot k);
+    // Hands over what is due by then, each side in order.
+    void release(std::int64_t now_ns);
+    // When the next packet leaves; packet_link::never when there is none.
     std::int64_t next_due() const;
-    // Hands over what is due by then, each side in order: write(side, user, packet, due_ns). It
-    // returns nothing, or the errno with which an interface refused the packet.
-    template <class Write>
-    void release(std::int64_t now_ns, Write&& write) {
-        for (; !to_terminal_.empty() && to_terminal_.front().due_ns <= now_ns;
-             to_terminal_.pop_front()) {
-            const auto& p = to_terminal_.front();
-            const auto hand_over = [&] {
-                return write(side::terminal, p.tag, std::span<const std::uint8_t>(p.data),
-                             p.due_ns);
-            };
-            if constexpr (std::is_void_v<decltype(hand_over())>) {
-                hand_over();
-            } else if (const int error = hand_over(); error != 0 && p.word != 0) {
-                terminals_[static_cast<std::size_t>(p.tag)].words.refuse(p.word, error);
-            }
-        }
-        for (const auto* p = from_base_.front(); p != nullptr && p->due_ns <= now_ns;
-             p = from_base_.front()) {
-            write(side::server, p->tag, std::span<const std::uint8_t>(p->data), p->due_ns);
-            from_base_.pop();
-        }
-    }
 
     // A record of every packet that comes to the base station from now on, when it has left; an
     // empty function: no more. Packets that the wired network loses never come there.
@@ -139,10 +151,8 @@ public:
     // Of one user's ends; what the interfaces count is added by them.
     base_end_status base_status(int user) const;
     terminal_end_status terminal_status(int user) const;
-    const packet_model::wired_statistics& wired_to_base() const { return to_base_.statistics(); }
-    const packet_model::wired_statistics& wired_from_base() const {
-        return from_base_.statistics();
-    }
+    const packet_link& wired_to_base() const { return to_base_; }
+    const packet_link& wired_from_base() const { return from_base_; }
 
     // Of the last slot, for those who watch.
     int loop_slots() const { return config_.cell.link.retransmission_delay_slots; }
@@ -155,6 +165,21 @@ public:
     const bin_model::slot_symbols& symbols(int user) const { return end(user).air.kept(); }
 
 private:
+    // One direction of the cell, of all its users.
+    class direction final : public packet_link {
+    public:
+        direction(emulated_cell& cell, side to) : cell_(&cell), to_(to) {}
+        bool offer(std::span<const std::uint8_t> packet, std::int64_t now_ns, int user) override;
+        void advance(std::int64_t now_ns) override { cell_->advance(now_ns); }
+        std::int64_t next_wakeup() const override { return cell_->next_wakeup(); }
+        link_sums sums() const override;
+        bool idle() const override;
+        int leave(const link_packet& packet) const { return hand_over(packet); }
+
+    private:
+        emulated_cell* cell_;
+        side to_;
+    };
     struct terminal_end {
         terminal_end(const emulation_config& c, int user, snr_source from,
                      terminal_mac::deliver_fn deliver, packet_journal::sink_fn record,
@@ -162,18 +187,16 @@ private:
         snr_source source;
         terminal_mac mac;
         bin_model::symbol_channel air;
-        emulated_uplink uplink;
+        uplink_link uplink;
         packet_journal journal;
         delivery_log words{4096};
-        std::deque<uplink_packet> on_the_way;  // left the uplink's line, by arrival
-        packets_bytes uplink_in, on_the_way_count, staged;
+        packets_bytes staged;
         slot_report report;
         std::array<float, nof_bins> snr{};
         double mean_snr = 0;
         bin_model::prediction_error prediction;
     };
     const terminal_end& end(int user) const { return terminals_[static_cast<std::size_t>(user)]; }
-    void take_uplink(slot k);
     void carry(terminal_end& t, const slot_plan& plan);
     void take_words(terminal_end& t);
 
@@ -182,6 +205,8 @@ private:
     std::shared_ptr<const bin_model::failure_tables> failures_;  // of all terminals, once needed
     std::deque<terminal_end> terminals_;
     packet_model::wired_link to_base_, from_base_;
+    direction downlink_{*this, side::terminal}, uplink_{*this, side::server};
+    slot_watch watch_;
     slot now_;
     bool started_ = false;
     record_fn record_;  // empty: packets are not followed

@@ -36,6 +36,8 @@ private:
 struct waiting_packet {
     std::int64_t since = 0;  // slot from which it may be sent
     std::vector<std::uint8_t> data;
+    int tag = 0;
+    std::int64_t offered_ns = 0;
 };
 
 }  // namespace
@@ -86,12 +88,10 @@ void emulated_uplink::reconfigure(const uplink_config& config) {
 
 const uplink_statistics& emulated_uplink::statistics() const { return state_->statistics; }
 
-bool emulated_uplink::on_sdu(std::span<const std::uint8_t> packet, slot now) {
+bool emulated_uplink::on_sdu(std::span<const std::uint8_t> packet, slot now, int tag,
+                             std::int64_t offered_ns) {
     auto& s = *state_;
-    const auto count = [&](packets_bytes& where) {
-        ++where.packets;
-        where.bytes += packet.size();
-    };
+    const auto count = [&](packets_bytes& where) { where.add(packet.size()); };
     count(s.statistics.in);
     const auto header = read_ip_header(packet);
     if (!header || header->total_bytes != packet.size()) {
@@ -103,7 +103,7 @@ bool emulated_uplink::on_sdu(std::span<const std::uint8_t> packet, slot now) {
         return false;
     }
     if (s.queue.empty()) s.left = static_cast<std::int64_t>(packet.size()) * 8 * slots_per_second;
-    s.queue.push_back({now.value, {packet.begin(), packet.end()}});
+    s.queue.push_back({now.value, {packet.begin(), packet.end()}, tag, offered_ns});
     count(s.statistics.queued);
     return true;
 }
@@ -115,19 +115,18 @@ void emulated_uplink::state::run_slot(std::int64_t now, std::vector<uplink_packe
         units -= part;
         left -= part;
         if (left > 0) return;
-        auto packet = std::move(queue.front().data);
+        auto packet = std::move(queue.front());
         queue.pop_front();
         if (!queue.empty())
             left = static_cast<std::int64_t>(queue.front().data.size()) * 8 * slots_per_second;
-        const std::size_t bytes = packet.size();
-        --statistics.queued.packets;
-        statistics.queued.bytes -= bytes;
+        const std::size_t bytes = packet.data.size();
+        statistics.queued.take(bytes);
         auto& where =
             packet_dice.hits(config.loss) ? statistics.dropped_lost : statistics.delivered;
-        ++where.packets;
-        where.bytes += bytes;
+        where.add(bytes);
         if (&where == &statistics.delivered)
-            out.push_back({slot(now + 2 + config.delay_slots), std::move(packet)});
+            out.push_back({slot(now + 2 + config.delay_slots), std::move(packet.data), packet.tag,
+                           packet.offered_ns});
     }
 }
 
@@ -150,13 +149,9 @@ std::vector<uplink_packet> emulated_uplink::on_slot(slot now) {
 
 bool emulated_uplink::feedback_lost() {
     auto& s = *state_;
-    const auto count = [](packets_bytes& where) {
-        ++where.packets;
-        where.bytes += feedback_bytes;
-    };
-    count(s.statistics.feedback);
+    s.statistics.feedback.add(feedback_bytes);
     const bool lost = s.feedback_dice.hits(s.config.feedback_loss);
-    if (lost) count(s.statistics.feedback_lost);
+    if (lost) s.statistics.feedback_lost.add(feedback_bytes);
     return lost;
 }
 

@@ -44,6 +44,8 @@ struct uplink_statistics {
 struct uplink_packet {
     slot arrival;  // the last bit has arrived at the start of this slot
     std::vector<std::uint8_t> data;
+    int tag = 0;  // as given to on_sdu()
+    std::int64_t offered_ns = 0;
 };
 
 class emulated_uplink {
@@ -54,8 +56,10 @@ public:
     emulated_uplink& operator=(emulated_uplink&&) noexcept;
 
     // An IP packet came from the TUN during slot `now`: it may be sent from slot `now` on, so call
-    // it before on_slot(now). False when it was dropped (counted with its reason).
-    bool on_sdu(std::span<const std::uint8_t> packet, slot now);
+    // it before on_slot(now). False when it was dropped (counted with its reason). `tag` and time
+    // come out again with it.
+    bool on_sdu(std::span<const std::uint8_t> packet, slot now, int tag = 0,
+                std::int64_t offered_ns = 0);
     // One slot of the line; call once for each slot, in order (slots left out are made up for).
     // Returns the packets whose last bit was sent, those lost on the way excepted.
     std::vector<uplink_packet> on_slot(slot now);

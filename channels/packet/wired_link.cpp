@@ -58,7 +58,7 @@ bool wired_link::offer(std::span<const std::uint8_t> data, std::int64_t now_ns, 
         leaves = free_ns_;
         on_line_.push_back(leaves);
     }
-    packet p{leaves + delay_ns_, tag, {}};
+    waiting p{leaves + delay_ns_, tag, {}};
     if (!spare_.empty()) {
         p.data = std::move(spare_.back());
         spare_.pop_back();
@@ -70,12 +70,20 @@ bool wired_link::offer(std::span<const std::uint8_t> data, std::int64_t now_ns, 
     return true;
 }
 
-void wired_link::pop() {
-    auto& p = queue_.front();
-    statistics_.queued.take(p.data.size());
-    statistics_.out.add(p.data.size());
-    spare_.push_back(std::move(p.data));
-    queue_.pop_front();
+void wired_link::advance(std::int64_t now_ns) {
+    while (!queue_.empty() && queue_.front().due_ns <= now_ns) {
+        auto& p = queue_.front();
+        hand_over({p.data, p.tag, p.offered_ns, p.due_ns});
+        statistics_.queued.take(p.data.size());
+        statistics_.out.add(p.data.size());
+        spare_.push_back(std::move(p.data));
+        queue_.pop_front();
+    }
+}
+
+link_sums wired_link::sums() const {
+    const auto& s = statistics_;
+    return {s.in, s.out, s.queued, {{"wired_loss", s.lost}, {"wired_queue_full", s.refused}}};
 }
 
 }  // namespace wip::packet_model

@@ -18,6 +18,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "port/packet_link.h"
+
 namespace wip::packet_model {
 
 struct wired_config {
@@ -29,38 +31,34 @@ struct wired_config {
     void check() const;  // throws std::invalid_argument naming key, value and what would be valid
 };
 
-struct wired_count {
-    std::uint64_t packets = 0, bytes = 0;
-    void add(std::size_t size) { ++packets, bytes += size; }
-    void take(std::size_t size) { --packets, bytes -= size; }
-};
-
 // Conservation: in = out + queued + lost + refused.
 struct wired_statistics {
-    wired_count in, out, queued, lost, refused;
+    packets_bytes in, out, queued, lost, refused;
 };
 
-class wired_link {
+class wired_link final : public packet_link {
 public:
-    struct packet {
-        std::int64_t due_ns = 0;
-        int tag = 0;  // the caller's: whose packet it is
-        std::vector<std::uint8_t> data;
-        std::int64_t offered_ns = 0;
-    };
-
     // `purpose` tells apart links that share a seed. Throws as check() does.
     wired_link(const wired_config& config, std::uint32_t purpose);
 
-    // `now_ns` never goes back. False when the packet was lost or refused.
-    bool offer(std::span<const std::uint8_t> packet, std::int64_t now_ns, int tag = 0);
-    // The packet that leaves next; nullptr when there is none.
-    const packet* front() const { return queue_.empty() ? nullptr : &queue_.front(); }
-    void pop();
+    bool offer(std::span<const std::uint8_t> packet, std::int64_t now_ns, int tag = 0) override;
+    void advance(std::int64_t now_ns) override;
+    std::int64_t next_wakeup() const override {
+        return queue_.empty() ? never : queue_.front().due_ns;
+    }
+    link_sums sums() const override;
+    bool idle() const override { return queue_.empty(); }
 
     const wired_statistics& statistics() const { return statistics_; }
 
 private:
+    struct waiting {
+        std::int64_t due_ns = 0;
+        int tag = 0;
+        std::vector<std::uint8_t> data;
+        std::int64_t offered_ns = 0;
+    };
+
     wired_config config_;
     std::int64_t delay_ns_;
     std::int64_t bits_per_second_;
@@ -69,7 +67,7 @@ private:
     // The line is free at free_ns_ + free_rest_ / bits_per_second_ nanoseconds.
     std::int64_t free_ns_ = 0, free_rest_ = 0;
     std::deque<std::int64_t> on_line_;  // when each packet has left the line
-    std::deque<packet> queue_;
+    std::deque<waiting> queue_;
     std::vector<std::vector<std::uint8_t>> spare_;  // buffers of packets that left
     wired_statistics statistics_;
 };

@@ -13,8 +13,6 @@ using cell_model::emulated_cell;
 using openwip::control::Direction;
 using openwip::control::MacStatus;
 
-packets_bytes count(const packet_model::wired_count& c) { return {c.packets, c.bytes}; }
-
 void add_to(openwip::control::PacketsBytes& c, const packets_bytes& more) {
     c.set_packets(c.packets() + more.packets);
     c.set_bytes(c.bytes() + more.bytes);
@@ -54,10 +52,9 @@ void fill_users(const emulated_cell& cell, MacStatus& status, Fill fill) {
     for (int u = 1; u < cell.users(); ++u) host::add_up(status, status.users(u));
 }
 
-void add_wired_drops(const packet_model::wired_statistics& wired, Direction& d) {
-    add_to(*d.mutable_queued(), count(wired.queued));
-    host::add_drop(d, "wired_loss", count(wired.lost));
-    host::add_drop(d, "wired_queue_full", count(wired.refused));
+void add_wired(const link_sums& wired, Direction& d) {
+    add_to(*d.mutable_queued(), wired.queued);
+    for (const auto& drop : wired.dropped) host::add_drop(d, drop.reason, drop.count);
 }
 
 }  // namespace
@@ -65,12 +62,11 @@ void add_wired_drops(const packet_model::wired_statistics& wired, Direction& d) 
 void fill_base(const emulated_cell& cell, MacStatus& status) {
     fill_users(cell, status, fill_base_of);
     auto& down = *status.mutable_downlink();
-    const auto& wired = cell.wired_to_base();
+    const link_sums wired = cell.wired_to_base().sums();
     // `in` of the MACs is what came out of the wired network, or went into the queue directly.
-    for (const auto& c : {wired.lost, wired.refused, wired.queued})
-        add_to(*down.mutable_in(), count(c));
-    add_wired_drops(wired, down);
-    add_wired_drops(cell.wired_from_base(), *status.mutable_uplink());
+    add_to(*down.mutable_in(), wired.in - wired.delivered);
+    add_wired(wired, down);
+    add_wired(cell.wired_from_base().sums(), *status.mutable_uplink());
 }
 
 void fill_terminal(const emulated_cell& cell, MacStatus& status) {

@@ -95,6 +95,14 @@ struct emulator_process::state {
             if (c.tcp_l) terminals.back().gate.take_damaged_tcp();
             addresses.push_back(address_of(t.tun.address));
         }
+        cell.deliver_to([this](emulated_cell::side to, int user,
+                               std::span<const std::uint8_t> packet,
+                               std::int64_t due) { return write(to, user, packet, due); });
+        cell.watch({[this](slot k) {
+                        slots.add(static_cast<double>(now() - slot_start(k)) * 1e-3);
+                        topics.prepare(k);
+                    },
+                    [this](slot k) { publish(k); }});
     }
 
     std::int64_t now() const { return runtime::monotonic_ns() - t0; }
@@ -102,7 +110,8 @@ struct emulator_process::state {
     bool read_server();
     bool read_terminal(std::size_t user);
     int user_of(std::span<const std::uint8_t> packet) const;
-    void release(std::int64_t until);
+    int write(emulated_cell::side to, int user, std::span<const std::uint8_t> packet,
+              std::int64_t due);
     void publish(slot k);
     void serve();
     void serve_station(station_sockets& station);
@@ -166,11 +175,7 @@ int emulator_process::run(int signal_fd, bool realtime_priority) {
         const std::int64_t due = slot_start(s.next);
         s.wait_until(due);
         if (s.ended) break;
-        s.release(due);
-        s.slots.add(static_cast<double>(s.now() - due) * 1e-3);
-        s.topics.prepare(s.next);
-        s.cell.run_slot(s.next);
-        s.publish(s.next);
+        s.cell.advance(due);
         if (s.next.value % control_every == 0) s.serve();
     }
     return s.exit_code;
@@ -182,10 +187,9 @@ void emulator_process::state::wait_until(std::int64_t due) {
     for (;;) {
         const std::int64_t t = now();
         if (looked && t >= due) return;
-        const std::int64_t next_packet = cell.next_due();
-        if (next_packet < due && next_packet <= t) release(std::min(t, due));
-        const std::int64_t wake = std::min(due, cell.next_due());
-        const std::int64_t left = std::max<std::int64_t>(0, wake - t);
+        // Not the slot itself: what has come until now is read first.
+        if (cell.next_wakeup() < due) cell.advance(std::min(t, due - 1));
+        const std::int64_t left = std::max<std::int64_t>(0, cell.next_wakeup() - t);
         const timespec timeout{left / 1'000'000'000, left % 1'000'000'000};
         const int ready = ::ppoll(watched.data(), watched.size(), &timeout, nullptr);
         looked = true;
@@ -215,7 +219,7 @@ bool emulator_process::state::read_server() {
     const bool alive = server.gate.read_all(
         [&](std::span<const std::uint8_t> packet) {
             topics.passed(emulated_cell::side::server, 0, host::ip_log::way::in, packet, t);
-            cell.from_server(user_of(packet), packet, t);
+            cell.downlink().offer(packet, t, user_of(packet));
         },
         read_batch);
     if (!alive) end(host::exit_peer_lost, "the interface of the server's side is gone");
@@ -225,27 +229,24 @@ bool emulator_process::state::read_server() {
 bool emulator_process::state::read_terminal(std::size_t user) {
     const bool alive = terminals[user].gate.read_all(
         [&](std::span<const std::uint8_t> packet) {
+            const std::int64_t t = std::max<std::int64_t>(0, now());
             topics.passed(emulated_cell::side::terminal, static_cast<int>(user),
-                          host::ip_log::way::in, packet, std::max<std::int64_t>(0, now()));
-            cell.from_terminal(static_cast<int>(user), packet);
+                          host::ip_log::way::in, packet, t);
+            cell.uplink().offer(packet, t, static_cast<int>(user));
         },
         read_batch);
     if (!alive) end(host::exit_peer_lost, "the interface of a terminal is gone");
     return alive;
 }
 
-void emulator_process::state::release(std::int64_t until) {
-    cell.release(until,
-                 [this](emulated_cell::side to, int user, std::span<const std::uint8_t> packet,
-                        std::int64_t due) -> int {
-                     auto& out = to == emulated_cell::side::server
-                                     ? server
-                                     : terminals[static_cast<std::size_t>(user)];
-                     topics.passed(to, user, host::ip_log::way::out, packet, due);
-                     const int error = out.gate.write(packet);
-                     packets.add(static_cast<double>(now() - due) * 1e-3);
-                     return error;
-                 });
+int emulator_process::state::write(emulated_cell::side to, int user,
+                                   std::span<const std::uint8_t> packet, std::int64_t due) {
+    auto& out =
+        to == emulated_cell::side::server ? server : terminals[static_cast<std::size_t>(user)];
+    topics.passed(to, user, host::ip_log::way::out, packet, due);
+    const int error = out.gate.write(packet);
+    packets.add(static_cast<double>(now() - due) * 1e-3);
+    return error;
 }
 
 void emulator_process::state::publish(slot k) {

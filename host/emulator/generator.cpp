@@ -124,6 +124,7 @@ void generate(const emulator_config& config, const generator_config& g, std::ost
         if (number < last) ++out_of_order;
         last = std::max(last, number);
     };
+    cell.deliver_to(take);
     const auto statuses = [&](const char* when) {
         openwip::control::MacStatus base, terminal;
         fill_base(cell, base);
@@ -146,13 +147,13 @@ void generate(const emulator_config& config, const generator_config& g, std::ost
         if (k.value == begin) statuses("first");
         offer();
         cell.run_slot(k);
-        cell.release(slot_start(k + slot_count(1)), take);
+        cell.release(slot_start(k + slot_count(1)));
     }
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - t0;
     statuses("last");
     for (int i = 0; i < longest_drain_slots && !cell.idle(); ++i, ++k) {
         cell.run_slot(k);
-        cell.release(slot_start(k + slot_count(1)), take);
+        cell.release(slot_start(k + slot_count(1)));
     }
     statuses("drained");
     out << "\"slots\": " << end << ", \"wall_seconds\": " << wall.count()

@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <optional>
 
 #include "packet/bit_errors.h"
@@ -47,25 +46,25 @@ public:
     }
 
     // When the next packet leaves; no_next when there is none.
-    static constexpr std::int64_t no_next = std::numeric_limits<std::int64_t>::max();
-    std::int64_t next_due() const {
-        const auto of = [](const auto* p) { return p != nullptr ? p->due_ns : no_next; };
-        return std::min(of(forward_.front()), of(back_.front()));
-    }
-    // Hands over what is due by then, each side in order: write(side, packet, due_ns).
+    static constexpr std::int64_t no_next = packet_link::never;
+    std::int64_t next_due() const { return std::min(forward_.next_wakeup(), back_.next_wakeup()); }
+    // What leaves from now on goes to write(side, packet, due_ns).
     template <class Write>
-    void release(std::int64_t now_ns, Write&& write) {
-        for (const auto* p = back_.front(); p != nullptr && p->due_ns <= now_ns;
-             p = back_.front()) {
-            write(side::sender, p->data, p->due_ns);
-            back_.pop();
-        }
-        for (const auto* p = forward_.front(); p != nullptr && p->due_ns <= now_ns;
-             p = forward_.front()) {
-            errors_.deliver(p->data);
-            write(side::receiver, std::span<const std::uint8_t>(arrived_), p->due_ns);
-            forward_.pop();
-        }
+    void deliver_to(Write write) {
+        back_.deliver_to([write](const link_packet& p) {
+            write(side::sender, p.data, p.due_ns);
+            return 0;
+        });
+        forward_.deliver_to([this, write](const link_packet& p) {
+            errors_.deliver(p.data);
+            write(side::receiver, std::span<const std::uint8_t>(arrived_), p.due_ns);
+            return 0;
+        });
+    }
+    // Hands over what is due by then, each side in order.
+    void release(std::int64_t now_ns) {
+        back_.advance(now_ns);
+        forward_.advance(now_ns);
     }
 
     const packet_model::wired_statistics& forward() const { return forward_.statistics(); }

@@ -22,8 +22,6 @@ constexpr int read_batch = 64;
 // Between two looks at the signals' reasons and the control socket when nothing else happens.
 constexpr std::int64_t longest_sleep_ns = 50'000'000;
 
-packets_bytes count(const packet_model::wired_count& c) { return {c.packets, c.bytes}; }
-
 struct path_end {
     path_end(const end_config& c, const std::string& group)
         : tun(make_tun_in(c.network_namespace, c.tun, group + ".namespace")), gate(tun) {
@@ -35,10 +33,10 @@ struct path_end {
 
 void fill(const packet_model::wired_statistics& line, const path_end& from, const path_end& to,
           openwip::control::Direction& out) {
-    host::set(*out.mutable_in(), count(line.in));
-    host::set(*out.mutable_queued(), count(line.queued));
+    host::set(*out.mutable_in(), line.in);
+    host::set(*out.mutable_queued(), line.queued);
     host::set(*out.mutable_delivered(), to.gate.delivered());
-    host::add_drop(out, "queue_full", count(line.refused));
+    host::add_drop(out, "queue_full", line.refused);
     from.gate.add_input(out);
     to.gate.add_write_errors(out);
 }
@@ -52,9 +50,14 @@ struct tcpl_process::state {
           path(c.path),
           sender(c.sender, "sender"),
           receiver(c.receiver, "receiver"),
-          control(context, c.control_endpoint, "control") {}
+          control(context, c.control_endpoint, "control") {
+        path.deliver_to(
+            [this](damaged_path::side to, std::span<const std::uint8_t> packet, std::int64_t due) {
+                (to == damaged_path::side::sender ? sender : receiver).gate.write(packet);
+                latest_ns = std::max(latest_ns, runtime::monotonic_ns() - due);
+            });
+    }
 
-    void release(std::int64_t until);
     bool read(path_end& end, bool is_sender);
     void serve();
     void fill(openwip::control::PathStatus& status) const;
@@ -90,7 +93,7 @@ int tcpl_process::run(int signal_fd, bool realtime_priority) {
                       {s.control.socket().get(zmq::sockopt::fd), POLLIN, 0}};
     while (!s.ended) {
         const std::int64_t now = runtime::monotonic_ns();
-        s.release(now);
+        s.path.release(now);
         s.serve();
         const std::int64_t left =
             std::clamp<std::int64_t>(s.path.next_due() - now, 0, longest_sleep_ns);
@@ -107,14 +110,6 @@ int tcpl_process::run(int signal_fd, bool realtime_priority) {
         if (watched[1].revents != 0 && !s.read(s.receiver, false)) break;
     }
     return s.exit_code;
-}
-
-void tcpl_process::state::release(std::int64_t until) {
-    path.release(until, [this](damaged_path::side to, std::span<const std::uint8_t> packet,
-                               std::int64_t due) {
-        (to == damaged_path::side::sender ? sender : receiver).gate.write(packet);
-        latest_ns = std::max(latest_ns, runtime::monotonic_ns() - due);
-    });
 }
 
 bool tcpl_process::state::read(path_end& from, bool is_sender) {

@@ -15,13 +15,9 @@
 #include <cstdint>
 
 #include "types/grid.h"
+#include "types/packets_bytes.h"
 
 namespace wip {
-
-struct packets_bytes {
-    std::uint64_t packets = 0;
-    std::uint64_t bytes = 0;
-};
 
 struct base_statistics {
     packets_bytes in;

@@ -27,14 +27,16 @@ void run(const char* errors, int bins, int seconds, bool last) {
     emulated_cell cell(config.cell, make_sources(config));
     const auto packet = full_packet();
     std::uint64_t bytes = 0;
+    cell.deliver_to([&](emulated_cell::side, int, std::span<const std::uint8_t> p, std::int64_t) {
+        bytes += p.size();
+    });
     const double t0 = cpu_seconds();
     const std::int64_t slots = seconds * slots_per_second;
     for (slot k; k.value < slots; ++k) {
         while (cell.into_queue(0, packet)) {
         }
         cell.run_slot(k);
-        cell.release(INT64_MAX, [&](emulated_cell::side, int, std::span<const std::uint8_t> p,
-                                    std::int64_t) { bytes += p.size(); });
+        cell.release(INT64_MAX);
     }
     const double cpu = cpu_seconds() - t0;
     std::printf(

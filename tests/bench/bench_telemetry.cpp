@@ -148,10 +148,7 @@ void make_slot(emulated_cell& cell, slot k, std::span<const std::uint8_t> packet
                 passed(emulated_cell::side::server, ip_log::way::in, packet, slot_start(k));
             });
         cell.run_slot(k);
-        cell.release(INT64_MAX, [&](emulated_cell::side side, int, std::span<const std::uint8_t> p,
-                                    std::int64_t due) {
-            time.calls.in([&] { passed(side, ip_log::way::out, p, due); });
-        });
+        cell.release(INT64_MAX);
     });
 }
 
@@ -192,6 +189,13 @@ cost run(const std::string& folder, reading who, const host::telemetry_rates& ra
     const auto passed = [&](emulated_cell::side side, ip_log::way way,
                             std::span<const std::uint8_t> p,
                             std::int64_t time_ns) { topics.passed(side, 0, way, p, time_ns); };
+    cell.deliver_to(
+        [&](emulated_cell::side side, int, std::span<const std::uint8_t> p, std::int64_t due) {
+            watched_cell.calls.in([&] { passed(side, ip_log::way::out, p, due); });
+        });
+    twin.deliver_to([&](emulated_cell::side, int, std::span<const std::uint8_t>, std::int64_t) {
+        twin_cell.calls.in([] {});
+    });
     for (slot k; k.value < std::int64_t{seconds} * slots_per_second; ++k) {
         const bool twin_runs = who != reading::nothing, twin_first = k.value % 2 == 0;
         if (twin_runs && twin_first) make_slot(twin, k, packet, twin_cell, [](auto...) {});

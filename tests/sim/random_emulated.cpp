@@ -117,6 +117,7 @@ public:
           users_(static_cast<std::size_t>(cell_.users())) {
         for (std::uint64_t i = 0; i < dice_.size(); ++i)
             dice_[i] = random_source(script.seed + 2 + i);
+        cell_.deliver_to([this](auto... left) { return on_left(left...); });
         cell_.follow_packets([this](int u, const packet_record& r) { on_record(u, r); });
     }
 
@@ -216,14 +217,14 @@ private:
             auto data = make_packet(p.number, p.kind);
             if (!p.is_ip) data.push_back(0);
             const std::uint64_t drops = wired_drops();
-            cell_.from_server(u, data, at);
+            cell_.downlink().offer(data, at, u);
             if (wired_drops() == drops) users_[static_cast<std::size_t>(u)].sent.push_back(p);
         }
         up_owed_ += 2 * traffic_.uniform() * script_.up_load;
         for (; up_owed_ >= 1; up_owed_ -= 1) {
             const int u = traffic_.up_to(cell_.users());
             auto data = make_packet(++number_, {.version = 4, .bytes = 20 + traffic_.up_to(1481)});
-            cell_.from_terminal(u, data);
+            cell_.uplink().offer(data, slot_start_ns(next_), u);
             users_[static_cast<std::size_t>(u)].up.push_back(std::move(data));
         }
     }
@@ -296,8 +297,7 @@ private:
         cell_.run_slot(next_);
         check_bins();
         if (with_traffic) offer();
-        cell_.release(slot_start_ns(next_ + slot_count(1)),
-                      [this](auto... left) { return on_left(left...); });
+        cell_.release(slot_start_ns(next_ + slot_count(1)));
         if (const auto text = unequal_sums(cell_); !text.empty()) violated(text);
         ++next_;
     }

@@ -106,6 +106,13 @@ public:
         for (auto& b : content_) b = static_cast<std::uint8_t>(random.next() >> 56);
         received_.resize(script.total);
         has_.resize(script.total);
+        cell_.deliver_to(
+            [this](emulated_cell::side to, int, std::span<const std::uint8_t> p, std::int64_t) {
+                if (to == emulated_cell::side::server)
+                    on_ack(p);
+                else
+                    on_segment(p);
+            });
     }
 
     world_kind::totals run() {
@@ -170,7 +177,7 @@ private:
         const std::size_t at = size == 0 ? 0 : seq - first_;
         return segment(true, flags, seq, 1, std::span(content_).subspan(at, size));
     }
-    void send(const bytes& packet) { cell_.from_server(0, packet, slot_start_ns(next_)); }
+    void send(const bytes& packet) { cell_.downlink().offer(packet, slot_start_ns(next_)); }
 
     void send_data() {
         const bool timeout = next_.value > last_progress_ + 600;
@@ -193,14 +200,7 @@ private:
 
     void run_slot() {
         cell_.run_slot(next_);
-        cell_.release(
-            slot_start_ns(next_ + slot_count(1)),
-            [this](emulated_cell::side to, int, std::span<const std::uint8_t> p, std::int64_t) {
-                if (to == emulated_cell::side::server)
-                    on_ack(p);
-                else
-                    on_segment(p);
-            });
+        cell_.release(slot_start_ns(next_ + slot_count(1)));
         if (const auto text = unequal_sums(cell_); !text.empty()) violated(text);
     }
 
@@ -278,7 +278,7 @@ private:
     void reply(std::uint8_t flags) {
         const auto p = segment(false, flags, 1, first_ + static_cast<std::uint32_t>(expected_), {});
         relay_.on_outgoing(p);
-        cell_.from_terminal(0, p);
+        cell_.uplink().offer(p, slot_start_ns(next_));
     }
 
     relay_script script_;

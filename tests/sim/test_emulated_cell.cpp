@@ -27,6 +27,10 @@ protected:
         for (const auto* a : assignments) s.merge_assignment(a);
         config_ = translate(s);
         cell_ = std::make_unique<emulated_cell>(config_.cell, make_sources(config_));
+        cell_->deliver_to([this](emulated_cell::side to, int user, std::span<const std::uint8_t> p,
+                                 std::int64_t due) {
+            arrived_.push_back({to, user, p.size(), due});
+        });
         next_ = slot(0);
         arrived_.clear();
     }
@@ -34,11 +38,7 @@ protected:
     void run_until(std::int64_t end_ns) {
         for (; slot_start(next_) < end_ns; ++next_) {
             cell_->run_slot(next_);
-            cell_->release(slot_start(next_ + slot_count(1)),
-                           [this](emulated_cell::side to, int user, std::span<const std::uint8_t> p,
-                                  std::int64_t due) {
-                               arrived_.push_back({to, user, p.size(), due});
-                           });
+            cell_->release(slot_start(next_ + slot_count(1)));
             check_sums();
         }
     }
@@ -76,7 +76,7 @@ TEST_F(EmulatedCell, APacketLeavesAtTheEndOfTheSlotThatCarriedItsLastFrame) {
     // 1500 bytes at one bin of 8 bits/symbol: 12000/864 = 13.9, 14 slots.
     make({"channel.errors=none", "link.bins=1", "link.modulation=8", "to_base.delay_ms=0"});
     run_until(100 * ms);
-    cell_->from_server(0, packet(1500), 100 * ms + 1);
+    cell_->downlink().offer(packet(1500), 100 * ms + 1);
     run_until(200 * ms);
     ASSERT_EQ(arrived_.size(), 1U);
     // In before slot 151 starts (100.67 ms): slots 151 .. 164 carry it.
@@ -87,8 +87,8 @@ TEST_F(EmulatedCell, TheWiredDelayIsAddedToTheNanosecond) {
     make({"channel.errors=none", "link.bins=25", "link.modulation=8", "to_base.delay_ms=7.3",
           "from_base.delay_ms=4.1", "uplink.kbps=100000"});
     run_until(100 * ms);
-    cell_->from_server(0, packet(48), 100 * ms + 5);
-    cell_->from_terminal(0, packet(48));
+    cell_->downlink().offer(packet(48), 100 * ms + 5);
+    cell_->uplink().offer(packet(48), 100 * ms + 5);
     run_until(200 * ms);
     ASSERT_EQ(arrived_.size(), 2U);
     // Down: due at 107.3 ms, planned in slot 161 (107.33 ms), there at its end.
@@ -108,7 +108,7 @@ TEST_F(EmulatedCell, AFailedFrameComesOneLoopLater) {
     run_until(100 * ms);
     for (int i = 0; i < 20; ++i) {
         const auto t = slot_start(next_);
-        cell_->from_server(0, packet(100), t);
+        cell_->downlink().offer(packet(100), t);
         run_until(t + 400 * ms);
     }
     ASSERT_GT(arrived_.size(), 10U);
@@ -120,7 +120,7 @@ TEST_F(EmulatedCell, NothingIsLostWithThirtyRetransmissionsOnAFadingChannel) {
     make({"channel.model=jakes", "channel.snr_db=16", "link.bins=25", "to_base.delay_ms=0",
           "link.queue_packets=100000"});
     run_until(20 * ms);
-    for (int i = 0; i < 1500; ++i) cell_->from_server(0, packet(1500), slot_start(next_));
+    for (int i = 0; i < 1500; ++i) cell_->downlink().offer(packet(1500), slot_start(next_));
     run_until(12000 * ms);
     EXPECT_EQ(arrived_.size(), 1500U);
     EXPECT_EQ(base().base().frames_given_up(), 0U);
@@ -133,7 +133,7 @@ TEST_F(EmulatedCell, DamagedPacketsAreDeliveredOrDroppedAsAsked) {
               "link.queue_packets=100000", "to_base.delay_ms=0",
               corrupt ? "link.deliver_corrupt=on" : "link.deliver_corrupt=off"});
         run_until(20 * ms);
-        for (int i = 0; i < 300; ++i) cell_->from_server(0, packet(1000), slot_start(next_));
+        for (int i = 0; i < 300; ++i) cell_->downlink().offer(packet(1000), slot_start(next_));
         run_until(5000 * ms);
         const auto t = terminal();
         EXPECT_GT(base().base().frames_given_up(), 0U);
@@ -156,7 +156,7 @@ TEST_F(EmulatedCell, BothMethodsOfFrameErrorsGiveTheSameLink) {
             while (cell_->into_queue(0, p)) {
             }
             cell_->run_slot(next_);
-            cell_->release(INT64_MAX, [](auto&&...) {});
+            cell_->release(INT64_MAX);
         }
         const auto b = base().base();
         failed[m] = static_cast<double>(b.frames_failed()) / static_cast<double>(b.frames_sent());
@@ -202,10 +202,7 @@ TEST_F(EmulatedCell, SeveralTerminalsShareTheBinsAsTheSchedulerSays) {
                 while (cell_->into_queue(u, p)) {
                 }
             cell_->run_slot(next_);
-            cell_->release(INT64_MAX, [this](emulated_cell::side to, int user,
-                                             std::span<const std::uint8_t> data, std::int64_t due) {
-                arrived_.push_back({to, user, data.size(), due});
-            });
+            cell_->release(INT64_MAX);
         }
         check_sums();
         std::array<double, 2> mbps{};
@@ -255,7 +252,7 @@ TEST_F(EmulatedCell, EverythingChangesWhileItRunsAndNothingIsLost) {
     make({"channel.model=jakes", "channel.snr_db=20", "link.bins=10", "to_base.delay_ms=0",
           "link.queue_packets=100000"});
     run_until(20 * ms);
-    for (int i = 0; i < 600; ++i) cell_->from_server(0, packet(1500), slot_start(next_));
+    for (int i = 0; i < 600; ++i) cell_->downlink().offer(packet(1500), slot_start(next_));
     int round = 0;
     for (const int delay : {3, 48, 5, 20, 3}) {
         auto c = config_;
@@ -281,7 +278,7 @@ TEST_F(EmulatedCell, ABlackoutFailsTheFramesOfItsSlotsAndNoOthers) {
     make({"channel.model=static", "channel.snr_db=40", "channel.prediction_nmse=0", "link.bins=10",
           "link.modulation=4", "to_base.delay_ms=0", "link.queue_packets=100000"});
     run_until(20 * ms);
-    for (int i = 0; i < 400; ++i) cell_->from_server(0, packet(1500), slot_start(next_));
+    for (int i = 0; i < 400; ++i) cell_->downlink().offer(packet(1500), slot_start(next_));
     run_until(100 * ms);
     EXPECT_EQ(base().base().frames_failed(), 0U);
     const slot from = next_ + slot_count(5);

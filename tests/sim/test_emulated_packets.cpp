@@ -43,6 +43,7 @@ std::vector<std::map<std::uint64_t, seen>> run(std::initializer_list<const char*
         if (to != emulated_cell::side::terminal) return;
         packets[static_cast<std::size_t>(user)][*sim::packet_number(p)].due = due;
     };
+    cell.deliver_to(take);
     slot k;
     for (; k.value < slots; ++k) {
         cell.run_slot(k);
@@ -53,16 +54,15 @@ std::vector<std::map<std::uint64_t, seen>> run(std::initializer_list<const char*
             const auto u = static_cast<std::size_t>(random.up_to(static_cast<int>(users)));
             const int bytes = 48 + random.up_to(1400);
             packets[u][next[u]].given = at;
-            cell.from_server(static_cast<int>(u),
-                             sim::make_packet(static_cast<std::uint32_t>(next[u]++),
-                                              {.version = 4, .bytes = bytes}),
-                             at);
+            cell.downlink().offer(sim::make_packet(static_cast<std::uint32_t>(next[u]++),
+                                                   {.version = 4, .bytes = bytes}),
+                                  at, static_cast<int>(u));
         }
-        cell.release(slot_start(k + slot_count(1)), take);
+        cell.release(slot_start(k + slot_count(1)));
     }
     for (int i = 0; i < 30000 && !cell.idle(); ++i, ++k) {
         cell.run_slot(k);
-        cell.release(slot_start(k + slot_count(1)), take);
+        cell.release(slot_start(k + slot_count(1)));
     }
     for (int i = 0; i < 10; ++i, ++k) cell.run_slot(k);
     totals = cell.packet_totals();
@@ -108,18 +108,18 @@ TEST(EmulatedPackets, WhatTheInterfaceRefusesIsADropWithItsReason) {
         ends[r.number] = {r.dropped, r.refused};
     });
     std::map<std::uint64_t, int> refused;
+    cell.deliver_to(
+        [&](emulated_cell::side, int, std::span<const std::uint8_t> p, std::int64_t) -> int {
+            const auto number = *sim::packet_number(p);
+            return refused[number] = number % 3 == 0 ? 5 : 0;
+        });
     for (slot k; k.value < 600; ++k) {
         cell.run_slot(k);
         if (k.value < 300 && k.value % 5 == 0)
-            cell.from_server(0,
-                             sim::make_packet(static_cast<std::uint32_t>(k.value / 5),
-                                              {.version = 4, .bytes = 60}),
-                             slot_start(k));
-        cell.release(slot_start(k + slot_count(1)),
-                     [&](emulated_cell::side, int, std::span<const std::uint8_t> p, std::int64_t) {
-                         const auto number = *sim::packet_number(p);
-                         return refused[number] = number % 3 == 0 ? 5 : 0;
-                     });
+            cell.downlink().offer(sim::make_packet(static_cast<std::uint32_t>(k.value / 5),
+                                                   {.version = 4, .bytes = 60}),
+                                  slot_start(k));
+        cell.release(slot_start(k + slot_count(1)));
     }
     ASSERT_EQ(ends.size(), 60U);
     ASSERT_EQ(refused.size(), 60U);

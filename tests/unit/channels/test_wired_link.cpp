@@ -14,7 +14,12 @@ namespace {
 constexpr std::int64_t ms = 1'000'000;
 
 struct wire {
-    explicit wire(const wired_config& c) : link(c, 1) {}
+    explicit wire(const wired_config& c) : link(c, 1) {
+        link.deliver_to([this](const wip::link_packet& p) {
+            due = p.due_ns;
+            return 0;
+        });
+    }
     bool offer(std::size_t bytes, std::int64_t now) {
         const std::vector<std::uint8_t> packet(bytes, 0x45);
         const bool taken = link.offer(packet, now);
@@ -22,8 +27,7 @@ struct wire {
         return taken;
     }
     std::int64_t leave() {
-        const std::int64_t due = link.front()->due_ns;
-        link.pop();
+        link.advance(link.next_wakeup());
         check();
         return due;
     }
@@ -34,6 +38,7 @@ struct wire {
         EXPECT_EQ(s.in.bytes, s.out.bytes + s.queued.bytes + s.lost.bytes + s.refused.bytes);
     }
     wired_link link;
+    std::int64_t due = 0;
 };
 
 std::string refusal(const wired_config& c) {
@@ -53,7 +58,7 @@ TEST(WiredLink, WithoutARateOnlyTheDelayCounts) {
     EXPECT_TRUE(w.offer(40, 3 * ms + 1));
     EXPECT_EQ(w.leave(), 13 * ms);
     EXPECT_EQ(w.leave(), 13 * ms + 1);
-    EXPECT_EQ(w.link.front(), nullptr);
+    EXPECT_EQ(w.link.next_wakeup(), wired_link::never);
 }
 
 TEST(WiredLink, ARateSpacesThePackets) {

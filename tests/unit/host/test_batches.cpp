@@ -248,17 +248,18 @@ TEST(emulated_cell, has_published_all_of_a_run_of_any_length_when_it_ends) {
             emulator::emulated_cell cell(config.cell, emulator::make_sources(config));
             emulator::emulator_telemetry topics(cell, at_base, at_terminal, config.cell.cell, 5000);
             using side = emulator::emulated_cell::side;
+            cell.deliver_to(
+                [&](side to, int user, std::span<const std::uint8_t> p, std::int64_t due) {
+                    topics.passed(to, user, ip_log::way::out, p, due);
+                    ++delivered;
+                });
             for (slot k; k.value < slots; ++k) {
                 topics.passed(side::server, 0, ip_log::way::in, packet, slot_start_ns(k));
                 cell.into_queue(0, packet);
                 topics.prepare(k);
                 cell.run_slot(k);
                 for (const auto& p : cell.plan(0).payload) frames += p.empty() ? 0 : 1;
-                cell.release(INT64_MAX, [&](side to, int user, std::span<const std::uint8_t> p,
-                                            std::int64_t due) {
-                    topics.passed(to, user, ip_log::way::out, p, due);
-                    ++delivered;
-                });
+                cell.release(INT64_MAX);
                 topics.publish(k);
             }
             recorded = cell.packet_totals().recorded;

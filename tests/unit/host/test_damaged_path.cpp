@@ -26,9 +26,10 @@ struct arrival {
 
 std::vector<arrival> release(damaged_path& path, std::int64_t until) {
     std::vector<arrival> got;
-    path.release(until, [&](side to, std::span<const std::uint8_t> p, std::int64_t due) {
+    path.deliver_to([&](side to, std::span<const std::uint8_t> p, std::int64_t due) {
         got.push_back({to, {p.begin(), p.end()}, due});
     });
+    path.release(until);
     return got;
 }
 

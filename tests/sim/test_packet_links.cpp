@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What every packet link promises (port/packet_link.h), asked of each of them in the same words.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "cell/emulated_cell.h"
+#include "packet/uplink_link.h"
+#include "packet/wired_link.h"
+#include "traffic.h"
+
+namespace wip {
+namespace {
+
+constexpr std::int64_t ms = 1'000'000;
+
+// 100 (20 dB) in every bin, but for one slot in ten.
+class steady_channel final : public bin_model::bin_channel {
+public:
+    void snr(slot s, std::span<float, nof_bins> linear) noexcept override {
+        std::ranges::fill(linear, s.value % 10 == 3 ? 5.0F : 100.0F);
+    }
+};
+
+struct made_link {
+    std::shared_ptr<void> owner;
+    packet_link* link;
+};
+
+template <class Link>
+made_link own(std::shared_ptr<Link> link) {
+    return {link, link.get()};
+}
+
+std::shared_ptr<cell_model::emulated_cell> make_cell(int users) {
+    cell_model::emulation_config c;
+    c.cell.users = users;
+    c.cell.link.bins = 4;
+    c.cell.link.in_order = true;
+    c.cell.link.modulation = 4;
+    c.cell.link.queue_packets = 20;
+    c.to_base = {.delay_ms = 3, .rate_kbps = 20000, .loss = 0.01};
+    c.from_base = {.delay_ms = 4, .loss = 0.01};
+    c.uplink.queue_packets = 5;
+    c.uplink.delay_slots = 2;
+    std::vector<cell_model::snr_source> sources;
+    for (int u = 0; u < users; ++u) {
+        auto channel = std::make_unique<steady_channel>();
+        auto prediction = std::make_unique<bin_model::perfect_prediction>(*channel);
+        sources.push_back({std::move(channel), std::move(prediction)});
+    }
+    return std::make_shared<cell_model::emulated_cell>(c, std::move(sources));
+}
+
+struct kind {
+    const char* name;
+    int tags;
+    std::function<made_link()> make;
+};
+
+const std::vector<kind> kinds{
+    {"wired_delay", 3,
+     [] {
+         return own(std::make_shared<packet_model::wired_link>(
+             packet_model::wired_config{.delay_ms = 7, .loss = 0.02}, 1));
+     }},
+    {"wired_line", 3,
+     [] {
+         return own(std::make_shared<packet_model::wired_link>(
+             packet_model::wired_config{
+                 .delay_ms = 7, .rate_kbps = 900, .loss = 0.02, .queue_packets = 6},
+             1));
+     }},
+    {"emulated_uplink", 3,
+     [] {
+         uplink_config c;
+         c.kbps = 900;
+         c.delay_slots = 5;
+         c.loss = 0.02;
+         c.queue_packets = 6;
+         return own(std::make_shared<uplink_link>(c));
+     }},
+    {"ofdm_downlink", 1,
+     [] {
+         auto cell = make_cell(1);
+         return made_link{cell, &cell->downlink()};
+     }},
+    {"ofdm_downlink_of_three", 3,
+     [] {
+         auto cell = make_cell(3);
+         return made_link{cell, &cell->downlink()};
+     }},
+    {"ofdm_uplink_of_three", 3,
+     [] {
+         auto cell = make_cell(3);
+         return made_link{cell, &cell->uplink()};
+     }},
+};
+
+struct arrival {
+    int tag;
+    std::uint32_t number;
+    std::int64_t due_ns;
+    bool operator==(const arrival&) const = default;
+};
+
+// Two seconds of bursts through a link, then until it is idle. Everything that is promised of each
+// moment is checked in it.
+class run {
+public:
+    // `restless`: advance() is also called when nothing is to be done.
+    explicit run(const kind& k, bool restless = false) : link_(k.make()), restless_(restless) {
+        link().deliver_to([this](const link_packet& p) {
+            on_arrival(p);
+            return 0;
+        });
+        sim::random_source traffic(5);
+        std::uint32_t number = 0;
+        for (std::int64_t t = 10 * ms; t < 2000 * ms; t += traffic.up_to(60) * ms) {
+            for (int i = traffic.up_to(12); i > 0; --i) {
+                t += traffic.up_to(200'000);
+                to(t);
+                const auto packet = sim::make_packet(number, {.bytes = 48 + traffic.up_to(1400)});
+                const int tag = traffic.up_to(k.tags);
+                offered_.push_back({tag, t, packet});
+                ++number;
+                refused_ += link().offer(packet, t, tag) ? 0U : 1U;
+                check_sums();
+            }
+        }
+        for (int i = 0; i < 100'000 && !link().idle(); ++i) to(std::max(now_ + 1, wakeup()));
+    }
+
+    packet_link& link() const { return *link_.link; }
+    const std::vector<arrival>& arrived() const { return arrived_; }
+    std::uint64_t refused() const { return refused_; }
+
+private:
+    struct offer {
+        int tag;
+        std::int64_t at_ns;
+        std::vector<std::uint8_t> data;
+    };
+    std::int64_t wakeup() const { return link().next_wakeup(); }
+
+    // Up to t, from one wake-up to the next.
+    void to(std::int64_t t) {
+        while (wakeup() <= t) step(std::max(now_, wakeup()));
+        step(t);
+    }
+    void step(std::int64_t t) {
+        if (restless_ && now_ < t - 1) {
+            promised_ = wakeup();
+            now_ += (t - now_) / 3;
+            link().advance(now_);
+        }
+        promised_ = wakeup();
+        now_ = t;
+        link().advance(t);
+        check_sums();
+    }
+    void on_arrival(const link_packet& p) {
+        const auto number = sim::packet_number(p.data);
+        ASSERT_TRUE(number && *number < offered_.size());
+        const offer& o = offered_[*number];
+        EXPECT_TRUE(std::ranges::equal(p.data, o.data)) << "altered";
+        EXPECT_EQ(p.tag, o.tag);
+        EXPECT_GE(p.due_ns, o.at_ns) << "before it was offered";
+        EXPECT_LE(p.due_ns, now_) << "before its time";
+        EXPECT_GE(p.due_ns, promised_) << "before the wake-up that was promised";
+        if (!arrived_.empty()) {
+            EXPECT_GE(p.due_ns, arrived_.back().due_ns);
+        }
+        for (auto last = arrived_.rbegin(); last != arrived_.rend(); ++last)
+            if (last->tag == p.tag) {
+                EXPECT_GT(*number, last->number) << "out of order";
+                break;
+            }
+        arrived_.push_back({p.tag, *number, p.due_ns});
+    }
+    void check_sums() const {
+        EXPECT_EQ(link().sums().missing(), packets_bytes{}) << "at " << now_ << " ns";
+        EXPECT_EQ(link().sums().in.packets, offered_.size()) << "at " << now_ << " ns";
+    }
+
+    made_link link_;
+    bool restless_;
+    std::int64_t now_ = 0, promised_ = 0;
+    std::vector<offer> offered_;
+    std::vector<arrival> arrived_;
+    std::uint64_t refused_ = 0;
+};
+
+class PacketLink : public testing::TestWithParam<kind> {};
+
+TEST_P(PacketLink, ConservesKeepsOrderAndTimeAndNeverWakesTooLate) {
+    const run r(GetParam());
+    EXPECT_TRUE(r.link().idle());
+    const link_sums sums = r.link().sums();
+    EXPECT_EQ(sums.queued, packets_bytes{});
+    EXPECT_EQ(sums.delivered.packets, r.arrived().size());
+    EXPECT_GT(r.arrived().size(), 100U);
+    std::uint64_t dropped = 0;
+    for (const auto& d : sums.dropped) dropped += d.count.packets;
+    EXPECT_GT(dropped, 0U) << "nothing was dropped, so drops were not checked";
+    EXPECT_GE(dropped, r.refused());
+}
+
+TEST_P(PacketLink, ARerunIsTheSameHoweverOftenItIsAdvanced) {
+    const run once(GetParam()), again(GetParam()), restless(GetParam(), true);
+    EXPECT_EQ(once.arrived(), again.arrived());
+    EXPECT_EQ(once.arrived(), restless.arrived());
+}
+
+TEST_P(PacketLink, ALinkWithoutASinkCountsWhatItWouldHaveDelivered) {
+    const made_link made = GetParam().make();
+    EXPECT_TRUE(made.link->idle());
+    made.link->offer(sim::make_packet(0, {.bytes = 500}), 0);
+    EXPECT_EQ(made.link->sums().in, (packets_bytes{1, 500}));
+    for (std::int64_t t = 0; t < 500 * ms && !made.link->idle(); t += ms) made.link->advance(t);
+    EXPECT_TRUE(made.link->idle());
+    EXPECT_EQ(made.link->sums().delivered, (packets_bytes{1, 500}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Links, PacketLink, testing::ValuesIn(kinds),
+                         [](const auto& of) { return of.param.name; });
+
+}  // namespace
+}  // namespace wip
