@@ -37,7 +37,7 @@ ALLOWED = {
     "channels/sample": {"types"},
     # The symbol channel detects with the receiver's constellations and computes with the link's error rates.
     "channels/bin": {"types", "phy/qam", "phy/detection", "port", "link", "sample"},
-    "channels/packet": {"types", "wire", "link", "sample"},
+    "channels/packet": {"types", "port", "wire", "link", "sample"},
     "channels/cell": {"bin", "packet"} | MAC,
     "channels/mix": {"types", "sample"},
     "channels/profiles": {"types", "sample"},
