@@ -40,11 +40,13 @@ openwip_precompile(std HEADERS ${headers_std}
   TARGETS wip_wire wip_rlc wip_link wip_journal wip_packet wip_emulated_cell wip_air wip_tun wip_relay wip_trace wip_channel_program wip_sim_world
           wip_config wip_profiles wip_peer wip_runtime)
 openwip_precompile(model HEADERS ${headers_std} TARGETS wip_sample wip_bin wip_symbol_channel OPTIONS -fno-math-errno)
+if(NOT OPENWIP_CORE)
 openwip_precompile(host
   HEADERS ${headers_std} <zmq.hpp> <spdlog/spdlog.h> <schema/control.pb.h> <schema/slot_link.pb.h> <schema/telemetry.pb.h>
   TARGETS wip_process wip_station wip_macd wip_emulator_host wip_observer_readers wip_observer_host wip_tcpl_host macd wip_observer
           wip_emulator wip_tcpl
   LIBS wip_schema PkgConfig::ZMQ spdlog::spdlog)
+endif()
 if(OPENWIP_RADIO)
   openwip_precompile(radio HEADERS ${headers_std} <gnuradio/io_signature.h> <gnuradio/sync_block.h> <pmt/pmt.h>
     TARGETS gnuradio-wip wip_python LIBS gnuradio::gnuradio-runtime)
@@ -80,8 +82,10 @@ openwip_optimise(-O3 wip_sample wip_bin wip_symbol_channel wip_mix wip_air gnura
 openwip_optimise(-O1 air macd wip_observer wip_emulator wip_capture wip_tcpl wip_channel openwip-monitor wip_python wip_config
                      wip_profiles wip_air_program wip_monitor)
 openwip_optimise("-O1;-g0" ${test_programs})
-set_source_files_properties(host/runtime/program.cpp TARGET_DIRECTORY wip_process PROPERTIES
-                            COMPILE_OPTIONS "$<$<CONFIG:RelWithDebInfo>:-O1>")
+if(TARGET wip_process)
+  set_source_files_properties(host/runtime/program.cpp TARGET_DIRECTORY wip_process PROPERTIES
+                              COMPILE_OPTIONS "$<$<CONFIG:RelWithDebInfo>:-O1>")
+endif()
 if(TARGET vusrp)   # UHD's tree of properties is all templates, and is read once
   set_source_files_properties(channels/vusrp/device.cpp channels/vusrp/register.cpp TARGET_DIRECTORY vusrp PROPERTIES
                               COMPILE_OPTIONS "$<$<CONFIG:RelWithDebInfo>:-O1>")
