@@ -6,7 +6,45 @@
 namespace wip {
 
 namespace {
+
 constexpr std::array mode_names{"searching", "confirming", "synchronised", "locked"};
+
+openwip::slot_link::Outcome to_wire(phy::bin_outcome outcome) {
+    switch (outcome) {
+        case phy::bin_outcome::good:
+            return openwip::slot_link::GOOD;
+        case phy::bin_outcome::bad:
+            return openwip::slot_link::BAD;
+        default:
+            return openwip::slot_link::UNUSED;
+    }
+}
+
+}  // namespace
+
+void fill_report(const phy::received_slot& received, std::int64_t air,
+                 openwip::slot_link::SlotReport& out) {
+    out.Clear();
+    out.set_air(air);
+    out.set_locked(received.locked);
+    out.set_grant_ok(received.grant_ok);
+    if (received.locked && received.grant_ok) {
+        std::array<std::uint8_t, grant_bytes> bytes;
+        if (pack_grant(received.grant, link_profile::radio, bytes))
+            out.set_grant(bytes.data(), bytes.size());
+        for (std::uint32_t b = 0; b < nof_bins; ++b) {
+            const auto& result = received.bins[b];
+            if (result.outcome == phy::bin_outcome::unused) continue;
+            auto* bin = out.add_bins();
+            bin->set_bin(b);
+            bin->set_outcome(to_wire(result.outcome));
+            bin->set_payload(result.payload.data(), result.payload.size());
+            bin->set_combined(result.combined);
+        }
+    }
+    out.mutable_snr_db()->Add(received.snr_db.begin(), received.snr_db.end());
+    out.mutable_predicted_snr_db()->Add(received.predicted_snr_db.begin(),
+                                        received.predicted_snr_db.end());
 }
 
 void fill_state(const phy::receiver_state& s, openwip::receiver::State& out) {

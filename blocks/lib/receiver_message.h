@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The receiver's state as the message that carries it, and the message as names and values for
-// those who know no protobuf.
+// What the receiver says, as the messages that carry it: of a slot and of itself. And the state as
+// names and values, for those who know no protobuf.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,13 @@
 
 #include "phy/receiver/received_slot.h"
 #include "schema/receiver.pb.h"
+#include "schema/slot_link.pb.h"
 
 namespace wip {
 
+// All but state and detail.
+void fill_report(const phy::received_slot& received, std::int64_t air,
+                 openwip::slot_link::SlotReport& out);
 // All that the PHY knows; the other fields of `out` stay as they are. Allocates nothing once `out`
 // has had a mode.
 void fill_state(const phy::receiver_state& state, openwip::receiver::State& out);

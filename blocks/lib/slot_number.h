@@ -4,6 +4,7 @@
 // the sample time points at. Right as long as transmitter and receiver time agree within 40 s.
 #pragma once
 
+#include "phy/receiver/received_slot.h"
 #include "types/grant.h"
 #include "types/grid.h"
 
@@ -23,6 +24,12 @@ constexpr slot unwrap_slot(sample start, std::int64_t slot_in_hyperframe) {
     if (difference < 0) difference += hyperframe_slots;
     if (difference > hyperframe_slots / 2) difference -= hyperframe_slots;
     return slot(near + difference);
+}
+
+// Unlocked, the one that the sample time says.
+constexpr std::int64_t air_of(const phy::received_slot& received) {
+    return received.locked ? unwrap_slot(received.start, received.slot_in_hyperframe).value
+                           : nearest_slot(received.start).value;
 }
 
 }  // namespace wip

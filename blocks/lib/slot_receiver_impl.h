@@ -5,7 +5,6 @@
 
 #include <gnuradio/wip/slot_receiver.h>
 
-#include <mutex>
 #include <span>
 #include <vector>
 
@@ -13,7 +12,8 @@
 #include "block_recorder.h"
 #include "phy/receiver/slot_receiver.h"
 #include "phy/sync/gain_control.h"
-#include "predictor_builder.h"
+#include "receiver_account.h"
+#include "receiver_settings.h"
 #include "sample_clock.h"
 
 namespace gr {
@@ -28,8 +28,8 @@ public:
 
     int work(int noutput_items, gr_vector_const_void_star& input_items,
              gr_vector_void_star& output_items) override;
-    slot_receiver_status status() const override;
-    std::string end_reason() override;
+    slot_receiver_status status() const override { return account_.status(); }
+    std::string end_reason() override { return link_.end_reason(); }
     void start_recording(const std::string& samples_file, const std::string& reports_file,
                          std::int64_t begin_slot, std::int64_t end_slot) override {
         recorder_.start(samples_file, reports_file, begin_slot, end_slot);
@@ -40,22 +40,15 @@ public:
 private:
     void take(::wip::sample first, std::span<const gr_complex> in);
     void take_until_decision(::wip::sample first, std::span<const gr_complex> in);
-    void change(const openwip::slot_link::ReceiverSettings& settings);
-    void take_predictor();
     void on_slot(const ::wip::phy::received_slot& slot);
-    void count(const ::wip::phy::received_slot& slot, std::int64_t air);
+    void report(const ::wip::phy::received_slot& slot, std::int64_t air);
+    void add_state(openwip::slot_link::SlotReport& report, const ::wip::phy::received_slot& slot);
     void add_detail(openwip::slot_link::SlotReport& report, const ::wip::phy::received_slot& slot);
-    void fill(openwip::slot_link::SlotReport& report, const ::wip::phy::received_slot& slot,
-              std::int64_t air);
     void record(const openwip::slot_link::SlotReport& report, ::wip::sample start);
-    void publish_slot(const ::wip::phy::received_slot& slot, std::int64_t air);
-    void publish_symbols(const ::wip::phy::received_slot& slot, std::int64_t air);
+    void publish(const ::wip::phy::received_slot& slot, std::int64_t air);
 
     ::wip::phy::slot_receiver receiver_;
-    bool combining_;
-    ::wip::phy::predictor_choice wanted_;  // asked for last, of those that there are
-    std::uint64_t settings_refused_ = 0;
-    ::wip::predictor_builder builder_;
+    ::wip::receiver_settings settings_;
     ::wip::phy::gain_control gain_;
     ::wip::phy::slot_receiver::on_slot_fn on_slot_;
     ::wip::sample_clock clock_;
@@ -69,11 +62,7 @@ private:
     int slots_since_message_ = 0;
     ::wip::phy::receiver_mode last_mode_ = ::wip::phy::receiver_mode::searching;
     const ::wip::phy::predictor_choice* last_predictor_;  // only compared
-    std::vector<gr_complex> symbols_;
-
-    mutable std::mutex mutex_;  // status_ and state_, read by other threads
-    slot_receiver_status status_;
-    openwip::receiver::State state_;
+    ::wip::receiver_account account_;
 };
 
 }  // namespace wip

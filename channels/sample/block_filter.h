@@ -13,7 +13,7 @@
 #include "sample/floor_divide.h"
 #include "sample/history_buffer.h"
 #include "sample/sample_stage.h"
-#include "sample/vector_lanes.h"
+#include "types/lanes.h"
 
 namespace wip::sample_model {
 
@@ -30,10 +30,12 @@ inline void produce_blocks(std::int64_t first, std::span<cf32> out, Prepare prep
         prepare(number);
         alignas(64) float re[block], im[block];
         if (stop - at == block)
-            filter(std::integral_constant<int, block / lanes>{}, start, 0, re, im);
+            filter(std::integral_constant<int, block / nof_lanes>{}, start, 0, re, im);
         else
-            for (int v = static_cast<int>(at - start) / lanes; v * lanes < stop - start; ++v)
-                filter(std::integral_constant<int, 1>{}, start, v, re + v * lanes, im + v * lanes);
+            for (int v = static_cast<int>(at - start) / nof_lanes; v * nof_lanes < stop - start;
+                 ++v)
+                filter(std::integral_constant<int, 1>{}, start, v, re + v * nof_lanes,
+                       im + v * nof_lanes);
         cf32* y = out.data() + (at - first);
         for (std::int64_t i = at - start; i < stop - start; ++i) *y++ = cf32(re[i], im[i]);
         at = stop;

@@ -11,7 +11,7 @@
 #include "sample/floor_divide.h"
 #include "sample/fractional_delay.h"
 #include "sample/history_buffer.h"
-#include "sample/vector_lanes.h"
+#include "types/lanes.h"
 
 namespace wip::sample_model {
 
@@ -47,23 +47,23 @@ public:
     template <int count>
     void filter(const history_buffer& history, std::int64_t block_start, int first, float* re,
                 float* im) const noexcept {
-        vec ramp[count], sum_re[count], sum_im[count];
+        lanes ramp[count], sum_re[count], sum_im[count];
         for (int v = 0; v < count; ++v) {
-            for (int i = 0; i < lanes; ++i)
-                ramp[v][i] = static_cast<float>((first + v) * lanes + i);
-            sum_re[v] = vec{};
-            sum_im[v] = vec{};
+            for (int i = 0; i < nof_lanes; ++i)
+                ramp[v][i] = static_cast<float>((first + v) * nof_lanes + i);
+            sum_re[v] = lanes{};
+            sum_im[v] = lanes{};
         }
-        const float* x_re = history.re(block_start + first * lanes - base_);
-        const float* x_im = history.im(block_start + first * lanes - base_);
+        const float* x_re = history.re(block_start + first * nof_lanes - base_);
+        const float* x_im = history.im(block_start + first * nof_lanes - base_);
         for (int k = 0; k < width; ++k) {
             const float a = start_[k], b = slope_[k];
 #pragma GCC unroll 8
             for (int v = 0; v < count; ++v) {
-                const vec c = a + ramp[v] * b;
-                vec r, i;
-                std::memcpy(&r, x_re - k + v * lanes, sizeof r);
-                std::memcpy(&i, x_im - k + v * lanes, sizeof i);
+                const lanes c = a + ramp[v] * b;
+                lanes r, i;
+                std::memcpy(&r, x_re - k + v * nof_lanes, sizeof r);
+                std::memcpy(&i, x_im - k + v * nof_lanes, sizeof i);
                 sum_re[v] += c * r;
                 sum_im[v] += c * i;
             }

@@ -71,11 +71,11 @@ std::complex<double> tapped_delay_line::response(std::int64_t index, double hz) 
 void tapped_delay_line::coefficients(std::int64_t index, float* re, float* im) noexcept {
     alignas(64) float ar[max_profile_taps], ai[max_profile_taps];
     taps_.at(index, ar, ai);
-    for (int k = 0; k < padded_; k += lanes) {
-        vec sum_re{}, sum_im{};
+    for (int k = 0; k < padded_; k += nof_lanes) {
+        lanes sum_re{}, sum_im{};
         const float* row = rows_.data() + k;
         for (std::size_t p = 0; p < taps_.size(); ++p, row += padded_) {
-            vec r;
+            lanes r;
             std::memcpy(&r, row, sizeof r);
             sum_re += ar[p] * r;
             sum_im += ai[p] * r;
@@ -117,23 +117,24 @@ void tapped_delay_line::prepare_block(std::int64_t number) noexcept {
 template <int count>
 void tapped_delay_line::filter(std::int64_t block_start, int first, float* re,
                                float* im) const noexcept {
-    vec ramp[count], sum_re[count], sum_im[count];
+    lanes ramp[count], sum_re[count], sum_im[count];
     for (int v = 0; v < count; ++v) {
-        for (int i = 0; i < lanes; ++i) ramp[v][i] = static_cast<float>((first + v) * lanes + i);
-        sum_re[v] = vec{};
-        sum_im[v] = vec{};
+        for (int i = 0; i < nof_lanes; ++i)
+            ramp[v][i] = static_cast<float>((first + v) * nof_lanes + i);
+        sum_re[v] = lanes{};
+        sum_im[v] = lanes{};
     }
-    const float* x_re = history_.re(block_start + first * lanes);
-    const float* x_im = history_.im(block_start + first * lanes);
+    const float* x_re = history_.re(block_start + first * nof_lanes);
+    const float* x_im = history_.im(block_start + first * nof_lanes);
     for (const int k : used_) {
         const std::size_t j = static_cast<std::size_t>(k);
         const float ar = start_re_[j], ai = start_im_[j], br = slope_re_[j], bi = slope_im_[j];
 #pragma GCC unroll 8
         for (int v = 0; v < count; ++v) {
-            const vec cr = ar + ramp[v] * br, ci = ai + ramp[v] * bi;
-            vec r, i;
-            std::memcpy(&r, x_re - k + v * lanes, sizeof r);
-            std::memcpy(&i, x_im - k + v * lanes, sizeof i);
+            const lanes cr = ar + ramp[v] * br, ci = ai + ramp[v] * bi;
+            lanes r, i;
+            std::memcpy(&r, x_re - k + v * nof_lanes, sizeof r);
+            std::memcpy(&i, x_im - k + v * nof_lanes, sizeof i);
             sum_re[v] += cr * r;
             sum_re[v] -= ci * i;
             sum_im[v] += cr * i;
@@ -148,20 +149,20 @@ void tapped_delay_line::filter(std::int64_t block_start, int first, float* re,
 template <int count>
 void tapped_delay_line::filter_stepped(std::int64_t block_start, int first, float* re,
                                        float* im) const noexcept {
-    vec sum_re[count], sum_im[count];
-    for (int v = 0; v < count; ++v) sum_re[v] = sum_im[v] = vec{};
-    const float* x_re = history_.re(block_start + first * lanes);
-    const float* x_im = history_.im(block_start + first * lanes);
+    lanes sum_re[count], sum_im[count];
+    for (int v = 0; v < count; ++v) sum_re[v] = sum_im[v] = lanes{};
+    const float* x_re = history_.re(block_start + first * nof_lanes);
+    const float* x_im = history_.im(block_start + first * nof_lanes);
     const float* c_re = stepped_re_.data();
     const float* c_im = stepped_im_.data();
     for (const int k : used_) {
 #pragma GCC unroll 16
         for (int v = 0; v < count; ++v) {
-            const int set = (first + v) * lanes / step * padded_;
+            const int set = (first + v) * nof_lanes / step * padded_;
             const float cr = c_re[set + k], ci = c_im[set + k];
-            vec r, i;
-            std::memcpy(&r, x_re - k + v * lanes, sizeof r);
-            std::memcpy(&i, x_im - k + v * lanes, sizeof i);
+            lanes r, i;
+            std::memcpy(&r, x_re - k + v * nof_lanes, sizeof r);
+            std::memcpy(&i, x_im - k + v * nof_lanes, sizeof i);
             sum_re[v] += cr * r;
             sum_re[v] -= ci * i;
             sum_im[v] += cr * i;

@@ -22,7 +22,7 @@
 #include "phy/estimation/delay_basis.h"
 #include "phy/grid/resource_map.h"
 #include "phy/math/aligned.h"
-#include "phy/math/lanes.h"
+#include "types/lanes.h"
 
 namespace wip::curves {
 
@@ -38,7 +38,7 @@ public:
         : basis_(spread_us),
           order_(static_cast<std::size_t>(basis_.order())),
           known_(elements.size()),
-          padded_((known_ + phy::nof_lanes - 1) / phy::nof_lanes * phy::nof_lanes),
+          padded_((known_ + nof_lanes - 1) / nof_lanes * nof_lanes),
           re_(2 * order_),
           im_(2 * order_) {
         transition(doppler_hz);
@@ -62,17 +62,17 @@ public:
             news_.re[r] = z.real() - middle.re[e.n] - t * slope.re[e.n];
             news_.im[r] = z.imag() - middle.im[e.n] - t * slope.im[e.n];
         }
-        const auto* zr = reinterpret_cast<const phy::lanes*>(news_.re);
-        const auto* zi = reinterpret_cast<const phy::lanes*>(news_.im);
+        const auto* zr = reinterpret_cast<const lanes*>(news_.re);
+        const auto* zi = reinterpret_cast<const lanes*>(news_.im);
         for (std::size_t row = 0; row < 2 * order_; ++row) {
-            const auto* g = reinterpret_cast<const phy::lanes*>(gain_.data() + row * padded_);
-            phy::lanes sr{}, si{};
-            for (std::size_t b = 0; b < padded_ / phy::nof_lanes; ++b) {
+            const auto* g = reinterpret_cast<const lanes*>(gain_.data() + row * padded_);
+            lanes sr{}, si{};
+            for (std::size_t b = 0; b < padded_ / nof_lanes; ++b) {
                 sr += g[b] * zr[b];
                 si += g[b] * zi[b];
             }
-            re_[row] += phy::sum_of(sr);
-            im_[row] += phy::sum_of(si);
+            re_[row] += sum_of(sr);
+            im_[row] += sum_of(si);
         }
         expand(middle, slope);
     }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "phy/math/lanes.h"
+#include "types/lanes.h"
 
 namespace wip::phy {
 

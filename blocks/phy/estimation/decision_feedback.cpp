@@ -2,7 +2,7 @@
 #include "phy/estimation/decision_feedback.h"
 
 #include "phy/grid/resource_map.h"
-#include "phy/math/lanes.h"
+#include "types/lanes.h"
 
 namespace wip::phy {
 

@@ -8,7 +8,7 @@
 #include <numbers>
 
 #include "phy/grid/resource_map.h"
-#include "phy/math/lanes.h"
+#include "types/lanes.h"
 
 namespace wip::phy {
 

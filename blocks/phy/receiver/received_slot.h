@@ -59,4 +59,9 @@ struct received_slot {
     float unit_dbfs = 0;  // level of a subcarrier with |channel| = 1, at the radio
 };
 
+// SNR of the bins by this slot alone; the least that is reported where it was not measured.
+std::array<float, nof_bins> own_snr_db(const received_slot& received) noexcept;
+// Mean of snr_db, in dB.
+double mean_snr_db(const received_slot& received) noexcept;
+
 }  // namespace wip::phy

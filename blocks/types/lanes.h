@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One vector register of floats for the inner loops, by the compiler's vector extension: as many as
-// the processor that is compiled for has, so that the sums of a loop stay in registers. What the
-// widths differ by is the order of sums (tests/unit/phy/test_widths.py).
+// One vector register of floats for the inner loops of receiver and channel models, by the
+// compiler's vector extension: as many as the processor that is compiled for has, so that the sums
+// of a loop stay in registers. What the widths differ by is the order of sums
+// (tests/unit/phy/test_widths.py); what is computed element by element is alike at any width.
 #pragma once
 
 #include <cstring>
 
-namespace wip::phy {
+namespace wip {
 
 #if defined(__AVX512F__)
 inline constexpr int nof_lanes = 16;
@@ -30,4 +31,4 @@ float sum_of(Vector v) noexcept {
     }
 }
 
-}  // namespace wip::phy
+}  // namespace wip

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a receiver block has counted, for status(): written by work(), read by other threads.
+#pragma once
+
+#include <gnuradio/wip/slot_receiver.h>
+
+#include <cstdint>
+#include <mutex>
+
+#include "phy/receiver/received_slot.h"
+#include "receiver_message.h"
+
+namespace wip {
+
+class receiver_account {
+public:
+    // The state as of the last slot; for the thread that counts.
+    const openwip::receiver::State& state() const { return state_; }
+
+    void overflow() {
+        const std::lock_guard lock(mutex_);
+        state_.set_overflows(state_.overflows() + 1);
+    }
+    // fill(state, status) adds what is not the PHY's.
+    template <class Fill>
+    void count(const phy::received_slot& received, const phy::receiver_state& receiver,
+               std::int64_t air, Fill&& fill) {
+        const std::lock_guard lock(mutex_);
+        fill_state(receiver, state_);
+        status_.air = air;
+        ++status_.slots;
+        fill(state_, status_);
+        if (!received.locked) return;
+        ++status_.slots_locked;
+        state_.set_mean_snr_db(phy::mean_snr_db(received));
+        if (!received.grant_ok) return;
+        ++status_.grants_ok;
+        for (const auto& bin : received.bins) {
+            status_.frames_good += bin.outcome == phy::bin_outcome::good;
+            status_.frames_bad += bin.outcome == phy::bin_outcome::bad;
+            status_.frames_combined += bin.combined;
+        }
+    }
+    gr::wip::slot_receiver_status status() const {
+        const std::lock_guard lock(mutex_);
+        auto status = status_;
+        status.receiver = values_of(state_);
+        return status;
+    }
+
+private:
+    mutable std::mutex mutex_;
+    gr::wip::slot_receiver_status status_;
+    openwip::receiver::State state_;
+};
+
+}  // namespace wip

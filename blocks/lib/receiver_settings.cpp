@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "receiver_settings.h"
+
+namespace wip {
+
+void receiver_settings::change(const openwip::slot_link::ReceiverSettings& settings,
+                               phy::slot_receiver& receiver) {
+    if (settings.has_combining() && settings.combining() != combining_) {
+        combining_ = settings.combining();
+        receiver.set_combining(combining_);
+    }
+    auto wanted = wanted_;
+    if (settings.has_predictor()) wanted.method = settings.predictor();
+    if (settings.has_horizon()) wanted.horizon = static_cast<int>(settings.horizon());
+    // Said again until it holds; to be made and to learn takes time and must not begin anew.
+    if (wanted == wanted_) return;
+    if (!phy::available(wanted)) {
+        ++refused_;
+        return;
+    }
+    wanted_ = wanted;
+    builder_.order(std::move(wanted));
+}
+
+void receiver_settings::take_predictor(phy::slot_receiver& receiver) {
+    if (auto made = builder_.take())
+        if (auto unused = receiver.succeed_predictor(std::move(made)))
+            builder_.retire(std::move(unused));
+    if (auto replaced = receiver.take_retired_predictor()) builder_.retire(std::move(replaced));
+}
+
+void receiver_settings::fill(const phy::slot_receiver& receiver,
+                             openwip::receiver::State& state) const {
+    const auto& predictor = receiver.predictor_in_use();
+    state.set_combining(combining_);
+    state.set_predictor(predictor.method);
+    state.set_horizon(static_cast<std::uint32_t>(predictor.horizon));
+    state.set_settings_refused(refused_);
+}
+
+}  // namespace wip
