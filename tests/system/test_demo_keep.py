@@ -96,7 +96,7 @@ class Kept(unittest.TestCase):
             self.assertTrue(watched.until(lambda: len(watched.of("terminal", "receiver")) > 10))
         check_all(self, watched)
         sample = watched.of("terminal", "receiver")[-1].receiver
-        self.assertEqual((len(sample.channel), len(sample.noise_dbfs), sample.mode), (1000, 25, "locked"))
+        self.assertEqual((len(sample.channel), len(sample.noise_dbfs), sample.state.mode), (1000, 25, "locked"))
         self.assertEqual(len(sample.points), 2 * sum(sample.symbols_of_bin))
         # The noise is where the channel and the measured SNR of that slot put it, to the estimator's error.
         told = watched.of("terminal", "receiver")[-1]
