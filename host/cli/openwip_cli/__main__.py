@@ -3,6 +3,7 @@
 import importlib
 import os
 import sys
+from typing import Any
 
 from .errors import INTERRUPTED, INVALID, BadInput, Stop
 from .machine import places as whereabouts
@@ -23,14 +24,14 @@ COMMANDS = {
 }
 
 
-def find(command):
+def find(command: str) -> Any:
     if command not in COMMANDS:
         raise BadInput(f"unknown command {command}")
     module, _, function = COMMANDS[command].partition(":")
     return getattr(importlib.import_module(f".{module}", __package__), function or "main")
 
 
-def main():
+def main() -> int:
     command, *arguments = sys.argv[1:] or [""]
     try:
         return find(command)(arguments, whereabouts.default())
@@ -43,7 +44,7 @@ def main():
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return INVALID
     except SystemExit as e:     # --help
-        return e.code or 0
+        return int(e.code or 0)
     except KeyboardInterrupt:
         return INTERRUPTED
 

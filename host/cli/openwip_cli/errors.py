@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What can go wrong, each with the exit code of the command that it ends (docs/demo.md). __main__ says it, in one line."""
 import signal
+from collections.abc import Sequence
+from typing import Any
 
 VALID, INVALID, BAD_INPUT, DIED, NOT_WRITTEN, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
@@ -19,7 +21,7 @@ class CellDied(Stop):
     """A process of the cell ended although nobody asked it to, or does not answer."""
     code = DIED
 
-    def __init__(self, why, last_words=()):
+    def __init__(self, why: str, last_words: Sequence[Any] = ()) -> None:
         super().__init__(why)
         self.last_words = list(last_words)  # (process, last line of its log)
 
@@ -37,13 +39,13 @@ class NotWritten(Stop):
 class Terminated(Stop):
     """By a signal."""
 
-    def __init__(self, signum):
+    def __init__(self, signum: int) -> None:
         name = "Ctrl-C" if signum == signal.SIGINT else signal.Signals(signum).name
         super().__init__(f"stopped by {name}; everything is removed")
         self.signum, self.code = signum, 128 + signum
 
 
-def raise_terminated(signum, _frame):
+def raise_terminated(signum: int, _frame: Any) -> None:
     """A handler of signals."""
     raise Terminated(signum)
 

@@ -4,9 +4,10 @@ from . import options as experiments
 from ..errors import VALID
 from ..machine import outputs, system
 from ..runs import options
+from ..machine.places import Places
 
 
-def main(arguments, places):
+def main(arguments: list[str], places: Places) -> int:
     which, *rest = arguments
     if which == "experiment":
         experiments.parse(rest, places)

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip experiment NAME... : plan, estimate, run, evaluate."""
 import functools
+import pathlib
 import signal
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
 from . import plan, runner, statements, workloads
 from .options import parse
@@ -12,13 +15,16 @@ from ..errors import INVALID, VALID, Terminated
 from ..machine import system
 from ..machine.places import versions
 from ..runs import emulate as emulator
+from ..machine.places import Places
+from .plan import Experiment
+from .runner import Store
 
 
-def minutes(seconds):
+def minutes(seconds: float) -> str:
     return f"{seconds / 3600:.1f} h" if seconds > 7200 else f"{seconds / 60:.0f} min"
 
 
-def listing(top, jobs):
+def listing(top: pathlib.Path, jobs: int) -> str:
     lines = [f"{'':4}{'':58}{'quick':>18}{'full':>18}   ({jobs} cells at a time)"]
     for name in plan.known(top):
         row = f"{name:4}"
@@ -34,7 +40,7 @@ def listing(top, jobs):
     return "\n".join(lines)
 
 
-def evaluate(experiments, store, about):
+def evaluate(experiments: list[Experiment], store: Store, about: Any) -> Any:
     # Late: numpy starts threads, and the runs were forked from this process.
     from . import figures, metrics, report
     judged = []
@@ -49,7 +55,7 @@ def evaluate(experiments, store, about):
     return judged
 
 
-def cleanup(name):
+def cleanup(name: str) -> None:
     """What an ended run may have left: nothing, unless it was killed."""
     cell = cells.Cell(name)
     if cell.run.exists() and cell.acquire():
@@ -57,7 +63,7 @@ def cleanup(name):
         cell.release()
 
 
-def main(arguments, places, emulate=None):
+def main(arguments: list[str], places: Places, emulate: Callable[..., dict[str, Any]] | None = None) -> int:
     """`emulate`: what runs one cell; in tests something else."""
     given = parse(arguments, places)
     if given.list:
@@ -65,7 +71,7 @@ def main(arguments, places, emulate=None):
         return VALID
     began = time.monotonic()
 
-    def say(text):
+    def say(text: str) -> None:
         seconds = int(time.monotonic() - began)
         print(f"[{seconds // 60:3}:{seconds % 60:02}] {text}", file=sys.stderr, flush=True)
 

@@ -5,6 +5,8 @@ apart, and every series has a marker of its own besides.
 
 `figures` of an experiment file is a list of {name, number, kind, ...}; `kind` names a function here."""
 import math
+import pathlib
+from typing import Any
 
 import matplotlib
 
@@ -16,6 +18,7 @@ from ..errors import BadInput
 from ..figures import estimates
 from .metrics import label
 from .settings import SETTINGS
+from .metrics import Results
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933", "#882255")
 MARKERS = "osD^vPX<>"
@@ -26,34 +29,34 @@ WORDS = {("allocation", "best"): "scheduled", ("combining", "on"): "combining (c
          ("window_bytes", 0): "window tuned", ("window_bytes", 64096): "window 64 kB"}
 
 
-def name_of(setting, value):
+def name_of(setting: Any, value: Any) -> Any:
     if setting == "modulation":
         return QAM[value]
     unit = SETTINGS[setting].unit
     return WORDS.get((setting, value), f"{value:g} {unit}" if unit and not isinstance(value, str) else str(value))
 
 
-def axis_name(setting):
+def axis_name(setting: str) -> Any:
     s = SETTINGS[setting]
     return f"{s.words} ({s.unit})" if s.unit else s.words
 
 
-def as_list(names):
+def as_list(names: Any) -> Any:
     return names if isinstance(names, list) else [names] if names else []
 
 
-def combinations(results, names, where):
+def combinations(results: Results, names: Any, where: dict[str, Any]) -> list[Any]:
     """The combinations of some settings that have results, in the order of the grid."""
     return list(dict.fromkeys(tuple(p[n] for n in names) for p in results.where(**where)))
 
 
-def numbered(results, names, where, everywhere):
+def numbered(results: Results, names: Any, where: dict[str, Any], everywhere: Any) -> list[Any]:
     """Combinations with the number that gives each its colour: the same in every panel of a figure."""
     order = combinations(results, names, everywhere)
     return [(order.index(c), c) for c in combinations(results, names, where)]
 
 
-def axes_of(panels, width=5.2, height=4.0, **kwargs):
+def axes_of(panels: Any, width: float = 5.2, height: float = 4.0, **kwargs: Any) -> tuple[Any, Any]:
     fig, axes = plt.subplots(1, panels, figsize=(width * panels, height), squeeze=False, **kwargs)
     for a in axes[0]:
         a.grid(True, color="0.9", linewidth=0.6)
@@ -61,20 +64,20 @@ def axes_of(panels, width=5.2, height=4.0, **kwargs):
     return fig, axes[0]
 
 
-def fullest(panels):
+def fullest(panels: Any) -> Any:
     """The axes with most series, the last of them: the legend's place."""
     return max(reversed([a for a, _, _ in panels]), key=lambda a: len(a.get_legend_handles_labels()[1]))
 
 
-def title_of(names):
+def title_of(names: Any) -> Any:
     return SETTINGS[names[0]].words if len(names) == 1 else None
 
 
-def style(i):
+def style(i: Any) -> dict[str, Any]:
     return {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)], "markersize": 5, "linewidth": 1.2}
 
 
-def each_panel(results, spec, **kwargs):
+def each_panel(results: Results, spec: dict[str, Any], **kwargs: Any) -> tuple[Any, Any]:
     """(axes, panel's settings, title) of every panel; then the figure."""
     panel = spec.get("panels")
     where = spec.get("where", {})
@@ -84,10 +87,10 @@ def each_panel(results, spec, **kwargs):
                  for a, v in zip(axes, found)]
 
 
-def lines(results, spec):
+def lines(results: Results, spec: dict[str, Any]) -> Any:
     fig, panels = each_panel(results, spec)
     x, names, metric = spec["x"], as_list(spec.get("series")), spec["metric"]
-    top = {}
+    top: dict[Any, Any] = {}
     for a, where, title in panels:
         for i, values in numbered(results, names, where, spec.get("where", {})):
             points = sorted(results.where(**(where | dict(zip(names, values)))), key=lambda p: p[x])
@@ -107,7 +110,7 @@ def lines(results, spec):
     return fig
 
 
-def bars(results, spec):
+def bars(results: Results, spec: dict[str, Any]) -> Any:
     """One group of bars per category (a setting, or the arguments of a metric), one bar per series."""
     fig, panels = each_panel(results, spec)
     names, metric, categories = as_list(spec["series"]), spec["metric"], spec.get("categories")
@@ -137,7 +140,7 @@ def bars(results, spec):
     return fig
 
 
-def cdf(results, spec):
+def cdf(results: Results, spec: dict[str, Any]) -> Any:
     """Share of the packets sent that arrived within a delay; mean and interval over realisations at each delay."""
     fig, panels = each_panel(results, spec)
     names = as_list(spec["series"])
@@ -160,7 +163,7 @@ def cdf(results, spec):
     return fig
 
 
-def surface(results, spec):
+def surface(results: Results, spec: dict[str, Any]) -> Any:
     """Two settings on the floor, the metric upwards."""
     fig, panels = each_panel(results, spec, subplot_kw={"projection": "3d"})
     x, y, metric = spec["x"], spec["y"], spec["metric"]
@@ -184,7 +187,7 @@ def surface(results, spec):
     return fig
 
 
-def scatter(results, spec):
+def scatter(results: Results, spec: dict[str, Any]) -> Any:
     """Delay of every packet of one run over its time of sending."""
     names = as_list(spec["series"])
     where = spec.get("where", {})
@@ -203,9 +206,9 @@ def scatter(results, spec):
 KINDS = {f.__name__: f for f in (lines, bars, cdf, surface, scatter)}
 
 
-def draw(results, folder):
+def draw(results: Results, folder: pathlib.Path) -> Any:
     """Writes every figure; returns (name, number, reason why not or None)."""
-    done = []
+    done: list[Any] = []
     for spec in results.experiment.tree["figures"]:
         if spec.get("kind") not in KINDS:
             raise BadInput(f"experiment file {results.experiment.path}: figure {spec.get('name')}: kind is "

@@ -1,33 +1,37 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What is read from the result of a run. A metric is a name, with an argument after a colon where it has one:
 `modulation_share:2` is the share of frames sent with 2 bits per symbol."""
+from typing import Any
+
 from ..errors import BadInput
+from .plan import Experiment
+from .plan import Point
 
 PACKET_BITS = 12000     # of a packet of 1500 bytes
 
 
-def _shares(counts):
+def _shares(counts: Any) -> list[Any]:
     total = sum(counts)
     return [c / total if total else 0.0 for c in counts]
 
 
-def _goodput(r, point, _):
+def _goodput(r: Any, point: Point, _: Any) -> Any:
     return r["workload"]["goodput_bps"] / 1e6
 
 
-def _flow(key, scale=1.0):
-    def read(r, point, _):
+def _flow(key: str, scale: float = 1.0) -> Any:
+    def read(r: Any, point: Point, _: Any) -> Any:
         return r["workload"]["flows"][str(point["flow_kb"])][key] * scale
     return read
 
 
-def _frames_per_packet(r, *_):
+def _frames_per_packet(r: Any, *_: Any) -> Any:
     shares = _shares(r["link"]["modulation_histogram"])
     mean = sum(k * s for k, s in enumerate(shares))
     return PACKET_BITS / (108 * mean) if mean else float("nan")
 
 
-def _retransmissions(r, *_):
+def _retransmissions(r: Any, *_: Any) -> Any:
     """Transmissions that were retransmissions, share of all transmissions."""
     counts = r["link"]["retransmission_histogram"]
     repeated = sum(n * c for n, c in enumerate(counts))
@@ -35,17 +39,17 @@ def _retransmissions(r, *_):
     return repeated / sent if sent else 0.0
 
 
-def _within(r, _, ms):
+def _within(r: Any, _: Any, ms: Any) -> Any:
     """Share of the packets sent that arrived within so many ms."""
     w = r["workload"]
     return sum(d <= float(ms) * 1000 for d in w["delays_us"]) / w["sent"]
 
 
-def delays_ms(r):
+def delays_ms(r: Any) -> list[Any]:
     return sorted(d / 1000 for d in r["workload"]["delays_us"])
 
 
-def _quantile(r, _, q):
+def _quantile(r: Any, _: Any, q: Any) -> Any:
     delays = delays_ms(r)
     return delays[min(len(delays) - 1, int(float(q) * len(delays)))] if delays else float("nan")
 
@@ -72,24 +76,24 @@ METRICS = {
 }
 
 
-def split(metric):
+def split(metric: str) -> tuple[Any, Any]:
     name, _, argument = str(metric).partition(":")
     if name not in METRICS:
         raise BadInput(f"unknown metric {name}; known: {', '.join(METRICS)}")
     return name, argument or None
 
 
-def label(metric):
+def label(metric: str) -> Any:
     return METRICS[split(metric)[0]][0]
 
 
 class Results:
     """Values of an experiment's runs, by point and realisation. Invalid runs are not in it."""
 
-    def __init__(self, experiment, get):
+    def __init__(self, experiment: Experiment, get: Any) -> None:
         """`get(key)`: a finished run or None (runner.Store.get)."""
         self.experiment = experiment
-        self.found = {}        # point -> {realisation: result}
+        self.found: dict[Any, Any] = {}        # point -> {realisation: result}
         self.absent, self.invalid, self.repeated = 0, 0, 0
         seen = {}
         for point in experiment.points:
@@ -105,17 +109,17 @@ class Results:
                     self.found.setdefault(point, {})[realisation] = run["result"]
         self.runs = len(seen)
 
-    def where(self, **wanted):
+    def where(self, **wanted: Any) -> list[Any]:
         """Points with these settings that have results, in the order of the grid."""
         return [p for p in self.experiment.points if p in self.found and p.matches(wanted)]
 
-    def one(self, wanted):
+    def one(self, wanted: Any) -> Any:
         points = self.where(**wanted)
         if len(points) != 1:
             raise LookupError(f"{len(points)} points have {wanted}")
         return points[0]
 
-    def values(self, point, metric):
+    def values(self, point: Point, metric: str) -> dict[Any, Any]:
         """{realisation: value}"""
         name, argument = split(metric)
         read = METRICS[name][1]

@@ -2,16 +2,20 @@
 """The command line of ./openwip experiment, and everything that can be refused before anything is built."""
 import os
 import pathlib
+from typing import Any
 
 from . import plan, runner, statements
 from ..errors import BadInput
 from ..settings.command_line import Parser
 from ..settings.scenario import Integer
+from ..machine.places import Places
+from .plan import Experiment
+from .runner import Store
 
 CELLS_PER_CORE = 3     # at 10 bins and 4 Mbit/s a cell needs about a fifth of a core, start and end included
 
 
-def parser():
+def parser() -> Any:
     p = Parser("experiment", "The experiments of the literature on the emulator: results as CSV, figures as PNG, and what "
                              "the text says against what was measured.")
     p.add_argument("names", nargs="*", metavar="NAME", help="A1 ... C2, all (--list shows them), or a file of one's own")
@@ -24,7 +28,7 @@ def parser():
     return p
 
 
-def check_plan(store, experiments, resume):
+def check_plan(store: Store, experiments: list[Experiment], resume: bool) -> Any:
     """The folder's plan, with these experiments in it; refuses to mix results of different files."""
     old = store.plan or {"experiments": {}}
     if store.anything() and not resume:
@@ -39,14 +43,14 @@ def check_plan(store, experiments, resume):
     return old
 
 
-def load(top, names, mode):
+def load(top: pathlib.Path, names: Any, mode: str) -> Any:
     experiments = plan.load(top, names, mode)
     for e in experiments:
         statements.check_statements(e.path, e.tree["statements"])
     return experiments
 
 
-def parse(arguments, places):
+def parse(arguments: list[str], places: Places) -> Any:
     """Everything that can be refused before anything is built."""
     given = parser().parse_args(arguments)
     if given.list:

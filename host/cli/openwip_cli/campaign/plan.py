@@ -14,6 +14,8 @@ import hashlib
 import itertools
 import json
 import pathlib
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from ..errors import BadInput
 from .settings import EMULATOR, SETTINGS, TRAFFIC, VIEW
@@ -30,14 +32,14 @@ class Point:
     """Settings of one place in the grid, sorted by name."""
     settings: tuple
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> Any:
         return dict(self.settings)[name]
 
-    def matches(self, wanted):
+    def matches(self, wanted: Any) -> bool:
         mine = dict(self.settings)
         return all(mine.get(k) == v for k, v in wanted.items())
 
-    def text(self, leave_out=()):
+    def text(self, leave_out: Sequence[Any] = ()) -> str:
         return " ".join(f"{k}={v}" for k, v in self.settings if k not in leave_out)
 
 
@@ -49,7 +51,7 @@ class Run:
     label: str
 
 
-def read_yaml(path):
+def read_yaml(path: pathlib.Path) -> Any:
     import yaml
     try:
         tree = yaml.safe_load(pathlib.Path(path).read_text(encoding="utf-8"))
@@ -63,7 +65,7 @@ def read_yaml(path):
     return tree
 
 
-def read_setting(path, name, value):
+def read_setting(path: pathlib.Path, name: str, value: Any) -> Any:
     if name not in SETTINGS:
         raise BadInput(f"experiment file {path}: unknown setting {name}; known: {', '.join(SETTINGS)}")
     kind = SETTINGS[name].kind
@@ -73,15 +75,15 @@ def read_setting(path, name, value):
         raise BadInput(f"experiment file {path}: {name} is {value!r}; valid: {kind.valid}") from None
 
 
-def read_settings(path, given):
+def read_settings(path: pathlib.Path, given: dict[str, Any]) -> dict[Any, Any]:
     if not isinstance(given, dict):
         raise BadInput(f"experiment file {path}: settings: a mapping is expected")
     return {name: read_setting(path, name, value) for name, value in given.items()}
 
 
-def expand(path, grid):
+def expand(path: pathlib.Path, grid: Any) -> list[Any]:
     """Points of a grid or a list of grids, each once, in the order of the file."""
-    points = {}
+    points: dict[Any, Any] = {}
     for part in grid if isinstance(grid, list) else [grid]:
         if not isinstance(part, dict) or not part:
             raise BadInput(f"experiment file {path}: grid: a mapping of settings to lists is expected")
@@ -96,24 +98,24 @@ def expand(path, grid):
     return list(points)
 
 
-def check_parts(path, tree, known):
+def check_parts(path: pathlib.Path, tree: Any, known: Iterable[str]) -> None:
     for name in tree:
         if name not in known:
             raise BadInput(f"experiment file {path}: unknown key {name}; known: {', '.join(sorted(known))}")
 
 
-def canonical(value):
+def canonical(value: Any) -> Any:
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
-def digest(value):
+def digest(value: Any) -> Any:
     return hashlib.sha256(canonical(value).encode()).hexdigest()[:16]
 
 
 class Experiment:
     """One experiment in one mode (quick or full)."""
 
-    def __init__(self, path, mode):
+    def __init__(self, path: pathlib.Path, mode: str) -> None:
         self.path, self.mode = pathlib.Path(path), mode
         self.name = self.path.stem
         tree = read_yaml(path)
@@ -148,15 +150,15 @@ class Experiment:
             channel = (settings | dict(p.settings)).get("channel")
             if channel not in common["channels"]:
                 raise BadInput(f"experiment file {path}: channel is {channel!r}; valid: {', '.join(common['channels'])}")
-        self._runs = {}
+        self._runs: dict[Any, Any] = {}
 
-    def _whole(self, size, name, low, high):
+    def _whole(self, size: dict[str, Any], name: str, low: float, high: float) -> Any:
         value = size.get(name)
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
             raise BadInput(f"experiment file {self.path}: {self.mode}: {name} is {value!r}; valid: {low}..{high}")
         return value
 
-    def spec(self, point, realisation):
+    def spec(self, point: Point, realisation: int) -> dict[str, Any]:
         """Everything that decides the outcome of a run."""
         settings = self.settings | dict(point.settings)
         options = {SETTINGS[k].key: v for k, v in settings.items() if SETTINGS[k].role == EMULATOR and k != "channel"}
@@ -172,7 +174,7 @@ class Experiment:
         return {"format": FORMAT, "channel": settings["channel"], "emulator": options,
                 "workload": {"kind": kind} | traffic, "realisation": realisation}
 
-    def run(self, point, realisation):
+    def run(self, point: Point, realisation: int) -> Any:
         without_view = Point(tuple((k, v) for k, v in point.settings if SETTINGS[k].role != VIEW))
         found = self._runs.get((without_view, realisation))
         if found is None:
@@ -181,10 +183,10 @@ class Experiment:
             self._runs[without_view, realisation] = found
         return found
 
-    def runs(self):
+    def runs(self) -> list[Any]:
         """Each once; a realisation of all points before the next, so that an interrupted experiment is
         complete in what it has."""
-        unique = {}
+        unique: dict[Any, Any] = {}
         for realisation in range(1, self.realisations + 1):
             for point in self.points:
                 run = self.run(point, realisation)
@@ -192,12 +194,12 @@ class Experiment:
         return list(unique.values())
 
     @property
-    def fingerprint(self):
+    def fingerprint(self) -> Any:
         """Changes with anything that decides a run; a figure or a statement may be rewritten over finished runs."""
         return digest(sorted(r.key for r in self.runs()))
 
 
-def cost(spec):
+def cost(spec: dict[str, Any]) -> Any:
     """Seconds that a run takes."""
     work = spec["workload"]
     if work["kind"] != "flows":
@@ -211,35 +213,35 @@ def cost(spec):
     return OVERHEAD_S + seconds
 
 
-def unique_runs(experiments):
+def unique_runs(experiments: list[Experiment]) -> list[Any]:
     """All runs of several experiments, each once, again one realisation of everything before the next."""
-    unique = {}
+    unique: dict[Any, Any] = {}
     for e in experiments:
         for run in e.runs():
             unique.setdefault(run.key, run)
     return sorted(unique.values(), key=lambda run: run.spec["realisation"])
 
 
-def estimate_s(runs, jobs):
+def estimate_s(runs: Any, jobs: int) -> Any:
     """Longest first on `jobs` machines is at most this."""
     total = sum(r.cost_s for r in runs)
     return total / jobs + (max((r.cost_s for r in runs), default=0) if jobs > 1 else 0)
 
 
-def folder(top):
+def folder(top: pathlib.Path) -> Any:
     return pathlib.Path(top) / "flowgraphs" / "scenarios" / "experiments"
 
 
-def known(top):
+def known(top: pathlib.Path) -> list[Any]:
     return sorted(p.stem for p in folder(top).glob("*.yaml") if p.stem != "defaults")
 
 
-def load(top, names, mode):
+def load(top: pathlib.Path, names: Any, mode: str) -> list[Any]:
     """Experiments by name, or by the path of a file (NAME.yaml) of one's own."""
     there = known(top)
     if names == ["all"]:
         names = there
-    experiments = {}
+    experiments: dict[Any, Any] = {}
     for name in dict.fromkeys(names):
         own = name.endswith(".yaml")
         if not own and name not in there:

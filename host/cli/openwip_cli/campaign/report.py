@@ -5,14 +5,18 @@ import csv
 import dataclasses
 import json
 import math
+import pathlib
+from typing import Any
 
 from ..figures import estimates
 from .metrics import split
+from .metrics import Results
+from .plan import Experiment
 
 
-def metrics_of(experiment):
+def metrics_of(experiment: Experiment) -> list[Any]:
     """What the figures and statements use, in the order of the file."""
-    names = {}
+    names: dict[Any, Any] = {}
     for part in (*experiment.tree["figures"], *experiment.tree["statements"]):
         metric = part.get("metric")
         arguments = part.get("categories") or (part.get("over") if isinstance(part.get("over"), list) else None)
@@ -24,7 +28,7 @@ def metrics_of(experiment):
     return list(names)
 
 
-def write_csv(results, folder):
+def write_csv(results: Results, folder: pathlib.Path) -> None:
     experiment = results.experiment
     settings = sorted(experiment.varied)
     metrics = metrics_of(experiment)
@@ -45,16 +49,16 @@ def write_csv(results, folder):
                 summary.writerow([*place, metric, e.mean, "" if math.isnan(e.half) else e.half, e.n])
 
 
-def counts(results):
+def counts(results: Results) -> dict[str, Any]:
     return {"runs": results.runs, "valid": results.runs - results.absent - results.invalid, "invalid": results.invalid,
             "absent": results.absent, "repeated": results.repeated}
 
 
-def escape(text):
+def escape(text: str) -> Any:
     return text.replace("|", "\\|")
 
 
-def markdown(judged, about):
+def markdown(judged: Any, about: Any) -> Any:
     """`judged`: [(experiment, judgements, counts, figures)]."""
     lines = ["| experiment | the text says | we measured | holds |", "|---|---|---|---|"]
     for experiment, judgements, _, _ in judged:
@@ -70,7 +74,7 @@ def markdown(judged, about):
     return "\n".join(lines) + "\n"
 
 
-def write_comparison(judged, about, folder):
+def write_comparison(judged: Any, about: Any, folder: pathlib.Path) -> None:
     (folder / "comparison.md").write_text(markdown(judged, about), encoding="utf-8")
     tree = {"about": about, "experiments": {
         experiment.name: {"title": experiment.title, "mode": experiment.mode, "realisations": experiment.realisations,
@@ -81,7 +85,7 @@ def write_comparison(judged, about, folder):
     (folder / "comparison.json").write_text(json.dumps(tree, indent=1) + "\n", encoding="utf-8")
 
 
-def screen(judged):
+def screen(judged: Any) -> str:
     lines = []
     for experiment, judgements, c, _ in judged:
         lines.append(f"{experiment.name}  {experiment.title}: {c['valid']} of {c['runs']} runs valid"

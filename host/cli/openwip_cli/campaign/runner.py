@@ -6,7 +6,10 @@ whose verdict is invalid is repeated; all of them are counted. After Ctrl-C what
 import contextlib
 import json
 import os
+import pathlib
 import time
+from collections.abc import Callable
+from typing import Any
 
 from ..errors import BadInput, CellDied, Terminated
 from ..machine import outputs
@@ -15,11 +18,11 @@ from ..runs.pool import ATTEMPTS, Pool
 __all__ = ["ATTEMPTS", "Runner", "Store", "Terminated"]
 
 
-def write_json(path, value):
+def write_json(path: pathlib.Path, value: Any) -> None:
     outputs.write_whole(path, json.dumps(value, separators=(",", ":")) + "\n")
 
 
-def read_run(path):
+def read_run(path: pathlib.Path) -> Any:
     """A finished run, or None: absent, or not a run file."""
     try:
         run = json.loads(path.read_text())
@@ -31,11 +34,11 @@ def read_run(path):
 class Store:
     """The folder of the results."""
 
-    def __init__(self, out):
+    def __init__(self, out: pathlib.Path) -> None:
         self.out = out
         self.runs, self.logs = out / "runs", out / "logs"
 
-    def prepare(self):
+    def prepare(self) -> None:
         try:
             for folder in (self.out, self.runs, self.logs):
                 folder.mkdir(parents=True, exist_ok=True)
@@ -45,23 +48,23 @@ class Store:
         except OSError as e:
             raise BadInput(f"--out {self.out}: cannot be written ({e.strerror})") from None
 
-    def path(self, key):
+    def path(self, key: str) -> Any:
         return self.runs / f"{key}.json"
 
-    def get(self, key):
+    def get(self, key: str) -> Any:
         return read_run(self.path(key))
 
     @property
-    def plan(self):
+    def plan(self) -> Any:
         try:
             return json.loads((self.out / "plan.json").read_text())
         except (OSError, ValueError):
             return None
 
-    def write_plan(self, plan):
+    def write_plan(self, plan: Any) -> None:
         write_json(self.out / "plan.json", plan)
 
-    def anything(self):
+    def anything(self) -> bool:
         return self.plan is not None or any(self.runs.glob("*.json"))
 
 
@@ -69,14 +72,15 @@ class Runner:
     """`run` is runs.emulate.run, or in tests something that looks like it; `workload(spec)` gives what
     it is to run in the cell; `say(text)` shows progress."""
 
-    def __init__(self, store, jobs, run, workload, say, cleanup=lambda name: None):
+    def __init__(self, store: Store, jobs: int, run: Any, workload: Any, say: Callable[[str], None],
+                 cleanup: Callable[..., Any] = lambda name: None) -> None:
         self.store, self.emulate, self.workload, self.say = store, run, workload, say
         self.pool = Pool(jobs, f"x{os.getpid() % 10**7}j", self._attempt, self._take, lambda r: self.store.logs / f"{r.key}.log", cleanup)
-        self.attempts = {}     # key -> outcomes so far, without results
+        self.attempts: dict[Any, Any] = {}     # key -> outcomes so far, without results
         self.done_cost = self.spent = 0.0
         self.repeated = 0
 
-    def run_all(self, runs):
+    def run_all(self, runs: Any) -> tuple[Any, Any]:
         """Everything that has no valid file yet. Returns (done here, found finished)."""
         # A run that stayed invalid is tried again by the next call: the machine may be quieter then.
         waiting = [r for r in runs if not (self.store.get(r.key) or {}).get("valid")]
@@ -85,9 +89,9 @@ class Runner:
         self.pool.run(waiting)
         return self.completed, len(runs) - len(waiting)
 
-    def _attempt(self, run, name, place):
+    def _attempt(self, run: Any, name: str, place: Any) -> dict[str, Any]:
         """One emulation, in a process of its own."""
-        def progress(text):
+        def progress(text: str) -> None:
             print(f"{time.strftime('%H:%M:%S')} {text}", flush=True)
 
         try:
@@ -98,7 +102,7 @@ class Runner:
             raise BadInput(f"{run.label}: {e}") from None
         return {"valid": bool(result["verdict"]["valid"]), "reasons": list(result["verdict"]["reasons"]), "result": result}
 
-    def _take(self, job, outcome, why, last):
+    def _take(self, job: Any, outcome: Any, why: str, last: Any) -> Any:
         """Store it; False: to be run again."""
         run = job.task
         outcome = outcome or {"valid": False, "reasons": [why], "result": None}
@@ -124,7 +128,7 @@ class Runner:
                  f"{'valid' if outcome['valid'] else 'INVALID: ' + outcome['reasons'][0]}; {self.remaining()}")
         return outcome["valid"]
 
-    def remaining(self):
+    def remaining(self) -> str:
         elapsed = time.monotonic() - self.began
         if not self.done_cost:
             return "time left unknown"
@@ -134,7 +138,7 @@ class Runner:
         return f"{left / 60:.0f} min left" if left > 90 else f"{left:.0f} s left"
 
 
-def headline(result):
+def headline(result: dict[str, Any]) -> Any:
     """One figure of a run for the progress line."""
     work = (result or {}).get("workload") or {}
     if "goodput_bps" in work:

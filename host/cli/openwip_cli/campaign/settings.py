@@ -9,6 +9,7 @@
 A run is identified by its emulator and traffic settings, so two experiments, or two views, that need
 the same run share it."""
 import dataclasses
+from typing import Any
 
 from ..settings import emulator
 from ..settings.scenario import Choice, Integer
@@ -21,7 +22,7 @@ class ChannelName:
     """Looked up in `channels` of the defaults file."""
     valid = "a name of `channels`"
 
-    def read(self, value):
+    def read(self, value: Any) -> Any:
         if not isinstance(value, str) or not value:
             raise ValueError
         return value
@@ -30,13 +31,13 @@ class ChannelName:
 @dataclasses.dataclass(frozen=True)
 class Setting:
     role: str
-    kind: object
+    kind: Any
     words: str
     unit: str = ""
-    key: str = None      # of ./openwip emulate
+    key: str | None = None      # of ./openwip emulate
 
 
-def of_emulator(key, words, unit=""):
+def of_emulator(key: str, words: Any, unit: str = "") -> "Setting":
     return Setting(EMULATOR, KINDS[key], words, unit, key)
 
 

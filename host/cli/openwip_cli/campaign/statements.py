@@ -10,10 +10,14 @@ grid is smaller) is left out; a statement without a case is `not measured`."""
 import dataclasses
 import itertools
 import math
+import pathlib
+from collections.abc import Iterator
+from typing import Any
 
 from ..errors import BadInput
 from ..figures import estimates
 from .metrics import split
+from .metrics import Results
 
 
 
@@ -34,7 +38,7 @@ class Judgement:
     note: str
 
 
-def cases(check):
+def cases(check: Any) -> Iterator[Any]:
     """(label, settings) of each combination of for_each."""
     each = check.get("for_each", {})
     names = list(each)
@@ -42,7 +46,7 @@ def cases(check):
         yield " ".join(str(v) for v in values), dict(zip(names, values))
 
 
-def _limits(estimate, check):
+def _limits(estimate: Any, check: Any) -> tuple[Any, Any]:
     """(holds, sure) of least <= value <= most."""
     least, most = check.get("least", -math.inf), check.get("most", math.inf)
     holds = least <= estimate.mean <= most
@@ -50,18 +54,18 @@ def _limits(estimate, check):
     return holds, sure
 
 
-def _number(estimate, check):
+def _number(estimate: Any, check: Any) -> Any:
     scale, digits, unit = check.get("scale", 1), check.get("digits", 2), check.get("unit", "")
     return estimates.Estimate(estimate.mean * scale, estimate.half * scale, estimate.n).text(digits, unit)
 
 
-def value(results, check, case):
+def value(results: Results, check: Any, case: Any) -> "Finding":
     """The metric at a point lies between least and most."""
     e = estimates.estimate(results.values(results.one(check.get("where", {}) | case), check["metric"]).values())
     return Finding(_number(e, check), *_limits(e, check))
 
 
-def ratio(results, check, case):
+def ratio(results: Results, check: Any, case: Any) -> "Finding":
     """The metric at `a` over that at `b` lies between least and most."""
     a, b = (results.values(results.one(check[k] | case), check["metric"]) for k in ("a", "b"))
     e = estimates.ratio(a, b)
@@ -69,7 +73,7 @@ def ratio(results, check, case):
                    *_limits(e, check))
 
 
-def above(results, check, case):
+def above(results: Results, check: Any, case: Any) -> "Finding":
     """The metric is higher at `a` than at `b`, and for `b_each` than at every one of them: the closest is
     shown. `at_each` repeats it over other settings."""
     metric, closest = check["metric"], None
@@ -96,7 +100,7 @@ def above(results, check, case):
                    f"{d.text(check.get('digits', 3))} ({name})", d.mean > 0, not math.isnan(d.half) and not d.covers(0))
 
 
-def best(results, check, case):
+def best(results: Results, check: Any, case: Any) -> "Finding":
     """Over one setting the metric is highest where `expect` says."""
     over, metric, among = check["over"], check["metric"], check["among"]
     found = {}
@@ -107,13 +111,13 @@ def best(results, check, case):
     if len(found) < 2:
         raise LookupError("nothing to compare")
     means = {v: estimates.estimate(x.values()).mean for v, x in found.items()}
-    order = sorted(means, key=means.get, reverse=True)
+    order = sorted(means, key=means.__getitem__, reverse=True)
     d = estimates.difference(found[order[0]], found[order[1]])
     return Finding(f"{order[0]} ({means[order[0]]:.2f}), then {order[1]} ({means[order[1]]:.2f})",
                    order[0] == check["expect"], not math.isnan(d.half) and not d.covers(0))
 
 
-def disjoint(results, check, case):
+def disjoint(results: Results, check: Any, case: Any) -> "Finding":
     """The intervals of the metric at `a` and `b` do not overlap, for every argument of the metric in `over`."""
     a, b = (results.one(check[k] | case) for k in ("a", "b"))
     texts, every = [], True
@@ -128,7 +132,7 @@ def disjoint(results, check, case):
     return Finding("; ".join(texts), every, True)
 
 
-def crossing(results, check, case):
+def crossing(results: Results, check: Any, case: Any) -> "Finding":
     """a - b is positive at the lowest value of a setting and negative at `until`: somewhere between they cross."""
     over, metric = check["over"], check["metric"]
     points = {}
@@ -147,7 +151,7 @@ def crossing(results, check, case):
     return Finding(text, first.mean > 0 > last.mean, not (first.covers(0) or last.covers(0)))
 
 
-def spread(results, check, case):
+def spread(results: Results, check: Any, case: Any) -> "Finding":
     """Over one setting the metric changes by no more than `most` of its largest value."""
     over, metric = check["over"], check["metric"]
     points = [p for p in results.where(**(check.get("where", {}) | case))
@@ -156,14 +160,14 @@ def spread(results, check, case):
         raise LookupError("nothing to compare")
     found = {p[over]: results.values(p, metric) for p in points}
     means = {x: estimates.estimate(v.values()).mean for x, v in found.items()}
-    top, bottom = max(means, key=means.get), min(means, key=means.get)
+    top, bottom = max(means, key=means.__getitem__), min(means, key=means.__getitem__)
     e = estimates.ratio(found[bottom], found[top])
     change = 1 - e.mean
     return Finding(f"{means[bottom]:.2f} to {means[top]:.2f} ({change:.1%} ± {e.half:.1%})", change <= check["most"],
                    not math.isnan(e.half) and abs(change - check["most"]) > e.half)
 
 
-def falls(results, check, case):
+def falls(results: Results, check: Any, case: Any) -> "Finding":
     """Over one setting the metric never rises by more than `slack` of its largest value, and falls from end to end."""
     over, metric = check["over"], check["metric"]
     points = sorted((p for p in results.where(**(check.get("where", {}) | case))
@@ -178,7 +182,7 @@ def falls(results, check, case):
     return Finding(" > ".join(f"{m:.3g}" for m in means), down, not math.isnan(d.half) and not d.covers(0))
 
 
-def padhye_mbps(loss, rtt_s, rto_s=0.2, window_bytes=64096, packet_bytes=1500, acked=2):
+def padhye_mbps(loss: Any, rtt_s: Any, rto_s: float = 0.2, window_bytes: int = 64096, packet_bytes: int = 1500, acked: int = 2) -> Any:
     """Throughput of TCP Reno at a loss rate (equation 6.2 of the text; Padhye and others 2000, equation 32). With
     packets of 1500 bytes it gives the text's column (3.33, 2.05, 1.48 Mbit/s at 26.7 ms)."""
     limit = window_bytes * 8 / rtt_s
@@ -189,7 +193,7 @@ def padhye_mbps(loss, rtt_s, rto_s=0.2, window_bytes=64096, packet_bytes=1500, a
     return min(limit, rate * packet_bytes * 8) / 1e6
 
 
-def model(results, check, case):
+def model(results: Results, check: Any, case: Any) -> "Finding":
     """Throughput over the model's at the round-trip time that TCP itself had."""
     point = results.one(check["where"] | case)
     measured = estimates.estimate(results.values(point, "goodput_mbps").values())
@@ -202,13 +206,13 @@ def model(results, check, case):
     return Finding(f"{measured.text()} / model {expected:.2f} at RTT {rtt:.1f} ms = {e.text(2)}", *_limits(e, check))
 
 
-def steps(results, check, case):
+def steps(results: Results, check: Any, case: Any) -> "Finding":
     """Delays come in steps: after each retransmission delay many packets arrive within `rise_ms`, and hardly any
     between (at most `between` of the next rise)."""
     point = results.one(check["where"] | case)
     base, delay, rise = check["base_ms"], point["retransmission_delay_ms"], check["rise_ms"]
 
-    def share(low, high):
+    def share(low: float, high: float) -> Any:
         return estimates.estimate([results.values(point, f"voip_within:{high}")[r] - v
                                    for r, v in results.values(point, f"voip_within:{low}").items()])
 
@@ -228,7 +232,7 @@ KINDS = {f.__name__: f for f in (value, ratio, above, best, disjoint, crossing, 
 COMMON = {"id", "says", "source", "kind", "for_each", "note", "metric"}
 
 
-def check_statements(path, given):
+def check_statements(path: pathlib.Path, given: dict[str, Any]) -> None:
     """A statement that cannot be evaluated is found before anything runs."""
     if not isinstance(given, list):
         raise BadInput(f"experiment file {path}: statements: a list is expected")
@@ -241,7 +245,7 @@ def check_statements(path, given):
             split(s["metric"])
 
 
-def judge(results, statement):
+def judge(results: Results, statement: dict[str, Any]) -> "Judgement":
     findings = []
     for label, case in cases(statement):
         try:
@@ -259,7 +263,7 @@ def judge(results, statement):
     return Judgement(measured=measured, holds=("yes" if holds else "no") + ("" if sure else " (not sure)"), **common)
 
 
-def judge_all(results):
+def judge_all(results: Results) -> list[Any]:
     return [judge(results, s) for s in results.experiment.tree["statements"]]
 
 

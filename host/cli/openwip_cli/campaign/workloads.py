@@ -15,6 +15,7 @@ import statistics
 import subprocess
 import sys
 import time
+from typing import Any
 
 from ..machine import system
 from ..figures.accounting import SAMPLE_RATE
@@ -22,6 +23,7 @@ from ..cell.cell import ADDRESS, STATIONS
 from ..errors import BadInput
 from ..measure.traffic import Program, TrafficFailed, iperf3_server, started
 from ..programs import flow_program, voip_program
+from ..runs.run import MeasuredCell
 
 PORT = 5001
 START_S = 1.0        # of the channel
@@ -30,7 +32,7 @@ PATIENCE_S = 6       # after the planned end of an application
 DRAIN_S = 1.0        # for the last packets of a stream: 30 retransmissions after 16 ms take half of it
 
 
-def wait_for_start(cell):
+def wait_for_start(cell: MeasuredCell) -> float:
     """Applications start at the same time of the channel in every run, so that runs of one realisation see the same fading
     (a busy machine may be late: the time is recorded). The link's figures are taken from here."""
     now = cell.ask(cell.air).now / SAMPLE_RATE
@@ -42,23 +44,23 @@ def wait_for_start(cell):
 
 # --- TCP settings ---
 
-def sysctl_path(namespace_key):
+def sysctl_path(namespace_key: str) -> Any:
     return "/proc/sys/net/ipv4/" + namespace_key
 
 
-def in_namespace(namespace, *argv):
+def in_namespace(namespace: str, *argv: Any) -> Any:
     done = subprocess.run(["ip", "netns", "exec", namespace, *argv], capture_output=True, text=True)
     if done.returncode != 0:
         raise BadInput(f"{' '.join(argv)} in {namespace}: {done.stderr.strip()}")
     return done.stdout
 
 
-def apply_tcp(cell, tcp, congestion_control, window_bytes):
+def apply_tcp(cell: MeasuredCell, tcp: Any, congestion_control: str, window_bytes: int) -> Any:
     """Sets it in both namespaces; returns what the kernel then says."""
     sysctls = dict(tcp["sysctl"])
     if window_bytes:    # the buffers must not be what limits, nor the tuning widen the window again
         sysctls |= {"tcp_moderate_rcvbuf": 0, "tcp_rmem": "4096 262144 262144", "tcp_wmem": "4096 262144 4194304"}
-    record = {"window_bytes": window_bytes or "tuned by the kernel"}
+    record: dict[str, Any] = {"window_bytes": window_bytes or "tuned by the kernel"}
     for station in STATIONS:
         namespace = cell.namespace(station)
         script = "\n".join(f"echo '{value}' > {sysctl_path(key)} || exit 1" for key, value in sysctls.items())
@@ -82,7 +84,7 @@ def apply_tcp(cell, tcp, congestion_control, window_bytes):
 
 # --- TCP for a time, with iperf3 ---
 
-def server_intervals(text):
+def server_intervals(text: str) -> tuple[Any, Any]:
     """(seconds, bits) that the receiving iperf3 reported, summed over its intervals."""
     seconds = bits = 0.0
     for begin, end, rate in re.findall(r"\]\s+([\d.]+)-([\d.]+)\s+sec\s+[\d.]+ \w?Bytes\s+([\d.]+) Kbits/sec", text):
@@ -92,7 +94,7 @@ def server_intervals(text):
     return seconds, bits
 
 
-def bulk_tcp(cell, work):
+def bulk_tcp(cell: MeasuredCell, work: dict[str, Any]) -> Any:
     settings = apply_tcp(cell, work["tcp"], work["congestion_control"], work["window_bytes"])
     keeper, duration = cell.keeper, work["duration_s"]
     server = iperf3_server(keeper, cell, "-i", "1", "-f", "k")
@@ -114,7 +116,7 @@ def bulk_tcp(cell, work):
     return {"kind": "tcp", "tool": "iperf3", "tcp_settings": settings, "started_s": started_s} | goodput_of(text, intervals, duration)
 
 
-def goodput_of(client_json, intervals, duration):
+def goodput_of(client_json: Any, intervals: Any, duration: float) -> dict[str, Any]:
     """From the client's report, or, when it has none because the link was too bad, from what the server saw."""
     try:
         report = json.loads(client_json)
@@ -135,11 +137,11 @@ def goodput_of(client_json, intervals, duration):
 
 # --- programs of our own: a receiver in the terminal's namespace, a sender at the base station's ---
 
-def python(program, *arguments):
+def python(program: Any, *arguments: Any) -> list[Any]:
     return [shutil.which("python3") or sys.executable, "-I", "-S", program.__file__, *map(str, arguments)]
 
 
-def both_ends(cell, receive, send, seconds, stop_receiver):
+def both_ends(cell: MeasuredCell, receive: Any, send: Any, seconds: float, stop_receiver: Any) -> tuple[Any, Any]:
     """(JSON of the sender, JSON of the receiver)."""
     keeper = cell.keeper
     receiver = started(Program(cell.namespace("terminal"), receive), keeper, "ready", "receiver")
@@ -165,7 +167,7 @@ def both_ends(cell, receive, send, seconds, stop_receiver):
             sender.kill()
 
 
-def voip(cell, work):
+def voip(cell: MeasuredCell, work: dict[str, Any]) -> Any:
     packets = work["duration_s"] * work["packets_per_s"]
     sent, received = both_ends(
         cell, python(voip_program, "receive", PORT),
@@ -175,7 +177,7 @@ def voip(cell, work):
         voip_program.summary(sent["sent"], received["arrived"])
 
 
-def flows(cell, work):
+def flows(cell: MeasuredCell, work: dict[str, Any]) -> dict[str, Any]:
     settings = apply_tcp(cell, work["tcp"], work["congestion_control"], work["window_bytes"])
     wanted = [(f["kb"], f["times"]) for f in work["flows"]]
     seconds = sum(times * (1 + kb / 100) for kb, times in wanted)
@@ -185,7 +187,7 @@ def flows(cell, work):
     return {"kind": "flows", "tcp_settings": settings, "flows": by_size(flow_program.summary(sent, received))}
 
 
-def by_size(done):
+def by_size(done: Any) -> Any:
     """Of the flows of each size: throughput from the mean time of a session, which includes set-up and closing."""
     sizes = {}
     for kb in dict.fromkeys(f["kb"] for f in done):
@@ -198,18 +200,18 @@ def by_size(done):
     return sizes
 
 
-def hang_up(cell):
+def hang_up(cell: MeasuredCell) -> None:
     """On a bad link the kernels go on repeating segments of connections whose programs have ended, while the sums are
     being taken. Without a route nothing more enters the cell; what is in it is still delivered."""
     for station in STATIONS:
         system.ip("-n", cell.namespace(station), "route", "flush", "all")
 
 
-def make(work):
+def make(work: dict[str, Any]) -> Any:
     """workload(cell) for runs.emulate.run."""
     kinds = {"tcp": bulk_tcp, "flows": flows, "voip": voip}
 
-    def workload(cell):
+    def workload(cell: MeasuredCell) -> Any:
         began = time.monotonic()
         try:
             return kinds[work["kind"]](cell, work) | {"wall_s": round(time.monotonic() - began, 3)}

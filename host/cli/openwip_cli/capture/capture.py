@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip capture: IP and link frames of a running cell as pcapng (docs/captures.md). The work is done by
 wip_capture (host/capture); here it is found out what it needs to know of the cell."""
+import argparse
 import contextlib
 import os
+import pathlib
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import yaml
 
@@ -20,13 +24,15 @@ from ..messages import control
 from ..errors import BadInput
 from ..settings.command_line import Parser
 from ..settings.scenario import Integer, Real
+from ..cell.cell import Cell
+from ..machine.places import Places
 
 PROGRAM = "host/capture/wip_capture"
 ONLY = ("ip", "frames")
 END_PATIENCE_S = 10
 
 
-def add_limits(p):
+def add_limits(p: Any) -> None:
     p.value("--seconds", Real(0.001, 1e6), metavar="S", help="end after S seconds of air time")
     p.value("--count", Integer(1, 1 << 40), metavar="N", help="end after N packets")
     p.add_argument("--only", metavar="ip|frames", help="IP at the TUNs, or link frames (default both)")
@@ -34,7 +40,7 @@ def add_limits(p):
                    help="keep N bytes of each packet, 64..65535 (default all)")
 
 
-def parse(arguments):
+def parse(arguments: list[str]) -> Any:
     p = Parser("capture", "IP packets at both TUNs and link frames of a running cell, as pcapng for Wireshark.", "demo")
     p.add_argument("-o", dest="file", metavar="FILE|-", help="pcapng file, or - for standard output (default CELL.pcapng)")
     add_limits(p)
@@ -48,18 +54,18 @@ def parse(arguments):
     return given
 
 
-def check_only(only):
+def check_only(only: Any) -> None:
     if only is not None and only not in ONLY:
         raise BadInput(f"--only is {only!r}; valid: {', '.join(ONLY)}")
 
 
-def limits(given):
+def limits(given: argparse.Namespace) -> list[Any]:
     """The options of wip_capture that are the user's."""
     return [word for flag in ("seconds", "count", "only", "snap") if getattr(given, flag) is not None
             for word in (f"--{flag}", f"{getattr(given, flag)}")]
 
 
-def endpoints(cell, terminals):
+def endpoints(cell: Cell, terminals: Any) -> list[Any]:
     replay = cell.replay
     first = (["--base", cell.endpoint("base.telemetry")] if replay is None else
              ["--start-ns", str(replay["start_ns"])] if replay["start_ns"] is not None else [])
@@ -68,14 +74,14 @@ def endpoints(cell, terminals):
             *(["--user", system.account()[0]] if os.geteuid() == 0 else [])]
 
 
-def comments(cell, places, configurations):
+def comments(cell: Cell, places: Places, configurations: Any) -> list[Any]:
     """Of the capture's section: what was captured."""
     texts = [f"cell '{cell.name}', OpenWIP {version(places.top)}",
              *(f"{name}:\n{text.rstrip()}" for name, text in configurations)]
     return [word for text in texts for word in ("--comment", text)]
 
 
-def arguments_of(cell, given, file, places):
+def arguments_of(cell: Cell, given: argparse.Namespace, file: pathlib.Path | str | None, places: Places) -> list[Any]:
     """The command line of wip_capture for a cell that runs."""
     namespaces = cell.state.get("namespaces", [])
     configurations = [(f.name, f.read_text()) for f in sorted(cell.run.glob("*.yaml"))]
@@ -91,7 +97,7 @@ def arguments_of(cell, given, file, places):
             "--start-ns", str(started), *comments(cell, places, configurations), *limits(given)]
 
 
-def main(arguments, places):
+def main(arguments: list[str], places: Places) -> int:
     given = parse(arguments)
     if given.install_wireshark or given.uninstall:
         return wireshark.install(places.top) if given.install_wireshark else wireshark.uninstall(places.top)
@@ -105,7 +111,7 @@ def main(arguments, places):
 
 # --- the capture of a whole run (demo --capture, emulate --capture) ---
 
-def last_words(verdict):
+def last_words(verdict: dict[str, Any] | None) -> str:
     """Of the run, for --end-file: the verdict (None: there is none), what ended it; a line each, whatever a reason
     holds (a program that failed is quoted with all that it said)."""
     if verdict is None:
@@ -118,18 +124,19 @@ class Recording:
     """Started before the stations, so that it misses nothing. That the capture fails is said, and is no
     reason for the run to end."""
 
-    def __init__(self, cell, file, configuration, speed, places, progress):
+    def __init__(self, cell: Cell, file: str, configuration: Any, speed: float, places: Places,
+                 progress: Callable[[str], None]) -> None:
         self.progress = progress
         self.last_words = tempfile.NamedTemporaryFile("w", prefix="openwip-", suffix=".end")
         self.said = tempfile.TemporaryFile("w+")
         parent = os.getpid()
-        self.process = subprocess.Popen(
+        self.process: Any = subprocess.Popen(
             [places.program(PROGRAM), "-o", file, *endpoints(cell, len(cell.terminals)), "--speed", f"{speed:g}",
              "--wait", "120", "--end-file", self.last_words.name,
              *comments(cell, places, [("configuration", yaml.safe_dump(configuration, sort_keys=False))])],
             stdin=subprocess.DEVNULL, stderr=self.said, preexec_fn=lambda: system.die_with_parent(parent))
 
-    def end(self, verdict=None):
+    def end(self, verdict: dict[str, Any] | None = None) -> None:
         """Before the cell ends, with the verdict; again, it does nothing."""
         if self.process is None:
             return
@@ -154,14 +161,15 @@ class Recording:
 class NoRecording:
     """Of a run without --capture."""
 
-    def end(self, verdict=None):
+    def end(self, verdict: dict[str, Any] | None = None) -> None:
         pass
 
 
 @contextlib.contextmanager
-def recording(cell, file, configuration, speed, places, progress):
+def recording(cell: Cell, file: str | None, configuration: Any, speed: float, places: Places,
+              progress: Callable[[str], None]) -> Iterator[Any]:
     """However the block ends, the file is whole afterwards."""
-    running = NoRecording() if file is None else Recording(cell, file, configuration, speed, places, progress)
+    running: Any = NoRecording() if file is None else Recording(cell, file, configuration, speed, places, progress)
     try:
         yield running
     finally:

@@ -8,12 +8,14 @@ import argparse
 import os
 import shutil
 import sys
+from typing import Any
 
 from . import capture
 from ..cell import cell as cells
 from ..machine import system
 from ..errors import BadInput
 from ..settings.command_line import Parser, check_cell_name
+from ..machine.places import Places
 
 PREFIX = "openwip-"
 HELP = "docs/captures.md"
@@ -21,7 +23,7 @@ LIVE_CAPTURE = "/usr/local/lib/openwip/openwip-live-capture"
 UPPER_PDU = 252     # the interfaces inside the capture have link types of their own
 
 
-def parse(arguments):
+def parse(arguments: list[str]) -> Any:
     p = Parser("extcap", "Wireshark's extcap protocol.")
     for flag in ("interfaces", "dlts", "config"):
         p.add_argument(f"--extcap-{flag}", action="store_true")
@@ -36,7 +38,7 @@ def parse(arguments):
     return p.parse_args(arguments)
 
 
-def running_cells():
+def running_cells() -> Any:
     """Names. Another user than root sees the folders of all cells, and cannot see whether they live."""
     try:
         names = sorted(d.name for d in cells.RUN_ROOT.iterdir() if d.is_dir())
@@ -47,18 +49,18 @@ def running_cells():
     return [n for n in names if cells.Cell(n).is_up()]
 
 
-def list_interfaces():
+def list_interfaces() -> None:
     print(f"extcap {{version=1.0}}{{display=OpenWIP cells}}{{help=file://{os.environ.get('OPENWIP_TOP', '')}/{HELP}}}")
     for name in running_cells():
         print(f"interface {{value={PREFIX}{name}}}{{display=OpenWIP cell '{name}'}}")
 
 
-def list_link_types():
+def list_link_types() -> None:
     print(f"dlt {{number={UPPER_PDU}}}{{name=OPENWIP}}{{display=OpenWIP: IP at the TUNs and link frames}}")
 
 
-def list_options(name):
-    def say(number, call, display, kind, **more):
+def list_options(name: str) -> None:
+    def say(number: Any, call: Any, display: Any, kind: Any, **more: Any) -> None:
         extra = "".join(f"{{{k}={v}}}" for k, v in more.items())
         print(f"arg {{number={number}}}{{call={call}}}{{display={display}}}{{type={kind}}}{extra}")
 
@@ -71,7 +73,7 @@ def list_options(name):
         tooltip="Of a frame cut short the IP packets cannot be put together")
 
 
-def cell_of(given):
+def cell_of(given: argparse.Namespace) -> Any:
     if given.name:
         return check_cell_name(given.name)
     interface = given.extcap_interface or ""
@@ -80,7 +82,7 @@ def cell_of(given):
     return check_cell_name(interface.removeprefix(PREFIX))
 
 
-def start_capture(given):
+def start_capture(given: argparse.Namespace) -> None:
     if not given.fifo:
         raise BadInput("--fifo is missing: where the capture goes")
     name = cell_of(given)
@@ -102,7 +104,7 @@ def start_capture(given):
     os.execvp(command[0], command)
 
 
-def main(arguments, _places):
+def main(arguments: list[str], _places: Places) -> int:
     given = parse(arguments)
     if given.extcap_interfaces:
         list_interfaces()

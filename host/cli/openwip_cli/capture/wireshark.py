@@ -5,6 +5,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+from typing import Any
 
 from ..errors import BadInput
 
@@ -13,33 +14,33 @@ SOURCE = "host/capture/wireshark"
 DISSECTOR = ("openwip.lua", "openwip_ip_header.lua", "openwip_reassembly.lua")
 
 
-def folders():
+def folders() -> Any:
     """Name -> path, as tshark has them."""
     if shutil.which("tshark") is None:
         raise BadInput("tshark is not installed: run ./openwip setup (package tshark)")
     done = subprocess.run(["tshark", "-G", "folders"], capture_output=True, text=True)
-    found = {}
+    found: dict[Any, Any] = {}
     for line in done.stdout.splitlines():
         name, _, path = line.partition(":")
         found.setdefault(name.strip(), path.strip())
     return found
 
 
-def pick(found, *names):
+def pick(found: Any, *names: Any) -> Any:
     for name in names:
         if found.get(name):
             return pathlib.Path(found[name])
     raise BadInput(f"this tshark does not name its folder '{names[0]}' (tshark -G folders)")
 
 
-def extcap_folder(found):
+def extcap_folder(found: Any) -> Any:
     """The user's where Wireshark has one (from 4.2 on), else the one of the machine."""
     if os.environ.get("WIRESHARK_EXTCAP_DIR"):
         return pathlib.Path(os.environ["WIRESHARK_EXTCAP_DIR"])
     return pick(found, "Personal Extcap path", "Extcap path", "Global Extcap path")
 
 
-def places(top):
+def places(top: Any) -> tuple[Any, Any]:
     """(link, what it points to) of everything that is installed."""
     top = pathlib.Path(top).resolve()
     found = folders()
@@ -50,7 +51,7 @@ def places(top):
     return pairs, (profile, top / SOURCE / "profile")
 
 
-def install(top):
+def install(top: Any) -> int:
     links, (profile, profile_source) = places(top)
     for link, target in links:
         if link.exists() and not link.is_symlink():
@@ -76,7 +77,7 @@ def install(top):
     return 2 if left else 0
 
 
-def uninstall(top):
+def uninstall(top: Any) -> int:
     links, (profile, profile_source) = places(top)
     for link, target in links:
         if link.is_symlink() and link.name == target.name and os.readlink(link).endswith(

@@ -19,10 +19,13 @@ import os
 import pathlib
 import re
 import shutil
+from typing import Any
 
 import yaml
 
 from ..machine import own_files, rights, system
+from ..settings.scenario import Scenario
+from ..machine.places import Places
 
 MACD, MEDIUM = "host/macd/macd", "host/medium/air"     # of the build
 RUN_ROOT = pathlib.Path("/run/openwip")
@@ -38,62 +41,62 @@ class Process:
     name: str
     argv: list
     environment: dict
-    namespace: str = None
+    namespace: str | None = None
     essential: bool = True      # its death ends the cell; that of an observer is reported only
     slot_path: bool = False     # a slot waits for it (placement.py)
-    capabilities: tuple = None  # all that it may ever hold; None: root's, of a program that gives them up itself
+    capabilities: tuple | None = None  # all that it may ever hold; None: root's, of a program that gives them up itself
 
 
 class Cell:
     ADDRESS = ADDRESS
 
-    def __init__(self, name="demo", terminals=1, base=True):
+    def __init__(self, name: str = "demo", terminals: int = 1, base: bool = True) -> None:
         """`base`: there is a base station; a replay of recorded samples has none."""
         self.name = name
         self.terminals = ["terminal" if n == 1 else f"terminal{n}" for n in range(1, terminals + 1)]
         self.stations = ["base"] * base + self.terminals
         self.run = RUN_ROOT / name
-        self.lock = None
+        self.lock: Any = None
 
-    def namespace(self, station):
+    def namespace(self, station: str) -> str:
         return f"owip-{self.name}-{station}"
 
     @property
-    def mark(self):
+    def mark(self) -> Any:
         return MARK + self.name
 
     @property
-    def namespaces(self):
+    def namespaces(self) -> list[Any]:
         return [self.namespace(s) for s in self.stations]
 
-    def endpoint(self, socket):
+    def endpoint(self, socket: Any) -> str:
         return f"ipc://{self.run}/{socket}"
 
-    def line(self, socket):
+    def line(self, socket: Any) -> str:
         """Between two processes of the slot path: shared memory (host/peer)."""
         return f"shm://{self.run}/{socket}"
 
     @property
-    def state(self):
+    def state(self) -> Any:
         try:
             return json.loads(own_files.read(self.run / "state.json"))
         except (OSError, ValueError):
             return {}
 
     @property
-    def replay(self):
+    def replay(self) -> Any:
         """{"file", "start_ns"} of a cell that plays recorded samples (iq/replay_cell.py), None of any other."""
         try:
             return json.loads(own_files.read(self.run / "replay.json"))
         except (OSError, ValueError):
             return None
 
-    def write_state(self, state):
+    def write_state(self, state: Any) -> None:
         own_files.replace(self.run / "state.json", json.dumps(state, indent=1))
 
     # --- ownership ---
 
-    def acquire(self):
+    def acquire(self) -> bool:
         """Become the owner: True, or False when somebody else is. Creates the directory."""
         while True:
             try:
@@ -117,12 +120,12 @@ class Cell:
                 return True
             os.close(fd)   # the former owner removed the directory between open and flock
 
-    def release(self):
+    def release(self) -> None:
         if self.lock is not None:
             os.close(self.lock)
             self.lock = None
 
-    def is_up(self):
+    def is_up(self) -> bool:
         if not self.run.exists():
             return False
         if self.acquire():
@@ -130,14 +133,14 @@ class Cell:
             return False
         return True
 
-    def owns_directory(self):
+    def owns_directory(self) -> Any:
         """The directory is there, and the one that this process has locked."""
         try:
             return self.lock is not None and os.path.samestat(os.fstat(self.lock), os.stat(self.run))
         except OSError:
             return False
 
-    def prepare_directory(self):
+    def prepare_directory(self) -> None:
         """What is made here belongs to the group of the account, so that it reaches the sockets after its processes
         gave up their privileges; nobody else enters."""
         _, _, group = system.account()
@@ -148,7 +151,7 @@ class Cell:
 
     # --- what is left of it ---
 
-    def recorded_processes(self):
+    def recorded_processes(self) -> Any:
         """(pid, start time) of each process, as the keeper has written them down."""
         found = []
         for path in (self.run / "pids").glob("*"):
@@ -159,23 +162,23 @@ class Cell:
                 pass
         return found
 
-    def made_namespaces(self):
+    def made_namespaces(self) -> Any:
         """Those of this cell that exist: as it wrote down, and as they say themselves."""
         written = [n for n in self.state.get("namespaces", []) if system.namespace_exists(n)]
         mine = re.compile(re.escape(self.namespace("")) + r"(base|terminal\d*)")
         return written + [n for n in namespaces_made() if n not in written and mine.fullmatch(n)
                           and system.mark_of(n) == self.mark]
 
-    def keepers(self):
+    def keepers(self) -> list[Any]:
         """(pid, start time) of other keepers of a cell of this name whose directory has been deleted."""
         return [p for p in system.holders(f"{self.run} (deleted)", KEEPER) if p[0] != os.getpid()]
 
-    def shared_memory(self):
+    def shared_memory(self) -> list[Any]:
         """The segment of the medium of this cell (channels/air/shared_air.h names it)."""
         segment = pathlib.Path(f"/dev/shm/openwip-air-{self.name}")
         return [segment] if segment.exists() else []
 
-    def leftovers(self):
+    def leftovers(self) -> Any:
         """What of this cell exists, one name each."""
         left = [f"namespace {n}" for n in self.made_namespaces()]
         left += [f"process {pid}" for pid, started in self.recorded_processes()
@@ -185,7 +188,7 @@ class Cell:
         left += [f"directory {self.run}"] if self.run.exists() and any(self.run.iterdir()) else []
         return left
 
-    def remove(self, grace=1.0, processes=None, namespaces=None):
+    def remove(self, grace: float = 1.0, processes: Any = None, namespaces: Any = None) -> None:
         """End and delete everything of this cell, for the owner only. Repeating it does no harm. `processes` (pid,
         start time) and `namespaces` (name -> identity): for whoever remembers them; else what was written down and what
         the namespaces say counts."""
@@ -206,7 +209,7 @@ class Cell:
             RUN_ROOT.rmdir()   # unless there are other cells
 
 
-def namespaces_made():
+def namespaces_made() -> list[Any]:
     """Names of namespaces that may be a cell's."""
     try:
         return sorted(n for n in os.listdir(system.namespace_file("")) if n.startswith("owip-"))
@@ -214,7 +217,7 @@ def namespaces_made():
         return []
 
 
-def names():
+def names() -> list[Any]:
     """Of all cells of this machine of which there is anything."""
     found = {d.name for d in RUN_ROOT.glob("*") if d.is_dir()}
     marks = [m for n in namespaces_made() if (m := system.mark_of(n)) and m.startswith(MARK)]
@@ -223,7 +226,7 @@ def names():
 
 # --- configuration of the processes ---
 
-def mac_config(cell, scenario, role):
+def mac_config(cell: Cell, scenario: Scenario, role: str) -> dict[str, Any]:
     s = scenario
     return {
         "role": role,
@@ -257,7 +260,7 @@ def mac_config(cell, scenario, role):
     }
 
 
-def air_config(cell, scenario):
+def air_config(cell: Cell, scenario: Scenario) -> dict[str, Any]:
     s = scenario
     # The latency of a multipath filter is taken off the delay of the path, so with 6 samples a change of the
     # channel while it runs does not move the signal.
@@ -277,7 +280,7 @@ def air_config(cell, scenario):
     }
 
 
-def write_configs(cell, scenario):
+def write_configs(cell: Cell, scenario: Scenario) -> None:
     configs = {"air.yaml": air_config(cell, scenario),
                "base.yaml": mac_config(cell, scenario, "base"),
                "terminal.yaml": mac_config(cell, scenario, "terminal")}
@@ -285,7 +288,7 @@ def write_configs(cell, scenario):
         own_files.create(cell.run / name, yaml.safe_dump(tree, sort_keys=False))
 
 
-def cell_processes(cell, scenario, places, record_iq=None):
+def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: Any = None) -> list[Any]:
     """In the order of starting: the medium and the MACs bind, the radios attach. `record_iq`: more arguments
     of a station's flowgraph, by station."""
     record_iq = record_iq or {}
@@ -296,7 +299,7 @@ def cell_processes(cell, scenario, places, record_iq=None):
                       "PYTHONDONTWRITEBYTECODE": "1"}
     apps = places.top / "flowgraphs" / "apps"
 
-    def station(role, *extra):
+    def station(role: str, *extra: Any) -> list[Any]:
         return [places.python, str(apps / ("base_station.py" if role == "base" else "terminal.py")),
                 "--args", f"type=vusrp,air={cell.name},node={role}",
                 "--endpoint", cell.line(f"{role}.slot"), "--freq", "1.8e9",
@@ -304,7 +307,7 @@ def cell_processes(cell, scenario, places, record_iq=None):
                 *record_iq.get(role, ()),
                 "--start-time", "0.1", *extra]
 
-    def mac(role):
+    def mac(role: str) -> "Process":
         return Process(f"{role}.macd", [str(build / MACD), "--config", str(run / f"{role}.yaml")],
                        common, cell.namespace(role), slot_path=True)
 

@@ -25,12 +25,15 @@ import socket
 import sys
 import time
 import traceback
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ..machine import own_files, rights, system
 from .cell import KEEPER
 from ..errors import BadInput, CellDied
 from ..machine.placement import Placement
 from ..machine.surroundings import Surroundings
+from .cell import Cell
 
 GRACE_S = 1.3           # for SIGTERM; the contract of the processes is 1 s
 CAUSE_S = 0.1           # to tell the cause of a death from what it causes
@@ -41,11 +44,11 @@ MAX_MESSAGE = 1 << 17
 # --- in the keeper process ---
 
 class Keeper:
-    def __init__(self, cell, channel):
+    def __init__(self, cell: Cell, channel: Any) -> None:
         self.cell, self.channel = cell, channel
-        self.children = {}   # name -> (pid, pidfd)
-        self.essential = {}        # name -> pid of those whose death ends the cell
-        self.surroundings = None
+        self.children: dict[Any, Any] = {}   # name -> (pid, pidfd)
+        self.essential: dict[Any, Any] = {}        # name -> pid of those whose death ends the cell
+        self.surroundings: Any = None
         self.logs = None     # where to copy logs to at the end
         self.wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         os.set_blocking(wake_write, False)
@@ -54,14 +57,14 @@ class Keeper:
             signal.signal(signum, lambda *_: None)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
-    def send(self, **message):
+    def send(self, **message: Any) -> None:
         if self.channel is not None:
             try:
                 self.channel.send(json.dumps(message).encode())
             except OSError:
                 pass
 
-    def prepare(self):
+    def prepare(self) -> None:
         """Directory and namespaces. What will be made is written down first."""
         cell = self.cell
         cell.prepare_directory()
@@ -78,7 +81,7 @@ class Keeper:
         self.surroundings = Surroundings(cell)
         self.send(event="ready")
 
-    def start(self, message):
+    def start(self, message: dict[str, Any]) -> None:
         name, argv = message["name"], message["argv"]
         if message.get("namespace"):
             argv = ["ip", "netns", "exec", message["namespace"], *argv]
@@ -111,7 +114,7 @@ class Keeper:
             self.essential[name] = pid
         self.send(event="started", name=name, pid=pid, started=started)
 
-    def last_words(self, name):
+    def last_words(self, name: str) -> Any:
         try:
             said = own_files.read(self.cell.run / f"{name}.log", last_bytes=4000).decode(errors="replace")
             lines = [line for line in said.splitlines() if line.strip()]
@@ -119,7 +122,7 @@ class Keeper:
         except OSError:
             return ""
 
-    def reap(self, name):
+    def reap(self, name: str) -> str:
         pid, pidfd = self.children.pop(name)
         _, status = os.waitpid(pid, 0)
         os.close(pidfd)
@@ -128,7 +131,7 @@ class Keeper:
             return f"was killed by {signal.Signals(-code).name}"
         return f"ended with exit code {code}"
 
-    def who_died(self):
+    def who_died(self) -> tuple[Any, Any]:
         """(why, name) of a death. A process that depends on the dead one may be gone before the kernel has
         taken down the dead one itself: of those that end within a moment, a killed one is the cause
         before one that ended by itself. And before that one comes one that stood still: it was missed."""
@@ -145,7 +148,7 @@ class Keeper:
         stood = self.surroundings.not_running(self.essential) if rank >= 2 else None
         return f"{stood}; {name} {how}" if stood else f"{name} {how}", name
 
-    def lose(self, name):
+    def lose(self, name: str) -> None:
         """The cell goes on without this one."""
         how = self.reap(name)
         (self.cell.run / "pids" / name).unlink(missing_ok=True)
@@ -153,14 +156,14 @@ class Keeper:
         print(f"{name} {how}; its last line: {said}", file=sys.stderr, flush=True)
         self.send(event="lost", name=name, how=how, said=said)
 
-    def end(self, why, died=None):
+    def end(self, why: str, died: Any = None) -> None:
         """Say why, end the processes, remove everything. Only ever followed by exit."""
         cell = self.cell
         try:
             own_files.create(cell.run / "why", why + "\n")
         except OSError:
             pass
-        words = []
+        words: list[Any] = []
         if died is not None:
             self.send(event="dying", why=why)
         else:   # in order: a radio that loses its medium or its macd would call that a failure
@@ -174,7 +177,7 @@ class Keeper:
         cell.remove(grace=0.3, processes=[], namespaces=self.surroundings.namespaces)
         self.send(event="ended", why=why, died=died, last_words=words[:12])
 
-    def end_processes(self, names, words):
+    def end_processes(self, names: list[str], words: list[tuple[str, str]]) -> None:
         """SIGTERM, after GRACE_S SIGKILL, until they are gone; their last words are added to `words`."""
         alive = {n: self.children[n] for n in names}
         for signum, patience in ((signal.SIGTERM, GRACE_S), (signal.SIGKILL, 1.0)):
@@ -189,7 +192,7 @@ class Keeper:
                     said = self.last_words(name)
                     words.append((name, said if "killed" not in how else f"{how}; last line: {said}"))
 
-    def look_around(self):
+    def look_around(self) -> bool:
         """True when the cell has ended of it."""
         broken, down, over = self.surroundings.look(self.essential)
         for words in over:
@@ -202,7 +205,7 @@ class Keeper:
             self.end(broken)
         return broken is not None
 
-    def loop(self):
+    def loop(self) -> Any:
         """Until the cell ends."""
         while True:
             watched = [self.wake_read, *(fd for _, fd in self.children.values())]
@@ -240,7 +243,7 @@ class Keeper:
                     return self.end(message["why"])
 
 
-def copy_logs(cell, folder):
+def copy_logs(cell: Cell, folder: pathlib.Path | str) -> None:
     target = pathlib.Path(folder)
     try:
         target.mkdir(parents=True, exist_ok=True)
@@ -256,7 +259,7 @@ def copy_logs(cell, folder):
         print(f"logs not copied to {folder}: {e}", file=sys.stderr)
 
 
-def _keeper_main(cell, channel):
+def _keeper_main(cell: Cell, channel: Any) -> int:
     code = 0
     try:
         os.setsid()
@@ -283,7 +286,7 @@ class KeeperClient:
     """The launcher's end. Every wait goes through pause() or wait(), which raise CellDied as soon as
     a process or the keeper itself is gone."""
 
-    def __init__(self, cell):
+    def __init__(self, cell: Cell) -> None:
         """`cell` is owned (cell.acquire()). Forks: call it before there are threads."""
         self.cell = cell
         self.placement = Placement()    # of what it starts
@@ -295,20 +298,20 @@ class KeeperClient:
             _keeper_main(cell, theirs)
         theirs.close()
         self.channel = ours
-        self.pids = {}
-        self.started = {}   # pid -> start time, of all
-        self.lost = []      # reasons of the verdict: dispensable processes that died
-        self.noted = []     # and what the cell stood on, when that was not as it should be for a while
+        self.pids: dict[Any, Any] = {}
+        self.started: dict[Any, Any] = {}   # pid -> start time, of all
+        self.lost: list[Any] = []      # reasons of the verdict: dispensable processes that died
+        self.noted: list[Any] = []     # and what the cell stood on, when that was not as it should be for a while
         self.over = False
         self._await("ready", 10)
 
-    def send(self, **message):
+    def send(self, **message: Any) -> None:
         try:
             self.channel.send(json.dumps(message).encode())
         except OSError:
             pass   # the end of file that follows says what happened
 
-    def start(self, process):
+    def start(self, process: Any) -> None:
         self.send(do="start", name=process.name, argv=process.argv, environment=process.environment,
                   namespace=process.namespace, essential=process.essential, capabilities=process.capabilities,
                   cores=self.placement.slot_path if process.slot_path else self.placement.others)
@@ -316,7 +319,7 @@ class KeeperClient:
         self.pids[process.name] = answer["pid"]
         self.started[answer["pid"]] = answer["started"]
 
-    def pause(self, seconds, fds=()):
+    def pause(self, seconds: float, fds: Sequence[int] = ()) -> Any:
         """Wait so long, or until one of `fds` is readable; returns the readable ones."""
         deadline = time.monotonic() + seconds
         while True:
@@ -328,7 +331,7 @@ class KeeperClient:
             if ready or left == 0:
                 return ready
 
-    def wait_until(self, condition, timeout, every=0.05):
+    def wait_until(self, condition: Callable[[], bool], timeout: float, every: float = 0.05) -> bool:
         """condition() true within `timeout` seconds?"""
         deadline = time.monotonic() + timeout
         while not condition():
@@ -337,20 +340,20 @@ class KeeperClient:
             self.pause(every)
         return True
 
-    def keep_logs(self, folder):
+    def keep_logs(self, folder: pathlib.Path | str) -> None:
         self.send(do="logs", folder=os.path.abspath(folder))
 
-    def blame(self, why):
+    def blame(self, why: str) -> None:
         """The launcher is not answered: ends the cell. The keeper knows better than it who is to blame; raises CellDied."""
         self.send(do="blame", why=why)
         self._await("ended", 8)
 
-    def detach(self):
+    def detach(self) -> None:
         self.send(do="detach")
         self._await("detached", 5)
         self.over = True
 
-    def end(self, why):
+    def end(self, why: str) -> None:
         """End the cell and wait until nothing of it is left. Never raises."""
         if self.over:
             return
@@ -366,7 +369,7 @@ class KeeperClient:
             os.kill(self.pid, signal.SIGKILL)
             self._keeper_is_gone("the keeper did not answer")
 
-    def _await(self, event, timeout):
+    def _await(self, event: str, timeout: float) -> Any:
         deadline = time.monotonic() + timeout
         while select.select([self.channel], [], [], max(0, deadline - time.monotonic()))[0]:
             message = self._receive()
@@ -375,7 +378,7 @@ class KeeperClient:
         os.kill(self.pid, signal.SIGKILL)
         self._keeper_is_gone("the keeper did not answer")
 
-    def _receive(self):
+    def _receive(self) -> Any:
         try:
             data = self.channel.recv(MAX_MESSAGE)
         except OSError:
@@ -401,7 +404,7 @@ class KeeperClient:
             raise CellDied(message["why"], message["last_words"])
         return message
 
-    def _keeper_is_gone(self, why):
+    def _keeper_is_gone(self, why: str) -> None:
         if self.over:
             return
         self.over = True

@@ -20,6 +20,8 @@ import pathlib
 import re
 import signal
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import zmq
 import zmq.utils.z85
@@ -28,6 +30,9 @@ from ..machine import own_files, rights
 from .cell import Process
 from ..errors import BAD_INPUT, BadInput, CellDied
 from ..settings.command_line import Parser
+from .cell import Cell
+from .keeper import KeeperClient
+from ..machine.places import Places
 
 # In the order of their ports. A socket that the cell does not have answers nothing.
 SOCKETS = ("air.control", "base.control", "terminal.control", "base.telemetry", "terminal.telemetry",
@@ -47,7 +52,7 @@ REOPEN_MS = 20
 
 # --- addresses ---
 
-def parse_listen(text):
+def parse_listen(text: str) -> tuple[Any, Any]:
     """(host, port) of tcp://ADDR:PORT."""
     valid = f"tcp://ADDR:PORT, PORT 1..{65535 - len(SOCKETS) + 1}"
     found = re.fullmatch(r"tcp://(\[[0-9a-fA-F:]+\]|[^\s:/\[\]*]+):(\d{1,5})", text or "")
@@ -56,7 +61,7 @@ def parse_listen(text):
     return found[1], int(found[2])
 
 
-def is_loopback(host):
+def is_loopback(host: str) -> Any:
     if host == "localhost":
         return True
     try:
@@ -65,13 +70,13 @@ def is_loopback(host):
         return False
 
 
-def endpoints(address):
+def endpoints(address: str) -> Any:
     """name of a socket -> its endpoint, by `socket`."""
     host, port = parse_listen(address)
     return lambda socket: f"tcp://{host}:{port + SOCKETS.index(socket)}"
 
 
-def check_listen(listen, keys):
+def check_listen(listen: Any, keys: Any) -> tuple[Any, Any, Any] | None:
     """Before anything is made. Returns (host, port, ServerKeys or None)."""
     if listen is None:
         if keys is not None:
@@ -89,7 +94,7 @@ def check_listen(listen, keys):
 
 # --- keys ---
 
-def read_key_file(path, secret):
+def read_key_file(path: pathlib.Path | str, secret: Any) -> Any:
     """(public, secret or None) of a file with the lines `public-key:` and `secret-key:`."""
     try:
         if secret and os.stat(path).st_mode & 0o077:
@@ -108,30 +113,30 @@ def read_key_file(path, secret):
 
 
 class ServerKeys:
-    def __init__(self, folder):
+    def __init__(self, folder: pathlib.Path | str) -> None:
         self.folder = folder = pathlib.Path(folder).resolve()
         self.public, self.secret = read_key_file(folder / "server.key", True)
         self.client_public, _ = read_key_file(folder / "client.public", False)
 
-    def use(self, socket):
+    def use(self, socket: Any) -> None:
         socket.curve_server = True
         socket.curve_secretkey = self.secret
         socket.zap_domain = ZAP_DOMAIN
 
 
 class ClientKeys:
-    def __init__(self, folder):
+    def __init__(self, folder: pathlib.Path | str) -> None:
         folder = pathlib.Path(folder)
         self.public, self.secret = read_key_file(folder / "client.key", True)
         self.server_public, _ = read_key_file(folder / "server.public", False)
 
-    def use(self, socket):
+    def use(self, socket: Any) -> None:
         socket.curve_serverkey = self.server_public
         socket.curve_publickey = self.public
         socket.curve_secretkey = self.secret
 
 
-def client(address, folder):
+def client(address: str, folder: pathlib.Path | str) -> tuple[Any, Any]:
     """(endpoints by socket, keys or None) of a remote cell."""
     host, _ = parse_listen(address)
     if folder is None and not is_loopback(host):
@@ -139,7 +144,7 @@ def client(address, folder):
     return endpoints(address), ClientKeys(folder) if folder is not None else None
 
 
-def make_keys(folder):
+def make_keys(folder: pathlib.Path | str) -> list[Any]:
     """New keys. Refuses to overwrite: a machine that holds the old ones would be locked out unseen."""
     folder = pathlib.Path(folder)
     files = {}
@@ -161,7 +166,7 @@ def make_keys(folder):
     return sorted(files)
 
 
-def keys_main(arguments, _places):
+def keys_main(arguments: list[str], _places: Places) -> int:
     p = Parser("keys", "Keys for demo and emulate --listen: server.key and client.key (mode 0600), "
                "server.public and client.public.")
     p.add_argument("folder", metavar="DIR", help="made if it is not there")
@@ -178,14 +183,14 @@ def keys_main(arguments, _places):
 class Doorman:
     """ZAP (ZeroMQ RFC 27): who may connect. One public key is let in."""
 
-    def __init__(self, context, client_public):
+    def __init__(self, context: Any, client_public: Any) -> None:
         self.allowed = zmq.utils.z85.decode(client_public) if client_public else None
         self.socket = context.socket(zmq.REP)
         self.socket.linger = 0
         self.socket.bind("inproc://zeromq.zap.01")
         self.refused = 0
 
-    def answer(self):
+    def answer(self) -> None:
         frames = self.socket.recv_multipart()
         version, request_id = (frames + [b"", b""])[:2]
         good = (len(frames) >= 7 and version == b"1.0" and frames[2] == ZAP_DOMAIN and frames[5] == b"CURVE"
@@ -201,24 +206,25 @@ class Doorman:
 class Forward:
     """One socket of the cell and its port. `topics`: all that there are, bytes."""
 
-    def __init__(self, context, name, inside, outside, keys, topics):
+    def __init__(self, context: Any, name: str, inside: Any, outside: Any, keys: Any, topics: list[bytes]) -> None:
         self.topics = topics
         control = name.endswith(".control")
         self.context, self.name, self.outside, self.keys, self.control = context, name, outside, keys, control
         self.back = self._socket(zmq.DEALER if control else zmq.XSUB, 16 << 20)
         self.back.connect(inside)
-        self.unknown, self.subscribed = 0, set()
-        self.front = None
+        self.unknown = 0
+        self.subscribed: set[Any] = set()
+        self.front: Any = None
         self.open()
 
-    def _socket(self, kind, largest):
+    def _socket(self, kind: Any, largest: Any) -> Any:
         s = self.context.socket(kind)
         s.linger = 0
         s.sndhwm = s.rcvhwm = QUEUE
         s.maxmsgsize = largest
         return s
 
-    def open(self):
+    def open(self) -> None:
         """The port. Raises ZMQError."""
         front = self._socket(zmq.ROUTER if self.control else zmq.XPUB,
                              LARGEST_REQUEST if self.control else LARGEST_SUBSCRIPTION)
@@ -232,7 +238,7 @@ class Forward:
             raise
         self.front = front
 
-    def move(self, ready):
+    def move(self, ready: Any) -> None:
         """Never waits: what the other side cannot take is lost (telemetry) or not answered (control)."""
         for source, target in ((self.front, self.back), (self.back, self.front)):
             if source is None or target is None or source not in ready:
@@ -249,7 +255,7 @@ class Forward:
                 except zmq.ZMQError:
                     pass
 
-    def is_subscription(self, frames):
+    def is_subscription(self, frames: Any) -> bool:
         """Of a topic, or of all that begin alike. What is none stays here: the cell's publisher would end the
         connection that all clients share."""
         word = frames[0]
@@ -259,7 +265,7 @@ class Forward:
         self.unknown += 1
         return False
 
-    def forget_strangers(self):
+    def forget_strangers(self) -> bool:
         """Closes the port when too many unknown subscriptions have come; True: it is to be opened again."""
         if self.unknown < UNKNOWN_BORNE:
             return False
@@ -273,7 +279,7 @@ class Forward:
         return True
 
 
-def forward(run, host, port, keys):
+def forward(run: Any, host: str, port: int, keys: Any) -> Any:
     """Until a signal. Prints `ready` once every port is open."""
     from ..messages.telemetry import TOPICS
     topics = [t.encode() for t in TOPICS]
@@ -302,7 +308,7 @@ def forward(run, host, port, keys):
     own_files.create(f"{run}/forward.ready", f"tcp://{host}:{port}\n")
     rights.become_account()
     print("ready", flush=True)
-    closed = []
+    closed: list[Any] = []
     while not stop:
         ready = dict(poller.poll(REOPEN_MS if closed else None))
         if doorman and doorman.socket in ready:
@@ -322,7 +328,7 @@ def forward(run, host, port, keys):
     return 0
 
 
-def process(cell, listen, places):
+def process(cell: Cell, listen: Any, places: Places) -> Any:
     """The forwarder as a process of the cell, for its keeper. `listen`: of check_listen()."""
     host, port, keys = listen
     argv = places.module("forward", cell.run, host, port)
@@ -334,7 +340,7 @@ def process(cell, listen, places):
     return Process("forward", argv, environment, essential=False, capabilities=(*rights.TO_BECOME_THE_ACCOUNT, *low))
 
 
-def start(cell, keeper, listen, places, progress):
+def start(cell: Cell, keeper: KeeperClient, listen: Any, places: Places, progress: Callable[[str], None]) -> None:
     """`listen`: of check_listen(), or None."""
     if listen is None:
         return
@@ -345,6 +351,6 @@ def start(cell, keeper, listen, places, progress):
     progress(f"listening on tcp://{host}:{port}..{port + len(SOCKETS) - 1}, {'with keys' if keys else 'this machine only'}")
 
 
-def main(arguments, _places):
+def main(arguments: list[str], _places: Places) -> int:
     run, host, port, *keys = arguments
     return forward(run, host, int(port), ServerKeys(keys[0]) if keys else None)

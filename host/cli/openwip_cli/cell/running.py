@@ -2,15 +2,18 @@
 """A cell that is up: found by its name, and asked over its control sockets."""
 import contextlib
 import json
+from typing import Any
 
 from . import cell as cells
 from ..errors import BadInput, CellDied
 from ..figures import accounting
 from ..machine import system
 from ..messages import control
+from .cell import Cell
+from .keeper import KeeperClient
 
 
-def running_cell(name):
+def running_cell(name: str) -> Any:
     system.require_root()
     cell = cells.Cell(name)
     if not cell.is_up():
@@ -18,7 +21,7 @@ def running_cell(name):
     return cell
 
 
-def cell_lives(cell):
+def cell_lives(cell: Cell) -> bool:
     keeper = cell.state.get("keeper")
     return keeper is not None and system.start_time(keeper[0]) == keeper[1]
 
@@ -26,14 +29,14 @@ def cell_lives(cell):
 class Running:
     """A cell whose processes are up: what its control sockets say."""
 
-    def __init__(self, cell, keeper):
+    def __init__(self, cell: Cell, keeper: KeeperClient) -> None:
         self.cell, self.keeper = cell, keeper
         self.NoAnswer = control.NoAnswer
         self.air = control.Control(cell.endpoint("air.control"))
         self.base = control.Control(cell.endpoint("base.control"))
         self.terminal = control.Control(cell.endpoint("terminal.control"))
 
-    def ask(self, endpoint):
+    def ask(self, endpoint: Any) -> Any:
         """Status, or CellDied: a process that does not answer for 5 s counts as dead."""
         for _ in range(10):
             self.keeper.pause(0)
@@ -41,21 +44,21 @@ class Running:
                 return endpoint.status(0.5)
         self.keeper.blame(f"{endpoint.endpoint} does not answer")
 
-    def answers(self, endpoint):
+    def answers(self, endpoint: Any) -> bool:
         try:
             endpoint.status(0.2)
             return True
         except self.NoAnswer:
             return False
 
-    def statuses(self):
+    def statuses(self) -> Any:
         return accounting.Statuses(self.ask(self.air), self.ask(self.base), self.ask(self.terminal))
 
-    def tun_counts(self):
+    def tun_counts(self) -> Any:
         return tun_counts(self.cell)
 
 
-def tun_counts(cell):
+def tun_counts(cell: Cell) -> dict[str, Any]:
     """What the kernel counted at the interfaces: to_macd = read by macd, from_macd = written by it;
     of several terminals the sum."""
     counts = {}
@@ -71,11 +74,11 @@ def tun_counts(cell):
                          for way in ("to_macd", "from_macd")}}
 
 
-def drain(running, speed=1.0, limit_s=30):
+def drain(running: Any, speed: float = 1.0, limit_s: int = 30) -> None:
     """Wait until all queues are empty and nothing changes any more."""
     previous = None
 
-    def quiet():
+    def quiet() -> Any:
         nonlocal previous
         now = running.statuses()
         still = now.counts == previous

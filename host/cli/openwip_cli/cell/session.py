@@ -8,12 +8,17 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from . import cell as cells
 from ..machine import placement, rights, system
 from ..errors import BadInput, Terminated, raise_terminated
 from .keeper import KeeperClient
 from ..machine.places import versions
+from .cell import Cell
+from ..settings.scenario import Scenario
+from ..machine.places import Places
 
 START_TIMEOUT_S = 30
 OBSERVER = "host/observer/wip_observer"
@@ -23,22 +28,22 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class Progress:
     """Phase lines on standard error, so that standard output holds the report only."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.began = time.monotonic()
 
-    def __call__(self, text):
+    def __call__(self, text: str) -> None:
         print(f"[{time.monotonic() - self.began:6.1f} s] {text}", file=sys.stderr, flush=True)
 
 
 # --- the machine ---
 
-def check_congestion_control(wanted):
+def check_congestion_control(wanted: Any) -> None:
     there = pathlib.Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
     if wanted not in there:
         raise BadInput(f"--tcp-cc {wanted}: this kernel has {', '.join(there)}")
 
 
-def take_over(cell, progress):
+def take_over(cell: Cell, progress: Callable[[str], None]) -> None:
     """Become the owner of the cell's name; remove what a killed run left of it."""
     if not cell.acquire():
         raise BadInput(f"a cell '{cell.name}' is already up: run ./openwip down")
@@ -59,28 +64,28 @@ def take_over(cell, progress):
 class CpuClock:
     """CPU time of processes over an interval, in cores."""
 
-    def __init__(self, pids):
+    def __init__(self, pids: dict[str, int]) -> None:
         self.pids = pids
         self.began = self._read()
 
-    def _read(self):
+    def _read(self) -> tuple[Any, Any]:
         return time.monotonic(), {n: system.cpu_seconds(p) for n, p in self.pids.items()}
 
-    def cores(self):
+    def cores(self) -> dict[Any, Any]:
         now, seconds = self._read()
         t0, before = self.began
         return {n: round((seconds[n] - before[n]) / (now - t0), 4) for n in self.pids
                 if seconds[n] is not None and before[n] is not None}
 
 
-def start_process(keeper, process, running, endpoint):
+def start_process(keeper: KeeperClient, process: Any, running: Any, endpoint: Any) -> None:
     """Start it and wait until it answers."""
     keeper.start(process)
     if not keeper.wait_until(lambda: running.answers(endpoint), START_TIMEOUT_S):
         keeper.blame(f"{process.name} does not answer on its control socket")
 
 
-def place(keeper, wanted, places, progress):
+def place(keeper: KeeperClient, wanted: Any, places: Places, progress: Callable[[str], None]) -> None:
     """Chooses where the cell runs, and goes out of the way with all that this process starts itself."""
     keeper.placement = placement.find(wanted, places)
     progress(keeper.placement.words())
@@ -88,7 +93,7 @@ def place(keeper, wanted, places, progress):
         os.sched_setaffinity(0, keeper.placement.others)
 
 
-def start_observers(keeper, cell, command, places):
+def start_observers(keeper: KeeperClient, cell: Cell, command: str, places: Places) -> None:
     """What looks on: the cell lives without them (their death is in the verdict)."""
     run = {"OPENWIP_RUN": str(cell.run)}
     stations = ",".join(f"{s}={cell.namespace(s)}" for s in cell.stations)
@@ -102,7 +107,7 @@ def start_observers(keeper, cell, command, places):
 # --- one run ---
 
 @contextlib.contextmanager
-def owned_cell(name, progress, terminals=1, base=True):
+def owned_cell(name: str, progress: Callable[[str], None], terminals: int = 1, base: bool = True) -> Iterator[Any]:
     """The cell's name and its keeper for as long as the block runs; nothing of the cell is left
     afterwards, however the block ends, unless keeper.detach() was called."""
     cell = cells.Cell(name, terminals, base)
@@ -132,6 +137,6 @@ def owned_cell(name, progress, terminals=1, base=True):
             signal.signal(signum, handler)
 
 
-def identity(scenario, places):
+def identity(scenario: Scenario, places: Places) -> dict[str, Any]:
     """What a run was, whatever came of it."""
     return {"config": scenario.tree(), "seed": scenario["seed"], "versions": versions(places)}

@@ -8,12 +8,14 @@ import os
 import pathlib
 import subprocess
 import tempfile
+from collections.abc import Callable
+from typing import Any
 
 PROGRAM = "host/gui/openwip-monitor"
 NO_DISPLAY_S = 0.5
 
 
-def why_not(build, environment=os.environ):
+def why_not(build: Any, environment: Any = os.environ) -> str | None:
     """What keeps a window from opening, in words; None: nothing that can be seen from here."""
     program = pathlib.Path(build) / PROGRAM
     if not os.access(program, os.X_OK):
@@ -24,7 +26,7 @@ def why_not(build, environment=os.environ):
     return None
 
 
-def open_for(name, build, progress):
+def open_for(name: str, build: Any, progress: Callable[[str], None]) -> Any:
     """Returns the process, or None when there is none; never raises."""
     reason = why_not(build)
     process = None

@@ -5,12 +5,14 @@ recording from a running cell."""
 import json
 import pathlib
 import subprocess
+from typing import Any
 
 from ..cell.running import running_cell
 from ..errors import BadInput
 from ..machine.places import version
 from ..settings.command_line import Parser
 from ..settings.scenario import SLOTS_PER_SECOND, Real
+from ..machine.places import Places
 
 BINS = 25
 PROGRAM = "host/channel/wip_channel"
@@ -27,7 +29,7 @@ USAGE = """usage: ./openwip channel COMMAND [OPTIONS]
 openwip channel COMMAND --help says more."""
 
 
-def run_program(places, arguments, **kwargs):
+def run_program(places: Places, arguments: list[str], **kwargs: Any) -> Any:
     """Runs wip_channel; its one line of what is wrong becomes ours."""
     done = subprocess.run([places.program(PROGRAM), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=kwargs.pop("text", True), **kwargs)
@@ -39,14 +41,14 @@ def run_program(places, arguments, **kwargs):
     return done.stdout
 
 
-def describe(places, file):
+def describe(places: Places, file: str) -> Any:
     return json.loads(run_program(places, ["check", file]))
 
 
 class Writer:
     """A trace from rows of dB: a pipe to wip_channel write."""
 
-    def __init__(self, places, file, info, definition=None, prediction=None):
+    def __init__(self, places: Places, file: str, info: dict[str, Any], definition: Any = None, prediction: Any = None) -> None:
         import tempfile
         self.definition = None
         arguments = ["write", "-o", file, "--software", f"openwip {version(places.top)}"]
@@ -61,20 +63,20 @@ class Writer:
             arguments.append("--predicted")
             for key, value in prediction.items():
                 arguments += [f"--{key}", str(value)]
-        self.process = subprocess.Popen([places.program(PROGRAM), *arguments], stdin=subprocess.PIPE,
+        self.process: Any = subprocess.Popen([places.program(PROGRAM), *arguments], stdin=subprocess.PIPE,
                                         stderr=subprocess.PIPE)
 
-    def rows(self, values):
+    def rows(self, values: Any) -> None:
         import numpy
         try:
             self.process.stdin.write(numpy.ascontiguousarray(values, dtype="<f4").tobytes())
         except BrokenPipeError:
             self.finish()
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         return self
 
-    def __exit__(self, kind, *_):
+    def __exit__(self, kind: Any, *_: Any) -> None:
         if kind is not None:    # what is incomplete stays unwritten
             self.process.kill()
             self.process.wait()
@@ -83,7 +85,7 @@ class Writer:
         if self.definition:
             self.definition.close()
 
-    def finish(self):
+    def finish(self) -> None:
         try:
             self.process.stdin.close()
         except BrokenPipeError:
@@ -93,13 +95,13 @@ class Writer:
             raise BadInput(said[-1].removeprefix("wip_channel: ") if said else "wip_channel died")
 
 
-def open_trace(places, file):
+def open_trace(places: Places, file: str) -> tuple[Any, Any]:
     """A trace that wip_channel has found good, for reading with h5py."""
     import h5py
     return describe(places, file), h5py.File(file, "r")
 
 
-def list_channels(arguments, places):
+def list_channels(arguments: list[str], places: Places) -> int:
     p = Parser("channel list")
     p.add_argument("--json", action="store_true")
     given = p.parse_args(arguments)
@@ -118,7 +120,7 @@ def list_channels(arguments, places):
     return 0
 
 
-def render(arguments, places):
+def render(arguments: list[str], places: Places) -> int:
     p = Parser("channel render")
     p.add_argument("channel", metavar="NAME", help="a definition (openwip channel list) or FILE.yaml")
     p.add_argument("-o", "--output", required=True, metavar="FILE.h5")
@@ -147,7 +149,7 @@ def render(arguments, places):
     return 0
 
 
-def summary(d):
+def summary(d: dict[str, Any]) -> str:
     m = d["measured"]
     lines = [f"{d['file']}: {d['channel']}, {d['slots']} slots = {d['seconds']:.3f} s x {d['bins']} bins, seed {d['seed']}",
              f"  SNR: mean {m['mean_snr_db']:.2f} dB (asked for {d['mean_snr_db']:g}), mean of dB {m['mean_of_db']:.2f}, "
@@ -160,7 +162,7 @@ def summary(d):
     return "\n".join(lines)
 
 
-def info(arguments, places):
+def info(arguments: list[str], places: Places) -> int:
     p = Parser("channel info")
     p.add_argument("file", metavar="FILE.h5")
     p.add_argument("--json", action="store_true", help="everything, as JSON")
@@ -174,7 +176,7 @@ def info(arguments, places):
     return 0
 
 
-def plot(arguments, places):
+def plot(arguments: list[str], places: Places) -> int:
     p = Parser("channel plot")
     p.add_argument("file", metavar="FILE.h5")
     p.add_argument("-o", "--output", required=True, metavar="FILE.png")
@@ -190,7 +192,7 @@ def plot(arguments, places):
     return 0
 
 
-def import_csv(arguments, places):
+def import_csv(arguments: list[str], places: Places) -> int:
     p = Parser("channel import")
     p.add_argument("file", metavar="FILE.csv")
     p.add_argument("-o", "--output", required=True, metavar="FILE.h5")
@@ -215,7 +217,7 @@ def import_csv(arguments, places):
     return 0
 
 
-def export(arguments, places):
+def export(arguments: list[str], places: Places) -> int:
     p = Parser("channel export")
     p.add_argument("file", metavar="FILE.h5")
     what = p.add_mutually_exclusive_group(required=True)
@@ -248,7 +250,7 @@ def export(arguments, places):
     return 0
 
 
-def record(arguments, places):
+def record(arguments: list[str], places: Places) -> int:
     p = Parser("channel record", cell="demo")
     p.add_argument("-o", "--output", required=True, metavar="FILE.h5")
     p.value("--seconds", Real(0.01, 86400), default=30.0, help="length (default 30)")
@@ -273,7 +275,7 @@ def record(arguments, places):
 COMMANDS = {"list": list_channels, "render": render, "info": info, "plot": plot, "import": import_csv, "export": export, "record": record}
 
 
-def main(arguments, places):
+def main(arguments: list[str], places: Places) -> int:
     command, *rest = arguments or ["--help"]
     if command in ("-h", "--help", "help"):
         print(USAGE)

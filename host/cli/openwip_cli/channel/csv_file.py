@@ -2,6 +2,7 @@
 """SNR traces as CSV: a header, then one row for every slot: 25 SNRs in dB, lowest bin first, and 25
 predictions for that slot if there are any."""
 import math
+from typing import Any
 
 import numpy
 
@@ -14,20 +15,20 @@ HEADER = [f"snr_db_{b}" for b in range(BINS)]
 PREDICTED = [f"predicted_snr_db_{b}" for b in range(BINS)]
 
 
-def linear(db):
+def linear(db: Any) -> Any:
     return 10 ** (numpy.asarray(db, dtype=float) / 10)
 
 
-def mean_db(rows):
+def mean_db(rows: Any) -> float:
     return float(10 * numpy.log10(linear(rows[:, :BINS]).mean()))
 
 
-def nmse(rows):
+def nmse(rows: Any) -> float:
     g, predicted = linear(rows[:, :BINS]), linear(rows[:, BINS:])
     return float(((g - predicted) ** 2).sum() / (g ** 2).sum())
 
 
-def write(trace, file):
+def write(trace: Any, file: str) -> None:
     """From an open trace, block by block."""
     sets = [trace["snr_db"]] + ([trace["predicted_snr_db"]] if "predicted_snr_db" in trace else [])
     try:
@@ -40,7 +41,7 @@ def write(trace, file):
         raise BadInput(f"{file}: cannot be written: {e.strerror}") from None
 
 
-def read(file, rate):
+def read(file: str, rate: Any) -> Any:
     """Rows of dB, float32, at 1500 a second."""
     if not (math.isfinite(rate) and 0 < rate <= 1e6):
         raise BadInput(f"--rate {rate:g}: valid is more than 0, to 1e6 rows a second")
@@ -68,12 +69,12 @@ def read(file, rate):
         raise BadInput(f"{file}: cannot be read: {e.strerror}") from None
     if not rows:
         raise BadInput(f"{file} has no rows: valid is one or more of 25 SNRs in dB")
-    rows = numpy.vstack(rows)
+    table = numpy.vstack(rows)
     if rate == SLOTS_PER_SECOND:
-        return rows
+        return table
     if len(rows) < 2:
         raise BadInput(f"{file}: two rows or more are valid with --rate")
     have = numpy.arange(len(rows)) / rate
     want = numpy.arange(int(math.floor(have[-1] * SLOTS_PER_SECOND)) + 1) / SLOTS_PER_SECOND
     return numpy.stack([10 * numpy.log10(numpy.interp(want, have, linear(column)))
-                        for column in rows.T], axis=1).astype("f4")
+                        for column in table.T], axis=1).astype("f4")

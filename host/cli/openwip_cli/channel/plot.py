@@ -3,6 +3,8 @@
 
 A trace has powers, no phases. The spectrum of a power that fades with Clarke's Doppler spectrum is that
 spectrum convolved with itself: the Fourier transform of J0(2 pi f tau)^2, which ends at 2 f."""
+from typing import Any
+
 import matplotlib
 import numpy
 from scipy import constants
@@ -18,7 +20,7 @@ MOST_SLOTS = 600 * SLOTS_PER_SECOND     # of a longer trace the first ten minute
 SEGMENT = 1500                          # of the spectrum: 1 Hz
 
 
-def spectrum(g):
+def spectrum(g: Any) -> tuple[Any, Any]:
     """Power spectral density of the fluctuation, mean over segments and bins, area 1: Hz, 1/Hz."""
     segment = min(SEGMENT, len(g))
     window = numpy.hanning(segment)
@@ -31,7 +33,7 @@ def spectrum(g):
     return hz, total / max(total[1:].sum() * hz[1], 1e-30) if len(hz) > 1 else total
 
 
-def clarke_spectrum(doppler):
+def clarke_spectrum(doppler: Any) -> tuple[Any, Any]:
     from scipy.special import j0
     lag = numpy.arange(SEGMENT) / SLOTS_PER_SECOND
     window = numpy.hanning(2 * SEGMENT - 1)[SEGMENT - 1:]
@@ -41,7 +43,7 @@ def clarke_spectrum(doppler):
     return hz, density / (density[1:].sum() * hz[1])
 
 
-def draw(about, trace, file, heat_seconds):
+def draw(about: dict[str, Any], trace: Any, file: str, heat_seconds: Any) -> None:
     db = trace["snr_db"][:MOST_SLOTS]
     g = linear(db)
     fig, ((heat, doppler), (spread, level)) = plt.subplots(2, 2, figsize=(12, 7.5))

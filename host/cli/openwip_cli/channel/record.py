@@ -7,6 +7,7 @@ Nothing is lost unseen: slots are numbered. A slot that did not come, or came wh
 lock, is a gap."""
 import re
 import time
+from typing import Any
 
 import numpy
 import zmq
@@ -15,6 +16,7 @@ from openwip_schema import control_pb2 as pb, telemetry_pb2
 from ..messages import control
 from ..errors import BadInput
 from ..settings.scenario import SLOTS_PER_SECOND
+from ..cell.cell import Cell
 
 BINS = 25
 SILENCE_S = 3
@@ -22,12 +24,12 @@ MOST_BEFORE = 2000    # messages to wait for lock and for every slot
 
 
 class Recording:
-    def __init__(self, horizon, first, slots, snr, predicted, effective):
+    def __init__(self, horizon: int, first: Any, slots: int, snr: Any, predicted: Any, effective: Any) -> None:
         self.horizon, self.first, self.slots = horizon, first, slots
         self.snr, self.predicted = snr, predicted     # slot -> 25 values; only measured slots
         self.effective = effective                    # configuration of the terminal
 
-    def rows(self, gaps):
+    def rows(self, gaps: Any) -> tuple[Any, Any]:
         """Rows of the slots whose prediction could be known, and how many of them were not measured."""
         missing = [s for s in range(self.first, self.first + self.slots) if s not in self.snr]
         if missing and gaps == "refuse":
@@ -44,13 +46,13 @@ class Recording:
             rows[i, BINS:] = self.predicted[made] if made in self.predicted else rows[max(i - self.horizon, 0), :BINS]
         return rows, len(missing)
 
-    def definition(self, name, gaps):
+    def definition(self, name: str, gaps: Any) -> str:
         return (f"name: recorded-{name}\n"
                 f"source: recorded from the receiver of a running cell, slots {self.first} to {self.first + self.slots - 1}, "
                 f"{gaps} not measured (each repeats the one before)\n")
 
 
-def record(cell, slots):
+def record(cell: Cell, slots: int) -> "Recording":
     terminal = control.Control(cell.endpoint("terminal.control"))
     try:
         before = terminal.status().effective_yaml
@@ -77,10 +79,11 @@ def record(cell, slots):
                 pass    # it has ended meanwhile
 
 
-def collect(socket, horizon, slots):
+def collect(socket: Any, horizon: int, slots: int) -> tuple[Any, Any, Any, Any]:
     """First slot, number of slots, and the measured ones. Starts where two slots in a row have come: the
     first message may still be one of every nth."""
-    snr, predicted = {}, {}
+    snr: dict[Any, Any] = {}
+    predicted: dict[Any, Any] = {}
     first, previous, heard, before = None, None, time.monotonic(), 0
     while True:
         if not socket.poll(100):

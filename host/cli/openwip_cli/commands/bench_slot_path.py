@@ -19,6 +19,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from typing import Any
 
 from ..machine import outputs, slot_path, system, wake_ups
 from ..measure import pace
@@ -27,6 +29,7 @@ from ..cell import cell as cells
 from ..errors import BadInput, CellDied
 from ..settings.command_line import Parser
 from ..settings.scenario import Integer, Real
+from ..machine.places import Places
 
 CELL = "slotpath"
 SLOT_SAMPLES = 5120
@@ -41,7 +44,7 @@ FIGURES = ("switches", "preemptions", "user_us", "kernel_us", "processor_us", "w
 RESAMPLES = 2000
 
 
-def parse(arguments):
+def parse(arguments: list[str]) -> Any:
     p = Parser("bench slot-path", __doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
                epilog=f"After -- come options of the demo (default: {' '.join(USUAL)}).")
     p.value("--runs", Integer(1, 100), metavar="N", default=3, help="runs of each build, 1..100 (default 3)")
@@ -57,7 +60,7 @@ def parse(arguments):
     return given
 
 
-def process_ids(cell=CELL):
+def process_ids(cell: str = CELL) -> Any:
     found = {}
     for name in slot_path.PROCESSES:
         try:
@@ -67,16 +70,16 @@ def process_ids(cell=CELL):
     return found
 
 
-def air_status(cell=CELL):
+def air_status(cell: str = CELL) -> Any:
     return control.Control(f"ipc://{cells.RUN_ROOT / cell}/air.control").status(2.0)
 
 
-def slots_so_far(cell=CELL):
+def slots_so_far(cell: str = CELL) -> Any:
     """Of the cell's air."""
     return air_status(cell).now // SLOT_SAMPLES
 
 
-def wait_for_stream(demo):
+def wait_for_stream(demo: Any) -> None:
     """Until the demo says that its TCP stream has begun."""
     deadline = time.monotonic() + TCP_STARTS_S
     for line in demo.stderr:
@@ -87,11 +90,11 @@ def wait_for_stream(demo):
     raise CellDied("the demo did not come to its TCP stream")
 
 
-def behind_s(status):
+def behind_s(status: Any) -> Any:
     return status.wall_seconds - pace.air_seconds(status)
 
 
-def catch_up(look, stop, go_on, wait=time.sleep):
+def catch_up(look: Any, stop: Any, go_on: Any, wait: Any = time.sleep) -> Any:
     """Pace (air time over wall time) at which the medium makes up for a stop, as long as it is behind by more than
     CAUGHT_UP_S. `look()`: a status of the medium."""
     usual = behind_s(look())
@@ -107,7 +110,7 @@ def catch_up(look, stop, go_on, wait=time.sleep):
 
 
 @contextlib.contextmanager
-def streaming(tree, length, *options):
+def streaming(tree: Any, length: Any, *options: Any) -> Iterator[Any]:
     """A demo in `tree` whose TCP stream has settled; it is ended when something fails."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("OPENWIP_") and k != "PYTHONPATH"}
     demo = subprocess.Popen(
@@ -124,7 +127,7 @@ def streaming(tree, length, *options):
         raise
 
 
-def one_catch_up(tree, options):
+def one_catch_up(tree: Any, options: Any) -> dict[str, Any]:
     with streaming(tree, 6, "--pacing-limit-ms", "1000", *options) as demo:
         air = process_ids()["air"]
         found = catch_up(air_status, lambda: os.kill(air, signal.SIGSTOP), lambda: os.kill(air, signal.SIGCONT))
@@ -132,7 +135,7 @@ def one_catch_up(tree, options):
     return {"pace": found, "stopped_s": STOPPED_S, "aim_pace": AIMS["catch_up"]}
 
 
-def one_run(tree, seconds, options):
+def one_run(tree: Any, seconds: float, options: Any) -> dict[str, Any]:
     """A demo in `tree`, measured: {process: figures}, wake-ups, verdict, cores."""
     length = SETTLE_S + 2 * seconds + 2
     with tempfile.TemporaryDirectory(prefix="openwip-bench-") as folder:
@@ -157,13 +160,13 @@ def one_run(tree, seconds, options):
                          {k: n / slots for k, n in wakes.items()})}
 
 
-def medians(runs):
+def medians(runs: Any) -> dict[Any, Any]:
     """{process: {figure: median over the runs}}"""
     return {name: {f: statistics.median(r["figures"][name][f] for r in runs) for f in FIGURES}
             for name in runs[0]["figures"]}
 
 
-def interval(ours, theirs, seed=1):
+def interval(ours: Any, theirs: Any, seed: int = 1) -> list[Any]:
     """[low, high] of the ratio of medians, 95 %: drawn again from the runs that there are."""
     generator = random.Random(seed)
     drawn = sorted(statistics.median(generator.choices(ours, k=len(ours))) / statistics.median(generator.choices(theirs, k=len(theirs)))
@@ -171,7 +174,7 @@ def interval(ours, theirs, seed=1):
     return [drawn[round(0.025 * RESAMPLES)], drawn[round(0.975 * RESAMPLES) - 1]]
 
 
-def compare(ours, theirs):
+def compare(ours: Any, theirs: Any) -> Any:
     """Of the totals: median of one over median of the other."""
     found = {}
     for figure in FIGURES:
@@ -181,7 +184,7 @@ def compare(ours, theirs):
     return found
 
 
-def summary(runs):
+def summary(runs: Any) -> dict[str, Any]:
     total = medians(runs)["total"]
     return {"runs": len(runs), "valid": sum(r["valid"] for r in runs), "median": medians(runs),
             "stolen": [r["stolen"] for r in runs], "wake_ups": [r["wake_ups"] for r in runs],
@@ -190,7 +193,7 @@ def summary(runs):
             "switches_and_preemptions": total["switches"] + total["preemptions"], "aim_switches": AIMS["switches"]}
 
 
-def cpu_model():
+def cpu_model() -> Any:
     try:
         found = re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
         return found[1] if found else "unknown"
@@ -198,11 +201,11 @@ def cpu_model():
         return "unknown"
 
 
-def main(arguments, places):
+def main(arguments: list[str], places: Places) -> int:
     given = parse(arguments)
     options = given.demo or USUAL
     trees = {"this": str(places.top)} | ({"against": os.path.abspath(given.against)} if given.against else {})
-    runs = {which: [] for which in trees}
+    runs: dict[str, list[Any]] = {which: [] for which in trees}
     for turn in range(given.runs):
         for which, tree in trees.items():
             runs[which].append(one_run(tree, given.seconds, options))

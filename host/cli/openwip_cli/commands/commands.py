@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from typing import Any
 
 from ..cell import cell as cells
 from ..cell.running import running_cell
@@ -16,11 +17,13 @@ from ..messages import control
 from ..errors import BadInput, CellDied
 from . import bench_slot_path
 from ..settings.command_line import Parser
+from ..cell.cell import Cell
+from ..machine.places import Places
 
 DOWN_PATIENCE_S = 6
 
 
-def down_cell(cell):
+def down_cell(cell: Cell) -> Any:
     """Returns what was done, in words."""
     if not cell.run.exists() and not cell.leftovers():
         return None
@@ -50,7 +53,7 @@ def down_cell(cell):
     return f"removed what was left of cell '{cell.name}': {', '.join(left)}" if left else None
 
 
-def down(arguments, _places):
+def down(arguments: list[str], _places: Places) -> int:
     p = Parser("down", cell="demo")
     p.add_argument("--all", action="store_true", help="every cell of this machine")
     given = p.parse_args(arguments)
@@ -61,11 +64,11 @@ def down(arguments, _places):
     return 0
 
 
-def status(arguments, _places):
+def status(arguments: list[str], _places: Places) -> int:
     given = Parser("status", cell="demo").parse_args(arguments)
     cell = running_cell(given.name)
 
-    def ask(socket):
+    def ask(socket: Any) -> Any:
         try:
             return control.Control(cell.endpoint(socket)).status(1.0)
         except control.NoAnswer:
@@ -75,7 +78,7 @@ def status(arguments, _places):
     return 0
 
 
-def execute(arguments, _places):
+def execute(arguments: list[str], _places: Places) -> int | None:
     p = Parser("exec", cell="demo", usage="./openwip exec [--name CELL] base|terminal -- COMMAND...")
     if "--" not in arguments:
         raise BadInput("write ./openwip exec base|terminal -- COMMAND...")
@@ -96,7 +99,7 @@ def execute(arguments, _places):
     os.execvpe("ip", ["ip", "netns", "exec", cell.namespace(given.station), *command], environment)
 
 
-def bench(arguments, places):
+def bench(arguments: list[str], places: Places) -> Any:
     if arguments[:1] == ["slot-path"]:
         return bench_slot_path.main(arguments[1:], places)
     p = Parser("bench")
@@ -121,11 +124,11 @@ def bench(arguments, places):
     return 0 if all("error" not in r for r in results.values() if isinstance(r, dict)) else 1
 
 
-def switch_table(arguments, places):
+def switch_table(arguments: list[str], places: Places) -> None:
     program = places.program("mac/link/switch_table")
     os.execv(program, [program, *arguments])
 
 
-def curves(arguments, places):
+def curves(arguments: list[str], places: Places) -> None:
     script = str(places.top / "tests" / "curves" / "curves.py")
     os.execv(sys.executable, [sys.executable, script, "--program", places.program("tests/curves/curve_points"), *arguments])

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip set and ./openwip get: the settings of a running cell by the keys of its scenario (controls.py)."""
+import argparse
 import contextlib
 import json
 import time
+from typing import Any
 
 import yaml
 
@@ -14,6 +16,7 @@ from ..settings import controls
 from ..errors import BadInput
 from ..settings.command_line import Parser, check_cell_name
 from ..settings.scenario import SLOTS_PER_SECOND
+from ..machine.places import Places
 
 PROCESSES = ("base", "terminal", "air")
 READ_BACK_S = 3.0      # a receiver builds its new predictor first
@@ -22,7 +25,7 @@ READ_BACK_S = 3.0      # a receiver builds its new predictor first
 class RunningSettings:
     """The settings of one cell, as its processes say them. `endpoint(socket)` names their sockets."""
 
-    def __init__(self, name, endpoint, keys=None, launched=None):
+    def __init__(self, name: str, endpoint: Any, keys: Any = None, launched: Any = None) -> None:
         self.name = name
         self.controls = {p: control.Control(endpoint(f"{p}.control"), keys) for p in PROCESSES}
         self.launched = launched or {}   # the scenario, nested; of a remote cell unknown
@@ -30,7 +33,7 @@ class RunningSettings:
         self.kind = "emulate" if "terminals" in self.effective["base"] else "demo"
         self.rows = controls.table(self.kind)
 
-    def read(self):
+    def read(self) -> None:
         """Raises BadInput: one does not answer."""
         self.status, self.effective = {}, {}
         for process, socket in self.controls.items():
@@ -41,7 +44,7 @@ class RunningSettings:
             self.status[process] = status
             self.effective[process] = yaml.safe_load(status.effective_yaml) or {}
 
-    def value(self, key):
+    def value(self, key: str) -> Any:
         """Text of the value that holds; None: not known here."""
         row = self.rows[key]
         if row.process is None:
@@ -54,11 +57,12 @@ class RunningSettings:
                 return "on" if radio.combining else "off"
         return inside(self.effective[row.process], row.process_key)
 
-    def set(self, wanted):
+    def set(self, wanted: Any) -> Any:
         """`wanted`: {key: canonical text}. All of it or nothing; returns {process: slot it holds from}.
         Raises BadInput: refused, or no answer."""
         self.read()     # what is taken back to, if it comes to that
-        trees, before = {}, {}
+        trees: dict[Any, Any] = {}
+        before: dict[Any, Any] = {}
         for key, text in wanted.items():
             row = self.rows[key]
             put(trees.setdefault(row.process, {}), row.process_key, text)
@@ -77,7 +81,7 @@ class RunningSettings:
                 raise BadInput(str(e)) from None
         return slots
 
-    def read_back(self, wanted, timeout_s=READ_BACK_S):
+    def read_back(self, wanted: Any, timeout_s: float = READ_BACK_S) -> Any:
         """Waits until the processes say the values; returns {key: value} of those that do not."""
         deadline = time.monotonic() + timeout_s
         while True:
@@ -88,7 +92,7 @@ class RunningSettings:
             time.sleep(0.05)
 
 
-def inside(tree, key):
+def inside(tree: Any, key: str) -> Any:
     for name in key.split("."):
         if not isinstance(tree, dict) or name not in tree:
             return None
@@ -96,14 +100,14 @@ def inside(tree, key):
     return controls.text_of(tree)
 
 
-def put(tree, key, value):
+def put(tree: Any, key: str, value: Any) -> None:
     *path, leaf = key.split(".")
     for name in path:
         tree = tree.setdefault(name, {})
     tree[leaf] = value
 
 
-def same(a, b):
+def same(a: Any, b: Any) -> bool:
     if a == b:
         return True
     with contextlib.suppress(TypeError, ValueError):
@@ -111,7 +115,7 @@ def same(a, b):
     return False
 
 
-def connect(given):
+def connect(given: argparse.Namespace) -> "RunningSettings":
     if given.remote:
         endpoint, keys = remote.client(given.remote, given.keys)
         return RunningSettings(given.remote, endpoint, keys)
@@ -126,7 +130,7 @@ def connect(given):
     return RunningSettings(cell.name, cell.endpoint, None, launched)
 
 
-def parser(command, usage):
+def parser(command: str, usage: Any) -> Any:
     p = Parser(command, usage=usage)
     p.add_argument("--name", type=check_cell_name, default=None, help="name of the cell (default: demo, or the only one that is up)")
     p.add_argument("--remote", metavar="tcp://HOST:PORT", help="a cell of another machine (demo --listen)")
@@ -134,7 +138,7 @@ def parser(command, usage):
     return p
 
 
-def chosen_name(given):
+def chosen_name(given: argparse.Namespace) -> Any:
     """The cell that is meant when no name is given."""
     if not given.remote:
         system.require_root()      # nobody else sees whether a cell is up
@@ -147,12 +151,12 @@ def chosen_name(given):
     return given
 
 
-def with_unit(text, row):
+def with_unit(text: str, row: Any) -> Any:
     number = text not in (None, "") and text.replace(".", "").replace("-", "").isdigit()
     return f"{text} {row.unit}" if number and row.unit else "-" if text in (None, "") else text
 
 
-def set_main(arguments, _places):
+def set_main(arguments: list[str], _places: Places) -> int:
     p = parser("set", "./openwip set [--name CELL] KEY=VALUE...")
     p.add_argument("assignments", nargs="+", metavar="KEY=VALUE")
     given = chosen_name(p.parse_args(arguments))
@@ -179,7 +183,7 @@ def set_main(arguments, _places):
     return 1 if other else 0
 
 
-def get_main(arguments, _places):
+def get_main(arguments: list[str], _places: Places) -> int:
     p = parser("get", "./openwip get [--name CELL] [--json] [--describe] [KEY...]")
     p.add_argument("keys_asked", nargs="*", metavar="KEY")
     p.add_argument("--json", action="store_true", help="for programs")
@@ -202,7 +206,7 @@ def get_main(arguments, _places):
     return 0
 
 
-def describe(given):
+def describe(given: argparse.Namespace) -> int:
     for key in given.keys_asked:
         for kind in [given.kind] if given.kind else controls.OWNERS:
             controls.find(controls.table(kind), key)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Capacity, sums and verdict. Plain functions of status messages: no clock, no socket."""
 import dataclasses
+from collections.abc import Sequence
+from typing import Any
 
 SYMBOLS_PER_BIN = 108     # payload symbols of a bin in a slot
 SLOTS_PER_SECOND = 1500
@@ -14,13 +16,14 @@ BEHIND_SHARE = 0.01       # of the slots may be released later than the pacing l
 WAITING_LIMIT = 0.5       # of the time an application may be ready and without a core (docs/demo.md)
 
 
-def mean_bits_per_symbol(histogram):
+def mean_bits_per_symbol(histogram: Sequence[int]) -> Any:
     """Of the frames sent; index = bits per symbol."""
     total = sum(histogram[1:])
     return sum(k * n for k, n in enumerate(histogram)) / total if total else 0.0
 
 
-def capacity(bins, modulation, histogram, mss, packing, crc_bits=CRC_BITS):
+def capacity(bins: int, modulation: int | str, histogram: Sequence[int], mss: int, packing: bool,
+             crc_bits: int = CRC_BITS) -> dict[str, Any]:
     """Of the air interface, bit/s, from raw symbols down to TCP payload. `mss`: TCP payload bytes of
     a full packet of 1500 bytes. `crc_bits`: of a frame, 0 in profile `wipemu`."""
     adaptive = modulation == "adaptive"
@@ -46,28 +49,28 @@ def capacity(bins, modulation, histogram, mss, packing, crc_bits=CRC_BITS):
             "bits_per_symbol": k, "how": how}
 
 
-def crc_bits(profile):
+def crc_bits(profile: str | None) -> Any:
     """Of a frame. In `wipemu` error detection is ideal."""
     return 0 if profile == "wipemu" else CRC_BITS
 
 
-def capacity_of(scenario, histogram, mss):
+def capacity_of(scenario: Any, histogram: Sequence[int], mss: int) -> Any:
     return capacity(scenario["link.bins"], scenario["link.modulation"], histogram, mss, scenario["link.packing"] == "on",
                     crc_bits(scenario.values.get("link.profile")))
 
 
-def counts_of(message, *prefixes):
+def counts_of(message: Any, *prefixes: Any) -> dict[Any, Any]:
     """Fields of a message whose names begin so: what a receiver counts is named in the schema alone."""
     return {f.name: getattr(message, f.name) for f in message.DESCRIPTOR.fields if f.name.startswith(prefixes)}
 
 
-def link_interval(before, after):
+def link_interval(before: Any, after: Any) -> dict[str, Any]:
     """Differences of two base-station statuses."""
     a, b = before.base, after.base
     sent, failed = b.frames_sent - a.frames_sent, b.frames_failed - a.frames_failed
     seconds = (after.slot - before.slot) / SLOTS_PER_SECOND
 
-    def differences(old, new, length):
+    def differences(old: Any, new: Any, length: Any) -> list[Any]:
         old, new = list(old) + [0] * length, list(new) + [0] * length
         return [new[i] - old[i] for i in range(length)]
 
@@ -97,36 +100,36 @@ GIVEN_UP = "retransmissions_exceeded"   # sender: a frame of the packet used up 
 LOST = "lost_frame"                     # receiver: the same packets, seen from the other end
 
 
-def _count(message):
+def _count(message: Any) -> tuple[Any, Any]:
     return (message.packets, message.bytes)
 
 
-def _add(*counts):
+def _add(*counts: Any) -> tuple[Any, Any]:
     return (sum(c[0] for c in counts), sum(c[1] for c in counts))
 
 
-def _subtract(a, b):
+def _subtract(a: Any, b: Any) -> tuple[Any, Any]:
     return (a[0] - b[0], a[1] - b[1])
 
 
-def _text(count):
+def _text(count: Any) -> str:
     return f"{count[0]} packets, {count[1]} bytes"
 
 
 class End:
     """One end of a direction, from a status message."""
 
-    def __init__(self, direction):
+    def __init__(self, direction: Any) -> None:
         self.came_in = _count(getattr(direction, "in"))
         self.delivered, self.queued = _count(direction.delivered), _count(direction.queued)
         self.dropped = {d.reason: _count(d.count) for d in direction.dropped}
 
     @property
-    def accounted(self):
+    def accounted(self) -> Any:
         return _add(self.delivered, self.queued, *self.dropped.values())
 
-    def report(self):
-        def part(i):
+    def report(self) -> Any:
+        def part(i: Any) -> dict[str, Any]:
             return {"in": self.came_in[i], "delivered": self.delivered[i], "queued": self.queued[i],
                     "dropped": {r: c[i] for r, c in self.dropped.items()}}
         return part(0) | {"bytes": part(1)}
@@ -137,7 +140,7 @@ class Path:
     so it is counted once, at the sender. A packet that the sender gave up may have arrived after all
     (its acknowledgement was lost): counted as `delivered_although_given_up`."""
 
-    def __init__(self, sender, receiver):
+    def __init__(self, sender: Any, receiver: Any) -> None:
         self.sender, self.receiver = End(sender), End(receiver)
         whole = End.__new__(End)
         whole.came_in, whole.delivered = self.sender.came_in, self.receiver.delivered
@@ -150,31 +153,31 @@ class Path:
         self.surplus = _subtract(whole.accounted, whole.came_in)
 
     @property
-    def given_up(self):
+    def given_up(self) -> Any:
         return self.sender.dropped.get(GIVEN_UP, (0, 0))
 
     @property
-    def conserved(self):
+    def conserved(self) -> bool:
         return all(0 <= self.surplus[i] <= self.given_up[i] for i in (0, 1))
 
-    def report(self):
+    def report(self) -> Any:
         return self.whole.report() | {"delivered_although_given_up": max(0, self.surplus[0]),
                                       "sender": self.sender.report(),
                                       "receiver": self.receiver.report()}
 
 
-def paths_of(base, terminal):
+def paths_of(base: Any, terminal: Any) -> dict[str, Any]:
     return {"downlink": Path(base.downlink, terminal.downlink),
             "uplink": Path(terminal.uplink, base.uplink)}
 
 
-def check_sums(paths, tun, drained=True):
+def check_sums(paths: dict[str, Path], tun: Any, drained: bool = True) -> Any:
     """Reasons why the sums do not match; none when they do. `tun`: the kernel's own counts of the
     interfaces, tun["base"]["to_macd"] = (packets, bytes) and so on, or None. Not `drained`: packets are under
     way, so each end is judged alone."""
     wrong = []
 
-    def equal(what, left, right):
+    def equal(what: str, left: Any, right: Any) -> None:
         if left != right:
             wrong.append(f"sums: {what}: {_text(left)} against {_text(right)}")
 
@@ -208,26 +211,26 @@ def check_sums(paths, tun, drained=True):
 class Statuses:
     """Of one moment (about): medium, base station, terminal."""
 
-    def __init__(self, air, base, terminal):
+    def __init__(self, air: Any, base: Any, terminal: Any) -> None:
         self.air, self.base, self.terminal = air, base, terminal
 
     @property
-    def begun(self):
+    def begun(self) -> Any:
         """Is there anything to measure?"""
         return self.base.slot > 0 and self.terminal.radio.locked
 
     @property
-    def has_receiver(self):
+    def has_receiver(self) -> bool:
         """The emulator has none: it says that it is locked, and no mode."""
         return self.terminal.radio.mode != ""
 
     @property
-    def counts(self):
+    def counts(self) -> bytes:
         s = [d.SerializeToString(deterministic=True) for m in (self.base, self.terminal) for d in (m.downlink, m.uplink)]
         return b"".join(s)
 
     @property
-    def queued(self):
+    def queued(self) -> bool:
         return any(d.queued.packets for m in (self.base, self.terminal) for d in (m.downlink, m.uplink))
 
 
@@ -235,18 +238,18 @@ class Statuses:
 class Observed:
     """What a verdict is made of, at the end of a run or so far. None: there is no such thing in this run."""
     paths: dict
-    realtime: dict = None
-    tun: dict = None
+    realtime: Any = None
+    tun: dict | None = None
     drained: bool = True
-    lock_losses: int = None
-    changes: list = ()          # changes_of() the processes
-    telemetry: list = None      # reasons
-    waiting: float = None       # share_of_waiting() of the applications
-    traffic: list = None        # reasons
-    surroundings: list = ()     # reasons: processes that stood still, interfaces that were down
+    lock_losses: int | None = None
+    changes: Sequence[Any] = ()          # changes_of() the processes
+    telemetry: list | None = None      # reasons
+    waiting: float | None = None       # share_of_waiting() of the applications
+    traffic: list | None = None        # reasons
+    surroundings: Sequence[str] = ()     # reasons: processes that stood still, interfaces that were down
 
 
-def observed(air_before, now, **more):
+def observed(air_before: Any, now: Any, **more: Any) -> "Observed":
     """Since a status of the medium until these Statuses."""
     return Observed(paths=paths_of(now.base, now.terminal),
                     realtime=realtime_of(air_before, now.air, max(now.air.late, now.base.radio.late_slots)),
@@ -254,7 +257,7 @@ def observed(air_before, now, **more):
                     changes=changes_of(base=now.base, terminal=now.terminal, air=now.air), **more)
 
 
-def judge(o):
+def judge(o: Observed) -> Any:
     """The rules, in one place. The verdict at the end and the one so far are both made here."""
     checks = [("surroundings", [f"surroundings: {w}" for w in o.surroundings])]   # first: the cause of others
     if o.realtime is not None:
@@ -273,14 +276,14 @@ def judge(o):
     return verdict(checks)
 
 
-def verdict(checks):
+def verdict(checks: Any) -> dict[str, Any]:
     """`checks`: (name, list of reasons). Valid when none has a reason."""
     reasons = [r for _, found in checks for r in found]
     return {"valid": not reasons, "reasons": reasons,
             "checks": {name: not found for name, found in checks}}
 
 
-def realtime_of(before, after, late_slots):
+def realtime_of(before: Any, after: Any, late_slots: Any) -> dict[str, Any]:
     """Of the measured interval, from two statuses of the medium."""
     wall = after.wall_seconds - before.wall_seconds
     air = (after.now - before.now) / SAMPLE_RATE
@@ -298,7 +301,7 @@ def realtime_of(before, after, late_slots):
     }
 
 
-def check_pacing(realtime):
+def check_pacing(realtime: dict[str, Any]) -> Any:
     wrong = []
     if abs(realtime["factor"] - 1) > FACTOR_TOLERANCE:
         wrong.append(f"pacing: real-time factor {realtime['factor']:.4f}, valid: "
@@ -309,14 +312,14 @@ def check_pacing(realtime):
     return wrong
 
 
-def share_of_waiting(waited_s, lived_s, interval_s):
+def share_of_waiting(waited_s: float, lived_s: float, interval_s: float) -> Any:
     """Of processes of one kind: the share of their lives in which they were ready and had no core. Several at
     once count as their mean. What lived for less than a second, or a tenth of the interval, is judged as if it
     had lived so long: its waiting cannot have mattered to the rest."""
     return waited_s / max(lived_s, 0.1 * interval_s, 1.0)
 
 
-def check_waiting(share):
+def check_waiting(share: Any) -> list[Any]:
     """`share`: of the application that waited most; None: not known, which is no reason."""
     if share is None or share <= WAITING_LIMIT:
         return []
@@ -329,7 +332,7 @@ def check_waiting(share):
 ABOUT_THE_LINK = ("link.", "channel.", "phy.", "uplink.", "scheduling.")
 
 
-def changes_of(**statuses):
+def changes_of(**statuses: Any) -> list[Any]:
     """Settings that somebody changed while the run went on: what each process says it was asked, by slot."""
     found = [{"slot": c.slot, "time_s": round(c.slot / SLOTS_PER_SECOND, 3), "process": process, "key": c.key,
               "from": getattr(c, "from"), "to": c.to}
@@ -337,7 +340,7 @@ def changes_of(**statuses):
     return sorted(found, key=lambda c: (c["slot"], c["process"], c["key"]))
 
 
-def mark_capacity(capacity, changes):
+def mark_capacity(capacity: dict[str, Any], changes: Sequence[dict[str, Any]]) -> Any:
     """The capacity is computed from the settings at the start. With others in between, the goodput cannot be
     compared with it, and the report says so; the verdict is about time and sums, which a change does not touch."""
     about = [c for c in changes if c["key"].startswith(ABOUT_THE_LINK)]
@@ -348,7 +351,7 @@ def mark_capacity(capacity, changes):
     return capacity
 
 
-def lock_reasons(losses, changes):
+def lock_reasons(losses: Any, changes: Sequence[dict[str, Any]]) -> list[Any]:
     """A lost lock makes a run invalid, unless somebody changed the channel: then it is what was asked for."""
     if not losses or any(c["key"].startswith("channel.") for c in changes):
         return []

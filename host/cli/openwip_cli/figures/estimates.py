@@ -8,12 +8,13 @@ import dataclasses
 import functools
 import math
 import statistics
+from typing import Any
 
 CONFIDENCE = 0.95
 
 
 @functools.cache
-def student_t(degrees):
+def student_t(degrees: Any) -> float:
     # Late: it loads numpy, which starts threads, and the runs are forked from this process.
     from scipy import stats
     return float(stats.t.ppf(0.5 + CONFIDENCE / 2, degrees))
@@ -26,22 +27,22 @@ class Estimate:
     n: int
 
     @property
-    def low(self):
+    def low(self) -> Any:
         return self.mean - self.half
 
     @property
-    def high(self):
+    def high(self) -> Any:
         return self.mean + self.half
 
-    def covers(self, value):
+    def covers(self, value: Any) -> bool:
         return not math.isnan(self.half) and self.low <= value <= self.high
 
-    def text(self, digits=2, unit=""):
+    def text(self, digits: int = 2, unit: str = "") -> str:
         interval = "" if math.isnan(self.half) else f" ± {self.half:.{digits}f}"
         return f"{self.mean:.{digits}f}{interval}{unit}"
 
 
-def estimate(values):
+def estimate(values: Any) -> "Estimate":
     values = [float(v) for v in values]
     n = len(values)
     if n == 0:
@@ -52,20 +53,20 @@ def estimate(values):
     return Estimate(mean, student_t(n - 1) * statistics.stdev(values) / math.sqrt(n), n)
 
 
-def _common(a, b):
+def _common(a: Any, b: Any) -> tuple[Any, Any]:
     there = sorted(set(a) & set(b))
     if not there:
         raise ValueError("no realisation in common")
     return [float(a[r]) for r in there], [float(b[r]) for r in there]
 
 
-def difference(a, b):
+def difference(a: Any, b: Any) -> Any:
     """Of a - b; both map a realisation to its value."""
     x, y = _common(a, b)
     return estimate(p - q for p, q in zip(x, y))
 
 
-def ratio(a, b):
+def ratio(a: Any, b: Any) -> "Estimate":
     """Of mean(a) / mean(b) with paired realisations; the interval by the delta method."""
     x, y = _common(a, b)
     over, under = statistics.fmean(x), statistics.fmean(y)
@@ -75,6 +76,6 @@ def ratio(a, b):
     return Estimate(r, estimate((p - r * q) / under for p, q in zip(x, y)).half, len(x))
 
 
-def disjoint(a, b):
+def disjoint(a: Any, b: Any) -> bool:
     """Whether two intervals do not overlap."""
     return a.high < b.low or b.high < a.low

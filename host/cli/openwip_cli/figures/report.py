@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The screen at the end of a run, and the one about a running cell."""
+from collections.abc import Sequence
+from typing import Any
+
 from . import accounting
 
 NAMES = ("none", "BPSK", "4-QAM", "8-QAM", "16-QAM", "32-QAM", "64-QAM", "128-QAM", "256-QAM")
 
 
-def rate(bps):
+def rate(bps: float) -> str:
     return f"{bps / 1e6:.2f} Mbit/s" if bps >= 1e6 else f"{bps / 1e3:.1f} kbit/s"
 
 
-def histogram(counts, names, width=24):
+def histogram(counts: Sequence[int], names: Sequence[str], width: int = 24) -> Any:
     """One line for each name that has a share."""
     total = sum(counts)
     lines = []
@@ -20,14 +23,14 @@ def histogram(counts, names, width=24):
     return lines
 
 
-def radio_lines(r):
+def radio_lines(r: dict[str, Any]) -> list[Any]:
     radio = r["radio"]
     return [f"  radio        locked after {radio.get('lock_s', 0) * 1000:.0f} ms, SNR "
             f"{radio['mean_snr_db']:.1f} dB, EVM {radio['evm_percent']:.1f} %, prediction NMSE "
             f"{r['prediction']['nmse']:.3f} {r['prediction']['horizon_slots']} slots ahead"]
 
 
-def emulator_lines(r):
+def emulator_lines(r: dict[str, Any]) -> list[Any]:
     e, late = r["emulator"], r["emulator"]["release_us"]
     return [f"  channel      mean SNR {e['mean_snr_db']:.1f} dB; {e['frames_combined']} frames good after "
             f"combining, {e['packets_damaged']} packets delivered with bit errors" +
@@ -36,7 +39,7 @@ def emulator_lines(r):
             f"{late['max']:.0f} us late; {'real-time' if e['realtime_priority'] else 'normal'} priority"]
 
 
-def packet_lines(r):
+def packet_lines(r: dict[str, Any]) -> Any:
     lines = []
     for name in ("downlink", "uplink"):
         p = r["packets"][name]
@@ -47,7 +50,7 @@ def packet_lines(r):
     return lines
 
 
-def link_lines(link):
+def link_lines(link: dict[str, Any]) -> list[Any]:
     arq = [f"{i}: {n}" for i, n in enumerate(link["retransmission_histogram"]) if n]
     return [f"  link         {rate(link['goodput_bps'])} acknowledged; frames: {link['frames_sent']} sent, "
             f"{link['frames_failed']} failed ({link['frame_error_rate']:.3%}), "
@@ -55,22 +58,22 @@ def link_lines(link):
             f"  ARQ          frames by number of retransmissions: {', '.join(arq) or 'none'}"]
 
 
-def change_lines(r):
+def change_lines(r: dict[str, Any]) -> Any:
     """What somebody changed while it ran."""
     shown = [f"  changed      slot {c['slot']} ({c['time_s']:.3f} s): {c['key']} {c['from']} -> {c['to']}"
              for c in r.get("changes", ())]
     return shown[:20] + [f"  changed      and {len(shown) - 20} more (--json)"] * (len(shown) > 20)
 
 
-def verdict_word(v):
+def verdict_word(v: dict[str, Any]) -> str:
     return "REPLAY" if v.get("replay") else "VALID" if v["valid"] else "INVALID"
 
 
-def verdict_lines(v):
+def verdict_lines(v: dict[str, Any]) -> list[Any]:
     return [f"verdict: {verdict_word(v)}", *(f"  {reason}" for reason in v["reasons"])]
 
 
-def generator_screen(r):
+def generator_screen(r: dict[str, Any]) -> str:
     g, rt = r["generator"], r["realtime"]
     lines = verdict_lines(r["verdict"])
     lines.append(f"  generator    {rate(g['ip_bps'])} of IP packets of {g['packet_bytes']} bytes; {g['packets']} counted, "
@@ -84,7 +87,7 @@ def generator_screen(r):
     return "\n".join(lines)
 
 
-def screen(r):
+def screen(r: dict[str, Any]) -> str:
     v, c, link, rt = r["verdict"], r["capacity"], r["link"], r["realtime"]
     lines = verdict_lines(v)
     if rt.get("pace_found") and rt["speed"] < 1:
@@ -119,13 +122,13 @@ def screen(r):
     return "\n".join(lines)
 
 
-def stall_lines(stall):
+def stall_lines(stall: dict[str, Any] | None) -> list[Any]:
     if not stall:
         return []
     return [f"  stalls       longest {stall['longest_ms']:.1f} ms ({stall['whose']}); a hypervisor took {stall['stolen']:.1%} of the slot path's core"]
 
 
-def placement_lines(p):
+def placement_lines(p: dict[str, Any] | None) -> list[Any]:
     if not p:
         return []
     wake = ", ".join(f"{us:.0f} us {'on one core' if where == 'same_core' else 'across two'}" for where, us in p["wake_up_us"].items())
@@ -136,7 +139,7 @@ def placement_lines(p):
             ("; real-time priority" if not without else f"; without real-time priority: {', '.join(without)}")]
 
 
-def application_lines(a):
+def application_lines(a: Any) -> list[Any]:
     if not a:
         return []
     shares = "not known (no schedstat)" if a["waiting"] is None else \
@@ -145,7 +148,7 @@ def application_lines(a):
     return [f"  waiting      for a core, share of its time: {shares}; some task of the machine: {pressure}"]
 
 
-def status_screen(cell, air, base, terminal):
+def status_screen(cell: Any, air: Any, base: Any, terminal: Any) -> str:
     """`air`, `base`, `terminal`: statuses, None for one that does not answer."""
     namespaces = ", ".join(cell.state.get("namespaces", cell.namespaces))
     lines = [f"cell '{cell.name}' is up; namespaces {namespaces}"]

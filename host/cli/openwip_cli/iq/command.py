@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip iq record | replay | info."""
 import json
+import pathlib
 import time
+from typing import Any
 
 from ..cell.running import running_cell
 from ..errors import INTERRUPTED, INVALID, VALID, BadInput, CellDied
 from ..settings.command_line import Parser
 from ..settings.scenario import SLOTS_PER_SECOND, Real
 from . import metadata, recordings, replay as replays
+from ..cell.cell import Cell
+from ..machine.places import Places
 
 START_SLOTS = 300       # until a recording has its queue: 64 MB of memory
 USAGE = """./openwip iq record [--name CELL] [--station terminal|base] [--seconds S | --slots A..B] FILE
@@ -20,7 +24,7 @@ USAGE = """./openwip iq record [--name CELL] [--station terminal|base] [--second
 class Station:
     """The recording socket of a station's flowgraph."""
 
-    def __init__(self, cell, station):
+    def __init__(self, cell: Cell, station: str) -> None:
         import zmq
         self.name, self.zmq = station, zmq
         self.socket = zmq.Context.instance().socket(zmq.REQ)
@@ -31,7 +35,7 @@ class Station:
         self.socket.rcvtimeo = self.socket.sndtimeo = 5000
         self.socket.connect(cell.endpoint(f"{station}.iq"))
 
-    def ask(self, **request):
+    def ask(self, **request: Any) -> Any:
         try:
             self.socket.send_string(json.dumps(request))
             answer = json.loads(self.socket.recv())
@@ -42,14 +46,14 @@ class Station:
         return answer
 
 
-def slots_range(text):
+def slots_range(text: str) -> tuple[Any, Any]:
     first, dots, last = text.partition("..")
     if not (dots and first.isdigit() and last.isdigit() and int(first) <= int(last)):
         raise BadInput(f"--slots is {text!r}; valid: A..B, numbers of slots, A <= B (./openwip status shows the current one)")
     return int(first), int(last)
 
 
-def record(arguments):
+def record(arguments: list[str]) -> Any:
     p = Parser("iq record", "Records the samples of a running cell.", "demo")
     p.add_argument("--station", choices=("terminal", "base"), default="terminal",
                    help="samples received by the terminal (default) or transmitted by the base station")
@@ -90,7 +94,7 @@ def record(arguments):
     return INVALID if done["samples_lost"] else VALID
 
 
-def finish_demo(cell, stations, facts):
+def finish_demo(cell: Cell, stations: Any, facts: Any) -> Any:
     """Ends the recordings of a demo (station: base name) that its radios began; lines for the progress."""
     lines = []
     for station, base in stations.items():
@@ -110,7 +114,7 @@ def finish_demo(cell, stations, facts):
 
 # --- replay, info ---
 
-def to_replay(file):
+def to_replay(file: pathlib.Path | str) -> tuple[Any, Any]:
     """(recording, reports of the live receiver) of a file that can be replayed; BadInput says why another cannot."""
     recording = recordings.Recording(file)
     if recording.whole["openwip:role"] != "terminal":
@@ -124,7 +128,7 @@ def to_replay(file):
     return recording, live
 
 
-def replay(arguments):
+def replay(arguments: list[str]) -> int:
     p = Parser("iq replay", "A recording through the receiver: the same decisions as in the live run?")
     p.add_argument("file", metavar="FILE")
     p.add_argument("--json", action="store_true", help="all numbers, as JSON")
@@ -140,7 +144,7 @@ def replay(arguments):
     return 0 if result["same"] else 1
 
 
-def screen(recording, r):
+def screen(recording: recordings.Recording, r: Any) -> str:
     lines = [f"{recording.data_path}: {replays.seconds(recording):.3f} s, {r['slots_replayed']} slots replayed, "
              f"{r['slots_live']} live"]
     if r["whole"]:
@@ -160,7 +164,7 @@ def screen(recording, r):
     return "\n".join(lines)
 
 
-def info(arguments):
+def info(arguments: list[str]) -> int:
     p = Parser("iq info", "What a recording holds.")
     p.add_argument("file", metavar="FILE")
     p.add_argument("--json", action="store_true", help="the global object, captures and annotations, as JSON")
@@ -201,7 +205,7 @@ def info(arguments):
 COMMANDS = {"record": record, "replay": replay, "info": info}
 
 
-def main(arguments, _places):
+def main(arguments: list[str], _places: Places) -> int:
     command, *rest = arguments or ["without a command"]
     if command in ("-h", "--help"):
         print(f"usage: {USAGE}\n\nSamples of a cell as SigMF recordings (docs/iq.md).")

@@ -4,13 +4,15 @@ the verdict of the run."""
 import json
 import os
 import pathlib
+from typing import Any
 
 import yaml
 
 from .recordings import SLOT_SAMPLES, Recording, sha512
+from ..cell.cell import Cell
 
 
-def cell_settings(cell):
+def cell_settings(cell: Cell) -> dict[str, Any]:
     """From the configuration files of a running cell."""
     base = yaml.safe_load((cell.run / "base.yaml").read_text())
     air = yaml.safe_load((cell.run / "air.yaml").read_text())
@@ -18,7 +20,7 @@ def cell_settings(cell):
             "openwip:link": base["link"], "openwip:air": {"nodes": air["nodes"], "paths": air["paths"]}}
 
 
-def complete(path, facts):
+def complete(path: pathlib.Path | str, facts: Any) -> Any:
     """Adds hash, locked stretches and `facts` (keys of the global object); returns the recording."""
     recording = Recording(path)
     meta = recording.meta
@@ -38,7 +40,7 @@ def complete(path, facts):
     return Recording(path)
 
 
-def locked_stretches(recording, reports):
+def locked_stretches(recording: Recording, reports: Any) -> Any:
     stretches, at = [], None
     for number, report in enumerate(reports):
         if not report.locked:
@@ -59,7 +61,7 @@ def locked_stretches(recording, reports):
     return stretches
 
 
-def index_of(recording, sample):
+def index_of(recording: Recording, sample: Any) -> Any:
     """Where in the file the sample of that time is, or the next one after it."""
     best = 0
     for capture in recording.captures:

@@ -9,6 +9,7 @@ import pathlib
 import shutil
 import stat
 import struct
+from typing import Any
 
 from ..errors import BadInput
 from ..machine import outputs
@@ -22,7 +23,7 @@ LARGEST_REPORT = 1 << 20
 MOST_NAMES = 5      # of recordings in a message
 
 
-def base_of(path):
+def base_of(path: pathlib.Path | str) -> Any:
     """The name without the ending, whichever of the three files was named."""
     text = str(path)
     for ending in (DATA, META, SLOTS):
@@ -32,12 +33,12 @@ def base_of(path):
 
 
 @functools.cache
-def extension_schema():
+def extension_schema() -> Any:
     return json.loads(pathlib.Path(__file__).with_name("sigmf-openwip.schema.json").read_text())
 
 
 class Recording:
-    def __init__(self, path):
+    def __init__(self, path: pathlib.Path | str) -> None:
         self.base = base_of(path)
         self.meta_path, self.data_path, self.slots_path = (
             pathlib.Path(self.base + ending) for ending in (META, DATA, SLOTS))
@@ -49,27 +50,27 @@ class Recording:
     # --- what is in it ---
 
     @property
-    def samples(self):
+    def samples(self) -> Any:
         return self.whole["openwip:samples"]
 
     @property
-    def captures(self):
+    def captures(self) -> Any:
         return self.meta["captures"]
 
     @property
-    def gaps(self):
+    def gaps(self) -> list[Any]:
         return [a for a in self.meta["annotations"] if "openwip:lost_by" in a]
 
-    def reports(self):
+    def reports(self) -> Any:
         """Serialised SlotReports of the live receiver, in order."""
         return read_reports(self.slots_path)
 
     # --- checks ---
 
-    def _wrong(self, text, path=None):
+    def _wrong(self, text: str, path: pathlib.Path | str | None = None) -> None:
         raise BadInput(f"recording {path or self.meta_path}: {text}")
 
-    def _what_is_there(self):
+    def _what_is_there(self) -> str:
         """For whoever named a recording that is none."""
         folder = self.meta_path.parent
         names = sorted(p.name.removesuffix(META) for p in folder.glob(f"*{META}"))
@@ -77,7 +78,7 @@ class Recording:
         return (f"valid: the name of a recording, NAME{META} and NAME{DATA}, with or without the ending; in {folder}: "
                 f"{shown or 'none'}")
 
-    def _read_meta(self):
+    def _read_meta(self) -> Any:
         try:
             check_is_file(self.meta_path)
             meta = json.loads(self.meta_path.read_text(encoding="utf-8"))
@@ -90,7 +91,7 @@ class Recording:
             self._wrong("has no global object with core:version; valid: the metadata of a SigMF recording")
         return meta
 
-    def _check_kind(self):
+    def _check_kind(self) -> None:
         g = self.whole
         extensions = g.get("core:extensions", [])
         if not (isinstance(extensions, list) and any(isinstance(e, dict) and e.get("name") == "openwip"
@@ -107,7 +108,7 @@ class Recording:
             at = "/".join(str(part) for part in e.absolute_path) or "the top"
             self._wrong(f"{at}: {e.message[:200]}")
 
-    def _check_length(self):
+    def _check_length(self) -> None:
         try:
             check_is_file(self.data_path)
             with open(self.data_path, "rb") as f:       # whoever may not read it is told now
@@ -121,7 +122,7 @@ class Recording:
         if begins != sorted(set(begins)) or any(b >= max(self.samples, 1) for b in begins):
             self._wrong(f"captures begin at {begins}; valid: ascending, below {self.samples}")
 
-    def check_hash(self):
+    def check_hash(self) -> bool:
         """Of the samples, when the metadata has one; it reads all of them."""
         wanted = self.whole.get("core:sha512")
         if wanted is not None and sha512(self.data_path) != wanted:
@@ -130,14 +131,14 @@ class Recording:
         return wanted is not None
 
 
-def check_is_file(path):
+def check_is_file(path: pathlib.Path | str) -> None:
     """OSError, BadInput: opening a FIFO would wait for somebody to write into it."""
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):      # open() says what a folder is
         raise BadInput(f"recording {path}: is no file; valid: a file")
 
 
-def sha512(path):
+def sha512(path: pathlib.Path | str) -> Any:
     digest = hashlib.sha512()
     with open(path, "rb") as f:
         while piece := f.read(1 << 22):
@@ -145,7 +146,7 @@ def sha512(path):
     return digest.hexdigest()
 
 
-def read_reports(path):
+def read_reports(path: pathlib.Path | str) -> Any:
     try:
         check_is_file(path)
         raw = pathlib.Path(path).read_bytes()
@@ -153,7 +154,8 @@ def read_reports(path):
         raise BadInput(f"slot reports {path}: {e.strerror}") from None
     if not raw.startswith(SLOTS_MAGIC):
         raise BadInput(f"slot reports {path}: begins with {raw[:8]!r}; valid: {SLOTS_MAGIC!r}")
-    found, at = [], len(SLOTS_MAGIC)
+    at = len(SLOTS_MAGIC)
+    found: list[Any] = []
     while at < len(raw):
         length = struct.unpack_from("<I", raw, at)[0] if at + 4 <= len(raw) else LARGEST_REPORT + 1
         if length > LARGEST_REPORT or at + 4 + length > len(raw):
@@ -165,7 +167,7 @@ def read_reports(path):
 
 # --- the files of a recording that is to be made ---
 
-def check_place(path, seconds, option):
+def check_place(path: pathlib.Path | str, seconds: float, option: Any) -> str:
     """Absolute name without ending. Refuses what cannot be written, and what the disk has no room for."""
     base = pathlib.Path(base_of(path)).absolute()
     outputs.check(option, base)
@@ -175,6 +177,6 @@ def check_place(path, seconds, option):
     return str(base)
 
 
-def remove_former(base):
+def remove_former(base: Any) -> None:
     for ending in (META, DATA, SLOTS):
         pathlib.Path(base + ending).unlink(missing_ok=True)

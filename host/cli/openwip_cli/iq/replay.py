@@ -7,12 +7,13 @@ by bit. From the middle it first has to lock, and then differs in what it has le
 what it predicts, and the copies of failed frames that it had kept for combining."""
 import pathlib
 import tempfile
+from typing import Any
 
 from ..errors import BadInput
 from .recordings import BYTES_PER_SAMPLE, SAMPLE_RATE, read_reports
 
 
-def run(recording):
+def run(recording: Any) -> Any:
     """Serialised SlotReports of the replay."""
     from gnuradio import gr, wip
     from .source import Source
@@ -32,7 +33,7 @@ def run(recording):
         return read_reports(reports)
 
 
-def compare(recording, live_raw, replayed_raw):
+def compare(recording: Any, live_raw: Any, replayed_raw: Any) -> Any:
     """A dict with what is the same and what is not; "same" is the answer."""
     from openwip_schema import slot_link_pb2
     parse = slot_link_pb2.SlotReport.FromString
@@ -66,7 +67,7 @@ def compare(recording, live_raw, replayed_raw):
     return result
 
 
-def check_reports(recording, raw):
+def check_reports(recording: Any, raw: Any) -> None:
     from google.protobuf.message import DecodeError
     from openwip_schema import slot_link_pb2
     for number, report in enumerate(raw):
@@ -77,13 +78,13 @@ def check_reports(recording, raw):
                            f"reported of a slot") from None
 
 
-def last_slot(raw):
+def last_slot(raw: Any) -> Any:
     """Of serialised reports; -1: there is none."""
     from openwip_schema import slot_link_pb2
     return slot_link_pb2.SlotReport.FromString(raw[-1]).air if raw else -1
 
 
-def count_slot(result, live, replayed):
+def count_slot(result: dict[str, Any], live: Any, replayed: Any) -> None:
     result["grants_same"] += live.grant == replayed.grant
     if live.grant and replayed.grant and live.grant != replayed.grant:
         result["contradictions"] += 1
@@ -105,7 +106,7 @@ def count_slot(result, live, replayed):
         result[key] = max(result[key], round(largest, 4))
 
 
-def difference(live, replayed):
+def difference(live: Any, replayed: Any) -> list[Any]:
     """Names of the fields that differ."""
     return [field.name for field in live.DESCRIPTOR.fields
             if (list(getattr(live, field.name)) != list(getattr(replayed, field.name))
@@ -113,9 +114,9 @@ def difference(live, replayed):
                 else getattr(live, field.name) != getattr(replayed, field.name))]
 
 
-def seconds(recording):
+def seconds(recording: Any) -> Any:
     return recording.samples / SAMPLE_RATE
 
 
-def megabytes(recording):
+def megabytes(recording: Any) -> Any:
     return recording.samples * BYTES_PER_SAMPLE / 1e6

@@ -4,11 +4,13 @@ import contextlib
 import json
 import os
 import pathlib
+from collections.abc import Iterator
+from typing import Any
 
 from ..errors import BadInput, NotWritten
 
 
-def check(flag, path):
+def check(flag: str, path: pathlib.Path | str | None) -> Any:
     """None of an option that was not given; BadInput for a file that cannot be made or replaced."""
     if path is None:
         return None
@@ -21,14 +23,14 @@ def check(flag, path):
     return target
 
 
-def fresh(flag, path):
+def fresh(flag: str, path: pathlib.Path | str | None) -> None:
     """A run that dies must not leave the report of the run before it."""
     target = check(flag, path)
     if target is not None and target.is_file():
         target.unlink()
 
 
-def write_whole(path, text):
+def write_whole(path: pathlib.Path | str, text: str) -> None:
     """Raises OSError; not into what is no file (a device, a pipe), which is written as it is."""
     target = pathlib.Path(path)
     if target.exists() and not target.is_file():
@@ -44,7 +46,7 @@ def write_whole(path, text):
 
 
 @contextlib.contextmanager
-def writing(flag, path):
+def writing(flag: str, path: pathlib.Path | str) -> Iterator[Any]:
     """A file of the report, after the screen: whatever keeps it from being written is NotWritten."""
     try:
         yield pathlib.Path(path)
@@ -52,7 +54,7 @@ def writing(flag, path):
         raise NotWritten(f"{flag} {path}: cannot be written: {e.strerror or e}") from None
 
 
-def write_json(path, result, indent=2):
+def write_json(path: pathlib.Path | str | None, result: dict[str, Any], indent: int = 2) -> None:
     """The report of --json FILE; "-": to standard output, None: nowhere."""
     text = json.dumps(result, indent=indent)
     if path == "-":

@@ -6,14 +6,16 @@ functions do not depend on that: whatever stands at a name, no link is followed,
 this user's is opened, and no open waits for somebody else (a FIFO)."""
 import contextlib
 import os
+import pathlib
 import stat
+from typing import Any
 
 
 class NotOurs(OSError):
     """There is something at the name, and it is not a plain file of this user's alone."""
 
 
-def _checked(fd, path):
+def _checked(fd: Any, path: pathlib.Path | str) -> Any:
     """`fd`, if it is such a file; no other user writes to it, and it has no second name."""
     found = os.fstat(fd)
     if (not stat.S_ISREG(found.st_mode) or found.st_uid not in (0, os.geteuid()) or found.st_mode & 0o022
@@ -23,7 +25,7 @@ def _checked(fd, path):
     return fd
 
 
-def create(path, text, mode=0o640):
+def create(path: pathlib.Path | str, text: str, mode: int = 0o640) -> None:
     """A new file with this text (or these bytes); what stood at the name is gone. Returns nothing; raises OSError."""
     data = text if isinstance(text, bytes) else text.encode()
     for last in (False, True):
@@ -40,14 +42,14 @@ def create(path, text, mode=0o640):
         os.fchmod(fd, mode)
 
 
-def replace(path, text, mode=0o640):
+def replace(path: pathlib.Path | str, text: str, mode: int = 0o640) -> None:
     """As create(), for readers that look meanwhile: they find the former file or the new one, whole."""
     partial = f"{path}.part"
     create(partial, text, mode)
     os.rename(partial, path)
 
 
-def open_log(path, mode=0o640):
+def open_log(path: pathlib.Path | str, mode: int = 0o640) -> Any:
     """A descriptor that appends: to one of ours, or to a new file. Raises OSError."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
     with contextlib.suppress(OSError):
@@ -57,7 +59,7 @@ def open_log(path, mode=0o640):
     return os.open(path, flags | os.O_CREAT | os.O_EXCL, mode)
 
 
-def read(path, last_bytes=None):
+def read(path: pathlib.Path | str, last_bytes: Any = None) -> Any:
     """What a file of ours holds (its last bytes). Raises OSError."""
     fd = _checked(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), path)
     with os.fdopen(fd, "rb") as f:

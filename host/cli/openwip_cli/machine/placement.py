@@ -16,8 +16,10 @@ import os
 import pathlib
 import subprocess
 import time
+from typing import Any
 
 from ..errors import BadInput
+from .places import Places
 
 LOOK_S = 0.1
 ALIKE = 0.1         # of a core: shares of work that differ by less are the same
@@ -26,15 +28,15 @@ PROBE = "host/runtime/wip_machine"
 
 @dataclasses.dataclass
 class Placement:
-    slot_path: list = None      # cores, None: wherever the kernel puts them
-    others: list = None
+    slot_path: list | None = None      # cores, None: wherever the kernel puts them
+    others: list | None = None
     why: str = ""
     wake_up_us: dict = dataclasses.field(default_factory=dict)      # round trip: same_core, other_core
 
-    def report(self):
+    def report(self) -> dict[str, Any]:
         return {"slot_path": self.slot_path, "others": self.others, "why": self.why, "wake_up_us": self.wake_up_us}
 
-    def words(self):
+    def words(self) -> Any:
         wake = ", ".join(f"{us:.0f} us {where}" for where, us in
                          (("on one core", self.wake_up_us.get("same_core")),
                           ("across two", self.wake_up_us.get("other_core"))) if us is not None)
@@ -43,17 +45,17 @@ class Placement:
         return f"{where} ({self.why})" + (f"; a wake-up and its answer take {wake}" if wake else "")
 
 
-def _list(cores):
-    return "+".join(map(str, cores))
+def _list(cores: list[int] | None) -> str:
+    return "+".join(map(str, cores or ()))
 
 
 @functools.cache
-def usable():
+def usable() -> list[Any]:
     """As this process was started: it narrows its own set later."""
     return sorted(os.sched_getaffinity(0))
 
 
-def siblings_of(core, sys="/sys"):
+def siblings_of(core: int, sys: str = "/sys") -> Any:
     """Cores that share one with this one, itself included."""
     try:
         text = pathlib.Path(f"{sys}/devices/system/cpu/cpu{core}/topology/thread_siblings_list").read_text()
@@ -66,7 +68,7 @@ def siblings_of(core, sys="/sys"):
     return found | {core}
 
 
-def busy_ticks(proc="/proc"):
+def busy_ticks(proc: str = "/proc") -> Any:
     """{core: ticks that it did not idle}"""
     ticks = {}
     for line in pathlib.Path(f"{proc}/stat").read_text().splitlines():
@@ -77,7 +79,7 @@ def busy_ticks(proc="/proc"):
     return ticks
 
 
-def ticks_to_spare(proc="/proc"):
+def ticks_to_spare(proc: str = "/proc") -> Any:
     """{core: ticks that it idled, or worked for what is niced and gives way}"""
     ticks = {}
     for line in pathlib.Path(f"{proc}/stat").read_text().splitlines():
@@ -88,7 +90,7 @@ def ticks_to_spare(proc="/proc"):
     return ticks
 
 
-def share_of_work(seconds=LOOK_S):
+def share_of_work(seconds: float = LOOK_S) -> dict[Any, Any]:
     """{core: share of the time that it was busy just now}"""
     before, began = busy_ticks(), time.monotonic()
     time.sleep(seconds)
@@ -97,12 +99,12 @@ def share_of_work(seconds=LOOK_S):
     return {c: (after[c] - before[c]) / per_second / passed for c in after if c in before}
 
 
-def quietest(cores, work):
+def quietest(cores: list[int], work: dict[int, float]) -> Any:
     least = min(work.get(c, 0.0) for c in cores)
     return max(c for c in cores if work.get(c, 0.0) <= least + ALIKE)
 
 
-def choose(cores, work, siblings=siblings_of):
+def choose(cores: list[int], work: dict[int, float], siblings: Any = siblings_of) -> "Placement":
     """Placement among `cores` (ascending). `work`: share_of_work()."""
     if len(cores) == 1:
         return Placement(cores, cores, "the only core")
@@ -112,7 +114,7 @@ def choose(cores, work, siblings=siblings_of):
     return Placement([core], apart or rest, "the quietest core" if len(cores) > 2 else "one core beats two")
 
 
-def measured(places):
+def measured(places: Places) -> Any:
     """Round trips of wake-ups, us, by where; {} when the probe is not there or fails."""
     try:
         done = subprocess.run([places.build / PROBE], capture_output=True, text=True, timeout=5, check=True)
@@ -122,7 +124,7 @@ def measured(places):
         return {}
 
 
-def parse(text):
+def parse(text: str) -> Any:
     """--cores: auto, none, or cores of the slot path such as 1 or 2,3."""
     if text in ("auto", "none"):
         return text
@@ -136,14 +138,14 @@ def parse(text):
     return cores
 
 
-def of_several(index):
+def of_several(index: int) -> "Placement":
     """The `index`th (from 0) of cells that run at the same time: their slot paths go round the cores."""
     cores = usable()
     core = cores[-1 - index % len(cores)]
     return Placement([core], [c for c in cores if c != core] or cores, "one of several cells")
 
 
-def find(wanted, places):
+def find(wanted: Any, places: Places) -> Any:
     """The placement of a cell that starts now. `wanted`: parse(), or of_several()."""
     if isinstance(wanted, Placement):
         return wanted

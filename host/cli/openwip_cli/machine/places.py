@@ -6,7 +6,7 @@ import pathlib
 import platform
 import subprocess
 import sys
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import BadInput
 
@@ -16,28 +16,28 @@ class Places(NamedTuple):
     build: pathlib.Path
     python: str
 
-    def program(self, name):
+    def program(self, name: str) -> str:
         """Path of one of the build; BadInput: it is not there."""
         self.check_built(name)
         return str(self.build / name)
 
-    def check_built(self, *parts):
+    def check_built(self, *parts: Any) -> None:
         missing = [p for p in parts if not (self.build / p).exists()]
         if missing:
             raise BadInput(f"not built yet ({', '.join(missing)} missing in {self.build}): run ./openwip build")
 
-    def module(self, command, *arguments):
+    def module(self, command: str, *arguments: Any) -> list[Any]:
         """The command line of one of this package's commands."""
         return [self.python, "-m", "openwip_cli", command, *map(str, arguments)]
 
 
-def default():
+def default() -> "Places":
     top = pathlib.Path(os.environ.get("OPENWIP_TOP", pathlib.Path(__file__).resolve().parents[4]))
     return Places(top, pathlib.Path(os.environ.get("OPENWIP_BUILD", top / "build")),
                   os.environ.get("OPENWIP_PYTHON", sys.executable))
 
 
-def first_line(*argv, cwd=None):
+def first_line(*argv: Any, cwd: Any = None) -> str:
     """Of what a program says of itself."""
     try:
         done = subprocess.run(argv, capture_output=True, text=True, timeout=10, cwd=cwd)
@@ -47,12 +47,12 @@ def first_line(*argv, cwd=None):
 
 
 @functools.cache
-def version(top):
+def version(top: Any) -> Any:
     return first_line("git", "-c", "safe.directory=*", "describe", "--always", "--dirty", "--tags", cwd=top)
 
 
 @functools.cache
-def versions(places):
+def versions(places: Places) -> dict[str, Any]:
     return {
         "openwip": version(places.top),
         "gnuradio": first_line(places.python, "-c", "from gnuradio import gr; print(gr.version())"),

@@ -7,6 +7,8 @@ import contextlib
 import ctypes
 import os
 import resource
+from collections.abc import Iterable
+from typing import Any
 
 from . import system
 
@@ -36,7 +38,7 @@ class _Data(ctypes.Structure):
     _fields_ = [("effective", ctypes.c_uint32), ("permitted", ctypes.c_uint32), ("inheritable", ctypes.c_uint32)]
 
 
-def _forbid_others(keep):
+def _forbid_others(keep: Iterable[str]) -> None:
     """Neither this process nor what it executes ever gets a capability beyond `keep`."""
     kept = {CAPABILITY[name] for name in keep}
     for number in range(64):
@@ -46,7 +48,7 @@ def _forbid_others(keep):
         raise OSError(ctypes.get_errno(), "PR_SET_NO_NEW_PRIVS")
 
 
-def limit(keep):
+def limit(keep: Iterable[str]) -> None:
     """Between fork and exec: the program begins with no more than `keep`. Where the kernel lets everybody take the
     slot path's priority, it needs no capability for that."""
     with contextlib.suppress(OSError, ValueError):
@@ -55,7 +57,7 @@ def limit(keep):
     _forbid_others(keep)
 
 
-def hold_only(keep):
+def hold_only(keep: Iterable[str]) -> None:
     """Of this thread and those that it makes later: so before the first one. Raises OSError."""
     _forbid_others(keep)
     mask = sum(1 << CAPABILITY[name] for name in keep) & _permitted()
@@ -64,14 +66,14 @@ def hold_only(keep):
         raise OSError(ctypes.get_errno(), "capset")
 
 
-def _permitted():
+def _permitted() -> Any:
     data = (_Data * 2)()
     if _libc.capget(ctypes.byref(_Header(_VERSION_3, 0)), data) != 0:
         raise OSError(ctypes.get_errno(), "capget")
     return data[0].permitted | data[1].permitted << 32
 
 
-def become_account():
+def become_account() -> None:
     """All threads of this process, for good. As another user than root nothing happens."""
     if os.geteuid() != 0:
         return

@@ -6,6 +6,7 @@ import os
 import pathlib
 import threading
 import time
+from typing import Any
 
 from . import system
 
@@ -25,21 +26,21 @@ class Counts:
     run_s: float = 0.0          # as the scheduler counts, to the nanosecond
     waited_s: float = 0.0       # ready, without a core
 
-    def __add__(self, other):
+    def __add__(self, other: Any) -> "Counts":
         return Counts(*(a + b for a, b in zip(dataclasses.astuple(self), dataclasses.astuple(other))))
 
-    def __sub__(self, other):
+    def __sub__(self, other: Any) -> "Counts":
         return Counts(*(a - b for a, b in zip(dataclasses.astuple(self), dataclasses.astuple(other))))
 
 
-def threads_of(pid, proc="/proc"):
+def threads_of(pid: int, proc: str = "/proc") -> Any:
     try:
         return os.listdir(f"{proc}/{pid}/task")
     except OSError:
         return []
 
 
-def counts_of_thread(pid, thread, proc="/proc"):
+def counts_of_thread(pid: int, thread: Any, proc: str = "/proc") -> "Counts | None":
     """None when it has ended."""
     folder = pathlib.Path(f"{proc}/{pid}/task/{thread}")
     try:
@@ -52,13 +53,13 @@ def counts_of_thread(pid, thread, proc="/proc"):
                   int(fields[11]) / system.TICKS, int(fields[12]) / system.TICKS, run_ns * 1e-9, waited_ns * 1e-9)
 
 
-def counts_of(pid, proc="/proc"):
+def counts_of(pid: int, proc: str = "/proc") -> dict[Any, Any]:
     """{thread: Counts}"""
     found = {t: counts_of_thread(pid, t, proc) for t in threads_of(pid, proc)}
     return {t: c for t, c in found.items() if c is not None}
 
 
-def worked(pid, proc="/proc"):
+def worked(pid: int, proc: str = "/proc") -> tuple[Any, Any]:
     """(seconds run, seconds ready without a core) of a process so far."""
     run = waited = 0
     for t in threads_of(pid, proc):
@@ -71,7 +72,7 @@ def worked(pid, proc="/proc"):
     return run * 1e-9, waited * 1e-9
 
 
-def difference(before, after):
+def difference(before: Any, after: Any) -> Any:
     """Of the threads that were there both times."""
     total = Counts()
     for thread, counts in after.items():
@@ -80,7 +81,7 @@ def difference(before, after):
     return total
 
 
-def steal_s(cores=None, proc="/proc"):
+def steal_s(cores: list[int] | None = None, proc: str = "/proc") -> Any:
     """Seconds that a hypervisor took so far, mean over these cores (None: all)."""
     taken = []
     for line in pathlib.Path(f"{proc}/stat").read_text().splitlines():
@@ -90,14 +91,14 @@ def steal_s(cores=None, proc="/proc"):
     return sum(taken) / len(taken) if taken else 0.0
 
 
-def per_slot(counts, slots):
+def per_slot(counts: Any, slots: int) -> dict[str, Any]:
     """Of one process, as the bench prints it; times in microseconds a slot."""
     return {"switches": counts.switches / slots, "preemptions": counts.preemptions / slots,
             "user_us": counts.user_s / slots * 1e6, "kernel_us": counts.kernel_s / slots * 1e6,
             "processor_us": counts.run_s / slots * 1e6, "waited_us": counts.waited_s / slots * 1e6}
 
 
-def measure(pids, seconds, slots_so_far, sleep=time.sleep):
+def measure(pids: dict[str, int], seconds: float, slots_so_far: Any, sleep: Any = time.sleep) -> Any:
     """{process: per_slot(...), "total": ...} over so many seconds of the wall clock. `pids`: by name. `slots_so_far`: a
     function; a cell that cannot hold its pace makes fewer than the clock asks for."""
     before, first = {n: counts_of(p) for n, p in pids.items()}, slots_so_far()
@@ -118,7 +119,7 @@ class Moment:
     counts: dict            # process -> worked()
 
 
-def blame(a, b):
+def blame(a: Any, b: Any) -> str:
     """In words: what kept the medium behind between two moments."""
     passed = b.at - a.at
     taken = b.steal_s - a.steal_s
@@ -127,7 +128,7 @@ def blame(a, b):
     if not ran:
         return "not known"
 
-    def most(of):
+    def most(of: Any) -> tuple[Any, Any]:
         name = max(of, key=of.get)
         return name, f"{of[name] * 1e3:.0f} of {passed * 1e3:.0f} ms"
     # What is stolen from a running thread counts as its run time, so it is looked at first.
@@ -144,18 +145,20 @@ class StallWatch(threading.Thread):
     """Looks five times a second how far the medium has been behind at worst, and keeps the two moments between which
     that rose last. `most_behind`: a function, seconds or None; `pids`: by name; `cores`: of the slot path, None: all."""
 
-    def __init__(self, pids, most_behind, cores=None, every=EVERY_S):
+    def __init__(self, pids: dict[str, int], most_behind: Any, cores: list[int] | None = None, every: float = EVERY_S) -> None:
         super().__init__(daemon=True)
         self.pids, self.most_behind, self.cores, self.every = pids, most_behind, cores, every
         self.over = threading.Event()
-        self.first = self.last = self.worst = None      # worst: (Moment, Moment)
+        self.first: Any = None
+        self.last: Any = None
+        self.worst: Any = None      # worst: (Moment, Moment)
 
-    def run(self):
+    def run(self) -> None:
         while not self.over.is_set():
             self.look()
             self.over.wait(self.every)
 
-    def look(self):
+    def look(self) -> None:
         most = self.most_behind()
         if most is None:
             return
@@ -165,7 +168,7 @@ class StallWatch(threading.Thread):
             self.worst = (self.last, now)
         self.last = now
 
-    def report(self):
+    def report(self) -> dict[str, Any]:
         """{"longest_ms", "whose", "stolen": share of the slot path's cores}; {} when nothing was seen."""
         self.over.set()
         self.join(2)

@@ -12,6 +12,7 @@ import fcntl
 import socket
 import struct
 import time
+from typing import Any
 
 from . import system
 
@@ -27,19 +28,21 @@ STATES = {"T": "stopped by a signal (SIGSTOP, Ctrl-Z)", "t": "stopped by a debug
           "D": "asleep in the kernel (swap, a disk, a frozen container)"}
 
 
-def seconds(s):
+def seconds(s: Any) -> str:
     return f"{s:.1f} s"
 
 
 class Process:
     """Whether it runs. `look(now)` gives the words about a time of standing still that has just ended, or None."""
 
-    def __init__(self, name, pid):
+    def __init__(self, name: str, pid: int) -> None:
         self.name, self.pid = name, pid
-        self.state, self.since, self.used = None, None, None
-        self.last = None        # (state, since, until) of the last time that it stood still
+        self.state: Any = None
+        self.since: Any = None
+        self.used: int | None = None
+        self.last: Any = None        # (state, since, until) of the last time that it stood still
 
-    def look(self, now):
+    def look(self, now: Any) -> Any:
         state, used = system.state(self.pid)
         stands = state in STATES and not (state == "D" and used != self.used)
         ended = None
@@ -50,7 +53,7 @@ class Process:
         self.used = used
         return ended
 
-    def _close(self, until):
+    def _close(self, until: Any) -> str | None | None:
         state, since = self.state, self.since
         self.state = self.since = None
         if state == "D" and until - since < STILL_S:
@@ -59,7 +62,7 @@ class Process:
         # Everybody sleeps in the kernel at times, longer when a program is read from a slow disk.
         return None if state == "D" else f"{self.name} was {STATES[state]} for {seconds(until - since)}"
 
-    def words(self, now):
+    def words(self, now: Any) -> tuple[Any, Any] | None:
         """(seconds, words) of a time of standing still that lasts or ended lately; None: it ran."""
         if self.since is not None and (self.state != "D" or now - self.since >= STILL_S):
             return now - self.since, f"{self.name} has been {STATES[self.state]} for {seconds(now - self.since)}"
@@ -72,12 +75,12 @@ class Process:
 class Interface:
     """Whether a TUN is up. A socket that was made in a namespace stays in it, whatever becomes of its name."""
 
-    def __init__(self, station, namespace):
+    def __init__(self, station: str, namespace: Any) -> None:
         self.station, self.namespace = station, namespace
         self.socket = system.in_namespace(namespace, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
         self.was_up, self.since = False, None
 
-    def is_up(self):
+    def is_up(self) -> bool | None:
         request = struct.pack("16sH14x", INTERFACE.encode(), 0)
         try:
             flags = struct.unpack("16sH14x", fcntl.ioctl(self.socket, _SIOCGIFFLAGS, request))[1]
@@ -85,7 +88,7 @@ class Interface:
             return None         # not there: not made yet, or gone, which its owner says
         return bool(flags & _IFF_UP)
 
-    def look(self, now):
+    def look(self, now: Any) -> str | None:
         """Words about a time of being down that has just ended, or None."""
         up = self.is_up()
         if up is False and self.was_up and self.since is None:
@@ -96,10 +99,10 @@ class Interface:
             return f"{self._name()} was down for {seconds(down)}"
         return None
 
-    def _name(self):
+    def _name(self) -> str:
         return f"interface {INTERFACE} of {self.station} (namespace {self.namespace})"
 
-    def words(self, now):
+    def words(self, now: Any) -> str | None:
         if self.since is None or now - self.since < DOWN_S:
             return None
         return f"{self._name()} has been down for {seconds(now - self.since)}: somebody set it down"
@@ -108,17 +111,17 @@ class Interface:
 class Surroundings:
     """`processes` (name -> pid) of a look: all that were started and matter, dead or alive."""
 
-    def __init__(self, cell):
+    def __init__(self, cell: Any) -> None:
         self.cell = cell
-        self.known = {}
+        self.known: dict[Any, Any] = {}
         self.interfaces = [Interface(s, cell.namespace(s)) for s in cell.stations]
         self.namespaces = {n: system.namespace_identity(n) for n in cell.namespaces}
         self.next = time.monotonic()
 
-    def patience(self):
+    def patience(self) -> Any:
         return max(0.0, self.next - time.monotonic())
 
-    def look(self, processes):
+    def look(self, processes: Any) -> tuple[Any, Any, Any]:
         """(words that end the cell, or None; words that end a run, or None; words about what is over and belongs into
         the verdict)."""
         now = time.monotonic()
@@ -127,11 +130,11 @@ class Surroundings:
         over = [w for thing in (*self.known.values(), *self.interfaces) if (w := thing.look(now))]
         return self._broken(), next((w for i in self.interfaces if (w := i.words(now))), None), over
 
-    def _follow(self, processes):
+    def _follow(self, processes: Any) -> None:
         for name, pid in processes.items():
             self.known.setdefault(name, Process(name, pid))
 
-    def _broken(self):
+    def _broken(self) -> str | None:
         if not self.cell.owns_directory():
             return f"the run folder {self.cell.run} was deleted from outside"
         for name, identity in self.namespaces.items():
@@ -139,7 +142,7 @@ class Surroundings:
                 return f"the network namespace {name} was deleted from outside"
         return None
 
-    def not_running(self, processes):
+    def not_running(self, processes: Any) -> Any:
         """Of the processes that stand still, or did lately, the one that did so longest, in words; None: all run."""
         now = time.monotonic()
         self.look(processes)

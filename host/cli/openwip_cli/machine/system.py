@@ -10,6 +10,8 @@ import select
 import signal
 import subprocess
 import time
+from collections.abc import Callable
+from typing import Any
 
 from ..errors import BadInput
 
@@ -19,18 +21,18 @@ _CLONE_NEWNET = 0x40000000
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def die_with_parent(parent, signum=signal.SIGTERM):
+def die_with_parent(parent: Any, signum: int = signal.SIGTERM) -> None:
     """In a forked child: get `signum` when the parent ends, however it ends."""
     _libc.prctl(_PR_SET_PDEATHSIG, signum, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
 
 
-def set_process_name(name):
+def set_process_name(name: str) -> None:
     _libc.prctl(_PR_SET_NAME, name.encode()[:15], 0, 0, 0)
 
 
-def _stat_fields(pid):
+def _stat_fields(pid: int) -> list[str] | None:
     """Fields of /proc/PID/stat from the third on, or None; the name may hold anything."""
     try:
         text = pathlib.Path(f"/proc/{pid}/stat").read_text()
@@ -39,19 +41,19 @@ def _stat_fields(pid):
     return text[text.rindex(")") + 2:].split()
 
 
-def start_time(pid):
+def start_time(pid: int) -> int | None:
     """Together with the pid this identifies a process for ever; None if there is none (or a zombie)."""
     fields = _stat_fields(pid)
     return None if fields is None or fields[0] in "ZX" else int(fields[19])
 
 
-def state(pid):
+def state(pid: int) -> tuple[Any, Any]:
     """(letter of proc(5), processor time used so far); (None, None): there is no such process."""
     fields = _stat_fields(pid)
     return (None, None) if fields is None else (fields[0], int(fields[11]) + int(fields[12]))
 
 
-def has_realtime_thread(pid):
+def has_realtime_thread(pid: int) -> bool | None:
     """The kernel grants one of its threads real-time priority (SCHED_FIFO); None: there is no such process."""
     try:
         policies = [os.sched_getscheduler(int(t)) for t in os.listdir(f"/proc/{pid}/task")]
@@ -60,13 +62,13 @@ def has_realtime_thread(pid):
     return any(p & ~os.SCHED_RESET_ON_FORK == os.SCHED_FIFO for p in policies)
 
 
-def cpu_seconds(pid):
+def cpu_seconds(pid: int) -> Any:
     """User and system time of all threads of a process so far."""
     fields = _stat_fields(pid)
     return None if fields is None else (int(fields[11]) + int(fields[12])) / TICKS
 
 
-def kill_all(processes, grace=1.0):
+def kill_all(processes: Any, grace: float = 1.0) -> None:
     """End (pid, start time) pairs: SIGTERM, and SIGKILL for what is left after `grace` seconds.
     A pid that was given to another process meanwhile is left alone."""
     alive = []
@@ -95,7 +97,7 @@ def kill_all(processes, grace=1.0):
         os.close(fd)
 
 
-def holders(path, name):
+def holders(path: pathlib.Path | str, name: str) -> list[Any]:
     """(pid, start time) of every process of this name that has `path`, as the kernel calls it, open."""
     found = []
     for entry in os.listdir("/proc"):
@@ -108,15 +110,15 @@ def holders(path, name):
     return [p for p in found if p[1] is not None]
 
 
-def namespace_file(name):
+def namespace_file(name: str) -> Any:
     return pathlib.Path("/run/netns", name)
 
 
-def namespace_exists(name):
+def namespace_exists(name: str) -> bool:
     return namespace_file(name).exists()
 
 
-def namespace_identity(name):
+def namespace_identity(name: str) -> tuple[Any, Any] | None:
     """(device, inode) of the namespace that has this name, or None."""
     try:
         its = os.stat(namespace_file(name))
@@ -125,7 +127,7 @@ def namespace_identity(name):
     return its.st_dev, its.st_ino
 
 
-def in_namespace(name, make):
+def in_namespace(name: str, make: Callable[[], Any]) -> Any:
     """What make() returns, called in this network namespace by this thread."""
     home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     there = os.open(namespace_file(name), os.O_RDONLY | os.O_CLOEXEC)
@@ -140,13 +142,13 @@ def in_namespace(name, make):
         os.close(home)
 
 
-def _enter(namespace):
+def _enter(namespace: Any) -> None:
     if _libc.setns(namespace, _CLONE_NEWNET) != 0:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
 
 
-def processes_in_namespace(identity):
+def processes_in_namespace(identity: tuple[int, int] | None) -> Any:
     """(pid, start time) of every process in the network namespace of this identity."""
     if identity is None:
         return []
@@ -164,14 +166,14 @@ def processes_in_namespace(identity):
     return found
 
 
-def ip(*arguments):
+def ip(*arguments: str) -> Any:
     done = subprocess.run(["ip", *arguments], capture_output=True, text=True)
     if done.returncode != 0:
         raise BadInput(f"ip {' '.join(arguments)}: {done.stderr.strip()}")
     return done.stdout
 
 
-def make_namespace(name, mark):
+def make_namespace(name: str, mark: str) -> None:
     """`mark`: whose it is, written into the namespace itself, where only root can."""
     ip("netns", "add", name)
     ip("-n", name, "link", "set", "lo", "up", "alias", mark)
@@ -181,7 +183,7 @@ def make_namespace(name, mark):
                    capture_output=True)
 
 
-def mark_of(name):
+def mark_of(name: str) -> Any:
     """Whose namespace this is, as make_namespace wrote it; None: somebody else's, or there is none."""
     done = subprocess.run(["ip", "-n", name, "-j", "link", "show", "lo"], capture_output=True, text=True)
     try:
@@ -190,14 +192,14 @@ def mark_of(name):
         return None
 
 
-def delete_namespace(name):
+def delete_namespace(name: str) -> None:
     subprocess.run(["ip", "netns", "del", name], capture_output=True)
 
 
 ACCOUNT = "openwip"      # made by ./openwip setup
 
 
-def account():
+def account() -> tuple[Any, Any, Any]:
     """(name, uid, gid) that the processes of a cell become: their own, or `nobody` where it has not been made."""
     for name in (ACCOUNT, "nobody"):
         with contextlib.suppress(KeyError):
@@ -206,12 +208,12 @@ def account():
     raise BadInput(f"there is neither an account {ACCOUNT} nor nobody: run ./openwip setup as root")
 
 
-def require_root():
+def require_root() -> None:
     if os.geteuid() != 0:
         raise BadInput("network namespaces and TUN interfaces need root: run it with sudo")
 
 
-def require_tun():
+def require_tun() -> None:
     try:
         os.close(os.open("/dev/net/tun", os.O_RDWR | os.O_CLOEXEC))
     except FileNotFoundError:

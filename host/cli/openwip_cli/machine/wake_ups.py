@@ -8,6 +8,8 @@ import pathlib
 import re
 import tempfile
 import time
+from collections.abc import Iterable
+from typing import Any
 
 _CLONE_NEWNS, _MS_REC, _MS_PRIVATE = 0x20000, 0x4000, 0x40000
 WAKING = re.compile(r"\[(\d+)\].* sched_waking: .*\bpid=(\d+)")
@@ -15,7 +17,7 @@ SWITCH = re.compile(r"\[(\d+)\].* sched_switch: .*\bnext_pid=(\d+)")
 BUFFER_KB = 8192    # of each core
 
 
-def count(lines, threads):
+def count(lines: Any, threads: Iterable[int]) -> dict[str, Any]:
     """{"wake_ups", "across_cores"} of the lines of a trace. A wake-up is across cores when the thread runs on
     another core than the one that woke it."""
     woken_on, total, across = {}, 0, 0
@@ -28,7 +30,7 @@ def count(lines, threads):
     return {"wake_ups": total, "across_cores": across}
 
 
-def _mount_tracing():
+def _mount_tracing() -> Any:
     """In this process only: a mount namespace of its own."""
     libc = ctypes.CDLL(None, use_errno=True)
     folder = tempfile.mkdtemp(prefix="openwip-trace-")
@@ -40,7 +42,7 @@ def _mount_tracing():
     return pathlib.Path(folder)
 
 
-def _traced(threads, seconds):
+def _traced(threads: Iterable[int], seconds: float) -> Any:
     base = _mount_tracing()
     instance = base / "instances" / f"openwip-{os.getpid()}"
     instance.mkdir()
@@ -59,7 +61,7 @@ def _traced(threads, seconds):
         instance.rmdir()
 
 
-def measure(threads, seconds):
+def measure(threads: Iterable[int], seconds: float) -> Any:
     """As count(), over so many seconds, or {"error": why}. In a child, whose mounts go with it."""
     read, write = os.pipe()
     child = os.fork()

@@ -8,8 +8,10 @@ of the whole machine (/proc/pressure/cpu) is also high when the radio or a stran
 not (docs/demo.md has both, measured)."""
 import dataclasses
 import os
+import pathlib
 import threading
 import time
+from typing import Any
 
 from ..figures import accounting
 from ..machine import system
@@ -19,7 +21,7 @@ SEEN_OFTEN = 4      # scans after which a process that is elsewhere is taken to 
 TICKS = system.TICKS
 
 
-def schedstat_of(pid, proc="/proc"):
+def schedstat_of(pid: int, proc: str = "/proc") -> Any:
     """{thread: seconds waited} of a process; None where the kernel does not tell: no such file, or "0 0 0" for
     whatever runs (it does not count)."""
     waited = {}
@@ -34,7 +36,7 @@ def schedstat_of(pid, proc="/proc"):
     return waited or None
 
 
-def ready_threads(pid, proc="/proc"):
+def ready_threads(pid: int, proc: str = "/proc") -> Any:
     """{thread: how far it has run} of the threads of a process that run or would if they had a core."""
     ready = {}
     try:
@@ -49,7 +51,7 @@ def ready_threads(pid, proc="/proc"):
     return ready
 
 
-def pressure_us(path="/proc/pressure/cpu"):
+def pressure_us(path: pathlib.Path | str = "/proc/pressure/cpu") -> int | None:
     """Microseconds in which some task of the machine waited for a core; None: not known."""
     try:
         with open(path, "rb") as f:
@@ -72,10 +74,10 @@ class Application:
     waiting: dict = dataclasses.field(default_factory=dict)   # thread -> seconds of a wait that has not ended
 
     @property
-    def waited_s(self):
+    def waited_s(self) -> Any:
         return self.ended_s + sum(self.waiting.values())
 
-    def look(self, now, waited, ready):
+    def look(self, now: Any, waited: Any, ready: Any) -> None:
         self.ended_s += sum(max(0.0, s - self.threads.get(t, 0.0)) for t, s in waited.items())
         self.waiting = {t: self.waiting.get(t, 0.0) + now - self.last_s
                         for t, ran in ready.items() if self.ready.get(t) == ran}
@@ -86,11 +88,12 @@ class ApplicationClock:
     """Watches in a thread of its own from its making until end(). `namespaces`: station -> name;
     `own`: function that returns the pids that are no applications."""
 
-    def __init__(self, namespaces, own):
+    def __init__(self, namespaces: Any, own: Any) -> None:
         self.namespaces, self.own = namespaces, own
         self._lock = threading.Lock()
-        self._elsewhere = {}        # pid -> how often seen in another namespace
-        self._now, self._done = {}, []
+        self._elsewhere: dict[Any, Any] = {}        # pid -> how often seen in another namespace
+        self._now: dict[Any, Any] = {}
+        self._done: list[Any] = []
         self._known = schedstat_of(os.getpid()) is not None
         self._began = time.monotonic()
         self._pressure = pressure_us()
@@ -99,11 +102,11 @@ class ApplicationClock:
         self._thread = threading.Thread(target=self._run, name="applications", daemon=True)
         self._thread.start()
 
-    def _run(self):
+    def _run(self) -> None:
         while not self._ending.wait(EVERY_S):
             self._scan()
 
-    def _scan(self, old=False):
+    def _scan(self, old: bool = False) -> None:
         """`old`: what is there already has waited before; only what comes on top counts."""
         with self._lock:
             now, own = time.monotonic(), set(self.own())
@@ -114,7 +117,7 @@ class ApplicationClock:
                     inodes[found.st_dev, found.st_ino] = station
                 except OSError:
                     pass
-            here = {}
+            here: dict[Any, Any] = {}
             pids = [int(e) for e in os.listdir("/proc") if e.isdigit()]
             self._elsewhere = {p: n for p in pids if (n := self._elsewhere.get(p))}
             for pid in pids:
@@ -132,7 +135,7 @@ class ApplicationClock:
             self._done += [a for key, a in self._now.items() if key not in here]
             self._now = here
 
-    def _take(self, pid, station, now, old, here):
+    def _take(self, pid: int, station: str, now: Any, old: Any, here: Any) -> None:
         started, waited = system.start_time(pid), schedstat_of(pid)
         if started is None or waited is None:
             return
@@ -149,40 +152,40 @@ class ApplicationClock:
         a.look(now, waited, ready_threads(pid))
         here[pid, started] = a
 
-    def begin(self):
+    def begin(self) -> None:
         """Count from now on."""
         with self._lock:
             self._now, self._done = {}, []
             self._began, self._pressure = time.monotonic(), pressure_us()
         self._scan(old=True)
 
-    def running(self):
+    def running(self) -> list[Any]:
         """Applications that run now."""
         with self._lock:
             return list(self._now.values())
 
-    def report(self):
+    def report(self) -> dict[str, Any]:
         """Of the time since the beginning: share of waiting by application ("base: iperf3"), the worst of them
         and the machine's pressure; None for what the kernel does not tell."""
         self._scan()
         with self._lock:
             interval = time.monotonic() - self._began
-            groups = {}
+            groups: dict[Any, Any] = {}
             for a in [*self._done, *self._now.values()]:
                 waited, lived = groups.get(f"{a.station}: {a.name}", (0.0, 0.0))
                 groups[f"{a.station}: {a.name}"] = (waited + a.waited_s, lived + a.last_s - a.first_s)
-            pressure = pressure_us()
-            known = None not in (pressure, self._pressure) and interval > 0
-            shares = {n: round(accounting.share_of_waiting(*g, interval), 5) for n, g in sorted(groups.items())}
+            before, pressure = self._pressure, pressure_us()
+            shares = {n: round(accounting.share_of_waiting(waited, lived, interval), 5) for n, (waited, lived) in sorted(groups.items())}
             return {"waiting": shares if self._known else None,
                     "worst": max(shares.values(), default=0.0) if self._known else None,
-                    "pressure": round((pressure - self._pressure) * 1e-6 / interval, 5) if known else None}
+                    "pressure": (None if before is None or pressure is None or interval <= 0
+                                 else round((pressure - before) * 1e-6 / interval, 5))}
 
-    def end(self):
+    def end(self) -> None:
         self._ending.set()
         self._thread.join(2)
 
 
-def age_of(started_ticks):
+def age_of(started_ticks: Any) -> Any:
     with open("/proc/uptime") as f:
         return float(f.read().split()[0]) - started_ticks / TICKS

@@ -14,6 +14,7 @@ sees in whose namespace a process is.
 import os
 import signal
 import time
+from typing import Any
 
 import yaml
 
@@ -24,6 +25,7 @@ from ..machine import own_files, rights
 from ..messages import control
 from .watching import telemetry_reasons, watching
 from ..messages.publisher import Publisher
+from ..machine.places import Places
 from openwip_schema import telemetry_pb2
 
 EVERY_S = 1.0
@@ -34,14 +36,16 @@ STANDING_STILL = 2      # seconds without a change before the sums from end to e
 class SoFar:
     """Statuses in, verdict out. No clock, no socket."""
 
-    def __init__(self, command):
+    def __init__(self, command: str) -> None:
         self.command = command
-        self.first = self.last = None
+        self.first: Any = None
+        self.last: Any = None
         self.goodput = self.capacity = None
         self.still = 0
-        self._yaml, self._settings = None, {}
+        self._yaml: Any = None
+        self._settings: dict[Any, Any] = {}
 
-    def settings(self, effective_yaml):
+    def settings(self, effective_yaml: Any) -> Any:
         if effective_yaml != self._yaml:     # it changes when somebody sets something
             try:
                 self._settings = yaml.safe_load(effective_yaml)["link"]
@@ -50,10 +54,10 @@ class SoFar:
             self._yaml = effective_yaml
         return self._settings
 
-    def begins_again(self, now):
+    def begins_again(self, now: Any) -> bool:
         return self.first is None or now.air.slots < self.last.air.slots
 
-    def take(self, now):
+    def take(self, now: Any) -> Any:
         """True when the measured time begins with it."""
         begins = self.begins_again(now)
         if begins:
@@ -67,7 +71,7 @@ class SoFar:
         self.last = now
         return begins
 
-    def _capacity(self, now, link):
+    def _capacity(self, now: Any, link: Any) -> Any:
         s = self.settings(now.base.effective_yaml)
         try:
             modulation = s["modulation"]
@@ -77,7 +81,7 @@ class SoFar:
         except (KeyError, TypeError, ValueError):
             return None
 
-    def verdict(self, telemetry, waiting, tun=None):
+    def verdict(self, telemetry: Any, waiting: Any, tun: Any = None) -> Any:
         """`telemetry`: reasons; `waiting`: share, or None; `tun`: counts, when the link stands still."""
         if self.first is None:
             return telemetry_pb2.Verdict(valid=False, command=self.command,
@@ -99,14 +103,15 @@ class SoFar:
 class Judge:
     """SoFar with the cell around it."""
 
-    def __init__(self, cell, command):
+    def __init__(self, cell: Any, command: str) -> None:
         self.cell, self.so_far = cell, SoFar(command)
         self.sockets = {n: control.Control(cell.endpoint(f"{n}.control")) for n in ("air", "base", "terminal")}
         self.publisher = Publisher(cell.endpoint("keeper.telemetry"), ["verdict"])
-        self.listed = self.tun = None
-        self.silent = []
+        self.listed: Any = None
+        self.tun: Any = None
+        self.silent: list[Any] = []
 
-    def statuses(self):
+    def statuses(self) -> Any:
         """None while one does not answer; `silent` says which."""
         found, self.silent = {}, []
         for name, socket in self.sockets.items():
@@ -117,13 +122,13 @@ class Judge:
                 return None
         return accounting.Statuses(**found)
 
-    def list_applications(self, clock):
+    def list_applications(self, clock: Any) -> None:
         text = "".join(f"{a.pid} {a.started} {a.name}\n" for a in clock.running())
         if text != self.listed:
             own_files.replace(self.cell.run / "applications", text)
             self.listed = text
 
-    def tun_counts(self):
+    def tun_counts(self) -> Any:
         """Once for each time that the link stands still: two processes a second would be for nothing."""
         if self.so_far.still < STANDING_STILL:
             self.tun = None
@@ -131,7 +136,7 @@ class Judge:
             self.tun = tun_counts(self.cell)
         return self.tun
 
-    def turn(self, watch, clock):
+    def turn(self, watch: Any, clock: Any) -> None:
         now = self.statuses()
         if now is not None and self.so_far.take(now):
             clock.begin()
@@ -143,13 +148,13 @@ class Judge:
                 lost + self.silent, clock.report()["worst"], self.tun_counts() if now else None))
 
 
-def main(arguments, _places):
+def main(arguments: list[str], _places: Places) -> int:
     name, command, terminals = arguments
     cell = cells.Cell(name, int(terminals))
     os.umask(0o007)      # the account may read the telemetry
     rights.hold_only(rights.JUDGE)
 
-    def end(_signal, _frame):
+    def end(_signal: int, _frame: Any) -> None:
         raise SystemExit(0)
 
     for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):

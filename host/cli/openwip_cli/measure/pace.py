@@ -8,10 +8,14 @@ afterwards."""
 import math
 import os
 import time
+from collections.abc import Callable
+from typing import Any
 
 from ..figures import accounting
 from ..machine import placement, slot_path
 from . import traffic
+from ..cell.keeper import KeeperClient
+from ..cell.running import Running
 
 AUTO = "auto"
 SURE = 0.6              # of a core, over the idle link: enough is left for a full one
@@ -27,39 +31,39 @@ STEADY_S = 1.0          # of it, before anything is read
 class OtherPace(Exception):
     """The cell was for trying only: begin again at this speed. `found`: the pace that it came to, 1: it held."""
 
-    def __init__(self, speed, found):
+    def __init__(self, speed: float, found: Any) -> None:
         super().__init__(f"speed {speed:g}")
         self.speed, self.found = speed, found
 
 
-def air_seconds(status):
+def air_seconds(status: Any) -> Any:
     return status.now / accounting.SAMPLE_RATE
 
 
-def of(first, last):
+def of(first: Any, last: Any) -> Any:
     """Air time over wall time between two statuses of the medium."""
     wall = last.wall_seconds - first.wall_seconds
     return (air_seconds(last) - air_seconds(first)) / wall if wall > 0 else 0.0
 
 
-def behind(first, last):
+def behind(first: Any, last: Any) -> Any:
     """Share of the slots between two statuses of the medium that were released too late."""
     return (last.slots_behind - first.slots_behind) / max(1, last.slots - first.slots)
 
 
-def chosen(found, share_behind=0.0):
+def chosen(found: Any, share_behind: float = 0.0) -> Any:
     """The speed for a machine that came to this pace in the trial."""
     if found >= HOLDS and share_behind <= SELDOM:
         return 1.0
     return max(0.01, math.floor(ROOM * min(1.0, found) * 100) / 100)
 
 
-def idle_load(keeper):
+def idle_load(keeper: KeeperClient) -> Any:
     """Cores that the slot path takes now, with all that has its core besides and does not give way."""
     pids = {n: p for n, p in keeper.pids.items() if n in slot_path.PROCESSES}
     cores = keeper.placement.slot_path
 
-    def spent():
+    def spent() -> Any:
         if cores is None:
             return sum(slot_path.worked(p)[0] for p in pids.values())
         spare = placement.ticks_to_spare()
@@ -69,7 +73,7 @@ def idle_load(keeper):
     return (spent() - before) / (time.monotonic() - began)
 
 
-def try_out(running, scenario, progress, again=False):
+def try_out(running: Running, scenario: Any, progress: Callable[[str], None], again: bool = False) -> None:
     """Returns when there is room for a full link; raises OtherPace when it had to be tried. `again`: it has to be."""
     if not again and idle_load(running.keeper) <= SURE:
         return

@@ -7,9 +7,12 @@ import signal
 import statistics
 import subprocess
 import time
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ..machine import system
 from ..cell.cell import ADDRESS
+from ..cell.keeper import KeeperClient
 
 
 class TrafficFailed(Exception):
@@ -19,10 +22,10 @@ class TrafficFailed(Exception):
 class Program:
     """A program in a namespace, its output, and its CPU time once it has ended."""
 
-    def __init__(self, namespace, argv):
+    def __init__(self, namespace: Any, argv: list[str]) -> None:
         parent = os.getpid()
         self.started = time.monotonic()
-        self.process = subprocess.Popen(
+        self.process: Any = subprocess.Popen(
             ["ip", "netns", "exec", namespace, *argv], stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
             env=os.environ | {"LC_ALL": "C"}, preexec_fn=lambda: system.die_with_parent(parent))
@@ -32,14 +35,14 @@ class Program:
         self.cpu = None
 
     @property
-    def stdout(self):
+    def stdout(self) -> str:
         return self.output[self.process.stdout.fileno()].decode(errors="replace")
 
     @property
-    def stderr(self):
+    def stderr(self) -> str:
         return self.output[self.process.stderr.fileno()].decode(errors="replace")
 
-    def wait(self, keeper, timeout, until=lambda program: False):
+    def wait(self, keeper: KeeperClient, timeout: float, until: Callable[..., Any] = lambda program: False) -> bool:
         """Collect output until the program ends, or until(self). False when `timeout` passes."""
         open_fds = set(self.output)
         deadline = time.monotonic() + timeout
@@ -57,7 +60,7 @@ class Program:
                         open_fds.discard(fd)
         return True
 
-    def _collect(self, open_fds):
+    def _collect(self, open_fds: Any) -> None:
         for fd in open_fds:
             while data := os.read(fd, 65536):
                 self.output[fd] += data
@@ -65,7 +68,7 @@ class Program:
         self.process.returncode = os.waitstatus_to_exitcode(status)
         self.cpu = usage.ru_utime + usage.ru_stime
 
-    def kill(self):
+    def kill(self) -> None:
         """End it and forget its output. Not Popen.kill(), which would reap it and lose its CPU time."""
         if self.process.returncode is None:
             signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
@@ -75,7 +78,7 @@ class Program:
         self.process.stderr.close()
 
 
-def ping(keeper, cell, count, speed):
+def ping(keeper: KeeperClient, cell: Any, count: Any, speed: float) -> dict[str, Any]:
     """Round trips over the idle link, base station to terminal, in ms of the wall clock."""
     interval = max(0.01, 0.02 / speed)
     program = Program(cell.namespace("base"),
@@ -92,7 +95,7 @@ def ping(keeper, cell, count, speed):
             "sent": count, "received": len(times)}
 
 
-def started(program, keeper, word, name):
+def started(program: Any, keeper: KeeperClient, word: str, name: str) -> Any:
     """The program, once it has written `word`."""
     try:
         program.wait(keeper, 10, until=lambda p: word in p.stdout)
@@ -104,13 +107,13 @@ def started(program, keeper, word, name):
     return program
 
 
-def iperf3_server(keeper, cell, *arguments):
+def iperf3_server(keeper: KeeperClient, cell: Any, *arguments: Any) -> Any:
     """At the terminal, listening, for one test."""
     return started(Program(cell.namespace("terminal"), ["iperf3", "-s", "-1", "-B", ADDRESS["terminal"], "--forceflush", *arguments]),
                    keeper, "Server listening", "iperf3 server")
 
 
-def iperf3(keeper, cell, arguments, duration, at=()):
+def iperf3(keeper: KeeperClient, cell: Any, arguments: list[str], duration: float, at: Sequence[Any] = ()) -> tuple[Any, Any]:
     """Base station (client, sender) to terminal (server). `at`: (seconds after the start, function)
     pairs to call meanwhile. Returns (JSON of the client, {"iperf3.client": CPU seconds, ...})."""
     server = iperf3_server(keeper, cell)
@@ -138,11 +141,11 @@ def iperf3(keeper, cell, arguments, duration, at=()):
     return report, {"iperf3.sender": client.cpu, "iperf3.receiver": server.cpu}
 
 
-def tcp_arguments(scenario):
+def tcp_arguments(scenario: Any) -> list[Any]:
     return ["-C", scenario["traffic.tcp_cc"], "-w", f"{scenario['traffic.tcp_window_kb']}K"]
 
 
-def tcp(keeper, cell, scenario, at):
+def tcp(keeper: KeeperClient, cell: Any, scenario: Any, at: Any) -> tuple[Any, Any, Any]:
     speed = scenario.speed
     duration = max(1, round(scenario["traffic.duration_s"] / speed))
     report, cpu = iperf3(keeper, cell, tcp_arguments(scenario), duration, at)
@@ -162,7 +165,7 @@ def tcp(keeper, cell, scenario, at):
     }, cpu, duration
 
 
-def udp(keeper, cell, scenario, rate_bps):
+def udp(keeper: KeeperClient, cell: Any, scenario: Any, rate_bps: Any) -> tuple[Any, Any, Any]:
     speed = scenario.speed
     duration = max(1, round(max(2.0, scenario["traffic.duration_s"] / 2) / speed))
     report, cpu = iperf3(keeper, cell,

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a verdict needs that has to be watched all the time: telemetry and applications."""
 import contextlib
+from collections.abc import Iterator
+from typing import Any
 
 from .applications import ApplicationClock
 from ..cell import cell as cells
 from ..messages import control
 
 
-def telemetry_reasons(watch):
+def telemetry_reasons(watch: Any) -> Any:
     wrong = [f"telemetry: {n} messages of {name} lost" for name, n in watch.lost.items() if n]
     wrong += [f"telemetry: {n} messages of {name} do not parse" for name, n in watch.malformed.items() if n]
     wrong += [f"telemetry: nothing came from {name}" for name, n in watch.received.items() if not n]
@@ -15,7 +17,7 @@ def telemetry_reasons(watch):
 
 
 @contextlib.contextmanager
-def watching(cell):
+def watching(cell: Any) -> Iterator[Any]:
     """What a verdict needs that has to be watched all the time: (TelemetryWatch, ApplicationClock)."""
     watch = control.TelemetryWatch({s: cell.endpoint(f"{s}.telemetry") for s in cells.STATIONS})
     applications = ApplicationClock({s: cell.namespace(s) for s in cell.stations},

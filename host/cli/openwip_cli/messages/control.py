@@ -2,6 +2,7 @@
 """Control (REQ) of the processes of a cell (mac/schema/control.proto), and the watch over its telemetry."""
 import threading
 import time
+from typing import Any
 
 import yaml
 import zmq
@@ -22,12 +23,12 @@ class Control:
     """Asks one process. A process that does not answer costs a time-out, nothing else: every
     question uses a socket of its own."""
 
-    def __init__(self, endpoint, keys=None):
+    def __init__(self, endpoint: Any, keys: Any = None) -> None:
         """`keys`: of a remote cell (remote.Keys)."""
         self.endpoint, self.keys = endpoint, keys
         self.context = zmq.Context.instance()
 
-    def ask(self, request, timeout_s=1.0):
+    def ask(self, request: Any, timeout_s: float = 1.0) -> Any:
         with self.context.socket(zmq.REQ) as socket:
             socket.linger = 0
             if self.keys:
@@ -42,15 +43,15 @@ class Control:
             raise Refused(reply.error)
         return reply
 
-    def configure(self, tree, timeout_s=3.0):
+    def configure(self, tree: Any, timeout_s: float = 3.0) -> Any:
         """`tree`: nested settings of the process. Returns the reply, which has the slot they hold from."""
         return self.ask(pb.Request(configure_yaml=yaml.safe_dump(tree)), timeout_s)
 
-    def status(self, timeout_s=1.0):
+    def status(self, timeout_s: float = 1.0) -> Any:
         reply = self.ask(pb.Request(status=pb.Empty()), timeout_s)
         return getattr(reply, reply.WhichOneof("what"))
 
-    def reset_counters(self):
+    def reset_counters(self) -> None:
         self.ask(pb.Request(reset_counters=pb.Empty()))
 
 
@@ -59,36 +60,36 @@ class TelemetryWatch:
     nobody subscribes to is not made, and the verdict must not be the reason why it is."""
     TOPICS = ("status", "event")
 
-    def __init__(self, endpoints):
+    def __init__(self, endpoints: dict[str, str]) -> None:
         self._reader = telemetry.Reader(endpoints, self.TOPICS, high_water=0)
-        self.latest = {}                   # name -> (time, MacStatus)
+        self.latest: dict[Any, Any] = {}                   # name -> (time, MacStatus)
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="telemetry", daemon=True)
         self._thread.start()
 
-    def _run(self):
+    def _run(self) -> None:
         while not self._ending.is_set():
             for message in self._reader.poll(0.1):
                 if message.topic == "status":
                     self.latest[message.source] = (time.monotonic(), message.telemetry.mac)
 
-    def _by_name(self, figure):
+    def _by_name(self, figure: Any) -> dict[Any, Any]:
         return {name: figure(name) for name in self._reader.endpoints}
 
     @property
-    def received(self):
+    def received(self) -> Any:
         return self._by_name(self._reader.received)
 
     @property
-    def lost(self):
+    def lost(self) -> Any:
         """Within one run no publisher begins again: a number that does not grow is a fault, too."""
         return self._by_name(lambda n: self._reader.lost(n) + self._reader.restarts(n))
 
     @property
-    def malformed(self):
+    def malformed(self) -> Any:
         return self._by_name(lambda n: self._reader.malformed[n] + self._reader.future[n])
 
-    def end(self):
+    def end(self) -> None:
         self._ending.set()
         self._thread.join(2)
         self._reader.close()

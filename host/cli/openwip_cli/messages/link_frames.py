@@ -4,7 +4,8 @@
     for m in reader.poll(0.5):
         for f in link_frames.of(m.telemetry.frames):
             print(f.slot, f.bin, f.payload.hex())"""
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 COLUMNS = ("bin", "bits_per_symbol", "offset", "whole", "last", "retransmissions", "outcome", "combined", "border")   # a byte each
 
@@ -28,7 +29,7 @@ class LinkFrame(NamedTuple):
     border: int = 255    # a nibble; 254: none, 255: not known
 
 
-def of(batch):
+def of(batch: Any) -> Iterator[Any]:
     """The frames of a FrameBatch. IndexError when its columns are not of one length."""
     at = payload_at = packet_at = 0
     columns = {name: getattr(batch, name) for name in COLUMNS}

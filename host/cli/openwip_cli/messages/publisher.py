@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Telemetry published by a Python process: what host/runtime/telemetry_socket is to C++."""
 import time
+from collections.abc import Sequence
+from typing import Any
 
 import zmq
 from openwip_schema import telemetry_pb2
@@ -11,16 +13,17 @@ QUEUE = 500     # messages that wait for one reader; more are lost to it
 class Publisher:
     """Topics that nobody subscribed to are not made. Never waits for a reader. `topics`: all that it publishes."""
 
-    def __init__(self, endpoint, topics):
+    def __init__(self, endpoint: Any, topics: Sequence[str]) -> None:
         self._topics = [t.encode() for t in topics]
         self._socket = zmq.Context.instance().socket(zmq.XPUB)
         self._socket.linger = 0
         self._socket.sndhwm = QUEUE
         self._socket.setsockopt(zmq.MAXMSGSIZE, 4096)
         self._socket.bind(endpoint)
-        self._beginnings, self._sequence = set(), {}
+        self._beginnings: set[Any] = set()
+        self._sequence: dict[Any, Any] = {}
 
-    def wanted(self, topic):
+    def wanted(self, topic: str) -> bool:
         """A subscription is the beginning of a topic's name."""
         while True:
             try:
@@ -37,7 +40,7 @@ class Publisher:
                 self._beginnings.discard(word[1:])
         return any(topic.encode().startswith(b) for b in self._beginnings)
 
-    def publish(self, topic, slot, **what):
+    def publish(self, topic: str, slot: int, **what: Any) -> None:
         self._sequence[topic] = self._sequence.get(topic, 0) + 1
         message = telemetry_pb2.Telemetry(sequence=self._sequence[topic], slot=slot, wall_ns=time.monotonic_ns(),
                                           version=telemetry_pb2.VERSION_CURRENT, **what)
@@ -46,5 +49,5 @@ class Publisher:
         except zmq.Again:
             pass
 
-    def close(self):
+    def close(self) -> None:
         self._socket.close()

@@ -18,7 +18,8 @@ heard, and which have stopped."""
 import collections
 import time
 import warnings
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import zmq
 from openwip_schema import telemetry_pb2
@@ -39,7 +40,7 @@ BATCH = 2000        # messages of each publisher that one poll() returns at most
 class Message(NamedTuple):
     source: str          # name of the publisher: "base", "terminal", "observer", ...
     topic: str
-    telemetry: object    # telemetry_pb2.Telemetry
+    telemetry: Any       # telemetry_pb2.Telemetry
     lost_before: int     # messages of this topic missing right before this one
     received_ns: int     # CLOCK_MONOTONIC, as Telemetry.wall_ns
 
@@ -48,13 +49,13 @@ class Count:
     """Of one topic of one publisher."""
     __slots__ = ("received", "lost", "restarts", "last", "at_ns")
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.received = self.lost = self.restarts = 0
         self.last = None     # sequence number
         self.at_ns = None    # when the last one came
 
 
-def endpoints_of(cell):
+def endpoints_of(cell: Any) -> dict[Any, Any]:
     """name -> endpoint of every publisher that a cell may have. Those that are absent cost nothing."""
     prefix = f"owip-{cell.name}-"
     stations = [n.removeprefix(prefix) for n in cell.state.get("namespaces", []) if n.startswith(prefix)]
@@ -62,7 +63,7 @@ def endpoints_of(cell):
     return {name: cell.endpoint(f"{name}.telemetry") for name in names}
 
 
-def topics_of(text):
+def topics_of(text: str) -> Any:
     """Topics of an option's value "status,slot" or "all"."""
     names = [t.strip() for t in text.split(",") if t.strip()]
     if names == ["all"]:
@@ -77,9 +78,9 @@ class Reader:
     """For one thread. `endpoints`: name -> endpoint. `high_water`: messages of each publisher that wait here
     before ZeroMQ drops more (they are then lost and seen as such); 0: no bound."""
 
-    def __init__(self, endpoints, topics=TOPICS, high_water=10000):
+    def __init__(self, endpoints: dict[str, str], topics: Sequence[str] = TOPICS, high_water: int = 10000) -> None:
         self.endpoints, self.topics = dict(endpoints), tuple(topics)
-        self.counts = collections.defaultdict(Count)      # (source, topic) -> Count
+        self.counts: collections.defaultdict[Any, Any] = collections.defaultdict(Count)      # (source, topic) -> Count
         self.malformed = dict.fromkeys(self.endpoints, 0)
         self.future = dict.fromkeys(self.endpoints, 0)
         self.began_ns = time.monotonic_ns()
@@ -101,7 +102,7 @@ class Reader:
                 raise BadInput(f"telemetry endpoint {endpoint!r}: {e.strerror}; valid: ipc://PATH or tcp://ADDRESS:PORT") from None
             self._poller.register(socket, zmq.POLLIN)
 
-    def poll(self, timeout_s=0.0):
+    def poll(self, timeout_s: float = 0.0) -> Any:
         """What has come, or comes within that time; [] when nothing does. At most BATCH messages of
         each publisher, so that a caller who is too slow gets to do other things."""
         try:
@@ -121,7 +122,7 @@ class Reader:
                     messages.append(message)
         return messages
 
-    def take(self, name, frames):
+    def take(self, name: str, frames: list[bytes]) -> "Message | None":
         """One message as it came; None when it is refused (and counted)."""
         topic = self._wanted.get(frames[0]) if len(frames) == 2 else None
         if topic is None:
@@ -157,19 +158,20 @@ class Reader:
 
     # --- figures ---
 
-    def received(self, name=None):
+    def received(self, name: str | None = None) -> Any:
         return sum(c.received for (n, _), c in list(self.counts.items()) if name in (None, n))
 
-    def lost(self, name=None):
+    def lost(self, name: str | None = None) -> Any:
         return sum(c.lost for (n, _), c in list(self.counts.items()) if name in (None, n))
 
-    def restarts(self, name=None):
+    def restarts(self, name: str | None = None) -> Any:
         return sum(c.restarts for (n, _), c in list(self.counts.items()) if name in (None, n))
 
-    def silent(self, limit_s=2.0):
+    def silent(self, limit_s: float = 2.0) -> Any:
         """name -> seconds for which nothing came, of the publishers that were heard and have been silent
         for longer than `limit_s`; None for those never heard. One that publishes: not in it."""
-        now, result = time.monotonic_ns(), {}
+        now = time.monotonic_ns()
+        result: dict[Any, Any] = {}
         for name in self.endpoints:
             last = max((c.at_ns for (n, _), c in list(self.counts.items()) if n == name and c.at_ns), default=None)
             if last is None:
@@ -178,7 +180,7 @@ class Reader:
                 result[name] = (now - last) / 1e9
         return result
 
-    def summary(self):
+    def summary(self) -> str:
         """For people, one line."""
         parts = [f"{self.received()} messages, {self.lost()} lost"]
         parts += [f"{n} {what}" for what, n in (("malformed", sum(self.malformed.values())),
@@ -186,14 +188,14 @@ class Reader:
                                                 ("restarts of a publisher", self.restarts())) if n]
         return ", ".join(parts)
 
-    def close(self):
+    def close(self) -> None:
         for socket in self._sockets:
             socket.close()
         self._sockets.clear()
         self._poller = zmq.Poller()
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: Any) -> None:
         self.close()

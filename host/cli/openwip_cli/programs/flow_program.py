@@ -13,12 +13,14 @@ import socket
 import struct
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
 LIMIT_S = 120    # of one flow; then it counts as failed
 LINGER = struct.pack("ii", 1, 30)
 
 
-def send(address, port, flows):
+def send(address: str, port: int, flows: Any) -> Any:
     block = bytes(65536)
     done = []
     for kb, times in flows:
@@ -38,7 +40,7 @@ def send(address, port, flows):
     return done
 
 
-def receive(port, flows, ready=lambda: None):
+def receive(port: int, flows: Any, ready: Callable[..., Any] = lambda: None) -> Any:
     done = []
     with socket.create_server(("", port)) as listener:
         listener.settimeout(LIMIT_S)
@@ -57,7 +59,7 @@ def receive(port, flows, ready=lambda: None):
     return done
 
 
-def summary(sent, received):
+def summary(sent: Any, received: Any) -> Any:
     """Per flow, in the order sent (they did not overlap): seconds since connect() was called."""
     flows = []
     for s, r in zip(sent, received):

@@ -10,20 +10,21 @@ import json
 import socket
 import sys
 import time
+from typing import Any
 
 WARM_UP_S = 1.0     # of the steady part
 TCP_MAXSEG = 2
 TCP_CONGESTION = 13
 
 
-def rate_of(arrivals):
+def rate_of(arrivals: Any) -> tuple[Any, Any]:
     """(bytes, seconds) from the first to the last of (time, bytes) pairs."""
     if len(arrivals) < 2:
         return 0, 0.0
     return sum(n for _, n in arrivals[1:]), arrivals[-1][0] - arrivals[0][0]
 
 
-def receive(address, port, buffer):
+def receive(address: str, port: int, buffer: Any) -> None:
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, int(buffer))
@@ -42,7 +43,7 @@ def receive(address, port, buffer):
                       "steady_bytes": steady[0], "steady_seconds": steady[1]}))
 
 
-def send(address, port, seconds, congestion_control):
+def send(address: str, port: int, seconds: float, congestion_control: str) -> None:
     with socket.socket() as s:
         s.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, congestion_control.encode())
         s.connect((address, int(port)))
@@ -57,4 +58,5 @@ def send(address, port, seconds, congestion_control):
 
 
 if __name__ == "__main__":
-    {"receive": receive, "send": send}[sys.argv[1]](*sys.argv[2:])
+    programs: dict[str, Any] = {"receive": receive, "send": send}
+    programs[sys.argv[1]](*sys.argv[2:])

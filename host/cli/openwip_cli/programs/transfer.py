@@ -11,17 +11,21 @@ import random
 import socket
 import sys
 import time
+from typing import Any
 
 
-def payload(size, seed):
+TCP_CONGESTION = 13      # linux/tcp.h
+
+
+def payload(size: Any, seed: int) -> Any:
     return random.Random(seed).randbytes(size)
 
 
-def wrong_bits(got, sent):
+def wrong_bits(got: Any, sent: Any) -> Any:
     return sum((a ^ b).bit_count() for a, b in zip(got, sent) if a != b)
 
 
-def receive(address, port, size, seed):
+def receive(address: str, port: int, size: Any, seed: int) -> None:
     sent = payload(size, seed)
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -44,10 +48,10 @@ def receive(address, port, size, seed):
         "bytes_wrong": sum(a != b for a, b in zip(got, sent)), "bits_wrong": wrong_bits(got, sent)}), flush=True)
 
 
-def send(address, port, size, seed, congestion_control, window_kb):
+def send(address: str, port: int, size: Any, seed: int, congestion_control: str, window_kb: Any) -> None:
     data = payload(size, seed)
     s = socket.socket()
-    s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion_control.encode())
+    s.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, congestion_control.encode())
     if window_kb:
         s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, window_kb * 1024)
     s.connect((address, port))
@@ -56,7 +60,7 @@ def send(address, port, size, seed, congestion_control, window_kb):
     s.recv(1)
     info = s.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
     print(json.dumps({"retransmits": int.from_bytes(info[100:104], sys.byteorder),
-                      "congestion_control": s.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
+                      "congestion_control": s.getsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, 16)
                       .split(b"\0")[0].decode(),
                       "mss": s.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG)}), flush=True)
 
@@ -66,4 +70,5 @@ if __name__ == "__main__":
     if what == "receive":
         receive(where, *map(int, numbers[:3]))
     else:
-        send(where, *map(int, numbers[:3]), numbers[3], int(numbers[4]))
+        size, seed, port = (int(numbers[i]) for i in (1, 2, 0))
+        send(where, port, size, seed, numbers[3], int(numbers[4]))

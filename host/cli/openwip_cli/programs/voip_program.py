@@ -15,16 +15,18 @@ import socket
 import struct
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
 HEADER = struct.Struct("!4sIq")     # magic, number, CLOCK_MONOTONIC of sending in ns
 MAGIC = b"voip"
 
 
-def packet(number, now_ns, size):
+def packet(number: Any, now_ns: int, size: Any) -> Any:
     return HEADER.pack(MAGIC, number, now_ns).ljust(size, b"\x55")
 
 
-def send(address, port, packets, per_second, size):
+def send(address: str, port: int, packets: Any, per_second: Any, size: Any) -> dict[str, Any]:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
         s.connect((address, port))
         began = time.monotonic_ns() + 10_000_000
@@ -42,10 +44,11 @@ def send(address, port, packets, per_second, size):
     return {"sent": packets - failed, "not_sent": failed, "worst_lateness_us": worst // 1000}
 
 
-def realtime_ahead_ns(monotonic=time.monotonic_ns, realtime=lambda: time.clock_gettime_ns(time.CLOCK_REALTIME)):
+def realtime_ahead_ns(monotonic: Any = time.monotonic_ns,
+                      realtime: Callable[..., Any] = lambda: time.clock_gettime_ns(time.CLOCK_REALTIME)) -> Any:
     """CLOCK_REALTIME less CLOCK_MONOTONIC, ns. A process that loses the processor between two readings would put
     that time into the difference: of up to ten readings the one that took least counts, to half of what it took."""
-    best = None
+    best: Any = None
     for _ in range(10):
         before, real, after = monotonic(), realtime(), monotonic()
         if best is None or after - before < best[0]:
@@ -55,7 +58,7 @@ def realtime_ahead_ns(monotonic=time.monotonic_ns, realtime=lambda: time.clock_g
     return best[1]
 
 
-def arrival_ns(ancillary):
+def arrival_ns(ancillary: Any) -> Any:
     """Arrival by the kernel's clock, as CLOCK_MONOTONIC; the process's own reading when there is none."""
     for level, kind, data in ancillary:
         if level == socket.SOL_SOCKET and kind == 35:    # SCM_TIMESTAMPNS
@@ -64,11 +67,11 @@ def arrival_ns(ancillary):
     return time.monotonic_ns()
 
 
-def receive(port, ready=lambda: None):
+def receive(port: int, ready: Callable[..., Any] = lambda: None) -> dict[str, Any]:
     """[number, delay in us] in the order of arrival, and what was not ours."""
     ending = False
 
-    def end(*_):
+    def end(*_: Any) -> None:
         raise InterruptedError
 
     arrived, foreign = [], 0
@@ -93,7 +96,7 @@ def receive(port, ready=lambda: None):
     return {"arrived": arrived, "foreign": foreign}
 
 
-def summary(sent, arrived):
+def summary(sent: Any, arrived: Any) -> dict[str, Any]:
     """Of a stream of `sent` packets: loss, reordering, duplicates, and the delays in us of the first copy
     of each, in the order of arrival."""
     seen, delays, reordered, highest = set(), [], 0, -1

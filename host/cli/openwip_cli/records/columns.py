@@ -14,6 +14,9 @@ A Table has a row for each message. A field is, by its type:
 An absent list of known length is NaN, or 255 in a list of bytes. One of another length is cut or filled so, and
 counted (Table.misshapen). Tables are at most three deep."""
 import operator
+import pathlib
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy
 from google.protobuf.descriptor import FieldDescriptor as F
@@ -42,14 +45,14 @@ SUFFIXES = (("_dbfs", "dBFS"), ("_db", "dB"), ("_ns", "ns"), ("_us", "us"), ("_m
             ("seconds", "s"), ("_sent", "frames"), ("slots_unlocked", "slots"), ("late_slots", "slots"))
 
 
-def unit_of(name):
+def unit_of(name: str) -> Any:
     """Of a field by its name; "1" for counts and other plain numbers."""
     if name in UNITS:
         return UNITS[name]
     return next((unit for suffix, unit in SUFFIXES if name.endswith(suffix)), "1")
 
 
-def has_presence(field):
+def has_presence(field: Any) -> bool:
     """`optional` in the schema: protobuf makes a choice of one of it."""
     return field.containing_oneof is not None and field.containing_oneof.name == f"_{field.name}"
 
@@ -57,10 +60,10 @@ def has_presence(field):
 class Strings:
     """Dictionary of texts. Number 0 is the empty one, and what stands for those that no longer fit."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.numbers, self.new, self.dropped = {"": 0}, [""], 0
 
-    def number(self, text):
+    def number(self, text: str) -> Any:
         n = self.numbers.get(text)
         if n is None:
             if len(self.numbers) >= MOST_TEXTS:
@@ -70,7 +73,7 @@ class Strings:
             self.new.append(text.replace("\0", "\\0"))     # HDF5 ends a text there
         return n
 
-    def take_new(self):
+    def take_new(self) -> Any:
         new, self.new = self.new, []
         return new
 
@@ -78,18 +81,18 @@ class Strings:
 class Column:
     """Values of one field for the rows that have not been taken yet."""
 
-    def __init__(self, name, dtype, unit, width=None, attributes=None):
+    def __init__(self, name: str, dtype: Any, unit: str, width: int | None = None, attributes: Any = None) -> None:
         self.name, self.dtype, self.unit, self.width = name, dtype, unit, width
         self.attributes = attributes or {}
-        self.values = []
+        self.values: Any = []
 
-    def take(self):
+    def take(self) -> Any:
         values, self.values = self.values, []
         return numpy.array(values, self.dtype)
 
 
 class WideBytes(Column):
-    def take(self):
+    def take(self) -> Any:
         values, self.values = self.values, []
         return numpy.frombuffer(b"".join(values), self.dtype).reshape(len(values), self.width)
 
@@ -97,23 +100,23 @@ class WideBytes(Column):
 class Ragged(Column):
     """All entries of all rows, one after the other; `end` counts them up to and with each row."""
 
-    def __init__(self, name, dtype, unit):
+    def __init__(self, name: str, dtype: Any, unit: str) -> None:
         super().__init__(name, dtype, unit)
         self.total = 0
         self.end = Column(f"{name}.end", "u8", "1")
 
-    def put(self, entries):
+    def put(self, entries: Any) -> None:
         self.values.extend(entries)
         self.total += len(entries)
         self.end.values.append(self.total)
 
 
 class RaggedBytes(Ragged):
-    def __init__(self, name, dtype, unit):
+    def __init__(self, name: str, dtype: Any, unit: str) -> None:
         super().__init__(name, dtype, unit)
         self.values = bytearray()
 
-    def take(self):
+    def take(self) -> Any:
         values, self.values = self.values, bytearray()
         return numpy.frombuffer(values, self.dtype)
 
@@ -121,31 +124,32 @@ class RaggedBytes(Ragged):
 class Table:
     """`extra`: (name, dtype) of columns that are given to add() with every row."""
 
-    def __init__(self, path, descriptor, strings, extra=(), depth=0):
+    def __init__(self, path: pathlib.Path | str, descriptor: Any, strings: Any, extra: Sequence[Any] = (), depth: int = 0) -> None:
         self.path, self.strings, self.depth = path, strings, depth
         self.rows = 0                 # all that were added
         self.pending = 0              # of them not taken yet
         self.misshapen = 0
-        self.children = {}            # field name -> Table, made when the first row comes
-        self.columns = []
+        self.children: dict[Any, Any] = {}            # field name -> Table, made when the first row comes
+        self.columns: list[Any] = []
         self.extra = [self._column(Column(name, dtype, unit_of(name.removeprefix("message.")))) for name, dtype in extra]
-        self._rows = []               # of plain numbers: (values by message, columns, only one of them)
-        self._steps = []              # (names of nested messages, [function(message)])
+        self._rows: list[Any] = []               # of plain numbers: (values by message, columns, only one of them)
+        self._steps: list[Any] = []              # (names of nested messages, [function(message)])
         if descriptor is not None:
             self._plan(descriptor, (), 0)
         # Rows that are written at once: of a few megabytes at most.
         width = sum((c.width or 1) * numpy.dtype(c.dtype).itemsize for c in self.columns)
         self.block = 512 if width < 2048 and (descriptor is None or descriptor.name not in LARGE) else 64
 
-    def _column(self, column):
+    def _column(self, column: Any) -> Any:
         assert all(c.name != column.name for c in self.columns), column.name
         self.columns.append(column)
         return column
 
-    def _plan(self, descriptor, nested, depth):
-        steps = []
+    def _plan(self, descriptor: Any, nested: Any, depth: Any) -> None:
+        steps: list[Any] = []
         self._steps.append((nested, steps))
-        plain, later = [], []
+        plain: list[Any] = []
+        later: list[Any] = []
         for field in descriptor.fields:
             name = ".".join((*nested, field.name))
             if field.type == F.TYPE_MESSAGE:
@@ -160,21 +164,22 @@ class Table:
         for field in later:
             self._plan(field.message_type, (*nested, field.name), depth + 1)
 
-    def _plain_step(self, plain):
+    def _plain_step(self, plain: Any) -> Any:
         """All plain numbers of a message at once: they are most of the columns, and one by one most of the time."""
         keys, columns = zip(*plain)
-        rows, get = [], operator.attrgetter(*keys)
+        get = operator.attrgetter(*keys)
+        rows: list[Any] = []
         self._rows.append((rows, columns, len(keys) == 1))
         return lambda m: rows.append(get(m))
 
-    def settle(self):
+    def settle(self) -> None:
         """Before columns are taken."""
         for rows, columns, single in self._rows:
             for column, values in zip(columns, [rows] if single else zip(*rows)):
                 column.values = list(values)
             rows.clear()
 
-    def _step(self, name, field, width, plain):
+    def _step(self, name: str, field: Any, width: int | None, plain: Any) -> Any:
         """A function that takes the field out of a message into its column; None when it is one of `plain`."""
         key, unit = field.name, unit_of(field.name)
         repeated = field.label == F.LABEL_REPEATED
@@ -196,33 +201,33 @@ class Table:
             return lambda m: put(getattr(m, key))
         return self._wide_step(self._column(Column(name, dtype, unit, width)), key)
 
-    def _optional_step(self, name, key, dtype, unit):
+    def _optional_step(self, name: str, key: str, dtype: Any, unit: str) -> Any:
         """A number that may be absent is NaN then; one that cannot be NaN is 0, and NAME.known says which it is."""
         values = self._column(Column(name, dtype, unit))
         if dtype[0] == "f":
             return lambda m: values.values.append(getattr(m, key) if m.HasField(key) else numpy.nan)
         known = self._column(Column(f"{name}.known", "?", "1"))
 
-        def step(m):
+        def step(m: Any) -> None:
             values.values.append(getattr(m, key))
             known.values.append(m.HasField(key))
         return step
 
-    def _text_step(self, name, key, repeated):
+    def _text_step(self, name: str, key: str, repeated: Any) -> Any:
         number = self.strings.number
         column = self._column(Column(name, "u4", "1", attributes={"texts": "/strings"}))
         if repeated:
             return lambda m: column.values.append(number("\n".join(getattr(m, key))))
         return lambda m: column.values.append(number(getattr(m, key)))
 
-    def _bytes_step(self, name, key, dtype, unit, width):
+    def _bytes_step(self, name: str, key: str, dtype: Any, unit: str, width: int | None) -> Any:
         if width is None:
             put = self._ragged(RaggedBytes(name, dtype, unit)).put
             return lambda m: put(getattr(m, key))
         column = self._column(WideBytes(name, dtype, unit, width, {"missing": MISSING}))
         absent = bytes([MISSING]) * width
 
-        def step(m):
+        def step(m: Any) -> None:
             value = getattr(m, key)
             if len(value) != width:
                 self.misshapen += bool(value)
@@ -230,11 +235,11 @@ class Table:
             column.values.append(value)
         return step
 
-    def _wide_step(self, column, key):
+    def _wide_step(self, column: Any, key: str) -> Any:
         absent = [numpy.nan if column.dtype[0] == "f" else 0] * column.width
         width = column.width
 
-        def step(m):
+        def step(m: Any) -> None:
             value = getattr(m, key)
             if len(value) == width:
                 column.values.append(value[:])
@@ -243,15 +248,15 @@ class Table:
                 column.values.append((value[:] + absent)[:width])
         return step
 
-    def _ragged(self, ragged):
+    def _ragged(self, ragged: Any) -> Any:
         self._column(ragged)
         self._column(ragged.end)
         return ragged
 
-    def _child_step(self, name, field):
+    def _child_step(self, name: str, field: Any) -> Any:
         key, descriptor = field.name, field.message_type
 
-        def step(m):
+        def step(m: Any) -> None:
             entries = getattr(m, key)
             if not entries:
                 return
@@ -266,7 +271,7 @@ class Table:
                 child.add(entry, (self.rows,))
         return step
 
-    def add(self, message, extra=()):
+    def add(self, message: Any, extra: Sequence[Any] = ()) -> None:
         for column, value in zip(self.extra, extra):
             column.values.append(value)
         for nested, steps in self._steps:
@@ -278,7 +283,7 @@ class Table:
         self.rows += 1
         self.pending += 1
 
-    def all(self):
+    def all(self) -> Iterator[Any]:
         """This table and those below it."""
         yield self
         for child in self.children.values():

@@ -6,6 +6,7 @@ import contextlib
 import datetime
 import json
 import os
+import pathlib
 import select
 import shlex
 import shutil
@@ -14,6 +15,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from . import record_file, run_record
 from ..cell import cell as cells
@@ -24,6 +27,9 @@ from ..errors import BadInput
 from ..machine.places import versions
 from ..settings.command_line import Parser
 from ..settings.scenario import Real
+from ..cell.cell import Cell
+from ..settings.scenario import Scenario
+from ..machine.places import Places
 
 # What applications sent belongs into a capture (docs/run-record.md: what it would cost here).
 LEFT_OUT = ("frames", "ip")
@@ -37,22 +43,23 @@ HEAVY_WAITING = 2000      # messages of each publisher that may wait while some 
 READY = "recording"
 
 
-def note_run(cell, scenario, seed):
+def note_run(cell: Cell, scenario: Scenario, seed: int) -> None:
     """Left in the run directory for whoever wants to know what runs there."""
     own_files.create(cell.run / "run.json", json.dumps({
         "command": shlex.join(["./openwip", *sys.argv[1:]]), "scenario": scenario, "seed": seed,
         "started": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")}))
 
 
-class About(threading.Thread):
+class About:
     """What the run is, from the run directory and the control sockets, for as long as there are any."""
 
-    def __init__(self, cell):
-        super().__init__(name="about", daemon=True)
+    def __init__(self, cell: Cell) -> None:
         self.cell, self.over = cell, threading.Event()
-        self.run, self.effective, self.at_first = {}, {}, {}
+        self.run: dict[Any, Any] = {}
+        self.effective: dict[Any, Any] = {}
+        self.at_first: dict[Any, Any] = {}
 
-    def look(self):
+    def look(self) -> None:
         with contextlib.suppress(OSError, ValueError):
             self.run = json.loads((self.cell.run / "run.json").read_text())
         for path in self.cell.run.glob("*.yaml"):
@@ -67,30 +74,30 @@ class About(threading.Thread):
                     self.at_first.setdefault(name, text)
                     self.effective[name] = text
 
-    def run_thread(self):
+    def run_thread(self) -> None:
         while not self.over.is_set():
             self.look()
             self.over.wait(1.0)
 
 
 class Recorder:
-    def __init__(self, cell, path, topics):
+    def __init__(self, cell: Cell, path: pathlib.Path | str, topics: Sequence[str]) -> None:
         self.cell = cell
         self.file = record_file.RecordFile(path)
         heavy = {"high_water": HEAVY_WAITING} if set(topics) & set(LEFT_OUT) else {}
         self.reader = telemetry.Reader(telemetry.endpoints_of(cell), topics, **heavy)
         self.about = About(cell)
         self.threads = [threading.Thread(target=self.about.run_thread, name="about", daemon=True)]
-        self.report = None
+        self.report: dict[str, Any] | None = None
         self.unread = False
 
-    def take(self, timeout_s):
+    def take(self, timeout_s: float) -> Any:
         messages = self.reader.poll(timeout_s)
         for m in messages:
             self.file.add(m)
         return messages
 
-    def take_what_waits(self):
+    def take_what_waits(self) -> None:
         """What was published before the end is on its way, or waits here if this process is behind; the cell may publish on
         meanwhile. What is left after all has no later number that would tell: it is said."""
         began = time.monotonic()
@@ -102,12 +109,12 @@ class Recorder:
                 self.unread = True
                 return
 
-    def finish(self, places):
+    def finish(self, places: Places) -> dict[str, Any]:
         """The file is complete when this returns."""
         silent = self.reader.silent(SILENT_S)
         self.take_what_waits()
         self.about.over.set()
-        report, run = self.report or {}, dict(self.about.run)
+        run, report = dict(self.about.run), self.report or {}
         self.file.finish({
             "command": run.get("command", ""), "started": run.get("started", ""),
             "scenario": report.get("config", run.get("scenario", {})), "seed": report.get("seed", run.get("seed")),
@@ -118,7 +125,7 @@ class Recorder:
         return {"messages": self.reader.received(), "lost": self.reader.lost(), "unread": self.unread}
 
 
-def record(cell, path, topics, seconds, places, launched):
+def record(cell: Cell, path: pathlib.Path | str, topics: Sequence[str], seconds: float, places: Places, launched: bool) -> int:
     """Exit code. `launched`: standard input says when the run is over, and what its report is."""
     os.nice(5)      # the radio first
     over = []
@@ -160,12 +167,12 @@ def record(cell, path, topics, seconds, places, launched):
     return 0
 
 
-def check_target(path):
+def check_target(path: pathlib.Path | str | None) -> None:
     if path is not None:
         record_file.check_target(path)
 
 
-def main(arguments, places):
+def main(arguments: list[str], places: Places) -> int:
     if arguments[:1] == ["info"]:
         return run_record.info(arguments[1:])
     p = Parser("record", "Record the telemetry of a running cell into a file (HDF5); ./openwip record info FILE: what is in one.", "demo")
@@ -183,9 +190,9 @@ def main(arguments, places):
 class Launched:
     """The launcher's side of --record."""
 
-    def __init__(self, cell, path, places):
+    def __init__(self, cell: Cell, path: pathlib.Path | str | None, places: Places) -> None:
         self.path = path
-        self.process = subprocess.Popen(
+        self.process: Any = subprocess.Popen(
             places.module("record", "--launched", "--name", cell.name, "--", path),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
             preexec_fn=lambda: rights.limit(rights.RECORDER))
@@ -194,16 +201,16 @@ class Launched:
             self.process.stdin.close()
             raise BadInput(self._words() or f"record {path}: the recorder did not start")
 
-    def _line(self, timeout_s):
+    def _line(self, timeout_s: float) -> str:
         if select.select([self.process.stdout], [], [], timeout_s)[0]:
             return self.process.stdout.readline().decode().strip()
         return ""
 
-    def _words(self):
+    def _words(self) -> str:
         said = self.process.stderr.read().decode(errors="replace").strip().splitlines()
         return said[-1].removeprefix("openwip: ") if said else ""
 
-    def finish(self, report=None):
+    def finish(self, report: dict[str, Any] | None = None) -> Any:
         """What became of it: {"file", "messages", "lost"} or {"file", "error"}. Without a report: the run
         was stopped."""
         with contextlib.suppress(OSError):
@@ -225,7 +232,7 @@ class Launched:
 
 
 @contextlib.contextmanager
-def launched(cell, path, places, progress):
+def launched(cell: Cell, path: pathlib.Path | str | None, places: Places, progress: Callable[[str], None]) -> Iterator[Any]:
     """None without a path. However the block ends, the record is complete afterwards."""
     if path is None:
         yield None
@@ -238,7 +245,7 @@ def launched(cell, path, places, progress):
             said(recorder.finish(), progress)
 
 
-def said(result, progress):
+def said(result: dict[str, Any], progress: Callable[[str], None]) -> bool:
     """One line about it; False when there is no record."""
     if "error" in result:
         progress(f"the record FAILED: {result['error']}")

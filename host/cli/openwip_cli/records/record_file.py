@@ -6,6 +6,8 @@ import contextlib
 import io
 import json
 import os
+import pathlib
+from typing import Any
 
 import h5py
 import numpy
@@ -24,7 +26,7 @@ INCOMPRESSIBLE = {"payload", "data"}     # what applications sent
 FLAT_CHUNK = 1 << 16
 
 
-def check_target(path):
+def check_target(path: pathlib.Path | str) -> Any:
     """The path as an absolute one, if a record can be written there. Only a record is replaced."""
     target = outputs.check("record", path)
     if target.exists() and not record_seal.is_record(target):
@@ -36,39 +38,40 @@ class Storage(io.RawIOBase):
     """The file, as h5py writes to it. A failed write is remembered here and not told: after one the HDF5 library
     crashes, at the latest when it closes the file. Whoever writes asks for `error` afterwards."""
 
-    def __init__(self, path):
+    def __init__(self, path: pathlib.Path | str) -> None:
         self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
-        self.position, self.error = 0, None
+        self.position = 0
+        self.error: Any = None
 
-    def readable(self):
+    def readable(self) -> bool:
         return True
 
     writable = seekable = readable
 
-    def seek(self, offset, whence=os.SEEK_SET):
+    def seek(self, offset: Any, whence: Any = os.SEEK_SET) -> Any:
         begin = {os.SEEK_SET: 0, os.SEEK_CUR: self.position, os.SEEK_END: os.fstat(self.fd).st_size}[whence]
         self.position = begin + offset
         return self.position
 
-    def tell(self):
+    def tell(self) -> Any:
         return self.position
 
-    def readinto(self, buffer):
+    def readinto(self, buffer: Any) -> Any:
         n = os.preadv(self.fd, [buffer], self.position)
         self.position += n
         return n
 
-    def _try(self, function):
+    def _try(self, function: Any) -> None:
         if self.error is None:
             try:
                 function()
             except OSError as e:
                 self.error = e
 
-    def write(self, data):
+    def write(self, data: Any) -> int:
         view = memoryview(data).cast("B")
 
-        def all_of_it():
+        def all_of_it() -> None:
             done = 0
             while done < len(view):
                 done += os.pwrite(self.fd, view[done:], self.position + done)
@@ -76,12 +79,12 @@ class Storage(io.RawIOBase):
         self.position += len(view)
         return len(view)
 
-    def truncate(self, size=None):
+    def truncate(self, size: Any = None) -> Any:
         size = self.position if size is None else size
         self._try(lambda: os.ftruncate(self.fd, size))
         return size
 
-    def close(self):
+    def close(self) -> None:
         if not self.closed:
             self._try(lambda: os.fsync(self.fd))
             os.close(self.fd)
@@ -89,7 +92,7 @@ class Storage(io.RawIOBase):
 
 
 class RecordFile:
-    def __init__(self, path):
+    def __init__(self, path: pathlib.Path | str) -> None:
         self.target = check_target(path)
         self.partial = self.target.with_name(f".{self.target.name}.{os.getpid()}.part")
         try:
@@ -99,18 +102,18 @@ class RecordFile:
         self.file = h5py.File(self.storage, "w", libver="v110", userblock_size=record_seal.SIZE)
         self.file.attrs["format"], self.file.attrs["format_version"] = record_seal.FORMAT, record_seal.FORMAT_VERSION
         self.strings = Strings()
-        self.tables = {}      # (topic, source) -> Table
+        self.tables: dict[Any, Any] = {}      # (topic, source) -> Table
         self.gaps = Table("gaps", None, self.strings)
         self.gaps.columns = [Column(*c) for c in GAP_COLUMNS]
         for c in self.gaps.columns[:2]:
             c.attributes["texts"] = "/strings"
-        self.datasets = {}    # path -> Dataset
+        self.datasets: dict[Any, Any] = {}    # path -> Dataset
 
-    def _check_written(self):
+    def _check_written(self) -> None:
         if self.storage.error is not None:
             raise RecordFailed(f"record {self.target}: {self.storage.error.strerror}")
 
-    def add(self, message):
+    def add(self, message: telemetry.Message) -> None:
         """One telemetry.Message."""
         key, t = (message.topic, message.source), message.telemetry
         table = self.tables.get(key)
@@ -132,14 +135,14 @@ class RecordFile:
 
     # --- HDF5 ---
 
-    def _write(self, table):
+    def _write(self, table: Any) -> None:
         table.pending = 0
         table.settle()
         for column in table.columns:
             self._append(f"{table.path}/{column.name}", column, column.take(), table.block)
         self._check_written()
 
-    def _append(self, path, column, values, block):
+    def _append(self, path: pathlib.Path | str, column: Any, values: Any, block: Any) -> None:
         dataset = self.datasets.get(path)
         if dataset is None:
             ragged = isinstance(column, Ragged)
@@ -156,12 +159,12 @@ class RecordFile:
         dataset.resize(n + len(values), axis=0)
         dataset[n:] = values
 
-    def _write_strings(self):
+    def _write_strings(self) -> None:
         texts = self.strings.take_new()
         self.file.create_dataset("strings", data=numpy.array(texts, dtype=object), dtype=h5py.string_dtype(), compression="gzip")
         self.file.attrs["strings_dropped"] = self.strings.dropped
 
-    def finish(self, about, reader):
+    def finish(self, about: Any, reader: telemetry.Reader) -> None:
         """`about`: {name: text or what JSON can hold} of the run. `reader`: telemetry.Reader, for its counts."""
         for table in (self.gaps, *(t for top in self.tables.values() for t in top.all())):
             self._write(table)
@@ -186,7 +189,7 @@ class RecordFile:
         except OSError as e:
             raise RecordFailed(f"record {self.target}: {e.strerror}") from None
 
-    def abandon(self):
+    def abandon(self) -> None:
         """Nothing is left of it."""
         with contextlib.suppress(Exception):     # after a failed write the library may find what it wrote missing
             self.file.close()

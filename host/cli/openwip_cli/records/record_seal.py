@@ -4,6 +4,8 @@ rest. The HDF5 library takes a damaged file for a good one until it crashes (a b
 a segmentation fault), so it is only given files that are as they were written."""
 import hashlib
 import os
+import pathlib
+from typing import Any
 
 from ..errors import BadInput
 
@@ -12,7 +14,7 @@ SIZE = 512
 WRITTEN_BY = "valid: a file of ./openwip record or --record"
 
 
-def _digest(f):
+def _digest(f: Any) -> Any:
     digest = hashlib.sha256()
     f.seek(SIZE)
     while part := f.read(1 << 20):
@@ -20,11 +22,11 @@ def _digest(f):
     return digest.hexdigest()
 
 
-def _block(digest):
+def _block(digest: Any) -> Any:
     return f"{FORMAT} {FORMAT_VERSION}\nsha256 {digest}\n".encode().ljust(SIZE, b"\0")
 
 
-def seal(path):
+def seal(path: pathlib.Path | str) -> None:
     """After everything else has been written."""
     with open(path, "r+b") as f:
         block = _block(_digest(f))
@@ -34,7 +36,7 @@ def seal(path):
         os.fsync(f.fileno())
 
 
-def is_record(path):
+def is_record(path: pathlib.Path | str) -> bool:
     """By its first word only."""
     try:
         with open(path, "rb") as f:
@@ -43,7 +45,7 @@ def is_record(path):
         return False
 
 
-def check(path):
+def check(path: pathlib.Path | str) -> None:
     """BadInput unless it is a whole record of a version that is known."""
     try:
         with open(path, "rb") as f:

@@ -8,6 +8,8 @@
         slots.rows("receiver.points")        # of a ragged column: a list with an array for each row"""
 import json
 import os
+import pathlib
+from typing import Any
 
 import h5py
 import numpy
@@ -20,19 +22,20 @@ from ..settings.command_line import Parser
 class Table:
     """Columns by name, read when asked for. Texts come as texts."""
 
-    def __init__(self, group, strings):
-        self._group, self._strings, self._read = group, strings, {}
+    def __init__(self, group: Any, strings: Any) -> None:
+        self._group, self._strings = group, strings
+        self._read: dict[Any, Any] = {}
         self.columns = [n for n, x in group.items() if isinstance(x, h5py.Dataset)]
         self.children = [n for n, x in group.items() if isinstance(x, h5py.Group)]
 
-    def __contains__(self, name):
+    def __contains__(self, name: str) -> bool:
         return name in self.columns
 
-    def __len__(self):
+    def __len__(self) -> int:
         first = next((c for c in ("message.sequence", "row", "lost") if c in self.columns), None)
         return len(self._group[first]) if first else 0
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> Any:
         if name not in self.columns:
             raise KeyError(f"{self._group.name} has no column {name}; it has {', '.join(self.columns)}")
         if name not in self._read:
@@ -43,27 +46,27 @@ class Table:
             self._read[name] = values
         return self._read[name]
 
-    def get(self, name, otherwise=None):
+    def get(self, name: str, otherwise: Any = None) -> Any:
         return self[name] if name in self.columns else otherwise
 
-    def unit(self, name):
+    def unit(self, name: str) -> Any:
         return self._group[name].attrs["unit"]
 
-    def ragged(self, name):
+    def ragged(self, name: str) -> list[Any]:
         """An array for each row."""
         return numpy.split(self[name], self[f"{name}.end"][:-1].astype("i8")) if len(self) else []
 
-    def child(self, name):
+    def child(self, name: str) -> "Table | None":
         """Table of a list of messages; its column `row` says to which row of this one each belongs."""
         return Table(self._group[name], self._strings) if name in self.children else None
 
     @property
-    def attributes(self):
+    def attributes(self) -> dict[Any, Any]:
         return {k: int(v) for k, v in self._group.attrs.items()}
 
 
 class RunRecord:
-    def __init__(self, path):
+    def __init__(self, path: pathlib.Path | str) -> None:
         self.path = str(path)
         record_seal.check(path)
         self._file = h5py.File(path, "r")
@@ -74,7 +77,7 @@ class RunRecord:
             self._file.close()
             raise BadInput(f"{self.path} does not hold what a run record holds ({e}); {record_seal.WRITTEN_BY}") from None
 
-    def _text(self, name):
+    def _text(self, name: str) -> Any:
         text = self._file["about"][name][()].decode(errors="replace")
         if name in ("command", "started", "recorded", "cell"):
             return text
@@ -82,25 +85,25 @@ class RunRecord:
 
     # --- contents ---
 
-    def tables(self):
+    def tables(self) -> list[Any]:
         """[(topic, source)] of what was recorded."""
         topics = self._file.get("topics", {})
         return [(topic, source) for topic in topics for source in topics[topic]]
 
-    def sources(self, topic):
+    def sources(self, topic: str) -> list[Any]:
         return [s for t, s in self.tables() if t == topic]
 
-    def table(self, topic, source):
-        """None when nothing of it was recorded."""
+    def table(self, topic: str, source: str) -> Any:
+        """A Table; None when nothing of it was recorded."""
         group = self._file.get(f"topics/{topic}/{source}")
         return Table(group, self._strings) if group is not None else None
 
     @property
-    def gaps(self):
+    def gaps(self) -> "Table":
         return Table(self._file["gaps"], self._strings)
 
     @property
-    def verdict(self):
+    def verdict(self) -> Any:
         """{"valid", "reasons", "final"}: of the run's report; without one (the run was stopped, or only part of it was
         recorded) the last that the cell said of itself; None when there is neither."""
         v = (self.about.get("report") or {}).get("verdict")
@@ -112,17 +115,17 @@ class RunRecord:
                 return {"valid": bool(t["valid"][-1]), "reasons": [r for r in t["reason"][-1].split("\n") if r], "final": False}
         return None
 
-    def close(self):
+    def close(self) -> None:
         self._file.close()
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: Any) -> None:
         self.close()
 
 
-def verdict_words(v):
+def verdict_words(v: Any) -> list[Any]:
     """The lines that come before any figure."""
     if v is None:
         return ["verdict: NONE (neither a report nor a verdict of the cell was recorded)"]
@@ -130,13 +133,13 @@ def verdict_words(v):
             *(f"  {reason}" for reason in v["reasons"])]
 
 
-def silence_words(a):
+def silence_words(a: Any) -> list[Any]:
     """Publishers that the record has little or nothing of, in words."""
     return [f"{name} was never heard" if seconds is None else f"{name} was silent for the last {seconds:.1f} s"
             for name, seconds in (a.get("silent") or {}).items()]
 
 
-def info_text(r):
+def info_text(r: Any) -> str:
     a = r.about
     lines = verdict_words(r.verdict)
     lines += [f"command   {a.get('command') or 'unknown'}",
@@ -159,7 +162,7 @@ def info_text(r):
     return "\n".join(lines)
 
 
-def info(arguments):
+def info(arguments: list[str]) -> int:
     p = Parser("record info", "What is in a run record.")
     p.add_argument("file", metavar="FILE.h5")
     given = p.parse_args(arguments)

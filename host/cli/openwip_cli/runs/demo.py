@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The demo: start a cell, measure it, end it. One progress line for each phase."""
 import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any
 
 from . import replay_cell, run
 from ..cell import cell as cells, remote
@@ -13,6 +16,12 @@ from ..measure import pace, traffic
 from ..measure.watching import watching
 from ..messages import control
 from .options import parse_demo
+from ..cell.cell import Cell
+from ..cell.keeper import KeeperClient
+from ..settings.scenario import Scenario
+from ..machine.places import Places
+from .options import Options
+from .run import MeasuredCell
 
 LOCK_TIMEOUT_S = 10    # of air time
 CAUGHT_UP_S = 0.005    # behind the wall clock
@@ -21,7 +30,7 @@ CATCH_UP_TIMEOUT_S = 10
 
 # --- a running cell ---
 
-def recording_arguments(options):
+def recording_arguments(options: Options) -> dict[Any, Any]:
     """Of the flowgraphs, by station."""
     for base in options.record_iq.values():
         recordings.remove_former(base)
@@ -30,7 +39,8 @@ def recording_arguments(options):
             for station, base in options.record_iq.items()}
 
 
-def start(cell, keeper, scenario, places, progress, record_iq=None):
+def start(cell: Cell, keeper: KeeperClient, scenario: Scenario, places: Places, progress: Callable[[str], None],
+          record_iq: Any = None) -> Any:
     cells.write_configs(cell, scenario)
     processes = {p.name: p for p in cells.cell_processes(cell, scenario, places, record_iq)}
     running = run.MeasuredCell(cell, keeper, scenario)
@@ -40,15 +50,15 @@ def start(cell, keeper, scenario, places, progress, record_iq=None):
     for name in ("base.macd", "terminal.macd", "base.radio", "terminal.radio"):
         keeper.start(processes[name])
     for endpoint in (running.base, running.terminal):
-        if not keeper.wait_until(lambda e=endpoint: running.answers(e), START_TIMEOUT_S):
+        if not keeper.wait_until(functools.partial(running.answers, endpoint), START_TIMEOUT_S):
             keeper.blame(f"{endpoint.endpoint} does not answer")
     start_observers(keeper, cell, "demo", places)
     return running
 
 
-def wait_for_lock(running, scenario, progress):
+def wait_for_lock(running: MeasuredCell, scenario: Scenario, progress: Callable[[str], None]) -> Any:
     """Returns air time from the first sample to lock, s."""
-    def begun():
+    def begun() -> bool:
         return running.ask(running.terminal).slot > 0
 
     if not running.keeper.wait_until(begun, START_TIMEOUT_S):
@@ -56,7 +66,7 @@ def wait_for_lock(running, scenario, progress):
     speed = scenario.speed
     seen = []
 
-    def locked():
+    def locked() -> Any:
         status = running.ask(running.terminal)
         seen.append(status)
         return status.radio.locked
@@ -67,7 +77,7 @@ def wait_for_lock(running, scenario, progress):
     progress(f"the terminal has locked after {unlocked * 1000:.0f} ms of air time")
 
     # The start of the programs kept the medium behind its schedule; it runs fast until it has made up for that.
-    def on_schedule():
+    def on_schedule() -> bool:
         air = running.ask(running.air)
         return air.wall_seconds * air.speed - air.now / accounting.SAMPLE_RATE < CAUGHT_UP_S * air.speed
 
@@ -76,11 +86,11 @@ def wait_for_lock(running, scenario, progress):
     return unlocked
 
 
-def most_behind(cell):
+def most_behind(cell: Cell) -> Any:
     """A function: how far the medium was behind its schedule at worst, s; None when it does not say."""
     endpoint = control.Control(cell.endpoint("air.control"))
 
-    def ask():
+    def ask() -> Any:
         try:
             return endpoint.status(0.5).pacing_max_us * 1e-6
         except control.NoAnswer:
@@ -88,7 +98,7 @@ def most_behind(cell):
     return ask
 
 
-def traffic_of(cell, progress):
+def traffic_of(cell: run.MeasuredCell, progress: Callable[[str], None]) -> Any:
     """The workload: ping, TCP, UDP. What fails is a reason of the verdict, and the rest goes on."""
     keeper, s = cell.keeper, cell.scenario
     stalls = slot_path.StallWatch({n: p for n, p in keeper.pids.items() if n in slot_path.PROCESSES}, most_behind(cell.cell),
@@ -96,7 +106,7 @@ def traffic_of(cell, progress):
     stalls.start()
     failed = []
 
-    def attempt(what, function):
+    def attempt(what: str, function: Any) -> Any:
         try:
             return function()
         except traffic.TrafficFailed as e:
@@ -119,7 +129,7 @@ def traffic_of(cell, progress):
     return result | {"failed": failed, "stall": stalls.report()}
 
 
-def measure(cell, watch, applications, progress):
+def measure(cell: run.MeasuredCell, watch: Any, applications: Any, progress: Callable[[str], None]) -> Any:
     """All traffic, and the report of it."""
     keeper = cell.keeper
     common, more, now = run.measure(cell, watch, applications, lambda cell: traffic_of(cell, progress), progress,
@@ -141,7 +151,7 @@ def measure(cell, watch, applications, progress):
 
 # --- one run ---
 
-def main(arguments, places):
+def main(arguments: list[str], places: Places) -> int:
     """Returns the exit code."""
     options = parse_demo(arguments)
     if options.replay_iq:
@@ -160,7 +170,7 @@ def main(arguments, places):
                           options, f"verdict: INVALID\n  {reasons[0]}")
 
 
-def run_at_the_pace_found(options, places, progress):
+def run_at_the_pace_found(options: Options, places: Places, progress: Callable[[str], None]) -> Any:
     """--speed auto. A cell that is only tried writes no file and opens no window."""
     bare = dataclasses.replace(options, record=None, capture=None, monitor=False, record_iq={})
     watched = any((options.record, options.capture, options.monitor, options.record_iq))
@@ -181,13 +191,14 @@ def run_at_the_pace_found(options, places, progress):
         return run_cell(cell, keeper, options, places, progress)
 
 
-def run_cell(cell, keeper, options, places, progress, trial="none"):
+def run_cell(cell: Cell, keeper: KeeperClient, options: Options, places: Places, progress: Callable[[str], None],
+             trial: str = "none") -> Any:
     progress(f"cell '{cell.name}': namespaces {' and '.join(cell.namespaces)}")
     result = run.in_cell(cell, keeper, options, places, progress, lambda: phases(cell, keeper, options, places, progress, trial))
     return run.report(result, options, report.screen(result))
 
 
-def phases(cell, keeper, options, places, progress, trial):
+def phases(cell: Cell, keeper: KeeperClient, options: Options, places: Places, progress: Callable[[str], None], trial: Any) -> Any:
     scenario = options.scenario
     with watching(cell) as (watch, applications):
         running = start(cell, keeper, scenario, places, progress, recording_arguments(options))

@@ -7,9 +7,12 @@ import contextlib
 import dataclasses
 import json
 import os
+import pathlib
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import yaml
 
@@ -29,6 +32,8 @@ from ..settings.command_line import check_cell_name
 from ..settings.emulator import NAME, SETTINGS, scenario_of
 from ..settings.scenario import Scenario
 from .options import Options, parse_emulate
+from ..cell.cell import Cell
+from ..cell.keeper import KeeperClient
 
 PROGRAM = "host/emulator/wip_emulator"
 
@@ -39,7 +44,7 @@ TRACE_MARGIN_S = 30   # start, draining, sums; the emulator would begin a trace 
 
 
 @contextlib.contextmanager
-def with_predictions(s, places):
+def with_predictions(s: Scenario, places: Places) -> Iterator[Any]:
     """The scenario as the emulator takes it: for `predictor`, a trace of the channel that holds what the
     receiver's predictor says from noisy gains (the emulator has no receiver)."""
     if s["channel.prediction_nmse"] != "predictor":
@@ -71,13 +76,13 @@ def with_predictions(s, places):
 
 # --- configuration of the process ---
 
-def config(cell, s):
+def config(cell: Cell, s: Scenario) -> dict[str, Any]:
     back_delay = s["wired.uplink_delay_ms"]
     errors = "none" if s["channel.error_free"] == "on" else (
         "symbols" if s["channel.symbol_noise"] == "on" else "computed")
     mac = cells.mac_config(cell, s, "base")
 
-    def end(station, status):
+    def end(station: str, status: Any) -> dict[str, Any]:
         return {"namespace": cell.namespace(station), "tun": "wip0", "address": f"{cells.ADDRESS[station]}/{30 if s['terminals'] == 1 else 24}",
                 "control": cell.endpoint(f"{status}.control"),
                 "telemetry": cell.endpoint(f"{status}.telemetry")}
@@ -102,7 +107,7 @@ def config(cell, s):
     }
 
 
-def check_config(program, tree, flag="--check"):
+def check_config(program: Any, tree: Any, flag: str = "--check") -> None:
     """What only the program can judge (of the emulator: channel, trace file), before anything is made."""
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
         yaml.safe_dump(tree, f, sort_keys=False)
@@ -112,7 +117,7 @@ def check_config(program, tree, flag="--check"):
         raise BadInput(last_line(done.stderr, f.name))
 
 
-def last_line(text, file):
+def last_line(text: str, file: pathlib.Path | str) -> str:
     """What the program refused, without its name and that of a file that is gone."""
     line = (text.strip().splitlines() or ["it failed"])[-1]
     return line.removeprefix("wip_emulator: ").removeprefix("macd: ").removeprefix(f"{file}: ")
@@ -120,7 +125,9 @@ def last_line(text, file):
 
 # --- a run ---
 
-def run(options, workload=None, progress=None, *, places=None, observers=False, **around):
+def run(options: Options, workload: Callable[..., dict[str, Any] | None] | None = None,
+        progress: Callable[[str], None] | None = None, *, places: Places | None = None, observers: bool = False,
+        **around: Any) -> Any:
     """One run. `options`: {key of SETTINGS: value}, or a Scenario. `workload(cell: MeasuredCell) -> dict`
     runs the applications (None: iperf3); what it returns is the report's `workload`, except `tcp` (to the
     top), `cpu` (added) and `failed` (reasons of the verdict); TrafficFailed makes the run invalid.
@@ -128,19 +135,21 @@ def run(options, workload=None, progress=None, *, places=None, observers=False, 
     `observers`: also telemetry of TCP, processor and verdict so far, for who looks on meanwhile.
     Raises BadInput, CellDied, Terminated."""
     scenario = options if isinstance(options, Scenario) else scenario_of(options)
-    given = Options(scenario, **{"name": NAME, "cores": None} | around)
-    places = Places(*places) if places else whereabouts.default()
-    progress = progress or (lambda text: None)
+    more: dict[str, Any] = {"name": NAME, "cores": None} | around
+    given = Options(scenario, **more)
+    where = places or whereabouts.default()
+    say: Callable[[str], None] = progress or (lambda text: None)
     check_cell_name(given.name)
-    runs.check(given, places, (PROGRAM, OBSERVER))
-    with with_predictions(scenario, places) as as_run:
-        check_config(str(places.build / PROGRAM), config(cells.Cell(given.name), as_run))
-        with owned_cell(given.name, progress, scenario["terminals"]) as (cell, keeper):
-            return runs.in_cell(cell, keeper, given, places, progress, lambda: phases(
-                cell, keeper, given, as_run, workload or runs.iperf3_download, places, progress, observers))
+    runs.check(given, where, (PROGRAM, OBSERVER))
+    with with_predictions(scenario, where) as as_run:
+        check_config(str(where.build / PROGRAM), config(cells.Cell(given.name), as_run))
+        with owned_cell(given.name, say, scenario["terminals"]) as (cell, keeper):
+            return runs.in_cell(cell, keeper, given, where, say, lambda: phases(
+                cell, keeper, given, as_run, workload or runs.iperf3_download, where, say, observers))
 
 
-def phases(cell, keeper, given, as_run, workload, places, progress, observers):
+def phases(cell: Cell, keeper: KeeperClient, given: Options, as_run: Any, workload: Callable[..., dict[str, Any] | None],
+           places: Places, progress: Callable[[str], None], observers: Any) -> Any:
     with watching(cell) as (watch, applications):
         path = cell.run / "emulator.yaml"
         own_files.create(path, yaml.safe_dump(config(cell, as_run), sort_keys=False))
@@ -166,15 +175,14 @@ def phases(cell, keeper, given, as_run, workload, places, progress, observers):
             "seconds": time.monotonic() - began} | identity(given.scenario, places)
 
 
-def emulator_report(terminal):
+def emulator_report(terminal: Any) -> dict[str, Any]:
     return {"mean_snr_db": terminal.radio.mean_snr_db, "prediction_nmse": terminal.radio.prediction_nmse,
             "frames_combined": terminal.terminal.frames_combined,
             "packets_damaged": terminal.terminal.delivered_damaged.packets}
 
 
-def generate(s, seconds, places, packet_bytes=accounting.MTU):
+def generate(s: Scenario, seconds: float, places: Places, packet_bytes: Any = accounting.MTU) -> tuple[Any, Any]:
     """Virtual time: (report, the program's own output). No namespaces, no TCP, no rights needed."""
-    places = Places(*places)
     places.check_built(PROGRAM, "python/openwip_schema")
     with with_predictions(s, places) as as_run, tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
         tree = config(cells.Cell(NAME), as_run)
@@ -186,7 +194,7 @@ def generate(s, seconds, places, packet_bytes=accounting.MTU):
         raise BadInput(last_line(done.stderr, f.name))
     raw = json.loads(done.stdout)
 
-    def status(when, end):
+    def status(when: Any, end: Any) -> Any:
         return json_format.ParseDict(raw[when][end], pb.MacStatus())
 
     base, terminal = status("drained", "base"), status("drained", "terminal")
@@ -210,7 +218,7 @@ def generate(s, seconds, places, packet_bytes=accounting.MTU):
     } | identity(s, places), raw
 
 
-def users_of(base, terminal):
+def users_of(base: Any, terminal: Any) -> list[Any]:
     """Several terminals: what each of them got."""
     return [{"delivered_packets": t.downlink.delivered.packets, "delivered_bytes": t.downlink.delivered.bytes,
              "mean_snr_db": t.radio.mean_snr_db, "frames_sent": b.base.frames_sent,
@@ -219,7 +227,7 @@ def users_of(base, terminal):
             for b, t in zip(base.users, terminal.users)]
 
 
-def main(arguments, places):
+def main(arguments: list[str], places: Places) -> int:
     options, progress = parse_emulate(arguments), Progress()
     outputs.fresh("--json", options.json)
     seconds = options.scenario["traffic.duration_s"]

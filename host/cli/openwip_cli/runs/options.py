@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The command lines of the runs: a scenario, and what happens around it."""
+import argparse
 import dataclasses
+from typing import Any
 
 from ..cell import remote
 from ..errors import BadInput
@@ -15,23 +17,23 @@ from ..settings.scenario import SETTINGS, Real, Scenario, check, check_together,
 class Options:
     """A scenario, and what happens around it."""
     scenario: Scenario
-    json: str = None
+    json: str | None = None
     keep: bool = False
-    logs: str = None
+    logs: str | None = None
     name: str = "demo"
     cores: object = "auto"      # placement.parse()
-    record: str = None
-    capture: str = None
+    record: str | None = None
+    capture: str | None = None
     monitor: bool = False
     record_iq: dict = dataclasses.field(default_factory=dict)   # station -> FILE without ending
     record_iq_seconds: float = 0
-    listen: tuple = None    # remote.check_listen()
-    replay_iq: str = None   # FILE in the place of the radio
-    pace_found: float = None    # with --speed auto, where it had to be tried
+    listen: tuple | None = None    # remote.check_listen()
+    replay_iq: str | None = None   # FILE in the place of the radio
+    pace_found: float | None = None    # with --speed auto, where it had to be tried
     generator: bool = False     # of the emulator: virtual time, no cell
 
 
-def options_parser(command, description, settings, name):
+def options_parser(command: str, description: Any, settings: Any, name: str) -> Any:
     p = Parser(command, description)
     for s in settings:
         if s.flag is None:
@@ -55,7 +57,7 @@ def options_parser(command, description, settings, name):
     return p
 
 
-def scenario_of(given, settings):
+def scenario_of(given: argparse.Namespace, settings: Any) -> Any:
     """Of parsed arguments: file under flags."""
     values = read_file(given.config, settings) if given.config else {}
     for s in settings:
@@ -65,7 +67,7 @@ def scenario_of(given, settings):
     return Scenario(values, settings)
 
 
-def options_of(given, settings):
+def options_of(given: argparse.Namespace, settings: Any) -> "Options":
     """Options of parsed arguments: file under flags, all checked."""
     return Options(check_together(scenario_of(given, settings)), given.json, given.keep, given.logs, given.name,
                    placement.parse(given.cores), given.record, given.capture, given.monitor,
@@ -75,7 +77,7 @@ def options_of(given, settings):
 BESIDE_REPLAY = ("--speed", "--monitor", "--record", "--capture", "--json", "--logs", "--name", "--cores")
 
 
-def refuse_beside_replay(parser, given):
+def refuse_beside_replay(parser: Any, given: argparse.Namespace) -> None:
     """Everything else has been decided when the samples were recorded."""
     for action in parser._actions:
         flag = (action.option_strings or [""])[-1]
@@ -83,7 +85,7 @@ def refuse_beside_replay(parser, given):
             raise BadInput(f"{flag} with --replay-iq: a recording is played as it is; valid beside it: {', '.join(BESIDE_REPLAY)}")
 
 
-def parse_demo(arguments):
+def parse_demo(arguments: list[str]) -> Any:
     parser = options_parser("demo", "A base station and a terminal over a software radio on this machine: "
                                     "ping, TCP and UDP, and a verdict.", SETTINGS, "demo")
     parser.add_argument("--record-iq", metavar="FILE", help="record what the terminal receives, from the first "
@@ -109,7 +111,7 @@ def parse_demo(arguments):
     return options
 
 
-def parse_emulate(arguments):
+def parse_emulate(arguments: list[str]) -> Any:
     parser = options_parser(
         "emulate", "The downlink at one SNR for each bin and slot, between two network namespaces: TCP "
                    "through it, and a verdict.", emulator.SETTINGS, emulator.NAME)

@@ -13,6 +13,8 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Callable
+from typing import Any
 
 from ..errors import DIED, BadInput, CellDied, Stop, Terminated, raise_terminated
 from ..machine import placement, system
@@ -25,13 +27,14 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class Job:
     """One attempt: task, name of its cell, where it runs."""
 
-    def __init__(self, task, name, place, log):
+    def __init__(self, task: Any, name: str, place: Any, log: Any) -> None:
         self.task, self.name, self.place, self.log = task, name, place, log
         self.began = time.monotonic()
         self.outcome = tempfile.TemporaryFile("w+")
-        self.pid = self.pidfd = None
+        self.pid: Any = None
+        self.pidfd: Any = None
 
-    def start(self, work):
+    def start(self, work: Any) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         parent = os.getpid()
@@ -41,7 +44,7 @@ class Job:
             self._run(work)
         self.pidfd = os.pidfd_open(self.pid)
 
-    def _run(self, work):
+    def _run(self, work: Any) -> None:
         """In the forked process. Never returns."""
         code = DIED
         try:
@@ -68,7 +71,7 @@ class Job:
                 sys.stderr.flush()
             os._exit(code)
 
-    def collect(self):
+    def collect(self) -> tuple[Any, Any]:
         """After its end: (what work() returned or None, why there is none)."""
         _, status = os.waitpid(self.pid, 0)
         os.close(self.pidfd)
@@ -88,15 +91,16 @@ class Pool:
     last)` here: False, and the task is run again later, unless it is the `last` attempt. `log(task)`: a file for what a run
     says. `cleanup(name)`: after an attempt that failed."""
 
-    def __init__(self, jobs, prefix, work, take, log=lambda task: None, cleanup=lambda name: None):
+    def __init__(self, jobs: int, prefix: Any, work: Any, take: Any, log: Callable[..., Any] = lambda task: None,
+                 cleanup: Callable[..., Any] = lambda name: None) -> None:
         self.places = {f"{prefix}{i}": placement.of_several(i) for i in range(jobs)}
         self.work, self.take, self.log, self.cleanup = work, take, log, cleanup
-        self.active = {}       # pidfd -> Job
+        self.active: dict[Any, Any] = {}       # pidfd -> Job
 
-    def run(self, tasks):
+    def run(self, tasks: Any) -> None:
         """Every task; raises Terminated after all has ended. Tasks are hashable or compared by identity."""
         waiting = [(task, 1) for task in tasks]
-        attempts = {}          # pidfd -> how many with this one
+        attempts: dict[Any, Any] = {}          # pidfd -> how many with this one
         old = {s: signal.signal(s, raise_terminated) for s in SIGNALS}
         try:
             while waiting or self.active:
@@ -122,7 +126,7 @@ class Pool:
             for signum, handler in old.items():
                 signal.signal(signum, handler)
 
-    def _end_all(self):
+    def _end_all(self) -> None:
         jobs = list(self.active.values())
         for signum, patience in ((signal.SIGTERM, END_S), (signal.SIGKILL, 2)):
             for job in jobs:

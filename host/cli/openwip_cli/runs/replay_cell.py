@@ -12,6 +12,8 @@ import os
 import pathlib
 import tempfile
 import time
+from collections.abc import Callable
+from typing import Any
 
 import yaml
 from openwip_schema import telemetry_pb2
@@ -27,6 +29,10 @@ from ..machine.places import versions
 from ..messages import control
 from ..messages.publisher import Publisher
 from .replay_radio import OVER
+from ..cell.cell import Cell
+from ..cell.keeper import KeeperClient
+from ..machine.places import Places
+from .options import Options
 
 TUN_ADDRESS = "192.0.2.1/32"
 VERDICT_EVERY_S = 1.0
@@ -35,7 +41,7 @@ SILENCE_S = 60          # of the flowgraph, for macd: at the end of the recordin
 LAST_WORDS_S = 0.3      # for telemetry on its way
 
 
-def macd_tree(cell, recording):
+def macd_tree(cell: Cell, recording: recordings.Recording) -> dict[str, Any]:
     """Of the terminal. What the recorded cell's link was, if the recording knows."""
     link = dict(recording.whole.get("openwip:link", {}))
     receiver = recording.whole["openwip:receiver"]
@@ -47,7 +53,7 @@ def macd_tree(cell, recording):
             "endpoints": endpoints, "user": system.account()[0], "peer_timeout_s": SILENCE_S}
 
 
-def start_ns(recording):
+def start_ns(recording: recordings.Recording) -> Any:
     """Wall clock of sample time 0 when it was recorded; None: not known."""
     for first in recording.captures[:1]:
         with contextlib.suppress(KeyError, ValueError):
@@ -56,7 +62,7 @@ def start_ns(recording):
     return None
 
 
-def verdict_of(recording):
+def verdict_of(recording: recordings.Recording) -> dict[str, Any]:
     return {"valid": False, "replay": True, "checks": {}, "reasons": [
         f"replay: {pathlib.Path(recording.data_path).name}, recorded samples: nothing is transmitted, so there is no goodput"]}
 
@@ -64,18 +70,20 @@ def verdict_of(recording):
 class Player:
     """The processes of the cell, and how far they are."""
 
-    def __init__(self, cell, keeper, recording, speed, places):
+    def __init__(self, cell: Cell, keeper: KeeperClient, recording: recordings.Recording, speed: float, places: Places) -> None:
         self.cell, self.keeper, self.recording, self.speed = cell, keeper, recording, speed
         self.places = places
         self.terminal = control.Control(cell.endpoint("terminal.control"))
-        self.publisher, self.said, self.began = None, 0.0, None
+        self.said = 0.0
+        self.publisher: Any = None
+        self.began: Any = None
 
-    def status(self):
+    def status(self) -> Any:
         with contextlib.suppress(control.NoAnswer):
             return self.terminal.status(0.5)
         return None
 
-    def start(self, reports):
+    def start(self, reports: Any) -> None:
         cell, run = self.cell, {"OPENWIP_RUN": str(self.cell.run)}
         path = cell.run / "terminal.yaml"
         own_files.create(path, yaml.safe_dump(macd_tree(cell, self.recording), sort_keys=False))
@@ -94,7 +102,7 @@ class Player:
             capabilities=rights.REPLAY))
         self.began = time.monotonic()
 
-    def play(self, reports, progress):
+    def play(self, reports: Any, progress: Callable[[str], None]) -> dict[str, Any]:
         """What the radio says of it, and the terminal's status at the end."""
         self.start(reports)
         progress(f"playing {self.recording.data_path}, {replays.seconds(self.recording):.3f} s at speed {self.speed:g}")
@@ -105,7 +113,7 @@ class Player:
             progress(f"terminal.macd has not taken the last report within {SETTLED_S:g} s: what watches the cell lacks its end")
         return {"verdict": verdict_of(self.recording), "pace": pace, "terminal": terminal}
 
-    def say(self, slot=0):
+    def say(self, slot: int = 0) -> None:
         """The verdict, once a second."""
         if time.monotonic() - self.said < VERDICT_EVERY_S or not self.publisher.wanted("verdict"):
             return
@@ -114,7 +122,7 @@ class Player:
         self.publisher.publish("verdict", slot, verdict=telemetry_pb2.Verdict(
             valid=False, reason=v["reasons"], command="replay", seconds=(time.monotonic() - self.began) * self.speed))
 
-    def wait(self):
+    def wait(self) -> Any:
         """Until the recording is over; returns what the radio says of it."""
         over, slot = self.cell.run / OVER, 0
         while not over.exists():
@@ -124,11 +132,11 @@ class Player:
             self.say(slot)
         return json.loads(over.read_text())
 
-    def settle(self, last_slot):
+    def settle(self, last_slot: Any) -> Any:
         """The terminal's status when macd has taken the last report."""
         found = None
 
-        def taken():
+        def taken() -> bool:
             nonlocal found
             found = self.status() or found
             return found is not None and found.slot >= last_slot
@@ -140,10 +148,10 @@ class Player:
         return found
 
 
-def run_replay(options, places):
+def run_replay(options: Options, places: Places) -> Any:
     progress = Progress()
     outputs.fresh("--json", options.json)
-    recording, live = command.to_replay(options.replay_iq)
+    recording, live = command.to_replay(options.replay_iq or "")
     run.check(options, places, (cells.MACD, OBSERVER))
     try:
         emulate.check_config(places.program(cells.MACD), macd_tree(cells.Cell(options.name), recording), "--print-config")
@@ -162,14 +170,15 @@ def run_replay(options, places):
     return run.report(result, options, screen(recording, result), good=result["replay"]["same"])
 
 
-def compared(recording, live, reports, speed, played, places, progress):
+def compared(recording: recordings.Recording, live: Any, reports: Any, speed: float, played: Any, places: Places,
+             progress: Callable[[str], None]) -> Any:
     progress("comparing its decisions with those of the live receiver")
     result = report_of(recording, live, recordings.read_reports(reports), played["pace"], speed, played["terminal"])
     return result | {"verdict": played["verdict"], "versions": versions(places), "seed": recording.whole.get("openwip:seed"),
                      "config": recording.whole.get("openwip:scenario", {})}
 
 
-def report_of(recording, live, replayed, pace, speed, terminal):
+def report_of(recording: recordings.Recording, live: Any, replayed: Any, pace: Any, speed: float, terminal: Any) -> Any:
     compared = replays.compare(recording, live, replayed)
     compared["reports_lost"] = pace["reports_lost"]
     air = replays.seconds(recording)
@@ -188,7 +197,7 @@ def report_of(recording, live, replayed, pace, speed, terminal):
     return result
 
 
-def screen(recording, result):
+def screen(recording: recordings.Recording, result: dict[str, Any]) -> str:
     rt, lines = result["realtime"], report.verdict_lines(result["verdict"])
     if "recorded_verdict" in result:
         v = result["recorded_verdict"]

@@ -12,11 +12,14 @@ import pathlib
 import signal
 import sys
 import threading
+from typing import Any
 
 from ..cell import cell as cells
 from ..machine import own_files
 from ..errors import BAD_INPUT, DIED, BadInput
 from ..iq.recordings import Recording
+from ..cell.cell import Cell
+from ..machine.places import Places
 
 OVER = "replayed.json"
 TICK_S = 0.1
@@ -24,16 +27,16 @@ STOP_LIMIT_S = 0.6    # then the process ends even if a thread hangs
 BUFFER_SAMPLES = 65536
 
 
-def say(text):
+def say(text: str) -> None:
     print(f"replay: {text}", file=sys.stderr, flush=True)
 
 
-def write_over(cell, source, lost):
+def write_over(cell: Cell, source: Any, lost: Any) -> None:
     own_files.replace(cell.run / OVER, json.dumps({"seconds": source.pace.seconds, "slots": source.pace.slots,
                                                    "behind": source.pace.behind, "reports_lost": lost}))
 
 
-def play(cell, recording, speed, reports):
+def play(cell: Cell, recording: Recording, speed: float, reports: Any) -> Any:
     """Exit code."""
     from gnuradio import gr, wip
     from ..iq.source import Pace, Source
@@ -48,7 +51,7 @@ def play(cell, recording, speed, reports):
     top.start()
     print("ready", flush=True)
 
-    def wait():
+    def wait() -> None:
         top.wait()
         over.set()
 
@@ -76,7 +79,7 @@ def play(cell, recording, speed, reports):
     return code
 
 
-def main(arguments, _places):
+def main(arguments: list[str], _places: Places) -> int:
     for name, value in (("GR_CONF_CONTROLPORT_ON", "False"), ("GR_CONF_LOG_LOG_LEVEL", "off")):
         os.environ.setdefault(name, value)
     name, file, speed, reports = arguments

@@ -3,6 +3,8 @@
 the verdict. demo, emulate, replay and tcp-l say what they start and what traffic they make; the rest is here."""
 import contextlib
 import os
+from collections.abc import Callable
+from typing import Any
 
 from ..capture import capture
 from ..cell import window
@@ -14,6 +16,11 @@ from ..machine import outputs, system
 from ..measure import traffic
 from ..measure.watching import telemetry_reasons
 from ..records import record
+from ..cell.cell import Cell
+from ..cell.keeper import KeeperClient
+from ..settings.scenario import Scenario
+from ..machine.places import Places
+from .options import Options
 
 DRAIN_LIMIT_S = 30
 
@@ -21,13 +28,13 @@ DRAIN_LIMIT_S = 30
 class MeasuredCell(Running):
     """As a workload sees it: `keeper` (pause, wait_until), statuses, and where the applications run."""
 
-    def __init__(self, cell, keeper, scenario):
+    def __init__(self, cell: Cell, keeper: KeeperClient, scenario: Scenario) -> None:
         super().__init__(cell, keeper)
         self.scenario = scenario
         self.address, self.name, self.namespace = cell.ADDRESS, cell.name, cell.namespace
-        self.marks = {}
+        self.marks: dict[Any, Any] = {}
 
-    def mark(self, name):
+    def mark(self, name: str) -> None:
         """`first` and `last`: between them the link's and the processor's figures are taken."""
         if name == "first":
             self.marks["cpu"] = CpuClock(dict(self.keeper.pids) | {"keeper": self.keeper.pid, "launcher": os.getpid()})
@@ -36,7 +43,7 @@ class MeasuredCell(Running):
             self.marks["cores"] = self.marks["cpu"].cores()
 
 
-def iperf3_download(cell):
+def iperf3_download(cell: MeasuredCell) -> dict[str, Any]:
     """TCP from the base station's side to the terminal: a workload."""
     wall = max(1, round(cell.scenario["traffic.duration_s"] / cell.scenario.speed))
     edge = min(1.0, 0.1 * wall)
@@ -47,7 +54,7 @@ def iperf3_download(cell):
 
 # --- around the phases ---
 
-def check(options, places, programs):
+def check(options: Options, places: Places, programs: Any) -> None:
     """Before anything is made."""
     system.require_root()
     system.require_tun()
@@ -58,7 +65,8 @@ def check(options, places, programs):
     outputs.check("--capture", options.capture)
 
 
-def in_cell(cell, keeper, options, places, progress, phases, run=None, over=lambda result: result):
+def in_cell(cell: Cell, keeper: KeeperClient, options: Options, places: Places, progress: Callable[[str], None],
+            phases: Callable[[], dict[str, Any]], run: Any = None, over: Callable[..., Any] = lambda result: result) -> Any:
     """`phases()` gives the report with its verdict; `over(result)` what is added once the cell has ended. `run`: (scenario,
     seed) as the record has them, where they are not those of the options."""
     scenario, seed = run or (options.scenario.tree(), options.scenario["seed"])
@@ -86,7 +94,7 @@ def in_cell(cell, keeper, options, places, progress, phases, run=None, over=lamb
     return result
 
 
-def report(result, options, screen, good=None):
+def report(result: dict[str, Any], options: Options, screen: Any, good: Any = None) -> Any:
     """On the screen and in --json FILE; the exit code."""
     print(screen)
     outputs.write_json(options.json, result)
@@ -97,7 +105,8 @@ def report(result, options, screen, good=None):
 
 # --- the phases ---
 
-def measure(cell, watch, applications, workload, progress, reset):
+def measure(cell: MeasuredCell, watch: Any, applications: Any, workload: Callable[..., dict[str, Any] | None],
+            progress: Callable[[str], None], reset: Any) -> tuple[Any, Any, Any]:
     """Traffic, drain, sums, verdict: (the report's common part, what else the workload returned, the statuses at the end).
     `workload(cell)` returns {"tcp", "cpu", "failed" (reasons), ...}; TrafficFailed makes the run invalid. `reset`: whose
     counters begin anew."""

@@ -7,8 +7,11 @@ at a time, each in a process of its own so that a kill of any of them is cleaned
 import csv
 import itertools
 import json
+import pathlib
 import statistics
 import sys
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import yaml
 
@@ -24,6 +27,10 @@ from ..programs import transfer as transfer_program
 from ..settings.scenario import ON_OFF, Choice, Integer, Real, Setting
 from .options import options_parser, scenario_of
 from .pool import Pool
+from ..cell.cell import Cell
+from ..cell.keeper import KeeperClient
+from ..settings.scenario import Scenario
+from ..machine.places import Places
 
 NAME = "tcpl"
 PROGRAM = "host/tcpl/wip_tcpl"
@@ -32,11 +39,11 @@ LATE_LIMIT_MS = 20.0   # of a packet; a fifth of the shortest time in which TCP 
 
 
 class RealList:
-    def __init__(self, low, high):
-        self.one = Real(low, high)
+    def __init__(self, low: float, high: float) -> None:
+        self.one: Any = Real(low, high)
         self.valid = f"numbers {low:g}..{high:g} separated by commas"
 
-    def read(self, value):
+    def read(self, value: Any) -> list[Any]:
         values = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else [value]
         if not 1 <= len(values) <= 100:
             raise ValueError
@@ -44,7 +51,7 @@ class RealList:
 
 
 class IntegerList(RealList):
-    def __init__(self, low, high):
+    def __init__(self, low: int, high: int) -> None:
         super().__init__(low, high)
         self.one = Integer(low, high)
 
@@ -72,7 +79,7 @@ SETTINGS = [
 ]
 
 
-def parse(arguments):
+def parse(arguments: list[str]) -> tuple[Any, Any, Any]:
     parser = options_parser(
         "tcp-l", "Transfers over a line with bit errors: TCP alone, and with damaged segments accepted.", SETTINGS, NAME)
     parser.add_argument("--csv", metavar="FILE", help="write one line for each transfer there")
@@ -85,7 +92,7 @@ def parse(arguments):
     return given, given.name, scenario_of(given, SETTINGS)
 
 
-def points_of(s):
+def points_of(s: Scenario) -> Iterator[Any]:
     """Every transfer of the scenario, as plain values."""
     relays = {"off": [False], "on": [True], "both": [False, True]}[s["relay"]]
     for run, mtu, ber, burst, relay in itertools.product(
@@ -95,7 +102,7 @@ def points_of(s):
 
 # --- one transfer ---
 
-def config(cell, s, point):
+def config(cell: Cell, s: Scenario, point: dict[str, Any]) -> dict[str, Any]:
     return {
         "user": system.account()[0], "seed": point["seed"], "mtu": point["mtu"],
         "line": {"rate_kbps": s["line.rate_kbps"], "delay_ms": s["line.delay_ms"],
@@ -109,18 +116,18 @@ def config(cell, s, point):
     }
 
 
-def sums(direction):
+def sums(direction: Any) -> Any:
     """in - (delivered + queued + dropped), packets."""
     return (direction["in"].packets - direction["delivered"].packets - direction["queued"].packets
             - sum(d.count.packets for d in direction["dropped"]))
 
 
-def direction_of(message):
+def direction_of(message: Any) -> dict[str, Any]:
     return {"in": getattr(message, "in"), "delivered": message.delivered, "queued": message.queued,
             "dropped": message.dropped}
 
 
-def kernel_checksum_errors(cell, keeper):
+def kernel_checksum_errors(cell: Cell, keeper: KeeperClient) -> int:
     program = traffic.Program(cell.namespace("terminal"), ["cat", "/proc/net/snmp"])
     try:
         program.wait(keeper, 10)
@@ -130,7 +137,8 @@ def kernel_checksum_errors(cell, keeper):
         program.kill()
 
 
-def run_one(point, s, name, places, workload=None, cores="auto"):
+def run_one(point: dict[str, Any], s: Scenario, name: str, places: Places,
+            workload: Callable[..., dict[str, Any] | None] | None = None, cores: str = "auto") -> Any:
     """One transfer; returns what was measured, with its verdict. `workload(cell, keeper)` instead of the
     transfer, for tests."""
     with owned_cell(name, lambda text: None) as (cell, keeper):
@@ -143,7 +151,7 @@ def run_one(point, s, name, places, workload=None, cores="auto"):
         reasons = []
         result = dict(point)
         try:
-            result |= (workload or (lambda c, k: transfer(c, k, s, point)))(cell, keeper)
+            result |= ((workload or (lambda c, k: transfer(c, k, s, point)))(cell, keeper) or {})
         except traffic.TrafficFailed as e:
             reasons.append(str(e))
         checksum_errors = kernel_checksum_errors(cell, keeper)
@@ -168,7 +176,7 @@ def run_one(point, s, name, places, workload=None, cores="auto"):
     return result
 
 
-def transfer(cell, keeper, s, point):
+def transfer(cell: Cell, keeper: KeeperClient, s: Scenario, point: dict[str, Any]) -> Any:
     script = transfer_program.__file__
     common = [cells.ADDRESS["terminal"], str(PORT), str(s["traffic.bytes"]), str(point["seed"])]
     receiver = traffic.started(traffic.Program(cell.namespace("terminal"), [sys.executable, script, "receive", *common]),
@@ -198,13 +206,14 @@ def transfer(cell, keeper, s, point):
 
 # --- many ---
 
-def run_all(s, name, places, progress, one=run_one):
+def run_all(s: Scenario, name: str, places: Places, progress: Callable[[str], None], one: Any = run_one) -> tuple[Any, Any]:
     """Every point, s["parallel"] at a time; results in the order of the points. A run that is invalid for
     its pacing is repeated, and every repetition counted."""
     points = list(points_of(s))
-    results, repeated = {}, 0
+    repeated = 0
+    results: dict[Any, Any] = {}
 
-    def take(job, result, why, last):
+    def take(job: Any, result: dict[str, Any], why: str, last: Any) -> bool:
         nonlocal repeated
         if result is None:
             raise CellDied(f"a transfer failed: {why}")
@@ -223,7 +232,7 @@ def run_all(s, name, places, progress, one=run_one):
     return [results[i] for i in sorted(results)], repeated
 
 
-def interval(values):
+def interval(values: Any) -> tuple[Any, Any]:
     """(mean, half of the 95 % interval), None for what is not known."""
     if len(values) < 2:
         return (values[0] if values else None), None
@@ -231,13 +240,13 @@ def interval(values):
     return found.mean, found.half
 
 
-def summary(results):
+def summary(results: list[dict[str, Any]]) -> Any:
     """One row for each (mtu, ber, burstiness): throughput of both, damage that reached the application."""
     rows = []
     key = lambda r: (r["mtu"], r["ber"], r["burstiness"])   # noqa: E731
-    for (mtu, ber, burst), group in itertools.groupby(sorted(results, key=key), key):
+    for (mtu, ber, burst), same in itertools.groupby(sorted(results, key=key), key):
         row = {"mtu": mtu, "ber": ber, "burstiness": burst}
-        group = list(group)
+        group = list(same)
         for name, relay in (("tcp", False), ("tcpl", True)):
             valid = [r for r in group if r["relay"] == relay and r["verdict"]["valid"]]
             mine = [r for r in valid if not r.get("unfinished")]
@@ -254,8 +263,8 @@ def summary(results):
     return rows
 
 
-def table(rows):
-    def number(row, name):
+def table(rows: list[dict[str, Any]]) -> str:
+    def number(row: Any, name: str) -> Any:
         mean, half = row[f"{name}_kbyte_s"], row[f"{name}_interval"]
         text = "-" if mean is None else f"{mean:.1f}" + ("" if half is None else f" ± {half:.1f}")
         return text + (f" ({row[f'{name}_unfinished']} unfinished)" if row[f"{name}_unfinished"] else "")
@@ -269,7 +278,7 @@ def table(rows):
     return "\n".join(lines)
 
 
-def draw(rows):
+def draw(rows: list[dict[str, Any]]) -> Any:
     """The figure of the text: throughput over bit error rate or burstiness, a panel for each MTU."""
     import matplotlib
     matplotlib.use("Agg")
@@ -294,7 +303,7 @@ def draw(rows):
     return figure
 
 
-def write_csv(path, results):
+def write_csv(path: pathlib.Path | str, results: list[dict[str, Any]]) -> None:
     columns = ["mtu", "ber", "burstiness", "relay", "run", "seed", "seconds", "kbyte_s", "bytes_wrong", "bits_wrong", "packets",
                "packets_damaged", "queue_drops", "path_bits_wrong", "headers_restored", "checksum_errors", "retransmits",
                "late_max_ms", "unfinished", "valid"]
@@ -305,7 +314,7 @@ def write_csv(path, results):
             out.writerow({"unfinished": False} | r | {"valid": r["verdict"]["valid"]})
 
 
-def main(arguments, places):
+def main(arguments: list[str], places: Places) -> int:
     given, name, s = parse(arguments)
     system.require_root()
     system.require_tun()

@@ -7,6 +7,8 @@ virtual time with the packet generator (docs/emulator.md).
 and total / theory says how much of the capacity was there."""
 import json
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 from ..measure import traffic
 from . import emulate
@@ -17,6 +19,7 @@ from ..machine import outputs
 from ..settings.command_line import Parser
 from ..settings.scenario import Real
 from ..cell.session import Progress
+from ..machine.places import Places
 
 NAME = "validate"
 STEPS_DB = (8, 12, 15, 18, 22, 25, 28, 32)   # one in each interval of the switch table
@@ -27,18 +30,20 @@ GENERATOR_HEADER = 52     # of the 1500 bytes: what TCP would take of them
 PORT = 5301
 
 
-def frames_of(modulation, bins):
+def frames_of(modulation: Any, bins: int) -> Any:
     """Bits of the frames of one slot, in the order in which they are filled."""
     if modulation == "adaptive":
         return [SYMBOLS_PER_BIN * (b % len(STEPS_DB) + 1) for b in range(bins)]
     return [SYMBOLS_PER_BIN * modulation] * bins
 
 
-def truncation_bits(frames):
+def truncation_bits(frames: Any) -> Any:
     """Mean number of bits that a packet leaves empty in its last frame: packets one behind the other until
     the first frame of a packet is one where a packet began before (eq. 5.4; for the adaptive table the cycle
     of table 5.6)."""
-    at, seen, lost = 0, {}, []
+    at = 0
+    seen: dict[Any, Any] = {}
+    lost: list[Any] = []
     while at not in seen:
         seen[at] = len(lost)
         left = MTU * 8
@@ -50,7 +55,7 @@ def truncation_bits(frames):
     return sum(cycle) / len(cycle)
 
 
-def cases(quick):
+def cases(quick: Any) -> Iterator[Any]:
     modulations, bins = (range(1, 9), (1, 13, 25)) if not quick else ((1, 4, 8), (1, 25))
     for n in bins:
         for k in modulations:
@@ -59,7 +64,7 @@ def cases(quick):
         yield "adaptive", n, "adaptive"
 
 
-def settings(kind, bins, modulation):
+def settings(kind: Any, bins: int, modulation: Any) -> Any:
     """No errors, no wired network, an uplink that does not count: nothing but the downlink's capacity is
     left to measure. Everything else has the defaults."""
     s = {"channel.model": "static", "channel.snr_db": 40, "channel.error_free": "on",
@@ -70,8 +75,8 @@ def settings(kind, bins, modulation):
     return s
 
 
-def tcp_transfer(duration):
-    def workload(cell):
+def tcp_transfer(duration: float) -> Any:
+    def workload(cell: Any) -> dict[str, Any]:
         python = [sys.executable, "-m", "openwip_cli.programs.tcp_flow"]
         address = cell.address["terminal"]
         # The kernel doubles the buffer and makes a window of it: 40 packets, fewer than the queue holds.
@@ -102,7 +107,7 @@ def tcp_transfer(duration):
     return workload
 
 
-def row_of(mode, kind, bins, modulation, goodput, header_bytes, verdict):
+def row_of(mode: str, kind: Any, bins: int, modulation: Any, goodput: Any, header_bytes: Any, verdict: dict[str, Any]) -> dict[str, Any]:
     """One line of a table; `goodput` in bit/s of packets with `header_bytes` of headers."""
     frames = frames_of(modulation, bins)
     theory = SLOTS_PER_SECOND * sum(frames)
@@ -118,7 +123,7 @@ def row_of(mode, kind, bins, modulation, goodput, header_bytes, verdict):
             "passed": verdict["valid"] and total / theory >= target}
 
 
-def in_real_time(case, duration, name, places):
+def in_real_time(case: Any, duration: float, name: str, places: Places) -> Any:
     kind, bins, modulation = case
     report = emulate.run(settings(*case), tcp_transfer(duration), name=name, places=places, cores="auto")
     t = report["workload"].get("transfer")
@@ -131,7 +136,7 @@ def in_real_time(case, duration, name, places):
     return row
 
 
-def in_virtual_time(case, duration, places):
+def in_virtual_time(case: Any, duration: float, places: Places) -> Any:
     kind, bins, modulation = case
     report, raw = emulate.generate(emulator.scenario_of(settings(*case)), duration, places)
     arrived = raw["arrivals"]
@@ -141,7 +146,7 @@ def in_virtual_time(case, duration, places):
     return row
 
 
-def screen(rows):
+def screen(rows: list[dict[str, Any]]) -> str:
     lines = ["  mode    table bins  bits  theory    measured  headers   truncation  total     ratio   target  steady"]
     for r in rows:
         steady = f"{r['steady_ratio']:.4f}" if "steady_ratio" in r else ""
@@ -156,7 +161,7 @@ def screen(rows):
     return "\n".join(lines)
 
 
-def parse(arguments):
+def parse(arguments: list[str]) -> Any:
     p = Parser("validate", "Measured against theoretical capacity: tables 5.3-5.5 and 5.7, with TCP in real time and with a packet "
                            "generator in virtual time.", NAME)
     p.add_argument("--json", metavar="FILE", nargs="?", const="-", help="write the rows there (- or nothing: standard output)")
@@ -168,7 +173,7 @@ def parse(arguments):
     return given
 
 
-def main(arguments, places):
+def main(arguments: list[str], places: Places) -> int:
     given = parse(arguments)
     if given.json != "-":
         outputs.fresh("--json", given.json)

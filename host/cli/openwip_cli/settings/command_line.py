@@ -1,34 +1,36 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The options of a command. Whatever is wrong with one is said in one line: option, value, what would be valid."""
 import argparse
+from typing import Any, NoReturn
 
 from ..errors import BadInput
+from .scenario import Kind
 
 
 class Parser(argparse.ArgumentParser):
     """Of ./openwip COMMAND. `cell`: it is about one cell, of this name unless --name says another."""
 
-    def __init__(self, command, description=None, cell=None, **more):
+    def __init__(self, command: str, description: Any = None, cell: Any = None, **more: Any) -> None:
         super().__init__(prog=f"./openwip {command}", allow_abbrev=False, description=description, **more)
         if cell:
             self.add_argument("--name", type=check_cell_name, default=cell, help=f"name of the cell (default {cell})")
 
-    def error(self, message):
+    def error(self, message: str) -> NoReturn:
         raise BadInput(f"{message} (see {self.prog} --help)")
 
-    def value(self, flag, kind, **more):
+    def value(self, flag: str, kind: Kind, **more: Any) -> None:
         """An option of a kind of settings/scenario.py, read() and `valid`."""
         self.add_argument(flag, type=lambda text: read(flag, kind, text), **more)
 
 
-def read(flag, kind, text):
+def read(flag: str, kind: Kind, text: str) -> Any:
     try:
         return kind.read(text)
     except (ValueError, TypeError, OverflowError):
         raise BadInput(f"{flag} is {text!r}; valid: {kind.valid}") from None
 
 
-def check_cell_name(name):
+def check_cell_name(name: str) -> Any:
     if not (1 <= len(name) <= 12 and name.isascii() and name.isalnum() and name == name.lower()):
         raise BadInput(f"--name is {name!r}; valid: 1..12 lower-case letters and digits")
     return name

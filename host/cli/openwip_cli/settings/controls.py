@@ -6,6 +6,7 @@ A key is the key of the scenario file. Its process is asked under the process's 
 those of the scenario's table (scenario.SETTINGS, emulator.SETTINGS); what exists in a running cell only stands here.
 A key that cannot change has a reason instead of a process that takes it."""
 import dataclasses
+from typing import Any
 
 from . import emulator, scenario as scenarios
 from ..errors import BadInput
@@ -18,7 +19,7 @@ class Blackout:
     words, low, high = ("on", "off"), 1, 600000
     valid = "on|off|1..600000 ms"
 
-    def read(self, value):
+    def read(self, value: Any) -> Any:
         if isinstance(value, bool) or value in self.words:
             return Choice(*self.words).read(value)
         return Real(self.low, self.high).read(value)
@@ -28,7 +29,7 @@ class Speed:
     words, low, high = (OWN,), 0, 500
     valid = f"0..500|{OWN}"
 
-    def read(self, value):
+    def read(self, value: Any) -> Any:
         return OWN if value in (OWN, None) else Real(self.low, self.high).read(value)
 
 
@@ -92,14 +93,14 @@ NO_CHANGE = {
 class Control:
     """One key of one kind of cell."""
     key: str
-    kind: object           # reads and describes values (scenario.py)
+    kind: Any              # reads and describes values (scenario.py)
     help: str
     unit: str
-    process: str           # base, terminal, air; None: the launcher
+    process: str | None    # base, terminal, air; None: the launcher
     process_key: str       # dotted, in that process's effective_yaml
     why_not: str           # empty: it can change
 
-    def check(self, text):
+    def check(self, text: str) -> Any:
         """Canonical text of a value. Raises BadInput."""
         if self.why_not:
             raise BadInput(f"{self.key} cannot change in a running cell: {self.why_not}")
@@ -108,7 +109,7 @@ class Control:
         except (ValueError, TypeError, OverflowError):
             raise BadInput(f"{self.key} = {text}: not valid; valid: {self.kind.valid}") from None
 
-    def describe(self):
+    def describe(self) -> dict[str, Any]:
         """For programs that make an editor of it."""
         kind = self.kind.kind if isinstance(self.kind, scenarios.Optional) else self.kind
         words = list(getattr(kind, "words", getattr(kind, "names", ())))
@@ -126,7 +127,7 @@ class Control:
                 "changeable": not self.why_not, "why_not": self.why_not}
 
 
-def text_of(value):
+def text_of(value: Any) -> str:
     """A value as the processes write it."""
     if isinstance(value, bool):
         return "on" if value else "off"
@@ -137,7 +138,7 @@ def text_of(value):
     return "" if value is None else str(value)
 
 
-def process_key(kind_of_cell, key):
+def process_key(kind_of_cell: Any, key: str) -> Any:
     if key.startswith("telemetry."):
         return "telemetry.slot_every"
     if kind_of_cell == "demo" and key == "seed":
@@ -148,7 +149,7 @@ def process_key(kind_of_cell, key):
     return key
 
 
-def owner(kind_of_cell, key):
+def owner(kind_of_cell: Any, key: str) -> Any:
     """Whose effective_yaml shows it, also when it cannot change; None: nobody's."""
     if key in OWNERS[kind_of_cell]:
         return OWNERS[kind_of_cell][key]
@@ -160,7 +161,7 @@ def owner(kind_of_cell, key):
     return "air"
 
 
-def table(kind_of_cell):
+def table(kind_of_cell: Any) -> Any:
     """All keys of a `demo` or an `emulate` cell, in the order of the scenario: {key: Control}."""
     settings = {"demo": [*scenarios.SETTINGS, BLACKOUT, SCHEDULING, *SAMPLES],
                 "emulate": [*emulator.SETTINGS, BLACKOUT, ERRORS, *SAMPLES]}[kind_of_cell]
@@ -175,13 +176,13 @@ def table(kind_of_cell):
     return found
 
 
-def describe(kind_of_cell=None):
+def describe(kind_of_cell: Any = None) -> dict[str, Any]:
     """As JSON; of both kinds unless one is asked for."""
     kinds = [kind_of_cell] if kind_of_cell else list(OWNERS)
     return {"version": 1, "cells": {k: [c.describe() for c in table(k).values()] for k in kinds}}
 
 
-def find(rows, key):
+def find(rows: Any, key: str) -> Any:
     """The control of a key. Raises BadInput naming what is near."""
     if key in rows:
         return rows[key]

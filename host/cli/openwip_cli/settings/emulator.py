@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The settings of the emulator: those of the demo that it has too, with the defaults of tables 5.8 and A.1, and its own."""
 import dataclasses
+from typing import Any
 
 from . import scenario as scenarios
 from ..errors import BadInput
@@ -12,10 +13,10 @@ NAME = "emulate"
 class Text:
     """Checked by the emulator, which knows what there is."""
 
-    def __init__(self, valid):
+    def __init__(self, valid: Any) -> None:
         self.valid = valid
 
-    def read(self, value):
+    def read(self, value: Any) -> Any:
         if not isinstance(value, str) or not value:
             raise ValueError
         return value
@@ -24,7 +25,7 @@ class Text:
 class BinList:
     valid = "up to 25 SNRs of -60..80 dB, separated by commas"
 
-    def read(self, value):
+    def read(self, value: Any) -> list[Any]:
         if isinstance(value, str):
             value = value.split(",") if value.strip() else []
         if not isinstance(value, (list, tuple)) or len(value) > 25:
@@ -35,20 +36,20 @@ class BinList:
 class Shadowing:
     valid = "as_defined|" + scenarios.Shadowing.valid
 
-    def read(self, value):
+    def read(self, value: Any) -> Any:
         return value if value == "as_defined" else scenarios.Shadowing().read(value)
 
 
 class Nmse:
     valid = "0..0.5|predictor|trace"
 
-    def read(self, value):
+    def read(self, value: Any) -> Any:
         if value in ("predictor", "trace"):
             return value
         return Real(0, 0.5).read(value)
 
 
-def like_demo(key, default):
+def like_demo(key: str, default: Any) -> Any:
     """The demo's setting with the default of tables 5.8 and A.1."""
     setting = next(s for s in scenarios.SETTINGS if s.key == key)
     return dataclasses.replace(setting, default=default)
@@ -107,7 +108,7 @@ SETTINGS = [
 ]
 
 
-def scenario_of(values):
+def scenario_of(values: Any) -> Any:
     """A checked scenario of {key: value}."""
     by_key = {s.key: s for s in SETTINGS}
     unknown = [k for k in values if k not in by_key]

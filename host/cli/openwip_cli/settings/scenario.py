@@ -6,6 +6,8 @@ them only.
 Precedence: defaults < scenario file (--config) < command line."""
 import dataclasses
 import math
+import pathlib
+from typing import Any, Protocol
 
 from ..errors import BadInput
 
@@ -14,11 +16,11 @@ NOMINAL_TRANSMIT_DBFS = -15.0   # blocks/types/db.h
 
 
 class Integer:
-    def __init__(self, low, high):
+    def __init__(self, low: float, high: float) -> None:
         self.low, self.high = low, high
         self.valid = f"{low}..{high}"
 
-    def read(self, value):
+    def read(self, value: Any) -> Any:
         if isinstance(value, bool) or isinstance(value, float) and value != int(value):
             raise ValueError
         number = int(value)
@@ -28,11 +30,11 @@ class Integer:
 
 
 class Real:
-    def __init__(self, low, high):
+    def __init__(self, low: float, high: float) -> None:
         self.low, self.high = low, high
         self.valid = f"{low:g}..{high:g}"
 
-    def read(self, value):
+    def read(self, value: Any) -> Any:
         if isinstance(value, bool):
             raise ValueError
         number = float(value)
@@ -42,11 +44,11 @@ class Real:
 
 
 class Choice:
-    def __init__(self, *names):
+    def __init__(self, *names: Any) -> None:
         self.names = names
         self.valid = "|".join(names)
 
-    def read(self, value):
+    def read(self, value: Any) -> str:
         if isinstance(value, bool):    # YAML reads on and off as true and false
             value = "on" if value else "off"
         if str(value) not in self.names:
@@ -57,7 +59,7 @@ class Choice:
 class Modulation:
     valid = "adaptive|1..8"
 
-    def read(self, value):
+    def read(self, value: Any) -> Any:
         if value == "adaptive":
             return value
         return Integer(1, 8).read(value)
@@ -67,7 +69,7 @@ class Speed:
     low, high = 0.01, 100
     valid = f"auto|{low:g}..{high:g}"
 
-    def read(self, value):
+    def read(self, value: Any) -> Any:
         return value if value == "auto" else Real(self.low, self.high).read(value)
 
 
@@ -75,27 +77,34 @@ class Shadowing:
     low, high = 0, 20
     valid = f"on|off|{low}..{high} dB"
 
-    def read(self, value):
+    def read(self, value: Any) -> Any:
         if isinstance(value, bool) or value in ("on", "off"):
             return Choice("on", "off").read(value)
         return Real(self.low, self.high).read(value)
 
 
 class Optional:
-    def __init__(self, kind, none):
+    def __init__(self, kind: Any, none: Any) -> None:
         self.kind, self.none = kind, none
         self.valid = f"{kind.valid} ({none} when not given)"
 
-    def read(self, value):
+    def read(self, value: Any) -> Any:
         return None if value is None else self.kind.read(value)
+
+
+class Kind(Protocol):
+    """Of a value: reads what a file or an option holds (ValueError, TypeError: not valid), and says what is."""
+    valid: str
+
+    def read(self, value: Any) -> Any: ...
 
 
 @dataclasses.dataclass
 class Setting:
     key: str       # in a scenario file
-    flag: str      # on the command line; None: in a scenario file only
-    kind: object
-    default: object
+    flag: str | None      # on the command line; None: in a scenario file only
+    kind: Any      # a Kind
+    default: Any
     help: str
 
 
@@ -116,12 +125,12 @@ class Impairments:
     }
     valid = "a list such as [{cfo_hz: 3000}, {clock_ppm: 5}] of " + ", ".join(NAMES)
 
-    def read(self, value):
+    def read(self, value: Any) -> list[Any]:
         if not isinstance(value, list):
             raise ValueError
         return [self._item(item) for item in value]
 
-    def _item(self, item):
+    def _item(self, item: Any) -> dict[Any, Any]:
         if not isinstance(item, dict) or len(item) != 1:
             raise ValueError
         (name, given), = item.items()
@@ -135,7 +144,7 @@ class Impairments:
         return {name: {field: self._number(v) for field, v in given.items()}}
 
     @staticmethod
-    def _number(value):
+    def _number(value: Any) -> Any:
         if isinstance(value, str):   # YAML 1.1 reads 1e6 as text
             value = float(value)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
@@ -215,16 +224,16 @@ SETTINGS = [
 class Scenario:
     """Values of all settings by key: scenario["link.bins"]."""
 
-    def __init__(self, values=None, settings=None):
+    def __init__(self, values: Any = None, settings: Any = None) -> None:
         self.values = {s.key: s.default for s in settings or SETTINGS}
         self.values.update(values or {})
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: str) -> Any:
         return self.values[key]
 
-    def tree(self):
+    def tree(self) -> Any:
         """Nested, as a scenario file has it."""
-        root = {}
+        root: dict[Any, Any] = {}
         for key, value in self.values.items():
             *path, leaf = key.split(".")
             node = root
@@ -234,17 +243,17 @@ class Scenario:
         return root
 
     @property
-    def speed(self):
+    def speed(self) -> Any:
         """Of the air against the wall clock; only the demo can set it."""
         speed = self.values.get("air.speed", 1.0)
         return 1.0 if speed == "auto" else speed
 
     @property
-    def retransmission_delay_slots(self):
+    def retransmission_delay_slots(self) -> Any:
         return max(3, math.ceil(self["link.retransmission_delay_ms"] * SLOTS_PER_SECOND / 1000 - 1e-9))
 
     @property
-    def speed_kmh(self):
+    def speed_kmh(self) -> Any:
         """Of the terminal; None where the channel says itself how it moves."""
         model, speed = self["channel.model"], self["channel.speed_kmh"]
         if model in ("awgn", "static", *MOVES_BY_ITSELF) or (model == "winner" and speed is None):
@@ -252,20 +261,20 @@ class Scenario:
         return USUAL_SPEED_KMH if speed is None else speed
 
     @property
-    def noise_dbfs(self):
+    def noise_dbfs(self) -> Any:
         """Noise power over the whole 7.68 MHz for the mean SNR per subcarrier: the signal fills 500
         of 768 subcarriers, the noise all of them."""
         return NOMINAL_TRANSMIT_DBFS - self["channel.snr_db"] + 10 * math.log10(768 / 500)
 
 
-def check(where, setting, value):
+def check(where: str, setting: Any, value: Any) -> Any:
     try:
         return setting.kind.read(value)
     except (ValueError, TypeError, OverflowError):
         raise BadInput(f"{where} is {value!r}; valid: {setting.kind.valid}") from None
 
 
-def check_together(scenario):
+def check_together(scenario: Scenario) -> Any:
     model = scenario["channel.model"]
     if model in MOVES_BY_ITSELF and scenario["channel.speed_kmh"] is not None:
         raise BadInput(f"--speed-kmh is {scenario['channel.speed_kmh']:g} with --channel {model}; "
@@ -277,7 +286,7 @@ def check_together(scenario):
     return scenario
 
 
-def read_file(path, settings=None):
+def read_file(path: pathlib.Path | str, settings: Any = None) -> Any:
     """Settings of a scenario file, by key."""
     import yaml
     by_key = {s.key: s for s in settings or SETTINGS}
@@ -294,7 +303,7 @@ def read_file(path, settings=None):
         return {}
     values = {}
 
-    def walk(node, prefix):
+    def walk(node: Any, prefix: Any) -> None:
         if not isinstance(node, dict):
             groups = ", ".join(sorted({k.split(".")[0] for k in by_key}))
             at = f": {prefix[:-1]}" if prefix else ""

@@ -6,12 +6,15 @@ import ipaddress
 import signal
 import threading
 import time
+from collections.abc import Iterator
+from typing import Any
 
 from ..messages import telemetry
 from ..cell.running import cell_lives, running_cell
 from ..errors import BadInput
 from ..settings.command_line import Parser
 from ..settings.scenario import Integer
+from ..machine.places import Places
 
 TOPICS = ("status", "air", "tcp", "cpu", "verdict", "event")
 STALE_S = 10.0
@@ -66,12 +69,12 @@ METRICS = {
 class Latest:
     """What was heard last. One thread writes, the server's threads read."""
 
-    def __init__(self, reader):
+    def __init__(self, reader: telemetry.Reader) -> None:
         self.reader, self.lock = reader, threading.Lock()
-        self.messages = {}     # (source, topic) -> Message
-        self.events = {}       # labels -> count
+        self.messages: dict[Any, Any] = {}     # (source, topic) -> Message
+        self.events: dict[Any, Any] = {}       # labels -> count
 
-    def listen(self, timeout_s):
+    def listen(self, timeout_s: float) -> None:
         for m in self.reader.poll(timeout_s):
             with self.lock:
                 self.messages[m.source, m.topic] = m
@@ -81,14 +84,14 @@ class Latest:
                     if key in self.events or len(self.events) < 1000:    # reasons are few; whatever comes is bounded
                         self.events[key] = self.events.get(key, 0) + max(1, e.count)
 
-    def fresh(self):
+    def fresh(self) -> list[Any]:
         """[(source, topic, Telemetry)] of those that still publish."""
         limit = time.monotonic_ns() - STALE_S * 1e9
         with self.lock:
             return [(s, t, m.telemetry) for (s, t), m in self.messages.items() if m.received_ns >= limit]
 
 
-def direction_samples(put, source, name, direction):
+def direction_samples(put: Any, source: Any, name: str, direction: Any) -> None:
     for what in ("in", "delivered"):
         count = getattr(direction, what)
         put("openwip_packets", count.packets, station=source, direction=name, what=what)
@@ -99,7 +102,7 @@ def direction_samples(put, source, name, direction):
         put("openwip_packets_dropped", drop.count.packets, station=source, direction=name, reason=drop.reason)
 
 
-def status_samples(put, source, mac):
+def status_samples(put: Any, source: Any, mac: Any) -> None:
     put("openwip_slot", max(0, mac.slot), station=source)
     put("openwip_malformed_messages", mac.malformed_messages, station=source)
     for name in ("downlink", "uplink"):
@@ -122,7 +125,7 @@ def status_samples(put, source, mac):
             put(f"openwip_receiver_{name}", value, station=source)
 
 
-def samples_of(put, source, topic, t):
+def samples_of(put: Any, source: Any, topic: str, t: Any) -> None:
     """All samples of one message."""
     if topic == "status":
         status_samples(put, source, t.mac)
@@ -157,14 +160,14 @@ def samples_of(put, source, topic, t):
 class Collector:
     """What prometheus_client asks for a page."""
 
-    def __init__(self, latest):
+    def __init__(self, latest: Any) -> None:
         self.latest = latest
 
-    def collect(self):
+    def collect(self) -> Iterator[Any]:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-        samples = {}      # name -> {labels: value}
+        samples: dict[Any, Any] = {}      # name -> {labels: value}
 
-        def put(name, value, **labels):
+        def put(name: str, value: Any, **labels: Any) -> None:
             samples.setdefault(name, {})[tuple(labels.items())] = value
 
         fresh = self.latest.fresh()
@@ -189,7 +192,7 @@ class Collector:
             yield family
 
 
-def serve(latest, listen, port):
+def serve(latest: Any, listen: Any, port: int) -> tuple[Any, Any]:
     """The HTTP server, in threads of its own; returns (server, port in use)."""
     from prometheus_client import CollectorRegistry, make_wsgi_app
     from wsgiref import simple_server
@@ -200,7 +203,7 @@ def serve(latest, listen, port):
 
     class Quiet(simple_server.WSGIRequestHandler):
         timeout = 10          # whoever connects and asks nothing
-        def log_message(self, *_):
+        def log_message(self, *_: Any) -> None:
             pass
 
     registry = CollectorRegistry(auto_describe=False)
@@ -213,7 +216,7 @@ def serve(latest, listen, port):
     return server, server.server_address[1]
 
 
-def main(arguments, _places):
+def main(arguments: list[str], _places: Places) -> int:
     p = Parser("metrics", "Key figures of a running cell for Prometheus, until Ctrl-C or the cell's end.", "demo")
     p.value("--port", Integer(0, 65535), default=9464, metavar="N", help="TCP port; 0: any that is free (default 9464)")
     p.add_argument("--listen", default="127.0.0.1", metavar="ADDRESS", help="IPv4 address of this machine (default 127.0.0.1: "

@@ -5,12 +5,15 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
 from ..messages import telemetry
 from ..cell.running import cell_lives, running_cell
 from ..errors import BadInput
 from ..settings.command_line import Parser, read
 from ..settings.scenario import Integer
+from ..machine.places import Places
 
 PARTS = ("queue", "scheduling", "air", "retransmission", "reordering")
 PROTOCOLS = {1: "ICMP", 6: "TCP", 17: "UDP", 58: "ICMPv6", 136: "UDP-Lite"}
@@ -20,7 +23,7 @@ HEADER = (f"{'number':>9} {'bytes':>5}  {'what':<26} {'total ms':>9} = {'queue':
           f"{'retx':>7} + {'reorder':>7}   frames, sent again")
 
 
-def tree_of(r):
+def tree_of(r: Any) -> Any:
     """Of a PacketRecord: every figure, the times as whole nanoseconds."""
     tree = {name: getattr(r, name) for name in (
         "number", "user", "bytes", "protocol", "source_port", "destination_port", "tcp_sequence", "identification",
@@ -33,7 +36,7 @@ def tree_of(r):
     return tree
 
 
-def again(retransmissions):
+def again(retransmissions: Any) -> str:
     """"3 of 12 (1 1 2)": how many frames were sent again, and how often each of those."""
     n = [str(x) for x in retransmissions if x]
     if not n:
@@ -42,7 +45,7 @@ def again(retransmissions):
     return f"{len(n)} of {len(retransmissions)} again ({listed})"
 
 
-def line_of(r):
+def line_of(r: Any) -> Any:
     what = PROTOCOLS.get(r.protocol, f"protocol {r.protocol}")
     if r.source_port or r.destination_port:
         what += f" {r.source_port}>{r.destination_port}"
@@ -62,12 +65,13 @@ def line_of(r):
 
 
 class Printer:
-    def __init__(self, out, as_json, count):
+    def __init__(self, out: Any, as_json: Any, count: Any) -> None:
         self.out, self.as_json, self.left = out, as_json, count
         self.shown = 0
-        self.skipped_first = self.skipped_last = None
+        self.skipped_first: Any = None
+        self.skipped_last: Any = None
 
-    def batch(self, batch):
+    def batch(self, batch: Any) -> bool:
         """True when enough have been shown."""
         if self.skipped_last is not None and batch.skipped < self.skipped_last:
             self.skipped_first = 0      # a new watch counts anew
@@ -90,11 +94,11 @@ class Printer:
         return self.left == 0
 
     @property
-    def skipped(self):
+    def skipped(self) -> Any:
         return 0 if self.skipped_last is None else self.skipped_last - self.skipped_first
 
 
-def follow(reader, alive, printer, say):
+def follow(reader: telemetry.Reader, alive: Any, printer: Any, say: Callable[[str], None]) -> None:
     """Until enough packets have come, or the cell ends."""
     looked = news = time.monotonic()
     told = False
@@ -115,7 +119,7 @@ def follow(reader, alive, printer, say):
                 return
 
 
-def main(arguments, _places):
+def main(arguments: list[str], _places: Places) -> int:
     p = Parser("packets", "Where the time of each downlink packet of a running cell went, packet by packet.", "demo")
     much = p.add_mutually_exclusive_group()
     much.add_argument("--count", type=lambda text: read("--count", Integer(1, 1 << 40), text), default=COUNT, metavar="N", help=f"end after so many packets (default {COUNT})")

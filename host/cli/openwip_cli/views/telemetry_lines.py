@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import time
+from typing import Any
 
 from google.protobuf import json_format
 
@@ -16,18 +17,19 @@ from ..cell.running import cell_lives, running_cell
 from ..records.record import LEFT_OUT
 from ..settings.command_line import Parser
 from ..settings.scenario import Real
+from ..machine.places import Places
 
 DEFAULT = tuple(t for t in telemetry.TOPICS if t not in LEFT_OUT)
 
 
-def line_of(message):
+def line_of(message: Any) -> Any:
     """One line of JSON, without its end. A number that JSON does not have (NaN) is a text, as the mapping has it."""
     tree = {"source": message.source, "topic": message.topic, "lostBefore": message.lost_before}
     tree |= json_format.MessageToDict(message.telemetry)
     return json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
 
 
-def stream(reader, alive, out, seconds=None):
+def stream(reader: telemetry.Reader, alive: Any, out: Any, seconds: float | None = None) -> int:
     """Until the cell ends or the time is over. Returns the exit code."""
     deadline = None if seconds is None else time.monotonic() + seconds
     looked = time.monotonic()
@@ -46,7 +48,7 @@ def stream(reader, alive, out, seconds=None):
     return 0
 
 
-def main(arguments, _places):
+def main(arguments: list[str], _places: Places) -> int:
     p = Parser("telemetry", "Telemetry of a running cell as JSON lines on standard output.", "demo")
     p.add_argument("--topics", metavar="X", help="topics, separated by commas, or all (default all but frames and ip)")
     p.value("--seconds", Real(0.1, 1e6), metavar="S", help="end after so long (default: until Ctrl-C, or until the cell ends)")

@@ -9,6 +9,7 @@ import locale
 import os
 import sys
 import time
+from typing import Any
 
 from ..cell.running import running_cell
 from ..figures import top_figures
@@ -18,13 +19,15 @@ from . import top_screen
 from ..errors import DIED, INVALID, VALID, BadInput
 from ..settings.command_line import Parser
 from ..settings.scenario import Real
+from ..cell.cell import Cell
+from ..machine.places import Places
 
 KEYS = "q: quit   space: pause"
 ONCE_PATIENCE_S = 6.0
 SILENT_S = 3.0
 
 
-def parse(arguments):
+def parse(arguments: list[str]) -> Any:
     p = Parser("top", "Health and key figures of a running cell.", "demo")
     p.add_argument("--once", action="store_true", help="print one screen as text and end")
     p.value("--interval", Real(0.2, 60), default=1.0, metavar="S", help="seconds between two screens, 0.2..60 (default 1)")
@@ -34,38 +37,38 @@ def parse(arguments):
 class Source:
     """The cell's telemetry, and whether the cell still is."""
 
-    def __init__(self, cell, interval):
+    def __init__(self, cell: Cell, interval: Any) -> None:
         self.cell = cell
         self.keeper = tuple(cell.state.get("keeper") or (0, 0))
         self.reader = telemetry.Reader(telemetry.endpoints_of(cell), top_figures.TOPICS)
         self.figures = top_figures.Figures(interval)
         self.why = ""
 
-    def poll(self, seconds):
+    def poll(self, seconds: float) -> None:
         for message in self.reader.poll(seconds):
             self.figures.take(message)
 
-    def alive(self):
+    def alive(self) -> bool:
         try:    # it is removed with the cell
             self.why = (self.cell.run / "why").read_text().strip() or self.why
         except OSError:
             pass
         return system.start_time(self.keeper[0]) == self.keeper[1]
 
-    def frame(self, ascii_only, note=""):
+    def frame(self, ascii_only: bool, note: str = "") -> Any:
         silent = {n: s for n, s in self.reader.silent(SILENT_S).items() if s is not None}
         return top_screen.Frame(
             cell=self.cell.name, now_ns=time.monotonic_ns(), reader=self.reader.summary(), lost=self.reader.lost(),
             silent=silent, ascii=ascii_only, note=note)
 
 
-def can_show_blocks():
+def can_show_blocks() -> bool:
     return "utf" in (locale.nl_langinfo(locale.CODESET) or "").lower()
 
 
 # --- once ---
 
-def once(source, interval):
+def once(source: Any, interval: Any) -> Any:
     """Waits until there is something to show: two statuses and a verdict."""
     f, deadline = source.figures, time.monotonic() + max(ONCE_PATIENCE_S, 2 * interval)
     complete = time.monotonic() + max(interval, 1.2)     # rates are of a second
@@ -88,7 +91,7 @@ def once(source, interval):
 # --- a screen ---
 
 class Screen:
-    def __init__(self, window):
+    def __init__(self, window: Any) -> None:
         self.window = window
         if curses.tigetstr("civis"):
             curses.curs_set(0)
@@ -102,7 +105,7 @@ class Screen:
             self.style[top_screen.GOOD] = curses.color_pair(1) | curses.A_BOLD
             self.style[top_screen.BAD] = curses.color_pair(2) | curses.A_BOLD
 
-    def draw(self, lines):
+    def draw(self, lines: Any) -> None:
         height, width = self.window.getmaxyx()
         self.window.erase()
         for row, line in enumerate(lines[:height]):
@@ -114,7 +117,7 @@ class Screen:
                 pass    # the window has become smaller since
         self.window.refresh()
 
-    def keys(self, seconds):
+    def keys(self, seconds: float) -> Any:
         """Pressed within that time; returns at the first."""
         self.window.timeout(int(seconds * 1000))
         pressed = [self.window.getch()]
@@ -124,7 +127,7 @@ class Screen:
         return pressed[:-1]
 
 
-def watch(window, source, interval):
+def watch(window: Any, source: Any, interval: Any) -> Any:
     screen, ascii_only = Screen(window), not can_show_blocks()
     due, paused = 0.0, False
     while True:
@@ -146,7 +149,7 @@ def watch(window, source, interval):
             due = time.monotonic() + interval
 
 
-def main(arguments, _places):
+def main(arguments: list[str], _places: Places) -> int:
     given = parse(arguments)
     locale.setlocale(locale.LC_ALL, "")
     cell = running_cell(given.name)

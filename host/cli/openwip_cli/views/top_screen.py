@@ -2,9 +2,11 @@
 """The screen of `openwip top`: figures in, lines out. Every line fits the width and all lines the height, whatever
 the figures are: what matters least is left out first."""
 import dataclasses
+from typing import Any
 
 from ..figures.report import NAMES
 from .top_text import ASCII_BLOCKS, BLOCKS, bar, clean, count, number, share, sparkline
+from ..figures.top_figures import Figures
 
 GOOD, BAD, DIM, TITLE, PLAIN = "good", "bad", "dim", "title", "plain"
 MOST_FLOWS = 3
@@ -34,7 +36,7 @@ class Frame:
     note: str = ""
 
 
-def render(figures, frame, width=80, height=24):
+def render(figures: Figures, frame: Frame, width: int = 80, height: int = 24) -> list[Any]:
     """Lines to show, at most `height` of them, each at most `width` long."""
     lines = []
     for part in (_head, _radio, _goodput):
@@ -49,7 +51,7 @@ def render(figures, frame, width=80, height=24):
     return [dataclasses.replace(x, text=(x.completed(shown) if x.completed else x.text)[:max(0, width)]) for x in lines]
 
 
-def _head(f, frame, width):
+def _head(f: Any, frame: Frame, width: int) -> Any:
     verdict = f.verdict(frame.now_ns)
     seconds = f"  {number(verdict.seconds)} s measured" if verdict else ""
     command = f" ({clean(verdict.command)})" if verdict and verdict.command else ""
@@ -75,7 +77,7 @@ def _head(f, frame, width):
     return lines
 
 
-def _radio(f, frame, width):
+def _radio(f: Any, frame: Frame, width: int) -> list[Any]:
     mac = f.mac("terminal", frame.now_ns)
     if mac is None:
         return [Line("radio     not known", DIM)]
@@ -92,7 +94,7 @@ def _radio(f, frame, width):
                  GOOD if r.locked and not r.lock_losses else BAD)]
 
 
-def _goodput(f, frame, width):
+def _goodput(f: Any, frame: Frame, width: int) -> list[Any]:
     verdict, link = f.verdict(frame.now_ns), f.link()
     if f.replays(frame.now_ns):
         return [Line("goodput   none: recorded samples are played, nothing is transmitted", DIM, 2)]
@@ -111,7 +113,7 @@ def _goodput(f, frame, width):
                              f"missing {count(link['feedback_missing'])}")]
 
 
-def _terminals(f, frame, most):
+def _terminals(f: Any, frame: Frame, most: Any) -> Any:
     """A line for each of several terminals, and how many of them are shown."""
     found = f.terminals(frame.now_ns)
     if not found:
@@ -122,7 +124,7 @@ def _terminals(f, frame, most):
 
     columns = "{:<19}{:>8} {:>7} {:>7} {:>7} {:>7} {:>5} {:>6} {:>7}"
 
-    def head(shown):
+    def head(shown: Any) -> str:
         return columns.format(f"terminals {shown}" + (f" of {len(found)}" if shown < len(found) else ""), "SNR dB", "NMSE", "FER", "Mbit/s", "share",
                               "bins", "queue", "arrived")
 
@@ -137,7 +139,7 @@ def _terminals(f, frame, most):
     return lines
 
 
-def _bins(f, frame, width):
+def _bins(f: Any, frame: Frame, width: int) -> Any:
     values = f.snr_db(frame.now_ns)[:64]
     bits, grants = f.bits(frame.now_ns), f.grants(frame.now_ns)
     if not values:
@@ -155,14 +157,14 @@ def _bins(f, frame, width):
     return lines
 
 
-def _modulation(f, frame, width):
+def _modulation(f: Any, frame: Frame, width: int) -> list[Any]:
     link = f.link()
     histogram = link["modulation_histogram"][1:] if link else [0] * 8
     total = sum(histogram)
     if not total:
         return [Line("sent      no frames in the last second", DIM, 3)]
 
-    def cell(k):
+    def cell(k: Any) -> str:
         part = histogram[k] / total
         return f"{NAMES[k + 1]:>8} {share(part):>7} {bar(part, BARS):<{BARS}}"
 
@@ -170,7 +172,7 @@ def _modulation(f, frame, width):
             for row in range(4)]
 
 
-def _arq(f, frame, width):
+def _arq(f: Any, frame: Frame, width: int) -> list[Any]:
     link = f.link()
     if link is None:
         return [Line("ARQ       not known", DIM, 2)]
@@ -184,11 +186,11 @@ def _arq(f, frame, width):
     return [Line(f"ARQ       sent again {'  '.join(parts)}  4+: {share(rest / total)}  most {most}", PLAIN, 2)]
 
 
-def _drops(direction):
+def _drops(direction: Any) -> str:
     return ", ".join(f"{count(d.count.packets)} {clean(d.reason)}" for d in direction.dropped if d.count.packets)
 
 
-def _queues(f, frame, width):
+def _queues(f: Any, frame: Frame, width: int) -> Any:
     base, terminal = f.mac("base", frame.now_ns), f.mac("terminal", frame.now_ns)
     if f.replays(frame.now_ns):
         d = terminal.downlink if terminal is not None else None
@@ -208,7 +210,7 @@ def _queues(f, frame, width):
     return lines
 
 
-def _tcp(f, frame, width):
+def _tcp(f: Any, frame: Frame, width: int) -> Any:
     found = f.flows(frame.now_ns)
     if found is None:
         return [Line("TCP       not known: nothing comes from the observer", DIM, 2)]
@@ -227,7 +229,7 @@ def _tcp(f, frame, width):
     return lines
 
 
-def _time(f, frame, width):
+def _time(f: Any, frame: Frame, width: int) -> list[Any]:
     t = f.fresh("observer", "air", frame.now_ns)
     if f.replays(frame.now_ns):
         return []       # there is no medium
@@ -241,7 +243,7 @@ def _time(f, frame, width):
                  BAD if a.late or behind else PLAIN, 1)]
 
 
-def _cpu(f, frame, width):
+def _cpu(f: Any, frame: Frame, width: int) -> list[Any]:
     t = f.fresh("observer", "cpu", frame.now_ns)
     if t is None:
         return [Line("CPU       not known: nothing comes from the observer", DIM, 2)]
@@ -257,5 +259,5 @@ def _cpu(f, frame, width):
     return [Line(head, PLAIN, 2), Line("          " + names, DIM, 4)]
 
 
-def _reader(f, frame, width):
+def _reader(f: Any, frame: Frame, width: int) -> list[Any]:
     return [Line(f"reader    {clean(frame.reader)}", BAD if frame.lost else DIM, 2)]

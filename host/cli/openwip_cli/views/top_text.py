@@ -2,18 +2,19 @@
 """Text for a terminal of unknown size that nothing can break: numbers of a bounded width, bars, sparklines, and
 strings from elsewhere without control characters."""
 import math
+from typing import Any
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 ASCII_BLOCKS = "._-=+*%#"
 SUFFIXES = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
-def clean(text):
+def clean(text: str) -> str:
     """Printable ASCII of it: escape sequences and characters of two columns must not reach the terminal."""
     return "".join(c if " " <= c <= "~" else "?" for c in str(text))
 
 
-def number(value, digits=1):
+def number(value: Any, digits: int = 1) -> str:
     """At most 7 characters, whatever the value."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "-"
@@ -28,12 +29,12 @@ def number(value, digits=1):
     return "-"
 
 
-def count(value):
+def count(value: Any) -> Any:
     """At most 6 characters."""
     return number(value, 0)
 
 
-def share(value):
+def share(value: Any) -> str:
     """At most 7 characters: 0..1 as percent."""
     if value is None or math.isnan(value) or math.isinf(value):
         return "-"
@@ -43,14 +44,14 @@ def share(value):
     return f"{number(percent, 2 if percent < 10 else 1)}%"
 
 
-def bar(value, width):
+def bar(value: Any, width: int) -> Any:
     """`value` 0..1 of the width; something for whatever is more than nothing."""
     if value is None or math.isnan(value) or value <= 0:
         return ""
     return "#" * max(1, min(width, round(min(1.0, value) * width)))
 
 
-def sparkline(values, blocks=BLOCKS):
+def sparkline(values: Any, blocks: Any = BLOCKS) -> str:
     """One character for each value, between the least and the greatest (at least 6 dB apart, so that
     noise does not look like fading)."""
     good = [v for v in values if not (math.isnan(v) or math.isinf(v))]

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the page shows, as arrays from a run record: no plot, no text. Every function gives None when the record has
 nothing to make it of. Time is air time in seconds since slot 0, the same axis everywhere."""
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy
 import yaml
 
 from ...figures import accounting
 from ...figures.accounting import SLOTS_PER_SECOND
+from ...records.run_record import RunRecord
 
 COLUMNS = 900          # of a heat map, at most
 STEPS = 240            # of a curve of means, at most
@@ -19,40 +21,41 @@ MOST_USERS = 25
 
 
 class HeatMap(NamedTuple):
-    edges: object      # seconds, one more than columns
-    values: object     # bins x columns, NaN where nothing was recorded
+    edges: Any      # seconds, one more than columns
+    values: Any     # bins x columns, NaN where nothing was recorded
     slots: int         # that are in it
 
 
 class Series(NamedTuple):
-    t: object
-    y: object
+    t: Any
+    y: Any
 
 
 class Times:
     """Air time of messages. Publishers that count slots say theirs; for the others the wall clock is translated
     by what those said."""
 
-    def __init__(self, record):
-        wall, slot = [], []
+    def __init__(self, record: RunRecord) -> None:
+        walls: list[Any] = []
+        slots: list[Any] = []
         for topic in ("status", "slot"):
             for source in record.sources(topic):
                 t = record.table(topic, source)
-                wall.append(t["message.wall_ns"])
-                slot.append(t["message.slot"])
-        wall, slot = (numpy.concatenate(x) if x else numpy.empty(0) for x in (wall, slot))
+                walls.append(t["message.wall_ns"])
+                slots.append(t["message.slot"])
+        wall, slot = (numpy.concatenate(x) if x else numpy.empty(0) for x in (walls, slots))
         known = (wall > 0) & (slot > 0)
         order = numpy.argsort(wall[known], kind="stable")
         self.wall, self.slot = wall[known][order].astype("f8"), slot[known][order].astype("f8")
 
-    def of(self, table, counts_slots=False):
+    def of(self, table: Any, counts_slots: bool = False) -> Any:
         slots = table["message.slot"].astype("f8")
         if not counts_slots and len(self.wall):
             slots = numpy.interp(table["message.wall_ns"].astype("f8"), self.wall, self.slot)
         return slots / SLOTS_PER_SECOND
 
 
-def _edges(t, most):
+def _edges(t: Any, most: Any) -> Any:
     """Time steps so that each has about a sample or more; regular samples are in the middle of theirs."""
     n = int(min(most, max(1, len(numpy.unique(t)))))
     begin, end = float(t.min()), float(t.max())
@@ -60,7 +63,7 @@ def _edges(t, most):
     return begin + step * (numpy.arange(n + 1) - 0.5)
 
 
-def reduced(t, rows, how="mean", most=COLUMNS):
+def reduced(t: Any, rows: Any, how: str = "mean", most: Any = COLUMNS) -> "HeatMap | None":
     """`rows` (samples x bins, NaN: not known) over time as a heat map. `how`: mean, max, or last (of ascending t)."""
     if len(t) == 0 or numpy.isnan(rows).all():
         return None
@@ -83,7 +86,7 @@ def reduced(t, rows, how="mean", most=COLUMNS):
     return HeatMap(edges, values.T, len(t))
 
 
-def _bytes(table, name):
+def _bytes(table: Any, name: str) -> Any:
     values = table[name].astype("f4")
     values[values == MISSING] = numpy.nan
     return values
@@ -93,25 +96,25 @@ class Slots:
     """Topic `slot` of the base station and of its terminals. Several terminals share a publisher, and `message.user` says
     whom a sample is about. A map of all of them shows in each bin the terminal that the bin was granted to."""
 
-    def __init__(self, record):
+    def __init__(self, record: RunRecord) -> None:
         self.base, self.terminal = record.table("slot", "base"), record.table("slot", "terminal")
         tables = [t for t in (self.base, self.terminal) if t is not None and len(t)]
         self.users = min(MOST_USERS, 1 + max((int(t["message.user"].max()) for t in tables), default=0))
 
-    def _map(self, table, values, how="mean", user=None):
+    def _map(self, table: Any, values: Any, how: str = "mean", user: int | None = None) -> Any:
         if table is None or not len(table):
             return None
         mine = slice(None) if user is None else table["message.user"] == user
         return reduced(table["message.slot"][mine] / SLOTS_PER_SECOND, values(table)[mine], how)
 
-    def _granted(self, rows, of=slice(None)):
+    def _granted(self, rows: Any, of: Any = slice(None)) -> Any:
         """`rows` (samples x bins), each about the terminal of one sample of the base station (`of`: which): only the bins that
         this terminal was granted. Of a single terminal all."""
         if self.users > 1:
             rows = numpy.where(self.base["user"][of] == self.base["message.user"][of][:, None], rows, numpy.nan)
         return rows
 
-    def _same_slot(self):
+    def _same_slot(self) -> Any:
         """(keys ascending, rows of the base station, rows of the terminal): samples of both about the same slot and terminal.
         A key // MOST_USERS is the slot."""
         if self.base is None or self.terminal is None:
@@ -119,19 +122,19 @@ class Slots:
         key = lambda t: t["message.slot"].astype("i8") * MOST_USERS + t["message.user"]     # noqa: E731
         return numpy.intersect1d(key(self.base), key(self.terminal), return_indices=True)
 
-    def _locked(self, name):
+    def _locked(self, name: str) -> Any:
         """Of a receiver without lock nothing was measured."""
-        def values(table):
+        def values(table: Any) -> Any:
             rows = table[name].astype("f4").copy()
             if table["locked"].any():
                 rows[~table["locked"]] = numpy.nan
             return rows
         return values
 
-    def measured(self, user=0):
+    def measured(self, user: int = 0) -> Any:
         return self._map(self.terminal, self._locked("snr_db"), user=user)
 
-    def true(self):
+    def true(self) -> Any:
         if self.users > 1:
             keys, i, j = self._same_slot()
             rows = self._granted(self.terminal["true_snr_db"][j], i) if len(keys) else numpy.empty((0, 0))
@@ -142,30 +145,30 @@ class Slots:
                 return found
         return None
 
-    def predicted(self):
+    def predicted(self) -> Any:
         return self._map(self.base, lambda t: self._granted(t["predicted_snr_db"]))
 
-    def modulation(self):
-        def used(table):
+    def modulation(self) -> Any:
+        def used(table: Any) -> Any:
             values = _bytes(table, "bits_per_symbol")
             values[values == 0] = numpy.nan
             return values
         return self._map(self.base, used)
 
-    def outcome(self):
+    def outcome(self) -> Any:
         """The worst of what happened in a cell of the map: bad before unknown before good before unused."""
-        def ranked(table):
+        def ranked(table: Any) -> Any:
             values = _bytes(table, "outcome")
             return numpy.select([values == BAD, values == UNKNOWN, values == GOOD, values == UNUSED], [3.0, 2.0, 1.0, 0.0], numpy.nan)
         return self._map(self.terminal, ranked, "max")
 
-    def allocation(self):
+    def allocation(self) -> Any:
         """Whom each bin was granted to, from 0; of several slots in a cell of the map the last. None of a single terminal."""
         if self.users < 2 or self.base is None:
             return None
         return self._map(self.base, lambda t: _bytes(t, "user"), "last", user=0)
 
-    def error_pairs(self):
+    def error_pairs(self) -> tuple[Any, Any] | None | None:
         """(slot, predicted - measured) of the slots that both ends said something about: what the base station planned
         the slot with, against what the terminal measured in it."""
         keys, i, j = self._same_slot()
@@ -174,11 +177,11 @@ class Slots:
         error = self._granted(self.base["predicted_snr_db"][i], i) - self._locked("snr_db")(self.terminal)[j]
         return None if numpy.isnan(error).all() else (keys // MOST_USERS, error)
 
-    def error(self):
+    def error(self) -> Any:
         pairs = self.error_pairs()
         return None if pairs is None else reduced(pairs[0] / SLOTS_PER_SECOND, pairs[1])
 
-    def every(self):
+    def every(self) -> int | None:
         """One slot of so many is in the record; None when there are too few to tell."""
         for table in (self.terminal, self.base):
             slots = numpy.unique(table["message.slot"]) if table is not None else ()
@@ -187,7 +190,7 @@ class Slots:
         return None
 
 
-def _link_settings(text):
+def _link_settings(text: str) -> Any:
     """`link` of an effective configuration; {} when it is none."""
     try:
         found = yaml.safe_load(text)
@@ -197,7 +200,7 @@ def _link_settings(text):
     return link if isinstance(link, dict) else {}
 
 
-def _capacity(link, histogram):
+def _capacity(link: Any, histogram: Sequence[int]) -> Any:
     """bit/s, NaN when the settings do not tell or nothing was sent, so that no modulation was chosen."""
     try:
         modulation = link["modulation"]
@@ -208,14 +211,14 @@ def _capacity(link, histogram):
         return numpy.nan
 
 
-def _goodput(slots, bits):
+def _goodput(slots: int, bits: Any) -> tuple[Any, Any]:
     """(which intervals between statuses count, bit/s in those)."""
     seconds = numpy.diff(slots) / SLOTS_PER_SECOND
     good = (seconds > 0) & (numpy.diff(bits) >= 0)
     return good, numpy.diff(bits)[good] / seconds[good]
 
 
-def link(record):
+def link(record: RunRecord) -> tuple[Any, Any] | None:
     """Goodput of the link and what the air interface could have carried, between statuses of the base station: two
     Series in bit/s, or None. Every status says what the base station runs with, so the capacity follows what is changed
     in between; a record without that has the scenario's settings throughout."""
@@ -236,7 +239,7 @@ def link(record):
 class Terminals:
     """What each of several terminals got, from the statuses; `n` is 0 in a record of one terminal."""
 
-    def __init__(self, record):
+    def __init__(self, record: RunRecord) -> None:
         self.ends, self.n = {}, 0
         for source in ("base", "terminal"):
             table = record.table("status", source)
@@ -252,41 +255,41 @@ class Terminals:
             self.ends[source] = (table["slot"].astype("f8")[whole], child, first)
             self.n = max(self.n, n)
 
-    def column(self, source, user, name):
+    def column(self, source: Any, user: int, name: str) -> tuple[Any, Any] | None:
         """(slots, values) or None."""
         if source not in self.ends or user >= self.n:
             return None
         slots, child, first = self.ends[source]
         return slots, child[name][first + user].astype("f8")
 
-    def goodput(self, user):
+    def goodput(self, user: int) -> "Series | None":
         found = self.column("base", user, "base.payload_bits_acknowledged")
         if found is None:
             return None
         good, goodput = _goodput(*found)
         return Series(found[0][1:][good] / SLOTS_PER_SECOND, goodput)
 
-    def queue(self, user):
+    def queue(self, user: int) -> "Series | None":
         found = self.column("base", user, "downlink.queued.packets")
         return None if found is None else Series(found[0] / SLOTS_PER_SECOND, found[1])
 
-    def grown(self, user, name):
+    def grown(self, user: int, name: str) -> Any:
         """How much a counter of the base station grew over the record; NaN: not known."""
         found = self.column("base", user, name)
         return numpy.nan if found is None or not len(found[1]) else float(found[1][-1] - found[1][0])
 
-    def mean_goodput(self, user):
+    def mean_goodput(self, user: int) -> Any:
         found = self.column("base", user, "base.payload_bits_acknowledged")
         if found is None or len(found[0]) < 2 or found[0][-1] <= found[0][0]:
             return numpy.nan
         return float((found[1][-1] - found[1][0]) * SLOTS_PER_SECOND / (found[0][-1] - found[0][0]))
 
-    def mean_snr_db(self, user):
+    def mean_snr_db(self, user: int) -> Any:
         found = self.column("terminal", user, "radio.mean_snr_db")
         return numpy.nan if found is None or not len(found[1]) else float(found[1][-1])
 
 
-def queue(record):
+def queue(record: RunRecord) -> Any:
     """{"downlink": Series, "uplink": Series} of packets waiting where they enter the air."""
     found = {}
     for source, way in (("base", "downlink"), ("terminal", "uplink")):
@@ -296,14 +299,14 @@ def queue(record):
     return found or None
 
 
-def packets(record):
+def packets(record: RunRecord) -> Any:
     """Table of the packets of the downlink, or None."""
     table = record.table("packet", "base")
     child = table.child("packet") if table is not None else None
     return child if child is not None and len(child) else None
 
 
-def delays(child, user=None):
+def delays(child: Any, user: int | None = None) -> tuple[Any, Any, Any]:
     """(arrival in s, {part: ms}, total in ms) of the delivered packets in the order of arrival; `user`: of that terminal."""
     delivered = child["dropped"] == ""
     if user is not None:
@@ -315,7 +318,7 @@ def delays(child, user=None):
     return t[order], parts, total
 
 
-def stacked(t, parts):
+def stacked(t: Any, parts: Any) -> tuple[Any, Any]:
     """Means over time steps: (middle of the steps, {part: ms}); steps without a packet are NaN."""
     edges = _edges(t, STEPS)
     at = numpy.clip(numpy.searchsorted(edges, t, side="right") - 1, 0, len(edges) - 2)
@@ -325,13 +328,13 @@ def stacked(t, parts):
     return (edges[:-1] + edges[1:]) / 2, means
 
 
-def drops(child):
+def drops(child: Any) -> Any:
     """{reason: packets} of those that were dropped."""
     reasons, counts = numpy.unique(child["dropped"][child["dropped"] != ""].astype(str), return_counts=True)
     return dict(zip(reasons.tolist(), counts.tolist()))
 
 
-def flows(record, times):
+def flows(record: RunRecord, times: Any) -> Any:
     """[(name, table rows by column, t)] of the TCP connections that carried most, at the sender."""
     found = []
     for source in record.sources("tcp"):
@@ -350,12 +353,13 @@ def flows(record, times):
     return sorted(found, key=lambda f: -int(f[1]["bytes_acknowledged"].max()))[:4] or None
 
 
-def constellations(record):
+def constellations(record: RunRecord) -> Any:
     """{bits per symbol: complex points} of the last slots that used it, in units of the root mean symbol energy."""
     table = record.table("receiver", "terminal")
     if table is None or not len(table):
         return None
-    found, counts = {}, {}
+    found: dict[Any, Any] = {}
+    counts: dict[Any, Any] = {}
     bits_of, symbols_of = table["bits_per_symbol"], table["symbols_of_bin"]
     points_of = table.ragged("points")
     for row in range(len(table) - 1, -1, -1):
@@ -371,7 +375,7 @@ def constellations(record):
     return {b: numpy.concatenate(p)[:POINTS] for b, p in sorted(found.items())} or None
 
 
-def channel(record):
+def channel(record: RunRecord) -> Any:
     """|channel estimate| in dB as a heat map over 500 subcarriers, or None."""
     table = record.table("receiver", "terminal")
     if table is None or not len(table):
@@ -384,7 +388,7 @@ def channel(record):
     return reduced(table["message.slot"] / SLOTS_PER_SECOND, level)
 
 
-def air(record, times):
+def air(record: RunRecord, times: Any) -> tuple[Any, Any] | None:
     """(t, table) of the medium or the emulator."""
     for source in record.sources("air"):
         table = record.table("air", source)
@@ -393,7 +397,7 @@ def air(record, times):
     return None
 
 
-def cpu(record, times):
+def cpu(record: RunRecord, times: Any) -> tuple[Any, Any, Any, Any] | None:
     """(t, {process: cores over time}, pressure in per cent, cores of the machine)."""
     for source in record.sources("cpu"):
         table = record.table("cpu", source)
@@ -410,7 +414,7 @@ def cpu(record, times):
     return None
 
 
-def events(record, times):
+def events(record: RunRecord, times: Any) -> Any:
     """[(t, source, severity, kind, reason, count)] in the order of time."""
     found = []
     for source in record.sources("event"):

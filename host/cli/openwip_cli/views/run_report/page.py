@@ -3,6 +3,7 @@
 what is missing in the record. Without a verdict there is no throughput and no delay."""
 import os
 import pathlib
+from typing import Any
 
 from ...figures import report as screen
 from ...errors import BadInput
@@ -11,6 +12,7 @@ from ...records.record_seal import FORMAT_VERSION
 from ...records.run_record import RunRecord, silence_words
 from ...settings.command_line import Parser
 from . import data
+from ...machine.places import Places
 
 MOST_EVENTS = 200
 MOST_GAPS = 50
@@ -18,17 +20,17 @@ SEVERITIES = ("info", "warning", "ERROR")
 
 
 class Page:
-    def __init__(self, record):
+    def __init__(self, record: RunRecord) -> None:
         from . import plots
         self.record, self.plots = record, plots
         self.report = record.about.get("report") or {}
         self.times = data.Times(record)
         self.slots, self.terminals = data.Slots(record), data.Terminals(record)
-        self.sections = []
+        self.sections: list[Any] = []
         self.limits = self._limits()
         self.verdict = self._verdict()
 
-    def _limits(self):
+    def _limits(self) -> tuple[Any, Any] | None:
         """One time axis for all plots: from the first to the last slot that was heard of."""
         ends = [x for topic in ("status", "slot") for source in self.record.sources(topic)
                 for x in self.record.table(topic, source)["message.slot"][[0, -1]] if x >= 0]
@@ -36,7 +38,7 @@ class Page:
             return None
         return min(ends) / data.SLOTS_PER_SECOND, max(ends) / data.SLOTS_PER_SECOND
 
-    def _verdict(self):
+    def _verdict(self) -> dict[str, Any]:
         v = self.record.verdict
         if v is None:
             return {"kind": "none", "word": "NO VERDICT", "reasons": [], "note": "Neither a report nor a verdict of the cell is in the "
@@ -46,22 +48,22 @@ class Page:
                 "note": note, "checks": (self.report.get("verdict") or {}).get("checks", {})}
 
     @property
-    def of_the_run(self):
+    def of_the_run(self) -> Any:
         return self.verdict["word"] + ("" if self.record.verdict["final"] else " so far")
 
     # --- sections ---
 
-    def add(self, name, title, how="", **content):
+    def add(self, name: str, title: str, how: str = "", **content: Any) -> None:
         self.sections.append({"id": name, "title": title, "how": how} | content)
 
-    def plot(self, name, title, how, found, draw, absent, table=None):
+    def plot(self, name: str, title: str, how: Any, found: Any, draw: Any, absent: Any, table: Any = None) -> None:
         """The plot if there is something to draw, else what is missing."""
         if found is None:
             self.add(name, title, "", absent=f"Not in this record: {absent}")
         else:
             self.add(name, title, how, image=draw(found), table=table)
 
-    def measured(self, *args, **kwargs):
+    def measured(self, *args: Any, **kwargs: Any) -> None:
         """A plot of throughput or delay: only with a verdict, and with it above."""
         name, title, how, *rest = args
         if self.record.verdict is None:
@@ -69,7 +71,7 @@ class Page:
         else:
             self.plot(name, title, f"Of a run that is {self.of_the_run}. {how}", *rest, **kwargs)
 
-    def figures(self):
+    def figures(self) -> Any:
         """(name, value, note) of the report. None without a verdict."""
         r, found = self.report, []
         if self.record.verdict is None or not r:
@@ -90,7 +92,7 @@ class Page:
                           f"{r['link']['frames_failed']} of {r['link']['frames_sent']}; {word}"))
         return found
 
-    def heat_maps(self):
+    def heat_maps(self) -> None:
         s, p, limits = self.slots, self.plots, self.limits
         several, shown = s.users > 1, min(s.users, p.MOST_TERMINALS)
         measured, predicted, true = [s.measured(u) for u in range(shown)], s.predicted(), s.true()
@@ -126,7 +128,7 @@ class Page:
                   "without error in the prediction map are plain noise.", s.outcome(), lambda h: p.outcome(h, limits),
                   "outcomes in topic slot of the terminal.")
 
-    def throughput(self):
+    def throughput(self) -> None:
         p, limits = self.plots, self.limits
         self.measured("goodput", "Goodput against capacity", "Both of link payload after the frames' CRC. The gap is retransmissions, "
                       "slots without traffic, and frames part empty. The capacity is of the bins and the modulation that were in use then.",
@@ -134,7 +136,7 @@ class Page:
         if self.terminals.n > 1:
             self.by_terminal()
 
-    def by_terminal(self):
+    def by_terminal(self) -> None:
         """What each of several terminals got."""
         t, p, limits = self.terminals, self.plots, self.limits
         shown = range(min(t.n, p.MOST_TERMINALS))
@@ -145,14 +147,14 @@ class Page:
         self.measured("terminals", "Goodput of each terminal", "Link payload acknowledged; together it is the goodput above." + more,
                       goodputs or None, lambda f: p.curves(f, "Mbit/s", limits, 1e-6), "users in topic status of the base station.",
                       table=self._terminal_table(delays))
-        delays = {f"terminal {u + 1}": x for u, x in delays.items() if u in shown and len(x)}
+        named = {f"terminal {u + 1}": x for u, x in delays.items() if u in shown and len(x)}
         self.measured("terminal-delays", "Packet delay of each terminal", "Height of a curve at x: share of the terminal's packets that took "
-                      "longer than x, downlink, TUN to TUN." + more, delays or None, p.delay_of_each, "topic packet of the base station.")
+                      "longer than x, downlink, TUN to TUN." + more, named or None, p.delay_of_each, "topic packet of the base station.")
         self.plot("terminal-queues", "Queue of each terminal", "Packets waiting at the base station." + more,
                   {f"terminal {u + 1}": t.queue(u) for u in shown if t.queue(u)} or None,
                   lambda f: p.curves(f, "packets waiting", limits), "users in topic status of the base station.")
 
-    def _terminal_table(self, delays):
+    def _terminal_table(self, delays: Any) -> dict[str, Any]:
         t, rows = self.terminals, []
         number = lambda x, digits: "-" if x != x else f"{x:.{digits}f}"      # noqa: E731
         for u in range(t.n):
@@ -164,7 +166,7 @@ class Page:
         return {"head": ["terminal", "goodput [Mbit/s]", "frames sent", "failed [%]", "SNR at the end [dB]", "packets arrived", "delay, median [ms]",
                          "p99 [ms]"], "rows": rows}
 
-    def packets(self):
+    def packets(self) -> None:
         p, limits = self.plots, self.limits
         child = data.packets(self.record) if self.record.verdict else None
         found = data.delays(child) if child is not None else None
@@ -191,7 +193,7 @@ class Page:
         self.plot("queue", "Queue", "Packets waiting where they enter the air. A queue that is never empty is a full buffer: delay without gain.",
                   data.queue(self.record), lambda f: p.queues(f, limits), "topic status.")
 
-    def rest(self):
+    def rest(self) -> None:
         r, p, limits, times = self.record, self.plots, self.limits, self.times
         self.measured("tcp", "TCP", "Of the kernel. The window saws where segments are lost; round-trip time that grows with the window is the queue "
                       "above.", data.flows(r, times), lambda f: p.tcp(f, limits), "topic tcp with a flow of more than 100 kB.")
@@ -209,7 +211,7 @@ class Page:
         self.lost()
         self.configuration()
 
-    def _realtime(self):
+    def _realtime(self) -> dict[str, Any] | None:
         rt = self.report.get("realtime")
         if not rt:
             return None
@@ -219,7 +221,7 @@ class Page:
             rows += [[k, float(f"{v:.6g}") if isinstance(v, float) else v] for k, v in parts.items()]
         return {"head": ["of the report", ""], "rows": rows}
 
-    def events(self):
+    def events(self) -> None:
         events = data.events(self.record, self.times)
         if not events:
             self.add("events", "Events", absent="None was recorded (topic event).")
@@ -231,7 +233,7 @@ class Page:
                 for t, source, severity, kind, reason, count in events[:MOST_EVENTS]]
         self.add("events", "Events", how, table={"head": ["s", "source", "severity", "kind", "reason", "count"], "rows": rows})
 
-    def lost(self):
+    def lost(self) -> None:
         """What this page does not know."""
         r, rows = self.record, []
         for topic, source in r.tables():
@@ -256,11 +258,11 @@ class Page:
         self.add("lost", "What was lost", " ".join([how, *refused]), texts=texts,
                  table={"head": ["topic", "publisher", "messages", "lost", "restarts", "lists of wrong length"], "rows": rows})
 
-    def configuration(self):
+    def configuration(self) -> None:
         a = self.record.about
         rows = [["seed", str(a.get("seed"))], *[[k, v] for k, v in (a.get("versions") or {}).items()]]
 
-        def walk(tree, prefix=""):
+        def walk(tree: Any, prefix: str = "") -> None:
             for key, value in tree.items():
                 if isinstance(value, dict):
                     walk(value, f"{prefix}{key}.")
@@ -273,7 +275,7 @@ class Page:
         self.add("configuration", "Configuration", "Versions and scenario; the whole of what each process used below.", texts=texts,
                  table={"head": ["setting", "value"], "rows": rows})
 
-    def html(self):
+    def html(self) -> Any:
         import jinja2
         self.heat_maps()
         self.throughput()
@@ -287,7 +289,7 @@ class Page:
             figures=self.figures(), sections=sections, file=os.path.basename(self.record.path), format_version=FORMAT_VERSION)
 
 
-def main(arguments, _places):
+def main(arguments: list[str], _places: Places) -> int:
     p = Parser("report", "A run record as one HTML page that needs nothing else.")
     p.add_argument("record", metavar="RECORD.h5")
     p.add_argument("--out", metavar="FILE.html", help="write there (default: beside the record)")

@@ -3,6 +3,7 @@
 and a purple-orange scale, which readers with any colour vision tell apart; sizes are for a projector."""
 import base64
 import io
+from typing import Any
 
 import matplotlib
 
@@ -12,6 +13,7 @@ from matplotlib import colors                             # noqa: E402
 from matplotlib.figure import Figure                      # noqa: E402
 
 from .data import PARTS, stacked  # noqa: E402
+from .data import HeatMap
 
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
     "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7")
@@ -27,13 +29,13 @@ WIDTH, LEFT, RIGHT = 13, 0.085, 0.81
 MOST_TERMINALS = 8       # that colours can tell apart
 
 
-def png(figure):
+def png(figure: Any) -> str:
     out = io.BytesIO()
     figure.savefig(out, format="png", dpi=100, metadata={"Software": None})
     return base64.b64encode(out.getvalue()).decode()
 
 
-def _figure(height=4.2, rows=1, **kwargs):
+def _figure(height: float = 4.2, rows: int = 1, **kwargs: Any) -> tuple[Any, Any]:
     """Axes below each other. All plots have the same left and right edge, so that one time is below the other on the
     page; scales and legends are to the right of them."""
     figure = Figure(figsize=(WIDTH, height))
@@ -42,31 +44,31 @@ def _figure(height=4.2, rows=1, **kwargs):
     return figure, axes
 
 
-def styled(function):
-    def wrapped(*args, **kwargs):
+def styled(function: Any) -> Any:
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
         with matplotlib.rc_context(STYLE):
             return function(*args, **kwargs)
     wrapped.__doc__ = function.__doc__
     return wrapped
 
 
-def _legend(axes, **kwargs):
+def _legend(axes: Any, **kwargs: Any) -> None:
     axes.legend(loc="upper left", bbox_to_anchor=(1.005, 1.0), borderaxespad=0, **kwargs)
 
 
-def _time_limits(axes, limits):
+def _time_limits(axes: Any, limits: Any) -> None:
     if limits:
         axes.set_xlim(*limits)
 
 
-def _scale(figure, axes, picture, **kwargs):
+def _scale(figure: Any, axes: Any, picture: Any, **kwargs: Any) -> Any:
     box = axes.get_position()
     return figure.colorbar(picture, cax=figure.add_axes((RIGHT + 0.015, box.y0, 0.018, box.height)), **kwargs)
 
 
 # --- heat maps ---
 
-def _map(heat, limits, norm, cmap, ylabel="bin", rows=None):
+def _map(heat: HeatMap, limits: Any, norm: Any, cmap: Any, ylabel: str = "bin", rows: Any = None) -> tuple[Any, Any, Any]:
     figure, (axes,) = _figure(3.6)
     axes.set_facecolor(NOTHING)
     n = heat.values.shape[0]
@@ -79,7 +81,7 @@ def _map(heat, limits, norm, cmap, ylabel="bin", rows=None):
     return figure, axes, picture
 
 
-def _range(values, least=5.0):
+def _range(values: Any, least: float = 5.0) -> tuple[Any, Any]:
     known = values[numpy.isfinite(values)]
     low, high = numpy.percentile(known, (1, 99)) if len(known) else (0.0, 1.0)
     middle = (low + high) / 2
@@ -88,7 +90,7 @@ def _range(values, least=5.0):
 
 
 @styled
-def snr(heat, limits=None, span=None):
+def snr(heat: HeatMap, limits: Any = None, span: Any = None) -> Any:
     """`span`: the same scale for measured, predicted and true."""
     low, high = span or _range(heat.values)
     figure, axes, picture = _map(heat, limits, colors.Normalize(low, high), "cividis")
@@ -97,7 +99,7 @@ def snr(heat, limits=None, span=None):
 
 
 @styled
-def error(heat, limits=None):
+def error(heat: HeatMap, limits: Any = None) -> Any:
     known = numpy.abs(heat.values[numpy.isfinite(heat.values)])
     most = max(1.0, float(numpy.percentile(known, 99)) if len(known) else 1.0)
     figure, axes, picture = _map(heat, limits, colors.Normalize(-most, most), "PuOr_r")
@@ -106,7 +108,7 @@ def error(heat, limits=None):
 
 
 @styled
-def modulation(heat, limits=None):
+def modulation(heat: HeatMap, limits: Any = None) -> Any:
     norm = colors.BoundaryNorm(numpy.arange(0.5, 9), 256)
     figure, axes, picture = _map(heat, limits, norm, "cividis")
     bar = _scale(figure, axes, picture, ticks=range(1, 9))
@@ -115,7 +117,7 @@ def modulation(heat, limits=None):
 
 
 @styled
-def outcome(heat, limits=None):
+def outcome(heat: HeatMap, limits: Any = None) -> Any:
     cmap = colors.ListedColormap([c for _, c in OUTCOMES])
     figure, axes, picture = _map(heat, limits, colors.BoundaryNorm(numpy.arange(-0.5, 4), 4), cmap)
     bar = _scale(figure, axes, picture, ticks=range(4))
@@ -124,7 +126,7 @@ def outcome(heat, limits=None):
 
 
 @styled
-def allocation(heat, users, limits=None):
+def allocation(heat: HeatMap, users: Any, limits: Any = None) -> Any:
     """Beyond MOST_TERMINALS the colours repeat: the scale says which share one."""
     colour = [CYCLE[u % MOST_TERMINALS] for u in range(users)]
     figure, axes, picture = _map(heat, limits, colors.BoundaryNorm(numpy.arange(-0.5, users), users), colors.ListedColormap(colour))
@@ -134,7 +136,7 @@ def allocation(heat, users, limits=None):
 
 
 @styled
-def channel(heat, limits=None):
+def channel(heat: HeatMap, limits: Any = None) -> Any:
     low, high = _range(heat.values)
     figure, axes, picture = _map(heat, limits, colors.Normalize(low, high), "cividis", "subcarrier")
     _scale(figure, axes, picture, label="gain [dB]", extend="both")
@@ -144,7 +146,7 @@ def channel(heat, limits=None):
 # --- curves ---
 
 @styled
-def goodput(link_goodput, link_capacity, limits=None):
+def goodput(link_goodput: Any, link_capacity: Any, limits: Any = None) -> Any:
     figure, (axes,) = _figure()
     if link_capacity is not None:
         axes.plot(link_capacity.t, link_capacity.y / 1e6, color=ORANGE, label="capacity with the\nmodulation chosen")
@@ -157,7 +159,7 @@ def goodput(link_goodput, link_capacity, limits=None):
 
 
 @styled
-def delay_split(t, parts, limits=None):
+def delay_split(t: Any, parts: Any, limits: Any = None) -> Any:
     middle, means = stacked(t, parts)
     figure, (axes,) = _figure()
     axes.stackplot(middle, *(means[p] for p in PARTS), labels=PARTS, colors=(BLUE, SKY, GREEN, VERMILION, ORANGE), edgecolor="white",
@@ -171,7 +173,7 @@ def delay_split(t, parts, limits=None):
 
 
 @styled
-def delay_distribution(parts, total):
+def delay_distribution(parts: Any, total: Any) -> Any:
     """Share of packets that took longer, so that the tail is seen."""
     figure, (axes,) = _figure(4.6)
     for (name, colour) in zip(PARTS, (BLUE, SKY, GREEN, VERMILION, ORANGE)):
@@ -181,7 +183,7 @@ def delay_distribution(parts, total):
 
 
 @styled
-def delay_of_each(by_name):
+def delay_of_each(by_name: Any) -> Any:
     """{name: delays in ms}, none of them empty."""
     figure, (axes,) = _figure(4.6)
     for (name, values), colour in zip(by_name.items(), CYCLE):
@@ -189,7 +191,7 @@ def delay_of_each(by_name):
     return _tails(figure, axes, max(len(v) for v in by_name.values()))
 
 
-def _tail(axes, values, **kwargs):
+def _tail(axes: Any, values: Any, **kwargs: Any) -> None:
     values = numpy.sort(values)
     share = 1 - numpy.arange(len(values)) / len(values)
     keep = numpy.unique(numpy.concatenate([numpy.linspace(0, len(values) - 1, 1500).astype(int),
@@ -197,7 +199,7 @@ def _tail(axes, values, **kwargs):
     axes.plot(values[keep], share[keep], drawstyle="steps-post", **kwargs)
 
 
-def _tails(figure, axes, most):
+def _tails(figure: Any, axes: Any, most: Any) -> Any:
     axes.set(xlabel="delay [ms]", ylabel="share of packets\nthat took longer", yscale="log")
     axes.set_ylim(0.5 / most, 1.1)
     axes.set_xlim(left=0)
@@ -206,7 +208,7 @@ def _tails(figure, axes, most):
 
 
 @styled
-def curves(by_name, ylabel, limits=None, factor=1.0):
+def curves(by_name: Any, ylabel: Any, limits: Any = None, factor: float = 1.0) -> Any:
     """{name: Series} over time, at most as many as there are colours."""
     figure, (axes,) = _figure()
     for (name, s), colour in zip(by_name.items(), CYCLE):
@@ -219,7 +221,7 @@ def curves(by_name, ylabel, limits=None, factor=1.0):
 
 
 @styled
-def queues(series, limits=None):
+def queues(series: Any, limits: Any = None) -> Any:
     figure, (axes,) = _figure(3.6)
     for (way, s), colour in zip(series.items(), (BLUE, ORANGE)):
         axes.plot(s.t, s.y, drawstyle="steps-post", label=way, color=colour)
@@ -231,7 +233,7 @@ def queues(series, limits=None):
 
 
 @styled
-def tcp(flows, limits=None):
+def tcp(flows: Any, limits: Any = None) -> Any:
     figure, (window, times, lost) = _figure(9, 3, sharex=True)
     for (name, c, t), colour in zip(flows, CYCLE):
         window.plot(t, c["cwnd_segments"], color=colour, label=name.replace(" ", "\n", 1).replace(" to ", "\nto "))
@@ -251,7 +253,7 @@ def tcp(flows, limits=None):
 
 
 @styled
-def constellations(by_bits):
+def constellations(by_bits: Any) -> Any:
     columns, size = 4, 3.2
     rows = -(-len(by_bits) // columns)
     figure = Figure(figsize=(WIDTH, size * rows), layout="constrained")
@@ -267,7 +269,7 @@ def constellations(by_bits):
 
 
 @styled
-def health(t, table, limits=None):
+def health(t: Any, table: Any, limits: Any = None) -> Any:
     figure, (pacing, factor) = _figure(6, 2, sharex=True)
     for name, label, colour in (("pacing_median_us", "median", SKY), ("pacing_p99_us", "p99", BLUE), ("pacing_max_us", "max", VERMILION)):
         pacing.plot(t, table[name] / 1000, color=colour, label=f"slots late, {label}")
@@ -290,7 +292,7 @@ def health(t, table, limits=None):
 
 
 @styled
-def cpu(t, by_name, pressure, cores, limits=None):
+def cpu(t: Any, by_name: Any, pressure: Any, cores: Any, limits: Any = None) -> Any:
     figure, (use, wait) = _figure(6.5, 2, sharex=True, gridspec_kw={"height_ratios": (2, 1)})
     order = sorted(by_name, key=lambda n: -by_name[n].mean())
     shown, others = order[:8], order[8:]
