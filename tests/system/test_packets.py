@@ -10,6 +10,7 @@ import unittest
 
 from demo_support import GENTLE, TOP, built, cells, environment, openwip
 from openwip_cli.messages import link_frames, telemetry
+from openwip_cli.figures import meaning
 from openwip_cli.views import packets
 
 NANOSECONDS = 10_000     # what has to agree
@@ -97,7 +98,7 @@ class Followed:
                 self.assertTrue(came.HasField("number"))
                 self.assertEqual(came.number, r.number)
             self.assertEqual(len(frames[r.number]), r.frames)
-            parts = sum(getattr(r, f"{p}_ns") for p in packets.PARTS)
+            parts = sum(getattr(r, f"{p}_ns") for p in meaning.DELAY_PARTS)
             self.assertEqual(parts, r.left_ns - r.arrived_ns)
             self.assertAlmostEqual(parts + r.wired_ns, left.time_ns - came.time_ns, delta=NANOSECONDS)
             self.assertEqual(r.wired_ns, self.wired_ns)
@@ -118,7 +119,7 @@ class Followed:
         lines = [json.loads(line) for line in out.splitlines()]
         self.assertEqual(len(lines), 20)
         for r in lines:
-            self.assertEqual(sum(r[f"{p}_ns"] for p in packets.PARTS), r["total_ns"])
+            self.assertEqual(sum(r[f"{p}_ns"] for p in meaning.DELAY_PARTS), r["total_ns"])
             self.assertEqual(r["left_ns"] - r["arrived_ns"], r["total_ns"])
             self.assertEqual(r["frames"], len(r["retransmissions"]))
         self.assertIn("20 packets", err)

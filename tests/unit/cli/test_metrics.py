@@ -40,7 +40,7 @@ class Page(unittest.TestCase):
         self.base.send(topic, **what)
         self.sent += 1
         while self.reader.received() + sum(self.reader.malformed.values()) + sum(self.reader.future.values()) < self.sent:
-            self.latest.listen(1)
+            self.latest.take(self.reader.poll(1))
 
     def page(self):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)

@@ -17,9 +17,10 @@ from scripted_publisher import Publisher
 STREAM = """
 import os, sys
 from openwip_cli.messages import telemetry
-from openwip_cli.views import telemetry_lines
-reader = telemetry.Reader({"base": sys.argv[1]}, telemetry_lines.DEFAULT)
-os._exit(telemetry_lines.stream(reader, lambda: True, sys.stdout))
+from openwip_cli.views import follow, telemetry_lines
+with follow.following({"base": sys.argv[1]}, telemetry_lines.DEFAULT) as reader:
+    telemetry_lines.stream(reader, lambda: True, sys.stdout)
+os._exit(0)
 """
 
 
@@ -70,7 +71,7 @@ class Lines(unittest.TestCase):
     def test_the_end_of_the_cell_ends_it(self):
         reader = telemetry.Reader({"base": self.endpoint}, ("slot",))
         self.addCleanup(reader.close)
-        self.assertEqual(telemetry_lines.stream(reader, lambda: False, io.StringIO()), 0)
+        self.assertIsNone(telemetry_lines.stream(reader, lambda: False, io.StringIO()))
 
 
 class Commands(unittest.TestCase):

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from . import accounting
-
-NAMES = ("none", "BPSK", "4-QAM", "8-QAM", "16-QAM", "32-QAM", "64-QAM", "128-QAM", "256-QAM")
+from . import accounting, meaning
+from .meaning import MODULATIONS
 
 
 def rate(bps: float) -> str:
@@ -54,7 +53,7 @@ def link_lines(link: dict[str, Any]) -> list[Any]:
     arq = [f"{i}: {n}" for i, n in enumerate(link["retransmission_histogram"]) if n]
     return [f"  link         {rate(link['goodput_bps'])} acknowledged; frames: {link['frames_sent']} sent, "
             f"{link['frames_failed']} failed ({link['frame_error_rate']:.3%}), "
-            f"{link['frames_given_up']} given up", *histogram(link["modulation_histogram"], NAMES),
+            f"{link['frames_given_up']} given up", *histogram(link["modulation_histogram"], MODULATIONS),
             f"  ARQ          frames by number of retransmissions: {', '.join(arq) or 'none'}"]
 
 
@@ -167,7 +166,7 @@ def status_screen(cell: Any, air: Any, base: Any, terminal: Any) -> str:
         lines.append(f"  {name:<9} slot {s.slot}; flowgraph {'connected' if s.flowgraph_connected else 'missing'}, "
                      f"peer {'connected' if s.peer_connected else 'missing'}")
         for direction, d in (("downlink", s.downlink), ("uplink", s.uplink)):
-            drops = ", ".join(f"{x.count.packets} {x.reason}" for x in d.dropped if x.count.packets) or "none"
+            drops = ", ".join(f"{n} {reason}" for reason, n in meaning.drops(d).items()) or "none"
             lines.append(f"            {direction:<8} {getattr(d, 'in').packets} in, {d.delivered.packets} delivered, "
                          f"{d.queued.packets} queued, dropped: {drops}")
     if base:
@@ -175,12 +174,11 @@ def status_screen(cell: Any, air: Any, base: Any, terminal: Any) -> str:
         lines.append(f"  frames    {b.frames_sent} sent, {b.frames_failed} failed"
                      + (f" ({b.frames_failed / b.frames_sent:.3%})" if b.frames_sent else "")
                      + f", {b.frames_given_up} given up")
-        lines += histogram(b.modulation_histogram, NAMES)
+        lines += histogram(b.modulation_histogram, MODULATIONS)
     if terminal:
         r = terminal.radio
-        state = "locked" if r.locked else f"NOT LOCKED ({r.mode})"
         lost = ", ".join(f"{n} {name.removeprefix('losses_')}" for name, n in accounting.counts_of(r, "losses_").items() if n)
-        lines.append(f"  radio     {state}, cell {r.cell}, SNR {r.mean_snr_db:.1f} dB, CFO "
+        lines.append(f"  radio     {meaning.lock(r)}, cell {r.cell}, SNR {r.mean_snr_db:.1f} dB, CFO "
                      f"{r.cfo_hz:.0f} Hz, EVM {r.evm_percent:.1f} %, lock lost {r.lock_losses} times"
                      + (f" ({lost})" if lost else ""))
     return "\n".join(lines)

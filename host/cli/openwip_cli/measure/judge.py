@@ -16,11 +16,9 @@ import signal
 import time
 from typing import Any
 
-import yaml
-
 from ..cell import cell as cells
 from ..cell.running import tun_counts
-from ..figures import accounting
+from ..figures import accounting, meaning
 from ..machine import own_files, rights
 from ..messages import control
 from .watching import telemetry_reasons, watching
@@ -40,19 +38,9 @@ class SoFar:
         self.command = command
         self.first: Any = None
         self.last: Any = None
-        self.goodput = self.capacity = None
+        self.goodput: Any = None
+        self.capacity: Any = None
         self.still = 0
-        self._yaml: Any = None
-        self._settings: dict[Any, Any] = {}
-
-    def settings(self, effective_yaml: Any) -> Any:
-        if effective_yaml != self._yaml:     # it changes when somebody sets something
-            try:
-                self._settings = yaml.safe_load(effective_yaml)["link"]
-            except (yaml.YAMLError, KeyError, TypeError):
-                self._settings = {}
-            self._yaml = effective_yaml
-        return self._settings
 
     def begins_again(self, now: Any) -> bool:
         return self.first is None or now.air.slots < self.last.air.slots
@@ -66,20 +54,11 @@ class SoFar:
             self.first, self.still = now, 0
         elif now.base.slot > self.last.base.slot:
             link = accounting.link_interval(self.last.base, now.base)
-            self.goodput, self.capacity = link["goodput_bps"], self._capacity(now, link)
+            self.goodput = link["goodput_bps"]
+            self.capacity = meaning.link_capacity(meaning.link_settings(now.base.effective_yaml), link["modulation_histogram"])
         self.still = self.still + 1 if not begins and not now.queued and now.counts == self.last.counts else 0
         self.last = now
         return begins
-
-    def _capacity(self, now: Any, link: Any) -> Any:
-        s = self.settings(now.base.effective_yaml)
-        try:
-            modulation = s["modulation"]
-            return accounting.capacity(
-                int(s["bins"]), "adaptive" if modulation == "adaptive" else int(modulation),
-                link["modulation_histogram"], accounting.USUAL_MSS, True, accounting.crc_bits(s.get("profile")))["profile_bps"]
-        except (KeyError, TypeError, ValueError):
-            return None
 
     def verdict(self, telemetry: Any, waiting: Any, tun: Any = None) -> Any:
         """`telemetry`: reasons; `waiting`: share, or None; `tun`: counts, when the link stands still."""

@@ -22,7 +22,7 @@ from . import emulate, run
 from ..cell import cell as cells
 from ..cell.session import OBSERVER, START_TIMEOUT_S, Progress, owned_cell
 from ..errors import BadInput
-from ..figures import report
+from ..figures import meaning, report
 from ..iq import command, recordings, replay as replays
 from ..machine import outputs, own_files, rights, system
 from ..machine.places import versions
@@ -191,7 +191,7 @@ def report_of(recording: recordings.Recording, live: Any, replayed: Any, pace: A
                            "lock_losses": terminal.radio.lock_losses, "mean_snr_db": terminal.radio.mean_snr_db,
                            "evm_percent": terminal.radio.evm_percent, "cfo_hz": terminal.radio.cfo_hz}
         result["packets"] = {"downlink": {"delivered": d.delivered.packets,
-                                          "dropped": {x.reason: x.count.packets for x in d.dropped if x.count.packets}}}
+                                          "dropped": meaning.drops(d)}}
     if "openwip:verdict" in recording.whole:
         result["recorded_verdict"] = recording.whole["openwip:verdict"]
     return result

@@ -3,12 +3,12 @@
 publisher; a publisher that has stopped is left out of it, so that no old figure passes for a new one, except
 openwip_up, which is 0 then. Names, units and texts: METRICS."""
 import ipaddress
-import signal
 import threading
 import time
 from collections.abc import Iterator
 from typing import Any
 
+from . import follow
 from ..messages import telemetry
 from ..cell.running import cell_lives, running_cell
 from ..errors import BadInput
@@ -74,8 +74,8 @@ class Latest:
         self.messages: dict[Any, Any] = {}     # (source, topic) -> Message
         self.events: dict[Any, Any] = {}       # labels -> count
 
-    def listen(self, timeout_s: float) -> None:
-        for m in self.reader.poll(timeout_s):
+    def take(self, messages: list[telemetry.Message]) -> None:
+        for m in messages:
             with self.lock:
                 self.messages[m.source, m.topic] = m
                 if m.topic == "event":
@@ -227,20 +227,13 @@ def main(arguments: list[str], _places: Places) -> int:
     except ValueError:
         raise BadInput(f"--listen is {given.listen!r}; valid: an IPv4 address of this machine") from None
     cell = running_cell(given.name)
-    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
-    with telemetry.Reader(telemetry.endpoints_of(cell), TOPICS) as reader:
+    with follow.following(telemetry.endpoints_of(cell), TOPICS) as reader:
         latest = Latest(reader)
         server, port = serve(latest, listen, given.port)
         print(f"http://{listen}:{port}/metrics", flush=True)
-        looked = time.monotonic()
         try:
-            while True:
-                latest.listen(0.2)
-                if time.monotonic() - looked > 0.5:
-                    looked = time.monotonic()
-                    if not cell_lives(cell):
-                        return 0
-        except KeyboardInterrupt:
-            return 0
+            for messages in follow.messages(reader, lambda: cell_lives(cell)):
+                latest.take(messages)
         finally:
             server.shutdown()
+    return 0

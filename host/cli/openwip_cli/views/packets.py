@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip packets: where the time of each downlink packet of a running cell went (docs/packet-delay.md)."""
 import json
-import os
-import signal
 import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
+from . import follow as follow_cell
+from ..figures.meaning import DELAY_PARTS, total_delay_ns
 from ..messages import telemetry
 from ..cell.running import cell_lives, running_cell
 from ..errors import BadInput
@@ -15,7 +15,6 @@ from ..settings.command_line import Parser, read
 from ..settings.scenario import Integer
 from ..machine.places import Places
 
-PARTS = ("queue", "scheduling", "air", "retransmission", "reordering")
 PROTOCOLS = {1: "ICMP", 6: "TCP", 17: "UDP", 58: "ICMPv6", 136: "UDP-Lite"}
 SILENT_S = 3.0
 COUNT = 20
@@ -28,8 +27,8 @@ def tree_of(r: Any) -> Any:
     tree = {name: getattr(r, name) for name in (
         "number", "user", "bytes", "protocol", "source_port", "destination_port", "tcp_sequence", "identification",
         "wired_ns", "arrived_ns", "left_ns")}
-    tree["total_ns"] = r.left_ns - r.arrived_ns
-    tree |= {f"{p}_ns": getattr(r, f"{p}_ns") for p in PARTS}
+    tree["total_ns"] = total_delay_ns(r)
+    tree |= {f"{p}_ns": getattr(r, f"{p}_ns") for p in DELAY_PARTS}
     tree |= {"frames": r.frames, "retransmissions": list(r.retransmissions),
              "each_retransmission_ns": list(r.each_retransmission_ns),
              "damaged": r.damaged, "dropped": r.dropped or None}
@@ -51,8 +50,8 @@ def line_of(r: Any) -> Any:
         what += f" {r.source_port}>{r.destination_port}"
     if r.user:
         what += f" (terminal {r.user + 1})"
-    total = sum(getattr(r, f"{p}_ns") for p in PARTS)
-    ms = [getattr(r, f"{p}_ns") / 1e6 for p in PARTS]
+    total = total_delay_ns(r)
+    ms = [getattr(r, f"{p}_ns") / 1e6 for p in DELAY_PARTS]
     line = (f"{r.number:>9} {r.bytes:>5}  {what:<26} {total / 1e6:>9.3f} = {ms[0]:>8.3f} + {ms[1]:>7.3f} + {ms[2]:>6.3f} + "
             f"{ms[3]:>7.3f} + {ms[4]:>7.3f}   {again(r.retransmissions)}")
     if r.wired_ns:
@@ -98,25 +97,18 @@ class Printer:
         return 0 if self.skipped_last is None else self.skipped_last - self.skipped_first
 
 
-def follow(reader: telemetry.Reader, alive: Any, printer: Any, say: Callable[[str], None]) -> None:
+def follow(reader: telemetry.Reader, alive: Callable[[], bool], printer: Printer, say: Callable[[str], None]) -> None:
     """Until enough packets have come, or the cell ends."""
-    looked = news = time.monotonic()
-    told = False
-    while True:
-        messages = reader.poll(0.2)
+    news, told = time.monotonic(), False
+    for messages in follow_cell.messages(reader, alive):
         for m in messages:
             news, told = time.monotonic(), False
             if printer.batch(m.telemetry.packets):
                 return
-        now = time.monotonic()
-        if not told and now - news > SILENT_S:
+        if not told and time.monotonic() - news > SILENT_S:
             told = True
             say(f"no packet for {SILENT_S:g} s: the downlink carries nothing; waiting (Ctrl-C ends)")
-        if not messages and now - looked > 0.5:
-            looked = now
-            if not alive():
-                say("the cell has ended")
-                return
+    say("the cell has ended")
 
 
 def main(arguments: list[str], _places: Places) -> int:
@@ -130,16 +122,8 @@ def main(arguments: list[str], _places: Places) -> int:
     cell = running_cell(given.name)
     if cell.replay is not None:
         raise BadInput(f"cell '{cell.name}' is a replay of {cell.replay['file']}: the base station follows packets, and it has none")
-    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
     printer = Printer(sys.stdout, given.json, count)
-    endpoints = {"base": cell.endpoint("base.telemetry")}
-    with telemetry.Reader(endpoints, ("packet",)) as reader:
-        try:
-            follow(reader, lambda: cell_lives(cell), printer, lambda text: print(f"openwip: {text}", file=sys.stderr))
-        except KeyboardInterrupt:
-            pass
-        except BrokenPipeError:      # whoever read has enough; nothing is wrong
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        print(f"openwip: {printer.shown} packets; {printer.skipped} skipped at the base station; {reader.summary()}",
-              file=sys.stderr)
+    with follow_cell.following({"base": cell.endpoint("base.telemetry")}, ("packet",)) as reader:
+        follow(reader, lambda: cell_lives(cell), printer, lambda text: print(f"openwip: {text}", file=sys.stderr))
+    print(f"openwip: {printer.shown} packets; {printer.skipped} skipped at the base station; {reader.summary()}", file=sys.stderr)
     return 0

@@ -4,14 +4,13 @@
 The names are those of the protobuf JSON mapping (snrDb; integers of 64 bits are texts, bytes are
 base64), and added to them: source, topic, lostBefore."""
 import json
-import os
-import signal
 import sys
-import time
+from collections.abc import Callable
 from typing import Any
 
 from google.protobuf import json_format
 
+from . import follow
 from ..messages import telemetry
 from ..cell.running import cell_lives, running_cell
 from ..records.record import LEFT_OUT
@@ -29,23 +28,12 @@ def line_of(message: Any) -> Any:
     return json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
 
 
-def stream(reader: telemetry.Reader, alive: Any, out: Any, seconds: float | None = None) -> int:
-    """Until the cell ends or the time is over. Returns the exit code."""
-    deadline = None if seconds is None else time.monotonic() + seconds
-    looked = time.monotonic()
-    try:
-        while deadline is None or time.monotonic() < deadline:
-            messages = reader.poll(0.2)
-            if messages:
-                out.write("".join(line_of(m) + "\n" for m in messages))
-                out.flush()
-            elif time.monotonic() - looked > 0.5:
-                looked = time.monotonic()
-                if not alive():
-                    break
-    except BrokenPipeError:      # whoever read has enough; nothing is wrong
-        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
-    return 0
+def stream(reader: telemetry.Reader, alive: Callable[[], bool], out: Any, seconds: float | None = None) -> None:
+    """Until the cell ends or the time is over."""
+    for messages in follow.messages(reader, alive, seconds):
+        if messages:
+            out.write("".join(line_of(m) + "\n" for m in messages))
+            out.flush()
 
 
 def main(arguments: list[str], _places: Places) -> int:
@@ -56,11 +44,7 @@ def main(arguments: list[str], _places: Places) -> int:
     given = p.parse_args(arguments)
     topics = DEFAULT if given.topics is None else telemetry.topics_of(given.topics)
     cell = running_cell(given.name)
-    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
-    with telemetry.Reader(telemetry.endpoints_of(cell), topics) as reader:
-        try:
-            return stream(reader, lambda: cell_lives(cell), sys.stdout, given.seconds)
-        except KeyboardInterrupt:
-            return 0
-        finally:
-            print(f"openwip: {reader.summary()}", file=sys.stderr)
+    with follow.following(telemetry.endpoints_of(cell), topics) as reader:
+        stream(reader, lambda: cell_lives(cell), sys.stdout, given.seconds)
+    print(f"openwip: {reader.summary()}", file=sys.stderr)
+    return 0

@@ -4,7 +4,7 @@ the figures are: what matters least is left out first."""
 import dataclasses
 from typing import Any
 
-from ..figures.report import NAMES
+from ..figures import meaning
 from .top_text import ASCII_BLOCKS, BLOCKS, bar, clean, count, number, share, sparkline
 from ..figures.top_figures import Figures
 
@@ -88,8 +88,7 @@ def _radio(f: Any, frame: Frame, width: int) -> list[Any]:
     if r.locked and not r.mode:     # so says the emulator
         return [Line(f"radio     emulated, no receiver; mean SNR {number(r.mean_snr_db)} dB; prediction NMSE "
                      f"{number(r.prediction_nmse, 3)}")]
-    state = "locked" if r.locked else f"NOT LOCKED ({clean(r.mode)})"
-    return [Line(f"radio     {state}  SNR {number(r.mean_snr_db)} dB  EVM {number(r.evm_percent)} %  CFO "
+    return [Line(f"radio     {clean(meaning.lock(r))}  SNR {number(r.mean_snr_db)} dB  EVM {number(r.evm_percent)} %  CFO "
                  f"{number(r.cfo_hz, 0)} Hz  gain {number(r.gain_db)} dB  lock lost {count(r.lock_losses)}x",
                  GOOD if r.locked and not r.lock_losses else BAD)]
 
@@ -101,7 +100,7 @@ def _goodput(f: Any, frame: Frame, width: int) -> list[Any]:
     if verdict is None:     # no rate without a verdict
         text = "goodput   not shown without a verdict"
     elif verdict.capacity_bps > 0:
-        part = verdict.goodput_bps / verdict.capacity_bps
+        part = meaning.share(verdict.goodput_bps, verdict.capacity_bps)
         text = (f"goodput   {number(verdict.goodput_bps / 1e6, 2)} of {number(verdict.capacity_bps / 1e6, 2)} Mbit/s "
                 f"of the link, {share(part)} [{bar(part, 20):<20}]")
     else:
@@ -166,7 +165,7 @@ def _modulation(f: Any, frame: Frame, width: int) -> list[Any]:
 
     def cell(k: Any) -> str:
         part = histogram[k] / total
-        return f"{NAMES[k + 1]:>8} {share(part):>7} {bar(part, BARS):<{BARS}}"
+        return f"{meaning.MODULATIONS[k + 1]:>8} {share(part):>7} {bar(part, BARS):<{BARS}}"
 
     return [Line(("sent      " if row == 0 else "          ") + cell(row) + "  " + cell(row + 4), PLAIN, 3 + row)
             for row in range(4)]
@@ -187,7 +186,7 @@ def _arq(f: Any, frame: Frame, width: int) -> list[Any]:
 
 
 def _drops(direction: Any) -> str:
-    return ", ".join(f"{count(d.count.packets)} {clean(d.reason)}" for d in direction.dropped if d.count.packets)
+    return ", ".join(f"{count(n)} {clean(reason)}" for reason, n in meaning.drops(direction).items())
 
 
 def _queues(f: Any, frame: Frame, width: int) -> Any:
@@ -236,11 +235,10 @@ def _time(f: Any, frame: Frame, width: int) -> list[Any]:
     if t is None:
         return [Line("pacing    not known: nothing comes from the observer", DIM, 1)]
     a = t.air
-    behind = a.slots_behind > 0.01 * a.slots
     return [Line(f"pacing    {number(a.real_time_factor, 4)} at x{number(a.speed, 2)}; late {count(a.late)}; > "
                  f"{number(a.pacing_limit_us / 1e3, 0)} ms behind: {count(a.slots_behind)} of {count(a.slots)}, max "
                  f"{number(a.pacing_max_us / 1e3, 1)} ms",
-                 BAD if a.late or behind else PLAIN, 1)]
+                 PLAIN if meaning.keeps_pace(a) else BAD, 1)]
 
 
 def _cpu(f: Any, frame: Frame, width: int) -> list[Any]:

@@ -1,21 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the page shows, as arrays from a run record: no plot, no text. Every function gives None when the record has
 nothing to make it of. Time is air time in seconds since slot 0, the same axis everywhere."""
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy
-import yaml
 
-from ...figures import accounting
 from ...figures.accounting import SLOTS_PER_SECOND
+from ...figures.meaning import DELAY_PARTS, link_capacity, link_settings
 from ...records.run_record import RunRecord
 
 COLUMNS = 900          # of a heat map, at most
 STEPS = 240            # of a curve of means, at most
 MISSING = 255
 UNUSED, GOOD, BAD, UNKNOWN = range(4)
-PARTS = ("queue", "scheduling", "air", "retransmission", "reordering")
 POINTS = 6000          # of a constellation, at most
 MOST_USERS = 25
 
@@ -190,27 +187,6 @@ class Slots:
         return None
 
 
-def _link_settings(text: str) -> Any:
-    """`link` of an effective configuration; {} when it is none."""
-    try:
-        found = yaml.safe_load(text)
-    except yaml.YAMLError:
-        return {}
-    link = found.get("link") if isinstance(found, dict) else None
-    return link if isinstance(link, dict) else {}
-
-
-def _capacity(link: Any, histogram: Sequence[int]) -> Any:
-    """bit/s, NaN when the settings do not tell or nothing was sent, so that no modulation was chosen."""
-    try:
-        modulation = link["modulation"]
-        crc = 0 if link.get("profile") == "wipemu" else accounting.CRC_BITS
-        return accounting.capacity(int(link["bins"]), modulation if modulation == "adaptive" else int(modulation), list(histogram),
-                                   1448, True, crc)["profile_bps"] or numpy.nan
-    except (KeyError, TypeError, ValueError):
-        return numpy.nan
-
-
 def _goodput(slots: int, bits: Any) -> tuple[Any, Any]:
     """(which intervals between statuses count, bit/s in those)."""
     seconds = numpy.diff(slots) / SLOTS_PER_SECOND
@@ -230,9 +206,9 @@ def link(record: RunRecord) -> tuple[Any, Any] | None:
     t = slots[1:][good] / SLOTS_PER_SECOND
     scenario = (record.about.get("scenario") or {}).get("link", {})
     texts = table["effective_yaml"].astype(str)
-    read = {text: _link_settings(text) or scenario for text in numpy.unique(texts)}
+    read = {text: link_settings(str(text)) or scenario for text in numpy.unique(texts)}
     histogram = numpy.diff(table["base.modulation_histogram"].astype("f8"), axis=0)
-    capacity = numpy.array([_capacity(read[text], h) for text, h in zip(texts[1:][good], histogram[good])], dtype="f8")
+    capacity = numpy.array([link_capacity(read[text], h) or numpy.nan for text, h in zip(texts[1:][good], histogram[good])], dtype="f8")
     return Series(t, goodput), None if numpy.isnan(capacity).all() else Series(t, capacity)
 
 
@@ -313,7 +289,7 @@ def delays(child: Any, user: int | None = None) -> tuple[Any, Any, Any]:
         delivered = delivered & (child["user"] == user)
     t = child["arrived_ns"][delivered] / 1e9
     order = numpy.argsort(t, kind="stable")
-    parts = {p: child[f"{p}_ns"][delivered][order] / 1e6 for p in PARTS}
+    parts = {p: child[f"{p}_ns"][delivered][order] / 1e6 for p in DELAY_PARTS}
     total = (child["left_ns"] - child["arrived_ns"])[delivered][order] / 1e6
     return t[order], parts, total
 

@@ -12,14 +12,14 @@ import numpy                                              # noqa: E402
 from matplotlib import colors                             # noqa: E402
 from matplotlib.figure import Figure                      # noqa: E402
 
-from .data import PARTS, stacked  # noqa: E402
-from .data import HeatMap
+from ...figures.accounting import FACTOR_TOLERANCE  # noqa: E402
+from ...figures.meaning import DELAY_PARTS, MODULATIONS  # noqa: E402
+from .data import HeatMap, stacked  # noqa: E402
 
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
     "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7")
 CYCLE = (BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, BLACK, YELLOW)
 NOTHING = "#d9d9d9"      # not recorded, not known
-NAMES = ("none", "BPSK", "4-QAM", "8-QAM", "16-QAM", "32-QAM", "64-QAM", "128-QAM", "256-QAM")
 OUTCOMES = (("not used", "#ffffff"), ("good", SKY), ("unknown", YELLOW), ("failed", VERMILION))
 STYLE = {"font.size": 14, "axes.grid": True, "grid.color": "#cccccc", "axes.axisbelow": True, "axes.spines.top": False,
          "axes.spines.right": False, "legend.framealpha": 0.9, "legend.fontsize": 12, "lines.linewidth": 2,
@@ -59,6 +59,15 @@ def _legend(axes: Any, **kwargs: Any) -> None:
 def _time_limits(axes: Any, limits: Any) -> None:
     if limits:
         axes.set_xlim(*limits)
+
+
+def _over_time(figure: Any, axes: Any, ylabel: str, limits: Any, **legend: Any) -> str:
+    """The end of a plot of something from 0 on."""
+    axes.set(xlabel=TIME, ylabel=ylabel)
+    axes.set_ylim(bottom=0)
+    _time_limits(axes, limits)
+    _legend(axes, **legend)
+    return png(figure)
 
 
 def _scale(figure: Any, axes: Any, picture: Any, **kwargs: Any) -> Any:
@@ -112,7 +121,7 @@ def modulation(heat: HeatMap, limits: Any = None) -> Any:
     norm = colors.BoundaryNorm(numpy.arange(0.5, 9), 256)
     figure, axes, picture = _map(heat, limits, norm, "cividis")
     bar = _scale(figure, axes, picture, ticks=range(1, 9))
-    bar.ax.set_yticklabels(NAMES[1:])
+    bar.ax.set_yticklabels(MODULATIONS[1:])
     return png(figure)
 
 
@@ -151,32 +160,24 @@ def goodput(link_goodput: Any, link_capacity: Any, limits: Any = None) -> Any:
     if link_capacity is not None:
         axes.plot(link_capacity.t, link_capacity.y / 1e6, color=ORANGE, label="capacity with the\nmodulation chosen")
     axes.plot(link_goodput.t, link_goodput.y / 1e6, color=BLUE, label="link goodput\n(acknowledged)")
-    axes.set(xlabel=TIME, ylabel="Mbit/s")
-    axes.set_ylim(bottom=0)
-    _time_limits(axes, limits)
-    _legend(axes)
-    return png(figure)
+    return _over_time(figure, axes, "Mbit/s", limits)
 
 
 @styled
 def delay_split(t: Any, parts: Any, limits: Any = None) -> Any:
     middle, means = stacked(t, parts)
     figure, (axes,) = _figure()
-    axes.stackplot(middle, *(means[p] for p in PARTS), labels=PARTS, colors=(BLUE, SKY, GREEN, VERMILION, ORANGE), edgecolor="white",
+    axes.stackplot(middle, *(means[p] for p in DELAY_PARTS), labels=DELAY_PARTS, colors=(BLUE, SKY, GREEN, VERMILION, ORANGE), edgecolor="white",
                    linewidth=0.2)
-    axes.set(xlabel=TIME, ylabel="mean delay [ms]")
-    axes.set_ylim(bottom=0)
-    _time_limits(axes, limits)
     handles, labels = axes.get_legend_handles_labels()
-    _legend(axes, handles=handles[::-1], labels=labels[::-1])      # in the order of the stack
-    return png(figure)
+    return _over_time(figure, axes, "mean delay [ms]", limits, handles=handles[::-1], labels=labels[::-1])      # in the order of the stack
 
 
 @styled
 def delay_distribution(parts: Any, total: Any) -> Any:
     """Share of packets that took longer, so that the tail is seen."""
     figure, (axes,) = _figure(4.6)
-    for (name, colour) in zip(PARTS, (BLUE, SKY, GREEN, VERMILION, ORANGE)):
+    for (name, colour) in zip(DELAY_PARTS, (BLUE, SKY, GREEN, VERMILION, ORANGE)):
         _tail(axes, parts[name], color=colour, label=name, linewidth=1.5)
     _tail(axes, total, color=BLACK, label="total", linewidth=3)
     return _tails(figure, axes, len(total))
@@ -213,11 +214,7 @@ def curves(by_name: Any, ylabel: Any, limits: Any = None, factor: float = 1.0) -
     figure, (axes,) = _figure()
     for (name, s), colour in zip(by_name.items(), CYCLE):
         axes.plot(s.t, factor * s.y, color=colour, label=name)
-    axes.set(xlabel=TIME, ylabel=ylabel)
-    axes.set_ylim(bottom=0)
-    _time_limits(axes, limits)
-    _legend(axes)
-    return png(figure)
+    return _over_time(figure, axes, ylabel, limits)
 
 
 @styled
@@ -225,11 +222,7 @@ def queues(series: Any, limits: Any = None) -> Any:
     figure, (axes,) = _figure(3.6)
     for (way, s), colour in zip(series.items(), (BLUE, ORANGE)):
         axes.plot(s.t, s.y, drawstyle="steps-post", label=way, color=colour)
-    axes.set(xlabel=TIME, ylabel="packets waiting")
-    axes.set_ylim(bottom=0)
-    _time_limits(axes, limits)
-    _legend(axes)
-    return png(figure)
+    return _over_time(figure, axes, "packets waiting", limits)
 
 
 @styled
@@ -262,7 +255,7 @@ def constellations(by_bits: Any) -> Any:
         a.set_visible(False)
     for a, (bits, z) in zip(axes.flat, by_bits.items()):
         a.plot(z.real, z.imag, ".", markersize=1.5, alpha=0.35, color=BLUE, rasterized=True)
-        a.set_title(f"{NAMES[bits]} ({len(z)} symbols)", fontsize=13)
+        a.set_title(f"{MODULATIONS[bits]} ({len(z)} symbols)", fontsize=13)
         a.set_aspect("equal")
         a.set(xlim=(-2, 2), ylim=(-2, 2))
     return png(figure)
@@ -283,7 +276,7 @@ def health(t: Any, table: Any, limits: Any = None) -> Any:
     _legend(pacing)
     known = numpy.where(table["real_time_factor"] > 0, table["real_time_factor"], numpy.nan)      # 0: the clock does not run yet
     factor.plot(t, known, color=BLUE, label="air time / wall time")
-    factor.axhspan(0.995, 1.005, color=GREEN, alpha=0.2, label="valid")
+    factor.axhspan(1 - FACTOR_TOLERANCE, 1 + FACTOR_TOLERANCE, color=GREEN, alpha=0.2, label="valid")
     factor.set(ylabel="real-time factor", xlabel=TIME)
     factor.ticklabel_format(axis="y", useOffset=False)
     _time_limits(factor, limits)

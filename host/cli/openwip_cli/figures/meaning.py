@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What telemetry means, once: every view (report, top, page of a record, packets, metrics) and the verdict so far ask here.
+Functions of messages and of what a record holds of them; no clock, no socket."""
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import yaml
+
+from . import accounting
+
+MODULATIONS = ("none", "BPSK", "4-QAM", "8-QAM", "16-QAM", "32-QAM", "64-QAM", "128-QAM", "256-QAM")   # index = bits/symbol
+# Of the time from arrival to delivery of a packet, ns in PacketRecord.NAME_ns; their sum is the whole.
+DELAY_PARTS = ("queue", "scheduling", "air", "retransmission", "reordering")
+
+
+@functools.lru_cache(maxsize=64)
+def link_settings(effective_yaml: str) -> dict[str, Any]:
+    """`link` of the effective configuration that a base station says; {} when it is none."""
+    try:
+        found = yaml.safe_load(effective_yaml)
+    except yaml.YAMLError:
+        return {}
+    link = found.get("link") if isinstance(found, dict) else None
+    return link if isinstance(link, dict) else {}
+
+
+def link_capacity(settings: dict[str, Any], histogram: Sequence[int]) -> float | None:
+    """What the air interface carries of link payload with the modulation sent, bit/s; None: the settings do not tell."""
+    try:
+        modulation = settings["modulation"]
+        return accounting.capacity(int(settings["bins"]), modulation if modulation == "adaptive" else int(modulation), list(histogram),
+                                   accounting.USUAL_MSS, True, accounting.crc_bits(settings.get("profile")))["profile_bps"]
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def share(goodput_bps: float, capacity_bps: float | None) -> float | None:
+    """Of the capacity; None where that is not known, or nothing was sent."""
+    return goodput_bps / capacity_bps if capacity_bps else None
+
+
+def drops(direction: Any) -> dict[str, int]:
+    """Packets by reason, of the reasons that there were."""
+    return {d.reason: d.count.packets for d in direction.dropped if d.count.packets}
+
+
+def lock(radio: Any) -> str:
+    return "locked" if radio.locked else f"NOT LOCKED ({radio.mode})"
+
+
+def keeps_pace(air: Any) -> bool:
+    """No transmission was late, and no more slots were behind than a verdict allows."""
+    return not air.late and air.slots_behind <= accounting.BEHIND_SHARE * air.slots
+
+
+def total_delay_ns(packet: Any) -> int:
+    """Of a delivered packet, TUN to TUN. By definition the sum of its parts."""
+    return packet.left_ns - packet.arrived_ns
