@@ -104,12 +104,12 @@ class Interrupted(unittest.TestCase):
         store = runner.Store(out)
         def emulate(options, workload, progress, name, cores):
             mark = out / ("cell." + name)
-            mark.write_text("")
             try:
+                mark.write_text("")
                 time.sleep(0.1 if options["seed"] == 1 else 60)
             finally:
                 time.sleep(0.2)
-                mark.unlink()
+                mark.unlink(missing_ok=True)
             return result()
         work = runner.Runner(store, 3, emulate, lambda spec: None, lambda text: print(text, flush=True))
         try:

@@ -3,9 +3,9 @@
 `modulation_share:2` is the share of frames sent with 2 bits per symbol."""
 from typing import Any
 
+from ..air import SYMBOLS_PER_BIN
 from ..errors import BadInput
-from .plan import Experiment
-from .plan import Point
+from .plan import Experiment, Point
 
 PACKET_BITS = 12000     # of a packet of 1500 bytes
 
@@ -28,7 +28,7 @@ def _flow(key: str, scale: float = 1.0) -> Any:
 def _frames_per_packet(r: Any, *_: Any) -> Any:
     shares = _shares(r["link"]["modulation_histogram"])
     mean = sum(k * s for k, s in enumerate(shares))
-    return PACKET_BITS / (108 * mean) if mean else float("nan")
+    return PACKET_BITS / (SYMBOLS_PER_BIN * mean) if mean else float("nan")
 
 
 def _retransmissions(r: Any, *_: Any) -> Any:

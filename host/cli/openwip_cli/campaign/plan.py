@@ -18,6 +18,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..errors import BadInput
+from ..settings.scenario import read, read_yaml
 from .settings import EMULATOR, SETTINGS, TRAFFIC, VIEW
 
 FORMAT = 1                  # of the run files; part of a run's identity
@@ -51,15 +52,8 @@ class Run:
     label: str
 
 
-def read_yaml(path: pathlib.Path) -> Any:
-    import yaml
-    try:
-        tree = yaml.safe_load(pathlib.Path(path).read_text(encoding="utf-8"))
-    except OSError as e:
-        raise BadInput(f"experiment file {path}: {e.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as e:
-        mark = getattr(e, "problem_mark", None)
-        raise BadInput(f"experiment file {path} is not YAML" + (f" (line {mark.line + 1})" if mark else "")) from None
+def read_tree(path: pathlib.Path) -> dict[str, Any]:
+    tree = read_yaml("experiment file", path)
     if not isinstance(tree, dict):
         raise BadInput(f"experiment file {path}: a mapping is expected")
     return tree
@@ -68,11 +62,7 @@ def read_yaml(path: pathlib.Path) -> Any:
 def read_setting(path: pathlib.Path, name: str, value: Any) -> Any:
     if name not in SETTINGS:
         raise BadInput(f"experiment file {path}: unknown setting {name}; known: {', '.join(SETTINGS)}")
-    kind = SETTINGS[name].kind
-    try:
-        return kind.read(value)
-    except (ValueError, TypeError, OverflowError):
-        raise BadInput(f"experiment file {path}: {name} is {value!r}; valid: {kind.valid}") from None
+    return read(f"experiment file {path}: {name}", SETTINGS[name].kind, value)
 
 
 def read_settings(path: pathlib.Path, given: dict[str, Any]) -> dict[Any, Any]:
@@ -118,14 +108,14 @@ class Experiment:
     def __init__(self, path: pathlib.Path, mode: str) -> None:
         self.path, self.mode = pathlib.Path(path), mode
         self.name = self.path.stem
-        tree = read_yaml(path)
+        tree = read_tree(path)
         check_parts(path, tree, PARTS)
         for part in ("title", "defaults", "grid", "quick", "full", "figures", "statements"):
             if part not in tree:
                 raise BadInput(f"experiment file {path}: {part} is missing")
         self.tree = tree
         common_path = self.path.parent / str(tree["defaults"])
-        common = read_yaml(common_path)
+        common = read_tree(common_path)
         check_parts(common_path, common, DEFAULT_PARTS)
         self.common = common
         self.title = tree["title"]

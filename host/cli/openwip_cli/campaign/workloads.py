@@ -18,10 +18,10 @@ import time
 from typing import Any
 
 from ..machine import system
-from ..figures.accounting import SAMPLE_RATE
+from ..air import SAMPLE_RATE
 from ..cell.cell import ADDRESS, STATIONS
 from ..errors import BadInput
-from ..measure.traffic import Program, TrafficFailed, iperf3_server, started
+from ..measure.traffic import IPERF3_READY, TrafficFailed, iperf3_server, pair
 from ..programs import flow_program, voip_program
 from ..runs.run import MeasuredCell
 
@@ -97,22 +97,14 @@ def server_intervals(text: str) -> tuple[Any, Any]:
 def bulk_tcp(cell: MeasuredCell, work: dict[str, Any]) -> Any:
     settings = apply_tcp(cell, work["tcp"], work["congestion_control"], work["window_bytes"])
     keeper, duration = cell.keeper, work["duration_s"]
-    server = iperf3_server(keeper, cell, "-i", "1", "-f", "k")
-    client = None
-    try:
-        started_s = wait_for_start(cell)
-        client = Program(cell.namespace("base"),
-                         ["iperf3", "-c", ADDRESS["terminal"], "-t", str(duration), "-J", "-i", str(duration),
-                          "--connect-timeout", str(CONNECT_S * 1000)])
+    send = ["iperf3", "-c", ADDRESS["terminal"], "-t", str(duration), "-J", "-i", str(duration), "--connect-timeout", str(CONNECT_S * 1000)]
+    started_s = wait_for_start(cell)
+    with pair(keeper, cell.cell, iperf3_server("-i", "1", "-f", "k"), send, IPERF3_READY) as (server, client):
         client.wait(keeper, CONNECT_S + duration + PATIENCE_S)
         cell.mark("last")
         server.wait(keeper, 2)
         intervals = server_intervals(server.stdout)
         text = client.stdout if client.process.returncode is not None else ""
-    finally:
-        server.kill()
-        if client is not None:
-            client.kill()
     return {"kind": "tcp", "tool": "iperf3", "tcp_settings": settings, "started_s": started_s} | goodput_of(text, intervals, duration)
 
 
@@ -144,11 +136,7 @@ def python(program: Any, *arguments: Any) -> list[Any]:
 def both_ends(cell: MeasuredCell, receive: Any, send: Any, seconds: float, stop_receiver: Any) -> tuple[Any, Any]:
     """(JSON of the sender, JSON of the receiver)."""
     keeper = cell.keeper
-    receiver = started(Program(cell.namespace("terminal"), receive), keeper, "ready", "receiver")
-    sender = None
-    try:
-        wait_for_start(cell)
-        sender = Program(cell.namespace("base"), send)
+    with pair(keeper, cell.cell, receive, send, before=lambda: wait_for_start(cell)) as (receiver, sender):
         if not sender.wait(keeper, seconds + PATIENCE_S):
             raise TrafficFailed(f"the sender did not end within {seconds + PATIENCE_S:.0f} s")
         cell.mark("last")
@@ -161,10 +149,6 @@ def both_ends(cell: MeasuredCell, receive: Any, send: Any, seconds: float, stop_
             if end.process.returncode != 0:
                 raise TrafficFailed(f"{name}: {(end.stderr.strip().splitlines() or ['failed'])[-1][-300:]}")
         return json.loads(sender.stdout), json.loads(receiver.stdout.split("\n", 1)[1])
-    finally:
-        receiver.kill()
-        if sender is not None:
-            sender.kill()
 
 
 def voip(cell: MeasuredCell, work: dict[str, Any]) -> Any:

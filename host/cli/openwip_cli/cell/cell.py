@@ -280,12 +280,17 @@ def air_config(cell: Cell, scenario: Scenario) -> dict[str, Any]:
     }
 
 
+def write_config(cell: Cell, name: str, tree: dict[str, Any]) -> str:
+    """Of a process, into the run folder: its path."""
+    path = cell.run / f"{name}.yaml"
+    own_files.create(path, yaml.safe_dump(tree, sort_keys=False))
+    return str(path)
+
+
 def write_configs(cell: Cell, scenario: Scenario) -> None:
-    configs = {"air.yaml": air_config(cell, scenario),
-               "base.yaml": mac_config(cell, scenario, "base"),
-               "terminal.yaml": mac_config(cell, scenario, "terminal")}
-    for name, tree in configs.items():
-        own_files.create(cell.run / name, yaml.safe_dump(tree, sort_keys=False))
+    write_config(cell, "air", air_config(cell, scenario))
+    for role in STATIONS:
+        write_config(cell, role, mac_config(cell, scenario, role))
 
 
 def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: Any = None) -> list[Any]:

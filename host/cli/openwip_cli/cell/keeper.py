@@ -179,18 +179,15 @@ class Keeper:
 
     def end_processes(self, names: list[str], words: list[tuple[str, str]]) -> None:
         """SIGTERM, after GRACE_S SIGKILL, until they are gone; their last words are added to `words`."""
-        alive = {n: self.children[n] for n in names}
-        for signum, patience in ((signal.SIGTERM, GRACE_S), (signal.SIGKILL, 1.0)):
-            for _, pidfd in alive.values():
-                signal.pidfd_send_signal(pidfd, signum)
-            deadline = time.monotonic() + patience
-            while alive and (left := deadline - time.monotonic()) > 0:
-                done, _, _ = select.select([fd for _, fd in alive.values()], [], [], left)
-                for name in [n for n, (_, fd) in alive.items() if fd in done]:
-                    del alive[name]
-                    how = self.reap(name)
-                    said = self.last_words(name)
-                    words.append((name, said if "killed" not in how else f"{how}; last line: {said}"))
+        by_fd = {self.children[n][1]: n for n in names}
+
+        def ended(pidfd: int) -> None:
+            name = by_fd[pidfd]
+            how = self.reap(name)
+            said = self.last_words(name)
+            words.append((name, said if "killed" not in how else f"{how}; last line: {said}"))
+
+        system.end_all(by_fd, GRACE_S, ended)
 
     def look_around(self) -> bool:
         """True when the cell has ended of it."""

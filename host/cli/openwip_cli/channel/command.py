@@ -7,14 +7,14 @@ import pathlib
 import subprocess
 from typing import Any
 
+from ..air import BINS, SLOTS_PER_SECOND
 from ..cell.running import running_cell
 from ..errors import BadInput
 from ..machine.places import version
 from ..settings.command_line import Parser
-from ..settings.scenario import SLOTS_PER_SECOND, Real
+from ..settings.scenario import Real
 from ..machine.places import Places
 
-BINS = 25
 PROGRAM = "host/channel/wip_channel"
 USAGE = """usage: ./openwip channel COMMAND [OPTIONS]
 

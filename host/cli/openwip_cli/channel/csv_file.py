@@ -7,9 +7,8 @@ from typing import Any
 import numpy
 
 from ..errors import BadInput
-from ..settings.scenario import SLOTS_PER_SECOND
+from ..air import BINS, SLOTS_PER_SECOND
 
-BINS = 25
 LOWEST_DB, HIGHEST_DB = -60, 80
 HEADER = [f"snr_db_{b}" for b in range(BINS)]
 PREDICTED = [f"predicted_snr_db_{b}" for b in range(BINS)]

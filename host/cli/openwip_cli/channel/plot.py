@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 
 from .csv_file import linear  # noqa: E402
 from ..errors import BadInput  # noqa: E402
-from ..settings.scenario import SLOTS_PER_SECOND  # noqa: E402
+from ..air import SLOTS_PER_SECOND  # noqa: E402
 
 MOST_SLOTS = 600 * SLOTS_PER_SECOND     # of a longer trace the first ten minutes are looked at
 SEGMENT = 1500                          # of the spectrum: 1 Hz

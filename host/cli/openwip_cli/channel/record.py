@@ -15,10 +15,9 @@ from openwip_schema import control_pb2 as pb, telemetry_pb2
 
 from ..messages import control
 from ..errors import BadInput
-from ..settings.scenario import SLOTS_PER_SECOND
+from ..air import BINS, SLOTS_PER_SECOND
 from ..cell.cell import Cell
 
-BINS = 25
 SILENCE_S = 3
 MOST_BEFORE = 2000    # messages to wait for lock and for every slot
 

@@ -25,6 +25,7 @@ from typing import Any
 from ..machine import outputs, slot_path, system, wake_ups
 from ..measure import pace
 from ..messages import control
+from ..air import SLOT_SAMPLES, SLOTS_PER_SECOND
 from ..cell import cell as cells
 from ..errors import BadInput, CellDied
 from ..settings.command_line import Parser
@@ -32,7 +33,6 @@ from ..settings.scenario import Integer, Real
 from ..machine.places import Places
 
 CELL = "slotpath"
-SLOT_SAMPLES = 5120
 TCP_STARTS_S = 60       # within
 SETTLE_S = 1.5          # of the stream, before anything is read
 STOPPED_S = 0.3
@@ -213,7 +213,7 @@ def main(arguments: list[str], places: Places) -> int:
             print(f"bench: {turn + 1} of {given.runs}, {which}: {total['switches'] + total['preemptions']:.1f} context switches and "
                   f"{total['processor_us']:.0f} us of a core a slot, {'VALID' if runs[which][-1]['valid'] else 'INVALID'}",
                   file=sys.stderr, flush=True)
-    result = {"cpu": cpu_model(), "cores": os.cpu_count(), "demo": options, "slot_us": 1e6 / 1500,
+    result = {"cpu": cpu_model(), "cores": os.cpu_count(), "demo": options, "slot_us": 1e6 / SLOTS_PER_SECOND,
               **{which: summary(r) for which, r in runs.items()}}
     if given.catch_up:
         result["catch_up"] = {which: one_catch_up(tree, options) for which, tree in trees.items()}

@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from ..air import SLOTS_PER_SECOND
 from ..cell import cell as cells, remote
 from ..cell.running import running_cell
 from ..machine import system
@@ -15,7 +16,6 @@ from ..messages import control
 from ..settings import controls
 from ..errors import BadInput
 from ..settings.command_line import Parser, check_cell_name
-from ..settings.scenario import SLOTS_PER_SECOND
 from ..machine.places import Places
 
 PROCESSES = ("base", "terminal", "air")

@@ -4,10 +4,8 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-SYMBOLS_PER_BIN = 108     # payload symbols of a bin in a slot
-SLOTS_PER_SECOND = 1500
-SAMPLE_RATE = 7.68e6
-CRC_BITS = 24             # profile `radio`
+from ..air import CRC_BITS, SAMPLE_RATE, SLOTS_PER_SECOND, SYMBOLS_PER_BIN
+
 MTU = 1500
 USUAL_MSS = 1448          # TCP payload of a packet with timestamps
 

@@ -5,10 +5,11 @@ import pathlib
 import time
 from typing import Any
 
+from ..air import SLOTS_PER_SECOND
 from ..cell.running import running_cell
 from ..errors import INTERRUPTED, INVALID, VALID, BadInput, CellDied
 from ..settings.command_line import Parser
-from ..settings.scenario import SLOTS_PER_SECOND, Real
+from ..settings.scenario import Real
 from . import metadata, recordings, replay as replays
 from ..cell.cell import Cell
 from ..machine.places import Places

@@ -8,7 +8,8 @@ from typing import Any
 
 import yaml
 
-from .recordings import SLOT_SAMPLES, Recording, sha512
+from ..air import SLOT_SAMPLES
+from .recordings import Recording, sha512
 from ..cell.cell import Cell
 
 

@@ -11,11 +11,12 @@ import stat
 import struct
 from typing import Any
 
+from ..air import SAMPLE_RATE
 from ..errors import BadInput
 from ..machine import outputs
 
 DATA, META, SLOTS = ".sigmf-data", ".sigmf-meta", ".openwip-slots"
-DATATYPE, SAMPLE_RATE, SLOT_SAMPLES = "cf32_le", 7_680_000, 5120
+DATATYPE = "cf32_le"
 MARGIN = 1.1            # of the disk: the reports come on top
 BYTES_PER_SAMPLE = 8
 SLOTS_MAGIC = b"OWSLOTS1"

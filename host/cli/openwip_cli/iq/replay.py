@@ -10,7 +10,8 @@ import tempfile
 from typing import Any
 
 from ..errors import BadInput
-from .recordings import BYTES_PER_SAMPLE, SAMPLE_RATE, read_reports
+from ..air import SAMPLE_RATE
+from .recordings import BYTES_PER_SAMPLE, read_reports
 
 
 def run(recording: Any) -> Any:

@@ -7,7 +7,7 @@ import numpy
 import pmt
 from gnuradio import gr
 
-from .recordings import SAMPLE_RATE, SLOT_SAMPLES
+from ..air import SAMPLE_RATE, SLOT_SAMPLES
 
 BEHIND_S = 0.010      # as the medium's pacing limit
 

@@ -18,6 +18,7 @@ import subprocess
 import time
 from typing import Any
 
+from . import system
 from ..errors import BadInput
 from .places import Places
 
@@ -68,26 +69,14 @@ def siblings_of(core: int, sys: str = "/sys") -> Any:
     return found | {core}
 
 
-def busy_ticks(proc: str = "/proc") -> Any:
+def busy_ticks(proc: str = "/proc") -> dict[int, int]:
     """{core: ticks that it did not idle}"""
-    ticks = {}
-    for line in pathlib.Path(f"{proc}/stat").read_text().splitlines():
-        name, *fields = line.split()
-        if name.startswith("cpu") and name != "cpu":
-            user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, fields[:8])
-            ticks[int(name[3:])] = user + nice + system + irq + softirq + steal
-    return ticks
+    return {core: sum(t.values()) - t["idle"] - t["iowait"] for core, t in system.core_ticks(proc).items()}
 
 
-def ticks_to_spare(proc: str = "/proc") -> Any:
+def ticks_to_spare(proc: str = "/proc") -> dict[int, int]:
     """{core: ticks that it idled, or worked for what is niced and gives way}"""
-    ticks = {}
-    for line in pathlib.Path(f"{proc}/stat").read_text().splitlines():
-        name, *fields = line.split()
-        if name.startswith("cpu") and name != "cpu":
-            _user, nice, _system, idle, iowait = map(int, fields[:5])
-            ticks[int(name[3:])] = nice + idle + iowait
-    return ticks
+    return {core: t["nice"] + t["idle"] + t["iowait"] for core, t in system.core_ticks(proc).items()}
 
 
 def share_of_work(seconds: float = LOOK_S) -> dict[Any, Any]:
@@ -95,8 +84,7 @@ def share_of_work(seconds: float = LOOK_S) -> dict[Any, Any]:
     before, began = busy_ticks(), time.monotonic()
     time.sleep(seconds)
     after, passed = busy_ticks(), time.monotonic() - began
-    per_second = os.sysconf("SC_CLK_TCK")
-    return {c: (after[c] - before[c]) / per_second / passed for c in after if c in before}
+    return {c: (after[c] - before[c]) / system.TICKS / passed for c in after if c in before}
 
 
 def quietest(cores: list[int], work: dict[int, float]) -> Any:

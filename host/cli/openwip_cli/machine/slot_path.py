@@ -83,11 +83,7 @@ def difference(before: Any, after: Any) -> Any:
 
 def steal_s(cores: list[int] | None = None, proc: str = "/proc") -> Any:
     """Seconds that a hypervisor took so far, mean over these cores (None: all)."""
-    taken = []
-    for line in pathlib.Path(f"{proc}/stat").read_text().splitlines():
-        name, *fields = line.split()
-        if name.startswith("cpu") and name != "cpu" and (cores is None or int(name[3:]) in cores):
-            taken.append(int(fields[7]) / system.TICKS)
+    taken = [t["steal"] / system.TICKS for core, t in system.core_ticks(proc).items() if cores is None or core in cores]
     return sum(taken) / len(taken) if taken else 0.0
 
 

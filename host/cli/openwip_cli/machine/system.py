@@ -10,7 +10,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..errors import BadInput
@@ -62,6 +62,19 @@ def has_realtime_thread(pid: int) -> bool | None:
     return any(p & ~os.SCHED_RESET_ON_FORK == os.SCHED_FIFO for p in policies)
 
 
+CORE_TICKS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")     # proc(5)
+
+
+def core_ticks(proc: str = "/proc") -> dict[int, dict[str, int]]:
+    """{core: {what: ticks}} since the start of the machine."""
+    found = {}
+    for line in pathlib.Path(f"{proc}/stat").read_text().splitlines():
+        name, *fields = line.split()
+        if name.startswith("cpu") and name != "cpu":
+            found[int(name[3:])] = dict(zip(CORE_TICKS, map(int, fields)))
+    return found
+
+
 def cpu_seconds(pid: int) -> Any:
     """User and system time of all threads of a process so far."""
     fields = _stat_fields(pid)
@@ -81,20 +94,25 @@ def kill_all(processes: Any, grace: float = 1.0) -> None:
             alive.append(fd)
         else:
             os.close(fd)
-    for signum, patience in ((signal.SIGTERM, grace), (signal.SIGKILL, 1.0)):
-        for fd in alive:
-            try:
-                signal.pidfd_send_signal(fd, signum)
-            except OSError:
-                pass
-        deadline = time.monotonic() + patience
-        while alive and (left := deadline - time.monotonic()) > 0:
-            done, _, _ = select.select(alive, [], [], left)
-            for fd in done:
-                alive.remove(fd)
-                os.close(fd)
-    for fd in alive:
+    for fd in end_all(alive, grace, ended=os.close):
         os.close(fd)
+
+
+def end_all(pidfds: Iterable[int], grace: float, ended: Callable[[int], Any], killed_s: float = 1.0) -> list[int]:
+    """SIGTERM, and SIGKILL for what is left after `grace` seconds; `ended(pidfd)` of each that is gone. Returns those that
+    are still there `killed_s` seconds later."""
+    left = list(pidfds)
+    for signum, patience in ((signal.SIGTERM, grace), (signal.SIGKILL, killed_s)):
+        for fd in left:
+            with contextlib.suppress(OSError):
+                signal.pidfd_send_signal(fd, signum)
+        deadline = time.monotonic() + patience
+        while left and (rest := deadline - time.monotonic()) > 0:
+            done, _, _ = select.select(left, [], [], rest)
+            for fd in done:
+                left.remove(fd)
+                ended(fd)
+    return left
 
 
 def holders(path: pathlib.Path | str, name: str) -> list[Any]:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Ordinary programs in the namespaces: ping and iperf3, and what they cost."""
+import contextlib
 import json
 import os
 import re
@@ -7,7 +8,7 @@ import signal
 import statistics
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..machine import system
@@ -107,25 +108,40 @@ def started(program: Any, keeper: KeeperClient, word: str, name: str) -> Any:
     return program
 
 
-def iperf3_server(keeper: KeeperClient, cell: Any, *arguments: Any) -> Any:
-    """At the terminal, listening, for one test."""
-    return started(Program(cell.namespace("terminal"), ["iperf3", "-s", "-1", "-B", ADDRESS["terminal"], "--forceflush", *arguments]),
-                   keeper, "Server listening", "iperf3 server")
+@contextlib.contextmanager
+def pair(keeper: KeeperClient, cell: Any, receive: list[str], send: list[str], ready: str = "ready",
+         before: Callable[[], Any] = lambda: None) -> Iterator[tuple[Program, Program]]:
+    """(receiver at the terminal, which has said `ready`; sender at the base station, after before()). Both are gone
+    afterwards, and their output and processor time can be read."""
+    receiver = started(Program(cell.namespace("terminal"), receive), keeper, ready, "receiver")
+    sender = None
+    try:
+        before()
+        sender = Program(cell.namespace("base"), send)
+        yield receiver, sender
+    finally:
+        receiver.kill()
+        if sender is not None:
+            sender.kill()
+
+
+def iperf3_server(*arguments: str) -> list[str]:
+    """For one test."""
+    return ["iperf3", "-s", "-1", "-B", ADDRESS["terminal"], "--forceflush", *arguments]
+
+
+IPERF3_READY = "Server listening"
 
 
 def iperf3(keeper: KeeperClient, cell: Any, arguments: list[str], duration: float, at: Sequence[Any] = ()) -> tuple[Any, Any]:
     """Base station (client, sender) to terminal (server). `at`: (seconds after the start, function)
     pairs to call meanwhile. Returns (JSON of the client, {"iperf3.client": CPU seconds, ...})."""
-    server = iperf3_server(keeper, cell)
-    client = None
-    try:
-        client = Program(cell.namespace("base"),
-                         ["iperf3", "-c", ADDRESS["terminal"], "-t", f"{duration:g}", "-J", *arguments])
+    send = ["iperf3", "-c", ADDRESS["terminal"], "-t", f"{duration:g}", "-J", *arguments]
+    with pair(keeper, cell, iperf3_server(), send, IPERF3_READY) as (server, client):
         for seconds, call in at:
             client.wait(keeper, max(0.0, client.started + seconds - time.monotonic()))
             call()
-        ended = client.wait(keeper, duration + 60)
-        if not ended:
+        if not client.wait(keeper, duration + 60):
             raise TrafficFailed("iperf3 did not end")
         try:
             report = json.loads(client.stdout)
@@ -134,10 +150,6 @@ def iperf3(keeper: KeeperClient, cell: Any, arguments: list[str], duration: floa
         if "error" in report:
             raise TrafficFailed(f"iperf3: {report['error']}")
         server.wait(keeper, 10)
-    finally:
-        server.kill()
-        if client is not None:
-            client.kill()
     return report, {"iperf3.sender": client.cpu, "iperf3.receiver": server.cpu}
 
 

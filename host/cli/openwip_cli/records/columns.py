@@ -21,7 +21,8 @@ from typing import Any
 import numpy
 from google.protobuf.descriptor import FieldDescriptor as F
 
-BINS, SUBCARRIERS = 25, 500
+from ..air import BINS, SUBCARRIERS
+
 DEEPEST = 2
 MOST_TEXTS = 100_000
 MISSING = 255

@@ -25,7 +25,7 @@ from ..cell.session import OBSERVER, Progress, identity, owned_cell, start_obser
 from ..channel import command as channel
 from ..errors import BadInput
 from ..figures import accounting, report
-from ..machine import outputs, own_files, places as whereabouts, system
+from ..machine import outputs, places as whereabouts, system
 from ..machine.places import Places
 from ..measure.watching import watching
 from ..settings.command_line import check_cell_name
@@ -151,11 +151,10 @@ def run(options: Options, workload: Callable[..., dict[str, Any] | None] | None 
 def phases(cell: Cell, keeper: KeeperClient, given: Options, as_run: Any, workload: Callable[..., dict[str, Any] | None],
            places: Places, progress: Callable[[str], None], observers: Any) -> Any:
     with watching(cell) as (watch, applications):
-        path = cell.run / "emulator.yaml"
-        own_files.create(path, yaml.safe_dump(config(cell, as_run), sort_keys=False))
+        path = cells.write_config(cell, "emulator", config(cell, as_run))
         running = runs.MeasuredCell(cell, keeper, given.scenario)
         progress(f"cell '{cell.name}': starting the emulator")
-        start_process(keeper, cells.Process("emulator", [places.program(PROGRAM), "--config", str(path)],
+        start_process(keeper, cells.Process("emulator", [places.program(PROGRAM), "--config", path],
                                             {"OPENWIP_RUN": str(cell.run)}, slot_path=True), running, running.air)
         if observers or given.keep or given.record:
             start_observers(keeper, cell, "emulate", places)

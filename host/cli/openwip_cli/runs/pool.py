@@ -127,17 +127,10 @@ class Pool:
                 signal.signal(signum, handler)
 
     def _end_all(self) -> None:
-        jobs = list(self.active.values())
-        for signum, patience in ((signal.SIGTERM, END_S), (signal.SIGKILL, 2)):
-            for job in jobs:
-                with contextlib.suppress(OSError):
-                    signal.pidfd_send_signal(job.pidfd, signum)
-            deadline = time.monotonic() + patience
-            while jobs and (left := deadline - time.monotonic()) > 0:
-                ready, _, _ = select.select([j.pidfd for j in jobs], [], [], left)
-                for job in [j for j in jobs if j.pidfd in ready]:
-                    with contextlib.suppress(Stop):
-                        job.collect()
-                    self.cleanup(job.name)
-                    jobs.remove(job)
+        def ended(pidfd: int) -> None:
+            with contextlib.suppress(Stop):
+                self.active[pidfd].collect()
+            self.cleanup(self.active[pidfd].name)
+
+        system.end_all(list(self.active), END_S, ended, killed_s=2)
         self.active.clear()

@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import yaml
 from openwip_schema import telemetry_pb2
 
 from . import emulate, run
@@ -85,12 +84,11 @@ class Player:
 
     def start(self, reports: Any) -> None:
         cell, run = self.cell, {"OPENWIP_RUN": str(self.cell.run)}
-        path = cell.run / "terminal.yaml"
-        own_files.create(path, yaml.safe_dump(macd_tree(cell, self.recording), sort_keys=False))
+        path = cells.write_config(cell, "terminal", macd_tree(cell, self.recording))
         before = os.umask(0o007)     # the account may read it
         self.publisher = Publisher(cell.endpoint("keeper.telemetry"), ["verdict"])
         os.umask(before)
-        self.keeper.start(cells.Process("terminal.macd", [self.places.program(cells.MACD), "--config", str(path)], run,
+        self.keeper.start(cells.Process("terminal.macd", [self.places.program(cells.MACD), "--config", path], run,
                                         cell.namespace("terminal")))
         if not self.keeper.wait_until(lambda: self.status() is not None, START_TIMEOUT_S):
             self.keeper.blame("terminal.macd does not answer on its control socket")

@@ -4,6 +4,7 @@ relay that takes damaged segments (docs/corrupt-delivery.md; Alfredsson 2012, se
 
 run_one(point, ...) is one transfer in namespaces of its own; main() runs the points of a scenario, several
 at a time, each in a process of its own so that a kill of any of them is cleaned up as always."""
+import contextlib
 import csv
 import itertools
 import json
@@ -13,15 +14,13 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import yaml
-
 from ..cell import cell as cells
 from ..cell.running import Running
 from ..cell.session import Progress, check_congestion_control, identity, owned_cell, place, start_process
 from ..errors import INVALID, VALID, BadInput, CellDied
 from ..figures import report
 from ..figures.estimates import estimate
-from ..machine import outputs, own_files, system
+from ..machine import outputs, system
 from ..measure import traffic
 from ..programs import transfer as transfer_program
 from ..settings.scenario import ON_OFF, Choice, Integer, Real, Setting
@@ -142,11 +141,10 @@ def run_one(point: dict[str, Any], s: Scenario, name: str, places: Places,
     """One transfer; returns what was measured, with its verdict. `workload(cell, keeper)` instead of the
     transfer, for tests."""
     with owned_cell(name, lambda text: None) as (cell, keeper):
-        path = cell.run / "tcpl.yaml"
-        own_files.create(path, yaml.safe_dump(config(cell, s, point), sort_keys=False))
+        path = cells.write_config(cell, "tcpl", config(cell, s, point))
         running = Running(cell, keeper)
         place(keeper, cores, places, lambda text: None)
-        start_process(keeper, cells.Process("tcpl", [places.program(PROGRAM), "--config", str(path)],
+        start_process(keeper, cells.Process("tcpl", [places.program(PROGRAM), "--config", path],
                                             {"OPENWIP_RUN": str(cell.run)}, slot_path=True), running, running.air)
         reasons = []
         result = dict(point)
@@ -177,13 +175,10 @@ def run_one(point: dict[str, Any], s: Scenario, name: str, places: Places,
 
 
 def transfer(cell: Cell, keeper: KeeperClient, s: Scenario, point: dict[str, Any]) -> Any:
-    script = transfer_program.__file__
+    python = [sys.executable, str(transfer_program.__file__)]
     common = [cells.ADDRESS["terminal"], str(PORT), str(s["traffic.bytes"]), str(point["seed"])]
-    receiver = traffic.started(traffic.Program(cell.namespace("terminal"), [sys.executable, script, "receive", *common]),
-                               keeper, "ready", "receiver")
-    sender = traffic.Program(cell.namespace("base"), [sys.executable, script, "send", *common, s["traffic.tcp_cc"],
-                                                      str(s["traffic.tcp_window_kb"])])
-    try:
+    with traffic.pair(keeper, cell, [*python, "receive", *common],
+                      [*python, "send", *common, s["traffic.tcp_cc"], str(s["traffic.tcp_window_kb"])]) as (receiver, sender):
         if not receiver.wait(keeper, s["traffic.limit_s"]):
             return {"unfinished": True}   # a result, of TCP under errors, and not a failure of the run
         sender.wait(keeper, 30)
@@ -191,13 +186,9 @@ def transfer(cell: Cell, keeper: KeeperClient, s: Scenario, point: dict[str, Any
             got = json.loads(receiver.stdout.splitlines()[-1])
         except (ValueError, IndexError):
             raise traffic.TrafficFailed(f"receiver: {receiver.stderr.strip()[-300:] or 'no result'}") from None
-        try:
+        sent = {}   # its last acknowledgement may be lost with the end of the cell
+        with contextlib.suppress(ValueError):
             sent = json.loads(sender.stdout)
-        except ValueError:
-            sent = {}   # its last acknowledgement was lost with the end of the cell
-    finally:
-        receiver.kill()
-        sender.kill()
     if got["bytes"] != s["traffic.bytes"]:
         raise traffic.TrafficFailed(f"{got['bytes']} of {s['traffic.bytes']} bytes arrived")
     return {"seconds": got["seconds"], "kbyte_s": got["bytes"] / got["seconds"] / 1000,

@@ -13,7 +13,8 @@ from typing import Any
 from ..measure import traffic
 from . import emulate
 from ..settings import emulator
-from ..figures.accounting import MTU, SLOTS_PER_SECOND, SYMBOLS_PER_BIN
+from ..air import SLOTS_PER_SECOND, SYMBOLS_PER_BIN
+from ..figures.accounting import MTU
 from ..errors import INVALID, VALID
 from ..machine import outputs
 from ..settings.command_line import Parser
@@ -81,14 +82,9 @@ def tcp_transfer(duration: float) -> Any:
         address = cell.address["terminal"]
         # The kernel doubles the buffer and makes a window of it: 40 packets, fewer than the queue holds.
         buffer = cell.scenario["traffic.tcp_window_kb"] * 1024
-        receiver = traffic.Program(cell.namespace("terminal"),
-                                   [*python, "receive", address, str(PORT), str(buffer)])
-        sender = None
-        try:
-            receiver.wait(cell.keeper, 20, until=lambda p: "listening" in p.stdout)
-            sender = traffic.Program(cell.namespace("base"),
-                                     [*python, "send", address, str(PORT), str(duration),
-                                      cell.scenario["traffic.tcp_cc"]])
+        receive = [*python, "receive", address, str(PORT), str(buffer)]
+        send = [*python, "send", address, str(PORT), str(duration), cell.scenario["traffic.tcp_cc"]]
+        with traffic.pair(cell.keeper, cell, receive, send, "listening") as (receiver, sender):
             if not (sender.wait(cell.keeper, duration + 60) and receiver.wait(cell.keeper, 10)):
                 raise traffic.TrafficFailed("the transfer did not end")
             try:
@@ -97,10 +93,6 @@ def tcp_transfer(duration: float) -> Any:
             except (ValueError, IndexError):
                 words = (sender.stderr + receiver.stderr).strip().splitlines() or ["no report"]
                 raise traffic.TrafficFailed(f"TCP transfer: {words[-1]}") from None
-        finally:
-            receiver.kill()
-            if sender is not None:
-                sender.kill()
         wrong = [] if sent["sent"] == received["received"] else [
             f"traffic: {received['received']} bytes arrived of {sent['sent']}"]
         return {"transfer": received | sent, "failed": wrong}

@@ -4,7 +4,7 @@ import argparse
 from typing import Any, NoReturn
 
 from ..errors import BadInput
-from .scenario import Kind
+from .scenario import Kind, read
 
 
 class Parser(argparse.ArgumentParser):
@@ -21,13 +21,6 @@ class Parser(argparse.ArgumentParser):
     def value(self, flag: str, kind: Kind, **more: Any) -> None:
         """An option of a kind of settings/scenario.py, read() and `valid`."""
         self.add_argument(flag, type=lambda text: read(flag, kind, text), **more)
-
-
-def read(flag: str, kind: Kind, text: str) -> Any:
-    try:
-        return kind.read(text)
-    except (ValueError, TypeError, OverflowError):
-        raise BadInput(f"{flag} is {text!r}; valid: {kind.valid}") from None
 
 
 def check_cell_name(name: str) -> Any:

@@ -9,9 +9,9 @@ import math
 import pathlib
 from typing import Any, Protocol
 
+from ..air import SLOTS_PER_SECOND
 from ..errors import BadInput
 
-SLOTS_PER_SECOND = 1500
 NOMINAL_TRANSMIT_DBFS = -15.0   # blocks/types/db.h
 
 
@@ -97,6 +97,14 @@ class Kind(Protocol):
     valid: str
 
     def read(self, value: Any) -> Any: ...
+
+
+def read(where: str, kind: Kind, value: Any) -> Any:
+    """BadInput says where it is, what it is, and what would be valid."""
+    try:
+        return kind.read(value)
+    except (ValueError, TypeError, OverflowError):
+        raise BadInput(f"{where} is {value!r}; valid: {kind.valid}") from None
 
 
 @dataclasses.dataclass
@@ -268,10 +276,7 @@ class Scenario:
 
 
 def check(where: str, setting: Any, value: Any) -> Any:
-    try:
-        return setting.kind.read(value)
-    except (ValueError, TypeError, OverflowError):
-        raise BadInput(f"{where} is {value!r}; valid: {setting.kind.valid}") from None
+    return read(where, setting.kind, value)
 
 
 def check_together(scenario: Scenario) -> Any:
@@ -286,19 +291,22 @@ def check_together(scenario: Scenario) -> Any:
     return scenario
 
 
-def read_file(path: pathlib.Path | str, settings: Any = None) -> Any:
-    """Settings of a scenario file, by key."""
+def read_yaml(kind: str, path: pathlib.Path | str) -> Any:
     import yaml
-    by_key = {s.key: s for s in settings or SETTINGS}
     try:
-        with open(path, encoding="utf-8") as f:
-            tree = yaml.safe_load(f)
+        return yaml.safe_load(pathlib.Path(path).read_text(encoding="utf-8"))
     except OSError as e:
-        raise BadInput(f"scenario file {path}: {e.strerror}") from None
+        raise BadInput(f"{kind} {path}: {e.strerror}") from None
     except (yaml.YAMLError, UnicodeDecodeError) as e:
         mark = getattr(e, "problem_mark", None)
         at = f" (line {mark.line + 1})" if mark else ""
-        raise BadInput(f"scenario file {path} is not YAML{at}") from None
+        raise BadInput(f"{kind} {path} is not YAML{at}") from None
+
+
+def read_file(path: pathlib.Path | str, settings: Any = None) -> Any:
+    """Settings of a scenario file, by key."""
+    by_key = {s.key: s for s in settings or SETTINGS}
+    tree = read_yaml("scenario file", path)
     if tree is None:
         return {}
     values = {}

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from ...figures.accounting import SLOTS_PER_SECOND
+from ...air import SLOTS_PER_SECOND
 from ...figures.meaning import DELAY_PARTS, link_capacity, link_settings
 from ...records.run_record import RunRecord
 

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Numbers of the air interface (docs/air-interface.md). What the C++ side has in blocks/types is here once more, and nowhere else."""
+
+SAMPLE_RATE = 7_680_000         # samples/s
+SLOT_SAMPLES = 5120
+SLOTS_PER_SECOND = 1500
+BINS = 25                       # of a slot
+SUBCARRIERS = 500               # of all bins
+SYMBOLS_PER_BIN = 108           # payload symbols of a bin in a slot
+CRC_BITS = 24                   # of a link frame, in profile `radio`
