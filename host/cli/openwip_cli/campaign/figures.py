@@ -16,14 +16,14 @@ import numpy as np                 # noqa: E402
 
 from ..errors import BadInput
 from ..figures import estimates
+from ..figures.meaning import MODULATIONS
 from .metrics import label
 from .settings import SETTINGS
 from .metrics import Results
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933", "#882255")
 MARKERS = "osD^vPX<>"
-QAM = {1: "BPSK", 2: "4-QAM", 3: "8-QAM", 4: "16-QAM", 5: "32-QAM", 6: "64-QAM", 7: "128-QAM", 8: "256-QAM",
-       "adaptive": "adaptive"}
+QAM: dict[Any, str] = {"adaptive": "adaptive"} | dict(enumerate(MODULATIONS))
 WORDS = {("allocation", "best"): "scheduled", ("combining", "on"): "combining (c)", ("combining", "off"): "no combining (a)",
          ("switch_table", "nmse_0"): "table for NMSE 0", ("switch_table", "nmse_0_1"): "table for NMSE 0.1",
          ("window_bytes", 0): "window tuned", ("window_bytes", 64096): "window 64 kB"}

@@ -5,15 +5,16 @@ receiver measured: SNR of every bin (-20..60 dB) and its prediction for the slot
 
 Nothing is lost unseen: slots are numbered. A slot that did not come, or came while the receiver had no
 lock, is a gap."""
+import contextlib
 import re
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import numpy
-import zmq
-from openwip_schema import control_pb2 as pb, telemetry_pb2
+from openwip_schema import control_pb2 as pb
 
-from ..messages import control
+from ..messages import control, telemetry
 from ..errors import BadInput
 from ..air import BINS, SLOTS_PER_SECOND
 from ..cell.cell import Cell
@@ -61,50 +62,49 @@ def record(cell: Cell, slots: int) -> "Recording":
     delay = re.search(r"retransmission_delay_ms:\s*([0-9.]+)", base)
     horizon = round(float(delay.group(1)) * SLOTS_PER_SECOND / 1000) if delay else 3
     every = re.search(r"slot_every:\s*([0-9]+)", before)
-    socket = zmq.Context.instance().socket(zmq.SUB)
-    socket.rcvhwm = 0
-    socket.linger = 0
-    socket.setsockopt(zmq.SUBSCRIBE, b"slot")
-    socket.connect(cell.endpoint("terminal.telemetry"))
-    try:
-        terminal.ask(pb.Request(configure_yaml="telemetry: {slot_every: 1}"))
-        return Recording(horizon, *collect(socket, horizon, slots), before)
-    finally:
-        socket.close()
-        if every:
-            try:
-                terminal.ask(pb.Request(configure_yaml=f"telemetry: {{slot_every: {every.group(1)}}}"))
-            except control.NoAnswer:
-                pass    # it has ended meanwhile
+    with telemetry.Reader({"terminal": cell.endpoint("terminal.telemetry")}, ("slot",), high_water=0) as reader:
+        try:
+            terminal.ask(pb.Request(configure_yaml="telemetry: {slot_every: 1}"))
+            return Recording(horizon, *collect(reader, horizon, slots), before)
+        finally:
+            if every:
+                with contextlib.suppress(control.NoAnswer):    # it has ended meanwhile
+                    terminal.ask(pb.Request(configure_yaml=f"telemetry: {{slot_every: {every.group(1)}}}"))
 
 
-def collect(socket: Any, horizon: int, slots: int) -> tuple[Any, Any, Any, Any]:
+def slots_of(reader: telemetry.Reader) -> Iterator[tuple[int, Any]]:
+    """(slot, sample) of the first terminal, which an emulated cell has on one publisher with the others, as they come."""
+    heard = time.monotonic()
+    while True:
+        messages = reader.poll(0.1)
+        if messages:
+            heard = time.monotonic()
+        elif time.monotonic() - heard > SILENCE_S:
+            raise BadInput(f"no slot came for {SILENCE_S} s: is the cell still running?")
+        for m in messages:
+            if not m.telemetry.user:
+                yield m.telemetry.slot, m.telemetry.slot_sample
+
+
+def collect(reader: telemetry.Reader, horizon: int, slots: int) -> tuple[int, int, dict[int, Any], dict[int, Any]]:
     """First slot, number of slots, and the measured ones. Starts where two slots in a row have come: the
     first message may still be one of every nth."""
-    snr: dict[Any, Any] = {}
-    predicted: dict[Any, Any] = {}
-    first, previous, heard, before = None, None, time.monotonic(), 0
-    while True:
-        if not socket.poll(100):
-            if time.monotonic() - heard > SILENCE_S:
-                raise BadInput(f"no slot came for {SILENCE_S} s: is the cell still running?")
-            continue
-        heard = time.monotonic()
-        message = telemetry_pb2.Telemetry.FromString(socket.recv_multipart()[1])
-        if message.user:
-            continue    # an emulated cell has several terminals on one publisher: the first is recorded
-        s, sample = message.slot, message.slot_sample
+    snr: dict[int, Any] = {}
+    predicted: dict[int, Any] = {}
+    first: Any = None
+    previous: Any = None
+    for before, (s, sample) in enumerate(slots_of(reader)):
         if first is None:
+            if before > MOST_BEFORE:
+                raise BadInput(f"no two slots in a row came within {MOST_BEFORE} messages, or without lock: is the "
+                               "terminal locked?")
             if previous == s - 1 and sample.locked:
                 first = s + horizon    # the first whose prediction is recorded
             previous = s
-            before += 1
-            if first is None and before > MOST_BEFORE:
-                raise BadInput(f"no two slots in a row came within {MOST_BEFORE} messages, or without lock: is the "
-                               "terminal locked?")
         if first is not None:
             if s >= first + slots:
-                return first, slots, snr, predicted
+                break
             if sample.locked and len(sample.snr_db) == BINS:
                 snr[s] = numpy.clip(sample.snr_db, -60, 80)
                 predicted[s] = numpy.clip(sample.predicted_snr_db, -60, 80)
+    return first, slots, snr, predicted

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip iq record | replay | info."""
+import argparse
 import json
 import pathlib
 import time
@@ -8,6 +9,7 @@ from typing import Any
 from ..air import SLOTS_PER_SECOND
 from ..cell.running import running_cell
 from ..errors import INTERRUPTED, INVALID, VALID, BadInput, CellDied
+from ..messages import control
 from ..settings.command_line import Parser
 from ..settings.scenario import Real
 from . import metadata, recordings, replay as replays
@@ -26,21 +28,12 @@ class Station:
     """The recording socket of a station's flowgraph."""
 
     def __init__(self, cell: Cell, station: str) -> None:
-        import zmq
-        self.name, self.zmq = station, zmq
-        self.socket = zmq.Context.instance().socket(zmq.REQ)
-        self.socket.linger = 0
-        # Ctrl-C may come between question and answer; the next question is valid all the same.
-        self.socket.setsockopt(zmq.REQ_RELAXED, 1)
-        self.socket.setsockopt(zmq.REQ_CORRELATE, 1)
-        self.socket.rcvtimeo = self.socket.sndtimeo = 5000
-        self.socket.connect(cell.endpoint(f"{station}.iq"))
+        self.name, self.endpoint = station, cell.endpoint(f"{station}.iq")
 
     def ask(self, **request: Any) -> Any:
         try:
-            self.socket.send_string(json.dumps(request))
-            answer = json.loads(self.socket.recv())
-        except self.zmq.Again:
+            answer = json.loads(control.exchange(self.endpoint, json.dumps(request).encode(), 5))
+        except control.NoAnswer:
             raise CellDied(f"the flowgraph of {self.name} does not answer") from None
         if not answer["ok"]:
             raise BadInput(f"{self.name}: {answer['error']}")
@@ -115,6 +108,13 @@ def finish_demo(cell: Cell, stations: Any, facts: Any) -> Any:
 
 # --- replay, info ---
 
+def parse_file(command: str, description: str, as_json: str, arguments: list[str]) -> argparse.Namespace:
+    p = Parser(command, description)
+    p.add_argument("file", metavar="FILE")
+    p.add_argument("--json", action="store_true", help=as_json)
+    return p.parse_args(arguments)
+
+
 def to_replay(file: pathlib.Path | str) -> tuple[Any, Any]:
     """(recording, reports of the live receiver) of a file that can be replayed; BadInput says why another cannot."""
     recording = recordings.Recording(file)
@@ -130,10 +130,7 @@ def to_replay(file: pathlib.Path | str) -> tuple[Any, Any]:
 
 
 def replay(arguments: list[str]) -> int:
-    p = Parser("iq replay", "A recording through the receiver: the same decisions as in the live run?")
-    p.add_argument("file", metavar="FILE")
-    p.add_argument("--json", action="store_true", help="all numbers, as JSON")
-    given = p.parse_args(arguments)
+    given = parse_file("iq replay", "A recording through the receiver: the same decisions as in the live run?", "all numbers, as JSON", arguments)
     recording, live = to_replay(given.file)
     began = time.monotonic()
     result = replays.compare(recording, live, replays.run(recording))
@@ -166,10 +163,7 @@ def screen(recording: recordings.Recording, r: Any) -> str:
 
 
 def info(arguments: list[str]) -> int:
-    p = Parser("iq info", "What a recording holds.")
-    p.add_argument("file", metavar="FILE")
-    p.add_argument("--json", action="store_true", help="the global object, captures and annotations, as JSON")
-    given = p.parse_args(arguments)
+    given = parse_file("iq info", "What a recording holds.", "the global object, captures and annotations, as JSON", arguments)
     recording = recordings.Recording(given.file)
     hashed = recording.check_hash()
     if given.json:

@@ -19,26 +19,30 @@ class Refused(NoAnswer):
     """The process has answered, and does not do it: str() is why."""
 
 
+def exchange(endpoint: str, question: bytes, timeout_s: float, keys: Any = None) -> bytes:
+    """The answer of a REP socket, or NoAnswer. One that does not answer costs a time-out, nothing else: every question uses
+    a socket of its own, so Ctrl-C may come between question and answer."""
+    with zmq.Context.instance().socket(zmq.REQ) as socket:
+        socket.linger = 0
+        if keys:
+            keys.use(socket)
+        socket.connect(endpoint)
+        socket.send(question)
+        if not socket.poll(timeout_s * 1000):
+            raise NoAnswer(f"{endpoint} does not answer")
+        return socket.recv()
+
+
 class Control:
-    """Asks one process. A process that does not answer costs a time-out, nothing else: every
-    question uses a socket of its own."""
+    """Asks one process."""
 
     def __init__(self, endpoint: Any, keys: Any = None) -> None:
         """`keys`: of a remote cell (remote.Keys)."""
         self.endpoint, self.keys = endpoint, keys
-        self.context = zmq.Context.instance()
 
     def ask(self, request: Any, timeout_s: float = 1.0) -> Any:
-        with self.context.socket(zmq.REQ) as socket:
-            socket.linger = 0
-            if self.keys:
-                self.keys.use(socket)
-            socket.connect(self.endpoint)
-            socket.send(request.SerializeToString())
-            if not socket.poll(timeout_s * 1000):
-                raise NoAnswer(f"{self.endpoint} does not answer")
-            reply = pb.Reply()
-            reply.ParseFromString(socket.recv())
+        reply = pb.Reply()
+        reply.ParseFromString(exchange(self.endpoint, request.SerializeToString(), timeout_s, self.keys))
         if not reply.ok:
             raise Refused(reply.error)
         return reply

@@ -98,58 +98,51 @@ def _range(values: Any, least: float = 5.0) -> tuple[Any, Any]:
     return middle - half, middle + half
 
 
-@styled
-def snr(heat: HeatMap, limits: Any = None, span: Any = None) -> Any:
-    """`span`: the same scale for measured, predicted and true."""
-    low, high = span or _range(heat.values)
-    figure, axes, picture = _map(heat, limits, colors.Normalize(low, high), "cividis")
-    _scale(figure, axes, picture, label="SNR [dB]", extend="both")
+def _scaled(heat: HeatMap, limits: Any, norm: Any, cmap: Any, names: Any = None, ylabel: str = "bin", **scale: Any) -> str:
+    """With its scale; `names`: of its ticks."""
+    figure, axes, picture = _map(heat, limits, norm, cmap, ylabel)
+    bar = _scale(figure, axes, picture, **scale)
+    if names:
+        bar.ax.set_yticklabels(names)
     return png(figure)
 
 
 @styled
-def error(heat: HeatMap, limits: Any = None) -> Any:
+def snr(heat: HeatMap, limits: Any = None, span: Any = None) -> str:
+    """`span`: the same scale for measured, predicted and true."""
+    return _scaled(heat, limits, colors.Normalize(*(span or _range(heat.values))), "cividis", label="SNR [dB]", extend="both")
+
+
+@styled
+def error(heat: HeatMap, limits: Any = None) -> str:
     known = numpy.abs(heat.values[numpy.isfinite(heat.values)])
     most = max(1.0, float(numpy.percentile(known, 99)) if len(known) else 1.0)
-    figure, axes, picture = _map(heat, limits, colors.Normalize(-most, most), "PuOr_r")
-    _scale(figure, axes, picture, label="predicted - measured [dB]", extend="both")
-    return png(figure)
+    return _scaled(heat, limits, colors.Normalize(-most, most), "PuOr_r", label="predicted - measured [dB]", extend="both")
 
 
 @styled
-def modulation(heat: HeatMap, limits: Any = None) -> Any:
-    norm = colors.BoundaryNorm(numpy.arange(0.5, 9), 256)
-    figure, axes, picture = _map(heat, limits, norm, "cividis")
-    bar = _scale(figure, axes, picture, ticks=range(1, 9))
-    bar.ax.set_yticklabels(MODULATIONS[1:])
-    return png(figure)
+def modulation(heat: HeatMap, limits: Any = None) -> str:
+    return _scaled(heat, limits, colors.BoundaryNorm(numpy.arange(0.5, 9), 256), "cividis", MODULATIONS[1:], ticks=range(1, 9))
 
 
 @styled
-def outcome(heat: HeatMap, limits: Any = None) -> Any:
-    cmap = colors.ListedColormap([c for _, c in OUTCOMES])
-    figure, axes, picture = _map(heat, limits, colors.BoundaryNorm(numpy.arange(-0.5, 4), 4), cmap)
-    bar = _scale(figure, axes, picture, ticks=range(4))
-    bar.ax.set_yticklabels([n for n, _ in OUTCOMES])
-    return png(figure)
+def outcome(heat: HeatMap, limits: Any = None) -> str:
+    names, colour = zip(*OUTCOMES)
+    return _scaled(heat, limits, colors.BoundaryNorm(numpy.arange(-0.5, 4), 4), colors.ListedColormap(colour), names, ticks=range(4))
 
 
 @styled
-def allocation(heat: HeatMap, users: Any, limits: Any = None) -> Any:
+def allocation(heat: HeatMap, users: int, limits: Any = None) -> str:
     """Beyond MOST_TERMINALS the colours repeat: the scale says which share one."""
     colour = [CYCLE[u % MOST_TERMINALS] for u in range(users)]
-    figure, axes, picture = _map(heat, limits, colors.BoundaryNorm(numpy.arange(-0.5, users), users), colors.ListedColormap(colour))
-    bar = _scale(figure, axes, picture, ticks=range(0, users, 1 if users <= 10 else 3))
-    bar.ax.set_yticklabels([f"terminal {u + 1}" for u in bar.ax.get_yticks().astype(int)])
-    return png(figure)
+    ticks = range(0, users, 1 if users <= 10 else 3)
+    return _scaled(heat, limits, colors.BoundaryNorm(numpy.arange(-0.5, users), users), colors.ListedColormap(colour),
+                   [f"terminal {u + 1}" for u in ticks], ticks=ticks)
 
 
 @styled
-def channel(heat: HeatMap, limits: Any = None) -> Any:
-    low, high = _range(heat.values)
-    figure, axes, picture = _map(heat, limits, colors.Normalize(low, high), "cividis", "subcarrier")
-    _scale(figure, axes, picture, label="gain [dB]", extend="both")
-    return png(figure)
+def channel(heat: HeatMap, limits: Any = None) -> str:
+    return _scaled(heat, limits, colors.Normalize(*_range(heat.values)), "cividis", ylabel="subcarrier", label="gain [dB]", extend="both")
 
 
 # --- curves ---
