@@ -57,7 +57,7 @@ pmt::pmt_t gain_message(const phy::gain_change& change) {
     const auto time = time_of_sample(change.at);
     return dict_of(
         {{"chan", pmt::from_long(0)},
-         {"gain", pmt::from_double(change.db)},
+         {"gain", pmt::from_double(change.gain.value)},
          {"time", pmt::cons(pmt::from_uint64(time.full), pmt::from_double(time.fraction))}});
 }
 

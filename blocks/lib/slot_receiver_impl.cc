@@ -73,7 +73,7 @@ slot_receiver_impl::slot_receiver_impl(int cell, int horizon, bool combining,
     message_port_register_out(pmt::mp("symbols"));
     message_port_register_out(pmt::mp("gain"));
     if (lowest_gain_db < highest_gain_db)
-        receiver_.set_gain(::wip::sample(INT64_MIN), gain_.gain_db());
+        receiver_.set_gain(::wip::sample(INT64_MIN), ::wip::db(gain_.gain_db()));
 }
 
 // A piece without a jump: to the receiver, and to gain control as it came from the radio.
@@ -98,7 +98,7 @@ void slot_receiver_impl::take_until_decision(::wip::sample first, std::span<cons
     const auto change = gain_.process(first, in, s.mode >= ::wip::phy::receiver_mode::synchronised,
                                       s.timing_samples);
     if (!change) return;
-    receiver_.set_gain(change->at, change->db);
+    receiver_.set_gain(change->at, change->gain);
     message_port_pub(pmt::mp("gain"), ::wip::gain_message(*change));
 }
 

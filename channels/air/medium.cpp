@@ -182,10 +182,10 @@ void medium::serve_change() {
     from = next_multiple(from - 1, slot_samples);
     if (change_->channel)
         mixer_.replace(path, receiver, std::move(change_->channel), from, change_->alike);
-    if (change_->noise_dbfs) mixer_.set_noise(receiver, *change_->noise_dbfs, from);
+    if (change_->noise_dbfs) mixer_.set_noise(receiver, dbfs(*change_->noise_dbfs), from);
     if (change_->dark) {
         const tick length = change_->dark->length;
-        mixer_.set_blackout(receiver, change_->dark->loss_db, from,
+        mixer_.set_blackout(receiver, db(change_->dark->loss_db), from,
                             length == never ? never : from + length);
     }
     change_from_ = from;

@@ -163,12 +163,12 @@ tick mixer::settled(std::size_t number, std::size_t receiver) const noexcept {
     return last;
 }
 
-void mixer::set_noise(std::size_t receiver, double dbfs, tick at) {
-    noise_dbfs_[receiver].set_for_good(at, dbfs);
+void mixer::set_noise(std::size_t receiver, dbfs level, tick at) {
+    noise_dbfs_[receiver].set_for_good(at, level.value);
 }
 
-void mixer::set_blackout(std::size_t receiver, double loss_db, tick from, tick to) {
-    loss_db_[receiver].set_for_good(from, loss_db);
+void mixer::set_blackout(std::size_t receiver, db loss, tick from, tick to) {
+    loss_db_[receiver].set_for_good(from, loss.value);
     if (to != never) loss_db_[receiver].set(to, 0);
 }
 

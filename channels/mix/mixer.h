@@ -34,6 +34,7 @@
 #include "sample/sample_clock.h"
 #include "sample/stage_chain.h"
 #include "sample/tapped_delay_line.h"
+#include "types/db.h"
 
 namespace wip::mix {
 
@@ -70,10 +71,10 @@ public:
     // When the last change of that path will have faded in.
     tick settled(std::size_t number, std::size_t receiver) const noexcept;
     // Only of a receiver that has noise.
-    void set_noise(std::size_t receiver, double dbfs, tick at);
+    void set_noise(std::size_t receiver, dbfs level, tick at);
     bool has_noise(std::size_t receiver) const noexcept { return noise_[receiver] != nullptr; }
-    // `loss_db` less on all paths of the receiver in [from, to); `never`: until the next change.
-    void set_blackout(std::size_t receiver, double loss_db, tick from, tick to);
+    // `loss` less on all paths of the receiver in [from, to); `never`: until the next change.
+    void set_blackout(std::size_t receiver, db loss, tick from, tick to);
     // What was only needed before.
     void forget_before(tick time);
 

@@ -18,6 +18,7 @@
 
 #include "phy/prediction/gain_predictor.h"
 #include "phy/receiver/received_slot.h"
+#include "types/db.h"
 #include "types/frame.h"
 
 namespace wip::phy {
@@ -47,7 +48,7 @@ public:
 
     // The radio's gain from that sample on (gain_control.h): what is measured and learned stays
     // valid over the step. Levels are reported as they are behind that gain.
-    void set_gain(sample from, double db) noexcept;
+    void set_gain(sample from, db gain) noexcept;
 
     // Between two calls of process(). Lock, timing and channel estimate do not depend on either.
     void set_combining(bool on) noexcept;

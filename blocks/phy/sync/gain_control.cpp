@@ -98,7 +98,7 @@ std::optional<gain_change> gain_control::process(sample first, std::span<const c
         at += ((phase - at) % slot_samples + slot_samples) % slot_samples;
         settled_ = at;
         forget();
-        change = gain_change{sample(at), gain};
+        change = gain_change{sample(at), db(gain)};
         break;
     }
     return change;

@@ -21,6 +21,7 @@
 #include <span>
 
 #include "phy/ofdm/ofdm.h"
+#include "types/db.h"
 #include "types/quantity.h"
 
 namespace wip::phy {
@@ -37,7 +38,7 @@ struct gain_control_config {
 
 struct gain_change {
     sample at;  // the first sample with it
-    double db;
+    db gain;
 };
 
 class gain_control {

@@ -95,8 +95,8 @@ void slot_synchroniser::take(const cf32* in, std::int64_t count) noexcept {
     }
 }
 
-void slot_synchroniser::set_gain(sample from, double db) noexcept {
-    const gain_step step{from.value, static_cast<float>(std::pow(10, -db / 20))};
+void slot_synchroniser::set_gain(sample from, db gain) noexcept {
+    const gain_step step{from.value, static_cast<float>((-gain).amplitude())};
     if (nof_steps_ == steps_.size()) --nof_steps_;
     steps_[nof_steps_++] = step;
 }

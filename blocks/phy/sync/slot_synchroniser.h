@@ -24,6 +24,7 @@
 #include "phy/sync/acquisition.h"
 #include "phy/sync/sequential_test.h"
 #include "phy/sync/tracking.h"
+#include "types/db.h"
 #include "types/quantity.h"
 
 namespace wip::phy {
@@ -68,7 +69,7 @@ public:
 
     // The radio's gain from that sample on, dB. Samples are brought to the scale of gain 0, so that
     // a step is none for what learns from slot to slot. At most 4 may be announced ahead.
-    void set_gain(sample from, double db) noexcept;
+    void set_gain(sample from, db gain) noexcept;
     double gain_db() const noexcept;  // of the newest sample
 
     sync_state state() const noexcept { return state_; }

@@ -9,7 +9,6 @@
 
 #include "mix/mixer.h"
 #include "mix/tuning.h"
-#include "runtime/pacing.h"
 #include "types/db.h"
 
 using namespace wip::mix;
@@ -176,20 +175,6 @@ TEST(AirTuning, holds_each_value_from_its_sample_on) {
     EXPECT_EQ(t.at(100), 4);
 }
 
-TEST(AirPacing, summarises_to_the_microsecond) {
-    wip::runtime::pacing p(100);
-    for (int i = 1; i <= 1000; ++i) p.add(i <= 990 ? 20.5 : 5000.25);
-    const wip::runtime::pacing_summary s = p.summary();
-    EXPECT_EQ(s.slots, 1000u);
-    EXPECT_EQ(s.behind, 10u);
-    EXPECT_NEAR(s.median_us, 20.5, 0.6);
-    EXPECT_NEAR(s.p99_us, 5000.25, 1);
-    EXPECT_DOUBLE_EQ(s.max_us, 5000.25);
-    p.reset();
-    EXPECT_EQ(p.summary().slots, 0u);
-    EXPECT_EQ(p.summary().p99_us, 0);
-}
-
 TEST_F(AirMixer, a_blackout_is_silence_between_its_samples_and_a_train_turns_the_signal) {
     using namespace wip::sample_model;
     config.paths[0].channel = channel_of({"c", {{0, 0, tap_fading::constant, 0}}}, 0);
@@ -288,8 +273,8 @@ TEST_F(AirMixer, a_change_is_the_same_however_time_is_cut_and_when_it_goes_back)
     const auto make = [&] {
         auto m = std::make_unique<mixer>(config);
         m->replace(0, 1, mixer::prepare(other, 0, config.seed), 15360);
-        m->set_noise(1, -10, 15360);
-        m->set_blackout(1, 100, 30720, 40960);
+        m->set_noise(1, wip::dbfs(-10), 15360);
+        m->set_blackout(1, wip::db(100), 30720, 40960);
         return m;
     };
     const auto whole = make();
@@ -308,8 +293,8 @@ TEST_F(AirMixer, a_change_is_the_same_however_time_is_cut_and_when_it_goes_back)
 TEST_F(AirMixer, noise_and_blackout_change_at_once_and_a_blackout_ends_by_itself) {
     config.nodes[1].noise_dbfs = -200;
     mixer m(config);
-    m.set_noise(1, -20, 10240);
-    m.set_blackout(1, 100, 20480, 25600);
+    m.set_noise(1, wip::dbfs(-20), 10240);
+    m.set_blackout(1, wip::db(100), 20480, 25600);
     const auto power = [&](tick from, tick to, cf32 mean) {
         double sum = 0;
         for (const cf32& v : hear(m, from, static_cast<std::size_t>(to - from)))
@@ -321,7 +306,7 @@ TEST_F(AirMixer, noise_and_blackout_change_at_once_and_a_blackout_ends_by_itself
     EXPECT_NEAR(power(10240, 20480, signal), 0.01, 0.0005);
     EXPECT_NEAR(power(20480, 25600, {}), 0.01, 0.0008);  // noise alone
     EXPECT_NEAR(power(25600, 40000, signal), 0.01, 0.0005);
-    m.set_blackout(1, 100, 30720, never);
+    m.set_blackout(1, wip::db(100), 30720, never);
     EXPECT_NEAR(power(30720, 40000, {}), 0.01, 0.0005);
     m.forget_before(35000);
     EXPECT_NEAR(power(35000, 40000, {}), 0.01, 0.0008);

@@ -351,7 +351,7 @@ TEST(bin_power_filter, does_not_see_the_steps_of_the_radios_gain) {
         const double gain_db = i / 20 % 2 == 0 ? 0 : 12;
         auto y = x;
         for (auto& v : y) v *= static_cast<float>(std::pow(10, gain_db / 20));
-        if (i % 20 == 0) stepped.set_gain(first_sample(air), gain_db);
+        if (i % 20 == 0) stepped.set_gain(first_sample(air), db(gain_db));
         std::array<float, nof_bins> a{}, b{};
         still.process(first_sample(air), x, [&](const received_slot& r) { a = r.snr_db; });
         stepped.process(first_sample(air), y, [&](const received_slot& r) { b = r.snr_db; });

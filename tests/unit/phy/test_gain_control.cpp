@@ -17,7 +17,7 @@ struct controlled_radio {
     explicit controlled_radio(const gain_control_config& c, bool closed = true,
                               bool quantised = true)
         : control(c), gain(c.gain_db), is_closed(closed), is_quantised(quantised) {
-        receiver.set_gain(sample(0), gain);
+        receiver.set_gain(sample(0), db(gain));
     }
 
     // x at the antenna, in units of full scale at gain 0.
@@ -25,7 +25,7 @@ struct controlled_radio {
         std::vector<cf32> y(x.size());
         for (std::size_t i = 0; i < x.size(); ++i) {
             if (pending && pending->at.value == clock + static_cast<std::int64_t>(i)) {
-                gain = pending->db;
+                gain = pending->gain.value;
                 pending.reset();
             }
             y[i] = static_cast<float>(std::pow(10, gain / 20)) * x[i];
@@ -39,7 +39,7 @@ struct controlled_radio {
         if (change && is_closed) {
             EXPECT_FALSE(pending);
             pending = change;
-            receiver.set_gain(change->at, change->db);
+            receiver.set_gain(change->at, change->gain);
         }
         clock += static_cast<std::int64_t>(x.size());
     }
@@ -154,7 +154,7 @@ TEST(gain_control, changes_come_at_the_first_sample_of_a_slot_and_far_enough_ahe
     EXPECT_EQ(change->at.value % slot_samples, 777);
     EXPECT_GE(change->at.value, 1000 + 16 * slot_samples);
     EXPECT_LT(change->at.value, 1000 + 17 * slot_samples);
-    EXPECT_NEAR(change->db, -22, 1);
+    EXPECT_NEAR(change->gain.value, -22, 1);
     // Nothing more until it has taken effect.
     std::int64_t at = 1000 + slot_samples;
     for (; at + slot_samples <= change->at.value; at += slot_samples)
@@ -182,7 +182,7 @@ TEST(gain_control, decides_the_same_however_the_samples_are_cut) {
             const auto change = control.process(
                 sample(static_cast<std::int64_t>(at)),
                 std::span(x).subspan(at, static_cast<std::size_t>(n)), at > 100'000, 77.0);
-            if (change) changes.emplace_back(change->at.value, change->db);
+            if (change) changes.emplace_back(change->at.value, change->gain.value);
             at += static_cast<std::size_t>(n);
         }
         if (expected.empty()) expected = changes;
@@ -212,7 +212,7 @@ TEST(gain_control, clipping_is_answered_at_once) {
     for (std::size_t i = 0; i < 10; ++i) x[100 * i] = {1, 0};
     const auto change = control.process(sample(0), x, true, 0);
     ASSERT_TRUE(change);
-    EXPECT_LE(change->db, 20);
+    EXPECT_LE(change->gain.value, 20);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include <thread>
 
+#include "runtime/pacing.h"
 #include "runtime/realtime.h"
 #include "runtime/wake_up_cost.h"
 
@@ -91,6 +92,20 @@ TEST(wake_up_cost, is_measured_on_one_core_and_across_two) {
         EXPECT_GT(measure_wake_up(cores[0], cores[1], 20).round_trip_us, 0.2);
     }
     EXPECT_THROW(measure_wake_up(cores[0], 1000, 5), std::system_error);
+}
+
+TEST(Pacing, summarises_to_the_microsecond) {
+    wip::runtime::pacing p(100);
+    for (int i = 1; i <= 1000; ++i) p.add(i <= 990 ? 20.5 : 5000.25);
+    const wip::runtime::pacing_summary s = p.summary();
+    EXPECT_EQ(s.slots, 1000u);
+    EXPECT_EQ(s.behind, 10u);
+    EXPECT_NEAR(s.median_us, 20.5, 0.6);
+    EXPECT_NEAR(s.p99_us, 5000.25, 1);
+    EXPECT_DOUBLE_EQ(s.max_us, 5000.25);
+    p.reset();
+    EXPECT_EQ(p.summary().slots, 0u);
+    EXPECT_EQ(p.summary().p99_us, 0);
 }
 
 }  // namespace
