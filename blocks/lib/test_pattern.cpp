@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "types/splitmix64.h"
+
 namespace wip {
 
 test_pattern::test_pattern(const test_pattern_config& config) : config_(config) {
@@ -77,15 +79,12 @@ void test_pattern::number_frames(slot air) {
     }
 }
 
-// splitmix64 (Steele, Lea, Flood 2014), started at a point that depends on seed and SN.
+// Random bits, started at a point that depends on seed and SN.
 void test_pattern::frame_content(std::uint64_t seed, wire_sn sn, int bits_per_symbol,
                                  std::span<std::uint8_t> out) {
-    std::uint64_t x = (seed << 16 | sn) * 0xd1342543de82ef95U;
+    splitmix64 bits((seed << 16 | sn) * 0xd1342543de82ef95U);
     for (std::size_t i = 0; i < out.size(); i += 8) {
-        std::uint64_t z = x += 0x9e3779b97f4a7c15U;
-        z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
-        z = (z ^ z >> 27) * 0x94d049bb133111ebU;
-        z ^= z >> 31;
+        std::uint64_t z = bits.next();
         for (std::size_t j = i; j < i + 8 && j < out.size(); ++j, z >>= 8)
             out[j] = static_cast<std::uint8_t>(z);
     }

@@ -54,10 +54,11 @@ struct heading {
     std::int64_t horizon_slots = -1;  // -1: no predictions
 };
 
-bool write_all(int fd, const void* data, std::size_t size) {
-    const auto* at = static_cast<const char*>(data);
+// All of it, by as many calls as it takes; false at an error or the end.
+template <class Call, class Byte>
+bool transfer_all(Call call, int fd, Byte* at, std::size_t size) {
     while (size > 0) {
-        const ssize_t n = ::write(fd, at, size);
+        const ssize_t n = call(fd, at, size);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) return false;
         at += n;
@@ -65,17 +66,11 @@ bool write_all(int fd, const void* data, std::size_t size) {
     }
     return true;
 }
-
+bool write_all(int fd, const void* data, std::size_t size) {
+    return transfer_all(::write, fd, static_cast<const char*>(data), size);
+}
 bool read_all(int fd, void* data, std::size_t size) {
-    auto* at = static_cast<char*>(data);
-    while (size > 0) {
-        const ssize_t n = ::read(fd, at, size);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return false;
-        at += n;
-        size -= static_cast<std::size_t>(n);
-    }
-    return true;
+    return transfer_all(::read, fd, static_cast<char*>(data), size);
 }
 
 [[noreturn]] void fail(const std::string& file, const std::string& why) {

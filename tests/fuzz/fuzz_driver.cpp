@@ -34,6 +34,7 @@
 #include <vector>
 
 #include "fuzz_input.h"
+#include "types/splitmix64.h"
 
 namespace fs = std::filesystem;
 using bytes = std::vector<std::uint8_t>;
@@ -159,20 +160,10 @@ void catch_deaths() {
 #endif
 }
 
-// splitmix64: the same everywhere.
-class dice {
+class dice : public wip::splitmix64 {
 public:
-    explicit dice(std::uint64_t seed) : state_(seed) {}
-    std::uint64_t next() {
-        std::uint64_t z = state_ += 0x9e3779b97f4a7c15U;
-        z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
-        z = (z ^ z >> 27) * 0x94d049bb133111ebU;
-        return z ^ z >> 31;
-    }
+    using splitmix64::splitmix64;
     std::size_t below(std::size_t n) { return n == 0 ? 0 : next() % n; }
-
-private:
-    std::uint64_t state_;
 };
 
 class fuzzer {

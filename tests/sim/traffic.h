@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "types/splitmix64.h"
+
 namespace wip::sim {
 
 struct packet_kind {
@@ -26,23 +28,13 @@ std::vector<std::uint8_t> make_packet(std::uint32_t number, const packet_kind& k
 // The number that a packet claims, when its header is intact.
 std::optional<std::uint32_t> packet_number(std::span<const std::uint8_t> packet);
 
-// splitmix64: the same on every platform.
-class random_source {
+class random_source : public splitmix64 {
 public:
-    explicit random_source(std::uint64_t seed) : state_(seed) {}
-    std::uint64_t next() {
-        std::uint64_t z = state_ += 0x9e3779b97f4a7c15U;
-        z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
-        z = (z ^ z >> 27) * 0x94d049bb133111ebU;
-        return z ^ z >> 31;
-    }
+    using splitmix64::splitmix64;
     double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
     bool hits(double p) { return uniform() < p; }
     int up_to(int n) { return static_cast<int>(next() % static_cast<std::uint64_t>(n)); }
     double gauss();
-
-private:
-    std::uint64_t state_;
 };
 
 }  // namespace wip::sim
