@@ -5,6 +5,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import textwrap
 import unittest
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
@@ -24,7 +25,7 @@ ALLOWED = {
     "records": {"machine", "messages", "settings", "cell"},
     "capture": {"machine", "messages", "settings", "figures", "cell"},
     "channel": {"machine", "messages", "settings", "cell"},
-    "iq": {"machine", "settings", "cell"},
+    "iq": {"machine", "messages", "settings", "cell"},
     "runs": {"programs", "machine", "messages", "settings", "figures", "cell", "measure", "records", "capture", "channel", "iq"},
     "campaign": {"programs", "machine", "settings", "figures", "cell", "measure", "runs"},
     "views": {"machine", "messages", "settings", "figures", "cell", "records"},
@@ -97,6 +98,20 @@ class Rooms(unittest.TestCase):
             module, _, function = place.partition(":")
             defined = {n.name for n in ast.parse(modules()[module].read_text()).body if isinstance(n, ast.FunctionDef)}
             self.assertIn(function or "main", defined, command)
+
+    def test_a_command_starts_without_the_packages_of_others(self):
+        """As on a machine where ./openwip has installed what this command needs, and nothing else."""
+        program = textwrap.dedent("""
+            import sys
+            for name in ("h5py", "matplotlib", "scipy", "jinja2", "jsonschema", "prometheus_client", "gnuradio", "pmt"):
+                sys.modules[name] = None
+            from openwip_cli import __main__ as launcher
+            for command in launcher.COMMANDS:
+                if command != "report":
+                    launcher.find(command)
+            """)
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_no_file_is_longer_than_a_page_of_five_hundred_lines(self):
         long = {name: n for name, path in modules().items() if (n := len(path.read_text().splitlines())) > LONGEST}

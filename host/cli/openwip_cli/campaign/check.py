@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip demo, emulate, experiment: what is wrong with their options is said before anything is installed or built."""
-from . import options as experiments
 from ..errors import VALID
 from ..machine import outputs, system
-from ..runs import options
 from ..machine.places import Places
+from ..runs import options
+from . import options as experiments
 
 
 def main(arguments: list[str], places: Places) -> int:

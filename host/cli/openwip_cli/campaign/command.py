@@ -8,14 +8,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from . import plan, runner, statements, workloads
-from .options import parse
 from ..cell import cell as cells
 from ..errors import INVALID, VALID, Terminated
 from ..machine import system
-from ..machine.places import versions
+from ..machine.places import Places, versions
 from ..runs import emulate as emulator
-from ..machine.places import Places
+from . import plan, runner, statements, workloads
+from .options import parse
 from .plan import Experiment
 from .runner import Store
 

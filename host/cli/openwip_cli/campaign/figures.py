@@ -17,9 +17,8 @@ import numpy as np                 # noqa: E402
 from ..errors import BadInput
 from ..figures import estimates
 from ..figures.meaning import MODULATIONS
-from .metrics import label
+from .metrics import Results, label
 from .settings import SETTINGS
-from .metrics import Results
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933", "#882255")
 MARKERS = "osD^vPX<>"

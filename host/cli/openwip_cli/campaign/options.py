@@ -4,11 +4,11 @@ import os
 import pathlib
 from typing import Any
 
-from . import plan, runner, statements
 from ..errors import BadInput
+from ..machine.places import Places
 from ..settings.command_line import Parser
 from ..settings.scenario import Integer
-from ..machine.places import Places
+from . import plan, runner, statements
 from .plan import Experiment
 from .runner import Store
 

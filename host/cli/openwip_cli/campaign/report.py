@@ -9,8 +9,7 @@ import pathlib
 from typing import Any
 
 from ..figures import estimates
-from .metrics import split
-from .metrics import Results
+from .metrics import Results, split
 from .plan import Experiment
 
 

@@ -16,8 +16,7 @@ from typing import Any
 
 from ..errors import BadInput
 from ..figures import estimates
-from .metrics import split
-from .metrics import Results
+from .metrics import Results, split
 
 
 

@@ -17,10 +17,10 @@ import sys
 import time
 from typing import Any
 
-from ..machine import system
 from ..air import SAMPLE_RATE
 from ..cell.cell import ADDRESS, STATIONS
 from ..errors import BadInput
+from ..machine import system
 from ..measure.traffic import IPERF3_READY, TrafficFailed, iperf3_server, pair
 from ..programs import flow_program, voip_program
 from ..runs.run import MeasuredCell
@@ -142,7 +142,7 @@ def both_ends(cell: MeasuredCell, receive: Any, send: Any, seconds: float, stop_
         cell.mark("last")
         if stop_receiver:
             receiver.wait(keeper, DRAIN_S)
-            signal.pidfd_send_signal(receiver.pidfd, signal.SIGTERM)
+            system.signal_pidfd(receiver.pidfd, signal.SIGTERM)
         if not receiver.wait(keeper, PATIENCE_S):
             raise TrafficFailed("the receiver did not end")
         for end, name in ((sender, "sender"), (receiver, "receiver")):

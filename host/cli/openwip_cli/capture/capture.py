@@ -15,17 +15,16 @@ from typing import Any
 
 import yaml
 
-from . import wireshark
+from ..cell.cell import Cell
 from ..cell.running import running_cell
+from ..errors import BadInput
 from ..figures import report
 from ..machine import outputs, system
-from ..machine.places import version
+from ..machine.places import Places, version
 from ..messages import control
-from ..errors import BadInput
 from ..settings.command_line import Parser
 from ..settings.scenario import Integer, Real
-from ..cell.cell import Cell
-from ..machine.places import Places
+from . import wireshark
 
 PROGRAM = "host/capture/wip_capture"
 ONLY = ("ip", "frames")

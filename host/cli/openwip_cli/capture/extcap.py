@@ -10,12 +10,12 @@ import shutil
 import sys
 from typing import Any
 
-from . import capture
 from ..cell import cell as cells
-from ..machine import system
 from ..errors import BadInput
-from ..settings.command_line import Parser, check_cell_name
+from ..machine import system
 from ..machine.places import Places
+from ..settings.command_line import Parser, check_cell_name
+from . import capture
 
 PREFIX = "openwip-"
 HELP = "docs/captures.md"

@@ -24,8 +24,8 @@ from typing import Any
 import yaml
 
 from ..machine import own_files, rights, system
-from ..settings.scenario import Scenario
 from ..machine.places import Places
+from ..settings.scenario import Scenario
 
 MACD, MEDIUM = "host/macd/macd", "host/medium/air"     # of the build
 RUN_ROOT = pathlib.Path("/run/openwip")

@@ -16,6 +16,7 @@ It looks at what the cell stands on (surroundings.py): a namespace or the run fo
 cell, an interface that stays down ends a run, and a process that stands still is named before those that miss it.
 
 Launcher and keeper talk in JSON over a SOCK_SEQPACKET pair."""
+import contextlib
 import json
 import os
 import pathlib
@@ -28,12 +29,11 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..machine import own_files, rights, system
-from .cell import KEEPER
 from ..errors import BadInput, CellDied
+from ..machine import own_files, rights, system
 from ..machine.placement import Placement
 from ..machine.surroundings import Surroundings
-from .cell import Cell
+from .cell import KEEPER, Cell
 
 GRACE_S = 1.3           # for SIGTERM; the contract of the processes is 1 s
 CAUSE_S = 0.1           # to tell the cause of a death from what it causes
@@ -109,7 +109,7 @@ class Keeper:
         os.close(log)
         started = system.start_time(pid)
         own_files.create(self.cell.run / "pids" / name, f"{pid} {started}")
-        self.children[name] = (pid, os.pidfd_open(pid))
+        self.children[name] = (pid, system.open_pidfd(pid))
         if message.get("essential", True):
             self.essential[name] = pid
         self.send(event="started", name=name, pid=pid, started=started)
@@ -330,12 +330,7 @@ class KeeperClient:
 
     def wait_until(self, condition: Callable[[], bool], timeout: float, every: float = 0.05) -> bool:
         """condition() true within `timeout` seconds?"""
-        deadline = time.monotonic() + timeout
-        while not condition():
-            if time.monotonic() > deadline:
-                return False
-            self.pause(every)
-        return True
+        return system.wait_until(condition, timeout, every, self.pause)
 
     def keep_logs(self, folder: pathlib.Path | str) -> None:
         self.send(do="logs", folder=os.path.abspath(folder))
@@ -355,16 +350,8 @@ class KeeperClient:
         if self.over:
             return
         self.send(do="end", why=why)
-        deadline = time.monotonic() + 8
-        try:
-            while time.monotonic() < deadline:
-                if select.select([self.channel], [], [], max(0, deadline - time.monotonic()))[0]:
-                    self._receive()
-        except CellDied:
-            pass
-        if not self.over:
-            os.kill(self.pid, signal.SIGKILL)
-            self._keeper_is_gone("the keeper did not answer")
+        with contextlib.suppress(CellDied):     # so it comes, at last if the keeper does not answer
+            self._await("ended", 8)
 
     def _await(self, event: str, timeout: float) -> Any:
         deadline = time.monotonic() + timeout

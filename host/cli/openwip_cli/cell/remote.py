@@ -26,13 +26,12 @@ from typing import Any
 import zmq
 import zmq.utils.z85
 
-from ..machine import own_files, rights
-from .cell import Process
 from ..errors import BAD_INPUT, BadInput, CellDied
-from ..settings.command_line import Parser
-from .cell import Cell
-from .keeper import KeeperClient
+from ..machine import own_files, rights
 from ..machine.places import Places
+from ..settings.command_line import Parser
+from .cell import Cell, Process
+from .keeper import KeeperClient
 
 # In the order of their ports. A socket that the cell does not have answers nothing.
 SOCKETS = ("air.control", "base.control", "terminal.control", "base.telemetry", "terminal.telemetry",

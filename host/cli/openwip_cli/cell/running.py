@@ -4,11 +4,11 @@ import contextlib
 import json
 from typing import Any
 
-from . import cell as cells
 from ..errors import BadInput, CellDied
 from ..figures import accounting
 from ..machine import system
 from ..messages import control
+from . import cell as cells
 from .cell import Cell
 from .keeper import KeeperClient
 

@@ -11,14 +11,13 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from . import cell as cells
-from ..machine import placement, rights, system
 from ..errors import BadInput, Terminated, raise_terminated
-from .keeper import KeeperClient
-from ..machine.places import versions
-from .cell import Cell
+from ..machine import placement, rights, system
+from ..machine.places import Places, versions
 from ..settings.scenario import Scenario
-from ..machine.places import Places
+from . import cell as cells
+from .cell import Cell
+from .keeper import KeeperClient
 
 START_TIMEOUT_S = 30
 OBSERVER = "host/observer/wip_observer"

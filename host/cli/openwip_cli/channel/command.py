@@ -10,10 +10,10 @@ from typing import Any
 from ..air import BINS, SLOTS_PER_SECOND
 from ..cell.running import running_cell
 from ..errors import BadInput
-from ..machine.places import version
+from ..machine import outputs
+from ..machine.places import Places, version
 from ..settings.command_line import Parser
 from ..settings.scenario import Real
-from ..machine.places import Places
 
 PROGRAM = "host/channel/wip_channel"
 USAGE = """usage: ./openwip channel COMMAND [OPTIONS]
@@ -169,7 +169,7 @@ def info(arguments: list[str], places: Places) -> int:
     given = p.parse_args(arguments)
     d = describe(places, given.file)
     if given.json:
-        print(json.dumps(d, indent=2))
+        outputs.write_json("-", d)
     else:
         print(summary(d))
         print("  definition:\n" + "\n".join("    " + line for line in d["definition"].splitlines()))

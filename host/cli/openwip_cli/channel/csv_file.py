@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy
 
-from ..errors import BadInput
 from ..air import BINS, SLOTS_PER_SECOND
+from ..errors import BadInput
 
 LOWEST_DB, HIGHEST_DB = -60, 80
 HEADER = [f"snr_db_{b}" for b in range(BINS)]

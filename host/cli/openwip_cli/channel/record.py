@@ -14,10 +14,10 @@ from typing import Any
 import numpy
 from openwip_schema import control_pb2 as pb
 
-from ..messages import control, telemetry
-from ..errors import BadInput
 from ..air import BINS, SLOTS_PER_SECOND
 from ..cell.cell import Cell
+from ..errors import BadInput
+from ..messages import control, telemetry
 
 SILENCE_S = 3
 MOST_BEFORE = 2000    # messages to wait for lock and for every slot

@@ -22,15 +22,15 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from ..machine import outputs, slot_path, system, wake_ups
-from ..measure import pace
-from ..messages import control
-from ..air import SLOT_SAMPLES, SLOTS_PER_SECOND
+from ..air import SLOTS_PER_SECOND, SLOT_SAMPLES
 from ..cell import cell as cells
 from ..errors import BadInput, CellDied
+from ..machine import outputs, slot_path, system, wake_ups
+from ..machine.places import Places
+from ..measure import pace
+from ..messages import control
 from ..settings.command_line import Parser
 from ..settings.scenario import Integer, Real
-from ..machine.places import Places
 
 CELL = "slotpath"
 TCP_STARTS_S = 60       # within

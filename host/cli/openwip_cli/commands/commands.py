@@ -6,19 +6,18 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from typing import Any
 
 from ..cell import cell as cells
+from ..cell.cell import Cell
 from ..cell.running import running_cell
+from ..errors import BadInput, CellDied
 from ..figures import report
 from ..machine import outputs, system
-from ..messages import control
-from ..errors import BadInput, CellDied
-from . import bench_slot_path
-from ..settings.command_line import Parser
-from ..cell.cell import Cell
 from ..machine.places import Places
+from ..messages import control
+from ..settings.command_line import Parser
+from . import bench_slot_path
 
 DOWN_PATIENCE_S = 6
 
@@ -33,17 +32,10 @@ def down_cell(cell: Cell) -> Any:
         keeper = state.get("keeper")
         if keeper and system.start_time(keeper[0]) == keeper[1]:
             os.kill(keeper[0], signal.SIGTERM)
-        deadline = time.monotonic() + DOWN_PATIENCE_S
-        while time.monotonic() < deadline and not cell.acquire():
-            time.sleep(0.05)
-        if cell.lock is None:   # it hangs: by force, and then as for a killed one
+        if not system.wait_until(cell.acquire, DOWN_PATIENCE_S):   # it hangs: by force, and then as for a killed one
             owners = [tuple(p) for p in (state.get("keeper"), state.get("launcher")) if p]
             system.kill_all(owners, grace=0)
-            for _ in range(40):
-                if cell.acquire():
-                    break
-                time.sleep(0.05)
-            else:
+            if not system.wait_until(cell.acquire, 2):
                 raise BadInput(f"cell '{cell.name}' cannot be taken from process {owners}")
     left = cell.leftovers()
     cell.remove()

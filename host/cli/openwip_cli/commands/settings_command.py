@@ -3,7 +3,6 @@
 import argparse
 import contextlib
 import json
-import time
 from typing import Any
 
 import yaml
@@ -11,12 +10,12 @@ import yaml
 from ..air import SLOTS_PER_SECOND
 from ..cell import cell as cells, remote
 from ..cell.running import running_cell
-from ..machine import system
+from ..errors import BadInput
+from ..machine import outputs, system
+from ..machine.places import Places
 from ..messages import control
 from ..settings import controls
-from ..errors import BadInput
 from ..settings.command_line import Parser, check_cell_name
-from ..machine.places import Places
 
 PROCESSES = ("base", "terminal", "air")
 READ_BACK_S = 3.0      # a receiver builds its new predictor first
@@ -83,13 +82,16 @@ class RunningSettings:
 
     def read_back(self, wanted: Any, timeout_s: float = READ_BACK_S) -> Any:
         """Waits until the processes say the values; returns {key: value} of those that do not."""
-        deadline = time.monotonic() + timeout_s
-        while True:
+        other: dict[str, Any] = {}
+
+        def all_say_so() -> bool:
+            nonlocal other
             self.read()
             other = {k: self.value(k) for k, v in wanted.items() if not same(self.value(k), v)}
-            if not other or time.monotonic() > deadline:
-                return other
-            time.sleep(0.05)
+            return not other
+
+        system.wait_until(all_say_so, timeout_s)
+        return other
 
 
 def inside(tree: Any, key: str) -> Any:
@@ -197,7 +199,7 @@ def get_main(arguments: list[str], _places: Places) -> int:
     rows = [controls.find(running.rows, k) for k in given.keys_asked] or list(running.rows.values())
     values = {r.key: running.value(r.key) for r in rows}
     if given.json:
-        print(json.dumps({"cell": running.name, "kind": running.kind, "values": values}, indent=2))
+        outputs.write_json("-", {"cell": running.name, "kind": running.kind, "values": values})
         return 0
     width = max(len(r.key) for r in rows)
     for r in rows:
@@ -214,7 +216,7 @@ def describe(given: argparse.Namespace) -> int:
     for kind, rows in tree["cells"].items():
         tree["cells"][kind] = [r for r in rows if not given.keys_asked or r["key"] in given.keys_asked]
     if given.json:
-        print(json.dumps(tree, indent=1))
+        outputs.write_json("-", tree, indent=1)
         return 0
     for kind, rows in tree["cells"].items():
         print(f"{kind}:")

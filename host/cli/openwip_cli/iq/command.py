@@ -7,14 +7,15 @@ import time
 from typing import Any
 
 from ..air import SLOTS_PER_SECOND
+from ..cell.cell import Cell
 from ..cell.running import running_cell
 from ..errors import INTERRUPTED, INVALID, VALID, BadInput, CellDied
+from ..machine import outputs
+from ..machine.places import Places
 from ..messages import control
 from ..settings.command_line import Parser
 from ..settings.scenario import Real
 from . import metadata, recordings, replay as replays
-from ..cell.cell import Cell
-from ..machine.places import Places
 
 START_SLOTS = 300       # until a recording has its queue: 64 MB of memory
 USAGE = """./openwip iq record [--name CELL] [--station terminal|base] [--seconds S | --slots A..B] FILE
@@ -136,7 +137,7 @@ def replay(arguments: list[str]) -> int:
     result = replays.compare(recording, live, replays.run(recording))
     result["replay_s"] = round(time.monotonic() - began, 3)
     if given.json:
-        print(json.dumps(result, indent=2))
+        outputs.write_json("-", result)
     else:
         print(screen(recording, result))
     return 0 if result["same"] else 1
@@ -167,7 +168,7 @@ def info(arguments: list[str]) -> int:
     recording = recordings.Recording(given.file)
     hashed = recording.check_hash()
     if given.json:
-        print(json.dumps(recording.meta, indent=2))
+        outputs.write_json("-", recording.meta)
         return 0
     g = recording.whole
     lines = [f"{recording.data_path}: {g['core:description']}, {g.get('core:hw', 'unknown radio')}",

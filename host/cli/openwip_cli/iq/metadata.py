@@ -9,8 +9,8 @@ from typing import Any
 import yaml
 
 from ..air import SLOT_SAMPLES
-from .recordings import Recording, sha512
 from ..cell.cell import Cell
+from .recordings import Recording, sha512
 
 
 def cell_settings(cell: Cell) -> dict[str, Any]:

@@ -9,8 +9,8 @@ import pathlib
 import tempfile
 from typing import Any
 
-from ..errors import BadInput
 from ..air import SAMPLE_RATE
+from ..errors import BadInput
 from .recordings import BYTES_PER_SAMPLE, read_reports
 
 

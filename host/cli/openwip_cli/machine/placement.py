@@ -18,8 +18,8 @@ import subprocess
 import time
 from typing import Any
 
-from . import system
 from ..errors import BadInput
+from . import system
 from .places import Places
 
 LOOK_S = 0.1

@@ -81,13 +81,34 @@ def cpu_seconds(pid: int) -> Any:
     return None if fields is None else (int(fields[11]) + int(fields[12])) / TICKS
 
 
+# os and signal have these two since Python 3.9; the types of an older mypy do not know them.
+
+def open_pidfd(pid: int) -> int:
+    """A descriptor that is readable once the process has ended. Raises OSError: there is none."""
+    return getattr(os, "pidfd_open")(pid)
+
+
+def signal_pidfd(pidfd: int, signum: int) -> None:
+    getattr(signal, "pidfd_send_signal")(pidfd, signum)
+
+
+def wait_until(condition: Callable[[], Any], timeout: float, every: float = 0.05, pause: Callable[[float], Any] = time.sleep) -> bool:
+    """condition() true within `timeout` seconds?"""
+    deadline = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        pause(every)
+    return True
+
+
 def kill_all(processes: Any, grace: float = 1.0) -> None:
     """End (pid, start time) pairs: SIGTERM, and SIGKILL for what is left after `grace` seconds.
     A pid that was given to another process meanwhile is left alone."""
     alive = []
     for pid, started in processes:
         try:
-            fd = os.pidfd_open(pid)
+            fd = open_pidfd(pid)
         except OSError:
             continue
         if start_time(pid) == started:
@@ -105,7 +126,7 @@ def end_all(pidfds: Iterable[int], grace: float, ended: Callable[[int], Any], ki
     for signum, patience in ((signal.SIGTERM, grace), (signal.SIGKILL, killed_s)):
         for fd in left:
             with contextlib.suppress(OSError):
-                signal.pidfd_send_signal(fd, signum)
+                signal_pidfd(fd, signum)
         deadline = time.monotonic() + patience
         while left and (rest := deadline - time.monotonic()) > 0:
             done, _, _ = select.select(left, [], [], rest)

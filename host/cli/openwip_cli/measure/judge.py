@@ -20,10 +20,10 @@ from ..cell import cell as cells
 from ..cell.running import tun_counts
 from ..figures import accounting, meaning
 from ..machine import own_files, rights
-from ..messages import control
-from .watching import telemetry_reasons, watching
-from ..messages.publisher import Publisher
 from ..machine.places import Places
+from ..messages import control
+from ..messages.publisher import Publisher
+from .watching import telemetry_reasons, watching
 from openwip_schema import telemetry_pb2
 
 EVERY_S = 1.0

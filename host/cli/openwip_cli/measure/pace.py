@@ -11,11 +11,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from ..cell.keeper import KeeperClient
+from ..cell.running import Running
 from ..figures import accounting
 from ..machine import placement, slot_path
 from . import traffic
-from ..cell.keeper import KeeperClient
-from ..cell.running import Running
 
 AUTO = "auto"
 SURE = 0.6              # of a core, over the idle link: enough is left for a full one

@@ -11,9 +11,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ..machine import system
 from ..cell.cell import ADDRESS
 from ..cell.keeper import KeeperClient
+from ..machine import system
 
 
 class TrafficFailed(Exception):
@@ -30,7 +30,7 @@ class Program:
             ["ip", "netns", "exec", namespace, *argv], stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
             env=os.environ | {"LC_ALL": "C"}, preexec_fn=lambda: system.die_with_parent(parent))
-        self.pidfd = os.pidfd_open(self.process.pid)
+        self.pidfd = system.open_pidfd(self.process.pid)
         self.output = {self.process.stdout.fileno(): bytearray(),
                        self.process.stderr.fileno(): bytearray()}
         self.cpu = None
@@ -72,7 +72,7 @@ class Program:
     def kill(self) -> None:
         """End it and forget its output. Not Popen.kill(), which would reap it and lose its CPU time."""
         if self.process.returncode is None:
-            signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+            system.signal_pidfd(self.pidfd, signal.SIGKILL)
             self._collect(())
         os.close(self.pidfd)
         self.process.stdout.close()

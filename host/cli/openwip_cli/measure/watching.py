@@ -4,9 +4,9 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from .applications import ApplicationClock
 from ..cell import cell as cells
 from ..messages import control
+from .applications import ApplicationClock
 
 
 def telemetry_reasons(watch: Any) -> Any:

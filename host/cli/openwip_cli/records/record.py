@@ -18,18 +18,15 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from . import record_file, run_record
 from ..cell import cell as cells
-from ..cell.running import cell_lives, running_cell
-from ..machine import own_files, rights
-from ..messages import control, telemetry
-from ..errors import BadInput
-from ..machine.places import versions
-from ..settings.command_line import Parser
-from ..settings.scenario import Real
 from ..cell.cell import Cell
-from ..settings.scenario import Scenario
-from ..machine.places import Places
+from ..cell.running import cell_lives, running_cell
+from ..errors import BadInput
+from ..machine import own_files, rights
+from ..machine.places import Places, versions
+from ..messages import control, telemetry
+from ..settings.command_line import Parser
+from ..settings.scenario import Real, Scenario
 
 # What applications sent belongs into a capture (docs/run-record.md: what it would cost here).
 LEFT_OUT = ("frames", "ip")
@@ -82,6 +79,7 @@ class About:
 
 class Recorder:
     def __init__(self, cell: Cell, path: pathlib.Path | str, topics: Sequence[str]) -> None:
+        from . import record_file      # h5py, which a run without --record does without
         self.cell = cell
         self.file = record_file.RecordFile(path)
         heavy = {"high_water": HEAVY_WAITING} if set(topics) & set(LEFT_OUT) else {}
@@ -169,11 +167,13 @@ def record(cell: Cell, path: pathlib.Path | str, topics: Sequence[str], seconds:
 
 def check_target(path: pathlib.Path | str | None) -> None:
     if path is not None:
+        from . import record_file
         record_file.check_target(path)
 
 
 def main(arguments: list[str], places: Places) -> int:
     if arguments[:1] == ["info"]:
+        from . import run_record
         return run_record.info(arguments[1:])
     p = Parser("record", "Record the telemetry of a running cell into a file (HDF5); ./openwip record info FILE: what is in one.", "demo")
     p.add_argument("file", metavar="FILE.h5")

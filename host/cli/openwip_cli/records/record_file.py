@@ -13,11 +13,11 @@ import h5py
 import numpy
 from openwip_schema import telemetry_pb2
 
+from ..errors import BadInput, RecordFailed
 from ..machine import outputs
 from ..messages import telemetry
 from . import record_seal
 from .columns import Column, Ragged, Strings, Table
-from ..errors import BadInput, RecordFailed
 
 HEAD = (("message.sequence", "u8"), ("message.slot", "i8"), ("message.wall_ns", "i8"), ("message.user", "u4"))
 GAP_COLUMNS = (("source", "u4", "1"), ("topic", "u4", "1"), ("sequence_before", "u8", "1"), ("sequence_after", "u8", "1"),

@@ -14,9 +14,9 @@ from typing import Any
 import h5py
 import numpy
 
-from . import record_seal
 from ..errors import BadInput
 from ..settings.command_line import Parser
+from . import record_seal
 
 
 class Table:

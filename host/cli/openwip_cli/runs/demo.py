@@ -5,22 +5,21 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from . import replay_cell, run
 from ..cell import cell as cells, remote
-from ..cell.session import START_TIMEOUT_S, OBSERVER, Progress, identity, owned_cell, start_observers, start_process
+from ..cell.cell import Cell
+from ..cell.keeper import KeeperClient
+from ..cell.session import OBSERVER, START_TIMEOUT_S, Progress, identity, owned_cell, start_observers, start_process
 from ..errors import NoLock
 from ..figures import accounting, report
 from ..iq import command as iq, recordings
 from ..machine import outputs, slot_path, system
+from ..machine.places import Places
 from ..measure import pace, traffic
 from ..measure.watching import watching
 from ..messages import control
-from .options import parse_demo
-from ..cell.cell import Cell
-from ..cell.keeper import KeeperClient
 from ..settings.scenario import Scenario
-from ..machine.places import Places
-from .options import Options
+from . import replay_cell, run
+from .options import Options, parse_demo
 from .run import MeasuredCell
 
 LOCK_TIMEOUT_S = 10    # of air time

@@ -19,8 +19,9 @@ import yaml
 from google.protobuf import json_format
 from openwip_schema import control_pb2 as pb
 
-from . import run as runs
 from ..cell import cell as cells, remote
+from ..cell.cell import Cell
+from ..cell.keeper import KeeperClient
 from ..cell.session import OBSERVER, Progress, identity, owned_cell, start_observers, start_process
 from ..channel import command as channel
 from ..errors import BadInput
@@ -31,9 +32,8 @@ from ..measure.watching import watching
 from ..settings.command_line import check_cell_name
 from ..settings.emulator import NAME, SETTINGS, scenario_of
 from ..settings.scenario import Scenario
+from . import run as runs
 from .options import Options, parse_emulate
-from ..cell.cell import Cell
-from ..cell.keeper import KeeperClient
 
 PROGRAM = "host/emulator/wip_emulator"
 

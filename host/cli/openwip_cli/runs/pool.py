@@ -42,7 +42,7 @@ class Job:
         if self.pid == 0:
             system.die_with_parent(parent)
             self._run(work)
-        self.pidfd = os.pidfd_open(self.pid)
+        self.pidfd = system.open_pidfd(self.pid)
 
     def _run(self, work: Any) -> None:
         """In the forked process. Never returns."""

@@ -17,21 +17,20 @@ from typing import Any
 
 from openwip_schema import telemetry_pb2
 
-from . import emulate, run
 from ..cell import cell as cells
+from ..cell.cell import Cell
+from ..cell.keeper import KeeperClient
 from ..cell.session import OBSERVER, START_TIMEOUT_S, Progress, owned_cell
 from ..errors import BadInput
 from ..figures import meaning, report
 from ..iq import command, recordings, replay as replays
 from ..machine import outputs, own_files, rights, system
-from ..machine.places import versions
+from ..machine.places import Places, versions
 from ..messages import control
 from ..messages.publisher import Publisher
-from .replay_radio import OVER
-from ..cell.cell import Cell
-from ..cell.keeper import KeeperClient
-from ..machine.places import Places
+from . import emulate, run
 from .options import Options
+from .replay_radio import OVER
 
 TUN_ADDRESS = "192.0.2.1/32"
 VERDICT_EVERY_S = 1.0

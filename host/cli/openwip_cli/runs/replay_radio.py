@@ -15,10 +15,10 @@ import threading
 from typing import Any
 
 from ..cell import cell as cells
-from ..machine import own_files
+from ..cell.cell import Cell
 from ..errors import BAD_INPUT, DIED, BadInput
 from ..iq.recordings import Recording
-from ..cell.cell import Cell
+from ..machine import own_files
 from ..machine.places import Places
 
 OVER = "replayed.json"

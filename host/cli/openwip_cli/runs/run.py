@@ -8,18 +8,18 @@ from typing import Any
 
 from ..capture import capture
 from ..cell import window
+from ..cell.cell import Cell
+from ..cell.keeper import KeeperClient
 from ..cell.running import Running, drain
 from ..cell.session import CpuClock, check_congestion_control, place
 from ..errors import DIED, INVALID, VALID
 from ..figures import accounting
 from ..machine import outputs, system
+from ..machine.places import Places
 from ..measure import traffic
 from ..measure.watching import telemetry_reasons
 from ..records import record
-from ..cell.cell import Cell
-from ..cell.keeper import KeeperClient
 from ..settings.scenario import Scenario
-from ..machine.places import Places
 from .options import Options
 
 DRAIN_LIMIT_S = 30

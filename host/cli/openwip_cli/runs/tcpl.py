@@ -15,21 +15,20 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..cell import cell as cells
+from ..cell.cell import Cell
+from ..cell.keeper import KeeperClient
 from ..cell.running import Running
 from ..cell.session import Progress, check_congestion_control, identity, owned_cell, place, start_process
 from ..errors import INVALID, VALID, BadInput, CellDied
 from ..figures import report
 from ..figures.estimates import estimate
 from ..machine import outputs, system
+from ..machine.places import Places
 from ..measure import traffic
 from ..programs import transfer as transfer_program
-from ..settings.scenario import ON_OFF, Choice, Integer, Real, Setting
+from ..settings.scenario import ON_OFF, Choice, Integer, Real, Scenario, Setting
 from .options import options_parser, scenario_of
 from .pool import Pool
-from ..cell.cell import Cell
-from ..cell.keeper import KeeperClient
-from ..settings.scenario import Scenario
-from ..machine.places import Places
 
 NAME = "tcpl"
 PROGRAM = "host/tcpl/wip_tcpl"

@@ -10,17 +10,17 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from ..measure import traffic
-from . import emulate
-from ..settings import emulator
 from ..air import SLOTS_PER_SECOND, SYMBOLS_PER_BIN
-from ..figures.accounting import MTU
+from ..cell.session import Progress
 from ..errors import INVALID, VALID
+from ..figures.accounting import MTU
 from ..machine import outputs
+from ..machine.places import Places
+from ..measure import traffic
+from ..settings import emulator
 from ..settings.command_line import Parser
 from ..settings.scenario import Real
-from ..cell.session import Progress
-from ..machine.places import Places
+from . import emulate
 
 NAME = "validate"
 STEPS_DB = (8, 12, 15, 18, 22, 25, 28, 32)   # one in each interval of the switch table

@@ -8,8 +8,8 @@ A key that cannot change has a reason instead of a process that takes it."""
 import dataclasses
 from typing import Any
 
-from . import emulator, scenario as scenarios
 from ..errors import BadInput
+from . import emulator, scenario as scenarios
 from .scenario import Choice, Integer, Real, Setting
 
 OWN = "own"   # speed: what the channel says itself

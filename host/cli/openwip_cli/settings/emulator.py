@@ -3,8 +3,8 @@
 import dataclasses
 from typing import Any
 
-from . import scenario as scenarios
 from ..errors import BadInput
+from . import scenario as scenarios
 from .scenario import ON_OFF, Integer, Optional, Real, Scenario, Setting
 
 NAME = "emulate"

@@ -8,13 +8,13 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from . import follow
-from ..messages import telemetry
 from ..cell.running import cell_lives, running_cell
 from ..errors import BadInput
+from ..machine.places import Places
+from ..messages import telemetry
 from ..settings.command_line import Parser
 from ..settings.scenario import Integer
-from ..machine.places import Places
+from . import follow
 
 TOPICS = ("status", "air", "tcp", "cpu", "verdict", "event")
 STALE_S = 10.0

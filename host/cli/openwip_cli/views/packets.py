@@ -6,14 +6,14 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from . import follow as follow_cell
-from ..figures.meaning import DELAY_PARTS, total_delay_ns
-from ..messages import telemetry
 from ..cell.running import cell_lives, running_cell
 from ..errors import BadInput
+from ..figures.meaning import DELAY_PARTS, total_delay_ns
+from ..machine.places import Places
+from ..messages import telemetry
 from ..settings.command_line import Parser, read
 from ..settings.scenario import Integer
-from ..machine.places import Places
+from . import follow as follow_cell
 
 PROTOCOLS = {1: "ICMP", 6: "TCP", 17: "UDP", 58: "ICMPv6", 136: "UDP-Lite"}
 SILENT_S = 3.0

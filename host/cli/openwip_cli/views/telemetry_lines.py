@@ -10,13 +10,13 @@ from typing import Any
 
 from google.protobuf import json_format
 
-from . import follow
-from ..messages import telemetry
 from ..cell.running import cell_lives, running_cell
+from ..machine.places import Places
+from ..messages import telemetry
 from ..records.record import LEFT_OUT
 from ..settings.command_line import Parser
 from ..settings.scenario import Real
-from ..machine.places import Places
+from . import follow
 
 DEFAULT = tuple(t for t in telemetry.TOPICS if t not in LEFT_OUT)
 

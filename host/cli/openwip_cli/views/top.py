@@ -11,16 +11,16 @@ import sys
 import time
 from typing import Any
 
+from ..cell.cell import Cell
 from ..cell.running import running_cell
+from ..errors import DIED, INVALID, VALID, BadInput
 from ..figures import top_figures
 from ..machine import system
+from ..machine.places import Places
 from ..messages import telemetry
-from . import top_screen
-from ..errors import DIED, INVALID, VALID, BadInput
 from ..settings.command_line import Parser
 from ..settings.scenario import Real
-from ..cell.cell import Cell
-from ..machine.places import Places
+from . import top_screen
 
 KEYS = "q: quit   space: pause"
 ONCE_PATIENCE_S = 6.0

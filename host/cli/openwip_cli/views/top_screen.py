@@ -5,8 +5,8 @@ import dataclasses
 from typing import Any
 
 from ..figures import meaning
-from .top_text import ASCII_BLOCKS, BLOCKS, bar, clean, count, number, share, sparkline
 from ..figures.top_figures import Figures
+from .top_text import ASCII_BLOCKS, BLOCKS, bar, clean, count, number, share, sparkline
 
 GOOD, BAD, DIM, TITLE, PLAIN = "good", "bad", "dim", "title", "plain"
 MOST_FLOWS = 3

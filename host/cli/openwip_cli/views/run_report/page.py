@@ -5,14 +5,14 @@ import os
 import pathlib
 from typing import Any
 
-from ...figures import report as screen
 from ...errors import BadInput
+from ...figures import report as screen
 from ...machine import outputs
+from ...machine.places import Places
 from ...records.record_seal import FORMAT_VERSION
 from ...records.run_record import RunRecord, silence_words
 from ...settings.command_line import Parser
 from . import data
-from ...machine.places import Places
 
 MOST_EVENTS = 200
 MOST_GAPS = 50
