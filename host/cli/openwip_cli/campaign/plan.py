@@ -25,7 +25,7 @@ FORMAT = 1                  # of the run files; part of a run's identity
 PARTS = {"title", "defaults", "text_figures", "settings", "grid", "quick", "full", "figures", "statements", "measures"}
 DEFAULT_PARTS = {"settings", "channels", "tcp", "voip", "flows", "quick", "full"}
 MODES = ("quick", "full")
-OVERHEAD_S = 3.2            # of a run besides its traffic: namespaces, start, drain, end (measured, docs/experiments.md)
+OVERHEAD_S = 3.2            # of a run besides its traffic: namespaces, start, drain, end (measured)
 
 
 @dataclasses.dataclass(frozen=True)

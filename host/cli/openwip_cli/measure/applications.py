@@ -5,7 +5,7 @@ The kernel counts for every thread the time during which it was ready to run and
 (/proc/PID/task/TID/schedstat, second figure), each wait when it ends. One that has not ended, of a thread that was ready
 at two looks and did not run between them, is added here: a starved one waits for seconds. That is of the traffic's own processes: the pressure
 of the whole machine (/proc/pressure/cpu) is also high when the radio or a stranger waits and the applications do
-not (docs/demo.md has both, measured)."""
+not (docs/measurements.md has both)."""
 import dataclasses
 import os
 import pathlib
