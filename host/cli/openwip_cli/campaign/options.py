@@ -6,7 +6,7 @@ import pathlib
 from . import plan, runner, statements
 from ..errors import BadInput
 from ..settings.command_line import Parser
-from ..settings.scenario import Integer
+from ..settings.kinds import Integer
 
 CELLS_PER_CORE = 3     # at 10 bins and 4 Mbit/s a cell needs about a fifth of a core, start and end included
 

@@ -19,7 +19,7 @@ from ..machine.places import version
 from ..messages import control
 from ..errors import BadInput
 from ..settings.command_line import Parser
-from ..settings.scenario import Integer, Real
+from ..settings.kinds import Integer, Real
 
 PROGRAM = "host/capture/wip_capture"
 ONLY = ("ip", "frames")

@@ -23,6 +23,7 @@ import shutil
 import yaml
 
 from ..machine import own_files, rights, system
+from ..settings import table
 
 MACD, MEDIUM = "host/macd/macd", "host/medium/air"     # of the build
 RUN_ROOT = pathlib.Path("/run/openwip")
@@ -224,26 +225,12 @@ def names():
 # --- configuration of the processes ---
 
 def mac_config(cell, scenario, role):
+    """Of a macd: every setting of the scenario that it has, and what belongs to the cell."""
     s = scenario
-    return {
+    values = {key: s[key] for key in table.keys_of("macd") if key in s.values}
+    return table.nested(values) | {
         "role": role,
         "name": cell.name,
-        "link": {
-            "profile": s.values.get("link.profile", "radio"), "bins": s["link.bins"], "allocation": s["link.allocation"],
-            "modulation": s["link.modulation"], "switch_table": s["link.switch_table"],
-            "max_retransmissions": s["link.max_retransmissions"],
-            "retransmission_delay_ms": s["link.retransmission_delay_ms"],
-            "combining": s["link.combining"] == "on", "packing": s["link.packing"] == "on",
-            "order": s["link.order"], "deliver_corrupt": s["link.deliver_corrupt"] == "on",
-            "tcp_l": s["link.tcp_l"] == "on",
-            "queue_packets": s["link.queue_packets"],
-        },
-        "phy": {"predictor": s.values.get("phy.predictor", "delay")},
-        "uplink": {
-            "kbps": s["uplink.kbps"], "delay_slots": s["uplink.delay_slots"],
-            "loss": s["uplink.loss"], "feedback_loss": s["uplink.feedback_loss"],
-            "queue_packets": s["uplink.queue_packets"],
-        },
         "tun": {"name": "wip0", "address": f"{ADDRESS[role]}/30", "mtu": 1500},
         "endpoints": {
             "slot_link": cell.line(f"{role}.slot"), "uplink": cell.line("uplink"),
@@ -251,7 +238,6 @@ def mac_config(cell, scenario, role):
             "telemetry": cell.endpoint(f"{role}.telemetry"),
         },
         "user": system.account()[0],
-        "seed": s["seed"],
         # The peer is quiet for as long as the medium takes to start its radios; slower at low speed.
         "peer_timeout_s": max(2, round(2 / s.speed)),
     }

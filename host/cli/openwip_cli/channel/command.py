@@ -10,7 +10,8 @@ from ..cell.running import running_cell
 from ..errors import BadInput
 from ..machine.places import version
 from ..settings.command_line import Parser
-from ..settings.scenario import SLOTS_PER_SECOND, Real
+from ..settings.kinds import Real
+from ..settings.scenario import SLOTS_PER_SECOND
 
 BINS = 25
 PROGRAM = "host/channel/wip_channel"

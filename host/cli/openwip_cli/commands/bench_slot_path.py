@@ -26,7 +26,7 @@ from ..messages import control
 from ..cell import cell as cells
 from ..errors import BadInput, CellDied
 from ..settings.command_line import Parser
-from ..settings.scenario import Integer, Real
+from ..settings.kinds import Integer, Real
 
 CELL = "slotpath"
 SLOT_SAMPLES = 5120

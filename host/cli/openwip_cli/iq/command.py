@@ -6,7 +6,8 @@ import time
 from ..cell.running import running_cell
 from ..errors import INTERRUPTED, INVALID, VALID, BadInput, CellDied
 from ..settings.command_line import Parser
-from ..settings.scenario import SLOTS_PER_SECOND, Real
+from ..settings.kinds import Real
+from ..settings.scenario import SLOTS_PER_SECOND
 from . import metadata, recordings, replay as replays
 
 START_SLOTS = 300       # until a recording has its queue: 64 MB of memory

@@ -23,7 +23,7 @@ from ..messages import control, telemetry
 from ..errors import BadInput
 from ..machine.places import versions
 from ..settings.command_line import Parser
-from ..settings.scenario import Real
+from ..settings.kinds import Real
 
 # What applications sent belongs into a capture (docs/run-record.md: what it would cost here).
 LEFT_OUT = ("frames", "ip")

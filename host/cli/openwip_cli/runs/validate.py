@@ -15,7 +15,7 @@ from ..figures.accounting import MTU, SLOTS_PER_SECOND, SYMBOLS_PER_BIN
 from ..errors import INVALID, VALID
 from ..machine import outputs
 from ..settings.command_line import Parser
-from ..settings.scenario import Real
+from ..settings.kinds import Real
 from ..cell.session import Progress
 
 NAME = "validate"

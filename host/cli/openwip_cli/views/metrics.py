@@ -11,7 +11,7 @@ from ..messages import telemetry
 from ..cell.running import cell_lives, running_cell
 from ..errors import BadInput
 from ..settings.command_line import Parser
-from ..settings.scenario import Integer
+from ..settings.kinds import Integer
 
 TOPICS = ("status", "air", "tcp", "cpu", "verdict", "event")
 STALE_S = 10.0

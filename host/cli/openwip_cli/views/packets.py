@@ -10,7 +10,7 @@ from ..messages import telemetry
 from ..cell.running import cell_lives, running_cell
 from ..errors import BadInput
 from ..settings.command_line import Parser, read
-from ..settings.scenario import Integer
+from ..settings.kinds import Integer
 
 PARTS = ("queue", "scheduling", "air", "retransmission", "reordering")
 PROTOCOLS = {1: "ICMP", 6: "TCP", 17: "UDP", 58: "ICMPv6", 136: "UDP-Lite"}

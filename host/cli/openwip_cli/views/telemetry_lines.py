@@ -15,7 +15,7 @@ from ..messages import telemetry
 from ..cell.running import cell_lives, running_cell
 from ..records.record import LEFT_OUT
 from ..settings.command_line import Parser
-from ..settings.scenario import Real
+from ..settings.kinds import Real
 
 DEFAULT = tuple(t for t in telemetry.TOPICS if t not in LEFT_OUT)
 

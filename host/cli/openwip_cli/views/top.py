@@ -17,7 +17,7 @@ from ..messages import telemetry
 from . import top_screen
 from ..errors import DIED, INVALID, VALID, BadInput
 from ..settings.command_line import Parser
-from ..settings.scenario import Real
+from ..settings.kinds import Real
 
 KEYS = "q: quit   space: pause"
 ONCE_PATIENCE_S = 6.0
