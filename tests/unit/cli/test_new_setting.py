@@ -77,8 +77,7 @@ class NewSetting(unittest.TestCase):
 
     def test_it_is_on_the_page_of_settings(self):
         page = self.openwip("get", "--describe", "--markdown").stdout
-        self.assertIn("| `link.eagerness` | `--eagerness` | mild; emulate: keen | mild, keen | macd, emulator, demo, emulate | base | "
-                      "how eager the link is |\n", page)
+        self.assertIn("|`link.eagerness`|`--eagerness`|mild; emulate: keen|mild, keen|cell|base|how eager the link is|\n", page)
         self.assertNotIn("eagerness", (TOP / "docs/settings.md").read_text())
 
 

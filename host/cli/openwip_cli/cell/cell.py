@@ -252,11 +252,11 @@ def air_config(cell, scenario):
             "user": s["channel.user"]}
     if s.speed_kmh is not None:
         path["speed_kmh"] = s.speed_kmh
+    own = {key.removeprefix("air."): s[key] for key in table.keys_of("medium") if key.startswith("air.") and key in s.values}
     return {
-        "air": {"name": cell.name, "clock": "lockstep", "speed": s.speed,
-                "wait_for": {"transmitters": 1, "receivers": 1}, "seed": s["seed"],
-                "control": cell.endpoint("air.control"),
-                "pacing_limit_ms": s["air.pacing_limit_ms"], "user": system.account()[0]},
+        "air": own | {"name": cell.name, "clock": "lockstep", "speed": s.speed,
+                      "wait_for": {"transmitters": 1, "receivers": 1}, "seed": s["seed"],
+                      "control": cell.endpoint("air.control"), "user": system.account()[0]},
         "nodes": {"base": {}, "terminal": {"noise_dbfs": round(s.noise_dbfs, 4),
                                            "impairments": s["impairments"]}},
         "paths": [path],

@@ -17,7 +17,7 @@ class Parser(argparse.ArgumentParser):
         raise BadInput(f"{message} (see {self.prog} --help)")
 
     def value(self, flag, kind, **more):
-        """An option of a kind of settings/scenario.py, read() and `valid`."""
+        """An option of a kind of settings/kinds.py."""
         self.add_argument(flag, type=lambda text: read(flag, kind, text), **more)
 
 

@@ -5,10 +5,11 @@ JSON, for other programs (docs/controls.md).
 A key is the key of the scenario file. Its process is asked under the process's own key. A key that cannot change has
 a reason instead of a process that takes it."""
 import dataclasses
+from typing import Any
 
 from ..errors import BadInput
 from . import table as settings
-from .kinds import with_unit
+from .kinds import Kind, with_unit
 from .scenario import text_of
 from .table import CELLS
 
@@ -19,14 +20,14 @@ BUILT_WITH = "the process has been built with it"
 class Control:
     """One key of one kind of cell."""
     key: str
-    kind: object           # reads and describes values (scenario.py)
+    kind: Kind             # reads and describes values (scenario.py)
     help: str
     unit: str
-    process: str           # base, terminal, air; None: the launcher
+    process: str | None    # base, terminal, air; None: the launcher
     process_key: str       # dotted, in that process's effective_yaml
     why_not: str           # empty: it can change
 
-    def check(self, text):
+    def check(self, text: str) -> str:
         """Canonical text of a value. Raises BadInput."""
         if self.why_not:
             raise BadInput(f"{self.key} cannot change in a running cell: {self.why_not}")
@@ -35,24 +36,24 @@ class Control:
         except (ValueError, TypeError, OverflowError):
             raise BadInput(f"{self.key} = {text}: not valid; valid: {self.kind.valid}") from None
 
-    def describe(self):
+    def describe(self) -> dict[str, Any]:
         """For programs that make an editor of it."""
-        kind = getattr(self.kind, "kind", self.kind)
+        kind: Any = getattr(self.kind, "kind", self.kind)
         words, low, high = list(getattr(kind, "words", ())), getattr(kind, "low", None), getattr(kind, "high", None)
         return {"key": self.key, "process": self.process, "process_key": self.process_key, "type": kind.name,
                 "words": words, "low": low, "high": high, "valid": with_unit(kind, self.unit), "unit": self.unit, "help": self.help,
                 "changeable": not self.why_not, "why_not": self.why_not}
 
 
-def owner(command, key, process_key):
+def owner(command: str, process_key: str) -> str | None:
     """Whose effective_yaml shows a key that cannot change; None: nobody's."""
-    processes = settings.programs(process_key) if process_key in settings.entries() else ()
+    processes = settings.programs(process_key) if process_key in settings.entries() else []
     if command == "emulate":
         return "air" if "emulator" in processes else None
     return "air" if "medium" in processes else "base" if "macd" in processes else None
 
 
-def table(command):
+def table(command: str) -> dict[str, Control]:
     """All keys of a `demo` or an `emulate` cell, in the order of the table: {key: Control}."""
     found, of = {}, settings.views(command, running=True)
     for key in settings.entries():
@@ -62,17 +63,17 @@ def table(command):
         s = settings.setting(key, command, running=bool(live))
         process_key = settings.column(key, "own_key", of) or settings.entries()[key].get("like", key)
         why = "" if live else settings.column(key, "fixed", of) or BUILT_WITH
-        found[key] = Control(key, s.kind, s.help, s.unit, live or owner(command, key, process_key), process_key, why)
+        found[key] = Control(key, s.kind, s.help, s.unit, live or owner(command, process_key), process_key, why)
     return found
 
 
-def describe(kind_of_cell=None):
+def describe(kind_of_cell: str | None = None) -> dict[str, Any]:
     """As JSON; of both kinds unless one is asked for."""
     kinds = [kind_of_cell] if kind_of_cell else list(CELLS)
     return {"version": 1, "cells": {k: [c.describe() for c in table(k).values()] for k in kinds}}
 
 
-def find(rows, key):
+def find(rows: dict[str, Control], key: str) -> Control:
     """The control of a key. Raises BadInput naming what is near."""
     if key in rows:
         return rows[key]

@@ -2,22 +2,21 @@
 """The settings of a run: the table (table.py) makes the command line, the scenario file and the checks of both.
 
 Precedence: defaults < scenario file (--config) < command line."""
-import dataclasses
 import math
+from typing import Any
 
 from ..errors import BadInput
-from .table import nested, settings_of
+from .command_line import read
+from .table import Setting, nested, settings_of
 
 SLOTS_PER_SECOND = 1500
 NOMINAL_TRANSMIT_DBFS = -15.0   # blocks/types/db.h
-
-
 MOVES_BY_ITSELF = ("hst", "hst-tunnel", "two-user", "n-user")   # takes no speed
 USUAL_SPEED_KMH = 30.0
 SETTINGS = settings_of("demo")
 
 
-def text_of(value):
+def text_of(value: Any) -> str:
     """A value as the processes write it."""
     if isinstance(value, bool):
         return "on" if value else "off"
@@ -31,29 +30,29 @@ def text_of(value):
 class Scenario:
     """Values of all settings by key: scenario["link.bins"]."""
 
-    def __init__(self, values=None, settings=None):
+    def __init__(self, values: dict[str, Any] | None = None, settings: list[Setting] | None = None) -> None:
         self.values = {s.key: s.default for s in settings or SETTINGS}
         self.values.update(values or {})
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: str) -> Any:
         return self.values[key]
 
-    def tree(self):
+    def tree(self) -> dict[str, Any]:
         """Nested, as a scenario file has it."""
         return nested(self.values)
 
     @property
-    def speed(self):
+    def speed(self) -> float:
         """Of the air against the wall clock; only the demo can set it."""
-        speed = self.values.get("air.speed", 1.0)
+        speed: Any = self.values.get("air.speed", 1.0)
         return 1.0 if speed == "auto" else speed
 
     @property
-    def retransmission_delay_slots(self):
+    def retransmission_delay_slots(self) -> int:
         return max(3, math.ceil(self["link.retransmission_delay_ms"] * SLOTS_PER_SECOND / 1000 - 1e-9))
 
     @property
-    def speed_kmh(self):
+    def speed_kmh(self) -> float | None:
         """Of the terminal; None where the channel says itself how it moves."""
         model, speed = self["channel.model"], self["channel.speed_kmh"]
         if model in ("awgn", "static", *MOVES_BY_ITSELF) or (model == "winner" and speed is None):
@@ -61,20 +60,17 @@ class Scenario:
         return USUAL_SPEED_KMH if speed is None else speed
 
     @property
-    def noise_dbfs(self):
+    def noise_dbfs(self) -> float:
         """Noise power over the whole 7.68 MHz for the mean SNR per subcarrier: the signal fills 500
         of 768 subcarriers, the noise all of them."""
         return NOMINAL_TRANSMIT_DBFS - self["channel.snr_db"] + 10 * math.log10(768 / 500)
 
 
-def check(where, setting, value):
-    try:
-        return setting.kind.read(value)
-    except (ValueError, TypeError, OverflowError):
-        raise BadInput(f"{where} is {value!r}; valid: {setting.kind.valid}") from None
+def check(where: str, setting: Setting, value: Any) -> Any:
+    return read(where, setting.kind, value)
 
 
-def check_together(scenario):
+def check_together(scenario: Scenario) -> Scenario:
     model = scenario["channel.model"]
     if model in MOVES_BY_ITSELF and scenario["channel.speed_kmh"] is not None:
         raise BadInput(f"--speed-kmh is {scenario['channel.speed_kmh']:g} with --channel {model}; "
@@ -86,7 +82,7 @@ def check_together(scenario):
     return scenario
 
 
-def read_file(path, settings=None):
+def read_file(path: str, settings: list[Setting] | None = None) -> dict[str, Any]:
     """Settings of a scenario file, by key."""
     import yaml
     by_key = {s.key: s for s in settings or SETTINGS}
@@ -101,9 +97,9 @@ def read_file(path, settings=None):
         raise BadInput(f"scenario file {path} is not YAML{at}") from None
     if tree is None:
         return {}
-    values = {}
+    values: dict[str, Any] = {}
 
-    def walk(node, prefix):
+    def walk(node: Any, prefix: str) -> None:
         if not isinstance(node, dict):
             groups = ", ".join(sorted({k.split(".")[0] for k in by_key}))
             at = f": {prefix[:-1]}" if prefix else ""

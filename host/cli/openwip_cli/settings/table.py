@@ -4,10 +4,13 @@ options and scenario file, and what a running cell takes."""
 import dataclasses
 import functools
 import pathlib
+from typing import Any
 
 import yaml
 
-from .kinds import ON_OFF, Choice, Impairments, Integer, NumberOrWord, Numbers, Optional, Real, Text
+from .kinds import ON_OFF, Choice, Impairments, Integer, Kind, NumberOrWord, Numbers, Optional, Real, Text
+
+Views = tuple[str, ...]     # under which names a column of its own may stand, the first one first
 
 FILE = pathlib.Path(__file__).resolve().parents[4] / "mac/schema/settings.yaml"
 COMMANDS = {"demo": "medium", "emulate": "emulator", "tcp-l": "tcpl"}   # whose columns hold where it has no own
@@ -18,30 +21,29 @@ INHERITED = ("type", "range", "unit", "words", "choices", "check", "default", "m
 @dataclasses.dataclass
 class Setting:
     key: str            # in a scenario file
-    flag: str           # on the command line; None: in a scenario file only
-    kind: object
-    default: object
+    flag: str | None    # on the command line; None: in a scenario file only
+    kind: Kind
+    default: Any
     help: str
     unit: str = ""
 
 
 @functools.cache
-def tree():
+def tree() -> dict[str, Any]:
     """Every value a text, as yaml-cpp reads it."""
     with open(FILE, encoding="utf-8") as f:
         return yaml.load(f, getattr(yaml, "CBaseLoader", yaml.BaseLoader))
 
 
-def entries():
+def entries() -> dict[str, dict[str, Any]]:
     return tree()["settings"]
 
 
-def views(command, running=False):
-    """Under which names a column of its own may stand, the first one first."""
+def views(command: str, running: bool = False) -> Views:
     return ("running",) * running + ((command, COMMANDS[command]) if command in COMMANDS else (command,))
 
 
-def column(key, name, of):
+def column(key: str, name: str, of: Views) -> Any:
     """Its text, list or mapping; empty: not given. `of`: views()."""
     entry = entries()[key]
     for columns in (*(entry.get(view, {}) for view in of), entry):
@@ -50,8 +52,8 @@ def column(key, name, of):
     return column(entry["like"], name, of) if "like" in entry and name in INHERITED else ""
 
 
-def kind_of(key, of):
-    def has(name):
+def kind_of(key: str, of: Views) -> Kind:
+    def has(name: str) -> Any:
         return column(key, name, of)
     type_ = has("type")
     if type_ == "boolean":
@@ -59,7 +61,7 @@ def kind_of(key, of):
     if type_ == "choice":
         return Choice(*has("choices"))
     if type_ == "impairments":
-        names = {}
+        names: dict[str, list[str] | None] = {}
         for name, what in tree()["impairments"].items():
             names |= {what["short"]: None} if "short" in what else {}
             names[name] = what["fields"]
@@ -67,7 +69,7 @@ def kind_of(key, of):
     if type_ == "text":
         return Text()
     low, _, high = has("range").partition("..")
-    number = (Integer if type_.startswith("integer") else Real)(float(low), float(high))
+    number: Any = (Integer if type_.startswith("integer") else Real)(float(low), float(high))
     if type_ in ("integers", "reals"):
         return Numbers(number, int(has("most")))
     if has("words"):
@@ -75,37 +77,37 @@ def kind_of(key, of):
     return Optional(number, has("none")) if has("none") else number
 
 
-def setting(key, command, running=False):
+def setting(key: str, command: str, running: bool = False) -> Setting:
     of = views(command, running)
     kind, default = kind_of(key, of), column(key, "default", of)
     default = kind.read(default) if default else [] if isinstance(kind, (Numbers, Impairments)) else None
     return Setting(key, column(key, "flag", of) or None, kind, default, column(key, "help", of), column(key, "unit", of))
 
 
-def programs(key):
+def programs(key: str) -> list[str]:
     return entries()[key]["in"]
 
 
-def keys_of(program):
+def keys_of(program: str) -> list[str]:
     return [key for key in entries() if program in programs(key)]
 
 
 @functools.cache
-def settings_of(command):
+def settings_of(command: str) -> list[Setting]:
     """What a command can be given, in the order of the table."""
     return [setting(key, command) for key in keys_of(command)]
 
 
-def process_keys(process, command):
+def process_keys(process: str, command: str) -> dict[str, str]:
     """{key of the process: key of the command} of all that the command hands to it under that key."""
     own = keys_of(process)
     pairs = ((entries()[key].get("like", key), key) for key in keys_of(command))
     return {theirs: key for theirs, key in pairs if theirs in own}
 
 
-def nested(values):
+def nested(values: dict[str, Any]) -> dict[str, Any]:
     """{"link.bins": 3} as {"link": {"bins": 3}}."""
-    root = {}
+    root: dict[str, Any] = {}
     for key, value in values.items():
         *path, leaf = key.split(".")
         node = root
@@ -115,9 +117,9 @@ def nested(values):
     return root
 
 
-def experiments():
+def experiments() -> dict[str, tuple[str, str]]:
     """{name in an experiment: (key, words)}."""
-    found = {}
+    found: dict[str, tuple[str, str]] = {}
     for key, entry in entries().items():
         found |= {name: (key, words) for name, words in entry.get("experiment", {}).items()}
     return found
