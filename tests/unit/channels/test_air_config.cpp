@@ -3,6 +3,7 @@
 
 #include <regex>
 
+#include "config/settings_table.h"
 #include "medium/air_config.h"
 
 using namespace wip::air;
@@ -157,6 +158,26 @@ TEST(AirConfig, defaults_to_lockstep_at_the_speed_of_the_wall_clock) {
     EXPECT_EQ(c.speed, 1);
     EXPECT_EQ(c.wait_transmitters, 0);
     EXPECT_TRUE(c.paths.empty());
+    // The table's defaults are those of a medium that a program makes.
+    const medium_config own;
+    EXPECT_EQ(c.pacing_limit_ms, own.pacing_limit_ms);
+    EXPECT_EQ(c.quantum, own.quantum);
+    EXPECT_EQ(c.priority, own.priority);
+    EXPECT_EQ(c.hearing_hz, own.hearing_hz);
+    EXPECT_EQ(c.seed, own.seed);
+    EXPECT_EQ(parse_config(with_air("clock: realtime"), "f.yaml").quantum, realtime_quantum);
+}
+
+TEST(AirConfig, every_impairment_and_field_of_the_table_is_known_to_the_medium) {
+    const auto& kinds = wip::config::settings_table::built_in().impairments();
+    EXPECT_EQ(kinds.size(), std::variant_size_v<wip::sample_model::impairment_config>);
+    for (const auto& kind : kinds)
+        for (const auto& field : kind.fields) {
+            const std::string e = error_of(
+                "air: {name: x}\nnodes: {a: }\npaths:\n- {from: a, to: a, impairments: [{" +
+                kind.name + ": {" + field + ": 1}}]}");
+            EXPECT_TRUE(e == "accepted" || is_about(e, "paths\\[0\\]\\.impairments = ")) << e;
+        }
 }
 
 TEST(AirConfig, an_error_names_file_key_value_and_what_would_be_valid) {
