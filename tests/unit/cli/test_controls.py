@@ -14,8 +14,10 @@ import unittest
 
 import yaml
 import zmq
+from openwip_cli.cell import cell as cells
 from openwip_cli.commands import settings_command
 from openwip_cli.figures import accounting
+from openwip_cli.runs import emulate as emulated, tcpl
 from openwip_cli.settings import controls, emulator, scenario as scenarios, table
 from openwip_cli.errors import BadInput
 from openwip_schema import control_pb2 as pb
@@ -54,6 +56,18 @@ class Table(unittest.TestCase):
             self.assertGreater(len(changeable), 15)
             for c in changeable:
                 self.assertIn(program_of[c.process], table.programs(c.process_key), c.key)
+
+    def test_what_a_command_hands_over_is_known_to_its_process(self):
+        demo, emulate, tcpl_ = (scenarios.Scenario({}, table.settings_of(c)) for c in table.COMMANDS)
+        cell = cells.Cell("x")
+        for process, tree in (("macd", cells.mac_config(cell, demo, "base")), ("emulator", emulated.config(cell, emulate)),
+                              ("tcpl", tcpl.config(cell, tcpl_, next(tcpl.points_of(tcpl_)))),
+                              ("medium", {"air": cells.air_config(cell, demo)["air"]})):
+            known = set(table.keys_of(process))
+            leaves = {f"{group}.{key}" for group, keys in tree.items() if isinstance(keys, dict) for key in keys}
+            leaves |= {key for key, value in tree.items() if not isinstance(value, dict)}
+            self.assertGreater(len(leaves), 7)
+            self.assertEqual({key for key in leaves if key not in known and not any(k.startswith(f"{key}.") for k in known)}, set(), process)
 
     def test_the_channels_are_those_that_there_are(self):
         profiles = {path.stem for path in (TOP / "channels/profiles").glob("*.yaml")}

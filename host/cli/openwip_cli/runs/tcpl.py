@@ -21,7 +21,7 @@ from ..figures.estimates import estimate
 from ..machine import outputs, own_files, system
 from ..measure import traffic
 from ..programs import transfer as transfer_program
-from ..settings import table
+from ..settings.table import nested, process_keys, settings_of
 from .options import options_parser, scenario_of
 from .pool import Pool
 
@@ -31,7 +31,7 @@ PORT = 5300
 LATE_LIMIT_MS = 20.0   # of a packet; a fifth of the shortest time in which TCP here reacts to anything
 
 
-SETTINGS = table.settings_of("tcp-l")
+SETTINGS = settings_of("tcp-l")
 
 
 def parse(arguments):
@@ -59,10 +59,10 @@ def points_of(s):
 
 def config(cell, s, point):
     """Of wip_tcpl: every setting of the scenario that it has, with those of this transfer, and what belongs to the cell."""
-    values = {theirs: s[ours] for theirs, ours in table.process_keys("tcpl", "tcp-l").items()}
+    values = {theirs: s[ours] for theirs, ours in process_keys("tcpl", "tcp-l").items()}
     values |= {"seed": point["seed"], "errors.ber": point["ber"], "errors.burstiness": point["burstiness"],
                "relay.on": point["relay"], "relay.ports": str(PORT)}
-    return table.nested(values) | {
+    return nested(values) | {
         "user": system.account()[0], "mtu": point["mtu"],
         "sender": {"namespace": cell.namespace("base"), "address": f"{cells.ADDRESS['base']}/30"},
         "receiver": {"namespace": cell.namespace("terminal"), "address": f"{cells.ADDRESS['terminal']}/30"},
