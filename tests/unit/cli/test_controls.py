@@ -69,6 +69,11 @@ class Table(unittest.TestCase):
             self.assertGreater(len(leaves), 7)
             self.assertEqual({key for key in leaves if key not in known and not any(k.startswith(f"{key}.") for k in known)}, set(), process)
 
+    def test_a_value_is_written_as_the_processes_write_it(self):
+        for value, text in ((True, "on"), (2.5e-5, "2.5e-05"), ([8.0, 12.5], "8,12.5"), (None, ""), ([], ""),
+                            ([{"cfo_hz": 300}, {"tone": {"hz": 1e6}}], "{'cfo_hz': 300},{'tone': {'hz': 1000000.0}}")):
+            self.assertEqual(scenarios.text_of(value), text)
+
     def test_the_channels_are_those_that_there_are(self):
         profiles = {path.stem for path in (TOP / "channels/profiles").glob("*.yaml")}
         self.assertEqual(set(controls.table("demo")["channel.model"].kind.words), profiles)
