@@ -4,7 +4,6 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <limits>
 #include <set>
 
 #include "config/endpoint.h"
