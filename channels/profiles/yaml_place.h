@@ -6,7 +6,6 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -63,14 +62,6 @@ public:
                 join(name)};
     }
     template <class Visit>
-    void each_entry(Visit visit) const {
-        for (const auto& entry : node_) {
-            if (!entry.first.IsScalar()) refuse("names as keys");
-            const std::string name = entry.first.Scalar();
-            visit(name, place(entry.second, file_, join(name)));
-        }
-    }
-    template <class Visit>
     void each_item(Visit visit) const {
         if (!node_.IsSequence()) refuse("a list");
         for (std::size_t i = 0; i < node_.size(); ++i)
@@ -83,12 +74,6 @@ public:
         valid << "a number from " << low << " to " << high << remark;
         const auto v = node_.IsScalar() ? read_number<double>(node_.Scalar()) : std::nullopt;
         if (!v || *v < low || *v > high) refuse(valid.str());
-        return *v;
-    }
-    std::int64_t integer(std::int64_t low, std::int64_t high) const {
-        const auto v = node_.IsScalar() ? read_number<std::int64_t>(node_.Scalar()) : std::nullopt;
-        if (!v || *v < low || *v > high)
-            refuse("an integer from " + std::to_string(low) + " to " + std::to_string(high));
         return *v;
     }
     std::string text(const std::string& valid) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "config/endpoint.h"
 
+#include <cctype>
 #include <cstdlib>
 
 namespace wip::config {
@@ -40,6 +41,25 @@ std::string check_line_endpoint(std::string_view text) {
     if (text.starts_with("shm://") && check_path(text.substr(6))) return {};
     const std::string rule = check_endpoint(text);
     return rule.empty() ? rule : "shm://PATH, " + rule;
+}
+
+std::string check_endpoint_or_none(std::string_view text) {
+    return text.empty() ? std::string() : check_endpoint(text);
+}
+
+std::string check_word(std::string_view text) {
+    const std::string rule = "1..32 letters, digits, '-', '_' or '.'";
+    if (text.empty() || text.size() > 32) return rule;
+    for (const char c : text)
+        if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_' && c != '.')
+            return rule;
+    return {};
+}
+
+std::string check_namespace(std::string_view text) {
+    if (text.find('/') != std::string_view::npos || text.size() > 64)
+        return "a name of `ip netns`, or empty";
+    return {};
 }
 
 void fill_in_run_folder(settings& s, const std::string& path) {

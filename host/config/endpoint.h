@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Endpoints of sockets, as configurations name them.
+// Texts that the table of settings judges by name, for every program: endpoints of sockets, words.
 #pragma once
 
 #include <string>
@@ -13,6 +13,10 @@ namespace wip::config {
 std::string check_endpoint(std::string_view text);
 // Of a line between two processes of this machine or not: also shm://PATH (peer/peer_link.h).
 std::string check_line_endpoint(std::string_view text);
+std::string check_endpoint_or_none(std::string_view text);
+// An account, the name of a cell; a network namespace as in /run/netns, or none.
+std::string check_word(std::string_view text);
+std::string check_namespace(std::string_view text);
 // RUN/ at the start of an ipc path becomes $OPENWIP_RUN.
 void fill_in_run_folder(settings& settings, const std::string& path);
 

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <optional>
 
+#include "config/item_list.h"
 #include "types/number_text.h"
 
 namespace wip::config {
@@ -35,6 +36,27 @@ std::optional<bool> boolean(std::string_view text) {
     return std::nullopt;
 }
 
+// What stands between commas, without the spaces around it.
+std::vector<std::string_view> split(std::string_view text) {
+    std::vector<std::string_view> parts;
+    while (!text.empty()) {
+        const auto comma = std::min(text.find(','), text.size());
+        std::string_view part = text.substr(0, comma);
+        text.remove_prefix(std::min(comma + 1, text.size()));
+        while (part.starts_with(' ')) part.remove_prefix(1);
+        while (part.ends_with(' ')) part.remove_suffix(1);
+        parts.push_back(part);
+    }
+    return parts;
+}
+
+std::optional<std::string> canonical_number(const key& k, std::string_view text) {
+    const auto x = read_number<double>(text);
+    if (!x || *x < k.lowest || *x > k.highest || (k.whole && *x != std::floor(*x)))
+        return std::nullopt;
+    return number(*x);
+}
+
 // Canonical text, or nullopt when the value is not valid for the key.
 std::optional<std::string> canonical(const key& k, const std::string& value) {
     switch (k.type) {
@@ -54,6 +76,26 @@ std::optional<std::string> canonical(const key& k, const std::string& value) {
             if (!x || *x < k.lowest || *x > k.highest) return std::nullopt;
             return number(*x);
         }
+        case kind::number_or_word: {
+            std::string word = value;
+            if (std::find(k.words.begin(), k.words.end(), "on") != k.words.end())
+                if (const auto b = boolean(value)) word = *b ? "on" : "off";
+            if (std::find(k.words.begin(), k.words.end(), word) != k.words.end()) return word;
+            return canonical_number(k, value);
+        }
+        case kind::numbers: {
+            std::string all;
+            const auto parts = split(value);
+            if (parts.size() > k.most) return std::nullopt;
+            for (const auto part : parts) {
+                const auto one = canonical_number(k, part);
+                if (!one) return std::nullopt;
+                all += (all.empty() ? "" : ",") + *one;
+            }
+            return all;
+        }
+        case kind::tree:
+            return canonical_items(*k.items, value);
         case kind::choice:
             if (std::find(k.choices.begin(), k.choices.end(), value) == k.choices.end())
                 return std::nullopt;
@@ -80,6 +122,16 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     return row.back();
 }
 
+// NAME.*.KEY is "NAME." and ".KEY", NAME[].KEY is "NAME[" and "].KEY"; of any other key nothing.
+std::pair<std::string, std::string> around_entry(const std::string& path) {
+    if (const auto at = path.find(".*."); at != std::string::npos)
+        return {path.substr(0, at + 1), path.substr(at + 2)};
+    if (const auto at = path.find("[]."); at != std::string::npos)
+        return {path.substr(0, at + 1), path.substr(at + 1)};
+    return {};
+}
+bool is_pattern(const std::string& path) { return !around_entry(path).first.empty(); }
+
 }  // namespace
 
 std::string valid_values(const key& k) {
@@ -91,11 +143,17 @@ std::string valid_values(const key& k) {
             return "one of: " + join(k.choices);
         case kind::text:
             return k.check ? k.check("") : "text";
+        case kind::tree:
+            return valid_items(*k.items);
         case kind::integer:
             rule = "an integer";
             break;
         case kind::real:
-            rule = "a number";
+        case kind::number_or_word:
+            rule = k.whole ? "an integer" : "a number";
+            break;
+        case kind::numbers:
+            rule = "up to " + std::to_string(k.most) + (k.whole ? " integers" : " numbers");
             break;
     }
     if (std::isfinite(k.lowest) && std::isfinite(k.highest))
@@ -103,6 +161,8 @@ std::string valid_values(const key& k) {
     else if (std::isfinite(k.lowest))
         rule.append(" from ").append(number(k.lowest));
     if (!k.unit.empty()) rule.append(" ").append(k.unit);
+    if (!k.words.empty()) rule += ", or " + join(k.words);
+    if (k.type == kind::numbers) rule += ", separated by commas";
     return rule;
 }
 
@@ -118,20 +178,30 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 
 settings::settings(const std::vector<key>& table) : table_(&table) {
     for (const auto& k : table) {
-        if (k.required) continue;
+        if (k.required || is_pattern(k.path)) continue;
         const auto value = canonical(k, k.fallback);
         if (!value) throw std::logic_error("schema: the default of " + k.path + " is not valid");
         values_[k.path] = {*value, "default"};
     }
 }
 
+// NAME.*.KEY, NAME[].KEY: what stands before and behind the name or number of the entry.
+const key* settings::find(const std::string& path) const {
+    for (const auto& k : *table_) {
+        if (k.path == path) return &k;
+        const auto [head, tail] = around_entry(k.path);
+        if (!head.empty() && path.size() > head.size() + tail.size() && path.starts_with(head) &&
+            path.ends_with(tail))
+            return &k;
+    }
+    return nullptr;
+}
+
 const key& settings::declared(const std::string& path, const std::string& origin) const {
+    if (const key* k = find(path)) return *k;
     std::vector<std::string> all;
     std::vector<std::string> last_words;
-    for (const auto& k : *table_) {
-        if (k.path == path) return k;
-        all.push_back(k.path);
-    }
+    for (const auto& k : *table_) all.push_back(k.path);
     std::string hint = did_you_mean(path, all);
     // `bins` instead of `link.bins`
     for (const auto& k : *table_)
@@ -153,34 +223,56 @@ const key& settings::declared(const std::string& path, const std::string& origin
                 ": unknown key; valid keys: " + join(nearby.empty() ? last_words : nearby));
 }
 
-void settings::put(const key& k, const std::string& value, const std::string& origin) {
+void settings::put(const std::string& path, const std::string& value, const std::string& origin) {
+    const key& k = declared(path, origin);
     const auto text = canonical(k, value);
     if (!text) {
-        std::string message = origin + ": " + k.path + " = " +
-                              (value.empty() ? "(nothing)" : value) + ": not valid; expected " +
+        std::string message = origin + ": " + path + " = " + (value.empty() ? "(nothing)" : value) +
+                              ": not valid; expected " +
                               (k.type == kind::text && k.check ? k.check(value) : valid_values(k));
         if (k.type == kind::choice)
             if (const auto hint = did_you_mean(value, k.choices); !hint.empty())
                 message += "; did you mean " + hint + "?";
         throw error(message);
     }
-    values_[k.path] = {*text, origin};
+    values_[path] = {*text, origin};
+}
+
+void settings::add_entry(const std::string& name, const std::string& path,
+                         const std::string& origin) {
+    auto& known = entries_[name];
+    if (std::find(known.begin(), known.end(), path) != known.end()) return;
+    known.push_back(path);
+    for (const auto& k : *table_) {
+        const auto [head, tail] = around_entry(k.path);
+        if (k.required || head != name + (path[name.size()] == '[' ? "[" : ".")) continue;
+        put(path + tail.substr(tail.find('.')), k.fallback, "default");
+    }
+    values_[path] = {"", origin};
 }
 
 void settings::set_default(const std::string& path, const std::string& value) {
-    const key& k = declared(path, "default");
-    if (values_.at(path).origin == "default") put(k, value, "default");
+    if (values_.at(path).origin == "default") put(path, value, "default");
 }
 
 void settings::replace(const std::string& path, const std::string& value) {
-    const std::string origin = values_.at(path).origin;
-    put(declared(path, origin), value, origin);
+    put(path, value, std::string(values_.at(path).origin));
 }
 
 void settings::finish() const {
     for (const auto& k : *table_)
-        if (k.required && !values_.contains(k.path))
-            throw error("configuration: " + k.path + ": missing; expected " + valid_values(k));
+        if (k.required && !is_pattern(k.path) && !values_.contains(k.path))
+            throw refuse(k.path + ": missing; expected " + valid_values(k));
+    for (const auto& [name, paths] : entries_)
+        for (const auto& path : paths)
+            for (const auto& k : *table_) {
+                const auto [head, tail] = around_entry(k.path);
+                if (!k.required || head != name + (path[name.size()] == '[' ? "[" : ".")) continue;
+                const auto own = path + tail.substr(tail.find('.'));
+                if (!values_.contains(own))
+                    throw error(values_.at(path).origin + ": " + own + ": missing; expected " +
+                                k.doc);
+            }
 }
 
 const std::string& settings::text(const std::string& path) const {
@@ -196,10 +288,33 @@ double settings::real(const std::string& path) const {
 }
 bool settings::flag(const std::string& path) const { return boolean(text(path)).value(); }
 
+std::optional<double> settings::number(const std::string& path) const {
+    return read_number<double>(text(path));
+}
+std::vector<double> settings::numbers(const std::string& path) const {
+    std::vector<double> all;
+    for (const auto part : split(text(path))) all.push_back(read_number<double>(part).value());
+    return all;
+}
+std::vector<impairment> settings::items(const std::string& path) const {
+    return read_items(*find(path)->items, text(path));
+}
+bool settings::given(const std::string& path) const {
+    const auto found = values_.find(path);
+    return found != values_.end() && found->second.origin != "default";
+}
+const std::vector<std::string>& settings::entries(const std::string& name) const {
+    static const std::vector<std::string> none;
+    const auto found = entries_.find(name);
+    return found == entries_.end() ? none : found->second;
+}
+
 error settings::refuse(const std::string& path, const std::string& why) const {
     const auto& s = values_.at(path);
     return error(s.origin + ": " + path + " = " + s.text + ": " + why);
 }
+
+error settings::refuse(const std::string& why) const { return error(file_ + ": " + why); }
 
 std::vector<std::string> settings::changed_from(const settings& other) const {
     std::vector<std::string> paths;

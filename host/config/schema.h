@@ -13,6 +13,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -28,9 +29,25 @@ public:
     explicit error(const std::string& what) : std::runtime_error(one_line(what)) {}
 };
 
-enum class kind : std::uint8_t { boolean, integer, real, text, choice };
+enum class kind : std::uint8_t {
+    boolean,
+    integer,
+    real,
+    text,
+    choice,
+    number_or_word,  // `words` are valid beside the range
+    numbers,         // `most` of them, separated by commas
+    tree             // a list of `items`
+};
 
-// One declared key. Range limits are inclusive.
+// {name: {field: number}} or {short_name: number}, which is that of the first field.
+struct impairment_kind {
+    std::string name, short_name;
+    std::vector<std::string> fields;
+};
+
+// One declared key, made from the table of settings (settings_table.h). Range limits are inclusive.
+// NAME.*.KEY and NAME[].KEY stand for the KEY of each entry of a mapping or list NAME.
 struct key {
     std::string path;  // "link.bins"
     kind type = kind::text;
@@ -40,6 +57,10 @@ struct key {
     double lowest = -std::numeric_limits<double>::infinity();
     double highest = std::numeric_limits<double>::infinity();
     std::vector<std::string> choices = {};
+    std::vector<std::string> words = {};
+    bool whole = false;  // a number_or_word or numbers: whole ones
+    std::size_t most = 0;
+    const std::vector<impairment_kind>* items = nullptr;
     // For text: empty when valid, else what would be valid.
     std::function<std::string(std::string_view)> check = {};
     std::string fallback_doc = {};  // shown in the documentation instead of `fallback`
@@ -52,6 +73,12 @@ std::string valid_values(const key& k);
 
 // Nearest of `candidates` by edit distance, or empty when none is near.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
+
+// One of a tree, by the name that was written and that of its kind.
+struct impairment {
+    std::string written, kind;
+    std::map<std::string, double> fields;
+};
 
 struct setting {
     std::string text;    // canonical
@@ -78,19 +105,32 @@ public:
     std::int64_t integer(const std::string& path) const;
     double real(const std::string& path) const;
     bool flag(const std::string& path) const;
+    // Nothing for a word.
+    std::optional<double> number(const std::string& path) const;
+    std::vector<double> numbers(const std::string& path) const;
+    std::vector<impairment> items(const std::string& path) const;
+    bool given(const std::string& path) const;  // not its default
+    // NAME.base, NAME.terminal, or NAME[0], NAME[1], ...: what stands in the place of NAME.* or
+    // NAME[], in the order of the file.
+    const std::vector<std::string>& entries(const std::string& name) const;
     // An error about a valid value that does not fit others: place, key, value, then `why`.
     error refuse(const std::string& path, const std::string& why) const;
+    error refuse(const std::string& why) const;  // the file, or all of it
 
     std::string to_yaml() const;
     // Paths whose value differs from `other`, in table order.
     std::vector<std::string> changed_from(const settings& other) const;
 
 private:
+    const key* find(const std::string& path) const;
     const key& declared(const std::string& path, const std::string& origin) const;
-    void put(const key& k, const std::string& value, const std::string& origin);
+    void put(const std::string& path, const std::string& value, const std::string& origin);
+    void add_entry(const std::string& name, const std::string& path, const std::string& origin);
 
     const std::vector<key>* table_;
+    std::string file_ = "configuration";
     std::map<std::string, setting> values_;
+    std::map<std::string, std::vector<std::string>> entries_;
 };
 
 // The table as GitHub Markdown, one row per key.

@@ -50,7 +50,7 @@ QString window_words::write() {
             {"title", v->windowTitle()}, {"shown", v->shown()}, {"lines", lines_[v->objectName()]}};
     const auto* panel = qobject_cast<controls_view*>(of_.view_of("controls"));
     for (const auto& row : control_rows())
-        controls[QStringLiteral("%1 %2").arg(row.station, row.key)] =
+        controls[QString::fromStdString(row.station + " " + row.key)] =
             panel->read_back(row.station, row.key);
     const QWidget* focus = QApplication::focusWidget();
     const QJsonObject said{{"health", health},

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The medium's configuration file: YAML, every key known, every value checked. An error is one line
-// with file, key, value and what would be valid.
+// The medium's configuration file, and the keys of what can change while it runs.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "air/medium_config.h"
+#include "config/schema.h"
 
 namespace wip::air {
 
-// Throws std::invalid_argument with such a line.
+// Throws config::error.
 medium_config read_config_file(const std::string& file);
 medium_config parse_config(const std::string& text, const std::string& file_name);
+
+// Those of the file, which stay, and channel.*
+const std::vector<config::key>& running_keys();
 
 }  // namespace wip::air

@@ -30,7 +30,7 @@ public:
 
     channel_control(const medium_config& config, change_fn change);
 
-    // Throws std::invalid_argument, one line, and nothing has changed then. The tick from which the
+    // Throws config::error, and nothing has changed then. The tick from which the
     // changes hold; nothing: there was none.
     std::optional<tick> configure(const std::string& yaml, tick now);
     const std::vector<changed>& last_changes() const { return last_; }

@@ -3,17 +3,17 @@
 // at run time.
 #pragma once
 
+#include <string>
+
 #include "air/medium_config.h"
-#include "profiles/yaml_place.h"
+#include "config/schema.h"
 
 namespace wip::air {
 
 // What would be valid as a model.
 std::string channel_models();
 
-// Everything but the model, from the keys of a path. Throws std::invalid_argument, one line.
-channel_request read_request(const profiles::place& path);
-shadowing_request read_shadowing(const profiles::place& value);
+shadowing_request read_shadowing(const config::settings& settings, const std::string& path);
 
 // A function of (request, user, seed). Throws std::invalid_argument.
 sample_model::channel_config realise(const channel_request& request, std::uint32_t user,

@@ -63,7 +63,7 @@ int run(const std::string& file) {
     std::unique_ptr<shared_air> memory;
     try {
         config = read_config_file(file);
-    } catch (const std::invalid_argument& e) {
+    } catch (const wip::config::error& e) {
         say(e.what());
         return 2;
     }

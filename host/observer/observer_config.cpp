@@ -5,12 +5,10 @@
 #include <optional>
 
 #include "config/endpoint.h"
+#include "config/settings_table.h"
 
 namespace wip::observer {
 namespace {
-
-using config::key;
-using config::kind;
 
 // "base=owip-demo-base, terminal=owip-demo-terminal"; nothing for what is none.
 std::optional<std::vector<station_namespace>> parse_stations(std::string_view text) {
@@ -36,66 +34,11 @@ std::string check_stations(std::string_view text) {
                                   "namespace is that of the process";
 }
 
-std::string check_endpoint_or_none(std::string_view text) {
-    return text.empty() ? std::string() : config::check_endpoint(text);
-}
-
-key every(const std::string& path, const std::string& fallback, const std::string& doc,
-          double lowest) {
-    return {.path = path,
-            .type = kind::integer,
-            .fallback = fallback,
-            .doc = doc,
-            .unit = "ms",
-            .lowest = lowest,
-            .highest = 60000};
-}
-
-std::vector<key> make_keys() {
-    return {
-        {.path = "user",
-         .fallback = "nobody",
-         .doc = "account to run as once the sockets are open"},
-        {.path = "stations",
-         .fallback = "base=",
-         .doc = "whose TCP connections: STATION=NAMESPACE, separated by commas",
-         .check = check_stations},
-        {.path = "telemetry",
-         .fallback = "ipc://RUN/observer.telemetry",
-         .doc = "telemetry (XPUB, bound here): topics tcp, cpu, air, event",
-         .check = config::check_endpoint},
-        {.path = "slots",
-         .fallback = "ipc://RUN/base.telemetry",
-         .doc = "whose topic `status` tells the slot; empty: no slots",
-         .check = check_endpoint_or_none},
-        {.path = "medium",
-         .fallback = "ipc://RUN/air.control",
-         .doc = "control of the medium or the emulator, for topic air and events; empty: none",
-         .check = check_endpoint_or_none},
-        every("tcp.every_ms", "20", "between two samples of topic tcp", 1),
-        every("tcp.search_ms", "100", "between two searches for new connections", 1),
-        {.path = "tcp.flows",
-         .type = kind::integer,
-         .fallback = "64",
-         .doc = "connections of a station that are published, those that moved the most bytes; "
-                "the rest is counted",
-         .lowest = 1,
-         .highest = 1024},
-        every("cpu.every_ms", "1000", "between two samples of topic cpu", 50),
-        {.path = "cpu.processes",
-         .type = kind::integer,
-         .fallback = "64",
-         .doc = "processes that are published; the rest is counted",
-         .lowest = 1,
-         .highest = 1024},
-        every("air.every_ms", "200", "between two samples of topic air", 20),
-    };
-}
-
 }  // namespace
 
-const std::vector<key>& observer_keys() {
-    static const std::vector<key> keys = make_keys();
+const std::vector<config::key>& observer_keys() {
+    static const auto keys =
+        config::settings_table::built_in().keys("observer", {{"stations", check_stations}});
     return keys;
 }
 

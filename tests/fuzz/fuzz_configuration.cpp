@@ -112,9 +112,9 @@ void check_process(const configured_process& p, const std::vector<std::string>& 
 void check_medium(const std::string& text) {
     try {
         air::parse_config(text, "air.yaml");
-    } catch (const std::invalid_argument& e) {
+    } catch (const config::error& e) {
         expect_one_line(e.what());
-        expect(std::string(e.what()).starts_with("air.yaml: "),
+        expect(std::string(e.what()).starts_with("air.yaml:"),
                "a refusal that does not name the file");
     }
 }

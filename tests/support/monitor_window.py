@@ -8,6 +8,7 @@ import subprocess
 import time
 
 import numpy
+from control_choices import control_choices
 from matplotlib import colormaps
 from pictures import load
 
@@ -24,13 +25,6 @@ OUTCOMES = (0x56b4e9, 0xd55e00, 0xf0e442)
 
 # Of host/gui/model/delay_parts.h: name -> series.
 DELAY_PARTS = {name: int(colour) for name, colour in re.findall(r'\{"(\w+)", "[^"]*", (\d)\}', (TOP / "host/gui/model/delay_parts.h").read_text())}
-
-
-def control_choices():
-    """("base link.modulation") -> choices, of host/gui/views/control_table.h."""
-    rows = re.findall(r'\{\s*"[^"]+",\s*"(\w+)",\s*"([\w.]+)",\s*"[^"]+",\s*k::choice,\s*\{([^}]*)\}',
-                      (TOP / "host/gui/views/control_table.h").read_text())
-    return {f"{process} {key}": re.findall(r'"([^"]+)"', words) for process, key, words in rows}
 
 
 class Window:

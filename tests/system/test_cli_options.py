@@ -56,8 +56,7 @@ class Options(unittest.TestCase):
     def test_every_flag_reaches_its_setting(self):
         for s in (x for x in scenario.SETTINGS if x.flag):
             kind = getattr(s.kind, "kind", s.kind)
-            value = (kind.names[-1] if hasattr(kind, "names") else
-                     3 if isinstance(kind, scenario.Modulation) else kind.high)
+            value = kind.high if hasattr(kind, "high") else kind.read(kind.words[-1])
             with self.subTest(s.flag):
                 self.assertEqual(parse(s.flag, str(value)).scenario[s.key], value)
 
@@ -67,15 +66,6 @@ class Options(unittest.TestCase):
             for value in ([kind.low - 1, kind.high + 1] if hasattr(kind, "low") else ["sideways"]):
                 with self.subTest(s.flag, value=value):
                     self.refused(f"^{s.flag} is '{value}'; valid: ", s.flag, str(value))
-
-    def test_every_setting_is_documented_with_its_default(self):
-        rows = [line.split(" | ") for line in (TOP / "docs/demo.md").read_text().splitlines()
-                if line.startswith("| `--")]
-        documented = {r[0].strip("| `"): r[3] for r in rows}
-        for s in (x for x in scenario.SETTINGS if x.flag):
-            default = (s.kind.none if s.default is None else
-                       f"{s.default:g}" if isinstance(s.default, float) else str(s.default))
-            self.assertEqual(documented.get(s.flag), default, s.flag)
 
     def test_what_is_no_number_is_refused(self):
         for text in ("", "nan", "inf", "ten", "1e999", "1.5.2"):
@@ -161,7 +151,7 @@ class Derived(unittest.TestCase):
         cell = cells.Cell("x")
         mac = cells.mac_config(cell, s, "base")
         self.assertEqual((mac["link"]["bins"], mac["link"]["modulation"], mac["link"]["combining"],
-                          mac["uplink"]["kbps"], mac["seed"]), (3, 5, False, 900, 77))
+                          mac["uplink"]["kbps"], mac["seed"]), (3, 5, "off", 900, 77))
         air = cells.air_config(cell, s)
         self.assertEqual((air["air"]["speed"], air["air"]["seed"], air["paths"][0]["channel"]),
                          (0.5, 77, "flat"))
@@ -179,7 +169,7 @@ class Derived(unittest.TestCase):
         with self.assertRaisesRegex(BadInput, "--tcp-l is 'on' with --deliver-corrupt off"):
             parse("--tcp-l", "on")
         scenario = parse("--tcp-l", "on", "--deliver-corrupt", "on").scenario
-        self.assertIs(cells.mac_config(cells.Cell("x"), scenario, "terminal")["link"]["tcp_l"], True)
+        self.assertEqual(cells.mac_config(cells.Cell("x"), scenario, "terminal")["link"]["tcp_l"], "on")
 
     def test_shadowing_and_user_reach_the_path(self):
         path = cells.air_config(cells.Cell("x"), parse("--channel", "two-user", "--user", "1",

@@ -40,7 +40,14 @@ bool same(const QString& a, const QString& b) {
     return number_a && number_b ? std::abs(x - y) <= 1e-9 * std::abs(x) : a == b;
 }
 
+QString text(const std::string& of) { return QString::fromStdString(of); }
+
 }  // namespace
+
+const std::vector<control_row>& control_rows() {
+    static const auto rows = config::settings_table::built_in().controls();
+    return rows;
+}
 
 controls_view::controls_view(session& of, slot_axis& axis)
     : view("controls", "Controls",
@@ -71,8 +78,8 @@ controls_view::controls_view(session& of, slot_axis& axis)
     QString group;
     int at = 0;
     for (const auto& row : control_rows()) {
-        if (group != row.group) {
-            group = row.group;
+        if (group != text(row.group)) {
+            group = text(row.group);
             headings_[group] = new QLabel("<b>" + group + "</b>");
             grid->addWidget(headings_[group], at++, 0, 1, 4);
         }
@@ -95,25 +102,25 @@ controls_view::controls_view(session& of, slot_axis& axis)
 QString controls_view::help_of(const control_row& row) {
     QString valid;
     if (row.type == control_row::kind::choice) {
-        for (const char* c : row.choices) valid += (valid.isEmpty() ? "" : ", ") + QString(c);
+        for (const auto& c : row.choices) valid += (valid.isEmpty() ? "" : ", ") + text(c);
     } else {
         valid = QStringLiteral("%1 to %2").arg(row.low, 0, 'g', 10).arg(row.high, 0, 'g', 10);
     }
-    const QString unit = row.unit[0] == 0 ? QStringLiteral("no unit") : QString(row.unit);
+    const QString unit = row.unit.empty() ? QStringLiteral("no unit") : text(row.unit);
     return QStringLiteral("%1.\nUnit: %2. Valid: %3.\n%4 of %5; Return sends it.")
-        .arg(row.help, unit, valid, row.key, row.station);
+        .arg(text(row.help), unit, valid, text(row.key), text(row.station));
 }
 
 void controls_view::add_row(const control_row& row, QGridLayout* grid, int at) {
     line l{&row};
     const QString help = help_of(row);
-    l.label = new QLabel(row.label);
+    l.label = new QLabel(text(row.label));
     l.label->setToolTip(help);
     const std::size_t index = lines_.size();
     if (row.type == control_row::kind::choice) {
         auto* choice = new choice_editor;
         l.choice = choice;
-        for (const char* c : row.choices) l.choice->addItem(c);
+        for (const auto& c : row.choices) l.choice->addItem(text(c));
         l.editor = l.choice;
         // `activated` and not `currentIndexChanged`: only what a person chose is sent.
         connect(l.choice, &QComboBox::activated, this, [this, index] { send(lines_[index]); });
@@ -123,7 +130,7 @@ void controls_view::add_row(const control_row& row, QGridLayout* grid, int at) {
         l.number->setDecimals(row.type == control_row::kind::whole ? 0 : most_decimals);
         l.number->setRange(row.low, row.high);
         l.number->setKeyboardTracking(false);
-        l.number->setSuffix(row.unit[0] == 0 ? QString() : QStringLiteral(" ") + row.unit);
+        l.number->setSuffix(row.unit.empty() ? QString() : " " + text(row.unit));
         if (row.high <= 1) l.number->setSingleStep(0.01);
         l.editor = l.number;
         connect(l.number, &QDoubleSpinBox::valueChanged, this,
@@ -131,18 +138,18 @@ void controls_view::add_row(const control_row& row, QGridLayout* grid, int at) {
         connect(number, &number_editor::taken, this, [this, index] { send(lines_[index]); });
     }
     l.editor->setFocusPolicy(Qt::StrongFocus);
-    l.editor->setObjectName(QStringLiteral("edit %1 %2").arg(row.station, row.key));
+    l.editor->setObjectName(text("edit " + row.station + " " + row.key));
     l.editor->setToolTip(help);
-    l.editor->setAccessibleName(row.label);
+    l.editor->setAccessibleName(text(row.label));
     l.label->setBuddy(l.editor);
     l.button = new own_keys<QPushButton>("Set");
-    l.button->setObjectName(QStringLiteral("set %1 %2").arg(row.station, row.key));
+    l.button->setObjectName(text("set " + row.station + " " + row.key));
     l.button->setMaximumWidth(44);
     l.button->setToolTip("Send to the cell\n" + help);
     l.button->setAutoDefault(true);  // Return presses it, as Space does
     connect(l.button, &QPushButton::clicked, this, [this, index] { send(lines_[index]); });
     l.value = new QLabel("-");
-    l.value->setObjectName(QStringLiteral("value %1 %2").arg(row.station, row.key));
+    l.value->setObjectName(text("value " + row.station + " " + row.key));
     l.value->setMinimumWidth(70);
     l.value->setToolTip("What the process says it runs with\n" + help);
     grid->addWidget(l.label, at, 0);
@@ -158,11 +165,12 @@ void controls_view::show_found(const QString& words) {
     std::set<QString> groups;
     for (auto& l : lines_) {
         const QString about = QStringLiteral("%1 %2 %3 %4")
-                                  .arg(l.row->group, l.row->label, l.row->station, l.row->key);
+                                  .arg(text(l.row->group), text(l.row->label), text(l.row->station),
+                                       text(l.row->key));
         const auto parts = words.split(' ', Qt::SkipEmptyParts);
         const bool found = std::ranges::all_of(
             parts, [&](const QString& w) { return about.contains(w, Qt::CaseInsensitive); });
-        if (found) groups.insert(l.row->group);
+        if (found) groups.insert(text(l.row->group));
         for (QWidget* w : {static_cast<QWidget*>(l.label), l.editor,
                            static_cast<QWidget*>(l.button), static_cast<QWidget*>(l.value)})
             w->setVisible(found);
@@ -250,14 +258,14 @@ void controls_view::send(line& l) {
     }
     const auto endpoint = session_.control_endpoints().find(l.row->station);
     if (endpoint == session_.control_endpoints().end()) {
-        say(QStringLiteral("%1: no control socket").arg(l.row->station), true);
+        say(QStringLiteral("%1: no control socket").arg(text(l.row->station)), true);
         return;
     }
     const QString value = wanted(l);
     openwip::control::Request request;
     request.set_configure_yaml(yaml_of(l.row->key, value.toStdString()));
     l.touched = true;
-    say(QStringLiteral("%1 = %2: sent").arg(l.row->key, value), false);
+    say(QStringLiteral("%1 = %2: sent").arg(text(l.row->key), value), false);
     const std::string station = l.row->station;
     line* const of = &l;
     client_.ask(
@@ -265,11 +273,9 @@ void controls_view::send(line& l) {
         [this, of, value, station](const openwip::control::Reply* reply, const std::string& why) {
             of->touched = false;
             if (reply == nullptr || !reply->ok()) {
-                say(QStringLiteral("%1 = %2: %3")
-                        .arg(of->row->key, value, QString::fromStdString(why)),
-                    true);
+                say(QStringLiteral("%1 = %2: %3").arg(text(of->row->key), value, text(why)), true);
             } else {
-                say(QStringLiteral("%1 = %2: taken").arg(of->row->key, value), false);
+                say(QStringLiteral("%1 = %2: taken").arg(text(of->row->key), value), false);
             }
             next_ask_ns_[station] = 0;  // read back at once
         });
@@ -309,8 +315,8 @@ void controls_view::show_effective(const std::string& station,
         const QString now = plain(at->second);
         bool number = false;
         now.toDouble(&number);
-        const bool unit = number && l.row->unit[0] != 0;
-        l.value->setText(unit ? now + " " + l.row->unit : now);
+        const bool unit = number && !l.row->unit.empty();
+        l.value->setText(unit ? now + " " + text(l.row->unit) : now);
         if (l.touched || l.editor->hasFocus()) continue;
         const QSignalBlocker quiet(l.editor);
         if (l.choice != nullptr) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The settings of the running cell: an editor for each row of control_table.h, and beside it the
-// value that the process says it runs with. A change counts when it has been read back, not when it
-// was sent.
+// The settings of the running cell: an editor for each row that the table of settings has for the
+// monitor, and beside it the value that the process says it runs with. A change counts when it has
+// been read back, not when it was sent.
 #pragma once
 
 #include <QComboBox>
@@ -12,13 +12,22 @@
 #include <QPushButton>
 #include <map>
 #include <set>
+#include <string>
+#include <vector>
 
+#include "config/settings_table.h"
 #include "gui/cell/control_client.h"
 #include "gui/cell/session.h"
-#include "gui/views/control_table.h"
 #include "gui/views/view.h"
 
 namespace wip::gui {
+
+using config::control_row;
+
+// What can be set in a running cell. A row whose key the process does not have in its effective
+// configuration is greyed out; a value that it does not take is refused by it, and its words are
+// shown.
+const std::vector<control_row>& control_rows();
 
 class controls_view : public view {
     Q_OBJECT

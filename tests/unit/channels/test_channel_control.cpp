@@ -30,7 +30,7 @@ struct ChannelControl : testing::Test {
         try {
             control->configure(yaml, now);
             return {};
-        } catch (const std::invalid_argument& e) {
+        } catch (const wip::config::error& e) {
             return e.what();
         }
     }

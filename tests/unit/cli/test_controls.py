@@ -7,19 +7,24 @@ import json
 import pathlib
 import re
 import subprocess
+import sys
 import tempfile
 import threading
 import unittest
 
 import yaml
 import zmq
+from openwip_cli.cell import cell as cells
 from openwip_cli.commands import settings_command
 from openwip_cli.figures import accounting
-from openwip_cli.settings import controls, emulator, scenario as scenarios
+from openwip_cli.runs import emulate as emulated, tcpl
+from openwip_cli.settings import controls, emulator, scenario as scenarios, table
 from openwip_cli.errors import BadInput
 from openwip_schema import control_pb2 as pb
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(TOP / "tests/support"))
+from control_choices import control_choices  # noqa: E402
 
 
 class Table(unittest.TestCase):
@@ -29,14 +34,13 @@ class Table(unittest.TestCase):
             self.assertLessEqual({s.key for s in settings}, set(rows))
             for row in rows.values():
                 self.assertTrue(row.why_not or row.process in settings_command.PROCESSES, row.key)
-                self.assertFalse(set(controls.OWNERS[kind]) - set(rows))
                 self.assertNotIn("\n", row.why_not)
 
     def test_what_the_issue_asks_for_can_change_in_both_cells(self):
         both = ("link.modulation", "link.allocation", "link.bins", "link.max_retransmissions", "link.combining",
                 "link.retransmission_delay_ms", "channel.model", "channel.speed_kmh", "channel.snr_db",
                 "channel.blackout")
-        for kind in controls.OWNERS:
+        for kind in controls.CELLS:
             rows = controls.table(kind)
             for key in both:
                 self.assertEqual(rows[key].why_not, "", (kind, key))
@@ -44,28 +48,45 @@ class Table(unittest.TestCase):
         self.assertEqual(controls.table("emulate")["scheduling.method"].why_not, "")
         self.assertIn("one terminal", controls.table("demo")["scheduling.method"].why_not)
 
-    def test_ranges_and_run_time_marks_are_those_of_macd(self):
-        described = (TOP / "host/macd/macd_config.cpp").read_text()
-        for key, owner in controls.OWNERS["demo"].items():
-            if owner == "air" or key.startswith("telemetry."):
-                continue
-            at = described.index(f'"{key}"')
-            entry = described[at:described.index("},\n", at) + 80]
-            self.assertIn(".runtime = true", entry, key)
+    def test_what_can_change_is_a_key_of_the_process_that_takes_it(self):
+        processes = {"demo": {"base": "macd", "terminal": "macd", "air": "medium"},
+                     "emulate": dict.fromkeys(settings_command.PROCESSES, "emulator")}
+        for command, program_of in processes.items():
+            changeable = [c for c in controls.table(command).values() if not c.why_not]
+            self.assertGreater(len(changeable), 15)
+            for c in changeable:
+                self.assertIn(program_of[c.process], table.programs(c.process_key), c.key)
 
-    @unittest.skipUnless((TOP / "host/gui/views/control_table.h").exists(), "a tree without the monitor")
+    def test_what_a_command_hands_over_is_known_to_its_process(self):
+        demo, emulate, tcpl_ = (scenarios.Scenario({}, table.settings_of(c)) for c in table.COMMANDS)
+        cell = cells.Cell("x")
+        for process, tree in (("macd", cells.mac_config(cell, demo, "base")), ("emulator", emulated.config(cell, emulate)),
+                              ("tcpl", tcpl.config(cell, tcpl_, next(tcpl.points_of(tcpl_)))),
+                              ("medium", {"air": cells.air_config(cell, demo)["air"]})):
+            known = set(table.keys_of(process))
+            leaves = {f"{group}.{key}" for group, keys in tree.items() if isinstance(keys, dict) for key in keys}
+            leaves |= {key for key, value in tree.items() if not isinstance(value, dict)}
+            self.assertGreater(len(leaves), 7)
+            self.assertEqual({key for key in leaves if key not in known and not any(k.startswith(f"{key}.") for k in known)}, set(), process)
+
+    def test_a_value_is_written_as_the_processes_write_it(self):
+        for value, text in ((True, "on"), (2.5e-5, "2.5e-05"), ([8.0, 12.5], "8,12.5"), (None, ""), ([], ""),
+                            ([{"cfo_hz": 300}, {"tone": {"hz": 1e6}}], "{'cfo_hz': 300},{'tone': {'hz': 1000000.0}}")):
+            self.assertEqual(scenarios.text_of(value), text)
+
+    def test_the_channels_are_those_that_there_are(self):
+        profiles = {path.stem for path in (TOP / "channels/profiles").glob("*.yaml")}
+        self.assertEqual(set(controls.table("demo")["channel.model"].kind.words), profiles)
+
     def test_the_monitors_panel_offers_only_what_a_cell_takes(self):
-        """Its table is C++ (host/gui/views/control_table.h): process, key and choices have to be of this one."""
-        rows = re.findall(r'\{\s*"[^"]+",\s*"(\w+)",\s*"([\w.]+)",\s*"[^"]+",\s*k::(\w+),\s*\{([^}]*)\}',
-                          (TOP / "host/gui/views/control_table.h").read_text())
-        self.assertGreaterEqual(len(rows), 10)
-        for process, key, type_, choices in rows:
-            takers = [c for kind in controls.OWNERS for c in controls.table(kind).values()
-                      if (c.process, c.process_key) == (process, key) and not c.why_not]
-            self.assertTrue(takers, f"{process} {key}: no cell can change it")
-            for word in re.findall(r'"([^"]+)"', choices):
-                self.assertTrue(any(self.takes(c, word) for c in takers), f"{process} {key} = {word}")
-            self.assertEqual(type_ == "choice", bool(choices.strip()), key)
+        offered = control_choices()
+        self.assertGreaterEqual(len(offered), 10)
+        for name, words in offered.items():
+            takers = [c for kind in controls.CELLS for c in controls.table(kind).values()
+                      if f"{c.process} {c.process_key}" == name and not c.why_not]
+            self.assertTrue(takers, f"{name}: no cell can change it")
+            for word in words:
+                self.assertTrue(any(self.takes(c, word) for c in takers), f"{name} = {word}")
 
     @staticmethod
     def takes(row, text):

@@ -8,7 +8,6 @@
 
 #include "gui/plot/colour_map.h"
 #include "gui/views/channel_view.h"
-#include "gui/views/control_table.h"
 #include "gui/views/controls_view.h"
 #include "messages.h"
 #include "types/grid.h"

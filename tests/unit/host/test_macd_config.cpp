@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <fstream>
 #include <sstream>
 
 #include "macd/macd_config.h"
@@ -159,11 +158,4 @@ TEST(MacdConfig, EveryLimitOfTheTableIsAcceptedByTheLink) {
             EXPECT_EQ(error_with(k.path + "=" + value.str()), "no error") << k.path << " " << limit;
         }
     }
-}
-TEST(MacdConfig, TheDocumentationHoldsTheTableOfKeys) {
-    std::ifstream in(OPENWIP_SOURCE "/docs/macd.md");
-    std::ostringstream doc;
-    doc << in.rdbuf();
-    EXPECT_NE(doc.str().find(config::to_markdown(macd_keys())), std::string::npos)
-        << "put the output of `macd --describe-config` into docs/macd.md";
 }

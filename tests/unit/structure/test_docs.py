@@ -2,9 +2,12 @@
 """The pages lead to each other: the table of README.md names each one, no link is dead, every figure is shown."""
 import pathlib
 import re
+import sys
 import unittest
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(TOP / "host/cli"))
+from openwip_cli.settings import page  # noqa: E402
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.M)
 
@@ -46,6 +49,9 @@ class Docs(unittest.TestCase):
         figures = sorted((TOP / "docs" / "figures").iterdir())
         self.assertGreater(len(figures), 20)
         self.assertEqual([f.name for f in figures if f.resolve() not in named], [])
+
+    def test_the_page_of_settings_is_the_table_of_settings(self):
+        self.assertEqual(page.markdown(), (TOP / "docs/settings.md").read_text(), "made by ./openwip get --describe --markdown")
 
 
 if __name__ == "__main__":

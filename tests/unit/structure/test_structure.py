@@ -54,7 +54,7 @@ ALLOWED = {
     "host/station": {"packet", "relay", "runtime", "schema", "tun"} | MAC,
     "host/macd": {"packet", "runtime", "station", "schema", "config", "peer", "tun"} | MAC,
     "host/emulator": {"bin", "cell", "packet", "profiles", "runtime", "station", "macd", "schema", "config", "peer", "trace", "tun"} | MAC,
-    "host/medium": {"types", "sample", "mix", "air", "profiles", "runtime", "schema"},
+    "host/medium": {"types", "sample", "mix", "air", "profiles", "runtime", "schema", "config"},
     "host/observer": {"types", "runtime", "schema", "config", "peer", "tun"},
     "host/tcpl": {"types", "wire", "packet", "relay", "runtime", "station", "config", "peer", "tun"},
     "host/capture": {"types", "runtime", "schema", "config"},
@@ -64,8 +64,9 @@ ALLOWED = {
     "host/gui/model": {"schema"},
     "host/gui/plot": {"gui/model"},
     "host/gui/cell": {"schema", "gui/model"},
-    "host/gui/views": {"schema", "gui/model", "gui/plot", "gui/cell"},
-    "host/gui": {"schema", "gui/model", "gui/plot", "gui/cell", "gui/views"},
+    # The controls are made from the table of settings.
+    "host/gui/views": {"config", "schema", "gui/model", "gui/plot", "gui/cell"},
+    "host/gui": {"config", "schema", "gui/model", "gui/plot", "gui/cell", "gui/views"},
 }
 PURE = ("blocks/types", "blocks/phy", "mac/port", "mac/wire", "mac/rlc", "mac/journal", "mac/relay", "mac/link",
         "channels/sample", "channels/bin", "channels/packet", "channels/cell", "channels/mix")

@@ -7,7 +7,7 @@ from typing import Any
 from ..errors import BadInput
 from ..machine.places import Places
 from ..settings.command_line import Parser
-from ..settings.scenario import Integer
+from ..settings.kinds import Integer
 from . import plan, runner, statements
 from .plan import Experiment
 from .runner import Store

@@ -18,7 +18,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..errors import BadInput
-from ..settings.scenario import read, read_yaml
+from ..settings.command_line import read
+from ..settings.scenario import read_yaml
 from .settings import EMULATOR, SETTINGS, TRAFFIC, VIEW
 
 FORMAT = 1                  # of the run files; part of a run's identity

@@ -23,7 +23,7 @@ from ..machine import outputs, system
 from ..machine.places import Places, version
 from ..messages import control
 from ..settings.command_line import Parser
-from ..settings.scenario import Integer, Real
+from ..settings.kinds import Integer, Real
 from . import wireshark
 
 PROGRAM = "host/capture/wip_capture"

@@ -25,6 +25,7 @@ import yaml
 
 from ..machine import own_files, rights, system
 from ..machine.places import Places
+from ..settings import table
 from ..settings.scenario import Scenario
 
 MACD, MEDIUM = "host/macd/macd", "host/medium/air"     # of the build
@@ -227,26 +228,12 @@ def names() -> list[Any]:
 # --- configuration of the processes ---
 
 def mac_config(cell: Cell, scenario: Scenario, role: str) -> dict[str, Any]:
+    """Of a macd: every setting of the scenario that it has, and what belongs to the cell."""
     s = scenario
-    return {
+    values = {key: s[key] for key in table.keys_of("macd") if key in s.values}
+    return table.nested(values) | {
         "role": role,
         "name": cell.name,
-        "link": {
-            "profile": s.values.get("link.profile", "radio"), "bins": s["link.bins"], "allocation": s["link.allocation"],
-            "modulation": s["link.modulation"], "switch_table": s["link.switch_table"],
-            "max_retransmissions": s["link.max_retransmissions"],
-            "retransmission_delay_ms": s["link.retransmission_delay_ms"],
-            "combining": s["link.combining"] == "on", "packing": s["link.packing"] == "on",
-            "order": s["link.order"], "deliver_corrupt": s["link.deliver_corrupt"] == "on",
-            "tcp_l": s["link.tcp_l"] == "on",
-            "queue_packets": s["link.queue_packets"],
-        },
-        "phy": {"predictor": s.values.get("phy.predictor", "delay")},
-        "uplink": {
-            "kbps": s["uplink.kbps"], "delay_slots": s["uplink.delay_slots"],
-            "loss": s["uplink.loss"], "feedback_loss": s["uplink.feedback_loss"],
-            "queue_packets": s["uplink.queue_packets"],
-        },
         "tun": {"name": "wip0", "address": f"{ADDRESS[role]}/30", "mtu": 1500},
         "endpoints": {
             "slot_link": cell.line(f"{role}.slot"), "uplink": cell.line("uplink"),
@@ -254,7 +241,6 @@ def mac_config(cell: Cell, scenario: Scenario, role: str) -> dict[str, Any]:
             "telemetry": cell.endpoint(f"{role}.telemetry"),
         },
         "user": system.account()[0],
-        "seed": s["seed"],
         # The peer is quiet for as long as the medium takes to start its radios; slower at low speed.
         "peer_timeout_s": max(2, round(2 / s.speed)),
     }
@@ -269,11 +255,11 @@ def air_config(cell: Cell, scenario: Scenario) -> dict[str, Any]:
             "user": s["channel.user"]}
     if s.speed_kmh is not None:
         path["speed_kmh"] = s.speed_kmh
+    own = {key.removeprefix("air."): s[key] for key in table.keys_of("medium") if key.startswith("air.") and key in s.values}
     return {
-        "air": {"name": cell.name, "clock": "lockstep", "speed": s.speed,
-                "wait_for": {"transmitters": 1, "receivers": 1}, "seed": s["seed"],
-                "control": cell.endpoint("air.control"),
-                "pacing_limit_ms": s["air.pacing_limit_ms"], "user": system.account()[0]},
+        "air": own | {"name": cell.name, "clock": "lockstep", "speed": s.speed,
+                      "wait_for": {"transmitters": 1, "receivers": 1}, "seed": s["seed"],
+                      "control": cell.endpoint("air.control"), "user": system.account()[0]},
         "nodes": {"base": {}, "terminal": {"noise_dbfs": round(s.noise_dbfs, 4),
                                            "impairments": s["impairments"]}},
         "paths": [path],

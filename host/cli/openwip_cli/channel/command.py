@@ -13,7 +13,7 @@ from ..errors import BadInput
 from ..machine import outputs
 from ..machine.places import Places, version
 from ..settings.command_line import Parser
-from ..settings.scenario import Real
+from ..settings.kinds import Real
 
 PROGRAM = "host/channel/wip_channel"
 USAGE = """usage: ./openwip channel COMMAND [OPTIONS]

@@ -30,7 +30,7 @@ from ..machine.places import Places
 from ..measure import pace
 from ..messages import control
 from ..settings.command_line import Parser
-from ..settings.scenario import Integer, Real
+from ..settings.kinds import Integer, Real
 
 CELL = "slotpath"
 TCP_STARTS_S = 60       # within

@@ -14,8 +14,9 @@ from ..errors import BadInput
 from ..machine import outputs, system
 from ..machine.places import Places
 from ..messages import control
-from ..settings import controls
+from ..settings import controls, page
 from ..settings.command_line import Parser, check_cell_name
+from ..settings.scenario import text_of
 
 PROCESSES = ("base", "terminal", "air")
 READ_BACK_S = 3.0      # a receiver builds its new predictor first
@@ -99,7 +100,7 @@ def inside(tree: Any, key: str) -> Any:
         if not isinstance(tree, dict) or name not in tree:
             return None
         tree = tree[name]
-    return controls.text_of(tree)
+    return text_of(tree)
 
 
 def put(tree: Any, key: str, value: Any) -> None:
@@ -186,12 +187,13 @@ def set_main(arguments: list[str], _places: Places) -> int:
 
 
 def get_main(arguments: list[str], _places: Places) -> int:
-    p = parser("get", "./openwip get [--name CELL] [--json] [--describe] [KEY...]")
+    p = parser("get", "./openwip get [--name CELL] [--json] [--describe [--markdown]] [KEY...]")
     p.add_argument("keys_asked", nargs="*", metavar="KEY")
     p.add_argument("--json", action="store_true", help="for programs")
     p.add_argument("--describe", action="store_true",
                    help="what can be set: process, type, valid values, unit; needs no running cell")
-    p.add_argument("--kind", choices=tuple(controls.OWNERS), help="with --describe: of one kind of cell")
+    p.add_argument("--markdown", action="store_true", help="with --describe: every setting of every program, docs/settings.md")
+    p.add_argument("--kind", choices=controls.CELLS, help="with --describe: of one kind of cell")
     given = p.parse_args(arguments)
     if given.describe:
         return describe(given)
@@ -209,8 +211,11 @@ def get_main(arguments: list[str], _places: Places) -> int:
 
 
 def describe(given: argparse.Namespace) -> int:
+    if given.markdown:
+        print(page.markdown(), end="")
+        return 0
     for key in given.keys_asked:
-        for kind in [given.kind] if given.kind else controls.OWNERS:
+        for kind in [given.kind] if given.kind else controls.CELLS:
             controls.find(controls.table(kind), key)
     tree = controls.describe(given.kind)
     for kind, rows in tree["cells"].items():
@@ -221,6 +226,6 @@ def describe(given: argparse.Namespace) -> int:
     for kind, rows in tree["cells"].items():
         print(f"{kind}:")
         for r in rows:
-            what = r["valid"] + (f" {r['unit']}" if r["unit"] else "") if r["changeable"] else f"fixed: {r['why_not']}"
+            what = r["valid"] if r["changeable"] else f"fixed: {r['why_not']}"
             print(f"  {r['key']:<30} {r['process'] or 'launcher':<9} {what}")
     return 0

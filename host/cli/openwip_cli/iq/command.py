@@ -14,7 +14,7 @@ from ..machine import outputs
 from ..machine.places import Places
 from ..messages import control
 from ..settings.command_line import Parser
-from ..settings.scenario import Real
+from ..settings.kinds import Real
 from . import metadata, recordings, replay as replays
 
 START_SLOTS = 300       # until a recording has its queue: 64 MB of memory

@@ -26,7 +26,7 @@ from ..machine import own_files, rights
 from ..machine.places import Places, versions
 from ..messages import control, telemetry
 from ..settings.command_line import Parser
-from ..settings.scenario import Real, Scenario
+from ..settings.kinds import Real
 
 # What applications sent belongs into a capture (docs/run-record.md: what it would cost here).
 LEFT_OUT = ("frames", "ip")
@@ -40,7 +40,7 @@ HEAVY_WAITING = 2000      # messages of each publisher that may wait while some 
 READY = "recording"
 
 
-def note_run(cell: Cell, scenario: Scenario, seed: int) -> None:
+def note_run(cell: Cell, scenario: dict[str, Any], seed: int) -> None:
     """Left in the run directory for whoever wants to know what runs there."""
     own_files.create(cell.run / "run.json", json.dumps({
         "command": shlex.join(["./openwip", *sys.argv[1:]]), "scenario": scenario, "seed": seed,

@@ -30,8 +30,9 @@ from ..machine import outputs, places as whereabouts, system
 from ..machine.places import Places
 from ..measure.watching import watching
 from ..settings.command_line import check_cell_name
+from ..settings import table
 from ..settings.emulator import NAME, SETTINGS, scenario_of
-from ..settings.scenario import Scenario
+from ..settings.scenario import Scenario, text_of
 from . import run as runs
 from .options import Options, parse_emulate
 
@@ -77,32 +78,22 @@ def with_predictions(s: Scenario, places: Places) -> Iterator[Any]:
 # --- configuration of the process ---
 
 def config(cell: Cell, s: Scenario) -> dict[str, Any]:
-    back_delay = s["wired.uplink_delay_ms"]
+    """Of the emulator: every setting of the scenario that it has, and what belongs to the cell."""
+    back_delay, s = s["wired.uplink_delay_ms"], Scenario(dict(s.values), SETTINGS)
+    s.values["wired.uplink_delay_ms"] = s["wired.delay_ms"] if back_delay is None else back_delay
     errors = "none" if s["channel.error_free"] == "on" else (
         "symbols" if s["channel.symbol_noise"] == "on" else "computed")
-    mac = cells.mac_config(cell, s, "base")
 
     def end(station: str, status: Any) -> dict[str, Any]:
         return {"namespace": cell.namespace(station), "tun": "wip0", "address": f"{cells.ADDRESS[station]}/{30 if s['terminals'] == 1 else 24}",
                 "control": cell.endpoint(f"{status}.control"),
                 "telemetry": cell.endpoint(f"{status}.telemetry")}
 
-    speed = {} if s["channel.speed_kmh"] is None else {"speed_kmh": f"{s['channel.speed_kmh']:g}"}
-    return {
-        "name": cell.name, "seed": s["seed"], "user": system.account()[0], "pacing_limit_ms": s["pacing_limit_ms"],
-        "link": mac["link"], "uplink": mac["uplink"],
-        "channel": {"model": s["channel.model"], "snr_db": s["channel.snr_db"],
-                    "bins_db": ",".join(f"{v:g}" for v in s["channel.bins_db"]),
-                    "users_db": ",".join(f"{v:g}" for v in s["channel.users_db"]),
-                    "errors": errors, "eight_points": s["channel.eight_points"], "shadowing": str(s["channel.shadowing"]),
-                    "prediction_nmse": str(s["channel.prediction_nmse"])} | speed,
-        "to_base": {"delay_ms": s["wired.delay_ms"], "rate_kbps": s["wired.rate_kbps"],
-                    "loss": s["wired.loss"], "queue_packets": s["wired.queue_packets"]},
-        "from_base": {"delay_ms": s["wired.delay_ms"] if back_delay is None else back_delay,
-                      "rate_kbps": s["wired.uplink_rate_kbps"], "loss": s["wired.uplink_loss"],
-                      "queue_packets": s["wired.queue_packets"]},
+    values = {theirs: text_of(s[ours]) for theirs, ours in table.process_keys("emulator", NAME).items() if s[ours] is not None}
+    values |= {"channel.errors": errors, "from_base.queue_packets": values["to_base.queue_packets"]}
+    return table.nested(values) | {
+        "name": cell.name, "user": system.account()[0],
         "server": end("base", "base"), "terminal": end("terminal", "terminal"),
-        "terminals": s["terminals"], "scheduling": {"method": s["scheduling.method"]},
         "control": cell.endpoint("air.control"),
     }
 
@@ -125,7 +116,7 @@ def last_line(text: str, file: pathlib.Path | str) -> str:
 
 # --- a run ---
 
-def run(options: Options, workload: Callable[..., dict[str, Any] | None] | None = None,
+def run(options: Scenario | dict[str, Any], workload: Callable[..., dict[str, Any] | None] | None = None,
         progress: Callable[[str], None] | None = None, *, places: Places | None = None, observers: bool = False,
         **around: Any) -> Any:
     """One run. `options`: {key of SETTINGS: value}, or a Scenario. `workload(cell: MeasuredCell) -> dict`

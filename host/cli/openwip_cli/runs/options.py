@@ -10,7 +10,8 @@ from ..iq import recordings
 from ..machine import placement
 from ..settings import emulator
 from ..settings.command_line import Parser, check_cell_name, read
-from ..settings.scenario import SETTINGS, Real, Scenario, check, check_together, read_file
+from ..settings.kinds import Real, with_unit
+from ..settings.scenario import SETTINGS, Scenario, check, check_together, read_file, text_of
 
 
 @dataclasses.dataclass
@@ -38,8 +39,8 @@ def options_parser(command: str, description: Any, settings: Any, name: str) -> 
     for s in settings:
         if s.flag is None:
             continue
-        default = "" if s.default is None else f" (default {s.default})"
-        text = f"{s.help}; {s.kind.valid}{default}"
+        default = text_of(s.default)
+        text = f"{s.help}; {with_unit(s.kind, s.unit)}" + f" (default {default})" * bool(default)
         p.add_argument(s.flag, dest=s.key, metavar="X", default=None, help=text.replace("%", "%%"))
     p.add_argument("--config", metavar="FILE", help="scenario file (YAML) under the options")
     p.add_argument("--json", metavar="FILE", help="write the whole report there")

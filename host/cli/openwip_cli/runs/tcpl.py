@@ -26,7 +26,8 @@ from ..machine import outputs, system
 from ..machine.places import Places
 from ..measure import traffic
 from ..programs import transfer as transfer_program
-from ..settings.scenario import ON_OFF, Choice, Integer, Real, Scenario, Setting
+from ..settings.scenario import Scenario
+from ..settings.table import nested, process_keys, settings_of
 from .options import options_parser, scenario_of
 from .pool import Pool
 
@@ -36,45 +37,7 @@ PORT = 5300
 LATE_LIMIT_MS = 20.0   # of a packet; a fifth of the shortest time in which TCP here reacts to anything
 
 
-class RealList:
-    def __init__(self, low: float, high: float) -> None:
-        self.one: Any = Real(low, high)
-        self.valid = f"numbers {low:g}..{high:g} separated by commas"
-
-    def read(self, value: Any) -> list[Any]:
-        values = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else [value]
-        if not 1 <= len(values) <= 100:
-            raise ValueError
-        return [self.one.read(v) for v in values]
-
-
-class IntegerList(RealList):
-    def __init__(self, low: int, high: int) -> None:
-        super().__init__(low, high)
-        self.one = Integer(low, high)
-
-
-SETTINGS = [
-    Setting("errors.ber", "--ber", RealList(0, 0.01), [0.0, 1e-5, 2.5e-5], "bit error rates towards the receiver"),
-    Setting("errors.burstiness", "--burstiness", RealList(0, 1), [0.0],
-            "probability that an error is within 8 bits of the last one placed"),
-    Setting("errors.spare_ip_header", "--spare-ip-header", ON_OFF, "on", "no errors in IP headers"),
-    Setting("line.rate_kbps", "--rate-kbps", Real(1, 1e6), 384.0, "rate of the line, each way, kbit/s"),
-    Setting("line.delay_ms", "--delay-ms", Real(0, 60000), 70.0, "delay of the line, each way, ms"),
-    Setting("line.queue_packets", "--queue-packets", Integer(1, 100000), 50, "queue in front of it, each way"),
-    Setting("line.mtu", "--mtu", IntegerList(576, 9000), [576, 1500], "sizes of IP packets, bytes"),
-    Setting("relay", "--relay", Choice("off", "on", "both"), "both", "plain TCP, with the relay, or both"),
-    Setting("relay_port_errors", "--port-errors", Integer(0, 4), 0,
-            "wrong bits in the ports for which a connection is still looked for"),
-    Setting("traffic.bytes", "--bytes", Integer(1000, 10**9), 1000000, "of one transfer"),
-    Setting("traffic.tcp_cc", "--tcp-cc", Choice("reno", "cubic", "bbr"), "reno", "TCP congestion control"),
-    Setting("traffic.tcp_window_kb", "--tcp-window-kb", Integer(0, 65536), 64,
-            "socket buffer of the sender, KiB; 0: the kernel's own"),
-    Setting("traffic.limit_s", "--limit", Real(1, 86400), 900.0, "a transfer that takes longer has failed, s"),
-    Setting("runs", "--runs", Integer(1, 1000), 3, "transfers of every point, each with its own errors"),
-    Setting("parallel", "--parallel", Integer(1, 32), 8, "transfers at the same time"),
-    Setting("seed", "--seed", Integer(0, 2**31 - 1), 1, "of the first run's errors; the next has the next"),
-]
+SETTINGS = settings_of("tcp-l")
 
 
 def parse(arguments: list[str]) -> tuple[Any, Any, Any]:
@@ -101,13 +64,12 @@ def points_of(s: Scenario) -> Iterator[Any]:
 # --- one transfer ---
 
 def config(cell: Cell, s: Scenario, point: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "user": system.account()[0], "seed": point["seed"], "mtu": point["mtu"],
-        "line": {"rate_kbps": s["line.rate_kbps"], "delay_ms": s["line.delay_ms"],
-                 "queue_packets": s["line.queue_packets"]},
-        "errors": {"ber": point["ber"], "burstiness": point["burstiness"],
-                   "spare_ip_header": s["errors.spare_ip_header"] == "on"},
-        "relay": {"on": point["relay"], "port_errors": s["relay_port_errors"], "ports": str(PORT)},
+    """Of wip_tcpl: every setting of the scenario that it has, with those of this transfer, and what belongs to the cell."""
+    values = {theirs: s[ours] for theirs, ours in process_keys("tcpl", "tcp-l").items()}
+    values |= {"seed": point["seed"], "errors.ber": point["ber"], "errors.burstiness": point["burstiness"],
+               "relay.on": point["relay"], "relay.ports": str(PORT)}
+    return nested(values) | {
+        "user": system.account()[0], "mtu": point["mtu"],
         "sender": {"namespace": cell.namespace("base"), "address": f"{cells.ADDRESS['base']}/30"},
         "receiver": {"namespace": cell.namespace("terminal"), "address": f"{cells.ADDRESS['terminal']}/30"},
         "control": cell.endpoint("air.control"),

@@ -19,7 +19,7 @@ from ..machine.places import Places
 from ..measure import traffic
 from ..settings import emulator
 from ..settings.command_line import Parser
-from ..settings.scenario import Real
+from ..settings.kinds import Real
 from . import emulate
 
 NAME = "validate"

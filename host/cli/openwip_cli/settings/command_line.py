@@ -4,7 +4,7 @@ import argparse
 from typing import Any, NoReturn
 
 from ..errors import BadInput
-from .scenario import Kind, read
+from .kinds import Kind
 
 
 class Parser(argparse.ArgumentParser):
@@ -19,7 +19,7 @@ class Parser(argparse.ArgumentParser):
         raise BadInput(f"{message} (see {self.prog} --help)")
 
     def value(self, flag: str, kind: Kind, **more: Any) -> None:
-        """An option of a kind of settings/scenario.py, read() and `valid`."""
+        """An option of a kind of settings/kinds.py."""
         self.add_argument(flag, type=lambda text: read(flag, kind, text), **more)
 
 
@@ -27,3 +27,11 @@ def check_cell_name(name: str) -> Any:
     if not (1 <= len(name) <= 12 and name.isascii() and name.isalnum() and name == name.lower()):
         raise BadInput(f"--name is {name!r}; valid: 1..12 lower-case letters and digits")
     return name
+
+
+def read(where: str, kind: Kind, value: Any) -> Any:
+    """BadInput says where it is, what it is, and what would be valid."""
+    try:
+        return kind.read(value)
+    except (ValueError, TypeError, OverflowError):
+        raise BadInput(f"{where} is {value!r}; valid: {kind.valid}") from None

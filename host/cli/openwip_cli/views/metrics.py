@@ -13,7 +13,7 @@ from ..errors import BadInput
 from ..machine.places import Places
 from ..messages import telemetry
 from ..settings.command_line import Parser
-from ..settings.scenario import Integer
+from ..settings.kinds import Integer
 from . import follow
 
 TOPICS = ("status", "air", "tcp", "cpu", "verdict", "event")

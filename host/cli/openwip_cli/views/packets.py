@@ -12,7 +12,7 @@ from ..figures.meaning import DELAY_PARTS, total_delay_ns
 from ..machine.places import Places
 from ..messages import telemetry
 from ..settings.command_line import Parser, read
-from ..settings.scenario import Integer
+from ..settings.kinds import Integer
 from . import follow as follow_cell
 
 PROTOCOLS = {1: "ICMP", 6: "TCP", 17: "UDP", 58: "ICMPv6", 136: "UDP-Lite"}

@@ -15,7 +15,7 @@ from ..machine.places import Places
 from ..messages import telemetry
 from ..records.record import LEFT_OUT
 from ..settings.command_line import Parser
-from ..settings.scenario import Real
+from ..settings.kinds import Real
 from . import follow
 
 DEFAULT = tuple(t for t in telemetry.TOPICS if t not in LEFT_OUT)

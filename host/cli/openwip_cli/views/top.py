@@ -19,7 +19,7 @@ from ..machine import system
 from ..machine.places import Places
 from ..messages import telemetry
 from ..settings.command_line import Parser
-from ..settings.scenario import Real
+from ..settings.kinds import Real
 from . import top_screen
 
 KEYS = "q: quit   space: pause"

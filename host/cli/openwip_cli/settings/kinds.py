@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What kinds of values there are: each reads one (ValueError, TypeError or OverflowError for any other) and says what is
+valid. Which setting is of which kind is in the table of settings (table.py)."""
+import math
+from typing import Any, Protocol
+
+
+class Kind(Protocol):
+    name: str
+    valid: str
+
+    def read(self, value: Any) -> Any: ...
+
+
+class Integer:
+    name = "integer"
+
+    def __init__(self, low: float, high: float) -> None:
+        self.low, self.high = int(low), int(high)
+        self.valid = f"{self.low}..{self.high}"
+
+    def read(self, value: Any) -> Any:
+        if isinstance(value, bool) or isinstance(value, float) and value != int(value):
+            raise ValueError
+        number = int(value)
+        if not self.low <= number <= self.high:
+            raise ValueError
+        return number
+
+
+class Real:
+    name = "real"
+
+    def __init__(self, low: float, high: float) -> None:
+        self.low, self.high = low, high
+        self.valid = f"{low:.10g}..{high:.10g}"
+
+    def read(self, value: Any) -> Any:
+        if isinstance(value, bool):
+            raise ValueError
+        number = float(value)
+        if not (math.isfinite(number) and self.low <= number <= self.high):
+            raise ValueError
+        return number
+
+
+class Choice:
+    """A choice that is a number is one; such numbers follow each other."""
+    name = "choice"
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
+        numbers = [w for w in words if w.isdigit()]
+        shown = [w for w in words if w not in numbers] + [f"{numbers[0]}..{numbers[-1]}"] if numbers else words
+        self.valid = "|".join(shown)
+
+    def read(self, value: Any) -> Any:
+        if isinstance(value, bool):    # YAML reads on and off as true and false
+            value = "on" if value else "off"
+        text = str(value)
+        if text not in self.words:
+            raise ValueError
+        return int(text) if text.isdigit() else text
+
+
+class NumberOrWord:
+    name = "number_or_word"
+
+    def __init__(self, number: Integer | Real, words: tuple[str, ...]) -> None:
+        self.number, self.words, self.low, self.high = number, words, number.low, number.high
+        self.valid = "|".join((*words, number.valid))
+
+    def read(self, value: Any) -> Any:
+        if isinstance(value, bool) or value in self.words:
+            return Choice(*self.words).read(value)
+        return self.number.read(value)
+
+
+class Numbers:
+    """A list, separated by commas."""
+    name = "text"
+
+    def __init__(self, number: Integer | Real, most: int) -> None:
+        self.number, self.most = number, most
+        self.valid = f"up to {most} of {number.valid} separated by commas"
+
+    def read(self, value: Any) -> Any:
+        if isinstance(value, str):
+            value = value.split(",") if value.strip() else []
+        elif not isinstance(value, (list, tuple)):
+            value = [value]
+        if len(value) > self.most:
+            raise ValueError
+        return [self.number.read(v) for v in value]
+
+
+class Text:
+    """Checked by the process, which knows what there is."""
+    name, valid = "text", "a name, or a file where there is one"
+
+    def read(self, value: Any) -> Any:
+        if not isinstance(value, str) or not value:
+            raise ValueError
+        return value
+
+
+class Optional:
+    def __init__(self, kind: Kind, none: str) -> None:
+        self.kind, self.none, self.name = kind, none, kind.name
+        self.valid = f"{kind.valid} ({none} when not given)"
+
+    def read(self, value: Any) -> Any:
+        return None if value is None else self.kind.read(value)
+
+
+class Impairments:
+    """A list, in a scenario file only: each item a mapping of one name to a number or to fields. The medium checks
+    the ranges. `names`: name -> fields, or None of a short name."""
+    name = "text"
+
+    def __init__(self, names: dict[str, list[str] | None]) -> None:
+        self.names = names
+        self.valid = "a list such as [{cfo_hz: 3000}, {clock_ppm: 5}] of " + ", ".join(names)
+
+    def read(self, value: Any) -> Any:
+        if not isinstance(value, list):
+            raise ValueError
+        return [self._item(item) for item in value]
+
+    def _item(self, item: Any) -> dict[str, Any]:
+        if not isinstance(item, dict) or len(item) != 1:
+            raise ValueError
+        (name, given), = item.items()
+        if name not in self.names:
+            raise ValueError
+        fields = self.names[name]
+        if fields is None:
+            return {name: self._number(given)}
+        if not isinstance(given, dict) or not set(given) <= set(fields):
+            raise ValueError
+        return {name: {field: self._number(v) for field, v in given.items()}}
+
+    @staticmethod
+    def _number(value: Any) -> float:
+        if isinstance(value, str):   # YAML 1.1 reads 1e6 as text
+            value = float(value)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            raise ValueError
+        return value
+
+
+ON_OFF = Choice("on", "off")
+
+
+def with_unit(kind: Kind, unit: str) -> str:
+    """What is valid, the unit behind the range."""
+    number = getattr(kind, "number", getattr(kind, "kind", kind))
+    return kind.valid.replace(number.valid, f"{number.valid} {unit}", 1) if unit and hasattr(number, "low") else kind.valid

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""docs/settings.md, made from the table of settings."""
+from collections.abc import Callable
+
+from . import table
+from .kinds import with_unit
+
+HEAD = """# Settings
+
+Made from `mac/schema/settings.yaml` by `./openwip get --describe --markdown > docs/settings.md`: every setting of every program.
+
+- **Who**: processes read a YAML file (`--config FILE`), then `--set key=value`; `--print-config` prints what holds. Commands take the option, or the key in a
+  scenario file (`--config FILE`), and hand it on. *mac*: macd, emulator; *cell*: these, demo and emulate; nobody: of a running cell only. `*` and `[]` stand
+  for each name of a mapping and each entry of a list, `RUN/` for `$OPENWIP_RUN`.
+- **Live**: who takes it while a cell runs ([controls.md](controls.md)); `./openwip get --describe` says of the others why not.
+"""
+COLUMNS = ("key", "option", "default", "valid", "who", "live", "meaning")
+
+
+def per_program(programs: list[str], text: Callable[[str], str]) -> str:
+    """What holds for the first program, then what is another for others: "10; emulate: 30"."""
+    found: dict[str, list[str]] = {}
+    for program in programs:
+        found.setdefault(text(program), []).append(program)
+    first, *others = found.items()
+    return "; ".join([first[0], *(f"{', '.join(whose)}: {what}" for what, whose in others)])
+
+
+def valid(key: str, of: table.Views) -> str:
+    type_, kind, unit = table.column(key, "type", of), table.kind_of(key, of), table.column(key, "unit", of)
+    if type_ == "text":
+        return table.column(key, "check", of).replace("_", " ") or "text"
+    if type_ == "impairments":
+        return "a list"
+    return with_unit(getattr(kind, "kind", kind), unit).replace("|", ", ")
+
+
+def default(key: str, of: table.Views) -> str:
+    if table.column(key, "required", of):
+        return "(required)"
+    return table.column(key, "shown", of) or table.column(key, "default", of) or table.column(key, "none", of)
+
+
+def who(programs: list[str]) -> str:
+    return next((name for name, those in table.tree()["programs"].items() if those == programs), ", ".join(programs))
+
+
+def row(key: str) -> tuple[str, ...]:
+    everybody = table.programs(key)
+    programs = [p for p in everybody if not p.endswith("-live")]
+    views = {p: table.views(p.removesuffix("-live"), p.endswith("-live")) for p in everybody}
+    cells = [p for p in everybody if p in table.CELLS] or everybody
+
+    def each(column: Callable[[str, table.Views], str]) -> str:
+        return per_program(programs or everybody, lambda p: column(key, views[p]))
+    live = per_program(cells, lambda p: table.column(key, "live", views[p]) or "-")
+    return (f"`{key}`", f"`{table.column(key, 'flag', ())}`".replace("``", ""), each(default), each(valid),
+            who(programs), "" if live == "-" else live, each(lambda k, of: table.column(k, "help", of)))
+
+
+def markdown() -> str:
+    groups: dict[str, list[str]] = {}
+    for key in table.entries():
+        groups.setdefault(key.partition(".")[0] if "." in key else "", []).append(key)
+    for name in [n for n, keys in groups.items() if n and len(keys) == 1]:
+        groups.setdefault("", []).extend(groups.pop(name))
+    parts = [HEAD]
+    for name, keys in sorted(groups.items(), key=lambda group: group[0] == ""):
+        parts.append(f"\n## {name or 'others'}\n\n|" + "|".join(COLUMNS) + "|\n" + "|---" * len(COLUMNS) + "|\n")
+        parts += ["|" + "|".join(row(key)) + "|\n" for key in keys]
+    return "".join(parts)

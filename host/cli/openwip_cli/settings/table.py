@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The one table of settings (mac/schema/settings.yaml, which says what its columns mean), as a command sees it: its
+options and scenario file, and what a running cell takes."""
+import dataclasses
+import functools
+import pathlib
+from typing import Any
+
+import yaml
+
+from .kinds import ON_OFF, Choice, Impairments, Integer, Kind, NumberOrWord, Numbers, Optional, Real, Text
+
+Views = tuple[str, ...]     # under which names a column of its own may stand, the first one first
+
+FILE = pathlib.Path(__file__).resolve().parents[4] / "mac/schema/settings.yaml"
+COMMANDS = {"demo": "medium", "emulate": "emulator", "tcp-l": "tcpl"}   # whose columns hold where it has no own
+CELLS = ("demo", "emulate")
+INHERITED = ("type", "range", "unit", "words", "choices", "check", "default", "most")
+
+
+@dataclasses.dataclass
+class Setting:
+    key: str            # in a scenario file
+    flag: str | None    # on the command line; None: in a scenario file only
+    kind: Kind
+    default: Any
+    help: str
+    unit: str = ""
+
+
+@functools.cache
+def tree() -> dict[str, Any]:
+    """Every value a text, as yaml-cpp reads it."""
+    with open(FILE, encoding="utf-8") as f:
+        return yaml.load(f, getattr(yaml, "CBaseLoader", yaml.BaseLoader))
+
+
+def entries() -> dict[str, dict[str, Any]]:
+    return tree()["settings"]
+
+
+def views(command: str, running: bool = False) -> Views:
+    return ("running",) * running + ((command, COMMANDS[command]) if command in COMMANDS else (command,))
+
+
+def column(key: str, name: str, of: Views) -> Any:
+    """Its text, list or mapping; empty: not given. `of`: views()."""
+    entry = entries()[key]
+    for columns in (*(entry.get(view, {}) for view in of), entry):
+        if name in columns:
+            return columns[name]
+    return column(entry["like"], name, of) if "like" in entry and name in INHERITED else ""
+
+
+def kind_of(key: str, of: Views) -> Kind:
+    def has(name: str) -> Any:
+        return column(key, name, of)
+    type_ = has("type")
+    if type_ == "boolean":
+        return ON_OFF
+    if type_ == "choice":
+        return Choice(*has("choices"))
+    if type_ == "impairments":
+        names: dict[str, list[str] | None] = {}
+        for name, what in tree()["impairments"].items():
+            names |= {what["short"]: None} if "short" in what else {}
+            names[name] = what["fields"]
+        return Impairments(names)
+    if type_ == "text":
+        return Text()
+    low, _, high = has("range").partition("..")
+    number: Any = (Integer if type_.startswith("integer") else Real)(float(low), float(high))
+    if type_ in ("integers", "reals"):
+        return Numbers(number, int(has("most")))
+    if has("words"):
+        number = NumberOrWord(number, tuple(has("words")))
+    return Optional(number, has("none")) if has("none") else number
+
+
+def setting(key: str, command: str, running: bool = False) -> Setting:
+    of = views(command, running)
+    kind, default = kind_of(key, of), column(key, "default", of)
+    default = kind.read(default) if default else [] if isinstance(kind, (Numbers, Impairments)) else None
+    return Setting(key, column(key, "flag", of) or None, kind, default, column(key, "help", of), column(key, "unit", of))
+
+
+def programs(key: str) -> list[str]:
+    return entries()[key]["in"]
+
+
+def keys_of(program: str) -> list[str]:
+    return [key for key in entries() if program in programs(key)]
+
+
+@functools.cache
+def settings_of(command: str) -> list[Setting]:
+    """What a command can be given, in the order of the table."""
+    return [setting(key, command) for key in keys_of(command)]
+
+
+def process_keys(process: str, command: str) -> dict[str, str]:
+    """{key of the process: key of the command} of all that the command hands to it under that key."""
+    own = keys_of(process)
+    pairs = ((entries()[key].get("like", key), key) for key in keys_of(command))
+    return {theirs: key for theirs, key in pairs if theirs in own}
+
+
+def nested(values: dict[str, Any]) -> dict[str, Any]:
+    """{"link.bins": 3} as {"link": {"bins": 3}}."""
+    root: dict[str, Any] = {}
+    for key, value in values.items():
+        *path, leaf = key.split(".")
+        node = root
+        for name in path:
+            node = node.setdefault(name, {})
+        node[leaf] = value
+    return root
+
+
+def experiments() -> dict[str, tuple[str, str]]:
+    """{name in an experiment: (key, words)}."""
+    found: dict[str, tuple[str, str]] = {}
+    for key, entry in entries().items():
+        found |= {name: (key, words) for name, words in entry.get("experiment", {}).items()}
+    return found

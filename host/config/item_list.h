@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A list of impairments as the value of a setting: [{cfo_hz: 3000}, {tone: {dbfs: -30, hz: 1e6}}].
+// Names and fields are judged here, ranges where they are used.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/schema.h"
+
+namespace wip::config {
+
+// In one line; nothing for what is no such list.
+std::optional<std::string> canonical_items(const std::vector<impairment_kind>& kinds,
+                                           const std::string& yaml);
+// Of what canonical_items() has made.
+std::vector<impairment> read_items(const std::vector<impairment_kind>& kinds,
+                                   const std::string& text);
+std::string valid_items(const std::vector<impairment_kind>& kinds);
+
+}  // namespace wip::config

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "config/settings_table.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <set>
+
+#include "config/endpoint.h"
+#include "types/number_text.h"
+
+namespace wip::config {
+namespace {
+
+const std::set<std::string> column_names{
+    "in",      "type",   "range", "unit", "words", "choices",  "check",
+    "default", "help",   "flag",  "live", "fixed", "like",     "own_key",
+    "monitor", "offers", "none",  "most", "shown", "required", "experiment"};
+const std::set<std::string> view_names{"macd",     "emulator",  "medium",      "tcpl",
+                                       "observer", "demo",      "emulate",     "tcp-l",
+                                       "running",  "demo-live", "emulate-live"};
+const std::set<std::string> inherited{"type",    "range", "unit",    "words",
+                                      "choices", "check", "default", "most"};
+
+[[noreturn]] void bad_table(const std::string& origin, const YAML::Node& at,
+                            const std::string& why) {
+    throw error(origin + ":" + std::to_string(at.Mark().line + 1) + ": " + why);
+}
+
+std::vector<std::string> words_of(const YAML::Node& n) {
+    std::vector<std::string> words;
+    if (n.IsScalar()) words.push_back(n.Scalar());
+    if (n.IsSequence())
+        for (const auto& item : n) words.push_back(item.Scalar());
+    if (n.IsMap())
+        for (const auto& pair : n) {
+            words.push_back(pair.first.Scalar());
+            words.push_back(pair.second.Scalar());
+        }
+    return words;
+}
+
+bool contains(const std::vector<std::string>& words, const std::string& word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+std::string capitalised(std::string text) {
+    if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] += 'A' - 'a';
+    return text;
+}
+
+const text_checks& common_checks() {
+    static const text_checks checks{{"endpoint", check_endpoint},
+                                    {"endpoint_or_none", check_endpoint_or_none},
+                                    {"line_endpoint", check_line_endpoint},
+                                    {"namespace", check_namespace},
+                                    {"word", check_word}};
+    return checks;
+}
+
+}  // namespace
+
+settings_table::settings_table(const std::string& yaml, const std::string& origin)
+    : origin_(origin) {
+    try {
+        const YAML::Node root = YAML::Load(yaml);
+        for (const auto& pair : root["settings"]) {
+            entry e{pair.first.Scalar()};
+            const auto columns_into = [&](const YAML::Node& map, columns& into,
+                                          const auto& and_views) {
+                for (const auto& column : map) {
+                    const std::string name = column.first.Scalar();
+                    if (column_names.contains(name))
+                        into[name] = words_of(column.second);
+                    else if (!and_views(name, column.second))
+                        bad_table(origin, column.first, e.name + ": unknown column " + name);
+                }
+            };
+            columns_into(pair.second, e.general, [&](const std::string& name, const auto& map) {
+                if (!view_names.contains(name)) return false;
+                columns_into(map, e.of_program[name],
+                             [](const auto&, const auto&) { return false; });
+                return true;
+            });
+            for (const auto& program : e.general["in"])
+                if (!view_names.contains(program))
+                    bad_table(origin, pair.first, e.name + ": unknown program " + program);
+            if (!by_name_.emplace(e.name, entries_.size()).second)
+                bad_table(origin, pair.first, e.name + ": given twice");
+            entries_.push_back(std::move(e));
+        }
+        for (const auto& pair : root["impairments"]) {
+            const YAML::Node short_name = pair.second["short"];
+            impairments_.push_back({pair.first.Scalar(), short_name ? short_name.Scalar() : "",
+                                    words_of(pair.second["fields"])});
+        }
+    } catch (const YAML::Exception& e) {
+        throw error(origin + ":" + std::to_string(e.mark.line + 1) + ": not a table: " + e.msg);
+    }
+    for (const auto& e : entries_)
+        if (const auto like = word(e, {}, "like"); !like.empty() && !by_name_.contains(like))
+            throw error(origin + ": " + e.name + ": like " + like + ", which there is not");
+}
+
+std::vector<std::string> settings_table::column(const entry& e, const views& of,
+                                                const std::string& name) const {
+    for (const auto& view : of)
+        if (const auto own = e.of_program.find(view); own != e.of_program.end())
+            if (const auto found = own->second.find(name); found != own->second.end())
+                return found->second;
+    if (const auto found = e.general.find(name); found != e.general.end()) return found->second;
+    if (!inherited.contains(name)) return {};
+    const auto like = e.general.find("like");
+    if (like == e.general.end()) return {};
+    return column(entries_[by_name_.at(like->second.at(0))], of, name);
+}
+
+std::string settings_table::word(const entry& e, const views& of, const std::string& name) const {
+    const auto words = column(e, of, name);
+    return words.empty() ? std::string() : words.front();
+}
+
+key settings_table::make_key(const entry& e, const views& of, const text_checks& checks) const {
+    static const std::map<std::string, kind> kinds{
+        {"boolean", kind::boolean}, {"integer", kind::integer}, {"real", kind::real},
+        {"text", kind::text},       {"choice", kind::choice},   {"integers", kind::numbers},
+        {"reals", kind::numbers},   {"impairments", kind::tree}};
+    const auto bad = [&](const std::string& why) {
+        throw error(origin_ + ": " + e.name + ": " + why);
+    };
+    key k{.path = e.name, .fallback = word(e, of, "default"), .doc = word(e, of, "help")};
+    const std::string type = word(e, of, "type");
+    const auto known = kinds.find(type);
+    if (known == kinds.end()) bad("type = " + type + ": there is none such");
+    k.type = known->second;
+    k.whole = type == "integer" || type == "integers";
+    k.unit = word(e, of, "unit");
+    k.choices = column(e, of, "choices");
+    k.words = column(e, of, "words");
+    if (!k.words.empty()) k.type = kind::number_or_word;
+    if (const auto range = word(e, of, "range"); !range.empty()) {
+        const auto dots = range.find("..");
+        const auto low = read_number<double>(range.substr(0, dots));
+        const auto high = read_number<double>(
+            dots == std::string::npos ? "" : std::string_view(range).substr(dots + 2));
+        if (!low || !high || *low > *high) bad("range = " + range + ": expected LOW..HIGH");
+        k.lowest = *low, k.highest = *high;
+    }
+    if (const auto most = word(e, of, "most"); !most.empty())
+        k.most = read_number<std::size_t>(most).value_or(0);
+    if (const auto name = word(e, of, "check"); !name.empty()) {
+        const auto& common = common_checks();
+        if (const auto own = checks.find(name); own != checks.end())
+            k.check = own->second;
+        else if (const auto c = common.find(name); c != common.end())
+            k.check = c->second;
+        else
+            bad("check = " + name + ": the program has none");
+    }
+    k.fallback_doc = word(e, of, "shown");
+    k.required = !word(e, of, "required").empty();
+    k.runtime = !word(e, of, "live").empty();
+    if (k.type == kind::tree) k.items = &impairments_;
+    return k;
+}
+
+std::vector<key> settings_table::keys(const std::string& program, const text_checks& checks) const {
+    std::vector<key> all;
+    for (const auto& e : entries_)
+        if (contains(column(e, {}, "in"), program)) all.push_back(make_key(e, {program}, checks));
+    return all;
+}
+
+void settings_table::add_control(const entry& e, const views& of,
+                                 std::vector<control_row>& rows) const {
+    const auto monitor = column(e, of, "monitor");
+    control_row row;
+    row.station = word(e, of, "live");
+    if (monitor.size() < 2 || row.station.empty()) return;
+    row.group = monitor[0], row.label = monitor[1];
+    row.key = word(e, of, "like");
+    if (row.key.empty()) row.key = e.name;
+    const key k = make_key(e, of, {});
+    row.choices = column(e, of, "offers");
+    if (row.choices.empty()) row.choices = k.choices;
+    if (k.type == kind::boolean) row.choices = {"on", "off"};
+    if (row.choices.empty())
+        row.type = k.whole ? control_row::kind::whole : control_row::kind::real;
+    row.low = k.lowest, row.high = k.highest;
+    row.help = capitalised(k.doc);
+    if (capitalised(k.unit) != row.label) row.unit = k.unit;  // "Bins: 10 bins" says it twice
+    const auto same = std::find_if(rows.begin(), rows.end(), [&](const control_row& r) {
+        return r.station == row.station && r.key == row.key;
+    });
+    if (same == rows.end()) {
+        const auto after = std::find_if(rows.rbegin(), rows.rend(), [&](const control_row& r) {
+                               return r.group == row.group;
+                           }).base();
+        rows.insert(after == rows.begin() ? rows.end() : after, std::move(row));
+        return;
+    }
+    // The window does not know which kind of cell it is; what a process does not take, it says.
+    same->low = std::min(same->low, row.low), same->high = std::max(same->high, row.high);
+    for (const auto& c : row.choices)
+        if (!contains(same->choices, c)) same->choices.push_back(c);
+}
+
+std::vector<control_row> settings_table::controls() const {
+    std::vector<control_row> rows;
+    for (const auto& e : entries_)
+        for (const auto& [command, process] :
+             {std::pair<std::string, std::string>{"demo", "medium"}, {"emulate", "emulator"}})
+            if (const auto in = column(e, {}, "in");
+                contains(in, command) || contains(in, command + "-live"))
+                add_control(e, {"running", command, process}, rows);
+    return rows;
+}
+
+}  // namespace wip::config
