@@ -18,9 +18,9 @@ from ..cell import cell as cells
 from ..cell.cell import Cell
 from ..cell.keeper import KeeperClient
 from ..cell.running import Running
-from ..cell.session import Progress, check_congestion_control, identity, owned_cell, place, start_process
+from ..cell.session import Progress, check_congestion_control, identity, owned_cell, start_process
 from ..errors import INVALID, VALID, BadInput, CellDied
-from ..figures import report
+from ..figures import accounting, meaning, report
 from ..figures.estimates import estimate
 from ..machine import outputs, system
 from ..machine.places import Places
@@ -28,7 +28,8 @@ from ..measure import traffic
 from ..programs import transfer as transfer_program
 from ..settings.scenario import Scenario
 from ..settings.table import nested, process_keys, settings_of
-from .options import options_parser, scenario_of
+from . import run as runs
+from .options import Options, options_parser, scenario_of
 from .pool import Pool
 
 NAME = "tcpl"
@@ -76,17 +77,6 @@ def config(cell: Cell, s: Scenario, point: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def sums(direction: Any) -> Any:
-    """in - (delivered + queued + dropped), packets."""
-    return (direction["in"].packets - direction["delivered"].packets - direction["queued"].packets
-            - sum(d.count.packets for d in direction["dropped"]))
-
-
-def direction_of(message: Any) -> dict[str, Any]:
-    return {"in": getattr(message, "in"), "delivered": message.delivered, "queued": message.queued,
-            "dropped": message.dropped}
-
-
 def kernel_checksum_errors(cell: Cell, keeper: KeeperClient) -> int:
     program = traffic.Program(cell.namespace("terminal"), ["cat", "/proc/net/snmp"])
     try:
@@ -98,41 +88,48 @@ def kernel_checksum_errors(cell: Cell, keeper: KeeperClient) -> int:
 
 
 def run_one(point: dict[str, Any], s: Scenario, name: str, places: Places,
-            workload: Callable[..., dict[str, Any] | None] | None = None, cores: str = "auto") -> Any:
+            workload: Callable[..., dict[str, Any] | None] | None = None, cores: Any = "auto") -> dict[str, Any]:
     """One transfer; returns what was measured, with its verdict. `workload(cell, keeper)` instead of the
     transfer, for tests."""
-    with owned_cell(name, lambda text: None) as (cell, keeper):
-        path = cells.write_config(cell, "tcpl", config(cell, s, point))
-        running = Running(cell, keeper)
-        place(keeper, cores, places, lambda text: None)
-        start_process(keeper, cells.Process("tcpl", [places.program(PROGRAM), "--config", path],
-                                            {"OPENWIP_RUN": str(cell.run)}, slot_path=True), running, running.air)
-        reasons = []
-        result = dict(point)
-        try:
-            result |= ((workload or (lambda c, k: transfer(c, k, s, point)))(cell, keeper) or {})
-        except traffic.TrafficFailed as e:
-            reasons.append(str(e))
-        checksum_errors = kernel_checksum_errors(cell, keeper)
-        keeper.wait_until(lambda: not (running.ask(running.air).forward.queued.packets
-                                       or running.ask(running.air).back.queued.packets), 30)
-        status = running.ask(running.air)
-        keeper.end("the run is over")
-    for what, message in (("forward", status.forward), ("back", status.back)):
-        if sums(direction_of(message)):
-            reasons.append(f"{what}: packets in, delivered and dropped do not add up")
-    if status.late_max_ms > LATE_LIMIT_MS:
-        reasons.append(f"pacing: a packet left {status.late_max_ms:.0f} ms late (limit {LATE_LIMIT_MS:g} ms)")
-    result |= {
+    def silent(_text: str) -> None:
+        pass
+
+    with owned_cell(name, silent) as (cell, keeper):
+        return runs.in_cell(cell, keeper, Options(s, name=name, cores=cores), places, silent,
+                           lambda: phases(cell, keeper, s, point, places, workload or (lambda c, k: transfer(c, k, s, point))))
+
+
+def phases(cell: Cell, keeper: KeeperClient, s: Scenario, point: dict[str, Any], places: Places,
+           workload: Callable[..., dict[str, Any] | None]) -> dict[str, Any]:
+    path = cells.write_config(cell, "tcpl", config(cell, s, point))
+    running = Running(cell, keeper)
+    start_process(keeper, cells.Process("tcpl", [places.program(PROGRAM), "--config", path],
+                                        {"OPENWIP_RUN": str(cell.run)}, slot_path=True), running, running.air)
+    result, failed = dict(point), []
+    try:
+        result |= workload(cell, keeper) or {}
+    except traffic.TrafficFailed as e:
+        failed.append(str(e))
+    checksum_errors = kernel_checksum_errors(cell, keeper)
+    keeper.wait_until(lambda: not any(d.queued.packets for d in both_ways(running.ask(running.air)).values()), runs.DRAIN_LIMIT_S)
+    status = running.ask(running.air)
+    ends = {way: accounting.End(direction) for way, direction in both_ways(status).items()}
+    late = status.late_max_ms
+    return result | {
         "packets": status.forward.delivered.packets, "packets_damaged": status.packets_damaged,
-        "queue_drops": sum(d.count.packets for d in status.forward.dropped),
-        "path_bits_wrong": status.bits_wrong, "late_max_ms": round(status.late_max_ms, 2),
+        "queue_drops": sum(meaning.drops(status.forward).values()),
+        "path_bits_wrong": status.bits_wrong, "late_max_ms": round(late, 2),
         "realtime_priority": status.realtime_priority,
         "headers_restored": status.headers_restored, "checksum_errors": checksum_errors,
         "relay_verdicts": {d.reason: d.count.packets for d in status.relay},
-        "verdict": {"valid": not reasons, "reasons": reasons},
-    }
-    return result
+        "verdict": accounting.verdict([
+            ("traffic", failed),
+            ("sums", [f"{way}: packets in, delivered and dropped do not add up" for way, e in ends.items() if e.came_in[0] != e.accounted[0]]),
+            ("pacing", [f"pacing: a packet left {late:.0f} ms late (limit {LATE_LIMIT_MS:g} ms)"] if late > LATE_LIMIT_MS else [])])}
+
+
+def both_ways(status: Any) -> dict[str, Any]:
+    return {"forward": status.forward, "back": status.back}
 
 
 def transfer(cell: Cell, keeper: KeeperClient, s: Scenario, point: dict[str, Any]) -> Any:

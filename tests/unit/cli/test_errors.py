@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How a command ends that cannot go on: one kind of failure, one type, one exit code, one line."""
+import contextlib
+import io
+import signal
+import subprocess
+import sys
+import unittest
+from unittest import mock
+
+from openwip_cli import __main__ as launcher, errors
+
+
+def ended(stop):
+    """(exit code, standard error) of a command that raises this."""
+    def command(_arguments, _places):
+        raise stop
+
+    said = io.StringIO()
+    with mock.patch.object(launcher, "find", lambda name: command), mock.patch.object(sys, "argv", ["openwip", "demo"]), \
+            contextlib.redirect_stderr(said):
+        return launcher.main(), said.getvalue()
+
+
+class Failures(unittest.TestCase):
+    def test_each_kind_ends_with_its_code_and_its_line(self):
+        for stop, code, line in ((errors.BadInput("--snr is 'x'"), 2, "openwip: --snr is 'x'\n"),
+                                 (errors.CellDied("air was killed", [("air", "last words")]), 3, "openwip: air was killed\n  air: last words\n"),
+                                 (errors.RecordFailed("record x.h5: No space left"), 3, "openwip: record x.h5: No space left\n"),
+                                 (errors.NotWritten("--json x: cannot be written"), 4, "openwip: --json x: cannot be written\n"),
+                                 (errors.Terminated(signal.SIGINT), 130, "openwip: stopped by Ctrl-C; everything is removed\n"),
+                                 (errors.Terminated(signal.SIGTERM), 143, "openwip: stopped by SIGTERM; everything is removed\n")):
+            with self.subTest(type(stop).__name__):
+                self.assertEqual(ended(stop), (code, line))
+
+    def test_every_kind_is_among_them_and_has_a_code_of_its_own_choice(self):
+        kinds = {errors.BadInput, errors.CellDied, errors.RecordFailed, errors.NotWritten, errors.Terminated}
+        self.assertEqual(set(errors.Stop.__subclasses__()), kinds)
+        self.assertEqual({k.code for k in kinds - {errors.Terminated}}, {errors.BAD_INPUT, errors.DIED, errors.NOT_WRITTEN})
+
+    def test_a_fault_of_our_own_is_no_bad_input(self):
+        done = subprocess.run([sys.executable, "-c", "from openwip_cli import __main__ as m\nm.find = lambda name: (lambda a, p: 1 / 0)\nm.main()", "demo"],
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("ZeroDivisionError", done.stderr)
+
+    def test_an_unknown_command_is_bad_input(self):
+        done = subprocess.run([sys.executable, "-m", "openwip_cli", "dance"], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (2, "openwip: unknown command dance\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()
