@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "plan_message.h"
 #include "sample_clock.h"
 #include "uhd_pmt.h"
 
@@ -45,16 +46,15 @@ slot_transmitter_impl::slot_transmitter_impl(int cell, const std::string& endpoi
     : gr::sync_block("slot_transmitter", gr::io_signature::make(0, 0, 0),
                      gr::io_signature::make(1, 1, sizeof(gr_complex))),
       modulator_({.cell = cell, .profile = ::wip::link_profile::radio}),
-      first_(checked("start_slot", start_slot, 0, std::int64_t{1} << 50)),
-      restart_(checked("restart_slots", restart_slots, 1, 15000)),
       nof_slots_(checked("nof_slots", nof_slots, 0, std::int64_t{1} << 50)),
       link_({.endpoint = endpoint, .role = "base", .silence_s = timeout_s},
             [this](const std::string& reason) { on_link_end(reason); }),
-      next_(first_) {
+      stretch_(::wip::slot(checked("start_slot", start_slot, 0, std::int64_t{1} << 50)),
+               ::wip::slot_count(checked("restart_slots", restart_slots, 1, 15000))) {
     // The pattern is made even when unused: its parameters are checked either way.
     pattern_.emplace(::wip::test_pattern_config{modulation, bins, seed, transmissions});
     if (link_) pattern_.reset();
-    status_.next_slot = next_.value;
+    status_.next_slot = stretch_.next().value;
     set_output_multiple(::wip::slot_samples);
     // Room for a slot beside one that the sink has not taken yet: the next one is asked for at
     // once.
@@ -70,16 +70,8 @@ int slot_transmitter_impl::work(int noutput_items, gr_vector_const_void_star&,
     const auto holding = link_.hold();
     const slot_span out(static_cast<gr_complex*>(output_items[0]),
                         static_cast<std::size_t>(::wip::slot_samples));
-    if (broken_) {
-        std::fill(out.begin(), out.end(), gr_complex(0, 0));
-        tag_end();
-        record(next_, out);
-        next_ = std::max(next_, resume_);
-        broken_ = false;
-        start_of_stretch_ = true;
-        std::lock_guard lock(mutex_);
-        ++status_.restarts;
-        status_.next_slot = next_.value;
+    if (stretch_.broken()) {
+        end_stretch(out);
         return ::wip::slot_samples;
     }
     if (nof_slots_ > 0 && status_.slots >= static_cast<std::uint64_t>(nof_slots_)) return WORK_DONE;
@@ -91,23 +83,32 @@ int slot_transmitter_impl::work(int noutput_items, gr_vector_const_void_star&,
         case outcome::made:
             break;
     }
-    if (start_of_stretch_) tag_start();
-    start_of_stretch_ = false;
-    record(next_, out);
-    ++next_;
+    if (stretch_.begins()) tag_start();
+    record(out);
+    stretch_.made();
     std::lock_guard lock(mutex_);
     ++status_.slots;
-    status_.next_slot = next_.value;
+    status_.next_slot = stretch_.next().value;
     return ::wip::slot_samples;
+}
+
+void slot_transmitter_impl::end_stretch(slot_span out) {
+    std::fill(out.begin(), out.end(), gr_complex(0, 0));
+    tag_end();
+    record(out);
+    stretch_.ended();
+    std::lock_guard lock(mutex_);
+    ++status_.restarts;
+    status_.next_slot = stretch_.next().value;
 }
 
 slot_transmitter_impl::outcome slot_transmitter_impl::make_slot(slot_span out) {
     if (pattern_) {
-        pattern_->next(next_);
-        modulator_.work(next_, pattern_->grant(), pattern_->payload(), out);
+        pattern_->next(stretch_.next());
+        modulator_.work(stretch_.next(), pattern_->grant(), pattern_->payload(), out);
         return outcome::made;
     }
-    request_.set_air(next_.value);
+    request_.set_air(stretch_.next().value);
     request_.set_late_slots(status_.late_slots);
     request_.set_underflows(status_.underflows);
     const auto* plan = link_->exchange(request_, stop_requested);
@@ -120,35 +121,21 @@ slot_transmitter_impl::outcome slot_transmitter_impl::make_slot(slot_span out) {
     return outcome::made;
 }
 
-void slot_transmitter_impl::record(::wip::slot air, slot_span out) {
+void slot_transmitter_impl::record(slot_span out) {
     const auto recording = recorder_.hold();
-    if (recorder_) recorder_->samples(::wip::first_sample(air), out);
+    if (recorder_) recorder_->samples(::wip::first_sample(stretch_.next()), out);
 }
 
 // False: the plan was impossible and the slot goes out empty, pilots and an empty grant only.
 bool slot_transmitter_impl::modulate_plan(const openwip::slot_link::SlotPlan& plan, slot_span out) {
-    std::array<std::span<const std::uint8_t>, ::wip::nof_bins> payload{};
-    ::wip::slot_grant empty;
-    empty.frame_number = ::wip::frame_number_of(next_);
-    bool good = plan.grant().size() == ::wip::grant_bytes;
-    for (const auto& p : plan.payload()) {
-        good = good && p.bin() < ::wip::nof_bins;
-        if (good)
-            payload[p.bin()] = {reinterpret_cast<const std::uint8_t*>(p.payload().data()),
-                                p.payload().size()};
-    }
-    if (good) {
-        const std::span<const std::uint8_t, ::wip::grant_bytes> bytes(
-            reinterpret_cast<const std::uint8_t*>(plan.grant().data()),
-            static_cast<std::size_t>(::wip::grant_bytes));
-        const auto grant = ::wip::unpack_grant(bytes, ::wip::link_profile::radio);
-        if (grant) return modulator_.work(next_, *grant, payload, out);
-    }
-    modulator_.work(next_, empty, payload, out);
+    const auto planned = ::wip::read_plan(plan);
+    if (planned) return modulator_.work(stretch_.next(), planned->grant, planned->payload, out);
+    ::wip::planned_slot empty{};
+    empty.grant.frame_number = ::wip::frame_number_of(stretch_.next());
+    modulator_.work(stretch_.next(), empty.grant, empty.payload, out);
     return false;
 }
 
-// Events come from the device's past: those of a stretch that is already given up only count.
 void slot_transmitter_impl::on_async(const pmt::pmt_t& message) {
     const auto event = ::wip::read_uhd_event(message);
     std::lock_guard lock(mutex_);
@@ -163,14 +150,11 @@ void slot_transmitter_impl::on_async(const pmt::pmt_t& message) {
             ++status_.other_events;
             return;
     }
-    const ::wip::slot happened = event.time ? ::wip::slot_of(*event.time) : next_;
-    if (start_of_stretch_ || happened < resume_) return;
-    broken_ = true;
-    resume_ = std::max(happened, next_) + restart_;
+    stretch_.fault(event.time ? std::optional(::wip::slot_of(*event.time)) : std::nullopt);
 }
 
 void slot_transmitter_impl::tag_start() {
-    const auto time = ::wip::time_of_sample(::wip::first_sample(next_));
+    const auto time = ::wip::time_of_sample(::wip::first_sample(stretch_.next()));
     add_item_tag(0, nitems_written(0), pmt::mp("tx_sob"), pmt::PMT_T);
     add_item_tag(0, nitems_written(0), pmt::mp("tx_time"),
                  pmt::make_tuple(pmt::from_uint64(time.full), pmt::from_double(time.fraction)));

@@ -13,6 +13,7 @@
 #include "block_recorder.h"
 #include "phy/transmitter/slot_modulator.h"
 #include "test_pattern.h"
+#include "transmit_stretch.h"
 
 namespace gr {
 namespace wip {
@@ -42,6 +43,8 @@ private:
     enum class outcome { made, nothing, ended };
 
     outcome make_slot(slot_span out);
+    void end_stretch(slot_span out);
+    void record(slot_span out);
     bool modulate_plan(const openwip::slot_link::SlotPlan& plan, slot_span out);
     void on_async(const pmt::pmt_t& message);
     void tag_start();
@@ -51,16 +54,10 @@ private:
     ::wip::phy::slot_modulator modulator_;
     std::optional<::wip::test_pattern> pattern_;
     openwip::slot_link::SlotRequest request_;
-    const ::wip::slot first_;
-    const ::wip::slot_count restart_;
     const std::int64_t nof_slots_;
     ::wip::block_link link_;
     ::wip::block_recorder recorder_;
-    void record(::wip::slot air, slot_span out);
-    ::wip::slot next_;
-    ::wip::slot resume_{0};  // where the next stretch begins, when broken_
-    bool broken_ = false;    // the device's stretch is broken: end it, begin another
-    bool start_of_stretch_ = true;
+    ::wip::transmit_stretch stretch_;
 
     mutable std::mutex mutex_;  // status_, read by other threads
     slot_transmitter_status status_;

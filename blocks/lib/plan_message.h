@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What macd wants sent in a slot, from its message. It is not trusted: bins and grant are checked.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "schema/slot_link.pb.h"
+#include "types/grant.h"
+
+namespace wip {
+
+struct planned_slot {
+    slot_grant grant;
+    std::array<std::span<const std::uint8_t>, nof_bins> payload;  // into the message
+};
+
+// Nothing: the message is no plan.
+std::optional<planned_slot> read_plan(const openwip::slot_link::SlotPlan& plan);
+
+}  // namespace wip

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The slots of a transmitter whose device says that it was late, and plans that are none.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "plan_message.h"
+#include "transmit_stretch.h"
+
+namespace wip {
+
+TEST(TransmitStretch, AFaultEndsItWithOneSlotOfSilenceAndAnotherBeginsLater) {
+    transmit_stretch s(slot(150), slot_count(30));
+    EXPECT_TRUE(s.begins());
+    for (int i = 0; i < 5; ++i) s.made();
+    EXPECT_EQ(s.next(), slot(155));
+    EXPECT_FALSE(s.begins());
+    s.fault(slot(153));
+    EXPECT_TRUE(s.broken());
+    s.ended();
+    EXPECT_EQ(s.next(), slot(185));
+    EXPECT_TRUE(s.begins());
+    EXPECT_FALSE(s.broken());
+}
+
+TEST(TransmitStretch, FaultsOfAStretchThatIsGivenUpDoNotCount) {
+    transmit_stretch s(slot(150), slot_count(10));
+    s.fault(std::nullopt);  // nothing has been sent yet
+    EXPECT_FALSE(s.broken());
+    s.made();
+    s.fault(std::nullopt);
+    s.ended();
+    EXPECT_EQ(s.next(), slot(161));
+    s.made();
+    s.fault(slot(152));
+    EXPECT_FALSE(s.broken());
+    s.fault(slot(161));
+    EXPECT_TRUE(s.broken());
+}
+
+TEST(TransmitStretch, AFaultInTheFutureIsWaitedFor) {
+    transmit_stretch s(slot(0), slot_count(10));
+    s.made();
+    s.fault(slot(400));
+    s.ended();
+    EXPECT_EQ(s.next(), slot(410));
+}
+
+TEST(PlanMessage, WhatIsNoPlanIsRefused) {
+    openwip::slot_link::SlotPlan plan;
+    EXPECT_FALSE(read_plan(plan));
+    std::array<std::uint8_t, grant_bytes> bytes;
+    ASSERT_TRUE(pack_grant(slot_grant{}, link_profile::radio, bytes));
+    plan.set_grant(bytes.data(), bytes.size());
+    auto* p = plan.add_payload();
+    p->set_bin(24);
+    p->set_payload("abc");
+    const auto read = read_plan(plan);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->payload[24].size(), 3U);
+    EXPECT_TRUE(read->payload[0].empty());
+    p->set_bin(25);
+    EXPECT_FALSE(read_plan(plan));
+    p->set_bin(0);
+    plan.mutable_grant()->pop_back();
+    EXPECT_FALSE(read_plan(plan));
+}
+
+}  // namespace wip
