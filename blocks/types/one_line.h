@@ -32,9 +32,8 @@ inline std::size_t utf8_length(const std::string& s, std::size_t i) {
 
 }  // namespace detail
 
-// Control characters and broken UTF-8 become '?', and what is longer than 600 bytes is cut.
-inline std::string one_line(const std::string& text) {
-    constexpr std::size_t longest = 600;
+// Control characters and broken UTF-8 become '?', and what is longer than `longest` bytes is cut.
+inline std::string one_line(const std::string& text, std::size_t longest = 600) {
     std::string out;
     for (std::size_t i = 0; i < text.size() && out.size() < longest;) {
         const std::size_t n = detail::utf8_length(text, i);

@@ -57,6 +57,12 @@ std::optional<std::string> canonical_number(const key& k, std::string_view text)
     return number(*x);
 }
 
+// Of what somebody wrote, in a message that has to end with what is valid.
+constexpr std::size_t longest_shown = 100;
+
+// Other text would not read back from YAML as the same.
+bool is_one_line(const std::string& value) { return one_line(value, value.size() + 1) == value; }
+
 // Canonical text, or nullopt when the value is not valid for the key.
 std::optional<std::string> canonical(const key& k, const std::string& value) {
     switch (k.type) {
@@ -101,7 +107,7 @@ std::optional<std::string> canonical(const key& k, const std::string& value) {
                 return std::nullopt;
             return value;
         case kind::text:
-            if (k.check && !k.check(value).empty()) return std::nullopt;
+            if (!is_one_line(value) || (k.check && !k.check(value).empty())) return std::nullopt;
             return value;
     }
     return std::nullopt;
@@ -207,7 +213,8 @@ const key& settings::declared(const std::string& path, const std::string& origin
     for (const auto& k : *table_)
         if (hint.empty() && k.path.ends_with("." + path)) hint = k.path;
     if (!hint.empty())
-        throw error(origin + ": " + path + ": unknown key; did you mean " + hint + "?");
+        throw error(origin + ": " + one_line(path, longest_shown) + ": unknown key; did you mean " +
+                    hint + "?");
     std::vector<std::string> nearby;  // the keys of the same section, else the top level
     const auto dot = path.find('.');
     const std::string section = dot == std::string::npos ? "" : path.substr(0, dot + 1);
@@ -219,7 +226,7 @@ const key& settings::declared(const std::string& path, const std::string& origin
         else if (last_words.empty() || last_words.back() != k.path.substr(0, d))
             last_words.push_back(k.path.substr(0, d));
     }
-    throw error(origin + ": " + path +
+    throw error(origin + ": " + one_line(path, longest_shown) +
                 ": unknown key; valid keys: " + join(nearby.empty() ? last_words : nearby));
 }
 
@@ -227,9 +234,13 @@ void settings::put(const std::string& path, const std::string& value, const std:
     const key& k = declared(path, origin);
     const auto text = canonical(k, value);
     if (!text) {
-        std::string message = origin + ": " + path + " = " + (value.empty() ? "(nothing)" : value) +
-                              ": not valid; expected " +
-                              (k.type == kind::text && k.check ? k.check(value) : valid_values(k));
+        const std::string rule = k.type != kind::text  ? valid_values(k)
+                                 : !is_one_line(value) ? "one line of UTF-8 text"
+                                 : k.check             ? k.check(value)
+                                                       : valid_values(k);
+        std::string message = origin + ": " + path + " = " +
+                              (value.empty() ? "(nothing)" : one_line(value, longest_shown)) +
+                              ": not valid; expected " + rule;
         if (k.type == kind::choice)
             if (const auto hint = did_you_mean(value, k.choices); !hint.empty())
                 message += "; did you mean " + hint + "?";

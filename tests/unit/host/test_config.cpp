@@ -191,6 +191,22 @@ TEST(Config, AnErrorIsOneLineOfReadableTextWhateverWasRead) {
             << error("v" + bad + "w").what();
     EXPECT_LT(std::string(error(std::string(100000, 'x')).what()).size(), 700U);
 }
+TEST(Config, ALongValueDoesNotPushOutWhatWouldBeValid) {
+    const std::string much(2000, 'x');
+    for (const std::string& e : {error_in("word: " + much + "y"), error_in("link.bins: " + much),
+                                 error_in("link: {" + much + ": 1}"), error_in(much + ": 1")}) {
+        EXPECT_NE(e.find("xxx..."), std::string::npos) << e;
+        EXPECT_TRUE(e.find("expected ") != std::string::npos ||
+                    e.find("valid keys") != std::string::npos)
+            << e;
+    }
+}
+TEST(Config, TextThatWouldNotReadBackIsRefused) {
+    for (const std::string bad : {"a\xff", "a\nb", "a\x07", "a\x7f"}) {
+        const auto e = error_of([&](settings& s) { s.merge_assignment("free=" + bad); });
+        EXPECT_TRUE(e.ends_with("not valid; expected one line of UTF-8 text")) << e;
+    }
+}
 TEST(Config, AMissingFileAndAFolderAreRefused) {
     EXPECT_EQ(error_of([](settings& s) { s.merge_file("/nowhere/f.yaml"); }),
               "/nowhere/f.yaml: No such file or directory");
