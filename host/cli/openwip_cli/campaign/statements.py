@@ -75,7 +75,8 @@ def ratio(results: Results, check: Any, case: Any) -> "Finding":
 def above(results: Results, check: Any, case: Any) -> "Finding":
     """The metric is higher at `a` than at `b`, and for `b_each` than at every one of them: the closest is
     shown. `at_each` repeats it over other settings."""
-    metric, closest = check["metric"], None
+    metric = check["metric"]
+    closest: Any = None
     others = [check.get("b", {}) | dict(zip(check.get("b_each", {}), v))
               for v in itertools.product(*check.get("b_each", {}).values())]
     at = check.get("at_each", {})
@@ -228,10 +229,9 @@ def steps(results: Results, check: Any, case: Any) -> "Finding":
 
 
 KINDS = {f.__name__: f for f in (value, ratio, above, best, disjoint, crossing, spread, falls, model, steps)}
-COMMON = {"id", "says", "source", "kind", "for_each", "note", "metric"}
 
 
-def check_statements(path: pathlib.Path, given: dict[str, Any]) -> None:
+def check_statements(path: pathlib.Path, given: Any) -> None:
     """A statement that cannot be evaluated is found before anything runs."""
     if not isinstance(given, list):
         raise BadInput(f"experiment file {path}: statements: a list is expected")

@@ -57,7 +57,7 @@ class Cell:
         self.terminals = ["terminal" if n == 1 else f"terminal{n}" for n in range(1, terminals + 1)]
         self.stations = ["base"] * base + self.terminals
         self.run = RUN_ROOT / name
-        self.lock: Any = None
+        self.lock: int | None = None
 
     def namespace(self, station: str) -> str:
         return f"owip-{self.name}-{station}"

@@ -49,7 +49,7 @@ class Keeper:
         self.children: dict[Any, Any] = {}   # name -> (pid, pidfd)
         self.essential: dict[Any, Any] = {}        # name -> pid of those whose death ends the cell
         self.surroundings: Any = None
-        self.logs = None     # where to copy logs to at the end
+        self.logs: str | None = None     # where to copy logs to at the end
         self.wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         os.set_blocking(wake_write, False)
         signal.set_wakeup_fd(wake_write)

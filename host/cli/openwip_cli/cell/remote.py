@@ -135,7 +135,7 @@ class ClientKeys:
         socket.curve_secretkey = self.secret
 
 
-def client(address: str, folder: pathlib.Path | str) -> tuple[Any, Any]:
+def client(address: str, folder: pathlib.Path | str | None) -> tuple[Any, Any]:
     """(endpoints by socket, keys or None) of a remote cell."""
     host, _ = parse_listen(address)
     if folder is None and not is_loopback(host):

@@ -113,7 +113,7 @@ def owned_cell(name: str, progress: Callable[[str], None], terminals: int = 1, b
     before = {}
     if threading.current_thread() is threading.main_thread():
         before = {s: signal.signal(s, raise_terminated) for s in SIGNALS}
-    keeper = None
+    keeper: KeeperClient | None = None
     try:
         take_over(cell, progress)
         if system.account()[0] != system.ACCOUNT:

@@ -25,7 +25,7 @@ def _checked(fd: Any, path: pathlib.Path | str) -> Any:
     return fd
 
 
-def create(path: pathlib.Path | str, text: str, mode: int = 0o640) -> None:
+def create(path: pathlib.Path | str, text: str | bytes, mode: int = 0o640) -> None:
     """A new file with this text (or these bytes); what stood at the name is gone. Returns nothing; raises OSError."""
     data = text if isinstance(text, bytes) else text.encode()
     for last in (False, True):
@@ -42,7 +42,7 @@ def create(path: pathlib.Path | str, text: str, mode: int = 0o640) -> None:
         os.fchmod(fd, mode)
 
 
-def replace(path: pathlib.Path | str, text: str, mode: int = 0o640) -> None:
+def replace(path: pathlib.Path | str, text: str | bytes, mode: int = 0o640) -> None:
     """As create(), for readers that look meanwhile: they find the former file or the new one, whole."""
     partial = f"{path}.part"
     create(partial, text, mode)

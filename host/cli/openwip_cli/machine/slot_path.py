@@ -11,7 +11,6 @@ from typing import Any
 from . import system
 
 PROCESSES = ("air", "base.macd", "base.radio", "terminal.macd", "terminal.radio")
-AUXILIARY = ("ZMQbg",)      # threads that no slot waits for
 EVERY_S = 0.2
 NO_STALL_S = 2e-3       # behind: that is three slots, the loop bears it
 

@@ -78,7 +78,8 @@ class Interface:
     def __init__(self, station: str, namespace: Any) -> None:
         self.station, self.namespace = station, namespace
         self.socket = system.in_namespace(namespace, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
-        self.was_up, self.since = False, None
+        self.was_up = False
+        self.since: float | None = None     # when it went down
 
     def is_up(self) -> bool | None:
         request = struct.pack("16sH14x", INTERFACE.encode(), 0)

@@ -153,4 +153,3 @@ def main(arguments: list[str], _places: Places) -> int:
         except OSError:
             why = "asked to stop"
         print(f"judge: ends: {why}", flush=True)
-    return 0
