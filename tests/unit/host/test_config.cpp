@@ -192,7 +192,7 @@ TEST(Config, AnErrorIsOneLineOfReadableTextWhateverWasRead) {
     EXPECT_LT(std::string(error(std::string(100000, 'x')).what()).size(), 700U);
 }
 TEST(Config, ALongValueDoesNotPushOutWhatWouldBeValid) {
-    const std::string much(2000, 'x');
+    const std::string much(900, 'x');  // YAML has no longer keys
     for (const std::string& e : {error_in("word: " + much + "y"), error_in("link.bins: " + much),
                                  error_in("link: {" + much + ": 1}"), error_in(much + ": 1")}) {
         EXPECT_NE(e.find("xxx..."), std::string::npos) << e;
