@@ -5,9 +5,8 @@
 // only in who calls advance().
 //
 //   offer(packet, now)   a packet comes
-//   advance(now)         all that happens up to and with now: what is due goes to the sink, in
-//   order next_wakeup()        when to call advance() again: never later than the next packet is
-//   due
+//   advance(now)         all that happens up to and with now; what is due goes to the sink
+//   next_wakeup()        when advance() is next called: no later than the next packet is due
 //
 // Nothing is lost unseen: in = delivered + queued + all that is dropped, at any time. A link that
 // knows by acknowledgements what arrived counts it as queued until then; once it is idle() all that

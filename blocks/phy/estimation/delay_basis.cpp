@@ -17,6 +17,7 @@ namespace {
 constexpr int half_band = nof_subcarriers / 2;
 constexpr int half_padded = 256;
 constexpr double negligible = 1e-7;
+constexpr double tie_break = 1e-8;
 
 // Normalised Legendre polynomials of degree 0..order-1: mean square 1 over [-1, 1].
 void legendre(double x, std::size_t order, double* out) {
@@ -79,7 +80,10 @@ std::vector<member> members_of(const Eigen::MatrixXd& k) {
 delay_basis::delay_basis(double spread_us, double at_centre) {
     // Degrees beyond 2 pi (W/2) 2505 kHz die out faster than exponentially.
     const int n = static_cast<int>(std::ceil(7.87 * spread_us)) + 14;
-    const auto k = delay_covariance(spread_us, at_centre, n);
+    auto k = delay_covariance(spread_us, at_centre, n);
+    // Of a wide spread the first variances are equal to within rounding, and any rotation among
+    // their members would do: this one has low degrees first, whatever the rounding.
+    for (int d = 0; d < n; ++d) k(d, d) -= tie_break * d / n;
     const auto members = members_of(k);
     double rest = k.trace();
     int even = 0;
