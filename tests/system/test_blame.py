@@ -114,6 +114,16 @@ class Blamed(unittest.TestCase):
         time.sleep(4)
         self.assertTrue(run.cell.is_up())
 
+    def test_the_verdict_so_far_of_a_kept_cell_knows_it_too(self):
+        run = self.kept()
+        os.kill(run.pid("emulator"), signal.SIGSTOP)
+        time.sleep(1.5)
+        os.kill(run.pid("emulator"), signal.SIGCONT)
+
+        def said():         # by the screen, which breaks its lines
+            return re.sub(r"\n {10}", "", openwip("top", "--name", CELL, "--once").stdout)
+        self.assertTrue(wait_until(lambda: re.search(rf"surroundings: emulator was {STOPPED}\d\.\d s", said()), 10), said())
+
     # --- a namespace ---
 
     def test_a_namespace_that_was_deleted_is_named(self):

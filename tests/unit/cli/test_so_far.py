@@ -88,6 +88,13 @@ class SoFar(unittest.TestCase):
                 self.assertFalse(v.valid)
                 self.assertIn(reason, "; ".join(v.reason))
 
+    def test_what_the_cell_stood_on_counts_from_the_beginning_of_the_measured_time(self):
+        self.so_far.noted = ["base.macd was stopped by a debugger for 1.0 s"]
+        self.assertTrue(self.verdict(statuses(1), statuses(5)).valid)
+        self.so_far.noted = [*self.so_far.noted, "air was stopped by a debugger for 2.0 s"]
+        self.assertEqual(list(self.verdict(statuses(9)).reason), ["surroundings: air was stopped by a debugger for 2.0 s"])
+        self.assertTrue(self.verdict(statuses(10, slots=10), statuses(12, slots=3010)).valid)
+
     def test_an_end_that_does_not_add_up_is_seen_at_once(self):
         broken = statuses(9)
         broken.base.downlink.delivered.packets -= 1

@@ -70,6 +70,11 @@ class Cell:
     def namespaces(self) -> list[Any]:
         return [self.namespace(s) for s in self.stations]
 
+    @property
+    def noted(self) -> pathlib.Path:
+        """A line for everything that was not as it should be for a while: the keeper's, for the judge."""
+        return self.run / "noted"
+
     def endpoint(self, socket: Any) -> str:
         return f"ipc://{self.run}/{socket}"
 

@@ -49,6 +49,7 @@ class Keeper:
         self.children: dict[Any, Any] = {}   # name -> (pid, pidfd)
         self.essential: dict[Any, Any] = {}        # name -> pid of those whose death ends the cell
         self.surroundings: Any = None
+        self.noted: list[str] = []       # what was not as it should be for a while; the judge reads it
         self.logs: str | None = None     # where to copy logs to at the end
         self.wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         os.set_blocking(wake_write, False)
@@ -195,6 +196,9 @@ class Keeper:
         for words in over:
             print(words, file=sys.stderr, flush=True)
             self.send(event="noted", why=words)
+            self.noted.append(words)
+            with contextlib.suppress(OSError):
+                own_files.replace(self.cell.noted, "".join(f"{w}\n" for w in self.noted))
         # A cell that is kept is somebody's to try things with, as setting an interface down.
         if broken is None and self.channel is not None:
             broken = down

@@ -14,6 +14,7 @@ sees in whose namespace a process is.
 import os
 import signal
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from ..cell import cell as cells
@@ -41,6 +42,8 @@ class SoFar:
         self.goodput: Any = None
         self.capacity: Any = None
         self.still = 0
+        self.noted: Sequence[str] = ()   # all that the keeper has written down; of the measured time from `noted_before` on
+        self.noted_before = 0
 
     def begins_again(self, now: Any) -> bool:
         return self.first is None or now.air.slots < self.last.air.slots
@@ -51,7 +54,7 @@ class SoFar:
         if begins:
             if not now.begun:
                 return False
-            self.first, self.still = now, 0
+            self.first, self.still, self.noted_before = now, 0, len(self.noted)
         elif now.base.slot > self.last.base.slot:
             link = accounting.link_interval(self.last.base, now.base)
             self.goodput = link["goodput_bps"]
@@ -66,7 +69,8 @@ class SoFar:
             return telemetry_pb2.Verdict(valid=False, command=self.command,
                                          reason=["start: the terminal has not locked yet, nothing is measured", *telemetry])
         now = self.last
-        observed = accounting.observed(self.first.air, now, tun=tun, drained=tun is not None, telemetry=telemetry, waiting=waiting)
+        observed = accounting.observed(self.first.air, now, tun=tun, drained=tun is not None, telemetry=telemetry, waiting=waiting,
+                                       surroundings=self.noted[self.noted_before:])
         if now.air.now == self.first.air.now:
             observed.realtime["factor"] = 1.0    # no time has passed yet
         found = accounting.judge(observed)
@@ -115,7 +119,14 @@ class Judge:
             self.tun = tun_counts(self.cell)
         return self.tun
 
+    def noted(self) -> Sequence[str]:
+        try:
+            return own_files.read(self.cell.noted).decode().splitlines()
+        except OSError:
+            return ()        # nothing yet
+
     def turn(self, watch: Any, clock: Any) -> None:
+        self.so_far.noted = self.noted()
         now = self.statuses()
         if now is not None and self.so_far.take(now):
             clock.begin()
