@@ -7,7 +7,7 @@ namespace wip {
 
 namespace {
 
-constexpr std::array mode_names{"searching", "confirming", "synchronised", "locked"};
+constexpr std::array mode_names{"searching", "confirming", "holding", "synchronised", "locked"};
 
 openwip::slot_link::Outcome to_wire(phy::bin_outcome outcome) {
     switch (outcome) {
@@ -61,6 +61,7 @@ void fill_state(const phy::receiver_state& s, openwip::receiver::State& out) {
     out.set_candidates(s.candidates);
     out.set_synchronisations(s.synchronisations);
     out.set_candidates_refuted(s.candidates_refuted);
+    out.set_holds(s.holds);
     out.set_losses_pilots(s.losses_pilots);
     out.set_losses_gap(s.losses_gap);
     out.set_losses_jump(s.losses_jump);

@@ -12,7 +12,7 @@
 
 namespace wip::phy {
 
-enum class receiver_mode : std::uint8_t { searching, confirming, synchronised, locked };
+enum class receiver_mode : std::uint8_t { searching, confirming, holding, synchronised, locked };
 
 struct receiver_state {
     receiver_mode mode = receiver_mode::searching;
@@ -27,13 +27,16 @@ struct receiver_state {
     std::uint64_t candidates = 0;
     std::uint64_t synchronisations = 0;
     std::uint64_t locks = 0;
-    // Back to searching: a candidate was not confirmed; synchronised or locked was lost because the
-    // pilots were missing, samples were, or the sample count jumped back.
+    // Synchronised or locked -> holding: the pilots are missing. Back to where it was when they
+    // come back in time.
+    std::uint64_t holds = 0;
+    // Back to searching: a candidate was not confirmed; synchronised, locked or holding was lost
+    // because the pilots were missing, samples were, or the sample count jumped back.
     std::uint64_t candidates_refuted = 0;
     std::uint64_t losses_pilots = 0;
     std::uint64_t losses_gap = 0;
     std::uint64_t losses_jump = 0;
-    std::uint64_t lock_losses = 0;  // those while locked
+    std::uint64_t lock_losses = 0;  // those while locked, or holding a lock
     std::uint64_t grants_failed = 0;
     std::uint64_t second_looks = 0;  // slots with failed frames, detected again (slot_detector.h)
 };

@@ -46,6 +46,7 @@ struct slot_receiver::impl final : slot_user {
     std::int64_t hyper = 0;  // slot in hyperframe, when locked
     std::int64_t contradiction = -1;
     int contradictions = 0;
+    bool held_lock = false;  // what is held was locked
 
     explicit impl(const slot_receiver_config& c)
         : synchroniser(c.cell),
@@ -73,7 +74,8 @@ struct slot_receiver::impl final : slot_user {
     }
 
     void lost(sync_loss why) noexcept override {
-        if (state.mode == mode::locked) ++state.lock_losses;
+        if (state.mode == mode::locked || (state.mode == mode::holding && held_lock))
+            ++state.lock_losses;
         // A candidate that did not get as far is not confirmed, whatever the reason.
         switch (state.mode == mode::confirming ? sync_loss::refuted : why) {
             case sync_loss::refuted:
@@ -105,8 +107,16 @@ struct slot_receiver::impl final : slot_user {
             ++state.synchronisations;
             enter(mode::synchronised);
         }
+        const bool holds = s.state == sync_state::holding;
+        if (holds && state.mode != mode::holding) {
+            ++state.holds;
+            held_lock = state.locked;
+            enter(mode::holding);
+        } else if (!holds && state.mode == mode::holding) {
+            enter(held_lock ? mode::locked : mode::synchronised);
+        }
         blank_report(s.start, state.mode);
-        const bool measured = !s.missing && measure(s);
+        const bool measured = !s.missing && !holds && measure(s);
         if (!measured) {
             predictor.skip();
             filter.skip();

@@ -7,7 +7,8 @@
 //
 // The first three are those of slot_synchroniser.h; synchronised, everything but the frame
 // number is known, and SNR and predictions are reported. Locked: a grant with a good CRC has told
-// the frame number. Every loss ends in searching.
+// the frame number. Where the pilots are missing, both are held for longest_hold slots, in which
+// nothing is decoded. Every loss ends in searching.
 #pragma once
 
 #include <cstdint>

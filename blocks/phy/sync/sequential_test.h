@@ -13,9 +13,9 @@
 // Watching a synchronised signal: the sum is held at 80 at most and the signal counts as lost when
 // it falls to 0. Without a signal it falls by 4.5 +- 3 a slot, so that it takes 18 slots in the
 // mean and more than 30 with a probability of 4e-4: (135 - 80) / (3 sqrt 30) = 3.35 standard
-// deviations. So long has a fade of the whole band to last to be taken for a loss: the threshold is
-// as patient as the 20 ms allow. Above -8.5 dB a loss needs a deviation that comes once in exp(80)
-// slots.
+// deviations. So long has a fade of the whole band to last to be taken for one: the threshold is
+// as patient as 20 ms allow. Then timing is held (slot_synchroniser.h). Above -8.5 dB a loss needs
+// a deviation that comes once in exp(80) slots.
 #pragma once
 
 #include <algorithm>
@@ -26,6 +26,9 @@ class sequential_test {
 public:
     void start() noexcept { sum_ = 0; }
     void add(float z) noexcept { sum_ += mean * z - mean * mean / 2; }
+    // While timing is held: the sum of the slots since the last one without a signal. It is as rare
+    // that it gets to exp(18) without a signal as for a candidate, in each slot.
+    void keep_open() noexcept { sum_ = std::max(sum_, 0.0F); }
     bool confirmed() const noexcept { return sum_ >= enough; }
     bool refuted() const noexcept { return sum_ <= too_little; }
     void hold() noexcept { sum_ = std::min(sum_, held); }

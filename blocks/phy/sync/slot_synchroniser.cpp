@@ -9,9 +9,10 @@ namespace wip::phy {
 
 namespace {
 
-constexpr std::int64_t longest_gap = std::int64_t{slots_per_frame} * slot_samples;
+constexpr std::int64_t longest_gap = std::int64_t{longest_hold} * slot_samples;
 constexpr std::int64_t history = 3 * slot_samples;  // what acquisition looks back on
 constexpr std::int64_t margin = 64;                 // tracking may move a slot's start back
+constexpr std::int64_t near_enough = 32;            // of a held timing: a third of a prefix
 constexpr float pilot_pass = 0.25F;  // a slot that may steer the tracking: chance passes 1 in 40
 
 std::int64_t modulo(std::int64_t a, std::int64_t m) { return (a % m + m) % m; }
@@ -106,7 +107,8 @@ double slot_synchroniser::gain_db() const noexcept {
 }
 
 void slot_synchroniser::trim() {
-    const std::int64_t keep = next_ - (state_ == sync_state::searching ? history : margin);
+    const bool looks = state_ == sync_state::searching || state_ == sync_state::holding;
+    const std::int64_t keep = next_ - (looks ? history : margin);
     const std::int64_t drop = std::min(keep - buffer_start_, filled_);
     if (drop <= 0) return;
     std::memmove(static_cast<void*>(buffer_.data()), buffer_.data() + drop,
@@ -121,18 +123,41 @@ void slot_synchroniser::search(slot_user& user) {
     const auto available = next_ - buffer_start_;
     const auto found =
         acquisition_.step(buffer_.data() + available, static_cast<std::size_t>(available), next_);
-    if (found) {
-        // The slot nearest to the end of this block.
-        const std::int64_t ahead = (next_ - found->slot_start + slot_samples / 2) / slot_samples;
-        next_ = found->slot_start + ahead * slot_samples;
-        slot_in_frame_ = static_cast<int>(modulo(found->slot_in_frame + ahead, slots_per_frame));
-        pilots_ = pilots(found->cell);
-        track_.start(next_, found->cfo_hz);
-        test_.start();
-        state_ = sync_state::confirming;
-        user.start(found->cell);
-    }
+    if (found) begin_candidate(*found, user);
     user.nothing(block);
+}
+
+// With the slot nearest to next_.
+void slot_synchroniser::begin_candidate(const acquired& found, slot_user& user) {
+    const std::int64_t ahead = (next_ - found.slot_start + slot_samples / 2) / slot_samples;
+    next_ = found.slot_start + ahead * slot_samples;
+    slot_in_frame_ = static_cast<int>(modulo(found.slot_in_frame + ahead, slots_per_frame));
+    pilots_ = pilots(found.cell);
+    track_.start(next_, found.cfo_hz);
+    test_.start();
+    state_ = sync_state::confirming;
+    user.start(found.cell);
+}
+
+// After a slot at the held timing. What acquisition finds there is left to the pilots to confirm.
+void slot_synchroniser::hold(slot_user& user) {
+    test_.keep_open();
+    std::optional<acquired> found;
+    for (; !found && beside_ + slot_samples <= end(); beside_ += slot_samples) {
+        const std::int64_t to = beside_ + slot_samples;
+        found = acquisition_.step(buffer_.data() + (to - buffer_start_),
+                                  static_cast<std::size_t>(to - buffer_start_), to);
+    }
+    const auto away = [this](const acquired& a) {
+        const std::int64_t off = modulo(a.slot_start - next_, slot_samples);
+        return std::min(off, slot_samples - off) > near_enough;
+    };
+    if (found && away(*found)) {
+        lose(sync_loss::pilots_missing, user);
+        begin_candidate(*found, user);
+    } else if (++held_ >= longest_hold) {
+        lose(sync_loss::pilots_missing, user);
+    }
 }
 
 void slot_synchroniser::lose(sync_loss why, slot_user& user) {
@@ -140,6 +165,14 @@ void slot_synchroniser::lose(sync_loss why, slot_user& user) {
     if (state_ == sync_state::searching) return;
     state_ = sync_state::searching;
     user.lost(why);
+}
+
+void slot_synchroniser::begin_hold() {
+    state_ = sync_state::holding;
+    held_ = 0;
+    beside_ = next_ - slot_samples;
+    acquisition_.reset();
+    test_.start();
 }
 
 void slot_synchroniser::follow(slot_user& user) {
@@ -152,7 +185,7 @@ void slot_synchroniser::follow(slot_user& user) {
         extractor_.extract(samples, track_.phase(), elements_);
         score = score_pilots(pilots_of(elements_), pilots_.of(slot_in_frame_));
         test_.add(score.z);
-        if (state_ == sync_state::confirming && test_.confirmed())
+        if (state_ < sync_state::synchronised && test_.confirmed())
             state_ = sync_state::synchronised;
         if (state_ == sync_state::synchronised) test_.hold();
     }
@@ -164,7 +197,7 @@ void slot_synchroniser::follow(slot_user& user) {
                    .samples = std::span<const cf32, slot_samples>(samples, slot_samples),
                    .elements = elements_,
                    .pilot_score = score.magnitude});
-    if (channel == nullptr)
+    if (channel == nullptr || state_ == sync_state::holding)
         track_.forget_last();
     else if (score.magnitude > pilot_pass)
         track_.update(*channel);
@@ -173,8 +206,10 @@ void slot_synchroniser::follow(slot_user& user) {
     slot_in_frame_ = (slot_in_frame_ + 1) % slots_per_frame;
     if (state_ == sync_state::confirming && test_.refuted())
         lose(sync_loss::refuted, user);
+    else if (state_ == sync_state::holding)
+        hold(user);
     else if (state_ == sync_state::synchronised && test_.lost())
-        lose(sync_loss::pilots_missing, user);
+        begin_hold();
     user.done();
 }
 

@@ -4,11 +4,14 @@
 //   searching     nothing known; acquisition looks at every 5120 samples
 //   confirming    a candidate: timing, CFO, cell and slot in frame, to be verified
 //   synchronised  the pilots of several slots agreed (sequential_test.h)
+//   holding       the pilots are missing, and timing and CFO stay as they were last: they are
+//                 synchronised again as soon as pilots agree there. Acquisition looks beside it, so
+//                 that a signal that comes back elsewhere is not found later than by a search
 //
-// Back to searching: the candidate was refuted, the pilots are missing, samples are missing for
-// more than 30 slots, or the sample count jumped back. Up to 30 missing slots are counted through:
-// the user gets them as missing, timing is kept. (The receiver adds a state above: locked, when a
-// grant has told the frame number.)
+// Back to searching: the candidate was refuted, the pilots were missing while timing was held, more
+// samples are missing than it would be held for, or the sample count jumped back. Fewer missing
+// slots are counted through: the user gets them as missing, timing is kept. (The receiver adds a
+// state above: locked, when a grant has told the frame number.)
 #pragma once
 
 #include <array>
@@ -29,8 +32,12 @@
 
 namespace wip::phy {
 
-enum class sync_state : std::uint8_t { searching, confirming, synchronised };
+enum class sync_state : std::uint8_t { searching, confirming, holding, synchronised };
 enum class sync_loss : std::uint8_t { refuted, pilots_missing, gap, jump_back };
+
+// So long timing is held: 67 ms. At 20 ppm between two clocks, of which a tenth is not known after
+// a second of tracking, it is off by one sample then.
+inline constexpr int longest_hold = 100;
 
 struct aligned_slot {
     sync_state state = sync_state::searching;
@@ -79,6 +86,9 @@ private:
     void restart(std::int64_t first, sync_loss why, slot_user& user);
     void feed(const cf32* in, std::int64_t count, slot_user& user);
     void search(slot_user& user);
+    void begin_candidate(const acquired& found, slot_user& user);
+    void begin_hold();
+    void hold(slot_user& user);
     void follow(slot_user& user);
     void lose(sync_loss why, slot_user& user);
     void trim();
@@ -97,7 +107,9 @@ private:
     std::int64_t buffer_start_ = 0, filled_ = 0;
     const int early_;  // samples
     bool started_ = false;
-    std::int64_t next_ = 0;  // start of the next slot (of the next 5120 samples while searching)
+    std::int64_t next_ = 0;    // start of the next slot (of the next 5120 samples while searching)
+    int held_ = 0;             // slots
+    std::int64_t beside_ = 0;  // start of the next 5120 samples for acquisition while holding
     std::int64_t lost_from_ = 0, lost_to_ = 0;  // missing samples, replaced by zeros
     int slot_in_frame_ = 0;
 

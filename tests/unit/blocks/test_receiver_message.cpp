@@ -22,7 +22,7 @@ phy::receiver_state full_state() {
     std::uint64_t n = 1;
     for (auto* counter :
          {&s.candidates, &s.synchronisations, &s.locks, &s.candidates_refuted, &s.losses_pilots,
-          &s.losses_gap, &s.losses_jump, &s.lock_losses, &s.grants_failed})
+          &s.losses_gap, &s.losses_jump, &s.lock_losses, &s.grants_failed, &s.holds})
         *counter = ++n;
     return s;
 }

@@ -229,6 +229,53 @@ TEST(lock, is_lost_within_20_ms_and_found_again_within_40) {
         }
 }
 
+// A transmitter that stood still for 50 ms and the slots it had to make: timing is held over the
+// gap.
+TEST(lock, survives_a_gap_in_the_transmission_of_80_slots) {
+    for (const double snr : {6.0, 20.0})
+        for (const int gap : {1, 10, 29, 50, 80}) {
+            station base(9, {.snr_db = snr, .cfo_hz = 2000, .delay = 333});
+            listener terminal(any_cell);
+            for (int i = 0; i < 300; ++i) terminal.take(base.next());
+            ASSERT_TRUE(terminal.receiver.state().locked);
+            sample_channel off({.snr_db = snr, .seed = 77});
+            for (int i = 0; i < gap; ++i) {
+                base.next();
+                terminal.take(off.pass(std::vector<cf32>(slot_samples)));
+            }
+            for (int i = 0; i < 4; ++i) terminal.take(base.next());
+            const auto& s = terminal.receiver.state();
+            EXPECT_EQ(s.mode, receiver_mode::locked) << snr << " dB, " << gap << " slots";
+            EXPECT_EQ(s.lock_losses, 0U);
+            EXPECT_EQ(s.locks, 1U);
+            EXPECT_EQ(s.holds, gap > 29 ? 1U : s.holds);
+            terminal.bad = terminal.good = 0;
+            for (int i = 0; i < 30; ++i) terminal.take(base.next());
+            if (snr > 6) EXPECT_EQ(terminal.bad, 0) << gap;
+            EXPECT_GT(terminal.good, 0);
+        }
+}
+
+// One that comes back with another timing, or as another cell, is found beside the held one.
+TEST(lock, a_signal_that_comes_back_elsewhere_is_not_waited_for) {
+    for (const int moved : {700, 2560}) {
+        station base(9, {.snr_db = 15, .cfo_hz = 2000, .delay = 333});
+        listener terminal(any_cell);
+        for (int i = 0; i < 100; ++i) terminal.take(base.next());
+        sample_channel off({.snr_db = 15, .seed = 77});
+        for (int i = 0; i < 40; ++i) terminal.take(off.pass(std::vector<cf32>(slot_samples)));
+        ASSERT_EQ(terminal.receiver.state().mode, receiver_mode::holding);
+        station other(11, {.snr_db = 15, .cfo_hz = -3000, .delay = 333 + moved});
+        int slots = 0;
+        for (; slots < 100 && !terminal.receiver.state().locked; ++slots)
+            terminal.take(other.next());
+        EXPECT_LT(slots, 30) << moved;
+        EXPECT_EQ(terminal.receiver.state().cell, 11);
+        EXPECT_EQ(terminal.receiver.state().lock_losses, 1U);
+        EXPECT_EQ(terminal.receiver.state().losses_pilots, 1U);
+    }
+}
+
 TEST(lock, survives_overflows_of_5_and_20_ms_and_is_back_within_40_ms_after_one_of_200) {
     for (const double ms : {5.0, 20.0, 200.0}) {
         station base(9, {.snr_db = 15, .cfo_hz = 2000, .delay = 333});
