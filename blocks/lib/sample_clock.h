@@ -33,6 +33,10 @@ constexpr split_time time_of_sample(sample s) {
             static_cast<double>(s.value % sample_rate_hz) / static_cast<double>(sample_rate_hz)};
 }
 
+constexpr std::int64_t nanoseconds_of(sample_count n) {
+    return n.value * 3125 / 24;  // 10^9 / 7.68e6
+}
+
 class sample_clock {
 public:
     // Item 0 has the time `first` until a tag says otherwise.

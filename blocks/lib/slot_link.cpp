@@ -3,12 +3,15 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <thread>
 
 namespace wip {
 
 namespace {
+
+using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds slice{50};
 constexpr std::chrono::milliseconds retry{1};
@@ -57,14 +60,16 @@ void slot_link::greet() {
 }
 
 const openwip::slot_link::SlotPlan* slot_link::exchange(
-    const openwip::slot_link::SlotRequest& request, const cancelled_fn& cancelled) {
+    const openwip::slot_link::SlotRequest& request, const cancelled_fn& cancelled,
+    clock::time_point deadline) {
+    const bool waits = deadline == clock::time_point::max();
     if (!requested_ || requested_air_ != request.air()) {
         ask_.mutable_request()->CopyFrom(request);
         requested_ = true;
         planned_ = false;
         requested_air_ = request.air();
         // The slot after the last one: macd knows that it comes, and when it can be planned.
-        const bool can_wait = planned_any_ && request.air() == last_planned_ + 1;
+        const bool can_wait = waits && planned_any_ && request.air() == last_planned_ + 1;
         if (!send(ask_, cancelled, can_wait)) {
             requested_ = false;
             return nullptr;
@@ -80,15 +85,23 @@ const openwip::slot_link::SlotPlan* slot_link::exchange(
             return &in_.plan();
         }
         if (ended() || (cancelled && cancelled())) return nullptr;
-        sleep();
+        if (!waits && clock::now() >= deadline) {
+            requested_ = false;
+            given_up_ = requested_air_;
+            return nullptr;
+        }
+        sleep(deadline);
     }
 }
 
 // Until a message or news of the connection comes, a slice at most.
-void slot_link::sleep() {
+void slot_link::sleep(clock::time_point until) {
     const bool rests = link_->rest();
     pollfd items[] = {{link_->message_fd(), POLLIN, 0}, {link_->connection_fd(), POLLIN, 0}};
-    const int ready = ::poll(items, 2, rests ? static_cast<int>(slice.count()) : 0);
+    std::chrono::nanoseconds patience = rests ? slice : 0ms;
+    patience = std::clamp<std::chrono::nanoseconds>(until - clock::now(), 0ns, patience);
+    const timespec wait{0, patience.count()};
+    const int ready = ::ppoll(items, 2, &wait, nullptr);
     link_->rise(items[0].revents != 0);
     if (items[1].revents != 0 || (ready == 0 && rests)) watch_connection(clock::now());
 }
@@ -145,7 +158,7 @@ bool slot_link::receive_one() {
         case openwip::slot_link::ToFlowgraph::kPlan:
             if (requested_ && in_.plan().air() == requested_air_)
                 planned_ = true;
-            else
+            else if (in_.plan().air() > given_up_)
                 ++unexpected_;
             break;
         case openwip::slot_link::ToFlowgraph::kReceiver:

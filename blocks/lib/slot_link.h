@@ -43,11 +43,15 @@ public:
     slot_link(const slot_link&) = delete;
     slot_link& operator=(const slot_link&) = delete;
 
-    // Asks for the plan of a slot and waits for it. nullptr: ended() or cancelled; after a
-    // cancellation the same slot may be asked for again (the request is not sent twice). The plan
-    // is valid until the next call.
-    const openwip::slot_link::SlotPlan* exchange(const openwip::slot_link::SlotRequest& request,
-                                                 const cancelled_fn& cancelled);
+    using clock = std::chrono::steady_clock;
+
+    // Asks for the plan of a slot and waits for it. nullptr: ended(), cancelled, or too late; after
+    // a cancellation the same slot may be asked for again (the request is not sent twice). The plan
+    // is valid until the next call. With a deadline macd is woken at once, and a plan that comes
+    // after it is dropped.
+    const openwip::slot_link::SlotPlan* exchange(
+        const openwip::slot_link::SlotRequest& request, const cancelled_fn& cancelled,
+        clock::time_point deadline = clock::time_point::max());
 
     // Sends a report: fill in report() (cleared, memory kept), then send_report(). Waits only while
     // the queue towards macd is full. False: ended or cancelled.
@@ -73,14 +77,12 @@ public:
     std::uint64_t unexpected() const { return unexpected_; }
 
 private:
-    using clock = std::chrono::steady_clock;
-
     bool send(const openwip::slot_link::ToMacd& message, const cancelled_fn& cancelled,
               bool can_wait = false);
     bool receive_one();  // false: nothing there
     void watch_connection(clock::time_point now);
     void greet();
-    void sleep();
+    void sleep(clock::time_point until);
     void end(std::string reason);
 
     slot_link_config config_;
@@ -93,6 +95,7 @@ private:
     std::int64_t requested_air_ = 0;
     bool planned_any_ = false;
     std::int64_t last_planned_ = 0;
+    std::int64_t given_up_ = -1;  // last slot whose plan did not come in time
     std::uint32_t detail_every_ = 0;
     bool planned_ = false;  // in_ holds the plan of requested_air_
     openwip::slot_link::ToMacd out_, ask_;

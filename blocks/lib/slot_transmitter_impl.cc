@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "plan_message.h"
+#include "runtime/monotonic.h"
 #include "sample_clock.h"
 #include "uhd_pmt.h"
 
@@ -26,23 +27,41 @@ std::int64_t checked(const char* key, std::int64_t value, std::int64_t low, std:
     return value;
 }
 
+constexpr std::int64_t longest_sleep_ns = 10'000'000;  // a request to stop is seen by then
+constexpr std::size_t most_not_sent = 64;
+
+::wip::slot_count checked_lead(int lead_slots) {
+    if (lead_slots == 0) return ::wip::slot_count(0);
+    if (lead_slots < 2 || lead_slots > 48)
+        throw std::invalid_argument("lead_slots: " + std::to_string(lead_slots) +
+                                    " is neither 0 (the radio's clock waits) nor 2 .. 48");
+    return ::wip::slot_count(lead_slots);
+}
+
+void sleep_ns(std::int64_t ns) {
+    const timespec ts{0, ns};
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, nullptr);
+}
+
 }  // namespace
 
 slot_transmitter::sptr slot_transmitter::make(int cell, const std::string& endpoint,
                                               std::int64_t start_slot, int modulation,
                                               const std::vector<int>& bins, std::uint64_t seed,
                                               double timeout_s, int restart_slots,
-                                              std::int64_t nof_slots, int transmissions) {
+                                              std::int64_t nof_slots, int transmissions,
+                                              int lead_slots) {
     return gnuradio::make_block_sptr<slot_transmitter_impl>(cell, endpoint, start_slot, modulation,
                                                             bins, seed, timeout_s, restart_slots,
-                                                            nof_slots, transmissions);
+                                                            nof_slots, transmissions, lead_slots);
 }
 
 slot_transmitter_impl::slot_transmitter_impl(int cell, const std::string& endpoint,
                                              std::int64_t start_slot, int modulation,
                                              const std::vector<int>& bins, std::uint64_t seed,
                                              double timeout_s, int restart_slots,
-                                             std::int64_t nof_slots, int transmissions)
+                                             std::int64_t nof_slots, int transmissions,
+                                             int lead_slots)
     : gr::sync_block("slot_transmitter", gr::io_signature::make(0, 0, 0),
                      gr::io_signature::make(1, 1, sizeof(gr_complex))),
       modulator_({.cell = cell, .profile = ::wip::link_profile::radio}),
@@ -50,7 +69,8 @@ slot_transmitter_impl::slot_transmitter_impl(int cell, const std::string& endpoi
       link_({.endpoint = endpoint, .role = "base", .silence_s = timeout_s},
             [this](const std::string& reason) { on_link_end(reason); }),
       stretch_(::wip::slot(checked("start_slot", start_slot, 0, std::int64_t{1} << 50)),
-               ::wip::slot_count(checked("restart_slots", restart_slots, 1, 15000))) {
+               ::wip::slot_count(checked("restart_slots", restart_slots, 1, 15000))),
+      pace_(checked_lead(lead_slots)) {
     // The pattern is made even when unused: its parameters are checked either way.
     pattern_.emplace(::wip::test_pattern_config{modulation, bins, seed, transmissions});
     if (link_) pattern_.reset();
@@ -75,6 +95,7 @@ int slot_transmitter_impl::work(int noutput_items, gr_vector_const_void_star&,
         return ::wip::slot_samples;
     }
     if (nof_slots_ > 0 && status_.slots >= static_cast<std::uint64_t>(nof_slots_)) return WORK_DONE;
+    if (pace_ && !await_turn()) return link_.ended() ? WORK_DONE : 0;
     switch (make_slot(out)) {
         case outcome::nothing:
             return 0;
@@ -83,7 +104,7 @@ int slot_transmitter_impl::work(int noutput_items, gr_vector_const_void_star&,
         case outcome::made:
             break;
     }
-    if (stretch_.begins()) tag_start();
+    if (stretch_.begins() || pace_) tag_start();
     record(out);
     stretch_.made();
     std::lock_guard lock(mutex_);
@@ -108,17 +129,66 @@ slot_transmitter_impl::outcome slot_transmitter_impl::make_slot(slot_span out) {
         modulator_.work(stretch_.next(), pattern_->grant(), pattern_->payload(), out);
         return outcome::made;
     }
-    request_.set_air(stretch_.next().value);
-    request_.set_late_slots(status_.late_slots);
-    request_.set_underflows(status_.underflows);
-    const auto* plan = link_->exchange(request_, stop_requested);
-    if (plan == nullptr) return link_.ended() ? outcome::ended : outcome::nothing;
+    const auto* plan = ask_for_plan();
+    if (plan == nullptr) return without_plan(out);
     const bool good = modulate_plan(*plan, out);
     std::lock_guard lock(mutex_);
     if (!good) ++status_.plans_refused;
     status_.malformed = link_->malformed();
     status_.unexpected = link_->unexpected();
     return outcome::made;
+}
+
+const openwip::slot_link::SlotPlan* slot_transmitter_impl::ask_for_plan() {
+    const auto air = stretch_.next();
+    {
+        const std::lock_guard lock(mutex_);
+        request_.set_air(air.value);
+        request_.set_late_slots(status_.late_slots + status_.late_plans + status_.slots_left_out);
+        request_.set_underflows(status_.underflows);
+        request_.mutable_not_sent()->Assign(not_sent_.begin(), not_sent_.end());
+        not_sent_.clear();
+    }
+    if (!pace_) return link_->exchange(request_, stop_requested);
+    const std::int64_t now = ::wip::runtime::monotonic_ns();
+    const auto left = pace_.deadline_of(air) - radio_.at(now).value();
+    return link_->exchange(request_, stop_requested,
+                           std::chrono::steady_clock::time_point(
+                               std::chrono::nanoseconds(now + ::wip::nanoseconds_of(left))));
+}
+
+slot_transmitter_impl::outcome slot_transmitter_impl::without_plan(slot_span out) {
+    if (link_.ended()) return outcome::ended;
+    if (!pace_ || stop_requested()) return outcome::nothing;
+    send_empty(out);
+    const std::lock_guard lock(mutex_);
+    ++status_.late_plans;
+    if (not_sent_.size() < most_not_sent) not_sent_.push_back(stretch_.next().value);
+    return outcome::made;
+}
+
+// Until the next slot has to be begun. False: asked to stop, or macd is gone.
+bool slot_transmitter_impl::await_turn() {
+    for (;;) {
+        if (link_) link_->poll();
+        if (stop_requested() || link_.ended()) return false;
+        const auto now = radio_.at(::wip::runtime::monotonic_ns());
+        if (!now) {
+            sleep_ns(1'000'000);
+            continue;
+        }
+        if (const auto possible = pace_.possible(stretch_.next(), *now);
+            possible > stretch_.next()) {
+            const std::lock_guard lock(mutex_);
+            if (status_.slots > 0)
+                status_.slots_left_out +=
+                    static_cast<std::uint64_t>((possible - stretch_.next()).value);
+            stretch_.skip_to(possible);
+        }
+        const auto left = pace_.begin_of(stretch_.next()) - *now;
+        if (left <= ::wip::sample_count(0)) return true;
+        sleep_ns(std::min(longest_sleep_ns, ::wip::nanoseconds_of(left)));
+    }
 }
 
 void slot_transmitter_impl::record(slot_span out) {
@@ -129,11 +199,18 @@ void slot_transmitter_impl::record(slot_span out) {
 // False: the plan was impossible and the slot goes out empty, pilots and an empty grant only.
 bool slot_transmitter_impl::modulate_plan(const openwip::slot_link::SlotPlan& plan, slot_span out) {
     const auto planned = ::wip::read_plan(plan);
-    if (planned) return modulator_.work(stretch_.next(), planned->grant, planned->payload, out);
-    ::wip::planned_slot empty{};
-    empty.grant.frame_number = ::wip::frame_number_of(stretch_.next());
-    modulator_.work(stretch_.next(), empty.grant, empty.payload, out);
+    if (planned) {
+        last_grant_ = planned->grant;
+        return modulator_.work(stretch_.next(), planned->grant, planned->payload, out);
+    }
+    send_empty(out);
     return false;
+}
+
+void slot_transmitter_impl::send_empty(slot_span out) {
+    ::wip::planned_slot empty{};
+    empty.grant = ::wip::quiet_grant(last_grant_, stretch_.next());
+    modulator_.work(stretch_.next(), empty.grant, empty.payload, out);
 }
 
 void slot_transmitter_impl::on_async(const pmt::pmt_t& message) {
@@ -150,12 +227,18 @@ void slot_transmitter_impl::on_async(const pmt::pmt_t& message) {
             ++status_.other_events;
             return;
     }
+    if (pace_) {  // the next slots have their own times
+        if (event.kind == ::wip::uhd_event_kind::underflow && event.time &&
+            not_sent_.size() < most_not_sent)
+            not_sent_.push_back(::wip::slot_of(*event.time).value);
+        return;
+    }
     stretch_.fault(event.time ? std::optional(::wip::slot_of(*event.time)) : std::nullopt);
 }
 
 void slot_transmitter_impl::tag_start() {
     const auto time = ::wip::time_of_sample(::wip::first_sample(stretch_.next()));
-    add_item_tag(0, nitems_written(0), pmt::mp("tx_sob"), pmt::PMT_T);
+    if (stretch_.begins()) add_item_tag(0, nitems_written(0), pmt::mp("tx_sob"), pmt::PMT_T);
     add_item_tag(0, nitems_written(0), pmt::mp("tx_time"),
                  pmt::make_tuple(pmt::from_uint64(time.full), pmt::from_double(time.fraction)));
 }

@@ -12,7 +12,10 @@
 #include "block_link.h"
 #include "block_recorder.h"
 #include "phy/transmitter/slot_modulator.h"
+#include "radio_clock.h"
+#include "sample_clock.h"
 #include "test_pattern.h"
+#include "transmit_pace.h"
 #include "transmit_stretch.h"
 
 namespace gr {
@@ -23,13 +26,16 @@ public:
     slot_transmitter_impl(int cell, const std::string& endpoint, std::int64_t start_slot,
                           int modulation, const std::vector<int>& bins, std::uint64_t seed,
                           double timeout_s, int restart_slots, std::int64_t nof_slots,
-                          int transmissions);
+                          int transmissions, int lead_slots);
 
     int work(int noutput_items, gr_vector_const_void_star& input_items,
              gr_vector_void_star& output_items) override;
     slot_transmitter_status status() const override;
     void set_modulation(int bits_per_symbol) override;
     void set_bins(const std::vector<int>& bins) override;
+    void set_radio_time(std::int64_t full, double fraction, std::int64_t arrived) override {
+        radio_.add(::wip::sample_of_time(static_cast<std::uint64_t>(full), fraction), arrived);
+    }
     std::string end_reason() override;
     void start_recording(const std::string& samples_file, const std::string& reports_file,
                          std::int64_t begin_slot, std::int64_t end_slot) override {
@@ -43,6 +49,10 @@ private:
     enum class outcome { made, nothing, ended };
 
     outcome make_slot(slot_span out);
+    bool await_turn();
+    const openwip::slot_link::SlotPlan* ask_for_plan();
+    outcome without_plan(slot_span out);
+    void send_empty(slot_span out);
     void end_stretch(slot_span out);
     void record(slot_span out);
     bool modulate_plan(const openwip::slot_link::SlotPlan& plan, slot_span out);
@@ -58,9 +68,13 @@ private:
     ::wip::block_link link_;
     ::wip::block_recorder recorder_;
     ::wip::transmit_stretch stretch_;
+    const ::wip::transmit_pace pace_;
+    ::wip::radio_clock radio_;
+    ::wip::slot_grant last_grant_;
 
-    mutable std::mutex mutex_;  // status_, read by other threads
+    mutable std::mutex mutex_;  // what follows, for other threads
     slot_transmitter_status status_;
+    std::vector<std::int64_t> not_sent_;  // slots to tell macd of
 };
 
 }  // namespace wip

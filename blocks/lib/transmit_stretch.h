@@ -22,6 +22,11 @@ public:
         begins_ = false;
         ++next_;
     }
+    // Slots are left out: another stretch begins.
+    void skip_to(slot s) {
+        next_ = s;
+        begins_ = true;
+    }
     void ended() {
         next_ = std::max(next_, resume_);
         broken_ = false;

@@ -92,6 +92,18 @@ constexpr std::uint16_t frame_number_of(slot s) {
     return static_cast<std::uint16_t>(s.value / slots_per_frame % frame_number_modulus);
 }
 
+// Of a slot without frames, said by one who knows the last grant only: the edge that it had, and
+// the SN behind its new frames. A receiver may have heard of later ones, and takes nothing back.
+inline slot_grant quiet_grant(const slot_grant& last, slot air) {
+    slot_grant quiet;
+    quiet.frame_number = frame_number_of(air);
+    int fresh = 0;
+    for (const bin_grant& b : last.bins) fresh += b.bits_per_symbol != 0 && !b.retransmission;
+    quiet.first_new_sn = static_cast<wire_sn>(last.first_new_sn + fresh);
+    quiet.window_edge = static_cast<std::uint16_t>(last.window_edge + fresh);
+    return quiet;
+}
+
 namespace detail {
 constexpr std::uint32_t zigzag(std::int32_t v) {
     return static_cast<std::uint32_t>(v) << 1 ^ static_cast<std::uint32_t>(v >> 31);

@@ -68,8 +68,12 @@ size_t transmit_stream::send(const buffs_type& buffs, size_t size,
             done += room.size();
         } else if (o == outcome::late && opened_here) {
             return size;  // all of this call was too late: not sent, but taken
-        } else if (!open(air::as_soon_as_possible, deadline)) {
-            return done;  // the burst was refused before: this goes on as soon as possible
+        } else {
+            // The burst was refused before. Samples with a time keep it, each packet of them, as in a
+            // USRP; others go on as soon as possible.
+            const bool timed = time != air::as_soon_as_possible;
+            opened_here = timed;
+            if (!open(timed ? time + static_cast<tick>(done) : time, deadline)) return done;
         }
     }
     if (metadata.end_of_burst) writer_.close();

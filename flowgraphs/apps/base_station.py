@@ -15,7 +15,7 @@ def build(options):
     try:
         transmitter = wip.slot_transmitter(
             cell=options.cell, endpoint=options.endpoint, start_slot=slot,
-            modulation=options.modulation, seed=options.seed, timeout_s=options.timeout)
+            modulation=options.modulation, seed=options.seed, timeout_s=options.timeout, lead_slots=options.lead)
     except ValueError as e:
         station.bad_input(str(e))
     transmitter.set_log_level("off")     # what it has to say at its end is said by Watch
@@ -25,6 +25,7 @@ def build(options):
     top.connect(transmitter, sink)
     top.msg_connect(sink, "async_msgs", transmitter, "async")
     return station.Watch(top, transmitter, sink, station.recording_of(transmitter, options, "base"),
+                         tick=station.tell_time(sink, transmitter) if options.lead else lambda: None,
                          real_time=not options.no_realtime)
 
 
@@ -32,6 +33,8 @@ def main():
     p = station.parser(__doc__.splitlines()[0])
     p.add_argument("--cell", type=station.ranged(int, 0, 63), default=0, help="identity of the cell, 0..63")
     p.add_argument("--tx-gain", type=station.ranged(float, -100, 200), default=0.0, help="dB")
+    p.add_argument("--lead", type=station.ranged(int, 0, 48), default=0,
+                   help="slots before its time on the air at which a slot is asked for; 0: the radio's clock waits")
     p.add_argument("--modulation", type=station.ranged(int, 1, 8), default=2,
                    help="test pattern (no --endpoint): bits per symbol, 1..8")
     p.add_argument("--seed", type=station.ranged(int, 0, 2**63), default=1, help="test pattern: seed")

@@ -13,6 +13,7 @@ import resource
 import signal
 import sys
 import threading
+import time
 
 # Before GNU Radio and UHD are loaded: no control port, no banners, no letters (O, U, L) on the console:
 # events are counted and reported instead.
@@ -152,6 +153,14 @@ def settings(options, gain):
     if options.reset_time:
         yield lambda r: r.set_time_now(uhd.time_spec(0.0))
     yield lambda r: r.set_start_time(uhd.time_spec(full, fraction))
+
+
+def tell_time(radio, block):
+    """A function: reads the radio's clock for the block. Called ten times a second by Watch, and before it starts."""
+    def tell():
+        now = radio.get_time_now()
+        block.set_radio_time(now.get_full_secs(), now.get_frac_secs(), time.monotonic_ns())
+    return tell
 
 
 class Watch:

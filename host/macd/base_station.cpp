@@ -44,6 +44,7 @@ base_station::base_station(const macd_config& config, tun_device& tun, station_p
       ip_(port.telemetry()),
       frames_(port.telemetry(), config.link.profile),
       link_(config.link),
+      free_running_(config.transmit_lead_slots > 0),
       mac_(config.link),
       packets_(config.telemetry.packets_per_second, mac_, port) {}
 
@@ -57,18 +58,28 @@ void base_station::on_request(const openwip::slot_link::SlotRequest& request) {
         return;
     }
     const slot air(request.air());
-    if (planned_any_ && !near(air, planned_, largest_gap)) {
+    // The clock of a radio goes on while its station stands still, however long that is.
+    const bool far = free_running_ ? asked_.offer(air) == slot_clock::verdict::doubtful
+                                   : planned_any_ && !near(air, planned_, largest_gap);
+    if (far) {
         port_->malformed("slot link", "slot number far from the last one");
         return;
     }
     late_slots_ = request.late_slots();
     underflows_ = request.underflows();
+    for (const std::int64_t lost : request.not_sent()) mac_.on_not_sent(slot(lost));
     const auto place = std::lower_bound(requests_.begin(), requests_.end(), air);
     if (place == requests_.end() || *place != air) requests_.insert(place, air);
     if (requests_.size() > most_open_requests) {
         port_->malformed("slot link", "too many open requests");
         requests_.pop_back();
     }
+    if (!free_running_) answer_requests();
+}
+
+void base_station::caught_up() {
+    if (!free_running_ || requests_.empty()) return;
+    requests_.erase(requests_.begin(), requests_.end() - 1);
     answer_requests();
 }
 
@@ -77,23 +88,23 @@ bool base_station::clock_allows(slot air) const {
 }
 
 bool base_station::flowgraph_can_wait() const {
-    return answered_ >= requests_without_clock && !clock_allows(next_slot());
+    return !free_running_ && answered_ >= requests_without_clock && !clock_allows(next_slot());
 }
 
 void base_station::answer_requests() {
     while (!requests_.empty()) {
         const slot air = requests_.front();
-        const bool at_once = answered_ < requests_without_clock;
+        const bool at_once = free_running_ || answered_ < requests_without_clock;
         if (!at_once && !clock_allows(air)) return;
         requests_.erase(requests_.begin());
-        if (at_once) ++answered_;
+        if (answered_ < requests_without_clock) ++answered_;
         if (planned_any_ && air <= planned_) {
             // Asked again for a slot that has been planned: its frames are gone, but the
             // transmitter must not be left waiting. An empty slot, and ARQ repeats the frames.
             ++stale_;
             slot_plan empty;
             empty.air = air;
-            empty.grant.frame_number = frame_number_of(air);
+            empty.grant = quiet_grant(last_grant_, air);
             write_plan(empty, *plan_message_.mutable_plan());
             port_->to_flowgraph(plan_message_);
             continue;
@@ -108,6 +119,7 @@ void base_station::plan_and_send(slot air) {
     const slot_plan plan = mac_.plan(air);
     planned_ = air;
     planned_any_ = true;
+    last_grant_ = plan.grant;
     write_plan(plan, *plan_message_.mutable_plan());
     port_->to_flowgraph(plan_message_);
     publish_settled();
@@ -178,7 +190,7 @@ void base_station::on_peer(std::span<const std::uint8_t> message) {
         }
     }
     deliver_arrived();
-    answer_requests();
+    if (!free_running_) answer_requests();
 }
 
 void base_station::take_packets(const openwip::uplink::Uplink& m) {

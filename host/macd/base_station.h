@@ -4,6 +4,9 @@
 // loop allows (the first three requests of a run are answered at once: nothing has been sent yet
 // that the terminal's clock could follow). Just before planning, all waiting packets are read.
 //
+// With a lead the transmitter's clock does not wait: it asks when a slot has to be planned, and is
+// answered at once. Of several requests that have piled up only the last can still be met.
+//
 // The terminal's clock comes with its uplink messages. A packet that arrives at the start of slot a
 // is written to the TUN when that clock has passed slot a - 1.
 #pragma once
@@ -34,6 +37,7 @@ public:
     slot next_slot() const override;
     party waits_for() const override;
     bool flowgraph_can_wait() const override;
+    void caught_up() override;
     void fill(openwip::control::MacStatus& status) const override;
     void reset_counters() override;
     void flush_telemetry() override;
@@ -61,6 +65,7 @@ private:
     ip_log ip_;
     frame_log frames_;
     link_config link_;
+    const bool free_running_;
     base_station_mac mac_;
     packet_watch packets_;
 
@@ -68,9 +73,11 @@ private:
     std::vector<slot> requests_;
     int answered_ = 0;  // only counted up to the three that need no clock
     bool planned_any_ = false;
-    slot planned_;      // last slot planned
-    slot published_;    // up to here, topic `slot` has been seen to
-    slot_clock clock_;  // the terminal's: it has passed the end of this slot
+    slot planned_;           // last slot planned
+    slot_grant last_grant_;  // of it
+    slot published_;         // up to here, topic `slot` has been seen to
+    slot_clock asked_;       // by the transmitter, when free-running
+    slot_clock clock_;       // the terminal's: it has passed the end of this slot
     std::uint64_t stale_ = 0;
     bool tun_alive_ = true;
     int loop_to_tell_ = 0;  // new delay that the terminal has not been told; 0: none

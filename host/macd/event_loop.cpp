@@ -180,6 +180,7 @@ void event_loop::on_slot_link() {
                 break;
         }
     }
+    if (!ended_) station_->caught_up();
     for (; slot_link_->odd_messages > 0; --slot_link_->odd_messages)
         malformed("slot link", "what is no message of this link");
 }

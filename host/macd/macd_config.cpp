@@ -27,6 +27,22 @@ Config checked(const Config& c) {
     return c;
 }
 
+// What a slot and its feedback take beside the lead: the slot itself, its reception, the way back.
+constexpr int feedback_slots = 3;
+
+int lead_from(const config::settings& s, int delay) {
+    const int lead = static_cast<int>(s.integer("link.transmit_lead_slots"));
+    if (lead == 1)
+        throw s.refuse("link.transmit_lead_slots",
+                       "too short for a radio; valid: 0, or 2..45 slots");
+    if (lead != 0 && delay < lead + feedback_slots)
+        throw s.refuse("link.transmit_lead_slots",
+                       "the retransmission delay of " + std::to_string(delay) +
+                           " slots has to be longer by at least 3, for the feedback; valid: 0.." +
+                           std::to_string(std::max(0, delay - feedback_slots)));
+    return lead;
+}
+
 }  // namespace
 
 link_config link_from(const config::settings& s) {
@@ -104,6 +120,7 @@ macd_config translate(config::settings& s) {
                        "not possible on a radio: its error detection is ideal and leaves no room "
                        "for a CRC; expected radio");
     c.link = link_from(s);
+    c.transmit_lead_slots = lead_from(s, c.link.retransmission_delay_slots);
     c.tcp_l = tcp_l_from(s);
     c.uplink = uplink_from(s);
     c.predictor = s.text("phy.predictor");

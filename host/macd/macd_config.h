@@ -21,6 +21,9 @@ struct macd_config {
     station_role_kind role = station_role_kind::base;
     std::string name;
     link_config link;
+    // The flowgraph asks for a slot so long before it is on the air, for its radio's clock runs
+    // freely; 0: that clock waits, and macd says when a slot is planned.
+    int transmit_lead_slots = 0;
     bool tcp_l = false;
     uplink_config uplink;
     std::string predictor;  // of the terminal's receiver

@@ -43,6 +43,8 @@ public:
     virtual void on_request(const openwip::slot_link::SlotRequest& request) = 0;
     virtual void on_report(const openwip::slot_link::SlotReport& report) = 0;
     virtual void on_peer(std::span<const std::uint8_t> message) = 0;
+    // All that has come over the slot link so far has been handed over.
+    virtual void caught_up() {}
     // Packets may be waiting in the TUN. Returns false when the interface is gone.
     virtual bool on_tun() = 0;
     // False when a read of any slot has found that the interface is gone.

@@ -76,6 +76,7 @@ void fill_base(const base_statistics& s, openwip::control::MacStatus& status) {
                                                  s.retransmissions.end());
     b.set_payload_bits_acknowledged(s.payload_bits_acknowledged);
     b.set_feedback_rejected(s.feedback_rejected);
+    b.set_slots_not_sent(s.slots_not_sent);
 }
 
 void fill_downlink_sent(const base_statistics& s, openwip::control::Direction& d) {

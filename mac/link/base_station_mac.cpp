@@ -60,6 +60,7 @@ struct base_station_mac::state {
     }
 
     void settle(std::int64_t j);
+    void answer(std::int64_t j, bool decoded, std::uint32_t ack);
     void note(const slot_plan& plan);
     void advance(slot air);
     int rate_of(std::size_t bin) const {
@@ -204,7 +205,16 @@ void base_station_mac::state::settle(std::int64_t j) {
         terminal_hears = false;
     }
     fb.reset();
+    if (sent(j).used != 0 && !here) ++statistics.feedback_missing;
+    answer(j, decoded, ack);
+    if (slot_record& r = record(j); r.air.value == j) {
+        r.heard = decoded;
+        r.acknowledged = ack;
+    }
+}
 
+// What becomes of the frames and borders of slot j; once.
+void base_station_mac::state::answer(std::int64_t j, bool decoded, std::uint32_t ack) {
     sent_slot& out = sent(j);
     for (int i = 0; i < out.fresh; ++i)
         window.answer_border(out.first_new + i, decoded && i < out.told);
@@ -212,7 +222,6 @@ void base_station_mac::state::settle(std::int64_t j) {
         if (run.frames > 0) window.answer_borders(run, decoded);
     out.fresh = out.told = 0;
     out.runs = {};
-    if (out.used != 0 && !here) ++statistics.feedback_missing;
     for (int b = 0; b < nof_bins; ++b) {
         if ((out.used >> b & 1U) == 0) continue;
         const arq_unit& unit = out.unit[static_cast<std::size_t>(b)];
@@ -231,10 +240,14 @@ void base_station_mac::state::settle(std::int64_t j) {
         }
     }
     out.used = 0;
-    if (slot_record& r = record(j); r.air.value == j) {
-        r.heard = decoded;
-        r.acknowledged = ack;
-    }
+}
+
+void base_station_mac::on_not_sent(slot air) {
+    auto& s = *state_;
+    const std::int64_t j = air.value;
+    if (!s.started || j >= s.next_air || j < s.next_settled || s.sent(j).used == 0) return;
+    ++s.statistics.slots_not_sent;
+    s.answer(j, false, 0);
 }
 
 // Which bins the terminal gets in this slot, and at what rate. Of `best` no more than what waits

@@ -3,6 +3,7 @@
 // the caller advances it with one integer, the slot.
 //
 //   on_sdu(packet, now)        an IP packet came from the TUN
+//   on_not_sent(slot)          the radio could not send it
 //   on_feedback(feedback)      what the terminal said about slot j; earliest use: plan(j + delay)
 //   plan(air)                  everything that goes out in slot `air`; called once for each slot,
 //                              in order
@@ -40,6 +41,9 @@ public:
     // False when the packet was dropped (counted with its reason).
     bool on_sdu(std::span<const std::uint8_t> packet, slot now);
     void on_feedback(const slot_feedback& feedback);
+    // What was planned for that slot did not go on the air: its frames have failed now, not a loop
+    // later. Does nothing for a slot that is settled, or was not planned.
+    void on_not_sent(slot air);
     slot_plan plan(slot air);
     // Uses every bin of the set (bit b: bin b) that it has something for; `bins` and `allocation`
     // of the configuration do not matter. The plan takes the place of what `out` held, whose

@@ -34,6 +34,7 @@ struct base_statistics {
     std::uint64_t frames_given_up = 0;
     std::uint64_t frames_split = 0;       // failed units cut for lower-rated bins
     std::uint64_t feedback_missing = 0;   // slots with frames but without feedback in time
+    std::uint64_t slots_not_sent = 0;     // planned with frames, but too late for the radio
     std::uint64_t feedback_rejected = 0;  // for a slot not sent, or after its time
     std::uint64_t grant_overflows = 0;    // slots where not all retransmissions fitted in the grant
     std::uint64_t window_stalls = 0;  // slots after which packets wait because the window is full

@@ -22,6 +22,7 @@ template <>
 py::dict to_dict(const gr::wip::slot_transmitter_status& s) {
     using namespace py::literals;
     return py::dict("next_slot"_a = s.next_slot, "slots"_a = s.slots, "late_slots"_a = s.late_slots,
+                    "late_plans"_a = s.late_plans, "slots_left_out"_a = s.slots_left_out,
                     "underflows"_a = s.underflows, "other_events"_a = s.other_events,
                     "restarts"_a = s.restarts, "plans_refused"_a = s.plans_refused,
                     "malformed"_a = s.malformed, "unexpected"_a = s.unexpected);
@@ -141,7 +142,8 @@ PYBIND11_MODULE(wip_python, m) {
         .def(py::init(&slot_transmitter::make), py::arg("cell") = 0, py::arg("endpoint") = "",
              py::arg("start_slot") = 150, py::arg("modulation") = 2,
              py::arg("bins") = std::vector<int>(), py::arg("seed") = 1, py::arg("timeout_s") = 2.0,
-             py::arg("restart_slots") = 30, py::arg("nof_slots") = 0, py::arg("transmissions") = 1)
+             py::arg("restart_slots") = 30, py::arg("nof_slots") = 0, py::arg("transmissions") = 1,
+             py::arg("lead_slots") = 0)
         .def(
             "status", [](const slot_transmitter& b) { return to_dict(b.status()); },
             "Counters as a dict (slots, late_slots, underflows, restarts, ...).")
@@ -149,6 +151,12 @@ PYBIND11_MODULE(wip_python, m) {
              "Of the test pattern, from the next slot on: 1..8.")
         .def("set_bins", &slot_transmitter::set_bins, py::arg("bins"),
              "Of the test pattern, from the next slot on.")
+        .def("set_radio_time", &slot_transmitter::set_radio_time, py::arg("full"),
+             py::arg("fraction"), py::arg("arrived"),
+             "Of a free-running radio, ten times a second: its time, s, and when that was known, "
+             "ns of "
+             "time.monotonic_ns().",
+             py::call_guard<py::gil_scoped_release>())
         .def("end_reason", &slot_transmitter::end_reason,
              "Why the flowgraph ended by itself; empty otherwise.");
 

@@ -251,7 +251,7 @@ TEST(lock, survives_a_gap_in_the_transmission_of_80_slots) {
             EXPECT_EQ(s.holds, gap > 29 ? 1U : s.holds);
             terminal.bad = terminal.good = 0;
             for (int i = 0; i < 30; ++i) terminal.take(base.next());
-            if (snr > 6) EXPECT_EQ(terminal.bad, 0) << gap;
+            EXPECT_LE(terminal.bad, snr > 6 ? 0 : 30 * nof_bins) << gap;
             EXPECT_GT(terminal.good, 0);
         }
 }

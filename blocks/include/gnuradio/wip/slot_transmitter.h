@@ -5,11 +5,18 @@
 // (SlotRequest, SlotPlan), so macd decides as late as the radio allows; without one, from a seeded
 // test pattern.
 //
-// Tags, as gr-uhd defines them: the first sample of a contiguous stretch carries tx_sob and
+// Lead 0 is for a radio whose clock waits: a slot is made as soon as there is room for it. Its
+// tags, as gr-uhd defines them: the first sample of a contiguous stretch carries tx_sob and
 // tx_time = tuple(uint64 full seconds, double fraction), computed from the integer sample time;
 // nothing after that, so a USRP sink streams on. A transmit event (underflow, late) means that
 // the device's stretch is broken: one silent slot with tx_eob on its last sample ends it, and a new
 // stretch starts restart_slots after the event.
+//
+// With a lead the radio's clock runs freely, and set_radio_time() has to be called ten times a
+// second. A slot is asked for `lead` slots before it is on the air and made when its plan is there,
+// half a lead before the air at the latest: then it goes out empty (pilots and an empty grant).
+// What cannot be made in time any more is left out. Each slot has its tx_time, so none moves the
+// next.
 #pragma once
 
 #include <gnuradio/sync_block.h>
@@ -25,15 +32,17 @@ namespace gr {
 namespace wip {
 
 struct slot_transmitter_status {
-    std::int64_t next_slot = 0;       // the slot that is asked for next
-    std::uint64_t slots = 0;          // slots sent, silent ones not counted
-    std::uint64_t late_slots = 0;     // time_error events of the device
-    std::uint64_t underflows = 0;     // underflow and sequence error events
-    std::uint64_t other_events = 0;   // burst_ack and anything else
-    std::uint64_t restarts = 0;       // stretches begun after the first
-    std::uint64_t plans_refused = 0;  // plans with an impossible grant or payload: empty slot sent
-    std::uint64_t malformed = 0;      // messages on the slot link that are no message: dropped
-    std::uint64_t unexpected = 0;     // messages that answer no question: dropped
+    std::int64_t next_slot = 0;    // the slot that is asked for next
+    std::uint64_t slots = 0;       // slots sent, silent ones not counted
+    std::uint64_t late_slots = 0;  // time_error events of the device
+    std::uint64_t late_plans = 0;  // with a lead: plans that did not come in time, empty slot sent
+    std::uint64_t slots_left_out = 0;  // with a lead: too late to be made
+    std::uint64_t underflows = 0;      // underflow and sequence error events
+    std::uint64_t other_events = 0;    // burst_ack and anything else
+    std::uint64_t restarts = 0;        // stretches begun after the first
+    std::uint64_t plans_refused = 0;   // plans with an impossible grant or payload: empty slot sent
+    std::uint64_t malformed = 0;       // messages on the slot link that are no message: dropped
+    std::uint64_t unexpected = 0;      // messages that answer no question: dropped
 };
 
 class WIP_API slot_transmitter : virtual public gr::sync_block, public can_record {
@@ -50,16 +59,20 @@ public:
     // restart_slots   distance of the new stretch from an underflow or late event, in slots
     // nof_slots       end after this many slots; 0: never
     // transmissions   test pattern: how often each frame is sent, 1..8, three slots apart
+    // lead_slots      0: the radio's clock waits; 2..48: it runs freely
     // Throws std::invalid_argument naming parameter, value and range.
     static sptr make(int cell = 0, const std::string& endpoint = "", std::int64_t start_slot = 150,
                      int modulation = 2, const std::vector<int>& bins = {}, std::uint64_t seed = 1,
                      double timeout_s = 2.0, int restart_slots = 30, std::int64_t nof_slots = 0,
-                     int transmissions = 1);
+                     int transmissions = 1, int lead_slots = 0);
 
     virtual slot_transmitter_status status() const = 0;
     // Of the test pattern, from the next slot on. Throws std::invalid_argument.
     virtual void set_modulation(int bits_per_symbol) = 0;
     virtual void set_bins(const std::vector<int>& bins) = 0;
+    // Of a free-running radio: its time was full + fraction seconds, as known at `arrived`, ns of
+    // CLOCK_MONOTONIC.
+    virtual void set_radio_time(std::int64_t full, double fraction, std::int64_t arrived) = 0;
     // Why the flowgraph ended by itself ("macd ... went away"); empty otherwise. Looks after the
     // slot link as well, so that a dead macd is noticed when no samples move: call it now and then.
     virtual std::string end_reason() = 0;

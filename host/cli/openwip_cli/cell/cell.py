@@ -23,6 +23,7 @@ from typing import Any
 
 import yaml
 
+from ..air import SLOT_SAMPLES
 from ..machine import own_files, rights, system
 from ..machine.places import Places
 from ..settings import table
@@ -262,7 +263,7 @@ def air_config(cell: Cell, scenario: Scenario) -> dict[str, Any]:
         path["speed_kmh"] = s.speed_kmh
     own = {key.removeprefix("air."): s[key] for key in table.keys_of("medium") if key.startswith("air.") and key in s.values}
     return {
-        "air": own | {"name": cell.name, "clock": "lockstep", "speed": s.speed,
+        "air": own | {"name": cell.name, "speed": s.speed, "quantum": SLOT_SAMPLES,
                       "wait_for": {"transmitters": 1, "receivers": 1}, "seed": s["seed"],
                       "control": cell.endpoint("air.control"), "user": system.account()[0]},
         "nodes": {"base": {}, "terminal": {"noise_dbfs": round(s.noise_dbfs, 4),
@@ -312,7 +313,7 @@ def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: An
                 capabilities=rights.TO_BECOME_THE_ACCOUNT),
         mac("base"),
         mac("terminal"),
-        Process("base.radio", station("base", "--tx-gain", "0"), radio, slot_path=True, capabilities=rights.RADIO),
+        Process("base.radio", station("base", "--tx-gain", "0", "--lead", str(scenario["link.transmit_lead_slots"])), radio, slot_path=True, capabilities=rights.RADIO),
         Process("terminal.radio", station("terminal", "--rx-gain", "0",
                                           "--horizon", str(scenario.retransmission_delay_slots),
                                           "--combining", scenario["link.combining"],

@@ -14,6 +14,7 @@ from .table import Setting, nested, settings_of
 NOMINAL_TRANSMIT_DBFS = -15.0   # blocks/types/db.h
 MOVES_BY_ITSELF = ("hst", "hst-tunnel", "two-user", "n-user")   # takes no speed
 USUAL_SPEED_KMH = 30.0
+FEEDBACK_SLOTS = 3      # host/macd/macd_config.cpp: of the retransmission delay, beside the lead
 SETTINGS = settings_of("demo")
 
 
@@ -28,12 +29,21 @@ def text_of(value: Any) -> str:
     return "" if value is None else str(value)
 
 
+def by_clock(clock: str | None) -> dict[str, Any]:
+    """Defaults that depend on it: a radio that does not wait has to be asked early, and is answered later."""
+    free = clock == "realtime"
+    return {"link.transmit_lead_slots": 6 if free else 0, "link.retransmission_delay_ms": 8 if free else 2}
+
+
 class Scenario:
     """Values of all settings by key: scenario["link.bins"]."""
 
     def __init__(self, values: dict[str, Any] | None = None, settings: list[Setting] | None = None) -> None:
         self.values = {s.key: s.default for s in settings or SETTINGS}
         self.values.update(values or {})
+        for key, default in by_clock(self.values.get("air.clock")).items():
+            if key in self.values and self.values[key] is None:
+                self.values[key] = default
 
     def __getitem__(self, key: str) -> Any:
         return self.values[key]
@@ -78,9 +88,24 @@ def check_together(scenario: Scenario) -> Scenario:
                        f"valid: none, that channel moves by itself")
     if model == "two-user" and scenario["channel.user"] > 1:
         raise BadInput(f"--user is {scenario['channel.user']} with --channel two-user; valid: 0..1")
+    if scenario.values.get("air.clock", "lockstep") == "realtime":
+        check_free_running(scenario)
+    elif scenario.values.get("link.transmit_lead_slots"):
+        raise BadInput(f"--transmit-lead-slots is {scenario['link.transmit_lead_slots']} with --clock lockstep, where the radio "
+                       "waits for every plan; valid: 0, or --clock realtime")
     if scenario.values.get("link.tcp_l") == "on" and scenario["link.deliver_corrupt"] == "off":
         raise BadInput("--tcp-l is 'on' with --deliver-corrupt off, so no damaged segment arrives; valid: --deliver-corrupt on")
     return scenario
+
+
+def check_free_running(scenario: Scenario) -> None:
+    lead, delay = scenario["link.transmit_lead_slots"], scenario.retransmission_delay_slots
+    if lead < 2 or delay < lead + FEEDBACK_SLOTS:
+        raise BadInput(f"--transmit-lead-slots is {lead} with --clock realtime and a retransmission delay of {delay} slots; valid: "
+                       f"2..{delay - FEEDBACK_SLOTS} slots, the rest of the delay is for the feedback")
+    if scenario["air.speed"] not in ("auto", 1):
+        raise BadInput(f"--speed is {scenario['air.speed']:g} with --clock realtime; valid: 1, that clock waits for nobody")
+    scenario.values["air.speed"] = 1.0
 
 
 def read_yaml(kind: str, path: pathlib.Path | str) -> Any:
