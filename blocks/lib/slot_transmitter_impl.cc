@@ -144,7 +144,9 @@ const openwip::slot_link::SlotPlan* slot_transmitter_impl::ask_for_plan() {
     {
         const std::lock_guard lock(mutex_);
         request_.set_air(air.value);
-        request_.set_late_slots(status_.late_slots + status_.late_plans + status_.slots_left_out);
+        request_.set_late_slots(status_.late_slots);
+        request_.set_late_plans(status_.late_plans);
+        request_.set_slots_left_out(status_.slots_left_out);
         request_.set_underflows(status_.underflows);
         request_.mutable_not_sent()->Assign(not_sent_.begin(), not_sent_.end());
         not_sent_.clear();

@@ -11,6 +11,9 @@ import station
 # One packet a slot, so that a slot wakes each thread once. The software radio releases whole slots: a slot that
 # ends with a packet is reported at once, one that does not (a receiver whose own clock has drifted) with the next.
 SAMPLES_PER_PACKET = 5120
+# Longer than from the command to the first sample: GNU Radio lets a source that had nothing for this long sleep for 250 ms,
+# in which a radio that does not wait overflows. Shorter than station.STOP_LIMIT_S.
+RECEIVE_TIMEOUT_S = 0.4
 BUFFER_SAMPLES = 65536     # what the receiver may be behind before the device's own buffer fills
 
 
@@ -42,6 +45,7 @@ def build(options):
         station.bad_input(str(e))
     receiver.set_log_level("off")
     source.set_min_output_buffer(BUFFER_SAMPLES)
+    source.set_recv_timeout(RECEIVE_TIMEOUT_S)
     top.connect(source, receiver)
     top.msg_connect(receiver, "gain", source, "command")
     recording = station.recording_of(receiver, options, "terminal", settings)

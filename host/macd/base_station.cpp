@@ -65,8 +65,8 @@ void base_station::on_request(const openwip::slot_link::SlotRequest& request) {
         port_->malformed("slot link", "slot number far from the last one");
         return;
     }
-    late_slots_ = request.late_slots();
-    underflows_ = request.underflows();
+    missed_ = {request.late_slots(), request.underflows(), request.late_plans(),
+               request.slots_left_out()};
     for (const std::int64_t lost : request.not_sent()) mac_.on_not_sent(slot(lost));
     const auto place = std::lower_bound(requests_.begin(), requests_.end(), air);
     if (place == requests_.end() || *place != air) requests_.insert(place, air);
@@ -262,14 +262,15 @@ void base_station::fill(openwip::control::MacStatus& status) const {
 
     fill_base(s, status);
     auto& r = *status.mutable_radio();
-    r.set_late_slots(since(late_slots_at_reset_, late_slots_));
-    r.set_underflows(since(underflows_at_reset_, underflows_));
+    r.set_late_slots(since(missed_at_reset_.late, missed_.late));
+    r.set_underflows(since(missed_at_reset_.underflows, missed_.underflows));
+    r.set_late_plans(since(missed_at_reset_.late_plans, missed_.late_plans));
+    r.set_slots_left_out(since(missed_at_reset_.left_out, missed_.left_out));
     status.set_stale_messages(stale_);
 }
 
 void base_station::reset_counters() {
-    late_slots_at_reset_ = late_slots_;
-    underflows_at_reset_ = underflows_;
+    missed_at_reset_ = missed_;
 }
 
 void base_station::flush_telemetry() {

@@ -87,8 +87,10 @@ private:
     packets_bytes uplink_queued_;
     packets_bytes uplink_bad_arrival_;
     packets_bytes feedback_;
-    std::uint64_t late_slots_ = 0, late_slots_at_reset_ = 0;
-    std::uint64_t underflows_ = 0, underflows_at_reset_ = 0;
+    struct missed_slots {  // receiver.proto
+        std::uint64_t late = 0, underflows = 0, late_plans = 0, left_out = 0;
+    };
+    missed_slots missed_, missed_at_reset_;
 
     // Reused from slot to slot.
     openwip::uplink::Uplink uplink_message_;

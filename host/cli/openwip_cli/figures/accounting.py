@@ -252,9 +252,15 @@ class Observed:
 def observed(air_before: Any, now: Any, **more: Any) -> "Observed":
     """Since a status of the medium until these Statuses."""
     return Observed(paths=paths_of(now.base, now.terminal),
-                    realtime=realtime_of(air_before, now.air, max(now.air.late, now.base.radio.late_slots)),
+                    realtime=realtime_of(air_before, now.air, missed(now.air, now.base.radio)),
                     lock_losses=now.terminal.radio.lock_losses if now.has_receiver else None,
                     changes=changes_of(base=now.base, terminal=now.terminal, air=now.air), **more)
+
+
+def missed(air: Any, transmitter: Any) -> dict[str, int]:
+    """Slots that missed their time, by reason (mac/schema/receiver.proto); `late` as the medium counts it where that is more."""
+    return {"late": max(air.late, transmitter.late_slots), "underflows": max(air.underflows, transmitter.underflows),
+            "late_plans": transmitter.late_plans, "left_out": transmitter.slots_left_out}
 
 
 def judge(o: Observed) -> Any:
@@ -281,7 +287,7 @@ def verdict(checks: Any) -> dict[str, Any]:
             "checks": {name: not found for name, found in checks}}
 
 
-def realtime_of(before: Any, after: Any, late_slots: Any) -> dict[str, Any]:
+def realtime_of(before: Any, after: Any, missed_slots: dict[str, int]) -> dict[str, Any]:
     """Of the measured interval, from two statuses of the medium."""
     wall = after.wall_seconds - before.wall_seconds
     air = (after.now - before.now) / SAMPLE_RATE
@@ -289,7 +295,7 @@ def realtime_of(before: Any, after: Any, late_slots: Any) -> dict[str, Any]:
         "factor": air / (wall * after.speed) if wall > 0 else 0.0,
         "speed": after.speed,
         "slots": after.slots - before.slots,
-        "late_slots": late_slots,
+        "late_slots": sum(missed_slots.values()), "missed": missed_slots,
         "slots_behind": after.slots_behind - before.slots_behind,
         "pacing_limit_us": after.pacing_limit_us,
         "pacing_us": {"median": after.pacing_median_us, "p99": after.pacing_p99_us,
@@ -317,7 +323,13 @@ def check_late(realtime: dict[str, Any]) -> list[str]:
     if late <= allowed:
         return []
     limit = f" of {slots} (limit {LATE_SHARE:.1%})" if allowed else ""
-    return [f"late: {late} slots{limit} missed their time"]
+    return [f"late: {late} slots{limit} missed their time: {missed_words(realtime['missed'])}"]
+
+
+def missed_words(missed_slots: dict[str, int]) -> str:
+    words = {"late": "too late at the radio", "underflows": "the radio ran out of samples", "late_plans": "not planned in time",
+             "left_out": "not made in time"}
+    return ", ".join(f"{n} {words[reason]}" for reason, n in missed_slots.items() if n) or "none"
 
 
 def share_of_waiting(waited_s: float, lived_s: float, interval_s: float) -> Any:

@@ -109,7 +109,7 @@ def screen(r: dict[str, Any]) -> str:
     lines += link_lines(link) + packet_lines(r)
     lines += change_lines(r)
     lines += radio_lines(r) if "radio" in r else emulator_lines(r)
-    lines.append(f"  real time    factor {rt['factor']:.4f} at speed {rt['speed']:g}; {rt['late_slots']} late slots; "
+    lines.append(f"  real time    factor {rt['factor']:.4f} at speed {rt['speed']:g}; late slots: {accounting.missed_words(rt['missed'])}; "
                  f"{rt['slots_behind']} of {rt['slots']} slots more than {rt['pacing_limit_us'] / 1000:g} ms behind "
                  f"(median {rt['pacing_us']['median'] / 1000:.2f}, p99 {rt['pacing_us']['p99'] / 1000:.2f}, "
                  f"max {rt['pacing_us']['max'] / 1000:.2f} ms)")
