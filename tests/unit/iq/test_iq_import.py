@@ -169,7 +169,8 @@ class Import(unittest.TestCase):
 
     def test_refuses_what_is_no_file_of_samples(self):
         never = self.folder / "never"
-        self.assert_refused("--sample-rate", "1e7", self.folder / "none", never, parts=("none.sigmf-meta", "No such file", "valid:"))
+        self.assert_refused("--sample-rate", "1e7", self.folder / "none", never, parts=("none: No such file", "valid: a file of cf32_le"))
+        self.assert_refused(self.folder / "none", never, parts=("none.sigmf-meta", "No such file", "valid: the name of a recording"))
         self.assert_refused("--sample-rate", "1e7", self.folder, never, parts=(str(self.folder), "Is a directory"))
         short = self.write("short", self.samples[:5119])
         self.assert_refused("--sample-rate", "1e7", short, never, parts=("has 40952 bytes", "40960 or more (5120 samples)"))

@@ -181,7 +181,8 @@ def info(arguments: list[str]) -> int:
              + f"; {g['openwip:reports']} reports of the live receiver"]
     if recording.captures:
         first = recording.captures[0]
-        lines.append(f"  captured    {first.get('core:datetime', '?')}, {first.get('core:frequency', 0) / 1e6:g} MHz, "
+        hz = first.get("core:frequency")
+        lines.append(f"  captured    {first.get('core:datetime', '?')}, {'?' if hz is None else f'{hz / 1e6:g}'} MHz, "
                      f"{len(recording.captures)} stretches without a gap")
     if "openwip:name" in g:
         lines.append(f"  cell        '{g['openwip:name']}', identity {g.get('openwip:cell', 'not found')}, "

@@ -112,9 +112,9 @@ def opened(file: str, rate: float | None, datatype: str | None) -> Bare | Foreig
                 raise BadInput(f"{option} is {value}; valid: only for bare samples, the metadata of {file} say it")
         return Foreign(file)
     path = pathlib.Path(file)
-    if not path.exists():
-        Foreign(file)       # says what recordings there are
     if rate is None:
+        if not path.exists():
+            Foreign(file)       # says what recordings there are
         raise BadInput(f"samples {file}: have no {META} beside them; valid: with --sample-rate {valid_rates()}")
     return Bare(path, rate, datatype or "cf32_le")
 
