@@ -10,6 +10,8 @@ namespace wip {
 void fill_detail(const phy::received_slot& received, std::span<const float> spectrum_dbfs,
                  openwip::slot_link::ReceiverDetail& out) {
     out.Clear();
+    out.mutable_spectrum_dbfs()->Add(spectrum_dbfs.begin(), spectrum_dbfs.end());
+    if (!received.locked) return;
     auto& points = *out.mutable_points();
     for (const auto& bin : received.bins) {
         if (bin.outcome == phy::bin_outcome::unused) continue;
@@ -25,7 +27,6 @@ void fill_detail(const phy::received_slot& received, std::span<const float> spec
     }
     for (const float noise : received.bin_noise)
         out.add_noise_dbfs(10 * std::log10(std::max(noise, 1e-20F)) + received.unit_dbfs);
-    out.mutable_spectrum_dbfs()->Add(spectrum_dbfs.begin(), spectrum_dbfs.end());
 }
 
 }  // namespace wip

@@ -9,7 +9,7 @@
 
 namespace wip {
 
-// Of a slot received while locked. An empty spectrum: none was made.
+// Without lock only the spectrum. An empty one: none was made.
 void fill_detail(const phy::received_slot& received, std::span<const float> spectrum_dbfs,
                  openwip::slot_link::ReceiverDetail& out);
 

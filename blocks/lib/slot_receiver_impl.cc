@@ -174,8 +174,10 @@ void slot_receiver_impl::add_detail(openwip::slot_link::SlotReport& report,
                                     const ::wip::phy::received_slot& slot) {
     const std::int64_t every = link_->detail_every();
     spectrum_->on_slot(report.air(), every);
-    if (every == 0 || !slot.locked || report.air() % every != 0) return;
-    ::wip::fill_detail(slot, spectrum_->take(), *report.mutable_detail());
+    if (every == 0 || report.air() % every != 0) return;
+    const auto spectrum = spectrum_->take();
+    if (!slot.locked && spectrum.empty()) return;
+    ::wip::fill_detail(slot, spectrum, *report.mutable_detail());
     *report.mutable_state() = account_.state();
 }
 

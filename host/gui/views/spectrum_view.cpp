@@ -110,16 +110,18 @@ QString spectrum_view::why_none() const {
     const receiver_point* p =
         model().receiver_points().last_before(axis().cursor().value_or(axis().right()));
     if (p == nullptr) return "No spectrum: no receiver samples (topic receiver)";
-    return p->sample.channel_size() == 0 ? "No spectrum: an emulated cell has no samples"
-                                         : "No spectrum: the receiver has sent none";
+    // Symbols without the channel that they came through.
+    const bool emulated = p->sample.channel_size() == 0 && !p->sample.points().empty();
+    return emulated ? "No spectrum: an emulated cell has no samples"
+                    : "No spectrum: the receiver has sent none";
 }
 
 void spectrum_view::refresh(bool all) {
     const auto set = [](QCPGraph* graph, const std::vector<double>& values) {
-        QVector<QCPGraphData> data;
+        QVector<QCPGraphData> line;
         for (std::size_t n = 0; n < values.size(); ++n)
-            data.append({frequency_mhz(static_cast<int>(n)), values[n]});
-        graph->data()->set(data, true);
+            line.append({frequency_mhz(static_cast<int>(n)), values[n]});
+        graph->data()->set(line, true);
     };
     const receiver_point* last =
         model().receiver_points().last_before(axis().cursor().value_or(axis().right()));

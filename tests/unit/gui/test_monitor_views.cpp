@@ -346,7 +346,8 @@ private Q_SLOTS:
         QCOMPARE(lines_of(v).size(), 1);
         scripted_cell::message m;
         m.set_slot(150);
-        m.mutable_receiver()->mutable_symbols_of_bin()->assign(nof_bins, '\0');
+        m.mutable_receiver()->mutable_symbols_of_bin()->assign(nof_bins, '\1');
+        m.mutable_receiver()->mutable_points()->assign(2 * nof_bins, '\1');
         w.cell.publish("terminal", "receiver", m);
         QVERIFY(w.settle());
         QVERIFY(dark(w.picture("spectrum")) > 100);
