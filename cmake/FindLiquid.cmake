@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# liquid-dsp has no package file of its own. Liquid::liquid, Liquid_VERSION. Before 1.4 its modems have other names.
+# liquid-dsp has no package file of its own. Liquid::liquid, Liquid_VERSION; Liquid::renamed is the same from 1.4 on, where modems
+# and windows got the names that the witness of the tests uses.
 find_path(Liquid_INCLUDE_DIR liquid/liquid.h)
 find_library(Liquid_LIBRARY liquid)
 if(Liquid_INCLUDE_DIR)
@@ -8,11 +9,12 @@ if(Liquid_INCLUDE_DIR)
 endif()
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(Liquid REQUIRED_VARS Liquid_LIBRARY Liquid_INCLUDE_DIR VERSION_VAR Liquid_VERSION)
-if(Liquid_FOUND AND Liquid_VERSION VERSION_LESS 1.4)
-  set(Liquid_FOUND FALSE)
-endif()
 if(Liquid_FOUND AND NOT TARGET Liquid::liquid)
   add_library(Liquid::liquid UNKNOWN IMPORTED)
   set_target_properties(Liquid::liquid PROPERTIES IMPORTED_LOCATION ${Liquid_LIBRARY}
                         INTERFACE_INCLUDE_DIRECTORIES ${Liquid_INCLUDE_DIR})
+  if(Liquid_VERSION VERSION_GREATER_EQUAL 1.4)
+    add_library(Liquid::renamed INTERFACE IMPORTED)
+    set_target_properties(Liquid::renamed PROPERTIES INTERFACE_LINK_LIBRARIES Liquid::liquid)
+  endif()
 endif()

@@ -7,8 +7,11 @@
 
 namespace wip {
 
-void fill_detail(const phy::received_slot& received, openwip::slot_link::ReceiverDetail& out) {
+void fill_detail(const phy::received_slot& received, std::span<const float> spectrum_dbfs,
+                 openwip::slot_link::ReceiverDetail& out) {
     out.Clear();
+    out.mutable_spectrum_dbfs()->Add(spectrum_dbfs.begin(), spectrum_dbfs.end());
+    if (!received.locked) return;
     auto& points = *out.mutable_points();
     for (const auto& bin : received.bins) {
         if (bin.outcome == phy::bin_outcome::unused) continue;

@@ -69,6 +69,7 @@ slot_receiver_impl::slot_receiver_impl(int cell, int horizon, bool combining,
       message_period_(checked_period(message_period)),
       last_predictor_(&receiver_.predictor_in_use()) {
     recorded_bytes_.reserve(16384);
+    if (!endpoint.empty()) spectrum_.emplace();
     message_port_register_out(pmt::mp("slots"));
     message_port_register_out(pmt::mp("symbols"));
     message_port_register_out(pmt::mp("gain"));
@@ -81,6 +82,7 @@ void slot_receiver_impl::take(::wip::sample first, std::span<const gr_complex> i
     // Held over the whole piece: a recording that is stopped has the reports of its samples.
     const auto recording = recorder_.hold();
     if (recorder_) recorder_->samples(first, in);
+    if (spectrum_) spectrum_->samples(first, in);
     while (!in.empty()) {
         const auto n = static_cast<std::size_t>(
             std::min(gain_.until_decision(first), static_cast<std::int64_t>(in.size())));
@@ -171,8 +173,11 @@ void slot_receiver_impl::add_state(openwip::slot_link::SlotReport& report,
 void slot_receiver_impl::add_detail(openwip::slot_link::SlotReport& report,
                                     const ::wip::phy::received_slot& slot) {
     const std::int64_t every = link_->detail_every();
-    if (every == 0 || !slot.locked || report.air() % every != 0) return;
-    ::wip::fill_detail(slot, *report.mutable_detail());
+    spectrum_->on_slot(report.air(), every);
+    if (every == 0 || report.air() % every != 0) return;
+    const auto spectrum = spectrum_->take();
+    if (!slot.locked && spectrum.empty()) return;
+    ::wip::fill_detail(slot, spectrum, *report.mutable_detail());
     *report.mutable_state() = account_.state();
 }
 

@@ -5,6 +5,7 @@
 
 #include <gnuradio/wip/slot_receiver.h>
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "receiver_account.h"
 #include "receiver_settings.h"
 #include "sample_clock.h"
+#include "spectrum_thread.h"
 
 namespace gr {
 namespace wip {
@@ -54,6 +56,7 @@ private:
     ::wip::sample_clock clock_;
     ::wip::block_link link_;
     ::wip::block_recorder recorder_;
+    std::optional<::wip::spectrum_thread> spectrum_;  // for macd
     openwip::slot_link::SlotReport recorded_report_;
     std::vector<std::uint8_t> recorded_bytes_;
     const int message_period_;

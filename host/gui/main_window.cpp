@@ -21,13 +21,14 @@
 #include "gui/views/heat_view.h"
 #include "gui/views/histogram_view.h"
 #include "gui/views/queue_view.h"
+#include "gui/views/spectrum_view.h"
 #include "gui/views/tcp_view.h"
 #include "gui/window_files.h"
 
 namespace wip::gui {
 namespace {
 
-constexpr int layout_version = 2;  // another set of docks
+constexpr int layout_version = 3;  // another set of docks
 
 }  // namespace
 
@@ -78,6 +79,7 @@ void main_window::add_views() {
     views_.push_back(new tcp_view(model, axis_));
     views_.push_back(new constellation_view(model, axis_));
     views_.push_back(new channel_view(model, axis_));
+    views_.push_back(new spectrum_view(model, axis_));
     views_.push_back(new histogram_view(histogram_view::kind::modulation, model, axis_));
     views_.push_back(new histogram_view(histogram_view::kind::retransmissions, model, axis_));
     views_.push_back(new distribution_view(model, axis_));
@@ -103,7 +105,7 @@ void main_window::arrange() {
          {"arq_outcome"}},
         {{"goodput"}, {"packet_delay"}, {"queue"}, {"tcp"}},
         {{"constellation"},
-         {"channel", "delay_distribution"},
+         {"channel", "spectrum", "delay_distribution"},
          {"modulation_histogram", "arq_histogram"},
          {"events", "controls"}}};
     for (view* v : views_) {
@@ -184,7 +186,8 @@ void main_window::show_cursor() {
     statusBar()->showMessage(text);
     // Pictures of one moment show the moment under the cursor.
     for (auto& d : due_)
-        if (d.of->objectName() == "channel" || d.of->objectName() == "constellation")
+        if (d.of->objectName() == "channel" || d.of->objectName() == "constellation" ||
+            d.of->objectName() == "spectrum")
             d.seen_right = -1;
 }
 

@@ -198,7 +198,7 @@ void main_window::add_go_actions(QMenu* menu) {
         {"allocation", QKeySequence("Ctrl+3")},   {"goodput", QKeySequence("Ctrl+4")},
         {"packet_delay", QKeySequence("Ctrl+5")}, {"queue", QKeySequence("Ctrl+6")},
         {"tcp", QKeySequence("Ctrl+7")},          {"constellation", QKeySequence("Ctrl+8")},
-        {"channel", QKeySequence("Ctrl+9")},
+        {"channel", QKeySequence("Ctrl+9")},      {"spectrum", QKeySequence("Ctrl+0")},
     };
     for (view* v : views_) {
         const auto key = keys.find(v->objectName());
@@ -252,7 +252,7 @@ void main_window::show_help() {
         "<tr><td>Ctrl+Shift+E</td><td>the same into a new folder here</td></tr>"
         "<tr><td>Ctrl+K</td><td>to the controls: type what to find, Tab to it, Return to "
         "send</td></tr>"
-        "<tr><td>Ctrl+F, Ctrl+1 to 9</td><td>to the events, to a view (menu Go)</td></tr>"
+        "<tr><td>Ctrl+F, Ctrl+1 to 9, 0</td><td>to the events, to a view (menu Go)</td></tr>"
         "<tr><td>Ctrl++ Ctrl+-</td><td>larger, smaller text</td></tr>"
         "<tr><td>F11</td><td>full screen</td></tr></table><h3>How to read</h3>";
     for (const view* v : views_)

@@ -26,9 +26,12 @@ const char* fill_receiver(const openwip::slot_link::ReceiverDetail& detail,
         return "detail: not 500 subcarriers";
     if (detail.noise_dbfs_size() != 0 && detail.noise_dbfs_size() != nof_bins)
         return "detail: not 25 noise levels";
+    if (detail.spectrum_dbfs_size() != 0 && detail.spectrum_dbfs_size() != fft_size)
+        return "detail: not a spectrum of 768 points";
     out.set_points(detail.points());
     *out.mutable_channel() = detail.channel();
     *out.mutable_noise_dbfs() = detail.noise_dbfs();
+    *out.mutable_spectrum_dbfs() = detail.spectrum_dbfs();
     *out.mutable_state() = state;
     return nullptr;
 }

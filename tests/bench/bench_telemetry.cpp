@@ -258,7 +258,7 @@ cost with_reader(const std::string& folder, reading who, const host::telemetry_r
 double detail_us() {
     const std::vector<phy::cf32> symbols(payload_symbols_per_bin, {0.7F, -0.3F}),
         channel(nof_subcarriers, {0.5F, 0.1F});
-    const std::vector<float> noise(nof_bins, 0.01F);
+    const std::vector<float> noise(nof_bins, 0.01F), spectrum(fft_size, -70.5F);
     phy::received_slot slot;
     slot.locked = slot.grant_ok = true;
     for (auto& b : slot.bins) {
@@ -272,7 +272,7 @@ double detail_us() {
     constexpr int times = 5000;
     const double t0 = cpu_seconds();
     for (int i = 0; i < times; ++i) {
-        fill_detail(slot, *out.mutable_detail());
+        fill_detail(slot, spectrum, *out.mutable_detail());
         out.SerializeToString(&bytes);
         in.ParseFromString(bytes);
     }

@@ -15,7 +15,7 @@ import time
 from openwip_cli.machine import system
 from openwip_cli.messages import link_frames
 from openwip_cli.records import run_record
-from openwip_schema import telemetry_pb2 as pb
+from openwip_schema import receiver_pb2, telemetry_pb2 as pb
 from scripted_publisher import Publisher
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
@@ -43,7 +43,8 @@ def snr():
 SLOT = [pb.SlotSample(snr_db=snr(), predicted_snr_db=snr(), bits_per_symbol=bytes([8] * 25), outcome=bytes([1] * 25), locked=True,
                       retransmissions=bytes(25), user=bytes(25), queued_packets=50) for _ in range(200)]
 RECEIVER = [pb.ReceiverSample(points=RNG.randbytes(25 * 108 * 2), symbols_of_bin=bytes([108] * 25), bits_per_symbol=bytes([8] * 25),
-                              channel=[RNG.gauss(0, 1) for _ in range(1000)], noise_dbfs=snr(), mode="locked") for _ in range(20)]
+                              channel=[RNG.gauss(0, 1) for _ in range(1000)], noise_dbfs=snr(),
+                              spectrum_dbfs=[RNG.gauss(-60, 5) for _ in range(768)], state=receiver_pb2.State(mode="locked")) for _ in range(20)]
 PACKETS = [pb.PacketBatch(packet=[pb.PacketRecord(number=i, bytes=1500, protocol=6, arrived_ns=RNG.randrange(10**12), left_ns=10**12,
                                                   queue_ns=RNG.randrange(10**8), scheduling_ns=RNG.randrange(10**6), air_ns=1333333,
                                                   frames=14, retransmissions=[0] * 14) for i in range(PACKETS_PER_SLOT * STEP)])]

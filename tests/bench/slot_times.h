@@ -29,15 +29,17 @@ public:
     std::size_t size() const { return us_.size(); }
     bool empty() const { return us_.empty(); }
     double median() const { return sorted(0.5); }
+    double mean() const {
+        return std::accumulate(us_.begin(), us_.end(), 0.0) / static_cast<double>(size());
+    }
 
     // `"slots": ..., "least_us": ...`: part of a JSON object.
     void print() const {
         std::printf(
             "\"slots\": %zu, \"least_us\": %.2f, \"median_us\": %.2f, \"mean_us\": %.2f, "
             "\"p99_us\": %.2f, \"worst_us\": %.2f, \"budget_share_percent\": %.2f",
-            size(), sorted(0), median(),
-            std::accumulate(us_.begin(), us_.end(), 0.0) / static_cast<double>(size()),
-            sorted(0.99), sorted(1), 100 * median() / slot_budget_us);
+            size(), sorted(0), median(), mean(), sorted(0.99), sorted(1),
+            100 * median() / slot_budget_us);
     }
 
 private:

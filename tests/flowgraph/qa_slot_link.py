@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Transmitter and receiver with a macd each, in one flowgraph without a radio; and how they end."""
+import math
 import os
 import threading
 import time
 import unittest
 
-from gnuradio import blocks, gr, wip
+from gnuradio import analog, blocks, gr, wip
 from openwip_schema import slot_link_pb2 as schema
 
 from fake_macd import Endpoint, FakeMacd, Planner, Recorder
@@ -191,6 +192,29 @@ class Ends(unittest.TestCase):
             self.assertTrue(wait_within(top, 2))
             self.assertEqual(receiver.end_reason(), "macd asks to stop: the base station died")
             recorder.end()
+
+    def test_without_a_cell_there_is_the_spectrum_of_what_comes_and_no_more(self):
+        with Endpoint() as endpoint:
+            recorder = Recorder(endpoint)
+            recorder.start()
+            top = gr.top_block()
+            top.connect(analog.noise_source_c(analog.GR_GAUSSIAN, 0.1, 1), blocks.throttle(gr.sizeof_gr_complex, 7.68e6 / 2),
+                        blocks.head(gr.sizeof_gr_complex, 1500 * 5120), wip.slot_receiver(endpoint=endpoint))
+            top.start()
+            recorder.send(schema.ToFlowgraph(detail=schema.DetailRequest(every=150)))
+            self.assertTrue(wait_within(top, 30))
+            time.sleep(0.2)
+            recorder.end()
+        details = [r for r in recorder.reports if r.HasField("detail")]
+        self.assertGreater(len(details), 0)
+        for report in details:
+            self.assertFalse(report.locked)
+            self.assertEqual(report.state.mode, "searching")
+            self.assertEqual((report.air % 150, len(report.detail.points), len(report.detail.channel)), (0, 0, 0))
+            self.assertEqual(len(report.detail.spectrum_dbfs), 768)
+            # An amplitude of 0.1: -20 dBFS, over 768 points that are 2.0044 wide.
+            power = sum(10 ** (v / 10) for v in report.detail.spectrum_dbfs) / 2.0044
+            self.assertAlmostEqual(10 * math.log10(power), -20, delta=0.5)
 
     def test_a_macd_that_merely_takes_its_time_is_waited_for(self):
         class Slow(Planner):

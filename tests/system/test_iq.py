@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Recordings of a real cell: from the first sample of a demo, and of a cell that runs; through the validator of
-SigMF, and through the receiver to the same decisions."""
+SigMF, and through the receiver to the same decisions, also when they were brought to another rate in between."""
 import json
 import os
 import pathlib
@@ -9,9 +9,13 @@ import subprocess
 import tempfile
 import unittest
 
+import numpy
+from scipy import signal as dsp
+
 from demo_support import GENTLE, built, environment, openwip
 
 CELL = "iqtest"
+RATE = 10_000_000
 VALIDATOR = pathlib.Path(environment()["OPENWIP_BUILD"], "sigmf", "bin", "sigmf_validate")
 
 
@@ -33,6 +37,36 @@ class Iq(unittest.TestCase):
         if VALIDATOR.exists():
             done = subprocess.run([VALIDATOR, f"{base}.sigmf-meta"], capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def frames(self, base):
+        """{(slot, bin): payload} of what was received well."""
+        from openwip_cli.iq import recordings
+        from openwip_schema import slot_link_pb2
+        reports = [slot_link_pb2.SlotReport.FromString(r) for r in recordings.Recording(base).reports()]
+        return {(r.air, b.bin): b.payload for r in reports if r.locked for b in r.bins if b.outcome == slot_link_pb2.GOOD}
+
+    def test_a_recorded_run_at_another_rate_is_imported_and_loses_nothing(self):
+        live, fast, imported = (self.folder / name for name in ("live", "fast.cf32", "imported"))
+        demo = openwip("demo", "--name", CELL, *GENTLE, "--duration", "1", "--pings", "5", "--bins", "25", "--modulation", "6",
+                       "--snr", "40", "--record-iq", live, "--record-iq-seconds", "0.5")
+        self.assertIn(demo.returncode, (0, 1), demo.stdout + demo.stderr)
+        samples = numpy.fromfile(f"{live}.sigmf-data", numpy.complex64)
+        # 7.68 x 125 / 96 = 10 MS/s, images 100 dB down.
+        window = dsp.firwin(320 * 125 + 1, 0.9 / 125, window=("kaiser", dsp.kaiser_beta(100)))
+        dsp.resample_poly(samples.astype(numpy.complex128), 125, 96, window=window).astype(numpy.complex64).tofile(fast)
+        done = openwip("iq", "import", "--sample-rate", str(RATE), fast, imported)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("resampled from 10 to 7.68 MS/s by liquid-dsp", done.stdout)
+        self.assert_valid(imported)
+        ours, theirs = self.frames(live), self.frames(imported)
+        self.assertGreater(len(ours), 1000)
+        first = min(slot for slot, _ in ours) + 1       # to find the cell may take a slot more
+        self.assertEqual([k for k in ours if k[0] >= first and theirs.get(k) != ours[k]], [])
+        self.assertTrue(self.replayed(imported)["whole"])
+        for rate in ("0", "nan", "-10e6", "5e6", "1e12"):
+            done = openwip("iq", "import", f"--sample-rate={rate}", fast, self.folder / "never")
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+            self.assertIn(f"--sample-rate is {rate!r}; valid: 5010000..250000000", done.stderr)
 
     def test_a_recorded_run_comes_to_the_same_decisions_again(self):
         live, sent, later = (self.folder / name for name in ("live", "sent", "later"))

@@ -32,6 +32,7 @@ FIGURES = BUILD / "monitor-figures"      # what the test took
 HEAT = ("measured_snr", "predicted_snr", "prediction_error", "modulation", "allocation", "arq_outcome")
 FED = (*HEAT, "goodput", "packet_delay", "queue", "tcp", "constellation", "modulation_histogram", "arq_histogram",
        "delay_distribution")
+RECEIVED = ("channel", "spectrum")       # of samples: not of an emulated cell
 DELAYS = ("packet_delay", "delay_distribution")
 WINDOW_SLOTS = 15000
 
@@ -118,6 +119,17 @@ class MonitorTest(unittest.TestCase):
         elif view == "channel":
             self.assertGreater(mw.columns_with(shown, mw.SERIES[0]), 0.3, "magnitude")
             self.assertGreater(int((png.load(path) == mw.SERIES[2]).sum()), 60, "impulse response")
+        elif view == "spectrum":
+            self.assertGreater(mw.columns_with(shown, mw.SERIES[0]), 0.9, "mean")
+            self.assertGreater(mw.columns_with(shown, mw.SERIES[1]), 0.8, "highest")
+            one, mean, most = (numpy.array([float(row[k]) for row in table]) for k in ("dbfs", "mean_dbfs", "highest_dbfs"))
+            self.assertEqual(len(table), 768)
+            self.assertTrue((one <= most + 1e-3).all() and (mean <= most + 1e-3).all())
+            mhz = numpy.array([abs(float(row["frequency_mhz"])) for row in table])
+            band, beside = mean[mhz < 2.4], mean[(mhz > 2.7) & (mhz < 3.7)]
+            # 20 dB over the noise, which is the same on both sides of the band.
+            self.assertLess(abs(numpy.median(band) - numpy.median(beside) - 20), 6, (numpy.median(band), numpy.median(beside)))
+            self.assertLess(beside.max() - beside.min(), 8)
         else:
             slots = [int(row["slot"]) for row in table]
             self.assertGreater(mw.columns_with(shown, mw.SERIES[0]), 0.7 * min(1, (max(slots) - min(slots)) / WINDOW_SLOTS))
@@ -232,7 +244,7 @@ class OnADemo(MonitorTest):
         demo = self.cell("demo", name, "--speed", "0.3", "--pacing-limit-ms", "1000", "--channel", "epa", "--speed-kmh", "3",
                          "--snr", "20", "--pings", "5", "--duration", "600", "--modulation", "adaptive", "--queue-packets", "25")
         w = self.window("--name", name)
-        w.wait_for(lambda w: all(w["views"][v]["lines"] > 5 for v in (*FED, "channel")), "every view has data", 120)
+        w.wait_for(lambda w: all(w["views"][v]["lines"] > 5 for v in (*FED, *RECEIVED)), "every view has data", 120)
         said = w.wait_for(lambda w: re.match("(IN)?VALID", w["health"]["verdict"]) and "CPU" in w["health"]["cpu"], "verdict and CPU")
         self.assertEqual(said["health"]["stream"], f"Cell '{name}'")
         self.assertRegex(said["health"]["radio"], r"^locked  SNR [\d.]+ dB  EVM [\d.]+ %")
@@ -250,8 +262,8 @@ class OnADemo(MonitorTest):
             w.key(key, "ctrl+a", "BackSpace")
         pictures = w.pictures()
         self.assert_lists(bare, pictures)
-        self.assert_pictures(pictures, (*FED, "channel"))
-        self.assert_empty_views_would_be_seen(pictures, (*set(FED) - {"allocation"}, "channel"))     # one terminal has all
+        self.assert_pictures(pictures, (*FED, *RECEIVED))
+        self.assert_empty_views_would_be_seen(pictures, (*set(FED) - {"allocation"}, *RECEIVED))     # one terminal has all
         # At this load a delay is the queue's.
         self.keep(pictures, {p.stem for p in pictures.glob("*.png")} - {"allocation", *DELAYS})
 
@@ -276,6 +288,7 @@ class OnAnEmulatedCell(MonitorTest):
         w.wait_for(lambda w: re.match("(IN)?VALID", w["health"]["verdict"]) and filled(w), "verdict, and the window of 10 s is full")
         pictures = w.pictures()
         self.assert_pictures(pictures, (*DELAYS, "queue", "prediction_error"))
+        self.assertEqual(w.lines("spectrum"), 0)
         self.keep(pictures, DELAYS)
 
         self.assert_set(w, name, "link.modulation", "base link.modulation", "2")

@@ -11,6 +11,8 @@ import tempfile
 import time
 import unittest
 
+import numpy
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "unit" / "capture"))
 import capture_support as cs                                                # noqa: E402
 from demo_support import Demo, built, cells, left_of, openwip, wait_until    # noqa: E402
@@ -87,6 +89,16 @@ class Replay(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("replay", done.stdout)
 
+    def assert_spectrum(self, message):
+        """Its power is that of one of the recorded slots before."""
+        dbfs = numpy.array(message.receiver.spectrum_dbfs)
+        self.assertEqual(len(dbfs), 768)
+        power = 10 * numpy.log10((10 ** (dbfs / 10)).sum() / 2.0044)     # of points that are 2.0044 wide
+        at = (message.slot - self.live["openwip:first_slot"]) * 5120
+        before = numpy.fromfile(f"{self.recording}.sigmf-data", numpy.complex64)[max(0, at - 15 * 5120):at + 5120]
+        slots = 10 * numpy.log10((numpy.abs(before.reshape(-1, 5120)) ** 2).mean(axis=1))
+        self.assertTrue(slots.min() - 1 < power < slots.max() + 1, (power, slots))
+
     def test_meanwhile_it_can_be_watched_and_nothing_can_be_set(self):
         demo = self.replay("--speed", "0.05")
         demo.wait_for("playing")
@@ -97,11 +109,13 @@ class Replay(unittest.TestCase):
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline and not {"slot", "status", "verdict", "receiver", "frames"} <= set(seen):
             for m in reader.poll(0.2):
-                seen[m.topic] = (m.source, m.telemetry)
+                if m.topic != "receiver" or m.telemetry.receiver.spectrum_dbfs:     # the first one may have none yet
+                    seen[m.topic] = (m.source, m.telemetry)
         self.assertEqual({t: source for t, (source, _) in seen.items()},
                          {"slot": "terminal", "status": "terminal", "receiver": "terminal", "frames": "terminal", "verdict": "keeper"})
         verdict = seen["verdict"][1].verdict
         self.assertEqual((verdict.command, verdict.valid, verdict.goodput_bps, verdict.capacity_bps), ("replay", False, 0, 0))
+        self.assert_spectrum(seen["receiver"][1])
         once = openwip("top", "--once", "--name", CELL)
         self.assertIn("verdict   REPLAY: run.sigmf-data", once.stdout)
         self.assertIn("goodput   none", once.stdout)

@@ -3,16 +3,16 @@
 
 #include <fftw3.h>
 
-#include <mutex>
 #include <new>
 
 namespace wip::phy {
 
-namespace {
-std::mutex& planner() {
+std::mutex& fft_planner() {
     static std::mutex m;
     return m;
 }
+
+namespace {
 
 // As exported by FFTW 3.3.10 (Debian 12) after planning both directions.
 constexpr const char* wisdom =
@@ -28,7 +28,7 @@ fftwf_complex* raw(const cf32* p) { return reinterpret_cast<fftwf_complex*>(cons
 
 dft::dft(direction d) {
     aligned_vector<cf32> in(fft_size), out(fft_size);
-    const std::lock_guard hold(planner());
+    const std::lock_guard hold(fft_planner());
     fftwf_import_wisdom_from_string(wisdom);
     plan_ = fftwf_plan_dft_1d(fft_size, raw(in.data()), raw(out.data()),
                               d == direction::to_subcarriers ? FFTW_FORWARD : FFTW_BACKWARD,
@@ -37,7 +37,7 @@ dft::dft(direction d) {
 }
 
 dft::~dft() {
-    const std::lock_guard hold(planner());
+    const std::lock_guard hold(fft_planner());
     fftwf_destroy_plan(plan_);
 }
 

@@ -4,10 +4,11 @@
 // (FFTW_ESTIMATE) costs 6.2 us for six symbols where the best costs 3.3. So the best plan, 64 x 12,
 // is handed over as wisdom: the same in every run. Wisdom of another FFTW version or processor
 // family is refused by FFTW itself, and the guess is used. FFTW's planner is not thread-safe: one
-// mutex guards plan and destruction.
+// mutex guards plan and destruction, of every plan of the process.
 #pragma once
 
 #include <complex>
+#include <mutex>
 
 #include "phy/math/aligned.h"
 #include "types/grid.h"
@@ -17,6 +18,9 @@ struct fftwf_plan_s;
 namespace wip::phy {
 
 using cf32 = std::complex<float>;
+
+// Held by whoever plans with FFTW, itself or through another library.
+std::mutex& fft_planner();
 
 class dft {
 public:

@@ -2,11 +2,13 @@
 // Python bindings, by hand: argument names and defaults are those of the headers.
 #include <gnuradio/wip/slot_receiver.h>
 #include <gnuradio/wip/slot_transmitter.h>
+#include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
 #include <stdexcept>
 
+#include "resampler.h"
 #include "test_pattern.h"
 
 namespace py = pybind11;
@@ -127,6 +129,50 @@ lowest_gain_db, highest_gain_db
 
 ValueError names parameter, value and range.)";
 
+const char* const resampler_doc =
+    R"(Samples at 7.68 MS/s from samples at input_hz, for recordings; no block.
+
+work(samples) and at the end finish() return complex64 arrays. The first sample of both is of the same
+time, and they last as long. Class attributes: name (library, version, , stopband_db, lowest_hz,
+highest_hz.
+
+input_hz        5.01e6 .. 250e6: the cell has to be in it
+
+ValueError names parameter, value and range.)";
+
+using samples_array = py::array_t<std::complex<float>, py::array::c_style | py::array::forcecast>;
+
+template <class Make>
+samples_array made_without_gil(Make make) {
+    std::vector<std::complex<float>> out;
+    {
+        py::gil_scoped_release release;
+        out = make();
+    }
+    return samples_array(static_cast<py::ssize_t>(out.size()), out.data());
+}
+
+void bind_resampler(py::module& m) {
+    using wip::resampler;
+    py::class_<resampler> c(m, "resampler", resampler_doc);
+    c.def(py::init<double>(), py::arg("input_hz"))
+        .def(
+            "work",
+            [](resampler& r, const samples_array& in) {
+                const std::span<const std::complex<float>> samples(
+                    in.data(), static_cast<std::size_t>(in.size()));
+                return made_without_gil([&] { return r.work(samples); });
+            },
+            py::arg("samples"), "What a piece of the input makes.")
+        .def(
+            "finish", [](resampler& r) { return made_without_gil([&] { return r.finish(); }); },
+            "The rest, once.");
+    c.attr("name") = resampler::name();
+    c.attr("stopband_db") = resampler::stopband_db;
+    c.attr("lowest_hz") = resampler::lowest_hz;
+    c.attr("highest_hz") = resampler::highest_hz;
+}
+
 }  // namespace
 
 PYBIND11_MODULE(wip_python, m) {
@@ -178,6 +224,7 @@ PYBIND11_MODULE(wip_python, m) {
     bind_recording(transmitter);
     bind_recording(receiver);
     bind_fine_blocks(m);
+    bind_resampler(m);
 
     m.def(
         "test_pattern_frame",

@@ -6,5 +6,6 @@ SLOT_SAMPLES = 5120
 SLOTS_PER_SECOND = 1500
 BINS = 25                       # of a slot
 SUBCARRIERS = 500               # of all bins
+SPECTRUM_POINTS = 768           # one for each subcarrier of the FFT
 SYMBOLS_PER_BIN = 108           # payload symbols of a bin in a slot
 CRC_BITS = 24                   # of a link frame, in profile `radio`

@@ -360,8 +360,10 @@ bool session_model::take_receiver(std::int64_t slot, std::uint32_t user,
     std::size_t symbols = 0;
     for (const char n : s.symbols_of_bin()) symbols += static_cast<std::uint8_t>(n);
     if (s.points().size() != 2 * symbols) return false;
-    for (const float x : s.channel())
-        if (!std::isfinite(x)) return false;
+    if (s.spectrum_dbfs_size() != 0 && s.spectrum_dbfs_size() != fft_size) return false;
+    for (const auto* values : {&s.channel(), &s.spectrum_dbfs()})
+        for (const float x : *values)
+            if (!std::isfinite(x)) return false;
     see_user(user);
     of_user_[user].receiver_points.push({slot, user, s});
     if (of_user_.size() > 1) all_.receiver_points.push({slot, user, s});

@@ -102,7 +102,7 @@ constellation_view::constellation_view(const session_model& model, slot_axis& ax
            model, axis) {
     canvas_ = new constellation_canvas;
     canvas_->setToolTip(help());
-    canvas_->set_message("No receiver samples (topic receiver)");
+    canvas_->set_message("No symbols (topic receiver)");
     setWidget(canvas_);
 }
 

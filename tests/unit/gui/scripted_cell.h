@@ -244,7 +244,15 @@ public:
             r.add_channel(static_cast<float>(std::sin(turn)));
         }
         for (int b = 0; b < nof_bins; ++b) r.add_noise_dbfs(noise_db);
+        for (int n = 0; n < fft_size; ++n) r.add_spectrum_dbfs(spectrum_db(slot, n));
         publish("terminal", "receiver", m);
+    }
+    // A band of 5 MHz over noise, that is higher in one sample of two; in slot 1500 there is a
+    // tone beside it.
+    static float spectrum_db(std::int64_t slot, int point) {
+        if (slot == 1500 && point == 700) return -20;
+        const bool inside = std::abs(point - fft_size / 2) <= nof_subcarriers / 2;
+        return static_cast<float>((inside ? -40 : -80) + (slot % 300 == 0 ? 6 : 0));
     }
     void say_event(std::int64_t slot, const std::string& kind, const std::string& reason) {
         message m;

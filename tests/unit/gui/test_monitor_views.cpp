@@ -13,6 +13,7 @@
 #include "gui/views/goodput_view.h"
 #include "gui/views/heat_view.h"
 #include "gui/views/queue_view.h"
+#include "gui/views/spectrum_view.h"
 #include "gui/views/tcp_view.h"
 #include "window_world.h"
 
@@ -274,6 +275,90 @@ private Q_SLOTS:
             QVERIFY2(words.bottom() < plot.yAxis->coordToPixel(magnitude_db) - 1,
                      qPrintable(QString::number(magnitude_db)));
         }
+    }
+
+    void the_spectrum_has_one_slot_the_mean_and_the_highest_between_the_edges_of_the_bins() {
+        world w;
+        QVERIFY(shows_run(w, 2));  // 20 samples, one of two 6 dB higher; the last one is
+        const QImage image = w.picture("spectrum");
+        auto& v = w.of<spectrum_view>("spectrum");
+        const auto at = [](QCPGraph& g, int point) { return g.data()->at(point)->value; };
+        for (auto* g : {&v.newest(), &v.mean(), &v.highest()})
+            QCOMPARE(g->data()->size(), int(fft_size));
+        QCOMPARE(v.newest().data()->at(0)->key, -3.84);
+        QCOMPARE(at(v.newest(), 384), -34.0);
+        QCOMPARE(at(v.newest(), 50), -74.0);
+        const double mean = 10 * std::log10((1 + std::pow(10, 0.6)) / 2);
+        QVERIFY(std::abs(at(v.mean(), 384) - (-40 + mean)) < 1e-4);
+        QVERIFY(std::abs(at(v.mean(), 50) - (-80 + mean)) < 1e-4);
+        QCOMPARE(at(v.highest(), 384), -34.0);
+        // The tone was there in slot 1500: held, but gone from what is new.
+        QCOMPARE(at(v.highest(), 700), -20.0);
+        QCOMPARE(at(v.newest(), 700), -74.0);
+        QCOMPARE(v.text(), QString("slot 3000, mean of 20"));
+
+        // Edges: the grid's own subcarriers, the first and the last of each bin.
+        const auto edges = spectrum_view::edges_mhz();
+        QCOMPARE(edges.size(), std::size_t(nof_bins + 1));
+        for (int n = 0; n < nof_subcarriers; ++n) {
+            const int k = n < 250 ? n - 250 : n - 249;
+            const auto bin = static_cast<std::size_t>(n / 20);
+            QVERIFY(k * 0.01 > edges[bin] && k * 0.01 < edges[bin + 1]);
+        }
+        QVERIFY(std::abs(edges[0] + 2.505) < 1e-9 && std::abs(edges[25] - 2.505) < 1e-9);
+
+        // In the picture: both lines at their level, and the edges of the bins.
+        auto& plot = v.plot();
+        QVERIFY(count_row(image, plot.yAxis->coordToPixel(-40 + mean), series_colour(0)) > 100);
+        QVERIFY(count_row(image, plot.yAxis->coordToPixel(-34), series_colour(1)) > 100);
+        for (const double mhz : edges) {
+            const int n =
+                count_column(image, plot.xAxis->coordToPixel(mhz), QColor(0xa0, 0xa0, 0xa0));
+            QVERIFY2(n > plot.axisRect()->height() / 8,
+                     qPrintable(QStringLiteral("%1: %2").arg(mhz).arg(n)));
+        }
+        QVERIFY(legend_of(plot)->outerRect().bottom() < plot.yAxis->coordToPixel(-34));
+
+        const auto lines = lines_of(v);
+        QCOMPARE(lines.size(), 1 + fft_size);
+        QCOMPARE(lines[0], QString("slot,frequency_mhz,dbfs,mean_dbfs,highest_dbfs"));
+        QVERIFY2(lines[1].startsWith("3000,-3.84,-74,") && lines[1].endsWith(",-74"),
+                 qPrintable(lines[1]));
+        QVERIFY(lines[701].startsWith("3000,3.16,-74,") && lines[701].endsWith(",-20"));
+
+        // Paused on what came after it: what is held is that of the visible window.
+        w.window->axis().set_right(3000);
+        w.window->axis().set_window(900);
+        w.picture("spectrum");
+        QCOMPARE(at(v.highest(), 700), -74.0);
+        // At the cursor.
+        w.window->axis().set_cursor(2860);
+        w.picture("spectrum");
+        QCOMPARE(at(v.newest(), 384), -40.0);
+        QVERIFY(v.text().startsWith("slot 2850,"));
+    }
+
+    void where_there_is_no_spectrum_it_is_said_why() {
+        world w;
+        auto& v = w.of<spectrum_view>("spectrum");
+        w.picture("spectrum");
+        QCOMPARE(v.text(), QString("No spectrum: no receiver samples (topic receiver)"));
+        QCOMPARE(lines_of(v).size(), 1);
+        scripted_cell::message m;
+        m.set_slot(150);
+        m.mutable_receiver()->mutable_symbols_of_bin()->assign(nof_bins, '\1');
+        m.mutable_receiver()->mutable_points()->assign(2 * nof_bins, '\1');
+        w.cell.publish("terminal", "receiver", m);
+        QVERIFY(w.settle());
+        QVERIFY(dark(w.picture("spectrum")) > 100);
+        QCOMPARE(v.text(), QString("No spectrum: an emulated cell has no samples"));
+        for (int n = 0; n < 2 * nof_subcarriers; ++n) m.mutable_receiver()->add_channel(1);
+        m.set_slot(300);
+        w.cell.publish("terminal", "receiver", m);
+        QVERIFY(w.settle());
+        w.picture("spectrum");
+        QCOMPARE(v.text(), QString("No spectrum: the receiver has sent none"));
+        QVERIFY(v.newest().data()->isEmpty());
     }
 
     void events_are_written_out_and_nothing_of_them_is_cut() {

@@ -392,6 +392,7 @@ TEST_F(Terminal, TopicReceiverHasThePointsOfTheBinsInUseAndTheChannel) {
     r.mutable_detail()->set_points(std::string(std::size_t{2} * 2 * 108, 'x'));
     for (int i = 0; i < 1000; ++i) r.mutable_detail()->add_channel(static_cast<float>(i));
     for (int b = 0; b < nof_bins; ++b) r.mutable_detail()->add_noise_dbfs(-60);
+    for (int n = 0; n < fft_size; ++n) r.mutable_detail()->add_spectrum_dbfs(-float(n));
     terminal->on_report(r);
     ASSERT_EQ(port.watched.of(topic::receiver).size(), 1U);
     const auto& s = port.watched.of(topic::receiver)[0].receiver();
@@ -402,23 +403,26 @@ TEST_F(Terminal, TopicReceiverHasThePointsOfTheBinsInUseAndTheChannel) {
     EXPECT_EQ(s.bits_per_symbol()[4], 2);
     EXPECT_EQ(s.channel(999), 999.0F);
     EXPECT_EQ(s.noise_dbfs_size(), nof_bins);
+    ASSERT_EQ(s.spectrum_dbfs_size(), fft_size);
+    EXPECT_EQ(s.spectrum_dbfs(767), -767.0F);
     EXPECT_EQ(s.state().cfo_hz(), -12.5);
     EXPECT_EQ(s.state().mode(), "locked");
 }
 
 TEST_F(Terminal, ADetailOfAWrongSizeIsCountedAndNotPublished) {
     port.watched.want(topic::receiver);
-    for (const int wrong : {0, 1, 2}) {
+    for (const int wrong : {0, 1, 2, 3}) {
         auto r = with_frames(report(150 + wrong));
         auto& d = *r.mutable_detail();
         d.set_points(std::string(std::size_t{wrong == 0 ? 3U : 4U} * 108, 'x'));
         for (int i = 0; i < (wrong == 1 ? 999 : 1000); ++i) d.add_channel(0);
         for (int b = 0; b < (wrong == 2 ? 26 : 25); ++b) d.add_noise_dbfs(0);
+        for (int n = 0; n < (wrong == 3 ? 767 : 768); ++n) d.add_spectrum_dbfs(0);
         terminal->on_report(r);
     }
-    EXPECT_EQ(port.dropped.size(), 3U);
+    EXPECT_EQ(port.dropped.size(), 4U);
     EXPECT_TRUE(port.watched.of(topic::receiver).empty());
-    EXPECT_EQ(port.sent.size(), 3U) << "the link goes on";
+    EXPECT_EQ(port.sent.size(), 4U) << "the link goes on";
 }
 
 TEST_F(Terminal, TopicFramesHasEveryFrameAsItWasReceived) {

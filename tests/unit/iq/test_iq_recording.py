@@ -28,12 +28,12 @@ SETTINGS = {"cell": -1, "horizon": 3, "combining": True, "start_slot": 150, "pre
 SLOTS = 300
 
 
-def record(base, begin_slot=-1, end_slot=-1, from_start=True, slots=SLOTS):
+def record(base, begin_slot=-1, end_slot=-1, from_start=True, slots=SLOTS, snr_db=17):
     """A test pattern with two transmissions of each frame over fading, at an SNR at which some fail."""
     top = gr.top_block()
     receiver = wip.slot_receiver(**SETTINGS)
     top.connect(wip.slot_transmitter(nof_slots=slots, modulation=4, transmissions=2),
-                wip.fading_channel(snr_db=17, doppler_hz=20), receiver)
+                wip.fading_channel(snr_db=snr_db, doppler_hz=20), receiver)
     made = apps.Recording(receiver, {"role": "terminal", "hardware": "none", "frequency_hz": 1.8e9,
                                      "receiver": SETTINGS}, 150)
     made.start(str(base), begin_slot, end_slot, from_start)
@@ -273,7 +273,7 @@ class Recorded(unittest.TestCase):
         self.assert_refused(other, "OWSLOTS1")
 
     def test_refuses_bad_arguments(self):
-        for arguments, part in ((["frob"], "record, replay, info"), ([], "record, replay, info"),
+        for arguments, part in ((["frob"], "record, replay, import, info"), ([], "record, replay, import, info"),
                                 (["record", "--slots", "9..3", self.folder / "x"], "A..B"),
                                 (["record", "--seconds", "-1", self.folder / "x"], "--seconds"),
                                 (["record", "--seconds", "1", "--slots", "1..2", self.folder / "x"], "exclude"),

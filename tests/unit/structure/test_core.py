@@ -12,8 +12,8 @@ import unittest
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
 OTHERS = ("Gnuradio", "UHD", "pybind11", "Protobuf", "yaml-cpp", "CLI11", "spdlog", "nlohmann_json", "Qt6", "QCustomPlotQt6",
-          "HDF5", "Python3")
-FORBIDDEN = re.compile(r"gnuradio|uhd|pybind|protobuf|zmq|yaml|cli11|spdlog|libfmt|nlohmann|[/-]qt6|hdf5", re.I)
+          "HDF5", "Liquid", "Python3")
+FORBIDDEN = re.compile(r"gnuradio|uhd|pybind|protobuf|zmq|yaml|cli11|spdlog|libfmt|nlohmann|[/-]qt6|hdf5|liquid", re.I)
 SOURCES = {"blocks/phy", "mac/wire", "mac/rlc", "mac/journal", "mac/relay", "mac/link", "channels/sample", "channels/bin",
            "channels/packet", "channels/cell", "channels/mix", "tests/sim"}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip iq record | replay | info."""
+"""./openwip iq record | replay | import | info."""
 import argparse
 import json
 import pathlib
@@ -15,11 +15,12 @@ from ..machine.places import Places
 from ..messages import control
 from ..settings.command_line import Parser
 from ..settings.kinds import Real
-from . import metadata, recordings, replay as replays
+from . import imports, metadata, recordings, replay as replays
 
 START_SLOTS = 300       # until a recording has its queue: 64 MB of memory
 USAGE = """./openwip iq record [--name CELL] [--station terminal|base] [--seconds S | --slots A..B] FILE
        ./openwip iq replay FILE [--json]
+       ./openwip iq import [--sample-rate HZ] [--datatype cf32_le|ci16_le|ci8] FILE OUT
        ./openwip iq info FILE [--json]"""
 
 
@@ -180,7 +181,8 @@ def info(arguments: list[str]) -> int:
              + f"; {g['openwip:reports']} reports of the live receiver"]
     if recording.captures:
         first = recording.captures[0]
-        lines.append(f"  captured    {first.get('core:datetime', '?')}, {first.get('core:frequency', 0) / 1e6:g} MHz, "
+        hz = first.get("core:frequency")
+        lines.append(f"  captured    {first.get('core:datetime', '?')}, {'?' if hz is None else f'{hz / 1e6:g}'} MHz, "
                      f"{len(recording.captures)} stretches without a gap")
     if "openwip:name" in g:
         lines.append(f"  cell        '{g['openwip:name']}', identity {g.get('openwip:cell', 'not found')}, "
@@ -188,17 +190,41 @@ def info(arguments: list[str]) -> int:
     if "openwip:verdict" in g:
         v = g["openwip:verdict"]
         lines.append("  verdict     " + ("VALID" if v["valid"] else "INVALID: " + "; ".join(v["reasons"])))
+    print("\n".join(lines + annotations(recording)))
+    return 0
+
+
+def annotations(recording: recordings.Recording) -> list[str]:
+    lines = []
     for a in recording.meta["annotations"]:
         if a.get("core:label") == "locked":
             lines.append(f"  locked      {a['openwip:slots']} slots from {a['openwip:first_slot']}: {a['openwip:grants']} "
                          f"grants, frames {a['openwip:frames_good']} good, {a['openwip:frames_bad']} bad")
         else:
             lines.append(f"  {a.get('core:label', 'note'):<11} at sample {a['core:sample_start']}: {a.get('core:comment', '')}")
-    print("\n".join(lines))
-    return 0
+    return lines
 
 
-COMMANDS = {"record": record, "replay": replay, "info": info}
+# --- import ---
+
+def import_(arguments: list[str]) -> int:
+    p = Parser("iq import", "Samples of any program and rate as a recording that can be replayed.")
+    p.value("--sample-rate", Real(*imports.rates()), metavar="HZ", help="of bare samples; SigMF says its own")
+    p.add_argument("--datatype", choices=imports.DATATYPES, help="of bare samples, as SigMF names it; default: cf32_le")
+    p.add_argument("file", metavar="FILE", help="a SigMF recording, or a file of samples")
+    p.add_argument("out", metavar="OUT", help="OUT.sigmf-data, OUT.sigmf-meta, OUT.openwip-slots")
+    given = p.parse_args(arguments)
+    source = imports.opened(given.file, given.sample_rate, given.datatype)
+    began = time.monotonic()
+    recording = imports.make(source, given.out)
+    locked = [a for a in recording.meta["annotations"] if a.get("core:label") == "locked"]
+    print("\n".join([f"{recording.data_path}: {recording.samples} samples ({replays.seconds(recording):.3f} s), "
+                     f"{imports.how(source)}; {time.monotonic() - began:.1f} s", *annotations(recording)]
+                    + ["  not locked  the receiver has found no cell in it"] * (not locked)))
+    return VALID if locked else INVALID
+
+
+COMMANDS = {"record": record, "replay": replay, "import": import_, "info": info}
 
 
 def main(arguments: list[str], _places: Places) -> int:

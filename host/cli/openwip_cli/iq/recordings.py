@@ -17,6 +17,7 @@ from ..machine import outputs
 
 DATA, META, SLOTS = ".sigmf-data", ".sigmf-meta", ".openwip-slots"
 DATATYPE = "cf32_le"
+SIGMF_VERSION = "1.2.0"
 MARGIN = 1.1            # of the disk: the reports come on top
 BYTES_PER_SAMPLE = 8
 SLOTS_MAGIC = b"OWSLOTS1"
@@ -36,6 +37,11 @@ def base_of(path: pathlib.Path | str) -> Any:
 @functools.cache
 def extension_schema() -> Any:
     return json.loads(pathlib.Path(__file__).with_name("sigmf-openwip.schema.json").read_text())
+
+
+def extension_version() -> str:
+    """The last word of the schema's title."""
+    return str(extension_schema()["title"].split()[-1])
 
 
 class Recording:
@@ -98,10 +104,11 @@ class Recording:
         if not (isinstance(extensions, list) and any(isinstance(e, dict) and e.get("name") == "openwip"
                                                      for e in extensions)):
             self._wrong("does not declare the extension openwip; valid: a recording of ./openwip demo --record-iq "
-                        "or ./openwip iq record")
+                        "or ./openwip iq record; ./openwip iq import makes one of it")
         for key, valid in (("core:datatype", DATATYPE), ("core:sample_rate", SAMPLE_RATE), ("core:num_channels", 1)):
             if g.get(key, 1 if key == "core:num_channels" else None) != valid:
-                self._wrong(f"{key} is {g.get(key)!r}; valid: {valid}")
+                self._wrong(f"{key} is {g.get(key)!r}; valid: {valid}"
+                            + (" (./openwip iq import resamples)" if key == "core:sample_rate" else ""))
         import jsonschema
         try:
             jsonschema.validate(self.meta, extension_schema())

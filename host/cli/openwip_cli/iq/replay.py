@@ -16,22 +16,27 @@ from .recordings import BYTES_PER_SAMPLE, read_reports
 
 def run(recording: Any) -> Any:
     """Serialised SlotReports of the replay."""
+    with tempfile.TemporaryDirectory(prefix="openwip-replay-") as folder:
+        reports = pathlib.Path(folder, "reports")
+        receive(recording, reports)
+        return read_reports(reports)
+
+
+def receive(recording: Any, reports: pathlib.Path) -> None:
+    """The receiver's SlotReports to a file."""
     from gnuradio import gr, wip
     from .source import Source
 
-    with tempfile.TemporaryDirectory(prefix="openwip-replay-") as folder:
-        reports = pathlib.Path(folder, "reports")
-        top, source = gr.top_block("replay"), Source(recording)
-        receiver = wip.slot_receiver(**recording.whole["openwip:receiver"])
-        receiver.start_recording("", str(reports))
-        top.connect(source, receiver)
-        top.run()
-        if source.failure:
-            raise RuntimeError(f"the samples cannot be given out: {source.failure}")
-        lost = receiver.stop_recording()["reports_lost"]
-        if lost:
-            raise RuntimeError(f"{lost} reports of the replay were lost: the disk of {folder} does not follow")
-        return read_reports(reports)
+    top, source = gr.top_block("replay"), Source(recording)
+    receiver = wip.slot_receiver(**recording.whole["openwip:receiver"])
+    receiver.start_recording("", str(reports))
+    top.connect(source, receiver)
+    top.run()
+    if source.failure:
+        raise RuntimeError(f"the samples cannot be given out: {source.failure}")
+    lost = receiver.stop_recording()["reports_lost"]
+    if lost:
+        raise RuntimeError(f"{lost} reports of the replay were lost: the disk of {reports.parent} does not follow")
 
 
 def compare(recording: Any, live_raw: Any, replayed_raw: Any) -> Any:

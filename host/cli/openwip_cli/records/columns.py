@@ -21,7 +21,7 @@ from typing import Any
 import numpy
 from google.protobuf.descriptor import FieldDescriptor as F
 
-from ..air import BINS, SUBCARRIERS
+from ..air import BINS, SPECTRUM_POINTS, SUBCARRIERS
 
 DEEPEST = 2
 MOST_TEXTS = 100_000
@@ -32,7 +32,8 @@ TYPES = {F.TYPE_DOUBLE: "f8", F.TYPE_FLOAT: "f4", F.TYPE_INT64: "i8", F.TYPE_SIN
          F.TYPE_BYTES: "u1"}
 WIDTHS = {"SlotSample": dict.fromkeys(("snr_db", "predicted_snr_db", "bits_per_symbol", "outcome", "true_snr_db",
                                        "retransmissions", "user"), BINS),
-          "ReceiverSample": {"symbols_of_bin": BINS, "bits_per_symbol": BINS, "noise_dbfs": BINS, "channel": 2 * SUBCARRIERS},
+          "ReceiverSample": {"symbols_of_bin": BINS, "bits_per_symbol": BINS, "noise_dbfs": BINS, "channel": 2 * SUBCARRIERS,
+                             "spectrum_dbfs": SPECTRUM_POINTS},
           "BaseLink": {"modulation_histogram": 9, "retransmission_histogram": 31}}
 SIGNED_BYTES = {"points"}
 LARGE = {"FrameBatch"}     # rows of tens of kilobytes in ragged columns

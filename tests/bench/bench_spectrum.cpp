@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the spectrum of the received samples costs: the slot path, where a slot of samples is copied
+// now and then, and the thread that makes it. Three receivers take the same slots by turns: one
+// without, one whose spectrum is wanted ten times a second, one whose is wanted in every slot (and
+// is made in every 50th). The wall clock is kept (1500 slots/s), so that the thread has the time
+// between slots that it has in a cell. JSON on standard output, with the budgets:
+//
+//   slot path  1 % of a slot in the mean, and 10 % in the slots that copy (median)
+//   thread     1 % of a core at 30 spectra a second
+//
+//   bench_spectrum [slots]     default 15000: 10 s
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "../curves/curve_world.h"
+#include "slot_times.h"
+#include "spectrum_thread.h"
+
+namespace {
+
+using namespace wip;
+using namespace wip::phy;
+using namespace wip::phy::test;
+using bench::slot_times;
+
+constexpr double mean_budget = 0.01 * bench::slot_budget_us,
+                 copying_budget = 0.1 * bench::slot_budget_us, core_budget = 0.01;
+
+struct side {
+    const char* what;
+    std::int64_t every;
+    slot_receiver receiver{{}};
+    std::unique_ptr<spectrum_thread> spectra = every > 0 ? std::make_unique<spectrum_thread>()
+                                                         : nullptr;
+    // Of the spectrum alone: all slots, and those that copied.
+    slot_times all = {}, copying = {};
+    slot_times whole = {};  // receiver and spectrum
+    std::uint64_t made = 0;
+    std::vector<float> seen = std::vector<float>(power_spectrum::nof_points);
+
+    void take(sample first, std::span<const cf32> in) {
+        whole.measure([&] {
+            bool copies = false;
+            double us = 0;
+            if (spectra) {
+                slot_times t;
+                t.measure([&] { copies = spectra->samples(first, in); });
+                us += t.last();
+            }
+            receiver.process(first, in, [&](const received_slot& s) {
+                if (!spectra) return;
+                slot_times t;
+                t.measure([&] {
+                    const std::int64_t air = slot_of(s.start).value;
+                    spectra->on_slot(air, every);
+                    if (air % every != 0) return;
+                    const auto found = spectra->take();
+                    std::ranges::copy(found, seen.begin());
+                    made += !found.empty();
+                });
+                us += t.last();
+            });
+            if (!spectra) return;
+            all.add(us);
+            if (copies) copying.add(us);
+        });
+    }
+};
+
+void print(const char* what, const slot_times& t) {
+    std::printf("  {\"what\": \"%s\", ", what);
+    t.print();
+    std::printf("},\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const int slots = argc > 1 ? std::atoi(argv[1]) : 15000;
+    if (slots < 1500 || slots > 1'000'000) {
+        std::fprintf(stderr, "bench_spectrum: slots is '%s'; valid: 1500..1000000\n", argv[1]);
+        return 2;
+    }
+    curves::world w({.snr_db = 40, .bits_per_symbol = 8});
+    side without{"receiver", 0}, seldom{"receiver and spectrum, 10/s", 150},
+        often{"receiver and spectrum, in every slot", 1};
+    const auto begun = std::chrono::steady_clock::now();
+    for (int i = 0; i < slots; ++i) {
+        const auto due = begun + std::chrono::microseconds(static_cast<std::int64_t>(
+                                     static_cast<double>(i) * bench::slot_budget_us));
+        std::this_thread::sleep_until(due);
+        w.next();
+        for (auto* s : {&without, &seldom, &often}) s->take(first_sample(w.now()), w.noisy);
+    }
+    power_spectrum spectrum;
+    slot_times thread;
+    std::vector<float> dbfs(power_spectrum::nof_points);
+    for (int i = 0; i < 1000; ++i)
+        thread.measure(
+            [&] { spectrum.work(w.noisy, std::span<float, power_spectrum::nof_points>(dbfs)); });
+    const double core_share =
+        thread.mean() * 1e-6 * slots_per_second / spectrum_thread::least_apart;
+    std::printf(
+        "{\"benchmark\": \"spectrum\", \"budget_us\": %.1f, \"mean_budget_us\": %.2f, "
+        "\"copying_budget_us\": %.1f, \"thread_budget_core_share\": %.3f, \"results\": [\n",
+        bench::slot_budget_us, mean_budget, copying_budget, core_budget);
+    for (auto* s : {&without, &seldom, &often}) print(s->what, s->whole);
+    print("spectrum in the slot path, 10/s", seldom.all);
+    print("spectrum in the slot path, in every slot", often.all);
+    print("... of them slots that copy", often.copying);
+    print("thread, one spectrum", thread);
+    std::printf("  {\"what\": \"thread, 30/s\", \"core_share\": %.4f}],\n", core_share);
+    const bool good = seldom.all.mean() <= mean_budget && often.all.mean() <= mean_budget &&
+                      often.copying.median() <= copying_budget && core_share <= core_budget;
+    std::printf("  \"spectra\": [%llu, %llu], \"within_budget\": %s}\n",
+                static_cast<unsigned long long>(seldom.made),
+                static_cast<unsigned long long>(often.made), good ? "true" : "false");
+    return seldom.made > 0 && often.made > 0 ? 0 : 1;
+}
