@@ -2,7 +2,6 @@
 """The messages of a run record again, in the order in which they came: the inverse of records/columns.py, derived from the schema as
 well. ./openwip record replay FILE, the monitor's own, writes them to a pipe (messages/pipe.py)."""
 import heapq
-import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -124,12 +123,11 @@ def length_ns(record: RunRecord, topics: Sequence[str]) -> int:
 
 
 def replay(path: str, topics: Sequence[str]) -> int:
-    """Writes first what the record is, then its messages."""
+    """Writes first how long it is, then its messages."""
     with RunRecord(path, rights.confine) as record:
         out = sys.stdout.buffer
         try:
-            about = {"length_ns": length_ns(record, topics), "cell": str(record.about.get("cell", ""))}
-            out.write(pipe.packed(0, "", "", json.dumps(about).encode()))
+            out.write(pipe.packed(length_ns(record, topics), "", "", b""))
             out.flush()
             for message in messages(record, topics):
                 out.write(pipe.packed(*message))

@@ -134,8 +134,12 @@ def record(cell: Cell, path: pathlib.Path | str, reader: telemetry.Reader, secon
     for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(signum, lambda signum, _: over.append(signal.Signals(signum).name))
     recorder = Recorder(cell, path, reader)
+    heard = isinstance(reader, pipe.Reader)
+    if heard or not launched:      # a launcher's report says them; else whoever ends the record would wait for them
+        recorder.threads.append(threading.Thread(target=versions, args=(places,), daemon=True))
     try:
-        recorder.threads[0].start()
+        for thread in recorder.threads:
+            thread.start()
         print(READY if launched else f"recording cell '{cell.name}' into {path}; Ctrl-C ends it",
               file=sys.stdout if launched else sys.stderr, flush=True)
         deadline = None if seconds is None else time.monotonic() + seconds
@@ -146,10 +150,9 @@ def record(cell: Cell, path: pathlib.Path | str, reader: telemetry.Reader, secon
             now = time.monotonic()
             if deadline is not None and now >= deadline:
                 over.append("--seconds")
-            if isinstance(reader, pipe.Reader):
-                if reader.over:
-                    over.append("the window")
-            elif launched and select.select([0], [], [], 0)[0]:
+            if isinstance(reader, pipe.Reader) and reader.over:
+                over.append("the window")
+            if launched and not heard and select.select([0], [], [], 0)[0]:
                 part = os.read(0, 1 << 16)
                 said += part
                 if not part:

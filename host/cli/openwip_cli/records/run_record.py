@@ -6,6 +6,7 @@
         slots = r.table("slot", "base")
         slots["snr_db"]                      # rows x 25
         slots.rows("receiver.points")        # of a ragged column: a list with an array for each row"""
+import contextlib
 import json
 import os
 import pathlib
@@ -72,10 +73,11 @@ class RunRecord:
     def __init__(self, path: pathlib.Path | str, confine: Callable[[], None] = lambda: None) -> None:
         """`confine` is called before the HDF5 library sees the file."""
         self.path = str(path)
-        self._bytes = record_seal.opened(path)
+        self._open = contextlib.ExitStack()
+        self._open.enter_context(bytes_of := record_seal.opened(path))
         confine()
-        self._file = h5py.File(self._bytes, "r")
         try:
+            self._file = self._open.enter_context(h5py.File(bytes_of, "r"))
             self._strings = numpy.array([t.decode(errors="replace") for t in self._file["strings"][()]], dtype=object)
             self.about = {name: self._text(name) for name in self._file["about"]}
         except (OSError, KeyError, ValueError, RuntimeError, AttributeError) as e:
@@ -125,8 +127,7 @@ class RunRecord:
         return None
 
     def close(self) -> None:
-        self._file.close()
-        self._bytes.close()
+        self._open.close()
 
     def __enter__(self) -> Any:
         return self
