@@ -6,20 +6,15 @@
 
 #include <QJsonDocument>
 #include <QJsonObject>
-#include <QtEndian>
 #include <algorithm>
-#include <csignal>
 #include <cstring>
 #include <stdexcept>
 
 namespace wip::gui {
 namespace {
 
-constexpr std::uint32_t fixed_part = 8 + 2;  // time and two lengths
-constexpr std::uint32_t largest_message = fixed_part + 2 * 255 + (16 << 20);
 constexpr qint64 most_waiting = 64 << 20;
 constexpr int start_ms = 60'000, end_ms = 60'000;
-const char* const damaged = "the record is damaged";
 
 void start(QProcess& process, const QStringList& arguments) {
     // Ctrl-C is for the window, which then ends the recorder in order. Nothing of the window's is
@@ -51,7 +46,8 @@ QString last_words(QProcess& process) {
 
 }  // namespace
 
-record_writer::record_writer(const QString& path, const std::string& cell) : path_(path) {
+record_writer::record_writer(const QString& path, const std::string& cell)
+    : pipe_(&recorder_), path_(path) {
     QStringList arguments{"--heard"};
     if (!cell.empty()) arguments << "--name" << QString::fromStdString(cell);
     start(recorder_, arguments << "--" << path);
@@ -69,17 +65,9 @@ record_writer::~record_writer() { finish(); }
 
 void record_writer::write(const raw_message& m) {
     if (failed()) return;
-    const auto source = std::min<std::size_t>(m.source.size(), 255);
-    const auto topic = m.two_frames ? std::min<std::size_t>(m.topic.size(), 255) : 0;
-    char head[4 + fixed_part];
-    qToLittleEndian(static_cast<quint32>(fixed_part + source + topic + m.body.size()), head);
-    qToLittleEndian(static_cast<qint64>(m.received_ns), head + 4);
-    head[12] = static_cast<char>(source);
-    head[13] = static_cast<char>(topic);
-    recorder_.write(head, sizeof head);
-    recorder_.write(m.source.data(), static_cast<qint64>(source));
-    recorder_.write(m.topic.data(), static_cast<qint64>(topic));
-    recorder_.write(m.body.data(), static_cast<qint64>(m.body.size()));
+    pipe_ << static_cast<qint64>(m.received_ns) << QByteArray::fromStdString(m.source)
+          << QByteArray::fromStdString(m.two_frames ? m.topic : "")
+          << QByteArray::fromStdString(m.body);
 }
 
 bool record_writer::failed() {
@@ -103,7 +91,7 @@ void record_writer::finish() {
         trouble_ = path_ + ": ended early by " + by;
 }
 
-record_reader::record_reader(const QString& path) {
+record_reader::record_reader(const QString& path) : pipe_(&player_), file_(&kept_) {
     if (!kept_.open())
         throw std::runtime_error(
             ("a replay needs a temporary file: " + kept_.errorString()).toStdString());
@@ -127,39 +115,32 @@ void record_reader::take_in() {
     if (whole_) return;
     player_.waitForReadyRead(0);
     const bool ended = player_.state() == QProcess::NotRunning;
-    waiting_ += player_.readAllStandardOutput();
-    qsizetype at = 0;
-    while (waiting_.size() - at >= 4) {
-        const char* p = waiting_.constData() + at;
-        const auto length = qFromLittleEndian<quint32>(p);
-        if (length < fixed_part || length > largest_message) return give_up(damaged);
-        if (waiting_.size() - at - 4 < static_cast<qsizetype>(length)) break;
-        const auto names =
-            static_cast<quint32>(static_cast<uchar>(p[12]) + static_cast<uchar>(p[13]));
-        if (fixed_part + names > length) return give_up(damaged);
-        const std::int64_t time = qFromLittleEndian<qint64>(p + 4);
+    kept_.seek(kept_.size());
+    for (;;) {
+        qint64 read = 0;
+        QByteArray source, topic, body;
+        pipe_.startTransaction();
+        pipe_ >> read >> source >> topic >> body;
+        if (!pipe_.commitTransaction()) break;
+        if (!begun_) {
+            begun_ = true;
+            length_ns_ = std::max<std::int64_t>(0, read);
+            continue;
+        }
         // Time runs forward, or a damaged record would make the slider jump.
-        if (begun_)
-            entries_.push_back({entries_.empty() ? time : std::max(time, entries_.back().time_ns),
-                                kept_bytes_ + at + 12, length - 8});
-        else
-            length_ns_ = std::max<std::int64_t>(0, time);
-        begun_ = true;
-        at += 4 + static_cast<qsizetype>(length);
+        const std::int64_t time =
+            entries_.empty() ? read : std::max<std::int64_t>(read, entries_.back().time_ns);
+        entries_.push_back({time, kept_.pos()});
+        file_ << source << topic << body;
+        length_ns_ = std::max(length_ns_, entries_.back().time_ns - entries_[0].time_ns);
     }
-    if (::pwrite(kept_.handle(), waiting_.constData(), static_cast<std::size_t>(at), kept_bytes_) !=
-        at) {
+    if (!kept_.flush() || file_.status() != QDataStream::Ok) {
         entries_.clear();
         return give_up("the disk of temporary files is full");
     }
-    kept_bytes_ += at;
-    waiting_.remove(0, at);
-    if (!entries_.empty())
-        length_ns_ = std::max(length_ns_, entries_.back().time_ns - entries_[0].time_ns);
     if (!ended) return;
     if (player_.exitStatus() != QProcess::NormalExit || player_.exitCode() != 0)
         return give_up(last_words(player_));
-    if (!waiting_.isEmpty()) return give_up(damaged);
     whole_ = true;
 }
 
@@ -170,19 +151,11 @@ void record_reader::give_up(const QString& why) {
 }
 
 raw_message record_reader::message(std::size_t i) {
-    const entry& e = entries_[i];
-    std::string bytes(e.size, '\0');
-    raw_message m;
-    m.received_ns = e.time_ns;
-    if (::pread(kept_.handle(), bytes.data(), bytes.size(), e.offset) !=
-        static_cast<ssize_t>(bytes.size()))
-        return m;
-    const std::size_t source = static_cast<uchar>(bytes[0]), topic = static_cast<uchar>(bytes[1]);
-    m.two_frames = topic != 0;
-    m.source = bytes.substr(2, source);
-    m.topic = bytes.substr(2 + source, topic);
-    m.body = bytes.substr(2 + source + topic);
-    return m;
+    QByteArray source, topic, body;
+    kept_.seek(entries_[i].offset);
+    file_ >> source >> topic >> body;
+    return {entries_[i].time_ns, source.toStdString(), topic.toStdString(), body.toStdString(),
+            !topic.isEmpty()};
 }
 
 std::size_t record_reader::at(std::int64_t ns) const {

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Run records (docs/run-record.md), written and read by `openwip record` at the other end of a
 // pipe: their format stands there and nowhere else, and libhdf5, which trusts its files, reads them
-// in a process that has no rights. Either way messages pass as they were heard
-// (openwip_cli/messages /pipe.py), little endian:
-//
-//   u32 length of what follows  i64 time of reception, ns  u8 length of source  u8 length of topic
-//   source  topic  body
-//
-// What is read comes first with its length in time, then faster than it was recorded; a file
-// without a name keeps it, so that a replay can go back.
+// in a process that has no rights. Either way messages pass as they were heard (messages/pipe.py):
+// time of reception in ns, source, topic, body, as a QDataStream has them. What is read begins with
+// its length in time, then comes faster than it was recorded; a file without a name keeps it, so
+// that a replay can go back.
 #pragma once
 
+#include <QDataStream>
 #include <QProcess>
 #include <QTemporaryFile>
 #include <cstdint>
@@ -37,6 +34,7 @@ public:
 
 private:
     QProcess recorder_;
+    QDataStream pipe_;
     QString path_, trouble_;
     bool over_ = false;
 };
@@ -64,17 +62,16 @@ public:
 private:
     struct entry {
         std::int64_t time_ns;
-        std::int64_t offset;  // in the file
-        std::uint32_t size;
+        qint64 offset;  // in the file
     };
     void give_up(const QString& why);
 
     QProcess player_;
     QTemporaryFile kept_;
-    QByteArray waiting_;
+    QDataStream pipe_, file_;
     std::vector<entry> entries_;
     QString trouble_;
-    std::int64_t length_ns_ = 0, kept_bytes_ = 0;
+    std::int64_t length_ns_ = 0;
     bool begun_ = false, whole_ = false;
 };
 

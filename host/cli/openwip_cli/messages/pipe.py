@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Messages of telemetry on a pipe, as one process heard them (host/gui/cell/record_pipe.h has the other end). Little endian:
-
-    u32 length of what follows   i64 time of reception, ns   u8 length of source   u8 length of topic   source topic body"""
+"""Messages of telemetry on a pipe, as one process heard them (host/gui/cell/record_pipe.h has the other end): the time of reception
+in ns, then source, topic and body, each behind its length. Big endian."""
 import os
 import re
 import select
@@ -11,12 +10,11 @@ from typing import Any
 
 from . import telemetry
 
-_LENGTH, _HEAD = struct.Struct("<I"), struct.Struct("<qBB")
+_TIME, _LENGTH = struct.Struct(">q"), struct.Struct(">I")
 
 
 def packed(received_ns: int, source: str, topic: str, body: bytes) -> bytes:
-    s, t = source.encode()[:255], topic.encode()[:255]
-    return _LENGTH.pack(_HEAD.size + len(s) + len(t) + len(body)) + _HEAD.pack(received_ns, len(s), len(t)) + s + t + body
+    return _TIME.pack(received_ns) + b"".join(_LENGTH.pack(len(part)) + part for part in (source.encode(), topic.encode(), body))
 
 
 class Reader(telemetry.Reader):
@@ -30,14 +28,26 @@ class Reader(telemetry.Reader):
         if self.over or not select.select([0], [], [], timeout_s)[0]:
             return []
         part = os.read(0, 1 << 20)
-        self.over, data, at, messages = not part, self._waiting + part, 0, []
-        while len(data) >= at + 4 and len(data) >= (end := at + 4 + _LENGTH.unpack_from(data, at)[0]):
-            received_ns, s, t = _HEAD.unpack_from(data, at + 4)
-            begin = at + 4 + _HEAD.size
-            source = re.sub(r"\W", "_", data[begin:begin + s].decode(errors="replace")) or "_"     # a group of the file
-            message = self.take(source, [data[begin + s:begin + s + t], data[begin + s + t:end]], received_ns)
-            if message is not None:
+        data, at, messages = self._waiting + part, 0, []
+        self.over = not part
+        while (found := _message(data, at)) is not None:
+            at, (received_ns, source, *frames) = found
+            name = re.sub(r"\W", "_", source.decode(errors="replace")) or "_"     # a group of the file
+            if (message := self.take(name, frames, received_ns)) is not None:
                 messages.append(message)
-            at = end
         self._waiting = data[at:]
         return messages
+
+
+def _message(data: bytes, at: int) -> tuple[int, list[Any]] | None:
+    """(where it ends, its parts); None: it is not whole."""
+    try:
+        parts: list[Any] = list(_TIME.unpack_from(data, at))
+        at += _TIME.size
+        for _ in range(3):
+            begin = at + _LENGTH.size
+            at = begin + _LENGTH.unpack_from(data, at)[0]
+            parts.append(data[begin:at])
+    except struct.error:
+        return None
+    return (at, parts) if at <= len(data) else None
