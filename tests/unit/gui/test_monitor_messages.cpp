@@ -46,11 +46,13 @@ TEST(message_reader, counts_garbage_and_later_versions_and_reads_on) {
     auto later = event_message(77);
     later.set_version(openwip::telemetry::VERSION_CURRENT + 1);
     EXPECT_EQ(reader.read(raw(later)), nullptr);
-    EXPECT_EQ(reader.total().garbage, 5u);
+    for (const char* topic : {"slot", "no topic"})
+        EXPECT_EQ(reader.read(raw(event_message(3), topic)), nullptr);
+    EXPECT_EQ(reader.total().garbage, 7u);
     EXPECT_EQ(reader.total().future, 1u);
-    EXPECT_NE(reader.read(raw(event_message(1))), nullptr);
+    EXPECT_NE(reader.read(raw(event_message(78))), nullptr);
     EXPECT_EQ(reader.total().received, 1u);
-    EXPECT_EQ(reader.total().lost, 0u);
+    EXPECT_EQ(reader.total().lost, 0u);  // nor is the one of a later version
 }
 
 TEST(message_reader, invented_topics_have_one_entry_together) {

@@ -8,8 +8,8 @@
     print(reader.lost(), reader.silent())
 
 Whatever arrives, poll() does not raise: a message that is not two frames, does not parse, is of a topic
-not asked for, or holds something else than its topic says is counted `malformed`; one of a later version than
-this program knows is counted `future`. Neither is handed out. Publishers number the messages of each topic;
+not asked for, holds something else than its topic says, or has no number, version or slot is counted `malformed`; one of a later
+version than this program knows is counted `future`. Neither is handed out. Publishers number the messages of each topic;
 what is missing in the numbers is counted `lost`. A number that does not grow is a publisher that began
 again: counted `restarts`, nothing is known to be lost then.
 
@@ -83,7 +83,7 @@ class Reader:
         self.counts: collections.defaultdict[Any, Any] = collections.defaultdict(Count)      # (source, topic) -> Count
         self.malformed = collections.Counter(dict.fromkeys(self.endpoints, 0))
         self.future = collections.Counter(dict.fromkeys(self.endpoints, 0))
-        self.on_refused: Callable[[str, str, int, bool], None] | None = None     # (source, topic, received_ns, of a later version)
+        self.on_refused: Callable[..., None] | None = None     # (source, topic, received_ns, sequence of one of a later version or 0)
         self.began_ns = time.monotonic_ns()
         self._wanted = {t.encode(): t for t in self.topics}
         self._poller, self._sockets = zmq.Poller(), {}
@@ -123,10 +123,10 @@ class Reader:
                     messages.append(message)
         return messages
 
-    def _refuse(self, name: str, topic: str, now: int, future: bool = False) -> None:
-        (self.future if future else self.malformed)[name] += 1
+    def _refuse(self, name: str, topic: str, now: int, sequence: int = 0) -> None:
+        (self.future if sequence else self.malformed)[name] += 1
         if self.on_refused is not None:
-            self.on_refused(name, topic, now, future)
+            self.on_refused(name, topic, now, sequence)
 
     def take(self, name: str, frames: list[bytes], received_ns: int | None = None) -> "Message | None":
         """One message as it came; None when it is refused (and counted)."""
@@ -144,7 +144,8 @@ class Reader:
             self._refuse(name, topic, now)
             return None
         future = telemetry.version > VERSION
-        if not future and telemetry.WhichOneof("what") != CONTENT[topic]:
+        if telemetry.sequence == 0 or (not future and (telemetry.WhichOneof("what") != CONTENT[topic] or telemetry.version == 0
+                                                       or telemetry.slot < 0)):
             self._refuse(name, topic, now)
             return None
         count = self.counts[name, topic]
@@ -158,7 +159,7 @@ class Reader:
         count.lost += lost
         count.at_ns = now
         if future:      # its number counts, so that it is not taken for lost as well
-            self._refuse(name, topic, now, True)
+            self._refuse(name, topic, now, telemetry.sequence)
             return None
         count.received += 1
         return Message(name, topic, telemetry, lost, now)

@@ -104,11 +104,11 @@ def _of_table(record: RunRecord, topic: str, source: str) -> Iterator[Any]:
 
 def _of_refused(record: RunRecord) -> Iterator[Any]:
     """As messages that are refused again."""
-    future = telemetry_pb2.Telemetry(version=telemetry.VERSION + 1).SerializeToString()
     if record.refused is not None:
         columns = (record.refused[c].tolist() for c in ("received_ns", "source", "topic", "future"))
-        for received_ns, source, topic, is_future in zip(*columns):
-            yield received_ns, source, topic, future if is_future else b""
+        for received_ns, source, topic, future in zip(*columns):
+            message = telemetry_pb2.Telemetry(version=telemetry.VERSION + 1, sequence=future).SerializeToString()
+            yield received_ns, source, topic, message if future else b""
 
 
 def messages(record: RunRecord, topics: Sequence[str]) -> Iterable[Any]:

@@ -23,7 +23,7 @@ HEAD = (("message.sequence", "u8"), ("message.slot", "i8"), ("message.wall_ns", 
         ("message.received_ns", "i8"))
 GAP_COLUMNS = (("source", "u4", "1"), ("topic", "u4", "1"), ("sequence_before", "u8", "1"), ("sequence_after", "u8", "1"),
                ("lost", "u8", "messages"), ("slot", "i8", "slots since the start"), ("wall_ns", "i8", "ns"))
-REFUSED_COLUMNS = (("source", "u4", "1"), ("topic", "u4", "1"), ("received_ns", "i8", "ns"), ("future", "?", "1"))
+REFUSED_COLUMNS = (("source", "u4", "1"), ("topic", "u4", "1"), ("received_ns", "i8", "ns"), ("future", "u8", "1"))
 INCOMPRESSIBLE = {"payload", "data"}     # what applications sent
 FLAT_CHUNK = 1 << 16
 
@@ -127,8 +127,8 @@ class RecordFile:
         if table.pending >= table.block:
             self._write(table)
 
-    def refuse(self, source: str, topic: str, received_ns: int, future: bool) -> None:
-        """A message that was no use."""
+    def refuse(self, source: str, topic: str, received_ns: int, future: int) -> None:
+        """A message that was no use. `future`: number of one of a later version, 0: it is none."""
         self._note(self.refused, source, topic, received_ns, future)
 
     def add(self, message: telemetry.Message) -> None:
