@@ -35,6 +35,8 @@ QString last_words(QProcess& process) {
                "; valid: ./openwip monitor";
     if (process.exitStatus() == QProcess::CrashExit)
         return QStringLiteral("openwip record was ended by SIG") + sigabbrev_np(process.exitCode());
+    if (lines.back().contains("No module named"))
+        return lines.back() + "; valid: ./openwip monitor";
     return lines.back().startsWith("openwip: ") ? lines.back().mid(9)
            : lines.back().isEmpty()             ? QStringLiteral("openwip record ended")
                                                 : lines.back();
