@@ -46,7 +46,7 @@ def _messages(test, record, said):
     newest = lambda topic, kind: next((m for (_, t), m in latest.items() if t == topic), pb.Telemetry(**{kind: {}}))     # noqa: E731
     test.assertEqual(said["keeps_pace"], meaning.keeps_pace(newest("air", "air").air))
     test.assertEqual(said["cores"], sum(p.cores for p in newest("cpu", "cpu").cpu.process))
-    test.assertEqual(said["replayed"], newest("verdict", "verdict").verdict.command == "replay")
+    test.assertEqual(said["replayed"], meaning.is_replayed(newest("verdict", "verdict").verdict))
     if ("terminal", "status") in latest:
         test.assertEqual(said["lock"], meaning.lock(latest["terminal", "status"].mac.radio))
     if ("base", "status") in latest:
