@@ -30,16 +30,12 @@ void start(QProcess& process, const QStringList& arguments) {
 // Why it ended, in one line.
 QString last_words(QProcess& process) {
     const auto lines = QString::fromUtf8(process.readAllStandardError()).trimmed().split('\n');
-    if (process.error() == QProcess::FailedToStart)
-        return "openwip record cannot be started: " + process.errorString() +
-               "; valid: ./openwip monitor";
+    const QString& last = lines.back();
+    if (process.error() == QProcess::FailedToStart || last.contains("No module named"))
+        return "openwip record cannot be started; valid: ./openwip monitor";
     if (process.exitStatus() == QProcess::CrashExit)
         return QStringLiteral("openwip record was ended by SIG") + sigabbrev_np(process.exitCode());
-    if (lines.back().contains("No module named"))
-        return lines.back() + "; valid: ./openwip monitor";
-    return lines.back().startsWith("openwip: ") ? lines.back().mid(9)
-           : lines.back().isEmpty()             ? QStringLiteral("openwip record ended")
-                                                : lines.back();
+    return last.startsWith("openwip: ") ? last.mid(9) : "openwip record ended: " + last;
 }
 
 [[noreturn]] void refuse(const QString& path, const QString& why) {

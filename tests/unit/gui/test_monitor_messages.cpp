@@ -8,6 +8,7 @@
 
 #include "gui/cell/record_pipe.h"
 #include "gui/cell/remote_cell.h"
+#include "gui/cell/replayer.h"
 #include "messages.h"
 
 namespace wip::gui {
@@ -92,6 +93,14 @@ protected:
         writer.finish();
         EXPECT_EQ(writer.trouble(), "");
     }
+    // One each millisecond.
+    static std::vector<raw_message> events() {
+        std::vector<raw_message> many;
+        for (std::uint64_t n = 1; n < 20'000; ++n)
+            many.push_back(
+                raw(event_message(n), "event", "base", static_cast<std::int64_t>(n) * 1'000'000));
+        return many;
+    }
     QByteArray bytes() {
         QFile file(path_);
         return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
@@ -154,10 +163,31 @@ TEST_F(a_run_record, that_cannot_be_written_is_refused_at_once_and_nothing_else_
     EXPECT_EQ(bytes(), "mine");
 }
 
+TEST_F(a_run_record, is_played_to_where_it_was_sought_before_all_of_it_has_been_read) {
+    const auto many = events();
+    write(many);
+    session shown({});
+    replayer player(path_, shown);
+    player.set_playing(false);
+    player.seek(player.length_ns(), 1e6);
+    EXPECT_EQ(player.position_ns(), player.length_ns());
+    EXPECT_FALSE(player.at_end());
+    for (int i = 0; i < 3000 && !player.at_end(); ++i) {
+        player.advance(1'000'000'000);
+        ::usleep(10'000);
+    }
+    EXPECT_TRUE(player.at_end());
+    EXPECT_EQ(shown.reader().total().received, many.size());
+    player.seek(0, 60);
+    EXPECT_EQ(shown.reader().total().received, 1u);
+    player.set_playing(true);
+    player.set_speed(0.5);
+    player.advance(20'000'000);
+    EXPECT_EQ(shown.reader().total().received, 11u);
+}
+
 TEST_F(a_run_record, whose_reader_is_killed_is_said_to_go_no_further) {
-    std::vector<raw_message> many;
-    for (std::uint64_t n = 1; n < 20'000; ++n)
-        many.push_back(raw(event_message(n), "event", "base", static_cast<std::int64_t>(n)));
+    const auto many = events();
     write(many);
     record_reader reader(path_);
     ::kill(static_cast<pid_t>(reader.process_id()), SIGSEGV);
