@@ -38,13 +38,20 @@ function(openwip_sanitised program)
   set_property(GLOBAL APPEND PROPERTY OPENWIP_SANITISED ${program})
 endfunction()
 
+# openwip_test_runs_python(NAME...): what they start is the system's Python with the built modules.
+function(openwip_test_runs_python)
+  set_property(TEST ${ARGN} APPEND PROPERTY ENVIRONMENT
+    "PYTHONPATH=${PROJECT_BINARY_DIR}/python:${PROJECT_SOURCE_DIR}/host/cli" "OPENWIP_PYTHON=${PYTHON_EXECUTABLE}"
+    "OPENWIP_BUILD=${PROJECT_BINARY_DIR}")
+endfunction()
+
 # openwip_python_test(NAME FILE): a Python test with the system's Python and the built modules. One that leaves
 # something out (no root, no tshark, ...) shows as skipped, not as passed; -V has the reason. It runs alone, if
 # openwip_runs_beside does not say otherwise.
 function(openwip_python_test name file)
   add_test(NAME ${name} COMMAND ${PYTHON_EXECUTABLE} ${file} ${ARGN})
-  set_tests_properties(${name} PROPERTIES ENVIRONMENT
-    "PYTHONPATH=${PROJECT_BINARY_DIR}/python:${PROJECT_SOURCE_DIR}/host/cli;UHD_MODULE_PATH=${PROJECT_BINARY_DIR}/uhd_modules;GR_CONF_CONTROLPORT_ON=False;OPENWIP_BUILD=${PROJECT_BINARY_DIR}")
+  openwip_test_runs_python(${name})
+  set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "UHD_MODULE_PATH=${PROJECT_BINARY_DIR}/uhd_modules" "GR_CONF_CONTROLPORT_ON=False")
   set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "\nOK [(]skipped=" RUN_SERIAL ON)
 endfunction()
 

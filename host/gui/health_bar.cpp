@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gui/model/replayed_cell.h"
+#include "gui/model/meaning.h"
 
 namespace wip::gui {
 
@@ -125,7 +125,7 @@ void health_bar::refresh(double frames_per_second) {
         const auto& r = m.terminal().radio();
         set("radio",
             QStringLiteral("%1  SNR %2 dB  EVM %3 %  CFO %4 Hz  NMSE %5")
-                .arg(r.locked() ? "locked" : "NOT LOCKED")
+                .arg(QString::fromStdString(lock_words(r)))
                 .arg(r.mean_snr_db(), 0, 'f', 1)
                 .arg(r.evm_percent(), 0, 'f', 1)
                 .arg(std::round(r.cfo_hz()) + 0.0, 0, 'f', 0)
@@ -137,27 +137,25 @@ void health_bar::refresh(double frames_per_second) {
 
     if (m.has(Telemetry::kAir)) {
         const auto& a = m.air();
-        const bool bad = a.late() > 0 || a.slots_behind() * 100 > a.slots();
         set("realtime",
             QStringLiteral("factor %1  pacing %2 ms  late %3")
                 .arg(a.real_time_factor(), 0, 'f', 3)
                 .arg(a.pacing_p99_us() / 1000, 0, 'f', 2)
                 .arg(a.late()),
-            bad ? mood::bad : mood::neutral);
+            keeps_pace(a) ? mood::neutral : mood::bad);
     } else {
         set("realtime", "real time: -");
     }
 
     if (m.has(Telemetry::kCpu)) {
-        double cores = 0;
         QString each;
-        for (const auto& p : m.cpu().process()) {
-            cores += p.cores();
+        for (const auto& p : m.cpu().process())
             each += QStringLiteral("\n%1: %2")
                         .arg(QString::fromStdString(p.name()))
                         .arg(p.cores(), 0, 'f', 2);
-        }
-        QString text = QStringLiteral("CPU %1 of %2").arg(cores, 0, 'f', 2).arg(m.cpu().cores());
+        QString text = QStringLiteral("CPU %1 of %2")
+                           .arg(cores_in_use(m.cpu()), 0, 'f', 2)
+                           .arg(m.cpu().cores());
         // A kernel without pressure information does not say.
         if (m.cpu().has_pressure_percent())
             text += QStringLiteral("  pressure %1 %").arg(m.cpu().pressure_percent(), 0, 'f', 0);

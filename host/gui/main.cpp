@@ -24,6 +24,7 @@ namespace {
 using namespace wip::gui;
 
 constexpr int exit_bad_input = 2;
+constexpr int exit_not_written = 3;  // a record, as of ./openwip record
 
 int complain(const std::string& why) {
     std::fprintf(stderr, "openwip monitor: %s\n", why.c_str());
@@ -105,6 +106,10 @@ int show_window(session_options options, const window_options& wanted) {
     }
     const int ended = QApplication::exec();
     window.record({});
+    if (!window.record_trouble().isEmpty()) {
+        complain(window.record_trouble().toStdString());
+        return exit_not_written;
+    }
     return code != 0 ? code : ended;
 }
 
@@ -128,8 +133,8 @@ int main(int argc, char** argv) {
                    "instead of --keys: public key of the cell (CURVE, Z85)");
     app.add_option("--key-file", key_file,
                    "and a file with our own: public-key: KEY, secret-key: KEY");
-    app.add_option("--record", wanted.record, "write the session to this file");
-    app.add_option("--replay", wanted.replay, "show a recorded session");
+    app.add_option("--record", wanted.record, "write a run record");
+    app.add_option("--replay", wanted.replay, "show a run record");
     app.add_option("--screenshots", wanted.screenshots,
                    "save every view as PNG and CSV into this folder, then end");
     app.add_option("--words", wanted.words,

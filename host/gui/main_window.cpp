@@ -235,25 +235,23 @@ void main_window::frame() {
         next_health_ms_ = now + 250;
         health_->refresh(frames_per_second_);
     }
-    if (writer_ != nullptr && now >= next_flush_ms_) {
-        next_flush_ms_ = now + 1000;
-        writer_->flush();
-        if (!writer_->trouble().isEmpty()) {
-            say_trouble("Recording stopped: " + writer_->trouble());
-            record({});
-        }
-    }
+    if (writer_ != nullptr && writer_->failed()) record({});
 }
 
 void main_window::record(const QString& path) {
     session_.set_tap({});
-    writer_.reset();
+    if (writer_ != nullptr) {
+        writer_->finish();
+        record_trouble_ = writer_->trouble();
+        if (!record_trouble_.isEmpty()) say_trouble("Recording stopped: " + record_trouble_);
+        writer_.reset();
+    }
     Q_EMIT recording_changed(false);
     if (path.isEmpty()) return;
     if (session_.replaying())
         throw std::runtime_error(
             (path + ": a replay is not recorded, it is a recording").toStdString());
-    writer_ = std::make_unique<session_writer>(path, session_.cell());
+    writer_ = std::make_unique<record_writer>(path, session_.cell());
     session_.set_tap([this](const raw_message& m) { writer_->write(m); });
     Q_EMIT recording_changed(true);
 }

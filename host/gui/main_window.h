@@ -13,7 +13,6 @@
 #include "gui/cell/replayer.h"
 #include "gui/cell/session.h"
 #include "gui/health_bar.h"
-#include "gui/model/session_file.h"
 #include "gui/plot/slot_axis.h"
 #include "gui/replay_bar.h"
 #include "gui/terminal_choice.h"
@@ -41,7 +40,9 @@ public:
     void record(const QString& path);
     void replay(const QString& path);
     replayer* replaying() { return replayer_.get(); }
-    session_writer* recording() { return writer_.get(); }
+    record_writer* recording() { return writer_.get(); }
+    // Of the last recording: why it is not what was asked for.
+    const QString& record_trouble() const { return record_trouble_; }
     // Pictures of the window and of every view that is not closed, tables of those that have some;
     // returns the files.
     QStringList export_to(const QString& folder);
@@ -90,13 +91,14 @@ private:
     terminal_choice* terminals_;
     QAction* terminals_action_;
     replay_bar* replay_bar_;
-    std::unique_ptr<session_writer> writer_;
+    std::unique_ptr<record_writer> writer_;
     std::unique_ptr<replayer> replayer_;
+    QString record_trouble_;
     std::vector<view*> views_;
     std::vector<due> due_;
     QTimer clock_;
     QElapsedTimer time_;
-    qint64 last_frame_ms_ = 0, next_health_ms_ = 0, counted_since_ms_ = 0, next_flush_ms_ = 0;
+    qint64 last_frame_ms_ = 0, next_health_ms_ = 0, counted_since_ms_ = 0;
     int frames_counted_ = 0;
     double frames_per_second_ = 0;
     std::uint64_t runs_seen_ = 0;

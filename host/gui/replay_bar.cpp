@@ -74,9 +74,10 @@ void replay_bar::refresh() {
                                                                           : QStyle::SP_MediaPlay));
     QString text =
         QStringLiteral(" %1 / %2 s").arg(at * 1e-9, 0, 'f', 1).arg(length * 1e-9, 0, 'f', 1);
-    if (of_->file().cut_off() > 0)
-        text += QStringLiteral("  (the end of the file is cut off: %L1 bytes)")
-                    .arg(of_->file().cut_off());
+    if (!of_->record().trouble().isEmpty())
+        text += "  (what follows cannot be shown: " + of_->record().trouble() + ")";
+    else if (!of_->record().whole())
+        text += "  (reading)";
     text_->setText(text);
 }
 

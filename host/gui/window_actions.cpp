@@ -63,32 +63,32 @@ void main_window::add_file_actions(QMenu* menu) {
             }
         };
     };
-    auto* record_action = menu->addAction("&Record session...");
+    auto* record_action = menu->addAction("&Record...");
     record_action->setCheckable(true);
     record_action->setShortcut(Qt::Key_R);
     record_action->setStatusTip(
-        "Write every message that comes in to a file, to look at it again later");
+        "Write every message that comes in to a run record, to look at it again later");
     record_action->setObjectName("record");
     connect(this, &main_window::recording_changed, record_action, &QAction::setChecked);
     connect(record_action, &QAction::triggered, this, [this, record_action, attempt] {
         attempt([this] {
             if (writer_ != nullptr) {
                 const QString path = writer_->path();
-                record({});
                 statusBar()->showMessage("Recorded: " + path, 10'000);
+                record({});
                 return;
             }
             if (session_.replaying())
                 throw std::runtime_error("A replay is not recorded, it is a recording");
-            const QString path = QFileDialog::getSaveFileName(this, "Record session",
-                                                              name_with_time("session", ".owips"));
+            const QString path =
+                QFileDialog::getSaveFileName(this, "Run record", name_with_time("run", ".h5"));
             if (!path.isEmpty()) record(path);
         })();
         record_action->setChecked(writer_ != nullptr);
     });
-    add(menu, "&Open session...", QKeySequence::Open, "Replay a recorded session", attempt([this] {
-            const QString path = QFileDialog::getOpenFileName(this, "Open session", {},
-                                                              "Sessions (*.owips);;All files (*)");
+    add(menu, "&Open a record...", QKeySequence::Open, "Replay a run record", attempt([this] {
+            const QString path = QFileDialog::getOpenFileName(this, "Run record", {},
+                                                              "Run records (*.h5);;All files (*)");
             if (!path.isEmpty()) replay(path);
         }));
     add(menu, "&Back to the running cell", {}, "End the replay", attempt([this] { replay({}); }));
@@ -246,8 +246,8 @@ void main_window::show_help() {
         "<tr><td>Left, Right, drag</td><td>earlier, later (pauses)</td></tr>"
         "<tr><td>Home, End</td><td>oldest, newest</td></tr>"
         "<tr><td>T, Shift+T</td><td>the next terminal, the one before, all</td></tr>"
-        "<tr><td>R</td><td>record the session to a file</td></tr>"
-        "<tr><td>Ctrl+O, P</td><td>open a recorded session; play or hold it</td></tr>"
+        "<tr><td>R</td><td>record into a file</td></tr>"
+        "<tr><td>Ctrl+O, P</td><td>open a run record; play or hold it</td></tr>"
         "<tr><td>Ctrl+S, Ctrl+E</td><td>screenshot; export all views as PNG and CSV</td></tr>"
         "<tr><td>Ctrl+Shift+E</td><td>the same into a new folder here</td></tr>"
         "<tr><td>Ctrl+K</td><td>to the controls: type what to find, Tab to it, Return to "

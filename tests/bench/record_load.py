@@ -27,7 +27,9 @@ from openwip_cli.cell import cell as cells
 from openwip_cli.machine.places import Places
 from openwip_cli.records import record
 cells.RUN_ROOT = pathlib.Path(sys.argv[1])
-os._exit(record.record(cells.Cell("x"), sys.argv[2], sys.argv[3].split(","), None, Places(pathlib.Path("/"), pathlib.Path("/"), "true"), True))
+cell = cells.Cell("x")
+reader = record.reader_of(cell, sys.argv[3].split(","))
+os._exit(record.record(cell, sys.argv[2], reader, None, Places(pathlib.Path("/"), pathlib.Path("/"), "true"), True))
 """
 RNG = random.Random(1)
 SLOTS_PER_SECOND = 1500
@@ -44,7 +46,7 @@ SLOT = [pb.SlotSample(snr_db=snr(), predicted_snr_db=snr(), bits_per_symbol=byte
                       retransmissions=bytes(25), user=bytes(25), queued_packets=50) for _ in range(200)]
 RECEIVER = [pb.ReceiverSample(points=RNG.randbytes(25 * 108 * 2), symbols_of_bin=bytes([108] * 25), bits_per_symbol=bytes([8] * 25),
                               channel=[RNG.gauss(0, 1) for _ in range(1000)], noise_dbfs=snr(),
-                              spectrum_dbfs=[RNG.gauss(-60, 5) for _ in range(768)], state=receiver_pb2.State(mode="locked")) for _ in range(20)]
+                              spectrum_dbfs=[RNG.gauss(-60, 5) for _ in range(768)], state={"mode": "locked"}) for _ in range(20)]
 PACKETS = [pb.PacketBatch(packet=[pb.PacketRecord(number=i, bytes=1500, protocol=6, arrived_ns=RNG.randrange(10**12), left_ns=10**12,
                                                   queue_ns=RNG.randrange(10**8), scheduling_ns=RNG.randrange(10**6), air_ns=1333333,
                                                   frames=14, retransmissions=[0] * 14) for i in range(PACKETS_PER_SLOT * STEP)])]

@@ -23,8 +23,8 @@ TICKS = 6     # pixels that they reach into a plot
 SERIES = (0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0xe69f00, 0x56b4e9, 0x000000, 0xa0a000)     # of the terminals, too
 OUTCOMES = (0x56b4e9, 0xd55e00, 0xf0e442)
 
-# Of host/gui/model/delay_parts.h: name -> series.
-DELAY_PARTS = {name: int(colour) for name, colour in re.findall(r'\{"(\w+)", "[^"]*", (\d)\}', (TOP / "host/gui/model/delay_parts.h").read_text())}
+# Of host/gui/model/meaning.h: name -> series.
+DELAY_PARTS = {name: int(colour) for name, colour in re.findall(r'\{"(\w+)", "[^"]*", (\d)\}', (TOP / "host/gui/model/meaning.h").read_text())}
 
 
 class Window:

@@ -154,7 +154,7 @@ class Telemetry(unittest.TestCase):
 
     def take(self, *sequences):
         for n in sequences:
-            message = telemetry_pb2.Telemetry(sequence=n, mac={})
+            message = telemetry_pb2.Telemetry(version=1, sequence=n, mac={})
             self.watch._reader.take("base", [b"status", message.SerializeToString()])
 
     def test_a_gap_is_a_loss(self):

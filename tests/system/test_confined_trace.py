@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""SNR traces are read by a process without rights: what it may do, what its crash is, and a thousand damaged files."""
+"""SNR traces, and run records for the monitor, are read by a process without rights: what it may do, what its crash is, and
+hundreds of damaged files."""
 import os
 import pathlib
 import random
+import signal
 import subprocess
+import sys
 import tempfile
 import unittest
+
+from openwip_cli.messages import telemetry
+from openwip_cli.records import record_file, record_seal
+from openwip_schema import telemetry_pb2 as pb
 
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
 EMULATOR = BUILD / "host/emulator/wip_emulator"
@@ -70,6 +77,52 @@ class ConfinedTrace(unittest.TestCase):
                 self.assertEqual(len(done.stderr.splitlines()), 1, (seed, done.stderr))
                 self.assertIn(str(damaged), done.stderr)
         self.assertGreater(refused, DAMAGED / 10)
+
+
+class ConfinedRecord(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.file = pathlib.Path(folder.name, "r.h5")
+        reader, record = telemetry.Reader({}), record_file.RecordFile(cls.file)
+        for n in range(1, 50):
+            message = pb.Telemetry(version=1, sequence=n, slot_sample={"snr_db": [n] * 25, "outcome": bytes(25)})
+            record.add(reader.take("base", [b"slot", message.SerializeToString()]))
+        record.finish({}, reader)
+        cls.file.chmod(0o600)
+
+    def replay(self, file, witness=None):
+        environment = dict(os.environ)
+        if witness:      # Python loads the library for h5py alone; the witness has to find it
+            library = next(w for w in subprocess.check_output(["ldd", EMULATOR], text=True).split() if w.startswith("libhdf5"))
+            environment |= {"LD_PRELOAD": f"{WITNESS} {library}", "OPENWIP_WITNESS": witness}
+        return subprocess.run([sys.executable, "-m", "openwip_cli", "record", "replay", file], capture_output=True, env=environment,
+                              stdin=subprocess.DEVNULL, timeout=60)
+
+    @unittest.skipIf(os.geteuid() != 0, "has rights to give up as root only")
+    def test_its_reader_has_no_rights_and_is_what_crashes(self):
+        done = self.replay(self.file, "rights")
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertGreater(len(done.stdout), 49 * 100)
+        self.assertEqual(self.replay(self.file, "crash").returncode, -signal.SIGSEGV)
+
+    def test_a_damaged_file_that_is_sealed_again_is_read_or_refused_in_one_line_or_ends_its_reader_alone(self):
+        whole = self.file.read_bytes()
+        damaged = self.file.with_name("d.h5")
+        refused = 0
+        for seed in range(DAMAGED // 10):
+            r, data = random.Random(seed), bytearray(whole)
+            for _ in range(r.choice((1, 2, 8))):
+                data[r.randrange(record_seal.SIZE, r.choice((8192, len(data))))] = r.randrange(256)
+            damaged.write_bytes(data)
+            record_seal.seal(damaged)
+            done = self.replay(damaged)
+            if done.returncode > 0:
+                refused += 1
+                self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), (seed, done.stderr))
+                self.assertIn(str(damaged).encode(), done.stderr)
+        self.assertGreater(refused, 0)
 
 
 if __name__ == "__main__":

@@ -391,6 +391,25 @@ class SeveralTerminals(MonitorTest):
             self.assertIn(words, text)
 
 
+class Recorded(MonitorTest):
+    def test_what_a_window_recorded_until_it_was_killed_is_a_whole_run_record_that_another_replays(self):
+        name, record = f"mon{os.getpid() % 100000}r", self.folder / "run.h5"
+        self.cell("emulate", name, "--duration", "600", "--channel", "jakes", "--speed-kmh", "3", "--snr", "18", "--pacing-limit-ms", "1000")
+        with mw.Window(self.screen, self.folder, "--name", name, "--record", record) as w:
+            w.wait_for(lambda w: all(w["views"][v]["lines"] > 5 for v in FED), "every view has data", 120)
+            w.process.kill()
+        self.assertTrue(happens(record.exists, 60))
+        done = openwip("record", "info", str(record))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"(?m)^command +\S*openwip emulate --name " + name)
+        self.assertRegex(done.stdout, r"(?m)^  slot +base +[1-9]\d* messages; 0 lost$")
+        self.assertEqual(openwip("report", str(record)).returncode, 0)
+        w = self.window("--name", name, "--replay", record)
+        said = w.wait_for(lambda w: all(w["views"][v]["lines"] > 5 for v in FED), "the replay feeds every view", 120)
+        self.assertEqual(said["health"]["stream"], "Replay")
+        self.assertRegex(said["health"]["telemetry"], r"^telemetry \d+$")
+
+
 class WithoutACell(MonitorTest):
     def test_no_cell_is_said_and_what_to_do(self):
         name = f"mon{os.getpid() % 100000}x"

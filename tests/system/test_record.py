@@ -10,10 +10,12 @@ import tempfile
 import time
 import unittest
 
-from demo_support import GENTLE, built, environment, openwip, TOP
-from openwip_cli.cell import cell as cells
-from openwip_cli.messages import telemetry
-from openwip_cli.records.run_record import RunRecord
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import same_meaning      # noqa: E402
+from demo_support import GENTLE, built, environment, openwip, TOP      # noqa: E402
+from openwip_cli.cell import cell as cells      # noqa: E402
+from openwip_cli.messages import telemetry      # noqa: E402
+from openwip_cli.records.run_record import RunRecord      # noqa: E402
 
 CELL = f"r{os.getpid() % 100000}"
 STALLED = """
@@ -63,6 +65,12 @@ class Recorded(unittest.TestCase):
         self.assertGreaterEqual(int(status["base.frames_sent"][-1]), self.report["link"]["frames_sent"])
         self.assertGreater(len(self.record.table("slot", "terminal")), 50)
 
+    def expect_same_in_the_monitor(self):
+        if same_meaning.PROGRAM.exists():      # is part of this build
+            said = same_meaning.expect(self, self.path)
+            self.assertEqual(said["counts"][0], self.report["record"]["messages"])
+            self.assertGreater(len(said["prediction_error"]), 50)
+
     def test_a_demo_and_its_page(self):
         self.run_cell("demo", "--duration", "3", *GENTLE)
         self.expect_same_run("base", "terminal")
@@ -73,6 +81,7 @@ class Recorded(unittest.TestCase):
         self.assertIn(f"<b>{word}</b>", page)
         self.assertLess(page.index(f"<b>{word}</b>"), page.index("TCP goodput"))
         self.assertGreaterEqual(page.count("data:image/png;base64,"), 5)
+        self.expect_same_in_the_monitor()
 
     def test_an_emulated_run_beside_a_reader_that_never_reads(self):
         record_everything = subprocess.Popen(
@@ -95,6 +104,7 @@ class Recorded(unittest.TestCase):
         self.record = RunRecord(self.path)
         self.addCleanup(self.record.close)
         self.expect_same_run("base")
+        self.expect_same_in_the_monitor()
         for check in ("sums", "telemetry", "traffic"):
             self.assertTrue(self.report["verdict"]["checks"][check], self.report["verdict"])
 

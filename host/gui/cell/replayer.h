@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Plays a session file into a session at the pace of its recording times a speed.
+// Plays a run record into a session at the pace of its recording times a speed.
 #pragma once
 
 #include <memory>
 
+#include "gui/cell/record_pipe.h"
 #include "gui/cell/session.h"
-#include "gui/model/session_file.h"
 
 namespace wip::gui {
 
 class replayer {
 public:
-    // Throws as session_reader. The session shows the file from now on.
+    // Throws as record_reader. The session shows the record from now on.
     replayer(const QString& path, session& into);
 
     // Time went on by so much of the wall clock.
@@ -24,13 +24,13 @@ public:
     void seek(std::int64_t ns, double history_s);
     std::int64_t position_ns() const { return position_; }
     std::int64_t length_ns() const { return reader_.length_ns(); }
-    bool at_end() const { return next_ >= reader_.size(); }
-    const session_reader& file() const { return reader_; }
+    bool at_end() const { return reader_.whole() && next_ >= reader_.size(); }
+    const record_reader& record() const { return reader_; }
 
 private:
     void play_to(std::int64_t ns);
 
-    session_reader reader_;
+    record_reader reader_;
     session& session_;
     std::size_t next_ = 0;
     std::int64_t position_ = 0;

@@ -49,7 +49,8 @@ public:
     stream_state state() const;
     // One line for people: what runs, or what is wrong and what to do.
     QString state_text() const;
-    const std::string& cell() const { return cell_; }
+    // The one that was asked for while none has been found.
+    const std::string& cell() const { return cell_.empty() ? options_.cell : cell_; }
     double seconds_since_last() const;
     const session_model& model() const { return model_; }
     session_model& model() { return model_; }

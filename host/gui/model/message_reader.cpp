@@ -8,15 +8,33 @@
 namespace wip::gui {
 namespace {
 
-constexpr std::array<std::string_view, 11> known_topics{"status", "slot", "receiver", "packet",
-                                                        "frames", "ip",   "event",    "air",
-                                                        "tcp",    "cpu",  "verdict"};
+using openwip::telemetry::Telemetry;
+
+// Each with what it carries.
+constexpr std::array<std::pair<std::string_view, Telemetry::WhatCase>, 11> topics{{
+    {"status", Telemetry::kMac},
+    {"slot", Telemetry::kSlotSample},
+    {"receiver", Telemetry::kReceiver},
+    {"packet", Telemetry::kPackets},
+    {"frames", Telemetry::kFrames},
+    {"ip", Telemetry::kIp},
+    {"event", Telemetry::kEvent},
+    {"air", Telemetry::kAir},
+    {"tcp", Telemetry::kTcp},
+    {"cpu", Telemetry::kCpu},
+    {"verdict", Telemetry::kVerdict},
+}};
+
+Telemetry::WhatCase content_of(std::string_view topic) {
+    const auto at = std::ranges::find(topics, topic, [](const auto& t) { return t.first; });
+    return at == topics.end() ? Telemetry::WHAT_NOT_SET : at->second;
+}
 
 }  // namespace
 
 message_reader::place message_reader::place_of(const raw_message& raw) {
     // A stranger that invents topics must not fill the memory: it has one entry.
-    const bool known = std::ranges::find(known_topics, raw.topic) != known_topics.end();
+    const bool known = content_of(raw.topic) != Telemetry::WHAT_NOT_SET;
     const std::pair key(raw.source, known ? raw.topic : std::string("other"));
     return {&by_topic_[key], &last_[key]};
 }
@@ -32,11 +50,10 @@ const openwip::telemetry::Telemetry* message_reader::read(const raw_message& raw
     if (!raw.two_frames ||
         !message_.ParseFromArray(raw.body.data(), static_cast<int>(raw.body.size())))
         return bad(&reading_counts::garbage);
-    // A later version may number its messages as it likes, so its sequence is not looked at.
-    if (message_.version() > openwip::telemetry::VERSION_CURRENT)
-        return bad(&reading_counts::future);
-    if (message_.version() == 0 || message_.sequence() == 0 || message_.slot() < 0 ||
-        message_.what_case() == openwip::telemetry::Telemetry::WHAT_NOT_SET)
+    const bool future = message_.version() > openwip::telemetry::VERSION_CURRENT;
+    if (message_.sequence() == 0 || (!future && (message_.version() == 0 || message_.slot() < 0 ||
+                                                 message_.what_case() == Telemetry::WHAT_NOT_SET ||
+                                                 message_.what_case() != content_of(raw.topic))))
         return bad(&reading_counts::garbage);
 
     const std::uint64_t sequence = message_.sequence();
@@ -50,6 +67,8 @@ const openwip::telemetry::Telemetry* message_reader::read(const raw_message& raw
         }
     }
     *at.last = sequence;
+    // It came, so it is not lost as well; nothing else of it is used.
+    if (future) return bad(&reading_counts::future);
     ++at.counts->received;
     ++total_.received;
     return &message_;

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "gui/model/replayed_cell.h"
+#include "gui/model/meaning.h"
 
 namespace wip::gui {
 namespace {
@@ -46,12 +46,6 @@ bool copy_bytes(const std::string& from, std::array<std::uint8_t, nof_bins>& to)
 
 bool all_below(const std::string& bytes, int limit) {
     return std::ranges::all_of(bytes, [=](char c) { return static_cast<std::uint8_t>(c) < limit; });
-}
-
-std::uint64_t dropped_packets(const openwip::control::Direction& d) {
-    std::uint64_t sum = 0;
-    for (const auto& drop : d.dropped()) sum += drop.count().packets();
-    return sum;
 }
 
 // Index of a name in a list that strangers cannot grow without bound.

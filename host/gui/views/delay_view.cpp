@@ -3,7 +3,7 @@
 
 #include <QTextStream>
 
-#include "gui/model/delay_parts.h"
+#include "gui/model/meaning.h"
 #include "gui/plot/plot_help.h"
 
 namespace wip::gui {

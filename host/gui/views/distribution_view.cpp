@@ -3,7 +3,7 @@
 
 #include <QTextStream>
 
-#include "gui/model/delay_parts.h"
+#include "gui/model/meaning.h"
 #include "gui/plot/plot_help.h"
 
 namespace wip::gui {
@@ -11,11 +11,6 @@ namespace {
 
 constexpr double shortest_ms = 0.1, least_percent = 0.01;
 constexpr int points = 200;
-
-float quantile(const std::vector<float>& sorted, double share) {
-    return sorted[std::min(sorted.size() - 1,
-                           static_cast<std::size_t>(share * static_cast<double>(sorted.size())))];
-}
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "gui/model/meaning.h"
 #include "gui/plot/plot_help.h"
 
 namespace wip::gui {
@@ -61,11 +62,8 @@ double goodput_view::goodput_bps(const verdict_point& at) const {
     const auto& points = model().base_points();
     const base_point* to = points.last_before(static_cast<double>(at.slot));
     const base_point* from = points.last_before(static_cast<double>(at.slot - slots_per_second));
-    if (from == nullptr || from->slot == to->slot ||
-        to->bits_acknowledged < from->bits_acknowledged)
-        return std::numeric_limits<double>::quiet_NaN();
-    return static_cast<double>(to->bits_acknowledged - from->bits_acknowledged) /
-           seconds_of(static_cast<double>(to->slot - from->slot));
+    return from == nullptr ? std::numeric_limits<double>::quiet_NaN()
+                           : wip::gui::goodput_bps(*from, *to);
 }
 
 QString goodput_view::csv() const {

@@ -4,6 +4,8 @@
 #include <QTextStream>
 #include <cmath>
 
+#include "gui/model/meaning.h"
+
 namespace wip::gui {
 namespace {
 
@@ -28,9 +30,7 @@ const std::vector<heat_kind>& heat_kinds() {
          "Predicted less measured SNR (dB). Orange: expected too much, frames may fail. Blue: "
          "expected too little, rate given away.",
          "dB", colour_map::signed_values, -10, 10,
-         [](const slot_column& c, int b) {
-             return double(c.predicted_db[at(b)]) - double(c.measured_db[at(b)]);
-         }},
+         [](const slot_column& c, int b) { return prediction_error_db(c, at(b)); }},
         {"modulation", "Modulation",
          "Bits per symbol in each bin, 1 (BPSK) to 8 (256-QAM). White: bin not used.", "bit/symbol",
          colour_map::viridis, 0, 8,

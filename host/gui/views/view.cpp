@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "gui/views/view.h"
 
-#include "gui/model/replayed_cell.h"
+#include "gui/model/meaning.h"
 
 namespace wip::gui {
 

@@ -32,7 +32,8 @@ record.CATCH_UP_S = float(catch_up)
 places = Places(pathlib.Path("/"), pathlib.Path("/"), "true")
 topics = [t for t in telemetry.TOPICS if t not in record.LEFT_OUT]
 try:
-    code = record.record(cells.Cell("x"), path, topics, float(seconds) if seconds else None, places, launched == "launched")
+    cell = cells.Cell("x")
+    code = record.record(cell, path, record.reader_of(cell, topics), float(seconds) if seconds else None, places, launched == "launched")
 except RecordFailed as e:
     print(f"openwip: {e}", file=sys.stderr, flush=True)
     code = e.code

@@ -6,7 +6,7 @@ import unittest
 import h5py
 import numpy
 from openwip_cli.messages import telemetry
-from openwip_cli.records import columns, record_file, record_seal, run_record
+from openwip_cli.records import columns, messages, record_file, record_seal, run_record
 from openwip_cli.errors import BadInput
 from openwip_schema import control_pb2, receiver_pb2, telemetry_pb2 as pb
 from recording import RecordWorld
@@ -33,7 +33,8 @@ def filled(descriptor, depth=0):
             setattr(message, f.name, RNG.randbytes(n))
             continue
         if f.type == f.TYPE_STRING:
-            make = lambda: RNG.choice(["queue_full", "é", "a: 1\nb: 2"])          # noqa: E731
+            lines = [] if f.label == f.LABEL_REPEATED else ["a: 1\nb: 2"]     # a list has a line for each text
+            make = lambda: RNG.choice(["queue_full", "é", *lines])                # noqa: E731
         elif f.type == f.TYPE_BOOL:
             make = lambda: True                                                   # noqa: E731
         elif f.type == f.TYPE_ENUM:
@@ -90,13 +91,51 @@ class ReadBack(RecordWorld):
         self.finish()
         record = self.read()
         self.assertEqual(sorted(record.tables()), sorted((t, "base") for t in telemetry.TOPICS))
-        for topic, messages in sent.items():
+        for topic, given in sent.items():
             table = record.table(topic, "base")
             self.assertEqual(list(table["message.sequence"]), [1, 2, 3])
             self.assertEqual(list(table["message.wall_ns"]), [0, 7, 14])
             self.assertEqual(list(table["message.user"]), [0, 1, 2])
-            for row, message in enumerate(messages):
+            for row, message in enumerate(given):
                 self.expect_equal(table, row, getattr(message, telemetry.CONTENT[topic]))
+        again = {}
+        for _, source, topic, body in messages.messages(record, telemetry.TOPICS):
+            self.assertEqual(source, "base")
+            again.setdefault(topic, []).append(pb.Telemetry.FromString(body))
+            again[topic][-1].version = 1
+        self.assertEqual(again, sent)
+
+    def test_messages_come_again_in_the_order_of_reception_and_absent_is_absent(self):
+        nobody = bytes([255]) * 25
+        sent = [("slot", "base", {"slot_sample": {"user": nobody, "snr_db": [float("nan")] * 25}}),
+                ("verdict", "keeper", {"verdict": {}}),
+                ("slot", "terminal", {"slot_sample": {"outcome": b"\0" * 25}}),
+                ("ip", "base", {"ip": {"packet": [{"number": 0}, {"data": b""}, {"data": b"ab"}]}}),
+                ("slot", "base", {"slot_sample": {"predicted_snr_db": [-0.0] * 25}}),
+                ("cpu", "observer", {"cpu": {"process": [{"name": "a", "waiting": 0.0}, {"name": "b"}]}}),
+                ("status", "terminal", {"mac": {"role": "terminal", "radio": {"cfo_hz": -0.0}}})]
+        given = [self.give(topic, source, **what) for topic, source, what in sent]
+        self.reader.on_refused = self.file.refuse
+        self.reader.take("base", [b"slot", b"\xff"])
+        self.reader.take("base", [b"slot", pb.Telemetry(version=9, sequence=7).SerializeToString()])
+        self.finish()
+        record = self.read()
+        self.assertEqual(record.refused["future"].tolist(), [0, 7])
+        heard = list(messages.messages(record, telemetry.TOPICS))
+        self.assertEqual([(topic, source) for _, source, topic, _ in heard], [s[:2] for s in sent] + [("slot", "base")] * 2)
+        self.assertEqual([t for t, *_ in heard], sorted(t for t, *_ in heard))
+        self.assertGreater(messages.length_ns(record, telemetry.TOPICS), 0)
+        for message, (*_, body) in zip(given, heard):
+            read = pb.Telemetry.FromString(body)
+            read.version = 1
+            # NaN is not equal to itself; -0 is equal to 0, but is another number.
+            self.assertEqual(read.SerializeToString(deterministic=True), message.SerializeToString(deterministic=True))
+        again = telemetry.Reader({})
+        for _, source, topic, body in heard:
+            again.take(source, [topic.encode(), body])
+        for counts in ("malformed", "future"):
+            self.assertEqual(getattr(again, counts)["base"], getattr(self.reader, counts)["base"])
+        self.assertEqual((again.received(), again.lost()), (self.reader.received(), self.reader.lost()))
 
     def test_more_rows_than_a_block_come_back_in_order(self):
         rows = [[RNG.randrange(-80, 160) / 4 for _ in range(25)] for _ in range(1300)]
@@ -172,7 +211,7 @@ class ReadBack(RecordWorld):
 
     def test_refused_messages_are_in_the_record_as_counts(self):
         self.assertIsNone(self.reader.take("base", [b"slot", b"\xff"]))
-        self.assertIsNone(self.reader.take("base", [b"slot", pb.Telemetry(version=9).SerializeToString()]))
+        self.assertIsNone(self.reader.take("base", [b"slot", pb.Telemetry(version=9, sequence=7).SerializeToString()]))
         self.finish()
         about = self.read().about
         self.assertEqual((about["malformed"]["base"], about["future"]["base"]), (1, 1))
@@ -248,6 +287,10 @@ class Refusals(RecordWorld):
     def test_a_record_whose_recorder_was_killed(self):
         self.path.write_bytes(bytes(512) + self.whole[512:])
         self.expect_refused("recorder was killed")
+
+    def test_a_session_file_of_the_monitor_before(self):
+        self.path.write_bytes(b"OWIPSES1\x0c\0\0\0{}")
+        self.expect_refused("session file of an earlier monitor, which this version cannot read; valid: a file of ./openwip record")
 
     def test_files_that_are_none_of_ours(self):
         self.path.write_text("verdict: VALID\n")

@@ -11,8 +11,10 @@ from unittest import mock
 
 import numpy
 from matplotlib import image
+from openwip_cli.messages import telemetry
 from openwip_cli.records.run_record import RunRecord
 from openwip_cli.views.run_report import data, page, plots
+from openwip_schema import telemetry_pb2 as pb
 from recording import RecordWorld
 
 SLOTS = 3000
@@ -328,7 +330,8 @@ class PageOfARun(ReportWorld):
         for s in range(4):
             self.give("slot", slot=s, slot_sample={"predicted_snr_db": [nan] * 25, "bits_per_symbol": b"\xff" * 25})
             self.give("slot", "terminal", slot=s, slot_sample={"snr_db": [huge, nan, -huge] + [0.0] * 22, "outcome": b"\x09" * 25})
-            self.give("status", slot=-1, mac={"slot": 0})
+            # The reader refuses such a slot; a record may hold it.
+            self.file.add(telemetry.Message("base", "status", pb.Telemetry(sequence=s + 1, version=1, slot=-1, mac={"slot": 0}), 0, 0))
             self.give("receiver", "terminal", receiver={"channel": [0.0] * 1000, "symbols_of_bin": b"\xff" * 25})
             self.give("packet", packets={"packet": [{"dropped": "a"}]})
             self.give("air", "observer", air={"real_time_factor": nan})

@@ -11,6 +11,7 @@ from openwip_cli.errors import BadInput
 from openwip_schema import control_pb2, telemetry_pb2 as pb
 from scripted_publisher import Publisher
 
+LAST = 10**9     # slot of a message that says that it is the last
 STATUS = {"mac": control_pb2.MacStatus(role="base")}
 
 
@@ -39,11 +40,11 @@ class World(unittest.TestCase):
 
     def read_until_end(self):
         """All until a last good message, which says that whatever was sent before it has come."""
-        self.base.send("slot", slot=-1, slot_sample={})
+        self.base.send("slot", slot=LAST, slot_sample={})
         messages, deadline = [], time.monotonic() + 20
         while time.monotonic() < deadline:
             messages += self.reader.poll(0.1)
-            if messages and messages[-1].telemetry.slot == -1:
+            if messages and messages[-1].telemetry.slot == LAST:
                 return messages[:-1]
         self.fail("the last message did not come")
 
@@ -116,6 +117,12 @@ class Refusals(World):
         self.base.send("status", slot_sample={})
         self.assertEqual(self.read_until_end(), [])
         self.assertEqual(self.reader.malformed["base"], 1)
+
+    def test_what_no_publisher_could_have_sent_is_malformed(self):
+        for wrong in ({"version": 0}, {"sequence": 0}, {"slot": -1}, {"version": telemetry.VERSION + 1, "sequence": 0}):
+            message = pb.Telemetry(**({"version": 1, "sequence": 5, "slot": 0} | STATUS | wrong))
+            self.assertIsNone(self.reader.take("base", [b"status", message.SerializeToString()]))
+        self.assertEqual((self.reader.malformed["base"], self.reader.lost()), (4, 0))
 
     def test_a_later_version_is_refused_counted_and_no_loss(self):
         self.base.send("status", sequence=1, **STATUS)

@@ -11,15 +11,15 @@ namespace wip::gui {
 
 inline openwip::telemetry::Telemetry event_message(std::uint64_t sequence, std::int64_t slot = 10) {
     openwip::telemetry::Telemetry m;
-    m.set_version(1);
+    m.set_version(openwip::telemetry::VERSION_CURRENT);
     m.set_sequence(sequence);
     m.set_slot(slot);
     m.mutable_event()->set_reason("x");
     return m;
 }
 inline raw_message raw(const openwip::telemetry::Telemetry& m, const std::string& topic = "event",
-                       const std::string& source = "base") {
-    return {1, source, topic, m.SerializeAsString(), true};
+                       const std::string& source = "base", std::int64_t received_ns = 1) {
+    return {received_ns, source, topic, m.SerializeAsString(), true};
 }
 inline openwip::telemetry::Telemetry column(std::int64_t slot, float snr,
                                             std::uint64_t sequence = 1) {

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What a person does with the window: keys, mouse, settings, recording; and what must not happen
 // then.
+#include <sys/resource.h>
+
 #include <QAction>
 #include <QFile>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QStatusBar>
 #include <QWheelEvent>
+#include <csignal>
 #include <stdexcept>
 
 #include "gui/plot/colour_map.h"
@@ -264,7 +267,7 @@ private Q_SLOTS:
 
     void a_replay_sets_nothing_in_the_running_cell() {
         QTemporaryDir folder;
-        const QString path = folder.filePath("run.owips");
+        const QString path = folder.filePath("run.h5");
         world w;
         w.cell.serve_control("base");
         w.window->record(path);
@@ -364,31 +367,47 @@ private Q_SLOTS:
         auto* action = w.window->findChild<QAction*>("record");
         QVERIFY(action != nullptr && !action->isChecked());
         // Begun by an option: R ends it, without a question.
-        const QString path = folder.filePath("a.owips");
+        const QString path = folder.filePath("a.h5");
         w.window->record(path);
         QVERIFY(action->isChecked());
         QTest::keyClick(w.window.get(), Qt::Key_R);
         QVERIFY(w.window->recording() == nullptr && !action->isChecked());
         QVERIFY(w.window->statusBar()->currentMessage().contains(path));
         QVERIFY(!dialogues.opened());
-        QVERIFY_THROWS_EXCEPTION(std::runtime_error, w.window->record("/no/such/folder/b.owips"));
+        QVERIFY_THROWS_EXCEPTION(std::runtime_error, w.window->record("/no/such/folder/b.h5"));
         QVERIFY(!action->isChecked());
-        // A disk that is full ends it.
-        w.window->record("/dev/full");
+        QVERIFY_THROWS_EXCEPTION(std::runtime_error, w.window->record("/dev/full"));
+        // A disk that takes no more: what could not be written is said.
+        w.window->record(folder.filePath("b.h5"));
         QVERIFY(action->isChecked());
+        const auto recorder = [&] {
+            return static_cast<pid_t>(w.window->recording()->process_id());
+        };
+        const rlimit little{6000, 6000};
+        QCOMPARE(::prlimit(recorder(), RLIMIT_FSIZE, &little, nullptr), 0);
         for (std::int64_t slot = 1515; slot < 9000; slot += 15) w.cell.say_slot(slot);
+        QVERIFY(w.settle());
+        QTest::keyClick(w.window.get(), Qt::Key_R);
+        QVERIFY(w.window->recording() == nullptr && !action->isChecked());
+        QVERIFY(w.window->record_trouble().contains("b.h5: File too large"));
+        QVERIFY(w.window->statusBar()->currentMessage().contains(w.window->record_trouble()));
+        QVERIFY(!QFile::exists(folder.filePath("b.h5")));
+        // A recorder that ends by itself ends it.
+        w.window->record(folder.filePath("b.h5"));
+        ::kill(recorder(), SIGKILL);
         QTRY_VERIFY_WITH_TIMEOUT(w.window->recording() == nullptr, 5000);
         QVERIFY(!action->isChecked());
+        QVERIFY(w.window->statusBar()->currentMessage().contains("was ended by SIGKILL"));
         // Of a replay there is no recording.
-        w.window->record(folder.filePath("c.owips"));
+        w.window->record(folder.filePath("c.h5"));
         w.window->replay(path);
         QVERIFY(w.window->recording() == nullptr && !action->isChecked());
         QTest::keyClick(w.window.get(), Qt::Key_R);
         QTest::qWait(100);
         QVERIFY(!dialogues.opened() && !action->isChecked());
         QVERIFY(w.window->statusBar()->currentMessage().contains("replay is not recorded"));
-        QVERIFY_THROWS_EXCEPTION(std::runtime_error, w.window->record(folder.filePath("d.owips")));
-        QVERIFY(!QFile::exists(folder.filePath("d.owips")));
+        QVERIFY_THROWS_EXCEPTION(std::runtime_error, w.window->record(folder.filePath("d.h5")));
+        QVERIFY(!QFile::exists(folder.filePath("d.h5")));
         // Otherwise R asks where to; no answer, no recording.
         w.window->replay({});
         QTest::keyClick(w.window.get(), Qt::Key_R);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the monitor hears, before it means anything: messages counted, session files, cells of other
+// What the monitor hears, before it means anything: messages counted, run records, cells of other
 // machines.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <QTemporaryDir>
 
+#include "gui/cell/record_pipe.h"
 #include "gui/cell/remote_cell.h"
-#include "gui/model/session_file.h"
+#include "gui/cell/replayer.h"
 #include "messages.h"
 
 namespace wip::gui {
@@ -46,11 +47,13 @@ TEST(message_reader, counts_garbage_and_later_versions_and_reads_on) {
     auto later = event_message(77);
     later.set_version(openwip::telemetry::VERSION_CURRENT + 1);
     EXPECT_EQ(reader.read(raw(later)), nullptr);
-    EXPECT_EQ(reader.total().garbage, 5u);
+    for (const char* topic : {"slot", "no topic"})
+        EXPECT_EQ(reader.read(raw(event_message(3), topic)), nullptr);
+    EXPECT_EQ(reader.total().garbage, 7u);
     EXPECT_EQ(reader.total().future, 1u);
-    EXPECT_NE(reader.read(raw(event_message(1))), nullptr);
+    EXPECT_NE(reader.read(raw(event_message(78))), nullptr);
     EXPECT_EQ(reader.total().received, 1u);
-    EXPECT_EQ(reader.total().lost, 0u);
+    EXPECT_EQ(reader.total().lost, 0u);  // nor is the one of a later version
 }
 
 TEST(message_reader, invented_topics_have_one_entry_together) {
@@ -59,59 +62,138 @@ TEST(message_reader, invented_topics_have_one_entry_together) {
     EXPECT_EQ(reader.by_topic().size(), 1u);
 }
 
-TEST(session_file, gives_back_what_was_written_and_stops_at_a_cut) {
-    QTemporaryDir folder;
-    const QString path = folder.filePath("a.owips");
-    const raw_message first{1000, "base", "slot", std::string("\0\1\2", 3), true};
-    const raw_message second{2'000'001'000, "terminal", "garbage", "", false};
-    {
-        session_writer writer(path, "demo");
-        EXPECT_TRUE(writer.write(first));
-        EXPECT_TRUE(writer.write(second));
+// Until everything that is to come has come.
+void read_all(record_reader& reader) {
+    for (int i = 0; i < 3000 && !reader.whole(); ++i) {
+        reader.take_in();
+        ::usleep(10'000);
     }
-    {
-        const session_reader reader(path);
-        ASSERT_EQ(reader.size(), 2u);
-        EXPECT_EQ(reader.header()["cell"].toString(), "demo");
-        EXPECT_EQ(reader.length_ns(), 2'000'000'000);
-        EXPECT_EQ(reader.message(0).body, first.body);
-        EXPECT_EQ(reader.message(0).source, "base");
-        EXPECT_TRUE(reader.message(0).two_frames);
-        EXPECT_EQ(reader.message(1).topic, "garbage");
-        EXPECT_FALSE(reader.message(1).two_frames);
-        EXPECT_EQ(reader.at(1), 1u);
-        EXPECT_EQ(reader.cut_off(), 0u);
-    }
-    QFile file(path);
-    ASSERT_TRUE(file.resize(file.size() - 3));
-    const session_reader cut(path);
-    EXPECT_EQ(cut.size(), 1u);
-    EXPECT_GT(cut.cut_off(), 0u);
+    EXPECT_TRUE(reader.whole());
 }
 
-TEST(session_file, refuses_other_files_later_formats_and_bad_places_in_one_line) {
-    QTemporaryDir folder;
-    const auto refused = [&](const QByteArray& content) {
-        QFile file(folder.filePath("x"));
-        if (!file.open(QIODevice::WriteOnly)) return std::string();
-        file.write(content);
-        file.close();
-        try {
-            const session_reader reader(file.fileName());
-        } catch (const std::runtime_error& e) {
-            return std::string(e.what());
-        }
-        return std::string();
-    };
-    EXPECT_NE(refused("").find("not a session file"), std::string::npos);
-    EXPECT_NE(refused("hello, this is some other file").find("not a session file"),
-              std::string::npos);
-    EXPECT_NE(refused(QByteArray("OWIPSES1\xff\xff\xff\x7f", 12)).find("not a session file"),
-              std::string::npos);
-    EXPECT_NE(refused(QByteArray("OWIPSES1\x0c\0\0\0{\"format\":2}", 24)).find("format 2"),
-              std::string::npos);
-    EXPECT_THROW(session_reader("/no/such/file"), std::runtime_error);
-    EXPECT_THROW(session_writer("/no/such/folder/file", "demo"), std::runtime_error);
+std::string refused(const QString& path) {
+    try {
+        const record_reader reader(path);
+    } catch (const std::runtime_error& e) {
+        return e.what();
+    }
+    return "";
+}
+
+class a_run_record : public testing::Test {
+protected:
+    QTemporaryDir folder_;
+    const QString path_ = folder_.filePath("run.h5");
+    const raw_message first_ = raw(event_message(1)),
+                      second_ = raw(event_message(2), "event", "base", 2'000'000'001);
+
+    void write(const std::vector<raw_message>& messages) {
+        record_writer writer(path_, "demo");
+        for (const auto& m : messages) writer.write(m);
+        writer.finish();
+        EXPECT_EQ(writer.trouble(), "");
+    }
+    // One each millisecond.
+    static std::vector<raw_message> events() {
+        std::vector<raw_message> many;
+        for (std::uint64_t n = 1; n < 20'000; ++n)
+            many.push_back(
+                raw(event_message(n), "event", "base", static_cast<std::int64_t>(n) * 1'000'000));
+        return many;
+    }
+    QByteArray bytes() {
+        QFile file(path_);
+        return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+    }
+    void put(const QByteArray& content) {
+        QFile file(path_);
+        if (file.open(QIODevice::WriteOnly)) file.write(content);
+    }
+};
+
+TEST_F(a_run_record, gives_back_what_was_written_and_what_was_no_message_as_such) {
+    write(
+        {first_, {5000, "terminal", "slot", "garbage", true}, {6000, "", "", "", false}, second_});
+    record_reader reader(path_);
+    EXPECT_EQ(reader.length_ns(), second_.received_ns - first_.received_ns);
+    read_all(reader);
+    EXPECT_EQ(reader.trouble(), "");
+    ASSERT_EQ(reader.size(), 4u);
+    EXPECT_EQ(reader.message(0).body, first_.body);
+    EXPECT_EQ(reader.message(0).source, "base");
+    EXPECT_EQ(reader.message(3).body, second_.body);
+    EXPECT_EQ(reader.message(3).received_ns, second_.received_ns);
+    EXPECT_EQ(reader.at(5000 - first_.received_ns), 1u);
+    message_reader judge;
+    for (std::size_t i = 0; i < reader.size(); ++i) judge.read(reader.message(i));
+    EXPECT_EQ(judge.total().received, 2u);
+    EXPECT_EQ((judge.by_topic().at({"terminal", "slot"}).garbage), 1u);
+    EXPECT_EQ(judge.total().garbage, 2u);
+}
+
+TEST_F(a_run_record, that_is_none_is_refused_in_one_line_that_names_it) {
+    write({first_, second_});
+    const QByteArray whole = bytes();
+    QByteArray changed = whole, later = whole;
+    changed[changed.size() / 2] = static_cast<char>(changed[changed.size() / 2] ^ 1);
+    later.replace("openwip-run-record 1", "openwip-run-record 2");
+    const std::vector<std::pair<QByteArray, std::string>> cases{
+        {"", "is no run record"},
+        {"hello, this is some other file", "is no run record; valid: a file of ./openwip record"},
+        {whole.left(whole.size() - 3), "is truncated or was changed"},
+        {changed, "is truncated or was changed"},
+        {later, "format version 2; valid: 1"},
+        {QByteArray(512, '\0') + whole.mid(512), "its recorder was killed"},
+        {QByteArray("OWIPSES1\x0c\0\0\0{\"format\":1}", 24),
+         "a session file of an earlier monitor"}};
+    for (const auto& [content, why] : cases) {
+        put(content);
+        const std::string said = refused(path_);
+        EXPECT_TRUE(said.starts_with(path_.toStdString())) << said;
+        EXPECT_NE(said.find(why), std::string::npos) << said;
+        EXPECT_EQ(said.find('\n'), std::string::npos) << said;
+    }
+    EXPECT_EQ(refused("/no/such/file"), "/no/such/file: No such file or directory");
+}
+
+TEST_F(a_run_record, that_cannot_be_written_is_refused_at_once_and_nothing_else_is_replaced) {
+    EXPECT_THROW(record_writer("/no/such/folder/file", "demo"), std::runtime_error);
+    put("mine");
+    EXPECT_THROW(record_writer(path_, "demo"), std::runtime_error);
+    EXPECT_EQ(bytes(), "mine");
+}
+
+TEST_F(a_run_record, is_played_to_where_it_was_sought_before_all_of_it_has_been_read) {
+    const auto many = events();
+    write(many);
+    session shown({});
+    replayer player(path_, shown);
+    player.set_playing(false);
+    player.seek(player.length_ns(), 1e6);
+    EXPECT_EQ(player.position_ns(), player.length_ns());
+    EXPECT_FALSE(player.at_end());
+    for (int i = 0; i < 3000 && !player.at_end(); ++i) {
+        player.advance(1'000'000'000);
+        ::usleep(10'000);
+    }
+    EXPECT_TRUE(player.at_end());
+    EXPECT_EQ(shown.reader().total().received, many.size());
+    player.seek(0, 60);
+    EXPECT_EQ(shown.reader().total().received, 1u);
+    player.set_playing(true);
+    player.set_speed(0.5);
+    player.advance(20'000'000);
+    EXPECT_EQ(shown.reader().total().received, 11u);
+}
+
+TEST_F(a_run_record, whose_reader_is_killed_is_said_to_go_no_further) {
+    const auto many = events();
+    write(many);
+    record_reader reader(path_);
+    ::kill(static_cast<pid_t>(reader.process_id()), SIGSEGV);
+    read_all(reader);
+    EXPECT_EQ(reader.trouble(), "openwip record was ended by SIGSEGV");
+    EXPECT_LT(reader.size(), many.size());
 }
 
 TEST(remote_cell, one_address_stands_for_all_sockets_of_a_cell_that_listens) {

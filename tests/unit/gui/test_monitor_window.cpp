@@ -269,7 +269,7 @@ private Q_SLOTS:
 
     void a_replay_shows_what_the_run_showed() {
         QTemporaryDir folder;
-        const QString path = folder.filePath("run.owips");
+        const QString path = folder.filePath("run.h5");
         world w;
         w.window->record(path);
         w.cell.say_run(5);

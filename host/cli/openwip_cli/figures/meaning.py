@@ -45,6 +45,11 @@ def drops(direction: Any) -> dict[str, int]:
     return {d.reason: d.count.packets for d in direction.dropped if d.count.packets}
 
 
+def is_replayed(verdict: Any) -> bool:
+    """Of a cell that plays recorded samples (runs/replay_cell.py): there is no base station and no goodput."""
+    return verdict.command == "replay"
+
+
 def lock(radio: Any) -> str:
     return "locked" if radio.locked else f"NOT LOCKED ({radio.mode})"
 

@@ -4,7 +4,7 @@ figures out; no clock and no socket here."""
 import collections
 from typing import Any, NamedTuple
 
-from . import accounting
+from . import accounting, meaning
 
 TOPICS = ("status", "slot", "event", "air", "tcp", "cpu", "verdict")
 WINDOW_S = 1.0        # of rates and histograms, at least
@@ -131,9 +131,8 @@ class Figures:
         return t.verdict if t else None
 
     def replays(self, now_ns: int) -> bool:
-        """Recorded samples are played (iq/replay_cell.py): there is no base station and no goodput."""
         verdict = self.verdict(now_ns)
-        return verdict is not None and verdict.command == "replay"
+        return verdict is not None and meaning.is_replayed(verdict)
 
     def flows(self, now_ns: int) -> tuple[Any, Any] | None:
         """(flows, the busiest first, and how many were left out), None when nothing is known."""

@@ -73,6 +73,15 @@ def _permitted() -> Any:
     return data[0].permitted | data[1].permitted << 32
 
 
+def confine() -> None:
+    """Before a library that trusts its files reads one of anybody's: the account, without a capability, and no more than reading
+    takes."""
+    _forbid_others(())
+    become_account()
+    for what, most in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_DATA, 2 << 30)):
+        resource.setrlimit(what, (most, most))
+
+
 def become_account() -> None:
     """All threads of this process, for good. As another user than root nothing happens."""
     if os.geteuid() != 0:

@@ -8,8 +8,8 @@
     print(reader.lost(), reader.silent())
 
 Whatever arrives, poll() does not raise: a message that is not two frames, does not parse, is of a topic
-not asked for, or holds something else than its topic says is counted `malformed`; one of a later version than
-this program knows is counted `future`. Neither is handed out. Publishers number the messages of each topic;
+not asked for, holds something else than its topic says, or has no number, version or slot is counted `malformed`; one of a later
+version than this program knows is counted `future`. Neither is handed out. Publishers number the messages of each topic;
 what is missing in the numbers is counted `lost`. A number that does not grow is a publisher that began
 again: counted `restarts`, nothing is known to be lost then.
 
@@ -18,7 +18,7 @@ heard, and which have stopped."""
 import collections
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import zmq
@@ -81,8 +81,9 @@ class Reader:
     def __init__(self, endpoints: dict[str, str], topics: Sequence[str] = TOPICS, high_water: int = 10000) -> None:
         self.endpoints, self.topics = dict(endpoints), tuple(topics)
         self.counts: collections.defaultdict[Any, Any] = collections.defaultdict(Count)      # (source, topic) -> Count
-        self.malformed = dict.fromkeys(self.endpoints, 0)
-        self.future = dict.fromkeys(self.endpoints, 0)
+        self.malformed = collections.Counter(dict.fromkeys(self.endpoints, 0))
+        self.future = collections.Counter(dict.fromkeys(self.endpoints, 0))
+        self.on_refused: Callable[..., None] | None = None     # (source, topic, received_ns, sequence of one of a later version or 0)
         self.began_ns = time.monotonic_ns()
         self._wanted = {t.encode(): t for t in self.topics}
         self._poller, self._sockets = zmq.Poller(), {}
@@ -122,11 +123,17 @@ class Reader:
                     messages.append(message)
         return messages
 
-    def take(self, name: str, frames: list[bytes]) -> "Message | None":
+    def _refuse(self, name: str, topic: str, now: int, sequence: int = 0) -> None:
+        (self.future if sequence else self.malformed)[name] += 1
+        if self.on_refused is not None:
+            self.on_refused(name, topic, now, sequence)
+
+    def take(self, name: str, frames: list[bytes], received_ns: int | None = None) -> "Message | None":
         """One message as it came; None when it is refused (and counted)."""
+        now = time.monotonic_ns() if received_ns is None else received_ns
         topic = self._wanted.get(frames[0]) if len(frames) == 2 else None
         if topic is None:
-            self.malformed[name] += 1
+            self._refuse(name, "", now)
             return None
         telemetry = telemetry_pb2.Telemetry()
         try:
@@ -134,11 +141,12 @@ class Reader:
         except Exception:      # DecodeError; what else the protobuf library raises differs by its version
             whole = False
         if not whole:
-            self.malformed[name] += 1
+            self._refuse(name, topic, now)
             return None
         future = telemetry.version > VERSION
-        if not future and telemetry.WhichOneof("what") != CONTENT[topic]:
-            self.malformed[name] += 1
+        if telemetry.sequence == 0 or (not future and (telemetry.WhichOneof("what") != CONTENT[topic] or telemetry.version == 0
+                                                       or telemetry.slot < 0)):
+            self._refuse(name, topic, now)
             return None
         count = self.counts[name, topic]
         lost = 0
@@ -149,9 +157,9 @@ class Reader:
                 count.restarts += 1
         count.last = telemetry.sequence
         count.lost += lost
-        count.at_ns = now = time.monotonic_ns()
+        count.at_ns = now
         if future:      # its number counts, so that it is not taken for lost as well
-            self.future[name] += 1
+            self._refuse(name, topic, now, telemetry.sequence)
             return None
         count.received += 1
         return Message(name, topic, telemetry, lost, now)

@@ -6,13 +6,13 @@ A Table has a row for each message. A field is, by its type:
 
   number, truth, enumeration   a column; one that the schema calls optional is NaN, or not NAME.known, when it is absent
   text                         a column of numbers into the dictionary of texts (Strings)
-  message                      its fields, as columns NAME.FIELD
+  message                      its fields, as columns NAME.FIELD, and NAME.known
   list of numbers, bytes       of known length (WIDTHS: an entry for each bin): a column of so many; otherwise ragged: all
                                entries one after the other, and a column NAME.end of where each row ends
   list of messages             a table of its own, with a column `row`: the row that it belongs to
 
-An absent list of known length is NaN, or 255 in a list of bytes. One of another length is cut or filled so, and
-counted (Table.misshapen). Tables are at most three deep."""
+An absent list of known length is NaN, or 255 in a list of bytes, and not NAME.known. One of another length is cut or filled so,
+and counted (Table.misshapen). records/messages.py makes messages of it again. Tables are at most three deep."""
 import operator
 import pathlib
 from collections.abc import Iterator, Sequence
@@ -159,6 +159,7 @@ class Table:
                     steps.append(self._child_step(name, field))
                 elif depth <= DEEPEST:
                     later.append(field)
+                    steps.append(self._presence_step(name, field.name))
             elif step := self._step(name, field, WIDTHS.get(descriptor.name, {}).get(field.name), plain):
                 steps.append(step)
         if plain:
@@ -201,7 +202,7 @@ class Table:
         if width is None:
             put = self._ragged(Ragged(name, dtype, unit)).put
             return lambda m: put(getattr(m, key))
-        return self._wide_step(self._column(Column(name, dtype, unit, width)), key)
+        return self._wide_step(self._column(Column(name, dtype, unit, width)), self._column(Column(f"{name}.known", "?", "1")), key)
 
     def _optional_step(self, name: str, key: str, dtype: Any, unit: str) -> Any:
         """A number that may be absent is NaN then; one that cannot be NaN is 0, and NAME.known says which it is."""
@@ -215,6 +216,10 @@ class Table:
             known.values.append(m.HasField(key))
         return step
 
+    def _presence_step(self, name: str, key: str) -> Any:
+        known = self._column(Column(f"{name}.known", "?", "1"))
+        return lambda m: known.values.append(m.HasField(key))
+
     def _text_step(self, name: str, key: str, repeated: Any) -> Any:
         number = self.strings.number
         column = self._column(Column(name, "u4", "1", attributes={"texts": "/strings"}))
@@ -227,22 +232,25 @@ class Table:
             put = self._ragged(RaggedBytes(name, dtype, unit)).put
             return lambda m: put(getattr(m, key))
         column = self._column(WideBytes(name, dtype, unit, width, {"missing": MISSING}))
+        known = self._column(Column(f"{name}.known", "?", "1"))
         absent = bytes([MISSING]) * width
 
         def step(m: Any) -> None:
             value = getattr(m, key)
+            known.values.append(bool(value))
             if len(value) != width:
                 self.misshapen += bool(value)
                 value = (value + absent)[:width]
             column.values.append(value)
         return step
 
-    def _wide_step(self, column: Any, key: str) -> Any:
+    def _wide_step(self, column: Any, known: Any, key: str) -> Any:
         absent = [numpy.nan if column.dtype[0] == "f" else 0] * column.width
         width = column.width
 
         def step(m: Any) -> None:
             value = getattr(m, key)
+            known.values.append(bool(value))
             if len(value) == width:
                 column.values.append(value[:])
             else:

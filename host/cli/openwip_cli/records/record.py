@@ -24,7 +24,7 @@ from ..cell.running import cell_lives, running_cell
 from ..errors import BadInput
 from ..machine import own_files, rights
 from ..machine.places import Places, versions
-from ..messages import control, telemetry
+from ..messages import control, pipe, telemetry
 from ..settings.command_line import Parser
 from ..settings.kinds import Real
 
@@ -78,12 +78,11 @@ class About:
 
 
 class Recorder:
-    def __init__(self, cell: Cell, path: pathlib.Path | str, topics: Sequence[str]) -> None:
+    def __init__(self, cell: Cell, path: pathlib.Path | str, reader: telemetry.Reader) -> None:
         from . import record_file      # h5py, which a run without --record does without
-        self.cell = cell
+        self.cell, self.reader = cell, reader
         self.file = record_file.RecordFile(path)
-        heavy = {"high_water": HEAVY_WAITING} if set(topics) & set(LEFT_OUT) else {}
-        self.reader = telemetry.Reader(telemetry.endpoints_of(cell), topics, **heavy)
+        reader.on_refused = self.file.refuse
         self.about = About(cell)
         self.threads = [threading.Thread(target=self.about.run_thread, name="about", daemon=True)]
         self.report: dict[str, Any] | None = None
@@ -123,15 +122,24 @@ class Recorder:
         return {"messages": self.reader.received(), "lost": self.reader.lost(), "unread": self.unread}
 
 
-def record(cell: Cell, path: pathlib.Path | str, topics: Sequence[str], seconds: float, places: Places, launched: bool) -> int:
-    """Exit code. `launched`: standard input says when the run is over, and what its report is."""
+def reader_of(cell: Cell, topics: Sequence[str]) -> telemetry.Reader:
+    heavy = {"high_water": HEAVY_WAITING} if set(topics) & set(LEFT_OUT) else {}
+    return telemetry.Reader(telemetry.endpoints_of(cell), topics, **heavy)
+
+
+def record(cell: Cell, path: pathlib.Path | str, reader: telemetry.Reader, seconds: float, places: Places, launched: bool) -> int:
+    """Exit code. `launched`: standard input says when the run is over, and what its report is; or it is what the reader reads."""
     os.nice(5)      # the radio first
     over = []
     for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(signum, lambda signum, _: over.append(signal.Signals(signum).name))
-    recorder = Recorder(cell, path, topics)
+    recorder = Recorder(cell, path, reader)
+    heard = isinstance(reader, pipe.Reader)
+    if heard or not launched:      # a launcher's report says them; else whoever ends the record would wait for them
+        recorder.threads.append(threading.Thread(target=versions, args=(places,), daemon=True))
     try:
-        recorder.threads[0].start()
+        for thread in recorder.threads:
+            thread.start()
         print(READY if launched else f"recording cell '{cell.name}' into {path}; Ctrl-C ends it",
               file=sys.stdout if launched else sys.stderr, flush=True)
         deadline = None if seconds is None else time.monotonic() + seconds
@@ -142,7 +150,9 @@ def record(cell: Cell, path: pathlib.Path | str, topics: Sequence[str], seconds:
             now = time.monotonic()
             if deadline is not None and now >= deadline:
                 over.append("--seconds")
-            if launched and select.select([0], [], [], 0)[0]:
+            if isinstance(reader, pipe.Reader) and reader.over:
+                over.append("the window")
+            if launched and not heard and select.select([0], [], [], 0)[0]:
                 part = os.read(0, 1 << 16)
                 said += part
                 if not part:
@@ -172,19 +182,25 @@ def check_target(path: pathlib.Path | str | None) -> None:
 
 
 def main(arguments: list[str], places: Places) -> int:
+    every_day = tuple(t for t in telemetry.TOPICS if t not in LEFT_OUT)
     if arguments[:1] == ["info"]:
         from . import run_record
         return run_record.info(arguments[1:])
+    if arguments[:1] == ["replay"] and len(arguments) == 2:     # (the monitor's own)
+        from . import messages
+        return messages.replay(arguments[1], every_day)
     p = Parser("record", "Record the telemetry of a running cell into a file (HDF5); ./openwip record info FILE: what is in one.", "demo")
     p.add_argument("file", metavar="FILE.h5")
     p.add_argument("--topics", metavar="X", help="topics, separated by commas, or all (default all but frames and ip)")
     p.value("--seconds", Real(0.1, 1e6), metavar="S", help="end after so long (default: until Ctrl-C, or until the cell ends)")
     p.add_argument("--launched", action="store_true", help="(the launcher's own)")
+    p.add_argument("--heard", action="store_true", help="(the monitor's own)")
     given = p.parse_args(arguments)
-    topics = (telemetry.topics_of(given.topics) if given.topics is not None else
-              tuple(t for t in telemetry.TOPICS if t not in LEFT_OUT))
-    cell = cells.Cell(given.name) if given.launched else running_cell(given.name)
-    return record(cell, given.file, topics, given.seconds, places, given.launched)
+    topics = telemetry.topics_of(given.topics) if given.topics is not None else every_day
+    launched = given.launched or given.heard
+    cell = cells.Cell(given.name) if launched else running_cell(given.name)
+    reader = pipe.Reader(topics) if given.heard else reader_of(cell, topics)
+    return record(cell, given.file, reader, given.seconds, places, launched)
 
 
 class Launched:

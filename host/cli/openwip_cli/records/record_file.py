@@ -19,9 +19,11 @@ from ..messages import telemetry
 from . import record_seal
 from .columns import Column, Ragged, Strings, Table
 
-HEAD = (("message.sequence", "u8"), ("message.slot", "i8"), ("message.wall_ns", "i8"), ("message.user", "u4"))
+HEAD = (("message.sequence", "u8"), ("message.slot", "i8"), ("message.wall_ns", "i8"), ("message.user", "u4"),
+        ("message.received_ns", "i8"))
 GAP_COLUMNS = (("source", "u4", "1"), ("topic", "u4", "1"), ("sequence_before", "u8", "1"), ("sequence_after", "u8", "1"),
                ("lost", "u8", "messages"), ("slot", "i8", "slots since the start"), ("wall_ns", "i8", "ns"))
+REFUSED_COLUMNS = (("source", "u4", "1"), ("topic", "u4", "1"), ("received_ns", "i8", "ns"), ("future", "u8", "1"))
 INCOMPRESSIBLE = {"payload", "data"}     # what applications sent
 FLAT_CHUNK = 1 << 16
 
@@ -103,15 +105,31 @@ class RecordFile:
         self.file.attrs["format"], self.file.attrs["format_version"] = record_seal.FORMAT, record_seal.FORMAT_VERSION
         self.strings = Strings()
         self.tables: dict[Any, Any] = {}      # (topic, source) -> Table
-        self.gaps = Table("gaps", None, self.strings)
-        self.gaps.columns = [Column(*c) for c in GAP_COLUMNS]
-        for c in self.gaps.columns[:2]:
-            c.attributes["texts"] = "/strings"
+        self.gaps, self.refused = self._notes("gaps", GAP_COLUMNS), self._notes("refused", REFUSED_COLUMNS)
         self.datasets: dict[Any, Any] = {}    # path -> Dataset
 
     def _check_written(self) -> None:
         if self.storage.error is not None:
             raise RecordFailed(f"record {self.target}: {self.storage.error.strerror}")
+
+    def _notes(self, name: str, columns: Any) -> Table:
+        table = Table(name, None, self.strings)
+        table.columns = [Column(*c) for c in columns]
+        for c in table.columns[:2]:
+            c.attributes["texts"] = "/strings"
+        return table
+
+    def _note(self, table: Table, source: str, topic: str, *values: Any) -> None:
+        for column, value in zip(table.columns, (self.strings.number(source), self.strings.number(topic), *values)):
+            column.values.append(value)
+        table.rows += 1
+        table.pending += 1
+        if table.pending >= table.block:
+            self._write(table)
+
+    def refuse(self, source: str, topic: str, received_ns: int, future: int) -> None:
+        """A message that was no use. `future`: number of one of a later version, 0: it is none."""
+        self._note(self.refused, source, topic, received_ns, future)
 
     def add(self, message: telemetry.Message) -> None:
         """One telemetry.Message."""
@@ -121,14 +139,9 @@ class RecordFile:
             what = telemetry_pb2.Telemetry.DESCRIPTOR.fields_by_name[telemetry.CONTENT[message.topic]]
             table = self.tables[key] = Table(f"topics/{message.topic}/{message.source}", what.message_type, self.strings, HEAD)
         if message.lost_before:
-            number = self.strings.number
-            row = (number(message.source), number(message.topic), t.sequence - message.lost_before - 1, t.sequence,
-                   message.lost_before, t.slot, t.wall_ns)
-            for column, value in zip(self.gaps.columns, row):
-                column.values.append(value)
-            self.gaps.rows += 1
-            self.gaps.pending += 1
-        table.add(getattr(t, telemetry.CONTENT[message.topic]), (t.sequence, t.slot, t.wall_ns, t.user))
+            self._note(self.gaps, message.source, message.topic, t.sequence - message.lost_before - 1, t.sequence,
+                       message.lost_before, t.slot, t.wall_ns)
+        table.add(getattr(t, telemetry.CONTENT[message.topic]), (t.sequence, t.slot, t.wall_ns, t.user, message.received_ns))
         for part in table.all():
             if part.pending >= part.block:
                 self._write(part)
@@ -166,7 +179,7 @@ class RecordFile:
 
     def finish(self, about: Any, reader: telemetry.Reader) -> None:
         """`about`: {name: text or what JSON can hold} of the run. `reader`: telemetry.Reader, for its counts."""
-        for table in (self.gaps, *(t for top in self.tables.values() for t in top.all())):
+        for table in (self.gaps, self.refused, *(t for top in self.tables.values() for t in top.all())):
             self._write(table)
         self._write_strings()
         for (source, topic), count in reader.counts.items():

@@ -2,6 +2,7 @@
 """The first 512 bytes of a run record (an HDF5 user block): what it is, in which version, and the checksum of the
 rest. The HDF5 library takes a damaged file for a good one until it crashes (a byte changed here or there ended Python with
 a segmentation fault), so it is only given files that are as they were written."""
+import contextlib
 import hashlib
 import os
 import pathlib
@@ -10,6 +11,7 @@ from typing import Any
 from ..errors import BadInput
 
 FORMAT, FORMAT_VERSION = "openwip-run-record", 1
+BEFORE = b"OWIPSES"      # what the monitor recorded before it recorded this
 SIZE = 512
 WRITTEN_BY = "valid: a file of ./openwip record or --record"
 
@@ -45,19 +47,24 @@ def is_record(path: pathlib.Path | str) -> bool:
         return False
 
 
-def check(path: pathlib.Path | str) -> None:
-    """BadInput unless it is a whole record of a version that is known."""
-    try:
-        with open(path, "rb") as f:
+def opened(path: pathlib.Path | str) -> Any:
+    """The file; BadInput unless it is a whole record of a version that is known."""
+    with contextlib.ExitStack() as unless_good:
+        try:
+            f = unless_good.enter_context(open(path, "rb"))
             block = f.read(SIZE)
+            if block.startswith(BEFORE):
+                raise BadInput(f"{path} is a session file of an earlier monitor, which this version cannot read; {WRITTEN_BY}")
             if not block.startswith(f"{FORMAT} ".encode()):
                 if block[:256] == bytes(256):
-                    raise BadInput(f"{path} is no whole run record: its recorder was killed; {WRITTEN_BY}")
+                    raise BadInput(f"{path} is no whole run record: its recorder was killed, or is at work; {WRITTEN_BY}")
                 raise BadInput(f"{path} is no run record; {WRITTEN_BY}")
             version = block.split(b"\n", 1)[0].decode(errors="replace").split(" ", 1)[1]
             if version.isdigit() and version != str(FORMAT_VERSION):
                 raise BadInput(f"{path} has format version {version}; valid: {FORMAT_VERSION} (a newer OpenWIP reads newer ones)")
             if block != _block(_digest(f)):
                 raise BadInput(f"{path} is truncated or was changed: its checksum is wrong; valid: a record as it was written")
-    except OSError as e:
-        raise BadInput(f"{path}: {e.strerror}") from None
+            unless_good.pop_all()
+            return f
+        except OSError as e:
+            raise BadInput(f"{path}: {e.strerror}") from None

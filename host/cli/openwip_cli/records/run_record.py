@@ -6,9 +6,11 @@
         slots = r.table("slot", "base")
         slots["snr_db"]                      # rows x 25
         slots.rows("receiver.points")        # of a ragged column: a list with an array for each row"""
+import contextlib
 import json
 import os
 import pathlib
+from collections.abc import Callable
 from typing import Any
 
 import h5py
@@ -32,19 +34,21 @@ class Table:
         return name in self.columns
 
     def __len__(self) -> int:
-        first = next((c for c in ("message.sequence", "row", "lost") if c in self.columns), None)
+        first = next((c for c in ("message.sequence", "row", "source") if c in self.columns), None)
         return len(self._group[first]) if first else 0
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.columns:
             raise KeyError(f"{self._group.name} has no column {name}; it has {', '.join(self.columns)}")
         if name not in self._read:
-            dataset = self._group[name]
-            values = dataset[()]
-            if "texts" in dataset.attrs:
-                values = self._strings[numpy.minimum(values, len(self._strings) - 1)]
-            self._read[name] = values
+            self._read[name] = self.part(name, 0, None)
         return self._read[name]
+
+    def part(self, name: str, first: int, last: int | None) -> Any:
+        """Of rows `first` up to `last`, read now."""
+        dataset = self._group[name]
+        values = dataset[first:last]
+        return self._strings[numpy.minimum(values, len(self._strings) - 1)] if "texts" in dataset.attrs else values
 
     def get(self, name: str, otherwise: Any = None) -> Any:
         return self[name] if name in self.columns else otherwise
@@ -66,15 +70,18 @@ class Table:
 
 
 class RunRecord:
-    def __init__(self, path: pathlib.Path | str) -> None:
+    def __init__(self, path: pathlib.Path | str, confine: Callable[[], None] = lambda: None) -> None:
+        """`confine` is called before the HDF5 library sees the file."""
         self.path = str(path)
-        record_seal.check(path)
-        self._file = h5py.File(path, "r")
+        self._open = contextlib.ExitStack()
+        self._open.enter_context(bytes_of := record_seal.opened(path))
+        confine()
         try:
+            self._file = self._open.enter_context(h5py.File(bytes_of, "r"))
             self._strings = numpy.array([t.decode(errors="replace") for t in self._file["strings"][()]], dtype=object)
             self.about = {name: self._text(name) for name in self._file["about"]}
         except (OSError, KeyError, ValueError, RuntimeError, AttributeError) as e:
-            self._file.close()
+            self.close()
             raise BadInput(f"{self.path} does not hold what a run record holds ({e}); {record_seal.WRITTEN_BY}") from None
 
     def _text(self, name: str) -> Any:
@@ -103,6 +110,10 @@ class RunRecord:
         return Table(self._file["gaps"], self._strings)
 
     @property
+    def refused(self) -> "Table | None":
+        return Table(self._file["refused"], self._strings) if "refused" in self._file else None
+
+    @property
     def verdict(self) -> Any:
         """{"valid", "reasons", "final"}: of the run's report; without one (the run was stopped, or only part of it was
         recorded) the last that the cell said of itself; None when there is neither."""
@@ -116,7 +127,7 @@ class RunRecord:
         return None
 
     def close(self) -> None:
-        self._file.close()
+        self._open.close()
 
     def __enter__(self) -> Any:
         return self

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from ...air import SLOTS_PER_SECOND
+from ...air import BINS, SLOTS_PER_SECOND
 from ...figures.meaning import DELAY_PARTS, link_capacity, link_settings
 from ...records.run_record import RunRecord
 
@@ -111,13 +111,16 @@ class Slots:
             rows = numpy.where(self.base["user"][of] == self.base["message.user"][of][:, None], rows, numpy.nan)
         return rows
 
+    @staticmethod
+    def _keys(table: Any) -> Any:
+        return table["message.slot"].astype("i8") * MOST_USERS + table["message.user"]
+
     def _same_slot(self) -> Any:
         """(keys ascending, rows of the base station, rows of the terminal): samples of both about the same slot and terminal.
         A key // MOST_USERS is the slot."""
         if self.base is None or self.terminal is None:
             return (numpy.empty(0, "i8"),) * 3
-        key = lambda t: t["message.slot"].astype("i8") * MOST_USERS + t["message.user"]     # noqa: E731
-        return numpy.intersect1d(key(self.base), key(self.terminal), return_indices=True)
+        return numpy.intersect1d(self._keys(self.base), self._keys(self.terminal), return_indices=True)
 
     def _locked(self, name: str) -> Any:
         """Of a receiver without lock nothing was measured."""
@@ -152,12 +155,23 @@ class Slots:
             return values
         return self._map(self.base, used)
 
+    def outcomes(self) -> tuple[Any, Any]:
+        """(slot, outcome by bin): as the base station says, which decides what is sent again, or if it does not, the terminal."""
+        keys, rows = [numpy.empty(0, "i8")], [numpy.empty((0, BINS), "f4")]
+        for table in (self.base, self.terminal):
+            if table is not None and len(table):
+                values = _bytes(table, "outcome")
+                said = ~numpy.isnan(values).all(axis=1)
+                keys.append(self._keys(table)[said])
+                rows.append((self._granted(values) if table is self.base else values)[said])
+        found, first = numpy.unique(numpy.concatenate(keys), return_index=True)
+        return found // MOST_USERS, numpy.concatenate(rows)[first]
+
     def outcome(self) -> Any:
         """The worst of what happened in a cell of the map: bad before unknown before good before unused."""
-        def ranked(table: Any) -> Any:
-            values = _bytes(table, "outcome")
-            return numpy.select([values == BAD, values == UNKNOWN, values == GOOD, values == UNUSED], [3.0, 2.0, 1.0, 0.0], numpy.nan)
-        return self._map(self.terminal, ranked, "max")
+        slots, values = self.outcomes()
+        rank = numpy.select([values == BAD, values == UNKNOWN, values == GOOD, values == UNUSED], [3.0, 2.0, 1.0, 0.0], numpy.nan)
+        return reduced(slots / SLOTS_PER_SECOND, rank, "max")
 
     def allocation(self) -> Any:
         """Whom each bin was granted to, from 0; of several slots in a cell of the map the last. None of a single terminal."""

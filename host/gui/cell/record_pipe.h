@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Run records (docs/run-record.md), written and read by `openwip record` at the other end of a
+// pipe: their format stands there and nowhere else, and libhdf5, which trusts its files, reads them
+// in a process that has no rights. Either way messages pass as they were heard (messages/pipe.py):
+// time of reception in ns, source, topic, body, as a QDataStream has them. What is read begins with
+// its length in time, then comes faster than it was recorded; a file without a name keeps it, so
+// that a replay can go back.
+#pragma once
+
+#include <QDataStream>
+#include <QProcess>
+#include <QTemporaryFile>
+#include <cstdint>
+#include <vector>
+
+#include "gui/model/raw_message.h"
+
+namespace wip::gui {
+
+class record_writer {
+public:
+    // Throws std::runtime_error with one line when there can be no such file. `cell`: its run is
+    // described in the record while it is one of this machine.
+    record_writer(const QString& path, const std::string& cell);
+    ~record_writer();
+    void write(const raw_message& message);
+    // It has ended by itself, or cannot go on: trouble() is not empty.
+    bool failed();
+    // The record is whole when this returns, or trouble() says why not.
+    void finish();
+    const QString& trouble() const { return trouble_; }
+    const QString& path() const { return path_; }
+    qint64 process_id() const { return recorder_.processId(); }
+
+private:
+    QProcess recorder_;
+    QDataStream pipe_;
+    QString path_, trouble_;
+    bool over_ = false;
+};
+
+class record_reader {
+public:
+    // Throws std::runtime_error with one line when it is no whole run record.
+    explicit record_reader(const QString& path);
+    ~record_reader();
+
+    // Takes in what has been read meanwhile; once per frame.
+    void take_in();
+    // All has been read, or trouble() says why there is no more.
+    bool whole() const { return whole_; }
+    const QString& trouble() const { return trouble_; }
+    std::size_t size() const { return entries_.size(); }
+    std::int64_t time_ns(std::size_t i) const { return entries_[i].time_ns; }
+    raw_message message(std::size_t i);
+    // From the first to the last message, those included that have not been read yet.
+    std::int64_t length_ns() const { return length_ns_; }
+    // Of the first message that came at or after `ns` past the first one.
+    std::size_t at(std::int64_t ns) const;
+    qint64 process_id() const { return player_.processId(); }
+
+private:
+    struct entry {
+        std::int64_t time_ns;
+        qint64 offset;  // in the file
+    };
+    void give_up(const QString& why);
+
+    QProcess player_;
+    QTemporaryFile kept_;
+    QDataStream pipe_, file_;
+    std::vector<entry> entries_;
+    QString trouble_;
+    std::int64_t length_ns_ = 0;
+    bool begun_ = false, whole_ = false;
+};
+
+}  // namespace wip::gui

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "gui/model/meaning.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace wip::gui {
+namespace {
+
+constexpr double behind_share = 0.01;  // of the slots may be released later than the pacing limit
+
+}  // namespace
+
+float quantile(const std::vector<float>& sorted, double share) {
+    const double at = share * static_cast<double>(sorted.size() - 1);
+    const auto below = static_cast<std::size_t>(at);
+    const auto above = std::min(below + 1, sorted.size() - 1);
+    return std::lerp(sorted[below], sorted[above],
+                     static_cast<float>(at - static_cast<double>(below)));
+}
+
+bool is_replayed(const openwip::telemetry::Verdict& v) { return v.command() == "replay"; }
+
+bool keeps_pace(const openwip::control::AirStatus& air) {
+    return air.late() == 0 && static_cast<double>(air.slots_behind()) <=
+                                  behind_share * static_cast<double>(air.slots());
+}
+
+std::string lock_words(const openwip::receiver::State& radio) {
+    return radio.locked() ? "locked" : "NOT LOCKED (" + radio.mode() + ")";
+}
+
+double cores_in_use(const openwip::telemetry::CpuSample& cpu) {
+    double sum = 0;
+    for (const auto& p : cpu.process()) sum += p.cores();
+    return sum;
+}
+
+std::uint64_t dropped_packets(const openwip::control::Direction& d) {
+    std::uint64_t sum = 0;
+    for (const auto& drop : d.dropped()) sum += drop.count().packets();
+    return sum;
+}
+
+double goodput_bps(const base_point& from, const base_point& to) {
+    if (to.slot <= from.slot || to.bits_acknowledged < from.bits_acknowledged) return unknown;
+    return static_cast<double>(to.bits_acknowledged - from.bits_acknowledged) /
+           seconds_of(static_cast<double>(to.slot - from.slot));
+}
+
+double prediction_error_db(const slot_column& c, std::size_t bin) {
+    return static_cast<double>(c.predicted_db[bin]) - static_cast<double>(c.measured_db[bin]);
+}
+
+}  // namespace wip::gui

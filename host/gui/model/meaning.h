@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What telemetry means, once for the whole window; openwip_cli/figures/meaning.py says it for
+// everything else, and test_same_meaning.py holds both to the same records. Functions of messages
+// and of what the model keeps of them; no clock, no socket, no picture.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gui/model/session_model.h"
+#include "schema/telemetry.pb.h"
+
+namespace wip::gui {
+
+// The parts that the delay of a packet is made of (PacketRecord), in the order in which they are
+// stacked: one table for the plot over time and for the distribution.
+struct delay_part {
+    const char* name;
+    const char* help;
+    int colour;  // of series_colour()
+};
+inline constexpr std::array<delay_part, 5> delay_parts{{
+    {"queue", "behind other packets", 0},
+    {"scheduling", "first in the queue, until the slot that first carried its last part", 5},
+    {"air", "that slot", 2},
+    {"retransmission", "from its end until every part had been received", 1},
+    {"reordering", "complete, waiting for packets before it", 3},
+}};
+
+// Of sorted values, between the two that are nearest; there is one at least.
+float quantile(const std::vector<float>& sorted, double share);
+
+// A cell that plays recorded samples (demo --replay-iq): it has no base station and no goodput, and
+// its verdict is neither valid nor invalid.
+bool is_replayed(const openwip::telemetry::Verdict& v);
+
+// No transmission was late, and no more slots were behind than a verdict allows.
+bool keeps_pace(const openwip::control::AirStatus& air);
+
+std::string lock_words(const openwip::receiver::State& radio);
+
+double cores_in_use(const openwip::telemetry::CpuSample& cpu);
+
+std::uint64_t dropped_packets(const openwip::control::Direction& d);
+
+// Of the link between two statuses; NaN where they do not tell.
+double goodput_bps(const base_point& from, const base_point& to);
+
+// Of one bin: what the base station planned the slot with, less what was measured in it, dB.
+double prediction_error_db(const slot_column& c, std::size_t bin);
+
+}  // namespace wip::gui

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Prints what the monitor makes of a run record, as JSON: for test_same_meaning.py, which asks the
+// rest of OpenWIP the same.
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <stdexcept>
+
+#include "gui/cell/record_pipe.h"
+#include "gui/model/meaning.h"
+#include "gui/model/message_reader.h"
+
+namespace {
+
+using namespace wip::gui;
+
+struct monitor {
+    message_reader reader;
+    session_model model;
+
+    explicit monitor(const QString& path) {
+        record_reader record(path);
+        for (std::size_t next = 0; !record.whole() || next < record.size();) {
+            record.take_in();
+            for (; next < record.size(); ++next) {
+                const raw_message raw = record.message(next);
+                const auto* message = reader.read(raw);
+                if (message != nullptr && !model.take(raw.source, *message)) reader.was_garbage();
+            }
+        }
+        if (!record.trouble().isEmpty()) throw std::runtime_error(record.trouble().toStdString());
+    }
+};
+
+QJsonValue number(double x) { return std::isfinite(x) ? QJsonValue(x) : QJsonValue(); }
+
+template <typename Range, typename F>
+QJsonArray list(const Range& range, F of) {
+    QJsonArray all;
+    for (const auto& x : range) all.append(of(x));
+    return all;
+}
+
+QJsonArray goodput(const session_model& m) {
+    QJsonArray all;
+    const base_point* before = nullptr;
+    for (const auto& p : m.base_points()) {
+        const double bps = before == nullptr ? double(unknown) : goodput_bps(*before, p);
+        if (std::isfinite(bps)) all.append(QJsonArray{double(p.slot), bps});
+        before = &p;
+    }
+    return all;
+}
+
+template <typename Counts>
+QJsonArray grown(const Counts& from, const Counts& to) {
+    QJsonArray all;
+    for (std::size_t i = 0; i < from.size(); ++i) all.append(double(to[i] - from[i]));
+    return all;
+}
+
+QJsonObject delays(const session_model& m) {
+    std::array<std::vector<float>, 6> sorted;
+    QJsonObject drops, all;
+    for (const auto& p : m.packets()) {
+        const auto reason = QString::fromStdString(m.drop_reasons()[p.dropped]);
+        if (p.dropped != 0) drops[reason] = drops[reason].toInt() + 1;
+        for (std::size_t i = 0; p.dropped == 0 && i < 6; ++i)
+            sorted[i].push_back(i < 5 ? p.part_ms[i] : p.total_ms);
+    }
+    for (std::size_t i = 0; i < 6 && !sorted[5].empty(); ++i) {
+        std::ranges::sort(sorted[i]);
+        all[i < 5 ? delay_parts[i].name : "total"] =
+            QJsonArray{double(quantile(sorted[i], 0.5)), double(quantile(sorted[i], 0.99)),
+                       double(sorted[i].back())};
+    }
+    return {{"parts", all}, {"packets", int(sorted[5].size())}, {"drops", drops}};
+}
+
+QJsonArray columns(const session_model& m, double (*of)(const slot_column&, std::size_t)) {
+    return list(m.columns(), [of](const slot_column& c) {
+        QJsonArray row{double(c.slot)};
+        for (std::size_t b = 0; b < nof_bins; ++b) row.append(number(of(c, b)));
+        return row;
+    });
+}
+
+double outcome(const slot_column& c, std::size_t b) {
+    return c.outcome[b] == unknown_byte ? double(unknown) : c.outcome[b];
+}
+
+QJsonObject figures(const monitor& of) {
+    const session_model& m = of.model;
+    const auto& counts = of.reader.total();
+    const base_point none, &first = m.base_points().empty() ? none : m.base_points().front(),
+                           &last = m.base_points().empty() ? none : m.base_points().back();
+    return {{"counts", QJsonArray{double(counts.received), double(counts.lost),
+                                  double(counts.garbage), double(counts.future)}},
+            {"goodput", goodput(m)},
+            {"modulation", grown(first.modulation, last.modulation)},
+            {"retransmissions", grown(first.retransmissions, last.retransmissions)},
+            {"frames", QJsonArray{double(last.frames_sent - first.frames_sent),
+                                  double(last.frames_failed - first.frames_failed),
+                                  double(last.frames_given_up - first.frames_given_up)}},
+            {"dropped", double(last.dropped_packets)},
+            {"delays", delays(m)},
+            {"verdicts", list(m.verdict_points(),
+                              [](const verdict_point& v) {
+                                  return QJsonArray{v.valid, v.goodput_bps, v.capacity_bps};
+                              })},
+            {"replayed", is_replayed(m.verdict())},
+            {"keeps_pace", keeps_pace(m.air())},
+            {"lock", QString::fromStdString(lock_words(m.terminal().radio()))},
+            {"cores", cores_in_use(m.cpu())},
+            {"measured", columns(m, [](const slot_column& c,
+                                       std::size_t b) { return double(c.measured_db[b]); })},
+            {"prediction_error", columns(m, prediction_error_db)},
+            {"outcome", columns(m, outcome)}};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        if (argc != 2) throw std::runtime_error("usage: figures_of_record RECORD.h5");
+        const monitor of(argv[1]);
+        std::puts(QJsonDocument(figures(of)).toJson(QJsonDocument::Compact).constData());
+        return 0;
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "figures_of_record: %s\n", e.what());
+        return 2;
+    }
+}
