@@ -22,6 +22,7 @@ struct db {
     double power() const { return std::pow(10.0, value / 10); }      // power ratio
     double amplitude() const { return std::pow(10.0, value / 20); }  // amplitude ratio
     static db from_power(double ratio) { return db(10 * std::log10(ratio)); }
+    constexpr float single() const { return static_cast<float>(value); }
 };
 
 // Level relative to full scale (|sample| = 1).

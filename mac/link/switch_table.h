@@ -35,7 +35,7 @@ public:
 
     // 1..8; 1 for NaN.
     int bits_per_symbol(db predicted_snr) const noexcept {
-        const auto snr_db = static_cast<float>(predicted_snr.value);
+        const auto snr_db = predicted_snr.single();
         int k = 1;
         while (k < max_bits_per_symbol && snr_db >= from_db_[static_cast<std::size_t>(k + 1)]) ++k;
         return k;

@@ -17,7 +17,7 @@ constexpr std::uint32_t all_bins = (1U << nof_bins) - 1;
 }  // namespace
 
 std::uint8_t snr_code(db snr) noexcept {
-    const auto snr_db = static_cast<float>(snr.value);
+    const auto snr_db = snr.single();
     if (!(snr_db >= lowest_db - step_db / 2)) return 0;
     const float steps = std::min((snr_db - lowest_db) / step_db, 1000.0F);
     return static_cast<std::uint8_t>(
@@ -62,7 +62,7 @@ std::optional<feedback_content> unpack_feedback(
     f.grant_ok = r.get(1) == 1;
     for (int b = 0; b < nof_bins; ++b) f.ack |= r.get(1) << b;
     for (float& s : f.predicted_snr_db)
-        s = static_cast<float>(snr_of_code(static_cast<std::uint8_t>(r.get(7))).value);
+        s = snr_of_code(static_cast<std::uint8_t>(r.get(7))).single();
     f.prediction_nmse = nmse_of_code(static_cast<std::uint8_t>(r.get(7)));
     if (f.slot_in_frame >= slots_per_frame) return std::nullopt;
     if (!f.grant_ok && f.ack != 0) return std::nullopt;

@@ -23,7 +23,7 @@ namespace {
 
 double q(double x) { return 0.5 * std::erfc(x / std::sqrt(2)); }
 double power(double db) { return std::pow(10, db / 10); }
-float from_db(const switch_table& t, int k) { return static_cast<float>(t.from(k).value); }
+float from_db(const switch_table& t, int k) { return t.from(k).single(); }
 
 // Proakis: square M-QAM, 1 - (1 - 2 (1 - 1/sqrt M) Q(sqrt(3 SNR / (M - 1))))^2.
 double square_qam(double m, double snr) {
