@@ -10,6 +10,7 @@
 #include "bin/bin_response.h"
 #include "sample/channel_config.h"
 #include "sample/tap_curves.h"
+#include "types/db.h"
 
 namespace wip::bin_model {
 
@@ -22,7 +23,7 @@ struct fading_config {
 
 // A profile at one Doppler shift, nothing else.
 fading_config steady_fading(const sample_model::delay_profile& profile, double doppler_hz,
-                            double mean_snr_db, std::uint64_t seed, std::uint32_t purpose = 0);
+                            db mean_snr, std::uint64_t seed, std::uint32_t purpose = 0);
 
 // What is common to the channel and to its prediction: large-scale gain of a slot, linear.
 class slot_gain {

@@ -14,9 +14,9 @@ namespace {
 using bin_model::trace_channel;
 
 // Without fading there is nothing to predict: the prediction is right.
-snr_source fixed(const channel_config& c, double mean_db) {
+snr_source fixed(const channel_config& c, db mean) {
     bin_model::trace_row row;
-    row.fill(static_cast<float>(mean_db));
+    row.fill(mean.single());
     std::copy(c.bins_db.begin(), c.bins_db.end(), row.begin());
     snr_source s;
     s.channel = std::make_unique<trace_channel>(std::vector{row});
@@ -24,7 +24,7 @@ snr_source fixed(const channel_config& c, double mean_db) {
     return s;
 }
 
-snr_source fading(const channel_config& c, double mean_db, std::uint64_t seed, int user) {
+snr_source fading(const channel_config& c, db mean, std::uint64_t seed, int user) {
     profiles::channel_choice choice;
     const auto definition = profiles::load_definition(c.model);
     if (user > 0 && definition.nof_users() > 1) choice.user = static_cast<std::size_t>(user);
@@ -33,7 +33,7 @@ snr_source fading(const channel_config& c, double mean_db, std::uint64_t seed, i
     choice.shadowing_db = c.shadowing_db;
     bin_model::fading_config f;
     f.channel = profiles::realise(definition, choice, seed);
-    f.mean_snr_db = mean_db;
+    f.mean_snr_db = mean.value;
     f.seed = seed;
     f.purpose = static_cast<std::uint32_t>(user);
     snr_source s;
@@ -87,7 +87,7 @@ std::vector<snr_source> make_sources(const emulator_config& config) {
     std::vector<snr_source> sources;
     try {
         for (std::size_t u = 0; u < users; ++u) {
-            const double mean = u < c.users_db.size() ? c.users_db[u] : c.snr_db;
+            const db mean(u < c.users_db.size() ? c.users_db[u] : c.snr_db);
             if (c.model == "static" || c.model == "awgn")
                 sources.push_back(fixed(c, mean));
             else if (c.model.ends_with(".h5"))
