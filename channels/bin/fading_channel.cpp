@@ -34,7 +34,7 @@ slot_gain::slot_gain(const fading_config& c)
       steady_(large_scale_.empty()),
       blackouts_(!c.channel.large_scale.blackouts.empty()),
       mean_snr_(static_cast<float>(db(c.mean_snr_db).power())) {
-    check_range("mean_snr_db", c.mean_snr_db, -60, 80);
+    check_range("mean_snr_db", c.mean_snr_db, lowest_snr_db, highest_snr_db);
 }
 
 float slot_gain::at(slot s) noexcept {

@@ -4,7 +4,8 @@ import argparse
 from typing import Any, NoReturn
 
 from ..errors import BadInput
-from .kinds import Kind
+from .kinds import Kind, with_unit
+from .table import Setting
 
 
 class Parser(argparse.ArgumentParser):
@@ -21,6 +22,12 @@ class Parser(argparse.ArgumentParser):
     def value(self, flag: str, kind: Kind, **more: Any) -> None:
         """An option of a kind of settings/kinds.py."""
         self.add_argument(flag, type=lambda text: read(flag, kind, text), **more)
+
+    def setting(self, s: Setting, **more: Any) -> None:
+        """An option that is one of the table, but for what `more` says: default, kind, help."""
+        kind, default, text = more.pop("kind", s.kind), more.pop("default", s.default), more.pop("help", s.help)
+        said = f" (default {default})" if default is not None else ""
+        self.value(str(s.flag), kind, metavar="X", default=default, help=f"{text}; {with_unit(kind, s.unit)}{said}".replace("%", "%%"), **more)
 
 
 def check_cell_name(name: str) -> Any:

@@ -152,7 +152,12 @@ class Impairments:
 ON_OFF = Choice("on", "off")
 
 
+def number_of(kind: Kind) -> Kind:
+    """Without the words that are valid beside it, and given."""
+    return getattr(kind, "number", getattr(kind, "kind", kind))
+
+
 def with_unit(kind: Kind, unit: str) -> str:
     """What is valid, the unit behind the range."""
-    number = getattr(kind, "number", getattr(kind, "kind", kind))
+    number = number_of(kind)
     return kind.valid.replace(number.valid, f"{number.valid} {unit}", 1) if unit and hasattr(number, "low") else kind.valid
