@@ -83,7 +83,7 @@ def split(metric: str) -> tuple[Any, Any]:
     return name, argument or None
 
 
-def label(metric: str) -> Any:
+def label(metric: str) -> str:
     return METRICS[split(metric)[0]][0]
 
 

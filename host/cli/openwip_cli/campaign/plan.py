@@ -89,17 +89,17 @@ def expand(path: pathlib.Path, grid: Any) -> list[Any]:
     return list(points)
 
 
-def check_parts(path: pathlib.Path, tree: Any, known: Iterable[str]) -> None:
+def check_parts(path: pathlib.Path, tree: dict[str, Any], known: Iterable[str]) -> None:
     for name in tree:
         if name not in known:
             raise BadInput(f"experiment file {path}: unknown key {name}; known: {', '.join(sorted(known))}")
 
 
-def canonical(value: Any) -> Any:
+def canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
-def digest(value: Any) -> Any:
+def digest(value: Any) -> str:
     return hashlib.sha256(canonical(value).encode()).hexdigest()[:16]
 
 
@@ -143,7 +143,7 @@ class Experiment:
                 raise BadInput(f"experiment file {path}: channel is {channel!r}; valid: {', '.join(common['channels'])}")
         self._runs: dict[Any, Any] = {}
 
-    def _whole(self, size: dict[str, Any], name: str, low: float, high: float) -> Any:
+    def _whole(self, size: dict[str, Any], name: str, low: float, high: float) -> int:
         value = size.get(name)
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
             raise BadInput(f"experiment file {self.path}: {self.mode}: {name} is {value!r}; valid: {low}..{high}")
@@ -185,7 +185,7 @@ class Experiment:
         return list(unique.values())
 
     @property
-    def fingerprint(self) -> Any:
+    def fingerprint(self) -> str:
         """Changes with anything that decides a run; a figure or a statement may be rewritten over finished runs."""
         return digest(sorted(r.key for r in self.runs()))
 
@@ -213,13 +213,13 @@ def unique_runs(experiments: list[Experiment]) -> list[Any]:
     return sorted(unique.values(), key=lambda run: run.spec["realisation"])
 
 
-def estimate_s(runs: Any, jobs: int) -> Any:
+def estimate_s(runs: list[Any], jobs: int) -> Any:
     """Longest first on `jobs` machines is at most this."""
     total = sum(r.cost_s for r in runs)
     return total / jobs + (max((r.cost_s for r in runs), default=0) if jobs > 1 else 0)
 
 
-def folder(top: pathlib.Path) -> Any:
+def folder(top: pathlib.Path) -> pathlib.Path:
     return pathlib.Path(top) / "flowgraphs" / "scenarios" / "experiments"
 
 

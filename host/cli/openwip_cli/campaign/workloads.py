@@ -44,18 +44,18 @@ def wait_for_start(cell: MeasuredCell) -> float:
 
 # --- TCP settings ---
 
-def sysctl_path(namespace_key: str) -> Any:
+def sysctl_path(namespace_key: str) -> str:
     return "/proc/sys/net/ipv4/" + namespace_key
 
 
-def in_namespace(namespace: str, *argv: Any) -> Any:
+def in_namespace(namespace: str, *argv: Any) -> str:
     done = subprocess.run(["ip", "netns", "exec", namespace, *argv], capture_output=True, text=True)
     if done.returncode != 0:
         raise BadInput(f"{' '.join(argv)} in {namespace}: {done.stderr.strip()}")
     return done.stdout
 
 
-def apply_tcp(cell: MeasuredCell, tcp: Any, congestion_control: str, window_bytes: int) -> Any:
+def apply_tcp(cell: MeasuredCell, tcp: Any, congestion_control: str, window_bytes: int) -> dict[str, Any]:
     """Sets it in both namespaces; returns what the kernel then says."""
     sysctls = dict(tcp["sysctl"])
     if window_bytes:    # the buffers must not be what limits, nor the tuning widen the window again
@@ -108,7 +108,7 @@ def bulk_tcp(cell: MeasuredCell, work: dict[str, Any]) -> Any:
     return {"kind": "tcp", "tool": "iperf3", "tcp_settings": settings, "started_s": started_s} | goodput_of(text, intervals, duration)
 
 
-def goodput_of(client_json: Any, intervals: Any, duration: float) -> dict[str, Any]:
+def goodput_of(client_json: str, intervals: Any, duration: float) -> dict[str, Any]:
     """From the client's report, or, when it has none because the link was too bad, from what the server saw."""
     try:
         report = json.loads(client_json)
@@ -133,7 +133,7 @@ def python(program: Any, *arguments: Any) -> list[Any]:
     return [shutil.which("python3") or sys.executable, "-I", "-S", program.__file__, *map(str, arguments)]
 
 
-def both_ends(cell: MeasuredCell, receive: Any, send: Any, seconds: float, stop_receiver: Any) -> tuple[Any, Any]:
+def both_ends(cell: MeasuredCell, receive: list[Any], send: list[Any], seconds: float, stop_receiver: bool) -> tuple[Any, Any]:
     """(JSON of the sender, JSON of the receiver)."""
     keeper = cell.keeper
     with pair(keeper, cell.cell, receive, send, before=lambda: wait_for_start(cell)) as (receiver, sender):
@@ -171,7 +171,7 @@ def flows(cell: MeasuredCell, work: dict[str, Any]) -> dict[str, Any]:
     return {"kind": "flows", "tcp_settings": settings, "flows": by_size(flow_program.summary(sent, received))}
 
 
-def by_size(done: Any) -> Any:
+def by_size(done: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Of the flows of each size: throughput from the mean time of a session, which includes set-up and closing."""
     sizes = {}
     for kb in dict.fromkeys(f["kb"] for f in done):

@@ -63,7 +63,7 @@ class Cell:
         return f"owip-{self.name}-{station}"
 
     @property
-    def mark(self) -> Any:
+    def mark(self) -> str:
         return MARK + self.name
 
     @property
@@ -75,10 +75,10 @@ class Cell:
         """A line for everything that was not as it should be for a while: the keeper's, for the judge."""
         return self.run / "noted"
 
-    def endpoint(self, socket: Any) -> str:
+    def endpoint(self, socket: str) -> str:
         return f"ipc://{self.run}/{socket}"
 
-    def line(self, socket: Any) -> str:
+    def line(self, socket: str) -> str:
         """Between two processes of the slot path: shared memory (host/peer)."""
         return f"shm://{self.run}/{socket}"
 
@@ -139,7 +139,7 @@ class Cell:
             return False
         return True
 
-    def owns_directory(self) -> Any:
+    def owns_directory(self) -> bool:
         """The directory is there, and the one that this process has locked."""
         try:
             return self.lock is not None and os.path.samestat(os.fstat(self.lock), os.stat(self.run))
@@ -157,7 +157,7 @@ class Cell:
 
     # --- what is left of it ---
 
-    def recorded_processes(self) -> Any:
+    def recorded_processes(self) -> list[tuple[int, int]]:
         """(pid, start time) of each process, as the keeper has written them down."""
         found = []
         for path in (self.run / "pids").glob("*"):
@@ -168,7 +168,7 @@ class Cell:
                 pass
         return found
 
-    def made_namespaces(self) -> Any:
+    def made_namespaces(self) -> list[Any]:
         """Those of this cell that exist: as it wrote down, and as they say themselves."""
         written = [n for n in self.state.get("namespaces", []) if system.namespace_exists(n)]
         mine = re.compile(re.escape(self.namespace("")) + r"(base|terminal\d*)")
@@ -184,7 +184,7 @@ class Cell:
         segment = pathlib.Path(f"/dev/shm/openwip-air-{self.name}")
         return [segment] if segment.exists() else []
 
-    def leftovers(self) -> Any:
+    def leftovers(self) -> list[str]:
         """What of this cell exists, one name each."""
         left = [f"namespace {n}" for n in self.made_namespaces()]
         left += [f"process {pid}" for pid, started in self.recorded_processes()

@@ -115,7 +115,7 @@ class Keeper:
             self.essential[name] = pid
         self.send(event="started", name=name, pid=pid, started=started)
 
-    def last_words(self, name: str) -> Any:
+    def last_words(self, name: str) -> str:
         try:
             said = own_files.read(self.cell.run / f"{name}.log", last_bytes=4000).decode(errors="replace")
             lines = [line for line in said.splitlines() if line.strip()]
@@ -320,7 +320,7 @@ class KeeperClient:
         self.pids[process.name] = answer["pid"]
         self.started[answer["pid"]] = answer["started"]
 
-    def pause(self, seconds: float, fds: Sequence[int] = ()) -> Any:
+    def pause(self, seconds: float, fds: Sequence[int] = ()) -> list[int]:
         """Wait so long, or until one of `fds` is readable; returns the readable ones."""
         deadline = time.monotonic() + seconds
         while True:

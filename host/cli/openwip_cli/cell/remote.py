@@ -60,7 +60,7 @@ def parse_listen(text: str) -> tuple[Any, Any]:
     return found[1], int(found[2])
 
 
-def is_loopback(host: str) -> Any:
+def is_loopback(host: str) -> bool:
     if host == "localhost":
         return True
     try:
@@ -93,7 +93,7 @@ def check_listen(listen: Any, keys: Any) -> tuple[Any, Any, Any] | None:
 
 # --- keys ---
 
-def read_key_file(path: pathlib.Path | str, secret: Any) -> Any:
+def read_key_file(path: pathlib.Path | str, secret: bool) -> Any:
     """(public, secret or None) of a file with the lines `public-key:` and `secret-key:`."""
     try:
         if secret and os.stat(path).st_mode & 0o077:
@@ -205,7 +205,7 @@ class Doorman:
 class Forward:
     """One socket of the cell and its port. `topics`: all that there are, bytes."""
 
-    def __init__(self, context: Any, name: str, inside: Any, outside: Any, keys: Any, topics: list[bytes]) -> None:
+    def __init__(self, context: Any, name: str, inside: str, outside: str, keys: ServerKeys | None, topics: list[bytes]) -> None:
         self.topics = topics
         control = name.endswith(".control")
         self.context, self.name, self.outside, self.keys, self.control = context, name, outside, keys, control
@@ -216,7 +216,7 @@ class Forward:
         self.front: Any = None
         self.open()
 
-    def _socket(self, kind: Any, largest: Any) -> Any:
+    def _socket(self, kind: Any, largest: int) -> Any:
         s = self.context.socket(kind)
         s.linger = 0
         s.sndhwm = s.rcvhwm = QUEUE
@@ -278,7 +278,7 @@ class Forward:
         return True
 
 
-def forward(run: Any, host: str, port: int, keys: Any) -> Any:
+def forward(run: str, host: str, port: int, keys: ServerKeys | None) -> int:
     """Until a signal. Prints `ready` once every port is open."""
     from ..messages.telemetry import TOPICS
     topics = [t.encode() for t in TOPICS]
@@ -327,7 +327,7 @@ def forward(run: Any, host: str, port: int, keys: Any) -> Any:
     return 0
 
 
-def process(cell: Cell, listen: Any, places: Places) -> Any:
+def process(cell: Cell, listen: tuple[Any, ...], places: Places) -> Process:
     """The forwarder as a process of the cell, for its keeper. `listen`: of check_listen()."""
     host, port, keys = listen
     argv = places.module("forward", cell.run, host, port)
@@ -339,7 +339,7 @@ def process(cell: Cell, listen: Any, places: Places) -> Any:
     return Process("forward", argv, environment, essential=False, capabilities=(*rights.TO_BECOME_THE_ACCOUNT, *low))
 
 
-def start(cell: Cell, keeper: KeeperClient, listen: Any, places: Places, progress: Callable[[str], None]) -> None:
+def start(cell: Cell, keeper: KeeperClient, listen: tuple[Any, ...] | None, places: Places, progress: Callable[[str], None]) -> None:
     """`listen`: of check_listen(), or None."""
     if listen is None:
         return

@@ -77,7 +77,7 @@ class CpuClock:
                 if seconds[n] is not None and before[n] is not None}
 
 
-def start_process(keeper: KeeperClient, process: Any, running: Any, endpoint: Any) -> None:
+def start_process(keeper: KeeperClient, process: cells.Process, running: Any, endpoint: Any) -> None:
     """Start it and wait until it answers."""
     keeper.start(process)
     if not keeper.wait_until(lambda: running.answers(endpoint), START_TIMEOUT_S):

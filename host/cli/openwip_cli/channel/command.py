@@ -50,7 +50,7 @@ def describe(places: Places, file: str) -> Any:
 class Writer:
     """A trace from rows of dB: a pipe to wip_channel write."""
 
-    def __init__(self, places: Places, file: str, info: dict[str, Any], definition: Any = None, prediction: Any = None) -> None:
+    def __init__(self, places: Places, file: str, info: dict[str, Any], definition: str | None = None, prediction: Any = None) -> None:
         import tempfile
         self.definition = None
         arguments = ["write", "-o", file, "--software", f"openwip {version(places.top)}"]
@@ -75,7 +75,7 @@ class Writer:
         except BrokenPipeError:
             self.finish()
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> "Writer":
         return self
 
     def __exit__(self, kind: Any, *_: Any) -> None:

@@ -22,7 +22,7 @@ from ..settings.command_line import Parser
 DOWN_PATIENCE_S = 6
 
 
-def down_cell(cell: Cell) -> Any:
+def down_cell(cell: Cell) -> str | None:
     """Returns what was done, in words."""
     if not cell.run.exists() and not cell.leftovers():
         return None
@@ -60,7 +60,7 @@ def status(arguments: list[str], _places: Places) -> int:
     given = Parser("status", cell="demo").parse_args(arguments)
     cell = running_cell(given.name)
 
-    def ask(socket: Any) -> Any:
+    def ask(socket: str) -> Any:
         try:
             return control.Control(cell.endpoint(socket)).status(1.0)
         except control.NoAnswer:

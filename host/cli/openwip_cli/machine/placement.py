@@ -37,7 +37,7 @@ class Placement:
     def report(self) -> dict[str, Any]:
         return {"slot_path": self.slot_path, "others": self.others, "why": self.why, "wake_up_us": self.wake_up_us}
 
-    def words(self) -> Any:
+    def words(self) -> str:
         wake = ", ".join(f"{us:.0f} us {where}" for where, us in
                          (("on one core", self.wake_up_us.get("same_core")),
                           ("across two", self.wake_up_us.get("other_core"))) if us is not None)
@@ -87,7 +87,7 @@ def share_of_work(seconds: float = LOOK_S) -> dict[Any, Any]:
     return {c: (after[c] - before[c]) / system.TICKS / passed for c in after if c in before}
 
 
-def quietest(cores: list[int], work: dict[int, float]) -> Any:
+def quietest(cores: list[int], work: dict[int, float]) -> int:
     least = min(work.get(c, 0.0) for c in cores)
     return max(c for c in cores if work.get(c, 0.0) <= least + ALIKE)
 
@@ -112,7 +112,7 @@ def measured(places: Places) -> Any:
         return {}
 
 
-def parse(text: str) -> Any:
+def parse(text: str) -> list[int] | str:
     """--cores: auto, none, or cores of the slot path such as 1 or 2,3."""
     if text in ("auto", "none"):
         return text
@@ -133,7 +133,7 @@ def of_several(index: int) -> "Placement":
     return Placement([core], [c for c in cores if c != core] or cores, "one of several cells")
 
 
-def find(wanted: Any, places: Places) -> Any:
+def find(wanted: Any, places: Places) -> Placement:
     """The placement of a cell that starts now. `wanted`: parse(), or of_several()."""
     if isinstance(wanted, Placement):
         return wanted

@@ -47,7 +47,7 @@ def first_line(*argv: Any, cwd: Any = None) -> str:
 
 
 @functools.cache
-def version(top: Any) -> Any:
+def version(top: Any) -> str:
     return first_line("git", "-c", "safe.directory=*", "describe", "--always", "--dirty", "--tags", cwd=top)
 
 

@@ -5,6 +5,7 @@ import dataclasses
 import os
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from . import system
@@ -14,14 +15,14 @@ EVERY_S = 0.2
 NO_STALL_S = 2e-3       # behind: that is three slots, the loop bears it
 
 
-def threads_of(pid: int, proc: str = "/proc") -> Any:
+def threads_of(pid: int, proc: str = "/proc") -> list[str]:
     try:
         return os.listdir(f"{proc}/{pid}/task")
     except OSError:
         return []
 
 
-def worked(pid: int, proc: str = "/proc") -> tuple[Any, Any]:
+def worked(pid: int, proc: str = "/proc") -> tuple[float, float]:
     """(seconds run, seconds ready without a core) of a process so far."""
     run = waited = 0
     for t in threads_of(pid, proc):
@@ -34,7 +35,7 @@ def worked(pid: int, proc: str = "/proc") -> tuple[Any, Any]:
     return run * 1e-9, waited * 1e-9
 
 
-def steal_s(cores: list[int] | None = None, proc: str = "/proc") -> Any:
+def steal_s(cores: list[int] | None = None, proc: str = "/proc") -> float:
     """Seconds that a hypervisor took so far, mean over these cores (None: all)."""
     taken = [t["steal"] / system.TICKS for core, t in system.core_ticks(proc).items() if cores is None or core in cores]
     return sum(taken) / len(taken) if taken else 0.0
@@ -45,10 +46,10 @@ class Moment:
     at: float               # wall clock, s
     most_behind_s: float    # of the medium against its schedule, at worst so far
     steal_s: float          # steal_s()
-    counts: dict            # process -> worked()
+    counts: dict[str, tuple[float, float]]            # process -> worked()
 
 
-def blame(a: Any, b: Any) -> str:
+def blame(a: Moment, b: Moment) -> str:
     """In words: what kept the medium behind between two moments."""
     passed = b.at - a.at
     taken = b.steal_s - a.steal_s
@@ -74,13 +75,13 @@ class StallWatch(threading.Thread):
     """Looks five times a second how far the medium has been behind at worst, and keeps the two moments between which
     that rose last. `most_behind`: a function, seconds or None; `pids`: by name; `cores`: of the slot path, None: all."""
 
-    def __init__(self, pids: dict[str, int], most_behind: Any, cores: list[int] | None = None, every: float = EVERY_S) -> None:
+    def __init__(self, pids: dict[str, int], most_behind: Callable[[], float | None], cores: list[int] | None = None, every: float = EVERY_S) -> None:
         super().__init__(daemon=True)
         self.pids, self.most_behind, self.cores, self.every = pids, most_behind, cores, every
         self.over = threading.Event()
         self.first: Any = None
         self.last: Any = None
-        self.worst: Any = None      # worst: (Moment, Moment)
+        self.worst: tuple[Moment, Moment] | None = None      # worst: (Moment, Moment)
 
     def run(self) -> None:
         while not self.over.is_set():

@@ -28,7 +28,7 @@ STATES = {"T": "stopped by a signal (SIGSTOP, Ctrl-Z)", "t": "stopped by a debug
           "D": "asleep in the kernel (swap, a disk, a frozen container)"}
 
 
-def seconds(s: Any) -> str:
+def seconds(s: float) -> str:
     return f"{s:.1f} s"
 
 
@@ -42,7 +42,7 @@ class Process:
         self.used: int | None = None
         self.last: Any = None        # (state, since, until) of the last time that it stood still
 
-    def look(self, now: Any) -> Any:
+    def look(self, now: Any) -> str | None:
         state, used = system.state(self.pid)
         stands = state in STATES and not (state == "D" and used != self.used)
         ended = None
@@ -53,7 +53,7 @@ class Process:
         self.used = used
         return ended
 
-    def _close(self, until: Any) -> str | None | None:
+    def _close(self, until: Any) -> str | None:
         state, since = self.state, self.since
         self.state = self.since = None
         if state == "D" and until - since < STILL_S:
@@ -103,7 +103,7 @@ class Interface:
     def _name(self) -> str:
         return f"interface {INTERFACE} of {self.station} (namespace {self.namespace})"
 
-    def words(self, now: Any) -> str | None:
+    def words(self, now: float) -> str | None:
         if self.since is None or now - self.since < DOWN_S:
             return None
         return f"{self._name()} has been down for {seconds(now - self.since)}: somebody set it down"
@@ -119,7 +119,7 @@ class Surroundings:
         self.namespaces = {n: system.namespace_identity(n) for n in cell.namespaces}
         self.next = time.monotonic()
 
-    def patience(self) -> Any:
+    def patience(self) -> float:
         return max(0.0, self.next - time.monotonic())
 
     def look(self, processes: Any) -> tuple[Any, Any, Any]:

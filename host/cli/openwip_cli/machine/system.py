@@ -21,7 +21,7 @@ _CLONE_NEWNET = 0x40000000
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def die_with_parent(parent: Any, signum: int = signal.SIGTERM) -> None:
+def die_with_parent(parent: int, signum: int = signal.SIGTERM) -> None:
     """In a forked child: get `signum` when the parent ends, however it ends."""
     _libc.prctl(_PR_SET_PDEATHSIG, signum, 0, 0, 0)
     if os.getppid() != parent:
@@ -75,7 +75,7 @@ def core_ticks(proc: str = "/proc") -> dict[int, dict[str, int]]:
     return found
 
 
-def cpu_seconds(pid: int) -> Any:
+def cpu_seconds(pid: int) -> float | None:
     """User and system time of all threads of a process so far."""
     fields = _stat_fields(pid)
     return None if fields is None else (int(fields[11]) + int(fields[12])) / TICKS
@@ -149,7 +149,7 @@ def holders(path: pathlib.Path | str, name: str) -> list[Any]:
     return [p for p in found if p[1] is not None]
 
 
-def namespace_file(name: str) -> Any:
+def namespace_file(name: str) -> pathlib.Path:
     return pathlib.Path("/run/netns", name)
 
 
@@ -181,13 +181,13 @@ def in_namespace(name: str, make: Callable[[], Any]) -> Any:
         os.close(home)
 
 
-def _enter(namespace: Any) -> None:
+def _enter(namespace: int) -> None:
     if _libc.setns(namespace, _CLONE_NEWNET) != 0:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
 
 
-def processes_in_namespace(identity: tuple[int, int] | None) -> Any:
+def processes_in_namespace(identity: tuple[int, int] | None) -> list[tuple[int, int]]:
     """(pid, start time) of every process in the network namespace of this identity."""
     if identity is None:
         return []
@@ -205,7 +205,7 @@ def processes_in_namespace(identity: tuple[int, int] | None) -> Any:
     return found
 
 
-def ip(*arguments: str) -> Any:
+def ip(*arguments: str) -> str:
     done = subprocess.run(["ip", *arguments], capture_output=True, text=True)
     if done.returncode != 0:
         raise BadInput(f"ip {' '.join(arguments)}: {done.stderr.strip()}")

@@ -36,7 +36,7 @@ def exchange(endpoint: str, question: bytes, timeout_s: float, keys: Any = None)
 class Control:
     """Asks one process."""
 
-    def __init__(self, endpoint: Any, keys: Any = None) -> None:
+    def __init__(self, endpoint: str, keys: Any = None) -> None:
         """`keys`: of a remote cell (remote.Keys)."""
         self.endpoint, self.keys = endpoint, keys
 

@@ -13,7 +13,7 @@ QUEUE = 500     # messages that wait for one reader; more are lost to it
 class Publisher:
     """Topics that nobody subscribed to are not made. Never waits for a reader. `topics`: all that it publishes."""
 
-    def __init__(self, endpoint: Any, topics: Sequence[str]) -> None:
+    def __init__(self, endpoint: str, topics: Sequence[str]) -> None:
         self._topics = [t.encode() for t in topics]
         self._socket = zmq.Context.instance().socket(zmq.XPUB)
         self._socket.linger = 0

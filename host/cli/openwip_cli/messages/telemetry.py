@@ -55,7 +55,7 @@ class Count:
         self.at_ns = None    # when the last one came
 
 
-def endpoints_of(cell: Any) -> dict[Any, Any]:
+def endpoints_of(cell: Any) -> dict[str, str]:
     """name -> endpoint of every publisher that a cell may have. Those that are absent cost nothing."""
     prefix = f"owip-{cell.name}-"
     stations = [n.removeprefix(prefix) for n in cell.state.get("namespaces", []) if n.startswith(prefix)]
@@ -194,7 +194,7 @@ class Reader:
         self._sockets.clear()
         self._poller = zmq.Poller()
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> "Reader":
         return self
 
     def __exit__(self, *_: Any) -> None:

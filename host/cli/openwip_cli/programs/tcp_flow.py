@@ -17,7 +17,7 @@ TCP_MAXSEG = 2
 TCP_CONGESTION = 13
 
 
-def rate_of(arrivals: Any) -> tuple[Any, Any]:
+def rate_of(arrivals: list[tuple[float, int]]) -> tuple[Any, Any]:
     """(bytes, seconds) from the first to the last of (time, bytes) pairs."""
     if len(arrivals) < 2:
         return 0, 0.0

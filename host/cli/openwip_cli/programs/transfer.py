@@ -17,11 +17,11 @@ from typing import Any
 TCP_CONGESTION = 13      # linux/tcp.h
 
 
-def payload(size: Any, seed: int) -> Any:
+def payload(size: Any, seed: int) -> bytes:
     return random.Random(seed).randbytes(size)
 
 
-def wrong_bits(got: Any, sent: Any) -> Any:
+def wrong_bits(got: bytearray, sent: bytes) -> Any:
     return sum((a ^ b).bit_count() for a, b in zip(got, sent) if a != b)
 
 
@@ -48,7 +48,7 @@ def receive(address: str, port: int, size: Any, seed: int) -> None:
         "bytes_wrong": sum(a != b for a, b in zip(got, sent)), "bits_wrong": wrong_bits(got, sent)}), flush=True)
 
 
-def send(address: str, port: int, size: Any, seed: int, congestion_control: str, window_kb: Any) -> None:
+def send(address: str, port: int, size: int, seed: int, congestion_control: str, window_kb: int) -> None:
     data = payload(size, seed)
     s = socket.socket()
     s.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, congestion_control.encode())

@@ -22,7 +22,7 @@ HEADER = struct.Struct("!4sIq")     # magic, number, CLOCK_MONOTONIC of sending 
 MAGIC = b"voip"
 
 
-def packet(number: Any, now_ns: int, size: Any) -> Any:
+def packet(number: Any, now_ns: int, size: Any) -> bytes:
     return HEADER.pack(MAGIC, number, now_ns).ljust(size, b"\x55")
 
 
@@ -58,7 +58,7 @@ def realtime_ahead_ns(monotonic: Any = time.monotonic_ns,
     return best[1]
 
 
-def arrival_ns(ancillary: Any) -> Any:
+def arrival_ns(ancillary: list[tuple[int, int, bytes]]) -> Any:
     """Arrival by the kernel's clock, as CLOCK_MONOTONIC; the process's own reading when there is none."""
     for level, kind, data in ancillary:
         if level == socket.SOL_SOCKET and kind == 35:    # SCM_TIMESTAMPNS

@@ -39,7 +39,7 @@ def recording_arguments(options: Options) -> dict[Any, Any]:
 
 
 def start(cell: Cell, keeper: KeeperClient, scenario: Scenario, places: Places, progress: Callable[[str], None],
-          record_iq: Any = None) -> Any:
+          record_iq: Any = None) -> MeasuredCell:
     cells.write_configs(cell, scenario)
     processes = {p.name: p for p in cells.cell_processes(cell, scenario, places, record_iq)}
     running = run.MeasuredCell(cell, keeper, scenario)
@@ -169,7 +169,7 @@ def main(arguments: list[str], places: Places) -> int:
                           options, f"verdict: INVALID\n  {reasons[0]}")
 
 
-def run_at_the_pace_found(options: Options, places: Places, progress: Callable[[str], None]) -> Any:
+def run_at_the_pace_found(options: Options, places: Places, progress: Callable[[str], None]) -> int:
     """--speed auto. A cell that is only tried writes no file and opens no window."""
     bare = dataclasses.replace(options, record=None, capture=None, monitor=False, record_iq={})
     watched = any((options.record, options.capture, options.monitor, options.record_iq))
@@ -191,13 +191,13 @@ def run_at_the_pace_found(options: Options, places: Places, progress: Callable[[
 
 
 def run_cell(cell: Cell, keeper: KeeperClient, options: Options, places: Places, progress: Callable[[str], None],
-             trial: str = "none") -> Any:
+             trial: str = "none") -> int:
     progress(f"cell '{cell.name}': namespaces {' and '.join(cell.namespaces)}")
     result = run.in_cell(cell, keeper, options, places, progress, lambda: phases(cell, keeper, options, places, progress, trial))
     return run.report(result, options, report.screen(result))
 
 
-def phases(cell: Cell, keeper: KeeperClient, options: Options, places: Places, progress: Callable[[str], None], trial: Any) -> Any:
+def phases(cell: Cell, keeper: KeeperClient, options: Options, places: Places, progress: Callable[[str], None], trial: str) -> Any:
     scenario = options.scenario
     with watching(cell) as (watch, applications):
         running = start(cell, keeper, scenario, places, progress, recording_arguments(options))

@@ -91,7 +91,7 @@ class Pool:
     last)` here: False, and the task is run again later, unless it is the `last` attempt. `log(task)`: a file for what a run
     says. `cleanup(name)`: after an attempt that failed."""
 
-    def __init__(self, jobs: int, prefix: Any, work: Any, take: Any, log: Callable[..., Any] = lambda task: None,
+    def __init__(self, jobs: int, prefix: str, work: Any, take: Any, log: Callable[..., Any] = lambda task: None,
                  cleanup: Callable[..., Any] = lambda name: None) -> None:
         self.places = {f"{prefix}{i}": placement.of_several(i) for i in range(jobs)}
         self.work, self.take, self.log, self.cleanup = work, take, log, cleanup
