@@ -20,15 +20,6 @@ stage_context context_of(const fading_config& c) { return {rate, c.seed, c.purpo
 
 }  // namespace
 
-fading_config steady_fading(const delay_profile& profile, double doppler_hz, db mean_snr,
-                            std::uint64_t seed, std::uint32_t purpose) {
-    return {
-        {.profile = profile, .movement = {.path = constant_speed{doppler_hz}}, .large_scale = {}},
-        mean_snr.value,
-        seed,
-        purpose};
-}
-
 slot_gain::slot_gain(const fading_config& c)
     : large_scale_(c.channel.large_scale, motion_of(c), context_of(c)),
       steady_(large_scale_.empty()),

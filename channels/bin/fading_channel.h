@@ -10,7 +10,6 @@
 #include "bin/bin_response.h"
 #include "sample/channel_config.h"
 #include "sample/tap_curves.h"
-#include "types/db.h"
 
 namespace wip::bin_model {
 
@@ -20,10 +19,6 @@ struct fading_config {
     std::uint64_t seed = 1;
     std::uint32_t purpose = 0;  // number of the user
 };
-
-// A profile at one Doppler shift, nothing else.
-fading_config steady_fading(const sample_model::delay_profile& profile, double doppler_hz,
-                            db mean_snr, std::uint64_t seed, std::uint32_t purpose = 0);
 
 // What is common to the channel and to its prediction: large-scale gain of a slot, linear.
 class slot_gain {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "../support/steady_fading.h"
 #include "bin/fading_channel.h"
 #include "bin/gain_prediction.h"
 #include "profiles/channel_definition.h"

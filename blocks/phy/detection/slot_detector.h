@@ -40,7 +40,6 @@ public:
     // Whether the last call took a second look with decision feedback.
     bool second_look() const noexcept { return second_look_; }
     void clear() noexcept { store_.clear(); }
-    int stored_copies() const noexcept { return store_.size(); }
 
 private:
     void equalise(const std::array<plane, symbols_per_slot>& y,

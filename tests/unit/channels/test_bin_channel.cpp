@@ -15,6 +15,7 @@
 #include "bin/trace_channel.h"
 #include "profiles/channel_definition.h"
 #include "sample/tapped_delay_line.h"
+#include "steady_fading.h"
 #include "types/db.h"
 
 using namespace wip;

@@ -13,6 +13,7 @@
 #include "bin/gain_prediction.h"
 #include "bin/power_prediction.h"
 #include "profiles/channel_definition.h"
+#include "steady_fading.h"
 
 using namespace wip;
 using namespace wip::bin_model;
