@@ -22,7 +22,7 @@ from .settings import SETTINGS
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933", "#882255")
 MARKERS = "osD^vPX<>"
-QAM: dict[Any, str] = {"adaptive": "adaptive"} | dict(enumerate(MODULATIONS))
+QAM: dict[int | str, str] = {"adaptive": "adaptive"} | dict(enumerate(MODULATIONS))
 WORDS = {("allocation", "best"): "scheduled", ("combining", "on"): "combining (c)", ("combining", "off"): "no combining (a)",
          ("switch_table", "nmse_0"): "table for NMSE 0", ("switch_table", "nmse_0_1"): "table for NMSE 0.1",
          ("window_bytes", 0): "window tuned", ("window_bytes", 64096): "window 64 kB"}
@@ -40,11 +40,11 @@ def axis_name(setting: str) -> str:
     return f"{s.words} ({s.unit})" if s.unit else s.words
 
 
-def as_list(names: Any) -> list[Any]:
+def as_list(names: str | list[str] | None) -> list[str]:
     return names if isinstance(names, list) else [names] if names else []
 
 
-def combinations(results: Results, names: list[Any], where: dict[str, Any]) -> list[Any]:
+def combinations(results: Results, names: list[str], where: dict[str, Any]) -> list[Any]:
     """The combinations of some settings that have results, in the order of the grid."""
     return list(dict.fromkeys(tuple(p[n] for n in names) for p in results.where(**where)))
 
@@ -68,11 +68,11 @@ def fullest(panels: Any) -> Any:
     return max(reversed([a for a, _, _ in panels]), key=lambda a: len(a.get_legend_handles_labels()[1]))
 
 
-def title_of(names: list[Any]) -> str | None:
+def title_of(names: list[str]) -> str | None:
     return SETTINGS[names[0]].words if len(names) == 1 else None
 
 
-def style(i: Any) -> dict[str, Any]:
+def style(i: int) -> dict[str, Any]:
     return {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)], "markersize": 5, "linewidth": 1.2}
 
 

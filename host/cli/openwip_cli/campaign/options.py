@@ -28,7 +28,7 @@ def parser() -> Parser:
     return p
 
 
-def check_plan(store: Store, experiments: list[Experiment], resume: bool) -> Any:
+def check_plan(store: Store, experiments: list[Experiment], resume: bool) -> dict[str, Any]:
     """The folder's plan, with these experiments in it; refuses to mix results of different files."""
     old = store.plan or {"experiments": {}}
     if store.anything() and not resume:

@@ -13,9 +13,9 @@ from .metrics import Results, split
 from .plan import Experiment
 
 
-def metrics_of(experiment: Experiment) -> list[Any]:
+def metrics_of(experiment: Experiment) -> list[str]:
     """What the figures and statements use, in the order of the file."""
-    names: dict[Any, Any] = {}
+    names: dict[str, None] = {}
     for part in (*experiment.tree["figures"], *experiment.tree["statements"]):
         metric = part.get("metric")
         arguments = part.get("categories") or (part.get("over") if isinstance(part.get("over"), list) else None)

@@ -55,13 +55,13 @@ class Store:
         return read_run(self.path(key))
 
     @property
-    def plan(self) -> Any:
+    def plan(self) -> dict[str, Any] | None:
         try:
             return json.loads((self.out / "plan.json").read_text())
         except (OSError, ValueError):
             return None
 
-    def write_plan(self, plan: Any) -> None:
+    def write_plan(self, plan: dict[str, Any]) -> None:
         write_json(self.out / "plan.json", plan)
 
     def anything(self) -> bool:
@@ -76,11 +76,11 @@ class Runner:
                  cleanup: Callable[..., Any] = lambda name: None) -> None:
         self.store, self.emulate, self.workload, self.say = store, run, workload, say
         self.pool = Pool(jobs, f"x{os.getpid() % 10**7}j", self._attempt, self._take, lambda r: self.store.logs / f"{r.key}.log", cleanup)
-        self.attempts: dict[Any, Any] = {}     # key -> outcomes so far, without results
+        self.attempts: dict[str, list[dict[str, Any]]] = {}     # key -> outcomes so far, without results
         self.done_cost = self.spent = 0.0
         self.repeated = 0
 
-    def run_all(self, runs: list[Any]) -> tuple[Any, Any]:
+    def run_all(self, runs: list[Any]) -> tuple[int, int]:
         """Everything that has no valid file yet. Returns (done here, found finished)."""
         # A run that stayed invalid is tried again by the next call: the machine may be quieter then.
         waiting = [r for r in runs if not (self.store.get(r.key) or {}).get("valid")]

@@ -45,7 +45,7 @@ def cases(check: dict[str, Any]) -> Iterator[Any]:
         yield " ".join(str(v) for v in values), dict(zip(names, values))
 
 
-def _limits(estimate: estimates.Estimate, check: dict[str, Any]) -> tuple[Any, Any]:
+def _limits(estimate: estimates.Estimate, check: dict[str, Any]) -> tuple[Any, bool]:
     """(holds, sure) of least <= value <= most."""
     least, most = check.get("least", -math.inf), check.get("most", math.inf)
     holds = least <= estimate.mean <= most
@@ -182,7 +182,7 @@ def falls(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Fin
     return Finding(" > ".join(f"{m:.3g}" for m in means), down, not math.isnan(d.half) and not d.covers(0))
 
 
-def padhye_mbps(loss: Any, rtt_s: Any, rto_s: float = 0.2, window_bytes: int = 64096, packet_bytes: int = 1500, acked: int = 2) -> Any:
+def padhye_mbps(loss: float, rtt_s: float, rto_s: float = 0.2, window_bytes: int = 64096, packet_bytes: int = 1500, acked: int = 2) -> float:
     """Throughput of TCP Reno at a loss rate (equation 6.2 of the text; Padhye and others 2000, equation 32). With
     packets of 1500 bytes it gives the text's column (3.33, 2.05, 1.48 Mbit/s at 26.7 ms)."""
     limit = window_bytes * 8 / rtt_s
@@ -262,7 +262,7 @@ def judge(results: Results, statement: dict[str, Any]) -> "Judgement":
     return Judgement(measured=measured, holds=("yes" if holds else "no") + ("" if sure else " (not sure)"), **common)
 
 
-def judge_all(results: Results) -> list[Any]:
+def judge_all(results: Results) -> "list[Judgement]":
     return [judge(results, s) for s in results.experiment.tree["statements"]]
 
 

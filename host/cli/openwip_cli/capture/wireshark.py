@@ -40,7 +40,7 @@ def extcap_folder(found: Any) -> pathlib.Path:
     return pick(found, "Personal Extcap path", "Extcap path", "Global Extcap path")
 
 
-def places(top: pathlib.Path) -> tuple[Any, Any]:
+def places(top: pathlib.Path) -> tuple[list[tuple[pathlib.Path, pathlib.Path]], tuple[pathlib.Path, pathlib.Path]]:
     """(link, what it points to) of everything that is installed."""
     top = pathlib.Path(top).resolve()
     found = folders()

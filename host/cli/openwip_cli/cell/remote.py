@@ -51,7 +51,7 @@ REOPEN_MS = 20
 
 # --- addresses ---
 
-def parse_listen(text: str) -> tuple[Any, Any]:
+def parse_listen(text: str) -> tuple[str, int]:
     """(host, port) of tcp://ADDR:PORT."""
     valid = f"tcp://ADDR:PORT, PORT 1..{65535 - len(SOCKETS) + 1}"
     found = re.fullmatch(r"tcp://(\[[0-9a-fA-F:]+\]|[^\s:/\[\]*]+):(\d{1,5})", text or "")
@@ -69,13 +69,13 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def endpoints(address: str) -> Any:
+def endpoints(address: str) -> Callable[[str], str]:
     """name of a socket -> its endpoint, by `socket`."""
     host, port = parse_listen(address)
     return lambda socket: f"tcp://{host}:{port + SOCKETS.index(socket)}"
 
 
-def check_listen(listen: Any, keys: Any) -> tuple[Any, Any, Any] | None:
+def check_listen(listen: str | None, keys: str | None) -> "tuple[str, int, ServerKeys | None] | None":
     """Before anything is made. Returns (host, port, ServerKeys or None)."""
     if listen is None:
         if keys is not None:
@@ -135,7 +135,7 @@ class ClientKeys:
         socket.curve_secretkey = self.secret
 
 
-def client(address: str, folder: pathlib.Path | str | None) -> tuple[Any, Any]:
+def client(address: str, folder: pathlib.Path | str | None) -> tuple[Callable[[str], str], ClientKeys | None]:
     """(endpoints by socket, keys or None) of a remote cell."""
     host, _ = parse_listen(address)
     if folder is None and not is_loopback(host):
@@ -182,7 +182,7 @@ def keys_main(arguments: list[str], _places: Places) -> int:
 class Doorman:
     """ZAP (ZeroMQ RFC 27): who may connect. One public key is let in."""
 
-    def __init__(self, context: Any, client_public: Any) -> None:
+    def __init__(self, context: Any, client_public: bytes) -> None:
         self.allowed = zmq.utils.z85.decode(client_public) if client_public else None
         self.socket = context.socket(zmq.REP)
         self.socket.linger = 0
@@ -212,7 +212,7 @@ class Forward:
         self.back = self._socket(zmq.DEALER if control else zmq.XSUB, 16 << 20)
         self.back.connect(inside)
         self.unknown = 0
-        self.subscribed: set[Any] = set()
+        self.subscribed: set[bytes] = set()
         self.front: Any = None
         self.open()
 
@@ -254,7 +254,7 @@ class Forward:
                 except zmq.ZMQError:
                     pass
 
-    def is_subscription(self, frames: Any) -> bool:
+    def is_subscription(self, frames: list[bytes]) -> bool:
         """Of a topic, or of all that begin alike. What is none stays here: the cell's publisher would end the
         connection that all clients share."""
         word = frames[0]

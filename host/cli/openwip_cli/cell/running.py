@@ -78,7 +78,7 @@ def drain(running: Running, speed: float = 1.0, limit_s: int = 30) -> None:
     """Wait until all queues are empty and nothing changes any more."""
     previous = None
 
-    def quiet() -> Any:
+    def quiet() -> bool:
         nonlocal previous
         now = running.statuses()
         still = now.counts == previous

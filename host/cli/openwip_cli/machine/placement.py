@@ -51,12 +51,12 @@ def _list(cores: list[int] | None) -> str:
 
 
 @functools.cache
-def usable() -> list[Any]:
+def usable() -> list[int]:
     """As this process was started: it narrows its own set later."""
     return sorted(os.sched_getaffinity(0))
 
 
-def siblings_of(core: int, sys: str = "/sys") -> Any:
+def siblings_of(core: int, sys: str = "/sys") -> set[int]:
     """Cores that share one with this one, itself included."""
     try:
         text = pathlib.Path(f"{sys}/devices/system/cpu/cpu{core}/topology/thread_siblings_list").read_text()
@@ -79,7 +79,7 @@ def ticks_to_spare(proc: str = "/proc") -> dict[int, int]:
     return {core: t["nice"] + t["idle"] + t["iowait"] for core, t in system.core_ticks(proc).items()}
 
 
-def share_of_work(seconds: float = LOOK_S) -> dict[Any, Any]:
+def share_of_work(seconds: float = LOOK_S) -> dict[int, float]:
     """{core: share of the time that it was busy just now}"""
     before, began = busy_ticks(), time.monotonic()
     time.sleep(seconds)
@@ -102,7 +102,7 @@ def choose(cores: list[int], work: dict[int, float], siblings: Any = siblings_of
     return Placement([core], apart or rest, "the quietest core" if len(cores) > 2 else "one core beats two")
 
 
-def measured(places: Places) -> Any:
+def measured(places: Places) -> dict[str, Any]:
     """Round trips of wake-ups, us, by where; {} when the probe is not there or fails."""
     try:
         done = subprocess.run([places.build / PROBE], capture_output=True, text=True, timeout=5, check=True)

@@ -58,7 +58,7 @@ def blame(a: Moment, b: Moment) -> str:
     if not ran:
         return "not known"
 
-    def most(of: Any) -> tuple[Any, Any]:
+    def most(of: Any) -> tuple[Any, str]:
         name = max(of, key=of.get)
         return name, f"{of[name] * 1e3:.0f} of {passed * 1e3:.0f} ms"
     # What is stolen from a running thread counts as its run time, so it is looked at first.

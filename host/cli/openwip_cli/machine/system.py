@@ -47,7 +47,7 @@ def start_time(pid: int) -> int | None:
     return None if fields is None or fields[0] in "ZX" else int(fields[19])
 
 
-def state(pid: int) -> tuple[Any, Any]:
+def state(pid: int) -> tuple[str | None, int | None]:
     """(letter of proc(5), processor time used so far); (None, None): there is no such process."""
     fields = _stat_fields(pid)
     return (None, None) if fields is None else (fields[0], int(fields[11]) + int(fields[12]))
@@ -157,7 +157,7 @@ def namespace_exists(name: str) -> bool:
     return namespace_file(name).exists()
 
 
-def namespace_identity(name: str) -> tuple[Any, Any] | None:
+def namespace_identity(name: str) -> tuple[int, int] | None:
     """(device, inode) of the namespace that has this name, or None."""
     try:
         its = os.stat(namespace_file(name))
@@ -222,7 +222,7 @@ def make_namespace(name: str, mark: str) -> None:
                    capture_output=True)
 
 
-def mark_of(name: str) -> Any:
+def mark_of(name: str) -> str | None:
     """Whose namespace this is, as make_namespace wrote it; None: somebody else's, or there is none."""
     done = subprocess.run(["ip", "-n", name, "-j", "link", "show", "lo"], capture_output=True, text=True)
     try:
@@ -238,7 +238,7 @@ def delete_namespace(name: str) -> None:
 ACCOUNT = "openwip"      # made by ./openwip setup
 
 
-def account() -> tuple[Any, Any, Any]:
+def account() -> tuple[str, int, int]:
     """(name, uid, gid) that the processes of a cell become: their own, or `nobody` where it has not been made."""
     for name in (ACCOUNT, "nobody"):
         with contextlib.suppress(KeyError):

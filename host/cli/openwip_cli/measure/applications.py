@@ -74,7 +74,7 @@ class Application:
     waiting: dict = dataclasses.field(default_factory=dict)   # thread -> seconds of a wait that has not ended
 
     @property
-    def waited_s(self) -> Any:
+    def waited_s(self) -> float:
         return self.ended_s + sum(self.waiting.values())
 
     def look(self, now: float, waited: dict[str, float], ready: dict[str, bytes]) -> None:
@@ -91,7 +91,7 @@ class ApplicationClock:
     def __init__(self, namespaces: Any, own: Any) -> None:
         self.namespaces, self.own = namespaces, own
         self._lock = threading.Lock()
-        self._elsewhere: dict[Any, Any] = {}        # pid -> how often seen in another namespace
+        self._elsewhere: dict[int, int] = {}        # pid -> how often seen in another namespace
         self._now: dict[Any, Any] = {}
         self._done: list[Any] = []
         self._known = schedstat_of(os.getpid()) is not None

@@ -153,7 +153,7 @@ def iperf3(keeper: KeeperClient, cell: Cell, arguments: list[str], duration: flo
     return report, {"iperf3.sender": client.cpu, "iperf3.receiver": server.cpu}
 
 
-def tcp_arguments(scenario: Any) -> list[Any]:
+def tcp_arguments(scenario: Any) -> list[str]:
     return ["-C", scenario["traffic.tcp_cc"], "-w", f"{scenario['traffic.tcp_window_kb']}K"]
 
 

@@ -20,8 +20,8 @@ class Publisher:
         self._socket.sndhwm = QUEUE
         self._socket.setsockopt(zmq.MAXMSGSIZE, 4096)
         self._socket.bind(endpoint)
-        self._beginnings: set[Any] = set()
-        self._sequence: dict[Any, Any] = {}
+        self._beginnings: set[bytes] = set()
+        self._sequence: dict[str, int] = {}
 
     def wanted(self, topic: str) -> bool:
         """A subscription is the beginning of a topic's name."""

@@ -158,20 +158,20 @@ class Reader:
 
     # --- figures ---
 
-    def received(self, name: str | None = None) -> Any:
+    def received(self, name: str | None = None) -> int:
         return sum(c.received for (n, _), c in list(self.counts.items()) if name in (None, n))
 
-    def lost(self, name: str | None = None) -> Any:
+    def lost(self, name: str | None = None) -> int:
         return sum(c.lost for (n, _), c in list(self.counts.items()) if name in (None, n))
 
-    def restarts(self, name: str | None = None) -> Any:
+    def restarts(self, name: str | None = None) -> int:
         return sum(c.restarts for (n, _), c in list(self.counts.items()) if name in (None, n))
 
     def silent(self, limit_s: float = 2.0) -> Any:
         """name -> seconds for which nothing came, of the publishers that were heard and have been silent
         for longer than `limit_s`; None for those never heard. One that publishes: not in it."""
         now = time.monotonic_ns()
-        result: dict[Any, Any] = {}
+        result: dict[str, Any] = {}
         for name in self.endpoints:
             last = max((c.at_ns for (n, _), c in list(self.counts.items()) if n == name and c.at_ns), default=None)
             if last is None:

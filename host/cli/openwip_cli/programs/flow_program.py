@@ -20,7 +20,7 @@ LIMIT_S = 120    # of one flow; then it counts as failed
 LINGER = struct.pack("ii", 1, 30)
 
 
-def send(address: str, port: int, flows: list[tuple[int, ...]]) -> list[dict[str, Any]]:
+def send(address: str, port: int, flows: list[tuple[int, ...]]) -> list[dict[str, int]]:
     block = bytes(65536)
     done = []
     for kb, times in flows:

@@ -29,7 +29,7 @@ CATCH_UP_TIMEOUT_S = 10
 
 # --- a running cell ---
 
-def recording_arguments(options: Options) -> dict[Any, Any]:
+def recording_arguments(options: Options) -> dict[str, list[str]]:
     """Of the flowgraphs, by station."""
     for base in options.record_iq.values():
         recordings.remove_former(base)
@@ -65,7 +65,7 @@ def wait_for_lock(running: MeasuredCell, scenario: Scenario, progress: Callable[
     speed = scenario.speed
     seen = []
 
-    def locked() -> Any:
+    def locked() -> bool:
         status = running.ask(running.terminal)
         seen.append(status)
         return status.radio.locked
@@ -85,11 +85,11 @@ def wait_for_lock(running: MeasuredCell, scenario: Scenario, progress: Callable[
     return unlocked
 
 
-def most_behind(cell: Cell) -> Any:
+def most_behind(cell: Cell) -> Callable[[], float | None]:
     """A function: how far the medium was behind its schedule at worst, s; None when it does not say."""
     endpoint = control.Control(cell.endpoint("air.control"))
 
-    def ask() -> Any:
+    def ask() -> float | None:
         try:
             return endpoint.status(0.5).pacing_max_us * 1e-6
         except control.NoAnswer:
@@ -105,7 +105,7 @@ def traffic_of(cell: run.MeasuredCell, progress: Callable[[str], None]) -> Any:
     stalls.start()
     failed = []
 
-    def attempt(what: str, function: Any) -> Any:
+    def attempt(what: str, function: Callable[[], Any]) -> Any:
         try:
             return function()
         except traffic.TrafficFailed as e:

@@ -45,7 +45,7 @@ TRACE_MARGIN_S = 30   # start, draining, sums; the emulator would begin a trace 
 
 
 @contextlib.contextmanager
-def with_predictions(s: Scenario, places: Places) -> Iterator[Any]:
+def with_predictions(s: Scenario, places: Places) -> Iterator[Scenario]:
     """The scenario as the emulator takes it: for `predictor`, a trace of the channel that holds what the
     receiver's predictor says from noisy gains (the emulator has no receiver)."""
     if s["channel.prediction_nmse"] != "predictor":
@@ -171,7 +171,7 @@ def emulator_report(terminal: Any) -> dict[str, Any]:
             "packets_damaged": terminal.terminal.delivered_damaged.packets}
 
 
-def generate(s: Scenario, seconds: float, places: Places, packet_bytes: Any = accounting.MTU) -> tuple[Any, Any]:
+def generate(s: Scenario, seconds: float, places: Places, packet_bytes: int = accounting.MTU) -> tuple[Any, Any]:
     """Virtual time: (report, the program's own output). No namespaces, no TCP, no rights needed."""
     places.check_built(PROGRAM, "python/openwip_schema")
     with with_predictions(s, places) as as_run, tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
@@ -208,7 +208,7 @@ def generate(s: Scenario, seconds: float, places: Places, packet_bytes: Any = ac
     } | identity(s, places), raw
 
 
-def users_of(base: Any, terminal: Any) -> list[Any]:
+def users_of(base: Any, terminal: Any) -> list[dict[str, Any]]:
     """Several terminals: what each of them got."""
     return [{"delivered_packets": t.downlink.delivered.packets, "delivered_bytes": t.downlink.delivered.bytes,
              "mean_snr_db": t.radio.mean_snr_db, "frames_sent": b.base.frames_sent,

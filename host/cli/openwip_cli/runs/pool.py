@@ -95,12 +95,12 @@ class Pool:
                  cleanup: Callable[..., Any] = lambda name: None) -> None:
         self.places = {f"{prefix}{i}": placement.of_several(i) for i in range(jobs)}
         self.work, self.take, self.log, self.cleanup = work, take, log, cleanup
-        self.active: dict[Any, Any] = {}       # pidfd -> Job
+        self.active: dict[int, Job] = {}       # pidfd -> Job
 
     def run(self, tasks: Any) -> None:
         """Every task; raises Terminated after all has ended. Tasks are hashable or compared by identity."""
         waiting = [(task, 1) for task in tasks]
-        attempts: dict[Any, Any] = {}          # pidfd -> how many with this one
+        attempts: dict[int, int] = {}          # pidfd -> how many with this one
         old = {s: signal.signal(s, raise_terminated) for s in SIGNALS}
         try:
             while waiting or self.active:

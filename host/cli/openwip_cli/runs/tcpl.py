@@ -54,7 +54,7 @@ def parse(arguments: list[str]) -> tuple[Any, Any, Any]:
     return given, given.name, scenario_of(given, SETTINGS)
 
 
-def points_of(s: Scenario) -> Iterator[Any]:
+def points_of(s: Scenario) -> Iterator[dict[str, Any]]:
     """Every transfer of the scenario, as plain values."""
     relays = {"off": [False], "on": [True], "both": [False, True]}[s["relay"]]
     for run, mtu, ber, burst, relay in itertools.product(
@@ -155,7 +155,7 @@ def transfer(cell: Cell, keeper: KeeperClient, s: Scenario, point: dict[str, Any
 
 # --- many ---
 
-def run_all(s: Scenario, name: str, places: Places, progress: Callable[[str], None], one: Any = run_one) -> tuple[Any, Any]:
+def run_all(s: Scenario, name: str, places: Places, progress: Callable[[str], None], one: Any = run_one) -> tuple[list[dict[str, Any]], int]:
     """Every point, s["parallel"] at a time; results in the order of the points. A run that is invalid for
     its pacing is repeated, and every repetition counted."""
     points = list(points_of(s))
@@ -181,7 +181,7 @@ def run_all(s: Scenario, name: str, places: Places, progress: Callable[[str], No
     return [results[i] for i in sorted(results)], repeated
 
 
-def interval(values: list[Any]) -> tuple[Any, Any]:
+def interval(values: list[Any]) -> tuple[float, float | None]:
     """(mean, half of the 95 % interval), None for what is not known."""
     if len(values) < 2:
         return (values[0] if values else None), None

@@ -38,7 +38,7 @@ def frames_of(modulation: int | str, bins: int) -> list[Any]:
     return [SYMBOLS_PER_BIN * modulation] * bins
 
 
-def truncation_bits(frames: list[Any]) -> Any:
+def truncation_bits(frames: list[int]) -> float:
     """Mean number of bits that a packet leaves empty in its last frame: packets one behind the other until
     the first frame of a packet is one where a packet began before (eq. 5.4; for the adaptive table the cycle
     of table 5.6)."""
@@ -56,7 +56,7 @@ def truncation_bits(frames: list[Any]) -> Any:
     return sum(cycle) / len(cycle)
 
 
-def cases(quick: Any) -> Iterator[Any]:
+def cases(quick: bool) -> Iterator[Any]:
     modulations, bins = (range(1, 9), (1, 13, 25)) if not quick else ((1, 4, 8), (1, 25))
     for n in bins:
         for k in modulations:

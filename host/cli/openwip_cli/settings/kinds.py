@@ -127,7 +127,7 @@ class Impairments:
             raise ValueError
         return [self._item(item) for item in value]
 
-    def _item(self, item: Any) -> dict[str, Any]:
+    def _item(self, item: object) -> dict[str, Any]:
         if not isinstance(item, dict) or len(item) != 1:
             raise ValueError
         (name, given), = item.items()

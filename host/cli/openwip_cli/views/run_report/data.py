@@ -373,7 +373,7 @@ def air(record: RunRecord, times: Times) -> tuple[Any, Any] | None:
     return None
 
 
-def cpu(record: RunRecord, times: Times) -> tuple[Any, Any, Any, Any] | None:
+def cpu(record: RunRecord, times: Times) -> tuple[Any, dict[str, Any], Any, int] | None:
     """(t, {process: cores over time}, pressure in per cent, cores of the machine)."""
     for source in record.sources("cpu"):
         table = record.table("cpu", source)
