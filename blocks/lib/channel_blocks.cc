@@ -74,16 +74,16 @@ model::channel_config make_channel(const std::string& channel, const std::vector
 }
 
 // Noise over the whole sample rate that leaves this SNR on a subcarrier.
-double noise_power(double snr_db) {
-    checked_parameter("snr_db", snr_db, -30, 100);
-    return (::wip::nominal_transmit_level - ::wip::db(snr_db) +
+double noise_power(::wip::db snr) {
+    checked_parameter("snr_db", snr.value, -30, 100);
+    return (::wip::nominal_transmit_level - snr +
             ::wip::db::from_power(double{::wip::fft_size} / ::wip::nof_subcarriers))
         .power();
 }
 
 class fading_channel_impl : public fading_channel {
 public:
-    fading_channel_impl(const model::channel_config& channel, double snr_db, std::uint64_t seed)
+    fading_channel_impl(const model::channel_config& channel, ::wip::db snr, std::uint64_t seed)
         : gr::sync_block("fading_channel", gr::io_signature::make(1, 1, sizeof(gr_complex)),
                          gr::io_signature::make(1, 1, sizeof(gr_complex))),
           movement_(channel.movement, double{::wip::sample_rate_hz}),
@@ -91,7 +91,7 @@ public:
           gain_(channel.large_scale, movement_, context(seed)),
           gain_asked_(channel.large_scale, movement_, context(seed)),
           seed_(seed),
-          noise_(noise_power(snr_db), seed, noise_purpose) {}
+          noise_(noise_power(snr), seed, noise_purpose) {}
 
     int work(int n, gr_vector_const_void_star& in, gr_vector_void_star& out) override {
         const auto first = static_cast<std::int64_t>(nitems_written(0));
@@ -103,13 +103,13 @@ public:
         return n;
     }
     void set_snr_db(double snr_db) override {
-        const model::noise changed(noise_power(snr_db), seed_, noise_purpose);
+        const model::noise changed(noise_power(::wip::db(snr_db)), seed_, noise_purpose);
         std::lock_guard lock(mutex_);
         noise_ = changed;
     }
     gr_complex response(std::int64_t index, double hz) const override {
         std::lock_guard lock(mutex_);
-        const double amplitude = ::wip::db(gain_asked_.gain_db(index)).amplitude();
+        const double amplitude = gain_asked_.gain(index).amplitude();
         return gr_complex(amplitude * line_.response(index, hz));
     }
 
@@ -167,8 +167,8 @@ fading_channel::sptr fading_channel::make(const std::vector<double>& delays_ns,
                                           std::uint64_t seed, const std::string& channel,
                                           double shadowing_db) {
     return gnuradio::make_block_sptr<fading_channel_impl>(
-        make_channel(channel, delays_ns, powers_db, fading, doppler_hz, shadowing_db, seed), snr_db,
-        seed);
+        make_channel(channel, delays_ns, powers_db, fading, doppler_hz, shadowing_db, seed),
+        ::wip::db(snr_db), seed);
 }
 
 impairments::sptr impairments::make(double cfo_hz, double clock_ppm, double linewidth_hz,

@@ -25,6 +25,8 @@ constexpr std::size_t elements_bytes = ::wip::slot_elements * sizeof(gr_complex)
 constexpr std::size_t channel_bytes = ::wip::nof_subcarriers * sizeof(gr_complex);
 constexpr std::size_t bins_bytes = ::wip::nof_bins * sizeof(float);
 
+float reported_db(float ratio) { return ::wip::phy::reported_snr(ratio).single(); }
+
 class channel_estimator_impl : public channel_estimator {
 public:
     channel_estimator_impl(int cell, std::int64_t start_slot)
@@ -85,8 +87,7 @@ private:
     void write(gr_complex* equalised, gr_complex* channel, float* snr_db) const {
         estimator_.equalise(planes_, equalised);
         std::copy(estimator_.middle().begin(), estimator_.middle().end(), channel);
-        std::transform(estimator_.snr().begin(), estimator_.snr().end(), snr_db,
-                       ::wip::phy::snr_to_db);
+        std::transform(estimator_.snr().begin(), estimator_.snr().end(), snr_db, reported_db);
     }
     void tag(std::uint64_t item) {
         for (unsigned port = 1; port < 3; ++port) {
@@ -159,7 +160,7 @@ private:
             m.power[b] = m.noise * std::pow(10.F, snr_db[b] / 10);
         std::array<float, ::wip::nof_bins> predicted;
         predictor_.update(m, predicted);
-        std::transform(predicted.begin(), predicted.end(), predicted_db, ::wip::phy::snr_to_db);
+        std::transform(predicted.begin(), predicted.end(), predicted_db, reported_db);
     }
 
     ::wip::phy::snr_predictor predictor_;

@@ -32,7 +32,7 @@ public:
         fill(state_, status_);
         if (!received.locked) return;
         ++status_.slots_locked;
-        state_.set_mean_snr_db(phy::mean_snr_db(received));
+        state_.set_mean_snr_db(phy::mean_snr(received).value);
         if (!received.grant_ok) return;
         ++status_.grants_ok;
         for (const auto& bin : received.bins) {

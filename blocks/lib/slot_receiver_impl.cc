@@ -74,7 +74,7 @@ slot_receiver_impl::slot_receiver_impl(int cell, int horizon, bool combining,
     message_port_register_out(pmt::mp("symbols"));
     message_port_register_out(pmt::mp("gain"));
     if (lowest_gain_db < highest_gain_db)
-        receiver_.set_gain(::wip::sample(INT64_MIN), ::wip::db(gain_.gain_db()));
+        receiver_.set_gain(::wip::sample(INT64_MIN), gain_.gain());
 }
 
 // A piece without a jump: to the receiver, and to gain control as it came from the radio.
@@ -136,7 +136,7 @@ void slot_receiver_impl::on_slot(const ::wip::phy::received_slot& slot) {
     const std::int64_t air = ::wip::air_of(slot);
     account_.count(slot, receiver_.state(), air, [this](auto& state, auto& status) {
         settings_.fill(receiver_, state);
-        state.set_gain_db(gain_.gain_db());
+        state.set_gain_db(gain_.gain().value);
         state.set_gain_changes(gain_.changes());
         status.malformed = link_ ? link_->malformed() : 0;
         status.unexpected = link_ ? link_->unexpected() : 0;

@@ -11,6 +11,9 @@
 
 namespace wip::bin_model {
 
+// The range of a mean SNR, and of an SNR in a trace.
+inline constexpr double lowest_snr_db = -60, highest_snr_db = 80;
+
 class bin_channel {
 public:
     virtual ~bin_channel() = default;

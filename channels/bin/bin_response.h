@@ -43,7 +43,6 @@ public:
         float weight;
     };
     std::span<const instant> instants() const noexcept { return instants_; }
-    int frequencies_per_bin() const noexcept { return frequencies_; }
 
     // Adds weight times the mean power of every bin, for the taps' gains at one instant; and to
     // `gain`, unless it is empty, weight times the mean response of every bin.

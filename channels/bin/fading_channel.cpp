@@ -20,31 +20,22 @@ stage_context context_of(const fading_config& c) { return {rate, c.seed, c.purpo
 
 }  // namespace
 
-fading_config steady_fading(const delay_profile& profile, double doppler_hz, double mean_snr_db,
-                            std::uint64_t seed, std::uint32_t purpose) {
-    return {
-        {.profile = profile, .movement = {.path = constant_speed{doppler_hz}}, .large_scale = {}},
-        mean_snr_db,
-        seed,
-        purpose};
-}
-
 slot_gain::slot_gain(const fading_config& c)
     : large_scale_(c.channel.large_scale, motion_of(c), context_of(c)),
       steady_(large_scale_.empty()),
       blackouts_(!c.channel.large_scale.blackouts.empty()),
       mean_snr_(static_cast<float>(db(c.mean_snr_db).power())) {
-    check_range("mean_snr_db", c.mean_snr_db, -60, 80);
+    check_range("mean_snr_db", c.mean_snr_db, lowest_snr_db, highest_snr_db);
 }
 
 float slot_gain::at(slot s) noexcept {
     if (steady_) return mean_snr_;
     const std::int64_t first = first_sample(s).value;
-    double gain = db(large_scale_.slow_db(first + slot_samples / 2)).power();
+    double gain = large_scale_.slow(first + slot_samples / 2).power();
     if (blackouts_) {
         double sum = 0;
         for (int l = 0; l < symbols_per_slot; ++l)
-            sum += db(large_scale_.blackout_db(first + symbol_middle(l))).power();
+            sum += large_scale_.blackout(first + symbol_middle(l)).power();
         gain *= sum / symbols_per_slot;
     }
     return mean_snr_ * static_cast<float>(gain);

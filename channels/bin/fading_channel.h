@@ -20,10 +20,6 @@ struct fading_config {
     std::uint32_t purpose = 0;  // number of the user
 };
 
-// A profile at one Doppler shift, nothing else.
-fading_config steady_fading(const sample_model::delay_profile& profile, double doppler_hz,
-                            double mean_snr_db, std::uint64_t seed, std::uint32_t purpose = 0);
-
 // What is common to the channel and to its prediction: large-scale gain of a slot, linear.
 class slot_gain {
 public:

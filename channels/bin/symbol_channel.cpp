@@ -13,6 +13,7 @@
 #include "phy/qam/constellation.h"
 #include "sample/counter_random.h"
 #include "sample/noise.h"
+#include "types/bin.h"
 
 namespace wip::bin_model {
 namespace {
@@ -49,7 +50,7 @@ struct symbol_channel::state {
 
     void draw_labels(std::uint64_t frame, int k) noexcept;
     bool detect(int k) noexcept;
-    void keep_bin(std::size_t bin) noexcept;
+    void keep_bin(bin_index bin) noexcept;
     void damage(int k, std::vector<std::uint8_t>& payload) const noexcept;
     void transmit(std::uint64_t frame, int k, float snr, bool same_points) noexcept;
     void make_it_fail(std::uint64_t frame, int k, float snr) noexcept;
@@ -95,9 +96,9 @@ void symbol_channel::keep_symbols(bool on) { state_->keep = on; }
 
 const slot_symbols& symbol_channel::kept() const { return state_->kept; }
 
-void symbol_channel::state::keep_bin(std::size_t bin) noexcept {
-    kept.made |= 1U << bin;
-    for (std::size_t i = 0; i < symbols; ++i) kept.of_bin[bin][i] = {re[i], im[i]};
+void symbol_channel::state::keep_bin(bin_index bin) noexcept {
+    kept.made |= bin.bit();
+    for (std::size_t i = 0; i < symbols; ++i) kept.of_bin[bin.n()][i] = {re[i], im[i]};
 }
 
 // Uniform labels, four from each random word.
@@ -220,7 +221,7 @@ frame_outcome symbol_channel::state::carry_bin(std::uint64_t frame, const bin_gr
         transmit(frame, k, snr, false);
         make_it_fail(frame, k, snr);
         detect(k);
-        if (keep) keep_bin(frame % nof_bins);
+        if (keep) keep_bin(bin_index(frame % nof_bins));
         remember(key, snr, nullptr);
         damage(k, payload);
         return frame_outcome::bad;
@@ -237,7 +238,7 @@ frame_outcome symbol_channel::state::carry_bin(std::uint64_t frame, const bin_gr
         }
         combined = true;
     }
-    if (keep) keep_bin(frame % nof_bins);
+    if (keep) keep_bin(bin_index(frame % nof_bins));
     if (detect(k)) {
         if (earlier != nullptr) store.erase(key);
         return frame_outcome::good;

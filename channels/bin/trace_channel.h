@@ -33,7 +33,4 @@ private:
     std::vector<trace_row> snr_, predicted_;  // linear
 };
 
-// The range of an SNR in a trace.
-inline constexpr double lowest_snr_db = -60, highest_snr_db = 80;
-
 }  // namespace wip::bin_model

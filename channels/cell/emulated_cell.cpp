@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "bin/failed_symbol.h"
+#include "types/db.h"
 
 namespace wip::cell_model {
 namespace {
@@ -16,7 +17,7 @@ constexpr float blackout_gain = 1e-10F;
 // Running mean of the SNR: a second.
 constexpr double forget = 1.0 / slots_per_second;
 
-float to_db(float linear) { return 10 * std::log10(std::max(linear, 1e-10F)); }
+db snr_of(float linear) { return db(10 * std::log10(std::max(linear, 1e-10F))); }
 
 uplink_config of_user(uplink_config c, int user) {
     c.seed += static_cast<std::uint64_t>(user) << 32;
@@ -201,8 +202,8 @@ void emulated_cell::carry(terminal_end& t, const slot_plan& plan) {
     double mean = 0;
     for (std::size_t b = 0; b < nof_bins; ++b) {
         mean += static_cast<double>(t.snr[b]) / nof_bins;
-        t.report.snr_db[b] = to_db(t.snr[b]);
-        t.report.predicted_snr_db[b] = to_db(predicted[b]);
+        t.report.snr_db[b] = snr_of(t.snr[b]).single();
+        t.report.predicted_snr_db[b] = snr_of(predicted[b]).single();
     }
     t.report.prediction_nmse = static_cast<float>(t.prediction.nmse());
     t.mean_snr += (mean - t.mean_snr) * (t.mean_snr == 0 ? 1 : forget);

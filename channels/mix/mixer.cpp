@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t block = 8192;
 constexpr tick clock_memory = 256;  // inputs that a sampling clock goes back to, with a block
 
-float amplitude(double gain_db) { return static_cast<float>(db(gain_db).amplitude()); }
+float amplitude(db gain) { return static_cast<float>(gain.amplitude()); }
 
 // x[i] *= e^{j 2 pi hz (at + i) / fs}. Exact at every multiple of 64 of the absolute index, a fixed
 // step between: the result depends on the index alone, not on where a call starts.
@@ -85,7 +85,7 @@ void mixer::path_delete::operator()(path* p) const noexcept { delete p; }
 
 mixer::prepared_path mixer::prepare(const path_config& c, std::size_t number, std::uint64_t seed) {
     prepared_path p(
-        new path{number, c.from, amplitude(c.gain_db), c.delay_samples, c.frequency_shift_hz});
+        new path{number, c.from, amplitude(db(c.gain_db)), c.delay_samples, c.frequency_shift_hz});
     p->make_channel(c, seed);
     tick latency = p->multipath ? p->multipath->latency() : 0;
     if (!c.impairments.empty()) {
@@ -291,7 +291,7 @@ void mixer::sum(std::size_t receiver, tick at, std::span<cf32> out,
         const std::size_t n = until - t < static_cast<tick>(out.size() - done)
                                   ? static_cast<std::size_t>(until - t)
                                   : out.size() - done;
-        const float g = amplitude(own.receive_gain.at(t));
+        const float g = amplitude(db(own.receive_gain.at(t)));
         float* x = reinterpret_cast<float*>(out.data() + done);
         for (std::size_t i = 0; i < 2 * n; ++i) x[i] *= g;
         done += n;
@@ -343,9 +343,9 @@ void mixer::weigh(const path& p, std::size_t receiver, tick at, std::span<cf32> 
     }
     const tuning& loss = loss_db_[receiver];
     each_stretch(loss, at, x.size(), [&](tick t, std::size_t first, std::size_t size) {
-        const double db = loss.at(t);
-        if (db == 0) return;
-        const float g = amplitude(-db);
+        const db reduction(loss.at(t));
+        if (reduction.value == 0) return;
+        const float g = amplitude(-reduction);
         for (cf32& v : x.subspan(first, size)) v *= g;
     });
 }
@@ -377,7 +377,7 @@ bool mixer::emitted(path& p, tick at, std::span<cf32> out, const sample_source& 
         const std::span<cf32> x = out.subspan(done, n);
         if (std::abs(offset) <= hearing_hz_ && transmitter.read(sent, x)) {
             any = true;
-            const float g = p.amplitude * amplitude(from.transmit_gain.at(sent));
+            const float g = p.amplitude * amplitude(db(from.transmit_gain.at(sent)));
             if (p.fading) {
                 p.fading->seek(t);
                 p.fading->work(x, x);

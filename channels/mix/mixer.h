@@ -72,7 +72,6 @@ public:
     tick settled(std::size_t number, std::size_t receiver) const noexcept;
     // Only of a receiver that has noise.
     void set_noise(std::size_t receiver, dbfs level, tick at);
-    bool has_noise(std::size_t receiver) const noexcept { return noise_[receiver] != nullptr; }
     // `loss` less on all paths of the receiver in [from, to); `never`: until the next change.
     void set_blackout(std::size_t receiver, db loss, tick from, tick to);
     // What was only needed before.

@@ -49,7 +49,7 @@ double shadowing::value(std::int64_t step) noexcept {
     return scale_ * sum;
 }
 
-double shadowing::gain_db(double metres) noexcept {
+db shadowing::gain(double metres) noexcept {
     const double place = metres / step_m_;
     const std::int64_t step = static_cast<std::int64_t>(std::floor(place));
     if (step != at_) {
@@ -58,7 +58,7 @@ double shadowing::gain_db(double metres) noexcept {
         at_ = step;
     }
     const double x = place - static_cast<double>(step), y = 1 - x;
-    return offset_ + (y * left_ + x * right_) / std::sqrt(y * y + x * x + 2 * x * y * pole_);
+    return db(offset_ + (y * left_ + x * right_) / std::sqrt(y * y + x * x + 2 * x * y * pole_));
 }
 
 large_scale::large_scale(const large_scale_config& config, const motion& movement,
@@ -83,23 +83,23 @@ bool large_scale::empty() const noexcept {
     return !shadowing_ && !path_loss_ && blackouts_.empty();
 }
 
-double large_scale::slow_db(std::int64_t n) noexcept {
-    double db = 0;
-    if (shadowing_) db += shadowing_->gain_db(movement_.metres(n));
+db large_scale::slow(std::int64_t n) noexcept {
+    double sum = 0;
+    if (shadowing_) sum += shadowing_->gain(movement_.metres(n)).value;
     if (path_loss_)
-        db -= 10 * path_loss_->exponent *
-              std::log10(std::max(movement_.distance_m(n), path_loss_->minimum_m) /
-                         path_loss_->reference_m);
-    return db;
+        sum -= 10 * path_loss_->exponent *
+               std::log10(std::max(movement_.distance_m(n), path_loss_->minimum_m) /
+                          path_loss_->reference_m);
+    return db(sum);
 }
 
-double large_scale::blackout_db(std::int64_t n) const noexcept {
-    double db = 0;
+db large_scale::blackout(std::int64_t n) const noexcept {
+    double sum = 0;
     for (const interval& b : blackouts_) {
         const std::int64_t last = b.times.last(n);
-        if (last != INT64_MIN && n - last < b.length) db -= b.depth_db;
+        if (last != INT64_MIN && n - last < b.length) sum -= b.depth_db;
     }
-    return db;
+    return db(sum);
 }
 
 std::int64_t large_scale::next_blackout_change(std::int64_t n) const noexcept {

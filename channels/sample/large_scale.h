@@ -27,6 +27,7 @@
 #include "sample/events.h"
 #include "sample/motion.h"
 #include "sample/sample_stage.h"
+#include "types/db.h"
 
 namespace wip::sample_model {
 
@@ -57,7 +58,7 @@ public:
     // After so many metres. Remembers the last step and its random numbers, so going on is cheap:
     // one more of them for each new step (a step: L/27 with the pole of 0.74), a few hundred after
     // a jump.
-    double gain_db(double metres) noexcept;
+    db gain(double metres) noexcept;
 
 private:
     double value(std::int64_t step) noexcept;
@@ -76,10 +77,10 @@ public:
                 const stage_context& context);
     bool empty() const noexcept;
     // Shadowing and path loss: nothing moves much within 1280 samples.
-    double slow_db(std::int64_t n) noexcept;
-    double blackout_db(std::int64_t n) const noexcept;                 // 0 or less
+    db slow(std::int64_t n) noexcept;
+    db blackout(std::int64_t n) const noexcept;                        // 0 or less
     std::int64_t next_blackout_change(std::int64_t n) const noexcept;  // after n; INT64_MAX: none
-    double gain_db(std::int64_t n) noexcept { return slow_db(n) + blackout_db(n); }
+    db gain(std::int64_t n) noexcept { return slow(n) + blackout(n); }
 
 private:
     struct interval {

@@ -2,16 +2,10 @@
 #include "sample/large_scale_gain.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "sample/floor_divide.h"
 
 namespace wip::sample_model {
-namespace {
-
-double amplitude(double db) { return std::pow(10, db / 20); }
-
-}  // namespace
 
 void large_scale_gain::work(std::int64_t first, std::span<const cf32> in,
                             std::span<cf32> out) noexcept {
@@ -21,15 +15,15 @@ void large_scale_gain::work(std::int64_t first, std::span<const cf32> in,
         if (interval != interval_) {
             left_ = interval_ != INT64_MIN && interval - 1 == interval_
                         ? right_
-                        : amplitude(gain_.slow_db(interval * spacing));
-            right_ = amplitude(gain_.slow_db((interval + 1) * spacing));
+                        : gain_.slow(interval * spacing).amplitude();
+            right_ = gain_.slow((interval + 1) * spacing).amplitude();
             interval_ = interval;
         }
         const std::int64_t until =
             std::min((interval + 1) * spacing, gain_.next_blackout_change(n));
         const std::size_t size = static_cast<std::size_t>(
             std::min(until - n, static_cast<std::int64_t>(out.size() - done)));
-        const double off = amplitude(gain_.blackout_db(n));
+        const double off = gain_.blackout(n).amplitude();
         const float start = static_cast<float>(left_ * off);
         const float slope = static_cast<float>((right_ - left_) * off / spacing);
         const int place = static_cast<int>(n - interval * spacing);

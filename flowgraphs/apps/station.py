@@ -55,6 +55,22 @@ def ranged(kind, low, high):
     return parse
 
 
+def setting(p, key):
+    """An option that is a setting of the demo: all of it is in the table of settings (mac/schema/settings.yaml)."""
+    cli = str(pathlib.Path(__file__).resolve().parents[2] / "host" / "cli")
+    if cli not in sys.path:
+        sys.path.append(cli)
+    from openwip_cli.settings import table
+    s = table.setting(key, "demo")
+
+    def parse(text):
+        try:
+            return s.kind.read(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"'{text}' is not valid; valid: {s.kind.valid}") from None
+    p.add_argument(s.flag, type=parse, default=s.default, metavar="X", help=f"{s.help}; {s.kind.valid} (default {s.default})")
+
+
 def slot_time(text):
     """Device time of the first sample, which has to be the start of a slot: (slot, full, fraction)."""
     from gnuradio import wip

@@ -74,14 +74,11 @@ def main():
     p.add_argument("--cell", type=cell, default=ANY_CELL,
                    help="identity of the cell, 0..63, or any: the strongest (default)")
     p.add_argument("--rx-gain", type=station.ranged(float, -100, 200), default=0.0, help="dB")
-    p.add_argument("--gain-control", choices=("on", "off"), default="off",
-                   help="keep the level at the converter by the gain of the radio, which has to take timed commands")
+    station.setting(p, "phy.gain_control")
     p.add_argument("--horizon", type=station.ranged(int, 0, 64), default=3,
                    help="SNR is predicted this many slots ahead")
-    p.add_argument("--combining", choices=("on", "off"), default="on",
-                   help="chase combining of the copies of a frame")
-    p.add_argument("--predictor", choices=("last", "ar", "ls", "kalman", "delay"), default="delay",
-                   help="how the SNR is predicted (docs/phy.md)")
+    station.setting(p, "link.combining")
+    station.setting(p, "phy.predictor")
     p.add_argument("--spp", type=station.ranged(int, 64, 5120), default=SAMPLES_PER_PACKET,
                    help="samples per packet of the radio")
     options = p.parse_args()

@@ -195,7 +195,8 @@ int main(int argc, char** argv) {
     writing->add_option("--carrier-hz", w.info.carrier_hz)->transform(number_in<double>());
     writing->add_option("--software", w.info.software);
     writing->add_flag("--predicted", w.predicted);
-    writing->add_option("--horizon", w.prediction.horizon_slots)->transform(number_in(0, 64));
+    writing->add_option("--horizon", w.prediction.horizon_slots)
+        ->transform(number_in(0, trace::longest_horizon));
     writing->add_option("--method", w.prediction.method)
         ->check(CLI::IsMember({"nmse", "predictor"}));
     writing->add_option("--nmse", w.prediction.nmse)->transform(number_in<double>());

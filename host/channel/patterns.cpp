@@ -7,12 +7,12 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
-#include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <vector>
 
 #include "link/frame_success.h"
+#include "link/scheduling_view.h"
 #include "link/switch_table.h"
 #include "link/symbol_error.h"
 #include "sample/counter_random.h"
@@ -34,16 +34,13 @@ public:
     explicit planner(const pattern_config& c)
         : config_(c), table_(switch_table_kind::nmse_0_1, link_profile::wipemu) {}
     std::vector<sent_bin> plan(const trace_row& snr, const trace_row& predicted) const {
-        std::array<std::size_t, nof_bins> order;
-        std::iota(order.begin(), order.end(), std::size_t{0});
-        std::stable_sort(order.begin(), order.end(),
-                         [&](std::size_t a, std::size_t b) { return predicted[a] > predicted[b]; });
+        const auto order = strongest_first(predicted);
         std::vector<sent_bin> bins;
         for (int i = 0; i < config_.bins; ++i) {
-            const std::size_t b = order[static_cast<std::size_t>(i)];
-            bins.push_back(
-                {config_.modulation > 0 ? config_.modulation : table_.bits_per_symbol(predicted[b]),
-                 snr[b]});
+            const std::size_t b = order[static_cast<std::size_t>(i)].n();
+            bins.push_back({config_.modulation > 0 ? config_.modulation
+                                                   : table_.bits_per_symbol(db(predicted[b])),
+                            snr[b]});
         }
         return bins;
     }
@@ -56,15 +53,15 @@ private:
 // Symbol error rates on a grid of 0.25 dB, made when first asked for.
 class error_rates {
 public:
-    double at(int k, float snr_db) {
+    double at(int k, db snr) {
         auto& curve = curves_[static_cast<std::size_t>(k)];
         if (curve.empty()) {
             const symbol_error e(k);
             for (int i = 0; i <= cells; ++i)
                 curve.push_back(e.rate(std::pow(10.0, (lowest + i * step) / 10)));
         }
-        const double x = std::clamp((static_cast<double>(snr_db) - lowest) / step, 0.0,
-                                    static_cast<double>(cells) - 1e-9);
+        const double x =
+            std::clamp((snr.value - lowest) / step, 0.0, static_cast<double>(cells) - 1e-9);
         const auto i = static_cast<std::size_t>(x);
         return curve[i] + (x - static_cast<double>(i)) * (curve[i + 1] - curve[i]);
     }
@@ -112,7 +109,7 @@ pattern_sizes mahimahi(const pattern_config& c) {
     for_each_slot(c.trace, planner(c), [&](std::int64_t t, const std::vector<sent_bin>& bins) {
         for (const sent_bin& b : bins)
             bits += payload_symbols_per_bin * b.bits_per_symbol *
-                    frame_success(b.bits_per_symbol, b.snr_db);
+                    frame_success(b.bits_per_symbol, db(b.snr_db));
         for (; bits >= 12000; bits -= 12000, ++opportunities) out << (last_ms = end_ms(t)) << '\n';
     });
     close(out, c.file);
@@ -162,7 +159,7 @@ pattern_sizes kaunet(const pattern_config& c) {
         flush(end_ms(t));
         for (const sent_bin& b : bins) {
             const int k = b.bits_per_symbol;
-            const double rate = rates.at(k, b.snr_db);
+            const double rate = rates.at(k, db(b.snr_db));
             for (int i = 0; i < payload_symbols_per_bin; ++i, bits += k) {
                 const auto u = sample_model::philox(draws++, key);
                 if (u.a * 0x1p-32 >= rate) continue;

@@ -167,6 +167,7 @@ std::string valid_values(const key& k) {
     else if (std::isfinite(k.lowest))
         rule.append(" from ").append(number(k.lowest));
     if (!k.unit.empty()) rule.append(" ").append(k.unit);
+    if (!k.zero.empty()) rule += " (0: " + k.zero + ")";
     if (!k.words.empty()) rule += ", or " + join(k.words);
     if (k.type == kind::numbers) rule += ", separated by commas";
     return rule;

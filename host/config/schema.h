@@ -54,6 +54,7 @@ struct key {
     std::string fallback = {};  // default, as in YAML; ignored when required
     std::string doc;
     std::string unit = {};
+    std::string zero = {};  // what 0 means, where it is not that much of the unit
     double lowest = -std::numeric_limits<double>::infinity();
     double highest = std::numeric_limits<double>::infinity();
     std::vector<std::string> choices = {};

@@ -13,9 +13,9 @@ namespace wip::config {
 namespace {
 
 const std::set<std::string> column_names{
-    "in",      "type",   "range", "unit", "words", "choices",  "check",
-    "default", "help",   "flag",  "live", "fixed", "like",     "own_key",
-    "monitor", "offers", "none",  "most", "shown", "required", "experiment"};
+    "in",   "type", "range", "unit",     "words",      "choices", "check",   "default",
+    "help", "flag", "live",  "fixed",    "like",       "own_key", "monitor", "offers",
+    "none", "most", "shown", "required", "experiment", "zero"};
 const std::set<std::string> view_names{"macd",     "emulator",  "medium",      "tcpl",
                                        "observer", "demo",      "emulate",     "tcp-l",
                                        "running",  "demo-live", "emulate-live"};
@@ -135,6 +135,7 @@ key settings_table::make_key(const entry& e, const views& of, const text_checks&
     k.type = known->second;
     k.whole = type == "integer" || type == "integers";
     k.unit = word(e, of, "unit");
+    k.zero = word(e, of, "zero");
     k.choices = column(e, of, "choices");
     k.words = column(e, of, "words");
     if (!k.words.empty()) k.type = kind::number_or_word;

@@ -3,19 +3,18 @@
 // in place of the radio: channel, wired network, interfaces, pacing.
 #pragma once
 
-#include <array>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "cell/cell_channel.h"
 #include "cell/emulated_cell.h"
 #include "config/schema.h"
 #include "macd/macd_config.h"
-#include "profiles/channel_definition.h"
 #include "tun/tun_device.h"
 
 namespace wip::emulator {
 
+using cell_model::channel_config;
 using cell_model::emulated_cell;
 using cell_model::emulation_config;
 using cell_model::slot_start;
@@ -25,18 +24,6 @@ struct interface_config {
     std::string network_namespace;  // name as in /run/netns; empty: that of the process
     tun_settings tun;
     std::string control_endpoint, telemetry_endpoint;
-};
-
-struct channel_config {
-    std::string model;  // a definition, or a trace file
-    double snr_db = 16;
-    std::vector<float> users_db;      // mean SNR of user 0, 1, ...; users not named have snr_db
-    std::optional<double> speed_kmh;  // nothing: the definition's own
-    profiles::channel_choice::use shadowing = profiles::channel_choice::use::as_defined;
-    std::optional<double> shadowing_db;     // standard deviation; nothing: the definition's own
-    std::optional<double> prediction_nmse;  // nothing: the predictions that the trace holds
-    std::vector<float> bins_db;             // model `static`: each bin its own SNR
-    double blackout_ms = 0;                 // from now; 0: none, infinity: until it is switched off
 };
 
 struct emulator_config {

@@ -23,26 +23,10 @@ constexpr int longest_drain_slots = 60 * static_cast<int>(slots_per_second);
 class packet_maker {
 public:
     explicit packet_maker(int bytes) : packet_(static_cast<std::size_t>(bytes)) {
-        const std::uint8_t header[header_bytes] = {0x45,
-                                                   0,
-                                                   static_cast<std::uint8_t>(bytes >> 8),
-                                                   static_cast<std::uint8_t>(bytes),
-                                                   0,
-                                                   0,
-                                                   0,
-                                                   0,
-                                                   64,
-                                                   17,
-                                                   0,
-                                                   0,
-                                                   10,
-                                                   42,
-                                                   0,
-                                                   1,
-                                                   10,
-                                                   42,
-                                                   0,
-                                                   2};
+        const auto high = static_cast<std::uint8_t>(bytes >> 8);
+        const auto low = static_cast<std::uint8_t>(bytes);
+        const std::uint8_t header[header_bytes] = {0x45, 0, high, low, 0, 0, 0,  0,  64, 17,
+                                                   0,    0, 10,   42,  0, 1, 10, 42, 0,  2};
         std::copy(header, header + header_bytes, packet_.begin());
         const std::uint32_t sum = ~internet_sum(std::span(packet_).first(header_bytes));
         packet_[10] = static_cast<std::uint8_t>(sum >> 8);

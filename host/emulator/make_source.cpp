@@ -1,54 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "bin/fading_channel.h"
-#include "bin/gain_prediction.h"
 #include "bin/power_prediction.h"
 #include "bin/trace_channel.h"
 #include "emulator/confined_trace.h"
 #include "emulator/emulator_config.h"
-#include "profiles/channel_definition.h"
 #include "trace/trace_file.h"
 
 namespace wip::emulator {
 namespace {
 
 using bin_model::trace_channel;
-
-// Without fading there is nothing to predict: the prediction is right.
-snr_source fixed(const channel_config& c, double mean_db) {
-    bin_model::trace_row row;
-    row.fill(static_cast<float>(mean_db));
-    std::copy(c.bins_db.begin(), c.bins_db.end(), row.begin());
-    snr_source s;
-    s.channel = std::make_unique<trace_channel>(std::vector{row});
-    s.prediction = std::make_unique<bin_model::perfect_prediction>(*s.channel);
-    return s;
-}
-
-snr_source fading(const channel_config& c, double mean_db, std::uint64_t seed, int user) {
-    profiles::channel_choice choice;
-    const auto definition = profiles::load_definition(c.model);
-    if (user > 0 && definition.nof_users() > 1) choice.user = static_cast<std::size_t>(user);
-    choice.speed_kmh = c.speed_kmh;
-    choice.shadowing = c.shadowing;
-    choice.shadowing_db = c.shadowing_db;
-    bin_model::fading_config f;
-    f.channel = profiles::realise(definition, choice, seed);
-    f.mean_snr_db = mean_db;
-    f.seed = seed;
-    f.purpose = static_cast<std::uint32_t>(user);
-    snr_source s;
-    auto channel = std::make_unique<bin_model::fading_channel>(f);
-    if (!c.prediction_nmse)
-        throw config::error(
-            "channel.prediction_nmse = trace: the channel is no trace; valid: 0..0.5");
-    if (*c.prediction_nmse == 0)
-        s.prediction = std::make_unique<bin_model::perfect_prediction>(*channel);
-    else
-        s.prediction = std::make_unique<bin_model::gain_prediction>(f, *c.prediction_nmse,
-                                                                    slot_count(3), channel.get());
-    s.channel = std::move(channel);
-    return s;
-}
 
 snr_source recorded(const channel_config& c, const std::string& user, std::uint64_t seed,
                     int horizon_slots) {
@@ -79,29 +39,25 @@ snr_source recorded(const channel_config& c, const std::string& user, std::uint6
 
 std::vector<snr_source> make_sources(const emulator_config& config) {
     const channel_config& c = config.channel;
-    const std::uint64_t seed = config.cell.seed;
-    const auto users = static_cast<std::size_t>(config.cell.cell.users);
-    if (users > 1 && c.model.ends_with(".h5"))
+    const int users = config.cell.cell.users;
+    const bool is_trace = c.model.ends_with(".h5");
+    if (users > 1 && is_trace)
         throw config::error("channel.model = " + c.model + ": a trace is of one terminal, not of " +
                             std::to_string(users));
-    std::vector<snr_source> sources;
+    if (!c.prediction_nmse && !is_trace && c.model != "static" && c.model != "awgn")
+        throw config::error(
+            "channel.prediction_nmse = trace: the channel is no trace; valid: 0..0.5");
     try {
-        for (std::size_t u = 0; u < users; ++u) {
-            const double mean = u < c.users_db.size() ? c.users_db[u] : c.snr_db;
-            if (c.model == "static" || c.model == "awgn")
-                sources.push_back(fixed(c, mean));
-            else if (c.model.ends_with(".h5"))
-                sources.push_back(recorded(c, config.user, seed,
-                                           config.cell.cell.link.retransmission_delay_slots));
-            else
-                sources.push_back(fading(c, mean, seed, static_cast<int>(u)));
-        }
+        if (!is_trace) return cell_model::make_sources(c, config.cell);
+        std::vector<snr_source> sources;
+        sources.push_back(recorded(c, config.user, config.cell.seed,
+                                   config.cell.cell.link.retransmission_delay_slots));
+        return sources;
     } catch (const trace::error& e) {
         throw config::error(e.what());
     } catch (const std::invalid_argument& e) {
         throw config::error("channel.model = " + c.model + ": " + e.what());
     }
-    return sources;
 }
 
 }  // namespace wip::emulator

@@ -12,16 +12,16 @@ constexpr std::size_t column_bytes = 20;
 
 }  // namespace
 
-void frame_log::add_frame(const bin_grant& g, std::size_t bin, std::uint8_t retransmissions,
-                          float snr_db, std::span<const std::uint8_t> payload) {
-    bin_.put(bin);
+void frame_log::add_frame(const bin_grant& g, bin_index bin, std::uint8_t retransmissions, db snr,
+                          std::span<const std::uint8_t> payload) {
+    bin_.put(bin.n());
     bits_.put(g.bits_per_symbol);
     offset_.put(g.offset);
     whole_.put(g.whole);
     last_.put(g.last);
     retransmissions_.put(retransmissions);
     batch_.add_sn(g.sn);
-    batch_.add_snr_db(snr_db);
+    batch_.add_snr_db(snr.single());
     const int bits =
         payload.empty() ? 0 : frame_payload_bits(profile_, static_cast<int>(g.bits_per_symbol));
     assert(payload.size() == static_cast<std::size_t>(bits + 7) / 8);
@@ -55,7 +55,8 @@ void frame_log::add(const slot_plan& plan, const slot_record& record,
     for (std::size_t b = 0; b < nof_bins; ++b) {
         if (plan.payload[b].empty()) continue;
         const bin_grant& g = plan.grant.bins[b];
-        add_frame(g, b, record.retransmissions[b], record.predicted_snr_db[b], plan.payload[b]);
+        add_frame(g, bin_index(b), record.retransmissions[b], db(record.predicted_snr_db[b]),
+                  plan.payload[b]);
         const int before = batch_.packet_size();
         journal.packets_in(static_cast<wire_sn>(g.sn),
                            [this](std::uint64_t number) { batch_.add_packet(number); });
@@ -69,7 +70,8 @@ void frame_log::add(const slot_report& report) {
     for (std::size_t b = 0; b < nof_bins; ++b) {
         const bin_grant& g = report.grant.bins[b];
         if (report.outcome[b] == frame_outcome::unused || g.bits_per_symbol == 0) continue;
-        add_frame(g, b, g.retransmission ? 1 : 0, report.snr_db[b], report.payload[b]);
+        add_frame(g, bin_index(b), g.retransmission ? 1 : 0, db(report.snr_db[b]),
+                  report.payload[b]);
         outcome_.put(report.outcome[b]);
         combined_.put(report.combined >> b & 1U);
     }

@@ -12,6 +12,8 @@
 #include "port/link_port.h"
 #include "runtime/batch_window.h"
 #include "runtime/telemetry_port.h"
+#include "types/bin.h"
+#include "types/db.h"
 
 namespace wip::host {
 
@@ -51,7 +53,7 @@ private:
         std::size_t entries = 0;
     };
 
-    void add_frame(const bin_grant& g, std::size_t bin, std::uint8_t retransmissions, float snr_db,
+    void add_frame(const bin_grant& g, bin_index bin, std::uint8_t retransmissions, db snr,
                    std::span<const std::uint8_t> payload);
     void close_slot(slot air, const slot_grant& grant);
     void send();

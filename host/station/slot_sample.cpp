@@ -4,6 +4,8 @@
 #include <span>
 #include <string>
 
+#include "types/bin.h"
+
 namespace wip::host {
 namespace {
 
@@ -20,10 +22,10 @@ void set_floats(const std::array<float, nof_bins>& values, Field& out) {
     out.Assign(values.begin(), values.end());
 }
 
-frame_outcome outcome_of(const slot_record& r, std::size_t bin) {
-    if (r.bits_per_symbol[bin] == 0) return frame_outcome::unused;
+frame_outcome outcome_of(const slot_record& r, bin_index bin) {
+    if (r.bits_per_symbol[bin.n()] == 0) return frame_outcome::unused;
     if (!r.heard) return frame_outcome::unknown;
-    return (r.acknowledged >> bin & 1U) != 0 ? frame_outcome::good : frame_outcome::bad;
+    return bin.in(r.acknowledged) ? frame_outcome::good : frame_outcome::bad;
 }
 
 }  // namespace
@@ -34,7 +36,7 @@ void fill_sample(const slot_record& r, SlotSample& out) {
     set_bytes<std::uint8_t>(r.bits_per_symbol, *out.mutable_bits_per_symbol());
     set_bytes<std::uint8_t>(r.retransmissions, *out.mutable_retransmissions());
     std::array<frame_outcome, nof_bins> outcome;
-    for (std::size_t b = 0; b < nof_bins; ++b) outcome[b] = outcome_of(r, b);
+    for (std::size_t b = 0; b < nof_bins; ++b) outcome[b] = outcome_of(r, bin_index(b));
     set_bytes<frame_outcome>(outcome, *out.mutable_outcome());
     out.set_queued_packets(r.queued_packets);
     out.set_queued_bytes(r.queued_bytes);

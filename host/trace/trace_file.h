@@ -30,10 +30,11 @@ inline constexpr const char* format_name = "openwip-snr-trace";
 inline constexpr int format_version = 1;
 inline constexpr int chunk_slots = 1500;
 inline constexpr std::int64_t max_slots = slots_per_second * 86400 * 7;  // a week
+inline constexpr int longest_horizon = 64;                               // slots
 
 // How the predictions of a trace came about.
 struct prediction_info {
-    int horizon_slots = 3;        // row t was known so many slots before slot t; 0 to 64
+    int horizon_slots = 3;  // row t was known so many slots before slot t; 0 to longest_horizon
     std::string method = "nmse";  // nmse or predictor
     double nmse = 0;              // asked for (nmse) or found (predictor), of the whole trace
     double measured_nmse = 0;     // of this realisation

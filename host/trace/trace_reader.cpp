@@ -169,8 +169,9 @@ void reader::read_head() {
                std::to_string(r.slots) + ", as snr_db");
     prediction_info p;
     const std::int64_t horizon = r.integer(r.predicted, "horizon_slots");
-    if (horizon < 0 || horizon > 64)
-        r.fail("horizon_slots " + std::to_string(horizon) + ": valid is 0 to 64");
+    if (horizon < 0 || horizon > longest_horizon)
+        r.fail("horizon_slots " + std::to_string(horizon) + ": valid is 0 to " +
+               std::to_string(longest_horizon));
     p.horizon_slots = static_cast<int>(horizon);
     p.method = r.text(r.predicted, "method");
     if (p.method != "nmse" && p.method != "predictor") r.fail("method: valid is nmse or predictor");

@@ -63,8 +63,10 @@ struct base_station_mac::state {
     void answer(std::int64_t j, bool decoded, std::uint32_t ack);
     void note(const slot_plan& plan);
     void advance(slot air);
-    int rate_of(std::size_t bin) const {
-        return config.modulation != 0 ? config.modulation : table.bits_per_symbol(predicted[bin]);
+    std::uint8_t rate_of(bin_index bin) const {
+        return static_cast<std::uint8_t>(config.modulation != 0
+                                             ? config.modulation
+                                             : table.bits_per_symbol(db(predicted[bin.n()])));
     }
     void take_view();
     void choose_bins();
@@ -73,7 +75,7 @@ struct base_station_mac::state {
     std::size_t plan_retransmissions(slot_grant& grant);
     void plan_borders(slot_grant& grant);
     void tell_borders(slot_grant& grant, sent_slot& out);
-    void send(slot_plan& plan, int bin, const arq_unit& unit, bool retransmission);
+    void send(slot_plan& plan, bin_index bin, const arq_unit& unit, bool retransmission);
     void refresh_statistics();
 
     link_config config;
@@ -262,8 +264,8 @@ void base_station_mac::state::choose_bins() {
         const auto order = strongest_first(predicted);
         open_pieces open(view);
         for (std::size_t i = 0; i < n && open.any(); ++i) {
-            chosen |= 1U << order[i];
-            open.give(frame_payload_nibbles(config.profile, view.rate[order[i]]));
+            chosen |= order[i].bit();
+            open.give(frame_payload_nibbles(config.profile, view.rate[order[i].n()]));
         }
     } else {
         chosen = (1U << n) - 1U;
@@ -274,8 +276,8 @@ void base_station_mac::state::choose_bins() {
 void base_station_mac::state::use_bins(std::uint32_t set) {
     bins.clear();
     if (!terminal_hears) return;
-    for (std::uint8_t b = 0; b < nof_bins; ++b)
-        if ((set >> b & 1U) != 0) bins.push_back({b, static_cast<std::uint8_t>(rate_of(b))});
+    for (int b = 0; b < nof_bins; ++b)
+        if (const bin_index bin(b); bin.in(set)) bins.push_back({bin, rate_of(bin)});
 }
 
 // Retransmissions first. Leaves the plan in `planner`; returns how many waiting units it covers.
@@ -286,9 +288,9 @@ std::size_t base_station_mac::state::plan_retransmissions(slot_grant& grant) {
     for (bool shed = false;; shed = true) {
         planner.plan(std::span<const arq_unit>(waiting).first(n), bins);
         for (auto& g : grant.bins) g = bin_grant{};
-        for (const rated_bin& b : bins) grant.bins[b.bin].bits_per_symbol = b.rate;
+        for (const rated_bin& b : bins) grant.bins[b.bin.n()].bits_per_symbol = b.rate;
         for (const placed_unit& p : planner.placed()) {
-            bin_grant& g = grant.bins[p.bin];
+            bin_grant& g = grant.bins[p.bin.n()];
             g.bits_per_symbol = p.unit.bits_per_symbol;
             g.retransmission = true;
             g.sn = static_cast<wire_sn>(p.unit.sn);
@@ -307,7 +309,7 @@ std::size_t base_station_mac::state::plan_retransmissions(slot_grant& grant) {
 // The borders that wait, before retransmissions take the room: the edge waits for them.
 void base_station_mac::state::plan_borders(slot_grant& grant) {
     if (!window.borders_waiting()) return;
-    for (const rated_bin& b : bins) grant.bins[b.bin].bits_per_symbol = b.rate;
+    for (const rated_bin& b : bins) grant.bins[b.bin.n()].bits_per_symbol = b.rate;
     std::array<std::uint8_t, grant_bytes> packed;
     int bits = 0;
     pack_grant(grant, config.profile, packed, &bits);
@@ -343,21 +345,20 @@ void base_station_mac::state::tell_borders(slot_grant& grant, sent_slot& out) {
     fits(out.told);
 }
 
-void base_station_mac::state::send(slot_plan& plan, int bin, const arq_unit& unit,
+void base_station_mac::state::send(slot_plan& plan, bin_index bin, const arq_unit& unit,
                                    bool retransmission) {
-    const auto b = static_cast<std::size_t>(bin);
     arq_unit u = unit;
     if (retransmission) {
         ++u.retransmissions;
         if (journal != nullptr) journal->on_repeated(u.sn, u.retransmissions, plan.air);
     }
-    auto& payload = plan.payload[b];
+    auto& payload = plan.payload[bin.n()];
     payload.resize(
         static_cast<std::size_t>(frame_payload_bytes(config.profile, u.bits_per_symbol)));
     window.write_payload(u, payload);
     sent_slot& out = sent(plan.air.value);
-    out.unit[b] = u;
-    out.used |= 1U << bin;
+    out.unit[bin.n()] = u;
+    out.used |= bin.bit();
     ++statistics.frames_sent;
     ++statistics.modulation[u.bits_per_symbol];
 }
@@ -400,7 +401,7 @@ const scheduling_view& base_station_mac::look(slot air) {
 void base_station_mac::state::take_view() {
     view.hears = terminal_hears;
     view.predicted_snr_db = predicted;
-    for (std::size_t b = 0; b < nof_bins; ++b) view.rate[b] = static_cast<std::uint8_t>(rate_of(b));
+    for (std::size_t b = 0; b < nof_bins; ++b) view.rate[b] = rate_of(bin_index(b));
     view.nof_pieces = static_cast<int>(window.first_waiting(waiting));
     const auto add = [&](int nibbles) {
         view.piece[static_cast<std::size_t>(view.nof_pieces++)] = nibbles;
@@ -457,11 +458,11 @@ void base_station_mac::state::make_plan(slot air, slot_plan& plan) {
         statistics.frames_split += static_cast<std::uint64_t>(planner.cuts());
         for (const placed_unit& p : planner.placed()) {
             send(plan, p.bin, p.unit, true);
-            taken |= 1U << p.bin;
+            taken |= p.bin.bit();
         }
         for (const rated_bin& b : bins) {
-            if ((taken >> b.bin & 1U) != 0) continue;
-            bin_grant& g = grant.bins[b.bin];
+            if (b.bin.in(taken)) continue;
+            bin_grant& g = grant.bins[b.bin.n()];
             if (queue.empty() || window.full()) {
                 g = bin_grant{};
                 continue;

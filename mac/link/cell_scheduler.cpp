@@ -77,16 +77,16 @@ void cell_scheduler::look(slot air) {
 
 bool cell_scheduler::wants(const served_user& u) const { return u.view->hears && u.open.any(); }
 
-void cell_scheduler::give(user_index n, std::size_t bin) {
+void cell_scheduler::give(user_index n, bin_index bin) {
     served_user& u = users_[n];
-    u.given |= 1U << bin;
-    free_ &= ~(1U << bin);
-    u.open.give(frame_payload_nibbles(config_.link.profile, u.view->rate[bin]));
+    u.given |= bin.bit();
+    free_ &= ~bin.bit();
+    u.open.give(frame_payload_nibbles(config_.link.profile, u.view->rate[bin.n()]));
 }
 
 void cell_scheduler::share_fixed() {
     for (int b = 0; b < config_.link.bins; ++b)
-        give(static_cast<user_index>(b) % users_.size(), static_cast<std::size_t>(b));
+        give(static_cast<user_index>(b) % users_.size(), bin_index(b));
 }
 
 void cell_scheduler::share_best() {
@@ -104,7 +104,7 @@ void cell_scheduler::share_best() {
         }
         passed = 0;
         served_user& u = users_[n];
-        while ((free_ >> u.order[u.next] & 1U) == 0) ++u.next;
+        while (!u.order[u.next].in(free_)) ++u.next;
         give(n, u.order[u.next]);
         --left;
     }
@@ -116,7 +116,7 @@ void cell_scheduler::share_in_turn() {
         const user_index n = turn_;
         turn_ = (turn_ + 1) % users_.size();
         if (wants(users_[n])) {
-            give(n, static_cast<std::size_t>(bin++));
+            give(n, bin_index(bin++));
             passed = 0;
         } else {
             ++passed;
@@ -124,10 +124,10 @@ void cell_scheduler::share_in_turn() {
     }
 }
 
-double cell_scheduler::value(const served_user& u, std::size_t bin) const {
-    const int k = u.view->rate[bin];
+double cell_scheduler::value(const served_user& u, bin_index bin) const {
+    const int k = u.view->rate[bin.n()];
     const double rate = frame_payload_bits(config_.link.profile, k) *
-                        frame_success(k, u.view->predicted_snr_db[bin], config_.link.eight);
+                        frame_success(k, db(u.view->predicted_snr_db[bin.n()]), config_.link.eight);
     if (config_.scheduling == scheduling_kind::max_rate) return rate;
     return rate / std::max(u.mean_rate, least_mean_rate);
 }
@@ -136,14 +136,15 @@ void cell_scheduler::share_by_value() {
     struct offer {
         double value;
         user_index user;
-        std::size_t bin;
+        bin_index bin;
     };
     std::vector<offer> offers;
     offers.reserve(users_.size() * nof_bins);
     for (std::size_t i = 0; i < users_.size(); ++i) {
         const user_index n = (turn_ + i) % users_.size();
         if (!wants(users_[n])) continue;
-        for (std::size_t b = 0; b < nof_bins; ++b) offers.push_back({value(users_[n], b), n, b});
+        for (int b = 0; b < nof_bins; ++b)
+            offers.push_back({value(users_[n], bin_index(b)), n, bin_index(b)});
     }
     turn_ = (turn_ + 1) % users_.size();
     std::ranges::stable_sort(offers,
@@ -151,7 +152,7 @@ void cell_scheduler::share_by_value() {
     int left = config_.link.bins;
     for (const offer& o : offers) {
         if (left == 0) break;
-        if ((free_ >> o.bin & 1U) == 0 || !wants(users_[o.user])) continue;
+        if (!o.bin.in(free_) || !wants(users_[o.user])) continue;
         give(o.user, o.bin);
         --left;
     }

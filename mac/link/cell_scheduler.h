@@ -86,16 +86,16 @@ private:
         double mean_rate = 0;
         std::uint64_t acknowledged = 0;
         std::uint32_t given = 0;
-        open_pieces open;                            // what the bins given so far leave waiting
-        std::array<std::uint8_t, nof_bins> order{};  // `best`: bins by falling predicted SNR
-        std::size_t next = 0;                        // in `order`; those before it are taken
+        open_pieces open;                         // what the bins given so far leave waiting
+        std::array<bin_index, nof_bins> order{};  // `best`: bins by falling predicted SNR
+        std::size_t next = 0;                     // in `order`; those before it are taken
     };
     using user_index = std::size_t;
 
     void look(slot air);
     bool wants(const served_user& u) const;
-    void give(user_index u, std::size_t bin);
-    double value(const served_user& u, std::size_t bin) const;
+    void give(user_index u, bin_index bin);
+    double value(const served_user& u, bin_index bin) const;
     void share_fixed();
     void share_best();
     void share_in_turn();

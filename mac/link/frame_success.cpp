@@ -9,14 +9,14 @@
 
 namespace wip {
 
-double frame_success(int bits_per_symbol, float snr_db, eight_points eight) noexcept {
+double frame_success(int bits_per_symbol, db snr, eight_points eight) noexcept {
     assert(bits_per_symbol >= 1 && bits_per_symbol <= 8);
     // Behind the curves of 1..8 bits: 3 bits with the other sets.
     const auto row = static_cast<std::size_t>(bits_per_symbol == 3 && eight != eight_points::star
                                                   ? 7 + static_cast<int>(eight)
                                                   : bits_per_symbol - 1);
     const auto& curve = frame_ok_values[row];
-    const double x = (static_cast<double>(snr_db) - frame_ok_lowest_db) / frame_ok_step_db;
+    const double x = (snr.value - frame_ok_lowest_db) / frame_ok_step_db;
     if (!(x > 0)) return curve.front();
     if (x >= static_cast<double>(curve.size() - 1)) return curve.back();
     const auto i = static_cast<std::size_t>(x);

@@ -5,12 +5,12 @@
 // good to 1e-4, is too slow to make.
 #pragma once
 
+#include "types/db.h"
 #include "types/eight_points.h"
 
 namespace wip {
 
 // NaN is the lowest SNR. `eight`: the set of 3 bits per symbol.
-double frame_success(int bits_per_symbol, float snr_db,
-                     eight_points eight = eight_points::star) noexcept;
+double frame_success(int bits_per_symbol, db snr, eight_points eight = eight_points::star) noexcept;
 
 }  // namespace wip

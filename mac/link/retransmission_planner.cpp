@@ -46,7 +46,7 @@ void retransmission_planner::plan(std::span<const arq_unit> waiting,
     // Units of one modulation: ascending units to ascending bins. placed_ is in the order of the
     // units, so collecting the bins of a modulation and handing them out sorted is enough. Every
     // one of those bins is rated for that modulation.
-    std::array<std::uint8_t, nof_bins> same{};
+    std::array<bin_index, nof_bins> same{};
     std::array<int, max_bits_per_symbol + 1> units{};
     for (const auto& p : placed_) ++units[p.unit.bits_per_symbol];
     for (int k = 1; k <= max_bits_per_symbol; ++k) {

@@ -17,17 +17,17 @@
 #include <vector>
 
 #include "rlc/unit.h"
-#include "types/grid.h"
+#include "types/bin.h"
 
 namespace wip {
 
 struct rated_bin {
-    std::uint8_t bin = 0;
+    bin_index bin;
     std::uint8_t rate = 0;  // bits per symbol, 1..8
 };
 
 struct placed_unit {
-    std::uint8_t bin = 0;
+    bin_index bin;
     arq_unit unit;
 };
 

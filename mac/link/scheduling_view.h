@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "types/grid.h"
+#include "types/bin.h"
 
 namespace wip {
 
@@ -22,16 +22,15 @@ struct scheduling_view {
 };
 
 // Bins by falling SNR, of equal ones the lower first. No NaN.
-inline std::array<std::uint8_t, nof_bins> strongest_first(
-    const std::array<float, nof_bins>& snr_db) {
+inline std::array<bin_index, nof_bins> strongest_first(const std::array<float, nof_bins>& snr_db) {
     // The place of a bin is the number of those before it. Counted in whole vectors this is faster
     // than sorting.
-    std::array<std::uint8_t, nof_bins> order{};
+    std::array<bin_index, nof_bins> order{};
     for (std::size_t b = 0; b < nof_bins; ++b) {
         int before = 0;
         for (std::size_t c = 0; c < nof_bins; ++c)
             before += snr_db[c] > snr_db[b] || (snr_db[c] == snr_db[b] && c < b) ? 1 : 0;
-        order[static_cast<std::size_t>(before)] = static_cast<std::uint8_t>(b);
+        order[static_cast<std::size_t>(before)] = bin_index(b);
     }
     return order;
 }

@@ -16,6 +16,7 @@
 #include <array>
 
 #include "link/link_config.h"
+#include "types/db.h"
 #include "types/eight_points.h"
 #include "types/grid.h"
 
@@ -33,15 +34,14 @@ public:
     void set_error(double level) noexcept;
 
     // 1..8; 1 for NaN.
-    int bits_per_symbol(float predicted_snr_db) const noexcept {
+    int bits_per_symbol(db predicted_snr) const noexcept {
+        const auto snr_db = predicted_snr.single();
         int k = 1;
-        while (k < max_bits_per_symbol &&
-               predicted_snr_db >= from_db_[static_cast<std::size_t>(k + 1)])
-            ++k;
+        while (k < max_bits_per_symbol && snr_db >= from_db_[static_cast<std::size_t>(k + 1)]) ++k;
         return k;
     }
     // Lowest predicted SNR at which k is used; k = 2..8.
-    float from_db(int k) const { return from_db_.at(static_cast<std::size_t>(k)); }
+    db from(int k) const { return db(from_db_.at(static_cast<std::size_t>(k))); }
 
 private:
     switch_table_kind kind_;

@@ -32,12 +32,14 @@
 #include <vector>
 
 #include "link/symbol_error.h"
+#include "types/db.h"
 #include "types/frame.h"
 #include "types/grid.h"
 
 namespace {
 
-constexpr double reference_mean_db = 16, reference_nmse = 0.1;
+constexpr wip::db reference_mean(16);
+constexpr double reference_nmse = 0.1;
 // Error levels of the family, dB of SNR; the first row beside them is the level 0.
 constexpr int lowest_error_db = -20, highest_error_db = 40;
 constexpr double low_db = -20, high_db = 60, curve_step_db = 0.05;
@@ -87,10 +89,8 @@ int bits_of(std::size_t curve) {
     return curve > wip::max_bits_per_symbol ? 3 : static_cast<int>(curve);
 }
 
-double from_db(double db) { return std::pow(10, db / 10); }
-
-double error_level(double nmse, double mean_db) {
-    return (1 - std::sqrt(1 - 2 * nmse)) * from_db(mean_db);
+double error_level(double nmse, wip::db mean) {
+    return (1 - std::sqrt(1 - 2 * nmse)) * mean.power();
 }
 
 // exp(-x) I0(x)
@@ -121,9 +121,9 @@ by_curve frame_ok(const curves& c, double predicted, double error) {
     return ok;
 }
 
-by_curve expected_bits(const curves& c, wip::link_profile profile, double predicted_db,
+by_curve expected_bits(const curves& c, wip::link_profile profile, wip::db predicted,
                        double error) {
-    by_curve bits = frame_ok(c, from_db(predicted_db), error);
+    by_curve bits = frame_ok(c, predicted.power(), error);
     for (std::size_t k = 1; k < bits.size(); ++k)
         bits[k] *= wip::frame_payload_bits(profile, bits_of(k));
     return bits;
@@ -143,7 +143,7 @@ by_set thresholds(const curves& c, wip::link_profile profile, double error) {
     std::map<double, by_curve> known;  // all sets look at the same places
     const auto best_at = [&](double db, wip::eight_points eight) {
         const auto [it, fresh] = known.try_emplace(db);
-        if (fresh) it->second = expected_bits(c, profile, db, error);
+        if (fresh) it->second = expected_bits(c, profile, wip::db(db), error);
         return best(it->second, eight);
     };
     by_set all{};
@@ -198,10 +198,10 @@ void write_rows(std::ostream& out, const std::string& name, const std::vector<by
 void write_tables(std::ostream& out, const curves& c, wip::link_profile profile,
                   const std::string& name) {
     write_rows(out, "switch_values_nmse_0_1_" + name,
-               {thresholds(c, profile, error_level(reference_nmse, reference_mean_db))});
+               {thresholds(c, profile, error_level(reference_nmse, reference_mean))});
     std::vector<by_set> family{thresholds(c, profile, 0)};
     for (int db = lowest_error_db; db <= highest_error_db; ++db)
-        family.push_back(thresholds(c, profile, from_db(db)));
+        family.push_back(thresholds(c, profile, wip::db(db).power()));
     write_rows(out, "switch_values_" + name, family);
 }
 
@@ -220,7 +220,7 @@ void write_frame_curves(std::ostream& out, const curves& c) {
         for (int i = 0; i <= steps; ++i) {
             char text[32];
             std::snprintf(text, sizeof text, "%.6eF, ",
-                          std::max(c[k]->at(from_db(low_db + kept_step_db * i)), 1e-30));
+                          std::max(c[k]->at(wip::db(low_db + kept_step_db * i).power()), 1e-30));
             out << text;
         }
         out << "}},";
@@ -237,7 +237,8 @@ int write_header(const curves& c, const char* path) {
            "// error, row 1 + i for the level (this + i) dB.\n"
            "inline constexpr int switch_lowest_error_db = "
         << lowest_error_db
-        << ";\ninline constexpr double switch_lowest_error = " << from_db(lowest_error_db) << ";\n";
+        << ";\ninline constexpr double switch_lowest_error = " << wip::db(lowest_error_db).power()
+        << ";\n";
     write_tables(out, c, wip::link_profile::wipemu, "wipemu");
     write_tables(out, c, wip::link_profile::radio, "radio");
     write_frame_curves(out, c);
@@ -249,15 +250,15 @@ int write_header(const curves& c, const char* path) {
 }
 
 // Columns of thresholds for a list of errors.
-void print_thresholds(const curves& c, wip::link_profile profile, double mean_db,
+void print_thresholds(const curves& c, wip::link_profile profile, wip::db mean,
                       const std::vector<double>& nmse, std::size_t set = 0) {
     std::vector<by_bits> column;
     std::printf("bits/symbol");
     for (const double n : nmse) {
         std::printf("  %8.4f", n);
-        column.push_back(thresholds(c, profile, error_level(n, mean_db))[set]);
+        column.push_back(thresholds(c, profile, error_level(n, mean))[set]);
     }
-    std::printf("   <- NMSE at mean SNR %g dB\n", mean_db);
+    std::printf("   <- NMSE at mean SNR %g dB\n", mean.value);
     for (std::size_t k = 2; k <= wip::max_bits_per_symbol; ++k) {
         std::printf("%7zu    ", k);
         for (const auto& from : column) std::printf("  %8.2f", from[k]);
@@ -270,25 +271,25 @@ void print_tables(const curves& c) {
     for (const auto profile : {wip::link_profile::radio, wip::link_profile::wipemu}) {
         std::printf("profile %s: lowest predicted SNR in dB\n",
                     profile == wip::link_profile::radio ? "radio" : "wipemu");
-        print_thresholds(c, profile, reference_mean_db, marks);
+        print_thresholds(c, profile, reference_mean, marks);
         std::printf("\n");
     }
     for (std::size_t set = 1; set < eight_sets.size(); ++set) {
         std::printf("profile wipemu with the %s of eight points\n", eight_names[set]);
-        print_thresholds(c, wip::link_profile::wipemu, reference_mean_db, marks, set);
+        print_thresholds(c, wip::link_profile::wipemu, reference_mean, marks, set);
         std::printf("\n");
     }
     std::printf("the same NMSE at other mean SNRs (radio)\n");
     for (const double mean : {10.0, 22.0})
-        print_thresholds(c, wip::link_profile::radio, mean, {0.0356, 0.1, 0.2});
+        print_thresholds(c, wip::link_profile::radio, wip::db(mean), {0.0356, 0.1, 0.2});
     std::printf(
         "\nexpected bits/symbol of payload in error-free frames (radio, mean SNR 16 dB)\n"
         " predicted    NMSE 0            NMSE 0.1\n    dB      best  bits        best  bits\n");
     for (int db = 0; db <= 36; db += 2) {
         std::printf("   %4d  ", db);
         for (const double nmse : {0.0, reference_nmse}) {
-            const auto bits = expected_bits(c, wip::link_profile::radio, db,
-                                            error_level(nmse, reference_mean_db));
+            const auto bits = expected_bits(c, wip::link_profile::radio, wip::db(db),
+                                            error_level(nmse, reference_mean));
             const int k = best(bits, wip::eight_points::star);
             std::printf("    %d    %5.3f     ", k,
                         bits[static_cast<std::size_t>(k)] / wip::payload_symbols_per_bin);

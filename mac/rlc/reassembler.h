@@ -76,7 +76,6 @@ public:
     void advance();
 
     const reassembly_counts& counts() const { return counts_; }
-    std::size_t chains() const { return chains_.size(); }
 
 private:
     struct packet {

@@ -16,16 +16,17 @@ constexpr float nmse_steps_per_decade = 30.0F;
 constexpr std::uint32_t all_bins = (1U << nof_bins) - 1;
 }  // namespace
 
-std::uint8_t snr_code(float snr_db) noexcept {
+std::uint8_t snr_code(db snr) noexcept {
+    const auto snr_db = snr.single();
     if (!(snr_db >= lowest_db - step_db / 2)) return 0;
     const float steps = std::min((snr_db - lowest_db) / step_db, 1000.0F);
     return static_cast<std::uint8_t>(
         std::min(1 + static_cast<int>(std::lround(steps)), highest_code));
 }
 
-float snr_of_code(std::uint8_t code) noexcept {
-    if (code == 0) return -20.0F;
-    return lowest_db + step_db * static_cast<float>(std::min<int>(code, highest_code) - 1);
+db snr_of_code(std::uint8_t code) noexcept {
+    if (code == 0) return db(-20);
+    return db(lowest_db + step_db * static_cast<float>(std::min<int>(code, highest_code) - 1));
 }
 
 std::uint8_t nmse_code(float nmse) noexcept {
@@ -48,7 +49,7 @@ void pack_feedback(const feedback_content& f,
     w.put(f.slot_in_frame, 5);
     w.put(f.grant_ok ? 1 : 0, 1);
     for (int b = 0; b < nof_bins; ++b) w.put(f.grant_ok ? f.ack >> b & 1U : 0, 1);
-    for (const float s : f.predicted_snr_db) w.put(snr_code(s), 7);
+    for (const float s : f.predicted_snr_db) w.put(snr_code(db(s)), 7);
     w.put(nmse_code(f.prediction_nmse), 7);
 }
 
@@ -60,7 +61,8 @@ std::optional<feedback_content> unpack_feedback(
     f.slot_in_frame = static_cast<std::uint8_t>(r.get(5));
     f.grant_ok = r.get(1) == 1;
     for (int b = 0; b < nof_bins; ++b) f.ack |= r.get(1) << b;
-    for (float& s : f.predicted_snr_db) s = snr_of_code(static_cast<std::uint8_t>(r.get(7)));
+    for (float& s : f.predicted_snr_db)
+        s = snr_of_code(static_cast<std::uint8_t>(r.get(7))).single();
     f.prediction_nmse = nmse_of_code(static_cast<std::uint8_t>(r.get(7)));
     if (f.slot_in_frame >= slots_per_frame) return std::nullopt;
     if (!f.grant_ok && f.ack != 0) return std::nullopt;

@@ -22,6 +22,7 @@
 #include <optional>
 #include <span>
 
+#include "types/db.h"
 #include "types/grid.h"
 
 namespace wip {
@@ -38,8 +39,8 @@ struct feedback_content {
 };
 
 // 7-bit code of an SNR and back; below the range reads back as -20 dB, NaN is below the range.
-std::uint8_t snr_code(float snr_db) noexcept;
-float snr_of_code(std::uint8_t code) noexcept;
+std::uint8_t snr_code(db snr) noexcept;
+db snr_of_code(std::uint8_t code) noexcept;
 // 7-bit code of an NMSE and back; NaN and below 0 are "not known".
 std::uint8_t nmse_code(float nmse) noexcept;
 float nmse_of_code(std::uint8_t code) noexcept;

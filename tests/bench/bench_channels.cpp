@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "../support/steady_fading.h"
 #include "bin/fading_channel.h"
 #include "bin/gain_prediction.h"
 #include "profiles/channel_definition.h"
@@ -69,7 +70,7 @@ int main(int argc, char** argv) {
     });
     for (const char* name : {"jakes", "etu", "tdl-c"}) {
         const bin_model::fading_config c =
-            bin_model::steady_fading(profiles::load(name), 125, 16, 1);
+            bin_model::steady_fading(profiles::load(name), 125, db(16), 1);
         bin_model::fading_channel channel(c);
         bin_model::gain_prediction prediction(c, 0.1);
         std::array<float, nof_bins> snr;

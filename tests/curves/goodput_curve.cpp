@@ -71,8 +71,7 @@ void goodput_curve(const options& o) {
                 double sum = 0;
                 for (std::size_t i = 0; i < dice.size(); ++i) {
                     const cf64 gain = std::sqrt(1 - s) * dice[i][0] + std::sqrt(s) * dice[i][1];
-                    sum += right(table.bits_per_symbol(static_cast<float>(predicted(i))),
-                                 mean * std::norm(gain));
+                    sum += right(table.bits_per_symbol(db(predicted(i))), mean * std::norm(gain));
                 }
                 std::printf(",\"%s_at_%s\":%.2f", kind.name, e.name, kbps * sum);
             }

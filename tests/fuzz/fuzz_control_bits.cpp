@@ -93,12 +93,13 @@ void check_feedback(const control_bytes& bits) {
 }
 
 void check_codes(float value) {
-    const std::uint8_t snr = snr_code(value), nmse = nmse_code(value);
+    const std::uint8_t snr = snr_code(db(value)), nmse = nmse_code(value);
     expect(snr < 128 && nmse < 128, "a code of more than 7 bits");
     expect(snr_code(snr_of_code(snr)) == snr, "an SNR code is not that of its value");
     expect(nmse_code(nmse_of_code(nmse)) == nmse, "an NMSE code is not that of its value");
     if (value > -12 && value < 51)
-        expect(std::abs(snr_of_code(snr) - value) <= 0.2501F, "an SNR is off by more than a step");
+        expect(std::abs(snr_of_code(snr).value - static_cast<double>(value)) <= 0.2501,
+               "an SNR is off by more than a step");
 }
 
 void check_headers(std::span<const std::uint8_t> packet) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is expected of a cell world when its link has been drained.
+// What is expected of a cell world when its link has been drained, and what random ones have in
+// common.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -37,6 +38,38 @@ inline void expect_all_sent_delivered(cell_world& w) {
     EXPECT_LE(t.delivered.packets + t.dropped_lost_frame.packets,
               b.sent.packets + b.dropped_retransmissions.packets);
     EXPECT_EQ(w.oracle().undelivered(), -1);
+}
+
+// Of a world that was drawn: `number` says which one failed.
+inline void expect_sent_arrived(cell_world& w, int number) {
+    ASSERT_TRUE(w.drain(60000)) << "world " << number;
+    const auto& b = w.base_statistics_now();
+    if (b.frames_given_up == 0)
+        EXPECT_EQ(b.sent.packets, w.intact()) << "world " << number;
+    else
+        EXPECT_GE(w.intact(), b.sent.packets) << "world " << number;
+}
+
+// Which bins, and what in them: what may change in a running cell at any time.
+inline void draw_sending(link_config& link, random_source& dice) {
+    link.bins = 1 + dice.up_to(25);
+    link.allocation = dice.hits(0.5) ? allocation_kind::best : allocation_kind::fixed;
+    link.modulation = dice.hits(0.6) ? 0 : 1 + dice.up_to(8);
+    link.switch_table = static_cast<switch_table_kind>(dice.up_to(3));
+}
+
+// Frame formats, and what gets lost.
+inline world_config draw_world(random_source& dice) {
+    world_config c;
+    c.link.profile = dice.hits(0.5) ? link_profile::radio : link_profile::wipemu;
+    c.link.packing = dice.hits(0.7);
+    c.link.in_order = dice.hits(0.5);
+    c.channel.frame_error = dice.hits(0.5) ? -1 : 0.5 * dice.uniform();
+    c.channel.grant_loss = dice.hits(0.5) ? 0 : 0.1 * dice.uniform();
+    c.channel.feedback_loss = dice.hits(0.5) ? 0 : 0.2 * dice.uniform();
+    c.early_feedback = dice.hits(0.5);
+    c.seed = dice.next();
+    return c;
 }
 
 }  // namespace wip::sim

@@ -1,37 +1,39 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Of the emulated cell's status: in = delivered + queued + dropped with reason, packets and bytes,
-// at both ends of the downlink and on the uplink.
+// Of the emulated cell: in = delivered + queued + dropped with reason, packets and bytes, at both
+// ends of the downlink and on the uplink.
 #pragma once
 
 #include <string>
 
 #include "cell/emulated_cell.h"
-#include "emulator/cell_status.h"
 
 namespace wip::sim {
 
 // Which sum does not hold; empty: all do.
-inline std::string unequal_sums(const cell_model::emulated_cell& cell) {
-    openwip::control::MacStatus base, terminal;
-    emulator::fill_base(cell, base);
-    emulator::fill_terminal(cell, terminal);
-    const auto of = [](const openwip::control::Direction& d, const char* what) -> std::string {
-        auto packets = d.delivered().packets() + d.queued().packets();
-        auto bytes = d.delivered().bytes() + d.queued().bytes();
-        for (const auto& drop : d.dropped()) {
-            packets += drop.count().packets();
-            bytes += drop.count().bytes();
-        }
-        if (packets == d.in().packets() && bytes == d.in().bytes()) return {};
-        return std::string(what) + ": " + std::to_string(d.in().packets()) + " packets in, " +
-               std::to_string(packets) + " accounted for; " + std::to_string(d.in().bytes()) +
-               " bytes in, " + std::to_string(bytes) + " accounted for";
+inline std::string unequal_sums(cell_model::emulated_cell& cell) {
+    const auto of = [](const packets_bytes& missing, const std::string& what) -> std::string {
+        if (missing.packets == 0 && missing.bytes == 0) return {};
+        return what + ": " + std::to_string(static_cast<std::int64_t>(missing.packets)) +
+               " packets and " + std::to_string(static_cast<std::int64_t>(missing.bytes)) +
+               " bytes not accounted for";
     };
-    for (const auto& text :
-         {of(base.downlink(), "downlink at the base station"),
-          of(terminal.downlink(), "downlink at the terminal"), of(terminal.uplink(), "uplink")})
-        if (!text.empty()) return text;
-    return {};
+    std::string text = of(cell.downlink().sums().missing(), "downlink") +
+                       of(cell.uplink().sums().missing(), "uplink with the wired network");
+    for (int u = 0; u < cell.users(); ++u) {
+        const std::string user = " of user " + std::to_string(u);
+        const auto& base = cell.base_status(u).link;
+        text += of(base.in - base.queued - base.sent - base.dropped_queue_full -
+                       base.dropped_not_ip - base.dropped_retransmissions,
+                   "downlink at the base station" + user);
+        const auto end = cell.terminal_status(u);
+        text +=
+            of(end.link.delivered - end.queued - end.delivered, "downlink at the terminal" + user);
+        const auto& up = end.uplink;
+        text += of(up.in - up.delivered - up.queued - up.dropped_queue_full - up.dropped_lost -
+                       up.dropped_not_ip,
+                   "uplink" + user);
+    }
+    return text;
 }
 
 }  // namespace wip::sim

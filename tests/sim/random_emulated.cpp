@@ -16,8 +16,8 @@
 #include <stdexcept>
 
 #include "drawn_world.h"
+#include "emulated_setup.h"
 #include "emulated_sums.h"
-#include "emulator/emulator_config.h"
 #include "wire/ip_header.h"
 
 namespace wip::sim {
@@ -26,7 +26,9 @@ namespace {
 using cell_model::emulated_cell;
 
 struct emulated_script {
-    std::vector<std::string> assignments{"terminal.namespace=t", "to_base.delay_ms=0"};
+    emulated_script() { setup.cell.to_base.delay_ms = 0; }
+
+    emulated_setup setup;
     std::uint64_t seed = 1;
     int slots = 600;
     double load = 0.5;     // packets of a slot, for all users
@@ -41,50 +43,84 @@ struct emulated_script {
 drawn_world<emulated_script> draw(std::uint64_t seed) {
     drawn_world<emulated_script> d(seed);
     random_source& dice = d.dice;
-    const auto assign = [&d](const char* key, const auto& value) {
-        std::string text;
-        if constexpr (std::is_arithmetic_v<std::decay_t<decltype(value)>>)
-            text = std::to_string(value);
-        else
-            text = value;
-        d.set(key, text,
-              [line = key + ("=" + text)](emulated_script& s) { s.assignments.push_back(line); });
+    const auto assign = [&d](const char* name, const auto& value, auto apply) {
+        d.set(name, value, [=](emulated_script& s) { apply(s.setup); });
     };
     const auto number = [&d](const char* name, auto value, auto member) {
         d.set(name, value, [=](emulated_script& s) { s.*member = value; });
     };
-    const auto one_of = [&dice](std::initializer_list<const char*> all) {
-        return std::string(all.begin()[dice.up_to(static_cast<int>(all.size()))]);
+    const auto of_link = [&](const char* name, auto value, auto member) {
+        assign(name, value, [=](emulated_setup& s) { s.link().*member = value; });
     };
     number("seed", dice.next(), &emulated_script::seed);
     number("slots", 100 + dice.up_to(700), &emulated_script::slots);
-    if (dice.hits(0.5)) assign("terminals", 2 + dice.up_to(5));
-    assign("scheduling.method",
-           one_of({"static", "best", "round_robin", "max_rate", "proportional_fair"}));
-    if (dice.hits(0.5)) assign("link.profile", "radio");
-    if (dice.hits(0.5)) assign("link.packing", "on");
-    if (dice.hits(0.5)) assign("link.order", "in_order");
-    if (dice.hits(0.5)) assign("link.deliver_corrupt", "off");
-    if (dice.hits(0.3)) assign("link.combining", "off");
-    assign("link.bins", 1 + dice.up_to(25));
-    if (dice.hits(0.4)) assign("link.modulation", 1 + dice.up_to(8));
-    assign("link.switch_table", one_of({"nmse_0", "nmse_0_1", "measured"}));
-    if (dice.hits(0.6)) assign("link.max_retransmissions", dice.up_to(dice.hits(0.5) ? 3 : 31));
-    if (dice.hits(0.5)) assign("link.retransmission_delay_ms", 2.0 * (1 + dice.up_to(16)));
-    assign("link.queue_packets", 1 + dice.up_to(100));
-    const bool fading = dice.hits(0.6);
-    if (fading) assign("channel.model", one_of({"flat", "jakes", "epa", "eva"}));
-    assign("channel.snr_db", 5 + 25 * dice.uniform());
-    if (dice.hits(0.5)) assign("channel.prediction_nmse", 0.3 * dice.uniform());
-    assign("channel.errors", one_of({"symbols", "computed"}));
-    assign("channel.eight_points", one_of({"star", "cross", "rectangle"}));
-    if (dice.hits(0.5)) assign("to_base.delay_ms", 20 * dice.uniform());
-    if (dice.hits(0.2)) assign("to_base.loss", 0.2 * dice.uniform());
-    if (dice.hits(0.2)) assign("to_base.rate_kbps", 100 + dice.up_to(10000));
-    if (dice.hits(0.2)) assign("from_base.loss", 0.2 * dice.uniform());
-    if (dice.hits(0.5)) assign("uplink.feedback_loss", 0.3 * dice.uniform());
-    if (dice.hits(0.3)) assign("uplink.loss", 0.3 * dice.uniform());
-    assign("uplink.kbps", 50 + dice.up_to(5000));
+    if (dice.hits(0.5)) {
+        const int users = 2 + dice.up_to(5);
+        assign("terminals", users, [=](auto& s) { s.cell.cell.users = users; });
+    }
+    const int method = dice.up_to(5);
+    assign("scheduling", std::string(scheduling_names[static_cast<std::size_t>(method)]),
+           [=](auto& s) { s.cell.cell.scheduling = static_cast<scheduling_kind>(method); });
+    if (dice.hits(0.5)) assign("radio", 1, [](auto& s) { s.link().profile = link_profile::radio; });
+    if (dice.hits(0.5)) of_link("packing", true, &link_config::packing);
+    if (dice.hits(0.5)) of_link("in_order", true, &link_config::in_order);
+    if (dice.hits(0.5)) of_link("deliver_corrupt", false, &link_config::deliver_corrupt);
+    if (dice.hits(0.3)) of_link("combining", false, &link_config::combining);
+    of_link("bins", 1 + dice.up_to(25), &link_config::bins);
+    if (dice.hits(0.4)) of_link("modulation", 1 + dice.up_to(8), &link_config::modulation);
+    const int table = dice.up_to(3);
+    assign("switch_table", table,
+           [=](auto& s) { s.link().switch_table = static_cast<switch_table_kind>(table); });
+    if (dice.hits(0.6))
+        of_link("max_retransmissions", dice.up_to(dice.hits(0.5) ? 3 : 31),
+                &link_config::max_retransmissions);
+    if (dice.hits(0.5))
+        of_link("retransmission_delay_slots", 3 * (1 + dice.up_to(16)),
+                &link_config::retransmission_delay_slots);
+    of_link("queue_packets", 1 + dice.up_to(100), &link_config::queue_packets);
+    if (dice.hits(0.6)) {
+        const std::string model =
+            std::array{"flat", "jakes", "epa", "eva"}[static_cast<std::size_t>(dice.up_to(4))];
+        assign("model", model, [=](auto& s) { s.channel.model = model; });
+    }
+    const double snr = 5 + 25 * dice.uniform();
+    assign("snr_db", snr, [=](auto& s) { s.channel.snr_db = snr; });
+    if (dice.hits(0.5)) {
+        const double nmse = 0.3 * dice.uniform();
+        assign("prediction_nmse", nmse, [=](auto& s) { s.channel.prediction_nmse = nmse; });
+    }
+    const bool computed = dice.hits(0.5);
+    assign("computed", computed, [=](auto& s) {
+        s.cell.errors =
+            computed ? bin_model::error_method::computed : bin_model::error_method::symbols;
+    });
+    const int eight = dice.up_to(3);
+    assign("eight_points", eight,
+           [=](auto& s) { s.link().eight = static_cast<eight_points>(eight); });
+    const auto wired = [&](const char* name, double value, auto end, auto member) {
+        assign(name, value, [=](auto& s) { s.cell.*end.*member = value; });
+    };
+    using cell_model::emulation_config;
+    using packet_model::wired_config;
+    if (dice.hits(0.5))
+        wired("to_base.delay_ms", 20 * dice.uniform(), &emulation_config::to_base,
+              &wired_config::delay_ms);
+    if (dice.hits(0.2))
+        wired("to_base.loss", 0.2 * dice.uniform(), &emulation_config::to_base,
+              &wired_config::loss);
+    if (dice.hits(0.2))
+        wired("to_base.rate_kbps", 100 + dice.up_to(10000), &emulation_config::to_base,
+              &wired_config::rate_kbps);
+    if (dice.hits(0.2))
+        wired("from_base.loss", 0.2 * dice.uniform(), &emulation_config::from_base,
+              &wired_config::loss);
+    const auto uplink = [&](const char* name, double value, auto member) {
+        assign(name, value, [=](auto& s) { s.cell.uplink.*member = value; });
+    };
+    if (dice.hits(0.5))
+        uplink("feedback_loss", 0.3 * dice.uniform(), &uplink_config::feedback_loss);
+    if (dice.hits(0.3)) uplink("uplink.loss", 0.3 * dice.uniform(), &uplink_config::loss);
+    uplink("uplink.kbps", 50 + dice.up_to(5000), &uplink_config::kbps);
     number("load", 2 * dice.uniform() * dice.uniform(), &emulated_script::load);
     number("up_load", 0.2 * dice.uniform(), &emulated_script::up_load);
     const int least = dice.hits(0.5) ? 20 : 20 + dice.up_to(1481);
@@ -112,8 +148,8 @@ public:
     explicit emulated_world(const emulated_script& script)
         : script_(script),
           traffic_(script.seed + 1),
-          config_(configured(script.assignments)),
-          cell_(config_.cell, make_sources(config_)),
+          config_(script.setup),
+          cell_(config_.cell, config_.sources()),
           users_(static_cast<std::size_t>(cell_.users())) {
         for (std::uint64_t i = 0; i < dice_.size(); ++i)
             dice_[i] = random_source(script.seed + 2 + i);
@@ -145,9 +181,8 @@ public:
         for (const auto& u : users_)
             for (const auto& p : u.sent)
                 if (!p.recorded) violated("a packet without a record");
-        openwip::control::MacStatus base;
-        emulator::fill_base(cell_, base);
-        sum_.given_up = base.base().frames_given_up();
+        for (int u = 0; u < cell_.users(); ++u)
+            sum_.given_up += cell_.base_status(u).link.frames_given_up;
         sum_.slots = static_cast<std::uint64_t>(next_.value);
         return sum_;
     }
@@ -171,11 +206,6 @@ private:
         std::deque<std::vector<std::uint8_t>> up;  // given to the uplink
     };
 
-    static emulator::emulator_config configured(const std::vector<std::string>& assignments) {
-        config::settings s(emulator::emulator_keys());
-        for (const auto& a : assignments) s.merge_assignment(a);
-        return emulator::translate(s);
-    }
     [[noreturn]] void violated(const std::string& what) const {
         throw std::logic_error("slot " + std::to_string(next_.value) + ": " + what);
     }
@@ -185,15 +215,12 @@ private:
             if (i == 100000) violated("the cell does not run dry");
             step(false);
         }
-        for (int i = 0; i < config_.cell.cell.link.retransmission_delay_slots + 5; ++i) step(false);
+        for (int i = 0; i < config_.link().retransmission_delay_slots + 5; ++i) step(false);
     }
 
     std::uint64_t wired_drops() const {
-        openwip::control::MacStatus base;
-        emulator::fill_base(cell_, base);
         std::uint64_t drops = 0;
-        for (const auto& d : base.downlink().dropped())
-            if (d.reason().starts_with("wired_")) drops += d.count().packets();
+        for (const auto& d : cell_.wired_to_base().sums().dropped) drops += d.count.packets;
         return drops;
     }
 
@@ -273,8 +300,7 @@ private:
         u.left.pop_front();
         if (left.error != r.refused) wrong("another errno than the interface's");
         if (left.due != r.left_ns) wrong("ended when it was not due");
-        if (config_.cell.cell.link.in_order &&
-            static_cast<std::int64_t>(r.number) < u.last_recorded)
+        if (config_.link().in_order && static_cast<std::int64_t>(r.number) < u.last_recorded)
             wrong("out of order");
         u.last_recorded = static_cast<std::int64_t>(r.number);
         const auto sent = make_packet(p.number, p.kind);
@@ -284,7 +310,7 @@ private:
             ++sum_.delivered;
             return;
         }
-        if (!config_.cell.cell.link.deliver_corrupt) wrong("delivered damaged without leave");
+        if (!config_.link().deliver_corrupt) wrong("delivered damaged without leave");
         if (sent.size() != left.data.size()) wrong("damaged, of another size");
         ++sum_.damaged;
         const auto header = static_cast<std::ptrdiff_t>(p.kind.version == 4 ? 20 : 40);
@@ -310,36 +336,29 @@ private:
                 if ((used >> b & 1U) != 0) violated("a bin with frames of two terminals");
                 used |= 1U << b;
             }
-        if (std::popcount(used) > config_.cell.cell.link.bins)
-            violated("more bins than the cell has");
+        if (std::popcount(used) > config_.link().bins) violated("more bins than the cell has");
     }
 
     void change() {
-        std::vector<std::string> more;
-        const auto assign = [&more](const char* key, auto value) {
-            more.push_back(key + ("=" + std::to_string(value)));
-        };
         if (script_.change_link) {
             auto& d = dice_[0];
-            assign("link.bins", 1 + d.up_to(25));
-            const int k = d.up_to(9);
-            more.push_back("link.modulation=" + (k == 0 ? "adaptive" : std::to_string(k)));
-            assign("link.retransmission_delay_ms", 2.0 * (1 + d.up_to(16)));
-            assign("link.max_retransmissions", d.up_to(31));
-            assign("link.queue_packets", 1 + d.up_to(100));
-            more.push_back("link.combining=" + std::string(d.hits(0.5) ? "on" : "off"));
-            more.push_back("scheduling.method=" +
-                           std::string(scheduling_names[static_cast<std::size_t>(d.up_to(5))]));
+            link_config& link = config_.link();
+            link.bins = 1 + d.up_to(25);
+            link.modulation = d.up_to(9);
+            link.retransmission_delay_slots = 3 * (1 + d.up_to(16));
+            link.max_retransmissions = d.up_to(31);
+            link.queue_packets = 1 + d.up_to(100);
+            link.combining = d.hits(0.5);
+            config_.cell.cell.scheduling = static_cast<scheduling_kind>(d.up_to(5));
         }
-        if (script_.change_channel) assign("channel.snr_db", 5 + 25 * dice_[1].uniform());
-        if (script_.change_uplink) assign("uplink.feedback_loss", 0.5 * dice_[2].uniform());
-        auto all = script_.assignments;
-        all.insert(all.end(), more.begin(), more.end());
-        if (!more.empty()) {
-            config_ = configured(all);
+        if (script_.change_uplink) config_.cell.uplink.feedback_loss = 0.5 * dice_[2].uniform();
+        if (script_.change_link || script_.change_channel || script_.change_uplink) {
             cell_.reconfigure(config_.cell.cell);
             cell_.reconfigure(config_.cell.uplink);
-            if (script_.change_channel) cell_.replace(make_sources(config_));
+        }
+        if (script_.change_channel) {
+            config_.channel.snr_db = 5 + 25 * dice_[1].uniform();
+            cell_.replace(config_.sources());
         }
         if (script_.change_errors)
             cell_.reconfigure(dice_[3].hits(0.5) ? bin_model::error_method::symbols
@@ -350,7 +369,7 @@ private:
 
     emulated_script script_;
     random_source traffic_;
-    emulator::emulator_config config_;
+    emulated_setup config_;
     emulated_cell cell_;
     std::vector<user_track> users_;
     std::array<random_source, 5> dice_{random_source{0}, random_source{0}, random_source{0},

@@ -19,8 +19,8 @@
 #include <stdexcept>
 
 #include "drawn_world.h"
+#include "emulated_setup.h"
 #include "emulated_sums.h"
-#include "emulator/emulator_config.h"
 #include "relay/tcpl_recovery.h"
 #include "wire/ip_header.h"
 
@@ -53,9 +53,13 @@ std::uint32_t tcp_sum(std::span<const std::uint8_t> packet) {
 }
 
 struct relay_script {
-    std::vector<std::string> assignments{"link.deliver_corrupt=on", "to_base.delay_ms=1",
-                                         "from_base.delay_ms=1", "uplink.kbps=2000",
-                                         "link.max_retransmissions=0"};
+    relay_script() {
+        setup.cell.to_base.delay_ms = setup.cell.from_base.delay_ms = 1;
+        setup.cell.uplink.kbps = 2000;
+        setup.link().max_retransmissions = 0;
+    }
+
+    emulated_setup setup;
     std::uint64_t seed = 1;
     std::size_t total = 60000, segment = 1448, window = 20;
     bool timestamps = false;
@@ -64,15 +68,14 @@ struct relay_script {
 drawn_world<relay_script> draw(std::uint64_t seed) {
     drawn_world<relay_script> d(seed);
     random_source& dice = d.dice;
-    const auto assign = [&d](const char* key, const std::string& text) {
-        d.set(key, text,
-              [line = key + ("=" + text)](relay_script& s) { s.assignments.push_back(line); });
+    const auto assign = [&d](const char* name, const auto& value, auto apply) {
+        d.set(name, value, [=](relay_script& s) { apply(s.setup); });
+    };
+    const auto of_link = [&](const char* name, auto value, auto member) {
+        assign(name, value, [=](emulated_setup& s) { s.link().*member = value; });
     };
     const auto number = [&d](const char* name, auto value, auto member) {
         d.set(name, value, [=](relay_script& s) { s.*member = value; });
-    };
-    const auto one_of = [&dice](std::initializer_list<const char*> all) {
-        return std::string(all.begin()[dice.up_to(static_cast<int>(all.size()))]);
     };
     number("seed", dice.next(), &relay_script::seed);
     number("segment", std::size_t{200} + static_cast<std::size_t>(dice.up_to(1249)),
@@ -80,18 +83,30 @@ drawn_world<relay_script> draw(std::uint64_t seed) {
     number("window", std::size_t{1} + static_cast<std::size_t>(dice.up_to(40)),
            &relay_script::window);
     if (dice.hits(0.7)) d.set("timestamps", 1, [](relay_script& s) { s.timestamps = true; });
-    if (dice.hits(0.5)) assign("link.profile", "radio");
-    if (dice.hits(0.5)) assign("link.packing", "on");
-    if (dice.hits(0.5)) assign("link.order", "in_order");
-    assign("link.bins", std::to_string(5 + dice.up_to(21)));
+    if (dice.hits(0.5)) assign("radio", 1, [](auto& s) { s.link().profile = link_profile::radio; });
+    if (dice.hits(0.5)) of_link("packing", true, &link_config::packing);
+    if (dice.hits(0.5)) of_link("in_order", true, &link_config::in_order);
+    of_link("bins", 5 + dice.up_to(21), &link_config::bins);
     // Near the lowest SNR at which most frames of this modulation pass.
     const int k = 2 + dice.up_to(5);
-    assign("link.modulation", std::to_string(k));
-    assign("channel.snr_db", std::to_string(7.5 + 3.3 * (k - 1) + 4 * dice.uniform()));
-    if (dice.hits(0.5)) assign("link.max_retransmissions", std::to_string(dice.up_to(3)));
-    if (dice.hits(0.3)) assign("channel.model", one_of({"flat", "epa"}));
-    assign("channel.errors", one_of({"symbols", "computed"}));
-    if (dice.hits(0.3)) assign("uplink.loss", std::to_string(0.1 * dice.uniform()));
+    of_link("modulation", k, &link_config::modulation);
+    const double snr = 7.5 + 3.3 * (k - 1) + 4 * dice.uniform();
+    assign("snr_db", snr, [=](auto& s) { s.channel.snr_db = snr; });
+    if (dice.hits(0.5))
+        of_link("max_retransmissions", dice.up_to(3), &link_config::max_retransmissions);
+    if (dice.hits(0.3)) {
+        const std::string model = dice.hits(0.5) ? "flat" : "epa";
+        assign("model", model, [=](auto& s) { s.channel.model = model; });
+    }
+    const bool computed = dice.hits(0.5);
+    assign("computed", computed, [=](auto& s) {
+        s.cell.errors =
+            computed ? bin_model::error_method::computed : bin_model::error_method::symbols;
+    });
+    if (dice.hits(0.3)) {
+        const double loss = 0.1 * dice.uniform();
+        assign("uplink.loss", loss, [=](auto& s) { s.cell.uplink.loss = loss; });
+    }
     return d;
 }
 
@@ -99,8 +114,7 @@ class relay_world {
 public:
     explicit relay_world(const relay_script& script)
         : script_(script),
-          config_(configured(script.assignments)),
-          cell_(config_.cell, make_sources(config_)),
+          cell_(script.setup.cell, script.setup.sources()),
           content_(script.total) {
         random_source random(script.seed);
         for (auto& b : content_) b = static_cast<std::uint8_t>(random.next() >> 56);
@@ -136,11 +150,6 @@ private:
     static constexpr std::uint32_t server = 0x0a2a0001, terminal = 0x0a2a0002;
     static constexpr std::uint16_t server_port = 5001, terminal_port = 40000;
 
-    static emulator::emulator_config configured(const std::vector<std::string>& assignments) {
-        config::settings s(emulator::emulator_keys());
-        for (const auto& a : assignments) s.merge_assignment(a);
-        return emulator::translate(s);
-    }
     [[noreturn]] void violated(const std::string& what) const {
         throw std::logic_error("slot " + std::to_string(next_.value) + ": " + what);
     }
@@ -282,7 +291,6 @@ private:
     }
 
     relay_script script_;
-    emulator::emulator_config config_;
     emulated_cell cell_;
     tcpl::tcpl_recovery relay_;
     bytes content_, received_;

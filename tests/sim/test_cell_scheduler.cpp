@@ -124,8 +124,8 @@ TEST(CellScheduler, MaxRateGivesTheLargestSumOfRates) {
     w.saturate({true, true, true});
     const switch_table table(link_config{}.switch_table, link_profile::radio);
     const auto rate = [&](float snr) {
-        const int k = table.bits_per_symbol(snr);
-        return frame_payload_bits(link_profile::radio, k) * frame_success(k, snr);
+        const int k = table.bits_per_symbol(db(snr));
+        return frame_payload_bits(link_profile::radio, k) * frame_success(k, db(snr));
     };
     for (int i = 0; i < 300; ++i) {
         w.run(1);

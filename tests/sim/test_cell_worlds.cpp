@@ -357,24 +357,15 @@ TEST(CellWorld, FarFromTheReferenceTheTableThatFollowsTheErrorCarriesMoreThanThe
 TEST(CellWorld, TwoHundredRandomWorldsKeepAllInvariants) {
     random_source dice(2026);
     for (int i = 0; i < 200; ++i) {
-        world_config c;
-        c.link.profile = dice.hits(0.5) ? link_profile::radio : link_profile::wipemu;
-        c.link.bins = 1 + dice.up_to(25);
-        c.link.allocation = dice.hits(0.5) ? allocation_kind::best : allocation_kind::fixed;
-        c.link.modulation = dice.hits(0.6) ? 0 : 1 + dice.up_to(8);
-        c.link.switch_table = static_cast<switch_table_kind>(dice.up_to(3));
+        world_config c = draw_world(dice);
+        draw_sending(c.link, dice);
         c.link.max_retransmissions = dice.hits(0.5) ? 30 : dice.up_to(31);
         c.link.retransmission_delay_slots = dice.hits(0.5) ? 3 : 3 + dice.up_to(46);
-        c.link.packing = dice.hits(0.7);
-        c.link.in_order = dice.hits(0.5);
         c.link.deliver_corrupt = dice.hits(0.3);
         c.link.queue_packets = 1 + dice.up_to(60);
-        c.channel.frame_error = dice.hits(0.5) ? -1 : 0.5 * dice.uniform();
         c.channel.mean_snr_db = 6 + 25 * dice.uniform();
         c.channel.coherence = 0.8 + 0.199 * dice.uniform();
         c.channel.prediction_nmse = dice.hits(0.5) ? 0 : 0.2 * dice.uniform();
-        c.channel.grant_loss = dice.hits(0.5) ? 0 : 0.1 * dice.uniform();
-        c.channel.feedback_loss = dice.hits(0.5) ? 0 : 0.2 * dice.uniform();
         if (dice.hits(0.3)) c.channel.outage_start = 0.003, c.channel.outage_slots = 60;
         if (dice.hits(0.3)) c.channel.burst_start = 0.01, c.channel.burst_slots = 10;
         c.traffic.packets_per_slot = dice.uniform();
@@ -382,16 +373,9 @@ TEST(CellWorld, TwoHundredRandomWorldsKeepAllInvariants) {
         c.traffic.most_bytes = 48 + dice.up_to(1453);
         c.traffic.ipv6 = dice.hits(0.5) ? 0 : dice.uniform();
         c.traffic.zeros = 0.2;
-        c.early_feedback = dice.hits(0.5);
-        c.seed = dice.next();
         cell_world w(c);
         w.run(600);
-        ASSERT_TRUE(w.drain(60000)) << "world " << i;
-        const auto& b = w.base_statistics_now();
-        if (b.frames_given_up == 0)
-            EXPECT_EQ(b.sent.packets, w.intact()) << "world " << i;
-        else
-            EXPECT_GE(w.intact(), b.sent.packets) << "world " << i;
+        expect_sent_arrived(w, i);
     }
 }
 

@@ -86,32 +86,16 @@ TEST(ChangedCell, AfterAChangeOfTheDelayARetransmissionTakesTheNewOne) {
 TEST(ChangedCell, AnythingMayBeReconfiguredAtAnyTime) {
     random_source dice(505);
     for (int i = 0; i < 60; ++i) {
-        world_config c;
-        c.link.profile = dice.hits(0.5) ? link_profile::radio : link_profile::wipemu;
-        c.link.packing = dice.hits(0.7);
-        c.link.in_order = dice.hits(0.5);
-        c.channel.frame_error = dice.hits(0.5) ? -1 : 0.5 * dice.uniform();
-        c.channel.grant_loss = dice.hits(0.5) ? 0 : 0.1 * dice.uniform();
-        c.channel.feedback_loss = dice.hits(0.5) ? 0 : 0.2 * dice.uniform();
+        world_config c = draw_world(dice);
         c.traffic.packets_per_slot = 0.3 * dice.uniform();
-        c.early_feedback = dice.hits(0.5);
-        c.seed = dice.next();
         cell_world w(c);
         for (int n = 0; n < 40; ++n) {
-            c.link.bins = 1 + dice.up_to(25);
-            c.link.allocation = dice.hits(0.5) ? allocation_kind::best : allocation_kind::fixed;
-            c.link.modulation = dice.hits(0.6) ? 0 : 1 + dice.up_to(8);
-            c.link.switch_table = static_cast<switch_table_kind>(dice.up_to(3));
+            draw_sending(c.link, dice);
             c.link.retransmission_delay_slots = 3 + dice.up_to(46);
             w.reconfigure(c.link);
             w.run(1 + dice.up_to(40));
         }
-        ASSERT_TRUE(w.drain(60000)) << "world " << i;
-        const auto& b = w.base_statistics_now();
-        if (b.frames_given_up == 0)
-            EXPECT_EQ(b.sent.packets, w.intact()) << "world " << i;
-        else
-            EXPECT_GE(w.intact(), b.sent.packets) << "world " << i;
+        expect_sent_arrived(w, i);
     }
 }
 

@@ -6,14 +6,13 @@
 #include <cmath>
 #include <map>
 
+#include "emulated_setup.h"
 #include "emulated_sums.h"
-#include "emulator/emulator_config.h"
-#include "emulator/generator.h"
 #include "traffic.h"
 
 using namespace wip;
 using namespace wip::cell_model;
-using namespace wip::emulator;
+using sim::emulated_setup;
 
 namespace {
 
@@ -21,12 +20,12 @@ constexpr std::int64_t ms = 1'000'000;
 
 class EmulatedCell : public testing::Test {
 protected:
-    // Settings over the defaults: "link.bins=25".
-    void make(std::initializer_list<const char*> assignments) {
-        config::settings s(emulator_keys());
-        for (const auto* a : assignments) s.merge_assignment(a);
-        config_ = translate(s);
-        cell_ = std::make_unique<emulated_cell>(config_.cell, make_sources(config_));
+    // Changes of the defaults.
+    template <class Change>
+    void make(Change change) {
+        config_ = {};
+        change(config_);
+        cell_ = std::make_unique<emulated_cell>(config_.cell, config_.sources());
         cell_->deliver_to([this](emulated_cell::side to, int user, std::span<const std::uint8_t> p,
                                  std::int64_t due) {
             arrived_.push_back({to, user, p.size(), due});
@@ -46,16 +45,8 @@ protected:
         return sim::make_packet(++number_, {.version = 4, .bytes = static_cast<int>(bytes)});
     }
     void check_sums() const { ASSERT_EQ(sim::unequal_sums(*cell_), "") << "slot " << next_.value; }
-    openwip::control::MacStatus base() const {
-        openwip::control::MacStatus s;
-        fill_base(*cell_, s);
-        return s;
-    }
-    openwip::control::MacStatus terminal() const {
-        openwip::control::MacStatus s;
-        fill_terminal(*cell_, s);
-        return s;
-    }
+    const base_statistics& base() const { return cell_->base_status(0).link; }
+    const terminal_statistics& terminal() const { return cell_->terminal_status(0).link; }
 
     struct arrival {
         emulated_cell::side to;
@@ -63,7 +54,7 @@ protected:
         std::size_t bytes;
         std::int64_t due;
     };
-    emulator_config config_;
+    emulated_setup config_;
     std::unique_ptr<emulated_cell> cell_;
     slot next_;
     std::vector<arrival> arrived_;
@@ -74,7 +65,12 @@ protected:
 
 TEST_F(EmulatedCell, APacketLeavesAtTheEndOfTheSlotThatCarriedItsLastFrame) {
     // 1500 bytes at one bin of 8 bits/symbol: 12000/864 = 13.9, 14 slots.
-    make({"channel.errors=none", "link.bins=1", "link.modulation=8", "to_base.delay_ms=0"});
+    make([](emulated_setup& s) {
+        s.cell.errors = bin_model::error_method::none;
+        s.link().bins = 1;
+        s.link().modulation = 8;
+        s.cell.to_base.delay_ms = 0;
+    });
     run_until(100 * ms);
     cell_->downlink().offer(packet(1500), 100 * ms + 1);
     run_until(200 * ms);
@@ -84,8 +80,14 @@ TEST_F(EmulatedCell, APacketLeavesAtTheEndOfTheSlotThatCarriedItsLastFrame) {
 }
 
 TEST_F(EmulatedCell, TheWiredDelayIsAddedToTheNanosecond) {
-    make({"channel.errors=none", "link.bins=25", "link.modulation=8", "to_base.delay_ms=7.3",
-          "from_base.delay_ms=4.1", "uplink.kbps=100000"});
+    make([](emulated_setup& s) {
+        s.cell.errors = bin_model::error_method::none;
+        s.link().bins = 25;
+        s.link().modulation = 8;
+        s.cell.to_base.delay_ms = 7.3;
+        s.cell.from_base.delay_ms = 4.1;
+        s.cell.uplink.kbps = 100000;
+    });
     run_until(100 * ms);
     cell_->downlink().offer(packet(48), 100 * ms + 5);
     cell_->uplink().offer(packet(48), 100 * ms + 5);
@@ -103,8 +105,13 @@ TEST_F(EmulatedCell, TheWiredDelayIsAddedToTheNanosecond) {
 TEST_F(EmulatedCell, AFailedFrameComesOneLoopLater) {
     // The first transmission at -10 dB fails; the copies keep failing until enough are combined. So
     // every arrival is a whole number of loops (9 slots at 6 ms) after the first possible one.
-    make({"channel.snr_db=-10", "link.bins=25", "link.modulation=1", "to_base.delay_ms=0",
-          "link.retransmission_delay_ms=6"});
+    make([](emulated_setup& s) {
+        s.channel.snr_db = -10;
+        s.link().bins = 25;
+        s.link().modulation = 1;
+        s.link().retransmission_delay_slots = 9;
+        s.cell.to_base.delay_ms = 0;
+    });
     run_until(100 * ms);
     for (int i = 0; i < 20; ++i) {
         const auto t = slot_start(next_);
@@ -112,35 +119,43 @@ TEST_F(EmulatedCell, AFailedFrameComesOneLoopLater) {
         run_until(t + 400 * ms);
     }
     ASSERT_GT(arrived_.size(), 10U);
-    EXPECT_GT(base().base().frames_failed(), 100U);
-    EXPECT_GT(terminal().terminal().frames_combined(), 50U);
+    EXPECT_GT(base().frames_failed, 100U);
+    EXPECT_GT(terminal().frames_combined, 50U);
 }
 
 TEST_F(EmulatedCell, NothingIsLostWithThirtyRetransmissionsOnAFadingChannel) {
-    make({"channel.model=jakes", "channel.snr_db=16", "link.bins=25", "to_base.delay_ms=0",
-          "link.queue_packets=100000"});
+    make([](emulated_setup& s) {
+        s.channel.model = "jakes";
+        s.link().bins = 25;
+        s.link().queue_packets = 100000;
+        s.cell.to_base.delay_ms = 0;
+    });
     run_until(20 * ms);
     for (int i = 0; i < 1500; ++i) cell_->downlink().offer(packet(1500), slot_start(next_));
     run_until(12000 * ms);
     EXPECT_EQ(arrived_.size(), 1500U);
-    EXPECT_EQ(base().base().frames_given_up(), 0U);
+    EXPECT_EQ(base().frames_given_up, 0U);
     EXPECT_TRUE(cell_->idle());
 }
 
 TEST_F(EmulatedCell, DamagedPacketsAreDeliveredOrDroppedAsAsked) {
     for (const bool corrupt : {true, false}) {
-        make({"channel.snr_db=10", "link.modulation=2", "link.max_retransmissions=0",
-              "link.queue_packets=100000", "to_base.delay_ms=0",
-              corrupt ? "link.deliver_corrupt=on" : "link.deliver_corrupt=off"});
+        make([corrupt](emulated_setup& s) {
+            s.channel.snr_db = 10;
+            s.link().modulation = 2;
+            s.link().max_retransmissions = 0;
+            s.link().queue_packets = 100000;
+            s.link().deliver_corrupt = corrupt;
+            s.cell.to_base.delay_ms = 0;
+        });
         run_until(20 * ms);
         for (int i = 0; i < 300; ++i) cell_->downlink().offer(packet(1000), slot_start(next_));
         run_until(5000 * ms);
-        const auto t = terminal();
-        EXPECT_GT(base().base().frames_given_up(), 0U);
+        EXPECT_GT(base().frames_given_up, 0U);
         if (corrupt)
-            EXPECT_GT(t.terminal().delivered_damaged().packets(), 100U);
+            EXPECT_GT(terminal().delivered_damaged.packets, 100U);
         else
-            EXPECT_EQ(t.terminal().delivered_damaged().packets(), 0U);
+            EXPECT_EQ(terminal().delivered_damaged.packets, 0U);
     }
 }
 
@@ -149,8 +164,13 @@ TEST_F(EmulatedCell, BothMethodsOfFrameErrorsGiveTheSameLink) {
     std::array<std::vector<double>, 2> share;
     std::array<double, 2> failed{};
     for (std::size_t m = 0; m < 2; ++m) {
-        make({"channel.model=jakes", "link.queue_packets=200", "link.bins=10", "to_base.delay_ms=0",
-              m == 0 ? "channel.errors=symbols" : "channel.errors=computed"});
+        make([m](emulated_setup& s) {
+            s.channel.model = "jakes";
+            s.link().queue_packets = 200;
+            s.cell.to_base.delay_ms = 0;
+            s.cell.errors =
+                m == 0 ? bin_model::error_method::symbols : bin_model::error_method::computed;
+        });
         const auto p = packet(1500);
         for (; next_.value < 30000; ++next_) {
             while (cell_->into_queue(0, p)) {
@@ -158,12 +178,12 @@ TEST_F(EmulatedCell, BothMethodsOfFrameErrorsGiveTheSameLink) {
             cell_->run_slot(next_);
             cell_->release(INT64_MAX);
         }
-        const auto b = base().base();
-        failed[m] = static_cast<double>(b.frames_failed()) / static_cast<double>(b.frames_sent());
+        const auto& b = base();
+        failed[m] = static_cast<double>(b.frames_failed) / static_cast<double>(b.frames_sent);
         double sum = 0;
-        for (const auto n : b.retransmission_histogram()) sum += static_cast<double>(n);
-        for (int r = 0; r < 4; ++r)
-            share[m].push_back(static_cast<double>(b.retransmission_histogram(r)) / sum);
+        for (const auto n : b.retransmissions) sum += static_cast<double>(n);
+        for (std::size_t r = 0; r < 4; ++r)
+            share[m].push_back(static_cast<double>(b.retransmissions[r]) / sum);
     }
     // 300000 frames each on the same fading: three standard deviations of the difference of two
     // independent samples are 3 sqrt(2 p q / n) < 0.003.
@@ -174,11 +194,17 @@ TEST_F(EmulatedCell, BothMethodsOfFrameErrorsGiveTheSameLink) {
 // Between the threshold of the star and its own a set of eight points is better off with two bits.
 // Without combining, as the criterion of the tables is.
 TEST_F(EmulatedCell, AdaptsByTheSwitchTableOfItsOwnEightPoints) {
-    const auto carried = [&](const char* modulation) {
-        const auto wanted = std::string("link.modulation=") + modulation;
-        make({"channel.eight_points=rectangle", "channel.model=static", "channel.snr_db=13.7",
-              "channel.prediction_nmse=0", "link.switch_table=nmse_0", "link.combining=off",
-              "link.bins=25", "to_base.delay_ms=0", wanted.c_str()});
+    const auto carried = [&](int modulation) {
+        make([modulation](emulated_setup& s) {
+            s.channel.snr_db = 13.7;
+            s.channel.prediction_nmse = 0;
+            s.link().eight = eight_points::rectangle;
+            s.link().switch_table = switch_table_kind::nmse_0;
+            s.link().combining = false;
+            s.link().bins = 25;
+            s.link().modulation = modulation;
+            s.cell.to_base.delay_ms = 0;
+        });
         run_until(20 * ms);
         for (; slot_start(next_) < 1500 * ms;) {
             while (cell_->into_queue(0, packet(1500))) {
@@ -187,15 +213,20 @@ TEST_F(EmulatedCell, AdaptsByTheSwitchTableOfItsOwnEightPoints) {
         }
         return arrived_.size();
     };
-    const auto adaptive = carried("adaptive");
-    EXPECT_EQ(adaptive, carried("2"));
-    EXPECT_GT(static_cast<double>(adaptive), 1.1 * static_cast<double>(carried("3")));
+    const auto adaptive = carried(0);
+    EXPECT_EQ(adaptive, carried(2));
+    EXPECT_GT(static_cast<double>(adaptive), 1.1 * static_cast<double>(carried(3)));
 }
 
 TEST_F(EmulatedCell, SeveralTerminalsShareTheBinsAsTheSchedulerSays) {
-    const auto delivered = [this](const char* method) {
-        make({"terminals=2", "terminal.namespace=x", "channel.model=flat", "channel.speed_kmh=30",
-              "channel.users_db=22,10", "link.bins=10", method});
+    const auto delivered = [this](scheduling_kind method) {
+        make([method](emulated_setup& s) {
+            s.cell.cell.users = 2;
+            s.cell.cell.scheduling = method;
+            s.channel.model = "flat";
+            s.channel.speed_kmh = 30;
+            s.channel.users_db = {22, 10};
+        });
         const auto p = packet(1000);
         for (; next_.value < 15000; ++next_) {
             for (int u = 0; u < 2; ++u)
@@ -210,59 +241,34 @@ TEST_F(EmulatedCell, SeveralTerminalsShareTheBinsAsTheSchedulerSays) {
             mbps[static_cast<std::size_t>(a.user)] += static_cast<double>(a.bytes) * 8 / 1e7;
         return mbps;
     };
-    const auto turns = delivered("scheduling.method=round_robin");
-    const auto rate = delivered("scheduling.method=max_rate");
-    const auto fair = delivered("scheduling.method=proportional_fair");
+    const auto turns = delivered(scheduling_kind::round_robin);
+    const auto rate = delivered(scheduling_kind::max_rate);
+    const auto fair = delivered(scheduling_kind::proportional_fair);
     EXPECT_GT(rate[0] + rate[1], fair[0] + fair[1]);
     EXPECT_GT(fair[0] + fair[1], turns[0] + turns[1]);
     EXPECT_LT(rate[1], 0.5 * turns[1]);  // the far user hardly gets a turn
     EXPECT_GT(fair[1], turns[1]);        // who gains from its peaks
-    EXPECT_EQ(terminal().users_size(), 2);
-}
-
-TEST_F(EmulatedCell, BadConfigurationIsRefusedWithItsKey) {
-    const auto refusal = [](const char* assignment) -> std::string {
-        config::settings s(emulator_keys());
-        try {
-            s.merge_assignment(assignment);
-            make_sources(translate(s));
-        } catch (const config::error& e) {
-            return e.what();
-        }
-        return "";
-    };
-    for (const auto& [assignment, key] : std::map<const char*, const char*>{
-             {"channel.bins_db=8,x", "channel.bins_db"},
-             {"channel.prediction_nmse=0.7", "channel.prediction_nmse"},
-             {"channel.prediction_nmse=trace", ""},
-             {"channel.speed_kmh=fast", "channel.speed_kmh"},
-             {"channel.model=nonsense", "channel.model = nonsense"},
-             {"channel.model=no.h5", "no.h5"},
-             {"to_base.loss=2", "to_base.loss"},
-             {"terminals=3", "terminals"},
-             {"terminal.tun=wip0", "terminal.tun"}}) {
-        const auto text = refusal(assignment);
-        EXPECT_NE(text.find(key), std::string::npos) << assignment << ": " << text;
-        EXPECT_EQ(text.find('\n'), std::string::npos);
-    }
-    EXPECT_NE(refusal("channel.model=jakes"), refusal("channel.model=nonsense"));
 }
 
 TEST_F(EmulatedCell, EverythingChangesWhileItRunsAndNothingIsLost) {
-    make({"channel.model=jakes", "channel.snr_db=20", "link.bins=10", "to_base.delay_ms=0",
-          "link.queue_packets=100000"});
+    make([](emulated_setup& s) {
+        s.channel.model = "jakes";
+        s.channel.snr_db = 20;
+        s.link().queue_packets = 100000;
+        s.cell.to_base.delay_ms = 0;
+    });
     run_until(20 * ms);
     for (int i = 0; i < 600; ++i) cell_->downlink().offer(packet(1500), slot_start(next_));
     int round = 0;
     for (const int delay : {3, 48, 5, 20, 3}) {
         auto c = config_;
-        c.cell.cell.link.retransmission_delay_slots = delay;
-        c.cell.cell.link.bins = 5 + 4 * round;
+        c.link().retransmission_delay_slots = delay;
+        c.link().bins = 5 + 4 * round;
         c.cell.cell.scheduling = static_cast<scheduling_kind>(round % 5);
         c.channel.model = round % 2 == 0 ? "epa" : "static";
         c.channel.snr_db = 15 + round;
         cell_->reconfigure(c.cell.cell);
-        cell_->replace(make_sources(c));
+        cell_->replace(c.sources());
         cell_->reconfigure(round % 2 == 0 ? bin_model::error_method::computed
                                           : bin_model::error_method::symbols);
         run_until(slot_start(next_) + 100 * ms);
@@ -270,17 +276,22 @@ TEST_F(EmulatedCell, EverythingChangesWhileItRunsAndNothingIsLost) {
     }
     run_until(12000 * ms);
     EXPECT_EQ(arrived_.size(), 600U);
-    EXPECT_EQ(base().base().frames_given_up(), 0U);
+    EXPECT_EQ(base().frames_given_up, 0U);
     EXPECT_TRUE(cell_->idle());
 }
 
 TEST_F(EmulatedCell, ABlackoutFailsTheFramesOfItsSlotsAndNoOthers) {
-    make({"channel.model=static", "channel.snr_db=40", "channel.prediction_nmse=0", "link.bins=10",
-          "link.modulation=4", "to_base.delay_ms=0", "link.queue_packets=100000"});
+    make([](emulated_setup& s) {
+        s.channel.snr_db = 40;
+        s.channel.prediction_nmse = 0;
+        s.link().modulation = 4;
+        s.link().queue_packets = 100000;
+        s.cell.to_base.delay_ms = 0;
+    });
     run_until(20 * ms);
     for (int i = 0; i < 400; ++i) cell_->downlink().offer(packet(1500), slot_start(next_));
     run_until(100 * ms);
-    EXPECT_EQ(base().base().frames_failed(), 0U);
+    EXPECT_EQ(base().frames_failed, 0U);
     const slot from = next_ + slot_count(5);
     cell_->black_out(from, from + slot_count(20));
     EXPECT_FALSE(cell_->dark(from - slot_count(1)));
@@ -288,8 +299,8 @@ TEST_F(EmulatedCell, ABlackoutFailsTheFramesOfItsSlotsAndNoOthers) {
     EXPECT_FALSE(cell_->dark(from + slot_count(20)));
     run_until(slot_start(from + slot_count(40)));
     // 20 slots of 10 bins.
-    EXPECT_EQ(base().base().frames_failed(), 200U);
+    EXPECT_EQ(base().frames_failed, 200U);
     run_until(3000 * ms);
-    EXPECT_EQ(base().base().frames_failed(), 200U);
+    EXPECT_EQ(base().frames_failed, 200U);
     EXPECT_EQ(arrived_.size(), 400U);
 }

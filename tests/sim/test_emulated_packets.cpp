@@ -5,12 +5,12 @@
 
 #include <map>
 
-#include "emulator/emulator_config.h"
+#include "emulated_setup.h"
 #include "traffic.h"
 
 using namespace wip;
 using namespace wip::cell_model;
-using namespace wip::emulator;
+using sim::emulated_setup;
 
 namespace {
 
@@ -22,12 +22,9 @@ struct seen {
 };
 
 // Runs dry under random traffic; every packet by user and number of arrival at the base station.
-std::vector<std::map<std::uint64_t, seen>> run(std::initializer_list<const char*> assignments,
-                                               int slots, packet_journal::totals& totals) {
-    config::settings s(emulator_keys());
-    for (const auto* a : assignments) s.merge_assignment(a);
-    const emulator_config config = translate(s);
-    emulated_cell cell(config.cell, make_sources(config));
+std::vector<std::map<std::uint64_t, seen>> run(const emulated_setup& setup, int slots,
+                                               packet_journal::totals& totals) {
+    emulated_cell cell(setup.cell, setup.sources());
     const auto users = static_cast<std::size_t>(cell.users());
     std::vector<std::map<std::uint64_t, seen>> packets(users);
     std::vector<std::uint64_t> next(users, 0);
@@ -87,7 +84,11 @@ void expect_exact(const std::map<std::uint64_t, seen>& packets, std::int64_t wir
 
 TEST(EmulatedPackets, TotalsAreWhatTheTwoInterfacesSawToTheNanosecond) {
     packet_journal::totals totals;
-    const auto packets = run({"link.bins=25", "seed=3"}, 3000, totals);
+    emulated_setup setup;
+    setup.link().bins = 25;
+    setup.cell.seed = setup.cell.uplink.seed = 3;
+    setup.cell.to_base.seed = setup.cell.from_base.seed = 3;
+    const auto packets = run(setup, 3000, totals);
     int delivered = 0, dropped = 0;
     expect_exact(packets[0], 10'000'000, delivered, dropped);
     EXPECT_GT(delivered, 1000);
@@ -100,9 +101,8 @@ TEST(EmulatedPackets, TotalsAreWhatTheTwoInterfacesSawToTheNanosecond) {
 }
 
 TEST(EmulatedPackets, WhatTheInterfaceRefusesIsADropWithItsReason) {
-    config::settings s(emulator_keys());
-    const emulator_config config = translate(s);
-    emulated_cell cell(config.cell, make_sources(config));
+    const emulated_setup setup;
+    emulated_cell cell(setup.cell, setup.sources());
     std::map<std::uint64_t, std::pair<std::string, int>> ends;
     cell.follow_packets([&](int, const packet_record& r) {
         ends[r.number] = {r.dropped, r.refused};
@@ -131,7 +131,10 @@ TEST(EmulatedPackets, WhatTheInterfaceRefusesIsADropWithItsReason) {
 
 TEST(EmulatedPackets, AFullQueueIsAReasonAndHasNoParts) {
     packet_journal::totals totals;
-    const auto packets = run({"link.bins=4", "link.queue_packets=5"}, 1500, totals);
+    emulated_setup setup;
+    setup.link().bins = 4;
+    setup.link().queue_packets = 5;
+    const auto packets = run(setup, 1500, totals);
     int delivered = 0, dropped = 0;
     expect_exact(packets[0], 10'000'000, delivered, dropped);
     EXPECT_GT(delivered, 100);
@@ -142,9 +145,10 @@ TEST(EmulatedPackets, AFullQueueIsAReasonAndHasNoParts) {
 
 TEST(EmulatedPackets, EveryUserHasNumbersOfItsOwn) {
     packet_journal::totals totals;
-    const auto packets =
-        run({"link.bins=25", "terminals=3", "terminal.namespace=t", "link.order=as_completed"},
-            1500, totals);
+    emulated_setup setup;
+    setup.link().bins = 25;
+    setup.cell.cell.users = 3;
+    const auto packets = run(setup, 1500, totals);
     ASSERT_EQ(packets.size(), 3U);
     for (const auto& of_user : packets) {
         int delivered = 0, dropped = 0;

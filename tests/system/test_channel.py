@@ -286,7 +286,7 @@ class Traces(unittest.TestCase):
                 ("'mars': unknown", ("render", "mars", "-o", x)),
                 ("--seconds -1", ("render", "jakes", "-o", x, "--seconds", "-1")),
                 ("--seed", ("render", "jakes", "-o", x, "--seed", "-1")),
-                ("mean_snr_db 99", ("render", "jakes", "-o", x, "--snr", "99")),
+                ("--snr is '99'; valid: -60..80", ("render", "jakes", "-o", x, "--snr", "99")),
                 ("--horizon 65", ("render", "jakes", "-o", x, "--horizon", "65")),
                 ("fades too little", ("render", "static", "-o", x, "--prediction-nmse", "0.1")),
                 ("moves by its own", ("render", "hst", "-o", x, "--speed-kmh", "3")),

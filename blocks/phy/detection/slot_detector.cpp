@@ -20,9 +20,9 @@ constexpr float reach = 0.5F;
 // between(floats of the list, floats of the planes, length) for every run of payload elements of a
 // bin. `Part`: re or im of the planes. The lengths are constants, so each run is a few moves.
 template <auto Part, class Planes, class List, class Between, std::size_t... I>
-void each_run(Planes& planes, std::size_t bin, List* list, Between between,
+void each_run(Planes& planes, bin_index bin, List* list, Between between,
               std::index_sequence<I...>) {
-    const int n = static_cast<int>(bin) * subcarriers_per_bin;
+    const int n = static_cast<int>(bin.n()) * subcarriers_per_bin;
     (between(list + payload_runs[I].first,
              planes[static_cast<std::size_t>(payload_runs[I].from.symbol)].*Part + n +
                  payload_runs[I].from.subcarrier,
@@ -32,7 +32,7 @@ void each_run(Planes& planes, std::size_t bin, List* list, Between between,
 using all_runs = std::make_index_sequence<nof_payload_runs>;
 
 template <auto Part>
-void gather(const std::array<plane, symbols_per_slot>& planes, std::size_t bin, float* list) {
+void gather(const std::array<plane, symbols_per_slot>& planes, bin_index bin, float* list) {
     each_run<Part>(
         planes, bin, list,
         [](float* to, const float* from, auto length) {
@@ -41,7 +41,7 @@ void gather(const std::array<plane, symbols_per_slot>& planes, std::size_t bin, 
         all_runs{});
 }
 template <auto Part>
-void scatter(const float* list, std::array<plane, symbols_per_slot>& planes, std::size_t bin) {
+void scatter(const float* list, std::array<plane, symbols_per_slot>& planes, bin_index bin) {
     each_run<Part>(
         planes, bin, list,
         [](const float* from, float* to, auto length) {
@@ -88,13 +88,13 @@ void slot_detector::detect(const std::array<plane, symbols_per_slot>& y,
         out[b] = {};
         const auto& g = grant.bins[b];
         if (g.bits_per_symbol == 0) continue;
-        const bool good = attempt(b, g, noise[b], out[b]);
+        const bool good = attempt(bin_index(b), g, noise[b], out[b]);
         out[b].outcome = good ? bin_outcome::good : bin_outcome::bad;
         all_good = all_good && good;
     }
     if (!all_good && known != nullptr) look_again(y, channel, noise, grant, out, *known);
     for (std::size_t b = 0; b < nof_bins; ++b)
-        if (out[b].outcome != bin_outcome::unused) settle(b, grant.bins[b], out[b]);
+        if (out[b].outcome != bin_outcome::unused) settle(bin_index(b), grant.bins[b], out[b]);
     store_.forget_before(static_cast<wire_sn>(grant.first_new_sn - grant.window_edge));
 }
 
@@ -109,66 +109,68 @@ void slot_detector::look_again(const std::array<plane, symbols_per_slot>& y,
     const auto failed = [&](std::size_t b) { return out[b].outcome == bin_outcome::bad; };
     bool hope = false;
     for (std::size_t b = 0; b < nof_bins; ++b)
-        hope = hope || (failed(b) && hopeful(b, grant.bins[b].bits_per_symbol,
+        hope = hope || (failed(b) && hopeful(bin_index(b), grant.bins[b].bits_per_symbol,
                                              cancel ? noise[b] - between : noise[b]));
     if (!hope) return;
     second_look_ = true;
-    for (std::size_t b = 0; b < nof_bins; ++b) place_decisions(b, grant.bins[b].bits_per_symbol);
+    for (std::size_t b = 0; b < nof_bins; ++b)
+        place_decisions(bin_index(b), grant.bins[b].bits_per_symbol);
     feedback_.work(y, channel, known, floor, cancel);
     for (std::size_t b = 0; b < nof_bins; ++b) {
         if (!failed(b)) continue;
-        feedback_.equalise(b, equalised_, power_);
+        feedback_.equalise(bin_index(b), equalised_, power_);
         out[b].combined = false;
-        if (attempt(b, grant.bins[b], noise[b], out[b])) out[b].outcome = bin_outcome::good;
+        if (attempt(bin_index(b), grant.bins[b], noise[b], out[b]))
+            out[b].outcome = bin_outcome::good;
     }
 }
 
 // Whether the mean SNR of the bin's payload is at most `reach` below where 2 % of the frames of
 // this modulation come through.
-bool slot_detector::hopeful(std::size_t bin, int k, float noise) const noexcept {
+bool slot_detector::hopeful(bin_index bin, int k, float noise) const noexcept {
     float power = 0;
     for (const auto& p : power_)
         for (int i = 0; i < subcarriers_per_bin; ++i)
-            power += p.re[static_cast<int>(bin) * subcarriers_per_bin + i];
+            power += p.re[static_cast<int>(bin.n()) * subcarriers_per_bin + i];
     constexpr int elements = symbols_per_slot * subcarriers_per_bin;
     return power / elements > least_snr[static_cast<std::size_t>(k - 1)] * reach * noise;
 }
 
-void slot_detector::place_decisions(std::size_t bin, int k) noexcept {
+void slot_detector::place_decisions(bin_index bin, int k) noexcept {
     alignas(vector_alignment) std::array<float, label_capacity> re{}, im{};
     if (k != 0) {
-        const auto& copy = copies_[bin];
-        constellations_[static_cast<std::size_t>(k - 1)].points_of(copy.re.data(), copy.im.data(),
-                                                                   labels_[bin].data(), re.data(),
-                                                                   im.data(), label_capacity);
+        const auto& copy = copies_[bin.n()];
+        constellations_[static_cast<std::size_t>(k - 1)].points_of(
+            copy.re.data(), copy.im.data(), labels_[bin.n()].data(), re.data(), im.data(),
+            label_capacity);
     }
     scatter<&plane::re>(re.data(), feedback_.symbols(), bin);
     scatter<&plane::im>(im.data(), feedback_.symbols(), bin);
 }
 
-void slot_detector::load_weights(std::size_t bin, float noise, soft_copy& copy) const noexcept {
+void slot_detector::load_weights(bin_index bin, float noise, soft_copy& copy) const noexcept {
     const float scale = 1 / (noise + 1e-30F);
     gather<&plane::re>(power_, bin, copy.weight.data());
     for (auto& w : copy.weight) w *= scale;
 }
 
-bool slot_detector::decode(std::size_t bin, const soft_copy& symbols, int k,
+bool slot_detector::decode(bin_index bin, const soft_copy& symbols, int k,
                            std::uint64_t key) noexcept {
     // Whole vectors: the four symbols of padding are sliced too.
     constellations_[static_cast<std::size_t>(k - 1)].slice(symbols.re.data(), symbols.im.data(),
-                                                           labels_[bin].data(), label_capacity);
-    return decode_frame(labels_[bin], k, key, frames_[bin]);
+                                                           labels_[bin.n()].data(), label_capacity);
+    return decode_frame(labels_[bin.n()], k, key, frames_[bin.n()]);
 }
 
 unit_key slot_detector::key_of(const bin_grant& grant) const noexcept {
     return {grant.sn, grant.whole ? std::uint8_t{0} : grant.offset, grant.bits_per_symbol};
 }
 
-bool slot_detector::attempt(std::size_t bin, const bin_grant& grant, float noise,
+bool slot_detector::attempt(bin_index bin, const bin_grant& grant, float noise,
                             bin_result& out) noexcept {
     const unit_key unit = key_of(grant);
     const auto key = payload_key(cell_, unit.sn, unit.offset);
-    auto& copy = copies_[bin];
+    auto& copy = copies_[bin.n()];
     gather<&plane::re>(equalised_, bin, copy.re.data());
     gather<&plane::im>(equalised_, bin, copy.im.data());
     const bool good = decode(bin, copy, unit.bits_per_symbol, key);
@@ -186,21 +188,21 @@ bool slot_detector::attempt(std::size_t bin, const bin_grant& grant, float noise
     return decode(bin, copy, unit.bits_per_symbol, key);
 }
 
-void slot_detector::settle(std::size_t bin, const bin_grant& grant, bin_result& out) noexcept {
+void slot_detector::settle(bin_index bin, const bin_grant& grant, bin_result& out) noexcept {
     const int k = grant.bits_per_symbol;
-    const auto& copy = copies_[bin];
+    const auto& copy = copies_[bin.n()];
     if (combining_) {
         if (out.outcome == bin_outcome::good)
             store_.erase(key_of(grant));
         else
             store_.put(key_of(grant), copy);
     }
-    out.payload = {frames_[bin].data(),
+    out.payload = {frames_[bin.n()].data(),
                    static_cast<std::size_t>(frame_payload_bytes(link_profile::radio, k))};
-    for (std::size_t i = 0; i < nof_symbols; ++i) symbols_[bin][i] = {copy.re[i], copy.im[i]};
-    out.symbols = {symbols_[bin].data(), nof_symbols};
+    for (std::size_t i = 0; i < nof_symbols; ++i) symbols_[bin.n()][i] = {copy.re[i], copy.im[i]};
+    out.symbols = {symbols_[bin.n()].data(), nof_symbols};
     if (soft_) {
-        float* llr = llr_.data() + bin * llr_per_bin;
+        float* llr = llr_.data() + bin.n() * llr_per_bin;
         constellations_[static_cast<std::size_t>(k - 1)].soft(copy.re.data(), copy.im.data(),
                                                               copy.weight.data(), llr, nof_symbols);
         out.llr = {llr, static_cast<std::size_t>(nof_symbols * k)};

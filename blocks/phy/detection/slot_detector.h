@@ -15,6 +15,7 @@
 #include "phy/estimation/channel_estimator.h"
 #include "phy/estimation/decision_feedback.h"
 #include "phy/qam/constellation.h"
+#include "types/bin.h"
 #include "types/grant.h"
 
 namespace wip::phy {
@@ -39,23 +40,22 @@ public:
     // Whether the last call took a second look with decision feedback.
     bool second_look() const noexcept { return second_look_; }
     void clear() noexcept { store_.clear(); }
-    int stored_copies() const noexcept { return store_.size(); }
 
 private:
     void equalise(const std::array<plane, symbols_per_slot>& y,
                   const channel_estimate& channel) noexcept;
     // Present copy, then combined with the stored one; true when the CRC holds.
-    bool attempt(std::size_t bin, const bin_grant& grant, float noise, bin_result& out) noexcept;
+    bool attempt(bin_index bin, const bin_grant& grant, float noise, bin_result& out) noexcept;
     // Frames and copies are kept or given up, the report is written.
-    void settle(std::size_t bin, const bin_grant& grant, bin_result& out) noexcept;
+    void settle(bin_index bin, const bin_grant& grant, bin_result& out) noexcept;
     void look_again(const std::array<plane, symbols_per_slot>& y, const channel_estimate& channel,
                     const std::array<float, nof_bins>& noise, const slot_grant& grant,
                     std::array<bin_result, nof_bins>& out, const known_symbols& known) noexcept;
-    bool hopeful(std::size_t bin, int k, float noise) const noexcept;
-    void place_decisions(std::size_t bin, int k) noexcept;
+    bool hopeful(bin_index bin, int k, float noise) const noexcept;
+    void place_decisions(bin_index bin, int k) noexcept;
     unit_key key_of(const bin_grant& grant) const noexcept;
-    void load_weights(std::size_t bin, float noise, soft_copy& copy) const noexcept;
-    bool decode(std::size_t bin, const soft_copy& symbols, int k, std::uint64_t key) noexcept;
+    void load_weights(bin_index bin, float noise, soft_copy& copy) const noexcept;
+    bool decode(bin_index bin, const soft_copy& symbols, int k, std::uint64_t key) noexcept;
 
     int cell_;
     bool combining_;

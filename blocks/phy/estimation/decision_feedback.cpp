@@ -126,11 +126,11 @@ void decision_feedback::work(const grid& y, const channel_estimate& first,
 
 // A bin begins at a multiple of four subcarriers and lies within so many aligned vectors; what
 // comes along of the neighbours does no harm.
-void decision_feedback::equalise(std::size_t bin, grid& out, grid& power) const noexcept {
+void decision_feedback::equalise(bin_index bin, grid& out, grid& power) const noexcept {
     const auto& [a, b, c] = h_;
     const auto& [da, db, dc] = moment_;
     constexpr int vectors = (subcarriers_per_bin + nof_lanes - 4 + nof_lanes - 1) / nof_lanes;
-    const int first = static_cast<int>(bin) * subcarriers_per_bin / nof_lanes * nof_lanes;
+    const int first = static_cast<int>(bin.n()) * subcarriers_per_bin / nof_lanes * nof_lanes;
     for (int n = first; n < first + vectors * nof_lanes; n += nof_lanes) {
         const lanes ar = at(a.re, n), ai = at(a.im, n), br = at(b.re, n), bi = at(b.im, n);
         const lanes cr = at(c.re, n), ci = at(c.im, n);

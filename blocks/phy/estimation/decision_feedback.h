@@ -27,6 +27,7 @@
 #include "phy/estimation/channel_estimator.h"
 #include "phy/estimation/delay_basis.h"
 #include "phy/estimation/intercarrier.h"
+#include "types/bin.h"
 
 namespace wip::phy {
 
@@ -49,7 +50,7 @@ public:
               bool cancel_interference) noexcept;
 
     // x + r conj(h) / |h|^2 of the elements of a bin, and |h|^2 (in power[].re).
-    void equalise(std::size_t bin, grid& out, grid& power) const noexcept;
+    void equalise(bin_index bin, grid& out, grid& power) const noexcept;
 
     const plane& middle() const noexcept { return h_[0]; }
     const plane& slope() const noexcept { return h_[1]; }

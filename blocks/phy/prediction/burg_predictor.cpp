@@ -21,12 +21,12 @@ void burg_predictor::reset() noexcept {
     start_ = filled_ = next_ = 0;
 }
 
-void burg_predictor::fit(std::size_t bin) noexcept {
+void burg_predictor::fit(bin_index bin) noexcept {
     using cf64 = std::complex<double>;
     std::array<double, window> fr, fi, br, bi;
     for (std::size_t n = 0; n < window; ++n) {
-        fr[n] = br[n] = static_cast<double>(past_re_[bin][start_ + n]);
-        fi[n] = bi[n] = static_cast<double>(past_im_[bin][start_ + n]);
+        fr[n] = br[n] = static_cast<double>(past_re_[bin.n()][start_ + n]);
+        fi[n] = bi[n] = static_cast<double>(past_im_[bin.n()][start_ + n]);
     }
     std::array<cf64, order> a{};  // x[n] = -sum a[i] x[n-1-i] + e
     for (std::size_t m = 0; m < order; ++m) {
@@ -56,7 +56,7 @@ void burg_predictor::fit(std::size_t bin) noexcept {
         for (std::size_t i = 0; i < order; ++i)
             g[i] = first * a[i] + (i + 1 < order ? g[i + 1] : cf64{});
     }
-    auto& w = weights_[bin];
+    auto& w = weights_[bin.n()];
     for (std::size_t i = 0; i < order; ++i) {
         w.re[i] = -static_cast<float>(g[i].real());
         w.im[i] = -static_cast<float>(g[i].imag());
@@ -73,7 +73,7 @@ bool burg_predictor::update(const gain_sample& now, bin_gains& ahead) noexcept {
     filled_ = std::min(filled_ + 1, window);
     if (filled_ < window) return false;
     for (int n = 0; n < fits_a_slot; ++n) {
-        fit(next_);
+        fit(bin_index(next_));
         next_ = (next_ + 1) % nof_bins;
     }
     ahead = {};

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "phy/prediction/gain_predictor.h"
+#include "types/bin.h"
 
 namespace wip::phy {
 
@@ -26,7 +27,7 @@ private:
         bool fitted = false;
         std::array<float, order> re{}, im{};
     };
-    void fit(std::size_t bin) noexcept;
+    void fit(bin_index bin) noexcept;
 
     int horizon_;
     // Oldest first from start_, everything twice so that the window lies in one piece.

@@ -36,7 +36,6 @@ public:
 
     double doppler_hz() const noexcept;
     double offset_hz() const noexcept;  // of the carrier, in the gains
-    double mixed() const noexcept { return mix_; }
 
 private:
     static constexpr std::size_t order = 64;

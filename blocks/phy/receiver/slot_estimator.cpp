@@ -36,8 +36,8 @@ std::array<cf32, nof_bins> mean_gains(std::span<const cf32, nof_subcarriers> cha
     return out;
 }
 
-float snr_to_db(float ratio) noexcept {
-    return 10 * std::log10(std::min(std::max(ratio, 1e-2F), 1e6F));
+db reported_snr(float ratio) noexcept {
+    return db(10 * std::log10(std::min(std::max(ratio, 1e-2F), 1e6F)));
 }
 
 slot_estimator::slot_estimator(int cell) : pilots_(cell), control_(cell) { reset(); }

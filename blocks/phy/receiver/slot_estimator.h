@@ -31,6 +31,7 @@
 #include "phy/grid/pilots.h"
 #include "phy/prediction/bin_power_filter.h"
 #include "phy/prediction/snr_predictor.h"
+#include "types/db.h"
 #include "types/grant.h"
 
 namespace wip::phy {
@@ -44,7 +45,7 @@ std::array<cf32, nof_bins> mean_gains(std::span<const cf32, nof_subcarriers> cha
 
 // Range in which SNR is reported, -20 .. 60 dB; the lower end also stands for nothing received.
 inline constexpr float least_snr_db = -20;
-float snr_to_db(float ratio) noexcept;
+db reported_snr(float ratio) noexcept;
 
 class slot_estimator {
 public:

@@ -166,7 +166,7 @@ struct slot_receiver::impl final : slot_user {
     bool measure(const aligned_slot& s) {
         if (!estimator.estimate(s.elements, s.slot_in_frame)) return false;
         const double unit_dbfs =
-            20 * std::log10(static_cast<double>(symbol_amplitude())) + synchroniser.gain_db();
+            20 * std::log10(static_cast<double>(symbol_amplitude())) + synchroniser.gain().value;
         state.level_dbfs =
             10 * std::log10(static_cast<double>(estimator.energy()) / symbols_per_slot) + unit_dbfs;
         state.evm_percent = estimator.evm_percent();
@@ -214,8 +214,8 @@ struct slot_receiver::impl final : slot_user {
         predictor.update(m, predicted);
         filter.update(m, estimator.points(track.turn(), track.shift()), power);
         for (std::size_t b = 0; b < nof_bins; ++b) {
-            report.snr_db[b] = snr_to_db(power[b] / (m.noise + 1e-30F));
-            report.predicted_snr_db[b] = snr_to_db(predicted[b]);
+            report.snr_db[b] = reported_snr(power[b] / (m.noise + 1e-30F)).single();
+            report.predicted_snr_db[b] = reported_snr(predicted[b]).single();
         }
     }
 };

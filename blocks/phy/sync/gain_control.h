@@ -56,8 +56,7 @@ public:
     // the samples were cut. Without control: the largest number there is.
     std::int64_t until_decision(sample first) const noexcept;
 
-    double gain_db() const noexcept { return gain_; }  // last commanded
-    double level_dbfs() const noexcept { return level_; }
+    db gain() const noexcept { return db(gain_); }  // last commanded
     std::uint64_t changes() const noexcept { return changes_; }
 
 private:

@@ -102,8 +102,8 @@ void slot_synchroniser::set_gain(sample from, db gain) noexcept {
     steps_[nof_steps_++] = step;
 }
 
-double slot_synchroniser::gain_db() const noexcept {
-    return scale_ == 1 ? 0 : -20 * std::log10(static_cast<double>(scale_));
+db slot_synchroniser::gain() const noexcept {
+    return db(scale_ == 1 ? 0 : -20 * std::log10(static_cast<double>(scale_)));
 }
 
 void slot_synchroniser::trim() {

@@ -77,7 +77,7 @@ public:
     // The radio's gain from that sample on, dB. Samples are brought to the scale of gain 0, so that
     // a step is none for what learns from slot to slot. At most 4 may be announced ahead.
     void set_gain(sample from, db gain) noexcept;
-    double gain_db() const noexcept;  // of the newest sample
+    db gain() const noexcept;  // of the newest sample
 
     sync_state state() const noexcept { return state_; }
     const tracking& track() const noexcept { return track_; }

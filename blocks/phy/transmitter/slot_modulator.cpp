@@ -16,6 +16,7 @@
 #include "phy/grid/signal_level.h"
 #include "phy/ofdm/ofdm.h"
 #include "phy/qam/constellation.h"
+#include "types/bin.h"
 
 namespace wip::phy {
 
@@ -43,18 +44,20 @@ struct slot_modulator::state {
             for (const auto p : c_k.points())
                 scaled_points[static_cast<std::size_t>(k)].push_back(p * amplitude);
         }
-        const auto place = [](int bin, resource_element e) {
-            return static_cast<std::uint16_t>(e.symbol * fft_size +
-                                              fft_index(bin * subcarriers_per_bin + e.subcarrier));
+        const auto place = [](bin_index bin, resource_element e) {
+            return static_cast<std::uint16_t>(
+                e.symbol * fft_size +
+                fft_index(static_cast<int>(bin.n()) * subcarriers_per_bin + e.subcarrier));
         };
         for (int b = 0; b < nof_bins; ++b) {
             const auto ub = static_cast<std::size_t>(b);
             for (std::size_t i = 0; i < payload_elements.size(); ++i)
-                payload_places[ub][i] = place(b, payload_elements[i]);
+                payload_places[ub][i] = place(bin_index(b), payload_elements[i]);
             for (std::size_t i = 0; i < pilot_elements.size(); ++i)
-                pilot_places[ub * pilots_per_bin + i] = place(b, pilot_elements[i]);
+                pilot_places[ub * pilots_per_bin + i] = place(bin_index(b), pilot_elements[i]);
             for (std::size_t i = 0; i < control_elements.size(); ++i)
-                control_places[ub * control_symbols_per_bin + i] = place(b, control_elements[i]);
+                control_places[ub * control_symbols_per_bin + i] =
+                    place(bin_index(b), control_elements[i]);
         }
     }
 

@@ -15,6 +15,7 @@
 #include "bin/trace_channel.h"
 #include "profiles/channel_definition.h"
 #include "sample/tapped_delay_line.h"
+#include "steady_fading.h"
 #include "types/db.h"
 
 using namespace wip;
@@ -27,7 +28,7 @@ using row = std::array<float, nof_bins>;
 
 fading_config config(const char* profile, double doppler_hz, std::uint64_t seed,
                      double mean_snr_db = 0) {
-    return steady_fading(load(profile), doppler_hz, mean_snr_db, seed);
+    return steady_fading(load(profile), doppler_hz, db(mean_snr_db), seed);
 }
 
 // Mean |H|^2 of the 120 elements of every bin, from the delay line's own gains.
@@ -139,7 +140,8 @@ TEST(BinChannel, is_correlated_between_bins_as_the_profile_says) {
         std::array<double, 6> product{};
         double square = 0;
         for (int seed = 0; seed < n; ++seed) {
-            fading_channel c(steady_fading(profile, 125, 0, static_cast<std::uint64_t>(seed), 4));
+            fading_channel c(
+                steady_fading(profile, 125, db(0), static_cast<std::uint64_t>(seed), 4));
             const row g = snr_of(c, 5);
             // Pooled over the bins in reach.
             for (std::size_t b = 0; b + 5 < 12; ++b) {
@@ -178,7 +180,7 @@ TEST(BinChannel, refuses_bad_arguments) {
     EXPECT_THROW(fading_channel(config("jakes", 2001, 1)), std::invalid_argument);
     EXPECT_THROW(fading_channel(config("jakes", 5, 1, NAN)), std::invalid_argument);
     EXPECT_THROW(fading_channel(config("jakes", 5, 1, 81)), std::invalid_argument);
-    EXPECT_THROW(fading_channel(steady_fading({"none", {}}, 5, 16, 1)), std::invalid_argument);
+    EXPECT_THROW(fading_channel(steady_fading({"none", {}}, 5, db(16), 1)), std::invalid_argument);
 }
 
 TEST(TraceChannel, plays_its_rows_and_begins_again) {

@@ -13,6 +13,7 @@
 #include "bin/gain_prediction.h"
 #include "bin/power_prediction.h"
 #include "profiles/channel_definition.h"
+#include "steady_fading.h"
 
 using namespace wip;
 using namespace wip::bin_model;
@@ -70,7 +71,7 @@ pairs collect(const fading_config& base, double nmse, int realisations) {
 
 // A trace of a definition, with a level that wanders by `swing_db` (the model does not know it).
 trace_channel trace_of(const char* profile, double swing_db) {
-    fading_channel c(steady_fading(load(profile), 125, 10, 21));
+    fading_channel c(steady_fading(load(profile), 125, db(10), 21));
     std::vector<trace_row> rows(20000);
     for (std::size_t t = 0; t < rows.size(); ++t) {
         c.snr(slot(static_cast<std::int64_t>(t)), rows[t]);
@@ -86,7 +87,7 @@ trace_channel trace_of(const char* profile, double swing_db) {
 TEST(GainPrediction, has_the_nmse_that_is_asked_for_and_no_bias) {
     for (const char* name : {"jakes", "eva", "tdl-c", "flat"}) {
         for (const double nmse : {0.0085, 0.0356, 0.0963, 0.20, 0.45}) {
-            pairs all = collect(steady_fading(load(name), 125, 16, 1), nmse, 400);
+            pairs all = collect(steady_fading(load(name), 125, db(16), 1), nmse, 400);
             EXPECT_NEAR(all.nmse() / nmse, 1, 0.12) << name << " " << nmse;
             const std::vector<double> bias = all.bias_of_deciles();
             for (std::size_t d = 0; d < bias.size(); ++d)
@@ -97,7 +98,7 @@ TEST(GainPrediction, has_the_nmse_that_is_asked_for_and_no_bias) {
 
 TEST(GainPrediction, knows_the_direct_path) {
     // tdl-e: a Rice tap with K = 22 dB and a tenth of the power in fading taps.
-    const fading_config c = steady_fading(load("tdl-e"), 125, 16, 1);
+    const fading_config c = steady_fading(load("tdl-e"), 125, db(16), 1);
     const double largest = gain_prediction::largest_nmse(c);
     EXPECT_LT(largest, 0.2);
     EXPECT_THROW(gain_prediction(c, largest * 1.01), std::invalid_argument);
@@ -107,7 +108,7 @@ TEST(GainPrediction, knows_the_direct_path) {
 }
 
 TEST(GainPrediction, of_nmse_0_is_the_truth) {
-    const fading_config c = steady_fading(load("jakes"), 125, 16, 8);
+    const fading_config c = steady_fading(load("jakes"), 125, db(16), 8);
     fading_channel channel(c);
     gain_prediction prediction(c, 0);
     perfect_prediction perfect(channel);
@@ -122,12 +123,14 @@ TEST(GainPrediction, of_nmse_0_is_the_truth) {
 }
 
 TEST(GainPrediction, cannot_be_wrong_in_a_channel_that_does_not_fade) {
-    EXPECT_NEAR(gain_prediction::largest_nmse(steady_fading(load("static"), 125, 16, 1)), 0, 1e-9);
-    EXPECT_THROW(gain_prediction(steady_fading(load("static"), 125, 16, 1), 0.1),
+    EXPECT_NEAR(gain_prediction::largest_nmse(steady_fading(load("static"), 125, db(16), 1)), 0,
+                1e-9);
+    EXPECT_THROW(gain_prediction(steady_fading(load("static"), 125, db(16), 1), 0.1),
                  std::invalid_argument);
-    EXPECT_NEAR(gain_prediction::largest_nmse(steady_fading(load("flat"), 5, 16, 1)), 0.5, 1e-4);
+    EXPECT_NEAR(gain_prediction::largest_nmse(steady_fading(load("flat"), 5, db(16), 1)), 0.5,
+                1e-4);
     for (const double bad : {-0.1, 0.6, double{NAN}})
-        EXPECT_THROW(gain_prediction(steady_fading(load("flat"), 5, 16, 1), bad),
+        EXPECT_THROW(gain_prediction(steady_fading(load("flat"), 5, db(16), 1), bad),
                      std::invalid_argument);
 }
 

@@ -20,7 +20,7 @@ std::vector<double> walk(const shadowing_config& c, double step_m, int steps,
                          std::uint64_t seed = 1) {
     shadowing s(c, {rate, seed, 0});
     std::vector<double> db;
-    for (int i = 0; i < steps; ++i) db.push_back(s.gain_db(i * step_m));
+    for (int i = 0; i < steps; ++i) db.push_back(s.gain(i * step_m).value);
     return db;
 }
 
@@ -60,7 +60,7 @@ TEST(Shadowing, variance_is_the_same_between_the_steps_of_the_process) {
     const double fine = -2 * std::log(0.74) / 8;
     shadowing s({4, 2, 0.74, false}, {rate, 3, 0});
     std::vector<double> middle;
-    for (int i = 0; i < 8000; ++i) middle.push_back(s.gain_db((i * 27 + 0.5) * fine));
+    for (int i = 0; i < 8000; ++i) middle.push_back(s.gain((i * 27 + 0.5) * fine).value);
     EXPECT_NEAR(of(middle).deviation, 4, 0.14);
 }
 
@@ -92,10 +92,10 @@ TEST(Shadowing, mean_of_the_linear_gain_is_one) {
 TEST(Shadowing, is_a_function_of_seed_and_place_wherever_it_starts) {
     shadowing a({}, {rate, 9, 1}), b({}, {rate, 9, 1}), other({}, {rate, 9, 2});
     int differ = 0;
-    for (int i = 0; i < 200; ++i) a.gain_db(i * 0.05);
+    for (int i = 0; i < 200; ++i) a.gain(i * 0.05);
     for (int i = 199; i >= 0; --i) {
-        EXPECT_EQ(a.gain_db(i * 0.05), b.gain_db(i * 0.05));
-        differ += a.gain_db(i * 0.05) != other.gain_db(i * 0.05);
+        EXPECT_EQ(a.gain(i * 0.05).value, b.gain(i * 0.05).value);
+        differ += a.gain(i * 0.05).value != other.gain(i * 0.05).value;
     }
     EXPECT_EQ(differ, 200);
 }
@@ -104,20 +104,20 @@ TEST(LargeScale, path_loss_falls_with_the_exponent_between_its_limits) {
     // Straight away from the base station, 10 m/s from 100 m on.
     const motion m({.path = waypoint_track{{{100, 0, 10}, {1e5, 0, 10}}, false}}, rate);
     large_scale g({.path_loss = path_loss_config{3.76, 500, 200}}, m, {rate, 1, 0});
-    EXPECT_NEAR(g.slow_db(at(40)), 0, 1e-3);                               // 500 m
-    EXPECT_NEAR(g.slow_db(at(490)), -37.6, 1e-3);                          // 5 km
-    EXPECT_NEAR(g.slow_db(at(0)), -37.6 * std::log10(200.0 / 500), 1e-3);  // held
-    EXPECT_NEAR(g.slow_db(at(90)) - g.slow_db(at(40)), -37.6 * std::log10(2), 1e-3);
+    EXPECT_NEAR(g.slow(at(40)).value, 0, 1e-3);                               // 500 m
+    EXPECT_NEAR(g.slow(at(490)).value, -37.6, 1e-3);                          // 5 km
+    EXPECT_NEAR(g.slow(at(0)).value, -37.6 * std::log10(200.0 / 500), 1e-3);  // held
+    EXPECT_NEAR(g.slow(at(90)).value - g.slow(at(40)).value, -37.6 * std::log10(2), 1e-3);
 }
 
 TEST(LargeScale, blackout_begins_and_ends_at_its_sample_again_and_again) {
     large_scale g({.blackouts = {{2, 0.2, 5, 70}}}, motion({}, rate), {rate, 1, 0});
     for (int k = 0; k < 4; ++k) {
         const std::int64_t on = at(2 + 5 * k), off = at(2.2 + 5 * k);
-        EXPECT_EQ(g.gain_db(on - 1), 0);
-        EXPECT_EQ(g.gain_db(on), -70);
-        EXPECT_EQ(g.gain_db(off - 1), -70);
-        EXPECT_EQ(g.gain_db(off), 0);
+        EXPECT_EQ(g.gain(on - 1).value, 0);
+        EXPECT_EQ(g.gain(on).value, -70);
+        EXPECT_EQ(g.gain(off - 1).value, -70);
+        EXPECT_EQ(g.gain(off).value, 0);
         EXPECT_EQ(g.next_blackout_change(on - 1), on);
         EXPECT_EQ(g.next_blackout_change(on), off);
         EXPECT_EQ(g.next_blackout_change(off), at(2 + 5 * (k + 1)));

@@ -2,17 +2,22 @@
 """Where the slot path runs, what it costs, whose a stall was, which pace a machine can hold."""
 import os
 import pathlib
+import sys
 import tempfile
 import threading
 import time
 import types
 import unittest
 
-from openwip_cli.commands import bench_slot_path
 from openwip_cli.figures import accounting
-from openwip_cli.machine import placement, slot_path, wake_ups
+from openwip_cli.machine import placement, slot_path
 from openwip_cli.measure import pace
 from openwip_cli.errors import BadInput
+
+sys.path.append(str(pathlib.Path(__file__).parents[2] / "bench"))
+import bench_slot_path  # noqa: E402
+import slot_path_cost  # noqa: E402
+import wake_ups  # noqa: E402
 
 
 def alone(core):
@@ -83,7 +88,7 @@ class Cost(unittest.TestCase):
                 time.sleep(0.001)
         threading.Thread(target=work, daemon=True).start()
         slots = iter((1000, 1150))
-        found = slot_path.measure({"me": os.getpid()}, 0.1, lambda: next(slots))
+        found = slot_path_cost.measure({"me": os.getpid()}, 0.1, lambda: next(slots))
         over.set()
         self.assertGreater(found["me"]["switches"], 20 / 150)
         self.assertLess(found["me"]["switches"], 3)
@@ -91,7 +96,7 @@ class Cost(unittest.TestCase):
 
     def test_a_process_that_is_gone_counts_nothing(self):
         slots = iter((0, 10))
-        found = slot_path.measure({"none": 2**22 + 1}, 0.0, lambda: next(slots))
+        found = slot_path_cost.measure({"none": 2**22 + 1}, 0.0, lambda: next(slots))
         self.assertEqual(set(found["total"].values()), {0.0})
 
     def test_wake_ups_are_told_by_the_core_that_woke_and_the_core_that_ran(self):

@@ -16,15 +16,15 @@ TEST(FeedbackBits, EveryCodeReadsBackAsItself) {
 
 TEST(FeedbackBits, AnSnrInRangeIsRoundedByAtMostAQuarterDecibel) {
     for (float snr = -12.0F; snr <= 51.0F; snr += 0.01F)
-        EXPECT_NEAR(snr_of_code(snr_code(snr)), snr, 0.2501F);
+        EXPECT_NEAR(snr_of_code(snr_code(db(snr))).value, snr, 0.2501F);
 }
 
 TEST(FeedbackBits, ValuesOutOfRangeSaturate) {
-    EXPECT_EQ(snr_code(-50.0F), 0);
-    EXPECT_EQ(snr_code(-std::numeric_limits<float>::infinity()), 0);
-    EXPECT_EQ(snr_code(std::numeric_limits<float>::quiet_NaN()), 0);
-    EXPECT_EQ(snr_code(60.0F), 127);
-    EXPECT_EQ(snr_code(std::numeric_limits<float>::infinity()), 127);
+    EXPECT_EQ(snr_code(db(-50.0F)), 0);
+    EXPECT_EQ(snr_code(db(-std::numeric_limits<float>::infinity())), 0);
+    EXPECT_EQ(snr_code(db(std::numeric_limits<float>::quiet_NaN())), 0);
+    EXPECT_EQ(snr_code(db(60.0F)), 127);
+    EXPECT_EQ(snr_code(db(std::numeric_limits<float>::infinity())), 127);
 }
 
 TEST(FeedbackBits, AnNmseIsRoundedByFourPercentOrIsNotKnown) {

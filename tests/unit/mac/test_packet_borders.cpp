@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What goes on after a header that was lost or damaged, and where: at the borders that are told.
 #include "reassembly_link.h"
+#include "types/splitmix64.h"
 
 namespace wip::test {
 namespace {
@@ -56,7 +57,7 @@ TEST(PacketBorders, AHeaderInTheDataIsNotTakenForOne) {
 
 TEST(PacketBorders, ADamagedHeaderLosesItsPacketAndThePlaceOfTheNextIsSearched) {
     link l(corrupt());
-    for (int i = 0; i < 6; ++i) l.give(ipv4(200, static_cast<std::uint8_t>(i)));
+    l.give_packets(6, 200);
     l.cut_all();
     l.bring_all_but({7});
     l.frames[7].payload[400 - 378 + 3] ^= 0x40;  // the length of packet 2
@@ -72,7 +73,7 @@ TEST(PacketBorders, ADamagedHeaderLosesItsPacketAndThePlaceOfTheNextIsSearched) 
 TEST(PacketBorders, ADamagedHeaderWithAWrongLengthButARightChecksumTakesNoPacketsWithIt) {
     for (const std::uint8_t bit : {0x02, 0x08}) {
         link l(corrupt());
-        for (int i = 0; i < 6; ++i) l.give(ipv4(200, static_cast<std::uint8_t>(i)));
+        l.give_packets(6, 200);
         l.cut_all();
         l.bring_all_but({7});
         const std::size_t header = 400 - 378;  // of packet 2, in frame 7
@@ -111,7 +112,7 @@ TEST(PacketBorders, ZerosThatGoOnInTheNextFrameAreNoPadding) {
 TEST(PacketBorders, ADamagedHeaderIsBelievedOnceTheNextBorderIsTold) {
     link l(corrupt());
     l.tells = false;
-    for (int i = 0; i < 3; ++i) l.give(ipv4(212, static_cast<std::uint8_t>(i)));
+    l.give_packets(3, 212);
     l.cut_all();
     // Packet 1 is bytes 212..423: its header ends in frame 4, the next one begins in 7, ends in 8.
     for (frame_sn sn = 0; sn < 7; ++sn) l.tell(sn);
@@ -133,7 +134,7 @@ TEST(PacketBorders, ADamagedHeaderIsBelievedOnceTheNextBorderIsTold) {
 
 TEST(PacketBorders, AnIntactPacketBetweenTwoDamagedHeadersIsDelivered) {
     link l(corrupt());
-    for (int i = 0; i < 6; ++i) l.give(ipv4(216, static_cast<std::uint8_t>(i)));
+    l.give_packets(6, 216);
     l.cut_all();  // four frames each
     l.bring_all_but({4, 12});
     for (const frame_sn sn : {4, 12}) {
@@ -405,13 +406,8 @@ TEST(PacketBorders, ADamagedHeaderMakesNoPacketsOfDataBehindItsFrame) {
 }
 
 TEST(PacketBorders, RandomBitsAndBordersNeverHangOrCrashIt) {
-    std::uint64_t x = 88172645463325252ULL;
-    const auto random = [&x] {
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-        return x;
-    };
+    splitmix64 dice(88172645463325252);
+    const auto random = [&dice] { return dice.next(); };
     for (const bool in_order : {true, false}) {
         reassembler_config c;
         c.in_order = in_order;

@@ -29,7 +29,7 @@ TEST(Reassembler, TheLargestPacketsOfBothVersionsPass) {
 
 TEST(Reassembler, InOrderMeansThatAllWaitForTheMissingFrame) {
     link l;
-    for (int i = 0; i < 5; ++i) l.give(ipv4(100, static_cast<std::uint8_t>(i)));
+    l.give_packets(5, 100);
     l.cut_all();  // 500 bytes in ten frames
     l.bring_all_but({3});
     EXPECT_EQ(l.got.size(), 1U);
@@ -39,7 +39,7 @@ TEST(Reassembler, InOrderMeansThatAllWaitForTheMissingFrame) {
 
 TEST(Reassembler, AsCompletedThoseBehindAMissingPieceGoAhead) {
     link l(as_completed());
-    for (int i = 0; i < 5; ++i) l.give(ipv4(200, static_cast<std::uint8_t>(i)));
+    l.give_packets(5, 200);
     l.cut_all();        // packet i starts at byte 200 i; frame 5 is bytes 270..323: inside packet 1
     l.bring(5, false);  // failed, so its length is known
     l.bring_all_but({5});
@@ -51,7 +51,7 @@ TEST(Reassembler, AsCompletedThoseBehindAMissingPieceGoAhead) {
 
 TEST(Reassembler, AsCompletedAMissingHeaderHoldsBackNoPacketBehindIt) {
     link l(as_completed());
-    for (int i = 0; i < 6; ++i) l.give(ipv4(200, static_cast<std::uint8_t>(i)));
+    l.give_packets(6, 200);
     l.cut_all();
     // Frame 7 is bytes 378..431: the end of packet 1 and the header of packet 2.
     l.bring_all_but({7});
@@ -81,7 +81,7 @@ TEST(Reassembler, AsCompletedTheInnerPacketOfATunnelIsNotTakenForOne) {
 
 TEST(Reassembler, ALostFrameOfKnownLengthCostsOnlyThePacketThatItTouches) {
     link l;
-    for (int i = 0; i < 5; ++i) l.give(ipv4(200, static_cast<std::uint8_t>(i)));
+    l.give_packets(5, 200);
     l.cut_all();
     l.bring(5, false);  // inside packet 1: its length is known
     l.bring_all_but({5});
@@ -95,7 +95,7 @@ TEST(Reassembler, ALostFrameOfKnownLengthCostsOnlyThePacketThatItTouches) {
 
 TEST(Reassembler, WithoutPackingTheNextFrameStartIsTheNextPacket) {
     link l({}, false);
-    for (int i = 0; i < 4; ++i) l.give(ipv4(100, static_cast<std::uint8_t>(i)));
+    l.give_packets(4, 100);
     l.cut_all();  // two frames a packet
     l.bring_all_but({2});
     l.lose_below(l.last());
@@ -105,7 +105,7 @@ TEST(Reassembler, WithoutPackingTheNextFrameStartIsTheNextPacket) {
 
 TEST(Reassembler, DamagedFramesAreDeliveredWhenTheHeaderIsIntact) {
     link l(corrupt());
-    for (int i = 0; i < 5; ++i) l.give(ipv4(200, static_cast<std::uint8_t>(i)));
+    l.give_packets(5, 200);
     l.cut_all();
     l.bring_all_but({5});
     l.frames[5].payload[10] ^= 0xff;
@@ -122,7 +122,7 @@ TEST(Reassembler, DamagedFramesAreDeliveredWhenTheHeaderIsIntact) {
 
 TEST(Reassembler, WithoutItsBitsALostFrameIsLostAlsoWhenDamageIsAllowed) {
     link l(corrupt());
-    for (int i = 0; i < 3; ++i) l.give(ipv4(200, static_cast<std::uint8_t>(i)));
+    l.give_packets(3, 200);
     l.cut_all();
     l.bring_all_but({5});
     l.lose_below(l.last());
@@ -171,7 +171,7 @@ TEST(Reassembler, EveryOrderOfArrivalDeliversEverythingOnce) {
             reassembler_config c;
             c.in_order = in_order;
             link l(c);
-            for (int i = 0; i < 6; ++i) l.give(ipv4(54, static_cast<std::uint8_t>(i)));
+            l.give_packets(6, 54);
             l.cut_all();
             for (const frame_sn sn : order) l.bring(sn);
             if (in_order) {
@@ -186,7 +186,7 @@ TEST(Reassembler, EveryOrderOfArrivalDeliversEverythingOnce) {
 
 TEST(Reassembler, ARestartDeliversWhatIsCompleteAndCountsTheRest) {
     link l;
-    for (int i = 0; i < 3; ++i) l.give(ipv4(200, static_cast<std::uint8_t>(i)));
+    l.give_packets(3, 200);
     l.cut_all();
     l.bring(5, false);
     l.bring_all_but({5});

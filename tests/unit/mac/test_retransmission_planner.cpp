@@ -18,7 +18,7 @@ arq_unit whole(frame_sn sn, int k) {
 std::vector<rated_bin> rated(std::initializer_list<int> rates) {
     std::vector<rated_bin> bins;
     for (const int r : rates)
-        bins.push_back({static_cast<std::uint8_t>(bins.size()), static_cast<std::uint8_t>(r)});
+        bins.push_back({bin_index(bins.size()), static_cast<std::uint8_t>(r)});
     return bins;
 }
 
@@ -27,7 +27,7 @@ TEST(RetransmissionPlanner, AUnitKeepsItsModulationInTheLowestBinThatIsGoodEnoug
     const std::vector<arq_unit> waiting{whole(1, 3)};
     p.plan(waiting, rated({8, 4, 2, 5}));
     ASSERT_EQ(p.placed().size(), 1U);
-    EXPECT_EQ(p.placed()[0].bin, 1);
+    EXPECT_EQ(p.placed()[0].bin, bin_index(1));
     EXPECT_EQ(p.placed()[0].unit, waiting[0]);
     EXPECT_EQ(p.cuts(), 0);
 }
@@ -61,7 +61,7 @@ TEST(RetransmissionPlanner, UnitsOfOneModulationGoInAscendingOrderToAscendingBin
     p.plan(waiting, rated({8, 3, 5, 2, 2}));
     ASSERT_EQ(p.placed().size(), 5U);
     for (std::size_t i = 0; i < 5; ++i) {
-        EXPECT_EQ(p.placed()[i].bin, i);
+        EXPECT_EQ(p.placed()[i].bin, bin_index(i));
         EXPECT_EQ(p.placed()[i].unit.sn, 10 + static_cast<frame_sn>(i));
     }
 }
@@ -76,11 +76,11 @@ TEST(RetransmissionPlanner, AllSmallCasesCoverEachUnitOnceAndRespectTheBins) {
                 waiting.push_back(v % 9 == 0 ? arq_unit{i, 10, 60, 0, 2} : whole(i, v % 9));
             const auto bins = rated({1 + b % 8, 1 + b / 8 % 8, 1 + b / 64});
             p.plan(waiting, bins);
-            std::set<int> used;
+            std::set<bin_index> used;
             std::map<frame_sn, std::vector<arq_unit>> parts;
             for (const auto& placed : p.placed()) {
                 ASSERT_TRUE(used.insert(placed.bin).second) << "bin used twice";
-                ASSERT_LE(placed.unit.bits_per_symbol, bins[placed.bin].rate);
+                ASSERT_LE(placed.unit.bits_per_symbol, bins[placed.bin.n()].rate);
                 ASSERT_GE(placed.unit.bits_per_symbol, 1);
                 ASSERT_LE(placed.unit.length,
                           frame_payload_nibbles(radio, placed.unit.bits_per_symbol));

@@ -7,6 +7,7 @@
 #include "link/base_station_mac.h"
 #include "link/terminal_mac.h"
 #include "packets.h"
+#include "types/splitmix64.h"
 
 namespace wip {
 namespace {
@@ -266,13 +267,8 @@ TEST(TerminalMac, FramesGivenUpAreDroppedWhenTheEdgePassesThem) {
 }
 
 TEST(TerminalMac, RandomReportsNeverCrashIt) {
-    std::uint64_t x = 1234567;
-    const auto random = [&x] {
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-        return x;
-    };
+    splitmix64 dice(1234567);
+    const auto random = [&dice] { return dice.next(); };
     for (const bool in_order : {true, false}) {
         link_config c;
         c.in_order = in_order;

@@ -341,7 +341,7 @@ TEST(decision_feedback, finds_slope_curvature_and_interference_from_right_decisi
     grid out, power;
     double left = 0;
     for (std::size_t b = 0; b < nof_bins; ++b) {
-        feedback.equalise(b, out, power);
+        feedback.equalise(bin_index(b), out, power);
         for (int l = 0; l < symbols_per_slot; ++l)
             for (int c = 0; c < subcarriers_per_bin; ++c) {
                 const auto ul = static_cast<std::size_t>(l);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# cmake -DPROGRAMS=a,b,... -P: what the programs of the core load is the C++ library, GoogleTest and numeric libraries.
+# cmake -DPROGRAMS=a,b,... -P: what the programs of the core load is the C++ library, GoogleTest, numeric libraries and yaml-cpp.
 string(REPLACE "," ";" PROGRAMS "${PROGRAMS}")
-set(known "^(ld-linux|linux-vdso|libc|libm|libpthread|libdl|librt|libgcc_s|libstdc\\+\\+|libgtest|libgtest_main|libfftw3f|libfftw3f_threads|libvolk|liborc-0\\.4|libgomp)[-.]")
+set(known "^(ld-linux|linux-vdso|libc|libm|libpthread|libdl|librt|libgcc_s|libstdc\\+\\+|libgtest|libgtest_main|libfftw3f|libfftw3f_threads|libvolk|liborc-0\\.4|libgomp|libyaml-cpp)[-.]")
 list(LENGTH PROGRAMS nof_programs)
 if(nof_programs LESS 40)
   message(FATAL_ERROR "only ${nof_programs} programs to look at")

@@ -38,7 +38,7 @@ ALLOWED = {
     # The symbol channel detects with the receiver's constellations and computes with the link's error rates.
     "channels/bin": {"types", "phy/qam", "phy/detection", "port", "link", "sample"},
     "channels/packet": {"types", "port", "wire", "link", "sample"},
-    "channels/cell": {"bin", "packet"} | MAC,
+    "channels/cell": {"sample", "bin", "packet", "profiles"} | MAC,
     "channels/mix": {"types", "sample"},
     "channels/profiles": {"types", "sample"},
     "channels/air": {"types", "sample", "mix", "runtime"},

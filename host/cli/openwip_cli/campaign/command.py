@@ -39,7 +39,7 @@ def listing(top: pathlib.Path, jobs: int) -> str:
     return "\n".join(lines)
 
 
-def evaluate(experiments: list[Experiment], store: Store, about: Any) -> Any:
+def evaluate(experiments: list[Experiment], store: Store, about: dict[str, Any]) -> Any:
     # Late: numpy starts threads, and the runs were forked from this process.
     from . import figures, metrics, report
     judged = []

@@ -22,7 +22,7 @@ from .settings import SETTINGS
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933", "#882255")
 MARKERS = "osD^vPX<>"
-QAM: dict[Any, str] = {"adaptive": "adaptive"} | dict(enumerate(MODULATIONS))
+QAM: dict[int | str, str] = {"adaptive": "adaptive"} | dict(enumerate(MODULATIONS))
 WORDS = {("allocation", "best"): "scheduled", ("combining", "on"): "combining (c)", ("combining", "off"): "no combining (a)",
          ("switch_table", "nmse_0"): "table for NMSE 0", ("switch_table", "nmse_0_1"): "table for NMSE 0.1",
          ("window_bytes", 0): "window tuned", ("window_bytes", 64096): "window 64 kB"}
@@ -35,27 +35,27 @@ def name_of(setting: Any, value: Any) -> Any:
     return WORDS.get((setting, value), f"{value:g} {unit}" if unit and not isinstance(value, str) else str(value))
 
 
-def axis_name(setting: str) -> Any:
+def axis_name(setting: str) -> str:
     s = SETTINGS[setting]
     return f"{s.words} ({s.unit})" if s.unit else s.words
 
 
-def as_list(names: Any) -> Any:
+def as_list(names: str | list[str] | None) -> list[str]:
     return names if isinstance(names, list) else [names] if names else []
 
 
-def combinations(results: Results, names: Any, where: dict[str, Any]) -> list[Any]:
+def combinations(results: Results, names: list[str], where: dict[str, Any]) -> list[Any]:
     """The combinations of some settings that have results, in the order of the grid."""
     return list(dict.fromkeys(tuple(p[n] for n in names) for p in results.where(**where)))
 
 
-def numbered(results: Results, names: Any, where: dict[str, Any], everywhere: Any) -> list[Any]:
+def numbered(results: Results, names: list[Any], where: dict[str, Any], everywhere: Any) -> list[Any]:
     """Combinations with the number that gives each its colour: the same in every panel of a figure."""
     order = combinations(results, names, everywhere)
     return [(order.index(c), c) for c in combinations(results, names, where)]
 
 
-def axes_of(panels: Any, width: float = 5.2, height: float = 4.0, **kwargs: Any) -> tuple[Any, Any]:
+def axes_of(panels: int, width: float = 5.2, height: float = 4.0, **kwargs: Any) -> tuple[Any, Any]:
     fig, axes = plt.subplots(1, panels, figsize=(width * panels, height), squeeze=False, **kwargs)
     for a in axes[0]:
         a.grid(True, color="0.9", linewidth=0.6)
@@ -68,11 +68,11 @@ def fullest(panels: Any) -> Any:
     return max(reversed([a for a, _, _ in panels]), key=lambda a: len(a.get_legend_handles_labels()[1]))
 
 
-def title_of(names: Any) -> Any:
+def title_of(names: list[str]) -> str | None:
     return SETTINGS[names[0]].words if len(names) == 1 else None
 
 
-def style(i: Any) -> dict[str, Any]:
+def style(i: int) -> dict[str, Any]:
     return {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)], "markersize": 5, "linewidth": 1.2}
 
 
@@ -205,7 +205,7 @@ def scatter(results: Results, spec: dict[str, Any]) -> Any:
 KINDS = {f.__name__: f for f in (lines, bars, cdf, surface, scatter)}
 
 
-def draw(results: Results, folder: pathlib.Path) -> Any:
+def draw(results: Results, folder: pathlib.Path) -> list[pathlib.Path]:
     """Writes every figure; returns (name, number, reason why not or None)."""
     done: list[Any] = []
     for spec in results.experiment.tree["figures"]:

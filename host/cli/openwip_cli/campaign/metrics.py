@@ -10,28 +10,28 @@ from .plan import Experiment, Point
 PACKET_BITS = 12000     # of a packet of 1500 bytes
 
 
-def _shares(counts: Any) -> list[Any]:
+def _shares(counts: list[int]) -> list[float]:
     total = sum(counts)
     return [c / total if total else 0.0 for c in counts]
 
 
-def _goodput(r: Any, point: Point, _: Any) -> Any:
+def _goodput(r: dict[str, Any], point: Point, _: object) -> Any:
     return r["workload"]["goodput_bps"] / 1e6
 
 
 def _flow(key: str, scale: float = 1.0) -> Any:
-    def read(r: Any, point: Point, _: Any) -> Any:
+    def read(r: dict[str, Any], point: Point, _: object) -> Any:
         return r["workload"]["flows"][str(point["flow_kb"])][key] * scale
     return read
 
 
-def _frames_per_packet(r: Any, *_: Any) -> Any:
+def _frames_per_packet(r: dict[str, Any], *_: object) -> float:
     shares = _shares(r["link"]["modulation_histogram"])
     mean = sum(k * s for k, s in enumerate(shares))
     return PACKET_BITS / (SYMBOLS_PER_BIN * mean) if mean else float("nan")
 
 
-def _retransmissions(r: Any, *_: Any) -> Any:
+def _retransmissions(r: dict[str, Any], *_: object) -> float:
     """Transmissions that were retransmissions, share of all transmissions."""
     counts = r["link"]["retransmission_histogram"]
     repeated = sum(n * c for n, c in enumerate(counts))
@@ -39,17 +39,17 @@ def _retransmissions(r: Any, *_: Any) -> Any:
     return repeated / sent if sent else 0.0
 
 
-def _within(r: Any, _: Any, ms: Any) -> Any:
+def _within(r: dict[str, Any], _: object, ms: float) -> float:
     """Share of the packets sent that arrived within so many ms."""
     w = r["workload"]
     return sum(d <= float(ms) * 1000 for d in w["delays_us"]) / w["sent"]
 
 
-def delays_ms(r: Any) -> list[Any]:
+def delays_ms(r: dict[str, Any]) -> list[float]:
     return sorted(d / 1000 for d in r["workload"]["delays_us"])
 
 
-def _quantile(r: Any, _: Any, q: Any) -> Any:
+def _quantile(r: dict[str, Any], _: object, q: float) -> float:
     delays = delays_ms(r)
     return delays[min(len(delays) - 1, int(float(q) * len(delays)))] if delays else float("nan")
 
@@ -76,14 +76,14 @@ METRICS = {
 }
 
 
-def split(metric: str) -> tuple[Any, Any]:
+def split(metric: str) -> tuple[str, str | None]:
     name, _, argument = str(metric).partition(":")
     if name not in METRICS:
         raise BadInput(f"unknown metric {name}; known: {', '.join(METRICS)}")
     return name, argument or None
 
 
-def label(metric: str) -> Any:
+def label(metric: str) -> str:
     return METRICS[split(metric)[0]][0]
 
 
@@ -93,7 +93,7 @@ class Results:
     def __init__(self, experiment: Experiment, get: Any) -> None:
         """`get(key)`: a finished run or None (runner.Store.get)."""
         self.experiment = experiment
-        self.found: dict[Any, Any] = {}        # point -> {realisation: result}
+        self.found: dict[Point, dict[int, Any]] = {}        # point -> {realisation: result}
         self.absent, self.invalid, self.repeated = 0, 0, 0
         seen = {}
         for point in experiment.points:
@@ -113,13 +113,13 @@ class Results:
         """Points with these settings that have results, in the order of the grid."""
         return [p for p in self.experiment.points if p in self.found and p.matches(wanted)]
 
-    def one(self, wanted: Any) -> Any:
+    def one(self, wanted: dict[str, Any]) -> Point:
         points = self.where(**wanted)
         if len(points) != 1:
             raise LookupError(f"{len(points)} points have {wanted}")
         return points[0]
 
-    def values(self, point: Point, metric: str) -> dict[Any, Any]:
+    def values(self, point: Point, metric: str) -> dict[int, Any]:
         """{realisation: value}"""
         name, argument = split(metric)
         read = METRICS[name][1]

@@ -15,7 +15,7 @@ from .runner import Store
 CELLS_PER_CORE = 3     # at 10 bins and 4 Mbit/s a cell needs about a fifth of a core, start and end included
 
 
-def parser() -> Any:
+def parser() -> Parser:
     p = Parser("experiment", "The experiments of the literature on the emulator: results as CSV, figures as PNG, and what "
                              "the text says against what was measured.")
     p.add_argument("names", nargs="*", metavar="NAME", help="A1 ... C2, all (--list shows them), or a file of one's own")
@@ -28,7 +28,7 @@ def parser() -> Any:
     return p
 
 
-def check_plan(store: Store, experiments: list[Experiment], resume: bool) -> Any:
+def check_plan(store: Store, experiments: list[Experiment], resume: bool) -> dict[str, Any]:
     """The folder's plan, with these experiments in it; refuses to mix results of different files."""
     old = store.plan or {"experiments": {}}
     if store.anything() and not resume:
@@ -43,7 +43,7 @@ def check_plan(store: Store, experiments: list[Experiment], resume: bool) -> Any
     return old
 
 
-def load(top: pathlib.Path, names: Any, mode: str) -> Any:
+def load(top: pathlib.Path, names: list[str], mode: str) -> list[Experiment]:
     experiments = plan.load(top, names, mode)
     for e in experiments:
         statements.check_statements(e.path, e.tree["statements"])

@@ -37,11 +37,11 @@ class Point:
     def __getitem__(self, name: str) -> Any:
         return dict(self.settings)[name]
 
-    def matches(self, wanted: Any) -> bool:
+    def matches(self, wanted: dict[str, Any]) -> bool:
         mine = dict(self.settings)
         return all(mine.get(k) == v for k, v in wanted.items())
 
-    def text(self, leave_out: Sequence[Any] = ()) -> str:
+    def text(self, leave_out: Sequence[str] = ()) -> str:
         return " ".join(f"{k}={v}" for k, v in self.settings if k not in leave_out)
 
 
@@ -66,13 +66,13 @@ def read_setting(path: pathlib.Path, name: str, value: Any) -> Any:
     return read(f"experiment file {path}: {name}", SETTINGS[name].kind, value)
 
 
-def read_settings(path: pathlib.Path, given: dict[str, Any]) -> dict[Any, Any]:
+def read_settings(path: pathlib.Path, given: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise BadInput(f"experiment file {path}: settings: a mapping is expected")
     return {name: read_setting(path, name, value) for name, value in given.items()}
 
 
-def expand(path: pathlib.Path, grid: Any) -> list[Any]:
+def expand(path: pathlib.Path, grid: Any) -> "list[Point]":
     """Points of a grid or a list of grids, each once, in the order of the file."""
     points: dict[Any, Any] = {}
     for part in grid if isinstance(grid, list) else [grid]:
@@ -89,17 +89,17 @@ def expand(path: pathlib.Path, grid: Any) -> list[Any]:
     return list(points)
 
 
-def check_parts(path: pathlib.Path, tree: Any, known: Iterable[str]) -> None:
+def check_parts(path: pathlib.Path, tree: dict[str, Any], known: Iterable[str]) -> None:
     for name in tree:
         if name not in known:
             raise BadInput(f"experiment file {path}: unknown key {name}; known: {', '.join(sorted(known))}")
 
 
-def canonical(value: Any) -> Any:
+def canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
-def digest(value: Any) -> Any:
+def digest(value: Any) -> str:
     return hashlib.sha256(canonical(value).encode()).hexdigest()[:16]
 
 
@@ -141,9 +141,9 @@ class Experiment:
             channel = (settings | dict(p.settings)).get("channel")
             if channel not in common["channels"]:
                 raise BadInput(f"experiment file {path}: channel is {channel!r}; valid: {', '.join(common['channels'])}")
-        self._runs: dict[Any, Any] = {}
+        self._runs: dict[Any, Run] = {}
 
-    def _whole(self, size: dict[str, Any], name: str, low: float, high: float) -> Any:
+    def _whole(self, size: dict[str, Any], name: str, low: float, high: float) -> int:
         value = size.get(name)
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
             raise BadInput(f"experiment file {self.path}: {self.mode}: {name} is {value!r}; valid: {low}..{high}")
@@ -165,7 +165,7 @@ class Experiment:
         return {"format": FORMAT, "channel": settings["channel"], "emulator": options,
                 "workload": {"kind": kind} | traffic, "realisation": realisation}
 
-    def run(self, point: Point, realisation: int) -> Any:
+    def run(self, point: Point, realisation: int) -> "Run":
         without_view = Point(tuple((k, v) for k, v in point.settings if SETTINGS[k].role != VIEW))
         found = self._runs.get((without_view, realisation))
         if found is None:
@@ -174,10 +174,10 @@ class Experiment:
             self._runs[without_view, realisation] = found
         return found
 
-    def runs(self) -> list[Any]:
+    def runs(self) -> "list[Run]":
         """Each once; a realisation of all points before the next, so that an interrupted experiment is
         complete in what it has."""
-        unique: dict[Any, Any] = {}
+        unique: dict[str, Run] = {}
         for realisation in range(1, self.realisations + 1):
             for point in self.points:
                 run = self.run(point, realisation)
@@ -185,12 +185,12 @@ class Experiment:
         return list(unique.values())
 
     @property
-    def fingerprint(self) -> Any:
+    def fingerprint(self) -> str:
         """Changes with anything that decides a run; a figure or a statement may be rewritten over finished runs."""
         return digest(sorted(r.key for r in self.runs()))
 
 
-def cost(spec: dict[str, Any]) -> Any:
+def cost(spec: dict[str, Any]) -> float:
     """Seconds that a run takes."""
     work = spec["workload"]
     if work["kind"] != "flows":
@@ -204,26 +204,26 @@ def cost(spec: dict[str, Any]) -> Any:
     return OVERHEAD_S + seconds
 
 
-def unique_runs(experiments: list[Experiment]) -> list[Any]:
+def unique_runs(experiments: list[Experiment]) -> "list[Run]":
     """All runs of several experiments, each once, again one realisation of everything before the next."""
-    unique: dict[Any, Any] = {}
+    unique: dict[str, Run] = {}
     for e in experiments:
         for run in e.runs():
             unique.setdefault(run.key, run)
     return sorted(unique.values(), key=lambda run: run.spec["realisation"])
 
 
-def estimate_s(runs: Any, jobs: int) -> Any:
+def estimate_s(runs: "list[Run]", jobs: int) -> float:
     """Longest first on `jobs` machines is at most this."""
     total = sum(r.cost_s for r in runs)
     return total / jobs + (max((r.cost_s for r in runs), default=0) if jobs > 1 else 0)
 
 
-def folder(top: pathlib.Path) -> Any:
+def folder(top: pathlib.Path) -> pathlib.Path:
     return pathlib.Path(top) / "flowgraphs" / "scenarios" / "experiments"
 
 
-def known(top: pathlib.Path) -> list[Any]:
+def known(top: pathlib.Path) -> list[str]:
     return sorted(p.stem for p in folder(top).glob("*.yaml") if p.stem != "defaults")
 
 
@@ -232,7 +232,7 @@ def load(top: pathlib.Path, names: Any, mode: str) -> list[Any]:
     there = known(top)
     if names == ["all"]:
         names = there
-    experiments: dict[Any, Any] = {}
+    experiments: dict[str, Experiment] = {}
     for name in dict.fromkeys(names):
         own = name.endswith(".yaml")
         if not own and name not in there:

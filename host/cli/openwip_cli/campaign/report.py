@@ -13,9 +13,9 @@ from .metrics import Results, split
 from .plan import Experiment
 
 
-def metrics_of(experiment: Experiment) -> list[Any]:
+def metrics_of(experiment: Experiment) -> list[str]:
     """What the figures and statements use, in the order of the file."""
-    names: dict[Any, Any] = {}
+    names: dict[str, None] = {}
     for part in (*experiment.tree["figures"], *experiment.tree["statements"]):
         metric = part.get("metric")
         arguments = part.get("categories") or (part.get("over") if isinstance(part.get("over"), list) else None)
@@ -53,11 +53,11 @@ def counts(results: Results) -> dict[str, Any]:
             "absent": results.absent, "repeated": results.repeated}
 
 
-def escape(text: str) -> Any:
+def escape(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def markdown(judged: Any, about: Any) -> Any:
+def markdown(judged: Any, about: dict[str, Any]) -> str:
     """`judged`: [(experiment, judgements, counts, figures)]."""
     lines = ["| experiment | the text says | we measured | holds |", "|---|---|---|---|"]
     for experiment, judgements, _, _ in judged:
@@ -73,7 +73,7 @@ def markdown(judged: Any, about: Any) -> Any:
     return "\n".join(lines) + "\n"
 
 
-def write_comparison(judged: Any, about: Any, folder: pathlib.Path) -> None:
+def write_comparison(judged: Any, about: dict[str, Any], folder: pathlib.Path) -> None:
     (folder / "comparison.md").write_text(markdown(judged, about), encoding="utf-8")
     tree = {"about": about, "experiments": {
         experiment.name: {"title": experiment.title, "mode": experiment.mode, "realisations": experiment.realisations,

@@ -48,20 +48,20 @@ class Store:
         except OSError as e:
             raise BadInput(f"--out {self.out}: cannot be written ({e.strerror})") from None
 
-    def path(self, key: str) -> Any:
+    def path(self, key: str) -> pathlib.Path:
         return self.runs / f"{key}.json"
 
     def get(self, key: str) -> Any:
         return read_run(self.path(key))
 
     @property
-    def plan(self) -> Any:
+    def plan(self) -> dict[str, Any] | None:
         try:
             return json.loads((self.out / "plan.json").read_text())
         except (OSError, ValueError):
             return None
 
-    def write_plan(self, plan: Any) -> None:
+    def write_plan(self, plan: dict[str, Any]) -> None:
         write_json(self.out / "plan.json", plan)
 
     def anything(self) -> bool:
@@ -72,15 +72,15 @@ class Runner:
     """`run` is runs.emulate.run, or in tests something that looks like it; `workload(spec)` gives what
     it is to run in the cell; `say(text)` shows progress."""
 
-    def __init__(self, store: Store, jobs: int, run: Any, workload: Any, say: Callable[[str], None],
+    def __init__(self, store: Store, jobs: int, run: Callable[..., dict[str, Any]], workload: Any, say: Callable[[str], None],
                  cleanup: Callable[..., Any] = lambda name: None) -> None:
         self.store, self.emulate, self.workload, self.say = store, run, workload, say
         self.pool = Pool(jobs, f"x{os.getpid() % 10**7}j", self._attempt, self._take, lambda r: self.store.logs / f"{r.key}.log", cleanup)
-        self.attempts: dict[Any, Any] = {}     # key -> outcomes so far, without results
+        self.attempts: dict[str, list[dict[str, Any]]] = {}     # key -> outcomes so far, without results
         self.done_cost = self.spent = 0.0
         self.repeated = 0
 
-    def run_all(self, runs: Any) -> tuple[Any, Any]:
+    def run_all(self, runs: list[Any]) -> tuple[int, int]:
         """Everything that has no valid file yet. Returns (done here, found finished)."""
         # A run that stayed invalid is tried again by the next call: the machine may be quieter then.
         waiting = [r for r in runs if not (self.store.get(r.key) or {}).get("valid")]
@@ -138,7 +138,7 @@ class Runner:
         return f"{left / 60:.0f} min left" if left > 90 else f"{left:.0f} s left"
 
 
-def headline(result: dict[str, Any]) -> Any:
+def headline(result: dict[str, Any]) -> str:
     """One figure of a run for the progress line."""
     work = (result or {}).get("workload") or {}
     if "goodput_bps" in work:

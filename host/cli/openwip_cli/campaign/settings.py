@@ -22,7 +22,7 @@ class ChannelName:
     """Looked up in `channels` of the defaults file."""
     valid = "a name of `channels`"
 
-    def read(self, value: Any) -> Any:
+    def read(self, value: Any) -> str:
         if not isinstance(value, str) or not value:
             raise ValueError
         return value
@@ -37,7 +37,7 @@ class Setting:
     key: str | None = None      # of ./openwip emulate
 
 
-def of_emulator(key: str, words: Any) -> Setting:
+def of_emulator(key: str, words: str) -> Setting:
     s = OF_EMULATE[key]
     return Setting(EMULATOR, s.kind, words, "" if s.unit in words else s.unit, key)
 

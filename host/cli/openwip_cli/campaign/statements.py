@@ -37,7 +37,7 @@ class Judgement:
     note: str
 
 
-def cases(check: Any) -> Iterator[Any]:
+def cases(check: dict[str, Any]) -> Iterator[Any]:
     """(label, settings) of each combination of for_each."""
     each = check.get("for_each", {})
     names = list(each)
@@ -45,7 +45,7 @@ def cases(check: Any) -> Iterator[Any]:
         yield " ".join(str(v) for v in values), dict(zip(names, values))
 
 
-def _limits(estimate: Any, check: Any) -> tuple[Any, Any]:
+def _limits(estimate: estimates.Estimate, check: dict[str, Any]) -> tuple[Any, bool]:
     """(holds, sure) of least <= value <= most."""
     least, most = check.get("least", -math.inf), check.get("most", math.inf)
     holds = least <= estimate.mean <= most
@@ -53,18 +53,18 @@ def _limits(estimate: Any, check: Any) -> tuple[Any, Any]:
     return holds, sure
 
 
-def _number(estimate: Any, check: Any) -> Any:
+def _number(estimate: estimates.Estimate, check: dict[str, Any]) -> str:
     scale, digits, unit = check.get("scale", 1), check.get("digits", 2), check.get("unit", "")
     return estimates.Estimate(estimate.mean * scale, estimate.half * scale, estimate.n).text(digits, unit)
 
 
-def value(results: Results, check: Any, case: Any) -> "Finding":
+def value(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Finding":
     """The metric at a point lies between least and most."""
     e = estimates.estimate(results.values(results.one(check.get("where", {}) | case), check["metric"]).values())
     return Finding(_number(e, check), *_limits(e, check))
 
 
-def ratio(results: Results, check: Any, case: Any) -> "Finding":
+def ratio(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Finding":
     """The metric at `a` over that at `b` lies between least and most."""
     a, b = (results.values(results.one(check[k] | case), check["metric"]) for k in ("a", "b"))
     e = estimates.ratio(a, b)
@@ -72,7 +72,7 @@ def ratio(results: Results, check: Any, case: Any) -> "Finding":
                    *_limits(e, check))
 
 
-def above(results: Results, check: Any, case: Any) -> "Finding":
+def above(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Finding":
     """The metric is higher at `a` than at `b`, and for `b_each` than at every one of them: the closest is
     shown. `at_each` repeats it over other settings."""
     metric = check["metric"]
@@ -100,7 +100,7 @@ def above(results: Results, check: Any, case: Any) -> "Finding":
                    f"{d.text(check.get('digits', 3))} ({name})", d.mean > 0, not math.isnan(d.half) and not d.covers(0))
 
 
-def best(results: Results, check: Any, case: Any) -> "Finding":
+def best(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Finding":
     """Over one setting the metric is highest where `expect` says."""
     over, metric, among = check["over"], check["metric"], check["among"]
     found = {}
@@ -117,7 +117,7 @@ def best(results: Results, check: Any, case: Any) -> "Finding":
                    order[0] == check["expect"], not math.isnan(d.half) and not d.covers(0))
 
 
-def disjoint(results: Results, check: Any, case: Any) -> "Finding":
+def disjoint(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Finding":
     """The intervals of the metric at `a` and `b` do not overlap, for every argument of the metric in `over`."""
     a, b = (results.one(check[k] | case) for k in ("a", "b"))
     texts, every = [], True
@@ -132,7 +132,7 @@ def disjoint(results: Results, check: Any, case: Any) -> "Finding":
     return Finding("; ".join(texts), every, True)
 
 
-def crossing(results: Results, check: Any, case: Any) -> "Finding":
+def crossing(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Finding":
     """a - b is positive at the lowest value of a setting and negative at `until`: somewhere between they cross."""
     over, metric = check["over"], check["metric"]
     points = {}
@@ -151,7 +151,7 @@ def crossing(results: Results, check: Any, case: Any) -> "Finding":
     return Finding(text, first.mean > 0 > last.mean, not (first.covers(0) or last.covers(0)))
 
 
-def spread(results: Results, check: Any, case: Any) -> "Finding":
+def spread(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Finding":
     """Over one setting the metric changes by no more than `most` of its largest value."""
     over, metric = check["over"], check["metric"]
     points = [p for p in results.where(**(check.get("where", {}) | case))
@@ -167,7 +167,7 @@ def spread(results: Results, check: Any, case: Any) -> "Finding":
                    not math.isnan(e.half) and abs(change - check["most"]) > e.half)
 
 
-def falls(results: Results, check: Any, case: Any) -> "Finding":
+def falls(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Finding":
     """Over one setting the metric never rises by more than `slack` of its largest value, and falls from end to end."""
     over, metric = check["over"], check["metric"]
     points = sorted((p for p in results.where(**(check.get("where", {}) | case))
@@ -182,7 +182,7 @@ def falls(results: Results, check: Any, case: Any) -> "Finding":
     return Finding(" > ".join(f"{m:.3g}" for m in means), down, not math.isnan(d.half) and not d.covers(0))
 
 
-def padhye_mbps(loss: Any, rtt_s: Any, rto_s: float = 0.2, window_bytes: int = 64096, packet_bytes: int = 1500, acked: int = 2) -> Any:
+def padhye_mbps(loss: float, rtt_s: float, rto_s: float = 0.2, window_bytes: int = 64096, packet_bytes: int = 1500, acked: int = 2) -> float:
     """Throughput of TCP Reno at a loss rate (equation 6.2 of the text; Padhye and others 2000, equation 32). With
     packets of 1500 bytes it gives the text's column (3.33, 2.05, 1.48 Mbit/s at 26.7 ms)."""
     limit = window_bytes * 8 / rtt_s
@@ -193,7 +193,7 @@ def padhye_mbps(loss: Any, rtt_s: Any, rto_s: float = 0.2, window_bytes: int = 6
     return min(limit, rate * packet_bytes * 8) / 1e6
 
 
-def model(results: Results, check: Any, case: Any) -> "Finding":
+def model(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Finding":
     """Throughput over the model's at the round-trip time that TCP itself had."""
     point = results.one(check["where"] | case)
     measured = estimates.estimate(results.values(point, "goodput_mbps").values())
@@ -206,13 +206,13 @@ def model(results: Results, check: Any, case: Any) -> "Finding":
     return Finding(f"{measured.text()} / model {expected:.2f} at RTT {rtt:.1f} ms = {e.text(2)}", *_limits(e, check))
 
 
-def steps(results: Results, check: Any, case: Any) -> "Finding":
+def steps(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Finding":
     """Delays come in steps: after each retransmission delay many packets arrive within `rise_ms`, and hardly any
     between (at most `between` of the next rise)."""
     point = results.one(check["where"] | case)
     base, delay, rise = check["base_ms"], point["retransmission_delay_ms"], check["rise_ms"]
 
-    def share(low: float, high: float) -> Any:
+    def share(low: float, high: float) -> estimates.Estimate:
         return estimates.estimate([results.values(point, f"voip_within:{high}")[r] - v
                                    for r, v in results.values(point, f"voip_within:{low}").items()])
 
@@ -262,7 +262,7 @@ def judge(results: Results, statement: dict[str, Any]) -> "Judgement":
     return Judgement(measured=measured, holds=("yes" if holds else "no") + ("" if sure else " (not sure)"), **common)
 
 
-def judge_all(results: Results) -> list[Any]:
+def judge_all(results: Results) -> "list[Judgement]":
     return [judge(results, s) for s in results.experiment.tree["statements"]]
 
 

@@ -44,18 +44,18 @@ def wait_for_start(cell: MeasuredCell) -> float:
 
 # --- TCP settings ---
 
-def sysctl_path(namespace_key: str) -> Any:
+def sysctl_path(namespace_key: str) -> str:
     return "/proc/sys/net/ipv4/" + namespace_key
 
 
-def in_namespace(namespace: str, *argv: Any) -> Any:
+def in_namespace(namespace: str, *argv: str) -> str:
     done = subprocess.run(["ip", "netns", "exec", namespace, *argv], capture_output=True, text=True)
     if done.returncode != 0:
         raise BadInput(f"{' '.join(argv)} in {namespace}: {done.stderr.strip()}")
     return done.stdout
 
 
-def apply_tcp(cell: MeasuredCell, tcp: Any, congestion_control: str, window_bytes: int) -> Any:
+def apply_tcp(cell: MeasuredCell, tcp: Any, congestion_control: str, window_bytes: int) -> dict[str, Any]:
     """Sets it in both namespaces; returns what the kernel then says."""
     sysctls = dict(tcp["sysctl"])
     if window_bytes:    # the buffers must not be what limits, nor the tuning widen the window again
@@ -84,7 +84,7 @@ def apply_tcp(cell: MeasuredCell, tcp: Any, congestion_control: str, window_byte
 
 # --- TCP for a time, with iperf3 ---
 
-def server_intervals(text: str) -> tuple[Any, Any]:
+def server_intervals(text: str) -> tuple[float, float]:
     """(seconds, bits) that the receiving iperf3 reported, summed over its intervals."""
     seconds = bits = 0.0
     for begin, end, rate in re.findall(r"\]\s+([\d.]+)-([\d.]+)\s+sec\s+[\d.]+ \w?Bytes\s+([\d.]+) Kbits/sec", text):
@@ -94,7 +94,7 @@ def server_intervals(text: str) -> tuple[Any, Any]:
     return seconds, bits
 
 
-def bulk_tcp(cell: MeasuredCell, work: dict[str, Any]) -> Any:
+def bulk_tcp(cell: MeasuredCell, work: dict[str, Any]) -> dict[str, Any]:
     settings = apply_tcp(cell, work["tcp"], work["congestion_control"], work["window_bytes"])
     keeper, duration = cell.keeper, work["duration_s"]
     send = ["iperf3", "-c", ADDRESS["terminal"], "-t", str(duration), "-J", "-i", str(duration), "--connect-timeout", str(CONNECT_S * 1000)]
@@ -108,7 +108,7 @@ def bulk_tcp(cell: MeasuredCell, work: dict[str, Any]) -> Any:
     return {"kind": "tcp", "tool": "iperf3", "tcp_settings": settings, "started_s": started_s} | goodput_of(text, intervals, duration)
 
 
-def goodput_of(client_json: Any, intervals: Any, duration: float) -> dict[str, Any]:
+def goodput_of(client_json: str, intervals: tuple[float, float], duration: float) -> dict[str, Any]:
     """From the client's report, or, when it has none because the link was too bad, from what the server saw."""
     try:
         report = json.loads(client_json)
@@ -133,7 +133,7 @@ def python(program: Any, *arguments: Any) -> list[Any]:
     return [shutil.which("python3") or sys.executable, "-I", "-S", program.__file__, *map(str, arguments)]
 
 
-def both_ends(cell: MeasuredCell, receive: Any, send: Any, seconds: float, stop_receiver: Any) -> tuple[Any, Any]:
+def both_ends(cell: MeasuredCell, receive: list[str], send: list[str], seconds: float, stop_receiver: bool) -> tuple[Any, Any]:
     """(JSON of the sender, JSON of the receiver)."""
     keeper = cell.keeper
     with pair(keeper, cell.cell, receive, send, before=lambda: wait_for_start(cell)) as (receiver, sender):
@@ -151,7 +151,7 @@ def both_ends(cell: MeasuredCell, receive: Any, send: Any, seconds: float, stop_
         return json.loads(sender.stdout), json.loads(receiver.stdout.split("\n", 1)[1])
 
 
-def voip(cell: MeasuredCell, work: dict[str, Any]) -> Any:
+def voip(cell: MeasuredCell, work: dict[str, Any]) -> dict[str, Any]:
     packets = work["duration_s"] * work["packets_per_s"]
     sent, received = both_ends(
         cell, python(voip_program, "receive", PORT),
@@ -171,7 +171,7 @@ def flows(cell: MeasuredCell, work: dict[str, Any]) -> dict[str, Any]:
     return {"kind": "flows", "tcp_settings": settings, "flows": by_size(flow_program.summary(sent, received))}
 
 
-def by_size(done: Any) -> Any:
+def by_size(done: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Of the flows of each size: throughput from the mean time of a session, which includes set-up and closing."""
     sizes = {}
     for kb in dict.fromkeys(f["kb"] for f in done):

@@ -31,7 +31,7 @@ ONLY = ("ip", "frames")
 END_PATIENCE_S = 10
 
 
-def add_limits(p: Any) -> None:
+def add_limits(p: Parser) -> None:
     p.value("--seconds", Real(0.001, 1e6), metavar="S", help="end after S seconds of air time")
     p.value("--count", Integer(1, 1 << 40), metavar="N", help="end after N packets")
     p.add_argument("--only", metavar="ip|frames", help="IP at the TUNs, or link frames (default both)")
@@ -39,7 +39,7 @@ def add_limits(p: Any) -> None:
                    help="keep N bytes of each packet, 64..65535 (default all)")
 
 
-def parse(arguments: list[str]) -> Any:
+def parse(arguments: list[str]) -> argparse.Namespace:
     p = Parser("capture", "IP packets at both TUNs and link frames of a running cell, as pcapng for Wireshark.", "demo")
     p.add_argument("-o", dest="file", metavar="FILE|-", help="pcapng file, or - for standard output (default CELL.pcapng)")
     add_limits(p)
@@ -64,7 +64,7 @@ def limits(given: argparse.Namespace) -> list[Any]:
             for word in (f"--{flag}", f"{getattr(given, flag)}")]
 
 
-def endpoints(cell: Cell, terminals: Any) -> list[Any]:
+def endpoints(cell: Cell, terminals: int) -> list[Any]:
     replay = cell.replay
     first = (["--base", cell.endpoint("base.telemetry")] if replay is None else
              ["--start-ns", str(replay["start_ns"])] if replay["start_ns"] is not None else [])
@@ -73,7 +73,7 @@ def endpoints(cell: Cell, terminals: Any) -> list[Any]:
             *(["--user", system.account()[0]] if os.geteuid() == 0 else [])]
 
 
-def comments(cell: Cell, places: Places, configurations: Any) -> list[Any]:
+def comments(cell: Cell, places: Places, configurations: list[tuple[str, str]]) -> list[Any]:
     """Of the capture's section: what was captured."""
     texts = [f"cell '{cell.name}', OpenWIP {version(places.top)}",
              *(f"{name}:\n{text.rstrip()}" for name, text in configurations)]

@@ -23,7 +23,7 @@ LIVE_CAPTURE = "/usr/local/lib/openwip/openwip-live-capture"
 UPPER_PDU = 252     # the interfaces inside the capture have link types of their own
 
 
-def parse(arguments: list[str]) -> Any:
+def parse(arguments: list[str]) -> argparse.Namespace:
     p = Parser("extcap", "Wireshark's extcap protocol.")
     for flag in ("interfaces", "dlts", "config"):
         p.add_argument(f"--extcap-{flag}", action="store_true")
@@ -38,7 +38,7 @@ def parse(arguments: list[str]) -> Any:
     return p.parse_args(arguments)
 
 
-def running_cells() -> Any:
+def running_cells() -> list[str]:
     """Names. Another user than root sees the folders of all cells, and cannot see whether they live."""
     try:
         names = sorted(d.name for d in cells.RUN_ROOT.iterdir() if d.is_dir())
@@ -60,7 +60,7 @@ def list_link_types() -> None:
 
 
 def list_options(name: str) -> None:
-    def say(number: Any, call: Any, display: Any, kind: Any, **more: Any) -> None:
+    def say(number: int, call: str, display: str, kind: str, **more: Any) -> None:
         extra = "".join(f"{{{k}={v}}}" for k, v in more.items())
         print(f"arg {{number={number}}}{{call={call}}}{{display={display}}}{{type={kind}}}{extra}")
 
@@ -73,7 +73,7 @@ def list_options(name: str) -> None:
         tooltip="Of a frame cut short the IP packets cannot be put together")
 
 
-def cell_of(given: argparse.Namespace) -> Any:
+def cell_of(given: argparse.Namespace) -> str:
     if given.name:
         return check_cell_name(given.name)
     interface = given.extcap_interface or ""

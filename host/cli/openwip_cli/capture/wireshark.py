@@ -26,21 +26,21 @@ def folders() -> Any:
     return found
 
 
-def pick(found: Any, *names: Any) -> Any:
+def pick(found: Any, *names: Any) -> pathlib.Path:
     for name in names:
         if found.get(name):
             return pathlib.Path(found[name])
     raise BadInput(f"this tshark does not name its folder '{names[0]}' (tshark -G folders)")
 
 
-def extcap_folder(found: Any) -> Any:
+def extcap_folder(found: Any) -> pathlib.Path:
     """The user's where Wireshark has one (from 4.2 on), else the one of the machine."""
     if os.environ.get("WIRESHARK_EXTCAP_DIR"):
         return pathlib.Path(os.environ["WIRESHARK_EXTCAP_DIR"])
     return pick(found, "Personal Extcap path", "Extcap path", "Global Extcap path")
 
 
-def places(top: Any) -> tuple[Any, Any]:
+def places(top: pathlib.Path) -> tuple[list[tuple[pathlib.Path, pathlib.Path]], tuple[pathlib.Path, pathlib.Path]]:
     """(link, what it points to) of everything that is installed."""
     top = pathlib.Path(top).resolve()
     found = folders()
@@ -51,7 +51,7 @@ def places(top: Any) -> tuple[Any, Any]:
     return pairs, (profile, top / SOURCE / "profile")
 
 
-def install(top: Any) -> int:
+def install(top: pathlib.Path) -> int:
     links, (profile, profile_source) = places(top)
     for link, target in links:
         if link.exists() and not link.is_symlink():
@@ -77,7 +77,7 @@ def install(top: Any) -> int:
     return 2 if left else 0
 
 
-def uninstall(top: Any) -> int:
+def uninstall(top: pathlib.Path) -> int:
     links, (profile, profile_source) = places(top)
     for link, target in links:
         if link.is_symlink() and link.name == target.name and os.readlink(link).endswith(

@@ -64,7 +64,7 @@ class Cell:
         return f"owip-{self.name}-{station}"
 
     @property
-    def mark(self) -> Any:
+    def mark(self) -> str:
         return MARK + self.name
 
     @property
@@ -76,29 +76,29 @@ class Cell:
         """A line for everything that was not as it should be for a while: the keeper's, for the judge."""
         return self.run / "noted"
 
-    def endpoint(self, socket: Any) -> str:
+    def endpoint(self, socket: str) -> str:
         return f"ipc://{self.run}/{socket}"
 
-    def line(self, socket: Any) -> str:
+    def line(self, socket: str) -> str:
         """Between two processes of the slot path: shared memory (host/peer)."""
         return f"shm://{self.run}/{socket}"
 
     @property
-    def state(self) -> Any:
+    def state(self) -> dict[str, Any]:
         try:
             return json.loads(own_files.read(self.run / "state.json"))
         except (OSError, ValueError):
             return {}
 
     @property
-    def replay(self) -> Any:
+    def replay(self) -> dict[str, Any] | None:
         """{"file", "start_ns"} of a cell that plays recorded samples (iq/replay_cell.py), None of any other."""
         try:
             return json.loads(own_files.read(self.run / "replay.json"))
         except (OSError, ValueError):
             return None
 
-    def write_state(self, state: Any) -> None:
+    def write_state(self, state: dict[str, Any]) -> None:
         own_files.replace(self.run / "state.json", json.dumps(state, indent=1))
 
     # --- ownership ---
@@ -140,7 +140,7 @@ class Cell:
             return False
         return True
 
-    def owns_directory(self) -> Any:
+    def owns_directory(self) -> bool:
         """The directory is there, and the one that this process has locked."""
         try:
             return self.lock is not None and os.path.samestat(os.fstat(self.lock), os.stat(self.run))
@@ -158,7 +158,7 @@ class Cell:
 
     # --- what is left of it ---
 
-    def recorded_processes(self) -> Any:
+    def recorded_processes(self) -> list[tuple[int, int]]:
         """(pid, start time) of each process, as the keeper has written them down."""
         found = []
         for path in (self.run / "pids").glob("*"):
@@ -169,14 +169,14 @@ class Cell:
                 pass
         return found
 
-    def made_namespaces(self) -> Any:
+    def made_namespaces(self) -> list[Any]:
         """Those of this cell that exist: as it wrote down, and as they say themselves."""
         written = [n for n in self.state.get("namespaces", []) if system.namespace_exists(n)]
         mine = re.compile(re.escape(self.namespace("")) + r"(base|terminal\d*)")
         return written + [n for n in namespaces_made() if n not in written and mine.fullmatch(n)
                           and system.mark_of(n) == self.mark]
 
-    def keepers(self) -> list[Any]:
+    def keepers(self) -> list[tuple[int, int]]:
         """(pid, start time) of other keepers of a cell of this name whose directory has been deleted."""
         return [p for p in system.holders(f"{self.run} (deleted)", KEEPER) if p[0] != os.getpid()]
 
@@ -185,7 +185,7 @@ class Cell:
         segment = pathlib.Path(f"/dev/shm/openwip-air-{self.name}")
         return [segment] if segment.exists() else []
 
-    def leftovers(self) -> Any:
+    def leftovers(self) -> list[str]:
         """What of this cell exists, one name each."""
         left = [f"namespace {n}" for n in self.made_namespaces()]
         left += [f"process {pid}" for pid, started in self.recorded_processes()
@@ -216,7 +216,7 @@ class Cell:
             RUN_ROOT.rmdir()   # unless there are other cells
 
 
-def namespaces_made() -> list[Any]:
+def namespaces_made() -> list[str]:
     """Names of namespaces that may be a cell's."""
     try:
         return sorted(n for n in os.listdir(system.namespace_file("")) if n.startswith("owip-"))
@@ -224,7 +224,7 @@ def namespaces_made() -> list[Any]:
         return []
 
 
-def names() -> list[Any]:
+def names() -> list[str]:
     """Of all cells of this machine of which there is anything."""
     found = {d.name for d in RUN_ROOT.glob("*") if d.is_dir()}
     marks = [m for n in namespaces_made() if (m := system.mark_of(n)) and m.startswith(MARK)]
@@ -285,7 +285,7 @@ def write_configs(cell: Cell, scenario: Scenario) -> None:
         write_config(cell, role, mac_config(cell, scenario, role))
 
 
-def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: Any = None) -> list[Any]:
+def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: Any = None) -> list[Process]:
     """In the order of starting: the medium and the MACs bind, the radios attach. `record_iq`: more arguments
     of a station's flowgraph, by station."""
     record_iq = record_iq or {}
@@ -296,7 +296,7 @@ def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: An
                       "PYTHONDONTWRITEBYTECODE": "1"}
     apps = places.top / "flowgraphs" / "apps"
 
-    def station(role: str, *extra: Any) -> list[Any]:
+    def station(role: str, *extra: str) -> list[str]:
         return [places.python, str(apps / ("base_station.py" if role == "base" else "terminal.py")),
                 "--args", f"type=vusrp,air={cell.name},node={role}",
                 "--endpoint", cell.line(f"{role}.slot"), "--freq", "1.8e9",

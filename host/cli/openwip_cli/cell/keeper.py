@@ -46,8 +46,8 @@ MAX_MESSAGE = 1 << 17
 class Keeper:
     def __init__(self, cell: Cell, channel: Any) -> None:
         self.cell, self.channel = cell, channel
-        self.children: dict[Any, Any] = {}   # name -> (pid, pidfd)
-        self.essential: dict[Any, Any] = {}        # name -> pid of those whose death ends the cell
+        self.children: dict[str, tuple[int, int]] = {}   # name -> (pid, pidfd)
+        self.essential: dict[str, int] = {}        # name -> pid of those whose death ends the cell
         self.surroundings: Any = None
         self.noted: list[str] = []       # what was not as it should be for a while; the judge reads it
         self.logs: str | None = None     # where to copy logs to at the end
@@ -115,7 +115,7 @@ class Keeper:
             self.essential[name] = pid
         self.send(event="started", name=name, pid=pid, started=started)
 
-    def last_words(self, name: str) -> Any:
+    def last_words(self, name: str) -> str:
         try:
             said = own_files.read(self.cell.run / f"{name}.log", last_bytes=4000).decode(errors="replace")
             lines = [line for line in said.splitlines() if line.strip()]
@@ -132,7 +132,7 @@ class Keeper:
             return f"was killed by {signal.Signals(-code).name}"
         return f"ended with exit code {code}"
 
-    def who_died(self) -> tuple[Any, Any]:
+    def who_died(self) -> tuple[str, str]:
         """(why, name) of a death. A process that depends on the dead one may be gone before the kernel has
         taken down the dead one itself: of those that end within a moment, a killed one is the cause
         before one that ended by itself. And before that one comes one that stood still: it was missed."""
@@ -157,14 +157,14 @@ class Keeper:
         print(f"{name} {how}; its last line: {said}", file=sys.stderr, flush=True)
         self.send(event="lost", name=name, how=how, said=said)
 
-    def end(self, why: str, died: Any = None) -> None:
+    def end(self, why: str, died: str | None = None) -> None:
         """Say why, end the processes, remove everything. Only ever followed by exit."""
         cell = self.cell
         try:
             own_files.create(cell.run / "why", why + "\n")
         except OSError:
             pass
-        words: list[Any] = []
+        words: list[tuple[str, str]] = []
         if died is not None:
             self.send(event="dying", why=why)
         else:   # in order: a radio that loses its medium or its macd would call that a failure
@@ -206,7 +206,7 @@ class Keeper:
             self.end(broken)
         return broken is not None
 
-    def loop(self) -> Any:
+    def loop(self) -> None:
         """Until the cell ends."""
         while True:
             watched = [self.wake_read, *(fd for _, fd in self.children.values())]
@@ -299,10 +299,10 @@ class KeeperClient:
             _keeper_main(cell, theirs)
         theirs.close()
         self.channel = ours
-        self.pids: dict[Any, Any] = {}
-        self.started: dict[Any, Any] = {}   # pid -> start time, of all
-        self.lost: list[Any] = []      # reasons of the verdict: dispensable processes that died
-        self.noted: list[Any] = []     # and what the cell stood on, when that was not as it should be for a while
+        self.pids: dict[str, int] = {}
+        self.started: dict[int, int] = {}   # pid -> start time, of all
+        self.lost: list[str] = []      # reasons of the verdict: dispensable processes that died
+        self.noted: list[str] = []     # and what the cell stood on, when that was not as it should be for a while
         self.over = False
         self._await("ready", 10)
 
@@ -320,7 +320,7 @@ class KeeperClient:
         self.pids[process.name] = answer["pid"]
         self.started[answer["pid"]] = answer["started"]
 
-    def pause(self, seconds: float, fds: Sequence[int] = ()) -> Any:
+    def pause(self, seconds: float, fds: Sequence[int] = ()) -> list[int]:
         """Wait so long, or until one of `fds` is readable; returns the readable ones."""
         deadline = time.monotonic() + seconds
         while True:
@@ -366,7 +366,7 @@ class KeeperClient:
         os.kill(self.pid, signal.SIGKILL)
         self._keeper_is_gone("the keeper did not answer")
 
-    def _receive(self) -> Any:
+    def _receive(self) -> dict[str, Any]:
         try:
             data = self.channel.recv(MAX_MESSAGE)
         except OSError:

@@ -51,7 +51,7 @@ REOPEN_MS = 20
 
 # --- addresses ---
 
-def parse_listen(text: str) -> tuple[Any, Any]:
+def parse_listen(text: str) -> tuple[str, int]:
     """(host, port) of tcp://ADDR:PORT."""
     valid = f"tcp://ADDR:PORT, PORT 1..{65535 - len(SOCKETS) + 1}"
     found = re.fullmatch(r"tcp://(\[[0-9a-fA-F:]+\]|[^\s:/\[\]*]+):(\d{1,5})", text or "")
@@ -60,7 +60,7 @@ def parse_listen(text: str) -> tuple[Any, Any]:
     return found[1], int(found[2])
 
 
-def is_loopback(host: str) -> Any:
+def is_loopback(host: str) -> bool:
     if host == "localhost":
         return True
     try:
@@ -69,13 +69,13 @@ def is_loopback(host: str) -> Any:
         return False
 
 
-def endpoints(address: str) -> Any:
+def endpoints(address: str) -> Callable[[str], str]:
     """name of a socket -> its endpoint, by `socket`."""
     host, port = parse_listen(address)
     return lambda socket: f"tcp://{host}:{port + SOCKETS.index(socket)}"
 
 
-def check_listen(listen: Any, keys: Any) -> tuple[Any, Any, Any] | None:
+def check_listen(listen: str | None, keys: str | None) -> "tuple[str, int, ServerKeys | None] | None":
     """Before anything is made. Returns (host, port, ServerKeys or None)."""
     if listen is None:
         if keys is not None:
@@ -93,7 +93,7 @@ def check_listen(listen: Any, keys: Any) -> tuple[Any, Any, Any] | None:
 
 # --- keys ---
 
-def read_key_file(path: pathlib.Path | str, secret: Any) -> Any:
+def read_key_file(path: pathlib.Path | str, secret: bool) -> Any:
     """(public, secret or None) of a file with the lines `public-key:` and `secret-key:`."""
     try:
         if secret and os.stat(path).st_mode & 0o077:
@@ -135,7 +135,7 @@ class ClientKeys:
         socket.curve_secretkey = self.secret
 
 
-def client(address: str, folder: pathlib.Path | str | None) -> tuple[Any, Any]:
+def client(address: str, folder: pathlib.Path | str | None) -> tuple[Callable[[str], str], ClientKeys | None]:
     """(endpoints by socket, keys or None) of a remote cell."""
     host, _ = parse_listen(address)
     if folder is None and not is_loopback(host):
@@ -182,7 +182,7 @@ def keys_main(arguments: list[str], _places: Places) -> int:
 class Doorman:
     """ZAP (ZeroMQ RFC 27): who may connect. One public key is let in."""
 
-    def __init__(self, context: Any, client_public: Any) -> None:
+    def __init__(self, context: Any, client_public: bytes) -> None:
         self.allowed = zmq.utils.z85.decode(client_public) if client_public else None
         self.socket = context.socket(zmq.REP)
         self.socket.linger = 0
@@ -205,18 +205,18 @@ class Doorman:
 class Forward:
     """One socket of the cell and its port. `topics`: all that there are, bytes."""
 
-    def __init__(self, context: Any, name: str, inside: Any, outside: Any, keys: Any, topics: list[bytes]) -> None:
+    def __init__(self, context: Any, name: str, inside: str, outside: str, keys: ServerKeys | None, topics: list[bytes]) -> None:
         self.topics = topics
         control = name.endswith(".control")
         self.context, self.name, self.outside, self.keys, self.control = context, name, outside, keys, control
         self.back = self._socket(zmq.DEALER if control else zmq.XSUB, 16 << 20)
         self.back.connect(inside)
         self.unknown = 0
-        self.subscribed: set[Any] = set()
+        self.subscribed: set[bytes] = set()
         self.front: Any = None
         self.open()
 
-    def _socket(self, kind: Any, largest: Any) -> Any:
+    def _socket(self, kind: Any, largest: int) -> Any:
         s = self.context.socket(kind)
         s.linger = 0
         s.sndhwm = s.rcvhwm = QUEUE
@@ -254,7 +254,7 @@ class Forward:
                 except zmq.ZMQError:
                     pass
 
-    def is_subscription(self, frames: Any) -> bool:
+    def is_subscription(self, frames: list[bytes]) -> bool:
         """Of a topic, or of all that begin alike. What is none stays here: the cell's publisher would end the
         connection that all clients share."""
         word = frames[0]
@@ -278,7 +278,7 @@ class Forward:
         return True
 
 
-def forward(run: Any, host: str, port: int, keys: Any) -> Any:
+def forward(run: str, host: str, port: int, keys: ServerKeys | None) -> int:
     """Until a signal. Prints `ready` once every port is open."""
     from ..messages.telemetry import TOPICS
     topics = [t.encode() for t in TOPICS]
@@ -327,7 +327,7 @@ def forward(run: Any, host: str, port: int, keys: Any) -> Any:
     return 0
 
 
-def process(cell: Cell, listen: Any, places: Places) -> Any:
+def process(cell: Cell, listen: tuple[Any, ...], places: Places) -> Process:
     """The forwarder as a process of the cell, for its keeper. `listen`: of check_listen()."""
     host, port, keys = listen
     argv = places.module("forward", cell.run, host, port)
@@ -339,7 +339,7 @@ def process(cell: Cell, listen: Any, places: Places) -> Any:
     return Process("forward", argv, environment, essential=False, capabilities=(*rights.TO_BECOME_THE_ACCOUNT, *low))
 
 
-def start(cell: Cell, keeper: KeeperClient, listen: Any, places: Places, progress: Callable[[str], None]) -> None:
+def start(cell: Cell, keeper: KeeperClient, listen: tuple[Any, ...] | None, places: Places, progress: Callable[[str], None]) -> None:
     """`listen`: of check_listen(), or None."""
     if listen is None:
         return

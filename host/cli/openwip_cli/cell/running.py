@@ -13,7 +13,7 @@ from .cell import Cell
 from .keeper import KeeperClient
 
 
-def running_cell(name: str) -> Any:
+def running_cell(name: str) -> Cell:
     system.require_root()
     cell = cells.Cell(name)
     if not cell.is_up():
@@ -36,7 +36,7 @@ class Running:
         self.base = control.Control(cell.endpoint("base.control"))
         self.terminal = control.Control(cell.endpoint("terminal.control"))
 
-    def ask(self, endpoint: Any) -> Any:
+    def ask(self, endpoint: control.Control) -> Any:
         """Status, or CellDied: a process that does not answer for 5 s counts as dead."""
         for _ in range(10):
             self.keeper.pause(0)
@@ -44,17 +44,17 @@ class Running:
                 return endpoint.status(0.5)
         self.keeper.blame(f"{endpoint.endpoint} does not answer")
 
-    def answers(self, endpoint: Any) -> bool:
+    def answers(self, endpoint: control.Control) -> bool:
         try:
             endpoint.status(0.2)
             return True
         except self.NoAnswer:
             return False
 
-    def statuses(self) -> Any:
+    def statuses(self) -> accounting.Statuses:
         return accounting.Statuses(self.ask(self.air), self.ask(self.base), self.ask(self.terminal))
 
-    def tun_counts(self) -> Any:
+    def tun_counts(self) -> dict[str, Any]:
         return tun_counts(self.cell)
 
 
@@ -74,11 +74,11 @@ def tun_counts(cell: Cell) -> dict[str, Any]:
                          for way in ("to_macd", "from_macd")}}
 
 
-def drain(running: Any, speed: float = 1.0, limit_s: int = 30) -> None:
+def drain(running: Running, speed: float = 1.0, limit_s: int = 30) -> None:
     """Wait until all queues are empty and nothing changes any more."""
     previous = None
 
-    def quiet() -> Any:
+    def quiet() -> bool:
         nonlocal previous
         now = running.statuses()
         still = now.counts == previous

@@ -36,7 +36,7 @@ class Progress:
 
 # --- the machine ---
 
-def check_congestion_control(wanted: Any) -> None:
+def check_congestion_control(wanted: str) -> None:
     there = pathlib.Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
     if wanted not in there:
         raise BadInput(f"--tcp-cc {wanted}: this kernel has {', '.join(there)}")
@@ -77,7 +77,7 @@ class CpuClock:
                 if seconds[n] is not None and before[n] is not None}
 
 
-def start_process(keeper: KeeperClient, process: Any, running: Any, endpoint: Any) -> None:
+def start_process(keeper: KeeperClient, process: cells.Process, running: Any, endpoint: Any) -> None:
     """Start it and wait until it answers."""
     keeper.start(process)
     if not keeper.wait_until(lambda: running.answers(endpoint), START_TIMEOUT_S):
@@ -106,7 +106,7 @@ def start_observers(keeper: KeeperClient, cell: Cell, command: str, places: Plac
 # --- one run ---
 
 @contextlib.contextmanager
-def owned_cell(name: str, progress: Callable[[str], None], terminals: int = 1, base: bool = True) -> Iterator[Any]:
+def owned_cell(name: str, progress: Callable[[str], None], terminals: int = 1, base: bool = True) -> Iterator[tuple[Cell, KeeperClient]]:
     """The cell's name and its keeper for as long as the block runs; nothing of the cell is left
     afterwards, however the block ends, unless keeper.detach() was called."""
     cell = cells.Cell(name, terminals, base)

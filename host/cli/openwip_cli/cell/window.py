@@ -15,7 +15,7 @@ PROGRAM = "host/gui/openwip-monitor"
 NO_DISPLAY_S = 0.5
 
 
-def why_not(build: Any, environment: Any = os.environ) -> str | None:
+def why_not(build: pathlib.Path, environment: Any = os.environ) -> str | None:
     """What keeps a window from opening, in words; None: nothing that can be seen from here."""
     program = pathlib.Path(build) / PROGRAM
     if not os.access(program, os.X_OK):
@@ -26,7 +26,7 @@ def why_not(build: Any, environment: Any = os.environ) -> str | None:
     return None
 
 
-def open_for(name: str, build: Any, progress: Callable[[str], None]) -> Any:
+def open_for(name: str, build: pathlib.Path, progress: Callable[[str], None]) -> subprocess.Popen[bytes] | None:
     """Returns the process, or None when there is none; never raises."""
     reason = why_not(build)
     process = None

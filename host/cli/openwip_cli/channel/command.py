@@ -12,8 +12,10 @@ from ..cell.running import running_cell
 from ..errors import BadInput
 from ..machine import outputs
 from ..machine.places import Places, version
+from ..settings import table
 from ..settings.command_line import Parser
-from ..settings.kinds import Real
+from ..settings.kinds import Real, number_of
+from ..settings.table import Setting
 
 PROGRAM = "host/channel/wip_channel"
 USAGE = """usage: ./openwip channel COMMAND [OPTIONS]
@@ -48,7 +50,7 @@ def describe(places: Places, file: str) -> Any:
 class Writer:
     """A trace from rows of dB: a pipe to wip_channel write."""
 
-    def __init__(self, places: Places, file: str, info: dict[str, Any], definition: Any = None, prediction: Any = None) -> None:
+    def __init__(self, places: Places, file: str, info: dict[str, Any], definition: str | None = None, prediction: Any = None) -> None:
         import tempfile
         self.definition = None
         arguments = ["write", "-o", file, "--software", f"openwip {version(places.top)}"]
@@ -73,7 +75,7 @@ class Writer:
         except BrokenPipeError:
             self.finish()
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> "Writer":
         return self
 
     def __exit__(self, kind: Any, *_: Any) -> None:
@@ -101,6 +103,11 @@ def open_trace(places: Places, file: str) -> tuple[Any, Any]:
     return describe(places, file), h5py.File(file, "r")
 
 
+def of(key: str, command: str = "emulate") -> Setting:
+    """An option as a command of cells has it."""
+    return table.setting(key, command)
+
+
 def list_channels(arguments: list[str], places: Places) -> int:
     p = Parser("channel list")
     p.add_argument("--json", action="store_true")
@@ -124,25 +131,26 @@ def render(arguments: list[str], places: Places) -> int:
     p = Parser("channel render")
     p.add_argument("channel", metavar="NAME", help="a definition (openwip channel list) or FILE.yaml")
     p.add_argument("-o", "--output", required=True, metavar="FILE.h5")
-    p.add_argument("--seed", default="1", help="realisation (default 1)")
+    p.setting(of("seed"), help="realisation")
     p.add_argument("--seconds", default="30", help="length (default 30)")
-    p.add_argument("--snr", default="16", help="mean of the linear SNR in dB, -60..80 (default 16)")
-    p.add_argument("--speed-kmh", help="0..500 (default: the definition's)")
+    p.setting(of("channel.snr_db"), help="mean of the linear SNR")
+    p.setting(of("channel.speed_kmh"))
     p.add_argument("--carrier-hz", help="default: the definition's")
     p.add_argument("--delay-spread-ns", help="TDL: rms delay spread")
-    p.add_argument("--user", help="which user of a definition with several (default 0)")
-    p.add_argument("--shadowing", choices=["on", "off"], help="default: the definition's")
-    p.add_argument("--shadowing-db", help="standard deviation of the shadowing")
-    p.add_argument("--horizon", default="3", help="slots between prediction and slot, 0..64 (default 3)")
-    how = p.add_mutually_exclusive_group()
-    how.add_argument("--prediction-nmse", help="add predictions of this NMSE, 0..0.5, without bias")
-    how.add_argument("--predictor", action="store_true", help="add the predictions of the receiver's predictor")
+    p.setting(of("channel.user", "demo"))
+    p.setting(of("channel.shadowing", "demo"), default=None)
+    p.add_argument("--horizon", default="3", help="slots between prediction and slot (default 3)")
+    nmse = of("channel.prediction_nmse")
+    p.setting(nmse, kind=number_of(nmse.kind), default=None, help="add predictions of this NMSE, without bias")
+    p.add_argument("--predictor", action="store_true", help="add the predictions of the receiver's predictor")
     given = vars(p.parse_args(arguments))
+    if isinstance(given["shadowing"], float):
+        given["shadowing_db"] = given.pop("shadowing")
     passed = ["render", given.pop("channel"), "--software", f"openwip {version(places.top)}"]
     for key, value in given.items():
         if value is True:
             passed.append(f"--{key.replace('_', '-')}")
-        elif value not in (None, False):
+        elif value is not None and value is not False:
             passed.append(f"--{key.replace('_', '-')}={value}")
     run_program(places, passed)
     print(summary(describe(places, given["output"])))
@@ -224,8 +232,8 @@ def export(arguments: list[str], places: Places) -> int:
     what.add_argument("--csv", metavar="FILE", help="rows of SNRs in dB")
     what.add_argument("--mahimahi", metavar="FILE", help="packet delivery opportunities")
     what.add_argument("--kaunet", metavar="FILE", help="FILE.bandwidth, FILE.biterror, FILE.packetloss")
-    p.add_argument("--bins", default="10", help="bins sent in a slot, those of the highest predicted SNR (default 10)")
-    p.add_argument("--modulation", default="adaptive", help="adaptive or 1..8 bits a symbol")
+    p.setting(of("link.bins"), help="bins sent in a slot, those of the highest predicted SNR")
+    p.setting(of("link.modulation"))
     p.add_argument("--packet-bytes", default="1500", help="kaunet: size of packets")
     p.add_argument("--seed", default="1", help="kaunet: of the errors")
     given = p.parse_args(arguments)

@@ -29,7 +29,7 @@ class Recording:
         self.snr, self.predicted = snr, predicted     # slot -> 25 values; only measured slots
         self.effective = effective                    # configuration of the terminal
 
-    def rows(self, gaps: Any) -> tuple[Any, Any]:
+    def rows(self, gaps: Any) -> tuple[Any, int]:
         """Rows of the slots whose prediction could be known, and how many of them were not measured."""
         missing = [s for s in range(self.first, self.first + self.slots) if s not in self.snr]
         if missing and gaps == "refuse":
@@ -46,7 +46,7 @@ class Recording:
             rows[i, BINS:] = self.predicted[made] if made in self.predicted else rows[max(i - self.horizon, 0), :BINS]
         return rows, len(missing)
 
-    def definition(self, name: str, gaps: Any) -> str:
+    def definition(self, name: str, gaps: int) -> str:
         return (f"name: recorded-{name}\n"
                 f"source: recorded from the receiver of a running cell, slots {self.first} to {self.first + self.slots - 1}, "
                 f"{gaps} not measured (each repeats the one before)\n")

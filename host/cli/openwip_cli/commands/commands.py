@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """down, status, exec, bench, switch-table, curves, channel."""
+import importlib
 import json
 import os
 import shutil
@@ -17,12 +18,11 @@ from ..machine import outputs, system
 from ..machine.places import Places
 from ..messages import control
 from ..settings.command_line import Parser
-from . import bench_slot_path
 
 DOWN_PATIENCE_S = 6
 
 
-def down_cell(cell: Cell) -> Any:
+def down_cell(cell: Cell) -> str | None:
     """Returns what was done, in words."""
     if not cell.run.exists() and not cell.leftovers():
         return None
@@ -60,7 +60,7 @@ def status(arguments: list[str], _places: Places) -> int:
     given = Parser("status", cell="demo").parse_args(arguments)
     cell = running_cell(given.name)
 
-    def ask(socket: Any) -> Any:
+    def ask(socket: str) -> Any:
         try:
             return control.Control(cell.endpoint(socket)).status(1.0)
         except control.NoAnswer:
@@ -93,7 +93,8 @@ def execute(arguments: list[str], _places: Places) -> int | None:
 
 def bench(arguments: list[str], places: Places) -> Any:
     if arguments[:1] == ["slot-path"]:
-        return bench_slot_path.main(arguments[1:], places)
+        sys.path.append(str(places.top / "tests" / "bench"))
+        return importlib.import_module("bench_slot_path").main(arguments[1:], places)
     p = Parser("bench")
     p.add_argument("--json", metavar="FILE", nargs="?", const="-", default="-",
                    help="write there instead of standard output")

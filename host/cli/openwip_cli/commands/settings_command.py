@@ -57,7 +57,7 @@ class RunningSettings:
                 return "on" if radio.combining else "off"
         return inside(self.effective[row.process], row.process_key)
 
-    def set(self, wanted: Any) -> Any:
+    def set(self, wanted: dict[str, str]) -> Any:
         """`wanted`: {key: canonical text}. All of it or nothing; returns {process: slot it holds from}.
         Raises BadInput: refused, or no answer."""
         self.read()     # what is taken back to, if it comes to that
@@ -81,7 +81,7 @@ class RunningSettings:
                 raise BadInput(str(e)) from None
         return slots
 
-    def read_back(self, wanted: Any, timeout_s: float = READ_BACK_S) -> Any:
+    def read_back(self, wanted: dict[str, str], timeout_s: float = READ_BACK_S) -> dict[str, Any]:
         """Waits until the processes say the values; returns {key: value} of those that do not."""
         other: dict[str, Any] = {}
 
@@ -95,7 +95,7 @@ class RunningSettings:
         return other
 
 
-def inside(tree: Any, key: str) -> Any:
+def inside(tree: Any, key: str) -> str | None:
     for name in key.split("."):
         if not isinstance(tree, dict) or name not in tree:
             return None
@@ -103,14 +103,14 @@ def inside(tree: Any, key: str) -> Any:
     return text_of(tree)
 
 
-def put(tree: Any, key: str, value: Any) -> None:
+def put(tree: Any, key: str, value: str) -> None:
     *path, leaf = key.split(".")
     for name in path:
         tree = tree.setdefault(name, {})
     tree[leaf] = value
 
 
-def same(a: Any, b: Any) -> bool:
+def same(a: Any, b: str) -> bool:
     if a == b:
         return True
     with contextlib.suppress(TypeError, ValueError):
@@ -133,7 +133,7 @@ def connect(given: argparse.Namespace) -> "RunningSettings":
     return RunningSettings(cell.name, cell.endpoint, None, launched)
 
 
-def parser(command: str, usage: Any) -> Any:
+def parser(command: str, usage: str) -> Parser:
     p = Parser(command, usage=usage)
     p.add_argument("--name", type=check_cell_name, default=None, help="name of the cell (default: demo, or the only one that is up)")
     p.add_argument("--remote", metavar="tcp://HOST:PORT", help="a cell of another machine (demo --listen)")
@@ -141,7 +141,7 @@ def parser(command: str, usage: Any) -> Any:
     return p
 
 
-def chosen_name(given: argparse.Namespace) -> Any:
+def chosen_name(given: argparse.Namespace) -> argparse.Namespace:
     """The cell that is meant when no name is given."""
     if not given.remote:
         system.require_root()      # nobody else sees whether a cell is up
@@ -154,7 +154,7 @@ def chosen_name(given: argparse.Namespace) -> Any:
     return given
 
 
-def with_unit(text: str, row: Any) -> Any:
+def with_unit(text: str, row: controls.Control) -> str:
     number = text not in (None, "") and text.replace(".", "").replace("-", "").isdigit()
     return f"{text} {row.unit}" if number and row.unit else "-" if text in (None, "") else text
 

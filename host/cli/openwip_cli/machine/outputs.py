@@ -5,12 +5,16 @@ import json
 import os
 import pathlib
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, overload
 
 from ..errors import BadInput, NotWritten
 
 
-def check(flag: str, path: pathlib.Path | str | None) -> Any:
+@overload
+def check(flag: str, path: None) -> None: ...
+@overload
+def check(flag: str, path: pathlib.Path | str) -> pathlib.Path: ...
+def check(flag: str, path: pathlib.Path | str | None) -> pathlib.Path | None:
     """None of an option that was not given; BadInput for a file that cannot be made or replaced."""
     if path is None:
         return None

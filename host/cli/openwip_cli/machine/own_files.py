@@ -8,14 +8,13 @@ import contextlib
 import os
 import pathlib
 import stat
-from typing import Any
 
 
 class NotOurs(OSError):
     """There is something at the name, and it is not a plain file of this user's alone."""
 
 
-def _checked(fd: Any, path: pathlib.Path | str) -> Any:
+def _checked(fd: int, path: pathlib.Path | str) -> int:
     """`fd`, if it is such a file; no other user writes to it, and it has no second name."""
     found = os.fstat(fd)
     if (not stat.S_ISREG(found.st_mode) or found.st_uid not in (0, os.geteuid()) or found.st_mode & 0o022
@@ -49,7 +48,7 @@ def replace(path: pathlib.Path | str, text: str | bytes, mode: int = 0o640) -> N
     os.rename(partial, path)
 
 
-def open_log(path: pathlib.Path | str, mode: int = 0o640) -> Any:
+def open_log(path: pathlib.Path | str, mode: int = 0o640) -> int:
     """A descriptor that appends: to one of ours, or to a new file. Raises OSError."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
     with contextlib.suppress(OSError):
@@ -59,7 +58,7 @@ def open_log(path: pathlib.Path | str, mode: int = 0o640) -> Any:
     return os.open(path, flags | os.O_CREAT | os.O_EXCL, mode)
 
 
-def read(path: pathlib.Path | str, last_bytes: Any = None) -> Any:
+def read(path: pathlib.Path | str, last_bytes: int | None = None) -> bytes:
     """What a file of ours holds (its last bytes). Raises OSError."""
     fd = _checked(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), path)
     with os.fdopen(fd, "rb") as f:

@@ -37,7 +37,7 @@ class Placement:
     def report(self) -> dict[str, Any]:
         return {"slot_path": self.slot_path, "others": self.others, "why": self.why, "wake_up_us": self.wake_up_us}
 
-    def words(self) -> Any:
+    def words(self) -> str:
         wake = ", ".join(f"{us:.0f} us {where}" for where, us in
                          (("on one core", self.wake_up_us.get("same_core")),
                           ("across two", self.wake_up_us.get("other_core"))) if us is not None)
@@ -51,12 +51,12 @@ def _list(cores: list[int] | None) -> str:
 
 
 @functools.cache
-def usable() -> list[Any]:
+def usable() -> list[int]:
     """As this process was started: it narrows its own set later."""
     return sorted(os.sched_getaffinity(0))
 
 
-def siblings_of(core: int, sys: str = "/sys") -> Any:
+def siblings_of(core: int, sys: str = "/sys") -> set[int]:
     """Cores that share one with this one, itself included."""
     try:
         text = pathlib.Path(f"{sys}/devices/system/cpu/cpu{core}/topology/thread_siblings_list").read_text()
@@ -79,7 +79,7 @@ def ticks_to_spare(proc: str = "/proc") -> dict[int, int]:
     return {core: t["nice"] + t["idle"] + t["iowait"] for core, t in system.core_ticks(proc).items()}
 
 
-def share_of_work(seconds: float = LOOK_S) -> dict[Any, Any]:
+def share_of_work(seconds: float = LOOK_S) -> dict[int, float]:
     """{core: share of the time that it was busy just now}"""
     before, began = busy_ticks(), time.monotonic()
     time.sleep(seconds)
@@ -87,7 +87,7 @@ def share_of_work(seconds: float = LOOK_S) -> dict[Any, Any]:
     return {c: (after[c] - before[c]) / system.TICKS / passed for c in after if c in before}
 
 
-def quietest(cores: list[int], work: dict[int, float]) -> Any:
+def quietest(cores: list[int], work: dict[int, float]) -> int:
     least = min(work.get(c, 0.0) for c in cores)
     return max(c for c in cores if work.get(c, 0.0) <= least + ALIKE)
 
@@ -102,7 +102,7 @@ def choose(cores: list[int], work: dict[int, float], siblings: Any = siblings_of
     return Placement([core], apart or rest, "the quietest core" if len(cores) > 2 else "one core beats two")
 
 
-def measured(places: Places) -> Any:
+def measured(places: Places) -> dict[str, Any]:
     """Round trips of wake-ups, us, by where; {} when the probe is not there or fails."""
     try:
         done = subprocess.run([places.build / PROBE], capture_output=True, text=True, timeout=5, check=True)
@@ -112,7 +112,7 @@ def measured(places: Places) -> Any:
         return {}
 
 
-def parse(text: str) -> Any:
+def parse(text: str) -> list[int] | str:
     """--cores: auto, none, or cores of the slot path such as 1 or 2,3."""
     if text in ("auto", "none"):
         return text
@@ -133,7 +133,7 @@ def of_several(index: int) -> "Placement":
     return Placement([core], [c for c in cores if c != core] or cores, "one of several cells")
 
 
-def find(wanted: Any, places: Places) -> Any:
+def find(wanted: Any, places: Places) -> Placement:
     """The placement of a cell that starts now. `wanted`: parse(), or of_several()."""
     if isinstance(wanted, Placement):
         return wanted

@@ -21,7 +21,7 @@ class Places(NamedTuple):
         self.check_built(name)
         return str(self.build / name)
 
-    def check_built(self, *parts: Any) -> None:
+    def check_built(self, *parts: str) -> None:
         missing = [p for p in parts if not (self.build / p).exists()]
         if missing:
             raise BadInput(f"not built yet ({', '.join(missing)} missing in {self.build}): run ./openwip build")
@@ -37,7 +37,7 @@ def default() -> "Places":
                   os.environ.get("OPENWIP_PYTHON", sys.executable))
 
 
-def first_line(*argv: Any, cwd: Any = None) -> str:
+def first_line(*argv: str, cwd: pathlib.Path | str | None = None) -> str:
     """Of what a program says of itself."""
     try:
         done = subprocess.run(argv, capture_output=True, text=True, timeout=10, cwd=cwd)
@@ -47,7 +47,7 @@ def first_line(*argv: Any, cwd: Any = None) -> str:
 
 
 @functools.cache
-def version(top: Any) -> Any:
+def version(top: pathlib.Path | str) -> str:
     return first_line("git", "-c", "safe.directory=*", "describe", "--always", "--dirty", "--tags", cwd=top)
 
 

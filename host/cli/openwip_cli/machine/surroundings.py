@@ -28,7 +28,7 @@ STATES = {"T": "stopped by a signal (SIGSTOP, Ctrl-Z)", "t": "stopped by a debug
           "D": "asleep in the kernel (swap, a disk, a frozen container)"}
 
 
-def seconds(s: Any) -> str:
+def seconds(s: float) -> str:
     return f"{s:.1f} s"
 
 
@@ -42,7 +42,7 @@ class Process:
         self.used: int | None = None
         self.last: Any = None        # (state, since, until) of the last time that it stood still
 
-    def look(self, now: Any) -> Any:
+    def look(self, now: float) -> str | None:
         state, used = system.state(self.pid)
         stands = state in STATES and not (state == "D" and used != self.used)
         ended = None
@@ -53,7 +53,7 @@ class Process:
         self.used = used
         return ended
 
-    def _close(self, until: Any) -> str | None | None:
+    def _close(self, until: float) -> str | None:
         state, since = self.state, self.since
         self.state = self.since = None
         if state == "D" and until - since < STILL_S:
@@ -62,7 +62,7 @@ class Process:
         # Everybody sleeps in the kernel at times, longer when a program is read from a slow disk.
         return None if state == "D" else f"{self.name} was {STATES[state]} for {seconds(until - since)}"
 
-    def words(self, now: Any) -> tuple[Any, Any] | None:
+    def words(self, now: float) -> tuple[Any, str] | None:
         """(seconds, words) of a time of standing still that lasts or ended lately; None: it ran."""
         if self.since is not None and (self.state != "D" or now - self.since >= STILL_S):
             return now - self.since, f"{self.name} has been {STATES[self.state]} for {seconds(now - self.since)}"
@@ -89,7 +89,7 @@ class Interface:
             return None         # not there: not made yet, or gone, which its owner says
         return bool(flags & _IFF_UP)
 
-    def look(self, now: Any) -> str | None:
+    def look(self, now: float) -> str | None:
         """Words about a time of being down that has just ended, or None."""
         up = self.is_up()
         if up is False and self.was_up and self.since is None:
@@ -103,7 +103,7 @@ class Interface:
     def _name(self) -> str:
         return f"interface {INTERFACE} of {self.station} (namespace {self.namespace})"
 
-    def words(self, now: Any) -> str | None:
+    def words(self, now: float) -> str | None:
         if self.since is None or now - self.since < DOWN_S:
             return None
         return f"{self._name()} has been down for {seconds(now - self.since)}: somebody set it down"
@@ -114,15 +114,15 @@ class Surroundings:
 
     def __init__(self, cell: Any) -> None:
         self.cell = cell
-        self.known: dict[Any, Any] = {}
+        self.known: dict[int, Any] = {}
         self.interfaces = [Interface(s, cell.namespace(s)) for s in cell.stations]
         self.namespaces = {n: system.namespace_identity(n) for n in cell.namespaces}
         self.next = time.monotonic()
 
-    def patience(self) -> Any:
+    def patience(self) -> float:
         return max(0.0, self.next - time.monotonic())
 
-    def look(self, processes: Any) -> tuple[Any, Any, Any]:
+    def look(self, processes: Any) -> tuple[str | None, Any, list[Any]]:
         """(words that end the cell, or None; words that end a run, or None; words about what is over and belongs into
         the verdict)."""
         now = time.monotonic()

@@ -21,7 +21,7 @@ _CLONE_NEWNET = 0x40000000
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def die_with_parent(parent: Any, signum: int = signal.SIGTERM) -> None:
+def die_with_parent(parent: int, signum: int = signal.SIGTERM) -> None:
     """In a forked child: get `signum` when the parent ends, however it ends."""
     _libc.prctl(_PR_SET_PDEATHSIG, signum, 0, 0, 0)
     if os.getppid() != parent:
@@ -47,7 +47,7 @@ def start_time(pid: int) -> int | None:
     return None if fields is None or fields[0] in "ZX" else int(fields[19])
 
 
-def state(pid: int) -> tuple[Any, Any]:
+def state(pid: int) -> tuple[str | None, int | None]:
     """(letter of proc(5), processor time used so far); (None, None): there is no such process."""
     fields = _stat_fields(pid)
     return (None, None) if fields is None else (fields[0], int(fields[11]) + int(fields[12]))
@@ -75,7 +75,7 @@ def core_ticks(proc: str = "/proc") -> dict[int, dict[str, int]]:
     return found
 
 
-def cpu_seconds(pid: int) -> Any:
+def cpu_seconds(pid: int) -> float | None:
     """User and system time of all threads of a process so far."""
     fields = _stat_fields(pid)
     return None if fields is None else (int(fields[11]) + int(fields[12])) / TICKS
@@ -149,7 +149,7 @@ def holders(path: pathlib.Path | str, name: str) -> list[Any]:
     return [p for p in found if p[1] is not None]
 
 
-def namespace_file(name: str) -> Any:
+def namespace_file(name: str) -> pathlib.Path:
     return pathlib.Path("/run/netns", name)
 
 
@@ -157,7 +157,7 @@ def namespace_exists(name: str) -> bool:
     return namespace_file(name).exists()
 
 
-def namespace_identity(name: str) -> tuple[Any, Any] | None:
+def namespace_identity(name: str) -> tuple[int, int] | None:
     """(device, inode) of the namespace that has this name, or None."""
     try:
         its = os.stat(namespace_file(name))
@@ -181,13 +181,13 @@ def in_namespace(name: str, make: Callable[[], Any]) -> Any:
         os.close(home)
 
 
-def _enter(namespace: Any) -> None:
+def _enter(namespace: int) -> None:
     if _libc.setns(namespace, _CLONE_NEWNET) != 0:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
 
 
-def processes_in_namespace(identity: tuple[int, int] | None) -> Any:
+def processes_in_namespace(identity: tuple[int, int] | None) -> list[tuple[int, int]]:
     """(pid, start time) of every process in the network namespace of this identity."""
     if identity is None:
         return []
@@ -205,7 +205,7 @@ def processes_in_namespace(identity: tuple[int, int] | None) -> Any:
     return found
 
 
-def ip(*arguments: str) -> Any:
+def ip(*arguments: str) -> str:
     done = subprocess.run(["ip", *arguments], capture_output=True, text=True)
     if done.returncode != 0:
         raise BadInput(f"ip {' '.join(arguments)}: {done.stderr.strip()}")
@@ -222,7 +222,7 @@ def make_namespace(name: str, mark: str) -> None:
                    capture_output=True)
 
 
-def mark_of(name: str) -> Any:
+def mark_of(name: str) -> str | None:
     """Whose namespace this is, as make_namespace wrote it; None: somebody else's, or there is none."""
     done = subprocess.run(["ip", "-n", name, "-j", "link", "show", "lo"], capture_output=True, text=True)
     try:
@@ -238,7 +238,7 @@ def delete_namespace(name: str) -> None:
 ACCOUNT = "openwip"      # made by ./openwip setup
 
 
-def account() -> tuple[Any, Any, Any]:
+def account() -> tuple[str, int, int]:
     """(name, uid, gid) that the processes of a cell become: their own, or `nobody` where it has not been made."""
     for name in (ACCOUNT, "nobody"):
         with contextlib.suppress(KeyError):

@@ -21,7 +21,7 @@ SEEN_OFTEN = 4      # scans after which a process that is elsewhere is taken to 
 TICKS = system.TICKS
 
 
-def schedstat_of(pid: int, proc: str = "/proc") -> Any:
+def schedstat_of(pid: int, proc: str = "/proc") -> dict[str, float] | None:
     """{thread: seconds waited} of a process; None where the kernel does not tell: no such file, or "0 0 0" for
     whatever runs (it does not count)."""
     waited = {}
@@ -36,7 +36,7 @@ def schedstat_of(pid: int, proc: str = "/proc") -> Any:
     return waited or None
 
 
-def ready_threads(pid: int, proc: str = "/proc") -> Any:
+def ready_threads(pid: int, proc: str = "/proc") -> dict[str, bytes]:
     """{thread: how far it has run} of the threads of a process that run or would if they had a core."""
     ready = {}
     try:
@@ -74,10 +74,10 @@ class Application:
     waiting: dict = dataclasses.field(default_factory=dict)   # thread -> seconds of a wait that has not ended
 
     @property
-    def waited_s(self) -> Any:
+    def waited_s(self) -> float:
         return self.ended_s + sum(self.waiting.values())
 
-    def look(self, now: Any, waited: Any, ready: Any) -> None:
+    def look(self, now: float, waited: dict[str, float], ready: dict[str, bytes]) -> None:
         self.ended_s += sum(max(0.0, s - self.threads.get(t, 0.0)) for t, s in waited.items())
         self.waiting = {t: self.waiting.get(t, 0.0) + now - self.last_s
                         for t, ran in ready.items() if self.ready.get(t) == ran}
@@ -91,7 +91,7 @@ class ApplicationClock:
     def __init__(self, namespaces: Any, own: Any) -> None:
         self.namespaces, self.own = namespaces, own
         self._lock = threading.Lock()
-        self._elsewhere: dict[Any, Any] = {}        # pid -> how often seen in another namespace
+        self._elsewhere: dict[int, int] = {}        # pid -> how often seen in another namespace
         self._now: dict[Any, Any] = {}
         self._done: list[Any] = []
         self._known = schedstat_of(os.getpid()) is not None
@@ -135,7 +135,7 @@ class ApplicationClock:
             self._done += [a for key, a in self._now.items() if key not in here]
             self._now = here
 
-    def _take(self, pid: int, station: str, now: Any, old: Any, here: Any) -> None:
+    def _take(self, pid: int, station: str, now: float, old: bool, here: Any) -> None:
         started, waited = system.start_time(pid), schedstat_of(pid)
         if started is None or waited is None:
             return
@@ -186,6 +186,6 @@ class ApplicationClock:
         self._thread.join(2)
 
 
-def age_of(started_ticks: Any) -> Any:
+def age_of(started_ticks: int) -> float:
     with open("/proc/uptime") as f:
         return float(f.read().split()[0]) - started_ticks / TICKS

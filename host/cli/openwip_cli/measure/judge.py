@@ -45,10 +45,10 @@ class SoFar:
         self.noted: Sequence[str] = ()   # all that the keeper has written down; of the measured time from `noted_before` on
         self.noted_before = 0
 
-    def begins_again(self, now: Any) -> bool:
+    def begins_again(self, now: accounting.Statuses) -> bool:
         return self.first is None or now.air.slots < self.last.air.slots
 
-    def take(self, now: Any) -> Any:
+    def take(self, now: accounting.Statuses) -> bool:
         """True when the measured time begins with it."""
         begins = self.begins_again(now)
         if begins:
@@ -63,7 +63,7 @@ class SoFar:
         self.last = now
         return begins
 
-    def verdict(self, telemetry: Any, waiting: Any, tun: Any = None) -> Any:
+    def verdict(self, telemetry: list[Any], waiting: Any, tun: Any = None) -> Any:
         """`telemetry`: reasons; `waiting`: share, or None; `tun`: counts, when the link stands still."""
         if self.first is None:
             return telemetry_pb2.Verdict(valid=False, command=self.command,
@@ -86,7 +86,7 @@ class SoFar:
 class Judge:
     """SoFar with the cell around it."""
 
-    def __init__(self, cell: Any, command: str) -> None:
+    def __init__(self, cell: cells.Cell, command: str) -> None:
         self.cell, self.so_far = cell, SoFar(command)
         self.sockets = {n: control.Control(cell.endpoint(f"{n}.control")) for n in ("air", "base", "terminal")}
         self.publisher = Publisher(cell.endpoint("keeper.telemetry"), ["verdict"])
@@ -94,7 +94,7 @@ class Judge:
         self.tun: Any = None
         self.silent: list[Any] = []
 
-    def statuses(self) -> Any:
+    def statuses(self) -> accounting.Statuses | None:
         """None while one does not answer; `silent` says which."""
         found, self.silent = {}, []
         for name, socket in self.sockets.items():

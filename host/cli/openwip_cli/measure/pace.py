@@ -36,34 +36,34 @@ class OtherPace(Exception):
         self.speed, self.found = speed, found
 
 
-def air_seconds(status: Any) -> Any:
+def air_seconds(status: Any) -> float:
     return status.now / accounting.SAMPLE_RATE
 
 
-def of(first: Any, last: Any) -> Any:
+def of(first: Any, last: Any) -> float:
     """Air time over wall time between two statuses of the medium."""
     wall = last.wall_seconds - first.wall_seconds
     return (air_seconds(last) - air_seconds(first)) / wall if wall > 0 else 0.0
 
 
-def behind(first: Any, last: Any) -> Any:
+def behind(first: Any, last: Any) -> float:
     """Share of the slots between two statuses of the medium that were released too late."""
     return (last.slots_behind - first.slots_behind) / max(1, last.slots - first.slots)
 
 
-def chosen(found: Any, share_behind: float = 0.0) -> Any:
+def chosen(found: float, share_behind: float = 0.0) -> float:
     """The speed for a machine that came to this pace in the trial."""
     if found >= HOLDS and share_behind <= SELDOM:
         return 1.0
     return max(0.01, math.floor(ROOM * min(1.0, found) * 100) / 100)
 
 
-def idle_load(keeper: KeeperClient) -> Any:
+def idle_load(keeper: KeeperClient) -> float:
     """Cores that the slot path takes now, with all that has its core besides and does not give way."""
     pids = {n: p for n, p in keeper.pids.items() if n in slot_path.PROCESSES}
     cores = keeper.placement.slot_path
 
-    def spent() -> Any:
+    def spent() -> float:
         if cores is None:
             return sum(slot_path.worked(p)[0] for p in pids.values())
         spare = placement.ticks_to_spare()

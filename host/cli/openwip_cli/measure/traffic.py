@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ..cell.cell import ADDRESS
+from ..cell.cell import ADDRESS, Cell
 from ..cell.keeper import KeeperClient
 from ..machine import system
 
@@ -23,7 +23,7 @@ class TrafficFailed(Exception):
 class Program:
     """A program in a namespace, its output, and its CPU time once it has ended."""
 
-    def __init__(self, namespace: Any, argv: list[str]) -> None:
+    def __init__(self, namespace: str, argv: list[str]) -> None:
         parent = os.getpid()
         self.started = time.monotonic()
         self.process: Any = subprocess.Popen(
@@ -79,7 +79,7 @@ class Program:
         self.process.stderr.close()
 
 
-def ping(keeper: KeeperClient, cell: Any, count: Any, speed: float) -> dict[str, Any]:
+def ping(keeper: KeeperClient, cell: Cell, count: int, speed: float) -> dict[str, Any]:
     """Round trips over the idle link, base station to terminal, in ms of the wall clock."""
     interval = max(0.01, 0.02 / speed)
     program = Program(cell.namespace("base"),
@@ -96,7 +96,7 @@ def ping(keeper: KeeperClient, cell: Any, count: Any, speed: float) -> dict[str,
             "sent": count, "received": len(times)}
 
 
-def started(program: Any, keeper: KeeperClient, word: str, name: str) -> Any:
+def started(program: Program, keeper: KeeperClient, word: str, name: str) -> Program:
     """The program, once it has written `word`."""
     try:
         program.wait(keeper, 10, until=lambda p: word in p.stdout)
@@ -109,7 +109,7 @@ def started(program: Any, keeper: KeeperClient, word: str, name: str) -> Any:
 
 
 @contextlib.contextmanager
-def pair(keeper: KeeperClient, cell: Any, receive: list[str], send: list[str], ready: str = "ready",
+def pair(keeper: KeeperClient, cell: Cell, receive: list[str], send: list[str], ready: str = "ready",
          before: Callable[[], Any] = lambda: None) -> Iterator[tuple[Program, Program]]:
     """(receiver at the terminal, which has said `ready`; sender at the base station, after before()). Both are gone
     afterwards, and their output and processor time can be read."""
@@ -133,7 +133,7 @@ def iperf3_server(*arguments: str) -> list[str]:
 IPERF3_READY = "Server listening"
 
 
-def iperf3(keeper: KeeperClient, cell: Any, arguments: list[str], duration: float, at: Sequence[Any] = ()) -> tuple[Any, Any]:
+def iperf3(keeper: KeeperClient, cell: Cell, arguments: list[str], duration: float, at: Sequence[Any] = ()) -> tuple[Any, Any]:
     """Base station (client, sender) to terminal (server). `at`: (seconds after the start, function)
     pairs to call meanwhile. Returns (JSON of the client, {"iperf3.client": CPU seconds, ...})."""
     send = ["iperf3", "-c", ADDRESS["terminal"], "-t", f"{duration:g}", "-J", *arguments]
@@ -153,11 +153,11 @@ def iperf3(keeper: KeeperClient, cell: Any, arguments: list[str], duration: floa
     return report, {"iperf3.sender": client.cpu, "iperf3.receiver": server.cpu}
 
 
-def tcp_arguments(scenario: Any) -> list[Any]:
+def tcp_arguments(scenario: Any) -> list[str]:
     return ["-C", scenario["traffic.tcp_cc"], "-w", f"{scenario['traffic.tcp_window_kb']}K"]
 
 
-def tcp(keeper: KeeperClient, cell: Any, scenario: Any, at: Any) -> tuple[Any, Any, Any]:
+def tcp(keeper: KeeperClient, cell: Cell, scenario: Any, at: list[tuple[Any, Callable[[], None]]]) -> tuple[Any, Any, Any]:
     speed = scenario.speed
     duration = max(1, round(scenario["traffic.duration_s"] / speed))
     report, cpu = iperf3(keeper, cell, tcp_arguments(scenario), duration, at)
@@ -177,7 +177,7 @@ def tcp(keeper: KeeperClient, cell: Any, scenario: Any, at: Any) -> tuple[Any, A
     }, cpu, duration
 
 
-def udp(keeper: KeeperClient, cell: Any, scenario: Any, rate_bps: Any) -> tuple[Any, Any, Any]:
+def udp(keeper: KeeperClient, cell: Cell, scenario: Any, rate_bps: float) -> tuple[Any, Any, Any]:
     speed = scenario.speed
     duration = max(1, round(max(2.0, scenario["traffic.duration_s"] / 2) / speed))
     report, cpu = iperf3(keeper, cell,

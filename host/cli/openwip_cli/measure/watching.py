@@ -9,7 +9,7 @@ from ..messages import control
 from .applications import ApplicationClock
 
 
-def telemetry_reasons(watch: Any) -> Any:
+def telemetry_reasons(watch: Any) -> list[str]:
     wrong = [f"telemetry: {n} messages of {name} lost" for name, n in watch.lost.items() if n]
     wrong += [f"telemetry: {n} messages of {name} do not parse" for name, n in watch.malformed.items() if n]
     wrong += [f"telemetry: nothing came from {name}" for name, n in watch.received.items() if not n]
@@ -17,7 +17,7 @@ def telemetry_reasons(watch: Any) -> Any:
 
 
 @contextlib.contextmanager
-def watching(cell: Any) -> Iterator[Any]:
+def watching(cell: cells.Cell) -> Iterator[Any]:
     """What a verdict needs that has to be watched all the time: (TelemetryWatch, ApplicationClock)."""
     watch = control.TelemetryWatch({s: cell.endpoint(f"{s}.telemetry") for s in cells.STATIONS})
     applications = ApplicationClock({s: cell.namespace(s) for s in cell.stations},

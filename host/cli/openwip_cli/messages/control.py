@@ -36,7 +36,7 @@ def exchange(endpoint: str, question: bytes, timeout_s: float, keys: Any = None)
 class Control:
     """Asks one process."""
 
-    def __init__(self, endpoint: Any, keys: Any = None) -> None:
+    def __init__(self, endpoint: str, keys: Any = None) -> None:
         """`keys`: of a remote cell (remote.Keys)."""
         self.endpoint, self.keys = endpoint, keys
 
@@ -47,7 +47,7 @@ class Control:
             raise Refused(reply.error)
         return reply
 
-    def configure(self, tree: Any, timeout_s: float = 3.0) -> Any:
+    def configure(self, tree: dict[str, Any], timeout_s: float = 3.0) -> Any:
         """`tree`: nested settings of the process. Returns the reply, which has the slot they hold from."""
         return self.ask(pb.Request(configure_yaml=yaml.safe_dump(tree)), timeout_s)
 
@@ -81,16 +81,16 @@ class TelemetryWatch:
         return {name: figure(name) for name in self._reader.endpoints}
 
     @property
-    def received(self) -> Any:
+    def received(self) -> dict[str, int]:
         return self._by_name(self._reader.received)
 
     @property
-    def lost(self) -> Any:
+    def lost(self) -> dict[str, int]:
         """Within one run no publisher begins again: a number that does not grow is a fault, too."""
         return self._by_name(lambda n: self._reader.lost(n) + self._reader.restarts(n))
 
     @property
-    def malformed(self) -> Any:
+    def malformed(self) -> dict[str, int]:
         return self._by_name(lambda n: self._reader.malformed[n] + self._reader.future[n])
 
     def end(self) -> None:

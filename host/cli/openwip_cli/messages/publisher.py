@@ -13,15 +13,15 @@ QUEUE = 500     # messages that wait for one reader; more are lost to it
 class Publisher:
     """Topics that nobody subscribed to are not made. Never waits for a reader. `topics`: all that it publishes."""
 
-    def __init__(self, endpoint: Any, topics: Sequence[str]) -> None:
+    def __init__(self, endpoint: str, topics: Sequence[str]) -> None:
         self._topics = [t.encode() for t in topics]
         self._socket = zmq.Context.instance().socket(zmq.XPUB)
         self._socket.linger = 0
         self._socket.sndhwm = QUEUE
         self._socket.setsockopt(zmq.MAXMSGSIZE, 4096)
         self._socket.bind(endpoint)
-        self._beginnings: set[Any] = set()
-        self._sequence: dict[Any, Any] = {}
+        self._beginnings: set[bytes] = set()
+        self._sequence: dict[str, int] = {}
 
     def wanted(self, topic: str) -> bool:
         """A subscription is the beginning of a topic's name."""

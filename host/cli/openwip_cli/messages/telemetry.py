@@ -55,7 +55,7 @@ class Count:
         self.at_ns = None    # when the last one came
 
 
-def endpoints_of(cell: Any) -> dict[Any, Any]:
+def endpoints_of(cell: Any) -> dict[str, str]:
     """name -> endpoint of every publisher that a cell may have. Those that are absent cost nothing."""
     prefix = f"owip-{cell.name}-"
     stations = [n.removeprefix(prefix) for n in cell.state.get("namespaces", []) if n.startswith(prefix)]
@@ -166,20 +166,20 @@ class Reader:
 
     # --- figures ---
 
-    def received(self, name: str | None = None) -> Any:
+    def received(self, name: str | None = None) -> int:
         return sum(c.received for (n, _), c in list(self.counts.items()) if name in (None, n))
 
-    def lost(self, name: str | None = None) -> Any:
+    def lost(self, name: str | None = None) -> int:
         return sum(c.lost for (n, _), c in list(self.counts.items()) if name in (None, n))
 
-    def restarts(self, name: str | None = None) -> Any:
+    def restarts(self, name: str | None = None) -> int:
         return sum(c.restarts for (n, _), c in list(self.counts.items()) if name in (None, n))
 
     def silent(self, limit_s: float = 2.0) -> Any:
         """name -> seconds for which nothing came, of the publishers that were heard and have been silent
         for longer than `limit_s`; None for those never heard. One that publishes: not in it."""
         now = time.monotonic_ns()
-        result: dict[Any, Any] = {}
+        result: dict[str, Any] = {}
         for name in self.endpoints:
             last = max((c.at_ns for (n, _), c in list(self.counts.items()) if n == name and c.at_ns), default=None)
             if last is None:
@@ -202,7 +202,7 @@ class Reader:
         self._sockets.clear()
         self._poller = zmq.Poller()
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> "Reader":
         return self
 
     def __exit__(self, *_: Any) -> None:

@@ -20,7 +20,7 @@ LIMIT_S = 120    # of one flow; then it counts as failed
 LINGER = struct.pack("ii", 1, 30)
 
 
-def send(address: str, port: int, flows: Any) -> Any:
+def send(address: str, port: int, flows: list[tuple[int, ...]]) -> list[dict[str, int]]:
     block = bytes(65536)
     done = []
     for kb, times in flows:
@@ -40,7 +40,7 @@ def send(address: str, port: int, flows: Any) -> Any:
     return done
 
 
-def receive(port: int, flows: Any, ready: Callable[..., Any] = lambda: None) -> Any:
+def receive(port: int, flows: int, ready: Callable[..., Any] = lambda: None) -> list[dict[str, int]]:
     done = []
     with socket.create_server(("", port)) as listener:
         listener.settimeout(LIMIT_S)
@@ -59,7 +59,7 @@ def receive(port: int, flows: Any, ready: Callable[..., Any] = lambda: None) -> 
     return done
 
 
-def summary(sent: Any, received: Any) -> Any:
+def summary(sent: Any, received: Any) -> list[dict[str, Any]]:
     """Per flow, in the order sent (they did not overlap): seconds since connect() was called."""
     flows = []
     for s, r in zip(sent, received):

@@ -10,25 +10,24 @@ import json
 import socket
 import sys
 import time
-from typing import Any
 
 WARM_UP_S = 1.0     # of the steady part
 TCP_MAXSEG = 2
 TCP_CONGESTION = 13
 
 
-def rate_of(arrivals: Any) -> tuple[Any, Any]:
+def rate_of(arrivals: list[tuple[float, int]]) -> tuple[float, float]:
     """(bytes, seconds) from the first to the last of (time, bytes) pairs."""
     if len(arrivals) < 2:
         return 0, 0.0
     return sum(n for _, n in arrivals[1:]), arrivals[-1][0] - arrivals[0][0]
 
 
-def receive(address: str, port: int, buffer: Any) -> None:
+def receive(address: str, port: int, buffer: int) -> None:
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, int(buffer))
-        listener.bind((address, int(port)))
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+        listener.bind((address, port))
         listener.listen(1)
         print("listening", flush=True)
         connection, _ = listener.accept()
@@ -46,10 +45,10 @@ def receive(address: str, port: int, buffer: Any) -> None:
 def send(address: str, port: int, seconds: float, congestion_control: str) -> None:
     with socket.socket() as s:
         s.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, congestion_control.encode())
-        s.connect((address, int(port)))
+        s.connect((address, port))
         mss = s.getsockopt(socket.IPPROTO_TCP, TCP_MAXSEG)
         block, sent = bytes(1 << 16), 0
-        deadline = time.monotonic() + float(seconds)
+        deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             sent += s.send(block)
         s.shutdown(socket.SHUT_WR)
@@ -58,5 +57,8 @@ def send(address: str, port: int, seconds: float, congestion_control: str) -> No
 
 
 if __name__ == "__main__":
-    programs: dict[str, Any] = {"receive": receive, "send": send}
-    programs[sys.argv[1]](*sys.argv[2:])
+    what, where, port_text, number, *words = sys.argv[1:]
+    if what == "receive":
+        receive(where, int(port_text), int(number))
+    else:
+        send(where, int(port_text), float(number), *words)

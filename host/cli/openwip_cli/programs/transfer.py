@@ -11,21 +11,20 @@ import random
 import socket
 import sys
 import time
-from typing import Any
 
 
 TCP_CONGESTION = 13      # linux/tcp.h
 
 
-def payload(size: Any, seed: int) -> Any:
+def payload(size: int, seed: int) -> bytes:
     return random.Random(seed).randbytes(size)
 
 
-def wrong_bits(got: Any, sent: Any) -> Any:
+def wrong_bits(got: bytearray, sent: bytes) -> int:
     return sum((a ^ b).bit_count() for a, b in zip(got, sent) if a != b)
 
 
-def receive(address: str, port: int, size: Any, seed: int) -> None:
+def receive(address: str, port: int, size: int, seed: int) -> None:
     sent = payload(size, seed)
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -48,7 +47,7 @@ def receive(address: str, port: int, size: Any, seed: int) -> None:
         "bytes_wrong": sum(a != b for a, b in zip(got, sent)), "bits_wrong": wrong_bits(got, sent)}), flush=True)
 
 
-def send(address: str, port: int, size: Any, seed: int, congestion_control: str, window_kb: Any) -> None:
+def send(address: str, port: int, size: int, seed: int, congestion_control: str, window_kb: int) -> None:
     data = payload(size, seed)
     s = socket.socket()
     s.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, congestion_control.encode())

@@ -22,7 +22,7 @@ HEADER = struct.Struct("!4sIq")     # magic, number, CLOCK_MONOTONIC of sending 
 MAGIC = b"voip"
 
 
-def packet(number: Any, now_ns: int, size: Any) -> Any:
+def packet(number: int, now_ns: int, size: int) -> bytes:
     return HEADER.pack(MAGIC, number, now_ns).ljust(size, b"\x55")
 
 
@@ -44,8 +44,8 @@ def send(address: str, port: int, packets: Any, per_second: Any, size: Any) -> d
     return {"sent": packets - failed, "not_sent": failed, "worst_lateness_us": worst // 1000}
 
 
-def realtime_ahead_ns(monotonic: Any = time.monotonic_ns,
-                      realtime: Callable[..., Any] = lambda: time.clock_gettime_ns(time.CLOCK_REALTIME)) -> Any:
+def realtime_ahead_ns(monotonic: Callable[[], int] = time.monotonic_ns,
+                      realtime: Callable[..., Any] = lambda: time.clock_gettime_ns(time.CLOCK_REALTIME)) -> int:
     """CLOCK_REALTIME less CLOCK_MONOTONIC, ns. A process that loses the processor between two readings would put
     that time into the difference: of up to ten readings the one that took least counts, to half of what it took."""
     best: Any = None
@@ -58,7 +58,7 @@ def realtime_ahead_ns(monotonic: Any = time.monotonic_ns,
     return best[1]
 
 
-def arrival_ns(ancillary: Any) -> Any:
+def arrival_ns(ancillary: list[tuple[int, int, bytes]]) -> int:
     """Arrival by the kernel's clock, as CLOCK_MONOTONIC; the process's own reading when there is none."""
     for level, kind, data in ancillary:
         if level == socket.SOL_SOCKET and kind == 35:    # SCM_TIMESTAMPNS

@@ -29,7 +29,7 @@ CATCH_UP_TIMEOUT_S = 10
 
 # --- a running cell ---
 
-def recording_arguments(options: Options) -> dict[Any, Any]:
+def recording_arguments(options: Options) -> dict[str, list[str]]:
     """Of the flowgraphs, by station."""
     for base in options.record_iq.values():
         recordings.remove_former(base)
@@ -39,7 +39,7 @@ def recording_arguments(options: Options) -> dict[Any, Any]:
 
 
 def start(cell: Cell, keeper: KeeperClient, scenario: Scenario, places: Places, progress: Callable[[str], None],
-          record_iq: Any = None) -> Any:
+          record_iq: Any = None) -> MeasuredCell:
     cells.write_configs(cell, scenario)
     processes = {p.name: p for p in cells.cell_processes(cell, scenario, places, record_iq)}
     running = run.MeasuredCell(cell, keeper, scenario)
@@ -65,7 +65,7 @@ def wait_for_lock(running: MeasuredCell, scenario: Scenario, progress: Callable[
     speed = scenario.speed
     seen = []
 
-    def locked() -> Any:
+    def locked() -> bool:
         status = running.ask(running.terminal)
         seen.append(status)
         return status.radio.locked
@@ -85,11 +85,11 @@ def wait_for_lock(running: MeasuredCell, scenario: Scenario, progress: Callable[
     return unlocked
 
 
-def most_behind(cell: Cell) -> Any:
+def most_behind(cell: Cell) -> Callable[[], float | None]:
     """A function: how far the medium was behind its schedule at worst, s; None when it does not say."""
     endpoint = control.Control(cell.endpoint("air.control"))
 
-    def ask() -> Any:
+    def ask() -> float | None:
         try:
             return endpoint.status(0.5).pacing_max_us * 1e-6
         except control.NoAnswer:
@@ -105,7 +105,7 @@ def traffic_of(cell: run.MeasuredCell, progress: Callable[[str], None]) -> Any:
     stalls.start()
     failed = []
 
-    def attempt(what: str, function: Any) -> Any:
+    def attempt(what: str, function: Callable[[], Any]) -> Any:
         try:
             return function()
         except traffic.TrafficFailed as e:
@@ -169,7 +169,7 @@ def main(arguments: list[str], places: Places) -> int:
                           options, f"verdict: INVALID\n  {reasons[0]}")
 
 
-def run_at_the_pace_found(options: Options, places: Places, progress: Callable[[str], None]) -> Any:
+def run_at_the_pace_found(options: Options, places: Places, progress: Callable[[str], None]) -> int:
     """--speed auto. A cell that is only tried writes no file and opens no window."""
     bare = dataclasses.replace(options, record=None, capture=None, monitor=False, record_iq={})
     watched = any((options.record, options.capture, options.monitor, options.record_iq))
@@ -191,13 +191,13 @@ def run_at_the_pace_found(options: Options, places: Places, progress: Callable[[
 
 
 def run_cell(cell: Cell, keeper: KeeperClient, options: Options, places: Places, progress: Callable[[str], None],
-             trial: str = "none") -> Any:
+             trial: str = "none") -> int:
     progress(f"cell '{cell.name}': namespaces {' and '.join(cell.namespaces)}")
     result = run.in_cell(cell, keeper, options, places, progress, lambda: phases(cell, keeper, options, places, progress, trial))
     return run.report(result, options, report.screen(result))
 
 
-def phases(cell: Cell, keeper: KeeperClient, options: Options, places: Places, progress: Callable[[str], None], trial: Any) -> Any:
+def phases(cell: Cell, keeper: KeeperClient, options: Options, places: Places, progress: Callable[[str], None], trial: str) -> Any:
     scenario = options.scenario
     with watching(cell) as (watch, applications):
         running = start(cell, keeper, scenario, places, progress, recording_arguments(options))

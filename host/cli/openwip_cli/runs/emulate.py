@@ -45,7 +45,7 @@ TRACE_MARGIN_S = 30   # start, draining, sums; the emulator would begin a trace 
 
 
 @contextlib.contextmanager
-def with_predictions(s: Scenario, places: Places) -> Iterator[Any]:
+def with_predictions(s: Scenario, places: Places) -> Iterator[Scenario]:
     """The scenario as the emulator takes it: for `predictor`, a trace of the channel that holds what the
     receiver's predictor says from noisy gains (the emulator has no receiver)."""
     if s["channel.prediction_nmse"] != "predictor":
@@ -84,7 +84,7 @@ def config(cell: Cell, s: Scenario) -> dict[str, Any]:
     errors = "none" if s["channel.error_free"] == "on" else (
         "symbols" if s["channel.symbol_noise"] == "on" else "computed")
 
-    def end(station: str, status: Any) -> dict[str, Any]:
+    def end(station: str, status: str) -> dict[str, Any]:
         return {"namespace": cell.namespace(station), "tun": "wip0", "address": f"{cells.ADDRESS[station]}/{30 if s['terminals'] == 1 else 24}",
                 "control": cell.endpoint(f"{status}.control"),
                 "telemetry": cell.endpoint(f"{status}.telemetry")}
@@ -98,7 +98,7 @@ def config(cell: Cell, s: Scenario) -> dict[str, Any]:
     }
 
 
-def check_config(program: Any, tree: Any, flag: str = "--check") -> None:
+def check_config(program: str, tree: dict[str, Any], flag: str = "--check") -> None:
     """What only the program can judge (of the emulator: channel, trace file), before anything is made."""
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
         yaml.safe_dump(tree, f, sort_keys=False)
@@ -118,7 +118,7 @@ def last_line(text: str, file: pathlib.Path | str) -> str:
 
 def run(options: Scenario | dict[str, Any], workload: Callable[..., dict[str, Any] | None] | None = None,
         progress: Callable[[str], None] | None = None, *, places: Places | None = None, observers: bool = False,
-        **around: Any) -> Any:
+        **around: Any) -> dict[str, Any]:
     """One run. `options`: {key of SETTINGS: value}, or a Scenario. `workload(cell: MeasuredCell) -> dict`
     runs the applications (None: iperf3); what it returns is the report's `workload`, except `tcp` (to the
     top), `cpu` (added) and `failed` (reasons of the verdict); TrafficFailed makes the run invalid.
@@ -140,7 +140,7 @@ def run(options: Scenario | dict[str, Any], workload: Callable[..., dict[str, An
 
 
 def phases(cell: Cell, keeper: KeeperClient, given: Options, as_run: Any, workload: Callable[..., dict[str, Any] | None],
-           places: Places, progress: Callable[[str], None], observers: Any) -> Any:
+           places: Places, progress: Callable[[str], None], observers: bool) -> Any:
     with watching(cell) as (watch, applications):
         path = cells.write_config(cell, "emulator", config(cell, as_run))
         running = runs.MeasuredCell(cell, keeper, given.scenario)
@@ -171,7 +171,7 @@ def emulator_report(terminal: Any) -> dict[str, Any]:
             "packets_damaged": terminal.terminal.delivered_damaged.packets}
 
 
-def generate(s: Scenario, seconds: float, places: Places, packet_bytes: Any = accounting.MTU) -> tuple[Any, Any]:
+def generate(s: Scenario, seconds: float, places: Places, packet_bytes: int = accounting.MTU) -> tuple[Any, Any]:
     """Virtual time: (report, the program's own output). No namespaces, no TCP, no rights needed."""
     places.check_built(PROGRAM, "python/openwip_schema")
     with with_predictions(s, places) as as_run, tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
@@ -184,7 +184,7 @@ def generate(s: Scenario, seconds: float, places: Places, packet_bytes: Any = ac
         raise BadInput(last_line(done.stderr, f.name))
     raw = json.loads(done.stdout)
 
-    def status(when: Any, end: Any) -> Any:
+    def status(when: str, end: str) -> Any:
         return json_format.ParseDict(raw[when][end], pb.MacStatus())
 
     base, terminal = status("drained", "base"), status("drained", "terminal")
@@ -208,7 +208,7 @@ def generate(s: Scenario, seconds: float, places: Places, packet_bytes: Any = ac
     } | identity(s, places), raw
 
 
-def users_of(base: Any, terminal: Any) -> list[Any]:
+def users_of(base: Any, terminal: Any) -> list[dict[str, Any]]:
     """Several terminals: what each of them got."""
     return [{"delivered_packets": t.downlink.delivered.packets, "delivered_bytes": t.downlink.delivered.bytes,
              "mean_snr_db": t.radio.mean_snr_db, "frames_sent": b.base.frames_sent,

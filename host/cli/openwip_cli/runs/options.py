@@ -34,7 +34,7 @@ class Options:
     generator: bool = False     # of the emulator: virtual time, no cell
 
 
-def options_parser(command: str, description: Any, settings: Any, name: str) -> Any:
+def options_parser(command: str, description: str, settings: Any, name: str) -> Parser:
     p = Parser(command, description)
     for s in settings:
         if s.flag is None:
@@ -58,7 +58,7 @@ def options_parser(command: str, description: Any, settings: Any, name: str) -> 
     return p
 
 
-def scenario_of(given: argparse.Namespace, settings: Any) -> Any:
+def scenario_of(given: argparse.Namespace, settings: Any) -> Scenario:
     """Of parsed arguments: file under flags."""
     values = read_file(given.config, settings) if given.config else {}
     for s in settings:
@@ -78,7 +78,7 @@ def options_of(given: argparse.Namespace, settings: Any) -> "Options":
 BESIDE_REPLAY = ("--speed", "--monitor", "--record", "--capture", "--json", "--logs", "--name", "--cores")
 
 
-def refuse_beside_replay(parser: Any, given: argparse.Namespace) -> None:
+def refuse_beside_replay(parser: Parser, given: argparse.Namespace) -> None:
     """Everything else has been decided when the samples were recorded."""
     for action in parser._actions:
         flag = (action.option_strings or [""])[-1]
@@ -86,7 +86,7 @@ def refuse_beside_replay(parser: Any, given: argparse.Namespace) -> None:
             raise BadInput(f"{flag} with --replay-iq: a recording is played as it is; valid beside it: {', '.join(BESIDE_REPLAY)}")
 
 
-def parse_demo(arguments: list[str]) -> Any:
+def parse_demo(arguments: list[str]) -> Options:
     parser = options_parser("demo", "A base station and a terminal over a software radio on this machine: "
                                     "ping, TCP and UDP, and a verdict.", SETTINGS, "demo")
     parser.add_argument("--record-iq", metavar="FILE", help="record what the terminal receives, from the first "
@@ -112,7 +112,7 @@ def parse_demo(arguments: list[str]) -> Any:
     return options
 
 
-def parse_emulate(arguments: list[str]) -> Any:
+def parse_emulate(arguments: list[str]) -> Options:
     parser = options_parser(
         "emulate", "The downlink at one SNR for each bin and slot, between two network namespaces: TCP "
                    "through it, and a verdict.", emulator.SETTINGS, emulator.NAME)

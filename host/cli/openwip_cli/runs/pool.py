@@ -91,16 +91,16 @@ class Pool:
     last)` here: False, and the task is run again later, unless it is the `last` attempt. `log(task)`: a file for what a run
     says. `cleanup(name)`: after an attempt that failed."""
 
-    def __init__(self, jobs: int, prefix: Any, work: Any, take: Any, log: Callable[..., Any] = lambda task: None,
+    def __init__(self, jobs: int, prefix: str, work: Any, take: Any, log: Callable[..., Any] = lambda task: None,
                  cleanup: Callable[..., Any] = lambda name: None) -> None:
         self.places = {f"{prefix}{i}": placement.of_several(i) for i in range(jobs)}
         self.work, self.take, self.log, self.cleanup = work, take, log, cleanup
-        self.active: dict[Any, Any] = {}       # pidfd -> Job
+        self.active: dict[int, Job] = {}       # pidfd -> Job
 
     def run(self, tasks: Any) -> None:
         """Every task; raises Terminated after all has ended. Tasks are hashable or compared by identity."""
         waiting = [(task, 1) for task in tasks]
-        attempts: dict[Any, Any] = {}          # pidfd -> how many with this one
+        attempts: dict[int, int] = {}          # pidfd -> how many with this one
         old = {s: signal.signal(s, raise_terminated) for s in SIGNALS}
         try:
             while waiting or self.active:

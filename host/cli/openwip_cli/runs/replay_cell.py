@@ -81,7 +81,7 @@ class Player:
             return self.terminal.status(0.5)
         return None
 
-    def start(self, reports: Any) -> None:
+    def start(self, reports: str) -> None:
         cell, run = self.cell, {"OPENWIP_RUN": str(self.cell.run)}
         path = cells.write_config(cell, "terminal", macd_tree(cell, self.recording))
         before = os.umask(0o007)     # the account may read it
@@ -99,7 +99,7 @@ class Player:
             capabilities=rights.REPLAY))
         self.began = time.monotonic()
 
-    def play(self, reports: Any, progress: Callable[[str], None]) -> dict[str, Any]:
+    def play(self, reports: str, progress: Callable[[str], None]) -> dict[str, Any]:
         """What the radio says of it, and the terminal's status at the end."""
         self.start(reports)
         progress(f"playing {self.recording.data_path}, {replays.seconds(self.recording):.3f} s at speed {self.speed:g}")
@@ -145,7 +145,7 @@ class Player:
         return found
 
 
-def run_replay(options: Options, places: Places) -> Any:
+def run_replay(options: Options, places: Places) -> int:
     progress = Progress()
     outputs.fresh("--json", options.json)
     recording, live = command.to_replay(options.replay_iq or "")
@@ -167,7 +167,7 @@ def run_replay(options: Options, places: Places) -> Any:
     return run.report(result, options, screen(recording, result), good=result["replay"]["same"])
 
 
-def compared(recording: recordings.Recording, live: Any, reports: Any, speed: float, played: Any, places: Places,
+def compared(recording: recordings.Recording, live: Any, reports: str, speed: float, played: Any, places: Places,
              progress: Callable[[str], None]) -> Any:
     progress("comparing its decisions with those of the live receiver")
     result = report_of(recording, live, recordings.read_reports(reports), played["pace"], speed, played["terminal"])
@@ -175,7 +175,7 @@ def compared(recording: recordings.Recording, live: Any, reports: Any, speed: fl
                      "config": recording.whole.get("openwip:scenario", {})}
 
 
-def report_of(recording: recordings.Recording, live: Any, replayed: Any, pace: Any, speed: float, terminal: Any) -> Any:
+def report_of(recording: recordings.Recording, live: Any, replayed: Any, pace: Any, speed: float, terminal: Any) -> dict[str, Any]:
     compared = replays.compare(recording, live, replayed)
     compared["reports_lost"] = pace["reports_lost"]
     air = replays.seconds(recording)

@@ -36,7 +36,7 @@ def write_over(cell: Cell, source: Any, lost: Any) -> None:
                                                    "behind": source.pace.behind, "reports_lost": lost}))
 
 
-def play(cell: Cell, recording: Recording, speed: float, reports: Any) -> Any:
+def play(cell: Cell, recording: Recording, speed: float, reports: str) -> int:
     """Exit code."""
     from gnuradio import gr, wip
     from ..iq.source import Pace, Source

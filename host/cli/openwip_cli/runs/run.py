@@ -54,7 +54,7 @@ def iperf3_download(cell: MeasuredCell) -> dict[str, Any]:
 
 # --- around the phases ---
 
-def check(options: Options, places: Places, programs: Any) -> None:
+def check(options: Options, places: Places, programs: tuple[str, ...]) -> None:
     """Before anything is made."""
     system.require_root()
     system.require_tun()
@@ -66,7 +66,7 @@ def check(options: Options, places: Places, programs: Any) -> None:
 
 
 def in_cell(cell: Cell, keeper: KeeperClient, options: Options, places: Places, progress: Callable[[str], None],
-            phases: Callable[[], dict[str, Any]], run: Any = None, over: Callable[..., Any] = lambda result: result) -> Any:
+            phases: Callable[[], dict[str, Any]], run: Any = None, over: Callable[..., Any] = lambda result: result) -> dict[str, Any]:
     """`phases()` gives the report with its verdict; `over(result)` what is added once the cell has ended. `run`: (scenario,
     seed) as the record has them, where they are not those of the options."""
     scenario, seed = run or (options.scenario.tree(), options.scenario["seed"])
@@ -94,7 +94,7 @@ def in_cell(cell: Cell, keeper: KeeperClient, options: Options, places: Places, 
     return result
 
 
-def report(result: dict[str, Any], options: Options, screen: Any, good: Any = None) -> Any:
+def report(result: dict[str, Any], options: Options, screen: str, good: Any = None) -> int:
     """On the screen and in --json FILE; the exit code."""
     print(screen)
     outputs.write_json(options.json, result)

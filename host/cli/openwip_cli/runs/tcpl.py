@@ -54,7 +54,7 @@ def parse(arguments: list[str]) -> tuple[Any, Any, Any]:
     return given, given.name, scenario_of(given, SETTINGS)
 
 
-def points_of(s: Scenario) -> Iterator[Any]:
+def points_of(s: Scenario) -> Iterator[dict[str, Any]]:
     """Every transfer of the scenario, as plain values."""
     relays = {"off": [False], "on": [True], "both": [False, True]}[s["relay"]]
     for run, mtu, ber, burst, relay in itertools.product(
@@ -155,7 +155,7 @@ def transfer(cell: Cell, keeper: KeeperClient, s: Scenario, point: dict[str, Any
 
 # --- many ---
 
-def run_all(s: Scenario, name: str, places: Places, progress: Callable[[str], None], one: Any = run_one) -> tuple[Any, Any]:
+def run_all(s: Scenario, name: str, places: Places, progress: Callable[[str], None], one: Any = run_one) -> tuple[list[dict[str, Any]], int]:
     """Every point, s["parallel"] at a time; results in the order of the points. A run that is invalid for
     its pacing is repeated, and every repetition counted."""
     points = list(points_of(s))
@@ -181,7 +181,7 @@ def run_all(s: Scenario, name: str, places: Places, progress: Callable[[str], No
     return [results[i] for i in sorted(results)], repeated
 
 
-def interval(values: Any) -> tuple[Any, Any]:
+def interval(values: list[Any]) -> tuple[float, float | None]:
     """(mean, half of the 95 % interval), None for what is not known."""
     if len(values) < 2:
         return (values[0] if values else None), None
@@ -189,7 +189,7 @@ def interval(values: Any) -> tuple[Any, Any]:
     return found.mean, found.half
 
 
-def summary(results: list[dict[str, Any]]) -> Any:
+def summary(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """One row for each (mtu, ber, burstiness): throughput of both, damage that reached the application."""
     rows = []
     key = lambda r: (r["mtu"], r["ber"], r["burstiness"])   # noqa: E731
@@ -213,7 +213,7 @@ def summary(results: list[dict[str, Any]]) -> Any:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    def number(row: Any, name: str) -> Any:
+    def number(row: dict[str, Any], name: str) -> str:
         mean, half = row[f"{name}_kbyte_s"], row[f"{name}_interval"]
         text = "-" if mean is None else f"{mean:.1f}" + ("" if half is None else f" ± {half:.1f}")
         return text + (f" ({row[f'{name}_unfinished']} unfinished)" if row[f"{name}_unfinished"] else "")

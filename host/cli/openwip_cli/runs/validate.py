@@ -31,14 +31,14 @@ GENERATOR_HEADER = 52     # of the 1500 bytes: what TCP would take of them
 PORT = 5301
 
 
-def frames_of(modulation: Any, bins: int) -> Any:
+def frames_of(modulation: int | str, bins: int) -> list[Any]:
     """Bits of the frames of one slot, in the order in which they are filled."""
     if modulation == "adaptive":
         return [SYMBOLS_PER_BIN * (b % len(STEPS_DB) + 1) for b in range(bins)]
     return [SYMBOLS_PER_BIN * modulation] * bins
 
 
-def truncation_bits(frames: Any) -> Any:
+def truncation_bits(frames: list[int]) -> float:
     """Mean number of bits that a packet leaves empty in its last frame: packets one behind the other until
     the first frame of a packet is one where a packet began before (eq. 5.4; for the adaptive table the cycle
     of table 5.6)."""
@@ -56,7 +56,7 @@ def truncation_bits(frames: Any) -> Any:
     return sum(cycle) / len(cycle)
 
 
-def cases(quick: Any) -> Iterator[Any]:
+def cases(quick: bool) -> Iterator[Any]:
     modulations, bins = (range(1, 9), (1, 13, 25)) if not quick else ((1, 4, 8), (1, 25))
     for n in bins:
         for k in modulations:
@@ -65,7 +65,7 @@ def cases(quick: Any) -> Iterator[Any]:
         yield "adaptive", n, "adaptive"
 
 
-def settings(kind: Any, bins: int, modulation: Any) -> Any:
+def settings(kind: str, bins: int, modulation: int | str) -> dict[str, Any]:
     """No errors, no wired network, an uplink that does not count: nothing but the downlink's capacity is
     left to measure. Everything else has the defaults."""
     s = {"channel.model": "static", "channel.snr_db": 40, "channel.error_free": "on",
@@ -99,7 +99,7 @@ def tcp_transfer(duration: float) -> Any:
     return workload
 
 
-def row_of(mode: str, kind: Any, bins: int, modulation: Any, goodput: Any, header_bytes: Any, verdict: dict[str, Any]) -> dict[str, Any]:
+def row_of(mode: str, kind: str, bins: int, modulation: int | str, goodput: Any, header_bytes: int, verdict: dict[str, Any]) -> dict[str, Any]:
     """One line of a table; `goodput` in bit/s of packets with `header_bytes` of headers."""
     frames = frames_of(modulation, bins)
     theory = SLOTS_PER_SECOND * sum(frames)
@@ -115,7 +115,7 @@ def row_of(mode: str, kind: Any, bins: int, modulation: Any, goodput: Any, heade
             "passed": verdict["valid"] and total / theory >= target}
 
 
-def in_real_time(case: Any, duration: float, name: str, places: Places) -> Any:
+def in_real_time(case: Any, duration: float, name: str, places: Places) -> dict[str, Any]:
     kind, bins, modulation = case
     report = emulate.run(settings(*case), tcp_transfer(duration), name=name, places=places, cores="auto")
     t = report["workload"].get("transfer")
@@ -128,7 +128,7 @@ def in_real_time(case: Any, duration: float, name: str, places: Places) -> Any:
     return row
 
 
-def in_virtual_time(case: Any, duration: float, places: Places) -> Any:
+def in_virtual_time(case: Any, duration: float, places: Places) -> dict[str, Any]:
     kind, bins, modulation = case
     report, raw = emulate.generate(emulator.scenario_of(settings(*case)), duration, places)
     arrived = raw["arrivals"]

@@ -4,13 +4,14 @@ import argparse
 from typing import Any, NoReturn
 
 from ..errors import BadInput
-from .kinds import Kind
+from .kinds import Kind, with_unit
+from .table import Setting
 
 
 class Parser(argparse.ArgumentParser):
     """Of ./openwip COMMAND. `cell`: it is about one cell, of this name unless --name says another."""
 
-    def __init__(self, command: str, description: Any = None, cell: Any = None, **more: Any) -> None:
+    def __init__(self, command: str, description: str | None = None, cell: str | None = None, **more: Any) -> None:
         super().__init__(prog=f"./openwip {command}", allow_abbrev=False, description=description, **more)
         if cell:
             self.add_argument("--name", type=check_cell_name, default=cell, help=f"name of the cell (default {cell})")
@@ -22,8 +23,14 @@ class Parser(argparse.ArgumentParser):
         """An option of a kind of settings/kinds.py."""
         self.add_argument(flag, type=lambda text: read(flag, kind, text), **more)
 
+    def setting(self, s: Setting, **more: Any) -> None:
+        """An option that is one of the table, but for what `more` says: default, kind, help."""
+        kind, default, text = more.pop("kind", s.kind), more.pop("default", s.default), more.pop("help", s.help)
+        said = f" (default {default})" if default is not None else ""
+        self.value(str(s.flag), kind, metavar="X", default=default, help=f"{text}; {with_unit(kind, s.unit)}{said}".replace("%", "%%"), **more)
 
-def check_cell_name(name: str) -> Any:
+
+def check_cell_name(name: str) -> str:
     if not (1 <= len(name) <= 12 and name.isascii() and name.isalnum() and name == name.lower()):
         raise BadInput(f"--name is {name!r}; valid: 1..12 lower-case letters and digits")
     return name

@@ -19,7 +19,7 @@ class Integer:
         self.low, self.high = int(low), int(high)
         self.valid = f"{self.low}..{self.high}"
 
-    def read(self, value: Any) -> Any:
+    def read(self, value: Any) -> int:
         if isinstance(value, bool) or isinstance(value, float) and value != int(value):
             raise ValueError
         number = int(value)
@@ -35,7 +35,7 @@ class Real:
         self.low, self.high = low, high
         self.valid = f"{low:.10g}..{high:.10g}"
 
-    def read(self, value: Any) -> Any:
+    def read(self, value: Any) -> float:
         if isinstance(value, bool):
             raise ValueError
         number = float(value)
@@ -84,7 +84,7 @@ class Numbers:
         self.number, self.most = number, most
         self.valid = f"up to {most} of {number.valid} separated by commas"
 
-    def read(self, value: Any) -> Any:
+    def read(self, value: Any) -> list[Any]:
         if isinstance(value, str):
             value = value.split(",") if value.strip() else []
         elif not isinstance(value, (list, tuple)):
@@ -98,7 +98,7 @@ class Text:
     """Checked by the process, which knows what there is."""
     name, valid = "text", "a name, or a file where there is one"
 
-    def read(self, value: Any) -> Any:
+    def read(self, value: Any) -> str:
         if not isinstance(value, str) or not value:
             raise ValueError
         return value
@@ -122,12 +122,12 @@ class Impairments:
         self.names = names
         self.valid = "a list such as [{cfo_hz: 3000}, {clock_ppm: 5}] of " + ", ".join(names)
 
-    def read(self, value: Any) -> Any:
+    def read(self, value: Any) -> list[Any]:
         if not isinstance(value, list):
             raise ValueError
         return [self._item(item) for item in value]
 
-    def _item(self, item: Any) -> dict[str, Any]:
+    def _item(self, item: object) -> dict[str, Any]:
         if not isinstance(item, dict) or len(item) != 1:
             raise ValueError
         (name, given), = item.items()
@@ -152,7 +152,12 @@ class Impairments:
 ON_OFF = Choice("on", "off")
 
 
+def number_of(kind: Kind) -> Kind:
+    """Without the words that are valid beside it, and given."""
+    return getattr(kind, "number", getattr(kind, "kind", kind))
+
+
 def with_unit(kind: Kind, unit: str) -> str:
     """What is valid, the unit behind the range."""
-    number = getattr(kind, "number", getattr(kind, "kind", kind))
+    number = number_of(kind)
     return kind.valid.replace(number.valid, f"{number.valid} {unit}", 1) if unit and hasattr(number, "low") else kind.valid

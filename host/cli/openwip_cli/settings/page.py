@@ -32,7 +32,8 @@ def valid(key: str, of: table.Views) -> str:
         return table.column(key, "check", of).replace("_", " ") or "text"
     if type_ == "impairments":
         return "a list"
-    return with_unit(getattr(kind, "kind", kind), unit).replace("|", ", ")
+    zero = table.column(key, "zero", of)
+    return with_unit(getattr(kind, "kind", kind), unit).replace("|", ", ") + (f" (0: {zero})" if zero else "")
 
 
 def default(key: str, of: table.Views) -> str:

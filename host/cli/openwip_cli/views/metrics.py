@@ -91,7 +91,7 @@ class Latest:
             return [(s, t, m.telemetry) for (s, t), m in self.messages.items() if m.received_ns >= limit]
 
 
-def direction_samples(put: Any, source: Any, name: str, direction: Any) -> None:
+def direction_samples(put: Any, source: str, name: str, direction: Any) -> None:
     for what in ("in", "delivered"):
         count = getattr(direction, what)
         put("openwip_packets", count.packets, station=source, direction=name, what=what)
@@ -102,7 +102,7 @@ def direction_samples(put: Any, source: Any, name: str, direction: Any) -> None:
         put("openwip_packets_dropped", drop.count.packets, station=source, direction=name, reason=drop.reason)
 
 
-def status_samples(put: Any, source: Any, mac: Any) -> None:
+def status_samples(put: Any, source: str, mac: Any) -> None:
     put("openwip_slot", max(0, mac.slot), station=source)
     put("openwip_malformed_messages", mac.malformed_messages, station=source)
     for name in ("downlink", "uplink"):
@@ -125,7 +125,7 @@ def status_samples(put: Any, source: Any, mac: Any) -> None:
             put(f"openwip_receiver_{name}", value, station=source)
 
 
-def samples_of(put: Any, source: Any, topic: str, t: Any) -> None:
+def samples_of(put: Any, source: str, topic: str, t: Any) -> None:
     """All samples of one message."""
     if topic == "status":
         status_samples(put, source, t.mac)
@@ -160,14 +160,14 @@ def samples_of(put: Any, source: Any, topic: str, t: Any) -> None:
 class Collector:
     """What prometheus_client asks for a page."""
 
-    def __init__(self, latest: Any) -> None:
+    def __init__(self, latest: Latest) -> None:
         self.latest = latest
 
     def collect(self) -> Iterator[Any]:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
         samples: dict[Any, Any] = {}      # name -> {labels: value}
 
-        def put(name: str, value: Any, **labels: Any) -> None:
+        def put(name: str, value: int, **labels: Any) -> None:
             samples.setdefault(name, {})[tuple(labels.items())] = value
 
         fresh = self.latest.fresh()
@@ -192,7 +192,7 @@ class Collector:
             yield family
 
 
-def serve(latest: Any, listen: Any, port: int) -> tuple[Any, Any]:
+def serve(latest: Latest, listen: str, port: int) -> tuple[Any, Any]:
     """The HTTP server, in threads of its own; returns (server, port in use)."""
     from prometheus_client import CollectorRegistry, make_wsgi_app
     from wsgiref import simple_server

@@ -22,7 +22,7 @@ HEADER = (f"{'number':>9} {'bytes':>5}  {'what':<26} {'total ms':>9} = {'queue':
           f"{'retx':>7} + {'reorder':>7}   frames, sent again")
 
 
-def tree_of(r: Any) -> Any:
+def tree_of(r: Any) -> dict[str, Any]:
     """Of a PacketRecord: every figure, the times as whole nanoseconds."""
     tree = {name: getattr(r, name) for name in (
         "number", "user", "bytes", "protocol", "source_port", "destination_port", "tcp_sequence", "identification",
@@ -44,7 +44,7 @@ def again(retransmissions: Any) -> str:
     return f"{len(n)} of {len(retransmissions)} again ({listed})"
 
 
-def line_of(r: Any) -> Any:
+def line_of(r: Any) -> str:
     what = PROTOCOLS.get(r.protocol, f"protocol {r.protocol}")
     if r.source_port or r.destination_port:
         what += f" {r.source_port}>{r.destination_port}"

@@ -21,7 +21,7 @@ from . import follow
 DEFAULT = tuple(t for t in telemetry.TOPICS if t not in LEFT_OUT)
 
 
-def line_of(message: Any) -> Any:
+def line_of(message: telemetry.Message) -> str:
     """One line of JSON, without its end. A number that JSON does not have (NaN) is a text, as the mapping has it."""
     tree = {"source": message.source, "topic": message.topic, "lostBefore": message.lost_before}
     tree |= json_format.MessageToDict(message.telemetry)

@@ -55,7 +55,7 @@ class Source:
             pass
         return system.start_time(self.keeper[0]) == self.keeper[1]
 
-    def frame(self, ascii_only: bool, note: str = "") -> Any:
+    def frame(self, ascii_only: bool, note: str = "") -> top_screen.Frame:
         silent = {n: s for n, s in self.reader.silent(SILENT_S).items() if s is not None}
         return top_screen.Frame(
             cell=self.cell.name, now_ns=time.monotonic_ns(), reader=self.reader.summary(), lost=self.reader.lost(),
@@ -68,7 +68,7 @@ def can_show_blocks() -> bool:
 
 # --- once ---
 
-def once(source: Any, interval: Any) -> Any:
+def once(source: Source, interval: Any) -> int:
     """Waits until there is something to show: two statuses and a verdict."""
     f, deadline = source.figures, time.monotonic() + max(ONCE_PATIENCE_S, 2 * interval)
     complete = time.monotonic() + max(interval, 1.2)     # rates are of a second
@@ -105,7 +105,7 @@ class Screen:
             self.style[top_screen.GOOD] = curses.color_pair(1) | curses.A_BOLD
             self.style[top_screen.BAD] = curses.color_pair(2) | curses.A_BOLD
 
-    def draw(self, lines: Any) -> None:
+    def draw(self, lines: list[Any]) -> None:
         height, width = self.window.getmaxyx()
         self.window.erase()
         for row, line in enumerate(lines[:height]):
@@ -117,7 +117,7 @@ class Screen:
                 pass    # the window has become smaller since
         self.window.refresh()
 
-    def keys(self, seconds: float) -> Any:
+    def keys(self, seconds: float) -> list[Any]:
         """Pressed within that time; returns at the first."""
         self.window.timeout(int(seconds * 1000))
         pressed = [self.window.getch()]
@@ -127,7 +127,7 @@ class Screen:
         return pressed[:-1]
 
 
-def watch(window: Any, source: Any, interval: Any) -> Any:
+def watch(window: Any, source: Source, interval: Any) -> int:
     screen, ascii_only = Screen(window), not can_show_blocks()
     due, paused = 0.0, False
     while True:

@@ -51,7 +51,7 @@ def render(figures: Figures, frame: Frame, width: int = 80, height: int = 24) ->
     return [dataclasses.replace(x, text=(x.completed(shown) if x.completed else x.text)[:max(0, width)]) for x in lines]
 
 
-def _head(f: Any, frame: Frame, width: int) -> Any:
+def _head(f: Figures, frame: Frame, width: int) -> list[Line]:
     verdict = f.verdict(frame.now_ns)
     seconds = f"  {number(verdict.seconds)} s measured" if verdict else ""
     command = f" ({clean(verdict.command)})" if verdict and verdict.command else ""
@@ -77,7 +77,7 @@ def _head(f: Any, frame: Frame, width: int) -> Any:
     return lines
 
 
-def _radio(f: Any, frame: Frame, width: int) -> list[Any]:
+def _radio(f: Figures, frame: Frame, width: int) -> list[Any]:
     mac = f.mac("terminal", frame.now_ns)
     if mac is None:
         return [Line("radio     not known", DIM)]
@@ -93,7 +93,7 @@ def _radio(f: Any, frame: Frame, width: int) -> list[Any]:
                  GOOD if r.locked and not r.lock_losses else BAD)]
 
 
-def _goodput(f: Any, frame: Frame, width: int) -> list[Any]:
+def _goodput(f: Figures, frame: Frame, width: int) -> list[Any]:
     verdict, link = f.verdict(frame.now_ns), f.link()
     if f.replays(frame.now_ns):
         return [Line("goodput   none: recorded samples are played, nothing is transmitted", DIM, 2)]
@@ -112,7 +112,7 @@ def _goodput(f: Any, frame: Frame, width: int) -> list[Any]:
                              f"missing {count(link['feedback_missing'])}")]
 
 
-def _terminals(f: Any, frame: Frame, most: Any) -> Any:
+def _terminals(f: Figures, frame: Frame, most: int) -> list[Line]:
     """A line for each of several terminals, and how many of them are shown."""
     found = f.terminals(frame.now_ns)
     if not found:
@@ -138,7 +138,7 @@ def _terminals(f: Any, frame: Frame, most: Any) -> Any:
     return lines
 
 
-def _bins(f: Any, frame: Frame, width: int) -> Any:
+def _bins(f: Figures, frame: Frame, width: int) -> list[Line]:
     values = f.snr_db(frame.now_ns)[:64]
     bits, grants = f.bits(frame.now_ns), f.grants(frame.now_ns)
     if not values:
@@ -156,14 +156,14 @@ def _bins(f: Any, frame: Frame, width: int) -> Any:
     return lines
 
 
-def _modulation(f: Any, frame: Frame, width: int) -> list[Any]:
+def _modulation(f: Figures, frame: Frame, width: int) -> list[Any]:
     link = f.link()
     histogram = link["modulation_histogram"][1:] if link else [0] * 8
     total = sum(histogram)
     if not total:
         return [Line("sent      no frames in the last second", DIM, 3)]
 
-    def cell(k: Any) -> str:
+    def cell(k: int) -> str:
         part = histogram[k] / total
         return f"{meaning.MODULATIONS[k + 1]:>8} {share(part):>7} {bar(part, BARS):<{BARS}}"
 
@@ -171,7 +171,7 @@ def _modulation(f: Any, frame: Frame, width: int) -> list[Any]:
             for row in range(4)]
 
 
-def _arq(f: Any, frame: Frame, width: int) -> list[Any]:
+def _arq(f: Figures, frame: Frame, width: int) -> list[Any]:
     link = f.link()
     if link is None:
         return [Line("ARQ       not known", DIM, 2)]
@@ -189,7 +189,7 @@ def _drops(direction: Any) -> str:
     return ", ".join(f"{count(n)} {clean(reason)}" for reason, n in meaning.drops(direction).items())
 
 
-def _queues(f: Any, frame: Frame, width: int) -> Any:
+def _queues(f: Figures, frame: Frame, width: int) -> list[Line]:
     base, terminal = f.mac("base", frame.now_ns), f.mac("terminal", frame.now_ns)
     if f.replays(frame.now_ns):
         d = terminal.downlink if terminal is not None else None
@@ -209,7 +209,7 @@ def _queues(f: Any, frame: Frame, width: int) -> Any:
     return lines
 
 
-def _tcp(f: Any, frame: Frame, width: int) -> Any:
+def _tcp(f: Figures, frame: Frame, width: int) -> list[Line]:
     found = f.flows(frame.now_ns)
     if found is None:
         return [Line("TCP       not known: nothing comes from the observer", DIM, 2)]
@@ -228,7 +228,7 @@ def _tcp(f: Any, frame: Frame, width: int) -> Any:
     return lines
 
 
-def _time(f: Any, frame: Frame, width: int) -> list[Any]:
+def _time(f: Figures, frame: Frame, width: int) -> list[Any]:
     t = f.fresh("observer", "air", frame.now_ns)
     if f.replays(frame.now_ns):
         return []       # there is no medium
@@ -241,7 +241,7 @@ def _time(f: Any, frame: Frame, width: int) -> list[Any]:
                  PLAIN if meaning.keeps_pace(a) else BAD, 1)]
 
 
-def _cpu(f: Any, frame: Frame, width: int) -> list[Any]:
+def _cpu(f: Figures, frame: Frame, width: int) -> list[Any]:
     t = f.fresh("observer", "cpu", frame.now_ns)
     if t is None:
         return [Line("CPU       not known: nothing comes from the observer", DIM, 2)]
@@ -257,5 +257,5 @@ def _cpu(f: Any, frame: Frame, width: int) -> list[Any]:
     return [Line(head, PLAIN, 2), Line("          " + names, DIM, 4)]
 
 
-def _reader(f: Any, frame: Frame, width: int) -> list[Any]:
+def _reader(f: Figures, frame: Frame, width: int) -> list[Any]:
     return [Line(f"reader    {clean(frame.reader)}", BAD if frame.lost else DIM, 2)]

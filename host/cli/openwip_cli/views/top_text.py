@@ -14,7 +14,7 @@ def clean(text: str) -> str:
     return "".join(c if " " <= c <= "~" else "?" for c in str(text))
 
 
-def number(value: Any, digits: int = 1) -> str:
+def number(value: float | None, digits: int = 1) -> str:
     """At most 7 characters, whatever the value."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "-"
@@ -29,12 +29,12 @@ def number(value: Any, digits: int = 1) -> str:
     return "-"
 
 
-def count(value: Any) -> Any:
+def count(value: int) -> str:
     """At most 6 characters."""
     return number(value, 0)
 
 
-def share(value: Any) -> str:
+def share(value: float | None) -> str:
     """At most 7 characters: 0..1 as percent."""
     if value is None or math.isnan(value) or math.isinf(value):
         return "-"
@@ -44,14 +44,14 @@ def share(value: Any) -> str:
     return f"{number(percent, 2 if percent < 10 else 1)}%"
 
 
-def bar(value: Any, width: int) -> Any:
+def bar(value: float | None, width: int) -> str:
     """`value` 0..1 of the width; something for whatever is more than nothing."""
     if value is None or math.isnan(value) or value <= 0:
         return ""
     return "#" * max(1, min(width, round(min(1.0, value) * width)))
 
 
-def sparkline(values: Any, blocks: Any = BLOCKS) -> str:
+def sparkline(values: Any, blocks: str = BLOCKS) -> str:
     """One character for each value, between the least and the greatest (at least 6 dB apart, so that
     noise does not look like fading)."""
     good = [v for v in values if not (math.isnan(v) or math.isinf(v))]

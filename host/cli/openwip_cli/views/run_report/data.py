@@ -179,7 +179,7 @@ class Slots:
             return None
         return self._map(self.base, lambda t: _bytes(t, "user"), "last", user=0)
 
-    def error_pairs(self) -> tuple[Any, Any] | None | None:
+    def error_pairs(self) -> tuple[Any, Any] | None:
         """(slot, predicted - measured) of the slots that both ends said something about: what the base station planned
         the slot with, against what the terminal measured in it."""
         keys, i, j = self._same_slot()
@@ -245,7 +245,7 @@ class Terminals:
             self.ends[source] = (table["slot"].astype("f8")[whole], child, first)
             self.n = max(self.n, n)
 
-    def column(self, source: Any, user: int, name: str) -> tuple[Any, Any] | None:
+    def column(self, source: str, user: int, name: str) -> tuple[Any, Any] | None:
         """(slots, values) or None."""
         if source not in self.ends or user >= self.n:
             return None
@@ -324,7 +324,7 @@ def drops(child: Any) -> Any:
     return dict(zip(reasons.tolist(), counts.tolist()))
 
 
-def flows(record: RunRecord, times: Any) -> Any:
+def flows(record: RunRecord, times: Times) -> Any:
     """[(name, table rows by column, t)] of the TCP connections that carried most, at the sender."""
     found = []
     for source in record.sources("tcp"):
@@ -378,7 +378,7 @@ def channel(record: RunRecord) -> Any:
     return reduced(table["message.slot"] / SLOTS_PER_SECOND, level)
 
 
-def air(record: RunRecord, times: Any) -> tuple[Any, Any] | None:
+def air(record: RunRecord, times: Times) -> tuple[Any, Any] | None:
     """(t, table) of the medium or the emulator."""
     for source in record.sources("air"):
         table = record.table("air", source)
@@ -387,7 +387,7 @@ def air(record: RunRecord, times: Any) -> tuple[Any, Any] | None:
     return None
 
 
-def cpu(record: RunRecord, times: Any) -> tuple[Any, Any, Any, Any] | None:
+def cpu(record: RunRecord, times: Times) -> tuple[Any, dict[str, Any], Any, int] | None:
     """(t, {process: cores over time}, pressure in per cent, cores of the machine)."""
     for source in record.sources("cpu"):
         table = record.table("cpu", source)
@@ -404,7 +404,7 @@ def cpu(record: RunRecord, times: Any) -> tuple[Any, Any, Any, Any] | None:
     return None
 
 
-def events(record: RunRecord, times: Any) -> Any:
+def events(record: RunRecord, times: Times) -> list[Any] | None:
     """[(t, source, severity, kind, reason, count)] in the order of time."""
     found = []
     for source in record.sources("event"):

@@ -56,7 +56,7 @@ class Page:
     def add(self, name: str, title: str, how: str = "", **content: Any) -> None:
         self.sections.append({"id": name, "title": title, "how": how} | content)
 
-    def plot(self, name: str, title: str, how: Any, found: Any, draw: Any, absent: Any, table: Any = None) -> None:
+    def plot(self, name: str, title: str, how: str, found: Any, draw: Any, absent: str, table: dict[str, Any] | None = None) -> None:
         """The plot if there is something to draw, else what is missing."""
         if found is None:
             self.add(name, title, "", absent=f"Not in this record: {absent}")
@@ -71,7 +71,7 @@ class Page:
         else:
             self.plot(name, title, f"Of a run that is {self.of_the_run}. {how}", *rest, **kwargs)
 
-    def figures(self) -> Any:
+    def figures(self) -> list[tuple[str, str, str]]:
         """(name, value, note) of the report. None without a verdict."""
         r, found = self.report, []
         if self.record.verdict is None or not r:
@@ -154,7 +154,7 @@ class Page:
                   {f"terminal {u + 1}": t.queue(u) for u in shown if t.queue(u)} or None,
                   lambda f: p.curves(f, "packets waiting", limits), "users in topic status of the base station.")
 
-    def _terminal_table(self, delays: Any) -> dict[str, Any]:
+    def _terminal_table(self, delays: dict[int, Any]) -> dict[str, Any]:
         t, rows = self.terminals, []
         number = lambda x, digits: "-" if x != x else f"{x:.{digits}f}"      # noqa: E731
         for u in range(t.n):

@@ -56,12 +56,12 @@ def _legend(axes: Any, **kwargs: Any) -> None:
     axes.legend(loc="upper left", bbox_to_anchor=(1.005, 1.0), borderaxespad=0, **kwargs)
 
 
-def _time_limits(axes: Any, limits: Any) -> None:
+def _time_limits(axes: Any, limits: "tuple[float, float] | None") -> None:
     if limits:
         axes.set_xlim(*limits)
 
 
-def _over_time(figure: Any, axes: Any, ylabel: str, limits: Any, **legend: Any) -> str:
+def _over_time(figure: Any, axes: Any, ylabel: str, limits: "tuple[float, float] | None", **legend: Any) -> str:
     """The end of a plot of something from 0 on."""
     axes.set(xlabel=TIME, ylabel=ylabel)
     axes.set_ylim(bottom=0)
@@ -77,7 +77,7 @@ def _scale(figure: Any, axes: Any, picture: Any, **kwargs: Any) -> Any:
 
 # --- heat maps ---
 
-def _map(heat: HeatMap, limits: Any, norm: Any, cmap: Any, ylabel: str = "bin", rows: Any = None) -> tuple[Any, Any, Any]:
+def _map(heat: HeatMap, limits: "tuple[float, float] | None", norm: Any, cmap: str, ylabel: str = "bin", rows: Any = None) -> tuple[Any, Any, Any]:
     figure, (axes,) = _figure(3.6)
     axes.set_facecolor(NOTHING)
     n = heat.values.shape[0]
@@ -98,7 +98,7 @@ def _range(values: Any, least: float = 5.0) -> tuple[Any, Any]:
     return middle - half, middle + half
 
 
-def _scaled(heat: HeatMap, limits: Any, norm: Any, cmap: Any, names: Any = None, ylabel: str = "bin", **scale: Any) -> str:
+def _scaled(heat: HeatMap, limits: "tuple[float, float] | None", norm: Any, cmap: str, names: Any = None, ylabel: str = "bin", **scale: Any) -> str:
     """With its scale; `names`: of its ticks."""
     figure, axes, picture = _map(heat, limits, norm, cmap, ylabel)
     bar = _scale(figure, axes, picture, **scale)
@@ -108,31 +108,31 @@ def _scaled(heat: HeatMap, limits: Any, norm: Any, cmap: Any, names: Any = None,
 
 
 @styled
-def snr(heat: HeatMap, limits: Any = None, span: Any = None) -> str:
+def snr(heat: HeatMap, limits: "tuple[float, float] | None" = None, span: Any = None) -> str:
     """`span`: the same scale for measured, predicted and true."""
     return _scaled(heat, limits, colors.Normalize(*(span or _range(heat.values))), "cividis", label="SNR [dB]", extend="both")
 
 
 @styled
-def error(heat: HeatMap, limits: Any = None) -> str:
+def error(heat: HeatMap, limits: "tuple[float, float] | None" = None) -> str:
     known = numpy.abs(heat.values[numpy.isfinite(heat.values)])
     most = max(1.0, float(numpy.percentile(known, 99)) if len(known) else 1.0)
     return _scaled(heat, limits, colors.Normalize(-most, most), "PuOr_r", label="predicted - measured [dB]", extend="both")
 
 
 @styled
-def modulation(heat: HeatMap, limits: Any = None) -> str:
+def modulation(heat: HeatMap, limits: "tuple[float, float] | None" = None) -> str:
     return _scaled(heat, limits, colors.BoundaryNorm(numpy.arange(0.5, 9), 256), "cividis", MODULATIONS[1:], ticks=range(1, 9))
 
 
 @styled
-def outcome(heat: HeatMap, limits: Any = None) -> str:
+def outcome(heat: HeatMap, limits: "tuple[float, float] | None" = None) -> str:
     names, colour = zip(*OUTCOMES)
     return _scaled(heat, limits, colors.BoundaryNorm(numpy.arange(-0.5, 4), 4), colors.ListedColormap(colour), names, ticks=range(4))
 
 
 @styled
-def allocation(heat: HeatMap, users: int, limits: Any = None) -> str:
+def allocation(heat: HeatMap, users: int, limits: "tuple[float, float] | None" = None) -> str:
     """Beyond MOST_TERMINALS the colours repeat: the scale says which share one."""
     colour = [CYCLE[u % MOST_TERMINALS] for u in range(users)]
     ticks = range(0, users, 1 if users <= 10 else 3)
@@ -141,14 +141,14 @@ def allocation(heat: HeatMap, users: int, limits: Any = None) -> str:
 
 
 @styled
-def channel(heat: HeatMap, limits: Any = None) -> str:
+def channel(heat: HeatMap, limits: "tuple[float, float] | None" = None) -> str:
     return _scaled(heat, limits, colors.Normalize(*_range(heat.values)), "cividis", ylabel="subcarrier", label="gain [dB]", extend="both")
 
 
 # --- curves ---
 
 @styled
-def goodput(link_goodput: Any, link_capacity: Any, limits: Any = None) -> Any:
+def goodput(link_goodput: Any, link_capacity: Any, limits: "tuple[float, float] | None" = None) -> str:
     figure, (axes,) = _figure()
     if link_capacity is not None:
         axes.plot(link_capacity.t, link_capacity.y / 1e6, color=ORANGE, label="capacity with the\nmodulation chosen")
@@ -157,7 +157,7 @@ def goodput(link_goodput: Any, link_capacity: Any, limits: Any = None) -> Any:
 
 
 @styled
-def delay_split(t: Any, parts: Any, limits: Any = None) -> Any:
+def delay_split(t: Any, parts: Any, limits: "tuple[float, float] | None" = None) -> str:
     middle, means = stacked(t, parts)
     figure, (axes,) = _figure()
     axes.stackplot(middle, *(means[p] for p in DELAY_PARTS), labels=DELAY_PARTS, colors=(BLUE, SKY, GREEN, VERMILION, ORANGE), edgecolor="white",
@@ -167,7 +167,7 @@ def delay_split(t: Any, parts: Any, limits: Any = None) -> Any:
 
 
 @styled
-def delay_distribution(parts: Any, total: Any) -> Any:
+def delay_distribution(parts: Any, total: Any) -> str:
     """Share of packets that took longer, so that the tail is seen."""
     figure, (axes,) = _figure(4.6)
     for (name, colour) in zip(DELAY_PARTS, (BLUE, SKY, GREEN, VERMILION, ORANGE)):
@@ -177,7 +177,7 @@ def delay_distribution(parts: Any, total: Any) -> Any:
 
 
 @styled
-def delay_of_each(by_name: Any) -> Any:
+def delay_of_each(by_name: dict[str, Any]) -> str:
     """{name: delays in ms}, none of them empty."""
     figure, (axes,) = _figure(4.6)
     for (name, values), colour in zip(by_name.items(), CYCLE):
@@ -193,7 +193,7 @@ def _tail(axes: Any, values: Any, **kwargs: Any) -> None:
     axes.plot(values[keep], share[keep], drawstyle="steps-post", **kwargs)
 
 
-def _tails(figure: Any, axes: Any, most: Any) -> Any:
+def _tails(figure: Any, axes: Any, most: int) -> str:
     axes.set(xlabel="delay [ms]", ylabel="share of packets\nthat took longer", yscale="log")
     axes.set_ylim(0.5 / most, 1.1)
     axes.set_xlim(left=0)
@@ -202,7 +202,7 @@ def _tails(figure: Any, axes: Any, most: Any) -> Any:
 
 
 @styled
-def curves(by_name: Any, ylabel: Any, limits: Any = None, factor: float = 1.0) -> Any:
+def curves(by_name: dict[str, Any], ylabel: str, limits: "tuple[float, float] | None" = None, factor: float = 1.0) -> str:
     """{name: Series} over time, at most as many as there are colours."""
     figure, (axes,) = _figure()
     for (name, s), colour in zip(by_name.items(), CYCLE):
@@ -211,7 +211,7 @@ def curves(by_name: Any, ylabel: Any, limits: Any = None, factor: float = 1.0) -
 
 
 @styled
-def queues(series: Any, limits: Any = None) -> Any:
+def queues(series: Any, limits: "tuple[float, float] | None" = None) -> str:
     figure, (axes,) = _figure(3.6)
     for (way, s), colour in zip(series.items(), (BLUE, ORANGE)):
         axes.plot(s.t, s.y, drawstyle="steps-post", label=way, color=colour)
@@ -219,7 +219,7 @@ def queues(series: Any, limits: Any = None) -> Any:
 
 
 @styled
-def tcp(flows: Any, limits: Any = None) -> Any:
+def tcp(flows: Any, limits: "tuple[float, float] | None" = None) -> str:
     figure, (window, times, lost) = _figure(9, 3, sharex=True)
     for (name, c, t), colour in zip(flows, CYCLE):
         window.plot(t, c["cwnd_segments"], color=colour, label=name.replace(" ", "\n", 1).replace(" to ", "\nto "))
@@ -239,7 +239,7 @@ def tcp(flows: Any, limits: Any = None) -> Any:
 
 
 @styled
-def constellations(by_bits: Any) -> Any:
+def constellations(by_bits: dict[int, Any]) -> str:
     columns, size = 4, 3.2
     rows = -(-len(by_bits) // columns)
     figure = Figure(figsize=(WIDTH, size * rows), layout="constrained")
@@ -255,7 +255,7 @@ def constellations(by_bits: Any) -> Any:
 
 
 @styled
-def health(t: Any, table: Any, limits: Any = None) -> Any:
+def health(t: Any, table: Any, limits: "tuple[float, float] | None" = None) -> str:
     figure, (pacing, factor) = _figure(6, 2, sharex=True)
     for name, label, colour in (("pacing_median_us", "median", SKY), ("pacing_p99_us", "p99", BLUE), ("pacing_max_us", "max", VERMILION)):
         pacing.plot(t, table[name] / 1000, color=colour, label=f"slots late, {label}")
@@ -278,7 +278,7 @@ def health(t: Any, table: Any, limits: Any = None) -> Any:
 
 
 @styled
-def cpu(t: Any, by_name: Any, pressure: Any, cores: Any, limits: Any = None) -> Any:
+def cpu(t: Any, by_name: dict[str, Any], pressure: Any, cores: Any, limits: "tuple[float, float] | None" = None) -> str:
     figure, (use, wait) = _figure(6.5, 2, sharex=True, gridspec_kw={"height_ratios": (2, 1)})
     order = sorted(by_name, key=lambda n: -by_name[n].mean())
     shown, others = order[:8], order[8:]

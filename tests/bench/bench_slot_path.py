@@ -22,15 +22,18 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from ..air import SLOTS_PER_SECOND, SLOT_SAMPLES
-from ..cell import cell as cells
-from ..errors import BadInput, CellDied
-from ..machine import outputs, slot_path, system, wake_ups
-from ..machine.places import Places
-from ..measure import pace
-from ..messages import control
-from ..settings.command_line import Parser
-from ..settings.kinds import Integer, Real
+from openwip_cli.air import SLOTS_PER_SECOND, SLOT_SAMPLES
+from openwip_cli.cell import cell as cells
+from openwip_cli.errors import BadInput, CellDied
+from openwip_cli.machine import outputs, slot_path, system
+from openwip_cli.machine.places import Places
+from openwip_cli.measure import pace
+from openwip_cli.messages import control
+from openwip_cli.settings.command_line import Parser
+from openwip_cli.settings.kinds import Integer, Real
+
+import slot_path_cost
+import wake_ups
 
 CELL = "slotpath"
 TCP_STARTS_S = 60       # within
@@ -143,7 +146,7 @@ def one_run(tree: Any, seconds: float, options: Any) -> dict[str, Any]:
         with streaming(tree, length, "--json", str(report), *options) as demo:
             ids = process_ids()
             stolen, began = slot_path.steal_s(), time.monotonic()
-            figures = slot_path.measure(ids, seconds, slots_so_far)
+            figures = slot_path_cost.measure(ids, seconds, slots_so_far)
             share = (slot_path.steal_s() - stolen) / (time.monotonic() - began)
             threads = [int(t) for pid in ids.values() for t in slot_path.threads_of(pid)]
             first = slots_so_far()

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The channel of an emulated cell as it is asked for by name: `static` and `awgn` (each bin its own
+// SNR, no fading) or a channel definition (profiles/), with predictions of a given quality. A
+// recorded trace is the emulator's own (host/emulator).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cell/emulated_cell.h"
+#include "profiles/channel_definition.h"
+
+namespace wip::cell_model {
+
+struct channel_config {
+    std::string model = "static";  // a definition, or a trace file
+    double snr_db = 16;
+    std::vector<float> users_db;      // mean SNR of user 0, 1, ...; users not named have snr_db
+    std::optional<double> speed_kmh;  // nothing: the definition's own
+    profiles::channel_choice::use shadowing = profiles::channel_choice::use::as_defined;
+    std::optional<double> shadowing_db;  // standard deviation; nothing: the definition's own
+    std::optional<double> prediction_nmse = 0.1;  // nothing: the predictions that the trace holds
+    std::vector<float> bins_db;                   // model `static`: each bin its own SNR
+    double blackout_ms = 0;  // from now; 0: none, infinity: until it is switched off
+};
+
+// One for each user of the cell. Throws std::invalid_argument.
+std::vector<snr_source> make_sources(const channel_config& channel, const emulation_config& cell);
+
+}  // namespace wip::cell_model

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The emulator around its cell: what it refuses, and that the statuses it reports add up.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "emulator/cell_status.h"
+#include "emulator/emulator_config.h"
+#include "wire/ip_header.h"
+
+using namespace wip;
+using namespace wip::emulator;
+
+namespace {
+
+// What a direction of a status says of it; packets, then bytes.
+void expect_sums(const openwip::control::Direction& d, const char* what) {
+    auto packets = d.delivered().packets() + d.queued().packets();
+    auto bytes = d.delivered().bytes() + d.queued().bytes();
+    for (const auto& drop : d.dropped()) {
+        packets += drop.count().packets();
+        bytes += drop.count().bytes();
+    }
+    EXPECT_EQ(packets, d.in().packets()) << what;
+    EXPECT_EQ(bytes, d.in().bytes()) << what;
+}
+
+std::vector<std::uint8_t> ip_packet(std::size_t bytes) {
+    std::vector<std::uint8_t> p(bytes);
+    p[0] = 0x45;
+    p[2] = static_cast<std::uint8_t>(bytes >> 8);
+    p[3] = static_cast<std::uint8_t>(bytes);
+    const std::uint32_t sum = ~internet_sum(std::span(p).first(20));
+    p[10] = static_cast<std::uint8_t>(sum >> 8);
+    p[11] = static_cast<std::uint8_t>(sum);
+    return p;
+}
+
+}  // namespace
+
+TEST(CellStatus, InIsDeliveredQueuedAndDroppedInEverySlotAndOfEveryUser) {
+    config::settings s(emulator_keys());
+    for (const auto* a :
+         {"terminals=2", "terminal.namespace=x", "channel.snr_db=8", "link.queue_packets=20",
+          "link.max_retransmissions=1", "to_base.loss=0.1", "uplink.loss=0.1"})
+        s.merge_assignment(a);
+    const emulator_config config = translate(s);
+    emulated_cell cell(config.cell, make_sources(config));
+    std::uint64_t arrived = 0;
+    cell.deliver_to(
+        [&](emulated_cell::side, int, std::span<const std::uint8_t>, std::int64_t) { ++arrived; });
+    openwip::control::MacStatus base, terminal;
+    for (slot k; k.value < 900; ++k) {
+        cell.run_slot(k);
+        for (int u = 0; u < 2 && k.value < 600; ++u) {
+            cell.downlink().offer(ip_packet(40 + static_cast<std::size_t>(k.value)), slot_start(k),
+                                  u);
+            cell.uplink().offer(ip_packet(100), slot_start(k), u);
+        }
+        cell.release(slot_start(k + slot_count(1)));
+        base.Clear();
+        terminal.Clear();
+        fill_base(cell, base);
+        fill_terminal(cell, terminal);
+        expect_sums(base.downlink(), "downlink at the base station");
+        expect_sums(terminal.downlink(), "downlink at the terminal");
+        expect_sums(terminal.uplink(), "uplink");
+        ASSERT_FALSE(testing::Test::HasFailure()) << "slot " << k.value;
+    }
+    EXPECT_GT(arrived, 100U);
+    EXPECT_EQ(base.users_size(), 2);
+    EXPECT_EQ(terminal.users_size(), 2);
+    std::map<std::string, std::uint64_t> drops;
+    for (const auto& d : base.downlink().dropped()) drops[d.reason()] = d.count().packets();
+    for (const char* reason : {"wired_loss", "queue_full", "retransmissions_exceeded"})
+        EXPECT_GT(drops[reason], 0U) << reason;
+}
+
+TEST(EmulatorConfig, BadConfigurationIsRefusedWithItsKey) {
+    const auto refusal = [](const char* assignment) -> std::string {
+        config::settings s(emulator_keys());
+        try {
+            s.merge_assignment(assignment);
+            make_sources(translate(s));
+        } catch (const config::error& e) {
+            return e.what();
+        }
+        return "";
+    };
+    for (const auto& [assignment, key] : std::map<const char*, const char*>{
+             {"channel.bins_db=8,x", "channel.bins_db"},
+             {"channel.prediction_nmse=0.7", "channel.prediction_nmse"},
+             {"channel.prediction_nmse=trace", ""},
+             {"channel.speed_kmh=fast", "channel.speed_kmh"},
+             {"channel.model=nonsense", "channel.model = nonsense"},
+             {"channel.model=no.h5", "no.h5"},
+             {"to_base.loss=2", "to_base.loss"},
+             {"terminals=3", "terminals"},
+             {"terminal.tun=wip0", "terminal.tun"}}) {
+        const auto text = refusal(assignment);
+        EXPECT_NE(text.find(key), std::string::npos) << assignment << ": " << text;
+        EXPECT_EQ(text.find('\n'), std::string::npos);
+    }
+    EXPECT_NE(refusal("channel.model=jakes"), refusal("channel.model=nonsense"));
+}
