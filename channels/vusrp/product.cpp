@@ -62,7 +62,9 @@ product read_product(const std::string& name, const YAML::Node& n) {
               .board = field(n, "board").as<std::string>(),
               .front = field(n, "front").as<std::string>(),
               .subdevice = field(n, "subdevice").as<std::string>(),
+              .gain_name = field(n, "gain_name").as<std::string>(),
               .channels = field(n, "channels").as<int>(),
+              .packet = field(n, "packet").as<int>(),
               .clock = read_clock(field(n, "clock")),
               .decimation = {},
               .lowest_hz = field(n, "frequency")[0].as<double>(),
@@ -73,8 +75,8 @@ product read_product(const std::string& name, const YAML::Node& n) {
               .ppm = number(n, "ppm"),
               .latency_us = number(n, "latency_us"),
               .spread_us = number(n, "spread_us"),
-              .timed_gain = field(n, "gain_timing").as<std::string>() == "exact",
-              .gain_settling_us = number(n, "gain_settling_us"),
+              .timed_commands = field(n, "command_timing").as<std::string>() == "exact",
+              .settling_us = number(n, "settling_us"),
               .command_queue = field(n, "command_queue").as<int>()};
     for (const YAML::Node& rule : field(n, "decimation"))
         p.decimation.push_back(

@@ -46,8 +46,9 @@ struct front_end {
 };
 
 struct product {
-    std::string name, board, front, subdevice;
+    std::string name, board, front, subdevice, gain_name;
     int channels;
+    int packet;  // samples in the largest
     clock_choice clock;
     std::vector<decimation_rule> decimation;
     double lowest_hz, highest_hz;
@@ -55,8 +56,8 @@ struct product {
     std::string antenna_refusal;
     double ppm;
     double latency_us, spread_us;
-    bool timed_gain;
-    double gain_settling_us;
+    bool timed_commands;  // of gain and LO
+    double settling_us;
     int command_queue;
 
     // All that the master clock can be divided by, in rising order.
