@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <uhd/exception.hpp>
 #include <uhd/utils/log.hpp>
+#include <utility>
 
 #include "types/number_text.h"
 

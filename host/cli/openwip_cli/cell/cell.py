@@ -25,7 +25,7 @@ import yaml
 
 from ..machine import own_files, rights, system
 from ..machine.places import Places
-from ..settings import table
+from ..settings import radios, table
 from ..settings.scenario import Scenario
 
 MACD, MEDIUM = "host/macd/macd", "host/medium/air"     # of the build
@@ -253,9 +253,11 @@ def mac_config(cell: Cell, scenario: Scenario, role: str) -> dict[str, Any]:
 
 def air_config(cell: Cell, scenario: Scenario) -> dict[str, Any]:
     s = scenario
+    radio = radios.radios(s)
+    base, terminal = radio["base"].level_db, radio["terminal"].level_db
     # The latency of a multipath filter is taken off the delay of the path, so with 6 samples a change of the
     # channel while it runs does not move the signal.
-    path = {"from": "base", "to": "terminal", "gain_db": 0, "delay_samples": 6,
+    path = {"from": "base", "to": "terminal", "gain_db": round(-base - terminal, 4) + 0.0, "delay_samples": 6,
             "channel": s["channel.model"], "shadowing": s["channel.shadowing"],
             "user": s["channel.user"]}
     if s.speed_kmh is not None:
@@ -265,7 +267,7 @@ def air_config(cell: Cell, scenario: Scenario) -> dict[str, Any]:
         "air": own | {"name": cell.name, "clock": "lockstep", "speed": s.speed,
                       "wait_for": {"transmitters": 1, "receivers": 1}, "seed": s["seed"],
                       "control": cell.endpoint("air.control"), "user": system.account()[0]},
-        "nodes": {"base": {}, "terminal": {"noise_dbfs": round(s.noise_dbfs, 4),
+        "nodes": {"base": {}, "terminal": {"noise_dbfs": round(s.noise_dbfs - terminal, 4),
                                            "impairments": s["impairments"]}},
         "paths": [path],
     }
@@ -294,10 +296,11 @@ def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: An
                       "GR_CONF_CONTROLPORT_ON": "False", "PYTHONUNBUFFERED": "1",
                       "PYTHONDONTWRITEBYTECODE": "1"}
     apps = places.top / "flowgraphs" / "apps"
+    radio_of = radios.radios(scenario)
 
     def station(role: str, *extra: Any) -> list[Any]:
         return [places.python, str(apps / ("base_station.py" if role == "base" else "terminal.py")),
-                "--args", f"type=vusrp,air={cell.name},node={role}",
+                "--args", ",".join(filter(None, (f"type=vusrp,air={cell.name},node={role}", radio_of[role].arguments))),
                 "--endpoint", cell.line(f"{role}.slot"), "--freq", "1.8e9",
                 "--record-endpoint", cell.endpoint(f"{role}.iq"),
                 *record_iq.get(role, ()),
@@ -312,8 +315,8 @@ def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: An
                 capabilities=rights.TO_BECOME_THE_ACCOUNT),
         mac("base"),
         mac("terminal"),
-        Process("base.radio", station("base", "--tx-gain", "0"), radio, slot_path=True, capabilities=rights.RADIO),
-        Process("terminal.radio", station("terminal", "--rx-gain", "0",
+        Process("base.radio", station("base", "--tx-gain", f"{radio_of['base'].gain:g}"), radio, slot_path=True, capabilities=rights.RADIO),
+        Process("terminal.radio", station("terminal", "--rx-gain", f"{radio_of['terminal'].gain:g}",
                                           "--horizon", str(scenario.retransmission_delay_slots),
                                           "--combining", scenario["link.combining"],
                                           "--predictor", scenario["phy.predictor"],

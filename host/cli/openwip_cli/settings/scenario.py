@@ -8,6 +8,7 @@ from typing import Any
 
 from ..air import SLOTS_PER_SECOND
 from ..errors import BadInput
+from . import radios
 from .command_line import read
 from .table import Setting, nested, settings_of
 
@@ -80,6 +81,8 @@ def check_together(scenario: Scenario) -> Scenario:
         raise BadInput(f"--user is {scenario['channel.user']} with --channel two-user; valid: 0..1")
     if scenario.values.get("link.tcp_l") == "on" and scenario["link.deliver_corrupt"] == "off":
         raise BadInput("--tcp-l is 'on' with --deliver-corrupt off, so no damaged segment arrives; valid: --deliver-corrupt on")
+    if "radio.product" in scenario.values:
+        radios.radios(scenario)
     return scenario
 
 
