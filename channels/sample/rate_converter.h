@@ -14,20 +14,11 @@
 #include <span>
 #include <vector>
 
+#include "sample/exact_rate.h"
 #include "sample/history_buffer.h"
 #include "sample/sample_stage.h"
 
 namespace wip::sample_model {
-
-// clock / divider samples a second by a clock that is `parts` of 10^12 fast.
-struct exact_rate {
-    std::int64_t clock, divider = 1, parts = 0;
-    double hz() const noexcept {
-        return static_cast<double>(clock) / static_cast<double>(divider) *
-               (1 + 1e-12 * static_cast<double>(parts));
-    }
-    bool operator==(const exact_rate&) const = default;
-};
 
 // n -> n fin/fout, and back.
 class rate_map {

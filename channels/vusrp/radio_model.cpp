@@ -60,9 +60,8 @@ double number_of(const uhd::device_addr_t& args, const std::string& key, double 
 uhd::time_spec_t to_time(tick n, const exact_rate& rate, tick offset) {
     if (rate.clock == medium_hz && rate.divider == 1)
         return uhd::time_spec_t::from_ticks(n + offset, air::sample_rate);
-    const std::int64_t count = n * rate.divider;  // of the master clock
-    return uhd::time_spec_t(count / rate.clock, static_cast<double>(count % rate.clock) /
-                                                    static_cast<double>(rate.clock)) +
+    const auto own = sample_model::time_of_sample(n, rate);
+    return uhd::time_spec_t(own.full, own.fraction) +
            uhd::time_spec_t::from_ticks(offset, air::sample_rate);
 }
 
@@ -70,10 +69,7 @@ tick to_sample(const uhd::time_spec_t& time, const exact_rate& rate, tick offset
     if (rate.clock == medium_hz && rate.divider == 1)
         return time.to_ticks(air::sample_rate) - offset;
     const uhd::time_spec_t t = time - uhd::time_spec_t::from_ticks(offset, air::sample_rate);
-    const std::int64_t count = t.get_full_secs() * rate.clock;
-    const double rest = static_cast<double>(count % rate.divider) +
-                        t.get_frac_secs() * static_cast<double>(rate.clock);
-    return count / rate.divider + std::llround(rest / static_cast<double>(rate.divider));
+    return sample_model::sample_of_time({t.get_full_secs(), t.get_frac_secs()}, rate);
 }
 
 radio_model::radio_model(const uhd::device_addr_t& args)
@@ -95,6 +91,7 @@ radio_model::radio_model(const uhd::device_addr_t& args)
     spread_ = microseconds(number_of(args, "spread_us", kind_ ? kind_->spread_us : 0, 0, 20'000));
     settling_ = kind_ ? microseconds(kind_->settling_us) : 0;
     if (!kind_) return;
+    faults_ = number_of(args, "faults", 1, 0, 1) != 0;
     automatic_ = kind_->clock.automatic && !args.has_key("master_clock_rate");
     clock_hz_ = std::llround(first_clock(args));
     for (int i = 0; i < 2; ++i) {
@@ -179,7 +176,7 @@ tick radio_model::random_settling() { return up_to(random_, settling_); }
 
 std::vector<sample_model::impairment_config> radio_model::impairments(side s) const {
     using namespace sample_model;
-    if (!kind_) return {};
+    if (!kind_ || !faults_) return {};
     const front_end& f = front(s);
     const quantiser_config converter{static_cast<double>(f.bits), 0};
     const iq_imbalance_config image{f.image_db, static_cast<double>(seed_ % 360)};

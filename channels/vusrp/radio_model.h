@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "air/layout.h"
+#include "sample/exact_rate.h"
 #include "sample/rate_converter.h"
 #include "sample/stage_chain.h"
 #include "vusrp/product.h"
@@ -77,7 +78,7 @@ private:
 
     const product* kind_ = nullptr;
     std::int64_t clock_hz_, parts_ = 0;
-    bool automatic_ = false;
+    bool automatic_ = false, faults_ = true;
     double wish_[2];
     exact_rate rate_[2], base_;
     sample_model::rate_map own_;

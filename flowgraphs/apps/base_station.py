@@ -22,7 +22,7 @@ def build(options):
     sink = station.open_radio(
         lambda: uhd.usrp_sink(options.args, uhd.stream_args(cpu_format="fc32", channels=[0]), ""),
         station.settings(options, options.tx_gain))
-    top.connect(transmitter, sink)
+    station.chain(top, sink, transmitter, sink, options, receive=False)
     top.msg_connect(sink, "async_msgs", transmitter, "async")
     return station.Watch(top, transmitter, sink, station.recording_of(transmitter, options, "base"),
                          real_time=not options.no_realtime)

@@ -42,7 +42,7 @@ def build(options):
         station.bad_input(str(e))
     receiver.set_log_level("off")
     source.set_min_output_buffer(BUFFER_SAMPLES)
-    top.connect(source, receiver)
+    station.chain(top, source, source, receiver, options, receive=True)
     top.msg_connect(receiver, "gain", source, "command")
     recording = station.recording_of(receiver, options, "terminal", settings)
     return station.Watch(top, receiver, source, recording, LockLine(receiver), not options.no_realtime)
