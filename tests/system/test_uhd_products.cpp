@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <complex>
 #include <numbers>
+#include <thread>
 #include <uhd/exception.hpp>
 #include <uhd/usrp/multi_usrp.hpp>
 #include <vector>
@@ -382,6 +384,37 @@ TEST(Time, a_burst_that_would_arrive_too_late_is_late) {
     };
     EXPECT_EQ(outcome(""), uhd::async_metadata_t::EVENT_CODE_BURST_ACK);
     EXPECT_EQ(outcome(",latency_us=8000"), uhd::async_metadata_t::EVENT_CODE_TIME_ERROR);
+}
+
+// A stream that is fed two milliseconds ahead runs dry when its samples are three on their way.
+TEST(Time, a_stream_runs_dry_while_its_samples_are_on_their_way) {
+    const auto underflows = [](const std::string& latency) {
+        wip::test::air_process air("clock: realtime, speed: 0.1", "nodes: {base: {}}\npaths: []\n");
+        const auto radio = usrp::make(uhd::device_addr_t(
+            air.args("base") + ",ppm=0,spread_us=0,product=x310,master_clock_rate=184.32e6" +
+            latency));
+        radio->set_tx_rate(7.68e6);
+        const auto tx = radio->get_tx_stream(uhd::stream_args_t("fc32", "sc16"));
+        const samples millisecond(7680);
+        const uhd::time_spec_t start = radio->get_time_now() + uhd::time_spec_t(0.012);
+        uhd::tx_metadata_t m;
+        m.has_time_spec = m.start_of_burst = true;
+        m.time_spec = start;
+        int found = 0;
+        for (int i = 0; i < 20; ++i) {
+            while (radio->get_time_now() < start + uhd::time_spec_t((i - 2) * 1e-3) && i > 2)
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            m.end_of_burst = i == 19;
+            tx->send(millisecond.data(), millisecond.size(), m);
+            m.has_time_spec = m.start_of_burst = false;
+        }
+        uhd::async_metadata_t message;
+        while (tx->recv_async_msg(message, 0.5))
+            found += message.event_code == uhd::async_metadata_t::EVENT_CODE_UNDERFLOW;
+        return found;
+    };
+    EXPECT_EQ(underflows(",latency_us=0"), 0);
+    EXPECT_GT(underflows(",latency_us=3000"), 0);
 }
 
 // An x310 changes its gain at the time of the command (and some microseconds), a b210 when the
