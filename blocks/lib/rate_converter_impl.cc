@@ -5,6 +5,7 @@
 #include <gnuradio/wip/rate_converter.h>
 
 #include <algorithm>
+#include <deque>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -78,58 +79,70 @@ private:
         const auto& map = converter_.map();
         const std::int64_t ready =
             end_ ? *end_ : map.at_or_after(converter_.fed() - converter_.after());
-        const std::int64_t n = std::min(ready - next_, static_cast<std::int64_t>(out.size()));
-        if (n > 0) {
-            converter_.work(next_, out.first(static_cast<std::size_t>(n)));
-            if (start_tag_) tag_start(item);
-            next_ += n;
-        }
+        const std::int64_t n =
+            std::clamp<std::int64_t>(ready - next_, 0, static_cast<std::int64_t>(out.size()));
+        converter_.work(next_, out.first(static_cast<std::size_t>(n)));
+        for (; !marks_.empty() && marks_.front().sample < next_ + n; marks_.pop_front())
+            tag(item + static_cast<std::uint64_t>(marks_.front().sample - next_), marks_.front());
+        next_ += n;
         if (end_ && next_ >= *end_) {
-            if (n > 0)
+            if (ends_burst_ && n > 0)
                 add_item_tag(0, item + static_cast<std::uint64_t>(n) - 1, pmt::mp("tx_eob"),
                              pmt::PMT_T);
             begin(position_);
         }
-        return static_cast<int>(std::max<std::int64_t>(n, 0));
+        return static_cast<int>(n);
     }
 
     // Up to the next tag that means something. Returns how many inputs were taken.
     int feed(std::span<const gr_complex> in, std::uint64_t item) {
         std::size_t count = in.size();
         bool ends = false;
+        for (const tag_t& tag : tags_) {  // tx_sob may stand behind the time
+            if (tag.offset == item && pmt::symbol_to_string(tag.key) == "tx_sob") burst_ = true;
+        }
         for (const tag_t& tag : tags_) {
             if (tag.offset < item) continue;
             const std::size_t at = static_cast<std::size_t>(tag.offset - item);
             const std::string key = pmt::symbol_to_string(tag.key);
             if (key == "rx_time" || key == "tx_time") {
-                if (at == 0)
-                    on_time(tag.key, tag.value);
-                else if (at < count)
+                if (at == 0) {
+                    if (!on_time(tag.key, tag.value)) return 0;
+                } else if (at < count) {
                     count = at, ends = false;
-            } else if (key == "tx_sob" && at == 0) {
-                burst_ = true;
+                }
             } else if (key == "tx_eob" && at < count) {
                 count = at + 1, ends = true;
             }
         }
         converter_.feed(in.first(count));
         position_ += static_cast<std::int64_t>(count);
-        if (ends) {
-            converter_.feed(zeros_);
-            end_ = converter_.map().at_or_after(position_);
-        }
+        if (ends) finish(true);
         return static_cast<int>(count);
     }
 
-    void on_time(const pmt::pmt_t& key, const pmt::pmt_t& value) {
+    // No input follows this one for now: the outputs up to it are what is left.
+    void finish(bool burst) {
+        converter_.feed(zeros_);
+        end_ = converter_.map().at_or_after(position_);
+        ends_burst_ = burst;
+    }
+
+    // False: what was before this time has to go out first; then again.
+    bool on_time(const pmt::pmt_t& key, const pmt::pmt_t& value) {
         const auto time = ::wip::read_seconds(value);
-        if (!time) return;
+        if (!time) return true;
         const std::int64_t sample =
             model::sample_of_time({static_cast<std::int64_t>(time->full), time->fraction}, in_);
-        if (sample == position_ && counted_) return;
-        begin(sample);
+        if (sample != position_ && next_ < converter_.map().at_or_after(position_)) {
+            finish(false);
+            return false;
+        }
+        if (sample != position_ || !counted_) begin(sample);
         counted_ = true;
-        start_tag_ = key;
+        marks_.push_back({std::max(next_, converter_.map().at_or_after(sample)), key, burst_});
+        burst_ = false;
+        return true;
     }
 
     void begin(std::int64_t sample) {
@@ -137,16 +150,20 @@ private:
         position_ = sample;
         next_ = std::max(first_, converter_.map().at_or_after(sample));
         end_.reset();
+        marks_.clear();
     }
 
-    void tag_start(std::uint64_t item) {
-        const auto time = model::time_of_sample(next_, out_);
-        add_item_tag(0, item, *start_tag_,
+    struct mark {  // a time to be said of an output
+        std::int64_t sample;
+        pmt::pmt_t key;
+        bool burst;
+    };
+    void tag(std::uint64_t item, const mark& m) {
+        const auto time = model::time_of_sample(m.sample, out_);
+        add_item_tag(0, item, m.key,
                      pmt::make_tuple(pmt::from_uint64(static_cast<std::uint64_t>(time.full)),
                                      pmt::from_double(time.fraction)));
-        if (burst_) add_item_tag(0, item, pmt::mp("tx_sob"), pmt::PMT_T);
-        burst_ = false;
-        start_tag_.reset();
+        if (m.burst) add_item_tag(0, item, pmt::mp("tx_sob"), pmt::PMT_T);
     }
 
     const model::exact_rate in_, out_;
@@ -156,8 +173,8 @@ private:
     std::vector<tag_t> tags_;
     std::int64_t position_ = 0, next_ = 0;  // of the next input, of the next output
     std::optional<std::int64_t> end_{};     // outputs of a burst that has ended
-    std::optional<pmt::pmt_t> start_tag_{};
-    bool counted_ = false, burst_ = false;
+    std::deque<mark> marks_{};
+    bool counted_ = false, burst_ = false, ends_burst_ = false;
 };
 
 }  // namespace

@@ -101,15 +101,33 @@ class RateConverter(unittest.TestCase):
         after = out[tags[1][0]:]
         self.near(after[50:], sampled(start + 50, len(after) - 50, CELL))
 
-    def test_a_time_that_is_counted_anyway_changes_nothing(self):
+    def test_a_time_that_is_counted_anyway_is_said_again_and_changes_nothing(self):
         clock, divider = N210
         rate = fractions.Fraction(clock, divider)
-        x = sampled(700_000, 20_000, rate)
-        one = [tag(0, "rx_time", time_of(700_000, rate))]
-        plain, _ = through(x, one, clock, divider, CELL, 1)
-        again, tags = through(x, [*one, tag(7_001, "rx_time", time_of(707_001, rate))], clock, divider, CELL, 1)
-        self.assertEqual(len(tags), 1)
-        np.testing.assert_array_equal(plain, again)
+        for key, rates, first in (("rx_time", (clock, divider, CELL, 1), 700_000), ("tx_time", (CELL, 1, clock, divider), 5120 * 150)):
+            fin, fout = fractions.Fraction(*rates[:2]), fractions.Fraction(*rates[2:])
+            x = sampled(first, 20_000, fin)
+            one = [tag(0, key, time_of(first, fin))]
+            plain, _ = through(x, one, *rates)
+            again, tags = through(x, [*one, tag(5120, key, time_of(first + 5120, fin))], *rates)
+            np.testing.assert_array_equal(plain, again)
+            self.assertEqual([k for _, k, _ in tags], [key] * 2)
+            start = -(-first * fout // fin)
+            for (offset, _, value), wanted in zip(tags, (first, first + 5120)):
+                sample = -(-wanted * fout // fin)
+                self.assertEqual((offset, round(seconds(value) * fout)), (sample - start, sample))
+
+    def test_a_slot_left_out_costs_none_before_it(self):
+        clock, divider = N210
+        rate = fractions.Fraction(clock, divider)
+        a, b, size = 5120 * 150, 5120 * 153, 5120 * 2
+        samples = np.concatenate([sampled(a, size, CELL), sampled(b, size, CELL)])
+        out, tags = through(samples, [tag(0, "tx_time", time_of(a, CELL)), tag(size, "tx_time", time_of(b, CELL))],
+                            CELL, 1, clock, divider)
+        start, end, later = (-(-n * rate // CELL) for n in (a, a + size, b))
+        self.assertEqual([offset for offset, _, _ in tags], [0, end - start])
+        self.assertEqual(round(seconds(tags[1][2]) * rate), later)
+        self.near(out[50:int(end - start) - 50], sampled(int(start) + 50, int(end - start) - 100, rate))
 
     def test_the_cut_of_the_calls_changes_nothing(self):
         clock, divider = N210

@@ -17,8 +17,8 @@ public:
     using sptr = std::shared_ptr<rate_converter>;
     // Rates are clock / divider, whole numbers: 100000000 / 12 to 7680000 / 1.
     // A tag rx_time or tx_time begins the stream anew at that time, unless it says what is counted
-    // anyway; the first output is at the first time of its own rate from there on, and tagged with
-    // it (tx_sob goes along). tx_eob ends a burst: its last output is the last one before the end.
+    // anyway. The first output at or after it is tagged with the time that it has (tx_sob goes
+    // along). tx_eob ends a burst: its last output is the last one before the end.
     // Outputs before sample `first` of their rate are left out.
     // Throws std::invalid_argument naming parameter, value and range.
     static sptr make(std::int64_t in_clock, std::int64_t in_divider, std::int64_t out_clock,
