@@ -64,6 +64,7 @@ slot_transmitter_impl::slot_transmitter_impl(int cell, const std::string& endpoi
                                              int lead_slots)
     : gr::sync_block("slot_transmitter", gr::io_signature::make(0, 0, 0),
                      gr::io_signature::make(1, 1, sizeof(gr_complex))),
+      cell_(cell),
       modulator_({.cell = cell, .profile = ::wip::link_profile::radio}),
       nof_slots_(checked("nof_slots", nof_slots, 0, std::int64_t{1} << 50)),
       link_({.endpoint = endpoint, .role = "base", .silence_s = timeout_s},
@@ -269,6 +270,11 @@ void slot_transmitter_impl::set_modulation(int bits_per_symbol) {
 void slot_transmitter_impl::set_bins(const std::vector<int>& bins) {
     const auto holding = link_.hold();
     if (pattern_) pattern_->set_bins(bins);
+}
+
+void slot_transmitter_impl::set_edge_samples(int samples) {
+    const auto holding = link_.hold();
+    modulator_ = ::wip::phy::slot_modulator({.cell = cell_, .edge_samples = samples});
 }
 
 std::string slot_transmitter_impl::end_reason() { return link_.end_reason(); }

@@ -37,6 +37,7 @@ public:
         radio_.add(::wip::sample_of_time(static_cast<std::uint64_t>(full), fraction), arrived);
     }
     std::string end_reason() override;
+    void set_edge_samples(int samples) override;
     void start_recording(const std::string& samples_file, const std::string& reports_file,
                          std::int64_t begin_slot, std::int64_t end_slot) override {
         recorder_.start(samples_file, reports_file, begin_slot, end_slot);
@@ -61,6 +62,7 @@ private:
     void tag_end();
     void on_link_end(const std::string& reason);
 
+    const int cell_;
     ::wip::phy::slot_modulator modulator_;
     std::optional<::wip::test_pattern> pattern_;
     openwip::slot_link::SlotRequest request_;

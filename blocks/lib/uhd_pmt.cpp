@@ -3,8 +3,6 @@
 
 #include <string>
 
-#include "sample_clock.h"
-
 namespace wip {
 
 namespace {
@@ -20,7 +18,7 @@ uhd_event_kind kind_of(const pmt::pmt_t& code) {
 
 }  // namespace
 
-std::optional<sample> read_time(const pmt::pmt_t& spec) {
+std::optional<split_time> read_seconds(const pmt::pmt_t& spec) {
     pmt::pmt_t full, fraction;
     if (pmt::is_tuple(spec) && pmt::length(spec) == 2) {
         full = pmt::tuple_ref(spec, 0);
@@ -39,7 +37,12 @@ std::optional<sample> read_time(const pmt::pmt_t& spec) {
         return std::nullopt;
     const double f = pmt::to_double(fraction);
     if (seconds > longest_time_s || !(f >= 0 && f < 1)) return std::nullopt;
-    return sample_of_time(seconds, f);
+    return split_time{seconds, f};
+}
+
+std::optional<sample> read_time(const pmt::pmt_t& spec) {
+    const auto t = read_seconds(spec);
+    return t ? std::optional(sample_of_time(t->full, t->fraction)) : std::nullopt;
 }
 
 uhd_event read_uhd_event(const pmt::pmt_t& message) {

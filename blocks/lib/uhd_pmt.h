@@ -9,6 +9,7 @@
 
 #include <optional>
 
+#include "sample_clock.h"
 #include "types/quantity.h"
 
 namespace wip {
@@ -20,6 +21,8 @@ struct uhd_event {
     std::optional<sample> time;  // device time of the event
 };
 
+// A time as it is, and as a sample of the cell's rate.
+std::optional<split_time> read_seconds(const pmt::pmt_t& value);
 std::optional<sample> read_time(const pmt::pmt_t& value);
 uhd_event read_uhd_event(const pmt::pmt_t& message);
 

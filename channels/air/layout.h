@@ -38,7 +38,7 @@ using mix::tick;
 inline constexpr tick as_soon_as_possible = std::numeric_limits<tick>::min();
 
 inline constexpr std::uint64_t layout_magic = 0x4F57495041495221;  // "OWIPAIR!"
-inline constexpr std::uint32_t layout_version = 2;
+inline constexpr std::uint32_t layout_version = 3;
 inline constexpr std::size_t max_nodes = 64;
 inline constexpr std::size_t name_size = 32;
 inline constexpr std::uint64_t transmit_fifo_size = std::uint64_t{1} << 18;  // 34 ms
@@ -129,6 +129,7 @@ struct node_block {
     std::atomic<std::uint64_t> wanted;                    // M waits for a burst to reach this end
     alignas(64) std::atomic<std::uint64_t> fifo_freed;    // M
     gate room;                                            // M wakes N: FIFO, bursts, commands
+    std::atomic<tick> transmit_latency;  // N, ticks that its samples are on their way
 
     table<window, 64> windows;                     // M -> N
     alignas(64) std::atomic<tick> read;            // N, samples before this are consumed

@@ -152,7 +152,8 @@ bool medium::step_realtime(tick target) {
         return false;
     }
     for (std::size_t i = 0; i < transmitters_.size(); ++i) {
-        transmitters_[i].starve(target);
+        // What is due then has to have left the node by now.
+        transmitters_[i].starve(target + air_.node(i).transmit_latency.load());
         if (!receivers_[i].has_room(mixer_.node_time(i, target)))
             receivers_[i].overflow(mixer_.node_time(i, computed_));
     }
@@ -217,6 +218,7 @@ void medium::serve_claim(std::size_t i) {
     receivers_[i].reset();
     tunings_[i] = node_tuning{};
     node.commands.taken.store(node.commands.written.load());
+    node.transmit_latency.store(0);
     watches_[i] = process ? process_watch(process) : process_watch();
     changed_from(now_);
     node.served.store(claims);

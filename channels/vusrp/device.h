@@ -4,6 +4,7 @@
 // what the tree reports back is the commanded value at once, as multi_usrp's tuner expects.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -11,6 +12,7 @@
 #include <uhd/types/device_addr.hpp>
 
 #include "vusrp/node_port.h"
+#include "vusrp/radio_model.h"
 #include "vusrp/streams.h"
 
 namespace wip::vusrp {
@@ -24,20 +26,34 @@ public:
     bool recv_async_msg(uhd::async_metadata_t& message, double timeout) override;
 
 private:
-    enum class side { receive, transmit };
+    // What the property tree says of one direction.
+    struct side_properties;
+    side_properties properties(side s) const;
+
+    uhd::fs_path front_path(side s) const;
     void make_motherboard(const uhd::device_addr_t& args);
+    void make_sources();
     void make_time();
     void make_side(side s);
+    void make_antennas(side s, const side_properties& p);
+    void make_tuning(side s, const side_properties& p);
+    void make_rate(side s, const uhd::fs_path& dsp);
     tick command_time();
+    // When a change of gain or LO holds; waits for room in the radio's queue of commands.
+    tick execution_time();
     void tune(side s);
+    void set_level(side s, double gain);
+    std::size_t packet_of(const uhd::stream_args_t& args) const;
 
+    radio_model model_;
     std::shared_ptr<node_port> port_;
     std::weak_ptr<receive_stream> receive_;
     std::weak_ptr<transmit_stream> transmit_;
-    std::mutex mutex_;
+    std::mutex mutex_, queue_mutex_;
     bool hold_ = false;
     bool timed_ = false;
     uhd::time_spec_t command_time_{0.0};
+    std::deque<tick> queue_;  // when the commands of the radio will have been executed
     double front_end_hz_[2], dsp_hz_[2];
 };
 

@@ -13,18 +13,10 @@ constexpr tick largest_wait = air::receive_ring_size / 4;
 
 }  // namespace
 
-uhd::time_spec_t to_time(tick t, std::int64_t offset) {
-    return uhd::time_spec_t::from_ticks(t + offset, native_rate);
-}
-
-tick to_tick(const uhd::time_spec_t& t, std::int64_t offset) {
-    return t.to_ticks(native_rate) - offset;
-}
-
-receive_stream::receive_stream(std::shared_ptr<node_port> port, sample_format format,
-                               std::size_t samples_per_packet)
+receive_stream::receive_stream(std::shared_ptr<node_port> port, const radio_model& model,
+                               sample_format format, std::size_t samples_per_packet)
     : port_(std::move(port)),
-      reader_(port_->header(), port_->block(), port_->ring()),
+      reader_(*port_, model, static_cast<tick>(samples_per_packet)),
       format_(format),
       samples_per_packet_(samples_per_packet),
       scratch_(8192) {}
@@ -47,7 +39,7 @@ bool receive_stream::wait(tick n, clock::time_point deadline) {
 
 size_t receive_stream::recv(const buffs_type& buffs, size_t size, uhd::rx_metadata_t& metadata,
                             double timeout, bool one_packet) {
-    using state = air::receive_reader::state;
+    using state = sampled_reader::state;
     const std::lock_guard lock(mutex_);
     const auto deadline = clock::now() + std::chrono::duration_cast<clock::duration>(
                                              std::chrono::duration<double>(timeout));
@@ -70,7 +62,7 @@ size_t receive_stream::recv(const buffs_type& buffs, size_t size, uhd::rx_metada
             metadata.error_code = overflow ? uhd::rx_metadata_t::ERROR_CODE_OVERFLOW
                                            : uhd::rx_metadata_t::ERROR_CODE_LATE_COMMAND;
             metadata.has_time_spec = true;
-            metadata.time_spec = to_time(s.position, offset);
+            metadata.time_spec = to_time(s.position, reader_.rate(), offset);
             return 0;
         }
         const tick to_boundary = packet - (s.position - s.start) % packet;
@@ -91,7 +83,7 @@ size_t receive_stream::recv(const buffs_type& buffs, size_t size, uhd::rx_metada
         }
         if (done == 0) {
             metadata.has_time_spec = true;
-            metadata.time_spec = to_time(s.position, offset);
+            metadata.time_spec = to_time(s.position, reader_.rate(), offset);
             metadata.start_of_burst = s.position == s.start;
             metadata.fragment_offset = static_cast<std::size_t>((s.position - s.start) % packet);
         }
@@ -118,16 +110,24 @@ void receive_stream::issue_stream_cmd(const uhd::stream_cmd_t& command) {
     // the process.
     if (command.stream_mode == mode::STREAM_MODE_STOP_CONTINUOUS && !port_->connected()) return;
     port_->check();
-    const tick time =
-        command.stream_now ? air::as_soon_as_possible : to_tick(command.time_spec, port_->offset());
+    const std::lock_guard lock(mutex_);
+    tick time = air::as_soon_as_possible, count = static_cast<tick>(command.num_samps);
+    const bool start = command.stream_mode != mode::STREAM_MODE_STOP_CONTINUOUS;
+    if (command.stream_mode == mode::STREAM_MODE_START_CONTINUOUS) count = 0;
+    if (!command.stream_now) {
+        const tick sample = to_sample(command.time_spec, reader_.rate(), port_->offset());
+        time = start ? reader_.start_tick(sample, count) : reader_.stop_tick(sample);
+        count = reader_.count_ticks(sample, count);
+    } else if (count > 0) {
+        count = reader_.count_ticks_now(count);
+    }
     switch (command.stream_mode) {
         case mode::STREAM_MODE_START_CONTINUOUS:
             return port_->command(air::command_kind::receive_start, time, 0);
         case mode::STREAM_MODE_STOP_CONTINUOUS:
             return port_->command(air::command_kind::receive_stop, time, 0);
         default:
-            return port_->command(air::command_kind::receive_start, time, 0,
-                                  static_cast<std::int64_t>(command.num_samps));
+            return port_->command(air::command_kind::receive_start, time, 0, count);
     }
 }
 

@@ -20,7 +20,7 @@ uhd::device_addrs_t find(const uhd::device_addr_t& hint) {
     found["type"] = "vusrp";
     found["name"] = hint.get("name", "");
     found["serial"] = serial;
-    found["product"] = "VUSRP";
+    found["product"] = hint.get("product", "VUSRP");
     return {found};
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The two streamers of a software USRP (uhd::rx_streamer, uhd::tx_streamer) over a node of a
-// medium. Time stamps are device time (tick + offset) at the native rate of 7.68 MS/s.
+// medium. Time stamps are device time: samples of the stream's rate, plus an offset.
 #pragma once
 
 #include <chrono>
@@ -13,19 +13,19 @@
 #endif
 
 #include "vusrp/node_port.h"
+#include "vusrp/radio_model.h"
 #include "vusrp/sample_format.h"
+#include "vusrp/sampled_reader.h"
+#include "vusrp/sampled_writer.h"
 
 namespace wip::vusrp {
 
-inline constexpr double native_rate = air::sample_rate;
 inline constexpr std::size_t default_samples_per_packet = 2560;  // half a slot
-
-uhd::time_spec_t to_time(tick t, std::int64_t offset);
-tick to_tick(const uhd::time_spec_t& t, std::int64_t offset);
 
 class receive_stream : public uhd::rx_streamer {
 public:
-    receive_stream(std::shared_ptr<node_port> port, sample_format format,
+    // At the rate that the radio has now.
+    receive_stream(std::shared_ptr<node_port> port, const radio_model& model, sample_format format,
                    std::size_t samples_per_packet);
     ~receive_stream() override;
 
@@ -44,7 +44,7 @@ private:
     bool wait(tick n, clock::time_point deadline);
 
     std::shared_ptr<node_port> port_;
-    air::receive_reader reader_;
+    sampled_reader reader_;
     sample_format format_;
     std::size_t samples_per_packet_;
     std::vector<air::cf32> scratch_;
@@ -53,7 +53,7 @@ private:
 
 class transmit_stream : public uhd::tx_streamer {
 public:
-    transmit_stream(std::shared_ptr<node_port> port, sample_format format,
+    transmit_stream(std::shared_ptr<node_port> port, const radio_model& model, sample_format format,
                     std::size_t samples_per_packet, bool hold);
     ~transmit_stream() override;
 
@@ -70,13 +70,17 @@ public:
 private:
     using clock = std::chrono::steady_clock;
     bool open(tick time, clock::time_point deadline);
+    bool close(clock::time_point deadline);
+    std::span<const air::cf32> samples(const buffs_type& buffs, std::size_t done, std::size_t size);
     void announce_events() noexcept;  // "U" and "L" on the console, as UHD does
 
     std::shared_ptr<node_port> port_;
-    air::transmit_writer writer_;
+    const radio_model model_;  // a copy: a stream may outlive its device
+    sampled_writer writer_;
     sample_format format_;
     std::size_t samples_per_packet_;
     bool hold_;
+    std::vector<air::cf32> scratch_;
     std::mutex mutex_, announce_mutex_, message_mutex_;
     std::uint64_t announced_, delivered_;
 };

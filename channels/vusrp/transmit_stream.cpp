@@ -11,20 +11,25 @@ using namespace std::chrono_literals;
 
 }  // namespace
 
-transmit_stream::transmit_stream(std::shared_ptr<node_port> port, sample_format format,
-                                 std::size_t samples_per_packet, bool hold)
+transmit_stream::transmit_stream(std::shared_ptr<node_port> port, const radio_model& model,
+                                 sample_format format, std::size_t samples_per_packet, bool hold)
     : port_(std::move(port)),
-      writer_(port_->header(), port_->block(), port_->fifo()),
+      model_(model),
+      writer_(*port_, model),
       format_(format),
       samples_per_packet_(samples_per_packet),
-      hold_(hold) {
+      hold_(hold),
+      scratch_(8192) {
+    port_->block().transmit_latency.store(model.latency() + model.spread());
     announced_ = delivered_ = port_->block().events.written.load();
 }
 
-transmit_stream::~transmit_stream() { writer_.close(); }
+transmit_stream::~transmit_stream() {
+    if (!writer_.close()) writer_.abandon();
+}
 
 bool transmit_stream::open(tick time, clock::time_point deadline) {
-    while (!writer_.open(time, port_->now(), hold_)) {
+    while (!writer_.open(time, hold_)) {
         port_->check();
         if (clock::now() >= deadline) return false;
         const auto& bursts = port_->block().bursts;
@@ -34,17 +39,28 @@ bool transmit_stream::open(tick time, clock::time_point deadline) {
     return true;
 }
 
+// False: the filter's last samples found no room in time.
+bool transmit_stream::close(clock::time_point deadline) {
+    while (!writer_.close()) {
+        port_->check();
+        const auto left = deadline - clock::now();
+        if (left <= 0ns) return writer_.abandon(), false;
+        writer_.wait_room(std::min<std::chrono::nanoseconds>(left, 200ms));
+    }
+    return true;
+}
+
 size_t transmit_stream::send(const buffs_type& buffs, size_t size,
                              const uhd::tx_metadata_t& metadata, double timeout) {
-    using outcome = air::transmit_writer::outcome;
+    using outcome = sampled_writer::outcome;
     const std::lock_guard lock(mutex_);
     const auto deadline = clock::now() + std::chrono::duration_cast<clock::duration>(
                                              std::chrono::duration<double>(timeout));
     announce_events();
     tick time = air::as_soon_as_possible;
     if (metadata.has_time_spec) {
-        time = to_tick(metadata.time_spec, port_->offset());
-        if (writer_.is_open() && writer_.end_time() != time) writer_.close();
+        time = to_sample(metadata.time_spec, writer_.rate(), port_->offset());
+        if (writer_.is_open() && writer_.end_time() != time) close(deadline);
     }
     bool opened_here = false;
     if (!writer_.is_open()) {
@@ -53,31 +69,36 @@ size_t transmit_stream::send(const buffs_type& buffs, size_t size,
         opened_here = true;
     }
     std::size_t done = 0;
-    while (done < size) {
-        const std::span<air::cf32> room = writer_.claim(size - done);
-        if (room.empty()) {
-            port_->check();
-            const auto left = deadline - clock::now();
-            if (left <= 0ns) return done;
-            writer_.wait_room(std::min<std::chrono::nanoseconds>(left, 200ms));
-            continue;
-        }
-        from_host(format_, static_cast<const char*>(buffs[0]) + done * sample_bytes(format_), room);
-        const outcome o = writer_.publish(room.size());
-        if (o == outcome::published) {
-            done += room.size();
-        } else if (o == outcome::late && opened_here) {
-            return size;  // all of this call was too late: not sent, but taken
-        } else {
+    while (done < size || writer_.pending()) {
+        const auto [what, taken] = writer_.write(samples(buffs, done, size));
+        if (what == outcome::late && opened_here) return size;  // all of this call was too late
+        done += taken;
+        if (what != outcome::published) {
             // The burst was refused before. Samples with a time keep it, each packet of them, as in a
             // USRP; others go on as soon as possible.
-            const bool timed = time != air::as_soon_as_possible;
-            opened_here = timed;
-            if (!open(timed ? time + static_cast<tick>(done) : time, deadline)) return done;
+            opened_here = time != air::as_soon_as_possible;
+            if (!open(opened_here ? time + static_cast<tick>(done) : time, deadline)) return done;
+            continue;
         }
+        if (taken > 0) continue;
+        port_->check();
+        const auto left = deadline - clock::now();
+        if (left <= 0ns) return done;
+        writer_.wait_room(std::min<std::chrono::nanoseconds>(left, 200ms));
     }
-    if (metadata.end_of_burst) writer_.close();
+    if (metadata.end_of_burst) close(deadline);
     return done;
+}
+
+// Of the caller's samples, from `done` on; other formats than ours by pieces.
+std::span<const air::cf32> transmit_stream::samples(const buffs_type& buffs, std::size_t done,
+                                                    std::size_t size) {
+    const char* from = static_cast<const char*>(buffs[0]) + done * sample_bytes(format_);
+    if (format_ == sample_format::fc32)
+        return {reinterpret_cast<const air::cf32*>(from), size - done};
+    const std::span<air::cf32> part(scratch_.data(), std::min(scratch_.size(), size - done));
+    from_host(format_, from, part);
+    return part;
 }
 
 void transmit_stream::announce_events() noexcept {
@@ -111,7 +132,8 @@ bool transmit_stream::recv_async_msg(uhd::async_metadata_t& message, double time
     announce_events();
     message.channel = 0;
     message.has_time_spec = true;
-    message.time_spec = to_time(e.time, port_->offset());
+    message.time_spec =
+        to_time(model_.own_of_medium(e.time), {model_.base().clock}, port_->offset());
     switch (e.kind) {
         case air::event_kind::burst_acknowledged:
             message.event_code = uhd::async_metadata_t::EVENT_CODE_BURST_ACK;

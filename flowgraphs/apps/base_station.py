@@ -19,10 +19,11 @@ def build(options):
     except ValueError as e:
         station.bad_input(str(e))
     transmitter.set_log_level("off")     # what it has to say at its end is said by Watch
+    transmitter.set_edge_samples(options.edge_samples)
     sink = station.open_radio(
         lambda: uhd.usrp_sink(options.args, uhd.stream_args(cpu_format="fc32", channels=[0]), ""),
         station.settings(options, options.tx_gain))
-    top.connect(transmitter, sink)
+    station.chain(top, sink, transmitter, sink, options, receive=False)
     top.msg_connect(sink, "async_msgs", transmitter, "async")
     return station.Watch(top, transmitter, sink, station.recording_of(transmitter, options, "base"),
                          tick=station.tell_time(sink, transmitter) if options.lead else lambda: None,
@@ -38,6 +39,8 @@ def main():
     p.add_argument("--modulation", type=station.ranged(int, 1, 8), default=2,
                    help="test pattern (no --endpoint): bits per symbol, 1..8")
     p.add_argument("--seed", type=station.ranged(int, 0, 2**63), default=1, help="test pattern: seed")
+    p.add_argument("--edge-samples", type=station.ranged(int, 0, 40), default=0,
+                   help="symbols fade into each other over so many samples; 0: hard edges")
     options = p.parse_args()
     build(options).run()
 

@@ -6,7 +6,9 @@ flowgraph depends on (macd, the radio) died or stopped. Each end is one line on 
 import argparse
 import contextlib
 import ctypes
+import fractions
 import gc
+import math
 import os
 import pathlib
 import resource
@@ -23,6 +25,8 @@ os.environ.setdefault("UHD_LOG_CONSOLE_LEVEL", "warning")
 os.environ.setdefault("UHD_LOG_FASTPATH_DISABLE", "1")
 
 EXIT_BAD_INPUT, EXIT_DEPENDENCY = 2, 3
+CONVERTER_BUFFER = 32768   # some slots: nobody waits for room
+EARLY_SAMPLES = 64
 TICK_S = 0.1          # of the watch over the flowgraph; nothing of the radio waits for it
 STOP_LIMIT_S = 0.6    # then the process ends even if a thread hangs in a driver
 
@@ -152,16 +156,53 @@ def open_radio(make, settings):
             setting(radio)
     except RuntimeError as e:
         bad_input("radio: " + " ".join(str(e).split()))
-    rate = radio.get_samp_rate()
-    if abs(rate - 7.68e6) > 1:
-        bad_input(f"radio: sample rate is {rate:.0f}, 7680000 samples/s are needed")
     return radio
+
+
+CELL_RATE = 7_680_000
+
+
+def radio_rate(radio):
+    """Sets it: (clock, divider) of the rate, the cell's if the radio has it. Otherwise the lowest above that its clock gives
+    divided by an even number, for the sake of its half-band filters."""
+    clock = round(radio.get_clock_rate())
+    divider = clock // CELL_RATE
+    if abs(radio.get_samp_rate() - CELL_RATE) < 1:
+        return CELL_RATE, 1
+    divider -= divider % 2 if divider > 1 else 0
+    if divider < 1:
+        bad_input(f"radio: its clock is {clock} Hz; needed is {CELL_RATE} Hz or more")
+    radio.set_samp_rate(clock / divider)
+    rate = radio.get_samp_rate()
+    if abs(rate - clock / divider) > 1:
+        bad_input(f"radio: sample rate is {rate:.0f}; needed is {CELL_RATE}, or {clock}/{divider} of its clock")
+    return clock, divider
+
+
+def chain(top, radio, first, last, options, receive):
+    """Connects first to last, one of which is the radio, through a converter where the radio has another rate than the cell."""
+    from gnuradio import uhd, wip
+    clock, divider = radio_rate(radio)
+    if (clock, divider) == (CELL_RATE, 1):
+        top.connect(first, last)
+        return
+    if receive:   # some samples earlier, so that the first of the cell's can be made
+        start = options.start_time[0] * wip.SLOT_SAMPLES
+        early = fractions.Fraction(start, CELL_RATE) - fractions.Fraction(EARLY_SAMPLES * divider, clock)
+        full = math.floor(early)
+        radio.set_start_time(uhd.time_spec(full, float(early - full)))
+        converter = wip.rate_converter(clock, divider, CELL_RATE, 1, first=start)
+    else:
+        converter = wip.rate_converter(CELL_RATE, 1, clock, divider)
+    converter.set_min_output_buffer(CONVERTER_BUFFER)
+    say(f"the radio runs at {clock / divider / 1e6:.6f} MS/s, converted {'to' if receive else 'from'} 7.68")
+    top.connect(first, converter, last)
 
 
 def settings(options, gain):
     from gnuradio import uhd
     _, full, fraction = options.start_time
-    yield lambda r: r.set_samp_rate(7_680_000)
+    yield lambda r: r.set_samp_rate(CELL_RATE)
     yield lambda r: r.set_center_freq(options.freq)
     yield lambda r: r.set_gain(gain)
     if options.antenna:

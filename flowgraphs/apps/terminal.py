@@ -46,7 +46,7 @@ def build(options):
     receiver.set_log_level("off")
     source.set_min_output_buffer(BUFFER_SAMPLES)
     source.set_recv_timeout(RECEIVE_TIMEOUT_S)
-    top.connect(source, receiver)
+    station.chain(top, source, source, receiver, options, receive=True)
     top.msg_connect(receiver, "gain", source, "command")
     recording = station.recording_of(receiver, options, "terminal", settings)
     return station.Watch(top, receiver, source, recording, LockLine(receiver), not options.no_realtime)

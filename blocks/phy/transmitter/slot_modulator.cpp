@@ -5,7 +5,9 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <numbers>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "phy/coding/control_region.h"
@@ -33,12 +35,22 @@ struct slot_modulator::state {
     std::array<std::array<std::uint16_t, payload_symbols_per_bin>, nof_bins> payload_places{};
     std::array<std::uint16_t, nof_pilots> pilot_places{};
     std::array<std::uint16_t, nof_control_symbols> control_places{};
+    // Rising edge; what the last symbol, of slot follower - 1, still sends after its end.
+    std::vector<float> edge;
+    std::array<cf32, most_edge_samples> ending{};
+    std::int64_t follower = -1;
 
     explicit state(const slot_modulator_config& c)
         : config(c), pilot_values(c.cell), control(c.cell) {
         if (c.profile != link_profile::radio)
             throw std::invalid_argument(
                 "profile: the PHY carries radio only (wipemu has no frame check on the air)");
+        if (c.edge_samples < 0 || c.edge_samples > most_edge_samples)
+            throw std::invalid_argument("edge_samples: " + std::to_string(c.edge_samples) +
+                                        ": valid is 0 to " + std::to_string(most_edge_samples));
+        for (int i = 0; i < c.edge_samples; ++i)
+            edge.push_back(static_cast<float>(
+                0.5 - 0.5 * std::cos(std::numbers::pi * (i + 0.5) / c.edge_samples)));
         for (int k = 1; k <= max_bits_per_symbol; ++k) {
             const constellation c_k(k);
             for (const auto p : c_k.points())
@@ -73,6 +85,14 @@ struct slot_modulator::state {
         return false;
     }
 
+    // The symbol at p begins, the one before ends.
+    void soften(cf32* p) noexcept {
+        for (std::size_t i = 0; i < edge.size(); ++i) {
+            p[i] = edge[i] * p[i] + ending[i];
+            ending[i] = edge[edge.size() - 1 - i] * body[i];
+        }
+    }
+
     void put_payload(const slot_grant* grant,
                      std::span<const std::span<const std::uint8_t>, nof_bins> payload) {
         label_array labels;
@@ -95,6 +115,8 @@ struct slot_modulator::state {
 slot_modulator::slot_modulator(const slot_modulator_config& config)
     : state_(std::make_unique<state>(config)) {}
 slot_modulator::~slot_modulator() = default;
+slot_modulator::slot_modulator(slot_modulator&&) noexcept = default;
+slot_modulator& slot_modulator::operator=(slot_modulator&&) noexcept = default;
 
 bool slot_modulator::work(slot air, const slot_grant& grant,
                           std::span<const std::span<const std::uint8_t>, nof_bins> payload,
@@ -122,6 +144,8 @@ bool slot_modulator::work(slot air, const slot_grant& grant,
         s.grid[s.pilot_places[i]] = s.amplitude * pilot_values[i];
     s.put_payload(sent ? &grant : nullptr, payload);
 
+    if (air.value != s.follower) s.ending.fill({});
+    s.follower = air.value + 1;
     for (int l = 0; l < symbols_per_slot; ++l) {
         s.to_samples.execute(s.grid.data() + l * fft_size, s.body.data());
         cf32* p = out.data() + symbol_offset(l);
@@ -129,6 +153,7 @@ bool slot_modulator::work(slot air, const slot_grant& grant,
         std::memcpy(p, s.body.data() + fft_size - prefix,
                     static_cast<std::size_t>(prefix) * sizeof(cf32));
         std::memcpy(p + prefix, s.body.data(), fft_size * sizeof(cf32));
+        s.soften(p);
     }
     return sent;
 }

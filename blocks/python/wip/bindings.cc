@@ -193,6 +193,8 @@ PYBIND11_MODULE(wip_python, m) {
         .def(
             "status", [](const slot_transmitter& b) { return to_dict(b.status()); },
             "Counters as a dict (slots, late_slots, underflows, restarts, ...).")
+        .def("set_edge_samples", &slot_transmitter::set_edge_samples, py::arg("samples"),
+             "Symbols fade into each other over so many samples, 0..40; 0: hard edges.")
         .def("set_modulation", &slot_transmitter::set_modulation, py::arg("bits_per_symbol"),
              "Of the test pattern, from the next slot on: 1..8.")
         .def("set_bins", &slot_transmitter::set_bins, py::arg("bins"),

@@ -10,6 +10,7 @@
 #include <gnuradio/wip/qam_demapper.h>
 #include <gnuradio/wip/qam_mapper.h>
 #include <gnuradio/wip/qam_soft_demapper.h>
+#include <gnuradio/wip/rate_converter.h>
 #include <gnuradio/wip/snr_predictor.h>
 #include <gnuradio/wip/synchroniser.h>
 #include <pybind11/complex.h>
@@ -84,6 +85,19 @@ seed                of the phase noise)")
         .def(py::init(&impairments::make), py::arg("cfo_hz") = 0.0, py::arg("clock_ppm") = 0.0,
              py::arg("linewidth_hz") = 0.0, py::arg("image_rejection_db") = 200.0,
              py::arg("dc_dbfs") = -200.0, py::arg("bits") = 0, py::arg("seed") = 1);
+    block_class<rate_converter>(
+        m, "rate_converter",
+        R"(The same signal at another sample rate, times exact to the sample.
+
+in_clock, in_divider    rate in: clock / divider, whole numbers
+out_clock, out_divider  rate out
+first                   outputs before this sample of their rate are left out
+
+A tag rx_time or tx_time begins the stream anew at that time; the first output carries the time it
+has at its own rate. tx_sob and tx_eob mark the same burst.)")
+        .def(py::init(&rate_converter::make), py::arg("in_clock") = 100'000'000,
+             py::arg("in_divider") = 12, py::arg("out_clock") = 7'680'000,
+             py::arg("out_divider") = 1, py::arg("first") = 0);
 }
 
 void bind_receiver(py::module& m) {

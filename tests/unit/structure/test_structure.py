@@ -42,7 +42,7 @@ ALLOWED = {
     "channels/mix": {"types", "sample"},
     "channels/profiles": {"types", "sample"},
     "channels/air": {"types", "sample", "mix", "runtime"},
-    "channels/vusrp": {"types", "air", "runtime"},
+    "channels/vusrp": {"types", "sample", "air", "runtime"},
     # Lines of messages between processes, for flowgraphs and host alike.
     "host/peer": set(),
     "host/config": {"types"},

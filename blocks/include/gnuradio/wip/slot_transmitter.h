@@ -76,6 +76,9 @@ public:
     // Why the flowgraph ended by itself ("macd ... went away"); empty otherwise. Looks after the
     // slot link as well, so that a dead macd is noticed when no samples move: call it now and then.
     virtual std::string end_reason() = 0;
+    // Symbols fade into each other over so many samples, 0..40, from the next slot on; 0, as at the
+    // start: hard edges. Throws std::invalid_argument.
+    virtual void set_edge_samples(int samples) = 0;
 };
 
 }  // namespace wip

@@ -26,7 +26,7 @@ import yaml
 from ..air import SLOT_SAMPLES
 from ..machine import own_files, rights, system
 from ..machine.places import Places
-from ..settings import table
+from ..settings import radios, table
 from ..settings.scenario import Scenario
 
 MACD, MEDIUM = "host/macd/macd", "host/medium/air"     # of the build
@@ -254,9 +254,11 @@ def mac_config(cell: Cell, scenario: Scenario, role: str) -> dict[str, Any]:
 
 def air_config(cell: Cell, scenario: Scenario) -> dict[str, Any]:
     s = scenario
+    radio = radios.radios(s)
+    base, terminal = radio["base"].level_db, radio["terminal"].level_db
     # The latency of a multipath filter is taken off the delay of the path, so with 6 samples a change of the
     # channel while it runs does not move the signal.
-    path = {"from": "base", "to": "terminal", "gain_db": 0, "delay_samples": 6,
+    path = {"from": "base", "to": "terminal", "gain_db": round(-base - terminal, 4) + 0.0, "delay_samples": 6,
             "channel": s["channel.model"], "shadowing": s["channel.shadowing"],
             "user": s["channel.user"]}
     if s.speed_kmh is not None:
@@ -266,7 +268,7 @@ def air_config(cell: Cell, scenario: Scenario) -> dict[str, Any]:
         "air": own | {"name": cell.name, "speed": s.speed, "quantum": SLOT_SAMPLES,
                       "wait_for": {"transmitters": 1, "receivers": 1}, "seed": s["seed"],
                       "control": cell.endpoint("air.control"), "user": system.account()[0]},
-        "nodes": {"base": {}, "terminal": {"noise_dbfs": round(s.noise_dbfs, 4),
+        "nodes": {"base": {}, "terminal": {"noise_dbfs": round(s.noise_dbfs - terminal, 4),
                                            "impairments": s["impairments"]}},
         "paths": [path],
     }
@@ -295,10 +297,11 @@ def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: An
                       "GR_CONF_CONTROLPORT_ON": "False", "PYTHONUNBUFFERED": "1",
                       "PYTHONDONTWRITEBYTECODE": "1"}
     apps = places.top / "flowgraphs" / "apps"
+    radio_of = radios.radios(scenario)
 
     def station(role: str, *extra: str) -> list[str]:
         return [places.python, str(apps / ("base_station.py" if role == "base" else "terminal.py")),
-                "--args", f"type=vusrp,air={cell.name},node={role}",
+                "--args", ",".join(filter(None, (f"type=vusrp,air={cell.name},node={role}", radio_of[role].arguments))),
                 "--endpoint", cell.line(f"{role}.slot"), "--freq", "1.8e9",
                 "--record-endpoint", cell.endpoint(f"{role}.iq"),
                 *record_iq.get(role, ()),
@@ -313,8 +316,11 @@ def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: An
                 capabilities=rights.TO_BECOME_THE_ACCOUNT),
         mac("base"),
         mac("terminal"),
-        Process("base.radio", station("base", "--tx-gain", "0", "--lead", str(scenario["link.transmit_lead_slots"])), radio, slot_path=True, capabilities=rights.RADIO),
-        Process("terminal.radio", station("terminal", "--rx-gain", "0",
+        Process("base.radio", station("base", "--tx-gain", f"{radio_of['base'].gain:g}",
+                                      "--edge-samples", str(scenario["radio.edge_samples"]),
+                                      "--lead", str(scenario["link.transmit_lead_slots"])), radio, slot_path=True,
+                capabilities=rights.RADIO),
+        Process("terminal.radio", station("terminal", "--rx-gain", f"{radio_of['terminal'].gain:g}",
                                           "--horizon", str(scenario.retransmission_delay_slots),
                                           "--combining", scenario["link.combining"],
                                           "--predictor", scenario["phy.predictor"],

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..air import SLOTS_PER_SECOND
 from ..errors import BadInput
+from . import radios
 from .command_line import read
 from .table import Setting, nested, settings_of
 
@@ -95,6 +96,8 @@ def check_together(scenario: Scenario) -> Scenario:
                        "waits for every plan; valid: 0, or --clock realtime")
     if scenario.values.get("link.tcp_l") == "on" and scenario["link.deliver_corrupt"] == "off":
         raise BadInput("--tcp-l is 'on' with --deliver-corrupt off, so no damaged segment arrives; valid: --deliver-corrupt on")
+    if "radio.product" in scenario.values:
+        radios.radios(scenario)
     return scenario
 
 

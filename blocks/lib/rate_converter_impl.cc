@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See include/gnuradio/wip/rate_converter.h; channels/sample/rate_converter.h between GNU Radio's
+// buffers.
+#include <gnuradio/io_signature.h>
+#include <gnuradio/wip/rate_converter.h>
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "checked_parameter.h"
+#include "sample/rate_converter.h"
+#include "uhd_pmt.h"
+
+namespace gr {
+namespace wip {
+
+namespace {
+
+namespace model = ::wip::sample_model;
+
+constexpr int piece = 1024;  // inputs at a time
+constexpr double highest_clock = 1e10, highest_divider = 100000;
+
+model::exact_rate checked_rate(const char* clock, std::int64_t hz, const char* divider,
+                               std::int64_t by) {
+    checked_parameter(clock, static_cast<double>(hz), 1, highest_clock);
+    checked_parameter(divider, static_cast<double>(by), 1, highest_divider);
+    return {hz, by};
+}
+
+class rate_converter_impl : public rate_converter {
+public:
+    rate_converter_impl(const model::exact_rate& in, const model::exact_rate& out,
+                        std::int64_t first)
+        : gr::block("rate_converter", gr::io_signature::make(1, 1, sizeof(gr_complex)),
+                    gr::io_signature::make(1, 1, sizeof(gr_complex))),
+          in_(in),
+          out_(out),
+          first_(first),
+          converter_(in, out),
+          zeros_(static_cast<std::size_t>(converter_.after())) {
+        set_relative_rate(1 / converter_.map().step());
+        set_tag_propagation_policy(TPP_DONT);
+        begin(0);
+    }
+
+    // What is left of a burst needs no input.
+    void forecast(int, gr_vector_int& required) override { required[0] = end_ ? 0 : 1; }
+
+    int general_work(int room, gr_vector_int& available, gr_vector_const_void_star& in,
+                     gr_vector_void_star& out) override {
+        const auto* samples = static_cast<const gr_complex*>(in[0]);
+        auto* made = static_cast<gr_complex*>(out[0]);
+        tags_.clear();
+        get_tags_in_window(tags_, 0, 0, static_cast<std::uint64_t>(available[0]));
+        int used = 0, done = 0;
+        for (;;) {
+            done += produce({made + done, static_cast<std::size_t>(room - done)},
+                            nitems_written(0) + static_cast<std::uint64_t>(done));
+            if (done == room || used == available[0]) break;
+            // No more than there is room for: what a stream ends with is not left inside.
+            const int most = std::clamp(static_cast<int>((room - done) * converter_.map().step()),
+                                        1, std::min(piece, available[0] - used));
+            used += feed({samples + used, static_cast<std::size_t>(most)},
+                         nitems_read(0) + static_cast<std::uint64_t>(used));
+        }
+        consume(0, used);
+        return done;
+    }
+
+private:
+    // Outputs that the inputs so far suffice for.
+    int produce(std::span<gr_complex> out, std::uint64_t item) {
+        const auto& map = converter_.map();
+        const std::int64_t ready =
+            end_ ? *end_ : map.at_or_after(converter_.fed() - converter_.after());
+        const std::int64_t n =
+            std::clamp<std::int64_t>(ready - next_, 0, static_cast<std::int64_t>(out.size()));
+        converter_.work(next_, out.first(static_cast<std::size_t>(n)));
+        for (; !marks_.empty() && marks_.front().sample < next_ + n; marks_.pop_front())
+            tag(item + static_cast<std::uint64_t>(marks_.front().sample - next_), marks_.front());
+        next_ += n;
+        if (end_ && next_ >= *end_) {
+            if (ends_burst_ && n > 0)
+                add_item_tag(0, item + static_cast<std::uint64_t>(n) - 1, pmt::mp("tx_eob"),
+                             pmt::PMT_T);
+            begin(position_);
+        }
+        return static_cast<int>(n);
+    }
+
+    // Up to the next tag that means something. Returns how many inputs were taken.
+    int feed(std::span<const gr_complex> in, std::uint64_t item) {
+        std::size_t count = in.size();
+        bool ends = false;
+        for (const tag_t& tag : tags_) {  // tx_sob may stand behind the time
+            if (tag.offset == item && pmt::symbol_to_string(tag.key) == "tx_sob") burst_ = true;
+        }
+        for (const tag_t& tag : tags_) {
+            if (tag.offset < item) continue;
+            const std::size_t at = static_cast<std::size_t>(tag.offset - item);
+            const std::string key = pmt::symbol_to_string(tag.key);
+            if (key == "rx_time" || key == "tx_time") {
+                if (at == 0) {
+                    if (!on_time(tag.key, tag.value)) return 0;
+                } else if (at < count) {
+                    count = at, ends = false;
+                }
+            } else if (key == "tx_eob" && at < count) {
+                count = at + 1, ends = true;
+            }
+        }
+        converter_.feed(in.first(count));
+        position_ += static_cast<std::int64_t>(count);
+        if (ends) finish(true);
+        return static_cast<int>(count);
+    }
+
+    // No input follows this one for now: the outputs up to it are what is left.
+    void finish(bool burst) {
+        converter_.feed(zeros_);
+        end_ = converter_.map().at_or_after(position_);
+        ends_burst_ = burst;
+    }
+
+    // False: what was before this time has to go out first; then again.
+    bool on_time(const pmt::pmt_t& key, const pmt::pmt_t& value) {
+        const auto time = ::wip::read_seconds(value);
+        if (!time) return true;
+        const std::int64_t sample =
+            model::sample_of_time({static_cast<std::int64_t>(time->full), time->fraction}, in_);
+        if (sample != position_ && next_ < converter_.map().at_or_after(position_)) {
+            finish(false);
+            return false;
+        }
+        if (sample != position_ || !counted_) begin(sample);
+        counted_ = true;
+        marks_.push_back({std::max(next_, converter_.map().at_or_after(sample)), key, burst_});
+        burst_ = false;
+        return true;
+    }
+
+    void begin(std::int64_t sample) {
+        converter_.restart(sample);
+        position_ = sample;
+        next_ = std::max(first_, converter_.map().at_or_after(sample));
+        end_.reset();
+        marks_.clear();
+    }
+
+    struct mark {  // a time to be said of an output
+        std::int64_t sample;
+        pmt::pmt_t key;
+        bool burst;
+    };
+    void tag(std::uint64_t item, const mark& m) {
+        const auto time = model::time_of_sample(m.sample, out_);
+        add_item_tag(0, item, m.key,
+                     pmt::make_tuple(pmt::from_uint64(static_cast<std::uint64_t>(time.full)),
+                                     pmt::from_double(time.fraction)));
+        if (m.burst) add_item_tag(0, item, pmt::mp("tx_sob"), pmt::PMT_T);
+    }
+
+    const model::exact_rate in_, out_;
+    const std::int64_t first_;
+    model::rate_converter converter_;
+    const std::vector<gr_complex> zeros_;
+    std::vector<tag_t> tags_;
+    std::int64_t position_ = 0, next_ = 0;  // of the next input, of the next output
+    std::optional<std::int64_t> end_{};     // outputs of a burst that has ended
+    std::deque<mark> marks_{};
+    bool counted_ = false, burst_ = false, ends_burst_ = false;
+};
+
+}  // namespace
+
+rate_converter::sptr rate_converter::make(std::int64_t in_clock, std::int64_t in_divider,
+                                          std::int64_t out_clock, std::int64_t out_divider,
+                                          std::int64_t first) {
+    if (first < 0)
+        throw std::invalid_argument("first: " + std::to_string(first) + ": valid is 0 or more");
+    return gnuradio::make_block_sptr<rate_converter_impl>(
+        checked_rate("in_clock", in_clock, "in_divider", in_divider),
+        checked_rate("out_clock", out_clock, "out_divider", out_divider), first);
+}
+
+}  // namespace wip
+}  // namespace gr

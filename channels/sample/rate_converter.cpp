@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "sample/rate_converter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+#include "sample/floor_divide.h"
+#include "types/lanes.h"
+
+namespace wip::sample_model {
+namespace {
+
+__extension__ typedef __int128 wide;
+constexpr std::int64_t whole_parts = 1'000'000'000'000;
+constexpr double band = 0.3255, attenuation_db = 90;
+
+wide common_divisor(wide a, wide b) {
+    while (b != 0) std::swap(a, b), b %= a;
+    return a;
+}
+
+wide floor_of(wide a, wide b) { return a / b - (a % b < 0); }  // b > 0
+
+// Half the length of the filter, whole vectors.
+int half_length(double in, double out) {
+    const double lower = std::min(1.0, out / in);
+    const double transition = 2 * std::numbers::pi * (1 - 2 * band) * lower;
+    const double taps = (attenuation_db - 8) / (2.285 * transition) + 1;
+    return static_cast<int>(std::ceil(taps / nof_lanes)) * nof_lanes / 2;
+}
+
+}  // namespace
+
+rate_map::rate_map(const exact_rate& in, const exact_rate& out) {
+    for (const exact_rate& r : {in, out})
+        if (r.clock <= 0 || r.divider <= 0 || r.parts <= -whole_parts / 2)
+            throw std::invalid_argument("sample rate: valid is a positive one");
+    numerator_ = static_cast<wide>(in.clock) * out.divider;
+    denominator_ = static_cast<wide>(out.clock) * in.divider;
+    const auto shorten = [this] {
+        const wide d = common_divisor(numerator_, denominator_);
+        numerator_ /= d;
+        denominator_ /= d;
+    };
+    shorten();
+    if (in.parts != out.parts) {
+        const std::int64_t a = whole_parts + in.parts, b = whole_parts + out.parts;
+        const std::int64_t d = std::gcd(a, b);
+        numerator_ *= a / d;
+        denominator_ *= b / d;
+        shorten();
+    }
+}
+
+rate_map::position rate_map::of(std::int64_t output) const noexcept {
+    const wide product = output * numerator_;
+    const wide whole = floor_of(product, denominator_);
+    wide rest = product - whole * denominator_;
+    // The fraction by 2 x 32 bits: the denominator has less than 90.
+    std::uint64_t fraction = 0;
+    for (int i = 0; i < 2; ++i) {
+        rest <<= 32;
+        fraction = fraction << 32 | static_cast<std::uint64_t>(rest / denominator_);
+        rest %= denominator_;
+    }
+    return {static_cast<std::int64_t>(whole), fraction};
+}
+
+std::int64_t rate_map::at_or_after(std::int64_t input) const noexcept {
+    return static_cast<std::int64_t>(-floor_of(-input * denominator_, numerator_));
+}
+
+double rate_map::step() const noexcept {
+    return static_cast<double>(numerator_) / static_cast<double>(denominator_);
+}
+
+rate_converter::rate_converter(const exact_rate& in, const exact_rate& out)
+    : map_(in, out),
+      half_(half_length(in.hz(), out.hz())),
+      taps_(2 * half_),
+      coefficients_(static_cast<std::size_t>(2 * taps_ * (places + 1))),
+      history_(keep + taps_ + 16) {
+    const double lower = std::min(1.0, out.hz() / in.hz());
+    const double beta = 0.1102 * (attenuation_db - 8.7);
+    const auto kernel = [&](double u) {
+        const double x = u / half_;
+        if (std::abs(x) >= 1) return 0.0;
+        const double window = std::cyl_bessel_i(0, beta * std::sqrt(1 - x * x));
+        const double t = std::numbers::pi * lower * u;
+        const double sinc = u == 0 ? 1 : lower == 1 && u == std::round(u) ? 0 : std::sin(t) / t;
+        return lower * sinc * window / std::cyl_bessel_i(0, beta);
+    };
+    const auto row = [&](int place) {
+        return coefficients_.data() + static_cast<std::size_t>(2 * taps_ * place);
+    };
+    for (int place = 0; place <= places; ++place)
+        for (int k = 0; k < taps_; ++k)
+            row(place)[k] =
+                static_cast<float>(kernel(k - (half_ - 1) - static_cast<double>(place) / places));
+    for (int place = 0; place < places; ++place)
+        for (int k = 0; k < taps_; ++k) row(place)[taps_ + k] = row(place + 1)[k] - row(place)[k];
+    const auto one = map_.of(1);
+    step_whole_ = one.whole;
+    step_fraction_ = one.fraction;
+}
+
+void rate_converter::feed(std::span<const cf32> in) noexcept {
+    while (!in.empty()) {
+        const auto part =
+            in.first(std::min<std::size_t>(in.size(), history_buffer::largest_append));
+        history_.append(part);
+        in = in.subspan(part.size());
+    }
+}
+
+cf32 rate_converter::between(std::int64_t whole, std::uint64_t fraction) const noexcept {
+    const std::uint64_t place = fraction >> 56;
+    const float rest = static_cast<float>(fraction << 8 >> 40) * 0x1p-24f;
+    const float* a = coefficients_.data() + 2 * static_cast<std::size_t>(taps_) * place;
+    const float* b = a + taps_;
+    const float* x_re = history_.re(whole - half_ + 1);
+    const float* x_im = history_.im(whole - half_ + 1);
+    lanes re{}, im{};
+    for (int k = 0; k < taps_; k += nof_lanes) {
+        lanes c, d, r, i;
+        std::memcpy(&c, a + k, sizeof c);
+        std::memcpy(&d, b + k, sizeof d);
+        std::memcpy(&r, x_re + k, sizeof r);
+        std::memcpy(&i, x_im + k, sizeof i);
+        c += rest * d;
+        re += c * r;
+        im += c * i;
+    }
+    return {sum_of(re), sum_of(im)};
+}
+
+void rate_converter::work(std::int64_t first, std::span<cf32> out) const noexcept {
+    const std::int64_t end = first + static_cast<std::int64_t>(out.size());
+    for (std::int64_t n = first; n < end;) {
+        // Exact at every multiple of a block of the absolute index, fixed steps of 2^-64 between.
+        const std::int64_t start = floor_divide(n, block) * block;
+        const std::int64_t stop = std::min(end, start + block);
+        auto [whole, fraction] = map_.of(start);
+        for (std::int64_t i = start; i < stop; ++i) {
+            if (i >= n) out[static_cast<std::size_t>(i - first)] = between(whole, fraction);
+            whole += step_whole_;
+            const std::uint64_t sum = fraction + step_fraction_;
+            whole += sum < fraction;
+            fraction = sum;
+        }
+        n = stop;
+    }
+}
+
+}  // namespace wip::sample_model

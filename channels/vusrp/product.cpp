@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "vusrp/product.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+namespace wip::vusrp {
+namespace detail {
+extern const char* const devices_text;  // devices.yaml, by CMake
+}
+namespace {
+
+using strings = std::vector<std::string>;
+
+// yaml-cpp leaves merge keys (<<) alone: what is not here is looked for there.
+YAML::Node field(const YAML::Node& n, const std::string& key) {
+    if (const YAML::Node own = n[key]) return own;
+    if (const YAML::Node merged = n["<<"]) return field(merged, key);
+    throw std::logic_error("devices.yaml: no " + key);
+}
+
+double number(const YAML::Node& n, const std::string& key) { return field(n, key).as<double>(); }
+
+clock_choice read_clock(const YAML::Node& n) {
+    clock_choice c;
+    if (n["list"]) c.list = n["list"].as<std::vector<std::int64_t>>();
+    if (n["range"]) {
+        c.lowest = n["range"][0].as<std::int64_t>();
+        c.highest = n["range"][1].as<std::int64_t>();
+    }
+    c.initial = n["default"].as<std::int64_t>();
+    const std::string wrong = n["wrong"].as<std::string>();
+    c.wrong = wrong == "refuse"    ? wrong_clock::refuse
+              : wrong == "force"   ? wrong_clock::force
+              : wrong == "default" ? wrong_clock::fall_back
+                                   : wrong_clock::ignore;
+    if (n["refusal"]) c.refusal = n["refusal"].as<std::string>();
+    c.automatic = n["automatic"] && n["automatic"].as<bool>();
+    return c;
+}
+
+front_end read_front(const YAML::Node& n, const std::string& side, const std::string& bits,
+                     const std::string& dc, int level) {
+    const auto three = [&](const std::string& key) {
+        return field(n, side + key).as<std::vector<double>>();
+    };
+    const auto gain = three("_gain"), band = three("_bandwidth");
+    return {.gain = {gain[0], gain[1], gain[2]},
+            .bandwidth = {band[0], band[1], band[2]},
+            .antennas = field(n, side + "_antennas").as<strings>(),
+            .bits = field(n, bits).as<int>(),
+            .dc_dbfs = number(n, dc),
+            .image_db = number(n, side + "_image_db"),
+            .full_scale_dbm = field(n, "full_scale_dbm")[level].as<double>()};
+}
+
+product read_product(const std::string& name, const YAML::Node& n) {
+    product p{.name = name,
+              .board = field(n, "board").as<std::string>(),
+              .front = field(n, "front").as<std::string>(),
+              .subdevice = field(n, "subdevice").as<std::string>(),
+              .gain_name = field(n, "gain_name").as<std::string>(),
+              .channels = field(n, "channels").as<int>(),
+              .packet = field(n, "packet").as<int>(),
+              .clock = read_clock(field(n, "clock")),
+              .decimation = {},
+              .lowest_hz = field(n, "frequency")[0].as<double>(),
+              .highest_hz = field(n, "frequency")[1].as<double>(),
+              .transmit = read_front(n, "transmit", "dac_bits", "transmit_leakage_dbfs", 0),
+              .receive = read_front(n, "receive", "adc_bits", "receive_dc_dbfs", 1),
+              .antenna_refusal = field(n, "antenna_refusal").as<std::string>(),
+              .ppm = number(n, "ppm"),
+              .latency_us = number(n, "latency_us"),
+              .spread_us = number(n, "spread_us"),
+              .timed_commands = field(n, "command_timing").as<std::string>() == "exact",
+              .settling_us = number(n, "settling_us"),
+              .command_queue = field(n, "command_queue").as<int>()};
+    for (const YAML::Node& rule : field(n, "decimation"))
+        p.decimation.push_back(
+            {rule[0].as<std::int64_t>(), rule[1].as<std::int64_t>(), rule[2].as<std::int64_t>()});
+    return p;
+}
+
+}  // namespace
+
+bool clock_choice::valid(double hz) const {
+    const auto is = [hz](std::int64_t one) { return std::abs(static_cast<double>(one) - hz) < 1; };
+    if (std::any_of(list.begin(), list.end(), is)) return true;
+    return highest > 0 && hz >= static_cast<double>(lowest) - 1 &&
+           hz <= static_cast<double>(highest) + 1;
+}
+
+std::vector<std::int64_t> product::ratios() const {
+    std::vector<std::int64_t> all;
+    for (const decimation_rule& r : decimation)
+        for (std::int64_t ratio = r.first; ratio <= r.last; ratio += r.step) all.push_back(ratio);
+    return all;
+}
+
+std::int64_t product::nearest_ratio(std::int64_t clock_hz, double rate) const {
+    const auto all = ratios();
+    const auto miss = [&](std::int64_t ratio) {
+        return std::abs(static_cast<double>(clock_hz) / static_cast<double>(ratio) - rate);
+    };
+    return *std::min_element(all.begin(), all.end(),
+                             [&](std::int64_t a, std::int64_t b) { return miss(a) < miss(b); });
+}
+
+std::int64_t product::automatic_clock(double rate) const {
+    const double highest = static_cast<double>(clock.highest);
+    if (!(rate > 0) || rate > highest) return clock.highest;
+    double factor = std::exp2(std::floor(std::log2(highest / rate)));
+    if (factor == 2 && rate >= static_cast<double>(clock.lowest)) factor = 1;
+    return std::llround(rate * factor);
+}
+
+const std::vector<product>& products() {
+    static const std::vector<product> all = [] {
+        std::vector<product> made;
+        for (const auto& entry : YAML::Load(detail::devices_text)["products"])
+            made.push_back(read_product(entry.first.as<std::string>(), entry.second));
+        return made;
+    }();
+    return all;
+}
+
+const product& find_product(const std::string& name) {
+    std::string names;
+    for (const product& p : products()) {
+        if (p.name == name) return p;
+        names += (names.empty() ? "" : ", ") + p.name;
+    }
+    throw std::invalid_argument("device argument product=" + name + ": valid is " + names +
+                                ", or none (a radio without faults)");
+}
+
+std::string filled_in(std::string text,
+                      std::span<const std::pair<std::string, std::string>> values) {
+    for (const auto& [key, value] : values)
+        for (std::size_t at; (at = text.find("{" + key + "}")) != std::string::npos;)
+            text.replace(at, key.size() + 2, value);
+    return text;
+}
+
+}  // namespace wip::vusrp

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A kind of USRP as devices.yaml describes it, and what its clock makes of a wish: which master
+// clock, which sample rate. Knows nothing of UHD.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace wip::vusrp {
+
+// What a master clock does that cannot be had.
+enum class wrong_clock { refuse, force, fall_back, ignore };
+
+struct clock_choice {
+    std::vector<std::int64_t> list;        // Hz, empty: only the range
+    std::int64_t lowest = 0, highest = 0;  // 0: only the list
+    std::int64_t initial = 0;
+    wrong_clock wrong = wrong_clock::refuse;
+    std::string refusal{};
+    bool automatic = false;
+
+    bool valid(double hz) const;
+};
+
+struct decimation_rule {
+    std::int64_t first, last, step;
+};
+
+struct value_range {
+    double lowest, highest, step;
+};
+struct bandwidth_range {
+    double lowest, highest, initial;
+};
+
+// Of one direction.
+struct front_end {
+    value_range gain;
+    bandwidth_range bandwidth;
+    std::vector<std::string> antennas;
+    int bits;
+    double dc_dbfs, image_db;
+    double full_scale_dbm;  // sent at the highest gain; received at gain 0
+};
+
+struct product {
+    std::string name, board, front, subdevice, gain_name;
+    int channels;
+    int packet;  // samples in the largest
+    clock_choice clock;
+    std::vector<decimation_rule> decimation;
+    double lowest_hz, highest_hz;
+    front_end transmit, receive;
+    std::string antenna_refusal;
+    double ppm;
+    double latency_us, spread_us;
+    bool timed_commands;  // of gain and LO
+    double settling_us;
+    int command_queue;
+
+    // All that the master clock can be divided by, in rising order.
+    std::vector<std::int64_t> ratios() const;
+    // The ratio that UHD's range arithmetic comes to: of the nearest rate.
+    std::int64_t nearest_ratio(std::int64_t clock_hz, double rate) const;
+    // Automatic clocks: the largest power of two of the rate that fits, none for twice the rate.
+    std::int64_t automatic_clock(double rate) const;
+    // At a transmitter: from full scale to the medium (0 dBFS there is 0 dBm); at a receiver back.
+    double transmit_level_db(double gain) const {
+        return transmit.full_scale_dbm + gain - transmit.gain.highest;
+    }
+    double receive_level_db(double gain) const { return gain - receive.full_scale_dbm; }
+};
+
+const std::vector<product>& products();
+// Throws std::invalid_argument with one line that says which there are.
+const product& find_product(const std::string& name);
+
+// The text with {key} replaced.
+std::string filled_in(std::string text,
+                      std::span<const std::pair<std::string, std::string>> values);
+
+}  // namespace wip::vusrp

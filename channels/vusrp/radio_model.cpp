@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "vusrp/radio_model.h"
+
+#include <cmath>
+#include <cstdio>
+#include <stdexcept>
+#include <uhd/exception.hpp>
+#include <uhd/utils/log.hpp>
+#include <utility>
+
+#include "types/number_text.h"
+
+namespace wip::vusrp {
+namespace {
+
+constexpr std::int64_t medium_hz = 7'680'000;
+static_assert(medium_hz == air::sample_rate);
+constexpr double default_rate = 1e6;  // of UHD's DSP cores, before one is set
+
+std::string megahertz(double hz, int digits) {
+    char text[40];
+    std::snprintf(text, sizeof text, "%.*f", digits, hz / 1e6);
+    return text;
+}
+
+const product* kind_of(const uhd::device_addr_t& args) {
+    if (!args.has_key("product") || args["product"] == "VUSRP") return nullptr;
+    try {
+        return &find_product(args["product"]);
+    } catch (const std::invalid_argument& e) {
+        throw uhd::value_error(std::string("vusrp: ") + e.what());
+    }
+}
+
+std::uint32_t hash(const std::string& text) {
+    std::uint32_t h = 2166136261u;
+    for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 16777619u;
+    return h ^ h >> 15;
+}
+
+tick microseconds(double us) { return std::llround(us * 1e-6 * air::sample_rate); }
+
+tick up_to(std::minstd_rand& random, tick most) {
+    return most > 0 ? std::uniform_int_distribution<tick>(0, most)(random) : 0;
+}
+
+}  // namespace
+
+double number_of(const uhd::device_addr_t& args, const std::string& key, double fallback,
+                 double low, double high) {
+    if (!args.has_key(key)) return fallback;
+    const auto value = read_number<double>(args[key]);
+    if (!value || *value < low || *value > high)
+        throw uhd::value_error("vusrp: device argument " + key + "=" + args[key] +
+                               ": valid is a number from " + std::to_string(low) + " to " +
+                               std::to_string(high));
+    return *value;
+}
+
+uhd::time_spec_t to_time(tick n, const exact_rate& rate, tick offset) {
+    if (rate.clock == medium_hz && rate.divider == 1)
+        return uhd::time_spec_t::from_ticks(n + offset, air::sample_rate);
+    const auto own = sample_model::time_of_sample(n, rate);
+    return uhd::time_spec_t(own.full, own.fraction) +
+           uhd::time_spec_t::from_ticks(offset, air::sample_rate);
+}
+
+tick to_sample(const uhd::time_spec_t& time, const exact_rate& rate, tick offset) {
+    if (rate.clock == medium_hz && rate.divider == 1)
+        return time.to_ticks(air::sample_rate) - offset;
+    const uhd::time_spec_t t = time - uhd::time_spec_t::from_ticks(offset, air::sample_rate);
+    return sample_model::sample_of_time({t.get_full_secs(), t.get_frac_secs()}, rate);
+}
+
+radio_model::radio_model(const uhd::device_addr_t& args)
+    : kind_(kind_of(args)),
+      clock_hz_(medium_hz),
+      wish_{air::sample_rate, air::sample_rate},
+      rate_{{medium_hz}, {medium_hz}},
+      base_{medium_hz},
+      own_({medium_hz}, {medium_hz}),
+      seed_(hash(args.get("serial", "") + args.get("product", ""))),
+      random_(seed_) {
+    // The error of its oscillator: anywhere within the limits, the same each time.
+    const double drawn = static_cast<double>(seed_ % 2001) / 1000 - 1;
+    parts_ = std::llround(1e6 * number_of(args, "ppm", kind_ ? drawn * kind_->ppm : 0, -100, 100));
+    base_.parts = rate_[0].parts = rate_[1].parts = parts_;
+    own_ = sample_model::rate_map({medium_hz}, base_);
+    latency_ =
+        microseconds(number_of(args, "latency_us", kind_ ? kind_->latency_us : 0, 0, 20'000));
+    spread_ = microseconds(number_of(args, "spread_us", kind_ ? kind_->spread_us : 0, 0, 20'000));
+    settling_ = kind_ ? microseconds(kind_->settling_us) : 0;
+    if (!kind_) return;
+    faults_ = number_of(args, "faults", 1, 0, 1) != 0;
+    automatic_ = kind_->clock.automatic && !args.has_key("master_clock_rate");
+    clock_hz_ = std::llround(first_clock(args));
+    for (int i = 0; i < 2; ++i) {
+        wish_[i] = default_rate;
+        rate_[i] = {clock_hz_, kind_->nearest_ratio(clock_hz_, default_rate), parts_};
+    }
+}
+
+double radio_model::first_clock(const uhd::device_addr_t& args) {
+    const double initial = static_cast<double>(kind_->clock.initial);
+    const double asked = number_of(args, "master_clock_rate", initial, 1, 1e10);
+    const clock_choice& c = kind_->clock;
+    if (c.wrong == wrong_clock::ignore) return initial;
+    if (c.valid(asked)) return asked;
+    const std::pair<std::string, std::string> values[] = {{"mhz", c.wrong == wrong_clock::fall_back
+                                                                      ? std::to_string(asked / 1e6)
+                                                                      : megahertz(asked, 2)}};
+    const std::string words = filled_in(c.refusal, values);
+    if (c.wrong == wrong_clock::refuse) throw uhd::runtime_error(words);
+    if (c.wrong == wrong_clock::fall_back) {
+        UHD_LOG_WARNING("MPM", words);
+        return initial;
+    }
+    return set_clock(asked);
+}
+
+double radio_model::clock() const { return static_cast<double>(clock_hz_); }
+
+double radio_model::set_clock(double hz) {
+    if (!kind_ || kind_->clock.wrong != wrong_clock::force) return clock();  // not while it runs
+    const double lowest = static_cast<double>(kind_->clock.lowest);
+    const double highest = static_cast<double>(kind_->clock.highest);
+    const double can = std::min(highest, std::max(lowest, hz));
+    if (can != hz)
+        UHD_LOG_WARNING("AD936X", "The requested master_clock_rate "
+                                      << hz / 1e6
+                                      << " MHz exceeds bounds imposed by UHD.\n"
+                                         "The master_clock_rate has been forced to "
+                                      << can / 1e6 << " MHz.\n");
+    clock_hz_ = std::llround(can);
+    for (int i = 0; i < 2; ++i)
+        rate_[i] = {clock_hz_, kind_->nearest_ratio(clock_hz_, wish_[i]), parts_};
+    return clock();
+}
+
+double radio_model::set_rate(side s, double wish) {
+    const int i = s == side::transmit;
+    if (!kind_) {
+        if (std::abs(wish - air::sample_rate) > 1)
+            UHD_LOG_WARNING("VUSRP", name_of(s) << " rate " << wish / 1e6
+                                                << " MS/s is not possible: 7.68 MS/s");
+        return air::sample_rate;
+    }
+    if (automatic_ && wish > static_cast<double>(kind_->clock.highest))
+        throw uhd::value_error(
+            "[ad936x_manager] Cannot get determine a tick rate if sampling rate exceeds maximum "
+            "tick rate (" +
+            std::to_string(wish) + " > " +
+            std::to_string(static_cast<double>(kind_->clock.highest)) + ")");
+    wish_[i] = wish;
+    if (automatic_) set_clock(static_cast<double>(kind_->automatic_clock(wish)));
+    rate_[i] = {clock_hz_, kind_->nearest_ratio(clock_hz_, wish), parts_};
+    if (rate_[i].divider > 1 && rate_[i].divider % 2)
+        UHD_LOG_WARNING(
+            "CORES", "The requested "
+                         << (s == side::receive ? "decimation" : "interpolation")
+                         << " is odd; the user should expect CIC rolloff.\n"
+                            "Select an even decimation to ensure that a halfband filter is "
+                            "enabled.\n"
+                         << rate_[i].divider << " = (" << clock() / 1e6 << " MHz)/(" << wish / 1e6
+                         << " MHz)\n");
+    return clock() / static_cast<double>(rate_[i].divider);
+}
+
+tick radio_model::medium_of_own(tick n) const noexcept {
+    const auto p = own_.of(n);
+    return p.whole + (p.fraction != 0);
+}
+
+tick radio_model::random_spread() { return up_to(random_, spread_); }
+tick radio_model::random_settling() { return up_to(random_, settling_); }
+
+std::vector<sample_model::impairment_config> radio_model::impairments(side s) const {
+    using namespace sample_model;
+    if (!kind_ || !faults_) return {};
+    const front_end& f = front(s);
+    const quantiser_config converter{static_cast<double>(f.bits), 0};
+    const iq_imbalance_config image{f.image_db, static_cast<double>(seed_ % 360)};
+    const dc_offset_config dc{f.dc_dbfs, static_cast<double>(seed_ / 360 % 360)};
+    // What the signal meets first stands first: converter and modulator, demodulator and converter.
+    if (s == side::transmit) return {converter, image, dc};
+    return {image, dc, converter};
+}
+
+double radio_model::level_db(side s, double gain) const {
+    if (!kind_) return gain;
+    return s == side::receive ? kind_->receive_level_db(gain) : kind_->transmit_level_db(gain);
+}
+
+std::string radio_model::antenna_refusal(side s, const std::string& antenna) const {
+    const bool receive = s == side::receive;
+    std::string all;
+    for (const std::string& a : front(s).antennas) all += (all.empty() ? "" : ", ") + a;
+    const std::pair<std::string, std::string> values[] = {{"RX", receive ? "RX" : "TX"},
+                                                          {"rx", receive ? "rx" : "tx"},
+                                                          {"antenna", antenna},
+                                                          {"antennas", all}};
+    return filled_in(kind_->antenna_refusal, values);
+}
+
+}  // namespace wip::vusrp

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What kind of radio the device is, and its state between property tree and streams: the ideal one,
+// which has no faults and the medium's rate alone, or a product with its master clock, rates,
+// oscillator, levels and latencies. Device arguments: docs/radios.md.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <uhd/types/device_addr.hpp>
+#include <uhd/types/time_spec.hpp>
+#include <vector>
+
+#include "air/layout.h"
+#include "sample/exact_rate.h"
+#include "sample/rate_converter.h"
+#include "sample/stage_chain.h"
+#include "vusrp/product.h"
+
+namespace wip::vusrp {
+
+using air::tick;
+using sample_model::exact_rate;
+
+// Of a device argument; throws uhd::value_error with key, value and range.
+double number_of(const uhd::device_addr_t& args, const std::string& key, double fallback,
+                 double low, double high);
+
+enum class side { receive, transmit };
+constexpr const char* name_of(side s) { return s == side::receive ? "rx" : "tx"; }
+
+// Device time: offset (ticks of the device's clock at the medium's rate) plus sample n of a rate.
+uhd::time_spec_t to_time(tick n, const exact_rate& rate, tick offset);
+tick to_sample(const uhd::time_spec_t& time, const exact_rate& rate, tick offset);
+
+class radio_model {
+public:
+    explicit radio_model(const uhd::device_addr_t& args);
+
+    bool ideal() const noexcept { return kind_ == nullptr; }
+    const product& kind() const noexcept { return *kind_; }
+    const front_end& front(side s) const {
+        return s == side::receive ? kind_->receive : kind_->transmit;
+    }
+
+    // --- clock and rates ---
+    double clock() const;
+    double set_clock(double hz);  // what it is then
+    double set_rate(side s, double wish);
+    const exact_rate& rate(side s) const noexcept { return rate_[s == side::transmit]; }
+    double nominal_rate(side s) const noexcept {
+        return static_cast<double>(rate(s).clock) / static_cast<double>(rate(s).divider);
+    }
+    double ppm() const noexcept { return 1e-6 * static_cast<double>(parts_); }
+    // Device time runs in ticks of its own: the medium's rate by its clock.
+    const exact_rate& base() const noexcept { return base_; }
+    tick own_of_medium(tick t) const noexcept { return own_.at_or_after(t); }
+    tick medium_of_own(tick n) const noexcept;
+    // A carrier as the oscillator makes it.
+    double carrier(double hz) const noexcept { return hz * (1 + 1e-12 * double(parts_)); }
+
+    // --- transport and commands, in ticks ---
+    tick latency() const noexcept { return latency_; }
+    tick spread() const noexcept { return spread_; }
+    tick random_spread();    // 0 to spread, another each time
+    tick random_settling();  // of a command
+    bool timed_commands() const noexcept { return ideal() || kind_->timed_commands; }
+    std::uint32_t seed() const noexcept { return seed_; }
+
+    // --- samples ---
+    std::vector<sample_model::impairment_config> impairments(side s) const;
+    // Medium level of a gain setting.
+    double level_db(side s, double gain) const;
+    std::string antenna_refusal(side s, const std::string& antenna) const;
+
+private:
+    double first_clock(const uhd::device_addr_t& args);
+
+    const product* kind_ = nullptr;
+    std::int64_t clock_hz_, parts_ = 0;
+    bool automatic_ = false, faults_ = true;
+    double wish_[2];
+    exact_rate rate_[2], base_;
+    sample_model::rate_map own_;
+    tick latency_, spread_, settling_;
+    std::uint32_t seed_;
+    std::minstd_rand random_;
+};
+
+}  // namespace wip::vusrp

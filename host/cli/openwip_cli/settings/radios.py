@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The radios of a demo: device arguments and gains of both stations, and the path that joins them at the level that radios
+without faults would have. What a product is stands in channels/vusrp/devices.yaml (docs/radios.md)."""
+import dataclasses
+import functools
+import math
+import pathlib
+from typing import Any
+
+from ..errors import BadInput
+
+FILE = pathlib.Path(__file__).resolve().parents[4] / "channels/vusrp/devices.yaml"
+IDEAL, NONE = "ideal", "none"
+CELL_RATE = 7_680_000
+OTHER_CLOCK = 4 * CELL_RATE     # of a radio with a range of clocks that does not choose by itself
+BELOW_FULL_POWER_DB = 10.0      # what a station leaves of its transmitter
+
+
+@functools.cache
+def products() -> dict[str, Any]:
+    import yaml
+    tree: dict[str, Any] = yaml.safe_load(FILE.read_text(encoding="utf-8"))["products"]
+    return tree
+
+
+@dataclasses.dataclass
+class Radio:
+    """Of one station. `level_db`: from full scale of its samples to full scale of the medium, or back."""
+    arguments: str = ""     # behind type=vusrp,air=...,node=...
+    gain: float = 0.0
+    level_db: float = 0.0
+
+
+def parts(setting: str, text: str) -> dict[str, str]:
+    """Of device arguments."""
+    found: dict[str, str] = {}
+    for one in () if text == NONE else text.split(","):
+        key, equals, value = one.partition("=")
+        if not equals or not key or not value:
+            raise BadInput(f"{setting} is '{text}'; valid: {NONE}, or device arguments KEY=VALUE[,KEY=VALUE...]")
+        if key in ("type", "air", "node"):
+            raise BadInput(f"{setting} is '{text}'; valid: device arguments (docs/radios.md) but type, air and node, which are the cell's")
+        found[key] = value
+    return found
+
+
+def clock(product: dict[str, Any]) -> int | None:
+    """A master clock that has to be asked for, for the cell's rate; None: what comes by itself does."""
+    has = product["clock"]
+    fits = [hz for hz in (has["default"], *has.get("list", ())) if hz % CELL_RATE == 0]
+    if has.get("automatic") or has["default"] in fits:
+        return None
+    if fits:
+        return int(fits[0])
+    return OTHER_CLOCK if "range" in has else None
+
+
+def radio(role: str, setting: str, product: str, arguments: str) -> Radio:
+    given = parts(setting, arguments)
+    name = given.get("product", product)
+    if name == IDEAL:
+        given.pop("product", None)
+        return Radio(",".join(f"{k}={v}" for k, v in given.items()))
+    if name not in products():
+        raise BadInput(f"{setting} is '{arguments}'; valid: product={IDEAL}, {', '.join(products())}")
+    kind = products()[name]
+    given = {"product": name} | given
+    if (hz := clock(kind)) is not None:
+        given.setdefault("master_clock_rate", str(hz))
+    sent, received = kind["full_scale_dbm"]
+    if role == "base":
+        low, high, step = kind["transmit_gain"]
+        gain = math.floor((high - BELOW_FULL_POWER_DB) / step) * step
+        level = sent + gain - high
+    else:
+        low, high, step = kind["receive_gain"]
+        gain = math.floor((low + high) / 2 / step) * step
+        level = gain - received
+    return Radio(",".join(f"{k}={v}" for k, v in given.items()), gain, level)
+
+
+def radios(values: Any) -> dict[str, Radio]:
+    """By station. `values`: a scenario."""
+    return {role: radio(role, f"--{role}-radio", values["radio.product"], values[f"radio.{role}"])
+            for role in ("base", "terminal")}

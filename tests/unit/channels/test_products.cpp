@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The table of devices: complete, and its arithmetic of clocks and rates that of UHD.
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "vusrp/product.h"
+
+using namespace wip::vusrp;
+
+namespace {
+
+double rate_of(const product& p, std::int64_t clock, double wish) {
+    return static_cast<double>(clock) / static_cast<double>(p.nearest_ratio(clock, wish));
+}
+
+TEST(Products, are_the_eight_that_are_promised) {
+    std::string names;
+    for (const product& p : products()) names += p.name + " ";
+    EXPECT_EQ(names, "b200 b210 n210 x310 n310 n320 e320 x410 ");
+}
+
+TEST(Products, every_one_is_whole) {
+    for (const product& p : products()) {
+        SCOPED_TRACE(p.name);
+        EXPECT_TRUE(p.clock.valid(static_cast<double>(p.clock.initial)));
+        EXPECT_GE(p.channels, 1);
+        EXPECT_LT(p.lowest_hz, p.highest_hz);
+        EXPECT_GE(p.ratios().size(), 100u);
+        EXPECT_GT(p.latency_us, 0);
+        EXPECT_GT(p.command_queue, 0);
+        for (const front_end* f : {&p.transmit, &p.receive}) {
+            EXPECT_LT(f->gain.lowest, f->gain.highest);
+            EXPECT_GT(f->gain.step, 0);
+            EXPECT_LE(f->bandwidth.lowest, f->bandwidth.initial);
+            EXPECT_LE(f->bandwidth.initial, f->bandwidth.highest);
+            EXPECT_FALSE(f->antennas.empty());
+            EXPECT_GE(f->bits, 8);
+            EXPECT_LE(f->bits, 16);
+            EXPECT_LT(f->dc_dbfs, -20);
+            EXPECT_GT(f->image_db, 20);
+        }
+        if (p.clock.wrong == wrong_clock::refuse) {
+            EXPECT_NE(p.clock.refusal.find("{mhz}"), std::string::npos);
+        }
+    }
+}
+
+// Which of them have 7.68 MS/s, and with which clock.
+TEST(Products, give_the_rate_of_the_cell_or_the_nearest) {
+    EXPECT_DOUBLE_EQ(rate_of(find_product("x310"), 184'320'000, 7.68e6), 7.68e6);
+    EXPECT_DOUBLE_EQ(rate_of(find_product("n310"), 122'880'000, 7.68e6), 7.68e6);
+    EXPECT_DOUBLE_EQ(rate_of(find_product("n320"), 245'760'000, 7.68e6), 7.68e6);
+    EXPECT_DOUBLE_EQ(rate_of(find_product("x410"), 245'760'000, 7.68e6), 7.68e6);
+    EXPECT_DOUBLE_EQ(rate_of(find_product("e320"), 30'720'000, 7.68e6), 7.68e6);
+    EXPECT_DOUBLE_EQ(rate_of(find_product("x310"), 200'000'000, 7.68e6), 200e6 / 26);
+    EXPECT_DOUBLE_EQ(rate_of(find_product("n310"), 125'000'000, 7.68e6), 125e6 / 16);
+    EXPECT_DOUBLE_EQ(rate_of(find_product("n210"), 100'000'000, 7.68e6), 100e6 / 13);
+    EXPECT_DOUBLE_EQ(rate_of(find_product("n210"), 100'000'000, 99e6), 50e6);  // gigabit
+    EXPECT_DOUBLE_EQ(rate_of(find_product("n210"), 100'000'000, 1e3), 100e6 / 512);
+    EXPECT_DOUBLE_EQ(rate_of(find_product("n210"), 100'000'000, 100e6 / 131), 100e6 / 132);
+}
+
+TEST(Products, a_b210_chooses_its_clock_for_the_rate) {
+    const product& p = find_product("b210");
+    EXPECT_EQ(p.automatic_clock(7.68e6), 61'440'000);  // 8 x
+    EXPECT_EQ(p.automatic_clock(10e6), 40'000'000);    // 4 x
+    EXPECT_EQ(p.automatic_clock(20e6), 20'000'000);    // 2 x is not taken
+    EXPECT_EQ(p.automatic_clock(61.44e6), 61'440'000);
+    EXPECT_EQ(p.automatic_clock(1e6), 32'000'000);
+}
+
+TEST(Products, clocks_that_cannot_be_had_are_known) {
+    EXPECT_FALSE(find_product("n310").clock.valid(100e6));
+    EXPECT_FALSE(find_product("x310").clock.valid(100e6));
+    EXPECT_TRUE(find_product("x310").clock.valid(190e6));  // experimental, but taken
+    EXPECT_FALSE(find_product("b200").clock.valid(100e6));
+    EXPECT_TRUE(find_product("e320").clock.valid(30.72e6));
+}
+
+TEST(Products, levels_are_dbm) {
+    const product& p = find_product("b210");
+    EXPECT_DOUBLE_EQ(p.transmit_level_db(89.75), 10);
+    EXPECT_DOUBLE_EQ(p.transmit_level_db(69.75), -10);
+    EXPECT_DOUBLE_EQ(p.receive_level_db(0), 10);  // full scale is -10 dBm
+    EXPECT_DOUBLE_EQ(p.receive_level_db(30), 40);
+}
+
+TEST(Products, an_unknown_one_is_refused_by_its_name) {
+    try {
+        find_product("b2100");
+        FAIL();
+    } catch (const std::invalid_argument& e) {
+        EXPECT_EQ(std::string(e.what()),
+                  "device argument product=b2100: valid is b200, b210, n210, x310, n310, n320, "
+                  "e320, x410, or none (a radio without faults)");
+    }
+}
+
+TEST(Products, words_are_filled_in) {
+    const std::pair<std::string, std::string> values[] = {{"mhz", "100.00"}};
+    EXPECT_EQ(filled_in(find_product("n320").clock.refusal, values),
+              "Invalid master clock rate: 100.00 MHz");
+}
+
+}  // namespace

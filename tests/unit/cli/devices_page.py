@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The table of docs/radios.md from channels/vusrp/devices.yaml. Run: writes it between its two marks."""
+import pathlib
+
+import yaml
+
+TOP = pathlib.Path(__file__).resolve().parents[3]
+TABLE, PAGE = TOP / "channels/vusrp/devices.yaml", TOP / "docs/radios.md"
+MARKS = "<!-- devices: made by tests/unit/cli/devices_page.py -->\n", "<!-- devices end -->\n"
+
+
+def mega(hz):
+    return f"{hz / 1e6:g}"
+
+
+def span(values, form=lambda v: f"{v:g}"):
+    low, high, *step = values
+    text = form(low) if low == high else f"{form(low)} to {form(high)}"
+    return text + (f", {step[0]:g}" if step else "")
+
+
+def clock(c):
+    parts = [", ".join(mega(hz) for hz in c["list"])] if "list" in c else []
+    if "range" in c:
+        parts.append(span(c["range"], mega))
+    return " or ".join(parts) + (", automatic" if c.get("automatic") else f" ({mega(c['default'])})")
+
+
+ROWS = (   # title, key of its source, text of a product
+    ("channels", None, lambda p: p["channels"]),
+    ("master clock (default), MHz", "clock", lambda p: clock(p["clock"])),
+    ("what cannot be had is", "clock", lambda p: {"refuse": "refused", "force": "forced into the range, warned",
+                                                   "default": "warned, default taken", "ignore": "ignored"}[p["clock"]["wrong"]]),
+    ("clock / sample rate", "decimation", lambda p: "; ".join(f"{a}..{b}" + (f" by {s}" if s > 1 else "") for a, b, s in p["decimation"])),
+    ("frequency, MHz", "frequency", lambda p: span(p["frequency"], mega)),
+    ("gain sent, dB, step", "gain", lambda p: span(p["transmit_gain"])),
+    ("gain received", "gain", lambda p: span(p["receive_gain"])),
+    ("bandwidth sent, received, MHz", "bandwidth", lambda p: "; ".join(span(p[f"{d}_bandwidth"][:2], mega) for d in ("transmit", "receive"))),
+    ("antennas received from (default first)", "antennas", lambda p: ", ".join(p["receive_antennas"])),
+    ("DAC, ADC, bits", "bits", lambda p: f"{p['dac_bits']}, {p['adc_bits']}"),
+    ("LO leakage, dBFS; image sent, dB", "transmit_errors", lambda p: f"{p['transmit_leakage_dbfs']}; {p['transmit_image_db']}"),
+    ("DC, dBFS; image received", "receive_errors", lambda p: f"{p['receive_dc_dbfs']}; {p['receive_image_db']}"),
+    ("oscillator, ppm at most", "ppm", lambda p: f"{p['ppm']:g}"),
+    ("full scale, dBm: sent at the highest gain, received at 0", "full_scale", lambda p: ", ".join(map(str, p["full_scale_dbm"]))),
+    ("transport, each way, us", "latency", lambda p: f"{p['latency_us']} + 0..{p['spread_us']}"),
+    ("gain, LO: timed; settle, us", "command_timing", lambda p: ("yes" if p["command_timing"] == "exact" else "no") + f"; {p['settling_us']}"),
+    ("commands that wait", "command_queue", lambda p: p["command_queue"]),
+    ("samples in a packet", "packet", lambda p: p["packet"]),
+)
+
+
+def table():
+    """Values, each with the letter of its source (none: assumed), then the sources."""
+    tree = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
+    products, letters = tree["products"], {}
+
+    def cell(product, key, text):
+        source = product["from"][key] if key else "assumed"
+        if source == "assumed":
+            return f"{text(product)}" if key is None else f"*{text(product)}*"
+        letter = letters.setdefault(source, chr(ord("a") + len(letters)))
+        return f"{text(product)} <sup>{letter}</sup>"
+
+    lines = ["| | " + " | ".join(products) + " |", "|---" * (len(products) + 1) + "|"]
+    for title, key, text in ROWS:
+        lines.append(f"| {title} | " + " | ".join(cell(p, key, text) for p in products.values()) + " |")
+    lines.append("")
+    lines += [f"- <sup>{letter}</sup> {' '.join(tree['sources'][name].split())}" for name, letter in letters.items()]
+    unused = set(tree["sources"]) - set(letters) - {"assumed"}
+    if unused:
+        raise ValueError(f"{TABLE}: nobody cites {', '.join(sorted(unused))}")
+    return "\n".join(lines) + "\n"
+
+
+def page():
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(MARKS[0])
+    _, _, after = rest.partition(MARKS[1])
+    return before + MARKS[0] + table() + MARKS[1] + after
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
