@@ -13,7 +13,7 @@
 namespace wip::gui {
 namespace {
 
-constexpr qint64 most_waiting = 64 << 20;
+constexpr qint64 most_waiting = 64 << 20;  // bytes, either way
 constexpr int start_ms = 60'000, end_ms = 60'000;
 
 void start(QProcess& process, const QStringList& arguments) {
@@ -136,6 +136,7 @@ void record_reader::take_in() {
         entries_.clear();
         return give_up("the disk of temporary files is full");
     }
+    if (player_.bytesAvailable() > most_waiting) return give_up("a message has no end");
     if (!ended) return;
     if (player_.exitStatus() != QProcess::NormalExit || player_.exitCode() != 0)
         return give_up(last_words(player_));
