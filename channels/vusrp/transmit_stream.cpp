@@ -74,8 +74,8 @@ size_t transmit_stream::send(const buffs_type& buffs, size_t size,
         if (what == outcome::late && opened_here) return size;  // all of this call was too late
         done += taken;
         if (what != outcome::published) {
-            // The burst was refused before. Samples with a time keep it, each packet of them, as in a
-            // USRP; others go on as soon as possible.
+            // The burst was refused before. Samples with a time keep it, each packet of them, as in
+            // a USRP; others go on as soon as possible.
             opened_here = time != air::as_soon_as_possible;
             if (!open(opened_here ? time + static_cast<tick>(done) : time, deadline)) return done;
             continue;

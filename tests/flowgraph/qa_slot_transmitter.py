@@ -122,5 +122,75 @@ class TransmitEvents(unittest.TestCase):
         self.assertEqual(len(tags), 2)
 
 
+class FreeRunning(unittest.TestCase):
+    """A radio whose clock does not wait, played by the test: a reading of it ten times a second, and a sink that takes all."""
+
+    def run_for(self, slots, lead=6, stand_still=None, **settings):
+        top = gr.top_block()
+        transmitter = wip.slot_transmitter(nof_slots=slots, lead_slots=lead, start_slot=30, **settings)
+        sink = blocks.vector_sink_c()
+        top.connect(transmitter, sink)
+        began = time.monotonic_ns()
+
+        def tell(ahead_s=0.0):
+            now = time.monotonic_ns()
+            s = (now - began) * 1e-9 + ahead_s
+            transmitter.set_radio_time(int(s), s - int(s), now)
+        tell()
+        top.start()
+        deadline = time.monotonic() + 20
+        while transmitter.status()["slots"] < slots and time.monotonic() < deadline:
+            time.sleep(0.01)
+            tell(stand_still if stand_still and transmitter.status()["slots"] > slots / 2 else 0.0)
+        took = (time.monotonic_ns() - began) * 1e-9
+        top.stop()
+        top.wait()
+        tags = [(t.offset, pmt.symbol_to_string(t.key), t.value) for t in sink.tags()]
+        return transmitter.status(), took, tags
+
+    @staticmethod
+    def slots_of(tags):
+        return [(offset // SLOT, round((pmt.to_uint64(pmt.tuple_ref(v, 0)) + pmt.to_double(pmt.tuple_ref(v, 1))) * 1500))
+                for offset, key, v in tags if key == "tx_time"]
+
+    def test_slots_come_at_the_pace_of_the_radio_each_with_its_time(self):
+        status, took, tags = self.run_for(300)
+        self.assertEqual(status["slots"], 300)
+        self.assertGreater(took, (30 + 299 - 6) / 1500)      # not before its time; how much later is the machine's
+        times = self.slots_of(tags)
+        self.assertEqual([n for n, _ in times], list(range(300)))
+        slots = [slot for _, slot in times]
+        self.assertEqual(slots, sorted(set(slots)))
+        self.assertEqual(slots[-1] - slots[0] - 299, status["slots_left_out"])
+
+    def test_a_radio_that_is_further_than_thought_costs_the_slots_of_the_difference_and_the_rest_stays_on_the_grid(self):
+        status, _, tags = self.run_for(200, stand_still=0.1)
+        slots = [slot for _, slot in self.slots_of(tags)]
+        jumps = [b - a for a, b in zip(slots, slots[1:]) if b - a > 50]
+        self.assertEqual(len(jumps), 1)
+        self.assertGreaterEqual(jumps[0], 150 - 6)
+        self.assertGreaterEqual(status["slots_left_out"], jumps[0] - 1)
+        sob = [offset for offset, key, _ in tags if key == "tx_sob"]
+        self.assertIn(next(offset for offset, slot in [(n * SLOT, s) for n, s in self.slots_of(tags)] if slot >= slots[0] + 100
+                           and slot - 1 not in slots), sob)
+
+    def test_without_a_reading_nothing_is_sent(self):
+        top = gr.top_block()
+        transmitter = wip.slot_transmitter(nof_slots=5, lead_slots=6)
+        sink = blocks.vector_sink_c()
+        top.connect(transmitter, sink)
+        top.start()
+        time.sleep(0.2)
+        self.assertEqual(transmitter.status()["slots"], 0)
+        top.stop()
+        top.wait()
+
+    def test_a_lead_that_is_no_lead_is_refused(self):
+        for lead in (-1, 1, 49):
+            with self.assertRaises(ValueError) as raised:
+                wip.slot_transmitter(lead_slots=lead)
+            self.assertIn("2 .. 48", str(raised.exception))
+
+
 if __name__ == "__main__":
     unittest.main()

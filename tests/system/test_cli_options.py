@@ -53,12 +53,17 @@ class Options(unittest.TestCase):
                 self.refused("impairments is .*; valid: a list such as",
                              "--config", self.file(f"impairments: {bad}"))
 
+    @staticmethod
+    def beside(setting):
+        """What makes a value possible."""
+        return ("--clock", "realtime", "--retransmission-delay-ms", "32") if setting.key == "link.transmit_lead_slots" else ()
+
     def test_every_flag_reaches_its_setting(self):
         for s in (x for x in scenario.SETTINGS if x.flag):
             kind = getattr(s.kind, "kind", s.kind)
             value = kind.high if hasattr(kind, "high") else "ppm=1" if kind.name == "text" else kind.read(kind.words[-1])
             with self.subTest(s.flag):
-                self.assertEqual(parse(s.flag, str(value)).scenario[s.key], value)
+                self.assertEqual(parse(s.flag, str(value), *self.beside(s)).scenario[s.key], value)
 
     def test_one_outside_every_range_is_refused_with_flag_value_and_range(self):
         for s in (x for x in scenario.SETTINGS if x.flag):
@@ -157,6 +162,29 @@ class Derived(unittest.TestCase):
                          (0.5, 77, "flat"))
         radio = {p.name: p for p in cells.cell_processes(cell, s, Places(pathlib.Path("/t"), pathlib.Path("/b"), "python3"))}["terminal.radio"]
         self.assertEqual(radio.argv[radio.argv.index("--combining") + 1], "off")
+
+    def test_a_free_running_clock_has_its_own_lead_and_delay(self):
+        for arguments, lead, delay in (((), 0, 3), (("--clock", "realtime"), 6, 12),
+                                       (("--clock", "realtime", "--transmit-lead-slots", "3", "--retransmission-delay-ms", "4"), 3, 6)):
+            s = parse(*arguments).scenario
+            cell = cells.Cell("x")
+            self.assertEqual((s["link.transmit_lead_slots"], s.retransmission_delay_slots), (lead, delay))
+            self.assertEqual(cells.mac_config(cell, s, "base")["link"]["transmit_lead_slots"], lead)
+            processes = {p.name: p for p in cells.cell_processes(cell, s, Places(pathlib.Path("/t"), pathlib.Path("/b"), "python3"))}
+            argv = processes["base.radio"].argv
+            self.assertEqual(argv[argv.index("--lead") + 1], str(lead))
+            argv = processes["terminal.radio"].argv
+            self.assertEqual(argv[argv.index("--horizon") + 1], str(delay))
+        self.assertEqual(cells.air_config(cells.Cell("x"), parse("--clock", "realtime").scenario)["air"]["clock"], "realtime")
+
+    def test_a_lead_that_leaves_no_time_or_is_for_nothing_is_refused(self):
+        for arguments, words in ((("--transmit-lead-slots", "6"), "--transmit-lead-slots is 6 with --clock lockstep.*valid: 0, or"),
+                                 (("--clock", "realtime", "--transmit-lead-slots", "10"), "is 10 .*12 slots; valid: 2..9 slots"),
+                                 (("--clock", "realtime", "--transmit-lead-slots", "1"), "is 1 with.*valid: 2..9"),
+                                 (("--clock", "realtime", "--speed", "0.5"), "--speed is 0.5 with --clock realtime; valid: 1"),
+                                 (("--clock", "gpsdo"), "--clock")):
+            with self.assertRaisesRegex(BadInput, words, msg=arguments):
+                parse(*arguments)
 
     def test_awgn_and_channels_that_move_by_themselves_have_no_speed(self):
         for model in ("awgn", "static", "hst", "hst-tunnel", "two-user", "n-user", "winner"):

@@ -125,6 +125,28 @@ TEST_P(slot_link_over, drops_and_counts_the_plan_of_another_slot) {
     EXPECT_EQ(link.unexpected(), 1U);
 }
 
+// A radio that does not wait: the slot goes out without a plan, and the plan that comes later is
+// neither taken for another slot nor counted as strange.
+TEST_P(slot_link_over, gives_a_plan_up_at_its_deadline_and_drops_it_when_it_comes) {
+    fake_macd macd(endpoint());
+    slot_link link({.endpoint = endpoint(), .role = "base"});
+    macd.meet(link);
+    const auto soon = [] { return slot_link::clock::now() + std::chrono::milliseconds(3); };
+    macd.send_plan(6);
+    ASSERT_NE(link.exchange(request(6), nullptr), nullptr);
+    EXPECT_EQ(link.exchange(request(7), nullptr, soon()), nullptr);
+    EXPECT_FALSE(link.ended());
+    macd.send_plan(7);
+    macd.send_plan(8);
+    const auto* plan =
+        link.exchange(request(8), nullptr, slot_link::clock::now() + std::chrono::seconds(5));
+    ASSERT_NE(plan, nullptr);
+    EXPECT_EQ(plan->air(), 8);
+    EXPECT_EQ(link.unexpected(), 0U);
+    EXPECT_EQ(macd.receive().what_case(), ToMacd::kHello);
+    for (const int air : {6, 7, 8}) EXPECT_EQ(macd.receive().request().air(), air);
+}
+
 TEST_P(slot_link_over, survives_random_bytes_and_still_finds_the_plan_behind_them) {
     std::mt19937 random(1);
     fake_macd macd(endpoint());

@@ -14,7 +14,8 @@ namespace {
 
 class BaseStation : public testing::Test {
 protected:
-    explicit BaseStation() : base(configuration("base", {"link.modulation=4"}), *tun.tun, port) {}
+    explicit BaseStation(const std::vector<std::string>& set = {"link.modulation=4"})
+        : base(configuration("base", set), *tun.tun, port) {}
 
     void ask(std::int64_t air) {
         openwip::slot_link::SlotRequest r;
@@ -234,6 +235,60 @@ TEST_F(BaseStation, AReceiversReportIsNotForTheBaseStation) {
     base.on_report({});
     EXPECT_EQ(port.dropped.size(), 1U);
 }
+// With a lead the transmitter says when.
+class FreeRunning : public BaseStation {
+protected:
+    FreeRunning()
+        : BaseStation({"link.modulation=4", "link.transmit_lead_slots=6",
+                       "link.retransmission_delay_ms=8"}) {}
+    void ask_at_once(std::int64_t air) {
+        ask(air);
+        base.caught_up();
+    }
+};
+
+TEST_F(FreeRunning, EveryRequestIsAnsweredAtOnceWhateverTheTerminalsClockSays) {
+    for (std::int64_t k = 150; k < 160; ++k) {
+        ask_at_once(k);
+        EXPECT_EQ(planned().back(), k);
+        EXPECT_FALSE(base.flowgraph_can_wait());
+    }
+    EXPECT_EQ(base.waits_for(), party::flowgraph);
+}
+TEST_F(FreeRunning, OfRequestsThatHavePiledUpOnlyTheLastIsPlanned) {
+    ask_at_once(150);
+    for (std::int64_t k = 151; k <= 200; ++k) ask(k);
+    base.caught_up();
+    EXPECT_EQ(planned(), (slots{150, 200}));
+}
+// A station that stood still for longer than a second: the first request after it may be damage,
+// the second is not.
+TEST_F(FreeRunning, AfterAStandstillOfAnyLengthItGoesOn) {
+    for (std::int64_t k = 150; k < 160; ++k) ask_at_once(k);
+    for (const std::int64_t k : {900'000, 900'001, 900'002}) ask_at_once(k);
+    EXPECT_EQ(planned().back(), 900'002);
+    EXPECT_GE(planned()[planned().size() - 2], 900'001);
+}
+TEST_F(FreeRunning, FramesThatDidNotGoOutAreSentAgainInTheNextSlot) {
+    for (std::int64_t k = 150; k < 165; ++k) {
+        ask_at_once(k);
+        hear(word(k));
+    }
+    tun.give(ip_packet(200));
+    ask_at_once(165);
+    const auto sent = status().base().frames_sent();
+    ASSERT_GT(sent, 0U);
+    openwip::slot_link::SlotRequest r;
+    r.set_air(166);
+    r.set_late_plans(1);
+    r.add_not_sent(165);
+    base.on_request(r);
+    base.caught_up();
+    EXPECT_EQ(status().base().slots_not_sent(), 1U);
+    EXPECT_EQ(status().base().frames_sent(), 2 * sent);
+    EXPECT_EQ(status().radio().late_plans(), 1U);
+}
+
 TEST_F(BaseStation, LateSlotsCountFromTheLastReset) {
     openwip::slot_link::SlotRequest r;
     r.set_air(150);

@@ -92,6 +92,37 @@ TEST(BaseStationMac, FeedbackThatDoesNotComeCountsAsNotReceived) {
     EXPECT_EQ(b.stats().frames_failed, static_cast<std::uint64_t>(frames_in(first)));
 }
 
+// The radio says so in the next slot: the frames wait for no loop of 12 slots.
+TEST(BaseStationMac, FramesOfASlotThatWasNotSentAreSentAgainAtOnce) {
+    link_config c;
+    c.retransmission_delay_slots = 12;
+    BaseStation b(c);
+    b.give(3);
+    const slot_plan lost = b.step();
+    ASSERT_GT(frames_in(lost), 0);
+    b.mac.on_not_sent(slot(150));
+    b.mac.on_not_sent(slot(150));  // said twice
+    EXPECT_EQ(b.stats().slots_not_sent, 1U);
+    EXPECT_EQ(b.stats().frames_failed, static_cast<std::uint64_t>(frames_in(lost)));
+    const slot_plan again = b.step();
+    EXPECT_EQ(retransmissions_in(again), frames_in(lost));
+    // An acknowledgement of the slot, should there be one, says nothing any more.
+    for (int i = 0; i < 40; ++i) b.step();
+    EXPECT_EQ(b.stats().sent.packets, 3U);
+    EXPECT_EQ(b.stats().frames_failed, static_cast<std::uint64_t>(frames_in(lost)));
+    EXPECT_EQ(b.stats().frames_sent, b.stats().frames_acknowledged + b.stats().frames_failed);
+}
+
+TEST(BaseStationMac, ASlotThatIsSettledOrWasNeverPlannedCannotBeSaidToBeLost) {
+    BaseStation b({});
+    b.give(3);
+    b.mac.on_not_sent(slot(150));
+    for (int i = 0; i < 10; ++i) b.step();
+    for (const std::int64_t s : {-5, 100, 150, 152, 160, 5000}) b.mac.on_not_sent(slot(s));
+    EXPECT_EQ(b.stats().slots_not_sent, 0U);
+    EXPECT_EQ(b.stats().frames_failed, 0U);
+}
+
 TEST(BaseStationMac, AGrantThatWasNotDecodedFailsAllFramesOfItsSlot) {
     BaseStation b({});
     b.give(1, 100);

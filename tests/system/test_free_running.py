@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A cell whose radios run on a clock of their own: what arrives is right, and it goes on after a standstill of any process.
+Nothing here judges how many slots a busy machine makes too late; what is said of them has to add up."""
+import json
+import os
+import pathlib
+import signal
+import tempfile
+import time
+import unittest
+
+from demo_support import PROCESSES, Demo, built, cells, left_of, openwip
+
+CELL = f"f{os.getpid() % 100000}"
+FREE = ("--clock", "realtime", "--pings", "5", "--pacing-limit-ms", "1000", "--bins", "10", "--modulation", "4", "--snr", "30")
+
+
+@unittest.skipIf(os.geteuid() != 0, "network namespaces need root")
+@unittest.skipUnless(built(), "macd is not built")
+class FreeRunning(unittest.TestCase):
+    def report(self, folder):
+        return json.loads(pathlib.Path(folder, "r.json").read_text())
+
+    def check_sums(self, report):
+        self.assertTrue(report["verdict"]["checks"]["sums"], report["verdict"])
+        for way in report["packets"].values():
+            self.assertEqual(way["in"], way["delivered"] + way["queued"] + sum(way["dropped"].values()))
+        missed = report["realtime"]["missed"]
+        self.assertEqual(report["realtime"]["late_slots"], sum(missed.values()))
+        few = sum(missed.values()) <= 1e-3 * report["realtime"]["slots"]
+        self.assertEqual(report["verdict"]["checks"]["late_slots"], few, missed)
+
+    def test_a_demo_on_a_free_running_clock(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = openwip("demo", "--name", CELL, *FREE, "--duration", "2", "--json", f"{folder}/r.json")
+            self.assertIn(done.returncode, (0, 1), done.stderr)
+            report = self.report(folder)
+        self.check_sums(report)
+        self.assertEqual(report["realtime"]["clock"], "realtime")
+        self.assertEqual(report["prediction"]["horizon_slots"], 12)
+        self.assertIn("transmit_lead_slots: 6", report["effective"]["base"])
+        self.assertGreater(report["packets"]["downlink"]["delivered"], 100)
+        self.assertEqual(left_of(cells.Cell(CELL)), [])
+
+    def test_it_goes_on_after_any_process_stood_still_for_50_ms(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = Demo(CELL, *FREE, "--duration", "8", "--json", f"{folder}/r.json")
+            self.addCleanup(run.close)
+            run.wait_for("TCP download")
+            for name in PROCESSES:
+                time.sleep(1)
+                os.kill(run.pid(name), signal.SIGSTOP)
+                time.sleep(0.05)
+                os.kill(run.pid(name), signal.SIGCONT)
+            self.assertIn(run.ended(60), (0, 1), run.said)
+            report = self.report(folder)
+        self.check_sums(report)
+        # The link was used after the last one too: 8 s at 4 bit/symbol and 10 bins, less what was lost.
+        self.assertGreater(report["link"]["frames_acknowledged"], 0.5 * 1500 * 10 * 8 * 0.8)
+        self.assertGreater(sum(report["realtime"]["missed"].values()), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
