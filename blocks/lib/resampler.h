@@ -9,9 +9,9 @@
 // The latency of the filters is taken out: output sample k is what the signal was k / 7.68e6 s
 // after its first input sample, to half a sample; there are as many as last as long as the input.
 //
-// What it adds is measured by tests/bench/bench_resample.cpp. The ratio is a number of 24 bits: over
-// a recording that is a clock that is off by less than 0.1 ppm, which every receiver follows. For
-// recordings, not for the slot path: it allocates, and it is slow.
+// What it adds is measured by tests/bench/bench_resample.cpp. The ratio is a number of 24 bits:
+// over a recording that is a clock that is off by less than 0.1 ppm, which every receiver follows.
+// For recordings, not for the slot path: it allocates, and it is slow.
 #pragma once
 
 #include <complex>
