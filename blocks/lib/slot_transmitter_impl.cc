@@ -5,10 +5,11 @@
 #include <gnuradio/thread/thread.h>
 
 #include <algorithm>
+#include <chrono>
+#include <ctime>
 #include <stdexcept>
 
 #include "plan_message.h"
-#include "runtime/monotonic.h"
 #include "sample_clock.h"
 #include "uhd_pmt.h"
 
@@ -36,6 +37,11 @@ constexpr std::size_t most_not_sent = 64;
         throw std::invalid_argument("lead_slots: " + std::to_string(lead_slots) +
                                     " is neither 0 (the radio's clock waits) nor 2 .. 48");
     return ::wip::slot_count(lead_slots);
+}
+
+// As CLOCK_MONOTONIC.
+std::int64_t now_ns() {
+    return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 void sleep_ns(std::int64_t ns) {
@@ -153,7 +159,7 @@ const openwip::slot_link::SlotPlan* slot_transmitter_impl::ask_for_plan() {
         not_sent_.clear();
     }
     if (!pace_) return link_->exchange(request_, stop_requested);
-    const std::int64_t now = ::wip::runtime::monotonic_ns();
+    const std::int64_t now = now_ns();
     const auto left = pace_.deadline_of(air) - radio_.at(now).value();
     return link_->exchange(request_, stop_requested,
                            std::chrono::steady_clock::time_point(
@@ -175,7 +181,7 @@ bool slot_transmitter_impl::await_turn() {
     for (;;) {
         if (link_) link_->poll();
         if (stop_requested() || link_.ended()) return false;
-        const auto now = radio_.at(::wip::runtime::monotonic_ns());
+        const auto now = radio_.at(now_ns());
         if (!now) {
             sleep_ns(1'000'000);
             continue;

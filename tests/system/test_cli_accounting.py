@@ -125,7 +125,7 @@ class Verdict(unittest.TestCase):
         before = pb.AirStatus(speed=speed)
         after = pb.AirStatus(speed=speed, now=int(air_s * 7.68e6), wall_seconds=wall_s,
                              slots=int(air_s * 1500), slots_behind=behind, pacing_limit_us=10000)
-        return accounting.realtime_of(before, after, 0)
+        return accounting.realtime_of(before, after, {"late": 0})
 
     def test_a_run_that_keeps_the_wall_clock_is_valid(self):
         for air, wall, speed in ((10, 10, 1), (10, 10.04, 1), (10, 9.96, 1), (5, 10, 0.5)):
@@ -138,6 +138,19 @@ class Verdict(unittest.TestCase):
     def test_more_than_one_percent_of_slots_behind_is_invalid(self):
         self.assertEqual(accounting.check_pacing(self.realtime(10, 10, behind=150)), [])
         self.assertEqual(len(accounting.check_pacing(self.realtime(10, 10, behind=151))), 1)
+
+    def test_one_slot_in_a_thousand_may_be_late_where_the_clock_runs_freely_and_none_where_it_waits(self):
+        def late(clock, **missed):
+            none = {"late": 0, "underflows": 0, "late_plans": 0, "left_out": 0}
+            after = pb.AirStatus(speed=1, now=76_800_000, wall_seconds=10, slots=15000, clock=clock)
+            return accounting.check_late(accounting.realtime_of(pb.AirStatus(speed=1), after, none | missed))
+
+        self.assertEqual(late("lockstep"), [])
+        self.assertEqual(late("lockstep", underflows=1), ["late: 1 slots missed their time: 1 the radio ran out of samples"])
+        self.assertEqual(late("realtime", late=5, left_out=10), [])
+        self.assertEqual(late("realtime", late=5, late_plans=1, left_out=10),
+                         ["late: 16 slots of 15000 (limit 0.1%) missed their time: 5 too late at the radio, 1 not planned in time, "
+                          "10 not made in time"])
 
     def test_one_reason_makes_it_invalid_and_the_check_is_named(self):
         v = accounting.verdict([("pacing", []), ("sums", ["a", "b"])])

@@ -53,7 +53,7 @@ TEST(ReceiverMessage, HasAllThatTheReceiverAndItsSettingsKnow) {
     // The rest is the block's (sample time, gain control, mean) and the base station's.
     EXPECT_EQ(empty_fields(state),
               (std::set<std::string>{"overflows", "gain_db", "gain_changes", "mean_snr_db",
-                                     "late_slots", "underflows"}));
+                                     "late_slots", "underflows", "late_plans", "slots_left_out"}));
 }
 
 TEST(ReceiverMessage, HasANameAndAValueForEveryField) {

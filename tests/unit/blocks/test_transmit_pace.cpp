@@ -81,7 +81,9 @@ TEST(transmit_pace, leaves_out_what_cannot_be_made_in_time_and_nothing_else) {
     for (std::int64_t now = 0; now < 30 * slot_samples; now += 777) {
         const slot s = pace.possible(slot(3), sample(now));
         EXPECT_GT(pace.deadline_of(s), sample(now));
-        if (s > slot(3)) EXPECT_LE(pace.deadline_of(s - slot_count(1)), sample(now));
+        if (s > slot(3)) {
+            EXPECT_LE(pace.deadline_of(s - slot_count(1)), sample(now));
+        }
     }
 }
 
