@@ -9,7 +9,7 @@ import yaml
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
 BAD = {"cell": ["-2", "64"], "start_slot": ["-1"], "modulation": ["0", "9"], "bins": ["[25]", "[3, 2]"], "timeout_s": ["0", "61"],
-       "restart_slots": ["0", "15001"], "nof_slots": ["-1"], "transmissions": ["0", "9"], "update_slots": ["0", "15001"],
+       "restart_slots": ["0", "15001"], "nof_slots": ["-1"], "transmissions": ["0", "9"], "lead_slots": ["1", "49"], "update_slots": ["0", "15001"],
        "horizon": ["-1", "65"], "predictor": ["best"], "message_period": ["-1"], "bits_per_symbol": ["0", "9"],
        "noise_variance": ["0"], "delays_ns": ["[]", "[-1]", "[0, 1]"], "powers_db": ["[101]"], "doppler_hz": ["-1", "2001"],
        "fading": ["rice"], "snr_db": ["-31", "101"], "shadowing_db": ["-1", "21"], "channel": ["typical"], "cfo_hz": ["1.1e6"],
