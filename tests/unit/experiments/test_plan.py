@@ -117,7 +117,7 @@ class Refused(unittest.TestCase):
 
 class Shipped(unittest.TestCase):
     def test_all_eleven_experiments_are_there_and_well_formed_in_both_sizes(self):
-        self.assertEqual(plan.known(TOP), ["A1", "A2", "A3", "A4", "A5", "B1", "B2", "B3", "B4", "C1", "C2"])
+        self.assertEqual(plan.known(TOP), ["A1", "A2", "A3", "A4", "A5", "B1", "B2", "B3", "B4", "C1", "C2", "L1"])
         for mode in plan.MODES:
             for e in options.load(TOP, ["all"], mode):
                 with self.subTest(f"{e.name} {mode}"):

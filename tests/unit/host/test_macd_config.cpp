@@ -18,9 +18,10 @@ macd_config with(const std::vector<std::string>& assignments, const std::string&
     for (const auto& a : assignments) s.merge_assignment(a);
     return translate(s);
 }
-std::string error_with(const std::string& assignment) {
+std::string error_with(const std::string& assignment,
+                       const std::string& beside = "peer_timeout_s=2") {
     try {
-        with({assignment});
+        with({beside, assignment});
     } catch (const config::error& e) {
         return e.what();
     }
@@ -141,6 +142,18 @@ TEST(MacdConfig, BadInterfaceSettingsAreRefused) {
           "tun.mtu=65536", "user=", "user=a b", "peer_timeout_s=0"})
         EXPECT_NE(error_with(a).find("expected"), std::string::npos) << a;
 }
+TEST(MacdConfig, TheLeadLeavesTheDelayTimeForTheFeedback) {
+    EXPECT_EQ(
+        with({"link.retransmission_delay_ms=8", "link.transmit_lead_slots=9"}).transmit_lead_slots,
+        9);
+    for (const char* lead : {"1", "10", "45"}) {
+        const std::string error = error_with(std::string("link.transmit_lead_slots=") + lead,
+                                             "link.retransmission_delay_ms=8");
+        EXPECT_NE(error.find("link.transmit_lead_slots = " + std::string(lead)), std::string::npos)
+            << error;
+        EXPECT_NE(error.find("valid: 0"), std::string::npos) << error;
+    }
+}
 TEST(MacdConfig, Ipv6NeedsItsSmallestMtu) {
     EXPECT_THROW(with({"tun.address=fd00::1/64", "tun.mtu=1279"}), config::error);
     EXPECT_EQ(with({"tun.address=fd00::1/64", "tun.mtu=1280"}).tun.mtu, 1280);
@@ -155,7 +168,12 @@ TEST(MacdConfig, EveryLimitOfTheTableIsAcceptedByTheLink) {
                 value << static_cast<std::int64_t>(limit);
             else
                 value << limit;
-            EXPECT_EQ(error_with(k.path + "=" + value.str()), "no error") << k.path << " " << limit;
+            // The longest lead needs the longest delay.
+            const bool lead = k.path == "link.transmit_lead_slots";
+            EXPECT_EQ(error_with(k.path + "=" + value.str(),
+                                 lead ? "link.retransmission_delay_ms=32" : "seed=1"),
+                      "no error")
+                << k.path << " " << limit;
         }
     }
 }
