@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""./openwip doctor: what this machine has and lacks for radios, a line each: ok, or what it costs and the command that mends it.
+
+Nothing is changed without --fix, which runs the commands of the findings that have one that is safe: kernel settings and modules,
+until the next start of the machine. Exit code 0: nothing costs anything, 1: something does, 2: bad input."""
+import ctypes
+import dataclasses
+import os
+import pathlib
+import re
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ..errors import INVALID, VALID
+from ..machine import outputs
+from ..machine.places import Places
+from ..settings.command_line import Parser
+
+# What UHD asks for where a radio is on a network (manual, transport): the sockets' buffers, and frames of 8000 bytes.
+SOCKET_BYTES = 33_554_432
+LARGE_MTU = 8000
+# Devices whose samples come over 10 gigabit as well; the others take what there is.
+TEN_GIGABIT = ("x300", "x310", "n300", "n310", "n320", "n321", "x410")
+USB_VENDORS = ("2500", "3923")      # Ettus Research, National Instruments
+USB_3_MBPS = 5000
+GOOD_CLOCKS = ("tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter")
+LEAST_CORES = 2
+_CLONE_NEWNET = 0x40000000
+
+
+@dataclasses.dataclass
+class Finding:
+    what: str
+    says: str
+    costs: str = ""         # empty: ok
+    mend: str = ""          # a command, or what to do
+    safe: bool = False      # --fix may run it
+
+    @property
+    def ok(self) -> bool:
+        return not self.costs
+
+    def lines(self) -> list[str]:
+        if self.ok:
+            return [f"ok    {self.what}: {self.says}"]
+        return [f"COSTS {self.what}: {self.says}: {self.costs}", *([f"      mend: {self.mend}"] if self.mend else [])]
+
+
+class Machine:
+    """What is asked of it; a test gives a folder in the place of / and other answers."""
+
+    def __init__(self, root: pathlib.Path | str = "/", environment: Mapping[str, str] | None = None) -> None:
+        self.root = pathlib.Path(root)
+        self.environment = dict(os.environ if environment is None else environment)
+
+    def text(self, path: str) -> str | None:
+        try:
+            return (self.root / path.lstrip("/")).read_text().strip()
+        except OSError:
+            return None
+
+    def number(self, path: str) -> int | None:
+        text = self.text(path)
+        return int(text) if text is not None and text.lstrip("-").isdigit() else None
+
+    def said(self, *command: str, timeout: float = 30) -> str | None:
+        """None: there is no such program, or it says nothing in time."""
+        if shutil.which(command[0], path=self.environment.get("PATH")) is None:
+            return None
+        try:
+            return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=timeout,
+                                  env=self.environment).stdout
+        except subprocess.TimeoutExpired:
+            return None
+
+    @staticmethod
+    def can(action: Callable[[], Any]) -> str | None:
+        """Whether a child of ours may do it: None, or the error in words."""
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                action()
+                text = ""
+            except OSError as e:
+                text = e.strerror or str(e)
+            os.write(write, text.encode())
+            os._exit(0)
+        os.close(write)
+        with os.fdopen(read) as said:
+            text = said.read()
+        os.waitpid(child, 0)
+        return text or None
+
+
+def devices(listed: str) -> list[dict[str, str]]:
+    """Of the output of uhd_find_devices: the device arguments of each."""
+    found = []
+    for block in re.split(r"-- UHD Device \d+", listed)[1:]:
+        pairs = re.findall(r"^ +(\w+): ?(.*)$", block, re.M)
+        found.append({k: v.strip() for k, v in pairs if v.strip()})
+    return found
+
+
+# --- checks ---
+
+def check_uhd(m: Machine, _radio: str) -> Iterator[Finding]:
+    said = m.said("uhd_config_info", "--version")
+    version = re.search(r"UHD (\S+)", said or "")
+    if version is None:
+        yield Finding("UHD", "uhd_config_info is not there", "no hardware can be looked for", "sudo apt-get install uhd-host")
+        return
+    yield Finding("UHD", version[1])
+    said = m.said("uhd_config_info", "--images-dir") or ""
+    place = re.search(r"Images directory: *(\S+)", said)
+    wanted = m.environment.get("UHD_IMAGES_DIR") or (place[1] if place else "")
+    images = [f for end in ("bit", "bin", "hex", "lvbitx") for f in pathlib.Path(wanted).rglob(f"*.{end}")] if wanted else []
+    if images:
+        yield Finding("images of UHD", f"{len(images)} in {wanted}")
+        return
+    where = f"UHD_IMAGES_DIR is {wanted}, where there are none" if m.environment.get("UHD_IMAGES_DIR") else (
+        f"none in {wanted}" if wanted else "there is no folder of them")
+    yield Finding("images of UHD", where, "no USRP starts without its firmware and FPGA image",
+                  ("unset UHD_IMAGES_DIR, or set it to a folder with images; " if m.environment.get("UHD_IMAGES_DIR") else "")
+                  + "sudo uhd_images_downloader")
+
+
+def check_radio(m: Machine, radio: str) -> Iterator[Finding]:
+    listed = m.said("uhd_find_devices", *(["--args", radio] if radio else []))
+    if listed is None:
+        yield Finding("devices", "uhd_find_devices is not there, or does not end", "none can be found",
+                      "sudo apt-get install uhd-host")
+        return
+    found = devices(listed)
+    if not found:
+        if radio:
+            yield Finding("devices", f"none with --radio {radio}", "no station can use it",
+                          "check power, cable and address; ./openwip doctor without --radio lists what is found")
+        else:
+            yield Finding("devices", "none found; software radios (type=vusrp) need none")
+        return
+    for device in found:
+        name = ", ".join(f"{k}={device[k]}" for k in ("type", "product", "serial", "addr") if k in device)
+        yield Finding("device", name)
+        if "addr" in device:
+            yield from check_network(m, device)
+    if any(d.get("type") == "b200" for d in found):
+        yield from check_usb(m)
+
+
+def check_usb(m: Machine) -> Iterator[Finding]:
+    for vendor in sorted((m.root / "sys/bus/usb/devices").glob("*/idVendor")):
+        if vendor.read_text().strip() not in USB_VENDORS:
+            continue
+        speed = m.number(str(vendor.with_name("speed").relative_to(m.root))) or 0
+        at = f"{speed} Mbit/s at port {vendor.parent.name}"
+        if speed >= USB_3_MBPS:
+            yield Finding("USB", at)
+        else:
+            yield Finding("USB", at, "7.68 MS/s both ways are 61 MB/s, more than USB 2 carries", "another port or cable: USB 3 (blue, SS)")
+
+
+def check_network(m: Machine, device: Mapping[str, str]) -> Iterator[Finding]:
+    route = re.search(r"\bdev (\S+)", m.said("ip", "route", "get", device["addr"]) or "")
+    if route is None:
+        yield Finding("network", f"no route to {device['addr']}", "the device cannot be reached", f"ip route get {device['addr']}")
+        return
+    mtu = m.number(f"/sys/class/net/{route[1]}/mtu") or 0
+    if device.get("product", "").lower() in TEN_GIGABIT and mtu < LARGE_MTU:
+        yield Finding("MTU", f"{mtu} on {route[1]}", "five times as many packets as with large frames",
+                      f"sudo ip link set {route[1]} mtu 9000", safe=True)
+    else:
+        yield Finding("MTU", f"{mtu} on {route[1]}")
+
+
+def check_buffers(m: Machine, _radio: str) -> Iterator[Finding]:
+    for key in ("rmem_max", "wmem_max"):
+        value = m.number(f"/proc/sys/net/core/{key}")
+        if value is None:
+            yield Finding(f"net.core.{key}", "not known (another network namespace?)")
+        elif value < SOCKET_BYTES:
+            yield Finding(f"net.core.{key}", f"{value} bytes", "a radio on a network overflows when this machine is late for some ms",
+                          f"sudo sysctl -w net.core.{key}={SOCKET_BYTES}", safe=True)
+        else:
+            yield Finding(f"net.core.{key}", f"{value} bytes")
+
+
+def check_processor(m: Machine, _radio: str) -> Iterator[Finding]:
+    cores = len(os.sched_getaffinity(0))
+    if cores < LEAST_CORES:
+        yield Finding("cores", str(cores), "what is beside the slot path makes slots late", "give the machine two cores")
+    else:
+        yield Finding("cores", str(cores))
+    governors = {p.read_text().strip() for p in (m.root / "sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor")}
+    if governors - {"performance"}:
+        yield Finding("frequency governor", ", ".join(sorted(governors)), "the clock is slow when a slot begins: late slots",
+                      "sudo cpupower frequency-set -g performance")
+    else:
+        yield Finding("frequency governor", "performance" if governors else "none here (a virtual machine)")
+    clock = m.text("/sys/devices/system/clocksource/clocksource0/current_clocksource") or "not known"
+    if clock in GOOD_CLOCKS or clock == "not known":
+        yield Finding("clock source", clock)
+    else:
+        yield Finding("clock source", clock, "reading the time takes a microsecond and more, in every slot",
+                      "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource, if the machine has it")
+
+
+def check_rights(m: Machine, _radio: str) -> Iterator[Finding]:
+    priority = "run as root, or grant it: echo '@usrp - rtprio 99' | sudo tee /etc/security/limits.d/usrp.conf; sudo usermod -aG usrp $USER"
+    why = m.can(lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10)))
+    yield Finding("real-time priority", why, "any other program delays a slot", priority) if why else Finding("real-time priority", "granted")
+    share = m.number("/proc/sys/kernel/sched_rt_runtime_us")
+    yield Finding("real-time share", "all" if share == -1 else f"{share} of 1000000 us" if share is not None else "not known")
+    limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
+    if limit == resource.RLIM_INFINITY or os.geteuid() == 0:
+        yield Finding("memory locking", "no limit")
+    else:
+        yield Finding("memory locking", f"{limit} bytes", "a page that is fetched from disk makes a slot late",
+                      "run as root, or: echo '@usrp - memlock unlimited' | sudo tee -a /etc/security/limits.d/usrp.conf")
+    yield check_tun(m)
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def new_namespace() -> None:
+        if libc.unshare(_CLONE_NEWNET):
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    why = m.can(new_namespace)
+    yield Finding("network namespaces", why, "a cell cannot be made on this machine", "run as root (sudo)") if why else \
+        Finding("network namespaces", "can be made")
+
+
+def check_tun(m: Machine) -> Finding:
+    tun = m.root / "dev/net/tun"
+    if not tun.exists():
+        return Finding("TUN", "/dev/net/tun is not there", "no IP over the radio", "sudo modprobe tun", safe=True)
+    if not os.access(tun, os.R_OK | os.W_OK):
+        return Finding("TUN", "/dev/net/tun is not ours to open", "no IP over the radio", "run as root (sudo)")
+    return Finding("TUN", "there")
+
+
+def check_versions(m: Machine, _radio: str) -> Iterator[Finding]:
+    kernel = m.text("/proc/sys/kernel/osrelease") or "not known"
+    gnuradio = (m.said("gnuradio-config-info", "--version") or "").strip()
+    if not gnuradio:
+        yield Finding("versions", f"kernel {kernel}", "GNU Radio is not there: no station over radios", "./openwip setup demo")
+    elif not gnuradio.lstrip("v").startswith("3.10"):
+        yield Finding("versions", f"kernel {kernel}, GNU Radio {gnuradio}", "OpenWIP is written for GNU Radio 3.10", "a release that has it")
+    else:
+        yield Finding("versions", f"kernel {kernel}, GNU Radio {gnuradio}, Python {sys.version.split()[0]}")
+
+
+CHECKS = (check_uhd, check_radio, check_buffers, check_processor, check_rights, check_versions)
+
+
+def examine(machine: Machine, radio: str = "") -> list[Finding]:
+    return [finding for check in CHECKS for finding in check(machine, radio)]
+
+
+def fix(findings: Sequence[Finding]) -> None:
+    for f in findings:
+        if f.safe and not f.ok:
+            command = f.mend.removeprefix("sudo ").split() if os.geteuid() == 0 else f.mend.split()
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+            how = "done" if done.returncode == 0 else f"failed: {(done.stderr.strip().splitlines() or ['no reason given'])[-1]}"
+            print(f"fix   {f.what}: {f.mend}: {how}")
+
+
+def main(arguments: list[str], places: Places) -> int:
+    p = Parser("doctor", "What this machine has and lacks for radios: a line each, with what it costs and the command that mends it.")
+    p.add_argument("--radio", metavar="ARGS", default="", help="UHD device arguments of the radio that is meant, such as type=b200")
+    p.add_argument("--fix", action="store_true", help="run the commands that are safe (kernel settings, modules), then look again")
+    p.add_argument("--json", metavar="FILE", help="write the findings there as well")
+    given = p.parse_args(arguments)
+    outputs.fresh("--json", given.json)
+    modules = str(places.build / "uhd_modules")
+    machine = Machine(environment={"UHD_MODULE_PATH": modules, **os.environ, "UHD_LOG_CONSOLE_LEVEL": "error"})
+    findings = examine(machine, given.radio)
+    if given.fix:
+        fix(findings)
+        findings = examine(machine, given.radio)
+    for f in findings:
+        print("\n".join(f.lines()))
+    lacking = sum(not f.ok for f in findings)
+    print(f"{len(findings)} findings, " + (f"{lacking} of them cost something" if lacking else "nothing to mend"))
+    outputs.write_json(given.json, {"findings": [dataclasses.asdict(f) | {"ok": f.ok} for f in findings]})
+    return INVALID if lacking else VALID

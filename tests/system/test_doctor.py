@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""./openwip doctor on this machine, without rights, and with a wrong folder of UHD's images."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from demo_support import TOP, environment, openwip
+
+NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs", "--bounding-set=-all")
+NO_LIMITS = ("prlimit", "--rtprio=0", "--memlock=65536")
+
+
+class Doctor(unittest.TestCase):
+    def examined(self, *arguments, before=(), **more):
+        done = subprocess.run([*before, TOP / "openwip", "doctor", *arguments], capture_output=True, text=True, timeout=120,
+                              env=environment() | more)
+        self.assertNotIn("Traceback", done.stderr)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        return done.stdout
+
+    def test_every_line_is_ok_or_has_what_it_costs_and_what_mends_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "d.json")
+            lines = self.examined("--json", str(file)).splitlines()
+            findings = json.loads(file.read_text())["findings"]
+        for line, after in zip(lines[:-1], lines[1:]):
+            self.assertRegex(line, "^(ok    |COSTS |      mend: )")
+            if line.startswith("COSTS"):
+                self.assertTrue(after.startswith("      mend: "), line)
+        self.assertEqual({f["what"] for f in findings} & {"UHD", "cores", "TUN", "real-time priority", "network namespaces"},
+                         {"UHD", "cores", "TUN", "real-time priority", "network namespaces"})
+        lacking = sum(not f["ok"] for f in findings)
+        self.assertIn(f"{lacking} of them" if lacking else "nothing to mend", lines[-1])
+
+    def test_a_wrong_folder_of_images_is_named(self):
+        said = self.examined(UHD_IMAGES_DIR="/nonexistent/images")
+        self.assertIn("COSTS images of UHD: UHD_IMAGES_DIR is /nonexistent/images", said)
+        self.assertIn("unset UHD_IMAGES_DIR", said)
+
+    @unittest.skipIf(os.geteuid() != 0 or shutil.which("setpriv") is None, "needs root, to give it up")
+    def test_without_rights_each_is_named_with_its_remedy(self):
+        if subprocess.run([*NOBODY, "test", "-r", str(TOP / "host/cli/openwip_cli/__main__.py")], check=False).returncode:
+            self.skipTest("nobody may not read this tree")
+        said = self.examined(before=(*NO_LIMITS, *NOBODY))
+        self.assertRegex(said, "COSTS real-time priority: Operation not permitted: .*\n +mend: .*rtprio")
+        self.assertRegex(said, "COSTS memory locking: 65536 bytes: .*\n +mend: .*memlock")
+        self.assertRegex(said, "COSTS network namespaces: Operation not permitted: .*\n +mend: run as root")
+
+    def test_the_software_radio_is_found_and_a_radio_that_is_not_there_is_said(self):
+        self.assertIn("ok    device: type=vusrp", self.examined("--radio", "type=vusrp"))
+        self.assertIn("COSTS devices: none with --radio type=b200,serial=none", self.examined("--radio", "type=b200,serial=none"))
+
+    def test_bad_options_are_one_line(self):
+        done = openwip("doctor", "--radios")
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1))
+
+
+if __name__ == "__main__":
+    unittest.main()
