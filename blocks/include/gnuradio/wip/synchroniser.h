@@ -11,7 +11,7 @@
 //   timing_shift     samples } with them taken out is that of a receiver that holds still, which is
 //                            what a predictor needs
 //   pilot_score      0..1
-// Nothing comes out while there is no signal. When an rx_time tag says that up to 30 slots are
+// Nothing comes out while there is no signal. When an rx_time tag says that up to 100 slots are
 // missing, timing is kept and the slot numbers jump; after a longer gap, or a jump back, the search
 // starts again.
 #pragma once
