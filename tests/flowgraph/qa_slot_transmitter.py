@@ -166,13 +166,11 @@ class FreeRunning(unittest.TestCase):
     def test_a_radio_that_is_further_than_thought_costs_the_slots_of_the_difference_and_the_rest_stays_on_the_grid(self):
         status, _, tags = self.run_for(200, stand_still=0.1)
         slots = [slot for _, slot in self.slots_of(tags)]
-        jumps = [b - a for a, b in zip(slots, slots[1:]) if b - a > 50]
-        self.assertEqual(len(jumps), 1)
-        self.assertGreaterEqual(jumps[0], 150 - 6)
-        self.assertGreaterEqual(status["slots_left_out"], jumps[0] - 1)
-        sob = [offset for offset, key, _ in tags if key == "tx_sob"]
-        self.assertIn(next(offset for offset, slot in [(n * SLOT, s) for n, s in self.slots_of(tags)] if slot >= slots[0] + 100
-                           and slot - 1 not in slots), sob)
+        jumps = {n: b - a for n, (a, b) in enumerate(zip(slots, slots[1:]), 1) if b - a != 1}    # a busy machine adds some
+        self.assertGreaterEqual(max(jumps.values()), 150 - 6)
+        self.assertGreater(min(jumps.values()), 1)
+        self.assertEqual(status["slots_left_out"], sum(jumps.values()) - len(jumps))
+        self.assertEqual([offset // SLOT for offset, key, _ in tags if key == "tx_sob"], [0, *jumps])
 
     def test_without_a_reading_nothing_is_sent(self):
         top = gr.top_block()
