@@ -36,7 +36,9 @@ def main():
     top.run()
     got = np.array(sink.data(), dtype=np.complex64)
     sent = np.tile(stream(), count // PERIOD + 1)[:count]
-    print(f"{got.size} samples, largest difference {np.abs(got - sent[:got.size]).max()}")
+    apart = np.flatnonzero(got != sent[:got.size])
+    print(f"{got.size} samples, {apart.size} not as sent" +
+          (f", from sample {apart[0]} ({got[apart[0]]}) to {apart[-1]}" if apart.size else ""))
     return 0 if np.array_equal(got, sent) else 1
 
 
