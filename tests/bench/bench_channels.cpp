@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "../support/steady_fading.h"
+#include "bench_length.h"
 #include "bin/fading_channel.h"
 #include "bin/gain_prediction.h"
 #include "profiles/channel_definition.h"
@@ -50,11 +51,7 @@ void measure(const std::string& what, int slots, Work work) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const int slots = argc > 1 ? std::atoi(argv[1]) : 1000;
-    if (slots < 100) {
-        std::fprintf(stderr, "bench_channels: slots must be 100 or more\n");
-        return 2;
-    }
+    const int slots = bench::length(argc, argv, "slots", 1000, 100);
     const stage_context context{static_cast<double>(sample_rate_hz), 1, 0};
     std::printf("{\"benchmark\": \"channel_slot\", \"budget_us\": %.1f, \"results\": [\n",
                 bench::slot_budget_us);

@@ -8,6 +8,7 @@
 #include <ctime>
 #include <vector>
 
+#include "bench_length.h"
 #include "bench_support.h"
 #include "emulator/emulator_config.h"
 
@@ -50,11 +51,7 @@ void run(const char* errors, int bins, int seconds, bool last) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const int seconds = argc > 1 ? std::atoi(argv[1]) : 20;
-    if (seconds < 1) {
-        std::fprintf(stderr, "bench_emulator: seconds = %d: must be at least 1\n", seconds);
-        return 2;
-    }
+    const int seconds = bench::length(argc, argv, "seconds", 20, 1);
     std::printf("{\"bench\": \"emulator\", \"budget_us\": 666.667, \"results\": [\n");
     for (const char* errors : {"symbols", "computed"})
         for (const int bins : {10, 25}) run(errors, bins, seconds, errors[0] == 'c' && bins == 25);

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "bench_length.h"
 #include "link/base_station_mac.h"
 #include "link/terminal_mac.h"
 #include "station/packet_topic.h"
@@ -134,11 +135,7 @@ result run(const scenario& s, int slots, bool follow) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const int slots = argc > 1 ? std::atoi(argv[1]) : 10000;
-    if (slots < 100) {
-        std::fprintf(stderr, "bench_journal: slots = %d: must be at least 100\n", slots);
-        return 2;
-    }
+    const int slots = bench::length(argc, argv, "slots", 10000, 100);
     const scenario all[] = {{"1500 bytes, no errors", 1500, 0, true},
                             {"1500 bytes, a fifth of the frames fail", 1500, 0.2, true},
                             {"1500 bytes, a fifth fails, as completed", 1500, 0.2, false},

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "../curves/curve_world.h"
+#include "bench_length.h"
 #include "profiles/channel_definition.h"
 #include "sample/noise.h"
 #include "sample/tapped_delay_line.h"
@@ -184,11 +185,7 @@ void channels(int slots) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const int slots = argc > 1 ? std::atoi(argv[1]) : 1000;
-    if (slots < 100) {
-        std::fprintf(stderr, "bench_liquid: slots must be 100 or more\n");
-        return 2;
-    }
+    const int slots = bench::length(argc, argv, "slots", 1000, 100);
     std::printf(
         "{\"benchmark\": \"liquid\", \"liquid\": \"%s\", \"budget_us\": %.1f, \"results\": [\n",
         liquid_libversion(), bench::slot_budget_us);

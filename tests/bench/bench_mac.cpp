@@ -9,6 +9,7 @@
 #include <iterator>
 #include <vector>
 
+#include "bench_length.h"
 #include "bench_support.h"
 #include "link/base_station_mac.h"
 #include "link/terminal_mac.h"
@@ -110,11 +111,7 @@ void run(const scenario& s, int slots, bool last) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const int slots = argc > 1 ? std::atoi(argv[1]) : 30000;
-    if (slots < 100) {
-        std::fprintf(stderr, "bench_mac: slots = %d: must be at least 100\n", slots);
-        return 2;
-    }
+    const int slots = bench::length(argc, argv, "slots", 30000, 100);
     std::printf("{\"bench\": \"mac\", \"bins\": %d, \"budget_us\": 666.667, \"results\": [\n",
                 nof_bins);
     const scenario all[] = {{"no errors", 8, 0, true},

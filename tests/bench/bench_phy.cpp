@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "../curves/curve_world.h"
+#include "bench_length.h"
 #include "phy/sync/cell_search.h"
 #include "slot_times.h"
 
@@ -141,11 +142,7 @@ slot_times search(searched what, int slots) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const int slots = argc > 1 ? std::atoi(argv[1]) : 3000;
-    if (slots < 100) {
-        std::fprintf(stderr, "bench_phy: slots must be 100 or more\n");
-        return 2;
-    }
+    const int slots = bench::length(argc, argv, "slots", 3000, 100);
     std::printf("{\"benchmark\": \"phy_slot\", \"budget_us\": %.1f, \"bins\": %d, \"results\": [\n",
                 bench::slot_budget_us, nof_bins);
     for (const int k : {2, 4, 6, 8}) {
@@ -177,7 +174,7 @@ int main(int argc, char** argv) {
     for (const auto& [what, channel] : {std::pair(searched::noise, "noise"),
                                         {searched::no_cell, "prefixes, pilots of no cell"},
                                         {searched::found, "the slot that finds the cell"}}) {
-        const auto us = search(what, std::max(100, slots / 10));
+        const auto us = search(what, slots / 10);
         if (us.empty()) {
             std::fprintf(stderr, "bench_phy: the cell was not found\n");
             return 1;

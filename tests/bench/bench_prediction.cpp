@@ -8,16 +8,13 @@
 #include <cstdlib>
 
 #include "../unit/phy/simulated_gains.h"
+#include "bench_length.h"
 
 int main(int argc, char** argv) {
     using namespace wip;
     using namespace wip::phy;
     using timer = std::chrono::steady_clock;
-    const int slots = argc > 1 ? std::atoi(argv[1]) : 3000;
-    if (slots < 500) {
-        std::fprintf(stderr, "bench_prediction: slots must be 500 or more\n");
-        return 2;
-    }
+    const int slots = bench::length(argc, argv, "slots", 3000, 500);
     test::gains channel(1);
     std::vector<bin_measurement> measured;
     for (int i = 0; i < slots; ++i) measured.push_back(channel.next(125));

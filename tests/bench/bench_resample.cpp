@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "../curves/curve_world.h"
+#include "bench_length.h"
 #include "resampler.h"
 
 namespace {
@@ -135,11 +136,7 @@ double compare(const world& w, double rate, const received& direct, const receiv
 }  // namespace
 
 int main(int argc, char** argv) {
-    const int slots = argc > 1 ? std::atoi(argv[1]) : 300;
-    if (slots < 100 || slots > 3000) {
-        std::fprintf(stderr, "bench_resample: slots is '%s'; valid: 100..3000\n", argv[1]);
-        return 2;
-    }
+    const int slots = bench::length(argc, argv, "slots", 300, 100, 3000);
     const ideal to_rate;
     const world worlds[] = {
         {"clean", {.snr_db = 120, .bits_per_symbol = 8}},

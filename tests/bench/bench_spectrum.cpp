@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "../curves/curve_world.h"
+#include "bench_length.h"
 #include "slot_times.h"
 #include "spectrum_thread.h"
 
@@ -81,11 +82,7 @@ void print(const char* what, const slot_times& t) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const int slots = argc > 1 ? std::atoi(argv[1]) : 15000;
-    if (slots < 1500 || slots > 1'000'000) {
-        std::fprintf(stderr, "bench_spectrum: slots is '%s'; valid: 1500..1000000\n", argv[1]);
-        return 2;
-    }
+    const int slots = bench::length(argc, argv, "slots", 15000, 1500);
     curves::world w({.snr_db = 40, .bits_per_symbol = 8});
     side without{"receiver", 0}, seldom{"receiver and spectrum, 10/s", 150},
         often{"receiver and spectrum, in every slot", 1};

@@ -20,7 +20,7 @@
 // its uplink messages (bench_journal has the journal itself).
 //
 // Budget: all topics at the default rates, all processes together, under 5 % of a core. JSON on
-// standard output; a first argument sets the seconds of each run (default 1).
+// standard output; a first argument sets the slots of each run (default 1500: 1 s).
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,6 +28,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -36,6 +37,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench_length.h"
 #include "bench_support.h"
 #include "emulator/cell_status.h"
 #include "emulator/emulator_config.h"
@@ -152,7 +154,7 @@ void make_slot(emulated_cell& cell, slot k, std::span<const std::uint8_t> packet
     });
 }
 
-cost run(const std::string& folder, reading who, const host::telemetry_rates& rates, int seconds) {
+cost run(const std::string& folder, reading who, const host::telemetry_rates& rates, int slots) {
     config::settings s(emulator_keys());
     s.merge_assignment("channel.model=jakes");
     s.merge_assignment("link.bins=25");
@@ -196,7 +198,7 @@ cost run(const std::string& folder, reading who, const host::telemetry_rates& ra
     twin.deliver_to([&](emulated_cell::side, int, std::span<const std::uint8_t>, std::int64_t) {
         twin_cell.calls.in([] {});
     });
-    for (slot k; k.value < std::int64_t{seconds} * slots_per_second; ++k) {
+    for (slot k; k.value < slots; ++k) {
         const bool twin_runs = who != reading::nothing, twin_first = k.value % 2 == 0;
         if (twin_runs && twin_first) make_slot(twin, k, packet, twin_cell, [](auto...) {});
         telemetry.in([&] { topics.prepare(k); });
@@ -223,7 +225,7 @@ cost run(const std::string& folder, reading who, const host::telemetry_rates& ra
         if (twin_runs && !twin_first) make_slot(twin, k, packet, twin_cell, [](auto...) {});
         std::this_thread::sleep_until(start + std::chrono::nanoseconds(slot_start(k)));
     }
-    const double nof_slots = static_cast<double>(seconds) * slots_per_second;
+    const double seconds = static_cast<double>(slots) / slots_per_second;
     const double inside =
         who == reading::nothing ? 0 : watched_cell.alone_s() - twin_cell.alone_s();
     const double cpu =
@@ -233,21 +235,22 @@ cost run(const std::string& folder, reading who, const host::telemetry_rates& ra
         ::waitpid(reader, nullptr, 0);
     }
     const auto& counted = who == reading::base ? base_out : terminal_out;
-    cost c{.slot_us = cpu / nof_slots * 1e6,
-           .inside_us = inside / nof_slots * 1e6,
+    cost c{.slot_us = cpu / slots * 1e6,
+           .inside_us = inside / slots * 1e6,
            .messages = static_cast<double>(counted.messages) / seconds,
            .kilobytes = static_cast<double>(counted.bytes) / seconds / 1e3,
            .of_topic = counted.of_topic};
-    for (auto& n : c.of_topic) n /= static_cast<std::uint64_t>(seconds);
+    for (auto& n : c.of_topic)
+        n = static_cast<std::uint64_t>(std::lround(static_cast<double>(n) / seconds));
     return c;
 }
 
 cost with_reader(const std::string& folder, reading who, const host::telemetry_rates& rates,
-                 int seconds) {
+                 int slots) {
     std::array<cost, 5> runs;
     for (cost& c : runs) {
-        const double idle = run(folder, reading::nothing, rates, seconds).slot_us;
-        c = run(folder, who, rates, seconds);
+        const double idle = run(folder, reading::nothing, rates, slots).slot_us;
+        c = run(folder, who, rates, slots);
         c.slot_us -= idle;
     }
     std::ranges::sort(runs, {}, &cost::slot_us);
@@ -285,24 +288,20 @@ double share(double us) { return us * 1e-6 * slots_per_second; }
 
 int main(int argc, char** argv) {
     if (argc == 3 && std::string_view(argv[1]) == "--read") read_all(argv[2]);
-    const int seconds = argc > 1 ? std::atoi(argv[1]) : 1;
-    if (seconds < 1 || seconds > 1000) {
-        std::fprintf(stderr, "seconds: 1..1000\n");
-        return 2;
-    }
+    const int slots = bench::length(argc, argv, "slots", slots_per_second, 150);
     char name[] = "/tmp/openwip-bench-XXXXXX";
     const std::string folder = ::mkdtemp(name);
     const host::telemetry_rates standard;
     const host::telemetry_rates all{.slot_every = 1, .receiver_every = 1, .frames_every = 1};
-    const cost idle = run(folder, reading::nothing, standard, seconds);
+    const cost idle = run(folder, reading::nothing, standard, slots);
     std::printf(
-        "{\"bench\": \"telemetry\", \"bins\": 25, \"slots_per_second\": %d, \"seconds\": %d, "
+        "{\"bench\": \"telemetry\", \"bins\": 25, \"slots_per_second\": %d, \"slots\": %d, "
         "\"unsubscribed_slot_us\": %.2f, \"results\": [\n",
-        static_cast<int>(slots_per_second), seconds, idle.slot_us);
+        static_cast<int>(slots_per_second), slots, idle.slot_us);
     double sum[2] = {};
     for (const bool every : {false, true})
         for (const reading who : {reading::base, reading::terminal}) {
-            const cost c = with_reader(folder, who, every ? all : standard, seconds);
+            const cost c = with_reader(folder, who, every ? all : standard, slots);
             sum[every] += share(c.slot_us);
             std::printf(
                 "  {\"publisher\": \"%s\", \"rates\": \"%s\", \"core_share\": %.4f, "

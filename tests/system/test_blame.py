@@ -2,6 +2,8 @@
 """What is said when something from outside ends a run: a process that is stopped, an interface set down, a namespace or
 the run folder deleted. The one that is named is the one it was done to, the exit code is not that of bad input, and
 nothing is left."""
+import concurrent.futures
+import itertools
 import os
 import re
 import shutil
@@ -13,6 +15,7 @@ import unittest
 from demo_support import GENTLE, Demo, built, cells, left_of, openwip, system, wait_until
 
 CELL = f"b{os.getpid() % 100000}"
+NUMBERS = itertools.count()
 STOPPED = r"stopped by a signal \(SIGSTOP, Ctrl-Z\) for "
 
 
@@ -21,15 +24,23 @@ STOPPED = r"stopped by a signal \(SIGSTOP, Ctrl-Z\) for "
 class Blamed(unittest.TestCase):
     # --- verbs ---
 
+    def each(self, body, *cases):
+        """body(*case) for each case, all at once: most of the time of a case is waiting. A cell each."""
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            ends = [(case, pool.submit(body, *case)) for case in cases]
+        for case, end in ends:
+            with self.subTest(case):
+                end.result()
+
     def running(self, command, *arguments, duration=60):
         if command == "demo":
             arguments = (*GENTLE, "--pings", "5", *arguments)
-        run = Demo(CELL, "--duration", str(duration), *arguments, command=command)
+        run = Demo(f"{CELL}x{next(NUMBERS)}", "--duration", str(duration), *arguments, command=command)
         self.addCleanup(run.close)
         run.wait_for("TCP download" if command == "demo" else "starting the emulator")
         self.assertTrue(wait_until(lambda: self.traffic_flows(run.cell), 30), run.said)
         time.sleep(0.5)
-        self.processes = [(p, system.start_time(p)) for p, _ in run.cell.recorded_processes()]
+        run.processes = [(p, system.start_time(p)) for p, _ in run.cell.recorded_processes()]
         return run
 
     def traffic_flows(self, cell):
@@ -40,15 +51,15 @@ class Blamed(unittest.TestCase):
 
     def kept(self):
         """A cell that its launcher has left up."""
-        run = Demo(CELL, "--duration", "1", "--keep", command="emulate")
+        run = Demo(f"{CELL}x{next(NUMBERS)}", "--duration", "1", "--keep", command="emulate")
         self.addCleanup(run.close)
         run.process.wait(60)
         self.assertTrue(run.cell.is_up(), run.said)
-        self.processes = run.cell.recorded_processes()
+        run.processes = run.cell.recorded_processes()
         return run
 
-    def left(self, cell):
-        return left_of(cell, [p for p, started in self.processes if system.start_time(p) == started])
+    def left(self, run):
+        return left_of(run.cell, [p for p, started in run.processes if system.start_time(p) == started])
 
     def expect_end(self, run, words, within, code=3):
         began = time.monotonic()
@@ -56,33 +67,32 @@ class Blamed(unittest.TestCase):
         self.assertLess(time.monotonic() - began, within, run.said)
         self.assertRegex(run.said, f"(?m)^openwip: {words}")
         self.assertNotIn("Traceback", run.said)
-        self.assertTrue(wait_until(lambda: not self.left(run.cell), 1), self.left(run.cell))
+        self.assertTrue(wait_until(lambda: not self.left(run), 1), self.left(run))
 
     def expect_invalid(self, run, words):
         self.assertEqual(run.ended(60), 1, run.said)
         report = run.process.stdout.read()
         self.assertRegex(report, rf"^verdict: INVALID\n  surroundings: {words}")
-        self.assertEqual(self.left(run.cell), [])
+        self.assertEqual(self.left(run), [])
 
     # --- a process that does not run ---
 
     def test_a_stopped_process_is_named_and_not_the_neighbour_that_misses_it(self):
-        for command, name, within in (("demo", "base.radio", 10), ("demo", "terminal.macd", 10), ("demo", "air", 12),
-                                      ("emulate", "emulator", 12)):
-            with self.subTest(name):
-                run = self.running(command)
-                os.kill(run.pid(name), signal.SIGSTOP)
-                self.expect_end(run, rf"{name} has been {STOPPED}\d\.\d s; ", within)
+        def stop(command, name, within):
+            run = self.running(command)
+            os.kill(run.pid(name), signal.SIGSTOP)
+            self.expect_end(run, rf"{name} has been {STOPPED}\d\.\d s; ", within)
+        self.each(stop, ("demo", "base.radio", 10), ("demo", "terminal.macd", 10), ("demo", "air", 12), ("emulate", "emulator", 12))
 
     def test_a_process_that_was_stopped_for_a_moment_is_in_the_verdict(self):
-        for command, name in (("demo", "terminal.radio"), ("emulate", "emulator")):
-            with self.subTest(command):
-                run = self.running(command, duration=4)
-                pid = run.pid(name)
-                os.kill(pid, signal.SIGSTOP)
-                time.sleep(1.5)
-                os.kill(pid, signal.SIGCONT)
-                self.expect_invalid(run, rf"{name} was {STOPPED}1\.\d s")
+        def pause(command, name):
+            run = self.running(command, duration=4)
+            pid = run.pid(name)
+            os.kill(pid, signal.SIGSTOP)
+            time.sleep(1.5)
+            os.kill(pid, signal.SIGCONT)
+            self.expect_invalid(run, rf"{name} was {STOPPED}1\.\d s")
+        self.each(pause, ("demo", "terminal.radio"), ("emulate", "emulator"))
 
     def test_a_killed_process_is_named_before_one_that_is_stopped(self):
         run = self.running("demo")
@@ -94,12 +104,12 @@ class Blamed(unittest.TestCase):
     # --- an interface ---
 
     def test_an_interface_that_stays_down_ends_the_run(self):
-        for command in ("demo", "emulate"):
-            with self.subTest(command):
-                run = self.running(command)
-                namespace = run.cell.namespace("terminal")
-                subprocess.run(["ip", "-n", namespace, "link", "set", "wip0", "down"], check=True)
-                self.expect_end(run, rf"interface wip0 of terminal \(namespace {namespace}\) has been down for 3\.\d s", 8)
+        def down(command):
+            run = self.running(command)
+            namespace = run.cell.namespace("terminal")
+            subprocess.run(["ip", "-n", namespace, "link", "set", "wip0", "down"], check=True)
+            self.expect_end(run, rf"interface wip0 of terminal \(namespace {namespace}\) has been down for 3\.\d s", 8)
+        self.each(down, ("demo",), ("emulate",))
 
     def test_an_interface_that_was_down_for_a_moment_is_in_the_verdict(self):
         run = self.running("emulate", duration=4)
@@ -121,50 +131,50 @@ class Blamed(unittest.TestCase):
         os.kill(run.pid("emulator"), signal.SIGCONT)
 
         def said():         # by the screen, which breaks its lines
-            return re.sub(r"\n {10}", "", openwip("top", "--name", CELL, "--once").stdout)
+            return re.sub(r"\n {10}", "", openwip("top", "--name", run.cell.name, "--once").stdout)
         self.assertTrue(wait_until(lambda: re.search(rf"surroundings: emulator was {STOPPED}\d\.\d s", said()), 10), said())
 
     # --- a namespace ---
 
     def test_a_namespace_that_was_deleted_is_named(self):
-        for command in ("demo", "emulate"):
-            with self.subTest(command):
-                run = self.running(command)
-                namespace = run.cell.namespace("terminal")
-                subprocess.run(["ip", "netns", "del", namespace], check=True)
-                self.expect_end(run, f"the network namespace {namespace} was deleted from outside", 5)
+        def delete(command):
+            run = self.running(command)
+            namespace = run.cell.namespace("terminal")
+            subprocess.run(["ip", "netns", "del", namespace], check=True)
+            self.expect_end(run, f"the network namespace {namespace} was deleted from outside", 5)
+        self.each(delete, ("demo",), ("emulate",))
 
     # --- the run folder ---
 
     def test_a_run_folder_that_was_deleted_is_named(self):
-        for command in ("demo", "emulate"):
-            with self.subTest(command):
-                run = self.running(command)
-                shutil.rmtree(run.cell.run)
-                self.expect_end(run, f"the run folder {run.cell.run} was deleted from outside", 6)
+        def delete(command):
+            run = self.running(command)
+            shutil.rmtree(run.cell.run)
+            self.expect_end(run, f"the run folder {run.cell.run} was deleted from outside", 6)
+        self.each(delete, ("demo",), ("emulate",))
 
     def test_of_a_kept_cell_whose_folder_was_deleted_nothing_is_left(self):
         run = self.kept()
         shutil.rmtree(run.cell.run)
-        self.assertTrue(wait_until(lambda: not self.left(run.cell), 6), self.left(run.cell))
+        self.assertTrue(wait_until(lambda: not self.left(run), 6), self.left(run))
 
     def test_down_and_a_new_start_find_what_is_left_without_the_folder(self):
-        for keeper_is, again, words in ((signal.SIGKILL, ("down",), r"removed what was left of cell.*namespace \S+-base"),
-                                        (signal.SIGSTOP, ("down",), r"removed what was left of cell.*keeper \d+"),
-                                        (signal.SIGKILL, ("down", "--all"), "removed what was left of cell"),
-                                        (signal.SIGKILL, ("emulate", "--duration", "1"), "removing what an earlier run left")):
-            with self.subTest(again=again, keeper_is=keeper_is.name):
-                run = self.kept()
-                keeper = run.pid("keeper")
-                os.kill(keeper, signal.SIGSTOP)     # it would clean up
-                shutil.rmtree(run.cell.run)
-                os.kill(keeper, keeper_is)
-                self.assertIn(run.cell.namespace("base"), self.left(run.cell))
-                done = openwip(again[0], *(again[1:] if "--all" in again else ("--name", CELL, *again[1:])))
-                self.assertIn(done.returncode, (0, 1), done.stderr)
-                self.assertRegex(done.stdout + done.stderr, words)
-                self.assertTrue(wait_until(lambda: not self.left(run.cell), 1), self.left(run.cell))
-                self.assertIsNone(system.start_time(keeper))
+        def wreck(keeper_is, again, words):
+            run = self.kept()
+            keeper = run.pid("keeper")
+            os.kill(keeper, signal.SIGSTOP)     # it would clean up
+            shutil.rmtree(run.cell.run)
+            os.kill(keeper, keeper_is)
+            self.assertIn(run.cell.namespace("base"), self.left(run))
+            done = openwip(again[0], *(again[1:] if "--all" in again else ("--name", run.cell.name, *again[1:])))
+            self.assertIn(done.returncode, (0, 1), done.stderr)
+            self.assertRegex(done.stdout + done.stderr, words)
+            self.assertTrue(wait_until(lambda: not self.left(run), 1), self.left(run))
+            self.assertIsNone(system.start_time(keeper))
+        self.each(wreck, (signal.SIGKILL, ("down",), r"removed what was left of cell.*namespace \S+-base"),
+                  (signal.SIGSTOP, ("down",), r"removed what was left of cell.*keeper \d+"),
+                  (signal.SIGKILL, ("emulate", "--duration", "1"), "removing what an earlier run left"))
+        wreck(signal.SIGKILL, ("down", "--all"), "removed what was left of cell")      # of every cell: alone
 
     def test_a_namespace_of_the_same_name_that_somebody_else_made_stays(self):
         cell = cells.Cell(CELL)

@@ -98,6 +98,7 @@ def bench(arguments: list[str], places: Places) -> Any:
     p = Parser("bench")
     p.add_argument("--json", metavar="FILE", nargs="?", const="-", default="-",
                    help="write there instead of standard output")
+    p.add_argument("--least", action="store_true", help="each as short as it goes: that it runs, not how fast")
     given = p.parse_args(arguments)
     folder = places.build / "tests" / "bench"
     programs = sorted(f for f in folder.glob("bench_*") if f.is_file() and os.access(f, os.X_OK))
@@ -106,7 +107,7 @@ def bench(arguments: list[str], places: Places) -> Any:
     results = {}
     for program in programs:
         print(f"bench: {program.name}", file=sys.stderr, flush=True)
-        done = subprocess.run([program], stdout=subprocess.PIPE, text=True)
+        done = subprocess.run([program, *(["least"] if given.least else [])], stdout=subprocess.PIPE, text=True)
         if done.returncode != 0:
             raise CellDied(f"{program.name} ended with exit code {done.returncode}")
         try:
