@@ -80,7 +80,7 @@ function(openwip_optimise options)
 endfunction()
 openwip_optimise(-O3 wip_sample wip_bin wip_symbol_channel wip_mix wip_air gnuradio-wip vusrp)
 openwip_optimise(-O1 air macd wip_observer wip_emulator wip_capture wip_tcpl wip_channel openwip-monitor wip_python wip_config
-                     wip_profiles wip_air_program wip_monitor)
+                     wip_profiles wip_air_program wip_monitor wip_radio)
 openwip_optimise("-O1;-g0" ${test_programs})
 if(TARGET wip_process)
   set_source_files_properties(host/runtime/program.cpp TARGET_DIRECTORY wip_process PROPERTIES

@@ -16,7 +16,7 @@ Rooms, from what knows nothing of the others to the commands (tests/unit/structu
   runs          from the start of a cell to the verdict: demo, emulate, replay, tcp-l, validate; one of them is run.py
   campaign      experiments: many runs, and what they say together
   views         of a cell that is up, or of a record; a view starts nothing
-  commands      what is left: down, status, exec, set, get, doctor, benchmarks
+  commands      what is left: down, status, exec, set, get, doctor, radio, benchmarks
 
 `figures` lies below `cell` and `measure`, apart from `views`: the verdict is made of it while a cell runs. The command lines
 of runs stand in runs/options.py, above what they name (keys, recordings), so `settings` needs nothing but `air`."""

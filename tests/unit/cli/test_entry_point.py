@@ -12,7 +12,7 @@ import unittest
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
 OPENWIP = TOP / "openwip"
-PARTS = "demo emulate tcp-l capture channel switch-table monitor curves bench"
+PARTS = "demo emulate tcp-l capture channel radio switch-table monitor curves bench"
 
 TOOLS = {
     "dpkg-query": 'sed "s/$/ install ok installed/" "$WORLD/installed"',

@@ -60,6 +60,8 @@ ALLOWED = {
     "host/capture": {"types", "runtime", "schema", "config"},
     # It runs the receiver's predictor over a bin-level channel (--predictor).
     "host/channel": {"types", "link", "sample", "bin", "profiles", "trace", "config", "phy/prediction"},
+    # UHD's radios, looked at without a cell.
+    "host/radio": {"types", "runtime"},
     # A reader of what every process publishes, and of nothing else: it runs on another machine as well.
     "host/gui/model": {"schema"},
     "host/gui/plot": {"gui/model"},

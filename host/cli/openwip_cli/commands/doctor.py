@@ -4,7 +4,6 @@
 Nothing is changed without --fix, which runs the commands of the findings that have one that is safe: kernel settings and modules,
 until the next start of the machine. Exit code 0: nothing costs anything, 1: something does, 2: bad input."""
 import ctypes
-import dataclasses
 import os
 import pathlib
 import re
@@ -15,10 +14,14 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..errors import INVALID, VALID
+from . import radio_loop
+from .finding import Finding, as_json, show
+from .radio_program import PROGRAM, ask, asked, environment, radio_option, receive_options, transmit_options
+from ..errors import INVALID, VALID, BadInput
 from ..machine import outputs
 from ..machine.places import Places
 from ..settings.command_line import Parser
+from ..settings.kinds import Real
 
 # What UHD asks for where a radio is on a network (manual, transport): the sockets' buffers, and frames of 8000 bytes.
 SOCKET_BYTES = 33_554_432
@@ -30,24 +33,6 @@ USB_3_MBPS = 5000
 GOOD_CLOCKS = ("tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter")
 LEAST_CORES = 2
 _CLONE_NEWNET = 0x40000000
-
-
-@dataclasses.dataclass
-class Finding:
-    what: str
-    says: str
-    costs: str = ""         # empty: ok
-    mend: str = ""          # a command, or what to do
-    safe: bool = False      # --fix may run it
-
-    @property
-    def ok(self) -> bool:
-        return not self.costs
-
-    def lines(self) -> list[str]:
-        if self.ok:
-            return [f"ok    {self.what}: {self.says}"]
-        return [f"COSTS {self.what}: {self.says}: {self.costs}", *([f"      mend: {self.mend}"] if self.mend else [])]
 
 
 class Machine:
@@ -270,20 +255,36 @@ def fix(findings: Sequence[Finding]) -> None:
 
 def main(arguments: list[str], places: Places) -> int:
     p = Parser("doctor", "What this machine has and lacks for radios: a line each, with what it costs and the command that mends it.")
-    p.add_argument("--radio", metavar="ARGS", default="", help="UHD device arguments of the radio that is meant, such as type=b200")
+    radio_option(p)
     p.add_argument("--fix", action="store_true", help="run the commands that are safe (kernel settings, modules), then look again")
+    p.add_argument("--loop", action="store_true", help="measure how long samples take from the radio and to it, and say which lead and "
+                                                       "retransmission delay follow: THIS TRANSMITS; the other options are for it")
+    p.value("--seconds", Real(1, 3600), metavar="S", help="of bursts and slots, at most (default 60)")
+    receive_options(p)
+    transmit_options(p)
     p.add_argument("--json", metavar="FILE", help="write the findings there as well")
     given = p.parse_args(arguments)
+    meant = [o for o in ("--seconds", "--gain", "--antenna", "--transmit-gain", "--transmit-antenna")
+             if getattr(given, o[2:].replace("-", "_")) not in (None, "")]
+    if meant and not given.loop:
+        raise BadInput(f"{meant[0]} without --loop; valid: together with --loop, nothing else opens the radio")
+    given.seconds = given.seconds or 60.0
     outputs.fresh("--json", given.json)
-    modules = str(places.build / "uhd_modules")
-    machine = Machine(environment={"UHD_MODULE_PATH": modules, **os.environ, "UHD_LOG_CONSOLE_LEVEL": "error"})
+    if given.loop:
+        places.check_built(PROGRAM)
+    machine = Machine(environment=environment(places))
     findings = examine(machine, given.radio)
     if given.fix:
         fix(findings)
         findings = examine(machine, given.radio)
-    for f in findings:
-        print("\n".join(f.lines()))
+    show(findings)
+    loop: dict[str, Any] = {}
+    if given.loop:
+        loop = ask(places, "loop", given.radio, asked(given))
+        measured = list(radio_loop.findings_of_loop(loop))
+        show(measured)
+        findings += measured
     lacking = sum(not f.ok for f in findings)
     print(f"{len(findings)} findings, " + (f"{lacking} of them cost something" if lacking else "nothing to mend"))
-    outputs.write_json(given.json, {"findings": [dataclasses.asdict(f) | {"ok": f.ok} for f in findings]})
+    outputs.write_json(given.json, {"findings": as_json(findings)} | ({"loop": loop} if given.loop else {}))
     return INVALID if lacking else VALID

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What doctor and radio say, a line each: ok, or what it costs and the command that mends it."""
+import dataclasses
+from collections.abc import Iterable
+from typing import Any
+
+
+@dataclasses.dataclass
+class Finding:
+    what: str
+    says: str
+    costs: str = ""         # empty: ok
+    mend: str = ""          # a command, or what to do
+    safe: bool = False      # --fix may run it
+
+    @property
+    def ok(self) -> bool:
+        return not self.costs
+
+    def lines(self) -> list[str]:
+        if self.ok:
+            return [f"ok    {self.what}: {self.says}"]
+        return [f"COSTS {self.what}: {self.says}: {self.costs}", *([f"      mend: {self.mend}"] if self.mend else [])]
+
+
+def show(findings: Iterable[Finding]) -> None:
+    for f in findings:
+        print("\n".join(f.lines()))
+
+
+def as_json(findings: Iterable[Finding]) -> list[dict[str, Any]]:
+    return [dataclasses.asdict(f) | {"ok": f.ok} for f in findings]

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""./openwip radio list, probe, levels, spectrum: radios that UHD finds, without a cell. A finding is ok, or what it costs and what mends
+it. Exit code 0: nothing costs anything, 1: something does, 2: bad input, or a radio that is not there."""
+import re
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+from . import doctor
+from .finding import Finding, as_json, show
+from .radio_program import ask, asked, environment, json_option, radio_option, receive_options, transmit_options
+from ..air import SAMPLE_RATE
+from ..errors import INVALID, VALID, BadInput
+from ..machine import outputs
+from ..machine.places import Places
+from ..settings import radios
+from ..settings.command_line import Parser
+from ..settings.kinds import Real
+
+USAGE = """usage: ./openwip radio COMMAND [--radio ARGS] [--json [FILE]] [OPTIONS]
+
+  list        the devices that UHD finds, the software one among them
+  probe       what a device is: clocks, rates, ranges, sensors, time, calibration; a line each: ok, or what it costs
+  levels      noise floor, constant, clipping; with --tone, which transmits: images and leakage
+  spectrum    what is received, as a picture (--out FILE.png)
+
+--radio: UHD device arguments, such as type=b200 (without: the first radio found); type=vusrp is a software one that hears itself.
+COMMAND --help: its options."""
+
+RESAMPLING = "a sixth of a core for each direction"       # docs/radios.md, Rates
+# Their mixers are corrected from a file that one has to make; the others measure and correct themselves.
+CORRECTED_FROM_A_FILE = ("n200", "n210", "x300", "x310")
+LEAST_IMAGE_DB = 25         # docs/radios.md: costs less than 1 dB at 256-QAM
+MOST_DC_DBFS = -20          # of full scale: above it headroom is lost
+
+
+def mhz(hz: float) -> str:
+    return f"{hz / 1e6:.6f}".rstrip("0").rstrip(".")
+
+
+def span(r: dict[str, Any], scale: float = 1) -> str:
+    """A range in words."""
+    low, high = f"{r['lowest'] / scale:g}", f"{r['highest'] / scale:g}"
+    return low if low == high else f"{low}..{high}"
+
+
+def model(product: str) -> str:
+    """N210r4 -> n210"""
+    found = re.match(r"[a-z]+[0-9]+", product.lower())
+    return found[0] if found else product.lower()
+
+
+# --- list ---
+
+def found_devices(places: Places, radio: str) -> list[dict[str, str]]:
+    """Software radios show themselves only when they are asked for by type."""
+    machine = doctor.Machine(environment=environment(places))
+    found: list[dict[str, str]] = []
+    for wanted in [radio] if radio else ["", "type=vusrp"]:
+        listed = machine.said("uhd_find_devices", *(["--args", wanted] if wanted else []))
+        if listed is None:
+            raise BadInput("uhd_find_devices is not there, or does not end; needed: sudo apt-get install uhd-host")
+        # find_all is UHD's own, of the search.
+        found += [{k: v for k, v in d.items() if k != "find_all"} for d in doctor.devices(listed)]
+    return found
+
+
+def list_radios(arguments: list[str], places: Places) -> int:
+    p = Parser("radio list")
+    radio_option(p)
+    json_option(p)
+    given = p.parse_args(arguments)
+    outputs.fresh("--json", None if given.json == "-" else given.json)
+    found = found_devices(places, given.radio)
+    if given.json != "-":
+        for device in found:
+            first = [k for k in ("type", "product", "serial", "addr") if k in device]
+            print(", ".join(f"{k}={device[k]}" for k in (*first, *(k for k in device if k not in first))))
+        if not found:
+            print("none found: check power, cable and address; ./openwip doctor says what this machine lacks")
+    outputs.write_json(given.json, {"devices": found})
+    return VALID if found else INVALID
+
+
+# --- probe ---
+
+def of_clock(found: dict[str, Any], radio: str) -> Iterator[Finding]:
+    says = f"{mhz(found['clock_hz'])} MHz" + (f" (of {span(found['clocks_hz'], 1e6)})" if found["clocks_hz"]["lowest"] !=
+                                              found["clocks_hz"]["highest"] else "")
+    yield Finding("master clock", says)
+    sides = [found[s] for s in ("receive", "transmit") if s in found]
+    rate = sides[0]["rate_hz"] if sides else 0
+    if not any(s["converted"] for s in sides):
+        yield Finding("sample rate", f"{mhz(rate)} MS/s, that of a cell")
+        return
+    product = radios.products().get(model(found["product"]))
+    clock = radios.clock(product) if product else None
+    direct = clock is not None and clock % SAMPLE_RATE == 0 and clock != found["clock_hz"]
+    yield Finding("sample rate", f"{mhz(rate)} MS/s, converted to and from {mhz(SAMPLE_RATE)}", RESAMPLING,
+                  f"--radio {shlex.quote(','.join(filter(None, (radio, f'master_clock_rate={clock}'))))}" if direct else
+                  "nothing: its clock has no other rate; it works so")
+
+
+def of_side(name: str, s: dict[str, Any]) -> Iterator[Finding]:
+    yield Finding(name, f"{s['front']}, {s['channels']} channel{'s' if s['channels'] != 1 else ''}, {span(s['frequency_hz'], 1e6)} MHz, "
+                        f"gain {span(s['gain_db'])} dB in steps of {s['gain_db']['step']:g}, bandwidth {span(s['bandwidth_hz'], 1e6)} MHz, "
+                        f"antennas {', '.join(s['antennas'])}")
+
+
+def of_sensors(found: dict[str, Any]) -> Iterator[Finding]:
+    for place, sensors in (("", found["sensors"]), *((f" ({s})", found[s]["sensors"]) for s in ("receive", "transmit") if s in found)):
+        for name, value in sensors.items():
+            if value.get("ok", True):
+                yield Finding(f"sensor {name}{place}", value["says"])
+            elif name == "ref_locked":
+                yield Finding(f"sensor {name}{place}", value["says"], "the clock runs by itself, or not at all",
+                              f"a 10 MHz reference at the device, or clock_source=internal (now {found['clock_source']})")
+            else:
+                yield Finding(f"sensor {name}{place}", value["says"], "not as it should be", "another frequency; UHD's manual of the device")
+
+
+def of_calibration(found: dict[str, Any], radio: str) -> Iterator[Finding]:
+    sides = {s: found[s] for s in ("receive", "transmit") if s in found}
+    known = [s for s in sides if sides[s]["power_calibrated"]]
+    yield Finding("power", f"calibrated ({' and '.join(known)})" if known else "not calibrated: levels in dBFS, not in dBm")
+    if model(found["product"]) not in CORRECTED_FROM_A_FILE:
+        yield Finding("images", "the device corrects its mixers by itself")
+        return
+    lacking = [s for s in sides if not sides[s]["image_calibrated"]]
+    if not lacking:
+        yield Finding("images", "corrected from files of this board")
+    elif found["name"].startswith("Software"):
+        yield Finding("images", "not corrected, as a board without files (software: there is nothing to correct)")
+    else:
+        of = {"receive": ("uhd_cal_rx_iq_balance",), "transmit": ("uhd_cal_tx_iq_balance", "uhd_cal_tx_dc_offset")}
+        yield Finding("images", f"no file of this board ({', '.join(lacking)})", "images and LO leakage only 25 to 30 dB down",
+                      "nothing connected, then: " + "; ".join(f"{c} --args {shlex.quote(radio)}" for s in lacking for c in of[s]))
+
+
+def findings_of_probe(found: dict[str, Any], radio: str) -> list[Finding]:
+    def all_of() -> Iterator[Finding]:
+        yield Finding("device", f"{found['name']}, serial {found['serial'] or 'unknown'}")
+        yield from of_clock(found, radio)
+        for name, key in (("receiver", "receive"), ("transmitter", "transmit")):
+            if key in found:
+                yield from of_side(name, found[key])
+            else:
+                yield Finding(name, "none", f"it can only be a station that {'sends' if key == 'receive' else 'receives'}",
+                              "a board that has both")
+        yield from of_sensors(found)
+        for name in ("clock", "time"):
+            yield Finding(f"{name} source", f"{found[f'{name}_source']} (of {', '.join(found[f'{name}_sources'])})")
+        yield from of_calibration(found, radio)
+    return list(all_of())
+
+
+def finish(findings: list[Finding], found: dict[str, Any], file: str | None) -> int:
+    if file != "-":
+        show(findings)
+    outputs.write_json(file, found | {"findings": as_json(findings)})
+    return VALID if all(f.ok for f in findings) else INVALID
+
+
+def probe(arguments: list[str], places: Places) -> int:
+    p = Parser("radio probe")
+    radio_option(p)
+    json_option(p)
+    given = p.parse_args(arguments)
+    outputs.fresh("--json", None if given.json == "-" else given.json)
+    found = ask(places, "probe", given.radio, [])
+    return finish(findings_of_probe(found, given.radio), found, given.json)
+
+
+# --- levels ---
+
+def findings_of_levels(found: dict[str, Any]) -> list[Finding]:
+    def all_of() -> Iterator[Finding]:
+        yield Finding("receiver", f"{mhz(found['frequency_hz'])} MHz, gain {found['gain_db']:g} dB, {found['antenna']}, "
+                                  f"{mhz(found['rate_hz'])} MS/s, {found['samples']} samples")
+        yield Finding("noise", f"{found['noise_dbfs']:.1f} dBFS in 7.68 MHz; less the gain {found['noise_at_gain_0_dbfs']:.1f}")
+        dc = f"{found['dc_dbfs']:.1f} dBFS"
+        yield Finding("DC offset", dc) if found["dc_dbfs"] <= MOST_DC_DBFS else \
+            Finding("DC offset", dc, "takes headroom of the converter", "less gain; another antenna port, if a strong carrier is at the centre")
+        clipped = f"peak {found['peak_dbfs']:.1f} dBFS, {100 * found['clipped']:.4g} % of the samples clipped"
+        yield Finding("level", clipped) if found["clipped"] == 0 else \
+            Finding("level", clipped, "noise in every bin", "less --gain, or a larger attenuator")
+        tone = found["tone"]
+        if tone is None:
+            return
+        sent = f"sent with gain {tone['sent']['gain_db']:g} dB from {tone['sent']['antenna']}"
+        if not tone["heard"]:
+            yield Finding("tone", f"not heard ({sent})", "no images or leakage measured",
+                          "more --transmit-gain or --gain, with the attenuator in its place; cable, antenna ports")
+            return
+        yield Finding("tone", f"{tone['dbfs']:.1f} dBFS at {tone['hz'] / 1e3:+.1f} kHz, {tone['hz'] - tone['expected_hz']:+.0f} Hz off ({sent})")
+        for name, key in (("image of the receiver", "receive_image"), ("image of the transmitter", "transmit_image")):
+            value = f"{'at least ' if tone[key]['at_least'] else ''}{tone[key]['db']:.1f} dB below the tone"
+            yield Finding(name, value) if tone[key]["db"] >= LEAST_IMAGE_DB or tone[key]["at_least"] else \
+                Finding(name, value, "more than 1 dB at 256-QAM", "calibrate (./openwip radio probe says how)")
+        leak = tone["leakage"]
+        yield Finding("LO leakage", f"{'at least ' if leak['at_least'] else ''}{leak['db']:.1f} dB below the tone")
+    return list(all_of())
+
+
+def levels(arguments: list[str], places: Places) -> int:
+    p = Parser("radio levels")
+    radio_option(p)
+    receive_options(p)
+    p.value("--seconds", Real(0.02, 10), metavar="S", default=0.5, help="of samples (default 0.5)")
+    p.add_argument("--tone", metavar="DBFS", nargs="?", const=-6.0, type=lambda text: read_tone(text),
+                   help="send a tone meanwhile, 912 kHz above the centre (default -6): THIS TRANSMITS")
+    p.add_argument("--tone-radio", metavar="ARGS", default="", help="the radio that sends it (default: the same)")
+    transmit_options(p)
+    json_option(p)
+    given = p.parse_args(arguments)
+    if given.tone is None and (given.tone_radio or given.transmit_gain is not None or given.transmit_antenna):
+        raise BadInput("--tone-radio, --transmit-gain or --transmit-antenna without --tone; valid: together with --tone, nothing is sent without")
+    outputs.fresh("--json", None if given.json == "-" else given.json)
+    found = ask(places, "levels", given.radio, asked(given))
+    return finish(findings_of_levels(found), found, given.json)
+
+
+def read_tone(text: str) -> float:
+    from ..settings.command_line import read
+    value: float = read("--tone", Real(-60, 0), text)
+    return value
+
+
+# --- spectrum ---
+
+def spectrum(arguments: list[str], places: Places) -> int:
+    p = Parser("radio spectrum")
+    radio_option(p)
+    receive_options(p)
+    p.value("--seconds", Real(0.02, 10), metavar="S", default=0.5, help="of samples (default 0.5)")
+    p.add_argument("--out", metavar="FILE.png", help="the picture (default spectrum.png, or none with --json)")
+    json_option(p)
+    given = p.parse_args(arguments)
+    file = given.out or (None if given.json else "spectrum.png")
+    outputs.fresh("--json", None if given.json == "-" else given.json)
+    outputs.check("--out", file)
+    found = ask(places, "spectrum", given.radio, asked(given))
+    if file:
+        from . import radio_plot
+        with outputs.writing("--out", file):
+            radio_plot.draw(file, found, given.radio)
+        if given.json != "-":
+            print(file)
+    outputs.write_json(given.json, found, indent=0)
+    return VALID
+
+
+COMMANDS = {"list": list_radios, "probe": probe, "levels": levels, "spectrum": spectrum}
+
+
+def main(arguments: list[str], places: Places) -> int:
+    command, *rest = arguments or ["--help"]
+    if command in ("-h", "--help", "help"):
+        print(USAGE)
+        return VALID
+    if command not in COMMANDS:
+        raise BadInput(f"radio {command}: valid is {', '.join(COMMANDS)}")
+    return COMMANDS[command](rest, places)

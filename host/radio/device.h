@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A radio that UHD opens, set up as a station does: its rate, its tuning, its streams. What UHD
+// refuses is std::runtime_error in one line.
+#pragma once
+
+#include <atomic>
+#include <complex>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <uhd/usrp/multi_usrp.hpp>
+#include <vector>
+
+namespace wip::radio {
+
+using cf32 = std::complex<float>;
+using usrp = uhd::usrp::multi_usrp;
+
+enum class side { receive, transmit };
+
+struct tuning {
+    double frequency_hz = 1.8e9;
+    std::optional<double> gain_db;  // none: receiver in its middle, transmitter at its lowest
+    std::string antenna;            // empty: the device's own choice
+};
+
+usrp::sptr open(const std::string& arguments);
+
+// As flowgraphs/apps/station.py chooses it: 7.68 MS/s, or the lowest rate above that the clock
+// gives divided by an even number, where a converter is wanted between.
+struct station_rate {
+    double clock_hz, rate_hz;
+    bool converted;
+};
+station_rate set_rate(usrp& radio, side s);
+
+// What became of a wish.
+struct tuned {
+    double frequency_hz, lo_hz, gain_db, gain_lowest_db, gain_highest_db;
+    std::string antenna;
+};
+tuned tune(usrp& radio, side s, const tuning& wish);
+
+// A continuous stream of the radio's first channel.
+class receiver {
+public:
+    explicit receiver(usrp::sptr radio);
+    ~receiver();
+    // The next samples, without a gap: after one it begins again, five times at most. Forgets the
+    // first `skip`.
+    std::vector<cf32> take(std::size_t count, std::size_t skip);
+    int gaps() const noexcept { return gaps_; }
+
+private:
+    usrp::sptr radio_;
+    uhd::rx_streamer::sptr stream_;
+    int gaps_ = 0;
+};
+
+// exp(2 pi i cycles n / 7680) of some amplitude, sent until it is let go.
+class tone {
+public:
+    static constexpr int period = 7680;
+    tone(usrp::sptr radio, int cycles, double amplitude);
+    ~tone();
+    // How often the transmitter ran out of samples, or got them too late, since that was forgotten.
+    int gaps();
+    void forget_gaps() { gaps(), gaps_ = 0; }
+
+private:
+    usrp::sptr radio_;
+    uhd::tx_streamer::sptr stream_;
+    std::vector<cf32> samples_;
+    std::atomic<bool> ends_ = false;
+    int gaps_ = 0;
+    std::thread thread_;
+};
+
+}  // namespace wip::radio

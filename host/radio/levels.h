@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a stretch of received samples says of the radio that received it. 0 dBFS is the power of a
+// tone of amplitude 1.
+//
+//   noise     median of the power spectrum over frequency, in the width of the sample rate: a tone,
+//             the constant and a neighbour's carrier take few of its points
+//   clipped   share of the samples with I or Q at 99.9 % of full scale or above. A converter that
+//             clips before a filter spreads what it clips: at least so many then
+//   tone      power at one frequency: windowed sums over blocks of 2^16 samples, so that nothing
+//             further away than 4 / 2^16 of the rate counts (Blackman-Harris, side lobes 92 dB
+//             down), less the noise that stands beside it
+//
+// A tone is found by the spectrum's peak near the expected frequency (another radio's oscillator
+// is off by some kHz), then exactly by the phase from block to block, twice: the second blocks are
+// longer, as the first estimate allows.
+#pragma once
+
+#include <complex>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace wip::radio {
+
+using cf32 = std::complex<float>;
+
+struct level_summary {
+    double power_dbfs, peak_dbfs;  // peak: of the larger of I and Q; 0 is full scale
+    double noise_dbfs;             // in the whole rate
+    double dc_dbfs;
+    double clipped;  // share
+};
+
+// At least 2^16 samples; `lo` is the receiver's, relative to its centre, cycles per sample: there
+// is its constant. Throws std::runtime_error when some are no numbers.
+level_summary levels_of(std::span<const cf32> in, double lo);
+
+// Mean and largest spectrum over stretches of `stretch` samples, dBFS, 768 points from -1/2 of the
+// rate up.
+struct spectrum_pair {
+    std::vector<float> mean, most;
+};
+spectrum_pair spectrum_of(std::span<const cf32> in, std::size_t stretch);
+
+// Frequencies in cycles per sample, -0.5 to 0.5. None: nothing 15 dB above the noise within
+// `within` of `expected`.
+std::optional<double> find_tone(std::span<const cf32> in, double expected, double within);
+
+struct line {
+    double dbfs;
+    bool above_noise;  // else: at most so much
+};
+line line_at(std::span<const cf32> in, double frequency);
+
+// Where in a received tone what the two mixers add to it is found: all relative to the receiver's
+// centre, in cycles per sample. Transmitter and receiver have to be tuned apart, so that the images
+// and the leakage are at places of their own.
+struct tone_places {
+    double tone;         // expected
+    double receiver;     // LO of the receiver
+    double transmitter;  // LO of the transmitter, expected
+};
+struct tone_summary {
+    double frequency;  // where it was
+    double dbfs;
+    line receive_image, transmit_image, leakage;  // dB below the tone: positive
+};
+std::optional<tone_summary> measure_tone(std::span<const cf32> in, const tone_places& places,
+                                         double within);
+
+}  // namespace wip::radio

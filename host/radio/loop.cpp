@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "radio/loop.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <random>
+#include <stdexcept>
+#include <utility>
+
+#include "radio/lateness.h"
+#include "radio_clock.h"
+#include "runtime/monotonic.h"
+#include "runtime/realtime.h"
+#include "types/grid.h"
+
+namespace wip::radio {
+namespace {
+
+using nlohmann::json;
+using namespace std::chrono_literals;
+
+constexpr double slots_per_second = 1500;
+constexpr std::size_t burst_size = 256, sounding_size = 1024;
+constexpr float amplitude = 0.25F;
+constexpr int lost_at_most = 10;
+constexpr double heard_from = 0.05;  // of a correlation of 1; noise alone stays below 0.02
+
+// Known to nobody but us: QPSK from a fixed seed.
+std::vector<cf32> pattern(std::size_t size) {
+    std::minstd_rand random(1);
+    std::vector<cf32> made(size);
+    for (cf32& x : made) {
+        const auto bits = random() >> 8;
+        x = {bits & 1 ? amplitude : -amplitude, bits & 2 ? amplitude : -amplitude};
+    }
+    return made;
+}
+
+class device_time {
+public:
+    explicit device_time(usrp::sptr radio) : radio_(std::move(radio)) {
+        std::vector<std::int64_t> cost;
+        for (int i = 0; i < 21; ++i) {
+            const std::int64_t before = runtime::monotonic_ns();
+            refresh();
+            cost.push_back(runtime::monotonic_ns() - before);
+        }
+        std::nth_element(cost.begin(), cost.begin() + 10, cost.end());
+        reading_s_ = 1e-9 * static_cast<double>(cost[10]);
+        direct_ = reading_s_ < 20e-6;
+    }
+    double now() const {
+        if (direct_) return radio_->get_time_now().get_real_secs();
+        return static_cast<double>(clock_.at(runtime::monotonic_ns())->value) / sample_rate_hz;
+    }
+    // Ten times a second, where it is not read directly.
+    void refresh() {
+        const uhd::time_spec_t read = radio_->get_time_now();
+        clock_.add(sample(read.to_ticks(sample_rate_hz)), runtime::monotonic_ns());
+    }
+    bool direct() const noexcept { return direct_; }
+    double reading_s() const noexcept { return reading_s_; }
+
+private:
+    usrp::sptr radio_;
+    radio_clock clock_;
+    double reading_s_ = 0;
+    bool direct_ = true;
+};
+
+// Slots as they come, until it is let go.
+class slot_watch {
+public:
+    slot_watch(const usrp::sptr& radio, uhd::rx_streamer::sptr stream, const device_time& time)
+        : radio_(radio), stream_(std::move(stream)), time_(time), thread_([this] { run(); }) {}
+    ~slot_watch() {
+        if (thread_.joinable()) end();
+    }
+    std::vector<double> end() {
+        ends_ = true;
+        thread_.join();
+        stream_->issue_stream_cmd(uhd::stream_cmd_t::STREAM_MODE_STOP_CONTINUOUS);
+        if (!trouble_.empty()) throw std::runtime_error(trouble_);
+        return std::exchange(latencies_, {});
+    }
+    int gaps() const noexcept { return gaps_; }
+
+private:
+    void run() {
+        const sched_param priority{runtime::slot_path_priority};
+        pthread_setschedparam(pthread_self(), SCHED_FIFO, &priority);  // works without it, later
+        try {
+            receive();
+        } catch (const std::exception& e) {
+            trouble_ = e.what();
+        }
+    }
+    void receive() {
+        const double rate = radio_->get_rx_rate(0);
+        std::vector<cf32> slot(static_cast<std::size_t>(std::lround(rate / slots_per_second)));
+        latencies_.reserve(1 << 18);
+        uhd::stream_cmd_t start(uhd::stream_cmd_t::STREAM_MODE_START_CONTINUOUS);
+        start.stream_now = false;  // on the grid of slots, as a station
+        start.time_spec =
+            uhd::time_spec_t(std::ceil((time_.now() + 0.05) * slots_per_second) / slots_per_second);
+        stream_->issue_stream_cmd(start);
+        int silent = 0, settled = 0;
+        while (!ends_) {
+            uhd::rx_metadata_t about;
+            const std::size_t got = stream_->recv(slot.data(), slot.size(), about, 1.0);
+            const double arrived = time_.now();
+            if (about.error_code == uhd::rx_metadata_t::ERROR_CODE_OVERFLOW) {
+                ++gaps_;
+                settled = 0;
+            } else if (got == 0) {
+                if (++silent > 3) throw std::runtime_error("the radio delivers no samples");
+            } else if (++settled > 30) {  // the start of a stream is not how it goes on
+                const double last = static_cast<double>(got) / rate;
+                latencies_.push_back(arrived - about.time_spec.get_real_secs() - last);
+            }
+        }
+    }
+
+    usrp::sptr radio_;
+    uhd::rx_streamer::sptr stream_;
+    const device_time& time_;
+    std::vector<double> latencies_;
+    std::atomic<bool> ends_ = false;
+    int gaps_ = 0;
+    std::string trouble_;
+    std::thread thread_;
+};
+
+// Sends one burst so long before its time, and says whether it was late; none: nobody said.
+std::optional<bool> late(uhd::tx_streamer& stream, const device_time& time, double lead,
+                         const std::vector<cf32>& burst) {
+    uhd::tx_metadata_t about;
+    about.start_of_burst = about.end_of_burst = about.has_time_spec = true;
+    about.time_spec = uhd::time_spec_t(time.now() + lead);
+    stream.send(burst.data(), burst.size(), about, 0.5);
+    uhd::async_metadata_t event;
+    if (!stream.recv_async_msg(event, lead + 0.2)) return std::nullopt;
+    const bool was = event.event_code != uhd::async_metadata_t::EVENT_CODE_BURST_ACK;
+    if (was) std::this_thread::sleep_for(500us);  // what else the device has to say of it
+    while (stream.recv_async_msg(event, 0)) {
+    }
+    return was;
+}
+
+// Delay from the time of a burst to its first sample received; none: it is not heard.
+std::optional<double> path_delay(const usrp::sptr& radio, uhd::rx_streamer& in,
+                                 uhd::tx_streamer& out, const device_time& time) {
+    constexpr double before = 0.01, length = 0.03, lead = 0.06, earliest = -0.2e-3, latest = 3e-3;
+    const double rate = radio->get_rx_rate(0);
+    const std::vector<cf32> burst = pattern(sounding_size);
+    const auto count = static_cast<std::size_t>(length * rate);
+    std::vector<cf32> heard(count);
+    uhd::stream_cmd_t command(uhd::stream_cmd_t::STREAM_MODE_NUM_SAMPS_AND_DONE);
+    command.num_samps = count;
+    command.stream_now = false;
+    command.time_spec = uhd::time_spec_t(time.now() + lead);
+    uhd::tx_metadata_t about;
+    about.start_of_burst = about.end_of_burst = about.has_time_spec = true;
+    about.time_spec = command.time_spec + before;
+    in.issue_stream_cmd(command);
+    out.send(burst.data(), burst.size(), about, 0.5);
+    for (std::size_t done = 0; done < count;) {
+        uhd::rx_metadata_t read;
+        done += in.recv(heard.data() + done, count - done, read, 1.0);
+        if (read.error_code != uhd::rx_metadata_t::ERROR_CODE_NONE) return std::nullopt;
+    }
+    uhd::async_metadata_t event;
+    out.recv_async_msg(event, 0.2);
+    double best = heard_from;
+    std::optional<double> found;
+    for (auto at = static_cast<std::size_t>((before + earliest) * rate);
+         at < static_cast<std::size_t>((before + latest) * rate); ++at) {
+        cf32 sum{};
+        float energy = 0;
+        for (std::size_t k = 0; k < burst.size(); ++k) {
+            sum += heard[at + k] * std::conj(burst[k]);
+            energy += std::norm(heard[at + k]);
+        }
+        const double alike =
+            std::norm(sum) / (2 * amplitude * amplitude * sounding_size * std::max(energy, 1e-20F));
+        if (alike > best) {
+            best = alike;
+            found = static_cast<double>(at) / rate - before;
+        }
+    }
+    return found;
+}
+
+json of_latencies(std::vector<double> all) {
+    json j{{"slots", all.size()}};
+    if (all.empty()) return j;
+    std::sort(all.begin(), all.end());
+    const auto n = static_cast<double>(all.size());
+    const auto exceeded_by = [&](double share) {
+        const auto at = static_cast<std::size_t>(std::max(0.0, std::ceil((1 - share) * n) - 1));
+        return all[std::min(at, all.size() - 1)] * 1e6;
+    };
+    j["shortest_us"] = all.front() * 1e6;
+    j["median_us"] = exceeded_by(0.5);
+    j["one_in_hundred_us"] = exceeded_by(1e-2);
+    j["one_in_ten_thousand_us"] = exceeded_by(1e-4);  // of fewer slots the longest
+    j["longest_us"] = all.back() * 1e6;
+    return j;
+}
+
+}  // namespace
+
+json measure_loop(const usrp::sptr& radio, double seconds) {
+    device_time time(radio);
+    const auto in = radio->get_rx_stream(uhd::stream_args_t("fc32"));
+    const auto out = radio->get_tx_stream(uhd::stream_args_t("fc32"));
+    const std::optional<double> path = path_delay(radio, *in, *out, time);
+
+    const std::vector<cf32> burst = pattern(burst_size);
+    const bool realtime = runtime::use_realtime();
+    const std::int64_t end = runtime::monotonic_ns() + std::llround(seconds * 1e9);
+    std::int64_t refreshed = 0;
+    lead_search search;
+    int lost = 0;
+    slot_watch watch(radio, in, time);
+    while (!search.shown() && (runtime::monotonic_ns() < end || !search.answered())) {
+        if (!time.direct() && runtime::monotonic_ns() - refreshed > 100'000'000) {
+            time.refresh();
+            refreshed = runtime::monotonic_ns();
+        }
+        const auto was = late(*out, time, search.next(), burst);
+        if (was)
+            search.add(*was);
+        else if (++lost > lost_at_most)
+            throw std::runtime_error("the radio does not say what became of its bursts");
+    }
+    json receive = of_latencies(watch.end());
+    receive["gaps"] = watch.gaps();
+    json leads = json::array();
+    for (const lead_count& c : search.counts())
+        if (c.bursts > 0)
+            leads.push_back({{"lead_us", c.lead_s * 1e6}, {"bursts", c.bursts}, {"late", c.late}});
+    const lead_count& last = search.counts().back();
+    return {{"rate_hz", radio->get_rx_rate(0)},
+            {"realtime_priority", realtime},
+            {"time_reading_us", time.reading_s() * 1e6},
+            {"path_delay_us", path ? json(*path * 1e6) : json()},
+            {"receive", receive},
+            {"transmit",
+             {{"leads", leads},
+              {"unanswered", lost},
+              {"lead_us", last.lead_s * 1e6},
+              {"late_at_most", share_at_most(last.late, last.bursts)}}}};
+}
+
+}  // namespace wip::radio

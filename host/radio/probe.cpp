@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "radio/probe.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <uhd/property_tree.hpp>
+#include <uhd/utils/paths.hpp>
+#include <vector>
+
+namespace wip::radio {
+namespace {
+
+using nlohmann::json;
+
+json range(const uhd::meta_range_t& r) {
+    return {{"lowest", r.start()}, {"highest", r.stop()}, {"step", r.step()}};
+}
+
+// Corrections of a daughterboard's mixers that UHD takes by itself, as uhd_cal_* leaves them.
+bool corrected(const std::string& kind, const std::string& serial) {
+    if (serial.empty()) return false;
+    const std::filesystem::path file = uhd::get_cal_data_path();
+    std::error_code none;
+    return std::filesystem::exists(file / (kind + "_cal_v0.2_" + serial + ".csv"), none);
+}
+
+json sensor(const uhd::sensor_value_t& s) {
+    json j{{"says", s.to_pp_string()}};
+    if (s.type == uhd::sensor_value_t::BOOLEAN) j["ok"] = s.to_bool();
+    return j;
+}
+
+json side_of(usrp& radio, side s) {
+    const bool receive = s == side::receive;
+    const auto about = receive ? radio.get_usrp_rx_info(0) : radio.get_usrp_tx_info(0);
+    const std::string key = receive ? "rx_serial" : "tx_serial";
+    const std::string serial = about.has_key(key) ? about[key] : "";
+    json j{
+        {"channels", receive ? radio.get_rx_num_channels() : radio.get_tx_num_channels()},
+        {"board", radio.get_mboard_name(0)},
+        {"front", receive ? radio.get_rx_subdev_name(0) : radio.get_tx_subdev_name(0)},
+        {"frequency_hz", range(receive ? radio.get_rx_freq_range(0) : radio.get_tx_freq_range(0))},
+        {"gain_db", range(receive ? radio.get_rx_gain_range(0) : radio.get_tx_gain_range(0))},
+        {"bandwidth_hz",
+         range(receive ? radio.get_rx_bandwidth_range(0) : radio.get_tx_bandwidth_range(0))},
+        {"antennas", receive ? radio.get_rx_antennas(0) : radio.get_tx_antennas(0)},
+        {"power_calibrated",
+         receive ? radio.has_rx_power_reference(0) : radio.has_tx_power_reference(0)},
+        {"image_calibrated", corrected(receive ? "rx_iq" : "tx_iq", serial)}};
+    const station_rate rate = set_rate(radio, s);
+    j["rate_hz"] = rate.rate_hz;
+    j["converted"] = rate.converted;
+    json sensors = json::object();
+    for (const std::string& name :
+         receive ? radio.get_rx_sensor_names(0) : radio.get_tx_sensor_names(0))
+        sensors[name] =
+            sensor(receive ? radio.get_rx_sensor(name, 0) : radio.get_tx_sensor(name, 0));
+    j["sensors"] = sensors;
+    return j;
+}
+
+}  // namespace
+
+json probe(usrp& radio) {
+    json j{{"name", radio.get_device()->get_tree()->access<std::string>("/name").get()},
+           {"product", radio.get_mboard_name(0)}};
+    const auto about = radio.get_usrp_rx_info(0);
+    j["serial"] = about.has_key("mboard_serial") ? about["mboard_serial"] : "";
+    if (radio.get_rx_num_channels() > 0) j["receive"] = side_of(radio, side::receive);
+    if (radio.get_tx_num_channels() > 0) j["transmit"] = side_of(radio, side::transmit);
+    // After the rates: some clocks follow them.
+    j["clock_hz"] = radio.get_master_clock_rate(0);
+    j["clocks_hz"] = range(radio.get_master_clock_rate_range(0));
+    j["clock_source"] = radio.get_clock_source(0);
+    j["clock_sources"] = radio.get_clock_sources(0);
+    j["time_source"] = radio.get_time_source(0);
+    j["time_sources"] = radio.get_time_sources(0);
+    json sensors = json::object();
+    for (const std::string& name : radio.get_mboard_sensor_names(0))
+        sensors[name] = sensor(radio.get_mboard_sensor(name, 0));
+    j["sensors"] = sensors;
+    return j;
+}
+
+}  // namespace wip::radio

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a radio says of itself. Opens nothing but the property tree: no sample flows.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "radio/device.h"
+
+namespace wip::radio {
+
+nlohmann::json probe(usrp& radio);
+
+}  // namespace wip::radio
