@@ -58,9 +58,8 @@ void lead_search::add(bool late) {
     ++c.bursts;
     c.late += late;
     if (phase_ == phase::confirm) {
-        // More than twice its share, and more than one: the lead is too short.
-        if (late && c.late > 1 + 2 * share * static_cast<double>(c.bursts) &&
-            c.lead_s < longest_s) {
+        // More than one beyond its share: the lead is too short.
+        if (late && c.late > 1 + share * static_cast<double>(c.bursts) && c.lead_s < longest_s) {
             none_late_s_ = std::min(longest_s, c.lead_s * growth_);
             growth_ = std::min(fastest_growth, growth_ * growth_);
             confirm();

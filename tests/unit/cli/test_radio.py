@@ -25,7 +25,7 @@ LEVELS = {"frequency_hz": 1.8e9, "gain_db": 38.0, "antenna": "RX2", "rate_hz": 7
           "tone": {"sent": {"gain_db": 0.0, "antenna": "TX/RX"}, "heard": True, "hz": 912100.0, "expected_hz": 912000.0, "dbfs": -20.0,
                    "receive_image": LINE, "transmit_image": LINE, "leakage": LINE}}
 LOOP = {"time_reading_us": 90.0, "realtime_priority": True, "path_delay_us": 13.0, "sent": {"gain_db": 0.0},
-        "receive": {"slots": 45000, "shortest_us": 80.0, "median_us": 150.0, "one_in_ten_thousand_us": 500.0, "gaps": 0},
+        "receive": {"slots": 45000, "shortest_us": 80.0, "median_us": 150.0, "one_in_thousand_us": 200.0, "one_in_ten_thousand_us": 500.0, "gaps": 0},
         "transmit": {"leads": [{"lead_us": 70.0, "bursts": 30, "late": 30}, {"lead_us": 220.0, "bursts": 30000, "late": 0}],
                      "lead_us": 220.0, "late_at_most": 9.9e-5}}
 
@@ -104,13 +104,13 @@ class Loop(unittest.TestCase):
     def found(self, **values):
         return by_name(radio_loop.findings_of_loop(changed(LOOP, **values)))
 
-    def test_half_of_the_lead_holds_transport_and_making_of_a_slot(self):
-        """In slots of 2/3 ms. Lead: twice (one to make it in, and the transport). Delay: lead, the slot, its reception with one to work
-        in, the way back."""
-        self.assertEqual(radio_loop.follows(1, 0), (4, 7))
-        self.assertEqual(radio_loop.follows(666, 1), (4, 8))
-        self.assertEqual(radio_loop.follows(667, 666), (6, 10))
-        self.assertEqual(radio_loop.follows(1340, 1340), (8, 14))
+    def test_half_of_the_lead_holds_transport_standstill_and_the_making_of_a_slot(self):
+        """In slots of 2/3 ms. Lead: twice (one to make it in, and transport with standstill). Delay: lead, the slot, its reception with one
+        to work in, the way back."""
+        self.assertEqual(radio_loop.follows(1, 0, 0), (4, 7))
+        self.assertEqual(radio_loop.follows(666, 1, 1), (4, 8))
+        self.assertEqual(radio_loop.follows(667, 666, 666), (6, 10))
+        self.assertEqual(radio_loop.follows(200, 150, 150 + 1200), (8, 14))
 
     def test_the_delay_in_ms_is_read_back_as_so_many_slots(self):
         import math
@@ -121,9 +121,10 @@ class Loop(unittest.TestCase):
     def test_a_loop_within_the_default_costs_nothing_and_one_beyond_says_what_to_set(self):
         self.assertTrue(self.found()["loop"].ok)
         self.assertIn("--transmit-lead-slots 4 --retransmission-delay-ms 5.33 (8 slots)", self.found()["loop"].says)
+        self.assertIn("4 and 5.33 for one in 1,000", self.found()["loop"].says)
         long = self.found(transmit__lead_us=2500.0)["loop"]
-        self.assertEqual(long.mend, "--transmit-lead-slots 10 --retransmission-delay-ms 9.33")
-        self.assertFalse(self.found(transmit__lead_us=20000.0)["loop"].ok)
+        self.assertEqual(long.mend, "--transmit-lead-slots 12 --retransmission-delay-ms 10.66")
+        self.assertIn("longer than a loop can be", self.found(receive__one_in_ten_thousand_us=20000.0)["loop"].costs)
 
     def test_too_few_bursts_and_lost_samples_cost_something(self):
         self.assertIn("more --seconds", self.found(transmit__late_at_most=2e-4)["a burst has to leave"].mend)
