@@ -139,16 +139,16 @@ private:
 // Sends one burst so long before its time, and says whether it was late; none: nobody said.
 std::optional<bool> late(uhd::tx_streamer& stream, const device_time& time, double lead,
                          const std::vector<cf32>& burst) {
+    uhd::async_metadata_t event;
+    while (stream.recv_async_msg(event, 0)) {  // of bursts before
+    }
     uhd::tx_metadata_t about;
     about.start_of_burst = about.end_of_burst = about.has_time_spec = true;
     about.time_spec = uhd::time_spec_t(time.now() + lead);
     stream.send(burst.data(), burst.size(), about, 0.5);
-    uhd::async_metadata_t event;
     if (!stream.recv_async_msg(event, lead + 0.2)) return std::nullopt;
     const bool was = event.event_code != uhd::async_metadata_t::EVENT_CODE_BURST_ACK;
     if (was) std::this_thread::sleep_for(500us);  // what else the device has to say of it
-    while (stream.recv_async_msg(event, 0)) {
-    }
     return was;
 }
 

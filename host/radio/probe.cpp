@@ -63,11 +63,14 @@ json side_of(usrp& radio, side s) {
 }  // namespace
 
 json probe(usrp& radio) {
-    json j{{"name", radio.get_device()->get_tree()->access<std::string>("/name").get()},
-           {"product", radio.get_mboard_name(0)}};
-    const auto about = radio.get_usrp_rx_info(0);
+    const auto tree = radio.get_device()->get_tree();
+    const bool receives = radio.get_rx_num_channels() > 0;
+    const auto about = receives ? radio.get_usrp_rx_info(0) : radio.get_usrp_tx_info(0);
+    json j{{"product", radio.get_mboard_name(0)}};
+    j["name"] =
+        tree->exists("/name") ? tree->access<std::string>("/name").get() : radio.get_mboard_name(0);
     j["serial"] = about.has_key("mboard_serial") ? about["mboard_serial"] : "";
-    if (radio.get_rx_num_channels() > 0) j["receive"] = side_of(radio, side::receive);
+    if (receives) j["receive"] = side_of(radio, side::receive);
     if (radio.get_tx_num_channels() > 0) j["transmit"] = side_of(radio, side::transmit);
     // After the rates: some clocks follow them.
     j["clock_hz"] = radio.get_master_clock_rate(0);

@@ -83,6 +83,16 @@ class EntryPoint(unittest.TestCase):
         self.assertIn("libhdf5-dev", packages)
         self.assertIn("ninja emulate", self.asked)
 
+    def test_radios_are_measured_without_a_cell_and_doctor_looks_without_a_build(self):
+        packages = self.packages_of("radio", "list")
+        self.assertLess({"libuhd-dev", "libliquid-dev", "nlohmann-json3-dev", "python3-matplotlib"}, packages)
+        self.assertNotIn("libhdf5-dev", packages)
+        self.assertEqual(self.asked[-2:], ["ninja radio", "python -m openwip_cli radio list"])
+        self.run_it("doctor", "--radio", "type=b200")
+        self.assertEqual(self.asked, ["python -m openwip_cli doctor --radio type=b200"])
+        self.run_it("doctor", "--loop")
+        self.assertEqual(self.asked, ["ninja radio", "python -m openwip_cli doctor --loop"])
+
     def test_options_ask_for_what_they_need(self):
         self.packages_of("demo")
         self.assertEqual(self.packages_of("demo", "--record", "run.h5"), {"python3-h5py"})

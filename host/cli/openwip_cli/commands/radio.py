@@ -85,15 +85,15 @@ def list_radios(arguments: list[str], places: Places) -> int:
 # --- probe ---
 
 def of_clock(found: dict[str, Any], radio: str) -> Iterator[Finding]:
-    says = f"{mhz(found['clock_hz'])} MHz" + (f" (of {span(found['clocks_hz'], 1e6)})" if found["clocks_hz"]["lowest"] !=
-                                              found["clocks_hz"]["highest"] else "")
-    yield Finding("master clock", says)
+    product = radios.products().get(model(found["product"]))
+    # What UHD says is the range of the moment: of devices with some clocks, the one they were opened with.
+    others = ", ".join(map(mhz, product["clock"]["list"])) if product and "list" in product["clock"] else span(found["clocks_hz"], 1e6)
+    yield Finding("master clock", f"{mhz(found['clock_hz'])} MHz (of {others})")
     sides = [found[s] for s in ("receive", "transmit") if s in found]
     rate = sides[0]["rate_hz"] if sides else 0
     if not any(s["converted"] for s in sides):
         yield Finding("sample rate", f"{mhz(rate)} MS/s, that of a cell")
         return
-    product = radios.products().get(model(found["product"]))
     clock = radios.clock(product) if product else None
     direct = clock is not None and clock % SAMPLE_RATE == 0 and clock != found["clock_hz"]
     yield Finding("sample rate", f"{mhz(rate)} MS/s, converted to and from {mhz(SAMPLE_RATE)}", RESAMPLING,
