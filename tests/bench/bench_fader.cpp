@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 
 #include "bench_length.h"
 #include "bench_support.h"
@@ -53,7 +54,8 @@ double share(int nof_paths, const char* channel, int slots) {
         p.from = static_cast<std::size_t>(i % 2);
         p.to = 1 - p.from;
         p.user = static_cast<std::uint32_t>(i);
-        p.channel = profiles::load(channel, 125, static_cast<std::uint32_t>(i));
+        p.channel.emplace().profile = profiles::load(channel);
+        p.channel->movement.path = sample_model::constant_speed{125};
         s.mix.paths.push_back(p);
     }
     copying_radio a, b;
@@ -76,9 +78,10 @@ int main(int argc, char** argv) {
                 slots, budget_per_path);
     for (const auto& [paths, channel] : {std::pair(1, "jakes"), {2, "jakes"}, {1, "etu"}}) {
         const double core = share(paths, channel, slots);
-        std::printf("  %s{\"paths\": %d, \"channel\": \"%s\", \"core_share\": %.4f, \"per_path\": %.4f}\n",
-                    paths == 1 && std::strcmp(channel, "jakes") == 0 ? "" : ", ", paths, channel,
-                    core, core / paths);
+        std::printf(
+            "%s  {\"paths\": %d, \"channel\": \"%s\", \"core_share\": %.4f, \"per_path\": %.4f}",
+            paths == 1 && std::strcmp(channel, "jakes") == 0 ? "" : ",\n", paths, channel, core,
+            core / paths);
     }
     std::printf("]}\n");
 }
