@@ -15,7 +15,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr tick slot_samples = 5120;
 constexpr tick lookahead_quanta = 4;
 constexpr tick piece = 7680, crumb = 64;  // of a gap: a slot and a half is lost at once
 constexpr tick realtime_lead = 25600;     // start of a burst without a time, from now: 3.3 ms
@@ -162,41 +161,11 @@ bool medium::step_realtime(tick target) {
 }
 
 std::optional<tick> medium::change(medium_change c) {
-    std::unique_lock lock(change_mutex_);
-    change_ = std::move(c);
-    change_from_.reset();
-    change_waits_.store(true);
-    header_.work.wake();
-    change_taken_.wait_for(lock, 2s, [this] { return change_from_.has_value(); });
-    change_waits_.store(false);
-    change_.reset();
-    return change_from_;
-}
-
-void medium::serve_change() {
-    if (!change_waits_.load(std::memory_order_acquire)) return;
-    const std::lock_guard lock(change_mutex_);
-    if (!change_) return;
-    const std::size_t path = change_->path, receiver = config_.paths[path].to;
-    tick from = std::max(computed_, now_ + slot_samples - 1);
-    if (change_->channel) from = std::max(from, mixer_.settled(path, receiver));
-    from = next_multiple(from - 1, slot_samples);
-    if (change_->channel)
-        mixer_.replace(path, receiver, std::move(change_->channel), from, change_->alike);
-    if (change_->noise_dbfs) mixer_.set_noise(receiver, dbfs(*change_->noise_dbfs), from);
-    if (change_->dark) {
-        const tick length = change_->dark->length;
-        mixer_.set_blackout(receiver, db(change_->dark->loss_db), from,
-                            length == never ? never : from + length);
-    }
-    change_from_ = from;
-    change_.reset();
-    change_waits_.store(false, std::memory_order_relaxed);
-    change_taken_.notify_one();
+    return changes_.ask(std::move(c), [this] { header_.work.wake(); });
 }
 
 void medium::serve() {
-    serve_change();
+    changes_.serve(mixer_, config_.paths, std::max(computed_, now_ + slot_samples - 1));
     for (std::size_t i = 0; i < air_.nodes(); ++i) {
         serve_claim(i);
         serve_commands(i);
@@ -288,7 +257,7 @@ bool medium::ready_to_start() {
 }
 
 bool medium::something_new() const {
-    if (change_waits_.load(std::memory_order_relaxed)) return true;
+    if (changes_.waits()) return true;
     for (std::size_t i = 0; i < air_.nodes(); ++i) {
         const node_block& n = air_.node(i);
         if (n.claims.load() != n.served.load() ||

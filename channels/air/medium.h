@@ -36,11 +36,12 @@
 #include "air/receive_queue.h"
 #include "air/shared_air.h"
 #include "air/transmit_queue.h"
-#include "mix/mixer.h"
+#include "mix/change_door.h"
 #include "runtime/pacing.h"
 
 namespace wip::air {
 
+using medium_change = mix::mixer_change;
 using mix::mixer;
 using mix::node_tuning;
 using mix::tuning;
@@ -52,19 +53,6 @@ struct medium_status {
     runtime::pacing_summary pacing;
     std::uint64_t late = 0, underflows = 0, overflows = 0;
     std::vector<std::string> nodes;
-};
-
-// A change while it runs, of one path and of the receiver at its end.
-struct medium_change {
-    std::size_t path = 0;
-    mixer::prepared_path channel{};      // none: it stays
-    bool alike = false;                  // the channel differs in its level only
-    std::optional<double> noise_dbfs{};  // of a receiver that has noise
-    struct blackout {
-        double loss_db = 0;   // 0: none
-        tick length = never;  // never: until the next change
-    };
-    std::optional<blackout> dark{};
 };
 
 class medium {
@@ -86,7 +74,6 @@ public:
 
 private:
     void serve();
-    void serve_change();
     void serve_claim(std::size_t i);
     void serve_commands(std::size_t i);
     void changed_from(tick time) noexcept;
@@ -125,11 +112,7 @@ private:
     std::int64_t origin_ = 0;
     std::string waiting_for_;
     std::atomic<bool> stop_{false};
-    std::mutex change_mutex_;
-    std::condition_variable change_taken_;
-    std::optional<medium_change> change_;  // asked for, not taken
-    std::optional<tick> change_from_;      // of the last one taken
-    std::atomic<bool> change_waits_{false};
+    mix::change_door changes_;
     runtime::pacing pacing_;
     std::atomic<tick> reset_tick_{0};
     std::atomic<std::int64_t> reset_wall_{0};

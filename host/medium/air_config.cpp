@@ -33,17 +33,15 @@ void read_air(const config::settings& s, medium_config& c) {
         throw s.refuse("air.speed", "not valid; expected 0 or from 0.001 to 100");
     c.wait_transmitters = static_cast<int>(s.integer("air.wait_for.transmitters"));
     c.wait_receivers = static_cast<int>(s.integer("air.wait_for.receivers"));
-    c.seed = static_cast<std::uint64_t>(s.integer("air.seed"));
     c.control = s.text("air.control");
     c.pacing_limit_ms = s.real("air.pacing_limit_ms");
     c.quantum = s.integer("air.quantum");
     if (!s.given("air.quantum") && c.clock == clock_kind::realtime) c.quantum = realtime_quantum;
-    c.hearing_hz = s.real("air.hearing_hz");
     c.priority = static_cast<int>(s.integer("air.priority"));
     c.user = s.text("air.user");
 }
 
-void read_nodes(const config::settings& s, medium_config& c) {
+void read_nodes(const config::settings& s, mix::mix_config& c) {
     for (const auto& node : s.entries("nodes")) {
         const std::string name = node.substr(std::string("nodes.").size());
         if (const auto valid = check_name(name); !valid.empty())
@@ -56,7 +54,7 @@ void read_nodes(const config::settings& s, medium_config& c) {
                        " of them, for example base: {}");
 }
 
-std::size_t node_of(const config::settings& s, const std::string& path, const medium_config& c) {
+std::size_t node_of(const config::settings& s, const std::string& path, const mix::mix_config& c) {
     std::string names;
     for (std::size_t i = 0; i < c.nodes.size(); ++i) {
         if (c.nodes[i].name == s.text(path)) return i;
@@ -65,7 +63,7 @@ std::size_t node_of(const config::settings& s, const std::string& path, const me
     throw s.refuse(path, "not valid; expected one of " + names);
 }
 
-void read_path(const config::settings& s, const std::string& at, medium_config& c) {
+void read_path(const config::settings& s, const std::string& at, mix::mix_config& c) {
     path_config path;
     path.from = node_of(s, at + ".from", c);
     for (const auto& one : c.nodes[path.from].impairments)
@@ -101,8 +99,7 @@ medium_config translate(const config::settings& s) {
     s.finish();
     medium_config c;
     read_air(s, c);
-    read_nodes(s, c);
-    for (const auto& path : s.entries("paths")) read_path(s, path, c);
+    read_mix(s, c);
     return c;
 }
 
@@ -117,9 +114,21 @@ const std::vector<config::key>& file_keys() {
 
 }  // namespace
 
+const config::text_checks& air_checks() {
+    static const config::text_checks checks{{"medium_name", check_name},
+                                            {"account_or_none", check_account}};
+    return checks;
+}
+
+void read_mix(const config::settings& s, mix::mix_config& c) {
+    c.seed = static_cast<std::uint64_t>(s.integer("air.seed"));
+    c.hearing_hz = s.real("air.hearing_hz");
+    read_nodes(s, c);
+    for (const auto& path : s.entries("paths")) read_path(s, path, c);
+}
+
 const std::vector<config::key>& running_keys() {
-    static const auto keys = config::settings_table::built_in().keys(
-        "medium", {{"medium_name", check_name}, {"account_or_none", check_account}});
+    static const auto keys = config::settings_table::built_in().keys("medium", air_checks());
     return keys;
 }
 

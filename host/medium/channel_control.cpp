@@ -30,8 +30,8 @@ std::string number(double v) {
 
 }  // namespace
 
-channel_control::channel_control(const medium_config& config, change_fn change)
-    : config_(config), change_(std::move(change)) {
+channel_control::channel_control(const mix::mix_config& config, std::string head, change_fn change)
+    : config_(config), head_(std::move(head)), change_(std::move(change)) {
     if (config.paths.size() != 1) {
         why_not_ = "it has " + std::to_string(config.paths.size()) + " paths, and one is expected";
         return;
@@ -75,7 +75,7 @@ std::optional<tick> channel_control::configure(const std::string& yaml, tick now
         if (asked.text("channel.blackout") == "on") next.blackout_ms = unlimited;
     }
 
-    medium_change c;
+    mix::mixer_change c;
     const bool same_fading = next.channel.model == before.channel.model &&
                              next.channel.speed_kmh == before.channel.speed_kmh &&
                              next.channel.doppler_hz == before.channel.doppler_hz &&
@@ -92,7 +92,7 @@ std::optional<tick> channel_control::configure(const std::string& yaml, tick now
             path_config path = config_.paths[0];
             path.user = next.user;
             path.channel = realise(next.channel, next.user, config_.seed);
-            c.channel = mixer::prepare(path, 0, config_.seed);
+            c.channel = mix::mixer::prepare(path, 0, config_.seed);
         } catch (const std::invalid_argument& e) {
             throw config::error("configure: channel: model '" + next.channel.model +
                                 "': " + e.what());
@@ -102,7 +102,7 @@ std::optional<tick> channel_control::configure(const std::string& yaml, tick now
         c.noise_dbfs = snr_offset_db + config_.paths[0].gain_db - *next.snr_db;
     const bool timed = next.blackout_ms && *next.blackout_ms != unlimited;
     if (given("blackout") && (timed || next.blackout_ms != before.blackout_ms)) {
-        c.dark = medium_change::blackout{next.blackout_ms ? blackout_loss_db : 0, never};
+        c.dark = mix::mixer_change::blackout{next.blackout_ms ? blackout_loss_db : 0, never};
         if (timed)
             c.dark->length = static_cast<tick>(std::llround(*next.blackout_ms * sample_rate / 1e3));
     }
@@ -139,11 +139,7 @@ std::vector<std::pair<std::string, std::string>> channel_control::as_text(const 
 }
 
 std::string channel_control::settings(tick now) const {
-    std::string out =
-        "air:\n  name: " + config_.name +
-        "\n  clock: " + (config_.clock == clock_kind::lockstep ? "lockstep" : "realtime") +
-        "\n  speed: " + number(config_.speed) + "\n  seed: " + std::to_string(config_.seed) +
-        "\n  pacing_limit_ms: " + number(config_.pacing_limit_ms) + "\n";
+    std::string out = head_;
     if (!why_not_.empty()) return out;
     out += "channel:\n";
     for (const auto& [key, value] : as_text(now_, now)) out += "  " + key + ": " + value + "\n";

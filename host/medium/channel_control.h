@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "air/medium.h"
 #include "medium/channel_request.h"
+#include "mix/change_door.h"
 
 namespace wip::air {
 
@@ -26,9 +26,10 @@ public:
         std::string key, from, to;
     };
     // Takes a change and says from which sample it holds, as medium::change does.
-    using change_fn = std::function<std::optional<tick>(medium_change)>;
+    using change_fn = std::function<std::optional<tick>(mix::mixer_change)>;
 
-    channel_control(const medium_config& config, change_fn change);
+    // `head`: YAML of what else holds, above the channel in settings().
+    channel_control(const mix::mix_config& config, std::string head, change_fn change);
 
     // Throws config::error, and nothing has changed then. The tick from which the
     // changes hold; nothing: there was none.
@@ -47,7 +48,8 @@ private:
     };
     std::vector<std::pair<std::string, std::string>> as_text(const values& v, tick now) const;
 
-    medium_config config_;
+    mix::mix_config config_;
+    std::string head_;
     change_fn change_;
     std::string why_not_;  // the medium cannot change
     values now_;

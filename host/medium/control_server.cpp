@@ -9,11 +9,10 @@
 #include <zmq.hpp>
 
 #include "schema/control.pb.h"
+#include "types/grid.h"
 
 namespace wip::air {
 namespace {
-
-constexpr tick slot_samples = 5120;
 
 std::string refusal(const std::string& why, const std::function<void(const std::string&)>& log) {
     log("control: " + why);
@@ -25,14 +24,18 @@ std::string refusal(const std::string& why, const std::function<void(const std::
 
 }  // namespace
 
-std::string answer(const std::string& message, const medium_config& config, medium& m,
-                   channel_control& channel, changes_made& made,
-                   const std::function<void(const std::string&)>& log,
+std::string answer(const std::string& message, const controlled& air, channel_control& channel,
+                   changes_made& made, const std::function<void(const std::string&)>& log,
                    const std::function<void(const std::string&)>& on_stop) {
     using openwip::control::Reply;
     using openwip::control::Request;
     Request request;
     Reply reply;
+    const auto now = [&air] {
+        openwip::control::AirStatus s;
+        air.fill(s);
+        return s.now();
+    };
     const auto refuse = [&log](const std::string& why) { return refusal(why, log); };
     if (!request.ParseFromString(message))
         return refuse("dropped a message of " + std::to_string(message.size()) +
@@ -42,14 +45,14 @@ std::string answer(const std::string& message, const medium_config& config, medi
         case Request::kStatus:
             break;
         case Request::kResetCounters:
-            m.reset_counters();
+            air.reset_counters();
             break;
         case Request::kStop:
             on_stop(request.stop());
             break;
         case Request::kConfigureYaml:
             try {
-                const auto from = channel.configure(request.configure_yaml(), m.status().now);
+                const auto from = channel.configure(request.configure_yaml(), now());
                 if (!from) break;
                 const std::int64_t slot = *from / slot_samples;
                 reply.set_effective_slot(slot);
@@ -64,25 +67,9 @@ std::string answer(const std::string& message, const medium_config& config, medi
         default:
             return refuse("dropped an empty Request");
     }
-    const medium_status s = m.status();
     auto& a = *reply.mutable_air();
-    a.set_clock(config.clock == clock_kind::lockstep ? "lockstep" : "realtime");
-    a.set_speed(config.speed);
-    a.set_now(s.now);
-    a.set_wall_seconds(s.wall_seconds);
-    a.set_real_time_factor(s.real_time_factor);
-    a.set_pacing_median_us(s.pacing.median_us);
-    a.set_pacing_p99_us(s.pacing.p99_us);
-    a.set_pacing_p999_us(s.pacing.p999_us);
-    a.set_pacing_max_us(s.pacing.max_us);
-    a.set_slots(s.pacing.slots);
-    a.set_slots_behind(s.pacing.behind);
-    a.set_pacing_limit_us(config.pacing_limit_ms * 1e3);
-    a.set_late(s.late);
-    a.set_underflows(s.underflows);
-    a.set_overflows(s.overflows);
-    for (const std::string& n : s.nodes) a.add_nodes(n);
-    a.set_effective_yaml(channel.settings(s.now));
+    air.fill(a);
+    a.set_effective_yaml(channel.settings(a.now()));
     for (const auto& c : made.last) *a.add_changes() = c;
     a.set_changes_made(made.count);
     return reply.SerializeAsString();
@@ -105,8 +92,7 @@ struct control_server::state {
     std::thread thread;
 };
 
-control_server::control_server(const medium_config& config, medium& m,
-                               std::function<void(const std::string&)> log,
+control_server::control_server(controlled air, std::function<void(const std::string&)> log,
                                std::function<void(const std::string&)> on_stop)
     : state_(std::make_unique<state>()) {
     sigset_t all, before;  // signals are for the main thread
@@ -115,35 +101,36 @@ control_server::control_server(const medium_config& config, medium& m,
     try {
         state_->socket.set(zmq::sockopt::linger, 0);
         state_->socket.set(zmq::sockopt::maxmsgsize, std::int64_t{1} << 20);
-        state_->socket.bind(config.control);
+        state_->socket.bind(air.endpoint);
     } catch (const zmq::error_t& e) {
         pthread_sigmask(SIG_SETMASK, &before, nullptr);
-        throw std::runtime_error("control endpoint " + config.control + ": " + e.what());
+        throw std::runtime_error("control endpoint " + air.endpoint + ": " + e.what());
     }
     state* s = state_.get();
-    s->thread = std::thread([s, &m, config, log = std::move(log), on_stop = std::move(on_stop)] {
-        channel_control channel(config, [&m](medium_change c) { return m.change(std::move(c)); });
-        changes_made made;
-        while (!s->stop) {
-            zmq::pollitem_t item{s->socket.handle(), 0, ZMQ_POLLIN, 0};
-            try {
-                if (zmq::poll(&item, 1, std::chrono::milliseconds(100)) == 0) continue;
-                zmq::message_t in;
-                if (!s->socket.recv(in)) continue;
-                std::string all_parts = in.to_string();
-                while (in.more() && s->socket.recv(in)) all_parts += in.to_string();
-                std::string out;
+    s->thread =
+        std::thread([s, air = std::move(air), log = std::move(log), on_stop = std::move(on_stop)] {
+            channel_control channel(air.mix, air.head, air.change);
+            changes_made made;
+            while (!s->stop) {
+                zmq::pollitem_t item{s->socket.handle(), 0, ZMQ_POLLIN, 0};
                 try {
-                    out = answer(all_parts, config, m, channel, made, log, on_stop);
-                } catch (const std::exception& e) {  // whatever is asked is answered
-                    out = refusal(e.what(), log);
+                    if (zmq::poll(&item, 1, std::chrono::milliseconds(100)) == 0) continue;
+                    zmq::message_t in;
+                    if (!s->socket.recv(in)) continue;
+                    std::string all_parts = in.to_string();
+                    while (in.more() && s->socket.recv(in)) all_parts += in.to_string();
+                    std::string out;
+                    try {
+                        out = answer(all_parts, air, channel, made, log, on_stop);
+                    } catch (const std::exception& e) {  // whatever is asked is answered
+                        out = refusal(e.what(), log);
+                    }
+                    s->socket.send(zmq::buffer(out), zmq::send_flags::none);
+                } catch (const std::exception& e) {  // ZeroMQ's own; the medium goes on
+                    log(std::string("control: ") + e.what());
                 }
-                s->socket.send(zmq::buffer(out), zmq::send_flags::none);
-            } catch (const std::exception& e) {  // ZeroMQ's own; the medium goes on
-                log(std::string("control: ") + e.what());
             }
-        }
-    });
+        });
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 

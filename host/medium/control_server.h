@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The medium's control endpoint: ZeroMQ REP with Request and Reply of mac/schema/control.proto, in
-// a thread of its own. What is not a request gets Reply{ok: false} and a line in the log.
+// The control endpoint of a medium or a fader: ZeroMQ REP with Request and Reply of
+// mac/schema/control.proto, in a thread of its own. What is not a request gets Reply{ok: false} and
+// a line in the log.
 #pragma once
 
 #include <deque>
@@ -8,17 +9,25 @@
 #include <memory>
 #include <string>
 
-#include "air/medium.h"
 #include "medium/channel_control.h"
 #include "schema/control.pb.h"
 
 namespace wip::air {
 
+// What is controlled. All functions from any thread.
+struct controlled {
+    std::string endpoint;
+    mix::mix_config mix;
+    std::string head;  // YAML of what else holds, above the channel
+    std::function<void(openwip::control::AirStatus&)> fill;
+    std::function<void()> reset_counters;
+    channel_control::change_fn change;
+};
+
 class control_server {
 public:
     // Throws std::runtime_error if the endpoint cannot be bound.
-    control_server(const medium_config& config, medium& m,
-                   std::function<void(const std::string&)> log,
+    control_server(controlled air, std::function<void(const std::string&)> log,
                    std::function<void(const std::string&)> on_stop);
     ~control_server();
 
@@ -36,9 +45,8 @@ struct changes_made {
 };
 
 // The answer to one message; separate from the socket for the test of it.
-std::string answer(const std::string& message, const medium_config& config, medium& m,
-                   channel_control& channel, changes_made& made,
-                   const std::function<void(const std::string&)>& log,
+std::string answer(const std::string& message, const controlled& air, channel_control& channel,
+                   changes_made& made, const std::function<void(const std::string&)>& log,
                    const std::function<void(const std::string&)>& on_stop);
 
 }  // namespace wip::air

@@ -17,7 +17,7 @@
 
 #include "air/medium.h"
 #include "medium/air_config.h"
-#include "medium/control_server.h"
+#include "medium/controlled_medium.h"
 #include "runtime/privileges.h"
 #include "runtime/realtime.h"
 
@@ -78,11 +78,12 @@ int run(const std::string& file) {
     std::string asked;
     std::unique_ptr<control_server> control;
     if (!config.control.empty())
-        control = std::make_unique<control_server>(config, m, say, [&](const std::string& why) {
-            const std::lock_guard lock(mutex);
-            asked = why.empty() ? "asked to stop" : why;
-            m.stop();
-        });
+        control = std::make_unique<control_server>(controlled_medium(config, m), say,
+                                                   [&](const std::string& why) {
+                                                       const std::lock_guard lock(mutex);
+                                                       asked = why.empty() ? "asked to stop" : why;
+                                                       m.stop();
+                                                   });
     // All that takes rights is made. The priority first: what a process has it keeps.
     if (config.priority > 0) wip::runtime::use_realtime(config.priority);
     give_up_root(config);

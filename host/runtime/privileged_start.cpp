@@ -6,10 +6,11 @@
 namespace wip::host {
 namespace {
 
-account known(const config::settings& settings, const std::string& user) {
+std::optional<account> known(const config::settings& settings, const std::string& user) {
+    if (user.empty()) return std::nullopt;
     const auto found = find_account(user);
     if (!found) throw settings.refuse("user", "there is no such user");
-    return *found;
+    return found;
 }
 
 }  // namespace
@@ -22,8 +23,9 @@ privileged_start::privileged_start(const config::settings& settings, const std::
 }
 
 void privileged_start::give_up(const std::vector<std::string>& bound_paths) const {
-    hand_over(bound_paths, account_);
-    drop_privileges(account_);
+    if (!account_) return;
+    hand_over(bound_paths, *account_);
+    drop_privileges(*account_);
     follow_parent();  // changing the user cleared it
 }
 

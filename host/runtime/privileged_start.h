@@ -18,7 +18,7 @@ namespace wip::host {
 class privileged_start {
 public:
     // Blocks the signals that end the process, ties it to its parent, makes files for nobody else.
-    // Throws config::error when there is no such user.
+    // Without a user it stays what it is. Throws config::error when there is no such user.
     privileged_start(const config::settings& settings, const std::string& user);
 
     int signals() const { return signals_; }  // descriptor
@@ -26,7 +26,7 @@ public:
     void give_up(const std::vector<std::string>& bound_paths) const;
 
 private:
-    account account_;
+    std::optional<account> account_;
     int signals_;
 };
 

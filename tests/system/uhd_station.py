@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A stock gr-uhd flowgraph for a test: uhd_station.py send|receive ARGS SAMPLES.
+"""A stock gr-uhd flowgraph for a test: uhd_station.py send|receive ARGS SAMPLES [DELAY].
 
 send: a pseudo-random stream of that many samples from device time 0.1 s. receive: takes as many
-from the same time and exits with 0 only if they are the sent ones, every bit of them."""
+from the same time and exits with 0 only if they are the sent ones, every bit of them,
+that many samples later."""
 import sys
 
 import numpy as np
@@ -35,7 +36,8 @@ def main():
     top.connect(radio, head, sink)
     top.run()
     got = np.array(sink.data(), dtype=np.complex64)
-    sent = np.tile(stream(), count // PERIOD + 1)[:count]
+    silence = np.zeros(int(sys.argv[4]) if len(sys.argv) > 4 else 0, dtype=np.complex64)
+    sent = np.concatenate([silence, np.tile(stream(), count // PERIOD + 1)])[:count]
     apart = np.flatnonzero(got != sent[:got.size])
     print(f"{got.size} samples, {apart.size} not as sent" +
           (f", from sample {apart[0]} ({got[apart[0]]}) to {apart[-1]}" if apart.size else ""))

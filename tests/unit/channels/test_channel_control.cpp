@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "medium/air_config.h"
-#include "medium/channel_control.h"
+#include "medium/controlled_medium.h"
 
 using namespace wip::air;
 
@@ -19,7 +19,7 @@ struct ChannelControl : testing::Test {
     ChannelControl() { start(demo); }
     void start(const std::string& yaml) {
         config = parse_config(yaml, "t.yaml");
-        control.emplace(config, [this](medium_change c) -> std::optional<tick> {
+        control.emplace(config, what_holds(config), [this](medium_change c) -> std::optional<tick> {
             if (!running) return std::nullopt;
             taken.push_back(std::move(c));
             return 5120 * 100;

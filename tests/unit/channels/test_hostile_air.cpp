@@ -8,7 +8,7 @@
 
 #include "hostile_numbers.h"
 #include "medium/air_config.h"
-#include "medium/channel_control.h"
+#include "medium/controlled_medium.h"
 
 using namespace wip::air;
 using wip::test::hostile_numbers;
@@ -99,10 +99,11 @@ TEST(HostileAir, each_setting_of_a_running_medium_is_refused_with_its_key_or_tak
     for (const std::string key : {"snr_db", "speed_kmh", "shadowing", "user", "blackout", "model"})
         for (const std::string value : hostile_numbers) {
             std::optional<medium_change> change;
-            channel_control control(config, [&](medium_change c) -> std::optional<tick> {
-                change = std::move(c);
-                return 5120 * 100;
-            });
+            channel_control control(config, what_holds(config),
+                                    [&](medium_change c) -> std::optional<tick> {
+                                        change = std::move(c);
+                                        return 5120 * 100;
+                                    });
             const std::string before = control.settings(0);
             try {
                 control.configure("channel:\n  " + key + ": " + value, 0);
@@ -130,7 +131,7 @@ TEST(HostileAir, each_setting_of_a_running_medium_is_refused_with_its_key_or_tak
 }
 
 TEST(HostileAir, a_subnormal_deviation_is_one) {
-    channel_control control(parse_config(demo, "t.yaml"),
+    channel_control control(parse_config(demo, "t.yaml"), "",
                             [](medium_change) -> std::optional<tick> { return 512000; });
     EXPECT_TRUE(control.configure("channel: {shadowing: 1e-310}", 0));
     EXPECT_NE(control.settings(0).find("shadowing: 1e-310"), std::string::npos);

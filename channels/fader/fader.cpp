@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "fader/fader.h"
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+#include <string>
+
+namespace wip::cabled {
+namespace {
+
+// What a mixer may go back to, and as much again for what has come and is not mixed yet.
+std::size_t ring_size(const mix::mixer& m, tick chunk) {
+    return std::bit_ceil(static_cast<std::size_t>(2 * (m.max_delay() + chunk) + 65536));
+}
+
+}  // namespace
+
+fader::fader(const fader_setup& setup, std::vector<fading_radio*> radios)
+    : setup_(setup),
+      radios_(std::move(radios)),
+      mixer_(setup.mix),
+      tunings_(setup.mix.nodes.size()),
+      sends_(setup.mix.nodes.size()),
+      hears_(setup.mix.nodes.size()),
+      in_(static_cast<std::size_t>(setup.chunk)),
+      out_(static_cast<std::size_t>(setup.chunk)) {
+    if (setup.delay < 2 * setup.chunk)
+        throw std::invalid_argument("delay of " + std::to_string(setup.delay) +
+                                    " samples; valid: at least two pieces, " +
+                                    std::to_string(2 * setup.chunk));
+    for (const auto& p : setup.mix.paths) sends_[p.from] = true, hears_[p.to] = true;
+    rings_.reserve(radios_.size());
+    for (std::size_t i = 0; i < radios_.size(); ++i) {
+        rings_.emplace_back(ring_size(mixer_, setup.chunk));
+        sources_.push_back(&rings_.back());
+    }
+}
+
+void fader::run(tick begin) {
+    for (std::size_t i = 0; i < radios_.size(); ++i) {
+        rings_[i].begin(begin);
+        if (sends_[i] || hears_[i]) radios_[i]->start(begin, sends_[i], hears_[i]);
+    }
+    // The bursts begin with the streams: until the first sample is through there is silence.
+    for (tick t = begin; t < begin + setup_.delay; t += setup_.chunk) {
+        const std::span<const cf32> silence(
+            out_.data(),
+            static_cast<std::size_t>(std::min(setup_.chunk, begin + setup_.delay - t)));
+        for (std::size_t i = 0; i < radios_.size(); ++i)
+            if (hears_[i]) radios_[i]->send(t, silence);
+    }
+    for (tick at = begin; !stop_.load(); at += setup_.chunk) {
+        changes_.serve(mixer_, setup_.mix.paths, at + slot_samples - 1);
+        if (!collect(at + setup_.chunk)) break;
+        mix_and_send(at, static_cast<std::size_t>(setup_.chunk));
+        count_events();
+        if (at / slot_samples % 1500 == 0) mixer_.forget_before(at - mixer_.max_delay());
+    }
+}
+
+// Until every radio that is listened to is known so far. False: asked to stop.
+bool fader::collect(tick until) {
+    for (std::size_t i = 0; i < radios_.size(); ++i)
+        while (sends_[i] && rings_[i].end() < until) {
+            if (stop_.load()) return false;
+            receive_from(i);
+        }
+    return true;
+}
+
+void fader::receive_from(std::size_t node) {
+    const auto got = radios_[node]->receive(in_);
+    if (got.what == fading_radio::received::nothing) return;
+    const tick missing = got.what == fading_radio::received::samples
+                             ? rings_[node].write(got.time, std::span(in_).first(got.size))
+                             : 0;
+    const std::lock_guard lock(mutex_);
+    status_.now = std::max(status_.now, rings_[node].end());
+    status_.lost_samples += static_cast<std::uint64_t>(missing);
+    if (got.what == fading_radio::received::lost) ++status_.overflows;
+}
+
+void fader::mix_and_send(tick at, std::size_t size) {
+    const std::span<cf32> out(out_.data(), size);
+    std::uint64_t clipped = 0;
+    tick lead = never;
+    for (std::size_t i = 0; i < radios_.size(); ++i) {
+        if (!hears_[i]) continue;
+        mixer_.hear(i, at, out, sources_, tunings_);
+        for (const cf32 v : out)
+            clipped += (std::abs(v.real()) >= 1) + static_cast<unsigned>(std::abs(v.imag()) >= 1);
+        lead = std::min(lead, at + setup_.delay - radios_[i]->now());
+        radios_[i]->send(at + setup_.delay, out);
+    }
+    const std::lock_guard lock(mutex_);
+    ++status_.pieces;
+    status_.clipped += clipped;
+    status_.least_lead = std::min(status_.least_lead, lead);
+}
+
+void fader::count_events() {
+    for (std::size_t i = 0; i < radios_.size(); ++i) {
+        if (!hears_[i]) continue;
+        const auto e = radios_[i]->take_events();
+        if (e.late + e.underflows == 0) continue;
+        const std::lock_guard lock(mutex_);
+        status_.late += e.late;
+        status_.underflows += e.underflows;
+    }
+}
+
+std::optional<tick> fader::change(mix::mixer_change c) {
+    return changes_.ask(std::move(c), [] {});
+}
+
+fader_status fader::status() const {
+    const std::lock_guard lock(mutex_);
+    return status_;
+}
+
+void fader::reset_counters() {
+    const std::lock_guard lock(mutex_);
+    status_ = {.now = status_.now};
+}
+
+}  // namespace wip::cabled

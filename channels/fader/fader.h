@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The fader: the channel between radios that are joined to the stations by cables.
+//
+//   station's transmitter --cable--> receiver of its fading_radio   | mixer |   transmitter of
+//   another one's fading_radio --cable--> that station's receiver
+//
+// What is received at sample n leaves, with everything the mixer does to it, at sample n + delay
+// exactly, of the radios' common clock: the samples have times on both sides, and no thread's pace
+// is in between. The mixer's index is the time of reception, so the channel at a given time is the
+// same in every run, and the one that a medium with the same seed would have.
+//
+// One thread: a piece of `chunk` samples is received from every radio that some path begins at,
+// mixed for every radio that some path ends at, and sent. What a receiver loses is zero, counted,
+// and what comes after it keeps its time; what leaves too late is lost at the radio and counted.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "fader/fading_radio.h"
+#include "fader/received_samples.h"
+#include "mix/change_door.h"
+
+namespace wip::cabled {
+
+struct fader_setup {
+    mix::mix_config mix;  // a node is a radio
+    tick delay = 0;       // samples from reception to transmission
+    tick chunk = 0;       // samples at a time
+};
+
+// Counted since the start or reset_counters().
+struct fader_status {
+    tick now = 0;                            // received so far
+    std::uint64_t pieces = 0;                // mixed and sent
+    std::uint64_t overflows = 0;             // at a receiver
+    std::uint64_t lost_samples = 0;          // that are zero instead
+    std::uint64_t late = 0, underflows = 0;  // at a transmitter
+    std::uint64_t clipped = 0;               // components at full scale of what was sent
+    tick least_lead = never;  // between a piece's end of mixing and its time on the air
+};
+
+class fader {
+public:
+    // One radio for each node, not owned. Throws std::invalid_argument when a delay is too short
+    // for a piece.
+    fader(const fader_setup& setup, std::vector<fading_radio*> radios);
+
+    // Streams begin at that time of the radios; until stop().
+    void run(tick begin);
+    void stop() noexcept { stop_.store(true); }
+
+    std::optional<tick> change(mix::mixer_change c);  // any thread
+    bool change_waits() const noexcept { return changes_.waits(); }
+    fader_status status() const;  // any thread
+    void reset_counters();        // any thread
+
+private:
+    bool collect(tick until);
+    void receive_from(std::size_t node);
+    void mix_and_send(tick at, std::size_t size);
+    void count_events();
+
+    fader_setup setup_;
+    std::vector<fading_radio*> radios_;
+    mix::mixer mixer_;
+    std::vector<received_samples> rings_;
+    std::vector<const mix::sample_source*> sources_;
+    std::vector<mix::node_tuning> tunings_;
+    std::vector<bool> sends_, hears_;  // by node: a path begins, ends at it
+    std::vector<cf32> in_, out_;
+    mix::change_door changes_;
+    std::atomic<bool> stop_{false};
+    mutable std::mutex mutex_;
+    fader_status status_;
+};
+
+}  // namespace wip::cabled

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One end of the fader: the radio at the other side of a station's cable. Its receiver has what the
+// station sends, its transmitter sends what the station is to hear.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "mix/tick.h"
+
+namespace wip::cabled {
+
+class fading_radio {
+public:
+    struct received {
+        enum { samples, lost, nothing } what = nothing;  // lost: an overflow, or a time error
+        mix::tick time = 0;                              // of the first one
+        std::size_t size = 0;
+    };
+    struct events {
+        std::uint64_t late = 0, underflows = 0;
+    };
+
+    virtual ~fading_radio() = default;
+    // Streams begin: samples from `time` on, and a burst that begins there.
+    virtual void start(mix::tick time, bool receives, bool transmits) = 0;
+    // Waits for at most a tenth of a second; fewer samples than asked for are an answer too.
+    virtual received receive(std::span<mix::cf32> out) = 0;
+    // On the air from `time` on, right after what was sent last.
+    virtual void send(mix::tick time, std::span<const mix::cf32> x) = 0;
+    // Of the transmitter, since the last call.
+    virtual events take_events() = 0;
+    virtual mix::tick now() = 0;
+};
+
+}  // namespace wip::cabled

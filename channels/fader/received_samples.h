@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The last samples that a radio has received, for a mixer: a ring by sample time. What was lost is
+// zero.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "mix/sample_source.h"
+
+namespace wip::cabled {
+
+using mix::cf32;
+using mix::never;
+using mix::tick;
+
+class received_samples final : public mix::sample_source {
+public:
+    // `size`, a power of two: samples that are kept.
+    explicit received_samples(std::size_t size) : ring_(size) {}
+
+    // Before the first one: everything is zero up to `time`.
+    void begin(tick time) {
+        std::fill(ring_.begin(), ring_.end(), cf32{});
+        end_ = time;
+        begun_ = true;
+    }
+    // Samples from `time` on. A stretch that is missing before them becomes zero, one that is there
+    // already stays as it is. How many were missing.
+    tick write(tick time, std::span<const cf32> x) {
+        const tick missing = std::max<tick>(0, time - end_);
+        pass(missing);
+        const std::size_t again =
+            static_cast<std::size_t>(std::clamp<tick>(end_ - time, 0, static_cast<tick>(x.size())));
+        for (const cf32 v : x.subspan(again)) ring_[index(end_++)] = v;
+        return missing;
+    }
+    // The time up to which it is known.
+    tick end() const noexcept { return end_; }
+
+    bool active() const noexcept override { return begun_; }
+    bool read(tick from, std::span<cf32> out) const noexcept override {
+        const tick oldest = end_ - static_cast<tick>(ring_.size());
+        for (std::size_t i = 0; i < out.size(); ++i) {
+            const tick t = from + static_cast<tick>(i);
+            out[i] = t >= oldest && t < end_ ? ring_[index(t)] : cf32{};
+        }
+        return begun_;
+    }
+
+private:
+    std::size_t index(tick t) const noexcept {
+        return static_cast<std::size_t>(t) & (ring_.size() - 1);
+    }
+    void pass(tick n) {
+        if (n >= static_cast<tick>(ring_.size()))
+            std::fill(ring_.begin(), ring_.end(), cf32{}), end_ += n;
+        else
+            for (tick i = 0; i < n; ++i) ring_[index(end_++)] = cf32{};
+    }
+
+    std::vector<cf32> ring_;
+    tick end_ = 0;
+    bool begun_ = false;
+};
+
+}  // namespace wip::cabled

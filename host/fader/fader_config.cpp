@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "fader/fader_config.h"
+
+#include "medium/air_config.h"
+
+namespace wip::cabled {
+namespace {
+
+radio_config read_radio(const config::settings& s, const std::string& name) {
+    const std::string node = "nodes." + name;
+    return {.node = name,
+            .arguments = s.text(node + ".radio"),
+            .channel = static_cast<std::size_t>(s.integer(node + ".channel")),
+            .receive_gain_db = s.real(node + ".receive_gain_db"),
+            .transmit_gain_db = s.real(node + ".transmit_gain_db"),
+            .clock_source = s.text(node + ".clock_source"),
+            .time_source = s.text(node + ".time_source")};
+}
+
+// Of two nodes at one device: channels of their own, and one clock.
+void check_shared(const config::settings& s, const std::vector<radio_config>& radios) {
+    for (std::size_t i = 0; i < radios.size(); ++i)
+        for (std::size_t k = 0; k < i; ++k) {
+            const radio_config &a = radios[i], &b = radios[k];
+            if (a.arguments != b.arguments) continue;
+            const std::string node = "nodes." + a.node;
+            if (a.channel == b.channel)
+                throw s.refuse(node + ".channel", "not valid; expected another one than that of " +
+                                                      b.node + ", which has the same radio");
+            if (a.clock_source != b.clock_source || a.time_source != b.time_source)
+                throw s.refuse(node + ".clock_source",
+                               "not valid; expected that of " + b.node +
+                                   ", which has the same radio, and its time_source");
+        }
+}
+
+}  // namespace
+
+const std::vector<config::key>& fader_keys() {
+    static const auto keys = config::settings_table::built_in().keys("fader", air::air_checks());
+    return keys;
+}
+
+fader_config translate(const config::settings& s) {
+    s.finish();
+    fader_config c;
+    air::read_mix(s, c.setup.mix);
+    if (c.setup.mix.paths.empty())
+        throw s.refuse("paths: expected at least one, for example [{from: base, to: terminal}]");
+    for (const auto& node : c.setup.mix.nodes) {
+        c.radios.push_back(read_radio(s, node.name));
+        for (const auto& one : node.impairments)
+            if (std::holds_alternative<sample_model::clock_offset_config>(one) ||
+                std::holds_alternative<sample_model::gap_config>(one))
+                throw s.refuse("nodes." + node.name + ".impairments",
+                               "not valid; expected none of clock_offset and gap, which a fader "
+                               "cannot make: its radios have one clock, and its delay is constant");
+    }
+    check_shared(s, c.radios);
+    c.setup.chunk = s.integer("fader.piece_samples");
+    c.setup.delay = s.integer("fader.delay_samples");
+    if (c.setup.delay < 2 * c.setup.chunk)
+        throw s.refuse("fader.delay_samples", "not valid; expected at least two pieces, " +
+                                                  std::to_string(2 * c.setup.chunk));
+    c.name = s.text("air.name");
+    c.control = s.text("air.control");
+    c.user = s.text("air.user");
+    c.priority = static_cast<int>(s.integer("air.priority"));
+    c.frequency_hz = s.real("fader.frequency_hz");
+    c.start_delay_s = s.real("fader.start_delay_s");
+    return c;
+}
+
+}  // namespace wip::cabled

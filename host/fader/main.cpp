@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// wip_fader: the channel between radios that are joined to the stations by cables. Start order:
+// configuration, radios, control socket, then privileges are given up.
+#include <spdlog/spdlog.h>
+
+#include <cmath>
+#include <sstream>
+#include <thread>
+
+#include "fader/fader.h"
+#include "fader/fader_config.h"
+#include "fader/usrp_radio.h"
+#include "medium/control_server.h"
+#include "runtime/privileged_start.h"
+#include "runtime/process.h"
+#include "runtime/program.h"
+#include "runtime/realtime.h"
+#include "types/grid.h"
+
+namespace {
+
+using namespace wip;
+using namespace wip::cabled;
+
+std::string what_holds(const fader_config& c) {
+    std::ostringstream yaml;
+    yaml << "air:\n  name: " << c.name << "\n  clock: fader\n  seed: " << c.setup.mix.seed
+         << "\n  delay_samples: " << c.setup.delay << "\n";
+    return yaml.str();
+}
+
+air::controlled controlled_fader(const fader_config& c, fader& f) {
+    const auto fill = [&f, c](openwip::control::AirStatus& a) {
+        const fader_status s = f.status();
+        a.set_clock("fader");
+        a.set_speed(1);
+        a.set_now(s.now);
+        a.set_late(s.late);
+        a.set_underflows(s.underflows);
+        a.set_overflows(s.overflows);
+        a.set_delay_samples(c.setup.delay);
+        a.set_lost_samples(s.lost_samples);
+        a.set_clipped(s.clipped);
+        if (s.least_lead != never)
+            a.set_least_lead_us(static_cast<double>(s.least_lead) / mix::sample_rate * 1e6);
+        for (const auto& r : c.radios) a.add_nodes(r.node + ": " + r.arguments);
+    };
+    return {c.control,
+            c.setup.mix,
+            what_holds(c),
+            fill,
+            [&f] { f.reset_counters(); },
+            [&f](mix::mixer_change change) { return f.change(std::move(change)); }};
+}
+
+// The first border of a slot that far ahead.
+tick beginning(fading_radio& radio, double seconds) {
+    const tick soonest = radio.now() + static_cast<tick>(std::ceil(seconds * mix::sample_rate));
+    return (soonest / slot_samples + 1) * slot_samples;
+}
+
+int run(config::settings& settings) {
+    const fader_config config = translate(settings);
+    const host::privileged_start start(settings, config.user);
+    auto radios = open_radios(config);
+    std::vector<fading_radio*> ends;
+    for (const auto& r : radios) ends.push_back(r.get());
+    fader running(config.setup, ends);
+    std::unique_ptr<air::control_server> control;
+    if (!config.control.empty())
+        control = std::make_unique<air::control_server>(
+            controlled_fader(config, running), [](const std::string& line) { spdlog::info(line); },
+            [&running](const std::string&) { running.stop(); });
+    if (config.priority > 0) runtime::use_realtime(config.priority);
+    start.give_up({});
+    spdlog::info("fader '{}' is up: {} samples ({:.1f} us) from receiver to transmitter",
+                 config.name, config.setup.delay,
+                 static_cast<double>(config.setup.delay) / mix::sample_rate * 1e6);
+    return host::run_to_its_end([&] {
+        std::jthread watch([&](const std::stop_token& over) {
+            while (!over.stop_requested()) {
+                if (host::take_signal(start.signals())) return running.stop();
+                std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            }
+        });
+        running.run(beginning(*ends[0], config.start_delay_s));
+        spdlog::info("{}", host::reason_to_stop());
+        return host::exit_code_of(host::reason_to_stop());
+    });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    return host::run_program({"wip_fader", "OpenWIP: the channel between radios on cables",
+                              &fader_keys(), [](config::settings& s) { translate(s); }, run},
+                             argc, argv);
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "fader/usrp_radio.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <stdexcept>
+#include <thread>
+
+namespace wip::cabled {
+namespace {
+
+using mix::sample_rate;
+using mix::tick;
+
+constexpr double rate_tolerance_hz = 1e-3;
+constexpr double wait_s = 0.1;
+constexpr double send_timeout_s = 1;
+
+uhd::time_spec_t to_time(tick t) { return uhd::time_spec_t::from_ticks(t, sample_rate); }
+tick to_tick(const uhd::time_spec_t& t) { return t.to_ticks(sample_rate); }
+
+[[noreturn]] void refuse(const radio_config& c, const std::string& why) {
+    throw std::runtime_error("nodes." + c.node + ".radio = '" + c.arguments + "': " + why);
+}
+
+void need_channel(const radio_config& c, std::size_t there, const char* what) {
+    if (c.channel >= there)
+        refuse(c, "channel " + std::to_string(c.channel) + " of " + std::to_string(there) + " " +
+                      what + " (nodes." + c.node + ".channel)");
+}
+
+void need_rate(const radio_config& c, double got) {
+    if (std::abs(got - sample_rate) > rate_tolerance_hz)
+        refuse(c, "it gives " + std::to_string(got) +
+                      " samples/s; expected 7680000 exactly (another master_clock_rate?)");
+}
+
+// External and gpsdo references: until they are there.
+void wait_for_reference(uhd::usrp::multi_usrp& device, const radio_config& c) {
+    if (c.clock_source == "internal") return;
+    const auto sensors = device.get_mboard_sensor_names();
+    if (std::find(sensors.begin(), sensors.end(), "ref_locked") == sensors.end()) return;
+    for (int tenths = 0; tenths < 50; ++tenths) {
+        if (device.get_mboard_sensor("ref_locked").to_bool()) return;
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    refuse(c, "ref_locked is false after 5 s: no 10 MHz at its reference input (clock_source " +
+                  c.clock_source + ")");
+}
+
+uhd::usrp::multi_usrp::sptr open(const radio_config& c) try {
+    auto device = uhd::usrp::multi_usrp::make(uhd::device_addr_t(c.arguments));
+    if (device->get_clock_source(0) != c.clock_source) device->set_clock_source(c.clock_source);
+    if (device->get_time_source(0) != c.time_source) device->set_time_source(c.time_source);
+    wait_for_reference(*device, c);
+    return device;
+} catch (const uhd::exception& e) {
+    refuse(c, e.what());
+}
+
+}  // namespace
+
+usrp_radio::usrp_radio(uhd::usrp::multi_usrp::sptr device, const radio_config& config,
+                       double frequency_hz) try
+    : device_(std::move(device)), config_(config) {
+    const std::size_t ch = config.channel;
+    need_channel(config, device_->get_rx_num_channels(), "receive channels");
+    need_channel(config, device_->get_tx_num_channels(), "transmit channels");
+    device_->set_rx_rate(sample_rate, ch);
+    device_->set_tx_rate(sample_rate, ch);
+    need_rate(config, device_->get_rx_rate(ch));
+    need_rate(config, device_->get_tx_rate(ch));
+    device_->set_rx_freq(uhd::tune_request_t(frequency_hz), ch);
+    device_->set_tx_freq(uhd::tune_request_t(frequency_hz), ch);
+    device_->set_rx_gain(config.receive_gain_db, ch);
+    device_->set_tx_gain(config.transmit_gain_db, ch);
+} catch (const uhd::exception& e) {
+    refuse(config, e.what());
+}
+
+void usrp_radio::start(tick time, bool receives, bool transmits) {
+    uhd::stream_args_t args("fc32", "sc16");
+    args.channels = {config_.channel};
+    if (transmits) transmitter_ = device_->get_tx_stream(args);
+    if (!receives) return;
+    receiver_ = device_->get_rx_stream(args);
+    uhd::stream_cmd_t command(uhd::stream_cmd_t::STREAM_MODE_START_CONTINUOUS);
+    command.stream_now = false;
+    command.time_spec = to_time(time);
+    receiver_->issue_stream_cmd(command);
+}
+
+fading_radio::received usrp_radio::receive(std::span<mix::cf32> out) {
+    uhd::rx_metadata_t metadata;
+    const std::size_t n = receiver_->recv(out.data(), out.size(), metadata, wait_s);
+    using error = uhd::rx_metadata_t;
+    switch (metadata.error_code) {
+        case error::ERROR_CODE_NONE:
+            if (n == 0) return {};
+            return {received::samples, to_tick(metadata.time_spec), n};
+        case error::ERROR_CODE_TIMEOUT:
+            return {};
+        case error::ERROR_CODE_LATE_COMMAND:
+            throw std::runtime_error("nodes." + config_.node +
+                                     ": the stream was to begin in the past (fader.start_delay_s "
+                                     "is too short)");
+        default:
+            return {received::lost, 0, 0};
+    }
+}
+
+void usrp_radio::send(tick time, std::span<const mix::cf32> x) {
+    uhd::tx_metadata_t metadata;
+    metadata.has_time_spec = true;
+    metadata.start_of_burst = burst_begins_;
+    burst_begins_ = false;
+    for (std::size_t done = 0; done < x.size();) {
+        metadata.time_spec = to_time(time + static_cast<tick>(done));
+        const std::size_t n =
+            transmitter_->send(x.data() + done, x.size() - done, metadata, send_timeout_s);
+        metadata.start_of_burst = false;
+        if (n == 0) return;  // counted by the device as late or as an underflow
+        done += n;
+    }
+}
+
+fading_radio::events usrp_radio::take_events() {
+    events e;
+    uhd::async_metadata_t m;
+    while (transmitter_->recv_async_msg(m, 0)) {
+        using code = uhd::async_metadata_t;
+        e.late += m.event_code == code::EVENT_CODE_TIME_ERROR;
+        e.underflows += m.event_code == code::EVENT_CODE_UNDERFLOW ||
+                        m.event_code == code::EVENT_CODE_UNDERFLOW_IN_PACKET;
+    }
+    return e;
+}
+
+tick usrp_radio::now() { return to_tick(device_->get_time_now()); }
+
+std::vector<std::unique_ptr<usrp_radio>> open_radios(const fader_config& config) {
+    std::map<std::string, uhd::usrp::multi_usrp::sptr> devices;
+    std::vector<std::unique_ptr<usrp_radio>> radios;
+    for (const radio_config& c : config.radios) {
+        auto& device = devices[c.arguments];
+        if (!device) device = open(c);
+        radios.push_back(std::make_unique<usrp_radio>(device, c, config.frequency_hz));
+    }
+    if (devices.size() == 1) return radios;
+    for (const radio_config& c : config.radios)
+        if (c.time_source == "internal" && c.arguments.find("type=vusrp") == std::string::npos)
+            refuse(c, "one of several radios; expected a time_source in common, external or gpsdo");
+    for (const radio_config& c : config.radios)
+        if (c.time_source != "internal") devices[c.arguments]->set_time_unknown_pps({0.0});
+    return radios;
+}
+
+}  // namespace wip::cabled

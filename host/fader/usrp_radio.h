@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Radios of the fader behind UHD. Times are samples of 7.68 MHz since the device's time 0.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <uhd/usrp/multi_usrp.hpp>
+#include <vector>
+
+#include "fader/fader_config.h"
+#include "fader/fading_radio.h"
+
+namespace wip::cabled {
+
+class usrp_radio final : public fading_radio {
+public:
+    // Throws std::runtime_error naming the node and what the device does not have or give.
+    usrp_radio(uhd::usrp::multi_usrp::sptr device, const radio_config& config, double frequency_hz);
+
+    void start(mix::tick time, bool receives, bool transmits) override;
+    received receive(std::span<mix::cf32> out) override;
+    void send(mix::tick time, std::span<const mix::cf32> x) override;
+    events take_events() override;
+    mix::tick now() override;
+
+private:
+    uhd::usrp::multi_usrp::sptr device_;
+    radio_config config_;
+    uhd::rx_streamer::sptr receiver_;
+    uhd::tx_streamer::sptr transmitter_;
+    bool burst_begins_ = true;
+};
+
+// Opens each device once. With more than one they need a common time: it is set at the next pulse
+// of it. Throws as usrp_radio.
+std::vector<std::unique_ptr<usrp_radio>> open_radios(const fader_config& config);
+
+}  // namespace wip::cabled

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "medium/controlled_medium.h"
+
+#include <sstream>
+
+namespace wip::air {
+
+namespace {
+
+const char* clock_of(const medium_config& config) {
+    return config.clock == clock_kind::lockstep ? "lockstep" : "realtime";
+}
+
+}  // namespace
+
+std::string what_holds(const medium_config& config) {
+    std::ostringstream yaml;
+    yaml.precision(10);
+    yaml << "air:\n  name: " << config.name << "\n  clock: " << clock_of(config)
+         << "\n  speed: " << config.speed << "\n  seed: " << config.seed
+         << "\n  pacing_limit_ms: " << config.pacing_limit_ms << "\n";
+    return yaml.str();
+}
+
+controlled controlled_medium(const medium_config& config, medium& m) {
+    const auto fill = [&m, config](openwip::control::AirStatus& a) {
+        const medium_status s = m.status();
+        a.set_clock(clock_of(config));
+        a.set_speed(config.speed);
+        a.set_now(s.now);
+        a.set_wall_seconds(s.wall_seconds);
+        a.set_real_time_factor(s.real_time_factor);
+        a.set_pacing_median_us(s.pacing.median_us);
+        a.set_pacing_p99_us(s.pacing.p99_us);
+        a.set_pacing_p999_us(s.pacing.p999_us);
+        a.set_pacing_max_us(s.pacing.max_us);
+        a.set_slots(s.pacing.slots);
+        a.set_slots_behind(s.pacing.behind);
+        a.set_pacing_limit_us(config.pacing_limit_ms * 1e3);
+        a.set_late(s.late);
+        a.set_underflows(s.underflows);
+        a.set_overflows(s.overflows);
+        for (const std::string& n : s.nodes) a.add_nodes(n);
+    };
+    return {config.control,
+            config,
+            what_holds(config),
+            fill,
+            [&m] { m.reset_counters(); },
+            [&m](mix::mixer_change c) { return m.change(std::move(c)); }};
+}
+
+}  // namespace wip::air

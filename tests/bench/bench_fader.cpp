@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Processor time of the fader, as share of a core at 7.68 MS/s: reception into its ring, channel,
+// noise and hand-over to the transmitter, between radios that cost a copy. JSON on standard output.
+//
+//   bench_fader [slots]     default 3000
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+
+#include "bench_length.h"
+#include "bench_support.h"
+#include "fader/fader.h"
+#include "profiles/channel_definition.h"
+#include "sample/noise.h"
+#include "types/grid.h"
+
+using namespace wip;
+using namespace wip::cabled;
+
+namespace {
+
+constexpr double budget_per_path = 0.12;  // of a core
+
+// Gives the same slot again and again, at once, and takes what is sent.
+struct copying_radio final : fading_radio {
+    void start(tick time, bool, bool) override { at = time; }
+    received receive(std::span<cf32> out) override {
+        std::copy_n(signal.begin() + at % slot_samples % (slot_samples - 1280), out.size(),
+                    out.begin());
+        at += static_cast<tick>(out.size());
+        return {received::samples, at - static_cast<tick>(out.size()), out.size()};
+    }
+    void send(tick, std::span<const cf32> x) override {
+        std::copy(x.begin(), x.end(), sent.begin());
+        if (--left == 0) end();
+    }
+    events take_events() override { return {}; }
+    tick now() override { return at; }
+
+    std::vector<cf32> signal = std::vector<cf32>(slot_samples), sent = signal;
+    tick at = 0, left = 0;
+    std::function<void()> end = [] {};
+};
+
+// Share of a core for so many paths there and back in turn.
+double share(int nof_paths, const char* channel, int slots) {
+    fader_setup s;
+    s.chunk = 1280;
+    s.delay = 10240;
+    s.mix.nodes = {{"a", -40.0}, {"b", -40.0}};
+    for (int i = 0; i < nof_paths; ++i) {
+        mix::path_config p;
+        p.from = static_cast<std::size_t>(i % 2);
+        p.to = 1 - p.from;
+        p.user = static_cast<std::uint32_t>(i);
+        p.channel.emplace().profile = profiles::load(channel);
+        p.channel->movement.path = sample_model::constant_speed{125};
+        s.mix.paths.push_back(p);
+    }
+    copying_radio a, b;
+    std::vector<cf32> silence(slot_samples);
+    sample_model::noise(0.016, 1, 1).work(silence, a.signal);
+    b.signal = a.signal;
+    fader f(s, {&a, &b});
+    b.left = slots * slot_samples / s.chunk;
+    b.end = [&f] { f.stop(); };
+    const double before = bench::cpu_seconds();
+    f.run(slot_samples);
+    return (bench::cpu_seconds() - before) / slots * slots_per_second;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const int slots = bench::length(argc, argv, "slots", 3000, 100);
+    std::printf("{\"bench\": \"fader\", \"slots\": %d, \"budget_per_path\": %.2f, \"results\": [\n",
+                slots, budget_per_path);
+    for (const auto& [paths, channel] : {std::pair(1, "jakes"), {2, "jakes"}, {1, "etu"}}) {
+        const double core = share(paths, channel, slots);
+        std::printf(
+            "%s  {\"paths\": %d, \"channel\": \"%s\", \"core_share\": %.4f, \"per_path\": %.4f}",
+            paths == 1 && std::strcmp(channel, "jakes") == 0 ? "" : ",\n", paths, channel, core,
+            core / paths);
+    }
+    std::printf("]}\n");
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The fader between radios that are arrays: what goes in comes out with the mixer's channel in it,
+// to the sample at its time, whatever the packets; what is lost is zero and moves nothing.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <random>
+#include <thread>
+
+#include "fader/fader.h"
+#include "types/grid.h"
+
+using namespace wip;
+using namespace wip::cabled;
+
+namespace {
+
+constexpr tick beginning = 3 * slot_samples;
+
+std::vector<cf32> random_samples(std::size_t n, unsigned seed) {
+    std::mt19937 random(seed);
+    std::normal_distribution<float> normal(0, 0.1f);
+    std::vector<cf32> x(n);
+    for (auto& v : x) v = {normal(random), normal(random)};
+    return x;
+}
+
+// Receives what it was given, in packets of any size, and keeps what is sent.
+struct array_radio final : fading_radio {
+    explicit array_radio(std::vector<cf32> x = {}) : in(std::move(x)) {}
+
+    void start(tick time, bool r, bool t) override {
+        EXPECT_EQ(time, beginning);
+        receives = r, transmits = t;
+    }
+    received receive(std::span<cf32> out) override {
+        if (lost_at && at >= *lost_at) {
+            at += lost_for;
+            lost_at.reset();
+            return {received::lost, 0, 0};
+        }
+        std::size_t n = std::min(out.size(), 1 + static_cast<std::size_t>(random() % 700));
+        n = std::min(n, in.size() - static_cast<std::size_t>(at));
+        if (lost_at) n = std::min(n, static_cast<std::size_t>(*lost_at - at));
+        if (n == 0) {
+            at_end();
+            return {};
+        }
+        std::copy_n(in.begin() + at, n, out.begin());
+        at += static_cast<tick>(n);
+        return {received::samples, beginning + at - static_cast<tick>(n), n};
+    }
+    void send(tick time, std::span<const cf32> x) override {
+        EXPECT_EQ(time, beginning + static_cast<tick>(sent.size()));
+        sent.insert(sent.end(), x.begin(), x.end());
+    }
+    events take_events() override { return std::exchange(happened, {}); }
+    tick now() override { return beginning + at; }
+
+    std::vector<cf32> in, sent;
+    tick at = 0, lost_for = 0;
+    std::optional<tick> lost_at;
+    bool receives = false, transmits = false;
+    events happened;
+    std::mt19937 random{7};
+    std::function<void()> at_end = [] {};
+};
+
+fader_setup one_way(tick delay = 4000, tick chunk = 1280) {
+    fader_setup s;
+    s.delay = delay;
+    s.chunk = chunk;
+    s.mix.seed = 5;
+    s.mix.nodes = {{"base", {}}, {"terminal", -40.0}};
+    mix::path_config p{.from = 0, .to = 1, .gain_db = -3, .delay_samples = 9};
+    p.channel = sample_model::channel_config{};
+    p.channel->profile.taps = {{0, 0, sample_model::tap_fading::rayleigh},
+                               {1e-6, -3, sample_model::tap_fading::rayleigh}};
+    p.channel->movement.path = sample_model::constant_speed{125};
+    s.mix.paths = {p};
+    return s;
+}
+
+// What a mixer alone makes of the same samples.
+std::vector<cf32> mixed(const fader_setup& s, const std::vector<cf32>& in) {
+    received_samples source(std::size_t{1} << 20);
+    source.begin(beginning);
+    source.write(beginning, in);
+    const received_samples none(2);
+    const std::vector<const mix::sample_source*> sources{&source, &none};
+    const std::vector<mix::node_tuning> tunings(2);
+    mix::mixer m(s.mix);
+    std::vector<cf32> out(in.size());
+    m.hear(1, beginning, out, sources, tunings);
+    return out;
+}
+
+struct Fader : testing::Test {
+    void run(const fader_setup& s) {
+        fader f(s, {&base, &terminal});
+        base.at_end = [&f] { f.stop(); };
+        f.run(beginning);
+        status = f.status();
+    }
+    array_radio base{random_samples(10 * slot_samples, 1)}, terminal;
+    fader_status status;
+};
+
+}  // namespace
+
+TEST_F(Fader, sends_what_the_mixer_makes_exactly_the_delay_later) {
+    const fader_setup s = one_way();
+    run(s);
+    EXPECT_TRUE(base.receives && !base.transmits);
+    EXPECT_TRUE(terminal.transmits && !terminal.receives);
+    ASSERT_EQ(terminal.sent.size(), base.in.size() + static_cast<std::size_t>(s.delay));
+    const auto expected = mixed(s, base.in);
+    for (tick i = 0; i < s.delay; ++i)
+        ASSERT_EQ(terminal.sent[static_cast<std::size_t>(i)], cf32{}) << i;
+    for (std::size_t i = 0; i < expected.size(); ++i)
+        ASSERT_EQ(terminal.sent[i + static_cast<std::size_t>(s.delay)], expected[i]) << i;
+    EXPECT_EQ(status.overflows + status.lost_samples + status.late + status.underflows, 0U);
+}
+
+TEST_F(Fader, begun_again_it_is_the_same) {
+    run(one_way());
+    const auto first = terminal.sent;
+    base.at = 0;
+    base.random.seed(8);  // other packets
+    terminal = array_radio();
+    run(one_way(4000, 512));
+    EXPECT_TRUE(std::equal(first.begin(), first.end(), terminal.sent.begin()));
+}
+
+TEST_F(Fader, what_a_receiver_loses_is_zero_and_what_follows_keeps_its_time) {
+    fader_setup s = one_way();
+    auto known = base.in;
+    base.lost_at = 12345, base.lost_for = 4321;
+    std::fill_n(known.begin() + 12345, 4321, cf32{});
+    run(s);
+    EXPECT_EQ(status.overflows, 1U);
+    EXPECT_EQ(status.lost_samples, 4321U);
+    const auto expected = mixed(s, known);
+    for (std::size_t i = 0; i < expected.size(); ++i)
+        ASSERT_EQ(terminal.sent[i + static_cast<std::size_t>(s.delay)], expected[i]) << i;
+}
+
+TEST_F(Fader, events_of_the_transmitter_are_counted) {
+    terminal.happened = {.late = 2, .underflows = 3};
+    run(one_way());
+    EXPECT_EQ(status.late, 2U);
+    EXPECT_EQ(status.underflows, 3U);
+}
+
+TEST_F(Fader, counts_what_it_sends_at_full_scale) {
+    fader_setup s = one_way();
+    s.mix.paths[0].gain_db = 40;
+    run(s);
+    EXPECT_GT(status.clipped, 1000U);
+    for (const cf32 v : terminal.sent) ASSERT_LE(std::abs(v.real()), 1);
+}
+
+TEST_F(Fader, a_delay_shorter_than_two_pieces_is_refused) {
+    EXPECT_THROW(fader(one_way(2559), {&base, &terminal}), std::invalid_argument);
+}
+
+TEST_F(Fader, the_channel_changes_at_the_border_of_a_slot_that_is_not_mixed_yet) {
+    fader_setup s = one_way();
+    fader f(s, {&base, &terminal});
+    std::optional<tick> from;
+    std::thread asks;
+    base.at_end = [&f] { f.stop(); };
+    mix::mixer_change dark;
+    dark.dark = mix::mixer_change::blackout{300, never};
+    dark.noise_dbfs = -300;
+    asks = std::thread([&] { from = f.change(std::move(dark)); });
+    while (!f.change_waits()) std::this_thread::yield();
+    f.run(beginning);
+    asks.join();
+    ASSERT_TRUE(from);
+    EXPECT_EQ(*from % slot_samples, 0);
+    const std::size_t first = static_cast<std::size_t>(*from - beginning + s.delay);
+    ASSERT_LT(first, terminal.sent.size());
+    EXPECT_GT(std::abs(terminal.sent[first - 1]), 1e-6);
+    for (std::size_t i = first; i < terminal.sent.size(); ++i)
+        ASSERT_LT(std::abs(terminal.sent[i]), 1e-6) << i;
+}
