@@ -72,7 +72,9 @@ int run(config::settings& settings) {
             controlled_fader(config, running), [](const std::string& line) { spdlog::info(line); },
             [&running](const std::string&) { running.stop(); });
     if (config.priority > 0) runtime::use_realtime(config.priority);
-    start.give_up({});
+    const std::string ipc = "ipc://";
+    start.give_up(config.control.starts_with(ipc) ? std::vector{config.control.substr(ipc.size())}
+                                                  : std::vector<std::string>{});
     spdlog::info("fader '{}' is up: {} samples ({:.1f} us) from receiver to transmitter",
                  config.name, config.setup.delay,
                  static_cast<double>(config.setup.delay) / mix::sample_rate * 1e6);

@@ -34,6 +34,7 @@ void read_air(const config::settings& s, medium_config& c) {
     c.wait_transmitters = static_cast<int>(s.integer("air.wait_for.transmitters"));
     c.wait_receivers = static_cast<int>(s.integer("air.wait_for.receivers"));
     c.control = s.text("air.control");
+    c.fader = s.text("air.fader");
     c.pacing_limit_ms = s.real("air.pacing_limit_ms");
     c.quantum = s.integer("air.quantum");
     if (!s.given("air.quantum") && c.clock == clock_kind::realtime) c.quantum = realtime_quantum;

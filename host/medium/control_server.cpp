@@ -14,6 +14,11 @@
 namespace wip::air {
 namespace {
 
+using openwip::control::Reply;
+using openwip::control::Request;
+
+constexpr std::chrono::milliseconds fader_patience{100};
+
 std::string refusal(const std::string& why, const std::function<void(const std::string&)>& log) {
     log("control: " + why);
     openwip::control::Reply reply;
@@ -22,13 +27,27 @@ std::string refusal(const std::string& why, const std::function<void(const std::
     return reply.SerializeAsString();
 }
 
+// What the fader counts, and its channel instead of none.
+void add_fader(const openwip::control::AirStatus& fader, openwip::control::AirStatus& a) {
+    a.set_late(a.late() + fader.late());
+    a.set_underflows(a.underflows() + fader.underflows());
+    a.set_overflows(a.overflows() + fader.overflows());
+    a.set_delay_samples(fader.delay_samples());
+    a.set_lost_samples(fader.lost_samples());
+    a.set_clipped(fader.clipped());
+    a.set_least_lead_us(fader.least_lead_us());
+    const std::string& yaml = fader.effective_yaml();
+    const std::size_t channel = yaml.find("channel:");
+    if (channel != std::string::npos) *a.mutable_effective_yaml() += yaml.substr(channel);
+    *a.mutable_changes() = fader.changes();
+    a.set_changes_made(fader.changes_made());
+}
+
 }  // namespace
 
 std::string answer(const std::string& message, const controlled& air, channel_control& channel,
                    changes_made& made, const std::function<void(const std::string&)>& log,
-                   const std::function<void(const std::string&)>& on_stop) {
-    using openwip::control::Reply;
-    using openwip::control::Request;
+                   const std::function<void(const std::string&)>& on_stop, asked_process* fader) {
     Request request;
     Reply reply;
     const auto now = [&air] {
@@ -41,6 +60,9 @@ std::string answer(const std::string& message, const controlled& air, channel_co
         return refuse("dropped a message of " + std::to_string(message.size()) +
                       " bytes that is no Request");
     reply.set_ok(true);
+    std::optional<Reply> of_fader;
+    if (fader && request.what_case() != Request::kStop) of_fader = fader->ask(request);
+    if (of_fader && !of_fader->ok()) return refuse(of_fader->error());
     switch (request.what_case()) {
         case Request::kStatus:
             break;
@@ -51,6 +73,11 @@ std::string answer(const std::string& message, const controlled& air, channel_co
             on_stop(request.stop());
             break;
         case Request::kConfigureYaml:
+            if (fader && !of_fader) return refuse("the fader does not answer; nothing changed");
+            if (of_fader) {
+                reply.set_effective_slot(of_fader->effective_slot());
+                break;
+            }
             try {
                 const auto from = channel.configure(request.configure_yaml(), now());
                 if (!from) break;
@@ -72,7 +99,34 @@ std::string answer(const std::string& message, const controlled& air, channel_co
     a.set_effective_yaml(channel.settings(a.now()));
     for (const auto& c : made.last) *a.add_changes() = c;
     a.set_changes_made(made.count);
+    if (of_fader) add_fader(of_fader->air(), a);
     return reply.SerializeAsString();
+}
+
+struct asked_process::state {
+    zmq::context_t context{1};
+    zmq::socket_t socket{context, zmq::socket_type::req};
+};
+
+asked_process::asked_process(const std::string& endpoint, std::chrono::milliseconds patience)
+    : state_(std::make_unique<state>()) {
+    zmq::socket_t& s = state_->socket;
+    s.set(zmq::sockopt::linger, 0);
+    s.set(zmq::sockopt::req_relaxed, 1);    // after no answer it may ask again,
+    s.set(zmq::sockopt::req_correlate, 1);  // and the late one is not taken for the next
+    s.set(zmq::sockopt::rcvtimeo, static_cast<int>(patience.count()));
+    s.set(zmq::sockopt::sndtimeo, static_cast<int>(patience.count()));
+    s.connect(endpoint);
+}
+asked_process::~asked_process() = default;
+
+std::optional<Reply> asked_process::ask(const Request& request) {
+    zmq::message_t in;
+    Reply reply;
+    if (!state_->socket.send(zmq::buffer(request.SerializeAsString()), zmq::send_flags::none) ||
+        !state_->socket.recv(in) || !reply.ParseFromArray(in.data(), static_cast<int>(in.size())))
+        return std::nullopt;
+    return reply;
 }
 
 void changes_made::add(std::int64_t slot, const channel_control::changed& c) {
@@ -110,6 +164,8 @@ control_server::control_server(controlled air, std::function<void(const std::str
     s->thread =
         std::thread([s, air = std::move(air), log = std::move(log), on_stop = std::move(on_stop)] {
             channel_control channel(air.mix, air.head, air.change);
+            std::optional<asked_process> fader;
+            if (!air.fader.empty()) fader.emplace(air.fader, fader_patience);
             changes_made made;
             while (!s->stop) {
                 zmq::pollitem_t item{s->socket.handle(), 0, ZMQ_POLLIN, 0};
@@ -121,7 +177,8 @@ control_server::control_server(controlled air, std::function<void(const std::str
                     while (in.more() && s->socket.recv(in)) all_parts += in.to_string();
                     std::string out;
                     try {
-                        out = answer(all_parts, air, channel, made, log, on_stop);
+                        out = answer(all_parts, air, channel, made, log, on_stop,
+                                     fader ? &*fader : nullptr);
                     } catch (const std::exception& e) {  // whatever is asked is answered
                         out = refusal(e.what(), log);
                     }

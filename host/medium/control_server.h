@@ -4,9 +4,11 @@
 // a line in the log.
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "medium/channel_control.h"
@@ -22,6 +24,9 @@ struct controlled {
     std::function<void(openwip::control::AirStatus&)> fill;
     std::function<void()> reset_counters;
     channel_control::change_fn change;
+    // Control endpoint of the fader that has the channel, when this is the cables: its settings are
+    // the ones that change, and what it counts is added. Empty: none.
+    std::string fader{};
 };
 
 class control_server {
@@ -42,6 +47,19 @@ struct changes_made {
     static constexpr std::size_t most = 200;
     std::deque<openwip::control::SettingChange> last;
     std::uint64_t count = 0;
+};
+
+// Asks a process over its control endpoint. One thread.
+class asked_process {
+public:
+    asked_process(const std::string& endpoint, std::chrono::milliseconds patience);
+    ~asked_process();
+    // Nothing: no answer in that time.
+    std::optional<openwip::control::Reply> ask(const openwip::control::Request& request);
+
+private:
+    struct state;
+    std::unique_ptr<state> state_;
 };
 
 // The answer to one message; separate from the socket for the test of it.

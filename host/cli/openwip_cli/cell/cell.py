@@ -23,13 +23,13 @@ from typing import Any
 
 import yaml
 
-from ..air import SLOT_SAMPLES
+from ..air import FADER_DELAY_SLOTS, SLOT_SAMPLES
 from ..machine import own_files, rights, system
 from ..machine.places import Places
 from ..settings import radios, table
 from ..settings.scenario import Scenario
 
-MACD, MEDIUM = "host/macd/macd", "host/medium/air"     # of the build
+MACD, MEDIUM, FADER = "host/macd/macd", "host/medium/air", "host/fader/wip_fader"     # of the build
 RUN_ROOT = pathlib.Path("/run/openwip")
 KEEPER_ENDS_S = 5       # it ends its processes first
 ADDRESS = {"base": "10.42.0.1", "terminal": "10.42.0.2"}
@@ -264,14 +264,29 @@ def air_config(cell: Cell, scenario: Scenario) -> dict[str, Any]:
     if s.speed_kmh is not None:
         path["speed_kmh"] = s.speed_kmh
     own = {key.removeprefix("air."): s[key] for key in table.keys_of("medium") if key.startswith("air.") and key in s.values}
+    air = own | {"name": cell.name, "speed": s.speed, "quantum": SLOT_SAMPLES,
+                 "wait_for": {"transmitters": 1, "receivers": 1}, "seed": s["seed"],
+                 "control": cell.endpoint("air.control"), "user": system.account()[0]}
+    noise = {"noise_dbfs": round(s.noise_dbfs - terminal, 4)}
+    if not s.cabled:
+        return {"air": air, "nodes": {"base": {}, "terminal": noise | {"impairments": s["impairments"]}}, "paths": [path]}
+    # The medium is two cables, with the fader's radios at their ends.
     return {
-        "air": own | {"name": cell.name, "speed": s.speed, "quantum": SLOT_SAMPLES,
-                      "wait_for": {"transmitters": 1, "receivers": 1}, "seed": s["seed"],
-                      "control": cell.endpoint("air.control"), "user": system.account()[0]},
-        "nodes": {"base": {}, "terminal": {"noise_dbfs": round(s.noise_dbfs - terminal, 4),
-                                           "impairments": s["impairments"]}},
-        "paths": [path],
+        "air": air | {"wait_for": {"transmitters": 2, "receivers": 2}, "fader": cell.endpoint("fader.control")},
+        "nodes": {"base": {}, "fader-base": {}, "fader-terminal": {}, "terminal": {"impairments": s["impairments"]}},
+        "paths": [{"from": "base", "to": "fader-base", "gain_db": path["gain_db"]}, {"from": "fader-terminal", "to": "terminal"}],
     }
+
+
+def fader_config(cell: Cell, scenario: Scenario) -> dict[str, Any]:
+    """With the channel that the medium would have."""
+    medium = air_config(cell, scenario.replaced({"air.over": "medium"}))
+    path, noise = medium["paths"][0], medium["nodes"]["terminal"]["noise_dbfs"]
+    radio = {node: {"radio": f"type=vusrp,air={cell.name},node=fader-{node}"} for node in ("base", "terminal")}
+    return {"air": {"name": cell.name, "seed": scenario["seed"], "control": cell.endpoint("fader.control"), "user": system.account()[0]},
+            "fader": {"delay_samples": FADER_DELAY_SLOTS * SLOT_SAMPLES, "start_delay_s": 0.05},
+            "nodes": {"base": radio["base"], "terminal": radio["terminal"] | {"noise_dbfs": noise}},
+            "paths": [path | {"gain_db": 0.0}]}
 
 
 def write_config(cell: Cell, name: str, tree: dict[str, Any]) -> str:
@@ -283,6 +298,8 @@ def write_config(cell: Cell, name: str, tree: dict[str, Any]) -> str:
 
 def write_configs(cell: Cell, scenario: Scenario) -> None:
     write_config(cell, "air", air_config(cell, scenario))
+    if scenario.cabled:
+        write_config(cell, "fader", fader_config(cell, scenario))
     for role in STATIONS:
         write_config(cell, role, mac_config(cell, scenario, role))
 
@@ -311,9 +328,12 @@ def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: An
         return Process(f"{role}.macd", [str(build / MACD), "--config", str(run / f"{role}.yaml")],
                        common, cell.namespace(role), slot_path=True)
 
+    fader = [Process("fader", [str(build / FADER), "--config", str(run / "fader.yaml")], radio, slot_path=True,
+                     capabilities=rights.TO_BECOME_THE_ACCOUNT)] if scenario.cabled else []
     return [
         Process("air", [str(build / MEDIUM), "--config", str(run / "air.yaml")], common, slot_path=True,
                 capabilities=rights.TO_BECOME_THE_ACCOUNT),
+        *fader,
         mac("base"),
         mac("terminal"),
         Process("base.radio", station("base", "--tx-gain", f"{radio_of['base'].gain:g}",

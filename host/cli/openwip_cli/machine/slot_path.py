@@ -10,7 +10,7 @@ from typing import Any
 
 from . import system
 
-PROCESSES = ("air", "base.macd", "base.radio", "terminal.macd", "terminal.radio")
+PROCESSES = ("air", "fader", "base.macd", "base.radio", "terminal.macd", "terminal.radio")
 EVERY_S = 0.2
 NO_STALL_S = 2e-3       # behind: that is three slots, the loop bears it
 

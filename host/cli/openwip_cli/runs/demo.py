@@ -46,8 +46,9 @@ def start(cell: Cell, keeper: KeeperClient, scenario: Scenario, places: Places, 
     progress("starting the medium")
     start_process(keeper, processes["air"], running, running.air)
     progress("starting the base station and the terminal")
-    for name in ("base.macd", "terminal.macd", "base.radio", "terminal.radio"):
-        keeper.start(processes[name])
+    for name in ("fader", "base.macd", "terminal.macd", "base.radio", "terminal.radio"):
+        if name in processes:
+            keeper.start(processes[name])
     for endpoint in (running.base, running.terminal):
         if not keeper.wait_until(functools.partial(running.answers, endpoint), START_TIMEOUT_S):
             keeper.blame(f"{endpoint.endpoint} does not answer")
