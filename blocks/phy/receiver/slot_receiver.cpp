@@ -52,7 +52,9 @@ struct slot_receiver::impl final : slot_user {
         : synchroniser(c.cell),
           estimator(checked(c)),
           detector(checked(c), c.combining),
-          predictor(std::make_unique<snr_predictor>(c.horizon_slots, c.predictor)) {}
+          predictor(std::make_unique<snr_predictor>(c.horizon_slots, c.predictor)) {
+        synchroniser.correct_input(c.correct_input);
+    }
 
     void process(sample first, std::span<const cf32> in, const on_slot_fn& f) {
         on_slot = &f;

@@ -33,6 +33,7 @@ struct slot_receiver_config {
     bool combining = true;
     int horizon_slots = 3;                     // prediction is for slot air + horizon
     std::string predictor{default_predictor};  // one of predictor_names
+    bool correct_input = true;                 // direct_conversion.h
 };
 
 class slot_receiver {

@@ -72,7 +72,7 @@ void slot_synchroniser::feed(const cf32* in, std::int64_t count, slot_user& user
     }
 }
 
-// To the end of the buffer, at the scale of gain 0.
+// To the end of the buffer, at the scale of gain 0, without the radio's DC offset and image.
 void slot_synchroniser::take(const cf32* in, std::int64_t count) noexcept {
     while (count > 0) {
         std::int64_t n = count;
@@ -81,15 +81,12 @@ void slot_synchroniser::take(const cf32* in, std::int64_t count) noexcept {
                 n = std::min(n, steps_[0].from - end());
                 break;
             }
+            if (scale_ != steps_[0].scale) input_.gain_stepped();
             scale_ = steps_[0].scale;
             std::move(steps_.begin() + 1, steps_.end(), steps_.begin());
             --nof_steps_;
         }
-        cf32* to = buffer_.data() + filled_;
-        if (scale_ == 1)
-            std::memcpy(static_cast<void*>(to), in, static_cast<std::size_t>(n) * sizeof(cf32));
-        else
-            for (std::int64_t i = 0; i < n; ++i) to[i] = scale_ * in[i];
+        input_.process(end(), in, n, scale_, buffer_.data() + filled_);
         filled_ += n;
         in += n;
         count -= n;

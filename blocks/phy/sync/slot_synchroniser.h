@@ -25,6 +25,7 @@
 #include "phy/grid/pilots.h"
 #include "phy/ofdm/slot_extractor.h"
 #include "phy/sync/acquisition.h"
+#include "phy/sync/direct_conversion.h"
 #include "phy/sync/sequential_test.h"
 #include "phy/sync/tracking.h"
 #include "types/db.h"
@@ -79,6 +80,10 @@ public:
     void set_gain(sample from, db gain) noexcept;
     db gain() const noexcept;  // of the newest sample
 
+    // DC offset and image of the radio are taken out of the samples (direct_conversion.h); false:
+    // they stay.
+    void correct_input(bool on) noexcept { input_.correct(on); }
+
     sync_state state() const noexcept { return state_; }
     const tracking& track() const noexcept { return track_; }
 
@@ -95,6 +100,7 @@ private:
     void take(const cf32* in, std::int64_t count) noexcept;
     std::int64_t end() const noexcept { return buffer_start_ + filled_; }
 
+    direct_conversion input_;
     acquisition acquisition_;
     slot_extractor extractor_;
     tracking track_;
