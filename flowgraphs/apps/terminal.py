@@ -19,6 +19,9 @@ BUFFER_SAMPLES = 65536     # what the receiver may be behind before the device's
 
 ANY_CELL = -1
 
+# Boards that change their gain when the command arrives, whatever its time (devices.yaml, command_timing).
+UNTIMED_GAIN = ("B200", "B210", "B200mini", "B205mini", "e310", "e313", "e320", "n300", "n310")
+
 
 def cell(text):
     return ANY_CELL if text == "any" else station.ranged(int, 0, 63)(text)
@@ -38,7 +41,7 @@ def build(options):
         lowest, highest = radio.start(), radio.stop()
     settings = {"cell": options.cell, "horizon": options.horizon, "combining": options.combining == "on",
                 "start_slot": slot, "predictor": options.predictor, "gain_db": gain, "lowest_gain_db": lowest,
-                "highest_gain_db": highest}
+                "highest_gain_db": highest, "timed_gain": source.get_usrp_info(0)["mboard_id"] not in UNTIMED_GAIN}
     try:
         receiver = wip.slot_receiver(endpoint=options.endpoint, timeout_s=options.timeout, **settings)
     except ValueError as e:

@@ -229,8 +229,8 @@ slot_receiver::~slot_receiver() = default;
 void slot_receiver::process(sample first, std::span<const cf32> in, const on_slot_fn& on_slot) {
     impl_->process(first, in, on_slot);
 }
-void slot_receiver::set_gain(sample from, db gain) noexcept {
-    impl_->synchroniser.set_gain(from, gain);
+void slot_receiver::set_gain(sample from, db gain, bool exact) noexcept {
+    impl_->synchroniser.set_gain(from, gain, exact);
 }
 void slot_receiver::set_combining(bool on) noexcept { impl_->detector.set_combining(on); }
 std::unique_ptr<snr_predictor> slot_receiver::succeed_predictor(

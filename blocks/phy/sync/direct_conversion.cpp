@@ -11,19 +11,34 @@ namespace {
 
 using cf64 = std::complex<double>;
 
-constexpr int longest = 1024;          // blocks
-constexpr double symbols = 500 * 6;    // of a block
-constexpr double pairs = symbols / 2;  // of mirrored ones
-constexpr double least_power = 1e-14;  // -140 dBFS: nothing there
-constexpr double nearly_real = 0.5;    // |E[y^2]| / E|y|^2
-constexpr double image_from = 32;      // blocks
-constexpr int recent = 16;             // blocks in which a jump shows
-constexpr double jump = 1e-3;          // of the power
+constexpr double kept = 1 - 1.0 / 1024;  // blocks
+constexpr double symbols = 500 * 6;      // of a block
+constexpr double pairs = symbols / 2;    // of mirrored ones
+constexpr double least_power = 1e-14;    // -140 dBFS: nothing there
+constexpr double nearly_real = 0.5;      // |E[y^2]| / E|y|^2
+constexpr double image_from = 32;        // blocks
+constexpr int recent = 16;               // blocks in which a jump shows
+constexpr double jump = 1e-3;            // of the power
 
 // What is left of an estimate whose error has that variance.
 double shrunk(cf64 estimate, double variance) {
     const double power = std::norm(estimate);
     return power > variance ? 1 - variance / power : 0;
+}
+
+struct matrix {
+    float re_re, im_im, cross;
+    cf32 moved;
+};
+
+// Always so many samples, so that each goes through the same instructions wherever it stands.
+constexpr std::int64_t group = 64;
+void transform(const matrix& m, const float* x, float* z) noexcept {
+    for (int i = 0; i < group; ++i) {
+        const float re = x[2 * i], im = x[2 * i + 1];
+        z[2 * i] = m.re_re * re + m.cross * im + m.moved.real();
+        z[2 * i + 1] = m.cross * re + m.im_im * im + m.moved.imag();
+    }
 }
 
 }  // namespace
@@ -49,7 +64,9 @@ void direct_conversion::process(std::int64_t first, const cf32* in, std::int64_t
 
 void direct_conversion::gain_stepped() noexcept {
     whole_ = false;
-    blocks_ = recent_blocks_ = 0;
+    means_ = 0;
+    mean_weight_ = 0;
+    recent_blocks_ = 0;
 }
 
 // scale (u - w conj(u)) with u = in - d, as a real 2 x 2 matrix and an offset.
@@ -64,15 +81,16 @@ void direct_conversion::apply(const cf32* in, std::int64_t count, float scale,
         return;
     }
     const cf32 w(image_), d(dc_), moved = -scale * (d - w * std::conj(d));
-    const float re_re = scale * (1 - w.real()), im_im = scale * (1 + w.real());
-    const float cross = -scale * w.imag();
+    const matrix m{scale * (1 - w.real()), scale * (1 + w.real()), -scale * w.imag(), moved};
     const auto* x = reinterpret_cast<const float*>(in);
     auto* z = reinterpret_cast<float*>(out);
-    for (std::int64_t i = 0; i < count; ++i) {
-        const float re = x[2 * i], im = x[2 * i + 1];
-        z[2 * i] = re_re * re + cross * im + moved.real();
-        z[2 * i + 1] = cross * re + im_im * im + moved.imag();
-    }
+    for (; count >= group; count -= group, x += 2 * group, z += 2 * group) transform(m, x, z);
+    if (count == 0) return;
+    std::array<float, 2 * group> rest{}, done;
+    const auto left = static_cast<std::size_t>(2 * count);
+    std::copy_n(x, left, rest.data());
+    transform(m, rest.data(), done.data());
+    std::copy_n(done.data(), left, z);
 }
 
 void direct_conversion::learn(float scale) noexcept {
@@ -103,14 +121,8 @@ void direct_conversion::learn(float scale) noexcept {
 }
 
 void direct_conversion::learn_dc(cf64 mean, double power) noexcept {
-    blocks_ = std::min(blocks_ + 1, longest);
-    if (blocks_ == 1) {
-        mean_ = mean;
-        power_ = power;
-    } else {
-        mean_ += (mean - mean_) / static_cast<double>(blocks_);
-        power_ += (power - power_) / blocks_;
-    }
+    means_ = kept * means_ + mean / power;
+    mean_weight_ = kept * mean_weight_ + 1 / power;
     if (recent_blocks_ == 0) {
         recent_ = 0;
         recent_power_ = 0;
@@ -119,23 +131,22 @@ void direct_conversion::learn_dc(cf64 mean, double power) noexcept {
     recent_power_ += power / recent;
     if (++recent_blocks_ == recent) {
         recent_blocks_ = 0;
-        if (std::norm(recent_ - mean_) > jump * recent_power_) {
-            mean_ = recent_;
-            power_ = recent_power_;
-            blocks_ = recent;
+        if (std::norm(recent_ - means_ / mean_weight_) > jump * recent_power_) {
+            mean_weight_ = recent / recent_power_;
+            means_ = recent_ * mean_weight_;
         }
     }
-    dc_ = mean_ * shrunk(mean_, power_ / (symbols * blocks_));
+    const cf64 estimate = means_ / mean_weight_;
+    dc_ = estimate * shrunk(estimate, 1 / (symbols * mean_weight_));
 }
 
 void direct_conversion::learn_image(cf64 square, double power) noexcept {
     if (std::abs(square) > nearly_real * power) return;
-    constexpr double kept = 1 - 1.0 / longest;
     squares_ = kept * squares_ + square;
-    weight_ = kept * weight_ + power;
-    weight_squares_ = kept * kept * weight_squares_ + power * power;
-    const double blocks = weight_ * weight_ / weight_squares_;
-    const cf64 ratio = squares_ / weight_;
+    power_ = kept * power_ + power;
+    power_squares_ = kept * kept * power_squares_ + power * power;
+    const double blocks = power_ * power_ / power_squares_;
+    const cf64 ratio = squares_ / power_;
     const double whole = 1 + std::sqrt(std::max(1 - std::norm(ratio), 0.0));
     image_ = blocks < image_from ? cf64() : ratio / whole * shrunk(ratio, 1 / (pairs * blocks));
 }

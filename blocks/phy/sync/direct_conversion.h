@@ -8,13 +8,14 @@
 //
 // Both are learned from all samples, signal or not, over blocks of 5120 samples.
 //
-// DC: mean over n blocks, n up to 1024 (0.7 s), then with that forgetting. A notch as narrow as
-// that (0.2 Hz) lets subcarrier -1 pass wherever the frequency offset puts it: there its symbols,
-// each 1 / 500 of the power P and six a block, are what is left in the mean, P / (3000 n), 38 dB
-// below that subcarrier at n = 1024. While the mean is not above that (few blocks, no offset), less
-// of it is taken off: (1 - P / (3000 n |mean|^2)), and nothing below. An offset that jumps (the
-// board calibrates itself) shows in the mean of 16 blocks, in which the symbols come to -47 dB of
-// P: from -30 dB on, the mean starts again from those. A gain step starts it anew.
+// DC: mean over blocks, with forgetting over 1024 (0.7 s). A notch as narrow as that (0.2 Hz) lets
+// subcarrier -1 pass wherever the frequency offset puts it: there its symbols, each 1 / 500 of the
+// power P and six a block, are what is left in the mean of n blocks, P / (3000 n), 38 dB below that
+// subcarrier at n = 1024. So a block counts by 1 / P: with W the sum of these the error is
+// 1 / (3000 W), whatever the level was before. While the mean is not above that (few blocks, no
+// offset), less of it is taken off: (1 - 1 / (3000 W |mean|^2)), and nothing below. An offset that
+// jumps (the board calibrates itself) shows in the mean of 16 blocks, in which the symbols come to
+// -47 dB of P: from -30 dB on, the mean starts again from those. A gain step starts it anew.
 //
 // Image: signal and noise are circular, E[x^2] = 0, so that c = E[y^2] and p = E|y|^2 tell
 // b = c / (p + sqrt(p^2 - |c|^2)), and z = y - b conj(y) is circular. The products of mirrored
@@ -25,8 +26,8 @@
 // offset and averages out, unless the offset is below 1 Hz: then what the channel leaves of it is
 // removed or, if the channel has changed since, added once more.
 //
-// Which samples are in a block follows from their index: what is learned does not depend on how the
-// samples were cut into calls.
+// Which samples are in a block follows from their index: nothing depends on how the samples were
+// cut into calls.
 #pragma once
 
 #include <array>
@@ -65,15 +66,14 @@ private:
     bool whole_ = false;  // nothing of the present block is missing
     bool on_ = true;
 
-    int blocks_ = 0;
-    std::complex<double> mean_{};
-    double power_ = 0;
+    std::complex<double> means_{};  // each weighted, as their sum of weights
+    double mean_weight_ = 0;
     int recent_blocks_ = 0;
     std::complex<double> recent_{};
     double recent_power_ = 0;
 
     std::complex<double> squares_{};
-    double weight_ = 0, weight_squares_ = 0;
+    double power_ = 0, power_squares_ = 0;
 
     std::complex<double> dc_{}, image_{};
 };
