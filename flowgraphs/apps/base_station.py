@@ -39,8 +39,8 @@ def main():
     p.add_argument("--modulation", type=station.ranged(int, 1, 8), default=2,
                    help="test pattern (no --endpoint): bits per symbol, 1..8")
     p.add_argument("--seed", type=station.ranged(int, 0, 2**63), default=1, help="test pattern: seed")
-    p.add_argument("--edge-samples", type=station.ranged(int, 0, 40), default=0,
-                   help="symbols fade into each other over so many samples; 0: hard edges")
+    p.add_argument("--edge-samples", type=station.ranged(int, 0, 40), default=16,
+                   help="symbols fade into each other over so many samples (default 16); 0: hard edges")
     options = p.parse_args()
     build(options).run()
 
