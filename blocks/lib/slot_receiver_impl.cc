@@ -86,6 +86,7 @@ void slot_receiver_impl::take(::wip::sample first, std::span<const gr_complex> i
     const auto recording = recorder_.hold();
     if (recorder_) recorder_->samples(first, in);
     if (spectrum_) spectrum_->samples(first, in);
+    clipped_ += ::wip::phy::nof_clipped(in);
     while (!in.empty()) {
         const auto n = static_cast<std::size_t>(
             std::min(gain_.until_decision(first), static_cast<std::int64_t>(in.size())));
@@ -142,6 +143,7 @@ void slot_receiver_impl::on_slot(const ::wip::phy::received_slot& slot) {
         state.set_gain_db(gain_.gain().value);
         state.set_gain_changes(gain_.changes());
         status.malformed = link_ ? link_->malformed() : 0;
+        status.clipped = clipped_;
         status.unexpected = link_ ? link_->unexpected() : 0;
     });
     report(slot, air);

@@ -62,6 +62,7 @@ private:
     const bool timed_gain_;
     const int message_period_;
     std::vector<tag_t> tags_;
+    std::uint64_t clipped_ = 0;
     int slots_since_state_ = 0;
     int slots_since_message_ = 0;
     ::wip::phy::receiver_mode last_mode_ = ::wip::phy::receiver_mode::searching;

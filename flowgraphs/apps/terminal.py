@@ -55,17 +55,24 @@ def build(options):
     return station.Watch(top, receiver, source, recording, LockLine(receiver), not options.no_realtime)
 
 
+CLIPPING = 1e-4     # share of the samples from which on it is said
+
+
 class LockLine:
-    """Prints one line when the receiver locks for the first time."""
+    """Prints one line when the receiver locks for the first time, and one when the radio's converter clips first."""
 
     def __init__(self, receiver):
-        self.receiver, self.said = receiver, False
+        self.receiver, self.said, self.clips = receiver, False, False
 
     def __call__(self):
-        if self.said:
+        if self.said and self.clips:
             return
         status = self.receiver.status()
-        if status["locked"]:
+        samples = 5120 * status["slots"]
+        if not self.clips and status["clipped"] > max(CLIPPING * samples, 100):
+            self.clips = True
+            print(f"the radio clips: {status['clipped']} of {samples} samples so far; less --rx-gain, or --gain-control on", flush=True)
+        if status["locked"] and not self.said:
             self.said = True
             unlocked = status["slots"] - status["slots_locked"]
             print(f"locked: cell {status['cell']} after {unlocked} slots, CFO {status['cfo_hz']:.0f} Hz, "
