@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <random>
 #include <vector>
 
@@ -110,6 +111,20 @@ TEST(DirectConversion, an_uncalibrated_board_costs_256_qam_less_than_a_decibel) 
     listen({.cfo_hz = 300, .bits = 8, .snr_db = 33}, {&ideal, &faulty, &uncorrected});
     EXPECT_LT(faulty.worst_loss(ideal), 1);
     EXPECT_GT(uncorrected.worst_loss(ideal), 6);
+}
+
+// The table of docs/radios.md: --gtest_also_run_disabled_tests --gtest_filter=*table
+TEST(DirectConversion, DISABLED_table) {
+    for (const double khz : {0.0, 3.0, 6.0, 9.0, 10.0, 10.5}) {
+        listener ideal(false), corrected(true, uncalibrated), uncorrected(false, uncalibrated),
+            nothing(true), ideal_256(false), corrected_256(true, uncalibrated);
+        listen({.cfo_hz = 1000 * khz}, {&ideal, &corrected, &uncorrected, &nothing});
+        listen({.cfo_hz = 1000 * khz, .bits = 8, .snr_db = 33}, {&ideal_256, &corrected_256});
+        std::printf(
+            "%4.1f kHz: uncorrected %.2f, corrected %.2f, nothing to correct %.2f; 256 %.2f\n", khz,
+            uncorrected.worst_loss(ideal), corrected.worst_loss(ideal), nothing.worst_loss(ideal),
+            corrected_256.worst_loss(ideal_256));
+    }
 }
 
 // ---- the class alone ----
