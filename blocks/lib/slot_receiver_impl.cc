@@ -42,17 +42,19 @@ slot_receiver::sptr slot_receiver::make(int cell, int horizon, bool combining,
                                         const std::string& endpoint, int message_period,
                                         std::int64_t start_slot, double timeout_s,
                                         const std::string& predictor, double gain_db,
-                                        double lowest_gain_db, double highest_gain_db) {
+                                        double lowest_gain_db, double highest_gain_db,
+                                        bool timed_gain) {
     return gnuradio::make_block_sptr<slot_receiver_impl>(
         cell, horizon, combining, endpoint, message_period, start_slot, timeout_s, predictor,
-        gain_db, lowest_gain_db, highest_gain_db);
+        gain_db, lowest_gain_db, highest_gain_db, timed_gain);
 }
 
 slot_receiver_impl::slot_receiver_impl(int cell, int horizon, bool combining,
                                        const std::string& endpoint, int message_period,
                                        std::int64_t start_slot, double timeout_s,
                                        const std::string& predictor, double gain_db,
-                                       double lowest_gain_db, double highest_gain_db)
+                                       double lowest_gain_db, double highest_gain_db,
+                                       bool timed_gain)
     : gr::sync_block("slot_receiver", gr::io_signature::make(1, 1, sizeof(gr_complex)),
                      gr::io_signature::make(0, 0, 0)),
       receiver_({.cell = cell,
@@ -66,6 +68,7 @@ slot_receiver_impl::slot_receiver_impl(int cell, int horizon, bool combining,
       clock_(::wip::first_sample(::wip::slot(checked_start(start_slot)))),
       link_({.endpoint = endpoint, .role = "terminal", .silence_s = timeout_s},
             [this](const std::string& reason) { d_logger->error(reason); }),
+      timed_gain_(timed_gain),
       message_period_(checked_period(message_period)),
       last_predictor_(&receiver_.predictor_in_use()) {
     recorded_bytes_.reserve(16384);
@@ -83,6 +86,7 @@ void slot_receiver_impl::take(::wip::sample first, std::span<const gr_complex> i
     const auto recording = recorder_.hold();
     if (recorder_) recorder_->samples(first, in);
     if (spectrum_) spectrum_->samples(first, in);
+    clipped_ += ::wip::phy::nof_clipped(in);
     while (!in.empty()) {
         const auto n = static_cast<std::size_t>(
             std::min(gain_.until_decision(first), static_cast<std::int64_t>(in.size())));
@@ -100,7 +104,7 @@ void slot_receiver_impl::take_until_decision(::wip::sample first, std::span<cons
     const auto change = gain_.process(first, in, s.mode >= ::wip::phy::receiver_mode::synchronised,
                                       s.timing_samples);
     if (!change) return;
-    receiver_.set_gain(change->at, change->gain);
+    receiver_.set_gain(change->at, change->gain, timed_gain_);
     message_port_pub(pmt::mp("gain"), ::wip::gain_message(*change));
 }
 
@@ -139,6 +143,7 @@ void slot_receiver_impl::on_slot(const ::wip::phy::received_slot& slot) {
         state.set_gain_db(gain_.gain().value);
         state.set_gain_changes(gain_.changes());
         status.malformed = link_ ? link_->malformed() : 0;
+        status.clipped = clipped_;
         status.unexpected = link_ ? link_->unexpected() : 0;
     });
     report(slot, air);

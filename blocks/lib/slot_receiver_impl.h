@@ -26,7 +26,7 @@ public:
     slot_receiver_impl(int cell, int horizon, bool combining, const std::string& endpoint,
                        int message_period, std::int64_t start_slot, double timeout_s,
                        const std::string& predictor, double gain_db, double lowest_gain_db,
-                       double highest_gain_db);
+                       double highest_gain_db, bool timed_gain);
 
     int work(int noutput_items, gr_vector_const_void_star& input_items,
              gr_vector_void_star& output_items) override;
@@ -59,8 +59,10 @@ private:
     std::optional<::wip::spectrum_thread> spectrum_;  // for macd
     openwip::slot_link::SlotReport recorded_report_;
     std::vector<std::uint8_t> recorded_bytes_;
+    const bool timed_gain_;
     const int message_period_;
     std::vector<tag_t> tags_;
+    std::uint64_t clipped_ = 0;
     int slots_since_state_ = 0;
     int slots_since_message_ = 0;
     ::wip::phy::receiver_mode last_mode_ = ::wip::phy::receiver_mode::searching;

@@ -272,6 +272,7 @@ void device::make_side(side s) {
     make_antennas(s, p);
     make_tuning(s, p);
     make_rate(s, dsp);
+    if (model_.calibrated()) make_power(s, p);
 }
 
 uhd::fs_path device::front_path(side s) const {
@@ -332,6 +333,25 @@ void device::make_tuning(side s, const side_properties& p) {
             dsp_hz_[i] = f;
             tune(s);
         });
+}
+
+// As of a radio with data of uhd_power_cal.py. Setting the reference power is setting the gain.
+void device::make_power(side s, const side_properties& p) {
+    const uhd::fs_path power = front_path(s) / "ref_power";
+    const uhd::fs_path gain = front_path(s) / "gains" / p.gain_name / "value";
+    const double a = model_.reference_dbm(s, p.gains.start()),
+                 b = model_.reference_dbm(s, p.gains.stop());
+    _tree->create<std::string>(power / "key").set("openwip");
+    _tree->create<std::string>(power / "serial").set("");
+    _tree->create<uhd::meta_range_t>(power / "range")
+        .set(uhd::meta_range_t(std::min(a, b), std::max(a, b), p.gains.step()));
+    _tree->create<double>(power / "value")
+        .set_coercer([this, s, gain](double dbm) {
+            _tree->access<double>(gain).set(model_.gain_for(s, dbm));
+            return model_.reference_dbm(s, _tree->access<double>(gain).get());
+        })
+        .set_publisher(
+            [this, s, gain] { return model_.reference_dbm(s, _tree->access<double>(gain).get()); });
 }
 
 void device::make_rate(side s, const uhd::fs_path& dsp) {

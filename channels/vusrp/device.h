@@ -37,6 +37,7 @@ private:
     void make_side(side s);
     void make_antennas(side s, const side_properties& p);
     void make_tuning(side s, const side_properties& p);
+    void make_power(side s, const side_properties& p);
     void make_rate(side s, const uhd::fs_path& dsp);
     tick command_time();
     // When a change of gain or LO holds; waits for room in the radio's queue of commands.

@@ -92,6 +92,7 @@ radio_model::radio_model(const uhd::device_addr_t& args)
     settling_ = kind_ ? microseconds(kind_->settling_us) : 0;
     if (!kind_) return;
     faults_ = number_of(args, "faults", 1, 0, 1) != 0;
+    calibrated_ = number_of(args, "calibrated", 0, 0, 1) != 0;
     automatic_ = kind_->clock.automatic && !args.has_key("master_clock_rate");
     clock_hz_ = std::llround(first_clock(args));
     for (int i = 0; i < 2; ++i) {
@@ -189,6 +190,15 @@ std::vector<sample_model::impairment_config> radio_model::impairments(side s) co
 double radio_model::level_db(side s, double gain) const {
     if (!kind_) return gain;
     return s == side::receive ? kind_->receive_level_db(gain) : kind_->transmit_level_db(gain);
+}
+
+double radio_model::reference_dbm(side s, double gain) const {
+    return s == side::receive ? -kind_->receive_level_db(gain) : kind_->transmit_level_db(gain);
+}
+
+double radio_model::gain_for(side s, double reference_dbm) const {
+    return s == side::receive ? kind_->receive.full_scale_dbm - reference_dbm
+                              : reference_dbm - kind_->transmit_level_db(0);
 }
 
 std::string radio_model::antenna_refusal(side s, const std::string& antenna) const {

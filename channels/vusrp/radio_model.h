@@ -71,6 +71,11 @@ public:
     std::vector<sample_model::impairment_config> impairments(side s) const;
     // Medium level of a gain setting.
     double level_db(side s, double gain) const;
+    // UHD's reference power: dBm at the connector that are full scale, and the gain for it. Only of
+    // a product with calibration data (calibrated=1).
+    bool calibrated() const noexcept { return calibrated_; }
+    double reference_dbm(side s, double gain) const;
+    double gain_for(side s, double reference_dbm) const;
     std::string antenna_refusal(side s, const std::string& antenna) const;
 
 private:
@@ -78,7 +83,7 @@ private:
 
     const product* kind_ = nullptr;
     std::int64_t clock_hz_, parts_ = 0;
-    bool automatic_ = false, faults_ = true;
+    bool automatic_ = false, faults_ = true, calibrated_ = false;
     double wish_[2];
     exact_rate rate_[2], base_;
     sample_model::rate_map own_;

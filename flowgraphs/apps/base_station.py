@@ -23,6 +23,8 @@ def build(options):
     sink = station.open_radio(
         lambda: uhd.usrp_sink(options.args, uhd.stream_args(cpu_format="fc32", channels=[0]), ""),
         station.settings(options, options.tx_gain))
+    if options.tx_power is not None:
+        station.transmit_power(sink, options.tx_power)
     station.chain(top, sink, transmitter, sink, options, receive=False)
     top.msg_connect(sink, "async_msgs", transmitter, "async")
     return station.Watch(top, transmitter, sink, station.recording_of(transmitter, options, "base"),
@@ -34,13 +36,15 @@ def main():
     p = station.parser(__doc__.splitlines()[0])
     p.add_argument("--cell", type=station.ranged(int, 0, 63), default=0, help="identity of the cell, 0..63")
     p.add_argument("--tx-gain", type=station.ranged(float, -100, 200), default=0.0, help="dB")
+    p.add_argument("--tx-power", type=station.ranged(float, -200, 100), metavar="DBM",
+                   help="power of the carrier with all bins in use, by the radio's own calibration; instead of --tx-gain")
     p.add_argument("--lead", type=station.ranged(int, 0, 48), default=0,
                    help="slots before its time on the air at which a slot is asked for; 0: the radio's clock waits")
     p.add_argument("--modulation", type=station.ranged(int, 1, 8), default=2,
                    help="test pattern (no --endpoint): bits per symbol, 1..8")
     p.add_argument("--seed", type=station.ranged(int, 0, 2**63), default=1, help="test pattern: seed")
-    p.add_argument("--edge-samples", type=station.ranged(int, 0, 40), default=0,
-                   help="symbols fade into each other over so many samples; 0: hard edges")
+    p.add_argument("--edge-samples", type=station.ranged(int, 0, 40), default=16,
+                   help="symbols fade into each other over so many samples (default 16); 0: hard edges")
     options = p.parse_args()
     build(options).run()
 

@@ -159,6 +159,21 @@ def open_radio(make, settings):
     return radio
 
 
+CARRIER_DBFS = -15.0     # nominal_transmit_level (blocks/types/db.h): what all bins in use come to
+
+
+def transmit_power(radio, dbm):
+    """By UHD's power calibration, whose reference is the power of full scale."""
+    if not radio.has_power_reference(0):
+        bad_input("--tx-power: the radio has no power calibration (uhd_power_cal.py makes one); valid: --tx-gain")
+    powers = radio.get_power_range(0)
+    lowest, highest = powers.start() + CARRIER_DBFS, powers.stop() + CARRIER_DBFS
+    if not lowest <= dbm <= highest:
+        bad_input(f"--tx-power: {dbm:g}; valid is {lowest:g} to {highest:g} dBm with this radio")
+    radio.set_power_reference(dbm - CARRIER_DBFS, 0)
+    say(f"carrier of {radio.get_power_reference(0) + CARRIER_DBFS:.1f} dBm: gain {radio.get_gain(0):g} dB")
+
+
 CELL_RATE = 7_680_000
 
 

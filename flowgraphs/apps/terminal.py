@@ -19,6 +19,9 @@ BUFFER_SAMPLES = 65536     # what the receiver may be behind before the device's
 
 ANY_CELL = -1
 
+# Boards that change their gain when the command arrives, whatever its time (devices.yaml, command_timing).
+UNTIMED_GAIN = ("B200", "B210", "B200mini", "B205mini", "e310", "e313", "e320", "n300", "n310")
+
 
 def cell(text):
     return ANY_CELL if text == "any" else station.ranged(int, 0, 63)(text)
@@ -38,7 +41,7 @@ def build(options):
         lowest, highest = radio.start(), radio.stop()
     settings = {"cell": options.cell, "horizon": options.horizon, "combining": options.combining == "on",
                 "start_slot": slot, "predictor": options.predictor, "gain_db": gain, "lowest_gain_db": lowest,
-                "highest_gain_db": highest}
+                "highest_gain_db": highest, "timed_gain": source.get_usrp_info(0)["mboard_id"] not in UNTIMED_GAIN}
     try:
         receiver = wip.slot_receiver(endpoint=options.endpoint, timeout_s=options.timeout, **settings)
     except ValueError as e:
@@ -52,17 +55,24 @@ def build(options):
     return station.Watch(top, receiver, source, recording, LockLine(receiver), not options.no_realtime)
 
 
+CLIPPING = 1e-4     # share of the samples from which on it is said
+
+
 class LockLine:
-    """Prints one line when the receiver locks for the first time."""
+    """Prints one line when the receiver locks for the first time, and one when the radio's converter clips first."""
 
     def __init__(self, receiver):
-        self.receiver, self.said = receiver, False
+        self.receiver, self.said, self.clips = receiver, False, False
 
     def __call__(self):
-        if self.said:
+        if self.said and self.clips:
             return
         status = self.receiver.status()
-        if status["locked"]:
+        samples = 5120 * status["slots"]
+        if not self.clips and status["clipped"] > max(CLIPPING * samples, 100):
+            self.clips = True
+            print(f"the radio clips: {status['clipped']} of {samples} samples so far; less --rx-gain, or --gain-control on", flush=True)
+        if status["locked"] and not self.said:
             self.said = True
             unlocked = status["slots"] - status["slots_locked"]
             print(f"locked: cell {status['cell']} after {unlocked} slots, CFO {status['cfo_hz']:.0f} Hz, "

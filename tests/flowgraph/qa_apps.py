@@ -215,6 +215,14 @@ def alive(pid):
 
 
 class BadInput(Cell):
+    def test_a_power_can_be_asked_for_where_the_radio_is_calibrated(self):
+        for radio, power, words in (("b210", 0, "no power calibration"), ("b210,calibrated=1", 30, "valid is -94.75 to -5 dBm")):
+            with self.subTest(radio=radio):
+                done = subprocess.run([sys.executable, APPS / "base_station.py", "--args", f"type=vusrp,clock=lockstep,product={radio}",
+                                       "--tx-power", str(power)], capture_output=True, text=True, timeout=20, env=self.environment)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(words, done.stderr)
+
     def test_bad_options_end_with_one_line_and_code_2(self):
         for arguments, words in (
                 ([], "--args"), (["--args", "type=vusrp", "--cell", "64"], "0 .. 63"),

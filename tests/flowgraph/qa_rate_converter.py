@@ -137,6 +137,28 @@ class RateConverter(unittest.TestCase):
         np.testing.assert_array_equal(whole[:len(pieces)], pieces[:len(whole)])
         self.assertLess(abs(len(whole) - len(pieces)), 2)
 
+    def test_there_and_back_adds_less_than_half_a_percent_of_evm_and_fails_no_256_qam_frame_at_40_db(self):
+        random = np.random.default_rng(1)
+        for clock, divider in (N210, (200_000_000, 26)):
+            with self.subTest(clock=clock):
+                top, sink = gr.top_block(), blocks.vector_sink_c()
+                top.connect(wip.slot_transmitter(nof_slots=120, modulation=8), wip.rate_converter(CELL, 1, clock, divider),
+                            wip.rate_converter(clock, divider, CELL, 1), sink)
+                top.run()
+                clean = np.array(sink.data(), np.complex64)
+                amplitude = np.sqrt(10**-1.5 * 768 / 500 * 1e-4 / 2)     # of the noise: 40 dB below a subcarrier
+                noise = amplitude * (random.standard_normal(len(clean)) + 1j * random.standard_normal(len(clean)))
+                found = []
+                for samples in (clean, clean + noise):
+                    top, receiver = gr.top_block(), wip.slot_receiver()
+                    top.connect(blocks.vector_source_c(samples.tolist()), receiver)
+                    top.run()
+                    found.append(receiver.status())
+                print(f"{clock / divider / 1e6:.3f} MS/s: EVM {found[0]['evm_percent']:.3f} %, with noise {found[1]['evm_percent']:.2f} %")
+                self.assertLess(found[0]["evm_percent"], 0.5)
+                self.assertEqual(found[1]["frames_bad"], 0)
+                self.assertGreater(found[1]["frames_good"], 100 * 25)
+
     def test_bad_parameters_are_named(self):
         for arguments, words in (((0, 1, CELL, 1), "in_clock"), ((CELL, 0, CELL, 1), "in_divider"),
                                  ((CELL, 1, -5, 1), "out_clock"), ((CELL, 1, CELL, 1, -1), "first")):

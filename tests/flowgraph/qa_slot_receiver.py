@@ -121,6 +121,12 @@ class SlotReceiver(unittest.TestCase):
         self.assertLess(np.max(np.abs(np.abs(symbols) - 1)), 0.2)
 
 
+    def test_samples_at_full_scale_are_counted(self):
+        samples = slots_of_pattern(60)
+        samples[100_000:100_020] = 1.0
+        samples[110_000] = -1j
+        self.assertEqual(receive(samples)[0].status()["clipped"], 21)
+
     def test_gain_control_asks_for_gain_at_the_start_of_a_slot_and_not_when_it_has_no_range(self):
         samples = 1e-3 * slots_of_pattern(60)
         for highest, expected in ((60, 1), (0, 0)):

@@ -65,6 +65,19 @@ TEST(Properties, ranges_are_those_of_the_table) {
     }
 }
 
+// UHD's power calibration: the reference power is what full scale is at the connector.
+TEST(Properties, with_calibration_data_a_power_can_be_asked_for) {
+    const auto radio = make("product=b210,calibrated=1");
+    ASSERT_TRUE(radio->has_tx_power_reference());
+    radio->set_tx_power_reference(-5);  // 10 dBm at 89.75 dB
+    EXPECT_NEAR(radio->get_tx_gain(), 74.75, 0.13);
+    EXPECT_NEAR(radio->get_tx_power_reference(), -5, 0.13);
+    EXPECT_EQ(radio->get_tx_power_range(0).stop(), 10);
+    radio->set_rx_power_reference(-40);  // -10 dBm at gain 0
+    EXPECT_NEAR(radio->get_rx_gain(), 30, 0.5);
+    EXPECT_FALSE(make("product=b210")->has_tx_power_reference());
+}
+
 TEST(Properties, without_a_product_everything_is_as_before) {
     const auto radio = make("speed=1");
     EXPECT_EQ(radio->get_mboard_name(), "VUSRP");

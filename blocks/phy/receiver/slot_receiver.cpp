@@ -52,7 +52,9 @@ struct slot_receiver::impl final : slot_user {
         : synchroniser(c.cell),
           estimator(checked(c)),
           detector(checked(c), c.combining),
-          predictor(std::make_unique<snr_predictor>(c.horizon_slots, c.predictor)) {}
+          predictor(std::make_unique<snr_predictor>(c.horizon_slots, c.predictor)) {
+        synchroniser.correct_input(c.correct_input);
+    }
 
     void process(sample first, std::span<const cf32> in, const on_slot_fn& f) {
         on_slot = &f;
@@ -227,8 +229,8 @@ slot_receiver::~slot_receiver() = default;
 void slot_receiver::process(sample first, std::span<const cf32> in, const on_slot_fn& on_slot) {
     impl_->process(first, in, on_slot);
 }
-void slot_receiver::set_gain(sample from, db gain) noexcept {
-    impl_->synchroniser.set_gain(from, gain);
+void slot_receiver::set_gain(sample from, db gain, bool exact) noexcept {
+    impl_->synchroniser.set_gain(from, gain, exact);
 }
 void slot_receiver::set_combining(bool on) noexcept { impl_->detector.set_combining(on); }
 std::unique_ptr<snr_predictor> slot_receiver::succeed_predictor(

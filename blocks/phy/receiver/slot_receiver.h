@@ -33,6 +33,7 @@ struct slot_receiver_config {
     bool combining = true;
     int horizon_slots = 3;                     // prediction is for slot air + horizon
     std::string predictor{default_predictor};  // one of predictor_names
+    bool correct_input = true;                 // direct_conversion.h
 };
 
 class slot_receiver {
@@ -48,8 +49,10 @@ public:
     void process(sample first, std::span<const cf32> in, const on_slot_fn& on_slot);
 
     // The radio's gain from that sample on (gain_control.h): what is measured and learned stays
-    // valid over the step. Levels are reported as they are behind that gain.
-    void set_gain(sample from, db gain) noexcept;
+    // valid over the step. Levels are reported as they are behind that gain. Not `exact`: the radio
+    // may make the step at another time, which is looked for (gain_watch.h); the slot it falls into
+    // is not measured.
+    void set_gain(sample from, db gain, bool exact = true) noexcept;
 
     // Between two calls of process(). Lock, timing and channel estimate do not depend on either.
     void set_combining(bool on) noexcept;

@@ -19,6 +19,20 @@ constexpr double least_power = 1e-12;  // -120 dBFS: nothing there
 
 }  // namespace
 
+std::uint64_t nof_clipped(std::span<const cf32> in) noexcept {
+    const auto* x = reinterpret_cast<const float*>(in.data());
+    std::uint64_t clipped = 0;
+    constexpr std::size_t piece = 4096;
+    for (std::size_t first = 0; first < in.size(); first += piece) {
+        const std::size_t end = std::min(first + piece, in.size());
+        int here = 0;
+        for (std::size_t i = first; i < end; ++i)
+            here += std::max(std::abs(x[2 * i]), std::abs(x[2 * i + 1])) >= full_scale;
+        clipped += static_cast<std::uint64_t>(here);
+    }
+    return clipped;
+}
+
 gain_control::gain_control(const gain_control_config& config) : config_(config), gain_(0) {
     if (!(config.lowest_db <= config.highest_db) || !std::isfinite(config.lowest_db) ||
         !std::isfinite(config.highest_db))

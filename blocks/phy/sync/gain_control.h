@@ -26,6 +26,9 @@
 
 namespace wip::phy {
 
+// Samples of which a part is at full scale: of a 12-bit converter 1 - 1 / 2048.
+std::uint64_t nof_clipped(std::span<const cf32> in) noexcept;
+
 struct gain_control_config {
     double gain_db = 0;     // at the beginning
     double lowest_db = 0;   // range of the radio

@@ -72,7 +72,7 @@ void slot_synchroniser::feed(const cf32* in, std::int64_t count, slot_user& user
     }
 }
 
-// To the end of the buffer, at the scale of gain 0.
+// To the end of the buffer, at the scale of gain 0, without the radio's DC offset and image.
 void slot_synchroniser::take(const cf32* in, std::int64_t count) noexcept {
     while (count > 0) {
         std::int64_t n = count;
@@ -81,25 +81,47 @@ void slot_synchroniser::take(const cf32* in, std::int64_t count) noexcept {
                 n = std::min(n, steps_[0].from - end());
                 break;
             }
-            scale_ = steps_[0].scale;
+            set_scale(steps_[0].scale);
+            if (scale_ == scale_behind_) watch_.applied(true);
             std::move(steps_.begin() + 1, steps_.end(), steps_.begin());
             --nof_steps_;
         }
-        cf32* to = buffer_.data() + filled_;
-        if (scale_ == 1)
-            std::memcpy(static_cast<void*>(to), in, static_cast<std::size_t>(n) * sizeof(cf32));
-        else
-            for (std::int64_t i = 0; i < n; ++i) to[i] = scale_ * in[i];
+        input_.process(end(), in, n, scale_, buffer_.data() + filled_);
         filled_ += n;
         in += n;
         count -= n;
     }
 }
 
-void slot_synchroniser::set_gain(sample from, db gain) noexcept {
+void slot_synchroniser::set_gain(sample from, db gain, bool exact) noexcept {
     const gain_step step{from.value, static_cast<float>((-gain).amplitude())};
     if (nof_steps_ == steps_.size()) --nof_steps_;
+    scale_before_ = nof_steps_ > 0 ? steps_[nof_steps_ - 1].scale : scale_;
+    scale_behind_ = step.scale;
     steps_[nof_steps_++] = step;
+    watch_.stop();
+    if (!exact && from.value > end())
+        watch_.expect(from.value, 20 * std::log10(static_cast<double>(scale_before_) /
+                                                  static_cast<double>(scale_behind_)));
+}
+
+void slot_synchroniser::set_scale(float scale) noexcept {
+    if (scale == scale_) return;
+    scale_ = scale;
+    input_.gain_stepped();
+}
+
+// Of the slot at next_: its elements are there. What has come behind it already was scaled for the
+// gain that does not hold any more.
+bool slot_synchroniser::gain_changed_within() noexcept {
+    const auto found = watch_.look(elements_, next_);
+    if (!found.changes) return found.mixed;
+    const float before = scale_;
+    watch_.applied(!watch_.applied());
+    set_scale(watch_.applied() ? scale_behind_ : scale_before_);
+    for (std::int64_t n = next_ + slot_samples - buffer_start_; n < filled_; ++n)
+        buffer_[static_cast<std::size_t>(n)] *= scale_ / before;
+    return true;
 }
 
 db slot_synchroniser::gain() const noexcept {
@@ -136,6 +158,7 @@ void slot_synchroniser::begin_candidate(const acquired& found, slot_user& user) 
     track_.start(next_, found.cfo_hz);
     test_.start();
     state_ = sync_state::confirming;
+    watch_.reset();
     user.start(found.cell);
 }
 
@@ -176,13 +199,18 @@ void slot_synchroniser::begin_hold() {
 }
 
 void slot_synchroniser::follow(slot_user& user) {
-    const bool missing = next_ < lost_to_ && next_ + slot_samples > lost_from_;
+    bool missing = next_ < lost_to_ && next_ + slot_samples > lost_from_;
     const cf32* samples = buffer_.data() + (next_ - buffer_start_);
     pilot_score score;
     if (!missing) {
         extractor_.set_cfo(track_.cfo_hz());
         extractor_.set_fraction(track_.fraction());
         extractor_.extract(samples, track_.phase(), elements_);
+        missing = state_ == sync_state::synchronised && gain_changed_within();
+    } else {
+        watch_.forget();
+    }
+    if (!missing) {
         score = score_pilots(pilots_of(elements_), pilots_.of(slot_in_frame_));
         test_.add(score.z);
         if (state_ < sync_state::synchronised && test_.confirmed())

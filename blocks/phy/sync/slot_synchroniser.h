@@ -25,6 +25,8 @@
 #include "phy/grid/pilots.h"
 #include "phy/ofdm/slot_extractor.h"
 #include "phy/sync/acquisition.h"
+#include "phy/sync/direct_conversion.h"
+#include "phy/sync/gain_watch.h"
 #include "phy/sync/sequential_test.h"
 #include "phy/sync/tracking.h"
 #include "types/db.h"
@@ -41,8 +43,10 @@ inline constexpr int longest_hold = 100;
 
 struct aligned_slot {
     sync_state state = sync_state::searching;
-    sample start;           // sample time of the first sample
-    bool missing = false;   // samples are missing; nothing below is valid but the slot in frame
+    sample start;  // sample time of the first sample
+    // Samples are missing, or the radio's gain changed within the slot: nothing below is valid but
+    // the slot in frame.
+    bool missing = false;
     int slot_in_frame = 0;  // 0..29
     // As received; the last window_advance may not have come yet (see the constructor).
     std::span<const cf32, slot_samples> samples;
@@ -75,9 +79,14 @@ public:
     void process(sample first, std::span<const cf32> in, slot_user& user);
 
     // The radio's gain from that sample on, dB. Samples are brought to the scale of gain 0, so that
-    // a step is none for what learns from slot to slot. At most 4 may be announced ahead.
-    void set_gain(sample from, db gain) noexcept;
+    // a step is none for what learns from slot to slot. Not `exact`: the step may come at another
+    // time (gain_watch.h), and the slot it falls into is missing. At most 4 may be announced ahead.
+    void set_gain(sample from, db gain, bool exact = true) noexcept;
     db gain() const noexcept;  // of the newest sample
+
+    // DC offset and image of the radio are taken out of the samples (direct_conversion.h); false:
+    // they stay.
+    void correct_input(bool on) noexcept { input_.correct(on); }
 
     sync_state state() const noexcept { return state_; }
     const tracking& track() const noexcept { return track_; }
@@ -93,8 +102,11 @@ private:
     void lose(sync_loss why, slot_user& user);
     void trim();
     void take(const cf32* in, std::int64_t count) noexcept;
+    bool gain_changed_within() noexcept;
+    void set_scale(float scale) noexcept;
     std::int64_t end() const noexcept { return buffer_start_ + filled_; }
 
+    direct_conversion input_;
     acquisition acquisition_;
     slot_extractor extractor_;
     tracking track_;
@@ -118,6 +130,8 @@ private:
         float scale = 1;
     };
     float scale_ = 1;
+    float scale_before_ = 1, scale_behind_ = 1;  // of the step that is watched
+    gain_watch watch_;
     std::array<gain_step, 4> steps_;  // announced, in order
     std::size_t nof_steps_ = 0;
 };

@@ -40,6 +40,7 @@ py::dict to_dict(const gr::wip::slot_receiver_status& s) {
     d["frames_good"] = s.frames_good;
     d["frames_bad"] = s.frames_bad;
     d["frames_combined"] = s.frames_combined;
+    d["clipped"] = s.clipped;
     d["malformed"] = s.malformed;
     d["unexpected"] = s.unexpected;
     return d;
@@ -126,6 +127,7 @@ gain_db         gain of the radio at the beginning, dB
 lowest_gain_db, highest_gain_db
                 its range; the same: gain control is off. Connect "gain" to "command" of a
                 usrp_source
+timed_gain      the radio takes the time of a gain command seriously; false: the step is looked for
 
 ValueError names parameter, value and range.)";
 
@@ -216,7 +218,8 @@ PYBIND11_MODULE(wip_python, m) {
              py::arg("combining") = true, py::arg("endpoint") = "", py::arg("message_period") = 0,
              py::arg("start_slot") = 150, py::arg("timeout_s") = 2.0,
              py::arg("predictor") = "delay", py::arg("gain_db") = 0.0,
-             py::arg("lowest_gain_db") = 0.0, py::arg("highest_gain_db") = 0.0)
+             py::arg("lowest_gain_db") = 0.0, py::arg("highest_gain_db") = 0.0,
+             py::arg("timed_gain") = true)
         .def(
             "status", [](const slot_receiver& b) { return to_dict(b.status()); },
             "Counters and receiver state as a dict (locked, slots, frames_good, cfo_hz, ...).")

@@ -17,7 +17,7 @@ BAD = {"cell": ["-2", "64"], "start_slot": ["-1"], "modulation": ["0", "9"], "bi
        "bits": ["1", "17"], "seed": ["-1"], "lowest_gain_db": ["1"], "in_clock": ["0"], "in_divider": ["0", "100001"],
        "out_clock": ["-1"], "out_divider": ["0"], "first": ["-1"]}
 # Anything that makes a port or a string; they have no bad values.
-FREE = {"combining", "endpoint", "gain_db", "highest_gain_db"}
+FREE = {"combining", "endpoint", "gain_db", "highest_gain_db", "timed_gain"}
 
 
 class Asserts(unittest.TestCase):

@@ -26,6 +26,8 @@ def clock(c):
     return " or ".join(parts) + (", automatic" if c.get("automatic") else f" ({mega(c['default'])})")
 
 
+SENT_DBFS, RECEIVED_DBFS = -15, -20      # blocks/types/db.h, gain_control.h
+
 ROWS = (   # title, key of its source, text of a product
     ("channels", None, lambda p: p["channels"]),
     ("master clock (default), MHz", "clock", lambda p: clock(p["clock"])),
@@ -42,6 +44,8 @@ ROWS = (   # title, key of its source, text of a product
     ("DC, dBFS; image received", "receive_errors", lambda p: f"{p['receive_dc_dbfs']}; {p['receive_image_db']}"),
     ("oscillator, ppm at most", "ppm", lambda p: f"{p['ppm']:g}"),
     ("full scale, dBm: sent at the highest gain, received at 0", "full_scale", lambda p: ", ".join(map(str, p["full_scale_dbm"]))),
+    ("carrier, dBm: sent at the highest gain; received best at gain 0", "full_scale",
+     lambda p: f"{p['full_scale_dbm'][0] + SENT_DBFS:g}; {p['full_scale_dbm'][1] + RECEIVED_DBFS:g}"),
     ("transport, each way, us", "latency", lambda p: f"{p['latency_us']} + 0..{p['spread_us']}"),
     ("gain, LO: timed; settle, us", "command_timing", lambda p: ("yes" if p["command_timing"] == "exact" else "no") + f"; {p['settling_us']}"),
     ("commands that wait", "command_queue", lambda p: p["command_queue"]),

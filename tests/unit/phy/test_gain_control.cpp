@@ -215,4 +215,82 @@ TEST(gain_control, clipping_is_answered_at_once) {
     EXPECT_LE(change->gain.value, 20);
 }
 
+// Steps of 8 dB up and down every 40 slots, 16-QAM at 35 dB, each made `error` samples later than
+// it was announced for the first sample of a slot.
+struct stepped {
+    int bad_slots = 0, steps = 0, slots = 0;
+    double lowest_snr = 1e9, highest_snr = -1e9, nmse = 0;
+};
+stepped step_at(std::int64_t error, double doppler_hz = 0, bool watched = true) {
+    slot_modulator modulator({});
+    slot_source source(4);
+    sample_channel channel({.snr_db = 35, .cfo_hz = 700, .doppler_hz = doppler_hz});
+    slot_receiver receiver({});
+    stepped out;
+    double gain = 0;
+    std::int64_t at = INT64_MAX;  // of the next one
+    double next = 0;
+    for (int i = 0; i < 400; ++i) {
+        auto x = channel.pass(modulate(modulator, source.make(slot(150 + i))));
+        const std::int64_t first = std::int64_t{i} * slot_samples;
+        for (std::size_t n = 0; n < x.size(); ++n) {
+            if (first + static_cast<std::int64_t>(n) == at) gain = next;
+            x[n] *= static_cast<float>(std::pow(10, gain / 20));
+        }
+        receiver.process(sample(first), x, [&](const received_slot& r) {
+            if (i < 100) return;
+            ++out.slots;
+            int bad = 0;
+            for (const auto& b : r.bins) bad += b.outcome != bin_outcome::good;
+            out.bad_slots += bad > 0;
+            for (const float s : own_snr_db(r)) {
+                if (r.bin_power.empty()) continue;
+                out.lowest_snr = std::min(out.lowest_snr, static_cast<double>(s));
+                out.highest_snr = std::max(out.highest_snr, static_cast<double>(s));
+            }
+        });
+        if (i >= 100 && i % 40 == 0) {
+            next = gain == 0 ? 8 : 0;
+            const std::int64_t announced = first + 16 * slot_samples;
+            at = announced + error;
+            receiver.set_gain(sample(announced), db(next), !watched);
+            ++out.steps;
+        }
+    }
+    out.nmse = receiver.state().prediction_nmse;
+    return out;
+}
+
+constexpr std::int64_t one_slot = slot_samples;
+
+TEST(gain_control, a_step_costs_the_slot_it_falls_into_whenever_the_radio_makes_it) {
+    struct moment {
+        std::int64_t late;
+        int slots;  // that it may cost
+    };
+    // 2 us late, in the prefix; half a slot late; more than a slot, of which the first is scaled
+    // for the gain that has not come yet; as soon as the command comes.
+    for (const auto& [late, slots] :
+         {moment{16, 0}, {one_slot / 2, 1}, {one_slot + 3000, 2}, {-9 * one_slot + 2600, 1}}) {
+        const auto r = step_at(late);
+        EXPECT_EQ(r.slots, 300) << late;
+        EXPECT_EQ(r.bad_slots, slots * r.steps) << late;
+        EXPECT_GT(r.lowest_snr, 32) << late;  // no slot is measured with two gains
+        EXPECT_LT(r.highest_snr, 38) << late;
+    }
+}
+
+// Within the last symbol it may cost the next slot, too.
+TEST(gain_control, a_step_within_the_last_symbol_is_seen) {
+    const auto r = step_at(-14 * one_slot + 4500);
+    EXPECT_LE(r.bad_slots, r.steps + 2);
+    EXPECT_EQ(r.slots, 300);
+}
+
+TEST(gain_control, steps_at_the_wrong_time_leave_the_predictor_alone) {
+    const auto exact = step_at(0, 20, false), early = step_at(-12 * one_slot + 1000, 20);
+    EXPECT_LT(early.nmse, 1.5 * exact.nmse + 1e-3);
+    EXPECT_LE(early.bad_slots, exact.bad_slots + 2 * early.steps);
+}
+
 }  // namespace

@@ -15,7 +15,7 @@
 // unused, 1 good, 2 bad), "symbols"
 // PDU of the equalised payload symbols of the used bins (for a constellation sink), "gain" what
 // gain control (phy/sync/gain_control.h) asks of the radio, for "command" of a usrp_source: a dict
-// chan, gain, time of the first sample with that gain. The radio has to take the time seriously.
+// chan, gain, time of the first sample with that gain.
 #pragma once
 
 #include <gnuradio/sync_block.h>
@@ -41,6 +41,7 @@ struct slot_receiver_status {
     std::uint64_t frames_combined = 0;
     std::uint64_t malformed = 0;  // messages on the slot link that are no message: dropped
     std::uint64_t unexpected = 0;
+    std::uint64_t clipped = 0;  // samples at full scale
     // What the receiver says of itself, by the names of openwip.receiver.State.
     std::map<std::string, std::variant<bool, std::int64_t, double, std::string>> receiver;
 };
@@ -59,12 +60,14 @@ public:
     // predictor       of the SNR: last, ar, ls, kalman or delay (docs/phy.md)
     // gain_db         gain of the radio at the beginning
     // lowest_gain_db, highest_gain_db  its range; the same: gain control is off
+    // timed_gain      the radio takes the time of "gain" seriously; false: it may be another, which
+    //                 is looked for (phy/sync/gain_watch.h)
     // Throws std::invalid_argument naming parameter, value and range.
     static sptr make(int cell = 0, int horizon = 3, bool combining = true,
                      const std::string& endpoint = "", int message_period = 0,
                      std::int64_t start_slot = 150, double timeout_s = 2.0,
                      const std::string& predictor = "delay", double gain_db = 0,
-                     double lowest_gain_db = 0, double highest_gain_db = 0);
+                     double lowest_gain_db = 0, double highest_gain_db = 0, bool timed_gain = true);
 
     virtual slot_receiver_status status() const = 0;
     // Why the flowgraph ended by itself ("macd ... went away"); empty otherwise. Looks after the

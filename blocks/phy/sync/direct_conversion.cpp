@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "phy/sync/direct_conversion.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace wip::phy {
+
+namespace {
+
+using cf64 = std::complex<double>;
+
+constexpr double kept = 1 - 1.0 / 1024;  // blocks
+constexpr double symbols = 500 * 6;      // of a block
+constexpr double pairs = symbols / 2;    // of mirrored ones
+constexpr double least_power = 1e-14;    // -140 dBFS: nothing there
+constexpr double nearly_real = 0.5;      // |E[y^2]| / E|y|^2
+constexpr double image_from = 32;        // blocks
+constexpr int recent = 16;               // blocks in which a jump shows
+constexpr double jump = 1e-3;            // of the power
+
+// What is left of an estimate whose error has that variance.
+double shrunk(cf64 estimate, double variance) {
+    const double power = std::norm(estimate);
+    return power > variance ? 1 - variance / power : 0;
+}
+
+struct matrix {
+    float re_re, im_im, cross;
+    cf32 moved;
+};
+
+// Always so many samples, so that each goes through the same instructions wherever it stands.
+constexpr std::int64_t group = 64;
+void transform(const matrix& m, const float* x, float* z) noexcept {
+    for (int i = 0; i < group; ++i) {
+        const float re = x[2 * i], im = x[2 * i + 1];
+        z[2 * i] = m.re_re * re + m.cross * im + m.moved.real();
+        z[2 * i + 1] = m.cross * re + m.im_im * im + m.moved.imag();
+    }
+}
+
+}  // namespace
+
+void direct_conversion::process(std::int64_t first, const cf32* in, std::int64_t count, float scale,
+                                cf32* out) noexcept {
+    if (first != next_) whole_ = false;
+    next_ = first + count;
+    while (count > 0) {
+        const std::int64_t at = (first % slot_samples + slot_samples) % slot_samples;
+        const std::int64_t n = std::min<std::int64_t>(count, slot_samples - at);
+        if (at == 0) whole_ = true;
+        std::memcpy(static_cast<void*>(block_.data() + at), in,
+                    static_cast<std::size_t>(n) * sizeof(cf32));
+        apply(in, n, scale, out);
+        if (at + n == slot_samples && whole_) learn(scale);
+        first += n;
+        in += n;
+        out += n;
+        count -= n;
+    }
+}
+
+void direct_conversion::gain_stepped() noexcept {
+    whole_ = false;
+    means_ = 0;
+    mean_weight_ = 0;
+    recent_blocks_ = 0;
+}
+
+// scale (u - w conj(u)) with u = in - d, as a real 2 x 2 matrix and an offset.
+void direct_conversion::apply(const cf32* in, std::int64_t count, float scale,
+                              cf32* out) const noexcept {
+    if (!on_ || (dc_ == cf64() && image_ == cf64())) {
+        if (scale == 1)
+            std::memcpy(static_cast<void*>(out), in,
+                        static_cast<std::size_t>(count) * sizeof(cf32));
+        else
+            for (std::int64_t i = 0; i < count; ++i) out[i] = scale * in[i];
+        return;
+    }
+    const cf32 w(image_), d(dc_), moved = -scale * (d - w * std::conj(d));
+    const matrix m{scale * (1 - w.real()), scale * (1 + w.real()), -scale * w.imag(), moved};
+    const auto* x = reinterpret_cast<const float*>(in);
+    auto* z = reinterpret_cast<float*>(out);
+    for (; count >= group; count -= group, x += 2 * group, z += 2 * group) transform(m, x, z);
+    if (count == 0) return;
+    std::array<float, 2 * group> rest{}, done;
+    const auto left = static_cast<std::size_t>(2 * count);
+    std::copy_n(x, left, rest.data());
+    transform(m, rest.data(), done.data());
+    std::copy_n(done.data(), left, z);
+}
+
+void direct_conversion::learn(float scale) noexcept {
+    constexpr int lanes = 16, rows = slot_samples / lanes;
+    std::array<float, lanes> re{}, im{}, rr{}, ii{}, ri{};
+    const auto* x = reinterpret_cast<const float*>(block_.data());
+    for (int row = 0; row < rows; ++row, x += 2 * lanes)
+        for (int l = 0; l < lanes; ++l) {
+            const float a = x[2 * l], b = x[2 * l + 1];
+            const auto ul = static_cast<std::size_t>(l);
+            re[ul] += a;
+            im[ul] += b;
+            rr[ul] += a * a;
+            ii[ul] += b * b;
+            ri[ul] += a * b;
+        }
+    const auto mean = [](const std::array<float, lanes>& v) {
+        double sum = 0;
+        for (const float one : v) sum += static_cast<double>(one);
+        return sum / slot_samples;
+    };
+    const cf64 m(mean(re), mean(im));
+    const double power = mean(rr) + mean(ii) - std::norm(m);
+    if (!(power > least_power) || !std::isfinite(power)) return;
+    learn_dc(m, power);
+    const double s = static_cast<double>(scale) * static_cast<double>(scale);
+    learn_image(s * (cf64(mean(rr) - mean(ii), 2 * mean(ri)) - m * m), s * power);
+}
+
+void direct_conversion::learn_dc(cf64 mean, double power) noexcept {
+    means_ = kept * means_ + mean / power;
+    mean_weight_ = kept * mean_weight_ + 1 / power;
+    if (recent_blocks_ == 0) {
+        recent_ = 0;
+        recent_power_ = 0;
+    }
+    recent_ += mean / double{recent};
+    recent_power_ += power / recent;
+    if (++recent_blocks_ == recent) {
+        recent_blocks_ = 0;
+        if (std::norm(recent_ - means_ / mean_weight_) > jump * recent_power_) {
+            mean_weight_ = recent / recent_power_;
+            means_ = recent_ * mean_weight_;
+        }
+    }
+    const cf64 estimate = means_ / mean_weight_;
+    dc_ = estimate * shrunk(estimate, 1 / (symbols * mean_weight_));
+}
+
+void direct_conversion::learn_image(cf64 square, double power) noexcept {
+    if (std::abs(square) > nearly_real * power) return;
+    squares_ = kept * squares_ + square;
+    power_ = kept * power_ + power;
+    power_squares_ = kept * kept * power_squares_ + power * power;
+    const double blocks = power_ * power_ / power_squares_;
+    const cf64 ratio = squares_ / power_;
+    const double whole = 1 + std::sqrt(std::max(1 - std::norm(ratio), 0.0));
+    image_ = blocks < image_from ? cf64() : ratio / whole * shrunk(ratio, 1 / (pairs * blocks));
+}
+
+}  // namespace wip::phy

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a direct-conversion receiver adds to its samples, taken out again before anything else
+// touches them: y = x + b conj(x) + d, with the DC offset d and the image b.
+//
+// Here and not behind the FFT: there the correction of the frequency offset has turned the DC
+// offset onto a subcarrier (9 kHz: 0.1 beside subcarrier -1), and an image about the radio's
+// frequency is none about the carrier's.
+//
+// Both are learned from all samples, signal or not, over blocks of 5120 samples.
+//
+// DC: mean over blocks, with forgetting over 1024 (0.7 s). A notch as narrow as that (0.2 Hz) lets
+// subcarrier -1 pass wherever the frequency offset puts it: there its symbols, each 1 / 500 of the
+// power P and six a block, are what is left in the mean of n blocks, P / (3000 n), 38 dB below that
+// subcarrier at n = 1024. So a block counts by 1 / P: with W the sum of these the error is
+// 1 / (3000 W), whatever the level was before. While the mean is not above that (few blocks, no
+// offset), less of it is taken off: (1 - 1 / (3000 W |mean|^2)), and nothing below. An offset that
+// jumps (the board calibrates itself) shows in the mean of 16 blocks, in which the symbols come to
+// -47 dB of P: from -30 dB on, the mean starts again from those. A gain step starts it anew.
+//
+// Image: signal and noise are circular, E[x^2] = 0, so that c = E[y^2] and p = E|y|^2 tell
+// b = c / (p + sqrt(p^2 - |c|^2)), and z = y - b conj(y) is circular. The products of mirrored
+// subcarriers spread |c| / p by sqrt(1 / (1500 n)): the image that this makes is 38 + 10 log n dB
+// below the signal, 68 at n = 1024; n is the effective number of blocks, weighted by power. Used
+// from n = 32 on (53 dB), shrunk as above. A block that is nearly real (|c| > p / 2) is not of such
+// a signal and does not count. An image that the transmitter made turns at twice the frequency
+// offset and averages out, unless the offset is below 1 Hz: then what the channel leaves of it is
+// removed or, if the channel has changed since, added once more.
+//
+// Which samples are in a block follows from their index: nothing depends on how the samples were
+// cut into calls.
+#pragma once
+
+#include <array>
+#include <complex>
+#include <cstdint>
+
+#include "phy/ofdm/ofdm.h"
+
+namespace wip::phy {
+
+class direct_conversion {
+public:
+    // out = scale times the corrected samples; `first` is the index of in[0]. A jump in `first` and
+    // a change of `scale` (to samples that the radio's gain made stronger or weaker) are allowed.
+    void process(std::int64_t first, const cf32* in, std::int64_t count, float scale,
+                 cf32* out) noexcept;
+
+    // The present block tells nothing, and the DC offset is another from its end on: the gain
+    // changed.
+    void gain_stepped() noexcept;
+
+    // False: neither is taken out (both are learned all the same).
+    void correct(bool on) noexcept { on_ = on; }
+
+    cf32 dc() const noexcept { return cf32(dc_); }  // at the scale of `in`
+    cf32 image() const noexcept { return cf32(image_); }
+
+private:
+    void apply(const cf32* in, std::int64_t count, float scale, cf32* out) const noexcept;
+    void learn(float scale) noexcept;
+    void learn_dc(std::complex<double> mean, double power) noexcept;
+    void learn_image(std::complex<double> square, double power) noexcept;
+
+    std::array<cf32, slot_samples> block_;
+    std::int64_t next_ = INT64_MIN;
+    bool whole_ = false;  // nothing of the present block is missing
+    bool on_ = true;
+
+    std::complex<double> means_{};  // each weighted, as their sum of weights
+    double mean_weight_ = 0;
+    int recent_blocks_ = 0;
+    std::complex<double> recent_{};
+    double recent_power_ = 0;
+
+    std::complex<double> squares_{};
+    double power_ = 0, power_squares_ = 0;
+
+    std::complex<double> dc_{}, image_{};
+};
+
+}  // namespace wip::phy

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "phy/sync/gain_watch.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "phy/grid/resource_map.h"
+
+namespace wip::phy {
+
+namespace {
+
+constexpr double within = 1.26;              // a decibel
+constexpr double null = 0.1;                 // of the mean level
+constexpr std::array looked_at{0, 1, 4, 5};  // symbols with known elements
+
+double level_of(const plane& y, int symbol) {
+    double sum = 0, count = 0;
+    const auto add = [&](const resource_element& e) {
+        if (e.symbol != symbol) return;
+        for (int n = e.subcarrier; n < nof_subcarriers; n += subcarriers_per_bin) {
+            sum += static_cast<double>(y.re[n] * y.re[n] + y.im[n] * y.im[n]);
+            ++count;
+        }
+    };
+    for (const auto& e : pilot_elements) add(e);
+    for (const auto& e : control_elements) add(e);
+    return sum / count;
+}
+
+}  // namespace
+
+void gain_watch::expect(std::int64_t from, double db) noexcept {
+    applied_ = false;
+    until_ = INT64_MIN;
+    if (std::abs(db) < least_step || last_ == 0) return;
+    half_ = std::pow(10, db / 20);
+    until_ = from + std::int64_t{lasting} * slot_samples;
+}
+
+gain_watch::verdict gain_watch::look(const slot_planes& y, std::int64_t start) noexcept {
+    if (until_ != INT64_MIN && !active(start)) {
+        until_ = INT64_MIN;
+        if (!applied_) return {.mixed = true, .changes = true};  // it cannot be that late
+    }
+    if (!active(start)) {
+        last_ = level_of(y[5], 5);
+        learn(last_);
+        return {};
+    }
+    const double away = applied_ ? 1 / half_ : half_;
+    const auto moves = [this](double from, double to, double by) {
+        return std::max(from, to) > null * mean_ && (by > 1 ? to > from * by : to < from * by);
+    };
+    verdict v;
+    for (const int symbol : looked_at) {
+        const double level = level_of(y[static_cast<std::size_t>(symbol)], symbol);
+        const double to = v.changes ? 1 / away : away;
+        const bool a_little = last_ > 0 && moves(last_, level, to > 1 ? within : 1 / within);
+        v.mixed |= a_little;
+        if (a_little && moves(last_, level, to))
+            v.changes = !v.changes;
+        else if (a_little)
+            continue;
+        last_ = level;
+    }
+    v.mixed |= v.changes;
+    if (v.changes) last_ /= away * away;
+    learn(last_);
+    return v;
+}
+
+void gain_watch::learn(double level) noexcept {
+    if (!std::isfinite(level)) return;
+    mean_ += (mean_ == 0 ? 1 : 1.0 / 32) * (level - mean_);
+}
+
+}  // namespace wip::phy

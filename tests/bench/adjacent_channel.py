@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Beside the carrier, for edges of 0 to 24 samples: adjacent-channel leakage, EVM, spectrum against the mask (JSON and a figure).
+
+  /usr/bin/python3 tests/bench/adjacent_channel.py [--figure docs/figures/adjacent_channel.png]
+
+from a built tree. 300 slots of the test pattern (64-QAM, all bins), interpolated by four as a radio does it (passes 80 % of 7.68 MHz,
+80 dB beyond 120 %); amplifier and converter are ideal.
+
+  leakage   power in the neighbours' 4.5 MHz at +-5 MHz (the worse one) to that in the carrier's 5.01
+  evm       of the payload after 300 slots without noise, which the receiver's own numbers leave: compare with edge 0
+  mask      TS 36.104 table 6.6.3.2A-3 (Local Area, 5 MHz) and 6.6.3.1-6 (Wide Area, category A, above 1 GHz): dBm in 100 kHz by the
+            offset of the filter's middle from the channel's edge. Absolute, so: the highest power of the carrier that stays inside"""
+import argparse
+import json
+import os
+import pathlib
+import sys
+
+import numpy
+import scipy.signal
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"), "python"))]
+
+RATE, SLOT, SLOTS, OVER = 7.68e6, 5120, 300, 4
+EDGES = (0, 8, 16, 24)
+CHANNEL, NEIGHBOUR, FILTER = 5e6, 4.5e6, 100e3
+TARGET_DB = -45          # leakage
+MASKS = {"Local Area": ((0.05, 5.05, -30, -37), (5.05, 10.05, -37, -37)),      # from, to (MHz), dBm there
+         "Wide Area": ((0.05, 5.05, -7, -14), (5.05, 10.05, -14, -14))}
+POWER_DBM = -5           # of the figure: a b210 at its highest gain (docs/radios.md)
+
+
+def slots(edge):
+    from gnuradio import blocks, gr, wip
+    top = gr.top_block()
+    transmitter = wip.slot_transmitter(modulation=6)
+    transmitter.set_edge_samples(edge)
+    sink = blocks.vector_sink_c()
+    top.connect(transmitter, blocks.head(gr.sizeof_gr_complex, SLOTS * SLOT), sink)
+    top.run()
+    return numpy.array(sink.data(), numpy.complex64)
+
+
+def evm_percent(samples):
+    from gnuradio import blocks, gr, wip
+    top = gr.top_block()
+    receiver, debug = wip.slot_receiver(message_period=1), blocks.message_debug()
+    top.connect(blocks.vector_source_c(samples.tolist(), False), receiver)
+    top.msg_connect(receiver, "symbols", debug, "store")
+    top.run()
+    import pmt
+    scale = numpy.sqrt(42)
+    worst = []
+    for i in range(100, debug.num_messages()):
+        x = numpy.array(pmt.c32vector_elements(pmt.cdr(debug.get_message(i)))) * scale
+        nearest = sum(unit * numpy.clip(2 * numpy.floor(part / 2) + 1, -7, 7) for part, unit in ((x.real, 1), (x.imag, 1j)))
+        worst.append(numpy.mean(abs(x - nearest) ** 2) / 42)
+    return 100 * float(numpy.sqrt(numpy.mean(worst)))
+
+
+def spectrum(samples):
+    """Frequencies and power in 10 kHz, of a mean power of 1 in all."""
+    taps = scipy.signal.firwin(901, 0.5 * RATE, window=("kaiser", 7.9), fs=OVER * RATE) * OVER
+    x = scipy.signal.upfirdn(taps, samples, OVER)
+    size = round(OVER * RATE / 10e3)
+    f, p = scipy.signal.welch(x, OVER * RATE, "blackman", size, size // 2, return_onesided=False, scaling="density", detrend=False)
+    order = numpy.argsort(f)
+    f, p = f[order], p[order]
+    return f, p / p.sum()
+
+
+def power(f, p, low, high):
+    """Bins of 10 kHz that an edge cuts count by their part."""
+    part = numpy.clip((numpy.minimum(f + 5e3, high) - numpy.maximum(f - 5e3, low)) / 10e3, 0, 1)
+    return float((p * part).sum())
+
+
+def db(ratio):
+    return 10 * numpy.log10(ratio)
+
+
+def offsets(f, p):
+    """Of the filter's middle from the channel's edge, MHz; dB of the carrier in the filter, the worse side."""
+    at = numpy.arange(0.05, 10, 0.05)
+    worse = [max(power(f, p, CHANNEL / 2 + o * 1e6 - FILTER / 2, CHANNEL / 2 + o * 1e6 + FILTER / 2),
+                 power(f, p, -CHANNEL / 2 - o * 1e6 - FILTER / 2, -CHANNEL / 2 - o * 1e6 + FILTER / 2)) for o in at]
+    return at, db(numpy.array(worse))
+
+
+def limit(mask, at):
+    for low, high, first, last in MASKS[mask]:
+        if low - 1e-9 <= at < high - 1e-9 or at >= high and high > 10:
+            return first + (last - first) * (at - low) / (high - low)
+    return MASKS[mask][-1][-1]
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--figure", type=pathlib.Path)
+    options = options.parse_args()
+    rows, curves = [], {}
+    for edge in EDGES:
+        samples = slots(edge)
+        f, p = spectrum(samples)
+        at, relative = curves[edge] = offsets(f, p)
+        own = power(f, p, -2.505e6, 2.505e6)
+        neighbours = max(power(f, p, s * 5e6 - NEIGHBOUR / 2, s * 5e6 + NEIGHBOUR / 2) for s in (-1, 1))
+        most = {m: round(float(min(limit(m, a) - r for a, r in zip(at, relative))), 1) for m in MASKS}
+        beyond = {m: round(float(min(limit(m, a) - r for a, r in zip(at, relative) if a >= 0.15)), 1) for m in MASKS}
+        rows.append({"edge_samples": edge, "leakage_db": round(float(db(neighbours / own)), 1), "target_db": TARGET_DB,
+                     "evm_percent": round(evm_percent(samples), 3), "most_dbm_inside_mask": most, "most_dbm_from_100_khz_on": beyond})
+        print(json.dumps(rows[-1]))
+    if options.figure:
+        draw(curves, options.figure)
+
+
+def draw(curves, file):
+    import matplotlib
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+    figure, axis = plt.subplots(figsize=(8, 4.5))
+    for edge, (at, relative) in curves.items():
+        axis.plot(at, relative + POWER_DBM, label=f"edge of {edge} samples")
+    at = next(iter(curves.values()))[0]
+    axis.plot(at, [limit("Local Area", a) for a in at], "k", label="limit, Local Area")
+    axis.plot(at, [limit("Wide Area", a) for a in at], "k--", label="limit, Wide Area (A)")
+    axis.set(xlabel="filter's middle from the channel's edge (MHz)", ylabel="dBm in 100 kHz", xlim=(0, 7.5), ylim=(-120, 0),
+             title=f"Beside a carrier of {POWER_DBM} dBm in 5 MHz")
+    axis.grid(alpha=0.3)
+    axis.legend()
+    figure.savefig(file, dpi=100, bbox_inches="tight")
+
+
+if __name__ == "__main__":
+    main()
