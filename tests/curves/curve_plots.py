@@ -119,12 +119,17 @@ def prediction(folder, points, bound):
     fig, axes = figure(2)
     series = (("last", "last value", "v-", "C7"), ("ar", "AR/Burg per bin", "s-", "C1"), ("ls", "least squares", "x-", "C2"),
               ("kalman", "Kalman per bin", "d-", "C4"), ("nmse", "delay domain (default)", "o-", "C0"))
+    shaded = [p for p in points if p["shadowing"]]
+    points = [p for p in points if not p["shadowing"]]
     ahead = [p for p in points if p["kmh"] == 75]
     axes[1].set_xlim(0, 105)
     speed = sorted((p for p in points if p["horizon"] == 3), key=lambda p: p["kmh"])
     for key, label, style, colour in series:
         axes[0].semilogy([p["horizon"] for p in ahead], [p[key] for p in ahead], style, ms=4, color=colour, label=label)
         axes[1].semilogy([p["kmh"] for p in speed], [p[key] for p in speed], style, ms=4, color=colour, label=label)
+    for axis, x, mine in ((axes[0], "horizon", [p for p in shaded if p["kmh"] == 75]),
+                          (axes[1], "kmh", sorted((p for p in shaded if p["horizon"] == 3), key=lambda p: p["kmh"]))):
+        axis.semilogy([p[x] for p in mine], [p["nmse"] for p in mine], "o--", ms=4, color="C0", label="delay domain, with shadowing (4 dB)")
     axes[0].semilogy(bound["horizon"], bound["pilots"], "k--", lw=1, label="Wiener bound, 4 pilots of a bin")
     axes[0].semilogy(bound["horizon"], bound["band"], "k-", lw=1, label="Wiener bound, 12 known of all bins")
     axes[0].semilogy([1, 2, 3, 4], MARKS, "r^", label="marks of the literature")

@@ -4,9 +4,9 @@
 //
 // The truth. With the gains a_p(t) of the taps the channel of resource element (l, n) is
 //     H(l, n) = sum_p a_p(t_l) exp(-j 2 pi f_n (tau_p + latency / fs)),
-// t_l = middle of the part of OFDM symbol l that the FFT sees. Noise has variance 1 / SNR per
-// resource element of unit energy and unit mean channel power, so the true SNR of a bin in a slot
-// is the mean of |H|^2 over its 120 elements times that SNR.
+// t_l = middle of the part of OFDM symbol l that the FFT sees; with shadowing, times its amplitude
+// then. Noise has variance 1 / SNR per resource element of unit energy and unit mean channel power,
+// so the true SNR of a bin in a slot is the mean of |H|^2 over its 120 elements times that SNR.
 #pragma once
 
 #include <array>
@@ -26,6 +26,7 @@
 #include "phy/grid/signal_level.h"
 #include "phy/math/aligned.h"
 #include "profiles/channel_definition.h"
+#include "sample/large_scale_gain.h"
 #include "sample/noise.h"
 #include "sample/tapped_delay_line.h"
 
@@ -46,6 +47,7 @@ inline constexpr std::int64_t first_slot = 150;
 struct world_config {
     std::string profile{};  // empty: no channel, gain 1
     double doppler_hz = 0;
+    bool shadowing = false;  // that of the profile
     double snr_db = 30;
     double cfo_hz = 0;
     int cell = 0;
@@ -67,10 +69,12 @@ public:
           clean(slot_samples),
           noisy(slot_samples) {
         if (!c.profile.empty()) {
-            const auto profile = profiles::load(c.profile);
+            const auto definition = profiles::load_definition(c.profile);
+            const auto& profile = definition.profile;
             mean_delay_ = profile.mean_delay_s() * static_cast<double>(sample_rate_hz);
             line_.emplace(profile, c.doppler_hz,
                           sample_model::stage_context{.seed = c.seed, .purpose = 1});
+            if (c.shadowing) shade(definition);
             for (const auto& t : profile.taps) {
                 auto& row = phasor_.emplace_back();
                 const double tau = t.delay_s + static_cast<double>(line_->latency()) /
@@ -106,6 +110,7 @@ public:
             line_->work(at, x, clean);
         else
             std::copy(x.begin(), x.end(), clean.begin());
+        if (shade_) shade_->work(at, clean, clean);
         if (config.cfo_hz != 0) {
             const double turns = config.cfo_hz / static_cast<double>(sample_rate_hz);
             const double start = std::fmod(turns * static_cast<double>(at), 1.0);
@@ -138,8 +143,9 @@ public:
             const std::int64_t middle = position() - slot_samples + symbol_offset(l) +
                                         prefix_samples[ul] - 34 + fft_size / 2;
             line_->gains(middle, gains);
+            const double level = level_ ? level_->slow(middle).amplitude() : 1;
             for (std::size_t p = 0; p < gains.size(); ++p) {
-                const cf64 a(gains[p]);
+                const cf64 a = level * cf64(gains[p]);
                 for (std::size_t n = 0; n < nof_subcarriers; ++n) t.h[ul][n] += a * phasor_[p][n];
             }
             for (std::size_t n = 0; n < nof_subcarriers; ++n)
@@ -151,9 +157,21 @@ public:
     double snr = 1;
 
 private:
+    void shade(const profiles::channel_definition& d) {
+        const auto all = profiles::realise(
+            d, {.doppler_hz = config.doppler_hz, .shadowing = profiles::channel_choice::use::on},
+            config.seed);
+        const sample_model::stage_context context{.seed = config.seed, .purpose = 1};
+        const sample_model::motion movement(all.movement, context.sample_rate);
+        shade_.emplace(all.large_scale, movement, context);
+        level_.emplace(all.large_scale, movement, context);
+    }
+
     phy::test::slot_source source_;
     phy::slot_modulator modulator_;
     std::optional<sample_model::tapped_delay_line> line_;
+    std::optional<sample_model::large_scale_gain> shade_;     // on the samples
+    mutable std::optional<sample_model::large_scale> level_;  // the same, for the truth
     std::optional<sample_model::noise> noise_;
     std::vector<std::array<cf64, nof_subcarriers>> phasor_;
     double mean_delay_ = 0;

@@ -125,28 +125,26 @@ void decide(const grid& y, const phy::channel_estimate& h, const phy::constellat
     }
 }
 
-// Elements of the world's slot and its truth with the mean delay of the channel taken out.
+// Elements of the world's slot and its truth with the mean delay of the channel taken out: whole
+// samples by the window, as the receiver does (interference between subcarriers depends on where
+// it lies), the rest by turning.
 class observer {
 public:
-    explicit observer(const world& w) {
+    explicit observer(const world& w) : shift_(std::lround(w.mean_delay())) {
+        extractor_.set_fraction(w.mean_delay() - static_cast<double>(shift_));
         for (int n = 0; n < nof_subcarriers; ++n)
             turn_[static_cast<std::size_t>(n)] = std::polar(
                 1.0, 2 * std::numbers::pi * phy::signed_subcarrier(n) * w.mean_delay() / fft_size);
     }
     void look(const world& w, grid& y, truth& t) {
-        extractor_.extract(w.noisy.data(), 0, y);
+        extractor_.extract(w.noisy.data() + shift_, 0, y);
         w.look(t);
         for (std::size_t l = 0; l < symbols_per_slot; ++l)
-            for (std::size_t n = 0; n < nof_subcarriers; ++n) {
-                const cf64 v = turn_[n] * cf64(static_cast<double>(y[l].re[n]),
-                                               static_cast<double>(y[l].im[n]));
-                y[l].re[n] = static_cast<float>(v.real());
-                y[l].im[n] = static_cast<float>(v.imag());
-                t.h[l][n] *= turn_[n];
-            }
+            for (std::size_t n = 0; n < nof_subcarriers; ++n) t.h[l][n] *= turn_[n];
     }
 
 private:
+    std::int64_t shift_;  // less than window_advance: the window still ends within the slot
     phy::slot_extractor extractor_;
     std::array<cf64, nof_subcarriers> turn_;
 };

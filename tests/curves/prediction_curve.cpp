@@ -7,7 +7,7 @@
 //   mean   the least that the last value can do: `last` as a predictor, scaled to the conditional
 //          mean
 // Also the bias of the default (mean predicted over mean true) and the receiver's own idea of its
-// NMSE.
+// NMSE. Each without shadowing and with that of the profile.
 #include "curve_world.h"
 
 namespace wip::curves {
@@ -55,16 +55,27 @@ struct candidate {
         : name(method), receiver({.horizon_slots = horizon, .predictor = name}) {}
 };
 
-void point(double kmh, int horizon, double snr_db, const options& o) {
+struct place {
+    double kmh;
+    int horizon;
+    bool shadowing = false;
+    bool default_only = false;
+};
+
+void point(const place& p, const options& o) {
+    constexpr double snr_db = 16;
+    const int horizon = p.horizon;
     std::vector<std::unique_ptr<candidate>> all;
     for (const auto name : phy::predictor_names)
-        all.push_back(std::make_unique<candidate>(name, horizon));
+        if (!p.default_only || name == phy::default_predictor)
+            all.push_back(std::make_unique<candidate>(name, horizon));
     score last;
     double own = 0;
     std::int64_t missing = 0;
     for (int t = 0; t < o.trials; ++t) {
         world w({.profile = "jakes",
-                 .doppler_hz = doppler_of(kmh),
+                 .doppler_hz = doppler_of(p.kmh),
+                 .shadowing = p.shadowing,
                  .snr_db = snr_db,
                  .seed = o.seed + 101 * static_cast<std::uint64_t>(t)});
         constexpr int slots = warm_up + measured;
@@ -99,8 +110,10 @@ void point(double kmh, int horizon, double snr_db, const options& o) {
             if (c->name == phy::default_predictor)
                 own += c->receiver.state().prediction_nmse / o.trials;
     }
-    std::printf("{\"curve\":\"prediction\",\"kmh\":%g,\"horizon\":%d,\"snr_db\":%g,\"last\":%.5g,",
-                kmh, horizon, snr_db, last.nmse());
+    std::printf(
+        "{\"curve\":\"prediction\",\"kmh\":%g,\"horizon\":%d,\"shadowing\":%d,\"snr_db\":%g,"
+        "\"last\":%.5g,",
+        p.kmh, horizon, p.shadowing, snr_db, last.nmse());
     double bias = 0;
     for (const auto& c : all) {
         const bool best = c->name == phy::default_predictor;
@@ -117,11 +130,14 @@ void point(double kmh, int horizon, double snr_db, const options& o) {
 
 void prediction_curve(const options& o) {
     if (o.full) {
-        for (int horizon = 1; horizon <= 8; ++horizon) point(75, horizon, 16, o);
-        for (const double kmh : {3.0, 10.0, 20.0, 30.0, 45.0, 60.0, 90.0, 100.0})
-            point(kmh, 3, 16, o);
+        for (const bool shadowing : {false, true}) {
+            for (int horizon = 1; horizon <= 8; ++horizon) point({75, horizon, shadowing}, o);
+            for (const double kmh : {3.0, 10.0, 20.0, 30.0, 45.0, 60.0, 90.0, 100.0})
+                point({kmh, 3, shadowing}, o);
+        }
     } else {
-        for (const int horizon : {1, 3}) point(75, horizon, 16, o);
+        for (const int horizon : {1, 3}) point({75, horizon}, o);
+        point({.kmh = 75, .horizon = 3, .shadowing = true, .default_only = true}, o);
     }
 }
 

@@ -82,7 +82,7 @@ class Curves(unittest.TestCase):
 
     def test_prediction_reaches_the_aim_and_stays_above_the_bound(self):
         bound = curves.bounds(False)
-        for p in self.points("prediction", kmh=75):
+        for p in self.points("prediction", kmh=75, shadowing=0):
             h = p["horizon"] - 1
             self.assertLess(p["nmse"], curves.AIM[h], p)
             # Few realisations: the bound, which is that of the statistics, may be passed by chance, but not by much.
@@ -90,9 +90,15 @@ class Curves(unittest.TestCase):
             self.assertLess(p["own"], 2.5 * p["nmse"], p)
             self.assertLess(abs(p["bias_db"]), 0.2, p)
 
+    def test_with_shadowing_prediction_reaches_its_aim(self):
+        for p in self.points("prediction", kmh=75, shadowing=1):
+            self.assertLess(p["nmse"], 1.1 * curves.SHADOWING_AIM[p["horizon"]], p)
+            self.assertLess(p["nmse"], 0.1 * p["last"], p)
+            self.assertLess(abs(p["bias_db"]), 0.3, p)
+
     def test_of_the_predictors_the_default_is_the_best_and_all_are_better_than_the_last_value(self):
         pilots = curves.bounds(False)["pilots"]
-        for p in self.points("prediction", kmh=75):
+        for p in self.points("prediction", kmh=75, shadowing=0):
             for other in ("ar", "ls", "kalman"):
                 self.assertLess(p["nmse"], 0.7 * p[other], (other, p))
                 self.assertLess(p[other], 0.15 * p["last"], (other, p))

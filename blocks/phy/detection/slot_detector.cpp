@@ -13,6 +13,7 @@ namespace {
 constexpr int nof_symbols = payload_symbols_per_bin;
 constexpr std::size_t llr_per_bin = payload_symbols_per_bin * max_bits_per_symbol;
 constexpr float least_interference = 0.05F;  // of the noise: less is not worth two FFTs a symbol
+constexpr float most_of_noise = 0.5F;        // from there on its decisions are worth another pass
 // SNR where 2 % of the frames of k bits a symbol come through (exact symbol error rates), linear.
 constexpr std::array<float, max_bits_per_symbol> least_snr{1.7F, 4.4F, 9, 25, 50, 112, 225, 460};
 constexpr float reach = 0.5F;
@@ -116,13 +117,26 @@ void slot_detector::look_again(const std::array<plane, symbols_per_slot>& y,
     for (std::size_t b = 0; b < nof_bins; ++b)
         place_decisions(bin_index(b), grant.bins[b].bits_per_symbol);
     feedback_.work(y, channel, known, floor, cancel);
-    for (std::size_t b = 0; b < nof_bins; ++b) {
-        if (!failed(b)) continue;
-        feedback_.equalise(bin_index(b), equalised_, power_);
-        out[b].combined = false;
-        if (attempt(bin_index(b), grant.bins[b], noise[b], out[b]))
-            out[b].outcome = bin_outcome::good;
-    }
+    const auto detect_failed = [&] {
+        bool all = true;
+        for (std::size_t b = 0; b < nof_bins; ++b) {
+            if (!failed(b)) continue;
+            feedback_.equalise(bin_index(b), equalised_, power_);
+            out[b].combined = false;
+            if (attempt(bin_index(b), grant.bins[b], noise[b], out[b]))
+                out[b].outcome = bin_outcome::good;
+            else
+                all = false;
+        }
+        return all;
+    };
+    if (detect_failed() || between < most_of_noise * floor) return;
+    // Where the interference was most of the noise, many decisions of the first look were wrong,
+    // and the estimate with them. Those of the second are better.
+    for (std::size_t b = 0; b < nof_bins; ++b)
+        if (failed(b)) place_decisions(bin_index(b), grant.bins[b].bits_per_symbol);
+    feedback_.again(y, known, floor - between);
+    detect_failed();
 }
 
 // Whether the mean SNR of the bin's payload is at most `reach` below where 2 % of the frames of

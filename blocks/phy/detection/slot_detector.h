@@ -2,7 +2,8 @@
 // Frames of a slot from its resource elements: one-tap equaliser without bias (y conj(h) / |h|^2),
 // nearest point, descrambling, CRC; when the CRC fails, once more after chase combining with the
 // stored copies. When frames of the slot still fail and are not hopeless, the channel is estimated
-// again from all decisions (decision_feedback.h) and the failed ones are detected again, once.
+// again from all decisions (decision_feedback.h) and the failed ones are detected again: once, or
+// twice where interference between subcarriers is most of the noise.
 #pragma once
 
 #include <array>

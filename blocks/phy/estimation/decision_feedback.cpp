@@ -38,20 +38,25 @@ void decision_feedback::set_known(const known_symbols& known) noexcept {
 }
 
 // Residual and its moments. Whole vectors, so that the moments stay in registers; beyond the band
-// all planes are zero.
-template <bool WithInterference>
+// all planes are zero. Whole: with interference and curvature.
+template <bool Whole>
 void decision_feedback::compare(const grid& y) noexcept {
     for (int n = 0; n < plane_size; n += nof_lanes) {
         const lanes ar = at(h_[0].re, n), ai = at(h_[0].im, n);
         const lanes br = at(h_[1].re, n), bi = at(h_[1].im, n);
+        const lanes cr = at(h_[2].re, n), ci = at(h_[2].im, n);
         lanes m0r{}, m0i{}, m1r{}, m1i{}, m2r{}, m2i{};
         for (std::size_t l = 0; l < symbols_per_slot; ++l) {
             const float t = symbol_time(static_cast<int>(l));
             const lanes xr = at(x_[l].re, n), xi = at(x_[l].im, n);
-            const lanes hr = ar + t * br, hi = ai + t * bi;
+            lanes hr = ar + t * br, hi = ai + t * bi;
+            if constexpr (Whole) {
+                hr += square_term(t) * cr;
+                hi += square_term(t) * ci;
+            }
             lanes rr = at(y[l].re, n) - hr * xr + hi * xi;
             lanes ri = at(y[l].im, n) - hr * xi - hi * xr;
-            if constexpr (WithInterference) {
+            if constexpr (Whole) {
                 rr -= at(interference_[l].re, n);
                 ri -= at(interference_[l].im, n);
             }
@@ -62,7 +67,7 @@ void decision_feedback::compare(const grid& y) noexcept {
             m0i += gi;
             m1r += t * gr;
             m1i += t * gi;
-            if constexpr (WithInterference) {
+            if constexpr (Whole) {
                 m2r += square_term(t) * gr;
                 m2i += square_term(t) * gi;
             }
@@ -76,31 +81,42 @@ void decision_feedback::compare(const grid& y) noexcept {
     }
 }
 
+void decision_feedback::interfere() noexcept {
+    const auto& [a, b, c] = h_;
+    for (std::size_t l = 0; l < symbols_per_slot; ++l) {
+        const auto& x = x_[l];
+        const float t2 = 2 * symbol_time(static_cast<int>(l));
+        for (int n = 0; n < nof_subcarriers; ++n) {
+            const float re = b.re[n] + t2 * c.re[n], im = b.im[n] + t2 * c.im[n];
+            shifted_.re[n] = re * x.re[n] - im * x.im[n];
+            shifted_.im[n] = re * x.im[n] + im * x.re[n];
+        }
+        between_.work(shifted_, interference_[l]);
+    }
+}
+
 void decision_feedback::work(const grid& y, const channel_estimate& first,
                              const known_symbols& known, float noise,
                              bool cancel_interference) noexcept {
     set_known(known);
-    const auto& basis = *known.basis;
     h_[0] = first.middle;
     h_[1] = first.slope;
-    if (cancel_interference) {
-        const auto& s = h_[1];
-        for (std::size_t l = 0; l < symbols_per_slot; ++l) {
-            const auto& x = x_[l];
-            for (int n = 0; n < nof_subcarriers; ++n) {
-                shifted_.re[n] = s.re[n] * x.re[n] - s.im[n] * x.im[n];
-                shifted_.im[n] = s.re[n] * x.im[n] + s.im[n] * x.re[n];
-            }
-            between_.work(shifted_, interference_[l]);
-        }
-    }
-    if (cancel_interference)
-        compare<true>(y);
-    else
-        compare<false>(y);
-    // Where the interference drowns in the noise, the curvature does too.
-    const std::size_t used = cancel_interference ? terms : terms - 1;
-    if (used < terms) h_[2] = moment_[2] = {};
+    h_[2] = {};
+    if (cancel_interference) return again(y, known, noise);
+    compare<false>(y);
+    refine(known, noise, terms - 1);
+}
+
+void decision_feedback::again(const grid& y, const known_symbols& known, float noise) noexcept {
+    interfere();
+    compare<true>(y);
+    refine(known, noise, terms);
+}
+
+// Where the interference drowns in the noise, the curvature does too: two terms.
+void decision_feedback::refine(const known_symbols& known, float noise, std::size_t used) noexcept {
+    const auto& basis = *known.basis;
+    if (used < terms) moment_[2] = {};
     for (std::size_t i = 0; i < used; ++i) {
         std::array<float, delay_basis::max_order> re, im;
         basis.project(moment_[i], re.data(), im.data());
@@ -113,10 +129,6 @@ void decision_feedback::work(const grid& y, const channel_estimate& first,
             im[ud] *= gain;
         }
         basis.expand(re.data(), im.data(), moment_[i]);
-        if (i == 2) {
-            h_[2] = moment_[2];
-            continue;
-        }
         for (int n = 0; n < nof_subcarriers; ++n) {
             h_[i].re[n] += moment_[i].re[n];
             h_[i].im[n] += moment_[i].im[n];

@@ -8,7 +8,7 @@
 // and the interference between subcarriers, which the slope s = b + 2 t c makes (intercarrier.h),
 // can be subtracted.
 //
-// From a first estimate (a, b; c = 0):
+// From a first estimate (a, b; c = 0), or from the last one:
 //   r = y - h x - interference          over all elements with a decision, else 0
 //   a += sum over d of shrink_d U_d <U_d, mean over the symbols of conj(x) r>,  b and c alike with
 //   the residual's moments over t and t^2 - 35/12
@@ -48,6 +48,9 @@ public:
     // noise: mean power per element.
     void work(const grid& y, const channel_estimate& first, const known_symbols& known, float noise,
               bool cancel_interference) noexcept;
+    // With interference, once more: from the last estimate and other decisions (the caller has
+    // changed those of the payload), of the same slot.
+    void again(const grid& y, const known_symbols& known, float noise) noexcept;
 
     // x + r conj(h) / |h|^2 of the elements of a bin, and |h|^2 (in power[].re).
     void equalise(bin_index bin, grid& out, grid& power) const noexcept;
@@ -58,8 +61,10 @@ public:
 
 private:
     void set_known(const known_symbols& known) noexcept;
-    template <bool WithInterference>
+    template <bool Whole>
     void compare(const grid& y) noexcept;
+    void interfere() noexcept;
+    void refine(const known_symbols& known, float noise, std::size_t used) noexcept;
     static constexpr std::size_t terms = 3;
     grid x_, r_, interference_;
     std::array<plane, terms> h_;  // a, b, c

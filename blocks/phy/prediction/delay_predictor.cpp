@@ -13,11 +13,17 @@ constexpr double mix_forget = 1 - 1.0 / 150;
 constexpr int longest_bridge = 8;  // slots
 constexpr double two_pi = 2 * std::numbers::pi;
 
+void times(bin_gains& gains, float factor) noexcept {
+    for (auto& v : gains.re) v *= factor;
+    for (auto& v : gains.im) v *= factor;
+}
+
 }  // namespace
 
 delay_predictor::delay_predictor(int horizon)
     : horizon_(horizon),
       filters_(horizon, order),
+      next_(1, order),
       other_(horizon),
       forecasts_(static_cast<std::size_t>(horizon)) {
     reset();
@@ -27,6 +33,7 @@ void delay_predictor::reset() noexcept {
     search_.reset();
     other_.reset();
     components_.reset();
+    level_.reset();
     skipped_ = 0;
     last_ = {};
     for (auto& f : forecasts_) f.valid = false;
@@ -53,21 +60,45 @@ void delay_predictor::settle(const bin_gains& now) noexcept {
     mix_ = between_ > 0 ? std::clamp(towards_ / between_, 0.0, 1.0) : 0;
 }
 
+gain_sample delay_predictor::without_level(const gain_sample& now) const noexcept {
+    gain_sample out = now;
+    const float inverse = 1 / level_.amplitude();
+    times(out.gain, inverse);
+    out.error *= inverse * inverse;
+    out.direction_error *= inverse * inverse;
+    return out;
+}
+
+void delay_predictor::learn_level(const gain_sample& now) noexcept {
+    level_.advance();
+    if (!search_.ready() || !components_.full()) return;
+    const gain_sample supposed = without_level(now);
+    const std::size_t count =
+        components_.innovations(supposed.gain.re, supposed.gain.im, supposed.direction_error, next_,
+                                search_.doppler(), innovations_);
+    components_.rescale(level_.learn({innovations_.data(), count}));
+}
+
 bool delay_predictor::update(const gain_sample& now, bin_gains& ahead) noexcept {
     settle(now.gain);
     last_ = now;
     skipped_ = 0;
-    search_.update(now);
-    components_.store(now.gain.re, now.gain.im);
-    components_.learn(now.direction_error);
+    learn_level(now);
+    const gain_sample fading = without_level(now);
+    search_.update(fading);
+    components_.store(fading.gain.re, fading.gain.im);
+    components_.learn(fading.direction_error);
     if (search_.ready()) components_.set_offset(search_.offset());
     auto& f = forecasts_[due_];
     due_ = (due_ + 1) % forecasts_.size();
     const bool own = search_.ready() && components_.full();
-    const bool other = other_.update(now, f.other);
+    const bool other = other_.update(fading, f.other);
     f.valid = own && other;
     if (own) components_.filter(filters_, search_.doppler(), f.own.re, f.own.im);
     if (!own) f.own = f.other;
+    const float ahead_amplitude = level_.amplitude_ahead(horizon_);
+    times(f.own, ahead_amplitude);
+    times(f.other, ahead_amplitude);
     ahead = f.own;
     if (f.valid) {
         const auto a = static_cast<float>(mix_);
@@ -85,10 +116,12 @@ void delay_predictor::skip() noexcept {
     if (f.valid) last_.gain = f.own;
     f.valid = false;
     if (++skipped_ > longest_bridge) components_.forget();
-    components_.store(last_.gain.re, last_.gain.im);
-    search_.update(last_);
+    level_.advance();
+    const gain_sample fading = without_level(last_);
+    components_.store(fading.gain.re, fading.gain.im);
+    search_.update(fading);
     bin_gains unused;
-    other_.update(last_, unused);
+    other_.update(fading, unused);
 }
 
 }  // namespace wip::phy

@@ -9,6 +9,9 @@
 // Filters (clarke_filters.h): 64 taps, for the Doppler frequency that doppler_search.h finds and
 // the component's own SNR; the noise along any direction is that of the known elements.
 //
+// The level that all bins share (band_level.h) is taken out of the gains first and put back, as it
+// will be by then, into the forecast.
+//
 // Where the channel is not Clarke's (a line of sight, another spectrum, more Doppler than the grid
 // holds) least_squares_predictor may know better: the forecast is d + a (l - d), d this, l that,
 // with the a in 0..1 that would have been best over the last 150 slots or so.
@@ -19,6 +22,7 @@
 
 #include <vector>
 
+#include "phy/prediction/band_level.h"
 #include "phy/prediction/clarke_filters.h"
 #include "phy/prediction/doppler_search.h"
 #include "phy/prediction/fading_components.h"
@@ -44,15 +48,19 @@ private:
         bin_gains own, other;
     };
     void settle(const bin_gains& now) noexcept;
+    void learn_level(const gain_sample& now) noexcept;
+    gain_sample without_level(const gain_sample& now) const noexcept;
 
     int horizon_;
-    clarke_filters filters_;
+    clarke_filters filters_, next_;
     doppler_search search_;
     least_squares_predictor other_;
 
     fading_components<nof_bins, order> components_;
+    band_level level_;
+    std::array<band_level::innovation, nof_bins> innovations_;
     int skipped_ = 0;
-    gain_sample last_;
+    gain_sample last_;  // as measured
 
     std::vector<forecast> forecasts_;  // by target slot
     std::size_t due_ = 0;

@@ -22,6 +22,7 @@ constexpr double resolution = 1e-12;  // of the power of one component in that o
 constexpr int recent_slots = 24;
 constexpr float chance = 0.5F;   // recent power over the noise, where there is nothing but noise
 constexpr float nothing = 0.1F;  // SNR of a component that is not filtered
+constexpr int strong = 3;        // class of SNR from which it says something of the level: 5 dB
 constexpr double two_pi = 2 * std::numbers::pi;
 
 }  // namespace
@@ -116,6 +117,56 @@ void fading_components<Count, Depth>::follow(float noise) noexcept {
         usual += static_cast<float>(covariance_re_[i][i]) - covariance_noise_;
     }
     level_ = usual > 0 ? std::clamp(now / usual, 0.01F, 10.F) : 1;
+}
+
+template <std::size_t Count, std::size_t Depth>
+std::size_t fading_components<Count, Depth>::innovations(
+    const row& points_re, const row& points_im, float noise, const clarke_filters& next,
+    int doppler, std::span<band_level::innovation, Count> out) noexcept {
+    static_assert(Depth >= band_level::lags);
+    project(points_re, points_im);
+    const double angle = phase_ + offset_;
+    const auto c = static_cast<float>(std::cos(angle));
+    const auto s = static_cast<float>(std::sin(angle));
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < Count; ++i) {
+        if (class_[i] < strong) continue;
+        const float* w = next.weights(doppler, class_[i]);
+        const float* pr = past_re_[i].data() + start_;
+        const float* pi = past_im_[i].data() + start_;
+        auto& o = out[count++];
+        float sr = 0, si = 0;
+        for (std::size_t n = 0; n < Depth; ++n) {
+            sr += w[n] * pr[n];
+            si += w[n] * pi[n];
+        }
+        o.to_re[0] = o.to_im[0] = 0;
+        o.to_re[1] = sr;
+        o.to_im[1] = si;
+        for (std::size_t n = 0; n < band_level::lags; ++n) {
+            o.to_re[n + 2] = -w[n] * pr[n];
+            o.to_im[n + 2] = -w[n] * pi[n];
+        }
+        o.re = component_re_[i] * c + component_im_[i] * s - sr;
+        o.im = component_im_[i] * c - component_re_[i] * s - si;
+        o.variance = power_of(i) * next.error(doppler, class_[i]) + noise + 1e-30F;
+    }
+    return count;
+}
+
+template <std::size_t Count, std::size_t Depth>
+void fading_components<Count, Depth>::rescale(std::span<const float> factors) noexcept {
+    alignas(64) std::array<float, 2 * Depth> all;
+    all.fill(1);
+    for (std::size_t n = 0; n < std::min(factors.size(), Depth); ++n) {
+        const std::size_t at = (start_ + n) % Depth;
+        all[at] = all[at + Depth] = factors[n];
+    }
+    for (std::size_t i = 0; i < Count; ++i)
+        for (std::size_t n = 0; n < 2 * Depth; ++n) {
+            past_re_[i][n] *= all[n];
+            past_im_[i][n] *= all[n];
+        }
 }
 
 // With an expectation x of error P, a measurement y of error w moves the estimate by P / (P + w) of

@@ -20,7 +20,9 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 
+#include "phy/prediction/band_level.h"
 #include "phy/prediction/clarke_filters.h"
 
 namespace wip::phy {
@@ -43,6 +45,12 @@ public:
     // slots, not only their means.
     float store(const row& re, const row& im, float noise, float usual, const clarke_filters& next,
                 int doppler) noexcept;
+    // What the points of the next slot, not yet stored, have that was not expected, of each strong
+    // component. noise: as in learn(). Returns how many there are.
+    std::size_t innovations(const row& re, const row& im, float noise, const clarke_filters& next,
+                            int doppler, std::span<band_level::innovation, Count> out) noexcept;
+    // The last slots of the history times these factors, the newest first.
+    void rescale(std::span<const float> factors) noexcept;
     // Learns from the points stored last. noise: variance of their error along any unit direction
     // in the space of the points in which the estimate is free to move.
     void learn(float noise) noexcept;

@@ -52,8 +52,8 @@ public:
             paths_[0].waves.push_back(
                 {0.7, std::polar(std::sqrt(10 / 11.0), two_pi * uniform()), 1});
     }
-    // One slot at this Doppler frequency.
-    bin_measurement next(double doppler_hz, double offset_hz = 0) {
+    // One slot at this Doppler frequency, the whole band by so much stronger.
+    bin_measurement next(double doppler_hz, double offset_hz = 0, double level_db = 0) {
         bin_measurement m;
         std::array<cf64, nof_bins> h{};
         for (auto& p : paths_) {
@@ -68,6 +68,7 @@ public:
             for (std::size_t b = 0; b < nof_bins; ++b) h[b] += tap * p.over_bins[b];
         }
         doppler_ = doppler_hz;
+        for (auto& v : h) v *= std::pow(10, level_db / 20);
         m.noise = noise;
         m.gain_noise = noise / 12;
         for (std::size_t b = 0; b < nof_bins; ++b) {
