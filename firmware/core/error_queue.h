@@ -66,12 +66,14 @@ class error_queue {
 public:
     static constexpr std::size_t capacity = 16;
 
-    void push(scpi_error error) {
+    // False: there was no room for it.
+    bool push(scpi_error error) {
         if (size_ == capacity) {
             at(size_ - 1) = scpi_error::queue_overflow;
-            return;
+            return false;
         }
         at(size_++) = error;
+        return true;
     }
     scpi_error pop() {
         if (size_ == 0) return scpi_error::none;

@@ -23,8 +23,8 @@ void instrument::apply(const settings& s) {
 
 void instrument::error(scpi_error e) {
     if (e == scpi_error::none) return;
-    errors_.push(e);
     esr_ |= esr_bit_of(e);
+    if (!errors_.push(e)) esr_ |= esr_bit_of(scpi_error::queue_overflow);
 }
 
 scpi_error instrument::set_level(channel_index c, quarter_db level) {
@@ -162,10 +162,13 @@ void instrument::poll() {
     unsigned questionable = state == play_state::silent ? unsigned{questionable_silent} : 0u;
     if (underflow_said_) questionable |= questionable_underflow;
     questionable_.update(static_cast<std::uint16_t>(questionable));
-    if (wants_completion_ && !operation_pending()) {
-        esr_ |= esr_operation_complete;
-        wants_completion_ = false;
-    }
+    look_for_completion();
+}
+
+void instrument::look_for_completion() {
+    if (!wants_completion_ || operation_pending()) return;
+    esr_ |= esr_operation_complete;
+    wants_completion_ = false;
 }
 
 std::uint8_t instrument::status_byte() const {

@@ -83,7 +83,10 @@ public:
     bool operation_pending() const {
         return reset_wanted_ || player_.active() || player_.pending();
     }
-    void tell_when_complete() { wants_completion_ = true; }
+    void tell_when_complete() {
+        wants_completion_ = true;
+        look_for_completion();
+    }
     // Of what has happened in the tick: errors, events, operation complete.
     void poll();
     std::uint8_t status_byte() const;
@@ -91,6 +94,7 @@ public:
     std::uint8_t esr_enable = 0, service_enable = 0;
 
 private:
+    void look_for_completion();
     void apply(const settings& s);
     scpi_error refused_while_active() const {
         return player_.active() ? scpi_error::settings_conflict : scpi_error::none;

@@ -176,6 +176,8 @@ tick_output playback::tick(std::uint32_t passed) noexcept {
             play(0, out);
         }
     }
+    out.end_pulse = pulse_;
+    pulse_ = out.trigger_pulse;
     const std::uint32_t dirty = dirty_.exchange(0, std::memory_order_acquire);
     const channel_levels now = levels();
     for (int k = 0; k < nof_chips; ++k)

@@ -46,7 +46,9 @@ struct tick_output {
     std::array<std::uint8_t, nof_chips> word{};
     std::uint8_t chips = 0;  // bit k: chip k gets its word
     std::uint8_t switch_position = 0;
-    bool set_switch = false, trigger_pulse = false;
+    bool set_switch = false;
+    bool trigger_pulse = false,
+         end_pulse = false;  // the trigger output: up, down in the tick after it
     // Step whose words they are; meaningful with `is_step`.
     bool is_step = false;
     std::uint32_t step = 0;
@@ -110,6 +112,7 @@ private:
     play_plan plan_;  // written by the main loop while nothing is active
     // The tick's.
     std::uint32_t elapsed_ = 0, quiet_ = 0;
+    bool pulse_ = false;
 };
 
 }  // namespace wip::attenuator

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <gtest/gtest.h>
 
+#include <string>
+#include <string_view>
+
 #include "core/scpi_text.h"
 
 using namespace wip::attenuator;

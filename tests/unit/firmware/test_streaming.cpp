@@ -204,4 +204,6 @@ TEST(Streaming, TheEdgeAtTheInputStartsIt) {
     h.r.tick();
     EXPECT_EQ(h.r.chips[0], 5);
     EXPECT_EQ(h.r.pulses, 1);
+    EXPECT_TRUE(h.r.player.tick().end_pulse);
+    EXPECT_FALSE(h.r.player.tick().end_pulse);
 }
