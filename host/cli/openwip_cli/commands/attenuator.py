@@ -179,10 +179,12 @@ def do_set(given: Any, _places: Places) -> int:
         lines.append(f"INP:ATT:ALL {level}" if channel == "all" else f"INP{channel_numbers(pair, [channel])[0]}:ATT {level}")
     if given.switch is not None:
         lines.append(f"ROUT:SWIT {given.switch}")
+    if given.watchdog is not None:
+        lines.append(f"SYST:WATC:TIM {given.watchdog} MS")
     if given.save:
         lines.append("*SAV 0")
     if not lines:
-        raise BadInput("nothing to set; valid: CHANNEL=DB ..., --switch, --series, --save")
+        raise BadInput("nothing to set; valid: CHANNEL=DB ..., --switch, --series, --watchdog, --save")
     with link.Attenuator(the_port(given.port)) as device:
         device.find()
         for line in lines:
@@ -250,6 +252,8 @@ def main(arguments: list[str], places: Places) -> int:
     sub = command("set", "set levels by hand", do_set)
     sub.add_argument("level", nargs="*", metavar="CHANNEL=DB", help="or all=DB")
     sub.add_argument("--switch", metavar="N", type=number("--switch", 1, 4), help="position of the switch")
+    sub.add_argument("--watchdog", metavar="MS", type=number("--watchdog", 10, 60_000),
+                     help="how long the host may be silent in a playback (100 after a reset)")
     sub.add_argument("--series", metavar="CHANNEL=on|off", action="append", help="chips CHANNEL and CHANNEL+1 are wired in series")
     sub.add_argument("--save", action="store_true", help="keep all settings over a restart")
     command("play", "play a table, each step in its millisecond", do_play).add_argument(
