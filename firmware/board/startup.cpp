@@ -44,6 +44,12 @@ void reset_handler() {
 }
 }
 
+// string_view::substr beyond its end; there are no exceptions, and no library of C++ that would
+// have it.
+namespace std {
+[[noreturn]] void __throw_out_of_range_fmt(const char*, ...) { abort(); }
+}  // namespace std
+
 namespace {
 
 constexpr std::size_t nof_exceptions = 16, nof_interrupts = 82;
