@@ -10,6 +10,9 @@ import tempfile
 import time
 import unittest
 
+import h5py
+import numpy
+
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
 sys.path[:0] = [str(TOP / "host" / "cli"), str(BUILD / "python")]
@@ -159,6 +162,17 @@ class CommandLine(InQemu):
         return subprocess.run([TOP / "openwip", "attenuator", *arguments, "--port", self.machine.port], capture_output=True, text=True, timeout=60,
                               env=os.environ | {"OPENWIP_NO_BUILD": "1"})
 
+    def play_trace(self):
+        """Of six slots, 1500 a second: four steps of 1 ms, of slots 0, 1, 3, 4; what channel 1 gets in them and is held."""
+        with h5py.File(self.folder / "t.h5", "w") as f:
+            f.attrs["format"], f.attrs["slots_per_second"] = "openwip-snr-trace", 1500
+            f["snr_db"] = numpy.repeat(numpy.float32([[20], [30], [99], [41], [-10], [0]]), 25, axis=1)
+        before = len(self.steps())
+        done = self.openwip("play", str(self.folder / "t.h5"), "--at-zero", "40")
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        self.assertIn("2 of 4 steps are clipped", done.stdout)
+        return [s.latches[0].word for s in self.steps()[before:]]
+
     def test_people_set_play_and_look(self):
         done = self.openwip("set", "all=20", "2=3.5", "--switch", "2", "--watchdog", "5000")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -177,9 +191,10 @@ class CommandLine(InQemu):
         done = self.openwip("status")
         self.assertIn("ended", done.stdout)
         self.assertIn("switch 2", done.stdout)
+        self.assertEqual(self.play_trace(), [80, 40, 0, 127])
         wrong = self.folder / "wrong.csv"
         wrong.write_text("1,3\n4,5\n6\n")
-        for bad in (("set", "9=3"), ("set", "1=64"), ("set",), ("play", "/nonexistent"), ("play", str(wrong)), ("sweep", "--step", "0")):
+        for bad in (("set", "9=3"), ("set", "1=64"), ("set",), ("play", "/nonexistent"), ("play", str(wrong)), ("sweep", "--step", "0"), ("sweep", "--to", "40"), ("play", "t.h5")):
             done = self.openwip(*bad)
             self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), (bad, done.stderr))
         done = self.openwip("set", "1=40")

@@ -79,6 +79,48 @@ def read_table(path: str) -> tuple[list[int], bytes]:
     return channels, bytes(levels)
 
 
+def limits(device: link.Attenuator, channels: Sequence[int]) -> list[int]:
+    """The most that each channel has, in quarter dB."""
+    most = []
+    for c in channels:
+        answer = device.ask(f"INP{c}:ATT? MAX;*OPC?")
+        if ";" not in answer:
+            device.errors()
+            raise BadInput(f"channel {c} is not there: its chip is in series with that of channel {c - 1}; valid: the channel of both")
+        most.append(round(float(answer.partition(";")[0]) / link.STEP_DB))
+    return most
+
+
+def check_levels(channels: Sequence[int], table: bytes, most: Sequence[int]) -> None:
+    for column, (c, top) in enumerate(zip(channels, most)):
+        if (found := max(table[column::len(channels)])) > top:
+            raise BadInput(f"{found * link.STEP_DB:g} dB are asked of channel {c}; valid: 0 to {top * link.STEP_DB:g} "
+                           "(63.5 where two chips are in series: ./openwip attenuator set --series)")
+
+
+def read_snr_trace(path: str, most: Sequence[int], at_zero_db: float, period_ms: int) -> tuple[bytes, int]:
+    """(levels of channels that have `most`, steps that are clipped) of an SNR trace (docs/channel-traces.md): the attenuation that gives a link, whose SNR is
+    `at_zero_db` at 0 dB, the trace's SNR, mean over its bins. A step takes the slot that is on the air when it begins."""
+    try:
+        import h5py
+        import numpy
+    except ImportError:
+        raise BadInput(f"{path}: SNR traces need h5py: run ./openwip setup channel") from None
+    try:
+        with h5py.File(path, "r") as f:
+            if f.attrs.get("format") != "openwip-snr-trace":
+                raise OSError("no SNR trace by its format")
+            rate = float(f.attrs["slots_per_second"])
+            snr = 10 * numpy.log10((10 ** (f["snr_db"][:].astype(float) / 10)).mean(axis=1))
+    except (OSError, KeyError, ValueError, TypeError) as e:
+        raise BadInput(f"{path}: cannot be read: {e}; valid: an SNR trace (./openwip channel render), or a CSV file") from None
+    steps = math.ceil(len(snr) / rate * 1000 / period_ms)
+    slots = numpy.minimum((numpy.arange(steps) * period_ms * rate / 1000).astype(int), len(snr) - 1)
+    wanted = numpy.floor((at_zero_db - snr[slots]) / link.STEP_DB + 0.5)
+    levels = numpy.clip(wanted[:, None], 0, numpy.array(most)[None, :])
+    return levels.astype(numpy.uint8).tobytes(), int((levels != wanted[:, None]).any(axis=1).sum())
+
+
 def sweep_table(start: float, stop: float, step: float) -> bytes:
     low, high, by = (round(v / link.STEP_DB) for v in (start, stop, step))
     if by < 1:
@@ -194,9 +236,18 @@ def do_set(given: Any, _places: Places) -> int:
 
 
 def do_play(given: Any, _places: Places) -> int:
-    channels, table = read_table(given.trace)
+    if (given.at_zero is None) != (given.trace.endswith(".csv")):
+        raise BadInput(f"--at-zero {'is missing' if given.at_zero is None else 'is for SNR traces'}, and TRACE is {given.trace}; valid: a table "
+                       "FILE.csv, or an SNR trace with --at-zero, the SNR that the link has at 0 dB")
+    channels, table = read_table(given.trace) if given.at_zero is None else (channel_numbers("--channels", given.channels.split(",")), b"")
     with link.Attenuator(the_port(given.port)) as device:
         device.find()
+        most = limits(device, channels)
+        if given.at_zero is None:
+            check_levels(channels, table, most)
+        else:
+            table, clipped = read_snr_trace(given.trace, most, given.at_zero, given.period)
+            print(f"{clipped} of {len(table) // len(channels)} steps are clipped to what the chips have")
         return played(device, channels, table, given)
 
 
@@ -206,6 +257,7 @@ def do_sweep(given: Any, _places: Places) -> int:
     table = sweep_table(given.start, given.stop, given.step)
     with link.Attenuator(the_port(given.port)) as device:
         device.find()
+        check_levels([given.channel], table, limits(device, [given.channel]))
         return played(device, [given.channel], table, given)
 
 
@@ -256,8 +308,10 @@ def main(arguments: list[str], places: Places) -> int:
                      help="how long the host may be silent in a playback (100 after a reset)")
     sub.add_argument("--series", metavar="CHANNEL=on|off", action="append", help="chips CHANNEL and CHANNEL+1 are wired in series")
     sub.add_argument("--save", action="store_true", help="keep all settings over a restart")
-    command("play", "play a table, each step in its millisecond", do_play).add_argument(
-        "trace", metavar="TRACE", help="CSV: a line of channels (1,3), then a line of dB for each step")
+    sub = command("play", "play a table or an SNR trace, each step in its millisecond", do_play)
+    sub.add_argument("trace", metavar="TRACE", help="FILE.csv: a line of channels (1,3), then a line of dB for each step; or an SNR trace")
+    sub.add_argument("--at-zero", metavar="DB", type=number("--at-zero", -60, 140, float), help="SNR trace: SNR of the link at 0 dB")
+    sub.add_argument("--channels", metavar="N,...", default="1", help="SNR trace: the channels that play it (default 1)")
     sub = command("sweep", "levels from one to another", do_sweep)
     sub.add_argument("--channel", metavar="N", type=number("--channel", 1, NOF_CHANNELS), default=1, help="channel (default 1)")
     sub.add_argument("--from", metavar="DB", dest="start", type=number("--from", 0, 63.5, float), default=0.0, help="first level (default 0)")
