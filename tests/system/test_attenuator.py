@@ -173,6 +173,11 @@ class CommandLine(InQemu):
         self.assertIn("2 of 4 steps are clipped", done.stdout)
         return [s.latches[0].word for s in self.steps()[before:]]
 
+    def test_answers_that_came_late_are_not_taken_for_others(self):
+        self.device.line.send(b"*IDN?\n" * 20)      # as a client does that gives up too early
+        self.assertTrue(self.device.find().startswith("OpenWIP"))
+        self.assertEqual(self.device.ask("SYST:VERS?"), "1999.0")
+
     def test_people_set_play_and_look(self):
         done = self.openwip("set", "all=20", "2=3.5", "--switch", "2", "--watchdog", "5000")
         self.assertEqual((done.returncode, done.stderr), (0, ""))

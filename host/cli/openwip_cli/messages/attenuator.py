@@ -145,6 +145,9 @@ class Attenuator:
             except NoAnswer:
                 continue
             if name.startswith("OpenWIP,attenuator,"):
+                # Answers to what was asked more than once come before the reply to a frame sent after it.
+                self.status()
+                self.line.lines.clear()
                 return name
         raise NoAnswer(f"{self.line.port}: no attenuator answers *IDN?")
 
