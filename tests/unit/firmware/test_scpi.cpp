@@ -104,7 +104,8 @@ TEST_F(Scpi, AHeaderGoesOnFromTheOneBeforeIt) {
 TEST_F(Scpi, AFullQueueEndsWithItsOverflow) {
     for (int k = 0; k < 20; ++k) r.ask("NONE");
     EXPECT_EQ(r.ask("SYST:ERR:COUN?"), "16");
-    EXPECT_EQ(r.ask("*ESR?;*ESR?"), "40;0") << "command errors, and the overflow, which is the device's";
+    EXPECT_EQ(r.ask("*ESR?;*ESR?"), "40;0")
+        << "command errors, and the overflow, which is the device's";
     for (int k = 0; k < 15; ++k) EXPECT_EQ(r.error(), "-113,\"Undefined header\"");
     EXPECT_EQ(r.error(), "-350,\"Queue overflow\"");
     EXPECT_EQ(r.error(), no_error);
