@@ -26,6 +26,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -186,12 +187,18 @@ public:
         running = nullptr;
         ++runs_;
         bool fresh = false;
-        for (std::size_t e = 0; e < map_size; ++e) {
-            // A merged corpus is small: how often is left to mutation.
-            const auto seen =
-                static_cast<std::uint8_t>(options_.merge ? edges[e] != 0 : class_of(edges[e]));
-            fresh = fresh || (seen & ~seen_[e]) != 0;
-            seen_[e] |= seen;
+        // Most edges are not reached by most inputs: eight at a time are passed over.
+        for (std::size_t first = 0; first < map_size; first += 8) {
+            std::uint64_t eight = 0;
+            std::memcpy(&eight, &edges[first], sizeof eight);
+            if (eight == 0) continue;
+            for (std::size_t e = first; e < first + 8; ++e) {
+                // A merged corpus is small: how often is left to mutation.
+                const auto seen =
+                    static_cast<std::uint8_t>(options_.merge ? edges[e] != 0 : class_of(edges[e]));
+                fresh = fresh || (seen & ~seen_[e]) != 0;
+                seen_[e] |= seen;
+            }
         }
         if (fresh) kept_.push_back(input);
         return fresh;

@@ -7,8 +7,8 @@ import re
 import unittest
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
-ROOTS = [TOP / d for d in ("blocks", "mac", "channels", "host", "blocks/lib", "blocks/include", "tests/support", "tests/sim")]
-FOLDERS = ("blocks", "mac", "channels", "host", "tests")
+ROOTS = [TOP / d for d in ("blocks", "mac", "channels", "host", "firmware", "blocks/lib", "blocks/include", "tests/support", "tests/sim")]
+FOLDERS = ("blocks", "mac", "channels", "host", "firmware", "tests")
 
 # Header -> names that come from nowhere else. Names that many headers bring along (std::move, std::min) are left out.
 NAMES = {

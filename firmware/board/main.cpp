@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The controller on its board. Three interrupts, the serial line's above the tick's above nothing:
+// a byte at 921600 baud is there for 11 us, a tick with eight words takes 25. The main loop has
+// what is left. No heap; nothing waits but for SPI's eight bits.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "board/flash.h"
+#include "board/pins.h"
+#include "board/registers.h"
+#include "core/controller.h"
+#include BOARD_HEADER
+
+namespace {
+
+using namespace wip::attenuator;
+namespace hw = wip::board;
+
+constexpr std::uint32_t baud = 921'600, tick_cycles = hw::core_hz / 1000;
+
+// Bytes between the serial line's interrupt and the main loop.
+class byte_ring {
+public:
+    void push(std::uint8_t b) {
+        const std::uint32_t head = head_.load(std::memory_order_relaxed);
+        if (head - tail_.load(std::memory_order_acquire) == bytes_.size()) {
+            overrun_.store(true, std::memory_order_relaxed);
+            return;
+        }
+        bytes_[head % bytes_.size()] = b;
+        head_.store(head + 1, std::memory_order_release);
+    }
+    bool pop(std::uint8_t& b) {
+        const std::uint32_t tail = tail_.load(std::memory_order_relaxed);
+        if (tail == head_.load(std::memory_order_acquire)) return false;
+        b = bytes_[tail % bytes_.size()];
+        tail_.store(tail + 1, std::memory_order_release);
+        return true;
+    }
+    void say_overrun() { overrun_.store(true, std::memory_order_relaxed); }
+    bool take_overrun() { return overrun_.exchange(false, std::memory_order_relaxed); }
+
+private:
+    std::array<std::uint8_t, 1024> bytes_{};
+    std::atomic<std::uint32_t> head_{0}, tail_{0};
+    std::atomic<bool> overrun_{false};
+};
+
+// Ticks are counted by the timer that runs through, so that one without an interrupt of its own is
+// seen.
+class tick_clock final : public board_port {
+public:
+    std::string_view serial_number() const override { return hw::serial_number; }
+    std::uint32_t ticks() const override { return ticks_.load(std::memory_order_relaxed); }
+    std::uint32_t missed_ticks() const override { return missed_.load(std::memory_order_relaxed); }
+    tick_figures take_figures() override {
+        constexpr auto ns = [](std::uint32_t cycles) { return cycles * 125u / 21u; };  // 168 MHz
+        static_assert(hw::core_hz == 168'000'000);
+        return {ns(latency_.exchange(0, std::memory_order_relaxed)),
+                ns(duration_.exchange(0, std::memory_order_relaxed))};
+    }
+    // Ticks since the one before; a tick that comes half of one late is still its own.
+    std::uint32_t on_tick(std::uint32_t now_us) {
+        const std::uint32_t passed = begun_ ? (now_us - last_us_ + 500u) / 1000u : 1u;
+        last_us_ = begun_ ? last_us_ + passed * 1000u : now_us;
+        begun_ = true;
+        ticks_.fetch_add(passed, std::memory_order_relaxed);
+        if (passed > 1) missed_.fetch_add(passed - 1, std::memory_order_relaxed);
+        return passed;
+    }
+    void note(std::uint32_t latency, std::uint32_t duration) {
+        if (latency > latency_.load(std::memory_order_relaxed))
+            latency_.store(latency, std::memory_order_relaxed);
+        if (duration > duration_.load(std::memory_order_relaxed))
+            duration_.store(duration, std::memory_order_relaxed);
+    }
+
+private:
+    std::atomic<std::uint32_t> ticks_{0}, missed_{0}, latency_{0}, duration_{0};
+    std::uint32_t last_us_ = 0;
+    bool begun_ = false;
+};
+
+playback player;
+tick_clock ticks;
+byte_ring received;
+
+void start_timers() {
+    hw::tim2.psc = hw::timer_hz / 1'000'000 - 1;
+    hw::tim2.arr = 0xffffffff;
+    hw::tim2.egr = 1;
+    hw::tim2.cr1 = 1;
+    hw::systick.load = tick_cycles - 1;
+    hw::systick.val = 0;
+    hw::systick.ctrl = 7;
+}
+
+void start_interrupts() {
+    const auto enable = [](int irq, std::uint8_t priority) {
+        hw::nvic_priority[irq] = priority;
+        hw::nvic_enable[irq / 32] = 1u << irq % 32;
+    };
+    enable(hw::serial_irq, 0x00);
+    enable(hw::trigger_irq, 0x20);
+    hw::scb.shpr[2] = 0x10u << 24;  // the tick
+}
+
+void start_serial() {
+    hw::serial.brr = (hw::serial_clock_hz + baud / 2) / baud;
+    constexpr std::uint32_t usart = 1u << 13, transmit = 1u << 3, receive = 1u << 2,
+                            receive_interrupt = 1u << 5;
+    hw::serial.cr1 = usart | transmit | receive | receive_interrupt;
+}
+
+void send(output_buffer& out) {
+    for (const char c : out.bytes()) {
+        while ((hw::serial.sr & 1u << 7) == 0) {
+        }
+        hw::serial.dr = static_cast<std::uint8_t>(c);
+    }
+    out.clear();
+}
+
+}  // namespace
+
+extern "C" {
+
+void tick_handler() {
+    const std::uint32_t begin = hw::systick.val;
+    const std::uint32_t now_us = hw::tim2.cnt;
+    const tick_output out = player.tick(ticks.on_tick(now_us));
+    // Which step, and when: for the trace of QEMU, or whoever reads SWO.
+    if (out.is_step) {
+        hw::itm_port[1] = out.step;
+        hw::itm_port[2] = now_us;
+    }
+    hw::put(out);
+    ticks.note(tick_cycles - 1 - begin, begin - hw::systick.val);
+}
+
+void serial_handler() {
+    constexpr std::uint32_t overrun = 1u << 3, not_empty = 1u << 5;
+    const std::uint32_t sr = hw::serial.sr;
+    if ((sr & overrun) != 0) received.say_overrun();
+    if ((sr & (overrun | not_empty)) != 0) received.push(static_cast<std::uint8_t>(hw::serial.dr));
+}
+
+void trigger_handler() {
+    hw::exti.pr = hw::trigger_in;
+    player.trigger(trigger_source::external);
+}
+
+void run() {
+    hw::start_clocks();
+    hw::start_pins();
+    static controller device(player, hw::settings_flash(), ticks);
+    start_interrupts();
+    start_timers();
+    start_serial();
+    for (;;) {
+        std::uint8_t byte = 0;
+        while (received.pop(byte)) {
+            device.on_byte(byte);
+            send(device.output());
+        }
+        if (received.take_overrun()) device.on_overrun();
+        device.poll();
+        send(device.output());
+        hw::idle();
+    }
+}
+}

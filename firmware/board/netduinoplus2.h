@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// QEMU's machine `netduinoplus2` (STM32F405). It has no clock control and no pins: what is written
+// there goes into its trace.
+#pragma once
+
+#include <string_view>
+
+#include "board/registers.h"
+
+namespace wip::board {
+
+inline constexpr std::string_view serial_number = "qemu";
+inline constexpr std::uint32_t core_hz = 168'000'000;
+inline constexpr std::uint32_t timer_hz = 1'000'000'000;  // of QEMU's stm32f2xx-timer
+inline constexpr std::uint32_t serial_clock_hz = 84'000'000;
+inline auto& serial = usart1;
+inline constexpr int serial_irq = 37, trigger_irq = 23;
+
+inline void start_clocks() {}
+// Counted instructions are the clock (-icount): asleep, time would go on with that of the machine
+// around it.
+inline void idle() {}
+
+}  // namespace wip::board

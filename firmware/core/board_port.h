@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the controller asks of the board it is on.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace wip::attenuator {
+
+// Of the tick's interrupt since power-on or the last question, in ns.
+struct tick_figures {
+    std::uint32_t worst_latency = 0;   // from the timer's event to the first instruction
+    std::uint32_t worst_duration = 0;  // from there to the last one
+};
+
+class board_port {
+public:
+    virtual std::string_view serial_number() const = 0;
+    virtual std::uint32_t ticks() const = 0;  // since power-on
+    virtual std::uint32_t missed_ticks()
+        const = 0;  // of them, those without an interrupt of their own
+    virtual tick_figures take_figures() = 0;
+
+protected:
+    ~board_port() = default;
+};
+
+}  // namespace wip::attenuator

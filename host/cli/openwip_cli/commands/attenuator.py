@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""./openwip attenuator list|qemu|status|set|play|sweep: the programmable attenuator (docs/attenuator.md), on a serial port or in QEMU.
+
+Exit code of play and sweep: 0 if every step was there when it was due, 1 if not, 2 for bad input, 3 if nothing answers."""
+import csv
+import math
+import pathlib
+import signal
+import tempfile
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import INVALID, VALID, BadInput, Terminated, raise_terminated
+from ..machine import outputs
+from ..machine.places import Places
+from ..machine.qemu import Qemu
+from ..messages import attenuator as link
+from ..settings.command_line import Parser
+
+PORTS = ("/dev/serial/by-id/*", "/dev/ttyACM*", "/dev/ttyUSB*")
+OURS = "STLink"     # of the names in by-id: those may be asked who they are
+STATES = ("idle", "armed", "playing", "ended", "stopped", "silent")
+NOF_CHANNELS = 8
+FIRMWARE = "firmware/arm/netduinoplus2.elf"
+
+
+def ports() -> list[str]:
+    found: dict[pathlib.Path, str] = {}
+    for pattern in PORTS:
+        for path in sorted(pathlib.Path("/").glob(pattern.lstrip("/"))):
+            found.setdefault(path.resolve(), str(path))
+    return list(found.values())
+
+
+def the_port(given: str | None) -> str:
+    if given:
+        return given
+    candidates = [p for p in ports() if OURS in p]
+    if len(candidates) != 1:
+        raise BadInput(f"--port is not given and {len(candidates) or 'no'} boards are found; valid: a serial port (./openwip attenuator list), "
+                       "or the one that ./openwip attenuator qemu prints")
+    return candidates[0]
+
+
+def quarters(where: str, text: str) -> int:
+    """A level in dB as the nearest step of the chips."""
+    try:
+        db = float(text)
+    except ValueError:
+        db = math.nan
+    if not 0 <= db <= 63.5:
+        raise BadInput(f"{where} is {text!r}; valid: 0 to 63.5 dB (31.75 where chips are not in series)")
+    return math.floor(db / link.STEP_DB + 0.5)
+
+
+def channel_numbers(where: str, words: Sequence[str]) -> list[int]:
+    numbers = [int(w) if w.strip().isdecimal() else 0 for w in words]
+    if not numbers or any(not 1 <= n <= NOF_CHANNELS for n in numbers) or numbers != sorted(set(numbers)):
+        raise BadInput(f"{where} is {','.join(words)!r}; valid: channels of 1..{NOF_CHANNELS}, ascending, such as 1,3")
+    return numbers
+
+
+def read_table(path: str) -> tuple[list[int], bytes]:
+    """(channels, levels). A CSV file: a line of channels (1,3), then a line of dB for each step."""
+    try:
+        with open(path, newline="", encoding="utf-8") as f:
+            rows = [(n, row) for n, row in enumerate(csv.reader(f), 1) if row and not row[0].lstrip().startswith("#")]
+    except (OSError, UnicodeDecodeError, csv.Error) as e:
+        raise BadInput(f"{path}: cannot be read: {getattr(e, 'strerror', None) or e}; valid: a CSV file") from None
+    if len(rows) < 2:
+        raise BadInput(f"{path} has {len(rows)} lines; valid: a line of channels (1,3), then a line of dB for each step")
+    channels = channel_numbers(f"{path}:{rows[0][0]}", rows[0][1])
+    levels = bytearray()
+    for n, row in rows[1:]:
+        if len(row) != len(channels):
+            raise BadInput(f"{path}:{n} has {len(row)} values; valid: {len(channels)}, one for each channel")
+        levels += bytes(quarters(f"{path}:{n}", word) for word in row)
+    return channels, bytes(levels)
+
+
+def limits(device: link.Attenuator, channels: Sequence[int]) -> list[int]:
+    """The most that each channel has, in quarter dB."""
+    most = []
+    for c in channels:
+        answer = device.ask(f"INP{c}:ATT? MAX;*OPC?")
+        if ";" not in answer:
+            device.errors()
+            raise BadInput(f"channel {c} is not there: its chip is in series with that of channel {c - 1}; valid: the channel of both")
+        most.append(round(float(answer.partition(";")[0]) / link.STEP_DB))
+    return most
+
+
+def check_levels(channels: Sequence[int], table: bytes, most: Sequence[int]) -> None:
+    for column, (c, top) in enumerate(zip(channels, most)):
+        if (found := max(table[column::len(channels)])) > top:
+            raise BadInput(f"{found * link.STEP_DB:g} dB are asked of channel {c}; valid: 0 to {top * link.STEP_DB:g} "
+                           "(63.5 where two chips are in series: ./openwip attenuator set --series)")
+
+
+def read_snr_trace(path: str, most: Sequence[int], at_zero_db: float, period_ms: int) -> tuple[bytes, int]:
+    """(levels of channels that have `most`, steps that are clipped) of an SNR trace (docs/channel-traces.md): the attenuation that gives a link, whose SNR is
+    `at_zero_db` at 0 dB, the trace's SNR, mean over its bins. A step takes the slot that is on the air when it begins."""
+    try:
+        import h5py
+        import numpy
+    except ImportError:
+        raise BadInput(f"{path}: SNR traces need h5py: run ./openwip setup channel") from None
+    try:
+        with h5py.File(path, "r") as f:
+            if f.attrs.get("format") != "openwip-snr-trace":
+                raise OSError("no SNR trace by its format")
+            rate = float(f.attrs["slots_per_second"])
+            snr = 10 * numpy.log10((10 ** (f["snr_db"][:].astype(float) / 10)).mean(axis=1))
+    except (OSError, KeyError, ValueError, TypeError) as e:
+        raise BadInput(f"{path}: cannot be read: {e}; valid: an SNR trace (./openwip channel render), or a CSV file") from None
+    steps = math.ceil(len(snr) / rate * 1000 / period_ms)
+    slots = numpy.minimum((numpy.arange(steps) * period_ms * rate / 1000).astype(int), len(snr) - 1)
+    wanted = numpy.floor((at_zero_db - snr[slots]) / link.STEP_DB + 0.5)
+    levels = numpy.clip(wanted[:, None], 0, numpy.array(most)[None, :])
+    return levels.astype(numpy.uint8).tobytes(), int((levels != wanted[:, None]).any(axis=1).sum())
+
+
+def sweep_table(start: float, stop: float, step: float) -> bytes:
+    low, high, by = (round(v / link.STEP_DB) for v in (start, stop, step))
+    if by < 1:
+        raise BadInput(f"--step is {step:g}; valid: {link.STEP_DB} dB and more, in multiples of it")
+    return bytes(range(low, high + 1, by) if low <= high else range(low, high - 1, -by))
+
+
+def as_json(status: Any) -> dict[str, Any]:
+    return {"state": STATES[status.state], "steps": status.received, "played": status.played, "underflows": status.underflows,
+            "late": status.late, "missed_ticks": status.missed_ticks, "damaged_frames": status.damaged, "uptime_ms": status.tick,
+            "attenuation_db": [q * link.STEP_DB for q in status.levels]}
+
+
+def played(device: link.Attenuator, channels: list[int], table: bytes, given: Any) -> int:
+    """Plays, and says what came of it."""
+    steps = len(table) // len(channels)
+    signal.signal(signal.SIGTERM, raise_terminated)
+    print(f"playing {steps} steps of {given.period} ms on channel {', '.join(map(str, channels))}"
+          + (", from the trigger on" if given.external else ""), flush=True)
+    begun = time.monotonic()
+    missed_before = device.status().missed_ticks
+    try:
+        status = device.play(channels, table, given.period, given.external)
+    except (KeyboardInterrupt, Terminated):
+        device.stop()
+        raise
+    errors = device.errors()
+    result = as_json(status) | {"nof_steps": steps, "errors": [list(e) for e in errors], "took_s": time.monotonic() - begun}
+    missed = status.missed_ticks - missed_before
+    good = result["state"] == "ended" and not (status.underflows or status.late or missed)
+    print(f"{result['state']}: {status.played} steps in {result['took_s']:.1f} s; not there when due {status.underflows}, ticks missed {missed}")
+    for code, words in errors:
+        print(f"  {code}: {words}")
+    outputs.write_json(given.json, result)
+    return VALID if good else INVALID
+
+
+# --- subcommands ---
+
+def do_list(_given: Any, _places: Places) -> int:
+    for port in ports():
+        if OURS not in port:
+            print(f"{port}: not asked (no Nucleo board by its name)")
+            continue
+        try:
+            with link.Attenuator(port) as device:
+                print(f"{port}: {device.find(1.0)}")
+        except (link.NoAnswer, BadInput) as e:
+            print(f"{port}: {e}")
+    if not ports():
+        print("no serial ports; ./openwip attenuator qemu runs the firmware without hardware")
+    return VALID
+
+
+def do_qemu(given: Any, places: Places) -> int:
+    folder = pathlib.Path(given.folder) if given.folder else pathlib.Path(tempfile.mkdtemp(prefix="openwip-attenuator-"))
+    if not folder.is_dir():
+        raise BadInput(f"--folder is {folder}; valid: a folder, where the settings are kept")
+    signal.signal(signal.SIGTERM, raise_terminated)
+    with Qemu(places.build / FIRMWARE, folder) as qemu:
+        with link.Attenuator(qemu.port) as device:
+            name = device.find()
+            qemu.settle(lambda: int(device.status().tick))
+        print(f"{name}\n--port {qemu.port}     settings in {folder}; Ctrl-C ends it", flush=True)
+        while qemu.process.poll() is None:
+            time.sleep(0.2)
+    return INVALID
+
+
+def do_status(given: Any, _places: Places) -> int:
+    with link.Attenuator(the_port(given.port)) as device:
+        name, status = device.find(), device.status()
+        result = as_json(status) | {"name": name, "switch": int(device.ask("ROUT:SWIT?"))}
+        levels = [float(v) for v in device.ask("INP:ATT:ALL?").split(",")]
+        print(f"{name}\n{result['state']}, up {status.tick / 1000:.1f} s, switch {result['switch']}, "
+              f"steps not there when due {status.underflows}, ticks missed {status.missed_ticks}, damaged frames {status.damaged}")
+        print("attenuation " + " ".join(f"{v:g}" for v in levels) + " dB")
+        errors = device.errors()
+        result["errors"] = [list(e) for e in errors]
+        for code, words in errors:
+            print(f"  {code}: {words}")
+    outputs.write_json(given.json, result)
+    return VALID
+
+
+def do_set(given: Any, _places: Places) -> int:
+    lines = []
+    for pair in given.series or []:
+        channel, _, value = pair.partition("=")
+        if value not in ("on", "off"):
+            raise BadInput(f"--series is {pair!r}; valid: CHANNEL=on or CHANNEL=off")
+        lines.append(f"INP{channel_numbers('--series', [channel])[0]}:SER {value.upper()}")
+    for pair in given.level:
+        channel, equals, db = pair.partition("=")
+        if not equals:
+            raise BadInput(f"{pair!r} is no level; valid: CHANNEL=DB, or all=DB")
+        level = quarters(pair, db) * link.STEP_DB
+        lines.append(f"INP:ATT:ALL {level}" if channel == "all" else f"INP{channel_numbers(pair, [channel])[0]}:ATT {level}")
+    if given.switch is not None:
+        lines.append(f"ROUT:SWIT {given.switch}")
+    if given.watchdog is not None:
+        lines.append(f"SYST:WATC:TIM {given.watchdog} MS")
+    if given.save:
+        lines.append("*SAV 0")
+    if not lines:
+        raise BadInput("nothing to set; valid: CHANNEL=DB ..., --switch, --series, --watchdog, --save")
+    with link.Attenuator(the_port(given.port)) as device:
+        device.find()
+        for line in lines:
+            device.command(line)
+        print("attenuation " + " ".join(f"{float(v):g}" for v in device.ask("INP:ATT:ALL?").split(",")) + " dB")
+    return VALID
+
+
+def do_play(given: Any, _places: Places) -> int:
+    if (given.at_zero is None) != (given.trace.endswith(".csv")):
+        raise BadInput(f"--at-zero {'is missing' if given.at_zero is None else 'is for SNR traces'}, and TRACE is {given.trace}; valid: a table "
+                       "FILE.csv, or an SNR trace with --at-zero, the SNR that the link has at 0 dB")
+    channels, table = read_table(given.trace) if given.at_zero is None else (channel_numbers("--channels", given.channels.split(",")), b"")
+    with link.Attenuator(the_port(given.port)) as device:
+        device.find()
+        most = limits(device, channels)
+        if given.at_zero is None:
+            check_levels(channels, table, most)
+        else:
+            table, clipped = read_snr_trace(given.trace, most, given.at_zero, given.period)
+            print(f"{clipped} of {len(table) // len(channels)} steps are clipped to what the chips have")
+        return played(device, channels, table, given)
+
+
+def do_sweep(given: Any, _places: Places) -> int:
+    for flag, value in (("--from", given.start), ("--to", given.stop)):
+        quarters(flag, str(value))
+    table = sweep_table(given.start, given.stop, given.step)
+    with link.Attenuator(the_port(given.port)) as device:
+        device.find()
+        check_levels([given.channel], table, limits(device, [given.channel]))
+        return played(device, [given.channel], table, given)
+
+
+class SubParser(Parser):
+    """argparse makes it, and gives it a `prog` that begins with the command's."""
+
+    def __init__(self, prog: str, **more: Any) -> None:
+        super().__init__(prog.removeprefix("./openwip "), **more)
+
+
+def number(flag: str, low: float, high: float, kind: Any = int) -> Any:
+    def read(text: str) -> Any:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = math.nan
+        if not low <= value <= high:
+            raise BadInput(f"{flag} is {text!r}; valid: {low:g} to {high:g}")
+        return value
+    return read
+
+
+def main(arguments: list[str], places: Places) -> int:
+    p = Parser("attenuator", "The programmable attenuator, on a serial port or in QEMU.")
+    commands = p.add_subparsers(dest="what", required=True, metavar="list|qemu|status|set|play|sweep", parser_class=SubParser)
+
+    def command(name: str, words: str, function: Any) -> Any:
+        sub = commands.add_parser(name, help=words, description=words)
+        sub.set_defaults(function=function)
+        if name not in ("list", "qemu"):
+            sub.add_argument("--port", metavar="PORT", help="serial port (default: the Nucleo board, if there is one)")
+        if name in ("status", "play", "sweep"):
+            sub.add_argument("--json", metavar="FILE", help="write the result there as well")
+        if name in ("play", "sweep"):
+            sub.add_argument("--period", metavar="MS", type=number("--period", 1, 10_000), default=1 if name == "play" else 1000,
+                             help="a step lasts so long (default %(default)s)")
+            sub.add_argument("--external", action="store_true", help="begin with the edge at the trigger input")
+        return sub
+
+    command("list", "serial ports, and who is there", do_list)
+    command("qemu", "run the firmware in QEMU until Ctrl-C", do_qemu).add_argument(
+        "--folder", metavar="DIR", help="where its settings are kept (default: a new one)")
+    command("status", "levels, switch, playback, errors", do_status)
+    sub = command("set", "set levels by hand", do_set)
+    sub.add_argument("level", nargs="*", metavar="CHANNEL=DB", help="or all=DB")
+    sub.add_argument("--switch", metavar="N", type=number("--switch", 1, 4), help="position of the switch")
+    sub.add_argument("--watchdog", metavar="MS", type=number("--watchdog", 10, 60_000),
+                     help="how long the host may be silent in a playback (100 after a reset)")
+    sub.add_argument("--series", metavar="CHANNEL=on|off", action="append", help="chips CHANNEL and CHANNEL+1 are wired in series")
+    sub.add_argument("--save", action="store_true", help="keep all settings over a restart")
+    sub = command("play", "play a table or an SNR trace, each step in its millisecond", do_play)
+    sub.add_argument("trace", metavar="TRACE", help="FILE.csv: a line of channels (1,3), then a line of dB for each step; or an SNR trace")
+    sub.add_argument("--at-zero", metavar="DB", type=number("--at-zero", -60, 140, float), help="SNR trace: SNR of the link at 0 dB")
+    sub.add_argument("--channels", metavar="N,...", default="1", help="SNR trace: the channels that play it (default 1)")
+    sub = command("sweep", "levels from one to another", do_sweep)
+    sub.add_argument("--channel", metavar="N", type=number("--channel", 1, NOF_CHANNELS), default=1, help="channel (default 1)")
+    sub.add_argument("--from", metavar="DB", dest="start", type=number("--from", 0, 63.5, float), default=0.0, help="first level (default 0)")
+    sub.add_argument("--to", metavar="DB", dest="stop", type=number("--to", 0, 63.5, float), default=31.75, help="last level (default 31.75)")
+    sub.add_argument("--step", metavar="DB", type=number("--step", link.STEP_DB, 63.5, float), default=1.0, help="step (default 1)")
+    given = p.parse_args(arguments)
+    outputs.fresh("--json", getattr(given, "json", None))
+    return int(given.function(given, places))

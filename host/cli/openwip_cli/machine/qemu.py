@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The attenuator's firmware in QEMU (machine `netduinoplus2`), its serial line a pseudo-terminal.
+
+Time is counted instructions (-icount: 64 ns each, held back to the pace of the wall clock): a stall of this machine is none inside, so
+that each tick of 1 ms comes when it is due. What the firmware writes to registers can be read from a trace: SPI words, latches,
+switch, step numbers with their time."""
+import pathlib
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from ..errors import BadInput, CellDied
+
+NS_PER_INSTRUCTION = 64
+SPI_DATA, GPIO_C, ITM_STEP, ITM_TIME = "0x4001300c", "0x40020818", "0xe0000004", "0xe0000008"
+
+
+class Qemu:
+    """Runs until `end`, or the end of a `with`. Settings are kept in `folder`, so a second one there begins with those of the first."""
+
+    def __init__(self, firmware: pathlib.Path | str, folder: pathlib.Path | str, trace: pathlib.Path | str | None = None) -> None:
+        program = shutil.which("qemu-system-arm")
+        if program is None:
+            raise BadInput("qemu-system-arm is not installed: run ./openwip setup attenuator")
+        if not pathlib.Path(firmware).is_file():
+            raise BadInput(f"{firmware} is not built: run ./openwip build attenuator")
+        command = [program, "-M", "netduinoplus2", "-nographic", "-monitor", "none", "-serial", "pty", "-kernel", str(firmware),
+                   "-semihosting-config", "enable=on,target=native", "-icount", "shift=6,align=on,sleep=on"]
+        if trace is not None:
+            command += ["-trace", "memory_region_ops_write", "-D", str(trace)]
+        self.process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                        text=True)
+        assert self.process.stdout is not None
+        said = self.process.stdout.readline()
+        port = re.search(r"/dev/pts/\d+", said)
+        if port is None:
+            self.end()
+            raise CellDied(f"QEMU did not start: {said.strip() or 'it says nothing'}")
+        self.port = port[0]
+
+    def settle(self, ticks: Callable[[], int]) -> None:
+        """What the start of QEMU took its clock makes up for, at many times the pace: wait until it has. `ticks`: of the firmware, in ms."""
+        for _ in range(100):
+            begun, before = time.monotonic(), ticks()
+            time.sleep(0.05)
+            if ticks() - before < 1000 * (time.monotonic() - begun) + 5:
+                return
+        raise CellDied("the firmware in QEMU does not come down to the pace of the wall clock")
+
+    def end(self) -> None:
+        self.process.terminate()
+        try:
+            self.process.communicate(timeout=5)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.communicate()
+
+    def __enter__(self) -> "Qemu":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+
+class Latch(NamedTuple):
+    """A word that a chip took: its latch was raised after the word on SPI."""
+    chip: int
+    word: int
+
+
+class Step(NamedTuple):
+    """What the trace has of a step: when its tick began (us), and what went to the chips in it."""
+    number: int
+    time_us: int
+    latches: list[Latch]
+
+
+def writes(trace: pathlib.Path | str) -> Iterator[tuple[str, int]]:
+    """(address, value) of each write to a register."""
+    pattern = re.compile(r"addr (0x[0-9a-f]+) value (0x[0-9a-f]+)")
+    with open(trace, encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            if found := pattern.search(line):
+                yield found[1], int(found[2], 16)
+
+
+def chip_words(trace: pathlib.Path | str) -> Iterator[Latch | tuple[str, int]]:
+    """In their order: words that chips took, and ("step", n), ("time", us)."""
+    shifted = None
+    for address, value in writes(trace):
+        if address == SPI_DATA:
+            shifted = value
+        elif address == GPIO_C and 0 < value < 0x10000 and shifted is not None:
+            yield Latch(value.bit_length() - 1, shifted)
+            shifted = None
+        elif address == ITM_STEP:
+            yield "step", value
+        elif address == ITM_TIME:
+            yield "time", value
+
+
+def steps(trace: pathlib.Path | str) -> list[Step]:
+    found: list[Step] = []
+    number = None
+    for what in chip_words(trace):
+        if isinstance(what, Latch):
+            if found and len(found[-1].latches) < 8:
+                found[-1].latches.append(what)
+        elif what[0] == "step":
+            number = what[1]
+        elif number is not None:
+            found.append(Step(number, what[1], []))
+    return found

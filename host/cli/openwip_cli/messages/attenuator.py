@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The attenuator controller on its serial line: lines of SCPI, and frames (firmware/core/frame.h: 0x00, COBS of message and CRC-32, 0x00)
+with the messages of mac/schema/attenuator.proto."""
+import collections
+import os
+import select
+import termios
+import time
+import tty
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from openwip_schema import attenuator_pb2 as pb
+
+from ..errors import BadInput, Stop
+
+STEP_DB = 0.25
+ANSWER_S = 1.0
+TRIES = 3
+MOST_BYTES = 240        # levels in one message
+KEEP_ALIVE_S = 0.02     # the controller's patience is 0.1 s
+
+
+class NoAnswer(Stop):
+    """Nothing, or nonsense, came from the serial line."""
+    code = 3
+
+
+class Refused(Stop):
+    """The controller has answered with an error."""
+
+    def __init__(self, what: str, number: int) -> None:
+        super().__init__(f"{what}: the attenuator refuses: error {number}")
+        self.number = number
+
+
+def stuff(data: bytes) -> bytes:
+    """COBS."""
+    out = bytearray()
+    for block in data.split(b"\0"):
+        while len(block) >= 254:
+            out += b"\xff" + block[:254]
+            block = block[254:]
+        out += bytes([len(block) + 1]) + block
+    return bytes(out)
+
+
+def unstuff(data: bytes) -> bytes:
+    out, at = bytearray(), 0
+    while at < len(data):
+        code = data[at]
+        if code == 0 or at + code > len(data):
+            raise ValueError("no COBS")
+        out += data[at + 1:at + code]
+        at += code
+        if code < 255 and at < len(data):
+            out.append(0)
+    return bytes(out)
+
+
+def frame(message: bytes) -> bytes:
+    return b"\0" + stuff(message + zlib.crc32(message).to_bytes(4, "little")) + b"\0"
+
+
+class Line:
+    """What comes in is sorted into lines of text and messages of whole frames."""
+
+    def __init__(self, port: str) -> None:
+        try:
+            self.fd = os.open(port, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+            tty.setraw(self.fd)
+            attributes = termios.tcgetattr(self.fd)
+            attributes[4] = attributes[5] = termios.B921600
+            termios.tcsetattr(self.fd, termios.TCSANOW, attributes)
+        except (OSError, termios.error) as e:
+            raise BadInput(f"--port is {port}: {e.args[-1] if e.args else e}; valid: a serial port (./openwip attenuator list)") from None
+        self.port = port
+        self.lines: collections.deque[str] = collections.deque()
+        self.messages: collections.deque[bytes] = collections.deque()
+        self._text, self._frame = bytearray(), bytearray()
+        self._inside = False
+
+    def close(self) -> None:
+        os.close(self.fd)
+
+    def send(self, data: bytes) -> None:
+        while data:
+            try:
+                data = data[os.write(self.fd, data):]
+            except BlockingIOError:
+                select.select([], [self.fd], [], ANSWER_S)
+            except OSError as e:
+                raise NoAnswer(f"{self.port}: {e.strerror}") from None
+
+    def receive(self, timeout_s: float) -> None:
+        if not select.select([self.fd], [], [], max(0.0, timeout_s))[0]:
+            return
+        try:
+            data = os.read(self.fd, 65536)
+        except BlockingIOError:
+            return
+        except OSError as e:
+            raise NoAnswer(f"{self.port}: {e.strerror}") from None
+        for byte in data:
+            self._take(byte)
+
+    def _take(self, byte: int) -> None:
+        if byte:
+            (self._frame if self._inside else self._text).append(byte)
+            if not self._inside and byte == 10:
+                self.lines.append(self._text.decode("ascii", "replace").strip())
+                self._text.clear()
+            return
+        if not self._inside or not self._frame:
+            self._inside = True
+            self._frame.clear()
+            return
+        self._inside = False
+        try:
+            whole = unstuff(bytes(self._frame))
+        except ValueError:
+            return
+        if len(whole) >= 4 and zlib.crc32(whole[:-4]).to_bytes(4, "little") == whole[-4:]:
+            self.messages.append(whole[:-4])
+
+
+class Attenuator:
+    def __init__(self, port: str) -> None:
+        self.line = Line(port)
+        self._id = 0
+
+    def __enter__(self) -> "Attenuator":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.line.close()
+
+    def find(self, timeout_s: float = 5.0) -> str:
+        """Its name, once it answers: what it was sent before it listened is lost."""
+        end = time.monotonic() + timeout_s
+        while time.monotonic() < end:
+            try:
+                name = self.ask("*IDN?", 0.3)
+            except NoAnswer:
+                continue
+            if name.startswith("OpenWIP,attenuator,"):
+                # Answers to what was asked more than once come before the reply to a frame sent after it.
+                self.status()
+                self.line.lines.clear()
+                return name
+        raise NoAnswer(f"{self.line.port}: no attenuator answers *IDN?")
+
+    # --- text ---
+
+    def ask(self, line: str, timeout_s: float = ANSWER_S) -> str:
+        self.line.lines.clear()
+        self.line.send(line.encode("ascii") + b"\n")
+        end = time.monotonic() + timeout_s
+        while not self.line.lines:
+            if time.monotonic() >= end:
+                raise NoAnswer(f"{self.line.port}: no answer to {line} within {timeout_s} s")
+            self.line.receive(end - time.monotonic())
+        return self.line.lines.popleft()
+
+    def errors(self) -> list[tuple[int, str]]:
+        """The queue, which is empty then."""
+        found = []
+        while not (said := self.ask("SYST:ERR?")).startswith("0,"):
+            number, _, words = said.partition(",")
+            found.append((int(number), words.strip('"')))
+        return found
+
+    def command(self, line: str) -> None:
+        """One that answers nothing. Refused, if it has put an error into the queue."""
+        self.ask("*CLS;*OPC?")
+        if self.ask(f"{line};*OPC?") != "1":
+            raise NoAnswer(f"{self.line.port}: {line} was not answered as asked")
+        if found := self.errors():
+            raise Refused(line, found[0][0])
+
+    # --- frames ---
+
+    def request(self, timeout_s: float = ANSWER_S, **what: Any) -> Any:
+        """The reply; what is lost on the way is asked again, and steps that came twice are counted once."""
+        self._id = self._id % 0xffff + 1
+        data = frame(pb.Request(id=self._id, **what).SerializeToString())
+        for _ in range(TRIES):
+            self.line.send(data)
+            end = time.monotonic() + timeout_s
+            while (left := end - time.monotonic()) > 0:
+                self.line.receive(left)
+                while self.line.messages:
+                    reply = pb.Reply.FromString(self.line.messages.popleft())
+                    if reply.id == self._id:
+                        return reply
+        raise NoAnswer(f"{self.line.port}: no answer to a frame ({next(iter(what))}) in {TRIES} times {timeout_s} s")
+
+    def done(self, **what: Any) -> Any:
+        """The status after it; Refused if it was not done."""
+        reply = self.request(**what)
+        if reply.error:
+            raise Refused(next(iter(what)), reply.error)
+        return reply.status
+
+    def status(self) -> Any:
+        return self.request(status=pb.Empty()).status
+
+    def play(self, channels: Sequence[int], table: bytes, period_ms: int = 1, external: bool = False,
+             seen: Callable[[Any], None] = lambda status: None) -> Any:
+        """The table, a byte of quarter dB for each channel (from 1, ascending) and step; the status at the end. `seen` gets each one
+        on the way. It begins when the ring is full, or with the edge at the input."""
+        mask = sum(1 << (c - 1) for c in channels)
+        nof_steps, most = len(table) // len(channels), MOST_BYTES // len(channels)
+        status = self.done(open=pb.Open(channels=mask, period_ticks=period_ms, trigger=pb.EXTERNAL if external else pb.BUS))
+        active = (pb.ARMED, pb.PLAYING)
+        triggered = external
+        while status.state in active:
+            first = status.received
+            room = min(status.free, most, nof_steps - first)
+            # A full message, or the end; small ones while the ring is as good as full would only cost the line.
+            if room == min(most, nof_steps - first) and room > 0:
+                data = table[first * len(channels):(first + room) * len(channels)]
+                what = {"steps": pb.Steps(first=first, levels=data, last=first + room == nof_steps)}
+            elif not triggered:
+                triggered = True
+                what = {"trigger": pb.Empty()}
+            else:
+                time.sleep(KEEP_ALIVE_S)
+                what = {"status": pb.Empty()}
+            reply = self.request(**what)
+            status = reply.status
+            # Steps for a playback that is over (a trigger for one that runs): the status says so.
+            if reply.error and status.state == pb.ARMED:
+                raise Refused(next(iter(what)), reply.error)
+            seen(status)
+        return status
+
+    def stop(self) -> None:
+        self.request(stop=pb.Empty())

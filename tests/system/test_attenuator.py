@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The attenuator's firmware in QEMU: asked by a foreign client (pyvisa-py), played to, left alone; what it wrote to SPI and latches is
+read from QEMU's trace of registers. Nothing here has met a board."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import h5py
+import numpy
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
+sys.path[:0] = [str(TOP / "host" / "cli"), str(BUILD / "python")]
+
+from openwip_cli.machine import qemu  # noqa: E402
+from openwip_cli.messages import attenuator as link  # noqa: E402
+from openwip_schema import attenuator_pb2 as pb  # noqa: E402
+
+FIRMWARE = BUILD / "firmware/arm/netduinoplus2.elf"
+TICK_US = 1000
+
+
+class InQemu(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.trace = self.folder / "trace"
+        self.start()
+
+    def start(self):
+        self.machine = qemu.Qemu(FIRMWARE, self.folder, self.trace)
+        self.addCleanup(self.machine.end)
+        self.device = link.Attenuator(self.machine.port)
+        self.addCleanup(self.device.line.close)
+        self.device.find()
+        self.machine.settle(lambda: self.device.status().tick)
+
+    def be_patient(self):
+        """Where silence is not the subject: this machine may be busy."""
+        self.device.command("SYST:WATC:TIM 5")
+
+    def steps(self):
+        return qemu.steps(self.trace)
+
+
+class Playback(InQemu):
+    def test_each_step_goes_to_all_chips_within_its_tick(self):
+        self.be_patient()
+        channels, nof_steps = range(1, 9), 500
+        table = bytes((k + 16 * c) % 128 for k in range(nof_steps) for c in range(8))
+        status = self.device.play(channels, table)
+        self.assertEqual((status.state, status.underflows, status.late, status.missed_ticks), (pb.ENDED, 0, 0, 0))
+        played = self.steps()
+        self.assertEqual([s.number for s in played], list(range(nof_steps)))
+        for s in played:
+            self.assertLess(abs(s.time_us - played[0].time_us - TICK_US * s.number), TICK_US)
+            self.assertEqual(s.latches, [qemu.Latch(c, (s.number + 16 * c) % 128) for c in range(8)])
+        self.assertEqual(self.device.errors(), [])
+
+    def test_an_underflow_holds_and_is_reported(self):
+        self.be_patient()
+        self.device.done(open=pb.Open(channels=1, period_ticks=1, trigger=pb.BUS))
+        self.device.done(steps=pb.Steps(first=0, levels=bytes(range(20))))
+        self.device.done(trigger=pb.Empty())
+        while self.device.status().underflows == 0:
+            pass
+        status = self.device.status()
+        self.assertEqual(status.state, pb.PLAYING)
+        self.assertEqual(status.levels[0], 19)
+        self.assertEqual(self.device.errors(), [(201, "Playback underflow")])
+        self.assertEqual([s.latches[0].word for s in self.steps()], list(range(20)), "no word while there is no step")
+        # The grid has gone on: of what comes now some is past, and the rest is played in its time.
+        self.device.done(steps=pb.Steps(first=20, levels=bytes(100 for _ in range(230))))
+        while len(self.steps()) < 25:
+            self.device.status()
+        first = self.steps()[0]
+        for s in self.steps():
+            self.assertLess(abs(s.time_us - first.time_us - TICK_US * s.number), TICK_US)
+        self.assertGreater(self.device.status().late, 0)
+
+    def test_a_silent_host_ends_in_maximum_attenuation_within_a_tenth_of_a_second(self):
+        self.device.command("INP:ATT:ALL 0")
+        for _ in range(20):     # on a busy machine this host may be silent too early
+            self.device.command("ABOR;*WAI")
+            self.device.request(open=pb.Open(channels=1, period_ticks=1, trigger=pb.BUS))
+            self.device.request(steps=pb.Steps(first=0, levels=bytes(110), last=True))
+            reply = self.device.request(trigger=pb.Empty())
+            if reply.error == 0 and reply.status.state in (pb.ARMED, pb.PLAYING):
+                break
+        last_word = reply.status
+        time.sleep(0.5)
+        status = self.device.status()
+        self.assertEqual(status.state, pb.SILENT)
+        self.assertEqual(set(status.levels), {127})
+        played = self.steps()
+        # The reply to the host's last word tells the tick it was sent in, and how many steps had been played by then: none yet, or
+        # those since. Silence ended in the tick after the last step.
+        quiet_ms = played[-1].number + 1 - last_word.played
+        self.assertGreater(quiet_ms, 90)
+        self.assertLessEqual(quiet_ms, 100)
+        words = [w for w in qemu.chip_words(self.trace) if isinstance(w, qemu.Latch)]
+        self.assertEqual(words[-8:], [qemu.Latch(c, 127) for c in range(8)])
+        self.assertIn((202, "Host silent"), self.device.errors())
+
+    def test_settings_outlast_a_restart(self):
+        self.device.command("INP1:SER ON")
+        self.device.command("INP1:ATT 50.25;:INP4:ATT 3;:ROUT:SWIT 3;:SYST:WATC:TIM 0.2;*SAV 0")
+        self.machine.end()
+        self.trace.unlink()
+        self.start()
+        self.assertEqual(self.device.ask("INP:ATT:ALL?"), "50.25,31.75,3.00,31.75,31.75,31.75,31.75")
+        self.assertEqual(self.device.ask("ROUT:SWIT?;:SYST:WATC:TIM?"), "3;0.200")
+        words = [w for w in qemu.chip_words(self.trace) if isinstance(w, qemu.Latch)]
+        self.assertEqual(words[:8], [qemu.Latch(c, w) for c, w in enumerate([127, 74, 127, 12, 127, 127, 127, 127])])
+
+
+class ForeignClient(InQemu):
+    def setUp(self):
+        try:
+            import pyvisa
+        except ImportError:
+            self.skipTest("python3-pyvisa-py is not installed")
+        super().setUp()
+        self.instrument = pyvisa.ResourceManager("@py").open_resource(
+            f"ASRL{self.machine.port}::INSTR", baud_rate=921600, read_termination="\n", write_termination="\n", timeout=2000)
+        self.addCleanup(self.instrument.close)
+
+    def test_common_commands_and_error_queue_are_those_of_ieee_488_2(self):
+        ask, write = self.instrument.query, self.instrument.write
+        self.assertRegex(ask("*IDN?"), "^OpenWIP,attenuator,qemu,[^,]+$")
+        self.assertEqual(ask("*ESR?"), "128")
+        write("INP1:ATT 12.5")
+        self.assertEqual(ask("*OPC?"), "1")
+        self.assertEqual(ask("INP1:ATT?"), "12.50")
+        write("*RST")
+        self.assertEqual(ask("*OPC?;:INP1:ATT?"), "1;31.75")
+        self.assertEqual(ask("SYST:ERR?"), '0,"No error"')
+        write("NONE:SUCH 1")
+        write("INP1:ATT 99")
+        self.assertEqual(ask("SYST:ERR:COUN?"), "2")
+        self.assertEqual(ask("*ESR?"), "48")
+        self.assertEqual(ask("SYST:ERR?"), '-113,"Undefined header"')
+        self.assertEqual(ask("SYST:ERR?"), '-222,"Data out of range"')
+        self.assertEqual(ask("SYST:ERR?"), '0,"No error"')
+        for _ in range(20):
+            write("NONE")
+        last = [ask("SYST:ERR?") for _ in range(16)][-1]
+        self.assertEqual(last, '-350,"Queue overflow"')
+        write("*OPC")
+        self.assertEqual(ask("*ESR?"), "41", "command and queue overflow errors, and operation complete")
+        self.assertEqual(ask("SYST:VERS?;*TST?"), "1999.0;0")
+
+
+class CommandLine(InQemu):
+    def openwip(self, *arguments):
+        return subprocess.run([TOP / "openwip", "attenuator", *arguments, "--port", self.machine.port], capture_output=True, text=True, timeout=60,
+                              env=os.environ | {"OPENWIP_NO_BUILD": "1"})
+
+    def play_trace(self):
+        """Of six slots, 1500 a second: four steps of 1 ms, of slots 0, 1, 3, 4; what channel 1 gets in them and is held."""
+        with h5py.File(self.folder / "t.h5", "w") as f:
+            f.attrs["format"], f.attrs["slots_per_second"] = "openwip-snr-trace", 1500
+            f["snr_db"] = numpy.repeat(numpy.float32([[20], [30], [99], [41], [-10], [0]]), 25, axis=1)
+        before = len(self.steps())
+        done = self.openwip("play", str(self.folder / "t.h5"), "--at-zero", "40")
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        self.assertIn("2 of 4 steps are clipped", done.stdout)
+        return [s.latches[0].word for s in self.steps()[before:]]
+
+    def test_answers_that_came_late_are_not_taken_for_others(self):
+        self.device.line.send(b"*IDN?\n" * 20)      # as a client does that gives up too early
+        self.assertTrue(self.device.find().startswith("OpenWIP"))
+        self.assertEqual(self.device.ask("SYST:VERS?"), "1999.0")
+
+    def test_people_set_play_and_look(self):
+        done = self.openwip("set", "all=20", "2=3.5", "--switch", "2", "--watchdog", "5000")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("20 3.5 20", done.stdout)
+        table = self.folder / "table.csv"
+        table.write_text("# dB\n1,3\n" + "\n".join(f"{k % 30},{k % 7 + 0.25}" for k in range(300)))
+        done = self.openwip("play", str(table), "--json", str(self.folder / "played.json"))
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        played = json.loads((self.folder / "played.json").read_text())
+        self.assertEqual((played["state"], played["played"], played["underflows"], played["errors"]), ("ended", 300, 0, []))
+        self.assertEqual(played["attenuation_db"][:3], [29.0, 3.5, 299 % 7 + 0.25])
+        self.assertEqual(len(self.steps()), 300)
+        done = self.openwip("sweep", "--channel", "5", "--from", "10", "--to", "0", "--step", "2.5", "--period", "20")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([s.latches[4].word for s in self.steps()[300:]], [40, 30, 20, 10, 0])
+        done = self.openwip("status")
+        self.assertIn("ended", done.stdout)
+        self.assertIn("switch 2", done.stdout)
+        self.assertEqual(self.play_trace(), [80, 40, 0, 127])
+        wrong = self.folder / "wrong.csv"
+        wrong.write_text("1,3\n4,5\n6\n")
+        for bad in (("set", "9=3"), ("set", "1=64"), ("set",), ("play", "/nonexistent"), ("play", str(wrong)), ("sweep", "--step", "0"), ("sweep", "--to", "40"), ("play", "t.h5")):
+            done = self.openwip(*bad)
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), (bad, done.stderr))
+        done = self.openwip("set", "1=40")
+        self.assertEqual((done.returncode, "error -222" in done.stderr), (1, True), done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

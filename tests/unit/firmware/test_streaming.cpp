@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Frames of the host as the board gets them: protobuf in COBS with text between them.
+#include <gtest/gtest.h>
+#include <pb_decode.h>
+#include <pb_encode.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "attenuator.pb.h"
+#include "rig.h"
+
+using namespace wip::attenuator;
+
+namespace {
+
+using bytes = std::vector<std::uint8_t>;
+using request = wip_attenuator_Request;
+using reply = wip_attenuator_Reply;
+
+struct host {
+    rig r;
+    std::uint32_t id = 0;
+    std::string text;  // between the frames of what was said
+
+    request blank() {
+        request q = wip_attenuator_Request_init_zero;
+        q.id = ++id;
+        return q;
+    }
+    static bytes framed(const request& q) {
+        std::array<std::uint8_t, max_message_bytes> message{};
+        pb_ostream_t out = pb_ostream_from_buffer(message.data(), message.size());
+        EXPECT_TRUE(pb_encode(&out, wip_attenuator_Request_fields, &q));
+        std::array<std::uint8_t, max_frame_bytes> frame{};
+        const auto n = write_frame({message.data(), out.bytes_written}, frame);
+        return {frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(n)};
+    }
+    void give(const bytes& b) {
+        for (const auto byte : b) r.device.on_byte(byte);
+    }
+    reply answer() {
+        reply last = wip_attenuator_Reply_init_zero;
+        frame_reader reader;
+        for (const char c : r.said()) {
+            const auto taken = reader.on_byte(static_cast<std::uint8_t>(c));
+            if (taken == frame_reader::taken::text) text += c;
+            if (taken != frame_reader::taken::message) continue;
+            pb_istream_t in =
+                pb_istream_from_buffer(reader.message().data(), reader.message().size());
+            EXPECT_TRUE(pb_decode(&in, wip_attenuator_Reply_fields, &last));
+        }
+        return last;
+    }
+    reply ask(const request& q) {
+        give(framed(q));
+        const reply a = answer();
+        EXPECT_EQ(a.id, q.id);
+        return a;
+    }
+    reply open(std::uint32_t channels, std::uint32_t period = 1,
+               wip_attenuator_Trigger trigger = wip_attenuator_Trigger_BUS) {
+        request q = blank();
+        q.which_what = wip_attenuator_Request_open_tag;
+        q.what.open.channels = channels;
+        q.what.open.period_ticks = period;
+        q.what.open.trigger = trigger;
+        return ask(q);
+    }
+    reply steps(std::uint32_t first, const bytes& levels, bool last = false) {
+        request q = blank();
+        q.which_what = wip_attenuator_Request_steps_tag;
+        q.what.steps.first = first;
+        q.what.steps.last = last;
+        q.what.steps.levels.size = static_cast<pb_size_t>(levels.size());
+        std::ranges::copy(levels, q.what.steps.levels.bytes);
+        return ask(q);
+    }
+    reply simple(pb_size_t tag) {
+        request q = blank();
+        q.which_what = tag;
+        return ask(q);
+    }
+    reply trigger() { return simple(wip_attenuator_Request_trigger_tag); }
+    reply status() { return simple(wip_attenuator_Request_status_tag); }
+};
+
+}  // namespace
+
+TEST(Streaming, ATableIsPlayed) {
+    host h;
+    auto a = h.open(0b1001);
+    EXPECT_EQ(a.error, 0);
+    EXPECT_EQ(a.status.state, wip_attenuator_State_ARMED);
+    EXPECT_EQ(a.status.free, ring_bytes / 2);
+    a = h.steps(0, {10, 20, 11, 21, 12, 22}, true);
+    EXPECT_EQ(a.error, 0);
+    EXPECT_EQ(a.status.received, 3u);
+    EXPECT_EQ(a.status.free, ring_bytes / 2 - 3);
+    EXPECT_EQ(h.trigger().error, 0);
+    h.r.tick(2);
+    EXPECT_EQ(h.r.chips[0], 11);
+    EXPECT_EQ(h.r.chips[3], 21);
+    h.r.tick(2);
+    a = h.status();
+    EXPECT_EQ(a.status.state, wip_attenuator_State_ENDED);
+    EXPECT_EQ(a.status.played, 3u);
+    EXPECT_EQ(a.status.levels.bytes[3], 22);
+    EXPECT_EQ(h.r.steps, (std::vector<std::uint32_t>{0, 1, 2}));
+}
+
+TEST(Streaming, WhatIsRefusedHasItsNumberAndIsInTheQueue) {
+    host h;
+    EXPECT_EQ(h.open(0).error, -222);
+    EXPECT_EQ(h.open(256).error, -222);
+    EXPECT_EQ(h.open(1, 0).error, -222);
+    EXPECT_EQ(h.open(1, 10'001).error, -222);
+    EXPECT_EQ(h.open(1, 1, static_cast<wip_attenuator_Trigger>(3)).error, -224);
+    EXPECT_EQ(h.steps(0, {1}).error, -221) << "nothing is open";
+    EXPECT_EQ(h.trigger().error, -211);
+    EXPECT_EQ(h.simple(0).error, -113) << "a request of a later version";
+    EXPECT_EQ(h.open(1).error, 0);
+    EXPECT_EQ(h.open(1).error, -221);
+    EXPECT_EQ(h.steps(1, {1}).error, 205);
+    EXPECT_EQ(h.steps(0, {128}).error, -222);
+    EXPECT_EQ(h.r.ask("SYST:ERR:COUN?"), "11");
+    host wired;
+    wired.r.ask("INP1:SER ON");
+    EXPECT_EQ(wired.open(0b10).error, -241);
+}
+
+TEST(Streaming, ADamagedFrameIsCountedAndNotAnswered) {
+    host h;
+    bytes f = host::framed(h.blank());
+    f[3] ^= 0x40;
+    h.give(f);
+    EXPECT_TRUE(h.r.said().empty());
+    EXPECT_EQ(h.status().status.damaged, 1u);
+    EXPECT_EQ(h.r.ask("SYST:ERR?"), "204,\"Frame damaged\"");
+    // A frame that is whole, with something in it that is no request.
+    std::array<std::uint8_t, max_frame_bytes> frame{};
+    const std::array<std::uint8_t, 3> nonsense{0xff, 0xff, 0xff};
+    const auto n = write_frame(nonsense, frame);
+    h.give({frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(n)});
+    EXPECT_TRUE(h.r.said().empty());
+    EXPECT_EQ(h.status().status.damaged, 2u);
+}
+
+TEST(Streaming, TextAndFramesDoNotDisturbEachOther) {
+    host h;
+    h.r.tick();
+    h.r.give("INP2:A");
+    EXPECT_EQ(h.status().error, 0);
+    h.r.give("*IDN?\n");
+    h.answer();
+    EXPECT_EQ(h.text, "OpenWIP,attenuator,test,1.0\n");
+    EXPECT_EQ(h.r.error(), "0,\"No error\"") << "what a frame cut off was no line";
+}
+
+TEST(Streaming, AFrameThatIsBrokenOffDoesNotSwallowTheNextLine) {
+    host h;
+    h.give({0, 1, 2, 3});
+    h.r.tick(static_cast<int>(controller::frame_timeout_ticks) + 1);
+    EXPECT_EQ(h.r.ask("*OPC?"), "1");
+}
+
+TEST(Streaming, WordsOfEitherKindKeepAPlaybackAlive) {
+    host h;
+    h.open(1);
+    for (int k = 0; k < 10; ++k) {
+        h.r.tick(60);
+        h.status();
+        h.r.tick(60);
+        h.r.ask("*STB?");
+    }
+    EXPECT_EQ(h.status().status.state, wip_attenuator_State_ARMED);
+    h.r.tick(100);
+    const auto a = h.status();
+    EXPECT_EQ(a.status.state, wip_attenuator_State_SILENT);
+    for (const int word : h.r.chips) EXPECT_EQ(word, 127);
+    EXPECT_EQ(h.r.ask("SYST:ERR?"), "202,\"Host silent\"");
+}
+
+TEST(Streaming, AnUnderflowIsOneEntryWhereverItIsLookedAt) {
+    host h;
+    h.open(1);
+    h.steps(0, {1, 2, 3});
+    h.trigger();
+    h.r.tick(10);
+    EXPECT_EQ(h.status().status.underflows, 7u);
+    EXPECT_EQ(h.r.ask("SYST:ERR?"), "201,\"Playback underflow\"");
+    EXPECT_EQ(h.r.ask("SYST:ERR?"), "0,\"No error\"");
+    EXPECT_EQ(h.r.chips[0], 3) << "held";
+    EXPECT_EQ(h.r.ask("STAT:QUES:COND?"), "1024");
+}
+
+TEST(Streaming, TheEdgeAtTheInputStartsIt) {
+    host h;
+    h.open(1, 1, wip_attenuator_Trigger_EXTERNAL);
+    h.steps(0, {5}, true);
+    EXPECT_EQ(h.trigger().error, -211);
+    h.r.device.on_external_trigger();
+    h.r.tick();
+    EXPECT_EQ(h.r.chips[0], 5);
+    EXPECT_EQ(h.r.pulses, 1);
+    EXPECT_TRUE(h.r.player.tick().end_pulse);
+    EXPECT_FALSE(h.r.player.tick().end_pulse);
+}
