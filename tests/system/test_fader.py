@@ -13,7 +13,7 @@ import yaml
 from uhd_support import BUILD, Medium
 
 HERE = pathlib.Path(__file__).resolve().parent
-FADER = BUILD / "host/fader/wip_fader"
+FADER = BUILD / "host/cabled/wip_fader"
 NODES = "{base: {}, fader-base: {}, fader-terminal: {}, terminal: {}}"
 CABLES = "[{from: base, to: fader-base}, {from: fader-terminal, to: terminal}]"
 AIR = "clock: lockstep, speed: 0, wait_for: {transmitters: 2, receivers: 2}"

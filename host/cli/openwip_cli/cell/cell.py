@@ -29,7 +29,7 @@ from ..machine.places import Places
 from ..settings import radios, table
 from ..settings.scenario import Scenario
 
-MACD, MEDIUM, FADER = "host/macd/macd", "host/medium/air", "host/fader/wip_fader"     # of the build
+MACD, MEDIUM, FADER = "host/macd/macd", "host/medium/air", "host/cabled/wip_fader"     # of the build
 RUN_ROOT = pathlib.Path("/run/openwip")
 KEEPER_ENDS_S = 5       # it ends its processes first
 ADDRESS = {"base": "10.42.0.1", "terminal": "10.42.0.2"}

@@ -128,7 +128,7 @@ def fader(arguments: list[str], places: Places) -> None:
     p.add_argument("config", metavar="CONFIG", help="YAML file: nodes with their radios, paths between them")
     p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="over the file; repeatable")
     given = p.parse_args(arguments)
-    program = places.program("host/fader/wip_fader")
+    program = places.program("host/cabled/wip_fader")
     os.environ.setdefault("UHD_MODULE_PATH", str(places.build / "uhd_modules"))
     os.execv(program, [program, "--config", given.config, *(f"--set={assignment}" for assignment in given.set)])
 

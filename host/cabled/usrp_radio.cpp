@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "fader/usrp_radio.h"
+#include "cabled/usrp_radio.h"
 
 #include <algorithm>
 #include <chrono>

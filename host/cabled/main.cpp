@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "fader/fader.h"
-#include "fader/fader_config.h"
-#include "fader/usrp_radio.h"
+#include "cabled/fader_config.h"
+#include "cabled/usrp_radio.h"
 #include "medium/control_server.h"
 #include "runtime/privileged_start.h"
 #include "runtime/process.h"

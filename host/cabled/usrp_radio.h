@@ -8,7 +8,7 @@
 #include <uhd/usrp/multi_usrp.hpp>
 #include <vector>
 
-#include "fader/fader_config.h"
+#include "cabled/fader_config.h"
 #include "fader/fading_radio.h"
 
 namespace wip::cabled {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "fader/fader_config.h"
+#include "cabled/fader_config.h"
 
 #include "medium/air_config.h"
 
