@@ -85,6 +85,12 @@ void base_station::caught_up() {
     answer_requests();
 }
 
+void base_station::peer_came() {
+    loop_to_tell_ = link_.retransmission_delay_slots;
+    tell_loop();
+    packets_.peer_came();
+}
+
 bool base_station::clock_allows(slot air) const {
     return clock_.known() && clock_.value() + loop >= air;
 }

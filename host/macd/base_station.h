@@ -40,6 +40,7 @@ public:
     party waits_for() const override;
     bool flowgraph_can_wait() const override;
     void caught_up() override;
+    void peer_came() override;
     void fill(openwip::control::MacStatus& status) const override;
     void reset_counters() override;
     void flush_telemetry() override;
