@@ -57,7 +57,7 @@ class TwoComputers(unittest.TestCase):
         self.assertEqual(code, 1)           # its run was broken into
         self.assertTrue(of_terminal["verdict"]["checks"]["sums"], of_terminal["verdict"])
         self.assertIn("peer: the other station left and came back 1 times", of_terminal["verdict"]["reasons"])
-        self.assertEqual(of_terminal["radio"]["horizon"], 12)   # as the base station says
+        self.assertEqual(of_terminal["radio"]["horizon"], 15)   # as the base station says
         for station in (base, again):
             self.assertEqual(left_of(station.cell), [])
         self.assertEqual(world.medium.poll(), None)

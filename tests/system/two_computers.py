@@ -132,8 +132,8 @@ class Station:
         """(exit code, report)"""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
-        out, _ = self.process.communicate(timeout=limit)
-        return self.process.returncode, json.loads(self.report.read_text()) if self.report.exists() else out
+        self.process.wait(limit)
+        return self.process.returncode, json.loads(self.report.read_text()) if self.report.exists() else None
 
 
 class World:
@@ -187,6 +187,7 @@ class World:
             if s.process.poll() is None:
                 s.process.send_signal(signal.SIGTERM)
                 s.process.wait(20)
+            s.reader.join(5)
             s.process.stdout.close()
             s.process.stderr.close()
         if self.relay:
@@ -200,9 +201,9 @@ class World:
         self.keep.cleanup()
 
 
-if __name__ == "__main__":      # goodput, for docs/radios.md: python3 two_computers.py [SECONDS]
-    seconds = int(sys.argv[1]) if len(sys.argv) > 1 else 30
-    world = World(f"g{os.getpid() % 10000}", base=("--bins", "25", "--modulation", "8"), terminal=("--uplink-kbps", "5000"))
+if __name__ == "__main__":      # goodput, for docs/radios.md: python3 two_computers.py SECONDS jitter|direct
+    seconds, jitter = int(sys.argv[1]), sys.argv[2] == "jitter"
+    world = World(f"g{os.getpid() % 10000}", base=("--bins", "25", "--modulation", "8"), terminal=("--uplink-kbps", "5000"), jitter=jitter)
     try:
         base, terminal = world.station("base"), world.station("terminal")
         base.wait_until_up(), terminal.wait_until_up()

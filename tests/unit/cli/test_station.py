@@ -35,16 +35,16 @@ class CommandLine(unittest.TestCase):
                                 (("base", *HERE, "--keys", "/nowhere"), "server.key"), (("terminal", *HERE, "--keys", "/nowhere"), "client.key"),
                                 (("base", *HERE, "--clock-source", "gps"), "internal"),
                                 (("base", *HERE, "--freq", "0"), "1000000.."),
-                                (("base", *HERE, "--transmit-lead-slots", "1"), "2..9"),
+                                (("base", *HERE, "--transmit-lead-slots", "1"), "2..12"),
                                 (("base", *HERE, "--predictor", "ar"), "--predictor"), (("terminal", *HERE, "--edge-samples", "8"), "--edge-samples"),
                                 (("base", *HERE, "--duration", "soon"), "--duration"), (("base", *HERE, "--snr", "20"), "--snr")):
             self.assertIn(word, self.refused(*arguments), arguments)
 
     def test_the_radios_clock_does_not_wait_so_lead_and_delay_are_those_of_such_a_clock(self):
         _, options = parse("base", *HERE)
-        self.assertEqual((options.scenario["link.transmit_lead_slots"], options.scenario.retransmission_delay_slots), (6, 12))
-        _, options = parse("terminal", *HERE, "--retransmission-delay-ms", "10", "--predictor", "ar")
-        self.assertEqual((options.scenario.retransmission_delay_slots, options.scenario["phy.predictor"]), (15, "ar"))
+        self.assertEqual((options.scenario["link.transmit_lead_slots"], options.scenario.retransmission_delay_slots), (6, 15))     # 2 ms of LAN
+        _, options = parse("terminal", *HERE, "--retransmission-delay-ms", "12", "--predictor", "ar")
+        self.assertEqual((options.scenario.retransmission_delay_slots, options.scenario["phy.predictor"]), (18, "ar"))
 
     def test_the_base_station_listens_where_the_other_computer_is_and_the_terminal_connects_there(self):
         for text, where in (("127.0.0.1", "tcp://127.0.0.1:7680"), ("localhost:99", "tcp://127.0.0.1:99"), ("[::1]:5", "tcp://[::1]:5")):

@@ -65,8 +65,8 @@ def options_parser(command: str, description: str, settings: Any, name: str) -> 
 
 
 def scenario_of(given: argparse.Namespace, settings: Any, fixed: dict[str, Any] | None = None) -> Scenario:
-    """Of parsed arguments: file under flags. `fixed`: values that the command has and nobody gives."""
-    values = (read_file(given.config, settings) if given.config else {}) | (fixed or {})
+    """Of parsed arguments: file under flags. `fixed`: of the command, under both."""
+    values = (fixed or {}) | (read_file(given.config, settings) if given.config else {})
     for s in settings:
         text = getattr(given, s.key) if s.flag else None
         if text is not None:

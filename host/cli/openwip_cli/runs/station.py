@@ -10,7 +10,7 @@ from ..cell import cell as cells, station
 from ..cell.cell import Cell
 from ..cell.keeper import KeeperClient
 from ..cell.session import OBSERVER, SIGNALS, START_TIMEOUT_S, Progress, identity, owned_cell, start_process
-from ..errors import Terminated
+from ..errors import BAD_INPUT, BadInput, CellDied, Terminated
 from ..figures import one_station
 from ..machine import outputs, system
 from ..machine.places import Places
@@ -20,9 +20,11 @@ from . import run
 from .options import Options
 from .station_options import Station, parse
 
-LOOK_S = 0.1
-BEFORE_LEAVING_S = 1.0      # a station that ends switches its radio off before it says so
+LOOK_S = 0.2
+BEFORE_LEAVING_S = 3.0      # a station that ends switches its radio off before it says so
 STILL_S = 0.3       # nothing moved for so long: the kernel's counts can be compared
+
+
 # --- while it runs ---
 
 class Follower:
@@ -114,12 +116,19 @@ def phases(cell: Cell, keeper: KeeperClient, wanted: Station, options: Options, 
                 raise
             progress("asked to end")
         now, tun = running.at_rest()
+        follow(now)
         watch.end()
         found = one_station.result(role, first, now) | {
             "verdict": one_station.judge(role, first, follow.until or now, now, tun, telemetry_reasons(watch) + keeper.lost,
                                          keeper.noted, follow.returns),
             "peer": {"endpoint": wanted.peer.endpoint, "returns": follow.returns, "there": follow.until is None}}
     return found | identity(options.scenario, places)
+
+
+def said_by_the_device(e: CellDied) -> Exception:
+    """A radio that is not there, refuses a setting or gets no reference, an address that is taken: bad input, in its words."""
+    refused = [words for name, words in e.last_words if str(e) == f"{name} ended with exit code {BAD_INPUT}"]
+    return BadInput(refused[0]) if refused else e
 
 
 def main(arguments: list[str], places: Places) -> int:
@@ -129,9 +138,12 @@ def main(arguments: list[str], places: Places) -> int:
     system.require_root()
     system.require_tun()
     places.check_built(cells.MACD, OBSERVER, "python/openwip_schema")
-    with owned_cell(options.name, progress, terminals=int(wanted.role == "terminal"), base=wanted.role == "base") as (cell, keeper):
-        progress(f"cell '{cell.name}': namespace {cell.namespace(wanted.role)}")
-        result = run.in_cell(cell, keeper, options, places, progress, lambda: phases(cell, keeper, wanted, options, places, progress))
+    try:
+        with owned_cell(options.name, progress, terminals=int(wanted.role == "terminal"), base=wanted.role == "base") as (cell, keeper):
+            progress(f"cell '{cell.name}': namespace {cell.namespace(wanted.role)}")
+            result = run.in_cell(cell, keeper, options, places, progress, lambda: phases(cell, keeper, wanted, options, places, progress))
+    except CellDied as e:
+        raise said_by_the_device(e) from None
     return run.report(result, options, one_station.screen(result))
 
 

@@ -12,6 +12,7 @@ from ..settings.kinds import Real
 from ..settings.scenario import SETTINGS
 from .options import Options, scenario_of, settings_parser
 
+DELAY_MS = 10.0     # three slots more than on one computer: 2 ms that feedback may be on its way
 SOURCES = ("internal", "external", "gpsdo")
 # Settings of the demo that a station has; what is the other one's is told there.
 OF_ROLE = {"base": ("link.", "radio.edge_samples", "seed"), "terminal": ("link.", "phy.", "uplink.", "seed")}
@@ -39,7 +40,7 @@ def parse(arguments: list[str]) -> tuple[Station, Options]:
                         settings_of(role), "demo")
     add_options(p, role)
     given = p.parse_args(arguments[1:] if arguments[:1] == [role] else arguments)
-    scenario = scenario_of(given, settings_of(role), {"air.clock": "realtime", "air.speed": 1.0})
+    scenario = scenario_of(given, settings_of(role), {"air.clock": "realtime", "air.speed": 1.0, "link.retransmission_delay_ms": DELAY_MS})
     scenarios.check_free_running(scenario)
     if given.radio is None or given.peer is None:
         raise BadInput(f"station {role}: {'--radio' if given.radio is None else '--peer'} is missing; valid: --radio ARGS (uhd_find_devices "
