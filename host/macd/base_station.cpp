@@ -207,12 +207,13 @@ void base_station::on_peer(std::span<const std::uint8_t> message) {
 }
 
 // Into this station's count. What the terminal has received has numbers that fit it modulo a
-// hyperframe; without lock a terminal counts by its own clock, of which nothing is known here: its
-// slot is the one that is on the air.
+// hyperframe; without lock (or in a false one: nobody receives what has not been sent) a terminal
+// counts by its own clock, of which nothing is known here: its slot is the one that is on the air.
 void base_station::renumber(openwip::uplink::Uplink& m) const {
     const auto mine = [this](std::int64_t told) { return nearest_that_fits(planned_, told).value; };
-    const std::int64_t told = m.now();
-    m.set_now(m.locked() ? mine(told) : (planned_ - lead_).value);
+    const std::int64_t told = m.now(), received = mine(told);
+    const bool possible = received <= planned_.value && planned_ - slot(received) < largest_gap;
+    m.set_now(m.locked() && possible ? received : (planned_ - lead_).value);
     for (auto& p : *m.mutable_packets())
         if (plausible_slot(p.arrival())) p.set_arrival(p.arrival() - told + m.now());
     if (m.has_feedback() && plausible_slot(m.feedback().air()))

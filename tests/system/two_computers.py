@@ -210,7 +210,7 @@ if __name__ == "__main__":      # goodput, for docs/radios.md: python3 two_compu
         system.wait_until(lambda: base.hears("10.42.0.2"), 10)
         server = subprocess.Popen(["ip", "netns", "exec", terminal.cell.namespace("terminal"), "iperf3", "-s", "-1"], stdout=subprocess.DEVNULL)
         time.sleep(0.3)
-        done = base.run("iperf3", "-c", "10.42.0.2", "-t", str(seconds), "-w", "128K", "-O", "1", "-J", timeout=seconds + 20)
+        done = base.run("iperf3", "-c", "10.42.0.2", "-t", str(seconds), "-w", "128K", "-J", timeout=seconds + 20)
         server.wait(5)
         print(f"TCP {json.loads(done.stdout)['end']['sum_received']['bits_per_second'] / 1e6:.3f} Mbit/s")
         for s in (base, terminal):
