@@ -184,8 +184,9 @@ void base_station::on_peer(std::span<const std::uint8_t> message) {
         case slot_clock::verdict::stale:
             ++stale_;
             break;
-        case slot_clock::verdict::doubtful:  // its packets are taken all the same
-            port_->malformed("uplink", "clock far from the last one");
+        case slot_clock::verdict::doubtful:    // its packets are taken all the same
+            if (m.locked() || !free_running_)  // else it is this station's own (renumber)
+                port_->malformed("uplink", "clock far from the last one");
             break;
     }
     take_packets(m);
