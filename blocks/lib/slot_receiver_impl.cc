@@ -10,7 +10,6 @@
 #include "receiver_detail.h"
 #include "receiver_message.h"
 #include "slot_messages.h"
-#include "slot_number.h"
 #include "uhd_pmt.h"
 
 namespace gr {
@@ -137,7 +136,7 @@ int slot_receiver_impl::work(int noutput_items, gr_vector_const_void_star& input
 }
 
 void slot_receiver_impl::on_slot(const ::wip::phy::received_slot& slot) {
-    const std::int64_t air = ::wip::air_of(slot);
+    const std::int64_t air = numbering_.number(slot).value;
     account_.count(slot, receiver_.state(), air, [this](auto& state, auto& status) {
         settings_.fill(receiver_, state);
         state.set_gain_db(gain_.gain().value);

@@ -16,6 +16,7 @@
 #include "receiver_account.h"
 #include "receiver_settings.h"
 #include "sample_clock.h"
+#include "slot_number.h"
 #include "spectrum_thread.h"
 
 namespace gr {
@@ -54,6 +55,7 @@ private:
     ::wip::phy::gain_control gain_;
     ::wip::phy::slot_receiver::on_slot_fn on_slot_;
     ::wip::sample_clock clock_;
+    ::wip::slot_numbering numbering_;
     ::wip::block_link link_;
     ::wip::block_recorder recorder_;
     std::optional<::wip::spectrum_thread> spectrum_;  // for macd

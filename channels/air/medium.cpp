@@ -227,14 +227,19 @@ void medium::changed_from(tick time) noexcept {
     computed_ = std::min(computed_, std::max(time, now_));
 }
 
-std::string medium::find_dead() const {
+std::string medium::find_dead() {
     for (std::size_t i = 0; i < air_.nodes(); ++i) {
         node_block& node = air_.node(i);
-        const std::int64_t process = node.process.load();
-        if (process && node.claims.load() == node.served.load() && !watches_[i].alive() &&
-            node.process.load() == process)
-            return std::string("node '") + node.name + "' (process " + std::to_string(process) +
-                   ") died";
+        std::int64_t process = node.process.load();
+        if (!process || node.claims.load() != node.served.load() || watches_[i].alive() ||
+            node.process.load() != process)
+            continue;
+        const std::string who =
+            std::string("node '") + node.name + "' (process " + std::to_string(process) + ") died";
+        if (!config_.stations_may_die) return who;
+        say_(who);
+        // As it would have let go of the node itself.
+        if (node.process.compare_exchange_strong(process, 0)) node.claims.fetch_add(1);
     }
     return {};
 }

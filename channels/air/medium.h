@@ -61,7 +61,8 @@ public:
     medium(shared_air& air, const medium_config& config,
            std::function<void(const std::string&)> say);
 
-    // Until stop(): returns an empty string; or until a node dies: returns who.
+    // Until stop(): returns an empty string; or until a node dies (unless stations may): returns
+    // who.
     std::string run();
     void stop() noexcept;  // any thread, also a signal handler
 
@@ -78,7 +79,7 @@ private:
     void serve_commands(std::size_t i);
     void changed_from(tick time) noexcept;
     void lose_samples(std::size_t i, tick from, tick to);
-    std::string find_dead() const;
+    std::string find_dead();
     bool ready_to_start();
     bool something_new() const;
     bool can_compute(tick to) const;

@@ -25,8 +25,9 @@ struct medium_config : mix::mix_config {
     double speed = 1;  // 0: as fast as the stations can
     int wait_transmitters = 0;
     int wait_receivers = 0;
-    std::string control;  // endpoint, empty: none
-    std::string fader;    // control endpoint of whoever has the channel, empty: nobody else
+    bool stations_may_die = false;  // off: the medium ends with the first one
+    std::string control;            // endpoint, empty: none
+    std::string fader;  // control endpoint of whoever has the channel, empty: nobody else
     double pacing_limit_ms = 10;
     std::int64_t quantum = 5120;  // samples released at a time: one slot; realtime half
     // SCHED_FIFO if allowed, 0: leave. Below the stations': whom a released slot wakes goes first,

@@ -11,6 +11,9 @@ import station
 def build(options):
     from gnuradio import gr, uhd, wip
     top = gr.top_block("base_station")
+    sink = station.open_radio(
+        lambda: uhd.usrp_sink(options.args, uhd.stream_args(cpu_format="fc32", channels=[0]), ""),
+        station.settings(options, options.tx_gain), options)
     slot, _, _ = options.start_time
     try:
         transmitter = wip.slot_transmitter(
@@ -20,9 +23,6 @@ def build(options):
         station.bad_input(str(e))
     transmitter.set_log_level("off")     # what it has to say at its end is said by Watch
     transmitter.set_edge_samples(options.edge_samples)
-    sink = station.open_radio(
-        lambda: uhd.usrp_sink(options.args, uhd.stream_args(cpu_format="fc32", channels=[0]), ""),
-        station.settings(options, options.tx_gain))
     if options.tx_power is not None:
         station.transmit_power(sink, options.tx_power)
     station.chain(top, sink, transmitter, sink, options, receive=False)

@@ -17,6 +17,8 @@ import sys
 import threading
 import time
 
+import radio_time
+
 # Before GNU Radio and UHD are loaded: no control port, no banners, no letters (O, U, L) on the console:
 # events are counted and reported instead.
 os.environ.setdefault("GR_CONF_CONTROLPORT_ON", "False")
@@ -84,6 +86,12 @@ def slot_time(text):
         raise argparse.ArgumentTypeError(str(e)) from None
     if slot < 0:
         raise argparse.ArgumentTypeError(f"{text} is before device time 0")
+    return time_of_slot(slot)
+
+
+def time_of_slot(slot):
+    """(slot, full, fraction)"""
+    from gnuradio import wip
     full, samples = divmod(slot * wip.SLOT_SAMPLES, wip.SAMPLE_RATE)
     return slot, full, samples / wip.SAMPLE_RATE
 
@@ -96,6 +104,12 @@ def parser(description):
     p.add_argument("--antenna", default="", help="antenna port; empty: the device's default")
     p.add_argument("--start-time", type=slot_time, default="0.1",
                    help="device time of the first sample, s; a multiple of 1/1500 s")
+    p.add_argument("--start-in", type=ranged(float, 0.05, 60), metavar="S",
+                   help="start so many seconds from now, instead of --start-time: when the radio is ready")
+    for what in ("clock", "time"):
+        p.add_argument(f"--{what}-source", choices=("internal", "external", "gpsdo"), default="internal",
+                       help={"clock": "reference of the radio's oscillators (default internal)",
+                             "time": "edge of the second that the radio's time is set by (default internal: none)"}[what])
     p.add_argument("--reset-time", action="store_true",
                    help="set the device's time to 0 first (hardware; never on a shared air)")
     p.add_argument("--timeout", type=ranged(float, 0.1, 60), default=2.0,
@@ -148,12 +162,21 @@ def reason_for_signal():
     return "asked to stop", 0
 
 
-def open_radio(make, settings):
-    """A UHD block of gr-uhd, set up; ends the program in one line when the device refuses."""
+def open_radio(make, settings, options):
+    """A UHD block of gr-uhd, set up, with its clock and time as they have to be; ends the program in one line when the
+    device refuses, or what it needs does not come. From then on options.start_time is the start."""
+    from gnuradio import uhd
     try:
         radio = make()
         for setting in settings:
             setting(radio)
+        radio_time.prepare(radio, options.clock_source, options.time_source, uhd.time_spec)
+        if options.start_in is not None:
+            now = radio.get_time_now()
+            exact = now.get_full_secs() + fractions.Fraction(now.get_frac_secs())
+            options.start_time = time_of_slot(radio_time.first_slot(exact, fractions.Fraction(options.start_in)))
+        _, full, fraction = options.start_time
+        radio.set_start_time(uhd.time_spec(full, fraction))
     except RuntimeError as e:
         bad_input("radio: " + " ".join(str(e).split()))
     return radio
@@ -216,7 +239,6 @@ def chain(top, radio, first, last, options, receive):
 
 def settings(options, gain):
     from gnuradio import uhd
-    _, full, fraction = options.start_time
     yield lambda r: r.set_samp_rate(CELL_RATE)
     yield lambda r: r.set_center_freq(options.freq)
     yield lambda r: r.set_gain(gain)
@@ -224,7 +246,6 @@ def settings(options, gain):
         yield lambda r: r.set_antenna(options.antenna)
     if options.reset_time:
         yield lambda r: r.set_time_now(uhd.time_spec(0.0))
-    yield lambda r: r.set_start_time(uhd.time_spec(full, fraction))
 
 
 def tell_time(radio, block):

@@ -30,11 +30,11 @@ def cell(text):
 def build(options):
     from gnuradio import gr, uhd, wip
     top = gr.top_block("terminal")
-    slot, _, _ = options.start_time
     source = station.open_radio(
         lambda: uhd.usrp_source(options.args, uhd.stream_args(
             cpu_format="fc32", args=f"spp={options.spp}", channels=[0])),
-        station.settings(options, options.rx_gain))
+        station.settings(options, options.rx_gain), options)
+    slot, _, _ = options.start_time
     gain = lowest = highest = source.get_gain(0)
     if options.gain_control == "on":
         radio = source.get_gain_range(0)

@@ -13,10 +13,13 @@ namespace wip::config {
 std::string check_endpoint(std::string_view text);
 // Of a line between two processes of this machine or not: also shm://PATH (peer/peer_link.h).
 std::string check_line_endpoint(std::string_view text);
+// The same to another machine as well, tcp://ADDRESS:PORT.
+std::string check_uplink_endpoint(std::string_view text);
 std::string check_endpoint_or_none(std::string_view text);
 // An account, the name of a cell; a network namespace as in /run/netns, or none.
 std::string check_word(std::string_view text);
 std::string check_namespace(std::string_view text);
+std::string check_folder_or_none(std::string_view text);
 // RUN/ at the start of an ipc path becomes $OPENWIP_RUN.
 void fill_in_run_folder(settings& settings, const std::string& path);
 

@@ -52,8 +52,10 @@ std::string capitalised(std::string text) {
 const text_checks& common_checks() {
     static const text_checks checks{{"endpoint", check_endpoint},
                                     {"endpoint_or_none", check_endpoint_or_none},
+                                    {"folder_or_none", check_folder_or_none},
                                     {"line_endpoint", check_line_endpoint},
                                     {"namespace", check_namespace},
+                                    {"uplink_endpoint", check_uplink_endpoint},
                                     {"word", check_word}};
     return checks;
 }

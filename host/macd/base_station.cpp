@@ -6,6 +6,7 @@
 #include "macd/slot_codec.h"
 #include "station/mac_status.h"
 #include "station/slot_sample.h"
+#include "types/hyperframe.h"
 #include "types/slot_time.h"
 #include "wire/feedback_bits.h"
 
@@ -44,6 +45,7 @@ base_station::base_station(const macd_config& config, tun_device& tun, station_p
       ip_(port.telemetry()),
       frames_(port.telemetry(), config.link.profile),
       link_(config.link),
+      lead_(config.transmit_lead_slots),
       free_running_(config.transmit_lead_slots > 0),
       mac_(config.link),
       packets_(config.telemetry.packets_per_second, mac_, port) {}
@@ -81,6 +83,12 @@ void base_station::caught_up() {
     if (!free_running_ || requests_.empty()) return;
     requests_.erase(requests_.begin(), requests_.end() - 1);
     answer_requests();
+}
+
+void base_station::peer_came() {
+    loop_to_tell_ = link_.retransmission_delay_slots;
+    tell_loop();
+    packets_.peer_came();
 }
 
 bool base_station::clock_allows(slot air) const {
@@ -162,8 +170,13 @@ void base_station::on_peer(std::span<const std::uint8_t> message) {
         port_->malformed("uplink", "slot number out of range");
         return;
     }
-    const slot now(m.now());
     tell_loop();
+    if (free_running_ && !planned_any_) {
+        deliver_at_once(m);
+        return;
+    }
+    if (free_running_) renumber(uplink_message_);
+    const slot now(m.now());
     const auto verdict = clock_.offer(now);
     switch (verdict) {
         case slot_clock::verdict::advanced:
@@ -171,8 +184,9 @@ void base_station::on_peer(std::span<const std::uint8_t> message) {
         case slot_clock::verdict::stale:
             ++stale_;
             break;
-        case slot_clock::verdict::doubtful:  // its packets are taken all the same
-            port_->malformed("uplink", "clock far from the last one");
+        case slot_clock::verdict::doubtful:    // its packets are taken all the same
+            if (m.locked() || !free_running_)  // else it is this station's own (renumber)
+                port_->malformed("uplink", "clock far from the last one");
             break;
     }
     take_packets(m);
@@ -191,6 +205,34 @@ void base_station::on_peer(std::span<const std::uint8_t> message) {
     }
     deliver_arrived();
     if (!free_running_) answer_requests();
+}
+
+// Into this station's count. What the terminal has received has numbers that fit it modulo a
+// hyperframe; without lock (or in a false one: nobody receives what has not been sent) a terminal
+// counts by its own clock, of which nothing is known here: its slot is the one that is on the air.
+void base_station::renumber(openwip::uplink::Uplink& m) const {
+    const auto mine = [this](std::int64_t told) { return nearest_that_fits(planned_, told).value; };
+    const std::int64_t told = m.now(), received = mine(told);
+    const bool possible = received <= planned_.value && planned_ - slot(received) < largest_gap;
+    m.set_now(m.locked() && possible ? received : (planned_ - lead_).value);
+    for (auto& p : *m.mutable_packets())
+        if (plausible_slot(p.arrival())) p.set_arrival(p.arrival() - told + m.now());
+    if (m.has_feedback() && plausible_slot(m.feedback().air()))
+        m.mutable_feedback()->set_air(mine(m.feedback().air()));
+    if (!m.has_packet_words()) return;
+    for (auto& w : *m.mutable_packet_words()->mutable_word())
+        if (plausible_slot(w.complete())) w.set_complete(std::min(mine(w.complete()), m.now()));
+}
+
+// No slot has been planned, so there is no count into which the terminal's could be turned.
+void base_station::deliver_at_once(const openwip::uplink::Uplink& m) {
+    for (const auto& p : m.packets()) {
+        add(uplink_in_, p.data().size());
+        const std::span<const std::uint8_t> data(
+            reinterpret_cast<const std::uint8_t*>(p.data().data()), p.data().size());
+        ip_.add(ip_log::way::out, ip_log::link::up, data, 0);
+        gate_.write(data);
+    }
 }
 
 void base_station::take_packets(const openwip::uplink::Uplink& m) {
@@ -269,9 +311,7 @@ void base_station::fill(openwip::control::MacStatus& status) const {
     status.set_stale_messages(stale_);
 }
 
-void base_station::reset_counters() {
-    missed_at_reset_ = missed_;
-}
+void base_station::reset_counters() { missed_at_reset_ = missed_; }
 
 void base_station::flush_telemetry() {
     frames_.flush();

@@ -5,7 +5,9 @@
 // that the terminal's clock could follow). Just before planning, all waiting packets are read.
 //
 // With a lead the transmitter's clock does not wait: it asks when a slot has to be planned, and is
-// answered at once. Of several requests that have piled up only the last can still be met.
+// answered at once. Of several requests that have piled up only the last can still be met. Then the
+// two stations' clocks need not agree either: the terminal numbers what it receives as the air
+// says, which is this station's count modulo a hyperframe (82 s), and here that is undone.
 //
 // The terminal's clock comes with its uplink messages. A packet that arrives at the start of slot a
 // is written to the TUN when that clock has passed slot a - 1.
@@ -38,6 +40,7 @@ public:
     party waits_for() const override;
     bool flowgraph_can_wait() const override;
     void caught_up() override;
+    void peer_came() override;
     void fill(openwip::control::MacStatus& status) const override;
     void reset_counters() override;
     void flush_telemetry() override;
@@ -53,6 +56,8 @@ private:
     void answer_requests();
     void plan_and_send(slot air);
     void publish_settled();
+    void renumber(openwip::uplink::Uplink& message) const;
+    void deliver_at_once(const openwip::uplink::Uplink& message);
     void take_packets(const openwip::uplink::Uplink& message);
     void deliver_arrived();
     bool read_tun();
@@ -65,6 +70,7 @@ private:
     ip_log ip_;
     frame_log frames_;
     link_config link_;
+    const slot_count lead_;
     const bool free_running_;
     base_station_mac mac_;
     packet_watch packets_;

@@ -17,6 +17,9 @@ using namespace std::chrono_literals;
 
 // After a connection closed: time for the signal or the note of an orderly end to come.
 constexpr auto goodbye_grace = 300ms;
+// A station on another machine that does not even answer the line for so long has left: its machine
+// may be off, and then nothing closes the connection.
+constexpr auto silence_of_a_machine = 1000ms;
 // Messages taken from one socket before the others get their turn.
 constexpr int batch = 64;
 // Without a slot for so long, the packets of the TUN have to be taken without one.
@@ -47,7 +50,9 @@ event_loop::event_loop(zmq::context_t& context, const config::settings& settings
       uplink_(peer::make_link(
           {.endpoint = config.uplink_endpoint,
            .which = config.role == station_role_kind::base ? peer::end::bind : peer::end::connect,
-           .name = "uplink"})),
+           .name = "uplink",
+           .silence = config.peer_may_leave ? silence_of_a_machine : 0ms,
+           .keys = config.uplink_keys})),
       control_(context, config.control_endpoint, "endpoints.control"),
       telemetry_(context, config.telemetry_endpoint, config.telemetry.queue_messages,
                  "endpoints.telemetry"),
@@ -126,8 +131,28 @@ void event_loop::on_connections() {
         on_lost(party::flowgraph);
     if ((watched_[uplink_news].revents != 0 || first_turn_) && uplink_->watch())
         on_lost(party::peer);
+    follow_peer();
     first_turn_ = false;
     send_hellos();
+}
+
+// A peer that may leave and come back.
+void event_loop::follow_peer() {
+    if (!uplink_->refusal.empty()) {
+        // At 1, 2, 4, 8, ...: it goes on trying.
+        if (std::has_single_bit(++refusals_))
+            spdlog::warn("uplink: {} ({} times)", uplink_->refusal, refusals_);
+        uplink_->refusal.clear();
+    }
+    if (!config_.peer_may_leave || uplink_->connected() == peer_here_) return;
+    peer_here_ = uplink_->connected();
+    const std::string what = name_of(party::peer) + (peer_here_ ? " is there" : " has left");
+    spdlog::info("{} (slot {})", what, last_slot_.value);
+    events_.say(peer_here_ ? openwip::telemetry::Event::INFO : openwip::telemetry::Event::WARNING,
+                "peer", peer_here_ ? "connected" : "left", last_slot_);
+    if (!peer_here_) return;
+    peer_greeted_ = false;
+    station_->peer_came();
 }
 
 void event_loop::on_signal() {
@@ -336,6 +361,10 @@ void event_loop::malformed(const char* socket, const char* why) {
 
 void event_loop::peer_ends(const std::string& why) {
     const std::string text = why.substr(0, 500);
+    if (config_.peer_may_leave) {
+        spdlog::info("{} ended: {}", name_of(party::peer), text);
+        return;
+    }
     end(exit_code_of(text), name_of(party::peer) + " ended: " + text);
 }
 
@@ -369,6 +398,10 @@ std::chrono::milliseconds event_loop::time_to_deadline(clock::time_point now) {
 }
 
 void event_loop::on_lost(party p) {
+    if (p == party::peer && config_.peer_may_leave) {
+        if (uplink_->connected()) peer_here_ = false;  // that is another one already
+        return;
+    }
     if (lost_ != party::nobody) return;  // the first one to go is the one to name
     lost_ = p;
     lost_at_ = clock::now();

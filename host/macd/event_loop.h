@@ -70,6 +70,7 @@ private:
     bool send(peer::peer_link& link, const google::protobuf::MessageLite& message);
     void end(int code, const std::string& why);
     void on_lost(party p);
+    void follow_peer();
     void check_liveness(clock::time_point now);
     std::chrono::milliseconds time_to_deadline(clock::time_point now);
     std::string name_of(party p) const;
@@ -94,6 +95,8 @@ private:
     bool hello_sent_ = false;  // ours, to the flowgraph
     bool hello_received_ = false;
     bool peer_greeted_ = false;  // base only
+    bool peer_here_ = false;     // of one that may leave
+    std::uint64_t refusals_ = 0;
     std::uint64_t malformed_ = 0;
     std::uint64_t unsent_plans_ = 0;
 

@@ -43,6 +43,22 @@ int lead_from(const config::settings& s, int delay) {
     return lead;
 }
 
+bool local(const std::string& endpoint) {
+    return !endpoint.starts_with("tcp://") || !config::check_line_endpoint(endpoint).size();
+}
+
+// Packets and feedback beyond this machine are encrypted.
+void check_keys(const config::settings& s) {
+    const std::string& endpoint = s.text("endpoints.uplink");
+    const bool keys = !s.text("endpoints.uplink_keys").empty();
+    if (!keys && !local(endpoint))
+        throw s.refuse("endpoints.uplink_keys",
+                       "beyond this machine keys are needed; valid: a folder of ./openwip keys");
+    if (keys && !endpoint.starts_with("tcp://"))
+        throw s.refuse("endpoints.uplink_keys",
+                       "for an uplink over TCP only; valid: empty with " + endpoint);
+}
+
 }  // namespace
 
 link_config link_from(const config::settings& s) {
@@ -126,6 +142,7 @@ macd_config translate(config::settings& s) {
     c.predictor = s.text("phy.predictor");
 
     c.tun.name = s.text("tun.name");
+    c.tun_namespace = s.text("tun.namespace");
     c.tun.address = s.text("tun.address");
     c.tun.mtu = static_cast<int>(s.integer("tun.mtu"));
     c.tun.txqueuelen = static_cast<int>(s.integer("tun.txqueuelen"));
@@ -134,6 +151,8 @@ macd_config translate(config::settings& s) {
 
     c.slot_link_endpoint = s.text("endpoints.slot_link");
     c.uplink_endpoint = s.text("endpoints.uplink");
+    c.uplink_keys = s.text("endpoints.uplink_keys");
+    check_keys(s);
     c.control_endpoint = s.text("endpoints.control");
     c.telemetry_endpoint = s.text("endpoints.telemetry");
     const std::string endpoint_keys[] = {"endpoints.slot_link", "endpoints.uplink",
@@ -146,6 +165,12 @@ macd_config translate(config::settings& s) {
     c.replay = s.flag("replay");
     if (c.replay && c.role == station_role_kind::base)
         throw s.refuse("replay", "not possible at the base station: it receives nothing");
+    c.peer_may_leave = s.flag("peer_may_leave");
+    if (c.peer_may_leave && c.transmit_lead_slots == 0)
+        throw s.refuse(
+            "peer_may_leave",
+            "not possible without link.transmit_lead_slots: without it each slot waits for the "
+            "other station");
     c.user = s.text("user");
     c.peer_timeout_s = s.real("peer_timeout_s");
     return c;

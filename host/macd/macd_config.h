@@ -28,8 +28,11 @@ struct macd_config {
     uplink_config uplink;
     std::string predictor;  // of the terminal's receiver
     tun_settings tun;
+    std::string tun_namespace;
     std::string slot_link_endpoint;
     std::string uplink_endpoint;
+    std::string uplink_keys;      // folder, empty: none
+    bool peer_may_leave = false;  // and come back
     std::string control_endpoint;
     std::string telemetry_endpoint;
     telemetry_rates telemetry;

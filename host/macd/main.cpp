@@ -11,6 +11,7 @@
 #include "runtime/privileged_start.h"
 #include "runtime/program.h"
 #include "runtime/realtime.h"
+#include "tun/tun_in_namespace.h"
 
 namespace {
 
@@ -30,7 +31,7 @@ void check_reachable(const std::string& endpoint, const std::string& user) {
 int run(config::settings& settings) {
     const macd_config config = translate(settings);
     const privileged_start start(settings, config.user);
-    tun_device tun(config.tun);
+    tun_device tun = make_tun_in(config.tun_namespace, config.tun, "tun.namespace");
     if (!tun.warning().empty()) spdlog::warn("{}", tun.warning());
     zmq::context_t context(1);
     event_loop loop(context, settings, config);

@@ -30,6 +30,12 @@ void packet_watch::on_words(const openwip::uplink::PacketWords& words, slot now)
     journal_.on_words(words_, words.count(), static_cast<wire_sn>(words.decided_before()), now);
 }
 
+void packet_watch::peer_came() {
+    watch_ = 0;
+    following_ = false;
+    mac_->follow_packets(nullptr);
+}
+
 void packet_watch::slot_done(slot now) {
     done_ = now;
     const auto& out = port_->telemetry();

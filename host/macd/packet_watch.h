@@ -25,6 +25,8 @@ public:
     void set_now(std::int64_t ns) { journal_.set_now(ns); }
     // The terminal's words, said at the end of slot `now`.
     void on_words(const openwip::uplink::PacketWords& words, slot now);
+    // Another terminal: it is asked anew.
+    void peer_came();
     // After each plan: asks the terminal to begin or to end, publishes.
     void slot_done(slot now);
     // Publishes the records that wait, as of that slot.

@@ -12,8 +12,9 @@
 
 namespace wip::host {
 
-// No sensible slot number is outside 0 .. 2^40 (23 years of slots).
-inline constexpr std::int64_t largest_slot = std::int64_t{1} << 40;
+// No sensible slot number is outside 0 .. 2^42: 93 years of slots, as of a radio that has GPS time
+// or the time since 1970. In nanoseconds they still fit 63 bits (types/slot_time.h).
+inline constexpr std::int64_t largest_slot = std::int64_t{1} << 42;
 constexpr bool plausible_slot(std::int64_t s) { return s >= 0 && s < largest_slot; }
 
 void write_plan(const slot_plan& plan, openwip::slot_link::SlotPlan& out);

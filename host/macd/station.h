@@ -45,6 +45,8 @@ public:
     virtual void on_peer(std::span<const std::uint8_t> message) = 0;
     // All that has come over the slot link so far has been handed over.
     virtual void caught_up() {}
+    // Another peer is there than before (one that came back), and knows nothing.
+    virtual void peer_came() {}
     // Packets may be waiting in the TUN. Returns false when the interface is gone.
     virtual bool on_tun() = 0;
     // False when a read of any slot has found that the interface is gone.

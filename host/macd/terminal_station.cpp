@@ -158,6 +158,12 @@ void terminal_station::on_peer(std::span<const std::uint8_t> message) {
     if (!note.stop().empty()) port_->peer_ends(note.stop());
 }
 
+void terminal_station::peer_came() {
+    watch_ = 0;
+    words_.restart();
+    mac_.report_to(nullptr);
+}
+
 // Between the reports of slots j and j + 1 it is slot j + 1.
 bool terminal_station::on_tun() {
     return read_tun(clock_.known() ? now_ + slot_count(1) : now_) && tun_alive_;

@@ -24,6 +24,7 @@ public:
     void on_request(const openwip::slot_link::SlotRequest& request) override;
     void on_report(const openwip::slot_link::SlotReport& report) override;
     void on_peer(std::span<const std::uint8_t> message) override;
+    void peer_came() override;
     bool on_tun() override;
     bool tun_alive() const override { return tun_alive_; }
     slot next_slot() const override;

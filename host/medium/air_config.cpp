@@ -36,6 +36,7 @@ void read_air(const config::settings& s, medium_config& c) {
     c.control = s.text("air.control");
     c.fader = s.text("air.fader");
     c.pacing_limit_ms = s.real("air.pacing_limit_ms");
+    c.stations_may_die = s.flag("air.stations_may_die");
     c.quantum = s.integer("air.quantum");
     if (!s.given("air.quantum") && c.clock == clock_kind::realtime) c.quantum = realtime_quantum;
     c.priority = static_cast<int>(s.integer("air.priority"));

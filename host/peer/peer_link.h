@@ -2,7 +2,7 @@
 // One end of a line of messages between two processes that know whether the other one is there:
 // flowgraph and macd, macd and macd. Two kinds, chosen by the address:
 //   shm://PATH            two rings in shared memory, for processes of one machine (ring_link.h)
-//   ipc://PATH, tcp://... ZeroMQ PAIR (zmq_link.h)
+//   ipc://PATH, tcp://... ZeroMQ PAIR (zmq_link.h), over a network with keys
 //
 // One thread uses it, and sleeps so:
 //   if (link.rest()) poll(message_fd, connection_fd, ...);
@@ -31,6 +31,7 @@ struct link_config {
     // The other end is lost when it does not even answer the link itself for so long (stopped, hung
     // machine); 0: never.
     std::chrono::milliseconds silence{0};
+    std::string keys{};  // folder (curve_keys.h), for a line over a network; empty: none
 };
 
 class peer_link {
@@ -58,6 +59,8 @@ public:
 
     // What came and is no message: strangers, wrong framing.
     std::uint64_t odd_messages = 0;
+    // Why the last one who came was turned away, or we were; empty: nobody was.
+    std::string refusal{};
 };
 
 // Opens it. Throws endpoint_error.

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "peer/zmq_link.h"
 
-#include <algorithm>
-#include <cstring>
+#include <sys/epoll.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "peer/curve_keys.h"
 #include "peer/endpoint.h"
 
 namespace wip::peer {
@@ -15,12 +21,24 @@ constexpr std::int64_t largest_message = 4 << 20;
 constexpr int queue_limit = 4096;
 constexpr int linger_ms = 200;  // for the last word
 constexpr int reconnect_ms = 50;
+// To a machine that is off, or behind a cable that is out.
+constexpr int connect_ms = 500;
 const char* const monitor_address = "inproc://monitor";
+const char* const door_address = "inproc://zeromq.zap.01";
+
+bool over_tcp(const link_config& config) { return config.endpoint.starts_with("tcp://"); }
+
+zmq::socket_type kind_of(const link_config& config) {
+    if (!over_tcp(config)) return zmq::socket_type::pair;
+    return config.which == end::bind ? zmq::socket_type::router : zmq::socket_type::dealer;
+}
 
 }  // namespace
 
 zmq_link::zmq_link(const link_config& config)
-    : socket_(context_, zmq::socket_type::pair), monitor_(context_, zmq::socket_type::pair) {
+    : socket_(context_, kind_of(config)),
+      monitor_(context_, zmq::socket_type::pair),
+      routed_(over_tcp(config) && config.which == end::bind) {
     socket_.set(zmq::sockopt::sndhwm, queue_limit);
     socket_.set(zmq::sockopt::rcvhwm, queue_limit);
     socket_.set(zmq::sockopt::linger, linger_ms);
@@ -30,9 +48,18 @@ zmq_link::zmq_link(const link_config& config)
         socket_.set(zmq::sockopt::heartbeat_ivl, std::max(silence_ms / 4, 25));
         socket_.set(zmq::sockopt::heartbeat_timeout, silence_ms);
     }
-    if (zmq_socket_monitor(socket_.handle(), monitor_address,
-                           ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_CONNECTED |
-                               ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED) != 0)
+    if (over_tcp(config)) {
+        socket_.set(zmq::sockopt::immediate, true);
+        socket_.set(zmq::sockopt::connect_timeout, connect_ms);
+        socket_.set(zmq::sockopt::handshake_ivl, 2 * connect_ms);
+        socket_.set(zmq::sockopt::ipv6, config.endpoint.find('[') != std::string::npos);
+    }
+    if (!config.keys.empty()) use_keys(config);
+    if (zmq_socket_monitor(
+            socket_.handle(), monitor_address,
+            ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_CONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
+                ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
+                ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL) != 0)
         throw zmq::error_t();
     monitor_.connect(monitor_address);
     if (config.which == end::bind) {
@@ -47,11 +74,66 @@ zmq_link::zmq_link(const link_config& config)
     }
     message_fd_ = socket_.get(zmq::sockopt::fd);
     connection_fd_ = monitor_.get(zmq::sockopt::fd);
+    if (!door_) return;
+    both_fd_ = ::epoll_create1(EPOLL_CLOEXEC);
+    if (both_fd_ < 0) throw zmq::error_t();
+    watch_for(monitor_);
+    watch_for(*door_);
+    connection_fd_ = both_fd_;
+}
+
+zmq_link::~zmq_link() {
+    if (both_fd_ >= 0) ::close(both_fd_);
+}
+
+void zmq_link::watch_for(zmq::socket_t& socket) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    if (::epoll_ctl(both_fd_, EPOLL_CTL_ADD, socket.get(zmq::sockopt::fd), &event) != 0)
+        throw zmq::error_t();
+}
+
+void zmq_link::use_keys(const link_config& config) {
+    const auto keys = read_curve_keys(config.keys, config.which);
+    if (config.which == end::connect) {
+        socket_.set(zmq::sockopt::curve_serverkey, keys.other_public);
+        socket_.set(zmq::sockopt::curve_publickey, keys.own_public);
+        socket_.set(zmq::sockopt::curve_secretkey, keys.own_secret);
+        return;
+    }
+    allowed_.resize(32);
+    zmq_z85_decode(reinterpret_cast<std::uint8_t*>(allowed_.data()), keys.other_public.c_str());
+    door_.emplace(context_, zmq::socket_type::rep);
+    door_->bind(door_address);
+    socket_.set(zmq::sockopt::curve_server, true);
+    socket_.set(zmq::sockopt::curve_secretkey, keys.own_secret);
+    socket_.set(zmq::sockopt::zap_domain, "openwip");
+}
+
+// Asked: version, number, domain, address, identity, mechanism, key. Answered: version, number,
+// code, text, user, nothing.
+void zmq_link::answer_doorbell() {
+    zmq::message_t frame;
+    while (door_->recv(frame, zmq::recv_flags::dontwait)) {
+        std::vector<std::string> asked{frame.to_string()};
+        while (frame.more() && door_->recv(frame, zmq::recv_flags::dontwait))
+            asked.push_back(frame.to_string());
+        const bool good = asked.size() == 7 && asked[5] == "CURVE" && asked[6] == allowed_;
+        if (!good)
+            refusal = (asked.size() > 3 ? asked[3] : "somebody") +
+                      " has another key than that of " + "client.public";
+        const std::array<std::string, 6> answer{
+            "1.0", asked.size() > 1 ? asked[1] : "", good ? "200" : "400", "", "", ""};
+        for (std::size_t i = 0; i < answer.size(); ++i)
+            door_->send(zmq::buffer(answer[i]),
+                        i + 1 < answer.size() ? zmq::send_flags::sndmore : zmq::send_flags::none);
+    }
 }
 
 // The monitor's messages have two parts: event number (16 bits) and value (32 bits), then an
 // address.
 bool zmq_link::watch() {
+    if (door_) answer_doorbell();
     bool lost = false;
     zmq::message_t frame;
     while (monitor_.recv(frame, zmq::recv_flags::dontwait)) {
@@ -72,8 +154,14 @@ bool zmq_link::watch() {
             lost = false;
         } else if (event == ZMQ_EVENT_DISCONNECTED && fd == live_fd_) {
             live_fd_ = -1;
+            partner_.clear();
             connected_ = false;
             lost = true;
+        } else if (!door_ && (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH ||
+                              event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL ||
+                              event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL)) {
+            refusal =
+                "the handshake with the other end failed: one of the two has other keys, or none";
         }
     }
     return lost;
@@ -81,7 +169,7 @@ bool zmq_link::watch() {
 
 bool zmq_link::receive(std::span<const std::uint8_t>& out) {
     while (socket_.recv(in_, zmq::recv_flags::dontwait)) {
-        if (!in_.more()) {
+        if (routed_ ? receive_routed() : !in_.more()) {
             out = {in_.data<std::uint8_t>(), in_.size()};
             return open_ = true;
         }
@@ -92,8 +180,25 @@ bool zmq_link::receive(std::span<const std::uint8_t>& out) {
     return open_ = false;
 }
 
+// In `in_` is the routing id; then the message is. False: not of one part, or a stranger's. Who
+// speaks first when nobody is there is the partner, until his connection is lost.
+bool zmq_link::receive_routed() {
+    const std::string from = in_.to_string();
+    if (!in_.more() || !socket_.recv(in_, zmq::recv_flags::dontwait) || in_.more()) return false;
+    if (partner_.empty()) {
+        partner_ = from;
+        live_fd_ = zmq_msg_get(in_.handle(), ZMQ_SRCFD);
+        connected_ = true;
+    }
+    return from == partner_;
+}
+
 bool zmq_link::send(std::span<const std::uint8_t> message, bool) {
+    if (routed_ && partner_.empty()) return false;  // the socket was not used: it may rest
     open_ = true;
+    if (routed_ &&
+        !socket_.send(zmq::buffer(partner_), zmq::send_flags::sndmore | zmq::send_flags::dontwait))
+        return false;
     return socket_
         .send(zmq::const_buffer(message.data(), message.size()), zmq::send_flags::dontwait)
         .has_value();

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Sample time from rx_time tags, and slot numbers from sample time and what the air carries.
+// Sample time from rx_time tags, and slot numbers from what the air carries and the slots that
+// pass.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 
 #include "sample_clock.h"
@@ -11,15 +13,116 @@ namespace {
 
 using namespace wip;
 
-TEST(slot_number, the_air_decides_modulo_a_hyperframe_and_the_sample_time_the_rest) {
+// A transmitter that counts from `first` and a receiver whose clock counts from `start`, `ppm`
+// fast.
+struct two_clocks {
+    std::int64_t first = 0;
+    std::int64_t start = 0;
+    double ppm = 0;
+    slot_numbering numbering;
+
+    // The receiver's time of the start of the transmitter's slot `first` + k.
+    sample time(std::int64_t k) const {
+        const double extra = static_cast<double>(k) * slot_samples * ppm * 1e-6;
+        return sample(start + k * slot_samples + std::llround(extra));
+    }
+    slot locked(std::int64_t k) {
+        return numbering.number(time(k), true, (first + k) % hyperframe_slots);
+    }
+    // Some windows of 5120 of the receiver's own samples, wherever slots begin.
+    slot unlocked(std::int64_t k) { return numbering.number(time(k), false, 0); }
+    bool fits(slot number, std::int64_t k) const {
+        return (number.value - first - k) % hyperframe_slots == 0;
+    }
+};
+
+TEST(slot_number, with_one_time_at_both_ends_both_count_alike) {
     std::mt19937_64 random(7);
     for (int i = 0; i < 10000; ++i) {
-        const auto truth = static_cast<std::int64_t>(random() % (std::uint64_t{1} << 40));
-        const auto error = static_cast<std::int64_t>(random() % (hyperframe_slots - 1)) -
-                           (hyperframe_slots / 2 - 1);
-        const sample start((truth + error) * slot_samples);
-        EXPECT_EQ(unwrap_slot(start, truth % hyperframe_slots).value, truth);
+        const auto truth = static_cast<std::int64_t>(random() % (std::uint64_t{1} << 42));
+        const auto error = static_cast<std::int64_t>(random() % 5000) - 2500;
+        slot_numbering numbering;
+        const sample start(truth * slot_samples + error);
+        EXPECT_EQ(numbering.number(start, false, 0).value, truth);
+        const sample next(start + sample_count(slot_samples));
+        EXPECT_EQ(numbering.number(next, true, (truth + 1) % hyperframe_slots).value, truth + 1);
     }
+}
+
+TEST(slot_number, the_air_decides_modulo_a_hyperframe_whatever_the_two_clocks_say) {
+    std::mt19937_64 random(8);
+    for (int i = 0; i < 10000; ++i) {
+        two_clocks c{static_cast<std::int64_t>(random() % (std::uint64_t{1} << 42)),
+                     static_cast<std::int64_t>(random() % (std::uint64_t{1} << 50)),
+                     0,
+                     {}};
+        const slot before = c.unlocked(0);
+        const slot first = c.locked(1);
+        EXPECT_TRUE(c.fits(first, 1));
+        EXPECT_GE(first + slot_numbering::largest_slip, before);
+        for (int k = 2; k < 5; ++k) EXPECT_EQ((c.locked(k) - first).value, k - 1);
+    }
+}
+
+// Every slot of it, with a second without lock in every minute. The numbers go on from one to the
+// next, though the clocks have moved by 108 slots (72 ms) at the end.
+TEST(slot_number, an_hour_at_20_ppm_is_counted_slot_by_slot) {
+    for (const double ppm : {-20.0, 20.0}) {
+        two_clocks c{1'000'000, 77'777'777, ppm, {}};
+        constexpr std::int64_t hour = 3600 * slots_per_second, minute = 60 * slots_per_second;
+        const slot first = c.locked(0);
+        for (std::int64_t k = 1; k < hour; ++k) {
+            const slot here = k % minute < slots_per_second ? c.unlocked(k) : c.locked(k);
+            ASSERT_EQ((here - first).value, k) << ppm << " ppm";
+        }
+        EXPECT_EQ(std::llround(static_cast<double>(hour) * ppm * 1e-6), ppm > 0 ? 108 : -108);
+    }
+}
+
+// 0.1 s in lock of every minute.
+TEST(slot_number, ten_days_at_20_ppm_with_pauses_of_a_minute) {
+    for (const double ppm : {-20.0, 20.0}) {
+        two_clocks c{5, 1'000'003, ppm, {}};
+        constexpr std::int64_t days = 10 * 86400 * slots_per_second;
+        const slot first = c.locked(0);
+        for (std::int64_t k = 0; k < days; k += 60 * slots_per_second)
+            for (std::int64_t i = 1; i < 150; ++i)
+                ASSERT_EQ((c.locked(k + i) - first).value, k + i) << ppm << " ppm";
+    }
+}
+
+TEST(slot_number, without_lock_for_hours_the_count_is_mended_forwards) {
+    two_clocks c{1000, 0, 20, {}};
+    c.locked(0);
+    constexpr std::int64_t later = 5 * 3600 * slots_per_second;
+    const slot before = c.unlocked(later);
+    EXPECT_EQ(before.value, 1000 + later + 540);  // 20 ppm of five hours
+    const slot after = c.locked(later + 1);
+    EXPECT_TRUE(c.fits(after, later + 1));
+    EXPECT_GT(after, before);
+}
+
+TEST(slot_number, a_base_station_that_began_anew_is_followed_forwards) {
+    two_clocks c{700'000, 0, 0, {}};
+    slot last = c.locked(0);
+    c.first = 12;  // its clock was set to zero
+    for (int k = 100; k < 105; ++k) {
+        const slot here = c.locked(k);
+        EXPECT_TRUE(c.fits(here, k));
+        EXPECT_GT(here, last);
+        last = here;
+    }
+}
+
+TEST(slot_number, a_receiver_whose_clock_is_set_back_goes_on_counting) {
+    two_clocks c{9'000'000, 9'000'000LL * slot_samples, 0, {}};
+    const slot before = c.locked(50);
+    c.start = 0;
+    EXPECT_EQ((c.unlocked(51) - before).value, 1);
+    EXPECT_EQ((c.unlocked(52) - before).value, 2);
+    const slot after = c.locked(53);
+    EXPECT_TRUE(c.fits(after, 53));
+    EXPECT_EQ((after - before).value, 3);
 }
 
 TEST(slot_number, a_start_a_little_before_or_after_the_slots_time_is_that_slot) {

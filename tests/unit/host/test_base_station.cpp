@@ -5,6 +5,7 @@
 #include "macd/base_station.h"
 #include "macd/slot_codec.h"
 #include "station_world.h"
+#include "types/hyperframe.h"
 #include "types/slot_time.h"
 
 using namespace wip;
@@ -268,6 +269,59 @@ TEST_F(FreeRunning, AfterAStandstillOfAnyLengthItGoesOn) {
     for (const std::int64_t k : {900'000, 900'001, 900'002}) ask_at_once(k);
     EXPECT_EQ(planned().back(), 900'002);
     EXPECT_GE(planned()[planned().size() - 2], 900'001);
+}
+// The terminal's count is this one modulo a hyperframe, in whichever hyperframe it is.
+TEST_F(FreeRunning, FeedbackIsOfTheSlotThatFitsTheAirWhateverTheTerminalsClock) {
+    const std::int64_t start = 1'000'000;
+    for (const std::int64_t other : {-8, 0, 1, 40'000}) {
+        const auto before = status();
+        const std::int64_t apart = other * hyperframe_slots, first = start + 1000 * (other + 8);
+        for (std::int64_t k = first; k < first + 30; ++k) {
+            ask_at_once(k);
+            hear(word(k - 2 + apart));
+        }
+        tun.give(ip_packet(500));
+        for (std::int64_t k = first + 30; k < first + 60; ++k) {
+            ask_at_once(k);
+            hear(word(k - 2 + apart));
+        }
+        const auto after = status();
+        EXPECT_EQ(after.downlink().delivered().packets(),
+                  before.downlink().delivered().packets() + 1)
+            << other;
+        EXPECT_EQ(after.base().frames_failed(), before.base().frames_failed()) << other;
+    }
+}
+TEST_F(FreeRunning, AnUplinkPacketTakesAsManySlotsWhateverTheTerminalsClock) {
+    for (const bool locked : {true, false}) {
+        const std::int64_t first = locked ? 1000 : 2000,
+                           apart = locked ? 9 * hyperframe_slots : 12345;
+        for (std::int64_t k = first; k < first + 20; ++k) {
+            ask_at_once(k);
+            auto m = word(k - 2 + apart);
+            m.set_locked(locked);
+            if (!locked) m.clear_feedback();
+            if (k == first + 10) {
+                auto& p = *m.add_packets();
+                p.set_arrival(k + apart + 1);
+                const auto packet = ip_packet(60);
+                p.set_data(packet.data(), packet.size());
+            }
+            hear(m);
+            EXPECT_EQ(!tun.take().empty(), k == first + 12) << locked << ' ' << k;
+        }
+    }
+}
+TEST_F(FreeRunning, BeforeItsFirstSlotItTakesWhatATerminalSends) {
+    auto m = word(77'777);
+    const auto packet = ip_packet(60);
+    m.add_packets()->set_data(packet.data(), packet.size());
+    hear(m);
+    EXPECT_EQ(tun.take(), packet);
+    EXPECT_TRUE(conserved(status().uplink()));
+    EXPECT_TRUE(port.dropped.empty());
+    for (std::int64_t k = 150; k < 160; ++k) ask_at_once(k);
+    EXPECT_EQ(planned().back(), 159);
 }
 TEST_F(FreeRunning, FramesThatDidNotGoOutAreSentAgainInTheNextSlot) {
     for (std::int64_t k = 150; k < 165; ++k) {

@@ -111,6 +111,28 @@ TEST(MacdConfig, EndpointsFollowTheRoleAndTheRunFolder) {
     ::unsetenv("OPENWIP_RUN");
     EXPECT_EQ(with({}).slot_link_endpoint, "shm:///run/openwip/base.slot");
 }
+TEST(MacdConfig, AnUplinkOverTheNetworkNeedsKeys) {
+    const std::string far = "endpoints.uplink=tcp://192.0.2.1:7680";
+    EXPECT_EQ(error_with(far),
+              "default: endpoints.uplink_keys = : beyond this machine keys are needed; valid: a "
+              "folder of ./openwip keys");
+    EXPECT_EQ(with({far, "endpoints.uplink_keys=/etc/keys"}).uplink_keys, "/etc/keys");
+    EXPECT_EQ(error_with("endpoints.uplink=tcp://127.0.0.1:7680"), "no error");
+    EXPECT_NE(error_with("endpoints.uplink_keys=/etc/keys").find("over TCP only"),
+              std::string::npos);
+    EXPECT_NE(error_with("endpoints.uplink_keys=keys").find("a folder"), std::string::npos);
+    for (const auto* e : {"tcp://a b:1", "tcp://:1", "tcp://host", "tcp://host:0", "tcp://*:5"})
+        EXPECT_NE(error_with(std::string("endpoints.uplink=") + e).find("endpoints.uplink = "),
+                  std::string::npos)
+            << e;
+}
+TEST(MacdConfig, APeerMayLeaveWhereNoSlotWaitsForIt) {
+    EXPECT_NE(error_with("peer_may_leave=on").find("without link.transmit_lead_slots"),
+              std::string::npos);
+    EXPECT_TRUE(
+        with({"peer_may_leave=on", "link.transmit_lead_slots=6", "link.retransmission_delay_ms=8"})
+            .peer_may_leave);
+}
 TEST(MacdConfig, NothingListensBeyondThisMachine) {
     for (const auto* e : {"tcp://0.0.0.0:5555", "tcp://*:5555", "tcp://127.0.0.1:0",
                           "tcp://127.0.0.1:70000", "tcp://127.0.0.1:x", "tcp://127.0.0.1:",

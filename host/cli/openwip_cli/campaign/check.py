@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip demo, emulate, experiment: what is wrong with their options is said before anything is installed or built."""
+"""./openwip demo, station, emulate, experiment: what is wrong with their options is said before anything is installed or built."""
 from ..errors import VALID
 from ..machine import outputs, system
 from ..machine.places import Places
-from ..runs import options
+from ..runs import options, station_options
 from . import options as experiments
 
 
@@ -12,7 +12,10 @@ def main(arguments: list[str], places: Places) -> int:
     if which == "experiment":
         experiments.parse(rest, places)
         return VALID
-    given = (options.parse_emulate if which == "emulate" else options.parse_demo)(rest)
+    if which == "station":
+        given = station_options.parse(rest)[1]
+    else:
+        given = (options.parse_emulate if which == "emulate" else options.parse_demo)(rest)
     outputs.check("--json", given.json)
     if not given.generator:
         system.require_root()

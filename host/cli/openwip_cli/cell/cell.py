@@ -304,21 +304,34 @@ def write_configs(cell: Cell, scenario: Scenario) -> None:
         write_config(cell, role, mac_config(cell, scenario, role))
 
 
+def radio_environment(cell: Cell, places: Places) -> dict[str, str]:
+    return {"OPENWIP_RUN": str(cell.run), "PYTHONPATH": str(places.build / "python"), "UHD_MODULE_PATH": str(places.build / "uhd_modules"),
+            "GR_CONF_CONTROLPORT_ON": "False", "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def flowgraph(role: str, places: Places) -> list[str]:
+    return [str(places.python), str(places.top / "flowgraphs" / "apps" / ("base_station.py" if role == "base" else "terminal.py"))]
+
+
+def transmitter_options(scenario: Scenario) -> list[str]:
+    return ["--edge-samples", str(scenario["radio.edge_samples"]), "--lead", str(scenario["link.transmit_lead_slots"])]
+
+
+def receiver_options(scenario: Scenario) -> list[str]:
+    return ["--horizon", str(scenario.retransmission_delay_slots), "--combining", scenario["link.combining"],
+            "--predictor", scenario["phy.predictor"], "--gain-control", scenario["phy.gain_control"]]
+
+
 def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: Any = None) -> list[Process]:
     """In the order of starting: the medium and the MACs bind, the radios attach. `record_iq`: more arguments
     of a station's flowgraph, by station."""
     record_iq = record_iq or {}
     build, run = places.build, cell.run
-    common = {"OPENWIP_RUN": str(run)}
-    radio = common | {"PYTHONPATH": str(build / "python"), "UHD_MODULE_PATH": str(build / "uhd_modules"),
-                      "GR_CONF_CONTROLPORT_ON": "False", "PYTHONUNBUFFERED": "1",
-                      "PYTHONDONTWRITEBYTECODE": "1"}
-    apps = places.top / "flowgraphs" / "apps"
+    common, radio = {"OPENWIP_RUN": str(run)}, radio_environment(cell, places)
     radio_of = radios.radios(scenario)
 
     def station(role: str, *extra: str) -> list[str]:
-        return [places.python, str(apps / ("base_station.py" if role == "base" else "terminal.py")),
-                "--args", ",".join(filter(None, (f"type=vusrp,air={cell.name},node={role}", radio_of[role].arguments))),
+        return [*flowgraph(role, places), "--args", ",".join(filter(None, (f"type=vusrp,air={cell.name},node={role}", radio_of[role].arguments))),
                 "--endpoint", cell.line(f"{role}.slot"), "--freq", "1.8e9",
                 "--record-endpoint", cell.endpoint(f"{role}.iq"),
                 *record_iq.get(role, ()),
@@ -336,14 +349,8 @@ def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: An
         *fader,
         mac("base"),
         mac("terminal"),
-        Process("base.radio", station("base", "--tx-gain", f"{radio_of['base'].gain:g}",
-                                      "--edge-samples", str(scenario["radio.edge_samples"]),
-                                      "--lead", str(scenario["link.transmit_lead_slots"])), radio, slot_path=True,
-                capabilities=rights.RADIO),
-        Process("terminal.radio", station("terminal", "--rx-gain", f"{radio_of['terminal'].gain:g}",
-                                          "--horizon", str(scenario.retransmission_delay_slots),
-                                          "--combining", scenario["link.combining"],
-                                          "--predictor", scenario["phy.predictor"],
-                                          "--gain-control", scenario["phy.gain_control"]), radio, slot_path=True,
-                capabilities=rights.RADIO),
+        Process("base.radio", station("base", "--tx-gain", f"{radio_of['base'].gain:g}", *transmitter_options(scenario)), radio,
+                slot_path=True, capabilities=rights.RADIO),
+        Process("terminal.radio", station("terminal", "--rx-gain", f"{radio_of['terminal'].gain:g}", *receiver_options(scenario)), radio,
+                slot_path=True, capabilities=rights.RADIO),
     ]

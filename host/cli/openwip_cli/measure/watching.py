@@ -19,7 +19,7 @@ def telemetry_reasons(watch: Any) -> list[str]:
 @contextlib.contextmanager
 def watching(cell: cells.Cell) -> Iterator[Any]:
     """What a verdict needs that has to be watched all the time: (TelemetryWatch, ApplicationClock)."""
-    watch = control.TelemetryWatch({s: cell.endpoint(f"{s}.telemetry") for s in cells.STATIONS})
+    watch = control.TelemetryWatch({s: cell.endpoint(f"{s}.telemetry") for s in cells.STATIONS if s in cell.stations})
     applications = ApplicationClock({s: cell.namespace(s) for s in cell.stations},
                                     lambda: [pid for pid, _ in cell.recorded_processes()])
     try:

@@ -34,7 +34,8 @@ class Options:
     generator: bool = False     # of the emulator: virtual time, no cell
 
 
-def options_parser(command: str, description: str, settings: Any, name: str) -> Parser:
+def settings_parser(command: str, description: str, settings: Any, name: str) -> Parser:
+    """The settings, and what every run has around them."""
     p = Parser(command, description)
     for s in settings:
         if s.flag is None:
@@ -44,12 +45,6 @@ def options_parser(command: str, description: str, settings: Any, name: str) -> 
         p.add_argument(s.flag, dest=s.key, metavar="X", default=None, help=text.replace("%", "%%"))
     p.add_argument("--config", metavar="FILE", help="scenario file (YAML) under the options")
     p.add_argument("--json", metavar="FILE", help="write the whole report there")
-    p.add_argument("--record", metavar="FILE", help="record all telemetry of the run there (HDF5; ./openwip report FILE)")
-    p.add_argument("--capture", metavar="FILE", help="IP and link frames of the run, for Wireshark (pcapng)")
-    p.add_argument("--listen", metavar="tcp://ADDR:PORT",
-                   help="forward telemetry and control there, from PORT on; beyond loopback with --keys only")
-    p.add_argument("--keys", metavar="DIR", help="keys of ./openwip keys, for --listen")
-    p.add_argument("--monitor", action="store_true", help="open the window onto the cell (./openwip monitor)")
     p.add_argument("--cores", metavar="X", default="auto", help="cores of the slot path: auto, none (left to the kernel), "
                    "or numbers such as 1 or 2,3 (default auto)")
     p.add_argument("--keep", action="store_true", help="leave the cell up afterwards")
@@ -58,9 +53,20 @@ def options_parser(command: str, description: str, settings: Any, name: str) -> 
     return p
 
 
-def scenario_of(given: argparse.Namespace, settings: Any) -> Scenario:
-    """Of parsed arguments: file under flags."""
-    values = read_file(given.config, settings) if given.config else {}
+def options_parser(command: str, description: str, settings: Any, name: str) -> Parser:
+    p = settings_parser(command, description, settings, name)
+    p.add_argument("--record", metavar="FILE", help="record all telemetry of the run there (HDF5; ./openwip report FILE)")
+    p.add_argument("--capture", metavar="FILE", help="IP and link frames of the run, for Wireshark (pcapng)")
+    p.add_argument("--listen", metavar="tcp://ADDR:PORT",
+                   help="forward telemetry and control there, from PORT on; beyond loopback with --keys only")
+    p.add_argument("--keys", metavar="DIR", help="keys of ./openwip keys, for --listen")
+    p.add_argument("--monitor", action="store_true", help="open the window onto the cell (./openwip monitor)")
+    return p
+
+
+def scenario_of(given: argparse.Namespace, settings: Any, fixed: dict[str, Any] | None = None) -> Scenario:
+    """Of parsed arguments: file under flags. `fixed`: of the command, under both."""
+    values = (fixed or {}) | (read_file(given.config, settings) if given.config else {})
     for s in settings:
         text = getattr(given, s.key) if s.flag else None
         if text is not None:

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the air says of a slot's number: the number modulo a hyperframe of 4096 frames, 82 s. Of all
+// numbers that fit, the one nearest to a number that is about right.
+#pragma once
+
+#include "types/grant.h"
+#include "types/grid.h"
+
+namespace wip {
+
+inline constexpr std::int64_t hyperframe_slots =
+    std::int64_t{frame_number_modulus} * slots_per_frame;
+
+// How far the next number that fits `told` is from `from` on: 0 .. hyperframe_slots - 1.
+constexpr slot_count up_to_fit(slot from, std::int64_t told) {
+    const std::int64_t n = (told - from.value) % hyperframe_slots;
+    return slot_count(n < 0 ? n + hyperframe_slots : n);
+}
+
+constexpr slot nearest_that_fits(slot about, std::int64_t told) {
+    const slot_count up = up_to_fit(about, told);
+    return about + (up.value > hyperframe_slots / 2 ? up - slot_count(hyperframe_slots) : up);
+}
+
+}  // namespace wip

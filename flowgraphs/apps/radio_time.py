@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Clock and time of a station's radio: the sources that it is told to take, and what has to be there before it starts.
+
+Each wait ends with `Missing`, in one line: what did not come, within how long, and what to look at. `radio` is a block of
+gr-uhd; a test gives its own."""
+import time
+
+REFERENCE_S = 10.0      # a PLL takes one second or two, an oven of a GPSDO that was just switched on longer
+GPS_S = 60.0
+LO_S = 2.0
+PPS_S = 2.5             # two edges at least
+AGAIN_S = 0.02
+
+HINTS = {
+    ("ref_locked", "external"): "connect 10 MHz to REF IN (level: the device's manual), or --clock-source internal",
+    ("ref_locked", "gpsdo"): "is a GPSDO fitted, and warm? else --clock-source internal",
+    ("ref_locked", "internal"): "the device's own oscillator fails",
+}
+
+
+class Missing(RuntimeError):
+    """What a station waits for and does not get."""
+
+
+def choose(radio, clock_source, time_source):
+    """Sets both. Raises Missing for what the device does not have."""
+    for what, wanted, there, choose_it in (
+            ("clock", clock_source, radio.get_clock_sources(0), lambda s: radio.set_clock_source(s, 0)),
+            ("time", time_source, radio.get_time_sources(0), lambda s: radio.set_time_source(s, 0))):
+        if wanted not in there:
+            raise Missing(f"--{what}-source is '{wanted}'; valid with this device: {', '.join(there)}")
+        choose_it(wanted)
+
+
+def wait_for(condition, seconds, words, sleep=time.sleep, now=time.monotonic):
+    end = now() + seconds
+    while not condition():
+        if now() >= end:
+            raise Missing(f"{words[0]} did not come within {seconds:g} s: {words[1]}")
+        sleep(AGAIN_S)
+
+
+def wait_for_reference(radio, clock_source, **clock):
+    """A device that has no such sensor says nothing of it, and is believed."""
+    if "ref_locked" in radio.get_mboard_sensor_names(0):
+        wait_for(lambda: radio.get_mboard_sensor("ref_locked", 0).to_bool(), REFERENCE_S,
+                 (f"ref_locked (clock source {clock_source})", HINTS["ref_locked", clock_source]), **clock)
+
+
+def wait_for_lo(radio, **clock):
+    if "lo_locked" in radio.get_sensor_names(0):
+        wait_for(lambda: radio.get_sensor("lo_locked", 0).to_bool(), LO_S,
+                 ("lo_locked", "the synthesizer cannot hold this frequency (--freq), or the board is faulty"), **clock)
+
+
+def next_second(radio, time_source, **clock):
+    """Waits for an edge of the second; then sets the time that the device has at the next one: of the GPSDO, or of this
+    computer. Without a common edge (internal) the device's time stays as it is: nothing needs it."""
+    if time_source == "internal":
+        return None
+    last = radio.get_time_last_pps(0).get_real_secs()
+    wait_for(lambda: radio.get_time_last_pps(0).get_real_secs() != last, PPS_S,
+             (f"an edge of the second (time source {time_source})",
+              "connect 1 PPS to PPS IN, or --time-source internal" if time_source == "external" else
+              "is a GPSDO fitted? else --time-source internal"), **clock)
+    if time_source != "gpsdo":
+        return round(time.time()) + 1
+    sensors = radio.get_mboard_sensor_names(0)
+    if "gps_locked" in sensors:
+        wait_for(lambda: radio.get_mboard_sensor("gps_locked", 0).to_bool(), GPS_S,
+                 ("gps_locked", "connect the GPS antenna and wait for satellites, or --time-source internal"), **clock)
+    if "gps_time" not in sensors:
+        raise Missing("the device has no GPS time (sensor gps_time); valid: --time-source external or internal")
+    return radio.get_mboard_sensor("gps_time", 0).to_int() + 1
+
+
+def prepare(radio, clock_source, time_source, spec, sleep=time.sleep, now=time.monotonic):
+    """All of it, before a station computes its start. `spec`: makes a UHD time of whole seconds."""
+    choose(radio, clock_source, time_source)
+    clock = {"sleep": sleep, "now": now}
+    wait_for_reference(radio, clock_source, **clock)
+    wait_for_lo(radio, **clock)
+    second = next_second(radio, time_source, **clock)
+    if second is None:
+        return
+    radio.set_time_next_pps(spec(second))
+    wait_for(lambda: radio.get_time_last_pps(0).get_full_secs() == second, PPS_S,
+             ("the time set at the edge of the second", f"the device says {radio.get_time_last_pps(0).get_real_secs():.3f}; "
+              "another program may set it too"), **clock)
+
+
+def first_slot(device_seconds, ahead_seconds):
+    """The first slot (of 1/1500 s) that begins `ahead_seconds` after a device time, or later."""
+    return -int(-(device_seconds + ahead_seconds) * 1500 // 1)

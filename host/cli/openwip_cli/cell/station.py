@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One station of a cell whose other station is on another computer: who it speaks to, and its two processes.
+
+The base station listens at the address of this computer that faces the other one, the terminal connects; packets and feedback
+go over that one TCP connection, encrypted (CURVE, keys as of remote.py: the base station is the server). macd is in the
+computer's own network namespace and makes its TUN in the station's."""
+import dataclasses
+import pathlib
+import re
+import socket
+from typing import Any
+
+from ..errors import BadInput
+from ..machine import rights
+from ..machine.places import Places
+from ..settings.scenario import Scenario
+from . import remote
+from .cell import MACD, Cell, Process, flowgraph, mac_config, radio_environment, receiver_options, transmitter_options, write_config
+
+PORT = 7680
+START_IN_S = 0.3        # of the radio's clock, once it is set up: time to make the flowgraph
+
+
+@dataclasses.dataclass
+class Peer:
+    endpoint: str           # this station binds it (base) or connects to it
+    keys: str | None        # folder
+
+
+@dataclasses.dataclass
+class Radio:
+    arguments: str
+    frequency: float
+    gain: float
+    antenna: str
+    clock_source: str
+    time_source: str
+
+    def options(self, role: str) -> list[str]:
+        return ["--args", self.arguments, "--freq", f"{self.frequency:.12g}", "--tx-gain" if role == "base" else "--rx-gain", f"{self.gain:g}",
+                "--antenna", self.antenna, "--clock-source", self.clock_source, "--time-source", self.time_source,
+                "--start-in", str(START_IN_S)]
+
+
+def parse_peer(text: str) -> tuple[str, int]:
+    found = re.fullmatch(r"(\[[0-9a-fA-F:%.\w]+\]|[^\s:/\[\]]+)(?::(\d{1,5}))?", text)
+    if not found or not 1 <= int(found[2] or PORT) <= 65535:
+        raise BadInput(f"--peer is {text!r}; valid: HOST or HOST:PORT, the other computer's name or address (port {PORT} unless said)")
+    return found[1].strip("[]"), int(found[2] or PORT)
+
+
+def peer(role: str, text: str, keys: str | None) -> Peer:
+    """Before anything is made. The base station's own address is the one that packets to the other computer leave from."""
+    host, port = parse_peer(text)
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
+        with socket.socket(family, socket.SOCK_DGRAM) as s:
+            s.connect(address)
+            mine = s.getsockname()[0]
+    except OSError as e:
+        raise BadInput(f"--peer is {text!r}: {e.strerror or e}; valid: a computer that can be reached from this one") from None
+    far = str(address[0])
+    if keys is None and not remote.is_loopback(far):
+        raise BadInput(f"--peer {text}: beyond this machine it needs --keys DIR (./openwip keys DIR makes them: server.key and "
+                       "client.public at the base station, client.key and server.public at the terminal)")
+    if keys is not None:    # read here too: before anything is made, and in the words of the other commands
+        (remote.ServerKeys if role == "base" else remote.ClientKeys)(keys)
+        keys = str(pathlib.Path(keys).resolve())
+    at = mine if role == "base" else far
+    return Peer(f"tcp://[{at}]:{port}" if ":" in at else f"tcp://{at}:{port}", keys)
+
+
+def macd_config(cell: Cell, scenario: Scenario, role: str, other: Peer) -> dict[str, Any]:
+    tree = mac_config(cell, scenario, role)
+    tree["tun"]["namespace"] = cell.namespace(role)
+    tree["endpoints"] |= {"uplink": other.endpoint, "uplink_keys": other.keys or ""}
+    return tree | {"peer_may_leave": True}
+
+
+def processes(cell: Cell, scenario: Scenario, role: str, radio: Radio, other: Peer, places: Places) -> list[Process]:
+    """In the order of starting."""
+    config = write_config(cell, role, macd_config(cell, scenario, role, other))
+    more = transmitter_options(scenario) if role == "base" else receiver_options(scenario)
+    return [
+        Process(f"{role}.macd", [str(places.build / MACD), "--config", config], {"OPENWIP_RUN": str(cell.run)}, slot_path=True),
+        Process(f"{role}.radio", [*flowgraph(role, places), *radio.options(role), "--endpoint", cell.line(f"{role}.slot"),
+                                  "--record-endpoint", cell.endpoint(f"{role}.iq"), *more],
+                radio_environment(cell, places), slot_path=True, capabilities=rights.RADIO)]

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What can be judged of one station alone, from statuses of its macd: its own sums, its slots, its receiver. Whether what one
+end sent came out at the other is not among it: the other end is on another computer."""
+from collections.abc import Sequence
+from typing import Any
+
+from ..air import SLOTS_PER_SECOND
+from . import accounting, meaning, report
+
+
+def sums(role: str, now: Any, tun: Any) -> list[str]:
+    """`tun`: the kernel's counts of the interface, {"to_macd", "from_macd"}, taken while nothing moved; None: something did."""
+    wrong = []
+    for name, direction in (("downlink", now.downlink), ("uplink", now.uplink)):
+        end = accounting.End(direction)
+        if end.came_in != end.accounted:
+            wrong.append(f"sums: {name} at the {role}, in against delivered + queued + dropped: {end.came_in} against {end.accounted}")
+    if tun is None:
+        return wrong
+    sends, receives = (now.downlink, now.uplink) if role == "base" else (now.uplink, now.downlink)
+    unread = [c for reason, c in accounting.End(sends).dropped.items() if reason in ("kernel_queue_full", "tun_read_error")]
+    read = tuple(accounting.End(sends).came_in[i] - sum(c[i] for c in unread) for i in (0, 1))
+    if read != tuple(tun["to_macd"]):
+        wrong.append(f"sums: kernel to {role}.macd: {tuple(tun['to_macd'])} against {read}")
+    if accounting.End(receives).delivered != tuple(tun["from_macd"]):
+        wrong.append(f"sums: {role}.macd to kernel: {accounting.End(receives).delivered} against {tuple(tun['from_macd'])}")
+    return wrong
+
+
+def late(slots: int, radio: Any) -> list[str]:
+    """Of a base station: its radio's clock does not wait."""
+    missed = {"late": radio.late_slots, "underflows": radio.underflows, "late_plans": radio.late_plans, "left_out": radio.slots_left_out}
+    return accounting.check_late({"late_slots": sum(missed.values()), "missed": missed, "slots": slots, "clock": "realtime"})
+
+
+def judge(role: str, first: Any, until: Any, now: Any, tun: Any, telemetry: Sequence[str], noted: Sequence[str],
+          returns: int) -> dict[str, Any]:
+    """`until`: when the other station left for good, else as `now`: from `first` to then slots and lock are judged. `returns`:
+    how often it came again; -1: never."""
+    checks = [("surroundings", [f"surroundings: {w}" for w in noted]), ("sums", sums(role, now, tun)), ("telemetry", list(telemetry)),
+              ("peer", [f"peer: the other station left and came back {returns} times"] if returns > 0 else
+               ["peer: the other station never came"] if returns < 0 else [])]
+    if role == "base":
+        checks.append(("late_slots", late(until.slot - first.slot, until.radio)))
+    else:
+        losses, overflows = until.radio.lock_losses - first.radio.lock_losses, until.radio.overflows
+        checks += [("lock", [f"lock: lost {losses} times"] if losses else [] if until.radio.locked else ["lock: there is none"]),
+                   ("overflows", [f"late: the radio's samples overflowed {overflows} times"] if overflows else [])]
+    return accounting.verdict(checks)
+
+
+def result(role: str, first: Any, now: Any) -> dict[str, Any]:
+    directions = {name: accounting.End(d).report() for name, d in (("downlink", now.downlink), ("uplink", now.uplink))}
+    found = {"role": role, "seconds": (now.slot - first.slot) / SLOTS_PER_SECOND, "packets": directions}
+    if role == "base":
+        return found | {"link": accounting.link_interval(first, now), "radio": accounting.counts_of(
+            now.radio, "late_slots", "underflows", "late_plans", "slots_left_out")}
+    return found | {"radio": accounting.counts_of(now.radio, "cell", "locks", "lock_losses", "cfo_hz", "evm_", "mean_snr_db", "overflows",
+                                                  "prediction_nmse", "horizon")}
+
+
+def screen(r: dict[str, Any]) -> str:
+    v = r["verdict"]
+    lines = [f"verdict: {'VALID' if v['valid'] else 'INVALID'} (of this station alone, {r['seconds']:.1f} s)", *(f"  {w}" for w in v["reasons"])]
+    if r["role"] == "base":
+        lines += report.link_lines(r["link"])
+        lines.append(f"  slots        {sum(r['radio'].values())} missed their time: {accounting.missed_words(missed_of(r['radio']))}")
+    else:
+        radio = r["radio"]
+        lines.append(f"  radio        cell {radio['cell']}, SNR {radio['mean_snr_db']:.1f} dB, EVM {radio['evm_percent']:.1f} %, CFO "
+                     f"{radio['cfo_hz']:.0f} Hz, lock lost {radio['lock_losses']} times")
+    for name, p in r["packets"].items():
+        drops = ", ".join(f"{n} {reason}" for reason, n in p["dropped"].items()) or "none"
+        lines.append(f"  {name:<12} {p['in']} packets in = {p['delivered']} delivered + {p['queued']} queued + dropped ({drops})")
+    return "\n".join(lines)
+
+
+def missed_of(radio: dict[str, int]) -> dict[str, int]:
+    return {"late": radio["late_slots"], "underflows": radio["underflows"], "late_plans": radio["late_plans"],
+            "left_out": radio["slots_left_out"]}
+
+
+def lock_words(now: Any) -> str:
+    return meaning.lock(now.radio)

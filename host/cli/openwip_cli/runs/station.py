@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""./openwip station base|terminal: one side of a cell on this computer, the other one on another (docs/radios.md)."""
+import collections
+import contextlib
+import json
+from collections.abc import Callable
+from typing import Any
+
+from ..cell import cell as cells, station
+from ..cell.cell import Cell
+from ..cell.keeper import KeeperClient
+from ..cell.session import OBSERVER, SIGNALS, START_TIMEOUT_S, Progress, identity, owned_cell, start_process
+from ..errors import BAD_INPUT, BadInput, CellDied, Terminated
+from ..figures import one_station
+from ..machine import outputs, system
+from ..machine.places import Places
+from ..measure.watching import telemetry_reasons, watching
+from ..messages import control
+from . import run
+from .options import Options
+from .station_options import Station, parse
+
+LOOK_S = 0.2
+BEFORE_LEAVING_S = 3.0      # a station that ends switches its radio off before it says so
+STILL_S = 0.3       # nothing moved for so long: the kernel's counts can be compared
+
+
+# --- while it runs ---
+
+class Follower:
+    """Says what changes: the other station comes and leaves, lock comes and goes."""
+
+    def __init__(self, role: str, progress: Callable[[str], None]) -> None:
+        self.progress = progress
+        self.other = "the base station" if role == "terminal" else "the terminal"
+        self.terminal = role == "terminal"
+        self.returns = -1           # of the other station
+        self.until: Any = None      # status from before it left for good: what follows says nothing about the link
+        self.before: tuple[bool, bool] = (False, False)
+        self.recent: collections.deque[Any] = collections.deque(maxlen=round(BEFORE_LEAVING_S / LOOK_S))
+
+    def __call__(self, now: Any) -> None:
+        peer, locked = now.peer_connected, self.terminal and now.radio.locked
+        was_there, was_locked = self.before
+        self.recent.append(now)
+        if peer != was_there:
+            self.returns += peer
+            self.until = None if peer else self.recent[0]
+            self.progress(f"{self.other} {'is there' if peer else 'has left'} (slot {now.slot})")
+        if locked != was_locked:
+            self.progress(f"locked: SNR {now.radio.mean_snr_db:.1f} dB, CFO {now.radio.cfo_hz:.0f} Hz" if locked
+                          else f"lock lost ({one_station.lock_words(now)})")
+        self.before = (peer, locked)
+
+
+class Running:
+    """This station's macd, as start_process() and the phases ask it."""
+
+    def __init__(self, cell: Cell, keeper: KeeperClient, role: str) -> None:
+        self.cell, self.keeper, self.role = cell, keeper, role
+        self.macd = control.Control(cell.endpoint(f"{role}.control"))
+
+    def answers(self, endpoint: control.Control) -> bool:
+        try:
+            endpoint.status(0.2)
+            return True
+        except control.NoAnswer:
+            return False
+
+    def status(self) -> Any:
+        for _ in range(10):
+            self.keeper.pause(0)
+            with contextlib.suppress(control.NoAnswer):
+                return self.macd.status(0.5)
+        self.keeper.blame(f"{self.role}.macd does not answer")
+
+    def tun(self) -> dict[str, tuple[int, int]]:
+        stats = json.loads(system.ip("-n", self.cell.namespace(self.role), "-s", "-j", "link", "show", "wip0"))[0]["stats64"]
+        return {"to_macd": (stats["tx"]["packets"], stats["tx"]["bytes"]), "from_macd": (stats["rx"]["packets"], stats["rx"]["bytes"])}
+
+    def at_rest(self) -> tuple[Any, Any]:
+        """(status, the kernel's counts), the latter only if nothing moved meanwhile."""
+        def counts(s: Any) -> tuple[bytes, bytes]:
+            return s.downlink.SerializeToString(deterministic=True), s.uplink.SerializeToString(deterministic=True)
+        before = self.status()
+        self.keeper.pause(STILL_S)
+        tun, now = self.tun(), self.status()
+        return now, tun if counts(before) == counts(now) else None
+
+
+def phases(cell: Cell, keeper: KeeperClient, wanted: Station, options: Options, places: Places, progress: Callable[[str], None]) -> dict[str, Any]:
+    role, running = wanted.role, Running(cell, keeper, wanted.role)
+    macd, radio = station.processes(cell, options.scenario, role, wanted.radio, wanted.peer, places)
+    with watching(cell) as (watch, _):
+        progress(f"starting {macd.name}: {'listens at' if role == 'base' else 'connects to'} {wanted.peer.endpoint}, "
+                 f"{'with keys' if wanted.peer.keys else 'this machine only'}")
+        start_process(keeper, macd, running, running.macd)
+        progress(f"starting the radio: {wanted.radio.arguments}, clock {wanted.radio.clock_source}, time {wanted.radio.time_source}")
+        keeper.start(radio)
+        if not keeper.wait_until(lambda: running.status().slot > 0, START_TIMEOUT_S + 60):
+            keeper.blame("the radio does not deliver slots")
+        keeper.start(cells.Process("observer", [places.program(OBSERVER), "--set", f"stations={role}={cell.namespace(role)}",
+                                                "--set", f"user={system.account()[0]}"], {"OPENWIP_RUN": str(cell.run)}, essential=False))
+        progress(f"up: ./openwip exec --name {cell.name} {role} -- COMMAND runs one in its namespace, Ctrl-C ends it")
+        follow = Follower(role, progress)
+        first = running.status()
+
+        def look() -> bool:
+            follow(running.status())
+            return False
+
+        try:
+            keeper.wait_until(look, wanted.duration_s or 1e9, every=LOOK_S)
+        except Terminated as e:
+            if e.signum not in SIGNALS:
+                raise
+            progress("asked to end")
+        now, tun = running.at_rest()
+        follow(now)
+        watch.end()
+        found = one_station.result(role, first, now) | {
+            "verdict": one_station.judge(role, first, follow.until or now, now, tun, telemetry_reasons(watch) + keeper.lost,
+                                         keeper.noted, follow.returns),
+            "peer": {"endpoint": wanted.peer.endpoint, "returns": follow.returns, "there": follow.until is None}}
+    return found | identity(options.scenario, places)
+
+
+def said_by_the_device(e: CellDied) -> Exception:
+    """A radio that is not there, refuses a setting or gets no reference, an address that is taken: bad input, in its words."""
+    refused = [words for name, words in e.last_words if str(e) == f"{name} ended with exit code {BAD_INPUT}"]
+    return BadInput(refused[0]) if refused else e
+
+
+def main(arguments: list[str], places: Places) -> int:
+    wanted, options = parse(arguments)
+    progress = Progress()
+    outputs.fresh("--json", options.json)
+    system.require_root()
+    system.require_tun()
+    places.check_built(cells.MACD, OBSERVER, "python/openwip_schema")
+    try:
+        with owned_cell(options.name, progress, terminals=int(wanted.role == "terminal"), base=wanted.role == "base") as (cell, keeper):
+            progress(f"cell '{cell.name}': namespace {cell.namespace(wanted.role)}")
+            result = run.in_cell(cell, keeper, options, places, progress, lambda: phases(cell, keeper, wanted, options, places, progress))
+    except CellDied as e:
+        raise said_by_the_device(e) from None
+    return run.report(result, options, one_station.screen(result))
+
+

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The command line of ./openwip station."""
+import dataclasses
+from typing import Any
+
+from ..cell import station
+from ..errors import BadInput
+from ..machine import placement
+from ..settings import scenario as scenarios
+from ..settings.command_line import Parser
+from ..settings.kinds import Real
+from ..settings.scenario import SETTINGS
+from .options import Options, scenario_of, settings_parser
+
+DELAY_MS = 10.0     # three slots more than on one computer: 2 ms that feedback may be on its way
+SOURCES = ("internal", "external", "gpsdo")
+# Settings of the demo that a station has; what is the other one's is told there.
+OF_ROLE = {"base": ("link.", "radio.edge_samples", "seed"), "terminal": ("link.", "phy.", "uplink.", "seed")}
+
+
+@dataclasses.dataclass
+class Station:
+    role: str
+    radio: station.Radio
+    peer: station.Peer
+    duration_s: float | None
+
+
+def settings_of(role: str) -> list[Any]:
+    return [s for s in SETTINGS if s.key.startswith(OF_ROLE[role])]
+
+
+def parse(arguments: list[str]) -> tuple[Station, Options]:
+    role = arguments[0] if arguments else ""
+    if role in ("-h", "--help"):
+        arguments, role = ["--help"], "base"
+    elif role not in OF_ROLE:
+        raise BadInput(f"station {role or 'without a role'}; valid: ./openwip station base|terminal --radio ARGS --peer HOST (station base --help)")
+    p = settings_parser(f"station {role}", "One side of a cell, with a radio of this computer; the other side is on another computer.",
+                        settings_of(role), "demo")
+    add_options(p, role)
+    given = p.parse_args(arguments[1:] if arguments[:1] == [role] else arguments)
+    scenario = scenario_of(given, settings_of(role), {"air.clock": "realtime", "air.speed": 1.0, "link.retransmission_delay_ms": DELAY_MS})
+    scenarios.check_free_running(scenario)
+    if given.radio is None or given.peer is None:
+        raise BadInput(f"station {role}: {'--radio' if given.radio is None else '--peer'} is missing; valid: --radio ARGS (uhd_find_devices "
+                       "lists them) and --peer HOST, the other computer")
+    radio = station.Radio(given.radio, given.freq, given.gain, given.antenna, given.clock_source, given.time_source)
+    return (Station(role, radio, station.peer(role, given.peer, given.keys), given.duration),
+            Options(scenario, given.json, given.keep, given.logs, given.name, placement.parse(given.cores)))
+
+
+def add_options(p: Parser, role: str) -> None:
+    p.add_argument("--radio", metavar="ARGS", help="UHD device arguments, such as type=b200 or addr=192.168.10.2")
+    p.add_argument("--peer", metavar="HOST[:PORT]", help=f"the other computer (TCP, port {station.PORT} unless said; the base station listens)")
+    p.add_argument("--keys", metavar="DIR", help="keys of ./openwip keys; without, the other station has to be on this machine")
+    p.value("--freq", Real(1e6, 1e11), metavar="HZ", default=1.8e9, help="carrier of the downlink (default 1.8e9)")
+    p.value("--gain", Real(-100, 200), metavar="DB", default=0.0, help=f"{'transmit' if role == 'base' else 'receive'} gain of the radio (default 0)")
+    p.add_argument("--antenna", metavar="PORT", default="", help="antenna port (default: the device's)")
+    for what in ("clock", "time"):
+        p.add_argument(f"--{what}-source", choices=SOURCES, default="internal",
+                       help={"clock": "reference of the oscillators", "time": "edge of the second"}[what] + " (default internal)")
+    p.value("--duration", Real(1, 1e7), metavar="S", default=None, help="end after so many seconds (default: Ctrl-C)")

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""./openwip station on two computers (two_computers.py): the link is there, survives the death of either station, and nothing
+of a killed one is left. How many slots a busy machine makes too late is not judged here."""
+import os
+import signal
+import sys
+import time
+import unittest
+
+from demo_support import built, left_of, system
+from two_computers import World
+
+NAME = f"t{os.getpid() % 100000}"
+HEALS_S = 2.0
+FAR = {"base": "10.42.0.2", "terminal": "10.42.0.1"}
+
+
+@unittest.skipIf(os.geteuid() != 0, "network namespaces need root")
+@unittest.skipUnless(built(), "macd is not built")
+class TwoComputers(unittest.TestCase):
+    def setUp(self):
+        self.world = World(NAME, base=("--bins", "10", "--modulation", "4"))
+        self.addCleanup(self.world.close)
+
+    def healed(self, station):
+        """Seconds from the moment that it was up to the first answer over the link."""
+        station.wait_until_up()
+        self.assertTrue(system.wait_until(lambda: station.hears(FAR[station.role]), 10, 0.01), station.said)
+        now = time.monotonic()
+        print(f"{station.role}: {now - station.began:.2f} s after its start, {now - station.up_at:.2f} s after it is up", file=sys.stderr)
+        return now - station.up_at
+
+    def test_either_station_may_come_first_die_and_come_back(self):
+        world = self.world
+        terminal = world.station("terminal")
+        terminal.wait_until_up()            # the terminal first
+        base = world.station("base")
+        self.assertLess(self.healed(base), HEALS_S)
+
+        terminal.power_fails()
+        again = world.station("terminal")   # and removes what the other one left
+        self.assertLess(self.healed(again), HEALS_S)
+        self.assertIn("removing what an earlier run left", again.said)
+
+        base.process.kill()
+        self.assertTrue(system.wait_until(lambda: left_of(base.cell) == [], 4), left_of(base.cell))
+        base = world.station("base")
+        self.assertLess(self.healed(base), HEALS_S)
+
+        # Nothing of it came from the LAN's delays: 2 ms are three slots, and lock has been lost with the base station only.
+        self.assertLessEqual(again.said.count("lock lost"), 1, again.said)
+        again.process.send_signal(signal.SIGINT)
+        code, of_base = base.ends()
+        self.assertIn(code, (0, 1), base.said)
+        self.assertTrue(of_base["verdict"]["checks"]["sums"], of_base["verdict"])
+        code, of_terminal = again.ends()
+        self.assertEqual(code, 1)           # its run was broken into
+        self.assertTrue(of_terminal["verdict"]["checks"]["sums"], of_terminal["verdict"])
+        self.assertIn("peer: the other station left and came back 1 times", of_terminal["verdict"]["reasons"])
+        self.assertEqual(of_terminal["radio"]["horizon"], 15)   # as the base station says
+        for station in (base, again):
+            self.assertEqual(left_of(station.cell), [])
+        self.assertEqual(world.medium.poll(), None)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

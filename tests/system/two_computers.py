@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Two computers that are network namespaces, with a LAN between them, and the medium beside as the air. On this LAN everything
+that goes from one computer to the other takes DELAY_S each way, drawn anew for each piece (the kernels that this has to run
+on have no netem): a relay on the terminal's computer, in order, as TCP has it."""
+import asyncio
+import collections
+import json
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from demo_support import TOP, cells, environment, openwip, system
+
+DELAY_S = (0.2e-3, 2e-3)
+PORT, RELAY_PORT = 7680, 7681
+ADDRESS = {"base": "10.99.7.1", "terminal": "10.99.7.2"}
+CONFIG = """
+air: {{name: {name}, clock: realtime, stations_may_die: on, control: "ipc://{folder}/air.control"}}
+nodes: {{base: {{}}, terminal: {{noise_dbfs: {noise}}}}}
+paths: [{{from: base, to: terminal, delay_samples: 6, channel: awgn}}]
+"""
+
+
+class Relay(threading.Thread):
+    """tcp://ADDRESS["terminal"]:RELAY_PORT -> the base station's computer, late by DELAY_S."""
+
+    def __init__(self, namespace, delay_s=DELAY_S):
+        super().__init__(daemon=True)
+        self.namespace, self.delay_s = namespace, delay_s
+        self.dice = random.Random(1)
+        self.ready = threading.Event()
+        self.loop = None
+        self.start()
+        self.ready.wait(5)
+
+    def run(self):
+        system.in_namespace(self.namespace, lambda: asyncio.run(self.serve()))
+
+    async def serve(self):
+        self.loop, self.over = asyncio.get_running_loop(), asyncio.Event()
+        server = await asyncio.start_server(self.joined, ADDRESS["terminal"], RELAY_PORT)
+        self.ready.set()
+        await self.over.wait()
+        server.close()
+
+    async def joined(self, reader, writer):
+        try:
+            there = await asyncio.open_connection(ADDRESS["base"], PORT)
+        except OSError:
+            writer.close()
+            return
+        await asyncio.gather(self.carry(reader, there[1]), self.carry(there[0], writer))
+
+    async def carry(self, reader, writer):
+        last, under_way = 0.0, collections.deque()      # two timers of one moment have no order
+
+        def deliver():
+            data = under_way.popleft()
+            if data and not writer.is_closing():
+                writer.write(data)
+            elif not data:
+                writer.close()
+        while True:
+            try:
+                data = await reader.read(1 << 16)
+            except OSError:
+                data = b""
+            under_way.append(data)
+            last = max(last, self.loop.time() + self.dice.uniform(*self.delay_s))
+            self.loop.call_at(last, deliver)
+            if not data:
+                return
+
+    def close(self):
+        self.loop.call_soon_threadsafe(self.over.set)
+        self.join(3)
+
+
+class Station:
+    """./openwip station on its computer."""
+
+    def __init__(self, world, role, *more):
+        self.role = role
+        self.cell = cells.Cell(f"{world.name}{role[0]}", int(role == "terminal"), role == "base")
+        self.report = world.folder / f"{role}.json"
+        # Not `ip netns exec`: that one has mounts of its own, and nobody outside would see the station's namespace.
+        self.process = subprocess.Popen(
+            ["nsenter", f"--net=/run/netns/{world.namespace[role]}", str(TOP / "openwip"), "station", role,
+             "--radio", f"type=vusrp,air={world.name},node={role}", "--peer", world.peer[role], "--keys", str(world.folder / "keys"),
+             "--name", self.cell.name, "--json", str(self.report), *world.options[role], *more],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
+        self.began = time.monotonic()
+        self.lines, self.up_at = [], None
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _read(self):
+        for line in self.process.stderr:
+            if "up: ./openwip exec" in line:
+                self.up_at = time.monotonic()
+            self.lines.append(line.rstrip())
+
+    @property
+    def said(self):
+        return "\n".join(self.lines)
+
+    def wait_until_up(self, limit=30):
+        if not system.wait_until(lambda: self.up_at or self.process.poll() is not None, limit, 0.01) or not self.up_at:
+            raise AssertionError(f"{self.role} is not up:\n{self.said}")
+
+    def run(self, *command, **more):
+        return subprocess.run(["ip", "netns", "exec", self.cell.namespace(self.role), *command], capture_output=True, text=True, **more)
+
+    def hears(self, address):
+        return self.run("ping", "-c1", "-W1", address).returncode == 0
+
+    def power_fails(self):
+        """All of it is gone at once, and nobody is left to clear up."""
+        state = self.cell.state
+        for pid, _ in [tuple(state["keeper"]), *self.cell.recorded_processes()]:
+            os.kill(pid, signal.SIGKILL)
+        self.process.kill()
+        self.process.wait()
+
+    def ends(self, limit=20):
+        """(exit code, report)"""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        self.process.wait(limit)
+        return self.process.returncode, json.loads(self.report.read_text()) if self.report.exists() else None
+
+
+class World:
+    def __init__(self, name, base=(), terminal=(), snr=40, jitter=True):
+        self.name = name
+        self.keep = tempfile.TemporaryDirectory(prefix="openwip-two-")
+        self.folder = pathlib.Path(self.keep.name)
+        self.namespace = {role: f"{name}-lan-{role[0]}" for role in ADDRESS}
+        self.options = {"base": base, "terminal": terminal}
+        self.peer = {"base": ADDRESS["terminal"], "terminal": f"{ADDRESS['terminal']}:{RELAY_PORT}" if jitter else ADDRESS["base"]}
+        self.medium = self.relay = None
+        self.stations = []
+        try:
+            self.connect()
+            self.start_medium(snr)
+            self.relay = Relay(self.namespace["terminal"]) if jitter else None
+            made = openwip("keys", str(self.folder / "keys"))
+            assert made.returncode == 0, made.stderr
+        except BaseException:
+            self.close()
+            raise
+
+    def connect(self):
+        ends = {role: f"{self.name}{role[0]}" for role in ADDRESS}
+        for role in ADDRESS:
+            system.ip("netns", "add", self.namespace[role])
+            system.ip("-n", self.namespace[role], "link", "set", "lo", "up")
+        system.ip("link", "add", ends["base"], "netns", self.namespace["base"], "type", "veth", "peer", "name", ends["terminal"],
+                  "netns", self.namespace["terminal"])
+        for role, address in ADDRESS.items():
+            system.ip("-n", self.namespace[role], "addr", "add", f"{address}/24", "dev", ends[role])
+            system.ip("-n", self.namespace[role], "link", "set", ends[role], "up")
+
+    def start_medium(self, snr):
+        noise = -15 - snr + 1.864       # 500 of 768 subcarriers
+        config = self.folder / "air.yaml"
+        config.write_text(CONFIG.format(name=self.name, folder=self.folder, noise=noise))
+        self.said_of_air = open(self.folder / "air.log", "w")
+        build = environment()["OPENWIP_BUILD"]
+        core = max(os.sched_getaffinity(0))     # where the stations put their slot paths
+        self.medium = subprocess.Popen(["taskset", "-c", str(core), f"{build}/host/medium/air", "--config", str(config)],
+                                       stderr=self.said_of_air)
+
+    def station(self, role, *more):
+        made = Station(self, role, *more)
+        self.stations.append(made)
+        return made
+
+    def close(self):
+        for s in self.stations:
+            if s.process.poll() is None:
+                s.process.send_signal(signal.SIGTERM)
+                s.process.wait(20)
+            s.reader.join(5)
+            s.process.stdout.close()
+            s.process.stderr.close()
+        if self.relay:
+            self.relay.close()
+        if self.medium:
+            self.medium.terminate()
+            self.medium.wait(5)
+            self.said_of_air.close()
+        for name in self.namespace.values():
+            system.delete_namespace(name)
+        self.keep.cleanup()
+
+
+if __name__ == "__main__":      # goodput, for docs/radios.md: python3 two_computers.py SECONDS jitter|direct
+    seconds, jitter = int(sys.argv[1]), sys.argv[2] == "jitter"
+    world = World(f"g{os.getpid() % 10000}", base=("--bins", "25", "--modulation", "8"), terminal=("--uplink-kbps", "5000"), jitter=jitter)
+    try:
+        base, terminal = world.station("base"), world.station("terminal")
+        base.wait_until_up(), terminal.wait_until_up()
+        system.wait_until(lambda: base.hears("10.42.0.2"), 10)
+        server = subprocess.Popen(["ip", "netns", "exec", terminal.cell.namespace("terminal"), "iperf3", "-s", "-1"], stdout=subprocess.DEVNULL)
+        time.sleep(0.3)
+        done = base.run("iperf3", "-c", "10.42.0.2", "-t", str(seconds), "-w", "128K", "-J", timeout=seconds + 20)
+        server.wait(5)
+        print(f"TCP {json.loads(done.stdout)['end']['sum_received']['bits_per_second'] / 1e6:.3f} Mbit/s")
+        for s in (base, terminal):
+            code, r = s.ends()
+            print(s.role, code, r["verdict"], r["radio"], r.get("link", {}).get("frame_error_rate"))
+    finally:
+        world.close()
