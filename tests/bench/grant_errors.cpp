@@ -3,7 +3,8 @@
 // and without, the channel told: AWGN, and typical urban seen every 20 slots (3 km/h). The CRC is
 // read as one of 8 bits: the wrong ones that pass and are grants by their form, times 2^-8, are
 // what 16 bits let through. Two slots before, the sender was 20 frames back.
-// `counted`: those that passed, pinned and plain, and how many of them went on from the last grant.
+// `counted`: those that passed, pinned and plain, how many of them went on from the last grant, and
+// how many of these would have moved the window wrongly.
 //   grant_errors [grants] [first SNR] [last SNR]     default 20000 a point, 0 to 6 dB; JSON lines
 #include <algorithm>
 #include <array>
@@ -70,7 +71,7 @@ packed make(content what, std::mt19937& random) {
 }
 
 struct tally {
-    int lost = 0, passed = 0, fitting = 0;
+    int lost = 0, passed = 0, fitting = 0, misleading = 0;
 };
 
 // One decoding held against what was sent.
@@ -89,6 +90,12 @@ void count(std::span<const std::uint8_t, code_information_bits> bits, const pack
                         unpack_grant(grant, link_profile::radio).has_value();
     t.passed += passes;
     t.fitting += passes && fits;
+    // First SN and window edge, bits 12 to 42: what the window is moved by.
+    const auto window = [](const packed& g) {
+        return (std::uint64_t{g[1]} & 0xf) << 32 | std::uint64_t{g[2]} << 24 | g[3] << 16 |
+               g[4] << 8 | (g[5] & 0xe0);
+    };
+    t.misleading += passes && fits && window(grant) != window(sent);
 }
 
 void measure(content what, const char* channel, double snr_db, int grants) {
@@ -137,10 +144,10 @@ void measure(content what, const char* channel, double snr_db, int grants) {
     std::printf(
         "{\"channel\": \"%s\", \"snr_db\": %g, \"content\": \"%s\", \"grants\": %d, "
         "\"pinned_bits\": %.1f, \"lost\": %.5f, \"lost_plain\": %.5f, \"false\": %.2g, "
-        "\"false_plain\": %.2g, \"counted\": [%d, %d, %d, %d]}\n",
+        "\"false_plain\": %.2g, \"counted\": [%d, %d, %d, %d, %d, %d]}\n",
         channel, snr_db, name_of(what), grants, pinned_bits / grants, rate(pinned.lost),
         rate(plain.lost), rate(pinned.passed) / 256, rate(plain.passed) / 256, pinned.passed,
-        plain.passed, pinned.fitting, plain.fitting);
+        plain.passed, pinned.fitting, plain.fitting, pinned.misleading, plain.misleading);
     std::fflush(stdout);
 }
 
