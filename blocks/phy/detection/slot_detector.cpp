@@ -2,6 +2,7 @@
 #include "phy/detection/slot_detector.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -13,6 +14,7 @@ namespace wip::phy {
 namespace {
 constexpr int nof_symbols = payload_symbols_per_bin;
 constexpr std::size_t llr_per_bin = payload_symbols_per_bin * max_bits_per_symbol;
+constexpr float least_saved = 0.4F;          // frames: for less a second look is not taken
 constexpr float least_interference = 0.05F;  // of the noise: less is not worth two FFTs a symbol
 // between(floats of the list, floats of the planes, length) for every run of payload elements of a
 // bin. `Part`: re or im of the planes. The lengths are constants, so each run is a few moves.
@@ -104,13 +106,16 @@ void slot_detector::look_again(const std::array<plane, symbols_per_slot>& y,
     const float between = std::min(intercarrier_power(channel), 0.9F * floor);
     const bool cancel = between > least_interference * floor;
     std::array<bool, nof_bins> hopeful{};
+    float saved = 0;  // frames that a channel without error would save
     for (std::size_t b = 0; b < nof_bins; ++b) {
         if (out[b].outcome != bin_outcome::bad) continue;
         const float gain = cancel ? noise[b] / (noise[b] - between) : 1;
-        hopeful[b] = expected_errors(copies_[b].weight.data(), gain,
-                                     grant.bins[b].bits_per_symbol) <= most_for_hope;
-        second_look_ = second_look_ || hopeful[b];
+        const float errors =
+            expected_errors(copies_[b].weight.data(), gain, grant.bins[b].bits_per_symbol);
+        hopeful[b] = errors <= most_for_hope;
+        if (hopeful[b]) saved += std::exp(-errors);
     }
+    second_look_ = saved > least_saved;
     if (!second_look_) return;
     for (std::size_t b = 0; b < nof_bins; ++b)
         place_decisions(bin_index(b), grant.bins[b].bits_per_symbol);
