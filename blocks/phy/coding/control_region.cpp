@@ -2,6 +2,7 @@
 #include "phy/coding/control_region.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "phy/coding/crc.h"
 #include "phy/grid/sequence.h"
@@ -17,7 +18,24 @@ constexpr auto place_of = [] {
     return p;
 }();
 
+constexpr int content_end = 8 * grant_bytes;
+constexpr int least_content = 123;
+// In mean soft bits: what the zeros have to bring together, and the fall that ends them (the code
+// of a single one brings 7 ones, a fall of 9).
+constexpr float evidence = 12;
+constexpr float fall = 3;
+constexpr int guard = 20;        // bits
+constexpr float quiet = 0.005F;  // wrong soft bits among the zeros, of their sum
+
 }  // namespace
+
+bool grant_due::fits(std::span<const std::uint8_t, grant_bytes> grant) const noexcept {
+    bit_reader r(grant);
+    const bool counts = r.get(12) == frame_number;
+    const auto step = static_cast<wire_sn>(r.get(16) - first_new_sn);
+    const std::uint32_t edge = r.get(15);
+    return counts && step <= most_new && edge <= std::uint32_t{window_edge} + step;
+}
 
 void control_region::set_cell(int cell) noexcept {
     for (int s = 0; s < slots_per_frame; ++s) {
@@ -48,24 +66,62 @@ void control_region::encode(std::span<const std::uint8_t, grant_bytes> grant, in
     map(bits, slot_in_frame, out);
 }
 
-bool control_region::decode(std::span<const float, code_sent_bits> soft, int slot_in_frame,
-                            std::span<std::uint8_t, grant_bytes> grant,
-                            control_symbols& again) noexcept {
+void control_region::order(std::span<const float, code_sent_bits> soft, int slot_in_frame,
+                           std::span<float, code_sent_bits> ordered) const noexcept {
     const auto& flip = scrambling_[static_cast<std::size_t>(slot_in_frame)];
     // A positive coordinate is bit 1; the decoder wants positive = 0.
-    std::array<float, code_sent_bits> ordered;
     for (std::size_t j = 0; j < code_sent_bits; ++j) {
         const auto q = place_of[j];
         ordered[j] = flip[q] ? soft[q] : -soft[q];
     }
-    std::array<std::uint8_t, code_information_bits> bits;
-    code_.decode(ordered, bits);
+}
+
+// The code of bit i is in steps i .. i + code_memory.
+bit_run control_region::padding(std::span<const float, code_sent_bits> ordered) noexcept {
+    float half = 0;
+    for (const float s : ordered) half += std::abs(s);
+    half /= 2 * code_sent_bits;
+    float sum = 0, most = 0, wrong = 0, wrong_there = 0;
+    int first = content_end;
+    int n = first_sent(content_end);
+    for (int step = content_end - 1; step >= least_content + code_memory; --step) {
+        for (const int from = first_sent(step); n > from;) {
+            const float s = ordered[static_cast<std::size_t>(--n)];
+            sum += s - half;
+            wrong += std::max(-s, 0.F);
+        }
+        if (sum < most - 2 * fall * half) break;
+        if (sum <= most) continue;
+        most = sum;
+        wrong_there = wrong;
+        first = step;
+    }
+    first = (first - code_memory + guard + 1) / 2 * 2;
+    const bool seen = most > 2 * evidence * half && wrong_there > quiet * most;
+    if (!seen || first + code_memory > content_end) return {};
+    return {first, content_end};
+}
+
+bool control_region::check(std::span<const float, code_sent_bits> ordered, bit_run zeros,
+                           std::span<std::uint8_t, code_information_bits> bits,
+                           std::span<std::uint8_t, grant_bytes> grant) noexcept {
+    code_.decode(ordered, bits, zeros);
     std::array<std::uint8_t, 32> bytes{};
     for (std::size_t i = 0; i < code_information_bits; ++i)
         bytes[i / 8] = static_cast<std::uint8_t>(bytes[i / 8] << 1 | bits[i]);
-    const std::span all(bytes);
-    if (crc16(all.first<grant_bytes>()) != (bytes[30] << 8 | bytes[31])) return false;
     std::copy_n(bytes.begin(), grant_bytes, grant.begin());
+    return crc16(grant) == (bytes[30] << 8 | bytes[31]);
+}
+
+bool control_region::decode(std::span<const float, code_sent_bits> ordered, int slot_in_frame,
+                            const std::optional<grant_due>& due,
+                            std::span<std::uint8_t, grant_bytes> grant,
+                            control_symbols& again) noexcept {
+    std::array<std::uint8_t, code_information_bits> bits;
+    const bit_run zeros = due ? padding(ordered) : bit_run{};
+    if (!check(ordered, zeros, bits, grant)) return false;
+    // The sender may have started anew, but it takes a grant decoded without that to say so.
+    if (zeros.size() != 0 && !due->fits(grant) && !check(ordered, {}, bits, grant)) return false;
     map(bits, slot_in_frame, again);
     return true;
 }

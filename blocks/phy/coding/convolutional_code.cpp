@@ -4,17 +4,13 @@
 #include <volk/volk.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 
 namespace wip::phy {
 
 namespace {
-// Newest bit lowest, so the octal generators read backwards: 171 -> 0x4f, 133 -> 0x6d.
-constexpr unsigned polynomials[2] = {0x4f, 0x6d};
-constexpr bool parity(unsigned v) { return std::popcount(v) % 2 != 0; }
-constexpr bool second_is_sent(int step) { return step % 2 == 0 || step >= 248; }
+constexpr bool second_is_sent(int step) { return first_sent(step + 1) - first_sent(step) == 2; }
 }  // namespace
 
 convolutional_code::convolutional_code()
@@ -25,7 +21,7 @@ convolutional_code::convolutional_code()
       decisions_(static_cast<std::size_t>(steps) * states / 8) {
     for (unsigned j = 0; j < 2; ++j)
         for (unsigned s = 0; s < states / 2; ++s)
-            branch_table_[j * states / 2 + s] = parity(2 * s & polynomials[j]) ? 255 : 0;
+            branch_table_[j * states / 2 + s] = code_output(2 * s, static_cast<int>(j)) ? 255 : 0;
 }
 
 void convolutional_code::encode(std::span<const std::uint8_t, code_information_bits> bits,
@@ -35,13 +31,14 @@ void convolutional_code::encode(std::span<const std::uint8_t, code_information_b
     for (int t = 0; t < steps; ++t) {
         const unsigned bit = t < code_information_bits ? bits[static_cast<std::size_t>(t)] : 0;
         state = (state << 1 | bit) & 127;
-        sent[n++] = parity(state & polynomials[0]);
-        if (second_is_sent(t)) sent[n++] = parity(state & polynomials[1]);
+        sent[n++] = code_output(state, 0);
+        if (second_is_sent(t)) sent[n++] = code_output(state, 1);
     }
 }
 
 void convolutional_code::decode(std::span<const float, code_sent_bits> soft,
-                                std::span<std::uint8_t, code_information_bits> bits) noexcept {
+                                std::span<std::uint8_t, code_information_bits> bits,
+                                bit_run zeros) noexcept {
     float mean = 0;
     for (const float s : soft) mean += std::abs(s);
     mean /= code_sent_bits;
@@ -56,16 +53,26 @@ void convolutional_code::decode(std::span<const float, code_sent_bits> soft,
         symbols_[static_cast<std::size_t>(2 * t)] = quantised[n++];
         symbols_[static_cast<std::size_t>(2 * t + 1)] = second_is_sent(t) ? quantised[n++] : 128;
     }
+    if (zeros.size() == 0) return part(0, steps, bits);
+    part(0, zeros.first + code_memory, bits);
+    std::fill(bits.begin() + zeros.first, bits.begin() + zeros.last, std::uint8_t{0});
+    part(zeros.last, steps, bits);
+}
+
+void convolutional_code::part(int first, int last,
+                              std::span<std::uint8_t, code_information_bits> bits) noexcept {
+    const auto count = static_cast<std::size_t>(last - first);
     std::fill(old_metrics_.begin(), old_metrics_.end(), std::uint8_t{63});
     old_metrics_[0] = 0;
-    std::fill(decisions_.begin(), decisions_.end(), std::uint8_t{0});
-    volk_8u_x4_conv_k7_r2_8u(new_metrics_.data(), old_metrics_.data(), symbols_.data(),
-                             decisions_.data(), steps, 0, branch_table_.data());
+    std::fill_n(decisions_.begin(), 8 * count, std::uint8_t{0});
+    volk_8u_x4_conv_k7_r2_8u(new_metrics_.data(), old_metrics_.data(), symbols_.data() + 2 * first,
+                             decisions_.data(), static_cast<unsigned>(count), 0,
+                             branch_table_.data());
     unsigned state = 0;
-    for (int t = steps - 1; t >= 0; --t) {
+    for (int t = last - 1; t >= first; --t) {
         if (t < code_information_bits) bits[static_cast<std::size_t>(t)] = state & 1;
         std::uint64_t d;
-        std::memcpy(&d, decisions_.data() + 8 * t, 8);
+        std::memcpy(&d, decisions_.data() + 8 * (t - first), 8);
         state = state >> 1 | static_cast<unsigned>(d >> state & 1) << 5;
     }
 }

@@ -2,9 +2,11 @@
 #include "phy/detection/slot_detector.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
+#include "phy/detection/expected_errors.h"
 #include "phy/grid/sequence.h"
 
 namespace wip::phy {
@@ -12,12 +14,9 @@ namespace wip::phy {
 namespace {
 constexpr int nof_symbols = payload_symbols_per_bin;
 constexpr std::size_t llr_per_bin = payload_symbols_per_bin * max_bits_per_symbol;
+constexpr float least_saved = 0.4F;          // frames: for less a second look is not taken
 constexpr float least_interference = 0.05F;  // of the noise: less is not worth two FFTs a symbol
 constexpr float most_of_noise = 0.5F;        // from there on its decisions are worth another pass
-// SNR where 2 % of the frames of k bits a symbol come through (exact symbol error rates), linear.
-constexpr std::array<float, max_bits_per_symbol> least_snr{1.7F, 4.4F, 9, 25, 50, 112, 225, 460};
-constexpr float reach = 0.5F;
-
 // between(floats of the list, floats of the planes, length) for every run of payload elements of a
 // bin. `Part`: re or im of the planes. The lengths are constants, so each run is a few moves.
 template <auto Part, class Planes, class List, class Between, std::size_t... I>
@@ -89,7 +88,7 @@ void slot_detector::detect(const std::array<plane, symbols_per_slot>& y,
         out[b] = {};
         const auto& g = grant.bins[b];
         if (g.bits_per_symbol == 0) continue;
-        const bool good = attempt(bin_index(b), g, noise[b], out[b]);
+        const bool good = attempt(bin_index(b), g, noise[b], false, out[b]);
         out[b].outcome = good ? bin_outcome::good : bin_outcome::bad;
         all_good = all_good && good;
     }
@@ -107,23 +106,29 @@ void slot_detector::look_again(const std::array<plane, symbols_per_slot>& y,
     const float floor = *std::min_element(noise.begin(), noise.end());
     const float between = std::min(intercarrier_power(channel), 0.9F * floor);
     const bool cancel = between > least_interference * floor;
-    const auto failed = [&](std::size_t b) { return out[b].outcome == bin_outcome::bad; };
-    bool hope = false;
-    for (std::size_t b = 0; b < nof_bins; ++b)
-        hope = hope || (failed(b) && hopeful(bin_index(b), grant.bins[b].bits_per_symbol,
-                                             cancel ? noise[b] - between : noise[b]));
-    if (!hope) return;
-    second_look_ = true;
+    std::array<bool, nof_bins> hopeful{};
+    float saved = 0;  // frames that a channel without error would save
+    for (std::size_t b = 0; b < nof_bins; ++b) {
+        if (out[b].outcome != bin_outcome::bad) continue;
+        const float gain = cancel ? noise[b] / (noise[b] - between) : 1;
+        const float errors =
+            expected_errors(copies_[b].weight.data(), gain, grant.bins[b].bits_per_symbol);
+        hopeful[b] = errors <= most_for_hope;
+        if (hopeful[b]) saved += std::exp(-errors);
+    }
+    second_look_ = saved > least_saved;
+    if (!second_look_) return;
     for (std::size_t b = 0; b < nof_bins; ++b)
         place_decisions(bin_index(b), grant.bins[b].bits_per_symbol);
     feedback_.work(y, channel, known, floor, cancel);
     const auto detect_failed = [&] {
         bool all = true;
         for (std::size_t b = 0; b < nof_bins; ++b) {
-            if (!failed(b)) continue;
+            if (!hopeful[b] || out[b].outcome != bin_outcome::bad) continue;
             feedback_.equalise(bin_index(b), equalised_, power_);
             out[b].combined = false;
-            if (attempt(bin_index(b), grant.bins[b], noise[b], out[b]))
+            if (attempt(bin_index(b), grant.bins[b], cancel ? noise[b] - between : noise[b], true,
+                        out[b]))
                 out[b].outcome = bin_outcome::good;
             else
                 all = false;
@@ -134,20 +139,10 @@ void slot_detector::look_again(const std::array<plane, symbols_per_slot>& y,
     // Where the interference was most of the noise, many decisions of the first look were wrong,
     // and the estimate with them. Those of the second are better.
     for (std::size_t b = 0; b < nof_bins; ++b)
-        if (failed(b)) place_decisions(bin_index(b), grant.bins[b].bits_per_symbol);
+        if (hopeful[b] && out[b].outcome == bin_outcome::bad)
+            place_decisions(bin_index(b), grant.bins[b].bits_per_symbol);
     feedback_.again(y, known, floor - between);
     detect_failed();
-}
-
-// Whether the mean SNR of the bin's payload is at most `reach` below where 2 % of the frames of
-// this modulation come through.
-bool slot_detector::hopeful(bin_index bin, int k, float noise) const noexcept {
-    float power = 0;
-    for (const auto& p : power_)
-        for (int i = 0; i < subcarriers_per_bin; ++i)
-            power += p.re[static_cast<int>(bin.n()) * subcarriers_per_bin + i];
-    constexpr int elements = symbols_per_slot * subcarriers_per_bin;
-    return power / elements > least_snr[static_cast<std::size_t>(k - 1)] * reach * noise;
 }
 
 void slot_detector::place_decisions(bin_index bin, int k) noexcept {
@@ -168,29 +163,63 @@ void slot_detector::load_weights(bin_index bin, float noise, soft_copy& copy) co
     for (auto& w : copy.weight) w *= scale;
 }
 
-bool slot_detector::decode(bin_index bin, const soft_copy& symbols, int k,
-                           std::uint64_t key) noexcept {
+// By its symbols in the middle of the slot.
+bool slot_detector::is_clear(bin_index bin, int k, float noise) const noexcept {
+    const float* p = power_[symbols_per_slot / 2].re + bin.n() * subcarriers_per_bin;
+    float least = p[0];
+    for (int i = 1; i < subcarriers_per_bin; ++i) least = std::min(least, p[i]);
+    return least > clear_snr(k) * noise;
+}
+
+// The weights say how the symbols differ; the noise is what the frame itself shows of it.
+bool slot_detector::believable(bin_index bin, const soft_copy& symbols, int k) const noexcept {
+    alignas(vector_alignment) std::array<float, label_capacity> re, im;
+    constellations_[static_cast<std::size_t>(k - 1)].points_of(symbols.re.data(), symbols.im.data(),
+                                                               labels_[bin.n()].data(), re.data(),
+                                                               im.data(), label_capacity);
+    float spread = 0;
+    for (std::size_t i = 0; i < nof_symbols; ++i) {
+        const float dr = symbols.re[i] - re[i], di = symbols.im[i] - im[i];
+        spread += (dr * dr + di * di) * symbols.weight[i];
+    }
+    return expected_errors(symbols.weight.data(), nof_symbols / (spread + 1e-30F), k) <=
+           most_errors;
+}
+
+bool slot_detector::decode(bin_index bin, const soft_copy& symbols, int k, std::uint64_t key,
+                           bool clear) noexcept {
     // Whole vectors: the four symbols of padding are sliced too.
     constellations_[static_cast<std::size_t>(k - 1)].slice(symbols.re.data(), symbols.im.data(),
                                                            labels_[bin.n()].data(), label_capacity);
-    return decode_frame(labels_[bin.n()], k, key, frames_[bin.n()]);
+    const bool holds = decode_frame(labels_[bin.n()], k, key, frames_[bin.n()]);
+    const bool asked = holds || watcher_ != nullptr;
+    const bool believed = asked && (clear || believable(bin, symbols, k));
+    if (watcher_ != nullptr) watcher_->on_check(bin, labels_[bin.n()], holds, believed);
+    return holds && believed;
 }
 
 unit_key slot_detector::key_of(const bin_grant& grant) const noexcept {
     return {grant.sn, grant.whole ? std::uint8_t{0} : grant.offset, grant.bits_per_symbol};
 }
 
-bool slot_detector::attempt(bin_index bin, const bin_grant& grant, float noise,
+bool slot_detector::attempt(bin_index bin, const bin_grant& grant, float noise, bool again,
                             bin_result& out) noexcept {
     const unit_key unit = key_of(grant);
     const auto key = payload_key(cell_, unit.sn, unit.offset);
     auto& copy = copies_[bin.n()];
     gather<&plane::re>(equalised_, bin, copy.re.data());
     gather<&plane::im>(equalised_, bin, copy.im.data());
-    const bool good = decode(bin, copy, unit.bits_per_symbol, key);
-    if (soft_ || (combining_ && !good)) load_weights(bin, noise, copy);
-    const soft_copy* earlier = good || !combining_ ? nullptr : store_.find(unit);
-    if (earlier == nullptr) return good;
+    const bool clear = is_clear(bin, unit.bits_per_symbol, noise);
+    const bool weighted = !clear || soft_ || again;
+    if (weighted) load_weights(bin, noise, copy);
+    const soft_copy* earlier = again && combining_ ? store_.find(unit) : nullptr;
+    if (earlier == nullptr) {
+        const bool good = decode(bin, copy, unit.bits_per_symbol, key, clear);
+        if (good || again) return good;
+        if (!weighted) load_weights(bin, noise, copy);
+        if (combining_) earlier = store_.find(unit);
+        if (earlier == nullptr) return false;
+    }
     for (std::size_t i = 0; i < nof_symbols; ++i) {
         const float w = earlier->weight[i] + copy.weight[i];
         const float inverse = 1 / (w + 1e-30F);
@@ -199,7 +228,7 @@ bool slot_detector::attempt(bin_index bin, const bin_grant& grant, float noise,
         copy.weight[i] = w;
     }
     out.combined = true;
-    return decode(bin, copy, unit.bits_per_symbol, key);
+    return decode(bin, copy, unit.bits_per_symbol, key, false);
 }
 
 void slot_detector::settle(bin_index bin, const bin_grant& grant, bin_result& out) noexcept {

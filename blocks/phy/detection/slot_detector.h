@@ -2,8 +2,10 @@
 // Frames of a slot from its resource elements: one-tap equaliser without bias (y conj(h) / |h|^2),
 // nearest point, descrambling, CRC; when the CRC fails, once more after chase combining with the
 // stored copies. When frames of the slot still fail and are not hopeless, the channel is estimated
-// again from all decisions (decision_feedback.h) and the failed ones are detected again: once, or
-// twice where interference between subcarriers is most of the noise.
+// again from all decisions (decision_feedback.h) and the failed ones that have hope are detected
+// again, combined where there is a copy: once, or twice where interference between subcarriers is
+// most of the noise. So there are three checks of a frame at most, four there; one whose SNR does
+// not let it be right is not believed when its CRC holds (expected_errors.h).
 #pragma once
 
 #include <array>
@@ -20,6 +22,14 @@
 #include "types/grant.h"
 
 namespace wip::phy {
+
+// Told of every check of a frame: what was decided, whether the CRC holds, whether it would be
+// believed then. For measurements.
+class check_watcher {
+public:
+    virtual ~check_watcher() = default;
+    virtual void on_check(bin_index bin, const label_array& labels, bool holds, bool believed) = 0;
+};
 
 class slot_detector {
 public:
@@ -41,22 +51,28 @@ public:
     // Whether the last call took a second look with decision feedback.
     bool second_look() const noexcept { return second_look_; }
     void clear() noexcept { store_.clear(); }
+    void watch(check_watcher* watcher) noexcept { watcher_ = watcher; }
 
 private:
     void equalise(const std::array<plane, symbols_per_slot>& y,
                   const channel_estimate& channel) noexcept;
-    // Present copy, then combined with the stored one; true when the CRC holds.
-    bool attempt(bin_index bin, const bin_grant& grant, float noise, bin_result& out) noexcept;
+    // Present copy, then combined with the stored one (again: at once); true when the CRC holds
+    // and is believed.
+    bool attempt(bin_index bin, const bin_grant& grant, float noise, bool again,
+                 bin_result& out) noexcept;
     // Frames and copies are kept or given up, the report is written.
     void settle(bin_index bin, const bin_grant& grant, bin_result& out) noexcept;
     void look_again(const std::array<plane, symbols_per_slot>& y, const channel_estimate& channel,
                     const std::array<float, nof_bins>& noise, const slot_grant& grant,
                     std::array<bin_result, nof_bins>& out, const known_symbols& known) noexcept;
-    bool hopeful(bin_index bin, int k, float noise) const noexcept;
+    bool is_clear(bin_index bin, int k, float noise) const noexcept;
+    bool believable(bin_index bin, const soft_copy& symbols, int k) const noexcept;
     void place_decisions(bin_index bin, int k) noexcept;
     unit_key key_of(const bin_grant& grant) const noexcept;
     void load_weights(bin_index bin, float noise, soft_copy& copy) const noexcept;
-    bool decode(bin_index bin, const soft_copy& symbols, int k, std::uint64_t key) noexcept;
+    // clear: believed without a look at the weights, which need not be there.
+    bool decode(bin_index bin, const soft_copy& symbols, int k, std::uint64_t key,
+                bool clear) noexcept;
 
     int cell_;
     bool combining_;
@@ -67,6 +83,7 @@ private:
     std::array<plane, symbols_per_slot> power_;  // |h|^2 in re
     decision_feedback feedback_;
     bool second_look_ = false;
+    check_watcher* watcher_ = nullptr;
     std::array<soft_copy, nof_bins> copies_{};  // of this slot, combined where there is an earlier
     std::array<label_array, nof_bins> labels_{};
     std::array<frame_array, nof_bins> frames_{};

@@ -62,7 +62,8 @@ cf32 slot_estimator::at(int symbol, int n) const noexcept {
             channel_.middle.im[n] + t * channel_.slope.im[n]};
 }
 
-bool slot_estimator::estimate(const slot_planes& y, int slot_in_frame) noexcept {
+bool slot_estimator::estimate(const slot_planes& y, int slot_in_frame,
+                              const std::optional<grant_due>& due) noexcept {
     grant_.reset();
     energy_ = 0;
     float energy = 0;
@@ -74,7 +75,8 @@ bool slot_estimator::estimate(const slot_planes& y, int slot_in_frame) noexcept 
     const auto& sent = pilots_.of(slot_in_frame);
     const float snr = noise_ > 0 ? signal_ / noise_ : snr_at_start;
     estimator_.from_pilots(y, sent.data(), snr, channel_);
-    decode_control(y, slot_in_frame);
+    pilots_error_ = channel_.error;
+    decode_control(y, slot_in_frame, due);
     if (grant_)
         estimator_.from_all(y, sent.data(), known_.data(), snr, channel_);
     else
@@ -87,7 +89,8 @@ bool slot_estimator::estimate(const slot_planes& y, int slot_in_frame) noexcept 
 }
 
 // Channel and elements of the control symbols side by side, so that the products are vector loops.
-void slot_estimator::decode_control(const slot_planes& y, int slot_in_frame) noexcept {
+void slot_estimator::decode_control(const slot_planes& y, int slot_in_frame,
+                                    const std::optional<grant_due>& due) noexcept {
     constexpr std::size_t count = nof_control_symbols;
     alignas(vector_alignment) std::array<float, count> hr, hi, yr, yi;
     for (std::size_t i = 0; i < count; ++i) {
@@ -107,7 +110,8 @@ void slot_estimator::decode_control(const slot_planes& y, int slot_in_frame) noe
         soft[2 * i + 1] = yi[i] * hr[i] - yr[i] * hi[i];
     }
     std::array<std::uint8_t, grant_bytes> bytes;
-    if (!control_.decode(soft, slot_in_frame, bytes, known_)) return;
+    control_.order(soft, slot_in_frame, control_bits_);
+    if (!control_.decode(control_bits_, slot_in_frame, due, bytes, known_)) return;
     // The only profile on the air: wipemu has no frame check.
     grant_ = unpack_grant(bytes, link_profile::radio);
     if (!grant_) return;
@@ -120,6 +124,11 @@ void slot_estimator::decode_control(const slot_planes& y, int slot_in_frame) noe
         error += dr * dr + di * di;
     }
     evm_percent_ = 100 * std::sqrt(static_cast<double>(error) / nof_control_symbols);
+}
+
+// Two amplitudes of 1 / sqrt 2, a noise of half the variance in each coordinate.
+float slot_estimator::control_scale() const noexcept {
+    return 2 * std::numbers::sqrt2_v<float> / (noise_ * (1 + pilots_error_) + tiny);
 }
 
 void slot_estimator::update_noise() noexcept {

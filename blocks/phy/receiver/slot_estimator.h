@@ -53,12 +53,18 @@ public:
     void reset() noexcept;
     void set_cell(int cell) noexcept;  // 0..63
 
-    // False when the slot holds nothing that can be measured (zeros, infinities).
-    bool estimate(const slot_planes& y, int slot_in_frame) noexcept;
+    // False when the slot holds nothing that can be measured (zeros, infinities). `due`: what its
+    // grant has to be like, where that is known (control_region.h).
+    bool estimate(const slot_planes& y, int slot_in_frame,
+                  const std::optional<grant_due>& due = {}) noexcept;
 
     // Of the last slot that was estimated.
     float energy() const noexcept { return energy_; }  // sum |y|^2
     const std::optional<slot_grant>& grant() const noexcept { return grant_; }
+    // Soft bits of the control region in the order of its code, and what makes them log likelihood
+    // ratios: noise, and what the pilots' estimate of the channel lacks.
+    std::span<const float, code_sent_bits> control_bits() const noexcept { return control_bits_; }
+    float control_scale() const noexcept;
     double evm_percent() const noexcept { return evm_percent_; }  // control symbols, last grant
     const channel_estimate& channel() const noexcept { return channel_; }
     // For a second look at the slot; only after a grant.
@@ -79,7 +85,8 @@ public:
 
 private:
     cf32 at(int symbol, int n) const noexcept;
-    void decode_control(const slot_planes& y, int slot_in_frame) noexcept;
+    void decode_control(const slot_planes& y, int slot_in_frame,
+                        const std::optional<grant_due>& due) noexcept;
     void update_noise() noexcept;
     void find_interference() noexcept;
     static float curvature_power(const channel_estimate& channel) noexcept;
@@ -91,6 +98,8 @@ private:
     channel_estimate channel_;
     channel_row middle_{};
     control_symbols known_;
+    std::array<float, code_sent_bits> control_bits_{};
+    float pilots_error_ = 0;  // channel_estimate::error of the estimate that they were made with
     std::optional<slot_grant> grant_;
     int slot_in_frame_ = 0;
     double evm_percent_ = 0;

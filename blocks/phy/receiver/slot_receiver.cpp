@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "phy/receiver/slot_receiver.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <stdexcept>
 
+#include "phy/coding/frame_number_search.h"
 #include "phy/detection/slot_detector.h"
 #include "phy/grid/signal_level.h"
 #include "phy/prediction/bin_power_filter.h"
@@ -18,6 +20,7 @@ namespace {
 
 constexpr std::int64_t hyperframe_slots = std::int64_t{frame_number_modulus} * slots_per_frame;
 constexpr int contradictions_believed = 3;
+constexpr int longest_unheard = 78;  // slots: after that first SN may be anywhere
 
 std::int64_t modulo(std::int64_t a, std::int64_t m) { return (a % m + m) % m; }
 
@@ -44,6 +47,10 @@ struct slot_receiver::impl final : slot_user {
     const on_slot_fn* on_slot = nullptr;  // during process()
 
     std::int64_t hyper = 0;  // slot in hyperframe, when locked
+    frame_number_search number;
+    slot_grant believed;                   // the last one
+    int since_believed = longest_unheard;  // slots
+    std::int64_t counted = -1;  // slots since the frame of the first of this candidate began
     std::int64_t contradiction = -1;
     int contradictions = 0;
     bool held_lock = false;  // what is held was locked
@@ -73,6 +80,9 @@ struct slot_receiver::impl final : slot_user {
         filter.reset();
         predictor.reset();
         contradictions = 0;
+        number.reset();
+        counted = -1;
+        since_believed = longest_unheard;
     }
 
     void lost(sync_loss why) noexcept override {
@@ -113,10 +123,13 @@ struct slot_receiver::impl final : slot_user {
         if (holds && state.mode != mode::holding) {
             ++state.holds;
             held_lock = state.locked;
+            number.reset();  // the last slots may have been noise
             enter(mode::holding);
         } else if (!holds && state.mode == mode::holding) {
             enter(held_lock ? mode::locked : mode::synchronised);
         }
+        counted = counted < 0 ? s.slot_in_frame : counted + 1;
+        since_believed = std::min(since_believed + 1, longest_unheard);
         blank_report(s.start, state.mode);
         const bool measured = !s.missing && !holds && measure(s);
         if (!measured) {
@@ -166,7 +179,7 @@ struct slot_receiver::impl final : slot_user {
 
     // False when the slot holds nothing that can be measured.
     bool measure(const aligned_slot& s) {
-        if (!estimator.estimate(s.elements, s.slot_in_frame)) return false;
+        if (!estimator.estimate(s.elements, s.slot_in_frame, due())) return false;
         const double unit_dbfs =
             20 * std::log10(static_cast<double>(symbol_amplitude())) + synchroniser.gain().value;
         state.level_dbfs =
@@ -174,6 +187,8 @@ struct slot_receiver::impl final : slot_user {
         state.evm_percent = estimator.evm_percent();
         if (estimator.grant() && s.state == sync_state::synchronised)
             accept(*estimator.grant(), s.slot_in_frame);
+        else if (!state.locked)
+            add_up(s);
         measure_snr();
         if (report.grant_ok) {
             const auto known = estimator.known();
@@ -194,9 +209,7 @@ struct slot_receiver::impl final : slot_user {
         const std::int64_t told =
             std::int64_t{grant.frame_number} * slots_per_frame + slot_in_frame;
         if (!state.locked) {
-            enter(mode::locked);
-            ++state.locks;
-            hyper = told;
+            lock(told);
         } else if (told != hyper) {
             const std::int64_t difference = modulo(told - hyper, hyperframe_slots);
             contradictions = difference == contradiction ? contradictions + 1 : 1;
@@ -206,7 +219,31 @@ struct slot_receiver::impl final : slot_user {
         }
         contradictions = 0;
         report.grant_ok = true;
-        report.grant = grant;
+        report.grant = believed = grant;
+        since_believed = 0;
+    }
+
+    // At most so many new frames as there are bins in a slot; the edge does not go back.
+    std::optional<grant_due> due() const noexcept {
+        if (!state.locked || since_believed >= longest_unheard) return {};
+        return grant_due{.frame_number = static_cast<std::uint16_t>(hyper / slots_per_frame),
+                         .first_new_sn = believed.first_new_sn,
+                         .most_new = static_cast<std::uint16_t>(since_believed * nof_bins),
+                         .window_edge = believed.window_edge};
+    }
+
+    // No grant of its own: what the slot says of the frame number, with those before.
+    void add_up(const aligned_slot& s) noexcept {
+        const auto found = number.add(estimator.control_bits(), estimator.control_scale(),
+                                      counted / slots_per_frame);
+        if (found && s.state == sync_state::synchronised)
+            lock(std::int64_t{*found} * slots_per_frame + s.slot_in_frame);
+    }
+
+    void lock(std::int64_t slot_in_hyperframe) noexcept {
+        enter(mode::locked);
+        ++state.locks;
+        hyper = slot_in_hyperframe;
     }
 
     void measure_snr() {

@@ -11,7 +11,7 @@
 // Back to searching: the candidate was refuted, the pilots were missing while timing was held, more
 // samples are missing than it would be held for, or the sample count jumped back. Fewer missing
 // slots are counted through: the user gets them as missing, timing is kept. (The receiver adds a
-// state above: locked, when a grant has told the frame number.)
+// state above: locked, when grants have told the frame number.)
 #pragma once
 
 #include <array>
