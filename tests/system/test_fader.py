@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The fader between software USRPs on cables: the medium is nothing but the cables."""
+import os
 import pathlib
 import signal
 import subprocess
@@ -10,7 +11,10 @@ import unittest
 
 import yaml
 
+from demo_support import GENTLE, Demo, openwip, wait_until
 from uhd_support import BUILD, Medium
+
+from openwip_cli.messages import control
 
 HERE = pathlib.Path(__file__).resolve().parent
 FADER = BUILD / "host/cabled/wip_fader"
@@ -98,6 +102,39 @@ class Cabled(unittest.TestCase):
         refused(lambda c: c["nodes"]["base"].update(channel=3), "channel 3 of 1 receive channels")
         refused(lambda c: c.update(paths=[]), "paths: expected at least one")
         refused(lambda c: c["nodes"]["base"].update(radio=c["nodes"]["base"]["radio"] + "x"), "no node 'fader-basex'")
+
+
+@unittest.skipIf(os.geteuid() != 0, "network namespaces need root")
+@unittest.skipUnless(FADER.exists(), "wip_fader is not built")
+class Cell(unittest.TestCase):
+    """demo --air cabled."""
+
+    def test_its_channel_changes_in_the_fader_and_the_run_names_it_when_it_dies(self):
+        name = f"f{os.getpid() % 100000}"
+        run = Demo(name, *GENTLE, "--air", "cabled", "--duration", "60", "--pings", "5")
+        self.addCleanup(run.close)
+        run.wait_for("TCP download")
+        self.assertEqual(openwip("get", "--name", name, "channel.snr_db").stdout.split()[1], "16")
+        done = openwip("set", "--name", name, "channel.snr_db=22.5", "channel.model=epa")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        status = control.Control(run.cell.endpoint("air.control")).status(5)
+        self.assertEqual(status.delay_samples, 10240)
+        self.assertIn("snr_db: 22.5", status.effective_yaml)
+        self.assertIn("model: epa", status.effective_yaml)
+        self.assertEqual((status.late, status.underflows, status.overflows, status.lost_samples), (0,) * 4)
+        self.assertEqual(len(status.nodes), 4)
+
+        def heard():
+            return control.Control(run.cell.endpoint("terminal.control")).status(5).radio.mean_snr_db > 19
+        self.assertTrue(wait_until(heard, 10))
+        run.kill("fader")
+        self.assertEqual(run.ended(30), 3, run.said)
+        self.assertRegex(run.said, "(?m)^openwip: fader was killed by SIGKILL")
+
+    def test_a_loop_shorter_than_the_fader_is_refused(self):
+        done = openwip("demo", "--air", "cabled", "--retransmission-delay-ms", "3")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--retransmission-delay-ms is 3 with --air cabled, whose fader is 2 slots long; valid: 4..32", done.stderr)
 
 
 if __name__ == "__main__":
