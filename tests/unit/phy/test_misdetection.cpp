@@ -3,6 +3,7 @@
 // tests/bench/misdetection.cpp.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <random>
