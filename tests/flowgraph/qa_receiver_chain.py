@@ -79,6 +79,16 @@ def whole_receiver(samples, horizon=3):
     return receiver, {m["air"]: m for m in messages if m["locked"]}
 
 
+def assert_cut_from(samples, start, slot):
+    """What passed before the correction of DC and image has 32 slots to go by is passed on as it came; what it puts into a signal that
+    has neither is 50 dB below it (direct_conversion.h). A sample too early or too late would be no smaller than the signal."""
+    sent = samples[start:start + SLOT]
+    if start < 32 * SLOT:
+        np.testing.assert_array_equal(slot, sent)
+    else:
+        np.testing.assert_array_less(np.sum(abs(slot - sent) ** 2), 1e-5 * np.sum(abs(sent) ** 2))
+
+
 class Synchroniser(unittest.TestCase):
     def test_slots_come_out_as_they_were_sent_with_their_numbers(self):
         samples = samples_of(60)
@@ -90,14 +100,13 @@ class Synchroniser(unittest.TestCase):
             self.assertEqual(numbers, list(range(numbers[0], 210)))
             self.assertLess(numbers[0], 150 + 20)
             for number, slot in zip(numbers, slots):
-                start = (number - 150) * SLOT
-                np.testing.assert_array_equal(slot, samples[start:start + SLOT])
+                assert_cut_from(samples, (number - 150) * SLOT, slot)
 
     def test_a_delayed_signal_is_cut_at_its_own_slots(self):
         samples = np.concatenate([np.zeros(1234, np.complex64), samples_of(60)])
         _, slots, tags = synchronise(samples)
-        start = (tags[-1]["slot"] - 150) * SLOT + 1234
-        np.testing.assert_array_equal(slots[-1], samples[start:start + SLOT])
+        for tag, slot in zip(tags, slots):
+            assert_cut_from(samples, (tag["slot"] - 150) * SLOT + 1234, slot)
 
     def test_the_carrier_offset_is_found_and_tagged(self):
         for cfo in (-9000, 3210):
