@@ -16,14 +16,16 @@ constexpr double prefix_threshold = 0.15;
 constexpr int first_decision = 3;  // blocks
 constexpr int forget_after = 24;
 constexpr double two_pi = 2 * std::numbers::pi;
-constexpr double widest_cfo_hz = 11e3;
+constexpr double spacing_hz = 10e3;
+constexpr double near_hz = 11e3, wide_hz = 46e3;
+constexpr int most_shifts = 5;
+constexpr int nof_shifts = 2 * most_shifts + 1;
+static_assert(std::size_t{symbols_per_slot * nof_shifts} <= cell_search::most_sets);
 
 }  // namespace
 
 acquisition::acquisition(int cell)
     : search_(cell),
-      pilot_threshold_(
-          std::log(100.F * 2 * symbols_per_slot * static_cast<float>(search_.hypotheses()))),
       folded_(slot_samples),
       window_(fft_size),
       spectrum_(static_cast<std::size_t>(nof_windows) * fft_size),
@@ -34,6 +36,7 @@ void acquisition::reset() noexcept {
     std::fill(folded_.begin(), folded_.end(), cf32{});
     energy_ = 0;
     blocks_ = 0;
+    wide_ = false;
 }
 
 std::optional<acquired> acquisition::step(const cf32* end, std::size_t available,
@@ -61,7 +64,11 @@ std::optional<acquired> acquisition::step(const cf32* end, std::size_t available
     const auto c = best_prefix();
     std::optional<acquired> found;
     if (c.metric > prefix_threshold) found = resolve(c, end, available, end_time);
-    if (found || blocks_ >= forget_after) reset();
+    if (found || blocks_ >= forget_after) {
+        const bool wider = !found && !wide_;
+        reset();
+        wide_ = wider;
+    }
     return found;
 }
 
@@ -94,7 +101,7 @@ acquisition::candidate acquisition::best_prefix() noexcept {
     }
     best.metric = static_cast<double>(std::abs(best_sum)) /
                   (energy_ * length * symbols_per_slot / slot_samples);
-    best.cfo_hz = static_cast<double>(std::arg(best_sum)) / two_pi * 10e3;
+    best.cfo_hz = static_cast<double>(std::arg(best_sum)) / two_pi * spacing_hz;
     return best;
 }
 
@@ -125,11 +132,12 @@ std::optional<acquired> acquisition::resolve(const candidate& c, const cf32* end
 
     // The turn that the window's advance makes from pilot to pilot, taken out.
     const auto advance = cf32(std::polar(1.0, two_pi * pilot_distance * window_advance / fft_size));
+    const double reach_hz = wide_ ? wide_hz : near_hz;
     search_.clear();
     pilot_row received;
     for (int q = 0; q < symbols_per_slot; ++q)
-        for (int shift = -1; shift <= 1; ++shift) {
-            if (std::abs(c.cfo_hz + 10e3 * shift) > widest_cfo_hz) continue;
+        for (int shift = -most_shifts; shift <= most_shifts; ++shift) {
+            if (std::abs(c.cfo_hz + spacing_hz * shift) > reach_hz) continue;
             for (const bool second : {false, true})
                 for (std::size_t i = 0; i < pilots_per_symbol; ++i) {
                     const int k = fft_index(pilot_subcarrier(i, second)) + shift;
@@ -138,9 +146,11 @@ std::optional<acquired> acquisition::resolve(const candidate& c, const cf32* end
                 }
             auto products = products_of(received);
             for (auto& p : products) p *= advance;
-            search_.look(products, 3 * q + shift + 1);
+            search_.look(products, nof_shifts * q + shift + most_shifts);
         }
-    const auto match = search_.strongest(pilot_threshold_);
+    const double sets = symbols_per_slot * std::floor(2 * reach_hz / spacing_hz);
+    const auto match = search_.strongest(
+        static_cast<float>(std::log(100 * sets * static_cast<double>(search_.hypotheses()))));
     if (match.tag < 0) return std::nullopt;
     // A signal d samples later than assumed turns by -2 pi 10 d / 768 from pilot to pilot.
     const double delay =
@@ -148,8 +158,8 @@ std::optional<acquired> acquisition::resolve(const candidate& c, const cf32* end
     acquired found;
     found.cell = match.cell;
     found.slot_in_frame = match.slot_in_frame;
-    found.slot_start = start + symbol_offset(match.tag / 3) + std::lround(delay);
-    found.cfo_hz = c.cfo_hz + 10e3 * (match.tag % 3 - 1);
+    found.slot_start = start + symbol_offset(match.tag / nof_shifts) + std::lround(delay);
+    found.cfo_hz = c.cfo_hz + spacing_hz * (match.tag % nof_shifts - most_shifts);
     return found;
 }
 

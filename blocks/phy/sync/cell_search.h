@@ -34,7 +34,7 @@ public:
     explicit cell_search(int cell);  // 0..63 or any_cell; throws std::invalid_argument
 
     std::size_t hypotheses() const noexcept { return odd_[0].size(); }
-    static constexpr std::size_t most_sets = 18;
+    static constexpr std::size_t most_sets = 66;
     void clear() noexcept { kept_ = nof_sets_ = 0; }
     // Compares with all hypotheses and keeps the best; at most most_sets times. `tag`: the caller's
     // name of these products, >= 0. The phase of S should be small, or the signs lose more.

@@ -48,17 +48,18 @@ private:
     std::deque<cf32> stream_;
 };
 
-TEST(sampling_clock, ten_ppm_off_is_followed_without_a_slip) {
-    for (const double ppm : {10.0, -10.0}) {
+// At 1.8 GHz: a carrier 18 kHz off is found by the second attempt of the acquisition, 36 too.
+TEST(sampling_clock, ten_and_twenty_ppm_off_are_followed_without_a_slip) {
+    for (const double ppm : {20.0, -10.0}) {
         slot_modulator modulator({});
         slot_receiver receiver({});
         slot_source source(6);
-        sample_channel channel({.snr_db = 35, .cfo_hz = 180 * ppm, .delay = 300});
+        sample_channel channel({.snr_db = 35, .cfo_hz = 1800 * ppm, .delay = 300});
         resampler clock(ppm);
         std::vector<cf32> chunk;
         std::int64_t first = 150 * slot_samples;
         int locked = 0, good = 0, bad = 0, without = 0;
-        constexpr int slots = 700;  // the slot start moves by 36 samples
+        constexpr int slots = 700;  // the slot start moves by 36 samples, 72
         for (int i = 0; i < slots; ++i) {
             clock.give(modulate(modulator, source.make(slot(150 + i))));
             chunk.clear();
@@ -75,12 +76,12 @@ TEST(sampling_clock, ten_ppm_off_is_followed_without_a_slip) {
             });
             first += static_cast<std::int64_t>(x.size());
         }
-        EXPECT_GE(locked, slots - 10) << ppm;
+        EXPECT_GE(locked, slots - 24 - 10) << ppm;
         EXPECT_EQ(receiver.state().lock_losses, 0U);
         EXPECT_EQ(without, 0);
         EXPECT_EQ(bad, 0);
         EXPECT_GT(good, 590 * nof_bins);
-        EXPECT_NEAR(receiver.state().cfo_hz, 180 * ppm, 2);
+        EXPECT_NEAR(receiver.state().cfo_hz, 1800 * ppm, 2);
         EXPECT_NEAR(
             std::remainder(receiver.state().timing_samples - (300 - 0.0512 * ppm / 10 * slots),
                            slot_samples),
