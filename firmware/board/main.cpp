@@ -159,6 +159,7 @@ void run() {
     start_interrupts();
     start_timers();
     start_serial();
+    hw::listens();
     for (;;) {
         std::uint8_t byte = 0;
         while (received.pop(byte)) {

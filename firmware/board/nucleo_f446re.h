@@ -35,5 +35,6 @@ inline void start_clocks() {
     }
 }
 inline void idle() { asm volatile("wfi"); }
+inline void listens() {}
 
 }  // namespace wip::board

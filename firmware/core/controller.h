@@ -16,7 +16,7 @@ namespace wip::attenuator {
 class controller {
 public:
     // A frame that has begun and does not go on for so long is over.
-    static constexpr std::uint32_t frame_timeout_ticks = 50;
+    static constexpr std::uint32_t frame_timeout_ticks = 500;
 
     controller(playback& player, flash_port& flash, board_port& board)
         : instrument_(player, flash, board), scpi_(instrument_, out_) {}

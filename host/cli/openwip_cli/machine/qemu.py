@@ -4,17 +4,21 @@
 Time is counted instructions (-icount: 64 ns each, held back to the pace of the wall clock): a stall of this machine is none inside, so
 that each tick of 1 ms comes when it is due. What the firmware writes to registers can be read from a trace: SPI words, latches,
 switch, step numbers with their time."""
+import os
 import pathlib
 import re
+import select
 import shutil
 import subprocess
 import time
+import tty
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from ..errors import BadInput, CellDied
 
 NS_PER_INSTRUCTION = 64
+START_S = 30
 SPI_DATA, GPIO_C, ITM_STEP, ITM_TIME = "0x4001300c", "0x40020818", "0xe0000004", "0xe0000008"
 
 
@@ -31,15 +35,30 @@ class Qemu:
                    "-semihosting-config", "enable=on,target=native", "-icount", "shift=6,align=on,sleep=on"]
         if trace is not None:
             command += ["-trace", "memory_region_ops_write", "-D", str(trace)]
-        self.process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                        text=True)
-        assert self.process.stdout is not None
-        said = self.process.stdout.readline()
-        port = re.search(r"/dev/pts/\d+", said)
-        if port is None:
+        self.process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self._line: int | None = None
+        self._heard = ""
+        try:
+            self.port = self._said(r"/dev/pts/\d+")
+            # Held open: QEMU looks once a second whether anybody is there.
+            self._line = os.open(self.port, os.O_RDWR | os.O_NOCTTY)
+            tty.setraw(self._line)
+            self._said("listens\n")
+        except BaseException:
             self.end()
-            raise CellDied(f"QEMU did not start: {said.strip() or 'it says nothing'}")
-        self.port = port[0]
+            raise
+
+    def _said(self, pattern: str) -> str:
+        """What QEMU and firmware say as they start, up to this."""
+        assert self.process.stdout is not None
+        end = time.monotonic() + START_S
+        while (found := re.search(pattern, self._heard)) is None:
+            there = select.select([self.process.stdout], [], [], max(0.0, end - time.monotonic()))[0]
+            more = os.read(self.process.stdout.fileno(), 4096) if there else b""
+            if not more:
+                raise CellDied(f"QEMU did not start{'' if there else f' within {START_S} s'}: {' '.join(self._heard.split()) or 'it says nothing'}")
+            self._heard += more.decode("utf-8", "replace")
+        return found[0]
 
     def settle(self, ticks: Callable[[], int]) -> None:
         """What the start of QEMU took its clock makes up for, at many times the pace: wait until it has. `ticks`: of the firmware, in ms."""
@@ -51,6 +70,9 @@ class Qemu:
         raise CellDied("the firmware in QEMU does not come down to the pace of the wall clock")
 
     def end(self) -> None:
+        if self._line is not None:
+            os.close(self._line)
+            self._line = None
         self.process.terminate()
         try:
             self.process.communicate(timeout=5)
@@ -83,7 +105,8 @@ def writes(trace: pathlib.Path | str) -> Iterator[tuple[str, int]]:
     pattern = re.compile(r"addr (0x[0-9a-f]+) value (0x[0-9a-f]+)")
     with open(trace, encoding="utf-8", errors="replace") as lines:
         for line in lines:
-            if found := pattern.search(line):
+            # The last one may not be whole yet.
+            if line.endswith("\n") and (found := pattern.search(line)):
                 yield found[1], int(found[2], 16)
 
 

@@ -126,8 +126,9 @@ class Line:
 
 
 class Attenuator:
-    def __init__(self, port: str) -> None:
+    def __init__(self, port: str, answer_s: float = ANSWER_S) -> None:
         self.line = Line(port)
+        self._answer_s = answer_s
         self._id = 0
 
     def __enter__(self) -> "Attenuator":
@@ -153,7 +154,8 @@ class Attenuator:
 
     # --- text ---
 
-    def ask(self, line: str, timeout_s: float = ANSWER_S) -> str:
+    def ask(self, line: str, timeout_s: float | None = None) -> str:
+        timeout_s = timeout_s or self._answer_s
         self.line.lines.clear()
         self.line.send(line.encode("ascii") + b"\n")
         end = time.monotonic() + timeout_s
@@ -181,20 +183,20 @@ class Attenuator:
 
     # --- frames ---
 
-    def request(self, timeout_s: float = ANSWER_S, **what: Any) -> Any:
+    def request(self, **what: Any) -> Any:
         """The reply; what is lost on the way is asked again, and steps that came twice are counted once."""
         self._id = self._id % 0xffff + 1
         data = frame(pb.Request(id=self._id, **what).SerializeToString())
         for _ in range(TRIES):
             self.line.send(data)
-            end = time.monotonic() + timeout_s
+            end = time.monotonic() + self._answer_s
             while (left := end - time.monotonic()) > 0:
                 self.line.receive(left)
                 while self.line.messages:
                     reply = pb.Reply.FromString(self.line.messages.popleft())
                     if reply.id == self._id:
                         return reply
-        raise NoAnswer(f"{self.line.port}: no answer to a frame ({next(iter(what))}) in {TRIES} times {timeout_s} s")
+        raise NoAnswer(f"{self.line.port}: no answer to a frame ({next(iter(what))}) in {TRIES} times {self._answer_s} s")
 
     def done(self, **what: Any) -> Any:
         """The status after it; Refused if it was not done."""
