@@ -328,6 +328,24 @@ error settings::refuse(const std::string& path, const std::string& why) const {
 
 error settings::refuse(const std::string& why) const { return error(file_ + ": " + why); }
 
+std::vector<std::string> settings::format() const {
+    std::vector<std::string> lines;
+    for (const auto& k : *table_)
+        if (k.format) lines.push_back(k.path + " = " + text(k.path));
+    return lines;
+}
+
+std::string settings::misfit(const std::vector<std::string>& theirs) const {
+    const auto ours = format();
+    for (std::size_t i = 0; i < std::max(ours.size(), theirs.size()); ++i) {
+        const std::string here = i < ours.size() ? ours[i] : "nothing";
+        const std::string there = i < theirs.size() ? theirs[i].substr(0, 200) : "nothing";
+        if (here != there)
+            return "here is " + here + ", there " + there + "; valid: the same at both ends";
+    }
+    return "";
+}
+
 std::vector<std::string> settings::changed_from(const settings& other) const {
     std::vector<std::string> paths;
     for (const auto& k : *table_) {

@@ -67,6 +67,7 @@ struct key {
     std::string fallback_doc = {};  // shown in the documentation instead of `fallback`
     bool required = false;
     bool runtime = false;  // may change in a running process
+    bool format = false;   // both ends of the link need the same
 };
 
 // Human-readable rule of a key: "integer 1..25", "one of: static, best", ...
@@ -119,6 +120,10 @@ public:
     error refuse(const std::string& why) const;  // the file, or all of it
 
     std::string to_yaml() const;
+    // "key = value" of what both ends of the link need the same.
+    std::vector<std::string> format() const;
+    // Of the lines of the other end: empty when they are these, else what does not fit.
+    std::string misfit(const std::vector<std::string>& theirs) const;
     // Paths whose value differs from `other`, in table order.
     std::vector<std::string> changed_from(const settings& other) const;
 

@@ -16,9 +16,9 @@ const std::set<std::string> column_names{
     "in",   "type", "range", "unit",     "words",      "choices", "check",   "default",
     "help", "flag", "live",  "fixed",    "like",       "own_key", "monitor", "offers",
     "none", "most", "shown", "required", "experiment", "zero"};
-const std::set<std::string> view_names{"macd",     "emulator",  "medium", "fader",      "tcpl",
-                                       "observer", "demo",      "emulate",     "tcp-l",
-                                       "running",  "demo-live", "emulate-live"};
+const std::set<std::string> view_names{"macd",  "emulator", "medium",    "fader",
+                                       "tcpl",  "observer", "demo",      "emulate",
+                                       "tcp-l", "running",  "demo-live", "emulate-live"};
 const std::set<std::string> inherited{"type",    "range", "unit",    "words",
                                       "choices", "check", "default", "most"};
 
@@ -66,6 +66,8 @@ settings_table::settings_table(const std::string& yaml, const std::string& origi
     : origin_(origin) {
     try {
         const YAML::Node root = YAML::Load(yaml);
+        if (const YAML::Node reasons = root["reasons"]; reasons && reasons["format"])
+            format_ = reasons["format"].Scalar();
         for (const auto& pair : root["settings"]) {
             entry e{pair.first.Scalar()};
             const auto columns_into = [&](const YAML::Node& map, columns& into,
@@ -163,6 +165,7 @@ key settings_table::make_key(const entry& e, const views& of, const text_checks&
     k.fallback_doc = word(e, of, "shown");
     k.required = !word(e, of, "required").empty();
     k.runtime = !word(e, of, "live").empty();
+    k.format = !format_.empty() && word(e, of, "fixed") == format_;
     if (k.type == kind::tree) k.items = &impairments_;
     return k;
 }

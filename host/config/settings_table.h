@@ -56,6 +56,7 @@ private:
     void add_control(const entry& e, const views& of, std::vector<control_row>& rows) const;
 
     std::string origin_;
+    std::string format_;  // the reason by which a setting is fixed that both ends agree on
     std::vector<entry> entries_;
     std::map<std::string, std::size_t> by_name_;
     std::vector<impairment_kind> impairments_;

@@ -173,6 +173,7 @@ void event_loop::send_hellos() {
     if (config_.role == station_role_kind::base && !peer_greeted_) {
         openwip::uplink::Downnote note;
         note.set_hello(config_.name);
+        for (const auto& line : settings_.format()) note.add_format(line);
         peer_greeted_ = to_peer(note);
     }
 }
@@ -366,6 +367,11 @@ void event_loop::peer_ends(const std::string& why) {
         return;
     }
     end(exit_code_of(text), name_of(party::peer) + " ended: " + text);
+}
+
+void event_loop::peer_format(const std::vector<std::string>& lines) {
+    if (const auto why = settings_.misfit(lines); !why.empty())
+        end(exit_bad_input, "the base station does not fit: " + why);
 }
 
 void event_loop::end(int code, const std::string& why) {

@@ -45,6 +45,7 @@ public:
     bool to_peer(const google::protobuf::MessageLite& message) override;
     void malformed(const char* socket, const char* why) override;
     void peer_ends(const std::string& why) override;
+    void peer_format(const std::vector<std::string>& lines) override;
     telemetry_port& telemetry() override { return telemetry_; }
     void slot_done(slot now) override;
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "config/schema.h"
 #include "runtime/telemetry_port.h"
@@ -32,6 +33,8 @@ public:
     virtual void malformed(const char* socket, const char* why) = 0;
     // The terminal said goodbye over the uplink.
     virtual void peer_ends(const std::string& why) = 0;
+    // The base station said how its settings stand that both ends need the same.
+    virtual void peer_format(const std::vector<std::string>& lines) = 0;
     virtual telemetry_port& telemetry() = 0;
     // Everything of one slot is done, its telemetry too.
     virtual void slot_done(slot now) = 0;

@@ -146,6 +146,7 @@ void terminal_station::on_peer(std::span<const std::uint8_t> message) {
         port_->malformed("uplink", "not a Downnote message");
         return;
     }
+    if (!note.hello().empty()) port_->peer_format({note.format().begin(), note.format().end()});
     if (loop != 0) {
         receiver_.settings().set_horizon(loop);
         receiver_.tell(*port_);

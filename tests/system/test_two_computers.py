@@ -50,15 +50,18 @@ class TwoComputers(unittest.TestCase):
         # Nothing of it came from the LAN's delays: 2 ms are three slots, and lock has been lost with the base station only.
         self.assertLessEqual(again.said.count("lock lost"), 1, again.said)
         again.process.send_signal(signal.SIGINT)
-        code, of_base = base.ends()
-        self.assertIn(code, (0, 1), base.said)
-        self.assertTrue(of_base["verdict"]["checks"]["sums"], of_base["verdict"])
         code, of_terminal = again.ends()
         self.assertEqual(code, 1)           # its run was broken into
         self.assertTrue(of_terminal["verdict"]["checks"]["sums"], of_terminal["verdict"])
         self.assertIn("peer: the other station left and came back 1 times", of_terminal["verdict"]["reasons"])
         self.assertEqual(of_terminal["radio"]["horizon"], 15)   # as the base station says
-        for station in (base, again):
+        stranger = world.station("terminal", "--packing", "off")
+        self.assertEqual(stranger.process.wait(30), 2, stranger.said)
+        self.assertIn("the base station does not fit: here is link.packing = off, there link.packing = on; valid: the same at both ends", stranger.said)
+        code, of_base = base.ends()
+        self.assertIn(code, (0, 1), base.said)
+        self.assertTrue(of_base["verdict"]["checks"]["sums"], of_base["verdict"])
+        for station in (base, again, stranger):
             self.assertEqual(left_of(station.cell), [])
         self.assertEqual(world.medium.poll(), None)
 

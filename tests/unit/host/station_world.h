@@ -57,6 +57,7 @@ public:
     }
     void malformed(const char*, const char* why) override { dropped.push_back(why); }
     void peer_ends(const std::string& why) override { peer_ended = why; }
+    void peer_format(const std::vector<std::string>& lines) override { format = lines; }
     telemetry_port& telemetry() override { return watched; }
     void slot_done(slot now) override { done.push_back(now); }
 
@@ -68,6 +69,7 @@ public:
     }
 
     telemetry_spy watched;
+    std::vector<std::string> format;
     std::vector<int> detail_every;  // asked for, in turn
     bool peer_listens = true;
     std::vector<openwip::slot_link::SlotPlan> plans;

@@ -210,6 +210,26 @@ TEST(SettingsTable, ImpairmentsAreAListWithTheNamesAndFieldsOfTheTable) {
     }
 }
 
+TEST(SettingsTable, WhatBothEndsNeedTheSameIsComparedLineByLine) {
+    const text_checks own{{"interface_name", no_rule}, {"interface_address", no_rule}};
+    const auto keys = settings_table::built_in().keys("macd", own);
+    settings s(keys);
+    const auto ours = s.format();
+    ASSERT_GE(ours.size(), 5U);
+    EXPECT_NE(std::find(ours.begin(), ours.end(), "link.packing = on"), ours.end());
+    EXPECT_EQ(s.misfit(ours), "");
+    auto theirs = ours;
+    theirs.front() = "link.profile = wipemu";
+    EXPECT_EQ(s.misfit(theirs),
+              "here is link.profile = radio, there link.profile = wipemu; valid: the same at both "
+              "ends");
+    theirs = ours;
+    theirs.push_back("link.later = 3");
+    EXPECT_EQ(s.misfit(theirs),
+              "here is nothing, there link.later = 3; valid: the same at both ends");
+    EXPECT_NE(s.misfit({}), "");
+}
+
 TEST(SettingsTable, ATableThatIsNoneIsRefusedWithItsLine) {
     EXPECT_EQ(error_of([] { only("  a: {in: [macd], tpye: real}\n"); }),
               "t.yaml:2: a: unknown column tpye");

@@ -174,9 +174,11 @@ TEST_F(Terminal, ATransmittersRequestIsNotForTheTerminal) {
 TEST_F(Terminal, TheBaseStationsGoodbyeIsPassedOnAndItsHelloIsNot) {
     openwip::uplink::Downnote note;
     note.set_hello("demo");
+    note.add_format("link.packing = on");
     std::string bytes = note.SerializeAsString();
     terminal->on_peer({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
     EXPECT_TRUE(port.peer_ended.empty());
+    EXPECT_EQ(port.format, std::vector<std::string>{"link.packing = on"});
     note.set_stop("over");
     bytes = note.SerializeAsString();
     terminal->on_peer({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
