@@ -2,10 +2,32 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Base station: slots that macd plans (or a test pattern) to a USRP.
 
-    slot_transmitter -> usrp_sink, whose events go back to the transmitter
+    slot_transmitter [-> transmit_channel] -> usrp_sink, whose events go back to the transmitter
 
 Prints "ready" when the flowgraph runs. Ends: see station.py."""
+import argparse
+
 import station
+
+CHANNEL_BUFFER = 15360      # three slots, as the transmitter's
+
+
+def channel(text):
+    """MODEL[,KEY=VALUE...] as arguments of the block."""
+    from gnuradio import wip
+    kinds = {"speed_kmh": float, "shadowing": str, "user": int, "noise_dbfs": float, "seed": int}
+    model, *more = text.split(",")
+    found = {"channel": model}
+    try:
+        for one in more:
+            key, _, value = one.partition("=")
+            found[key] = kinds[key](value)
+        wip.transmit_channel(**found)
+    except KeyError:
+        raise argparse.ArgumentTypeError(f"'{one}'; valid: {', '.join(kinds)} = VALUE") from None
+    except (ValueError, TypeError) as e:
+        raise argparse.ArgumentTypeError(str(e)) from None
+    return found
 
 
 def build(options):
@@ -19,13 +41,19 @@ def build(options):
         transmitter = wip.slot_transmitter(
             cell=options.cell, endpoint=options.endpoint, start_slot=slot,
             modulation=options.modulation, seed=options.seed, timeout_s=options.timeout, lead_slots=options.lead)
+        channel = wip.transmit_channel(**options.channel) if options.channel else None
     except ValueError as e:
         station.bad_input(str(e))
     transmitter.set_log_level("off")     # what it has to say at its end is said by Watch
     transmitter.set_edge_samples(options.edge_samples)
     if options.tx_power is not None:
         station.transmit_power(sink, options.tx_power)
-    station.chain(top, sink, transmitter, sink, options, receive=False)
+    first = transmitter
+    if channel is not None:
+        channel.set_min_output_buffer(CHANNEL_BUFFER)
+        top.connect(transmitter, channel)
+        first = channel
+    station.chain(top, sink, first, sink, options, receive=False)
     top.msg_connect(sink, "async_msgs", transmitter, "async")
     return station.Watch(top, transmitter, sink, station.recording_of(transmitter, options, "base"),
                          tick=station.tell_time(sink, transmitter) if options.lead else lambda: None,
@@ -45,6 +73,8 @@ def main():
     p.add_argument("--seed", type=station.ranged(int, 0, 2**63), default=1, help="test pattern: seed")
     p.add_argument("--edge-samples", type=station.ranged(int, 0, 40), default=16,
                    help="symbols fade into each other over so many samples (default 16); 0: hard edges")
+    p.add_argument("--channel", type=channel, metavar="MODEL[,KEY=VALUE...]",
+                   help="channel before the radio: speed_kmh, shadowing, user, noise_dbfs, seed, as of the block transmit_channel")
     options = p.parse_args()
     build(options).run()
 

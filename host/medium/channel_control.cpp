@@ -30,8 +30,13 @@ std::string number(double v) {
 
 }  // namespace
 
-channel_control::channel_control(const mix::mix_config& config, std::string head, change_fn change)
+channel_control::channel_control(const mix::mix_config& config, std::string head, change_fn change,
+                                 const std::string& elsewhere)
     : config_(config), head_(std::move(head)), change_(std::move(change)) {
+    if (!elsewhere.empty()) {
+        why_not_ = "the channel is in " + elsewhere;
+        return;
+    }
     if (config.paths.size() != 1) {
         why_not_ = "it has " + std::to_string(config.paths.size()) + " paths, and one is expected";
         return;

@@ -163,7 +163,7 @@ control_server::control_server(controlled air, std::function<void(const std::str
     state* s = state_.get();
     s->thread =
         std::thread([s, air = std::move(air), log = std::move(log), on_stop = std::move(on_stop)] {
-            channel_control channel(air.mix, air.head, air.change);
+            channel_control channel(air.mix, air.head, air.change, air.channel_in);
             std::optional<asked_process> fader;
             if (!air.fader.empty()) fader.emplace(air.fader, fader_patience);
             changes_made made;

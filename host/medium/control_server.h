@@ -27,6 +27,8 @@ struct controlled {
     // Control endpoint of the fader that has the channel, when this is the cables: its settings are
     // the ones that change, and what it counts is added. Empty: none.
     std::string fader{};
+    // Who has the channel and does not change it. Empty: nobody else.
+    std::string channel_in{};
 };
 
 class control_server {

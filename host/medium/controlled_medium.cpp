@@ -48,7 +48,8 @@ controlled controlled_medium(const medium_config& config, medium& m) {
             fill,
             [&m] { m.reset_counters(); },
             [&m](mix::mixer_change c) { return m.change(std::move(c)); },
-            config.fader};
+            config.fader,
+            config.channel_in};
 }
 
 }  // namespace wip::air

@@ -13,6 +13,7 @@
 #include <gnuradio/wip/rate_converter.h>
 #include <gnuradio/wip/snr_predictor.h>
 #include <gnuradio/wip/synchroniser.h>
+#include <gnuradio/wip/transmit_channel.h>
 #include <pybind11/complex.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -72,6 +73,21 @@ shadowing_db standard deviation of the slow fading, 0..20; 0: none)")
         .def("response", &fading_channel::response, py::arg("index"), py::arg("hz"),
              "Frequency response at the offset hz for output sample `index`, without the latency "
              "of 6 samples.");
+    sync_class<transmit_channel>(m, "transmit_channel",
+                                 R"(The channel in the transmitter, for two radios on one cable: the samples
+that a terminal of a medium would hear then. Between slot_transmitter and the sink; time by tx_time tags.
+
+channel     definition: its name, or a file NAME.yaml
+speed_kmh   0..500; -1: the channel's own
+shadowing   'off', 'on' as the definition has it, or a standard deviation, 0 to 20 dB
+user        0..63: of two-user, n-user; of the random numbers of all channels
+noise_dbfs  over the whole sample rate; -200: none
+seed        of fading and noise)")
+        .def(py::init(&transmit_channel::make), py::arg("channel") = "jakes",
+             py::arg("speed_kmh") = -1.0, py::arg("shadowing") = "off", py::arg("user") = 0,
+             py::arg("noise_dbfs") = -200.0, py::arg("seed") = 1)
+        .def("clipped", &transmit_channel::clipped,
+             "Components beyond full scale, which the radio sends at full scale.");
     sync_class<impairments>(m, "impairments",
                             R"(What a radio does to a signal, in this order.
 

@@ -26,7 +26,7 @@ def plain(name, text):
 class BlockYml(unittest.TestCase):
     def setUp(self):
         self.blocks = {p.name: yaml.safe_load(p.read_text()) for p in sorted(GRC.glob("*.block.yml"))}
-        self.assertEqual(len(self.blocks), 14)
+        self.assertEqual(len(self.blocks), 15)
 
     def each(self):
         return [(block, getattr(wip, block["id"].removeprefix("wip_"))) for block in self.blocks.values()]
@@ -73,7 +73,8 @@ class BlockYml(unittest.TestCase):
                  "doppler_hz": [-1.0, 2001.0], "fading": ["rice"], "snr_db": [-31.0, 101.0], "cfo_hz": [1.1e6],
                  "clock_ppm": [101.0, -101.0], "linewidth_hz": [-1.0, 10001.0], "image_rejection_db": [2.0, 201.0],
                  "dc_dbfs": [1.0, -201.0], "bits": [-1, 1, 17], "channel": ["typical", ""],
-                 "shadowing_db": [-1.0, 21.0], "transmissions": [0, 9], "update_slots": [0, 15001], "lowest_gain_db": [1.0], "highest_gain_db": [-1.0]}
+                 "shadowing_db": [-1.0, 21.0], "transmissions": [0, 9], "update_slots": [0, 15001], "lowest_gain_db": [1.0], "highest_gain_db": [-1.0],
+                 "speed_kmh": [-2.0, 501.0], "user": [-1, 64], "noise_dbfs": [-201.0, 21.0]}
         for block, cls in self.each():
             good = {p["id"]: p["default"] if p["dtype"] == "string" else
                     plain(p["id"], p["default"]) for p in block["parameters"]}

@@ -27,7 +27,7 @@ from ..air import FADER_DELAY_SLOTS, SLOT_SAMPLES
 from ..machine import own_files, rights, system
 from ..machine.places import Places
 from ..settings import radios, table
-from ..settings.scenario import Scenario
+from ..settings.scenario import Scenario, text_of
 
 MACD, MEDIUM, FADER = "host/macd/macd", "host/medium/air", "host/cabled/wip_fader"     # of the build
 RUN_ROOT = pathlib.Path("/run/openwip")
@@ -267,6 +267,9 @@ def air_config(cell: Cell, scenario: Scenario) -> dict[str, Any]:
     air = own | {"name": cell.name, "speed": s.speed, "quantum": SLOT_SAMPLES,
                  "wait_for": {"transmitters": 1, "receivers": 1}, "seed": s["seed"],
                  "control": cell.endpoint("air.control"), "user": system.account()[0]}
+    if s.fade_in_transmitter:
+        return {"air": air | {"channel_in": "the base station's flowgraph (--fade transmitter)"},
+                "nodes": {"base": {}, "terminal": {"impairments": s["impairments"]}}, "paths": [{key: path[key] for key in ("from", "to", "gain_db")}]}
     noise = {"noise_dbfs": round(s.noise_dbfs - terminal, 4)}
     if not s.cabled:
         return {"air": air, "nodes": {"base": {}, "terminal": noise | {"impairments": s["impairments"]}}, "paths": [path]}
@@ -314,7 +317,12 @@ def flowgraph(role: str, places: Places) -> list[str]:
 
 
 def transmitter_options(scenario: Scenario) -> list[str]:
-    return ["--edge-samples", str(scenario["radio.edge_samples"]), "--lead", str(scenario["link.transmit_lead_slots"])]
+    options = ["--edge-samples", str(scenario["radio.edge_samples"]), "--lead", str(scenario["link.transmit_lead_slots"])]
+    if not scenario.fade_in_transmitter:
+        return options
+    channel = {"speed_kmh": -1 if scenario.speed_kmh is None else scenario.speed_kmh, "shadowing": text_of(scenario["channel.shadowing"]),
+               "user": scenario["channel.user"], "noise_dbfs": round(scenario.noise_dbfs, 4), "seed": scenario["seed"]}
+    return [*options, "--channel", ",".join([scenario["channel.model"], *(f"{key}={value}" for key, value in channel.items())])]
 
 
 def receiver_options(scenario: Scenario) -> list[str]:

@@ -70,6 +70,10 @@ class Scenario:
         return self.values.get("air.over") == "cabled"
 
     @property
+    def fade_in_transmitter(self) -> bool:
+        return self.values.get("air.fade") == "transmitter"
+
+    @property
     def retransmission_delay_slots(self) -> int:
         return max(3, math.ceil(self["link.retransmission_delay_ms"] * SLOTS_PER_SECOND / 1000 - 1e-9))
 
@@ -99,6 +103,8 @@ def check_together(scenario: Scenario) -> Scenario:
                        f"valid: none, that channel moves by itself")
     if model == "two-user" and scenario["channel.user"] > 1:
         raise BadInput(f"--user is {scenario['channel.user']} with --channel two-user; valid: 0..1")
+    if scenario.cabled and scenario.fade_in_transmitter:
+        raise BadInput("--fade is 'transmitter' with --air cabled, whose fader has the channel; valid: way, or --air medium")
     if scenario.values.get("air.clock", "lockstep") == "realtime":
         check_free_running(scenario)
     elif scenario.cabled and scenario.retransmission_delay_slots < CABLED_LOOP_SLOTS:

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <gnuradio/io_signature.h>
+#include <gnuradio/wip/transmit_channel.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <cmath>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include "checked_parameter.h"
+#include "fader/received_samples.h"
+#include "mix/mixer.h"
+#include "profiles/channel_definition.h"
+#include "sample_clock.h"
+#include "uhd_pmt.h"
+
+namespace gr {
+namespace wip {
+
+namespace {
+
+namespace mix = ::wip::mix;
+namespace profiles = ::wip::profiles;
+
+// What the filter of a path is late, taken back: as the paths of a cell on the medium have it.
+constexpr std::int64_t path_delay = 6;
+constexpr std::size_t kept = 1 << 17, piece = 8192;
+constexpr std::size_t sender = 0, hearer = 1;  // nodes
+
+profiles::channel_choice make_choice(double speed_kmh, const std::string& shadowing, int user) {
+    using use = profiles::channel_choice::use;
+    profiles::channel_choice choice;
+    if (speed_kmh != -1) {
+        checked_parameter("speed_kmh", speed_kmh, 0, 500);
+        choice.speed_kmh = speed_kmh;
+    }
+    checked_parameter("user", user, 0, profiles::max_random_users - 1);
+    choice.user = static_cast<std::size_t>(user);
+    choice.shadowing = shadowing == "on" ? use::on : use::off;
+    if (shadowing == "on" || shadowing == "off") return choice;
+    double deviation = -1;
+    const char* const end = shadowing.data() + shadowing.size();
+    if (std::from_chars(shadowing.data(), end, deviation).ptr != end ||
+        !(deviation >= 0 && deviation <= 20))
+        throw std::invalid_argument("shadowing: '" + shadowing +
+                                    "': valid is 'off', 'on', or 0 to 20");
+    choice.shadowing_db = deviation;
+    return choice;
+}
+
+mix::mix_config make_mix(const std::string& channel, double speed_kmh, const std::string& shadowing,
+                         int user, double noise_dbfs, std::uint64_t seed) {
+    checked_parameter("noise_dbfs", noise_dbfs, -200, 20);
+    mix::mix_config c{.seed = seed, .nodes = {{.name = "base"}, {.name = "terminal"}}};
+    if (noise_dbfs > -200) c.nodes[hearer].noise_dbfs = noise_dbfs;
+    mix::path_config path{.from = sender, .to = hearer, .delay_samples = path_delay};
+    path.user = static_cast<std::uint32_t>(user);
+    path.channel = profiles::realise(profiles::load_definition(channel),
+                                     make_choice(speed_kmh, shadowing, user), seed);
+    c.paths.push_back(path);
+    return c;
+}
+
+class transmit_channel_impl : public transmit_channel {
+public:
+    explicit transmit_channel_impl(const mix::mix_config& config)
+        : gr::sync_block("transmit_channel", gr::io_signature::make(1, 1, sizeof(gr_complex)),
+                         gr::io_signature::make(1, 1, sizeof(gr_complex))),
+          mixer_(config) {
+        nothing_.begin(0);
+        sent_.begin(0);
+    }
+
+    int work(int n, gr_vector_const_void_star& in, gr_vector_void_star& out) override {
+        const std::uint64_t first = nitems_read(0), end = first + static_cast<std::uint64_t>(n);
+        const auto* from = static_cast<const gr_complex*>(in[0]);
+        auto* to = static_cast<gr_complex*>(out[0]);
+        tags_.clear();
+        get_tags_in_range(tags_, 0, first, end, pmt::mp("tx_time"));
+        std::sort(tags_.begin(), tags_.end(), tag_t::offset_compare);
+        auto tag = tags_.begin();
+        for (std::uint64_t item = first; item < end;) {
+            for (; tag != tags_.end() && tag->offset == item; ++tag)
+                if (const auto time = ::wip::read_time(tag->value)) clock_.set(item, *time);
+            std::uint64_t stop = std::min(end, item + piece);
+            if (tag != tags_.end()) stop = std::min(stop, tag->offset);
+            const auto size = static_cast<std::size_t>(stop - item);
+            fade({from, size}, {to, size}, clock_.at(item).value);
+            item = stop;
+            from += size;
+            to += size;
+        }
+        return n;
+    }
+    std::uint64_t clipped() const override { return clipped_; }
+
+private:
+    void fade(std::span<const gr_complex> in, std::span<gr_complex> out, mix::tick at) {
+        if (at < sent_.end()) sent_.begin(at);  // back in time: nothing of it is known
+        sent_.write(at, in);
+        const std::array<const mix::sample_source*, 2> sources{&sent_, &nothing_};
+        mixer_.hear(hearer, at, out, sources, tunings_);
+        std::uint64_t clipped = 0;
+        for (const gr_complex v : out)
+            clipped += (std::abs(v.real()) >= 1) + static_cast<unsigned>(std::abs(v.imag()) >= 1);
+        clipped_ += clipped;
+        if (at > forgotten_ + mix::mixer::fade_samples)
+            mixer_.forget_before((forgotten_ = at) - mixer_.max_delay());
+    }
+
+    mix::mixer mixer_;
+    ::wip::cabled::received_samples sent_{kept}, nothing_{1};
+    std::array<mix::node_tuning, 2> tunings_{};
+    ::wip::sample_clock clock_{::wip::sample(0)};
+    mix::tick forgotten_ = 0;
+    std::atomic<std::uint64_t> clipped_{0};
+    std::vector<tag_t> tags_;
+};
+
+}  // namespace
+
+transmit_channel::sptr transmit_channel::make(const std::string& channel, double speed_kmh,
+                                              const std::string& shadowing, int user,
+                                              double noise_dbfs, std::uint64_t seed) {
+    return gnuradio::make_block_sptr<transmit_channel_impl>(
+        make_mix(channel, speed_kmh, shadowing, user, noise_dbfs, seed));
+}
+
+}  // namespace wip
+}  // namespace gr
