@@ -32,7 +32,7 @@ ALLOWED = {
     "mac/wire": {"types"},
     "mac/rlc": {"types", "wire"},
     "mac/journal": {"types", "wire", "rlc"},
-    "mac/relay": {"wire"},
+    "mac/relay": {"types", "port", "wire"},
     "mac/link": MAC,
     "mac/wlan": {"types", "port"},
     "channels/sample": {"types"},
