@@ -3,6 +3,7 @@
 // in place of the radio: channel, wired network, interfaces, pacing.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,12 @@ struct interface_config {
     std::string control_endpoint, telemetry_endpoint;
 };
 
+// What carries the packets between the interfaces (link.kind).
+enum class link_kind : std::uint8_t { ofdm };
+
 struct emulator_config {
     std::string name;
+    link_kind kind = link_kind::ofdm;
     emulation_config cell;
     channel_config channel;
     interface_config server;
