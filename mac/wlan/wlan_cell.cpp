@@ -22,11 +22,11 @@ bool between(int value, int low, int high) { return value >= low && value <= hig
 }  // namespace
 
 void wlan_config::check() const {
-    require(rate_mbps == 1 || rate_mbps == 2 || rate_mbps == 5.5 || rate_mbps == 11, "rate_mbps",
-            rate_mbps, "1, 2, 5.5 or 11");
-    require(control_mbps == 1 || control_mbps == 2, "control_mbps", control_mbps, "1 or 2");
-    require(!short_preamble || control_mbps == 2, "control_mbps", control_mbps,
-            "2 with the short preamble");
+    for (const auto& [key, rate] :
+         {std::pair("rate_mbps", rate_mbps), std::pair("control_mbps", control_mbps)})
+        require(rate == 1 || rate == 2 || rate == 5.5 || rate == 11, key, rate, "1, 2, 5.5 or 11");
+    require(!short_preamble || control_mbps > 1, "control_mbps", control_mbps,
+            "2, 5.5 or 11 with the short preamble");
     require(between(rts_threshold, 0, 2347), "rts_threshold", rts_threshold, "0 .. 2347");
     require(between(retry_limit, 0, 255), "retry_limit", retry_limit, "0 (7 and 4) or 1 .. 255");
     require(between(stations, 1, 32), "stations", stations, "1 .. 32");

@@ -9,8 +9,8 @@ namespace wip::wlan {
 
 struct wlan_config {
     double rate_mbps = 11;        // of data frames: 1, 2, 5.5, 11
-    double control_mbps = 1;      // of RTS, CTS, ACK: 1, 2
-    bool short_preamble = false;  // needs a control rate of 2
+    double control_mbps = 1;      // of RTS, CTS, ACK: as well
+    bool short_preamble = false;  // not with a control rate of 1
     int rts_threshold = 2347;     // bytes, 0 .. 2347: longer frames follow an RTS and are "long"
     int retry_limit = 0;  // attempts with a frame: 0: 7, or 4 with a long one; 1 .. 255: with any
     int stations = 1;     // 1 .. 32
