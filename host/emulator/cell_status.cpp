@@ -69,6 +69,27 @@ void fill_base(const emulated_cell& cell, MacStatus& status) {
     add_wired(cell.wired_from_base().sums(), *status.mutable_uplink());
 }
 
+void add_delay_injection(const delay_injection& down, const delay_injection& up,
+                         MacStatus& status) {
+    add_to(*status.mutable_downlink()->mutable_in(), down.sums().queued);
+    add_to(*status.mutable_downlink()->mutable_queued(), down.sums().queued);
+    add_to(*status.mutable_uplink()->mutable_queued(), up.sums().queued);
+    for (const auto* stage : {&down, &up}) {
+        const auto& c = stage->count();
+        if (c.samples == 0) continue;
+        auto& d = *status.mutable_delay_injection();
+        d.set_flows(d.flows() + stage->flows());
+        d.set_samples(d.samples() + c.samples);
+        d.set_spikes(d.spikes() + c.spikes);
+        d.set_held(d.held() + c.held);
+        d.set_held_now(d.held_now() + stage->held_now());
+        d.set_held_ms(d.held_ms() + c.held_ms);
+        d.set_pdelay_ms(c.pdelay_ms);
+        d.set_threshold_ms(c.threshold_ms);
+        d.set_delay_ms(c.delay_ms);
+    }
+}
+
 void fill_terminal(const emulated_cell& cell, MacStatus& status) {
     fill_users(cell, status, fill_terminal_of);
 }

@@ -5,11 +5,16 @@
 #pragma once
 
 #include "cell/emulated_cell.h"
+#include "relay/delay_injection.h"
 #include "schema/control.pb.h"
 
 namespace wip::emulator {
 
 void fill_base(const cell_model::emulated_cell& cell, openwip::control::MacStatus& status);
 void fill_terminal(const cell_model::emulated_cell& cell, openwip::control::MacStatus& status);
+
+// What the stages hold is queued at the base station. Their view is given once one of them is on.
+void add_delay_injection(const delay_injection& down, const delay_injection& up,
+                         openwip::control::MacStatus& status);
 
 }  // namespace wip::emulator

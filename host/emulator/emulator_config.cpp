@@ -2,6 +2,7 @@
 #include "emulator/emulator_config.h"
 
 #include <limits>
+#include <string>
 
 #include "bin/trace_channel.h"
 #include "config/endpoint.h"
@@ -9,6 +10,8 @@
 
 namespace wip::emulator {
 namespace {
+
+constexpr double wlan_wavelengths_per_m = 2.412e9 / 299792458;
 
 packet_model::wired_config wired_from(const config::settings& s, const std::string& group,
                                       std::uint64_t seed) {
@@ -44,6 +47,51 @@ interface_config nth(interface_config c, int n, const config::settings& s) {
     c.tun.address = c.tun.address.substr(0, dot + 1) + std::to_string(last + n - 1) +
                     c.tun.address.substr(slash);
     return c;
+}
+
+void wlan_from(const config::settings& s, emulator_config& c) {
+    auto& cell = c.wlan.cell;
+    cell.rate_mbps = std::stod(s.text("wlan.rate_mbps"));
+    cell.rts_threshold = static_cast<int>(s.integer("wlan.rts_threshold"));
+    cell.retry_limit = static_cast<int>(s.integer("wlan.retry_limit"));
+    cell.hops = static_cast<int>(s.integer("wlan.hops"));
+    cell.queue_packets = static_cast<int>(s.integer("wlan.queue_packets"));
+    cell.stations = c.cell.cell.users;
+    cell.seed = c.cell.seed;
+    auto& errors = c.wlan.errors;
+    using model = packet_model::attempt_config::model;
+    const std::string& kind = s.text("wlan.errors");
+    errors.kind = kind == "burst"             ? model::burst
+                  : kind == "gilbert_elliott" ? model::gilbert_elliott
+                  : kind == "fading"          ? model::fading
+                                              : model::none;
+    errors.burst = static_cast<int>(s.integer("wlan.burst"));
+    errors.good_ms = s.real("wlan.good_ms");
+    errors.bad_ms = s.real("wlan.bad_ms");
+    errors.snr_db = c.channel.snr_db;
+    errors.doppler_hz = c.channel.speed_kmh.value_or(3) / 3.6 * wlan_wavelengths_per_m;
+    errors.seed = c.cell.seed;
+    c.wlan.to_base = c.cell.to_base;
+    c.wlan.from_base = c.cell.from_base;
+}
+
+void delay_injection_from(const config::settings& s, emulator_config& c) {
+    delay_injection_config d;
+    using mode = delay_injection_config::mode;
+    const std::string& kind = s.text("delay_injection.mode");
+    d.kind = kind == "adaptive" ? mode::adaptive : kind == "static" ? mode::fixed : mode::off;
+    d.static_ms = s.real("delay_injection.static_ms");
+    d.factor = s.real("delay_injection.factor");
+    using reading = delay_injection_config::reading;
+    const std::string& read_as = s.text("delay_injection.reading");
+    d.read_as = read_as == "listing"  ? reading::listing
+                : read_as == "figure" ? reading::figure
+                                      : reading::rules;
+    // Acknowledgements of uplink flows go down.
+    const std::string& flows = s.text("delay_injection.flows");
+    c.delay_down = c.delay_up = d;
+    if (flows == "downlink") c.delay_down.kind = mode::off;
+    if (flows == "uplink") c.delay_up.kind = mode::off;
 }
 
 }  // namespace
@@ -122,6 +170,11 @@ emulator_config translate(config::settings& s) {
     c.channel.bins_db = as_floats(s.numbers("channel.bins_db"));
     c.channel.users_db = as_floats(s.numbers("channel.users_db"));
     c.channel.prediction_nmse = s.number("channel.prediction_nmse");
+    c.kind = s.text("link.kind") == "wlan" ? link_kind::wlan : link_kind::ofdm;
+    wlan_from(s, c);
+    delay_injection_from(s, c);
+    // The OFDM cell that gives the slots then has nothing to carry.
+    if (c.kind == link_kind::wlan) c.channel = {};
     return c;
 }
 

@@ -10,7 +10,9 @@
 #include "cell/cell_channel.h"
 #include "cell/emulated_cell.h"
 #include "config/schema.h"
+#include "emulator/wlan_path.h"
 #include "macd/macd_config.h"
+#include "relay/delay_rule.h"
 #include "tun/tun_device.h"
 
 namespace wip::emulator {
@@ -28,12 +30,15 @@ struct interface_config {
 };
 
 // What carries the packets between the interfaces (link.kind).
-enum class link_kind : std::uint8_t { ofdm };
+enum class link_kind : std::uint8_t { ofdm, wlan };
 
 struct emulator_config {
     std::string name;
     link_kind kind = link_kind::ofdm;
     emulation_config cell;
+    wlan_path_config wlan;
+    // Of acknowledgements on their way to the terminals, and to the server.
+    delay_injection_config delay_down, delay_up;
     channel_config channel;
     interface_config server;
     std::vector<interface_config> terminals;

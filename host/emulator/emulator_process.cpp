@@ -15,7 +15,9 @@
 #include "emulator/cell_status.h"
 #include "emulator/emulator_telemetry.h"
 #include "peer/endpoint.h"
+#include "port/link_chain.h"
 #include "profiles/channel_definition.h"
+#include "relay/delay_injection.h"
 #include "runtime/monotonic.h"
 #include "runtime/process.h"
 #include "runtime/setting_changes.h"
@@ -82,6 +84,11 @@ struct emulator_process::state {
           config(c),
           effective_yaml(s.to_yaml()),
           cell(c.cell, make_sources(c)),
+          wlan(c.kind == link_kind::wlan ? std::make_unique<wlan_path>(c.wlan) : nullptr),
+          delay_down(c.delay_down),
+          delay_up(c.delay_up),
+          down(delay_down, wlan ? wlan->downlink() : cell.downlink()),
+          up(wlan ? wlan->uplink() : cell.uplink(), delay_up),
           server(c.server, "server"),
           base(context, c.server, "server", c.telemetry),
           terminal(context, c.terminals[0], "terminal", c.telemetry),
@@ -95,9 +102,12 @@ struct emulator_process::state {
             if (c.tcp_l) terminals.back().gate.take_damaged_tcp();
             addresses.push_back(address_of(t.tun.address));
         }
-        cell.deliver_to([this](emulated_cell::side to, int user,
-                               std::span<const std::uint8_t> packet,
-                               std::int64_t due) { return write(to, user, packet, due); });
+        using side = emulated_cell::side;
+        down.deliver_to([this](const link_packet& p) {
+            return write(side::terminal, p.tag, p.data, p.due_ns);
+        });
+        up.deliver_to(
+            [this](const link_packet& p) { return write(side::server, p.tag, p.data, p.due_ns); });
         cell.watch({[this](slot k) {
                         slots.add(static_cast<double>(now() - slot_start(k)) * 1e-3);
                         topics.prepare(k);
@@ -106,6 +116,8 @@ struct emulator_process::state {
     }
 
     std::int64_t now() const { return runtime::monotonic_ns() - t0; }
+    void advance(std::int64_t until);
+    std::int64_t next_wakeup() const;
     void wait_until(std::int64_t due);
     bool read_server();
     bool read_terminal(std::size_t user);
@@ -128,7 +140,10 @@ struct emulator_process::state {
     config::settings settings;
     emulator_config config;
     std::string effective_yaml;
-    emulated_cell cell;
+    emulated_cell cell;  // with another link it is idle and gives the slots
+    std::unique_ptr<wlan_path> wlan;
+    delay_injection delay_down, delay_up;
+    link_chain down, up;  // from interface to interface
     gateway server;
     std::deque<gateway> terminals;
     std::vector<std::uint32_t> addresses;
@@ -175,10 +190,21 @@ int emulator_process::run(int signal_fd, bool realtime_priority) {
         const std::int64_t due = slot_start(s.next);
         s.wait_until(due);
         if (s.ended) break;
-        s.cell.advance(due);
+        s.advance(due);
         if (s.next.value % control_every == 0) s.serve();
     }
     return s.exit_code;
+}
+
+void emulator_process::state::advance(std::int64_t until) {
+    down.advance(until);
+    up.advance(until);
+    if (wlan) cell.advance(until);
+}
+
+std::int64_t emulator_process::state::next_wakeup() const {
+    const std::int64_t links = std::min(down.next_wakeup(), up.next_wakeup());
+    return wlan ? std::min(links, cell.next_wakeup()) : links;
 }
 
 // Takes what comes and sends what is due meanwhile.
@@ -188,8 +214,8 @@ void emulator_process::state::wait_until(std::int64_t due) {
         const std::int64_t t = now();
         if (looked && t >= due) return;
         // Not the slot itself: what has come until now is read first.
-        if (cell.next_wakeup() < due) cell.advance(std::min(t, due - 1));
-        const std::int64_t left = std::max<std::int64_t>(0, cell.next_wakeup() - t);
+        if (next_wakeup() < due) advance(std::min(t, due - 1));
+        const std::int64_t left = std::max<std::int64_t>(0, next_wakeup() - t);
         const timespec timeout{left / 1'000'000'000, left % 1'000'000'000};
         const int ready = ::ppoll(watched.data(), watched.size(), &timeout, nullptr);
         looked = true;
@@ -219,7 +245,7 @@ bool emulator_process::state::read_server() {
     const bool alive = server.gate.read_all(
         [&](std::span<const std::uint8_t> packet) {
             topics.passed(emulated_cell::side::server, 0, host::ip_log::way::in, packet, t);
-            cell.downlink().offer(packet, t, user_of(packet));
+            down.offer(packet, t, user_of(packet));
         },
         read_batch);
     if (!alive) end(host::exit_peer_lost, "the interface of the server's side is gone");
@@ -232,7 +258,7 @@ bool emulator_process::state::read_terminal(std::size_t user) {
             const std::int64_t t = std::max<std::int64_t>(0, now());
             topics.passed(emulated_cell::side::terminal, static_cast<int>(user),
                           host::ip_log::way::in, packet, t);
-            cell.uplink().offer(packet, t, static_cast<int>(user));
+            up.offer(packet, t, static_cast<int>(user));
         },
         read_batch);
     if (!alive) end(host::exit_peer_lost, "the interface of a terminal is gone");
@@ -270,11 +296,14 @@ void emulator_process::state::fill(const station_sockets& e, MacStatus& status) 
     status.set_effective_yaml(effective_yaml);
     if (&e == &base) {
         fill_base(cell, status);
+        if (wlan) wlan->fill_base(status);
+        add_delay_injection(delay_down, delay_up, status);
         server.gate.add_input(*status.mutable_downlink());
         host::set(*status.mutable_uplink()->mutable_delivered(), server.gate.delivered());
         server.gate.add_write_errors(*status.mutable_uplink());
     } else {
         fill_terminal(cell, status);
+        if (wlan) wlan->fill_terminal(status);
         auto& delivered = *status.mutable_downlink()->mutable_delivered();
         delivered.Clear();
         for (const auto& t : terminals) {
@@ -432,6 +461,14 @@ void emulator_process::state::apply(const emulator_config& wanted,
     if (new_sources) sources = make_sources(wanted);
     if (any({"link.", "scheduling."})) cell.reconfigure(wanted.cell.cell);
     if (any({"uplink."})) cell.reconfigure(wanted.cell.uplink);
+    if (wlan && any({"wlan.", "channel."}))
+        wlan->reconfigure(wanted.wlan, any({"wlan.errors", "wlan.burst", "wlan.good_ms",
+                                            "wlan.bad_ms", "channel.snr_db", "channel.speed_kmh"}));
+    if (any({"delay_injection."})) {
+        const std::int64_t t = std::max<std::int64_t>(0, now());
+        delay_down.reconfigure(wanted.delay_down, t);
+        delay_up.reconfigure(wanted.delay_up, t);
+    }
     if (any({"telemetry."})) topics.set_packet_rate(wanted.telemetry.packets_per_second);
     if (any({"telemetry."}))
         for (auto* e : {&base, &terminal}) e->telemetry.set_rates(wanted.telemetry);

@@ -8,24 +8,16 @@
 #include <string>
 
 #include "wire/ip_header.h"
+#include "wire/tcp_options.h"
 
 namespace wip::tcpl {
 namespace {
 
-constexpr std::uint8_t fin = 0x01, syn = 0x02, rst = 0x04, psh = 0x08, ack = 0x10;
-constexpr std::size_t least_header = 20;
-constexpr int tcp_protocol = 6;
+using namespace wip::tcp;
+
 // Largest shift of RFC 7323.
 constexpr int most_shift = 14;
 
-using bytes = std::span<const std::uint8_t>;
-
-std::uint16_t read16(bytes b, std::size_t at) {
-    return static_cast<std::uint16_t>(b[at] << 8 | b[at + 1]);
-}
-std::uint32_t read32(bytes b, std::size_t at) {
-    return std::uint32_t{read16(b, at)} << 16 | read16(b, at + 2);
-}
 void write16(std::span<std::uint8_t> b, std::size_t at, std::uint16_t v) {
     b[at] = static_cast<std::uint8_t>(v >> 8);
     b[at + 1] = static_cast<std::uint8_t>(v);
@@ -39,29 +31,8 @@ void write32(std::span<std::uint8_t> b, std::size_t at, std::uint32_t v) {
 std::uint32_t segment_sum(bytes packet, std::size_t ip_bytes) {
     const bytes segment = packet.subspan(ip_bytes);
     const std::uint32_t sum = internet_sum(packet.subspan(12, 8));
-    return internet_sum(segment, sum + tcp_protocol + static_cast<std::uint32_t>(segment.size()));
+    return internet_sum(segment, sum + protocol + static_cast<std::uint32_t>(segment.size()));
 }
-
-// Walks over TCP options: visit(kind, option bytes) until it says false. False when they are not
-// well-formed.
-template <class Visit>
-bool for_each_option(bytes options, Visit&& visit) {
-    for (std::size_t i = 0; i < options.size();) {
-        const std::uint8_t kind = options[i];
-        if (kind == 0) return true;
-        if (kind == 1) {
-            ++i;
-            continue;
-        }
-        if (i + 1 >= options.size() || options[i + 1] < 2 || i + options[i + 1] > options.size())
-            return false;
-        if (!visit(kind, options.subspan(i, options[i + 1]))) return false;
-        i += options[i + 1];
-    }
-    return true;
-}
-
-constexpr std::uint8_t option_scale = 3, option_timestamps = 8;
 
 bool only_timestamps(bytes options) {
     return for_each_option(options, [](std::uint8_t kind, bytes option) {
@@ -103,7 +74,7 @@ struct tcpl_recovery::segment_view {
     static std::optional<segment_view> of(bytes packet) {
         const auto h = read_ip_header(packet);
         if (!h || h->version != 4 || h->total_bytes != packet.size()) return std::nullopt;
-        if (packet[9] != tcp_protocol || (read16(packet, 6) & 0x3fff) != 0) return std::nullopt;
+        if (packet[9] != protocol || (read16(packet, 6) & 0x3fff) != 0) return std::nullopt;
         if (packet.size() < h->header_bytes + least_header) return std::nullopt;
         segment_view s;
         s.packet = packet;

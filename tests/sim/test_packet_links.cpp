@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "cell/emulated_cell.h"
+#include "packet/attempt_models.h"
 #include "packet/uplink_link.h"
 #include "packet/wired_link.h"
 #include "traffic.h"
+#include "wlan/wlan_cell.h"
 
 namespace wip {
 namespace {
@@ -58,6 +60,14 @@ std::shared_ptr<cell_model::emulated_cell> make_cell(int users) {
     return std::make_shared<cell_model::emulated_cell>(c, std::move(sources));
 }
 
+std::shared_ptr<wlan::wlan_cell> make_wlan(const wlan::wlan_config& c) {
+    return std::make_shared<wlan::wlan_cell>(c, [](int from, int to) {
+        return packet_model::make_attempt_errors(
+            {.kind = packet_model::attempt_config::model::gilbert_elliott},
+            static_cast<std::uint32_t>(10 * from + to));
+    });
+}
+
 struct kind {
     const char* name;
     int tags;
@@ -99,6 +109,16 @@ const std::vector<kind> kinds{
     {"ofdm_uplink_of_three", 3,
      [] {
          auto cell = make_cell(3);
+         return made_link{cell, &cell->uplink()};
+     }},
+    {"wlan_downlink_of_three", 3,
+     [] {
+         auto cell = make_wlan({.stations = 3, .queue_packets = 5});
+         return made_link{cell, &cell->downlink()};
+     }},
+    {"wlan_uplink_of_three_over_three_hops", 3,
+     [] {
+         auto cell = make_wlan({.retry_limit = 50, .stations = 3, .hops = 3, .queue_packets = 5});
          return made_link{cell, &cell->uplink()};
      }},
 };

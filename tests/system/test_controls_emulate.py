@@ -107,6 +107,7 @@ class EmulatedControls(unittest.TestCase):
                uplink__loss=0.1, uplink__feedback_loss=0.2)
         i = Interval(s)
         self.assertTrue(happens(lambda: i.frames("feedback_missing") > 20))
+        change(self, s, delay_injection__mode="adaptive", delay_injection__flows="both")
         change(self, s, uplink__feedback_loss=0, telemetry__base_slot_every=150)
 
     def command_line(self, s):

@@ -12,7 +12,9 @@ import tempfile
 import time
 import unittest
 
+from demo_support import wait_until
 from openwip_cli.cell import cell as cells
+from openwip_cli.commands import settings_command
 from openwip_cli.figures import accounting
 from openwip_cli.machine import system
 from openwip_cli.runs import emulate, validate
@@ -47,6 +49,7 @@ class Refusals(unittest.TestCase):
         self.assert_refused("--bins-db", "emulate", "--bins-db", "8,x")
         self.assert_refused("--wired-loss", "emulate", "--wired-loss", "1.1")
         self.assert_refused("--duration", "validate", "--duration", "0")
+        self.assert_refused("link.kind", "emulate", "--generator", "--link", "wlan")
 
     def test_a_channel_that_is_not_there_is_named(self):
         self.assert_refused("nonsense", "emulate", "--generator", "--channel", "nonsense")
@@ -176,6 +179,35 @@ class Running(unittest.TestCase):
                                 "scheduling.method": "proportional_fair"}, workload, "emutest3")
         self.assertEqual(report["workload"]["answers"], [0, 0, 0])
         self.assertTrue(report["verdict"]["checks"]["sums"], report["verdict"]["reasons"])
+
+    def test_delay_injection_on_the_802_11_link_can_be_switched_while_a_station_sends(self):
+        def workload(cell):
+            from openwip_cli.measure import traffic
+            settings = settings_command.RunningSettings(cell.name, cell.cell.endpoint)
+            receiver = traffic.Program(cell.namespace("base"), [sys.executable, "-c", (
+                "import socket\ns=socket.create_server(('10.42.0.1',5401)); print('listening',flush=True)\n"
+                "c,_=s.accept()\nwhile c.recv(65536): pass")])
+            receiver.wait(cell.keeper, 10, until=lambda p: "listening" in p.stdout)
+            sender = traffic.Program(cell.namespace("terminal"), [sys.executable, "-c", (
+                "import socket\ns=socket.create_connection(('10.42.0.1',5401))\nwhile True: s.sendall(bytes(10000))")])
+            seen = []
+            for mode in ("adaptive", "off", "static"):
+                settings.set({"delay_injection.mode": mode})
+                settings.read()
+                before = settings.status["base"].delay_injection.held
+                if mode != "off":
+                    self.assertTrue(wait_until(lambda: settings.read() or settings.status["base"].delay_injection.held > before, 20))
+                seen.append(settings.status["base"].delay_injection.held_now)
+            sender.kill(), receiver.kill()
+            return {"seen": seen}
+
+        report = self.run_cell({"link.kind": "wlan", "terminals": 2, "wlan.errors": "burst", "wlan.burst": 20,
+                                "wlan.retry_limit": 50}, workload, "emutest5")
+        self.assertEqual(report["workload"]["seen"][1], 0)
+        self.assertGreater(report["emulator"]["delay_injection"]["spikes"], 0)
+        self.assertEqual(len(report["emulator"]["wlan"]), 3)
+        self.assertTrue(report["verdict"]["checks"]["sums"], report["verdict"]["reasons"])
+        self.assertEqual([c["to"] for c in report["changes"]], ["adaptive", "off", "static"])
 
     def test_everything_that_both_ends_publish_agrees_and_every_slot_can_be_recorded(self):
         from openwip_cli.channel import record as channel_record

@@ -32,8 +32,9 @@ ALLOWED = {
     "mac/wire": {"types"},
     "mac/rlc": {"types", "wire"},
     "mac/journal": {"types", "wire", "rlc"},
-    "mac/relay": {"wire"},
+    "mac/relay": {"types", "port", "wire"},
     "mac/link": MAC,
+    "mac/wlan": {"types", "port"},
     "channels/sample": {"types"},
     # The symbol channel detects with the receiver's constellations and computes with the link's error rates.
     "channels/bin": {"types", "phy/qam", "phy/detection", "port", "link", "sample"},
@@ -54,7 +55,7 @@ ALLOWED = {
     # What lies around a MAC, in macd and in the emulator.
     "host/station": {"packet", "relay", "runtime", "schema", "tun"} | MAC,
     "host/macd": {"packet", "runtime", "station", "schema", "config", "peer", "tun"} | MAC,
-    "host/emulator": {"bin", "cell", "packet", "profiles", "runtime", "station", "macd", "schema", "config", "peer", "trace", "tun"} | MAC,
+    "host/emulator": {"bin", "cell", "packet", "profiles", "relay", "wlan", "runtime", "station", "macd", "schema", "config", "peer", "trace", "tun"} | MAC,
     "host/medium": {"types", "sample", "mix", "air", "profiles", "runtime", "schema", "config"},
     # Radios on cables: the fader behind UHD, controlled as the medium is, calibrated as any radio is looked at.
     "host/cabled": {"types", "sample", "mix", "fader", "medium", "radio", "runtime", "schema", "config"},
@@ -77,7 +78,7 @@ ALLOWED = {
     "firmware/board": {"core"},
     "firmware/third_party": set(),
 }
-PURE = ("blocks/types", "blocks/phy", "mac/port", "mac/wire", "mac/rlc", "mac/journal", "mac/relay", "mac/link",
+PURE = ("blocks/types", "blocks/phy", "mac/port", "mac/wire", "mac/rlc", "mac/journal", "mac/relay", "mac/link", "mac/wlan",
         "channels/sample", "channels/bin", "channels/packet", "channels/cell", "channels/mix", "firmware/core")
 IMPURE = re.compile(r"steady_clock|system_clock|random_device|std::rand\b|gettimeofday|"
                     r"clock_gettime|std::thread|std::jthread|\bsocket\(|#include <zmq|"

@@ -53,7 +53,19 @@ def crc_bits(profile: str | None) -> Any:
     return 0 if profile == "wipemu" else CRC_BITS
 
 
+def wlan_capacity(rate_mbps: float, with_rts: bool, mss: int) -> dict[str, Any]:
+    """Of an 802.11b cell with one sender and no errors (mac/wlan/dcf_times.h)."""
+    handshake = 2 * 10 + 192 + 20 * 8 + 192 + 14 * 8
+    turn_us = 50 + 15.5 * 20 + with_rts * handshake + 192 + (MTU + 36) * 8 / rate_mbps + 10 + 192 + 14 * 8
+    bps = MTU * 8e6 / turn_us
+    return {"payload_bps": rate_mbps * 1e6, "profile_bps": bps, "tcp_payload_bps": bps * mss / MTU, "bits_per_symbol": 0,
+            "how": [f"packets of {MTU} bytes in {turn_us:.0f} us each: DIFS, mean backoff, frame at {rate_mbps:g} Mbit/s, SIFS, ACK",
+                    f"TCP payload = {mss}/{MTU} of it; acknowledgements take air from it, more hops several times"]}
+
+
 def capacity_of(scenario: Any, histogram: Sequence[int], mss: int) -> Any:
+    if scenario.values.get("link.kind") == "wlan":
+        return wlan_capacity(float(scenario["wlan.rate_mbps"]), scenario["wlan.rts_threshold"] < MTU + 36, mss)
     return capacity(scenario["link.bins"], scenario["link.modulation"], histogram, mss, scenario["link.packing"] == "on",
                     crc_bits(scenario.values.get("link.profile")))
 

@@ -31,7 +31,14 @@ def radio_lines(r: dict[str, Any]) -> list[Any]:
 
 def emulator_lines(r: dict[str, Any]) -> list[Any]:
     e, late = r["emulator"], r["emulator"]["release_us"]
-    return [f"  channel      mean SNR {e['mean_snr_db']:.1f} dB; {e['frames_combined']} frames good after "
+    d, lines = e.get("delay_injection"), []
+    if d:
+        lines.append(f"  injection    {d['spikes']} delay spikes in {d['samples']} acknowledgements of {d['flows']} flows; {d['held']} held, "
+                     f"{d['held_ms'] / max(1, d['held']):.1f} ms each")
+    for n, node in enumerate(e.get("wlan") or []):
+        lines.append(f"  802.11 node {n} {node['attempts']} attempts, {node['failed']} failed ({node['collisions']} collisions), "
+                     f"{node['put_back']} frames put back, {node['given_up']} given up")
+    return lines + [f"  channel      mean SNR {e['mean_snr_db']:.1f} dB; {e['frames_combined']} frames good after "
             f"combining, {e['packets_damaged']} packets delivered with bit errors" +
             (f", {e['relay']['recovered']} TCP segments of them taken" if e.get("relay") else ""),
             f"  releases     packets left median {late['median']:.0f}, p99.9 {late['p999']:.0f}, max "

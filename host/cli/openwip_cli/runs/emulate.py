@@ -160,6 +160,9 @@ def phases(cell: Cell, keeper: KeeperClient, given: Options, as_run: Any, worklo
                                "max": air.release_max_us, "packets": air.released},
                 "realtime_priority": air.realtime_priority,
                 "relay": {r.reason: r.count.packets for r in terminal.terminal.relay},
+                "wlan": [accounting.counts_of(n, "") for n in now.base.wlan],
+                "delay_injection": accounting.counts_of(now.base.delay_injection, "")
+                if now.base.HasField("delay_injection") else None,
                 "malformed_messages": now.base.malformed_messages + terminal.malformed_messages},
             "users": users_of(now.base, terminal), "effective": {"emulator": now.base.effective_yaml},
             "seconds": time.monotonic() - began} | identity(given.scenario, places)

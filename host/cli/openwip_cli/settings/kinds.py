@@ -51,7 +51,8 @@ class Choice:
     def __init__(self, *words: str) -> None:
         self.words = words
         numbers = [w for w in words if w.isdigit()]
-        shown = [w for w in words if w not in numbers] + [f"{numbers[0]}..{numbers[-1]}"] if numbers else words
+        in_a_row = numbers and int(numbers[-1]) - int(numbers[0]) == len(numbers) - 1
+        shown = [w for w in words if w not in numbers] + [f"{numbers[0]}..{numbers[-1]}"] if in_a_row else words
         self.valid = "|".join(shown)
 
     def read(self, value: Any) -> Any:

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "packet/attempt_models.h"
+
+#include <array>
+#include <cmath>
+#include <complex>
+#include <stdexcept>
+#include <string>
+
+#include "sample/counter_random.h"
+#include "sample/flat_fading.h"
+
+namespace wip::packet_model {
+namespace {
+
+constexpr int period = 100;  // attempts
+
+class burst final : public attempt_errors {
+public:
+    burst(const attempt_config& c, std::uint32_t key)
+        : fails_(c.burst), attempt_(static_cast<int>(period * sample_model::uniform(0, key))) {}
+    bool fails(std::int64_t) override {
+        attempt_ = (attempt_ + 1) % period;
+        return attempt_ < fails_;
+    }
+
+private:
+    int fails_, attempt_;
+};
+
+class gilbert_elliott final : public attempt_errors {
+public:
+    gilbert_elliott(const attempt_config& c, std::uint32_t key) : config_(c), key_(key) {
+        bad_ = sample_model::uniform(draws_++, key_) < c.bad_ms / (c.good_ms + c.bad_ms);
+        until_ns_ = duration();
+    }
+    bool fails(std::int64_t at_ns) override {
+        while (until_ns_ <= static_cast<double>(at_ns)) {
+            bad_ = !bad_;
+            until_ns_ += duration();
+        }
+        const double loss = bad_ ? config_.bad_loss : config_.good_loss;
+        return sample_model::uniform(draws_++, key_) < loss;
+    }
+
+private:
+    double duration() {
+        return -1e6 * (bad_ ? config_.bad_ms : config_.good_ms) *
+               std::log(sample_model::uniform(draws_++, key_));
+    }
+    attempt_config config_;
+    std::uint32_t key_;
+    std::uint64_t draws_ = 0;
+    bool bad_ = false;
+    double until_ns_ = 0;
+};
+
+class fading final : public attempt_errors {
+public:
+    fading(const attempt_config& c, std::uint32_t purpose)
+        : gain_(c.doppler_hz, rate, c.seed, purpose),
+          least_(std::pow(10, 0.1 * (c.needed_db - c.snr_db))) {}
+    bool fails(std::int64_t at_ns) override {
+        std::array<std::complex<float>, 1> h;
+        gain_.seek(at_ns / (1'000'000'000 / rate));
+        gain_.gains(h);
+        return std::norm(h[0]) < least_;
+    }
+
+private:
+    static constexpr std::int64_t rate = 1'000'000;
+    sample_model::flat_fading gain_;
+    double least_;
+};
+
+void in_range(const char* key, double value, double low, double high, const char* range) {
+    if (value >= low && value <= high) return;  // also refuses NaN
+    throw std::invalid_argument(std::string(key) + " = " + std::to_string(value) + ": must be " +
+                                range);
+}
+
+}  // namespace
+
+void attempt_config::check() const {
+    in_range("burst", burst, 0, 100, "0 .. 100");
+    in_range("good_ms", good_ms, 0.001, 1e6, "0.001 .. 1000000");
+    in_range("bad_ms", bad_ms, 0.001, 1e6, "0.001 .. 1000000");
+    in_range("good_loss", good_loss, 0, 1, "0 .. 1");
+    in_range("bad_loss", bad_loss, 0, 1, "0 .. 1");
+    in_range("snr_db", snr_db, -60, 80, "-60 .. 80");
+    in_range("needed_db", needed_db, -60, 80, "-60 .. 80");
+    in_range("doppler_hz", doppler_hz, 0, 2000, "0 .. 2000");
+}
+
+std::unique_ptr<attempt_errors> make_attempt_errors(const attempt_config& config,
+                                                    std::uint32_t purpose) {
+    config.check();
+    const std::uint32_t key = sample_model::derive_key(config.seed, purpose);
+    switch (config.kind) {
+        case attempt_config::model::none:
+            break;
+        case attempt_config::model::burst:
+            return std::make_unique<burst>(config, key);
+        case attempt_config::model::gilbert_elliott:
+            return std::make_unique<gilbert_elliott>(config, key);
+        case attempt_config::model::fading:
+            return std::make_unique<fading>(config, purpose);
+    }
+    return nullptr;
+}
+
+}  // namespace wip::packet_model

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Which attempts to send a frame fail (port/attempt_errors.h), each seeded:
+//
+//   burst            so many consecutive attempts of every 100, from a phase that the seed gives
+//                    (Fotiadis 2005, 5.2): the channel is counted in attempts, not in time
+//   gilbert_elliott  two states with exponential durations and a loss probability each: time passes
+//                    while a sender waits (Gilbert 1960, Elliott 1963)
+//   fading           Rayleigh fading of Clarke and Jakes (sample/flat_fading.h): an attempt fails
+//                    when the SNR at its begin is below what the rate needs
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "port/attempt_errors.h"
+
+namespace wip::packet_model {
+
+struct attempt_config {
+    enum class model : std::uint8_t { none, burst, gilbert_elliott, fading };
+    model kind = model::none;
+    int burst = 10;                      // attempts of every 100, 0 .. 100
+    double good_ms = 900, bad_ms = 100;  // mean durations, 0.001 .. 10^6
+    double good_loss = 0, bad_loss = 1;  // 0 .. 1
+    double snr_db = 20;                  // mean, -60 .. 80
+    double needed_db = 10;               // -60 .. 80
+    double doppler_hz = 5;               // 0 .. 2000
+    std::uint64_t seed = 1;
+    void check() const;  // throws std::invalid_argument naming key, value and what would be valid
+};
+
+// `purpose` tells apart channels that share a seed. Null for none. Throws as check() does.
+std::unique_ptr<attempt_errors> make_attempt_errors(const attempt_config& config,
+                                                    std::uint32_t purpose);
+
+}  // namespace wip::packet_model

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "relay/delay_injection.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+#include "wire/ip_header.h"
+#include "wire/tcp_options.h"
+
+namespace wip {
+namespace {
+
+void in_range(const char* key, double value, double low, double high, const char* range) {
+    if (value >= low && value <= high) return;  // also refuses NaN
+    throw std::invalid_argument(std::string(key) + " = " + std::to_string(value) + ": must be " +
+                                range);
+}
+
+}  // namespace
+
+void delay_injection_config::check() const {
+    in_range("static_ms", static_ms, 0, 60000, "0 .. 60000");
+    in_range("factor", factor, 0.1, 100, "0.1 .. 100");
+    in_range("spikes_apart", spikes_apart, 0.1, 1000, "0.1 .. 1000");
+    in_range("first_deviation_ms", first_deviation_ms, 0, 60000, "0 .. 60000");
+    in_range("most_delay_ms", most_delay_ms, 0, 60000, "0 .. 60000");
+    in_range("most_held", most_held, 1, 100000, "1 .. 100000");
+    in_range("most_flows", most_flows, 1, 65536, "1 .. 65536");
+    in_range("expiry_s", expiry_s, 0.001, 1e6, "0.001 .. 1000000");
+    in_range("tick_ms", tick_ms, 1e-6, 1000, "0.000001 .. 1000");
+}
+
+delay_rule::delay_rule(const delay_injection_config& config)
+    : config_(config), deviation_(config.first_deviation_ms) {}
+
+double delay_rule::threshold_ms() const {
+    return started_ ? mean_ + 4 * deviation_ : std::numeric_limits<double>::infinity();
+}
+
+delay_rule::decision delay_rule::on_sample(double p_ms, bool in_hold) {
+    using reading = delay_injection_config::reading;
+    const bool fixed = config_.kind == delay_injection_config::mode::fixed;
+    decision d{p_ms > threshold_ms()};
+    bool falls = !d.spike || config_.read_as == reading::listing;
+    if (d.spike) {
+        delay_ = std::min(fixed ? config_.static_ms : (p_ms - mean_) / config_.factor,
+                          config_.most_delay_ms);
+        const auto n = static_cast<double>(std::max<std::int64_t>(1, since_spike_));
+        decrement_ = delay_ / (config_.spikes_apart * n);
+        since_spike_ = 0;
+    } else {
+        ++since_spike_;
+        if (!in_hold && delay_ > 0)
+            d.hold_ms = fixed ? std::min(config_.static_ms, config_.most_delay_ms) : delay_;
+        falls = falls && !(in_hold && config_.read_as == reading::figure);
+    }
+    if (falls) delay_ = std::max(0.0, delay_ - decrement_);
+    mean_ = started_ ? mean_ + (p_ms - mean_) / 8 : p_ms;
+    if (started_) deviation_ += (std::abs(p_ms - mean_) - deviation_) / 4;
+    started_ = true;
+    return d;
+}
+
+delay_injection::delay_injection(const delay_injection_config& config) : config_(config) {
+    config.check();
+}
+
+std::optional<delay_injection::segment> delay_injection::read(
+    std::span<const std::uint8_t> packet) {
+    const auto ip = read_ip_header(packet);
+    if (!ip || ip->total_bytes != packet.size() ||
+        packet.size() < ip->header_bytes + tcp::least_header)
+        return std::nullopt;
+    const bool four = ip->version == 4;
+    if (packet[four ? 9 : 6] != tcp::protocol) return std::nullopt;
+    if (four && (tcp::read16(packet, 6) & 0x3fff) != 0) return std::nullopt;  // a fragment
+    const auto segment_bytes = packet.subspan(ip->header_bytes);
+    const std::size_t header = std::size_t{4} * (segment_bytes[12] >> 4);
+    if (header < tcp::least_header || header > segment_bytes.size()) return std::nullopt;
+    segment s;
+    std::ranges::copy(packet.subspan(four ? 12 : 8, four ? 8 : 32), s.key.addresses.begin());
+    s.key.ports = tcp::read32(segment_bytes, 0);
+    s.flags = segment_bytes[13];
+    s.data = segment_bytes.size() > header;
+    tcp::for_each_option(segment_bytes.first(header).subspan(tcp::least_header),
+                         [&s](std::uint8_t kind, std::span<const std::uint8_t> option) {
+                             if (kind == tcp::option_timestamps && option.size() == 10)
+                                 s.echo = tcp::read32(option, 6);
+                             return !s.echo;
+                         });
+    return s;
+}
+
+bool delay_injection::offer(std::span<const std::uint8_t> packet, std::int64_t now_ns, int tag) {
+    std::int64_t due = now_ns;
+    if (config_.kind != delay_injection_config::mode::off)
+        if (const auto s = read(packet)) due = judge(*s, now_ns);
+    in_.add(packet.size());
+    queued_.add(packet.size());
+    waiting_.emplace(place{due, next_++}, held_packet{{packet.begin(), packet.end()}, tag, now_ns});
+    return true;
+}
+
+std::int64_t delay_injection::judge(const segment& s, std::int64_t now_ns) {
+    const auto known = flows_.find(s.key);
+    const bool acknowledges =
+        (s.flags & (tcp::syn | tcp::fin | tcp::rst | tcp::ack)) == tcp::ack && !s.data && s.echo;
+    if (!acknowledges) {
+        if (known == flows_.end()) return now_ns;
+        release(known->second, now_ns);
+        if ((s.flags & (tcp::syn | tcp::rst)) != 0) flows_.erase(known);
+        return now_ns;
+    }
+    const bool expired =
+        known != flows_.end() &&
+        static_cast<double>(now_ns - known->second.used_ns) > config_.expiry_s * 1e9;
+    if (expired) {
+        release(known->second, now_ns);
+        flows_.erase(known);
+        ++count_.expired;
+    }
+    const bool fresh = known == flows_.end() || expired;
+    flow& f = fresh ? open(s.key, now_ns) : known->second;
+    if (fresh) f.first_ns = now_ns, f.echo = *s.echo;
+    f.used_ns = now_ns;
+    return sample(f, now_ns, *s.echo);
+}
+
+std::int64_t delay_injection::sample(flow& f, std::int64_t now_ns, std::uint32_t echo) {
+    f.echoed += static_cast<std::int32_t>(echo - f.echo);
+    f.echo = echo;
+    if (f.until_ns <= now_ns) f.held.clear();  // they leave by themselves
+    count_.threshold_ms = f.rule.threshold_ms();
+    count_.pdelay_ms = static_cast<double>(now_ns - f.first_ns) * 1e-6 -
+                       static_cast<double>(f.echoed) * config_.tick_ms;
+    const auto d = f.rule.on_sample(count_.pdelay_ms, !f.held.empty());
+    count_.delay_ms = f.rule.delay_ms();
+    ++count_.samples;
+    if (d.spike) {
+        ++count_.spikes;
+        release(f, now_ns);
+    }
+    if (static_cast<int>(f.held.size()) >= config_.most_held) release(f, now_ns);
+    if (d.hold_ms > 0 && f.held.empty())
+        f.until_ns = now_ns + std::llround(d.hold_ms * 1e6);
+    else if (f.held.empty())
+        return now_ns;
+    f.held.push_back(next_);
+    ++count_.held;
+    count_.held_ms += static_cast<double>(f.until_ns - now_ns) * 1e-6;
+    return f.until_ns;
+}
+
+delay_injection::flow& delay_injection::open(const flow_key& key, std::int64_t now_ns) {
+    if (static_cast<int>(flows_.size()) >= config_.most_flows) {
+        const auto oldest =
+            std::ranges::min_element(flows_, {}, [](const auto& of) { return of.second.used_ns; });
+        release(oldest->second, now_ns);
+        flows_.erase(oldest);
+        ++count_.evicted;
+    }
+    return flows_.emplace(key, flow(config_)).first->second;
+}
+
+void delay_injection::release(flow& f, std::int64_t now_ns) {
+    if (f.until_ns > now_ns)
+        for (const std::uint64_t number : f.held) {
+            auto packet = waiting_.extract({f.until_ns, number});
+            packet.key().first = now_ns;
+            waiting_.insert(std::move(packet));
+            ++count_.released_early;
+            count_.held_ms -= static_cast<double>(f.until_ns - now_ns) * 1e-6;
+        }
+    f.held.clear();
+    f.until_ns = 0;
+}
+
+void delay_injection::flush(std::int64_t now_ns) {
+    for (auto& [key, f] : flows_) release(f, now_ns);
+}
+
+void delay_injection::reconfigure(const delay_injection_config& config, std::int64_t now_ns) {
+    config.check();
+    flush(now_ns);
+    flows_.clear();
+    config_ = config;
+}
+
+void delay_injection::advance(std::int64_t now_ns) {
+    while (!waiting_.empty() && waiting_.begin()->first.first <= now_ns) {
+        const auto first = waiting_.extract(waiting_.begin());
+        const held_packet& p = first.mapped();
+        queued_.take(p.data.size());
+        delivered_.add(p.data.size());
+        hand_over({p.data, p.tag, p.offered_ns, first.key().first});
+    }
+}
+
+}  // namespace wip

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Delay injection (delay_rule.h) as a stage on the way of acknowledgements, a packet link itself:
+// at an access point on the way to the mobile sender (the text), or from the mobile receiver of a
+// downlink flow to the wired network (its future work).
+//
+// Held are pure acknowledgements of TCP flows, known by addresses and ports, that echo a timestamp:
+// the first of a hold waits for D, those that come meanwhile leave with it, in order. The
+// acknowledgement of a spike goes at once. All else passes at once: what is not TCP or encrypted,
+// fragments, segments with data, SYN, FIN, RST, no timestamp. A flow's packets stay in order: what
+// goes at once takes those that are held of the flow with it, before it. So do a full hold, a flow
+// that makes room for another one, flush() and another mode.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "port/packet_link.h"
+#include "relay/delay_rule.h"
+
+namespace wip {
+
+class delay_injection final : public packet_link {
+public:
+    // Throws as delay_injection_config::check() does.
+    explicit delay_injection(const delay_injection_config& config);
+
+    bool offer(std::span<const std::uint8_t> packet, std::int64_t now_ns, int tag = 0) override;
+    void advance(std::int64_t now_ns) override;
+    std::int64_t next_wakeup() const override {
+        return waiting_.empty() ? never : waiting_.begin()->first.first;
+    }
+    link_sums sums() const override { return {in_, delivered_, queued_, {}}; }
+    bool idle() const override { return waiting_.empty(); }
+
+    // All that is held leaves.
+    void flush(std::int64_t now_ns);
+    // Flows start anew. Throws as check() does.
+    void reconfigure(const delay_injection_config& config, std::int64_t now_ns);
+
+    struct statistics {
+        std::uint64_t samples = 0, spikes = 0, held = 0;
+        std::uint64_t released_early = 0;        // of the held
+        std::uint64_t expired = 0, evicted = 0;  // flows
+        double held_ms = 0;                      // of all together
+        // Of the flow that had the last sample.
+        double pdelay_ms = 0, threshold_ms = 0, delay_ms = 0;
+    };
+    const statistics& count() const { return count_; }
+    std::size_t flows() const { return flows_.size(); }
+    std::uint64_t held_now() const { return waiting_.size(); }
+
+private:
+    using place = std::pair<std::int64_t, std::uint64_t>;  // due, number
+    struct held_packet {
+        std::vector<std::uint8_t> data;
+        int tag = 0;
+        std::int64_t offered_ns = 0;
+    };
+    struct flow_key {
+        std::array<std::uint8_t, 32> addresses{};
+        std::uint32_t ports = 0;
+        auto operator<=>(const flow_key&) const = default;
+    };
+    struct flow {
+        explicit flow(const delay_injection_config& c) : rule(c) {}
+        delay_rule rule;
+        std::int64_t first_ns = 0, used_ns = 0;
+        std::uint32_t echo = 0;     // the last one
+        std::int64_t echoed = 0;    // ticks since the first one
+        std::int64_t until_ns = 0;  // of the hold
+        std::vector<std::uint64_t> held;
+    };
+    struct segment {
+        flow_key key;
+        std::uint8_t flags = 0;
+        bool data = false;
+        std::optional<std::uint32_t> echo;
+    };
+    using flow_map = std::map<flow_key, flow>;
+
+    static std::optional<segment> read(std::span<const std::uint8_t> packet);
+    flow& open(const flow_key& key, std::int64_t now_ns);
+    void release(flow& f, std::int64_t now_ns);
+    // When the packet leaves.
+    std::int64_t judge(const segment& s, std::int64_t now_ns);
+    std::int64_t sample(flow& f, std::int64_t now_ns, std::uint32_t echo);
+
+    delay_injection_config config_;
+    flow_map flows_;
+    std::map<place, held_packet> waiting_;
+    std::uint64_t next_ = 0;
+    packets_bytes in_, delivered_, queued_;
+    statistics count_;
+};
+
+}  // namespace wip

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// How long what happens on an 802.11b channel takes (IEEE 802.11-2016, clauses 10.3 and 16): frames
+// of the DSSS and CCK PHY with a preamble and header of 192 us (long) or 96 us (short) and a
+// payload of whole microseconds, and the spaces between them.
+//
+//   exchange   [RTS SIFS CTS SIFS] data SIFS ACK, then DIFS and backoff slots
+//   failed     [RTS SIFS CTS SIFS] data, then SIFS + slot + preamble without an ACK, DIFS, backoff
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace wip::wlan {
+
+struct dcf_times {
+    static constexpr std::int64_t us = 1000;
+    static constexpr std::int64_t sifs = 10 * us, slot = 20 * us, difs = sifs + 2 * slot;
+    static constexpr int least_window = 31, most_doublings = 5;  // to 1023
+    // MAC header, LLC/SNAP and frame check sequence around an IP packet.
+    static constexpr std::size_t header_bytes = 24 + 8 + 4;
+    static constexpr std::size_t rts_bytes = 20, ack_bytes = 14;  // a CTS is as long as an ACK
+
+    std::int64_t data_kbps = 11000, control_kbps = 1000;
+    std::int64_t preamble = 192 * us;
+
+    std::int64_t frame(std::size_t bytes, std::int64_t kbps) const {
+        return preamble + (static_cast<std::int64_t>(bytes) * 8 * us + kbps - 1) / kbps * us;
+    }
+    std::int64_t data(std::size_t packet) const { return frame(packet + header_bytes, data_kbps); }
+    std::int64_t ack() const { return frame(ack_bytes, control_kbps); }
+    std::int64_t rts() const { return frame(rts_bytes, control_kbps); }
+    // RTS and CTS before the data frame, with both spaces.
+    std::int64_t handshake() const { return rts() + ack() + 2 * sifs; }
+    // From the end of a frame until its sender knows that no answer comes.
+    std::int64_t no_answer() const { return sifs + slot + preamble; }
+    // What a station that could not read a frame waits instead of DIFS, less DIFS.
+    std::int64_t unread() const { return sifs + frame(ack_bytes, 1000); }
+
+    // Of a packet without error or competition, the backoff before it included; nanoseconds. Its
+    // inverse is the most that one station gets through.
+    double mean_turn(std::size_t packet, bool with_rts = false) const {
+        return static_cast<double>(difs + (with_rts ? handshake() : 0) + data(packet) + sifs +
+                                   ack()) +
+               0.5 * least_window * static_cast<double>(slot);
+    }
+};
+
+}  // namespace wip::wlan

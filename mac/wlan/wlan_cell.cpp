@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "wlan/wlan_cell.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace wip::wlan {
+namespace {
+
+constexpr int rts_limit = 7, short_limit = 7, long_limit = 4;
+
+void require(bool ok, const char* key, double value, const char* valid) {
+    if (!ok)
+        throw std::invalid_argument(std::string(key) + " = " + std::to_string(value) +
+                                    ": must be " + valid);
+}
+
+bool between(int value, int low, int high) { return value >= low && value <= high; }
+
+}  // namespace
+
+void wlan_config::check() const {
+    for (const auto& [key, rate] :
+         {std::pair("rate_mbps", rate_mbps), std::pair("control_mbps", control_mbps)})
+        require(rate == 1 || rate == 2 || rate == 5.5 || rate == 11, key, rate, "1, 2, 5.5 or 11");
+    require(!short_preamble || control_mbps > 1, "control_mbps", control_mbps,
+            "2, 5.5 or 11 with the short preamble");
+    require(between(rts_threshold, 0, 2347), "rts_threshold", rts_threshold, "0 .. 2347");
+    require(between(retry_limit, 0, 255), "retry_limit", retry_limit, "0 (7 and 4) or 1 .. 255");
+    require(between(stations, 1, 32), "stations", stations, "1 .. 32");
+    require(between(hops, 1, 4), "hops", hops, "1 .. 4");
+    require(between(queue_packets, 1, 100000), "queue_packets", queue_packets, "1 .. 100000");
+}
+
+dcf_times wlan_config::times() const {
+    dcf_times t;
+    t.data_kbps = static_cast<std::int64_t>(rate_mbps * 1000);
+    t.control_kbps = static_cast<std::int64_t>(control_mbps * 1000);
+    if (short_preamble) t.preamble = 96 * dcf_times::us;
+    return t;
+}
+
+bool wlan_cell::node::waits() const {
+    return std::ranges::any_of(queues, [](const queue& q) { return !q.frames.empty(); });
+}
+
+wlan_cell::wlan_cell(const wlan_config& config, const make_errors& errors)
+    : config_(config), times_((config.check(), config.times())), dice_(config.seed) {
+    const auto hops = static_cast<std::size_t>(config.hops),
+               stations = static_cast<std::size_t>(config.stations);
+    nodes_.resize(hops + stations);
+    nodes_[0].queues.resize(stations);
+    for (std::size_t n = 1; n < nodes_.size(); ++n)
+        nodes_[n].queues.resize(n < hops ? 1 + stations : 1);
+    replace(errors);
+}
+
+void wlan_cell::replace(const make_errors& errors) {
+    for (int n = 0; n < nodes(); ++n) {
+        at(n).errors.clear();
+        for (int to = 0; to < nodes(); ++to)
+            at(n).errors.push_back(errors ? errors(n, to) : nullptr);
+    }
+}
+
+void wlan_cell::reconfigure(const wlan_config& config) {
+    config.check();
+    if (config.stations != config_.stations || config.hops != config_.hops ||
+        config.queue_packets != config_.queue_packets || config.seed != config_.seed)
+        throw std::invalid_argument(
+            "stations, hops, queue_packets and seed cannot change in a running cell");
+    config_ = config;
+    times_ = config.times();
+}
+
+packets_bytes wlan_cell::queued(int n) const {
+    packets_bytes sum;
+    for (const queue& q : at(n).queues)
+        for (const frame& f : q.frames) sum.add(f.data.size());
+    return sum;
+}
+
+// --- packets ---
+
+bool wlan_cell::direction::offer(std::span<const std::uint8_t> packet, std::int64_t now_ns,
+                                 int tag) {
+    if (tag < 0 || tag >= cell_->stations()) throw std::out_of_range("no station of that number");
+    cell_->advance(now_ns);
+    count.in.add(packet.size());
+    const int first = to_ == way::down ? 0 : cell_->config_.hops + tag;
+    const bool room =
+        cell_->enqueue(first, {{packet.begin(), packet.end()}, now_ns, tag, to_}, now_ns);
+    (room ? count.queued : count.queue_full).add(packet.size());
+    return room;
+}
+
+link_sums wlan_cell::direction::sums() const {
+    return {count.in,
+            count.delivered,
+            count.queued,
+            {{"wlan_queue_full", count.queue_full},
+             {"wlan_relay_full", count.relay_full},
+             {"wlan_retry_limit", count.retry_limit}}};
+}
+
+int wlan_cell::next_node(int from, const frame& f) const {
+    if (f.to == way::up) return std::min(from, config_.hops) - 1;
+    return from + 1 < config_.hops ? from + 1 : config_.hops + f.tag;
+}
+
+// False when its queue is full.
+bool wlan_cell::enqueue(int where, frame f, std::int64_t now_ns) {
+    node& n = at(where);
+    const bool relay = where > 0 && where < config_.hops;
+    const int q = f.to == way::up ? 0 : f.tag + (relay ? 1 : 0);
+    auto& frames = n.queues[static_cast<std::size_t>(q)].frames;
+    if (static_cast<int>(frames.size()) >= config_.queue_packets) return false;
+    if (!n.waits()) {
+        if (!senders_.empty()) {
+            if (n.slots == 0) draw(n);
+        } else if (n.access() <= now_ns) {
+            n.slots = 0, n.counts_at = now_ns;
+        }
+    }
+    frames.push_back(std::move(f));
+    return true;
+}
+
+// --- the channel ---
+
+std::int64_t wlan_cell::next_wakeup() const {
+    if (!senders_.empty())
+        return collided_ || lost_ || arrived_ ? until_ : std::min(senders_[0].until, until_);
+    std::int64_t next = packet_link::never;
+    for (const node& n : nodes_)
+        if (n.waits()) next = std::min(next, n.access());
+    return next;
+}
+
+void wlan_cell::advance(std::int64_t now_ns) {
+    if (advancing_) return;  // a sink that offers
+    advancing_ = true;
+    for (std::int64_t t = next_wakeup(); t <= now_ns; t = next_wakeup()) {
+        if (senders_.empty())
+            begin(t);
+        else if (t < until_)
+            arrive();
+        else
+            end();
+    }
+    advancing_ = false;
+}
+
+std::int64_t wlan_cell::window(const node& n) const {
+    const int doublings =
+        std::clamp(n.doublings - (config_.late_growth ? 1 : 0), 0, dcf_times::most_doublings);
+    return (std::int64_t{dcf_times::least_window + 1} << doublings) - 1;
+}
+
+void wlan_cell::draw(node& n) {
+    n.slots = static_cast<std::int64_t>(dice_.next() % static_cast<std::uint64_t>(window(n) + 1));
+}
+
+bool wlan_cell::with_rts(const frame& f) const {
+    return f.data.size() + dcf_times::header_bytes >
+           static_cast<std::size_t>(config_.rts_threshold);
+}
+
+// The queue whose turn it is.
+wlan_cell::queue& wlan_cell::choose(node& n) {
+    if (n.served >= 0) return n.queues[static_cast<std::size_t>(n.served)];
+    for (;; ++n.turn) {
+        n.turn %= n.queues.size();
+        queue& q = n.queues[n.turn];
+        if (q.frames.empty()) continue;
+        if (q.debt_ns <= 0) {
+            n.served = static_cast<int>(n.turn++);
+            return q;
+        }
+        const frame& f = q.frames.front();
+        q.debt_ns -= times_.mean_turn(f.data.size(), with_rts(f));
+    }
+}
+
+void wlan_cell::begin(std::int64_t t) {
+    for (int i = 0; i < nodes(); ++i) {
+        node& n = at(i);
+        if (n.waits() && n.access() == t) {
+            senders_.push_back({i, t});
+        } else if (n.counts_at < t) {
+            n.slots -= std::min(n.slots, (t - n.counts_at) / dcf_times::slot);
+            n.counts_at = t;
+        }
+    }
+    since_ = t;
+    collided_ = senders_.size() > 1;
+    lost_ = arrived_ = false;
+    until_ = t;
+    for (sender& s : senders_) {
+        node& n = at(s.node);
+        const frame& f = choose(n).frames.front();
+        ++n.counts.attempts;
+        const bool handshake = with_rts(f);
+        if (collided_) {
+            s.until += handshake ? times_.rts() : times_.data(f.data.size());
+        } else {
+            const std::int64_t data_at = t + (handshake ? times_.handshake() : 0);
+            auto& errors = n.errors[static_cast<std::size_t>(next_node(s.node, f))];
+            lost_ = errors && errors->fails(data_at);
+            s.until = data_at + times_.data(f.data.size());
+            if (handshake) n.rts_tries = 0;
+        }
+        until_ = std::max(until_, s.until);
+    }
+    if (!collided_ && !lost_) until_ += dcf_times::sifs + times_.ack();
+}
+
+// The only sender's frame has reached its receiver.
+void wlan_cell::arrive() {
+    const int from = senders_[0].node;
+    const std::int64_t t = senders_[0].until;
+    node& n = at(from);
+    auto& frames = choose(n).frames;
+    frame f = std::move(frames.front());
+    frames.pop_front();
+    n.served = -1;
+    arrived_ = true;
+    direction& d = of(f.to);
+    const std::size_t bytes = f.data.size();
+    const int to = next_node(from, f);
+    const bool there = to == 0 || to >= config_.hops;
+    if (!there && enqueue(to, std::move(f), t)) return;
+    d.count.queued.take(bytes);
+    (there ? d.count.delivered : d.count.relay_full).add(bytes);
+    if (there) d.hand_over({f.data, f.tag, f.offered_ns, t});
+}
+
+void wlan_cell::end() {
+    const std::int64_t idle = until_ + dcf_times::difs;
+    const std::int64_t others = idle + (collided_ ? times_.unread()
+                                        : lost_   ? dcf_times::sifs + times_.ack()
+                                                  : 0);
+    for (node& n : nodes_) n.counts_at = others;
+    for (const sender& s : senders_) {
+        node& n = at(s.node);
+        if (arrived_) {
+            n.tries = n.rts_tries = n.doublings = 0;
+        } else {
+            n.counts_at = std::max(idle, s.until + times_.no_answer() + dcf_times::difs);
+            end_of_failed(n, s);
+        }
+        draw(n);
+    }
+    busy_ns_ += until_ - since_;
+    senders_.clear();
+}
+
+void wlan_cell::end_of_failed(node& n, const sender& s) {
+    queue& q = choose(n);
+    const frame& f = q.frames.front();
+    const bool handshake = with_rts(f);
+    ++n.counts.failed;
+    if (collided_) ++n.counts.collisions;
+    const bool access_point = s.node == 0 && config_.put_back;
+    if (access_point)
+        q.debt_ns += static_cast<double>(n.counts_at - since_) +
+                     0.5 * static_cast<double>(window(n) * dcf_times::slot);
+    ++n.doublings;
+    int& tries = handshake && collided_ ? n.rts_tries : n.tries;
+    const int limit = config_.retry_limit > 0   ? config_.retry_limit
+                      : handshake && !collided_ ? long_limit
+                      : handshake               ? rts_limit
+                                                : short_limit;
+    if (++tries < limit) return;
+    n.tries = n.rts_tries = n.doublings = 0;
+    n.served = -1;
+    if (access_point) {
+        q.debt_ns -= times_.mean_turn(f.data.size(), handshake);
+        ++n.counts.put_back;
+        return;
+    }
+    ++n.counts.given_up;
+    direction& d = of(f.to);
+    d.count.queued.take(f.data.size());
+    d.count.retry_limit.add(f.data.size());
+    q.frames.pop_front();
+}
+
+}  // namespace wip::wlan

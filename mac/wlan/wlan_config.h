@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <cstdint>
+
+#include "wlan/dcf_times.h"
+
+namespace wip::wlan {
+
+struct wlan_config {
+    double rate_mbps = 11;        // of data frames: 1, 2, 5.5, 11
+    double control_mbps = 1;      // of RTS, CTS, ACK: as well
+    bool short_preamble = false;  // not with a control rate of 1
+    int rts_threshold = 2347;     // bytes, 0 .. 2347: longer frames follow an RTS and are "long"
+    int retry_limit = 0;  // attempts with a frame: 0: 7, or 4 with a long one; 1 .. 255: with any
+    int stations = 1;     // 1 .. 32
+    int hops = 1;         // 1 .. 4 between each station and the access point, through relays
+    int queue_packets = 50;    // of each queue, 1 .. 100000, drop tail; the frame in service counts
+    bool put_back = true;      // the access point drops no frame: see wlan_cell.h
+    bool late_growth = false;  // the window grows from the second failed attempt on (802.11: first)
+    std::uint64_t seed = 1;    // of the backoffs
+
+    void check() const;  // throws std::invalid_argument naming key, value and what would be valid
+    dcf_times times() const;
+};
+
+}  // namespace wip::wlan

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The 802.11b cell against what can be said about it on paper (docs/wlan.md).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "packet/attempt_models.h"
+#include "wlan/wlan_cell.h"
+
+namespace wip::wlan {
+namespace {
+
+using packet_model::attempt_config;
+constexpr std::int64_t ms = 1'000'000, s = 1000 * ms;
+constexpr std::size_t size = 1500;
+
+// Fails as a function of the attempt's number says.
+class scripted final : public attempt_errors {
+public:
+    explicit scripted(std::function<bool(int)> fails) : fails_(std::move(fails)) {}
+    bool fails(std::int64_t) override { return fails_(next_++); }
+
+private:
+    std::function<bool(int)> fails_;
+    int next_ = 0;
+};
+
+// A cell with sources that always have packets waiting in the queues they feed.
+class world {
+public:
+    explicit world(const wlan_config& c, const wlan_cell::make_errors& errors = {})
+        : cell(c, errors),
+          up(static_cast<std::size_t>(c.stations)),
+          down(static_cast<std::size_t>(c.stations)) {
+        cell.uplink().deliver_to([this](const link_packet& p) { return note(up, p); });
+        cell.downlink().deliver_to([this](const link_packet& p) { return note(down, p); });
+    }
+    void saturate(packet_link& link, int tag, int queued = 5) {
+        fed.push_back({&link, tag, queued});
+    }
+
+    void run_until(std::int64_t end) {
+        for (; now < end; now = std::min(end, std::max(now + 1, cell.next_wakeup()))) {
+            cell.advance(now);
+            for (auto& f : fed)
+                while (waiting(f) < static_cast<std::uint64_t>(f.queued))
+                    f.link->offer(std::vector<std::uint8_t>(size), now, f.tag), ++f.given;
+        }
+        cell.advance(end);
+        for (auto* link : {&cell.uplink(), &cell.downlink()})
+            EXPECT_EQ(link->sums().missing(), packets_bytes{});
+    }
+    std::uint64_t dropped(packet_link& link, const std::string& why) const {
+        for (const auto& d : link.sums().dropped)
+            if (d.reason == why) return d.count.packets;
+        throw std::logic_error(why);
+    }
+
+    wlan_cell cell;
+    std::vector<std::uint64_t> up, down;  // packets delivered, of each station
+    std::int64_t now = 0;
+    std::int64_t last_due = 0;
+
+private:
+    struct feed {
+        packet_link* link;
+        int tag, queued;
+        std::uint64_t given = 0;
+    };
+    // In the queue that it feeds.
+    std::uint64_t waiting(const feed& f) {
+        if (f.link == &cell.downlink()) return f.given - down[static_cast<std::size_t>(f.tag)];
+        return cell.queued(cell.nodes() - cell.stations() + f.tag).packets;
+    }
+    int note(std::vector<std::uint64_t>& where, const link_packet& p) {
+        ++where[static_cast<std::size_t>(p.tag)];
+        last_due = p.due_ns;
+        return 0;
+    }
+    std::vector<feed> fed;
+};
+
+wlan_cell::make_errors scripted_errors(std::function<bool(int)> fails) {
+    return [fails](int, int) { return std::make_unique<scripted>(fails); };
+}
+
+std::uint64_t sum(const std::vector<std::uint64_t>& v) {
+    return std::accumulate(v.begin(), v.end(), std::uint64_t{0});
+}
+
+TEST(WlanCell, OneStationReachesTheAnalyticalThroughput) {
+    for (const double rate : {1.0, 2.0, 5.5, 11.0})
+        for (const int threshold : {2347, 0}) {
+            world w({.rate_mbps = rate, .rts_threshold = threshold});
+            w.saturate(w.cell.uplink(), 0);
+            w.run_until(60 * s);
+            const double most =
+                60e9 / wlan_config{.rate_mbps = rate}.times().mean_turn(size, threshold == 0);
+            EXPECT_NEAR(static_cast<double>(w.up[0]), most, 0.005 * most) << rate << threshold;
+        }
+}
+
+TEST(WlanCell, ABurstOfFailedAttemptsLosesAsManyFramesAsItHoldsRetryLimits) {
+    struct row {
+        int limit;
+        std::array<int, 4> lost;
+    };
+    constexpr std::array bursts{5, 10, 20, 30};
+    for (const auto& [limit, lost] : {row{4, {1, 2, 5, 7}}, row{7, {0, 1, 2, 4}}, row{50, {}}})
+        for (std::size_t i = 0; i < bursts.size(); ++i) {
+            attempt_config burst{.kind = attempt_config::model::burst, .burst = bursts[i]};
+            world w({.retry_limit = limit}, [&](int from, int to) {
+                return packet_model::make_attempt_errors(
+                    burst, static_cast<std::uint32_t>(100 * from + to));
+            });
+            w.saturate(w.cell.uplink(), 0);
+            while (w.cell.counts(1).attempts < 2000) w.run_until(w.now + ms);
+            const auto whole = static_cast<double>(w.cell.counts(1).attempts / 100);
+            EXPECT_NEAR(static_cast<double>(w.dropped(w.cell.uplink(), "wlan_retry_limit")),
+                        whole * lost[i], lost[i])
+                << "limit " << limit << ", burst " << bursts[i];
+            EXPECT_EQ(lost[i], bursts[i] / limit);
+        }
+}
+
+// Mean time that a frame takes longer when its first `burst` attempts fail.
+double extra_ms(int burst, bool late_growth) {
+    constexpr int frames = 600;
+    double took[2];
+    for (const bool with : {false, true}) {
+        world w({.retry_limit = 50, .late_growth = late_growth},
+                scripted_errors([&](int i) { return with && i % (burst + 1) < burst; }));
+        w.saturate(w.cell.uplink(), 0);
+        while (w.up[0] < frames) w.run_until(w.now + 20 * ms);
+        took[with] = static_cast<double>(w.last_due) * 1e-6 / static_cast<double>(w.up[0]);
+    }
+    return took[1] - took[0];
+}
+
+TEST(WlanCell, ABurstDelaysAFrameByItsAttemptsAndBackoffs) {
+    const wlan_config c;
+    const double attempt =
+        static_cast<double>(c.times().data(size) + c.times().no_answer() + dcf_times::difs) * 1e-6;
+    for (const int burst : {5, 10, 15, 20, 25, 30}) {
+        double expected = 0;
+        for (int i = 1; i <= burst; ++i)
+            expected += attempt + 0.5 * std::min(1023, (32 << std::min(i, 5)) - 1) * 0.02;
+        EXPECT_NEAR(extra_ms(burst, false), expected, 0.03 * expected) << burst;
+    }
+}
+
+TEST(WlanCell, WithAWindowThatGrowsLateBurstsDelayAsInTheTable) {
+    constexpr std::array<std::array<double, 2>, 6> table{
+        {{5, 18}, {10, 78}, {15, 137}, {20, 196}, {25, 256}, {30, 315}}};
+    for (const auto& [burst, delay] : table)
+        EXPECT_NEAR(extra_ms(static_cast<int>(burst), true), delay, 0.1 * delay) << burst;
+}
+
+TEST(WlanCell, LimitsAreSevenAndFourByTheThreshold) {
+    for (const auto& [threshold, limit] : {std::pair(2347, 7U), std::pair(1000, 4U)}) {
+        world w({.rts_threshold = threshold}, scripted_errors([](int) { return true; }));
+        w.cell.uplink().offer(std::vector<std::uint8_t>(size), 0, 0);
+        w.run_until(10 * s);
+        EXPECT_EQ(w.cell.counts(1).attempts, limit);
+        EXPECT_EQ(w.dropped(w.cell.uplink(), "wlan_retry_limit"), 1U);
+    }
+}
+
+TEST(WlanCell, StationsShareTheChannelAlike) {
+    double last = 0;
+    for (const int n : {2, 5, 10}) {
+        world w({.stations = n});
+        for (int i = 0; i < n; ++i) w.saturate(w.cell.uplink(), i);
+        w.run_until(60 * s);
+        double squares = 0;
+        for (const auto x : w.up) squares += static_cast<double>(x * x);
+        const auto all = static_cast<double>(sum(w.up));
+        EXPECT_GT(all * all / (n * squares), 0.99) << "Jain's index of " << n;
+        std::uint64_t collisions = 0;
+        for (int i = 1; i <= n; ++i) collisions += w.cell.counts(i).collisions;
+        EXPECT_GT(static_cast<double>(collisions), last) << "more stations, more collisions";
+        last = static_cast<double>(collisions);
+    }
+}
+
+TEST(WlanCell, AStationThatHearsNothingTakesNoMoreThanItsShareAndLosesNothing) {
+    constexpr int n = 4;
+    for (const int limit : {0, 50}) {
+        const auto run = [&](bool deaf) {
+            auto w = std::make_unique<world>(
+                wlan_config{.retry_limit = limit, .stations = n},
+                [deaf](int, int to) -> std::unique_ptr<attempt_errors> {
+                    if (to != 1 || !deaf) return nullptr;
+                    return std::make_unique<scripted>([](int) { return true; });
+                });
+            for (int i = 0; i < n; ++i) w->saturate(w->cell.downlink(), i);
+            w->run_until(60 * s);
+            return w;
+        };
+        const auto fair = run(false), with = run(true);
+        EXPECT_EQ(with->down[0], 0U);
+        EXPECT_GT(with->cell.counts(0).put_back, 10U);
+        for (std::size_t i = 1; i < n; ++i) {
+            const auto share = static_cast<double>(fair->down[i]);
+            EXPECT_NEAR(static_cast<double>(with->down[i]), share, 0.1 * share) << limit;
+        }
+        EXPECT_EQ(with->cell.queued(0).packets, 5U * n);
+        for (const auto& d : with->cell.downlink().sums().dropped)
+            EXPECT_EQ(d.count.packets, 0U) << d.reason;
+    }
+}
+
+TEST(WlanCell, HopsShareTheChannel) {
+    double before = 0;
+    for (int hops = 1; hops <= 4; ++hops) {
+        world w({.hops = hops});
+        w.saturate(w.cell.uplink(), 0, 2);
+        w.run_until(60 * s);
+        const auto rate = static_cast<double>(w.up[0]);
+        if (hops > 1) {
+            EXPECT_LT(rate, 0.8 * before) << hops << " hops";
+        }
+        before = rate;
+        world back({.hops = hops});
+        back.cell.downlink().offer(std::vector<std::uint8_t>(size), 0, 0);
+        back.run_until(s);
+        EXPECT_EQ(back.down[0], 1U);
+        EXPECT_GE(back.last_due, hops * wlan_config{}.times().data(size));
+    }
+}
+
+TEST(WlanCell, ModelsOfErrorsFailAsOftenAsTheySay) {
+    using model = attempt_config::model;
+    const auto share = [](const attempt_config& c, std::int64_t step) {
+        const auto errors = packet_model::make_attempt_errors(c, 3);
+        int failed = 0;
+        for (int i = 0; i < 100'000; ++i) failed += errors->fails(i * step) ? 1 : 0;
+        return failed / 100'000.0;
+    };
+    EXPECT_EQ(share({.kind = model::burst, .burst = 20}, 1), 0.2);
+    EXPECT_NEAR(share({.kind = model::gilbert_elliott, .good_ms = 30, .bad_ms = 10}, ms), 0.25,
+                0.02);
+    // Rayleigh: 1 - exp(-needed/mean)
+    EXPECT_NEAR(share({.kind = model::fading, .doppler_hz = 50}, 10 * ms), 1 - std::exp(-0.1),
+                0.01);
+    EXPECT_EQ(packet_model::make_attempt_errors({}, 1), nullptr);
+    EXPECT_THROW(packet_model::make_attempt_errors({.bad_loss = 1.5}, 1), std::invalid_argument);
+}
+
+TEST(WlanCell, RefusesWhatItCannotBe) {
+    const auto refused = [](const wlan_config& c, const std::string& key) {
+        try {
+            wlan_cell cell(c);
+            ADD_FAILURE() << key;
+        } catch (const std::invalid_argument& e) {
+            EXPECT_NE(std::string(e.what()).find(key), std::string::npos) << e.what();
+        }
+    };
+    refused({.rate_mbps = 54}, "rate_mbps");
+    refused({.control_mbps = 3}, "control_mbps");
+    refused({.short_preamble = true}, "control_mbps");
+    refused({.rts_threshold = 3000}, "rts_threshold");
+    refused({.retry_limit = 256}, "retry_limit");
+    refused({.stations = 0}, "stations");
+    refused({.hops = 5}, "hops");
+    refused({.queue_packets = 0}, "queue_packets");
+    wlan_cell cell({});
+    EXPECT_THROW(cell.reconfigure({.stations = 2}), std::invalid_argument);
+    EXPECT_NO_THROW(cell.reconfigure({.retry_limit = 50}));
+}
+
+}  // namespace
+}  // namespace wip::wlan
