@@ -48,11 +48,11 @@ void am_config::check() const {
             "more than 0 with discard by timer");
 }
 
-am_entity::am_entity(const am_config& config, events e)
-    : config_(config),
-      transmitter_(config, std::move(e.placed), std::move(e.discarded)),
-      receiver_(config, std::move(e.deliver)),
-      status_(static_cast<std::size_t>(config.pdu_bytes)) {}
+am_entity::am_entity(const am_config& sends, const am_config& takes, events e)
+    : config_(sends),
+      transmitter_(sends, std::move(e.placed), std::move(e.discarded)),
+      receiver_(takes, std::move(e.deliver)),
+      status_(static_cast<std::size_t>(sends.pdu_bytes)) {}
 
 void am_entity::on_pdu(std::span<const std::uint8_t> pdu, std::int64_t now_ns) {
     if (failed_) return;

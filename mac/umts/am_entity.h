@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "umts/am_receiver.h"
@@ -29,7 +30,9 @@ public:
         am_transmitter::discarded_fn discarded = [](auto) {};
         am_receiver::deliver_fn deliver = [](auto, const auto&) {};
     };
-    am_entity(const am_config& config, events e);
+    am_entity(const am_config& config, events e) : am_entity(config, config, std::move(e)) {}
+    // PDUs of two sizes: of those that it sends and those that come.
+    am_entity(const am_config& sends, const am_config& takes, events e);
 
     bool on_sdu(std::span<const std::uint8_t> sdu, std::uint64_t id, std::int64_t now_ns) {
         return transmitter_.on_sdu(sdu, id, now_ns);
@@ -46,6 +49,8 @@ public:
     void ask_for_window(int pdus) { window_ = pdus; }
     // A RESET was not answered max_reset times: nothing works any more.
     bool failed() const { return failed_; }
+    // RESETs so far, of either end.
+    std::uint32_t epoch() const { return epoch_; }
 
     const am_transmitter& transmitter() const { return transmitter_; }
     const am_receiver& receiver() const { return receiver_; }

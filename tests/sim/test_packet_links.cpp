@@ -14,6 +14,7 @@
 #include "packet/uplink_link.h"
 #include "packet/wired_link.h"
 #include "traffic.h"
+#include "umts/bearer.h"
 
 namespace wip {
 namespace {
@@ -58,6 +59,16 @@ std::shared_ptr<cell_model::emulated_cell> make_cell(int users) {
     return std::make_shared<cell_model::emulated_cell>(c, std::move(sources));
 }
 
+// Small queues, blocks lost, packets given up.
+std::shared_ptr<umts::bearer> make_bearer(const char* profile) {
+    umts::bearer_config c;
+    c.profile = *umts::find_bearer_profile(profile);
+    c.rlc.queue_sdus = 30;
+    c.rlc.max_dat = 2;
+    c.errors_down.rate = c.errors_up.rate = 0.1;
+    return std::make_shared<umts::bearer>(c);
+}
+
 struct kind {
     const char* name;
     int tags;
@@ -100,6 +111,16 @@ const std::vector<kind> kinds{
      [] {
          auto cell = make_cell(3);
          return made_link{cell, &cell->uplink()};
+     }},
+    {"umts_downlink", 3,
+     [] {
+         auto b = make_bearer("umts-384");
+         return made_link{b, &b->downlink()};
+     }},
+    {"umts_uplink_behind_a_core", 3,
+     [] {
+         auto b = make_bearer("reference");
+         return made_link{b, &b->uplink()};
      }},
 };
 
