@@ -15,6 +15,7 @@
 #include "packet/uplink_link.h"
 #include "packet/wired_link.h"
 #include "traffic.h"
+#include "umts/bearer.h"
 #include "wlan/wlan_cell.h"
 
 namespace wip {
@@ -66,6 +67,16 @@ std::shared_ptr<wlan::wlan_cell> make_wlan(const wlan::wlan_config& c) {
             {.kind = packet_model::attempt_config::model::gilbert_elliott},
             static_cast<std::uint32_t>(10 * from + to));
     });
+}
+
+// Small queues, blocks lost, packets given up.
+std::shared_ptr<umts::bearer> make_bearer(const char* profile) {
+    umts::bearer_config c;
+    c.profile = *umts::find_bearer_profile(profile);
+    c.rlc.queue_sdus = 30;
+    c.rlc.max_dat = 2;
+    c.errors_down.rate = c.errors_up.rate = 0.1;
+    return std::make_shared<umts::bearer>(c);
 }
 
 struct kind {
@@ -120,6 +131,16 @@ const std::vector<kind> kinds{
      [] {
          auto cell = make_wlan({.retry_limit = 50, .stations = 3, .hops = 3, .queue_packets = 5});
          return made_link{cell, &cell->uplink()};
+     }},
+    {"umts_downlink", 3,
+     [] {
+         auto b = make_bearer("umts-384");
+         return made_link{b, &b->downlink()};
+     }},
+    {"umts_uplink_behind_a_core", 3,
+     [] {
+         auto b = make_bearer("reference");
+         return made_link{b, &b->uplink()};
      }},
 };
 

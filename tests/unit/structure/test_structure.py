@@ -35,6 +35,8 @@ ALLOWED = {
     "mac/relay": {"types", "port", "wire"},
     "mac/link": MAC,
     "mac/wlan": {"types", "port"},
+    # Another link behind the packet port.
+    "mac/umts": {"types", "port"},
     "channels/sample": {"types"},
     # The symbol channel detects with the receiver's constellations and computes with the link's error rates.
     "channels/bin": {"types", "phy/qam", "phy/detection", "port", "link", "sample"},
@@ -78,7 +80,7 @@ ALLOWED = {
     "firmware/board": {"core"},
     "firmware/third_party": set(),
 }
-PURE = ("blocks/types", "blocks/phy", "mac/port", "mac/wire", "mac/rlc", "mac/journal", "mac/relay", "mac/link", "mac/wlan",
+PURE = ("blocks/types", "blocks/phy", "mac/port", "mac/wire", "mac/rlc", "mac/journal", "mac/relay", "mac/link", "mac/wlan", "mac/umts",
         "channels/sample", "channels/bin", "channels/packet", "channels/cell", "channels/mix", "firmware/core")
 IMPURE = re.compile(r"steady_clock|system_clock|random_device|std::rand\b|gettimeofday|"
                     r"clock_gettime|std::thread|std::jthread|\bsocket\(|#include <zmq|"

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What is configured of an acknowledged RLC entity (TS 25.322, 9.5 to 9.7). Times are nanoseconds;
+// 0: that timer, counter or trigger is not used.
+#pragma once
+
+#include <cstdint>
+
+#include "umts/status.h"
+
+namespace wip::umts {
+
+// What becomes of an SDU that does not get through.
+enum class discard_mode : std::uint8_t {
+    never,          // sent until it is there
+    after_max_dat,  // given up after max_dat transmissions of a PDU, receiver told (MRW)
+    reset,          // the same, by RESET of both ends
+    timer,          // given up after discard_ns, receiver told (MRW)
+};
+
+struct am_config {
+    int pdu_bytes = 42;       // 4 .. 2000
+    int window = 1024;        // PDUs, 1 .. 4095
+    int queue_sdus = 200;     // SDUs that are held until acknowledged, 1 .. 100000
+    int largest_sdu = 1500;   // 1 .. 65535
+    bool in_sequence = true;  // delivery
+    bool special_he = false;  // HE = 2 where a PDU ends with an SDU
+
+    bool poll_last = true;  // last PDU of the buffer or the window
+    bool poll_last_retransmitted = true;
+    int poll_pdus = 0;            // every nth PDU
+    int poll_sdus = 0;            // last PDU of every nth SDU
+    int poll_window_percent = 0;  // of the window in use
+    std::int64_t poll_period_ns = 0;
+    std::int64_t poll_timer_ns = 300'000'000;
+    std::int64_t poll_prohibit_ns = 0;
+
+    bool status_missing = true;  // on each PDU while one is missing before it
+    std::int64_t status_period_ns = 0;
+    std::int64_t status_prohibit_ns = 100'000'000;
+    missing_format format = missing_format::list;
+
+    discard_mode discard = discard_mode::after_max_dat;
+    int max_dat = 10;             // transmissions of a PDU, 1 .. 1000
+    std::int64_t discard_ns = 0;  // of mode timer
+    std::int64_t mrw_timer_ns = 300'000'000;
+    int max_mrw = 8;  // transmissions of an MRW, then RESET
+    std::int64_t reset_timer_ns = 300'000'000;
+    int max_reset = 8;  // transmissions of a RESET, then the entity has failed
+
+    void check() const;  // throws std::invalid_argument naming key, value and what would be valid
+};
+
+// Where an SDU ends: after how many resets, in which PDU, as its which end.
+struct sdu_position {
+    std::uint32_t epoch = 0;
+    std::int64_t sn = 0;
+    int end = 0;
+    auto operator<=>(const sdu_position&) const = default;
+};
+
+}  // namespace wip::umts

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "umts/am_entity.h"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+namespace wip::umts {
+namespace {
+
+constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+constexpr std::uint32_t no_cipher = 0;  // the hyper frame number that a RESET carries
+
+void require(bool ok, const char* key, std::int64_t value, const char* valid) {
+    if (!ok)
+        throw std::invalid_argument(std::string(key) + " = " + std::to_string(value) +
+                                    ": must be " + valid);
+}
+
+}  // namespace
+
+void am_config::check() const {
+    require(pdu_bytes >= 8 && pdu_bytes <= 5000, "pdu_bytes", pdu_bytes, "8 .. 5000");
+    require(window >= 1 && window < sn_space, "window", window, "1 .. 4095");
+    require(queue_sdus >= 1 && queue_sdus <= 100000, "queue_sdus", queue_sdus, "1 .. 100000");
+    require(largest_sdu >= 1 && largest_sdu <= longest_sdu, "largest_sdu", largest_sdu,
+            "1 .. 65535");
+    require(poll_pdus >= 0 && poll_pdus <= 128, "poll_pdus", poll_pdus, "0 .. 128");
+    require(poll_sdus >= 0 && poll_sdus <= 64, "poll_sdus", poll_sdus, "0 .. 64");
+    require(poll_window_percent >= 0 && poll_window_percent <= 100, "poll_window_percent",
+            poll_window_percent, "0 .. 100");
+    require(max_dat >= 1 && max_dat <= 1000, "max_dat", max_dat, "1 .. 1000");
+    require(max_mrw >= 1 && max_mrw <= 32, "max_mrw", max_mrw, "1 .. 32");
+    require(max_reset >= 1 && max_reset <= 32, "max_reset", max_reset, "1 .. 32");
+    constexpr std::int64_t hour = 3'600'000'000'000;
+    for (const auto& [key, value] : {std::pair("poll_period_ns", poll_period_ns),
+                                     {"poll_timer_ns", poll_timer_ns},
+                                     {"poll_prohibit_ns", poll_prohibit_ns},
+                                     {"status_period_ns", status_period_ns},
+                                     {"status_prohibit_ns", status_prohibit_ns},
+                                     {"discard_ns", discard_ns}})
+        require(value >= 0 && value <= hour, key, value, "0 .. 3600000000000");
+    for (const auto& [key, value] :
+         {std::pair("mrw_timer_ns", mrw_timer_ns), {"reset_timer_ns", reset_timer_ns}})
+        require(value >= 1 && value <= hour, key, value, "1 .. 3600000000000");
+    require(discard != discard_mode::timer || discard_ns > 0, "discard_ns", discard_ns,
+            "more than 0 with discard by timer");
+}
+
+am_entity::am_entity(const am_config& sends, const am_config& takes, events e)
+    : config_(sends),
+      transmitter_(sends, std::move(e.placed), std::move(e.discarded)),
+      receiver_(takes, std::move(e.deliver)),
+      status_(static_cast<std::size_t>(sends.pdu_bytes)) {}
+
+void am_entity::on_pdu(std::span<const std::uint8_t> pdu, std::int64_t now_ns) {
+    if (failed_) return;
+    if (pdu.empty() || (pdu[0] & 0x80) == 0) {
+        on_control(pdu);
+        return;
+    }
+    if (resetting_) return;
+    const auto piggybacked = receiver_.on_pdu(pdu, now_ns);
+    if (!piggybacked.empty()) take_status(piggybacked);
+}
+
+void am_entity::on_control(std::span<const std::uint8_t> pdu) {
+    if (control_type_of(pdu) == control_type::status) {
+        if (!resetting_) take_status(pdu);
+    } else if (const auto r = read_reset(pdu)) {
+        on_reset(*r);
+    } else {
+        ++counts_.malformed;
+    }
+}
+
+void am_entity::on_reset(const reset_content& r) {
+    if (r.type == control_type::reset) {
+        answer_ = true;
+        if (taken_rsn_ == static_cast<int>(r.rsn)) return;  // answered before
+        taken_rsn_ = static_cast<int>(r.rsn);
+        ++counts_.resets_taken;
+        begin_again();
+    } else if (resetting_ && r.rsn == reset_rsn_) {
+        resetting_ = false;
+        reset_rsn_ = !reset_rsn_;
+        reset_timer_ns_ = -1;
+        begin_again();
+    }
+}
+
+void am_entity::begin_again() {
+    ++epoch_;
+    transmitter_.reset(epoch_);
+    receiver_.reset(epoch_);
+}
+
+void am_entity::take_status(std::span<const std::uint8_t> pdu) {
+    if (!read_status(pdu, content_)) {
+        ++counts_.malformed;
+        return;
+    }
+    if (content_.move) receiver_.on_move(*content_.move);
+    const bool right = transmitter_.on_status(content_);
+    if (!resetting_ && (!right || transmitter_.reset_due())) {
+        resetting_ = reset_to_send_ = true;
+        resets_sent_ = 0;
+    }
+}
+
+void am_entity::advance(std::int64_t now_ns) {
+    if (failed_) return;
+    if (resetting_) {
+        if (reset_timer_ns_ < 0 || now_ns < reset_timer_ns_) return;
+        reset_timer_ns_ = -1;
+        if (resets_sent_ >= config_.max_reset)
+            failed_ = true;
+        else
+            reset_to_send_ = true;
+        return;
+    }
+    transmitter_.advance(now_ns);
+    receiver_.advance(now_ns);
+    if (transmitter_.reset_due()) {
+        resetting_ = reset_to_send_ = true;
+        resets_sent_ = 0;
+    }
+}
+
+bool am_entity::status_wanted(std::int64_t now_ns) const {
+    return receiver_.status_due(now_ns) || transmitter_.move_due() || window_ > 0;
+}
+
+bool am_entity::has_pdu(std::int64_t now_ns) const {
+    if (failed_) return false;
+    if (resetting_) return reset_to_send_ || answer_;
+    return answer_ || status_wanted(now_ns) || transmitter_.has_pdu();
+}
+
+std::int64_t am_entity::next_wakeup(std::int64_t now_ns) const {
+    if (failed_) return never;
+    if (has_pdu(now_ns)) return now_ns;
+    if (resetting_) return reset_timer_ns_ < 0 ? never : reset_timer_ns_;
+    return std::max(now_ns, std::min(transmitter_.next_wakeup(), receiver_.next_wakeup()));
+}
+
+// Into status_; how many octets it took.
+std::size_t am_entity::make_status(std::int64_t now_ns) {
+    std::ranges::fill(status_, std::uint8_t{0});
+    status_writer out(status_);
+    if (const auto m = transmitter_.move_due(); m && out.move(*m)) transmitter_.move_sent(now_ns);
+    if (window_ > 0 && out.window(window_)) window_ = 0;
+    receiver_.acknowledge(out, now_ns);
+    return out.bytes();
+}
+
+bool am_entity::next_pdu(std::span<std::uint8_t> pdu, std::int64_t now_ns) {
+    if (failed_) return false;
+    if (reset_to_send_) {
+        reset_to_send_ = false;
+        ++resets_sent_;
+        ++counts_.resets;
+        reset_timer_ns_ = now_ns + config_.reset_timer_ns;
+        write_reset({control_type::reset, reset_rsn_, no_cipher}, pdu);
+        return true;
+    }
+    if (answer_) {
+        answer_ = false;
+        write_reset({control_type::reset_ack, taken_rsn_ == 1, no_cipher}, pdu);
+        return true;
+    }
+    if (resetting_) return false;
+    if (status_wanted(now_ns)) {
+        const std::size_t bytes = make_status(now_ns);
+        if (bytes > transmitter_.padding_ahead()) {
+            ++counts_.status_pdus;
+            std::ranges::copy(status_, pdu.begin());
+            return true;
+        }
+        ++counts_.piggybacked;
+        return transmitter_.next_pdu(pdu, std::span(status_).first(bytes), now_ns);
+    }
+    return transmitter_.next_pdu(pdu, {}, now_ns);
+}
+
+}  // namespace wip::umts

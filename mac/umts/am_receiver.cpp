@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "umts/am_receiver.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+namespace wip::umts {
+namespace {
+
+constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+
+}  // namespace
+
+am_receiver::am_receiver(const am_config& config, deliver_fn deliver)
+    : config_(config),
+      deliver_(std::move(deliver)),
+      content_(config.pdu_bytes),
+      other_(config.pdu_bytes) {
+    config.check();
+    const auto span = static_cast<unsigned>(config.largest_sdu / (config.pdu_bytes - 3) + 4);
+    ring_.resize(std::bit_ceil(static_cast<unsigned>(config.window) + span));
+    for (auto& s : ring_) s.bytes.resize(static_cast<std::size_t>(config.pdu_bytes));
+    sdu_.reserve(longest_sdu);
+    missing_.reserve(static_cast<std::size_t>(config.window) + 1);
+}
+
+const am_receiver::stored* am_receiver::have(std::int64_t sn) const {
+    if (sn < 0) return nullptr;
+    const stored& s = ring_[static_cast<std::size_t>(sn) % ring_.size()];
+    return s.sn == sn ? &s : nullptr;
+}
+
+void am_receiver::reset(std::uint32_t epoch) {
+    for (auto& s : ring_) s.sn = -1;
+    next_ = highest_ = floor_sn_ = 0;
+    floor_segment_ = 0;
+    epoch_ = epoch;
+    wanted_ = false;
+    move_ack_.reset();
+    prohibited_until_ = 0;
+    period_ns_ = -1;
+}
+
+std::span<const std::uint8_t> am_receiver::on_pdu(std::span<const std::uint8_t> pdu,
+                                                  std::int64_t now_ns) {
+    if (static_cast<int>(pdu.size()) != config_.pdu_bytes ||
+        !read_pdu(data_mode::acknowledged, pdu, content_)) {
+        ++counts_.malformed;
+        return {};
+    }
+    ++counts_.pdus;
+    const std::span<const std::uint8_t> status = content_.status_offset == 0
+                                                     ? std::span<const std::uint8_t>{}
+                                                     : pdu.subspan(content_.status_offset);
+    if (content_.poll) wanted_ = true;
+    if (period_ns_ < 0 && config_.status_period_ns > 0)
+        period_ns_ = now_ns + config_.status_period_ns;
+    const std::int64_t ahead = (content_.sn - next_ % sn_space + sn_space) % sn_space;
+    const std::int64_t sn = next_ + ahead;
+    if (ahead >= config_.window) {
+        ++counts_.outside;
+        return status;
+    }
+    if (have(sn) != nullptr) {
+        ++counts_.duplicates;
+        return status;
+    }
+    stored& s = at(sn);
+    s.sn = sn;
+    std::ranges::copy(pdu, s.bytes.begin());
+    s.segments = static_cast<int>(content_.segments.size());
+    s.open = content_.open();
+    s.first_ends = !content_.segments.empty() && content_.segments.front().ends;
+    s.head_done = false;
+    highest_ = std::max(highest_, sn + 1);
+    if (!config_.in_sequence) {
+        finish(sn);
+        finish_across(sn + 1);
+    }
+    slide();
+    if (config_.status_missing && next_ < highest_) wanted_ = true;
+    return status;
+}
+
+void am_receiver::slide() {
+    for (; have(next_) != nullptr; ++next_)
+        if (config_.in_sequence) finish(next_);
+    highest_ = std::max(highest_, next_);
+}
+
+// The SDU that goes on in this PDU, or begins with it.
+void am_receiver::finish_across(std::int64_t end) {
+    const stored* e = have(end);
+    while (e != nullptr && !e->first_ends && e->segments == 1) e = have(++end);
+    if (e != nullptr && e->first_ends) finish_head(end);
+}
+
+// All SDUs that end in this PDU, as far as they are there.
+void am_receiver::finish(std::int64_t sn) {
+    const stored& s = at(sn);
+    if (s.first_ends) finish_head(sn);
+    if (s.segments < 2) return;
+    read_pdu(data_mode::acknowledged, s.bytes, other_);
+    const int from = sn == floor_sn_ ? std::max(1, floor_segment_) : 1;
+    for (int i = from; i < s.segments; ++i) {
+        // An SDU in the middle begins and ends here.
+        if (!other_.segments[static_cast<std::size_t>(i)].ends) break;
+        assemble(sn, i, sn, i);
+        read_pdu(data_mode::acknowledged, s.bytes, other_);
+    }
+}
+
+// The SDU that the first segment of this PDU ends.
+bool am_receiver::finish_head(std::int64_t end) {
+    stored& e = at(end);
+    if (e.head_done || end < floor_sn_ || (end == floor_sn_ && floor_segment_ > 0)) return false;
+    std::int64_t begin = end;
+    int segment = 0;
+    for (; begin > floor_sn_; --begin) {
+        const stored* before = have(begin - 1);
+        if (before == nullptr) return false;
+        if (!before->open) break;
+        if (before->segments > 1) {
+            --begin;
+            segment = before->segments - 1;
+            break;
+        }
+    }
+    if (begin == floor_sn_) segment = std::max(segment, floor_segment_);
+    e.head_done = true;
+    return assemble(begin, segment, end, 0);
+}
+
+bool am_receiver::assemble(std::int64_t begin, int segment, std::int64_t end, int end_segment) {
+    sdu_.clear();
+    for (std::int64_t sn = begin; sn <= end; ++sn) {
+        const stored& s = at(sn);
+        read_pdu(data_mode::acknowledged, s.bytes, other_);
+        const std::size_t which = static_cast<std::size_t>(sn == begin ? segment : 0);
+        const std::size_t i = sn == end ? static_cast<std::size_t>(end_segment) : which;
+        if (i >= other_.segments.size()) return false;  // cut by a move
+        const auto& piece = other_.segments[i];
+        if (sdu_.size() + piece.bytes > longest_sdu) return false;
+        sdu_.insert(sdu_.end(), s.bytes.begin() + piece.offset,
+                    s.bytes.begin() + piece.offset + piece.bytes);
+        if (piece.trim && !sdu_.empty()) sdu_.pop_back();
+    }
+    if (sdu_.empty()) return false;
+    ++counts_.sdus;
+    deliver_(sdu_, {epoch_, end, end_segment + 1});
+    return true;
+}
+
+void am_receiver::on_move(const window_move& m) {
+    ++counts_.moves;
+    const std::int64_t ahead = (m.sn - next_ % sn_space + sn_space) % sn_space;
+    if (ahead <= config_.window) {
+        const std::int64_t to = next_ + ahead;
+        for (; next_ < to; ++next_)
+            if (config_.in_sequence && have(next_) != nullptr) finish(next_);
+        if (to > floor_sn_ || (to == floor_sn_ && m.n > floor_segment_)) {
+            floor_sn_ = to;
+            floor_segment_ = m.n;
+            // What begins there could not be told from the rest of another one before.
+            if (!config_.in_sequence) finish_across(m.n == 0 ? to : to + 1);
+        }
+        slide();
+    }
+    // What was asked for, and not how far it has come since: an answer to an older one cannot be
+    // taken for that to a newer one.
+    move_ack_ = m;
+}
+
+bool am_receiver::status_due(std::int64_t now_ns) const {
+    return move_ack_ || (wanted_ && now_ns >= prohibited_until_);
+}
+
+void am_receiver::acknowledge(status_writer& out, std::int64_t now_ns) {
+    if (move_ack_ && out.move_ack(*move_ack_)) move_ack_.reset();
+    if (!wanted_ || now_ns < prohibited_until_) {
+        out.no_more();
+        return;
+    }
+    missing_.clear();
+    for (std::int64_t sn = next_; sn < highest_; ++sn) {
+        if (have(sn) != nullptr) continue;
+        if (!missing_.empty() && missing_.back().first + missing_.back().count == sn)
+            ++missing_.back().count;
+        else
+            missing_.push_back({sn, 1});
+    }
+    out.acknowledge({highest_, missing_}, config_.format);
+    wanted_ = false;
+    prohibited_until_ = now_ns + config_.status_prohibit_ns;
+    ++counts_.statuses;
+}
+
+void am_receiver::advance(std::int64_t now_ns) {
+    if (period_ns_ < 0 || now_ns < period_ns_) return;
+    wanted_ = true;
+    while (period_ns_ <= now_ns) period_ns_ += config_.status_period_ns;
+}
+
+std::int64_t am_receiver::next_wakeup() const {
+    if (move_ack_) return 0;
+    const std::int64_t status = wanted_ ? prohibited_until_ : never;
+    return period_ns_ < 0 ? status : std::min(status, period_ns_);
+}
+
+}  // namespace wip::umts

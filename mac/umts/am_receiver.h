@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The receiving side of an acknowledged RLC entity (TS 25.322, 9.4, 11.3, 11.6): receive window,
+// reassembly, what STATUS PDUs say.
+//
+// PDUs of the window lie in a ring. An SDU is whole when all PDUs from its beginning to its end are
+// there: its beginning is what follows the end before it, so a PDU that ends with an end (or with
+// padding) begins one in the PDU behind. Delivered in sequence: when the window has moved over its
+// end; out of sequence: with the PDU that completes it. The ring is longer than the window by the
+// PDUs of the longest SDU, which may begin before the window.
+//
+// Status is wanted when polled, periodically, and with each new PDU while one before it is missing;
+// it is given when the prohibit timer allows, then as it is.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "umts/am_config.h"
+#include "umts/pdu.h"
+#include "umts/status.h"
+
+namespace wip::umts {
+
+struct am_receiver_counts {
+    std::uint64_t pdus = 0, duplicates = 0, outside = 0, malformed = 0, sdus = 0, statuses = 0,
+                  moves = 0;
+};
+
+class am_receiver {
+public:
+    using deliver_fn = std::function<void(std::span<const std::uint8_t> sdu, const sdu_position&)>;
+    am_receiver(const am_config& config, deliver_fn deliver);
+
+    // A data PDU. What is piggybacked on it is returned, empty if there is nothing.
+    std::span<const std::uint8_t> on_pdu(std::span<const std::uint8_t> pdu, std::int64_t now_ns);
+    // SDUs up to there will not be complete. The answer goes into the next STATUS PDU.
+    void on_move(const window_move& m);
+    void reset(std::uint32_t epoch);
+
+    // A STATUS PDU is due now.
+    bool status_due(std::int64_t now_ns) const;
+    // Writes the super-fields of acknowledgement and its reasons are done with.
+    void acknowledge(status_writer& out, std::int64_t now_ns);
+    void advance(std::int64_t now_ns);
+    std::int64_t next_wakeup() const;
+
+    std::int64_t expected() const { return next_; }    // VR(R)
+    std::int64_t highest() const { return highest_; }  // VR(H)
+    const am_receiver_counts& counts() const { return counts_; }
+
+private:
+    struct stored {
+        std::int64_t sn = -1;
+        std::vector<std::uint8_t> bytes;
+        int segments = 0;
+        bool open = false, first_ends = false, head_done = false;
+    };
+    stored& at(std::int64_t sn) { return ring_[static_cast<std::size_t>(sn) % ring_.size()]; }
+    const stored* have(std::int64_t sn) const;
+    void finish(std::int64_t sn);
+    void finish_across(std::int64_t end);
+    bool finish_head(std::int64_t end);
+    bool assemble(std::int64_t begin, int segment, std::int64_t end, int end_segment);
+    void slide();
+
+    am_config config_;
+    deliver_fn deliver_;
+    std::vector<stored> ring_;
+    std::int64_t next_ = 0, highest_ = 0;
+    std::uint32_t epoch_ = 0;
+    std::int64_t floor_sn_ = 0;  // what lies before (PDU, segment) is no SDU's any more
+    int floor_segment_ = 0;
+    std::vector<std::uint8_t> sdu_;
+    pdu_content content_, other_;
+    std::vector<missing_run> missing_;
+    bool wanted_ = false;
+    std::optional<window_move> move_ack_;
+    std::int64_t prohibited_until_ = 0, period_ns_ = -1;
+    am_receiver_counts counts_;
+};
+
+}  // namespace wip::umts

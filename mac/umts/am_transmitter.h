@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The sending side of an acknowledged RLC entity (TS 25.322, 9.4, 9.7, 11.3, 11.6): segmentation
+// and concatenation, transmit window, retransmissions (first in the queue, lowest SN first), polls,
+// discard.
+//
+// A PDU is made when there is room for it in a transmission time interval and lies in a ring until
+// everything up to it is acknowledged. An SDU is held until then, and counts in the queue.
+//
+// Polls: a trigger sets the poll bit of the PDU that is being sent, or waits for the prohibit timer
+// and then for the next PDU. A poll that is due by a timer and has no PDU to go with takes the last
+// one that is not acknowledged. A retransmission for a poll's sake is no attempt at getting
+// through: max_dat does not end it.
+//
+// Discard gives up SDUs up to and with the one concerned, PDUs that hold nothing else are not sent
+// again, and the receiver is told by MRW until it answers.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "umts/am_config.h"
+#include "umts/pdu.h"
+
+namespace wip::umts {
+
+struct am_transmitter_counts {
+    std::uint64_t pdus = 0, retransmissions = 0, polls = 0, for_polls = 0, discarded = 0, moves = 0,
+                  refused = 0;
+};
+
+class am_transmitter {
+public:
+    // An SDU has got its last PDU: where it ends, for those who know it by `id`.
+    using placed_fn = std::function<void(std::uint64_t id, const sdu_position&)>;
+    // It is given up. It may have arrived.
+    using discarded_fn = std::function<void(std::uint64_t id)>;
+    am_transmitter(const am_config& config, placed_fn placed, discarded_fn discarded);
+
+    // False: the queue is full, or it is too long.
+    bool on_sdu(std::span<const std::uint8_t> sdu, std::uint64_t id, std::int64_t now_ns);
+
+    // The next data PDU into `pdu` (pdu_bytes), with `status` piggybacked, of at most
+    // padding_ahead() octets. False: there is none to send.
+    bool next_pdu(std::span<std::uint8_t> pdu, std::span<const std::uint8_t> status,
+                  std::int64_t now_ns);
+    bool has_pdu() const;
+    // Of the next one, behind the LI.
+    std::size_t padding_ahead() const;
+
+    // Of a STATUS PDU. False: it acknowledges what was never sent, and a RESET is due.
+    bool on_status(const status_content& s);
+    // The MRW that a STATUS PDU has to carry now; taken with it.
+    std::optional<window_move> move_due() const { return move_due_ ? move_ : std::nullopt; }
+    void move_sent(std::int64_t now_ns);
+    // max_dat or max_mrw asks for it.
+    bool reset_due() const { return reset_due_; }
+    // SDUs of which anything was sent are given up.
+    void reset(std::uint32_t epoch);
+
+    void advance(std::int64_t now_ns);
+    std::int64_t next_wakeup() const;
+
+    std::size_t held_sdus() const { return count_; }
+    std::int64_t acknowledged() const { return first_; }  // VT(A)
+    std::int64_t next_sn() const { return next_; }        // VT(S)
+    int window() const { return window_; }
+    const am_transmitter_counts& counts() const { return counts_; }
+
+private:
+    struct stored {
+        std::vector<std::uint8_t> bytes;
+        padding rest;
+        int transmissions = 0;
+        std::uint32_t named = 0;  // the status that last asked for it
+        bool acknowledged = false, waiting = false, dead = false, ends_sdu = false;
+    };
+    struct held {
+        std::vector<std::uint8_t> data;
+        std::uint64_t id = 0;
+        std::int64_t since_ns = 0, first_sn = -1, end_sn = -1;
+        int taken = 0, end = 0;
+        bool gone = false, begins_pdu = false;
+    };
+    stored& at(std::int64_t sn) { return ring_[static_cast<std::size_t>(sn) % ring_.size()]; }
+    const stored& at(std::int64_t sn) const {
+        return ring_[static_cast<std::size_t>(sn) % ring_.size()];
+    }
+    held& sdu(std::size_t i) { return sdus_[(front_ + i) % sdus_.size()]; }
+    const held& sdu(std::size_t i) const { return sdus_[(front_ + i) % sdus_.size()]; }
+    bool can_make() const;
+    std::int64_t absolute(std::uint16_t sn) const {
+        return first_ + (sn - first_ % sn_space + sn_space) % sn_space;
+    }
+    bool is_stale(const status_content& s) const;
+    bool is_wrong(const status_content& s) const;
+    std::int64_t take_missing(const status_content& s);
+    void take_ack(std::int64_t up_to);
+    void make();
+    std::int64_t retransmission() const;
+    std::int64_t poll_candidate() const;
+    bool poll_wanted(const stored& s, bool first_time) const;
+    void send(std::int64_t sn, std::span<std::uint8_t> pdu, std::span<const std::uint8_t> status,
+              bool first_time, std::int64_t now_ns);
+    bool got_through(const held& h) const;
+    void discard_up_to(std::size_t sdus);
+    void on_move_ack(const window_move& m);
+    void slide();
+    void drop_front();
+
+    am_config config_;
+    placed_fn placed_;
+    discarded_fn discarded_;
+    std::vector<stored> ring_;
+    std::vector<held> sdus_;
+    std::size_t front_ = 0, count_ = 0;  // of sdus_
+    std::size_t unsent_ = 0;             // from there on they have octets left
+    pdu_builder builder_;
+    std::vector<std::uint8_t> data_;
+    pdu_content content_;
+    pdu_builder::carry carry_ = pdu_builder::carry::nothing;
+    std::size_t carried_sdu_ = 0;        // whose end the next PDU has to say
+    std::int64_t first_ = 0, next_ = 0;  // VT(A), VT(S)
+    std::uint32_t epoch_ = 0;
+    int window_, waiting_ = 0;
+
+    int pdus_since_poll_ = 0, sdus_since_poll_ = 0;
+    bool poll_due_ = false;  // by a timer, or after the prohibit timer
+    bool deferred_ = false;
+    std::int64_t poll_timer_ns_ = -1, poll_period_ns_ = -1, prohibited_until_ = 0;
+    std::int64_t polled_up_to_ = 0;  // VT(S) when the poll was sent
+
+    std::optional<window_move> move_;
+    std::int64_t move_sn_ = 0, move_timer_ns_ = -1;
+    int moves_sent_ = 0;
+    bool move_due_ = false, reset_due_ = false;
+    // Of the last SDU given up a part was sent and the rest never will be: a PDU that the receiver
+    // took for its rest would give a wrong SDU, so there is none until it has moved on.
+    bool hold_ = false;
+    std::uint32_t status_ = 0;
+    am_transmitter_counts counts_;
+};
+
+}  // namespace wip::umts

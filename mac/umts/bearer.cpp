@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "umts/bearer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+namespace wip::umts {
+namespace {
+
+constexpr std::int64_t never = packet_link::never;
+// So long a packet that was given up may still arrive: longer than anything is on the air.
+constexpr std::int64_t forget_ns = 30'000'000'000;
+
+void require(bool ok, const std::string& key, double value, const char* valid) {
+    if (!ok)
+        throw std::invalid_argument(key + " = " + std::to_string(value) + ": must be " + valid);
+}
+
+bearer::way other(bearer::way w) {
+    return w == bearer::way::down ? bearer::way::up : bearer::way::down;
+}
+
+}  // namespace
+
+void bearer_config::check() const {
+    const auto& p = profile;
+    require(p.tti_ms >= 1 && p.tti_ms <= 80, "tti_ms", p.tti_ms, "1 .. 80");
+    for (const auto& [key, kbps] : {std::pair("kbps_down", p.kbps_down), {"kbps_up", p.kbps_up}})
+        require(kbps >= 1 && kbps <= 20000, key, kbps, "1 .. 20000");
+    for (const auto& [key, block] :
+         {std::pair("block_down", p.block_down), {"block_up", p.block_up}})
+        require(block >= 6 && block <= 4998, key, block, "6 .. 4998");
+    require(p.one_way_ms - 1.5 * p.tti_ms >= p.radio_ms && p.one_way_ms <= 60000, "one_way_ms",
+            p.one_way_ms, "radio_ms and 1.5 tti_ms .. 60000");
+    require(p.radio_ms >= 0, "radio_ms", p.radio_ms, "0 .. one_way_ms less 1.5 tti_ms");
+    errors_down.check();
+    errors_up.check();
+    rlc.check();
+}
+
+bearer::bearer(const bearer_config& config)
+    : config_(config),
+      tti_ns_(config.profile.tti_ms * std::int64_t{1'000'000}),
+      radio_ns_(std::llround(config.profile.radio_ms * 1e6)),
+      core_ns_(std::llround(
+          (config.profile.one_way_ms - 1.5 * config.profile.tti_ms - config.profile.radio_ms) *
+          1e6)),
+      control_(config.control) {
+    config.check();
+    sides_[0].block = config.profile.block_down;
+    sides_[1].block = config.profile.block_up;
+    set_rate(config.profile.kbps_down, config.profile.kbps_up);
+    set_errors(config.errors_down, config.errors_up);
+    set_up_entities();
+}
+bearer::~bearer() = default;
+
+// Each has PDUs of its own direction's size, and those of the other come to it.
+void bearer::set_up_entities() {
+    for (const way w : {way::down, way::up}) {
+        am_entity::events e;
+        e.placed = [this, w](std::uint64_t id, const sdu_position& p) { on_placed(w, id, p); };
+        e.discarded = [this, w](std::uint64_t id) { settle(of(w), id, fate::given_up); };
+        e.deliver = [this, w](std::span<const std::uint8_t> sdu, const sdu_position& p) {
+            on_assembled(other(w), sdu, p);
+        };
+        am_config sends = config_.rlc, takes = config_.rlc;
+        sends.pdu_bytes = of(w).block + header_bytes(data_mode::acknowledged);
+        takes.pdu_bytes = of(other(w)).block + header_bytes(data_mode::acknowledged);
+        ends_[static_cast<std::size_t>(w)] =
+            std::make_unique<am_entity>(sends, takes, std::move(e));
+    }
+    pdu_.resize(static_cast<std::size_t>(std::max(sides_[0].block, sides_[1].block)) + 2);
+}
+
+void bearer::set_rate(double kbps_down, double kbps_up) {
+    sides_[0].kbps = kbps_down;
+    sides_[1].kbps = kbps_up;
+}
+
+void bearer::set_errors(const block_error_config& down, const block_error_config& up) {
+    sides_[0].errors = block_errors(down, config_.seed * 2);
+    sides_[1].errors = block_errors(up, config_.seed * 2 + 1);
+}
+
+// --- packets ---
+
+bool bearer::offer(way w, std::span<const std::uint8_t> packet, std::int64_t now_ns, int tag) {
+    side& s = of(w);
+    s.in.add(packet.size());
+    const std::uint64_t id = s.first_id + s.records.size();
+    s.records.push_back({tag, now_ns, now_ns, packet.size(), fate::queued, false, {}});
+    s.sums[0].add(packet.size());
+    if (w == way::up || core_ns_ == 0) {
+        timed t{now_ns, id, {}};
+        if (!entity(w).on_sdu(packet, id, now_ns)) {
+            settle(s, id, fate::refused);
+            return false;
+        }
+    } else {
+        s.core.push(now_ns + core_ns_, packet).id = id;
+    }
+    return true;
+}
+
+void bearer::into_rlc(way w, const timed& packet, std::int64_t now_ns) {
+    if (w == way::down) {
+        if (!entity(w).on_sdu(packet.data, packet.id, now_ns))
+            settle(of(w), packet.id, fate::refused);
+        return;
+    }
+    side& s = of(w);
+    record& r = s.records[packet.id - s.first_id];
+    links_[1].leave({packet.data, r.tag, r.offered_ns, packet.due_ns});
+    settle(s, packet.id, fate::delivered);
+}
+
+void bearer::on_placed(way w, std::uint64_t id, const sdu_position& p) {
+    side& s = of(w);
+    record& r = s.records[id - s.first_id];
+    r.placed = true;
+    r.end = p;
+    s.placed.emplace_back(p, id);
+}
+
+// The other end has put a packet together.
+void bearer::on_assembled(way w, std::span<const std::uint8_t> sdu, const sdu_position& p) {
+    side& s = of(w);
+    const auto at =
+        std::ranges::lower_bound(s.placed, p, {}, &std::pair<sdu_position, std::uint64_t>::first);
+    if (at == s.placed.end() || at->first != p || at->second < s.first_id) return;
+    const std::uint64_t id = at->second;
+    record& r = s.records[id - s.first_id];
+    if (r.what == fate::delivered) return;
+    if (w == way::up && core_ns_ > 0) {
+        if (r.what != fate::queued) settle(s, id, fate::queued);  // it has arrived after all
+        r.placed = false;                                         // and cannot be lost any more
+        s.core.push(now_ns_ + core_ns_, sdu).id = id;
+        return;
+    }
+    const link_packet packet{sdu, r.tag, r.offered_ns, now_ns_};
+    settle(s, id, fate::delivered);
+    links_[static_cast<std::size_t>(w)].leave(packet);
+}
+
+void bearer::settle(side& s, std::uint64_t id, fate what) {
+    if (id < s.first_id) return;
+    record& r = s.records[id - s.first_id];
+    if (r.what == what || r.what == fate::delivered) return;
+    // What is on its way behind the RLC is given up by nobody.
+    if (what == fate::given_up && r.what == fate::queued && !r.placed && r.end.end > 0) return;
+    s.sums[static_cast<std::size_t>(r.what)].take(r.bytes);
+    s.sums[static_cast<std::size_t>(what)].add(r.bytes);
+    r.what = what;
+    r.settled_ns = now_ns_;
+    while (!s.records.empty()) {
+        const record& f = s.records.front();
+        const bool over = f.what == fate::delivered || f.what == fate::refused ||
+                          (f.what != fate::queued && now_ns_ - f.settled_ns > forget_ns);
+        if (!over) break;
+        s.records.pop_front();
+        ++s.first_id;
+    }
+    while (!s.placed.empty() && s.placed.front().second < s.first_id) s.placed.pop_front();
+}
+
+// RESET: what had its last PDU before it, and has not been put together, will not be.
+void bearer::lose_before(way w, std::uint32_t epoch) {
+    side& s = of(w);
+    for (std::size_t i = 0; i < s.placed.size() && s.placed[i].first.epoch < epoch; ++i) {
+        const std::uint64_t id = s.placed[i].second;
+        if (id < s.first_id) continue;
+        const record& r = s.records[id - s.first_id];
+        if (r.what == fate::queued && r.placed) {
+            const std::size_t before = s.placed.size();
+            settle(s, id, fate::lost_by_reset);
+            i -= std::min(i, before - s.placed.size());
+        }
+    }
+}
+
+void bearer::re_establish() {
+    ++set_ups_;
+    for (side& s : sides_) {
+        while (!s.air.empty()) s.air.pop();
+        for (std::size_t i = 0; i < s.records.size(); ++i) {
+            record& r = s.records[i];
+            // Not in the RLC: on its way before or behind it.
+            const bool outside = (r.end.end > 0 && !r.placed) ||
+                                 (&s == &sides_[0] && r.offered_ns + core_ns_ > now_ns_);
+            if (r.what != fate::queued || outside) continue;
+            s.sums[0].take(r.bytes);
+            s.sums[static_cast<std::size_t>(fate::lost_by_reset)].add(r.bytes);
+            r.what = fate::lost_by_reset;
+            r.settled_ns = now_ns_;
+        }
+        s.placed.clear();
+    }
+    set_up_entities();
+}
+
+link_sums bearer::sums(way w) const {
+    const side& s = of(w);
+    const auto of_fate = [&s](fate f) { return s.sums[static_cast<std::size_t>(f)]; };
+    return {s.in,
+            of_fate(fate::delivered),
+            of_fate(fate::queued),
+            {{"queue_full", of_fate(fate::refused)},
+             {"rlc_given_up", of_fate(fate::given_up)},
+             {"rlc_reset", of_fate(fate::lost_by_reset)}}};
+}
+
+bool bearer::idle(way w) const { return of(w).sums[0].packets == 0; }
+
+// --- time ---
+
+bearer::timed& bearer::queue::push(std::int64_t due_ns, std::span<const std::uint8_t> data) {
+    timed t{due_ns, 0, {}};
+    if (!spare_.empty()) {
+        t.data = std::move(spare_.back());
+        spare_.pop_back();
+    }
+    t.data.assign(data.begin(), data.end());
+    waiting_.push_back(std::move(t));
+    return waiting_.back();
+}
+
+void bearer::queue::pop() {
+    spare_.push_back(std::move(waiting_.front().data));
+    waiting_.pop_front();
+}
+
+std::int64_t bearer::queue::due_ns() const {
+    return waiting_.empty() ? never : waiting_.front().due_ns;
+}
+
+// The first interval that begins at this time or later.
+std::int64_t bearer::interval_at(way w, std::int64_t ns) const {
+    const std::int64_t phase = w == way::down ? 0 : tti_ns_ / 2;
+    const std::int64_t k = ns <= phase ? 0 : (ns - phase + tti_ns_ - 1) / tti_ns_;
+    return phase + k * tti_ns_;
+}
+
+// The next one with anything to do.
+std::int64_t bearer::next_interval(way w) const {
+    const side& s = of(w);
+    const std::int64_t from = std::max(s.done_ns + 1, now_ns_);
+    std::int64_t work = sender(w).next_wakeup(from);
+    if (work == never) return never;
+    if (!control_.connected())
+        work = std::max(work, std::min(control_.next_wakeup(), work + tti_ns_));
+    return interval_at(w, std::max(work, from));
+}
+
+std::int64_t bearer::next_wakeup() const {
+    std::int64_t next = never;
+    for (const way w : {way::down, way::up})
+        next = std::min({next, of(w).core.due_ns(), of(w).air.due_ns(), next_interval(w)});
+    return next;
+}
+
+void bearer::advance(std::int64_t now_ns) {
+    for (;;) {
+        const std::int64_t t = next_wakeup();
+        if (t > now_ns) break;
+        now_ns_ = std::max(now_ns_, t);
+        // What arrives is there before an interval begins.
+        for (const way w : {way::down, way::up}) block_arrives(w, t);
+        for (const way w : {way::down, way::up})
+            while (of(w).core.due_ns() <= t) {
+                into_rlc(w, of(w).core.front(), t);
+                of(w).core.pop();
+            }
+        for (const way w : {way::down, way::up})
+            if (next_interval(w) <= t) interval(w, t);
+    }
+    now_ns_ = std::max(now_ns_, now_ns);
+}
+
+void bearer::block_arrives(way w, std::int64_t now_ns) {
+    side& s = of(w);
+    am_entity& to = entity(other(w));
+    while (s.air.due_ns() <= now_ns) {
+        const std::uint32_t before = to.epoch();
+        to.on_pdu(s.air.front().data, now_ns);
+        s.air.pop();
+        if (to.epoch() != before) lose_before(w, to.epoch());
+    }
+}
+
+std::int64_t bearer::waiting_bytes() const {
+    return static_cast<std::int64_t>(sides_[0].sums[0].bytes + sides_[1].sums[0].bytes);
+}
+
+// PDUs of this interval: the whole part of what the rate has come to, less that of the last one.
+int bearer::pdus_of(way w, std::int64_t start_ns) const {
+    const side& s = of(w);
+    const double kbps = control_.state() == rrc_state::fach ? control_.config().fach_kbps : s.kbps;
+    const double each = kbps * static_cast<double>(tti_ns_) * 1e-6 / 8 / s.block;
+    const auto k = static_cast<double>(start_ns / tti_ns_);
+    constexpr double round = 1e-6;
+    return static_cast<int>(std::floor((k + 1) * each + round) - std::floor(k * each + round));
+}
+
+void bearer::interval(way w, std::int64_t start_ns) {
+    side& s = of(w);
+    s.done_ns = start_ns;
+    am_entity& from = entity(w);
+    control_.update(waiting_bytes(), from.has_pdu(start_ns), start_ns);
+    from.advance(start_ns);
+    if (from.failed()) {
+        re_establish();
+        return;
+    }
+    if (!control_.connected()) return;
+    const auto pdu = std::span(pdu_).first(static_cast<std::size_t>(s.block) + 2);
+    bool lost = false;
+    int n = 0;
+    for (const int most = pdus_of(w, start_ns); n < most && from.next_pdu(pdu, start_ns); ++n) {
+        if (n == 0) lost = s.errors.lost();
+        ++s.counts.pdus;
+        if (watch_) watch_(w, pdu, start_ns, lost);
+        if (!lost) s.air.push(start_ns + tti_ns_ + radio_ns_, pdu);
+    }
+    if (n == 0) return;
+    ++s.counts.blocks;
+    s.counts.blocks_lost += lost ? 1 : 0;
+}
+
+}  // namespace wip::umts

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A radio bearer of UMTS as two packet links: network and terminal, an acknowledged RLC entity in
+// each, radio blocks between them.
+//
+//   server --> core delay --> RLC --> blocks, lost or not --> radio delay --> RLC --> terminal
+//   server <-- core delay <-- RLC <-- radio delay <-- blocks, lost or not <-- RLC <-- terminal
+//
+// Time is the owner's. Downlink intervals begin at multiples of the TTI, those of the uplink half a
+// TTI later; a block begins with an interval, takes all of it and is with the other end a radio
+// delay behind its end. In an interval go as many PDUs as the rate allows, lost together or not at
+// all. Nothing happens in an interval in which neither entity has a PDU, so none is visited.
+//
+// A packet counts as queued until the other end has put it together, as dropped when the RLC gives
+// it up; one that arrives nevertheless is moved over. An RLC that has failed (RESET unanswered) is
+// set up anew.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "port/packet_link.h"
+#include "umts/am_entity.h"
+#include "umts/bearer_profile.h"
+#include "umts/block_errors.h"
+#include "umts/rrc.h"
+
+namespace wip::umts {
+
+struct bearer_config {
+    bearer_profile profile = bearer_profiles().front();
+    am_config rlc;  // but pdu_bytes, which is the profile's
+    block_error_config errors_down, errors_up;
+    rrc_config control;
+    std::uint64_t seed = 1;
+    void check() const;  // throws std::invalid_argument naming key, value and what would be valid
+};
+
+struct bearer_counts {
+    std::uint64_t blocks = 0, blocks_lost = 0, pdus = 0;
+};
+
+class bearer {
+public:
+    enum class way : std::uint8_t { down, up };
+
+    explicit bearer(const bearer_config& config);  // throws as check() does
+    ~bearer();
+
+    packet_link& downlink() { return links_[0]; }
+    packet_link& uplink() { return links_[1]; }
+    void advance(std::int64_t now_ns);
+    std::int64_t next_wakeup() const;
+
+    // From the next interval on.
+    void set_rate(double kbps_down, double kbps_up);
+    void set_errors(const block_error_config& down, const block_error_config& up);
+
+    // Every PDU that is sent, with the beginning of its interval, and whether it is lost.
+    using watch_fn = std::function<void(way, std::span<const std::uint8_t> pdu,
+                                        std::int64_t start_ns, bool lost)>;
+    void watch(watch_fn w) { watch_ = std::move(w); }
+
+    // The entity that sends this way.
+    const am_entity& sender(way w) const { return *ends_[static_cast<std::size_t>(w)]; }
+    const bearer_counts& counts(way w) const { return sides_[static_cast<std::size_t>(w)].counts; }
+    const rrc& control() const { return control_; }
+    const bearer_config& config() const { return config_; }
+
+private:
+    class link final : public packet_link {
+    public:
+        link(bearer& b, way w) : bearer_(&b), way_(w) {}
+        bool offer(std::span<const std::uint8_t> packet, std::int64_t now_ns, int tag) override {
+            return bearer_->offer(way_, packet, now_ns, tag);
+        }
+        void advance(std::int64_t now_ns) override { bearer_->advance(now_ns); }
+        std::int64_t next_wakeup() const override { return bearer_->next_wakeup(); }
+        link_sums sums() const override { return bearer_->sums(way_); }
+        bool idle() const override { return bearer_->idle(way_); }
+        int leave(const link_packet& p) const { return hand_over(p); }
+
+    private:
+        bearer* bearer_;
+        way way_;
+    };
+    struct timed {
+        std::int64_t due_ns = 0;
+        std::uint64_t id = 0;
+        std::vector<std::uint8_t> data;
+    };
+    // Packets or PDUs on their way, by the time at which they are there. Memory is used again.
+    class queue {
+    public:
+        timed& push(std::int64_t due_ns, std::span<const std::uint8_t> data);
+        void pop();
+        const timed& front() const { return waiting_.front(); }
+        bool empty() const { return waiting_.empty(); }
+        std::int64_t due_ns() const;
+
+    private:
+        std::deque<timed> waiting_;
+        std::vector<std::vector<std::uint8_t>> spare_;
+    };
+    enum class fate : std::uint8_t { queued, delivered, given_up, lost_by_reset, refused };
+    struct record {
+        int tag = 0;
+        std::int64_t offered_ns = 0, settled_ns = 0;
+        std::size_t bytes = 0;
+        fate what = fate::queued;
+        bool placed = false;
+        sdu_position end;
+    };
+    struct side {  // of one direction
+        queue core, air;
+        std::deque<record> records;  // of first_id, first_id + 1, ...
+        std::uint64_t first_id = 0;
+        std::deque<std::pair<sdu_position, std::uint64_t>> placed;
+        std::array<packets_bytes, 5> sums;  // by fate
+        packets_bytes in;
+        block_errors errors{{}, 0};
+        bearer_counts counts;
+        double kbps = 0;
+        std::int64_t done_ns = -1;  // the last interval that was visited
+        int block = 0;
+    };
+
+    bool offer(way w, std::span<const std::uint8_t> packet, std::int64_t now_ns, int tag);
+    link_sums sums(way w) const;
+    bool idle(way w) const;
+    side& of(way w) { return sides_[static_cast<std::size_t>(w)]; }
+    const side& of(way w) const { return sides_[static_cast<std::size_t>(w)]; }
+    am_entity& entity(way w) { return *ends_[static_cast<std::size_t>(w)]; }
+
+    void set_up_entities();
+    void into_rlc(way w, const timed& packet, std::int64_t now_ns);
+    void block_arrives(way w, std::int64_t now_ns);
+    void interval(way w, std::int64_t start_ns);
+    int pdus_of(way w, std::int64_t start_ns) const;
+    std::int64_t interval_at(way w, std::int64_t ns) const;
+    std::int64_t next_interval(way w) const;
+    void on_placed(way w, std::uint64_t id, const sdu_position& p);
+    void on_assembled(way w, std::span<const std::uint8_t> sdu, const sdu_position& p);
+    void settle(side& s, std::uint64_t id, fate what);
+    void lose_before(way w, std::uint32_t epoch);
+    void re_establish();
+    std::int64_t waiting_bytes() const;
+
+    bearer_config config_;
+    std::int64_t tti_ns_, radio_ns_, core_ns_, now_ns_ = 0;
+    std::array<side, 2> sides_;
+    std::array<std::unique_ptr<am_entity>, 2> ends_;  // network, terminal
+    std::array<link, 2> links_{link{*this, way::down}, link{*this, way::up}};
+    rrc control_;
+    std::uint32_t epoch_base_ = 0;  // grows with each set-up
+    watch_fn watch_;
+    std::vector<std::uint8_t> pdu_;
+    std::uint64_t set_ups_ = 0;
+};
+
+}  // namespace wip::umts

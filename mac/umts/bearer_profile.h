@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The bearers of the literature, each fact once: Teyeb 2006 (tables 5.3, 7.1, 8.1) and Lundsten
+// (table 2). The rate is that of SDUs and LIs: a PDU has its header on top, as the radio bearers of
+// 3GPP have it (384 kbit/s: 12 PDUs of 320 + 16 bits in 10 ms).
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace wip::umts {
+
+struct bearer_profile {
+    std::string_view name;
+    double kbps_down, kbps_up;
+    double one_way_ms;  // of a packet that fits into one radio block, the mean wait for it included
+    double radio_ms;    // of these, between the two ends of the RLC, beside the block itself
+    int tti_ms;
+    int block_down, block_up;  // octets of a PDU behind its header
+};
+
+std::span<const bearer_profile> bearer_profiles();
+// Null: there is none of that name.
+const bearer_profile* find_bearer_profile(std::string_view name);
+
+}  // namespace wip::umts

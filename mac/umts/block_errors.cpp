@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "umts/block_errors.h"
+
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+namespace wip::umts {
+namespace {
+
+void require(bool ok, const char* key, double value, const char* valid) {
+    if (!ok)
+        throw std::invalid_argument(std::string(key) + " = " + std::to_string(value) +
+                                    ": must be " + valid);
+}
+
+}  // namespace
+
+void block_error_config::check() const {
+    require(rate >= 0 && rate <= 1, "rate", rate, "0 .. 1");
+    require(model == error_model::uniform || rate <= 0.5, "rate", rate,
+            "0 .. 0.5 where errors come together");
+    require(burst >= 1 && burst <= 1000, "burst", burst, "1 .. 1000");
+}
+
+block_chain chain_of(const block_error_config& c) {
+    c.check();
+    const double leave = 1 / c.burst;
+    block_chain chain;
+    chain.next = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+    if (c.model == error_model::markov2) {
+        // Stay in the bad state: rate of the time, 1 / leave blocks at once.
+        const double enter = leave * c.rate / (1 - c.rate);
+        chain = {2, {0, 1, 0}, {{{1 - enter, enter, 0}, {leave, 1 - leave, 0}, {0, 0, 1}}}};
+    } else if (c.model == error_model::markov3) {
+        // As much time in the middle as in the bad one: rate = middle / 2 + bad.
+        const double bad = c.rate / 1.5, enter = leave * bad / (1 - 2 * bad), half = leave / 2;
+        chain = {3,
+                 {0, 0.5, 1},
+                 {{{1 - enter / 2, enter / 2, 0}, {half, 1 - leave, half}, {0, half, 1 - half}}}};
+    } else {
+        chain.loss[0] = c.rate;
+    }
+    return chain;
+}
+
+block_errors::block_errors(const block_error_config& config, std::uint64_t seed)
+    : chain_(chain_of(config)), random_(seed) {
+    if (config.model != error_model::burst || config.rate == 0) return;
+    length_ = static_cast<int>(std::lround(config.burst));
+    period_ = static_cast<int>(std::lround(length_ / config.rate));
+}
+
+bool block_errors::lost() noexcept {
+    if (period_ > 0) {
+        at_ = (at_ + 1) % period_;
+        return at_ >= period_ - length_;
+    }
+    const bool lost = draw() < chain_.loss[static_cast<std::size_t>(state_)];
+    double left = draw();
+    const auto& row = chain_.next[static_cast<std::size_t>(state_)];
+    int next = 0;
+    while (next < chain_.states - 1 && left >= row[static_cast<std::size_t>(next)])
+        left -= row[static_cast<std::size_t>(next++)];
+    state_ = next;
+    return lost;
+}
+
+}  // namespace wip::umts

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Which radio blocks are lost: a Markov chain of up to three states, each with its own probability
+// of a lost block; or bursts of a fixed length. One state: independent blocks. Of two: good without
+// loss, bad without anything else. Of three: the middle one loses every second block. `burst` is
+// the mean stay in a bad state, in blocks.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "types/splitmix64.h"
+
+namespace wip::umts {
+
+enum class error_model : std::uint8_t { uniform, markov2, markov3, burst };
+
+struct block_error_config {
+    error_model model = error_model::uniform;
+    double rate = 0;     // share of the blocks that is lost, 0 .. 1; of a chain up to 0.5
+    double burst = 5;    // blocks, 1 .. 1000
+    void check() const;  // throws std::invalid_argument naming key, value and what would be valid
+};
+
+// Row i: the probability of loss in state i, and of each state behind it.
+struct block_chain {
+    int states = 1;
+    std::array<double, 3> loss{};
+    std::array<std::array<double, 3>, 3> next{};
+};
+block_chain chain_of(const block_error_config& config);
+
+class block_errors {
+public:
+    block_errors(const block_error_config& config, std::uint64_t seed);
+    // Of the next block.
+    bool lost() noexcept;
+
+private:
+    double draw() noexcept { return static_cast<double>(random_.next() >> 11) * 0x1p-53; }
+
+    block_chain chain_;
+    int period_ = 0, length_ = 0, at_ = 0, state_ = 0;
+    splitmix64 random_;
+};
+
+}  // namespace wip::umts

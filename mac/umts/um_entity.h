@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Unacknowledged and transparent RLC (TS 25.322, 11.2, 11.1). An SDU of which a PDU is missing is
+// not delivered; nothing is sent again.
+//
+// Unacknowledged: SDUs are cut and concatenated in PDUs with a number of 7 bits, the first PDU of
+// an SDU says so unless the end before it does. Transparent: an SDU has the PDUs of one
+// transmission time interval to itself, without any header; whoever carries them keeps them
+// together.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "umts/pdu.h"
+
+namespace wip::umts {
+
+struct um_config {
+    int pdu_bytes = 41;
+    int queue_sdus = 200;
+    int largest_sdu = 1500;
+    std::int64_t discard_ns =
+        0;  // an SDU of which nothing was sent by then is given up; 0: none is
+};
+
+struct um_counts {
+    std::uint64_t pdus = 0, sdus = 0, refused = 0, discarded = 0, missing = 0, malformed = 0;
+};
+
+class um_transmitter {
+public:
+    explicit um_transmitter(const um_config& config);
+    bool on_sdu(std::span<const std::uint8_t> sdu, std::int64_t now_ns);
+    bool has_pdu() const { return count_ > 0 || carry_ != pdu_builder::carry::nothing; }
+    bool next_pdu(std::span<std::uint8_t> pdu, std::int64_t now_ns);
+    const um_counts& counts() const { return counts_; }
+
+private:
+    struct held {
+        std::vector<std::uint8_t> data;
+        std::int64_t since_ns = 0;
+        int taken = 0;
+    };
+    held& front() { return sdus_[front_]; }
+    void drop_front();
+
+    um_config config_;
+    std::vector<held> sdus_;
+    std::size_t front_ = 0, count_ = 0;
+    pdu_builder builder_;
+    pdu_builder::carry carry_ = pdu_builder::carry::nothing;
+    std::vector<std::uint8_t> data_;
+    int sn_ = 0;
+    bool begins_ = true;  // the next PDU, with an SDU that no LI before it announces
+    um_counts counts_;
+};
+
+class um_receiver {
+public:
+    using deliver_fn = std::function<void(std::span<const std::uint8_t> sdu)>;
+    um_receiver(const um_config& config, deliver_fn deliver);
+    void on_pdu(std::span<const std::uint8_t> pdu);
+    const um_counts& counts() const { return counts_; }
+
+private:
+    um_config config_;
+    deliver_fn deliver_;
+    pdu_content content_;
+    std::vector<std::uint8_t> sdu_;
+    int next_ = -1;
+    bool whole_ = false;  // what sdu_ holds is an SDU from its beginning
+    um_counts counts_;
+};
+
+// Octets of each PDU of an SDU in transparent mode, by turns: all of `pdu_bytes` but the last.
+constexpr int tm_pdus(int sdu_bytes, int pdu_bytes) {
+    return (sdu_bytes + pdu_bytes - 1) / pdu_bytes;
+}
+std::span<const std::uint8_t> tm_pdu(std::span<const std::uint8_t> sdu, int pdu_bytes, int which);
+
+// The PDUs of an interval, put together. Nothing is delivered of one of which a PDU is missing.
+class tm_receiver {
+public:
+    using deliver_fn = um_receiver::deliver_fn;
+    explicit tm_receiver(deliver_fn deliver) : deliver_(std::move(deliver)) {
+        sdu_.reserve(longest_sdu);
+    }
+    // An empty PDU: it was lost.
+    void on_pdu(std::span<const std::uint8_t> pdu);
+    void end_of_interval();
+
+private:
+    deliver_fn deliver_;
+    std::vector<std::uint8_t> sdu_;
+    bool damaged_ = false;
+};
+
+}  // namespace wip::umts

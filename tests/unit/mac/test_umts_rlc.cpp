@@ -1,0 +1,538 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Acknowledged RLC: the cases of figures 4.3 and 4.4 and of appendix C (Teyeb 2006) as they are
+// told there, discard, reset, and random worlds.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rlc_world.h"
+
+namespace wip::umts {
+namespace {
+
+// An SDU that fills a PDU of 42 octets with its LI, so that SDU n is PDU n; the figures count
+// from 1.
+constexpr int one_pdu = 39;
+
+am_config plain() {
+    am_config c;
+    c.poll_last = c.poll_last_retransmitted = c.status_missing = false;
+    c.poll_timer_ns = c.status_prohibit_ns = 0;
+    return c;
+}
+
+struct sent_pdu {
+    std::int64_t tti;
+    int number;
+    bool poll;
+    bool operator==(const sent_pdu&) const = default;
+};
+void PrintTo(const sent_pdu& p, std::ostream* out) {
+    *out << "TTI " << p.tti << " #" << p.number << (p.poll ? " P" : "");
+}
+
+// The sending side of the figures: what it sends, one PDU in a TTI unless told otherwise.
+class Polling : public testing::Test {
+protected:
+    void start(const am_config& c) {
+        sender_ = std::make_unique<am_transmitter>(
+            c, [](auto, const auto&) {}, [](auto) {});
+    }
+    void give(int sdus, int bytes = one_pdu) {
+        const std::vector<std::uint8_t> data(static_cast<std::size_t>(bytes), 7);
+        for (int i = 0; i < sdus; ++i) ASSERT_TRUE(sender_->on_sdu(data, 0, 0));
+    }
+    void tti(std::int64_t t, int pdus = 1) {
+        sender_->advance(t * tti_ns);
+        std::vector<std::uint8_t> pdu(42);
+        pdu_content content(42);
+        for (; pdus > 0 && sender_->next_pdu(pdu, {}, t * tti_ns); --pdus) {
+            ASSERT_TRUE(read_pdu(data_mode::acknowledged, pdu, content));
+            sent.push_back({t, content.sn + 1, content.poll});
+        }
+    }
+    void ttis(std::int64_t from, std::int64_t to) {
+        for (; from <= to; ++from) tti(from);
+    }
+    // Everything up to and with `ack` is there but for `missing`.
+    void status(int ack, const std::vector<int>& missing = {}) {
+        status_content s;
+        s.ack = static_cast<std::uint16_t>(ack);
+        for (const int m : missing) s.missing.push_back(static_cast<std::uint16_t>(m - 1));
+        ASSERT_TRUE(sender_->on_status(s));
+    }
+    std::vector<sent_pdu> sent;
+
+private:
+    std::unique_ptr<am_transmitter> sender_;
+};
+
+TEST_F(Polling, Figure43aLastPduAndLastRetransmittedPdu) {
+    auto c = plain();
+    c.poll_last = c.poll_last_retransmitted = true;
+    start(c);
+    give(4);
+    ttis(2, 5);
+    status(4, {2});
+    ttis(10, 12);
+    EXPECT_EQ(sent, (std::vector<sent_pdu>{
+                        {2, 1, false}, {3, 2, false}, {4, 3, false}, {5, 4, true}, {10, 2, true}}));
+}
+
+TEST_F(Polling, Figure43bEveryFourthPdu) {
+    auto c = plain();
+    c.poll_pdus = 4;
+    start(c);
+    give(6);
+    ttis(2, 7);
+    give(1);
+    status(4, {3});
+    tti(10, 2);
+    EXPECT_EQ(sent, (std::vector<sent_pdu>{{2, 1, false},
+                                           {3, 2, false},
+                                           {4, 3, false},
+                                           {5, 4, true},
+                                           {6, 5, false},
+                                           {7, 6, false},
+                                           {10, 3, false},
+                                           {10, 7, true}}));
+}
+
+TEST_F(Polling, Figure43cLastPduOfEverySdu) {
+    auto c = plain();
+    c.poll_sdus = 1;
+    start(c);
+    give(1, 40 + one_pdu);
+    give(1, 3 * 40 + one_pdu);
+    ttis(4, 7);
+    ttis(9, 10);
+    EXPECT_EQ(sent, (std::vector<sent_pdu>{{4, 1, false},
+                                           {5, 2, true},
+                                           {6, 3, false},
+                                           {7, 4, false},
+                                           {9, 5, false},
+                                           {10, 6, true}}));
+}
+
+TEST_F(Polling, Figure43dWindowInUse) {
+    auto c = plain();
+    c.poll_window_percent = 60;
+    c.window = 10;
+    start(c);
+    give(5);
+    ttis(1, 5);
+    status(4, {1});
+    tti(9);
+    give(1);
+    tti(10);
+    EXPECT_EQ(sent.back(), (sent_pdu{10, 6, true}));
+    for (std::size_t i = 0; i + 1 < sent.size(); ++i) EXPECT_FALSE(sent[i].poll) << i;
+}
+
+TEST_F(Polling, Figure43ePeriodicallyWithAPduThatIsNotAcknowledged) {
+    auto c = plain();
+    c.poll_period_ns = 10 * tti_ns;
+    start(c);
+    give(3);
+    ttis(4, 30);
+    EXPECT_EQ(sent,
+              (std::vector<sent_pdu>{
+                  {4, 1, false}, {5, 2, false}, {6, 3, false}, {14, 3, true}, {24, 3, true}}));
+    status(3);
+    ttis(31, 60);
+    EXPECT_EQ(sent.size(), 5U) << "nothing is outstanding, so nothing is polled";
+}
+
+TEST_F(Polling, Figure43fTimer) {
+    auto c = plain();
+    c.poll_last = true;
+    c.poll_timer_ns = 7 * tti_ns;
+    start(c);
+    give(4);
+    ttis(1, 11);
+    EXPECT_EQ(sent.back(), (sent_pdu{11, 4, true}));
+    EXPECT_EQ(sent.size(), 5U);
+}
+
+TEST_F(Polling, TheTimerIsStoppedByACumulativeAckOrANackOfTheLastPdu) {
+    for (const bool nack : {false, true}) {
+        auto c = plain();
+        c.poll_last = true;
+        c.poll_timer_ns = 7 * tti_ns;
+        start(c);
+        sent.clear();
+        give(4);
+        ttis(1, 6);
+        nack ? status(4, {4}) : status(4);
+        ttis(7, 30);
+        // A retransmission that was asked for, or nothing; no poll.
+        EXPECT_EQ(sent.size(), nack ? 5U : 4U);
+        EXPECT_FALSE(nack && sent.back().poll);
+    }
+}
+
+TEST_F(Polling, TheTimerIsNotStoppedByAnAckOfLess) {
+    auto c = plain();
+    c.poll_last = true;
+    c.poll_timer_ns = 7 * tti_ns;
+    start(c);
+    give(4);
+    ttis(1, 6);
+    status(3);
+    ttis(7, 11);
+    EXPECT_EQ(sent.back(), (sent_pdu{11, 4, true}));
+}
+
+TEST_F(Polling, AProhibitedPollIsDeferredAndNotDropped) {
+    auto c = plain();
+    c.poll_pdus = 1;
+    c.poll_prohibit_ns = 5 * tti_ns;
+    start(c);
+    give(3);
+    ttis(1, 10);
+    EXPECT_EQ(sent,
+              (std::vector<sent_pdu>{{1, 1, true}, {2, 2, false}, {3, 3, false}, {6, 3, true}}));
+}
+
+// The receiving side of the figures: one PDU of each SDU, status PDUs by TTI.
+class Status : public testing::Test {
+protected:
+    void start(am_config c) {
+        config_ = c;
+        receiver_ = std::make_unique<am_receiver>(c, [](auto, const auto&) {});
+    }
+    void receive(std::int64_t t, int number, bool poll = false) {
+        pdu_builder b(data_mode::acknowledged, 42, false);
+        b.begin(static_cast<std::uint16_t>(number - 1), pdu_builder::carry::nothing, false);
+        b.take(one_pdu);
+        std::vector<std::uint8_t> pdu(42);
+        b.finish(std::vector<std::uint8_t>(one_pdu, 7), pdu);
+        set_poll(pdu, poll);
+        receiver_->on_pdu(pdu, t * tti_ns);
+    }
+    // What is said in this TTI: {} nothing, else the ACK (all before), then the missing ones.
+    std::vector<int> status(std::int64_t t) {
+        receiver_->advance(t * tti_ns);
+        if (!receiver_->status_due(t * tti_ns)) return {};
+        std::vector<std::uint8_t> pdu(42);
+        status_writer out(pdu);
+        receiver_->acknowledge(out, t * tti_ns);
+        last = pdu;
+        status_content c;
+        EXPECT_TRUE(read_status(pdu, c));
+        std::vector<int> said{*c.ack};
+        for (const auto m : c.missing) said.push_back(m + 1);
+        return said;
+    }
+    std::vector<std::uint8_t> last;
+
+private:
+    am_config config_;
+    std::unique_ptr<am_receiver> receiver_;
+};
+
+using says = std::vector<int>;
+
+TEST_F(Status, Figure44aAfterAPoll) {
+    start(plain());
+    for (int n = 1; n <= 3; ++n) receive(n, n);
+    EXPECT_EQ(status(4), says{});
+    receive(4, 4, true);
+    EXPECT_EQ(status(5), says{4});
+    EXPECT_EQ(status(6), says{});
+}
+
+TEST_F(Status, Figure44bPeriodically) {
+    auto c = plain();
+    c.status_period_ns = 2 * tti_ns;
+    start(c);
+    const int i = 10;
+    receive(i, 1);
+    receive(i, 2, true);
+    EXPECT_EQ(status(i + 1), says{2});
+    EXPECT_EQ(status(i + 2), says{2});
+    receive(i + 2, 3);
+    receive(i + 2, 4);
+    EXPECT_EQ(status(i + 3), says{});
+    EXPECT_EQ(status(i + 4), says{4});
+}
+
+TEST_F(Status, Figure44cMissingPdus) {
+    auto c = plain();
+    c.status_missing = true;
+    c.format = missing_format::bitmap;
+    start(c);
+    const int i = 10;
+    receive(i, 1);
+    receive(i, 2);
+    EXPECT_EQ(status(i + 1), says{});
+    receive(i + 2, 5);
+    EXPECT_EQ(status(i + 3), (says{5, 3, 4}));
+    // STATUS, BITMAP of one octet from SN 2: 0 0 1 (and nothing missing behind), ACK of all
+    // before 5.
+    EXPECT_EQ(std::vector<std::uint8_t>(last.begin(), last.begin() + 6),
+              (std::vector<std::uint8_t>{0x04, 0x00, 0x02, 0x3f, 0x20, 0x05}));
+}
+
+TEST_F(Status, AProhibitedStatusIsDeferredAndThenUpToDate) {
+    auto c = plain();
+    c.status_missing = true;
+    c.status_prohibit_ns = 5 * tti_ns;
+    start(c);
+    receive(0, 2);
+    EXPECT_EQ(status(1), (says{2, 1}));
+    receive(2, 4);
+    EXPECT_EQ(status(3), says{});
+    receive(4, 1);
+    EXPECT_EQ(status(5), says{});
+    EXPECT_EQ(status(6), (says{4, 3}));
+    EXPECT_EQ(status(20), says{});
+}
+
+// The SYN of appendix C, two PDUs, both lost at TTI 488 with the poll in the last one; TCP gives up
+// waiting and sends it again at TTI 786.
+std::pair<std::int64_t, std::int64_t> appendix_c(std::int64_t poll_timer_ns) {
+    am_config c;
+    c.status_prohibit_ns = 0;
+    c.poll_timer_ns = poll_timer_ns;
+    rlc_world w(c, 5, 2);
+    std::int64_t first = -1, second = -1;
+    w.lose = [&](int from, const auto&) { return from == 0 && w.now == 488; };
+    while (w.now < 1000) {
+        if (w.now == 469) w.give(0, 60);
+        if (w.now == 488) w.give(0, 60);
+        if (w.now == 786) w.give(0, 60);
+        w.step();
+        if (first < 0 && w.sides[0].sdus.size() > 1 && w.sides[0].sdus[1].delivered > 0)
+            first = w.now;
+        if (second < 0 && w.sides[0].sdus.size() > 2 && w.sides[0].sdus[2].delivered > 0)
+            second = w.now;
+    }
+    EXPECT_EQ(w.altered + w.unknown, 0);
+    return {first, second};
+}
+
+TEST(Deadlock, AppendixCWithoutAPollTimerTheLostSdusWaitForTheNextOne) {
+    const auto [first, second] = appendix_c(0);
+    // Nothing for 2.98 s; the retransmission that the missing PDUs ask for brings both.
+    EXPECT_GT(first, 786);
+    EXPECT_LT(first, 820);
+    EXPECT_EQ(second, first) << "in sequence: it waits for the one before it";
+}
+
+TEST(Deadlock, AppendixCWithAPollTimerTheyDoNotWait) {
+    const auto [first, second] = appendix_c(30 * tti_ns);
+    // Poll again after 30 TTIs, answer and retransmission: three trips of 5 TTIs.
+    EXPECT_GT(first, 488 + 30 + 15);
+    EXPECT_LT(first, 488 + 30 + 20);
+    EXPECT_LT(second, 800);
+}
+
+TEST(Discard, AnSduIsGivenUpAfterMaxDatAndTheReceiverGoesOnWithoutIt) {
+    am_config c;
+    c.max_dat = 2;
+    rlc_world w(c, 3, 4);
+    pdu_content content(42);
+    // PDU 3, in the middle of the first SDU, never gets through.
+    w.lose = [&](int from, const auto& pdu) {
+        return from == 0 && read_pdu(data_mode::acknowledged, pdu, content) && content.sn == 3;
+    };
+    for (int i = 0; i < 3; ++i) w.give(0, 400);
+    w.run(200);
+    EXPECT_TRUE(w.quiet());
+    EXPECT_EQ(w.sides[0].sdus[0].discarded, 1);
+    EXPECT_EQ(w.sides[1].arrived, (std::vector<std::uint64_t>{1, 2}));
+    EXPECT_EQ(w.sides[0].entity->transmitter().counts().moves, 1U);
+    EXPECT_EQ(w.sides[0].entity->counts().resets, 0U);
+    EXPECT_EQ(w.altered + w.unknown, 0);
+}
+
+TEST(Discard, AMoveThatIsLostIsSentAgainAndInTheEndThereIsAReset) {
+    for (const bool always : {false, true}) {
+        am_config c;
+        c.max_dat = 1;
+        c.max_mrw = 3;
+        rlc_world w(c, 3, 4);
+        pdu_content content(42);
+        status_content s;
+        int moves = 0;
+        w.lose = [&](int from, const auto& pdu) {
+            if (from != 0) return false;
+            if (read_pdu(data_mode::acknowledged, pdu, content)) return content.sn == 1;
+            return read_status(pdu, s) && s.move && (++moves == 1 || always);
+        };
+        for (int i = 0; i < 3; ++i) w.give(0, 100);
+        w.run(400);
+        EXPECT_TRUE(w.quiet());
+        EXPECT_EQ(moves, always ? 3 : 2);
+        EXPECT_EQ(w.sides[0].entity->counts().resets, always ? 1U : 0U);
+        w.lose = {};
+        w.give(0, 100);
+        w.run(20);
+        EXPECT_EQ(w.sides[0].sdus.back().delivered, 1) << "it works again";
+        EXPECT_EQ(w.altered + w.unknown, 0);
+    }
+}
+
+TEST(Discard, ByTimerWithPartsThatWereNeverSent) {
+    am_config c;
+    c.discard = discard_mode::timer;
+    c.discard_ns = 20 * tti_ns;
+    rlc_world w(c, 3, 1);
+    w.lose = [&](int, const auto&) { return w.now < 40; };
+    for (int i = 0; i < 4; ++i) w.give(0, 1400);
+    w.run(60);
+    w.give(0, 200);
+    w.run(100);
+    EXPECT_TRUE(w.quiet());
+    for (int i = 0; i < 4; ++i)
+        EXPECT_EQ(w.sides[0].sdus[static_cast<std::size_t>(i)].discarded, 1);
+    EXPECT_EQ(w.sides[1].arrived, (std::vector<std::uint64_t>{4}));
+    EXPECT_EQ(w.altered + w.unknown, 0);
+}
+
+TEST(Reset, AfterMaxDatInItsMode) {
+    am_config c;
+    c.discard = discard_mode::reset;
+    c.max_dat = 3;
+    rlc_world w(c, 3, 4);
+    pdu_content content(42);
+    bool lost_answer = false;
+    w.lose = [&](int from, const auto& pdu) {
+        if (const auto r = read_reset(pdu); r && r->type == control_type::reset_ack && !lost_answer)
+            return lost_answer = true;  // the first answer
+        return from == 0 && read_pdu(data_mode::acknowledged, pdu, content) && content.sn == 5;
+    };
+    // Others come behind it, so that it is missed each time.
+    for (int i = 0; i < 30; ++i) {
+        w.give(i % 2, 150);
+        w.run(5);
+        if (lost_answer) w.lose = {};
+    }
+    w.run(100);
+    EXPECT_TRUE(w.quiet());
+    EXPECT_EQ(w.sides[0].entity->counts().resets, 2U);
+    EXPECT_EQ(w.sides[1].entity->counts().resets_taken, 1U);
+    w.lose = {};
+    w.give(0, 150);
+    w.run(20);
+    EXPECT_EQ(w.sides[0].sdus.back().delivered, 1);
+    EXPECT_EQ(w.altered + w.unknown, 0);
+}
+
+TEST(Window, ThePeerMayMakeItSmaller) {
+    am_config c;
+    rlc_world w(c, 3, 8);
+    w.sides[1].entity->ask_for_window(2);
+    w.run(10);
+    EXPECT_EQ(w.sides[0].entity->transmitter().window(), 2);
+    w.give(0, 400);
+    w.run(4);
+    EXPECT_EQ(w.sides[0].entity->transmitter().next_sn(), 2);
+    w.run(100);
+    EXPECT_EQ(w.sides[0].sdus[0].delivered, 1);
+}
+
+// --- random worlds ---
+
+struct drawn {
+    am_config config;
+    double loss[2];
+    double late, twice;
+    int delay, per_tti;
+};
+
+drawn draw(std::uint64_t seed) {
+    splitmix64 r(seed);
+    const auto up_to = [&](int n) { return static_cast<int>(r.next() % static_cast<unsigned>(n)); };
+    drawn d;
+    auto& c = d.config;
+    c.pdu_bytes = 8 + up_to(up_to(4) == 0 ? 300 : 60);
+    constexpr int windows[] = {1, 2, 7, 64, 512, 2047};
+    c.window = windows[up_to(6)];
+    c.largest_sdu = 1 + up_to(400);
+    c.queue_sdus = 1 + up_to(40);
+    c.in_sequence = up_to(2) == 0;
+    c.special_he = up_to(2) == 0;
+    c.poll_last = c.poll_last_retransmitted = true;
+    c.poll_pdus = up_to(2) * up_to(9);
+    c.poll_sdus = up_to(2) * up_to(3);
+    c.poll_window_percent = up_to(2) * 50;
+    c.poll_period_ns = up_to(3) == 0 ? (1 + up_to(30)) * tti_ns : 0;
+    c.poll_timer_ns = (5 + up_to(40)) * tti_ns;
+    c.poll_prohibit_ns = up_to(2) * up_to(10) * tti_ns;
+    c.status_missing = up_to(2) == 0;
+    c.status_period_ns = up_to(3) == 0 ? (1 + up_to(30)) * tti_ns : 0;
+    c.status_prohibit_ns = up_to(2) * up_to(20) * tti_ns;
+    c.format = static_cast<missing_format>(up_to(3));
+    c.discard = static_cast<discard_mode>(up_to(4));
+    c.max_dat = 1 + up_to(6);
+    c.discard_ns = (5 + up_to(100)) * tti_ns;
+    c.mrw_timer_ns = (5 + up_to(30)) * tti_ns;
+    c.reset_timer_ns = (5 + up_to(30)) * tti_ns;
+    c.max_reset = 32;
+    d.loss[0] = 0.3 * up_to(100) / 100;
+    d.loss[1] = 0.3 * up_to(100) / 100;
+    d.late = up_to(3) == 0 ? 0.1 : 0;
+    d.twice = up_to(3) == 0 ? 0.1 : 0;
+    d.delay = 1 + up_to(8);
+    d.per_tti = 1 + up_to(12);
+    return d;
+}
+
+void check_world(std::uint64_t seed) {
+    SCOPED_TRACE("world " + std::to_string(seed));
+    const drawn d = draw(seed);
+    rlc_world w(d.config, d.delay, d.per_tti);
+    splitmix64 r(seed + 1'000'000);
+    const auto hits = [&](double p) { return static_cast<double>(r.next() >> 11) * 0x1p-53 < p; };
+    bool fair = false;
+    w.lose = [&](int from, const auto&) { return !fair && hits(d.loss[from]); };
+    w.late = [&] { return !fair && hits(d.late) ? 1 : 0; };
+    w.twice = [&] { return !fair && hits(d.twice); };
+    for (int t = 0; t < 400; ++t) {
+        for (int s = 0; s < 2; ++s)
+            if (hits(0.2))
+                w.give(s, 1 + static_cast<int>(r.next() %
+                                               static_cast<unsigned>(d.config.largest_sdu)));
+        w.step();
+    }
+    fair = true;
+    for (int t = 0; t < 20'000 && !w.quiet(); ++t) w.step();
+    EXPECT_TRUE(w.quiet());
+    EXPECT_EQ(w.altered, 0);
+    EXPECT_EQ(w.unknown, 0);
+    const bool resets = w.sides[0].entity->counts().resets + w.sides[1].entity->counts().resets > 0;
+    for (int s = 0; s < 2; ++s) {
+        for (const auto& g : w.sides[s].sdus) {
+            EXPECT_LE(g.delivered, 1);
+            EXPECT_LE(g.discarded, 1);
+            // A RESET takes what has been acknowledged and waits for its turn.
+            if (!resets) {
+                EXPECT_GE(g.delivered + g.discarded, 1);
+            }
+            if (d.config.discard == discard_mode::never && !resets) {
+                EXPECT_EQ(g.delivered, 1);
+            }
+        }
+        const auto& arrived = w.sides[1 - s].arrived;
+        if (d.config.in_sequence) {
+            EXPECT_TRUE(std::ranges::is_sorted(arrived));
+        }
+        EXPECT_EQ(w.sides[s].entity->counts().malformed, 0U);
+        EXPECT_EQ(w.sides[s].entity->receiver().counts().malformed, 0U);
+        EXPECT_FALSE(w.sides[s].entity->failed());
+    }
+}
+
+TEST(RandomWorlds, EverySduArrivesUnalteredOrIsGivenUp) {
+    for (std::uint64_t seed = 1; seed <= 60 && !testing::Test::HasFailure(); ++seed)
+        check_world(seed);
+}
+
+}  // namespace
+}  // namespace wip::umts
