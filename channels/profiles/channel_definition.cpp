@@ -51,7 +51,7 @@ YAML::Node resolve(const source_text& source, int depth) {
     const place top(root, source.file, "");
     top.expect_keys({"name", "source", "based_on", "carrier_hz", "speed_kmh", "delay_spread_ns",
                      "taps", "shadowing", "train", "path_loss", "users", "random_users",
-                     "blackout"});
+                     "attenuator", "blackout"});
     const place base = top.at("based_on");
     if (!base.given()) return root;
     if (depth >= deepest) base.refuse("at most " + std::to_string(deepest) + " deep");
@@ -237,6 +237,13 @@ channel_definition read_definition(const YAML::Node& root, const std::string& fi
         top.at("speed_kmh").refuse("none where train, users or random_users say how it moves");
     if (d.path_loss && d.users.empty() && !d.random_users)
         top.at("path_loss").refuse("only with users or random_users");
+    if (const place v = top.at("attenuator"); v.given()) {
+        using config = attenuator_config;
+        d.attenuator = read_numbers<config>(v, {{"step_db", &config::step_db, 0.01, 10},
+                                                {"tick_ms", &config::tick_ms, 1, 1000},
+                                                {"headroom_db", &config::headroom_db, 0, 60},
+                                                {"range_db", &config::range_db, 1, 127}});
+    }
     if (const place v = top.at("blackout"); v.given())
         v.each_item([&](const place& b) {
             using config = blackout_config;

@@ -16,6 +16,7 @@
 //     - {name: near, closed: true, track: [{x_m: 100, y_m: 0, speed_kmh: 30}, ...]}
 //   random_users: {inner_m: 50, outer_m: 1000, slowest_kmh: 3, fastest_kmh: 75}
 //   blackout: [{start_s: 2, duration_s: 0.2, period_s: 5, depth_db: 100}]
+//   attenuator: {step_db: 0.25, tick_ms: 1, headroom_db: 20, range_db: 63.5}
 //
 // What each part does: sample/{tap_process,motion,large_scale}.h. `spread_db` is a standard
 // deviation or, as `reading: variance`, its square. A random user walks or drives to and fro
@@ -60,6 +61,7 @@ struct channel_definition {
     std::optional<sample_model::path_loss_config> path_loss;
     std::vector<user_track> users;
     std::optional<random_user_area> random_users;
+    std::optional<sample_model::attenuator_config> attenuator;
     std::vector<sample_model::blackout_config> blackouts;
 
     // Does it move by itself, so that no speed may be asked for?

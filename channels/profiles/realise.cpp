@@ -80,6 +80,7 @@ channel_config realise(const channel_definition& d, const channel_choice& choice
         check_range("shadowing_db", c.large_scale.shadowing->deviation_db, 0, 20);
     }
     c.large_scale.path_loss = d.path_loss;
+    c.large_scale.attenuator = d.attenuator;
     c.large_scale.blackouts = d.blackouts;
     return c;
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "sample/large_scale.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
 #include "sample/counter_random.h"
+#include "sample/floor_divide.h"
 
 namespace wip::sample_model {
 namespace {
@@ -63,12 +65,19 @@ db shadowing::gain(double metres) noexcept {
 
 large_scale::large_scale(const large_scale_config& config, const motion& movement,
                          const stage_context& context)
-    : movement_(movement), path_loss_(config.path_loss) {
+    : movement_(movement), attenuator_(config.attenuator), path_loss_(config.path_loss) {
     if (config.shadowing) shadowing_.emplace(*config.shadowing, context);
     if (path_loss_) {
         check_range("path_loss exponent", path_loss_->exponent, 0, 8);
         check_range("path_loss reference_m", path_loss_->reference_m, 0.1, 1e5);
         check_range("path_loss minimum_m", path_loss_->minimum_m, 0.1, path_loss_->reference_m);
+    }
+    if (attenuator_) {
+        check_range("attenuator step_db", attenuator_->step_db, 0.01, 10);
+        check_range("attenuator tick_ms", attenuator_->tick_ms, 1, 1000);
+        check_range("attenuator headroom_db", attenuator_->headroom_db, 0, 60);
+        check_range("attenuator range_db", attenuator_->range_db, 1, 127);
+        tick_ = std::llround(attenuator_->tick_ms * context.sample_rate / 1e3);
     }
     for (const blackout_config& b : config.blackouts) {
         check_range("blackout duration_s", b.duration_s, 1e-6, 1e6);
@@ -84,13 +93,20 @@ bool large_scale::empty() const noexcept {
 }
 
 db large_scale::slow(std::int64_t n) noexcept {
+    if (!attenuator_) return db(smooth(n));
+    const auto& [step, ms, headroom, range] = *attenuator_;
+    const double wanted = headroom - smooth(floor_divide(n, tick_) * tick_);
+    return db(headroom - std::clamp(step * std::floor(wanted / step + 0.5), 0.0, range));
+}
+
+double large_scale::smooth(std::int64_t n) noexcept {
     double sum = 0;
     if (shadowing_) sum += shadowing_->gain(movement_.metres(n)).value;
     if (path_loss_)
         sum -= 10 * path_loss_->exponent *
                std::log10(std::max(movement_.distance_m(n), path_loss_->minimum_m) /
                           path_loss_->reference_m);
-    return db(sum);
+    return sum;
 }
 
 db large_scale::blackout(std::int64_t n) const noexcept {

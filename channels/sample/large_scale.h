@@ -17,6 +17,11 @@
 // Path loss: -10 n log10(max(distance, minimum)/reference) dB: the mean SNR that a user asks for is
 // the one at the reference distance.
 //
+// Attenuator: shadowing and path loss as the programmable attenuator on a cable plays them
+// (docs/attenuator.md): one level for each tick of its controller, that of the tick's begin,
+// rounded to its steps; 0 dB of it are `headroom_db` above the mean, `range_db` is the most it has.
+// Blackouts are not its business.
+//
 // Blackout: `depth_db` less from start for `duration`, every `period` (0: once), to the sample.
 #pragma once
 
@@ -46,9 +51,16 @@ struct blackout_config {
     double start_s = 1, duration_s = 0.1, period_s = 0;
     double depth_db = 100;  // 0 to 200
 };
+struct attenuator_config {
+    double step_db = 0.25;    // 0.01 to 10
+    double tick_ms = 1;       // 1 to 1000
+    double headroom_db = 20;  // 0 to 60
+    double range_db = 63.5;   // 1 to 127
+};
 struct large_scale_config {
     std::optional<shadowing_config> shadowing{};
     std::optional<path_loss_config> path_loss{};
+    std::optional<attenuator_config> attenuator{};
     std::vector<blackout_config> blackouts{};
 };
 
@@ -76,8 +88,9 @@ public:
     large_scale(const large_scale_config& config, const motion& movement,
                 const stage_context& context);
     bool empty() const noexcept;
-    // Shadowing and path loss: nothing moves much within 1280 samples.
+    // Shadowing and path loss: nothing moves much within 1280 samples; or it moves in steps.
     db slow(std::int64_t n) noexcept;
+    bool in_steps() const noexcept { return attenuator_.has_value(); }
     db blackout(std::int64_t n) const noexcept;                        // 0 or less
     std::int64_t next_blackout_change(std::int64_t n) const noexcept;  // after n; INT64_MAX: none
     db gain(std::int64_t n) noexcept { return slow(n) + blackout(n); }
@@ -88,7 +101,11 @@ private:
         std::int64_t length;
         double depth_db;
     };
+    double smooth(std::int64_t n) noexcept;
+
     motion movement_;
+    std::optional<attenuator_config> attenuator_;
+    std::int64_t tick_ = 1;  // of it, in samples
     std::optional<shadowing> shadowing_;
     std::optional<path_loss_config> path_loss_;
     std::vector<interval> blackouts_;

@@ -18,6 +18,7 @@ void large_scale_gain::work(std::int64_t first, std::span<const cf32> in,
                         : gain_.slow(interval * spacing).amplitude();
             right_ = gain_.slow((interval + 1) * spacing).amplitude();
             interval_ = interval;
+            ends_ = gain_.in_steps() ? left_ : right_;
         }
         const std::int64_t until =
             std::min((interval + 1) * spacing, gain_.next_blackout_change(n));
@@ -25,7 +26,7 @@ void large_scale_gain::work(std::int64_t first, std::span<const cf32> in,
             std::min(until - n, static_cast<std::int64_t>(out.size() - done)));
         const double off = gain_.blackout(n).amplitude();
         const float start = static_cast<float>(left_ * off);
-        const float slope = static_cast<float>((right_ - left_) * off / spacing);
+        const float slope = static_cast<float>((ends_ - left_) * off / spacing);
         const int place = static_cast<int>(n - interval * spacing);
         const float* x = reinterpret_cast<const float*>(in.data() + done);
         float* y = reinterpret_cast<float*>(out.data() + done);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The large-scale gain (large_scale.h) on samples: shadowing and path loss exactly every 1280
 // samples, with the amplitude on a straight line between (at 500 km/h 2.3 cm: shadowing with a
-// correlation length of 2 m moves by 0.03 dB rms off that line), blackouts to the sample.
+// correlation length of 2 m moves by 0.03 dB rms off that line), blackouts to the sample. Levels of
+// an attenuator are steps, at most 1279 samples (0.17 ms) after their tick.
 #pragma once
 
 #include "sample/large_scale.h"
@@ -24,7 +25,7 @@ private:
     static_assert(5120 % spacing == 0);
     large_scale gain_;
     std::int64_t interval_ = INT64_MIN;
-    double left_ = 0, right_ = 0;  // amplitudes
+    double left_ = 0, right_ = 0, ends_ = 0;  // amplitudes; where the line goes from left_
 };
 
 }  // namespace wip::sample_model

@@ -21,8 +21,8 @@ inline void start_clocks() {}
 // Counted instructions are the clock (-icount): asleep, time would go on with that of the machine
 // around it.
 inline void idle() {}
-// Said to whoever started QEMU (semihosting, SYS_WRITE0): bytes sent earlier are lost, in the middle
-// of a line, too.
+// Said to whoever started QEMU (semihosting, SYS_WRITE0): bytes sent earlier are lost, in the
+// middle of a line, too.
 inline void listens() {
     register std::uint32_t r0 asm("r0") = 0x04;
     register const char* r1 asm("r1") = "listens\n";

@@ -5,6 +5,7 @@ import tempfile
 import unittest
 
 import numpy as np
+import pmt
 from gnuradio import blocks, gr, wip
 
 RATE = wip.SAMPLE_RATE
@@ -139,6 +140,49 @@ class Impairments(unittest.TestCase):
                     {"dc_dbfs": 1}, {"dc_dbfs": -201}, {"bits": 1}, {"bits": 17}, {"bits": -1}):
             with self.assertRaises(ValueError, msg=bad):
                 wip.impairments(**bad)
+
+
+class TransmitChannel(unittest.TestCase):
+    def sent(self, samples, starts, chunk=None, **channel):
+        """`starts`: device time in samples by item."""
+        def tag(item, at):
+            t = gr.tag_t()
+            t.offset, t.key = item, pmt.intern("tx_time")
+            t.value = pmt.make_tuple(pmt.from_uint64(at // RATE), pmt.from_double(at % RATE / RATE))
+            return t
+        top, block = gr.top_block(), wip.transmit_channel(**channel)
+        if chunk:
+            block.set_max_noutput_items(chunk)
+        source, sink = blocks.vector_source_c(samples.tolist(), False, 1, [tag(*s) for s in starts.items()]), blocks.vector_sink_c()
+        top.connect(source, block, sink)
+        top.run()
+        self.assertEqual([t.offset for t in sink.tags()], list(starts))
+        return np.array(sink.data(), dtype=np.complex64), block
+
+    def test_the_channel_is_that_of_the_times_in_the_tags_however_the_calls_are_cut(self):
+        x, channel = tone(4e5, 30000), {"channel": "etu", "speed_kmh": 200, "shadowing": "6", "noise_dbfs": -60, "seed": 3}
+        whole, _ = self.sent(x, {0: 9_000_000, 12000: 9_050_000}, **channel)
+        cut, _ = self.sent(x, {0: 9_000_000, 12000: 9_050_000}, chunk=777, **channel)
+        np.testing.assert_array_equal(whole, cut)
+        later, _ = self.sent(x[12000:], {0: 9_050_000}, **channel)
+        np.testing.assert_array_equal(whole[12100:], later[100:])     # once nothing is left in the filter of what was sent before
+
+    def test_the_models_are_those_of_the_fading_channel(self):
+        x = tone(3e5)
+        expected = through(x, wip.fading_channel(doppler_hz=100 / 3.6 * 1.8e9 / 299792458, channel="epa", snr_db=100, seed=5))
+        np.testing.assert_allclose(self.sent(x, {0: 0}, channel="epa", speed_kmh=100, seed=5)[0], expected, atol=1e-5)
+
+    def test_noise_and_clipping(self):
+        out, block = self.sent(np.zeros(50000, np.complex64), {0: 768000}, channel="awgn", noise_dbfs=-40)
+        self.assertAlmostEqual(10 * np.log10(np.mean(np.abs(out) ** 2)), -40, delta=0.1)
+        self.assertEqual(block.clipped(), 0)
+        self.assertEqual(self.sent(tone(0, amplitude=1.01, count=100), {0: 0}, channel="awgn")[1].clipped(), 94)   # the path's six samples of delay
+
+    def test_what_no_channel_has_is_refused(self):
+        for bad in ({"channel": "typical"}, {"speed_kmh": 501}, {"channel": "hst", "speed_kmh": 30}, {"shadowing": "much"}, {"shadowing": "21"},
+                    {"user": 64}, {"channel": "two-user", "user": 2}, {"noise_dbfs": 21}):
+            with self.assertRaises(ValueError, msg=bad):
+                wip.transmit_channel(**bad)
 
 
 if __name__ == "__main__":

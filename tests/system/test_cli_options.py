@@ -211,6 +211,17 @@ class Derived(unittest.TestCase):
         self.assertEqual(parse("--channel", "blackout").scenario.speed_kmh, 30)
         self.assertEqual(parse("--channel", "winner", "--speed-kmh", "20").scenario.speed_kmh, 20)
 
+    def test_a_channel_in_the_transmitter_is_the_one_that_the_medium_would_have(self):
+        scenario = parse("--fade", "transmitter", "--channel", "etu", "--snr", "20", "--shadowing", "3", "--product", "b210").scenario
+        self.assertEqual(cells.transmitter_options(scenario)[-2:],
+                         ["--channel", "etu,speed_kmh=30.0,shadowing=3,user=0,noise_dbfs=-33.1361,seed=1"])
+        air = cells.air_config(cells.Cell("x"), scenario)
+        self.assertEqual(air["paths"], [{"from": "base", "to": "terminal", "gain_db": cells.air_config(cells.Cell("x"), parse("--product", "b210").scenario)["paths"][0]["gain_db"]}])
+        self.assertEqual((air["nodes"]["terminal"], "--channel" in cells.transmitter_options(parse().scenario)), ({"impairments": []}, False))
+        self.assertIn("flowgraph", air["air"]["channel_in"])
+        with self.assertRaisesRegex(BadInput, "^--fade is 'transmitter' with --air cabled, whose fader has the channel; valid: way, or --air medium$"):
+            parse("--fade", "transmitter", "--air", "cabled")
+
     def test_the_relay_for_damaged_segments_needs_damaged_packets(self):
         with self.assertRaisesRegex(BadInput, "--tcp-l is 'on' with --deliver-corrupt off"):
             parse("--tcp-l", "on")

@@ -73,8 +73,9 @@ shadowing_db standard deviation of the slow fading, 0..20; 0: none)")
         .def("response", &fading_channel::response, py::arg("index"), py::arg("hz"),
              "Frequency response at the offset hz for output sample `index`, without the latency "
              "of 6 samples.");
-    sync_class<transmit_channel>(m, "transmit_channel",
-                                 R"(The channel in the transmitter, for two radios on one cable: the samples
+    sync_class<transmit_channel>(
+        m, "transmit_channel",
+        R"(The channel in the transmitter, for two radios on one cable: the samples
 that a terminal of a medium would hear then. Between slot_transmitter and the sink; time by tx_time tags.
 
 channel     definition: its name, or a file NAME.yaml

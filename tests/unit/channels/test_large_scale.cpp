@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "sample/large_scale.h"
+#include "sample/large_scale_gain.h"
 
 using namespace wip::sample_model;
 
@@ -134,6 +137,59 @@ TEST(LargeScale, refuses_what_is_wrong) {
     EXPECT_THROW(make({.path_loss = path_loss_config{3, 10, 20}}), std::invalid_argument);
     EXPECT_THROW(make({.blackouts = {{1, 2, 1}}}), std::invalid_argument);
     EXPECT_THROW(make({.blackouts = {{1, 0}}}), std::invalid_argument);
+}
+
+// --- the attenuator that plays it ---
+
+TEST(Attenuator, holds_the_level_of_each_ticks_begin_in_its_steps) {
+    const large_scale_config smooth{.shadowing = shadowing_config{.deviation_db = 4}};
+    large_scale_config played = smooth;
+    played.attenuator = attenuator_config{};
+    const motion driving({.path = constant_speed{50}}, rate);
+    large_scale a(smooth, driving, {rate, 7, 0}), b(played, driving, {rate, 7, 0});
+    EXPECT_FALSE(a.in_steps());
+    EXPECT_TRUE(b.in_steps());
+    double worst = 0;
+    for (std::int64_t tick = 0; tick < 20000; tick += 7) {
+        const double level = b.slow(tick * 7680).value, exact = a.slow(tick * 7680).value;
+        EXPECT_DOUBLE_EQ(level * 4, std::round(level * 4));
+        EXPECT_DOUBLE_EQ(b.slow(tick * 7680 + 7679).value, level);
+        worst = std::max(worst, std::abs(level - exact));
+    }
+    EXPECT_LE(worst, 0.125 + 1e-9);
+    EXPECT_GT(worst, 0.12);
+}
+
+TEST(Attenuator, has_no_more_than_its_range) {
+    large_scale_config c{.shadowing = shadowing_config{.deviation_db = 20, .linear_mean = false},
+                         .attenuator = attenuator_config{.headroom_db = 5, .range_db = 12}};
+    const motion driving({.path = constant_speed{50}}, rate);
+    large_scale played(c, driving, {rate, 3, 0});
+    double least = 100, most = -100;
+    for (int ms = 0; ms < 20000; ms += 20) {
+        const double level = played.slow(at(ms / 1e3)).value;
+        least = std::min(least, level);
+        most = std::max(most, level);
+    }
+    EXPECT_DOUBLE_EQ(least, -7);
+    EXPECT_DOUBLE_EQ(most, 5);
+    c.attenuator->range_db = 128;
+    EXPECT_THROW(large_scale(c, driving, {rate, 3, 0}), std::invalid_argument);
+}
+
+TEST(Attenuator, makes_steps_of_the_samples_at_its_ticks_however_they_are_cut) {
+    const large_scale_config c{.shadowing = shadowing_config{},
+                               .attenuator = attenuator_config{.step_db = 0.01}};
+    const motion driving({.path = constant_speed{100}}, rate);
+    large_scale_gain whole(c, driving, {rate, 1, 0}), cut(c, driving, {rate, 1, 0});
+    std::vector<cf32> x(40000, cf32{1, 0}), y(x.size()), z(x.size());
+    whole.work(0, x, y);
+    for (std::size_t i = 0; i < x.size(); i += 1000)
+        cut.work(static_cast<std::int64_t>(i), std::span(x).subspan(i, 1000),
+                 std::span(z).subspan(i, 1000));
+    EXPECT_EQ(y, z);
+    for (std::size_t i = 1; i < y.size(); ++i) EXPECT_TRUE(i % 7680 == 0 || y[i] == y[i - 1]) << i;
+    EXPECT_NE(y[7679], y[7680]);
 }
 
 }  // namespace

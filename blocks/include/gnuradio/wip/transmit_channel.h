@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The channel in the transmitter, for two radios on one cable: what the sink sends at a time is what
-// a medium with the same channel, seed and noise would let the terminal hear then. Between
+// The channel in the transmitter, for two radios on one cable: what the sink sends at a time is
+// what a medium with the same channel, seed and noise would let the terminal hear then. Between
 // slot_transmitter and the sink, whose tx_time tags (kept where they are) say which sample this is.
 #pragma once
 

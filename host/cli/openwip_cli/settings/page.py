@@ -7,7 +7,7 @@ from .kinds import with_unit
 
 HEAD = """# Settings
 
-Made from `mac/schema/settings.yaml` by `./openwip get --describe --markdown > docs/settings.md`: every setting of every program.
+Made from `mac/schema/settings.yaml` by `./openwip get --describe --markdown > docs/settings.md`.
 
 - **Who**: processes read a YAML file (`--config FILE`), then `--set key=value`; `--print-config` prints what holds. Commands take the option, or the key in a
   scenario file (`--config FILE`), and hand it on. *mac*: macd, emulator; *cell*: these, demo and emulate; nobody: of a running cell only. `*` and `[]` stand
