@@ -16,6 +16,19 @@ std::size_t ring_size(const mix::mixer& m, tick chunk) {
 
 }  // namespace
 
+void fader::power_sum::add(std::span<const cf32> x) {
+    float power = 0;
+    for (const cf32 v : x) power += std::norm(v);
+    sum += static_cast<double>(power);
+    samples += static_cast<double>(x.size());
+}
+
+double fader::power_sum::take() {
+    const double mean = samples > 0 ? sum / samples : 0;
+    *this = {};
+    return mean;
+}
+
 fader::fader(const fader_setup& setup, std::vector<fading_radio*> radios)
     : setup_(setup),
       radios_(std::move(radios)),
@@ -30,6 +43,10 @@ fader::fader(const fader_setup& setup, std::vector<fading_radio*> radios)
                                     " samples; valid: at least two pieces, " +
                                     std::to_string(2 * setup.chunk));
     for (const auto& p : setup.mix.paths) sends_[p.from] = true, hears_[p.to] = true;
+    moment_.power = {std::vector<double>(radios_.size()), std::vector<double>(radios_.size())};
+    received_.resize(radios_.size());
+    sent_.resize(radios_.size());
+    moment_.taps.resize(setup.mix.paths.size());
     rings_.reserve(radios_.size());
     for (std::size_t i = 0; i < radios_.size(); ++i) {
         rings_.emplace_back(ring_size(mixer_, setup.chunk));
@@ -38,6 +55,10 @@ fader::fader(const fader_setup& setup, std::vector<fading_radio*> radios)
 }
 
 void fader::run(tick begin) {
+    if (setup_.sounds) {
+        const std::lock_guard lock(mutex_);
+        sounding_ = std::make_shared<sounding>(setup_.mix, begin, mixer_.max_delay());
+    }
     for (std::size_t i = 0; i < radios_.size(); ++i) {
         rings_[i].begin(begin);
         if (sends_[i] || hears_[i]) radios_[i]->start(begin, sends_[i], hears_[i]);
@@ -55,6 +76,7 @@ void fader::run(tick begin) {
         if (!collect(at + setup_.chunk)) break;
         mix_and_send(at, static_cast<std::size_t>(setup_.chunk));
         count_events();
+        if ((at - begin) / setup_.chunk % 64 == 0) look(at);
         if (at / slot_samples % 1500 == 0) mixer_.forget_before(at - mixer_.max_delay());
     }
 }
@@ -71,10 +93,16 @@ bool fader::collect(tick until) {
 
 void fader::receive_from(std::size_t node) {
     const auto got = radios_[node]->receive(in_);
+    using side = fader_setup::side;
     if (got.what == fading_radio::received::nothing) return;
-    const tick missing = got.what == fading_radio::received::samples
-                             ? rings_[node].write(got.time, std::span(in_).first(got.size))
-                             : 0;
+    tick missing = 0;
+    if (got.what == fading_radio::received::samples) {
+        const std::span<cf32> x = std::span(in_).first(got.size);
+        if (setup_.watch) setup_.watch(node, side::input, got.time, x);
+        received_[node].add(x);
+        if (sounding_) sounding_->replace(node, got.time, x);
+        missing = rings_[node].write(got.time, x);
+    }
     const std::lock_guard lock(mutex_);
     status_.now = std::max(status_.now, rings_[node].end());
     status_.lost_samples += static_cast<std::uint64_t>(missing);
@@ -92,11 +120,27 @@ void fader::mix_and_send(tick at, std::size_t size) {
             clipped += (std::abs(v.real()) >= 1) + static_cast<unsigned>(std::abs(v.imag()) >= 1);
         lead = std::min(lead, at + setup_.delay - radios_[i]->now());
         radios_[i]->send(at + setup_.delay, out);
+        if (sounding_) sounding_->heard(i, at, out, mixer_);
+        if (setup_.watch) setup_.watch(i, fader_setup::side::output, at + setup_.delay, out);
+        sent_[i].add(out);
     }
     const std::lock_guard lock(mutex_);
     ++status_.pieces;
     status_.clipped += clipped;
     status_.least_lead = std::min(status_.least_lead, lead);
+}
+
+// For whoever asks what is mixed now.
+void fader::look(tick at) {
+    std::vector<std::vector<mix::path_tap>> taps;
+    for (std::size_t i = 0; i < setup_.mix.paths.size(); ++i)
+        taps.push_back(mixer_.taps(i, setup_.mix.paths[i].to, at));
+    const std::lock_guard lock(mutex_);
+    moment_.taps.swap(taps);
+    for (std::size_t i = 0; i < radios_.size(); ++i) {
+        moment_.power.input[i] = received_[i].take();
+        moment_.power.output[i] = sent_[i].take();
+    }
 }
 
 void fader::count_events() {
@@ -117,6 +161,20 @@ std::optional<tick> fader::change(mix::mixer_change c) {
 fader_status fader::status() const {
     const std::lock_guard lock(mutex_);
     return status_;
+}
+
+fader_moment fader::moment() const {
+    const std::lock_guard lock(mutex_);
+    return moment_;
+}
+
+std::optional<std::vector<sounding_result>> fader::soundings() const {
+    std::shared_ptr<sounding> of;
+    {
+        const std::lock_guard lock(mutex_);
+        of = sounding_;
+    }
+    return of ? of->results() : std::nullopt;
 }
 
 void fader::reset_counters() {

@@ -9,18 +9,22 @@
 // is in between. The mixer's index is the time of reception, so the channel at a given time is the
 // same in every run, and the one that a medium with the same seed would have.
 //
+// A run begins with a sounding (sounding.h), before what a station sends goes through.
+//
 // One thread: a piece of `chunk` samples is received from every radio that some path begins at,
 // mixed for every radio that some path ends at, and sent. What a receiver loses is zero, counted,
 // and what comes after it keeps its time; what leaves too late is lost at the radio and counted.
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "fader/fading_radio.h"
 #include "fader/received_samples.h"
+#include "fader/sounding.h"
 #include "mix/change_door.h"
 
 namespace wip::cabled {
@@ -29,6 +33,16 @@ struct fader_setup {
     mix::mix_config mix;  // a node is a radio
     tick delay = 0;       // samples from reception to transmission
     tick chunk = 0;       // samples at a time
+    bool sounds = true;   // before the first sample goes through
+    // What was received by a node's radio, and what was sent by it, with their times there: called
+    // by the thread that mixes. Empty: nobody wants it.
+    enum class side { input, output };
+    std::function<void(std::size_t node, side, tick, std::span<const cf32>)> watch{};
+};
+
+// Mean power over the last 64 pieces, by node.
+struct fader_levels {
+    std::vector<double> input, output;
 };
 
 // Counted since the start or reset_counters().
@@ -40,6 +54,12 @@ struct fader_status {
     std::uint64_t late = 0, underflows = 0;  // at a transmitter
     std::uint64_t clipped = 0;               // components at full scale of what was sent
     tick least_lead = never;  // between a piece's end of mixing and its time on the air
+};
+
+// Of what is mixed now.
+struct fader_moment {
+    fader_levels power;
+    std::vector<std::vector<mix::path_tap>> taps;  // by path
 };
 
 class fader {
@@ -55,13 +75,17 @@ public:
     std::optional<tick> change(mix::mixer_change c);  // any thread
     bool change_waits() const noexcept { return changes_.waits(); }
     fader_status status() const;  // any thread
-    void reset_counters();        // any thread
+    fader_moment moment() const;  // any thread
+    // Nothing: not sounded, or not yet. Any thread.
+    std::optional<std::vector<sounding_result>> soundings() const;
+    void reset_counters();  // any thread
 
 private:
     bool collect(tick until);
     void receive_from(std::size_t node);
     void mix_and_send(tick at, std::size_t size);
     void count_events();
+    void look(tick at);
 
     fader_setup setup_;
     std::vector<fading_radio*> radios_;
@@ -75,6 +99,14 @@ private:
     std::atomic<bool> stop_{false};
     mutable std::mutex mutex_;
     fader_status status_;
+    fader_moment moment_;
+    struct power_sum {
+        double sum = 0, samples = 0;
+        void add(std::span<const cf32> x);
+        double take();  // the mean; begins again
+    };
+    std::vector<power_sum> received_, sent_;  // of the thread that mixes
+    std::shared_ptr<sounding> sounding_;      // made by run()
 };
 
 }  // namespace wip::cabled

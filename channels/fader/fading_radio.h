@@ -31,6 +31,8 @@ public:
     // Of the transmitter, since the last call.
     virtual events take_events() = 0;
     virtual mix::tick now() = 0;
+    // Streams and the burst end; they may begin again.
+    virtual void stop() {}
 };
 
 }  // namespace wip::cabled

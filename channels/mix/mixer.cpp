@@ -172,6 +172,27 @@ void mixer::set_blackout(std::size_t receiver, db loss, tick from, tick to) {
     if (to != never) loss_db_[receiver].set(to, 0);
 }
 
+std::vector<path_tap> mixer::taps(std::size_t number, std::size_t receiver, tick at) {
+    std::vector<path_tap> found;
+    std::vector<cf32> gains;
+    for (const auto& p : paths_[receiver]) {
+        if (p->number != number || p->silent_from(at) || at < p->begin) continue;
+        gains.assign(p->multipath ? p->multipath->nof_taps() : 1, cf32(1));
+        if (p->multipath) p->multipath->gains(at, gains);
+        if (p->fading) p->fading->seek(at), p->fading->gains(gains);
+        cf32 common = p->amplitude;
+        if (p->shift_hz != 0) shift({&common, 1}, at, p->shift_hz);
+        if (p->large_scale) p->large_scale->work(at, {&common, 1}, {&common, 1});
+        weigh(*p, receiver, at, {&common, 1});
+        const double latency = p->multipath ? static_cast<double>(p->multipath->latency()) : 0;
+        for (std::size_t i = 0; i < gains.size(); ++i)
+            found.push_back({static_cast<double>(p->delay) + latency +
+                                 (p->multipath ? p->multipath->delay_s(i) * sample_rate : 0),
+                             std::complex<double>(gains[i]) * std::complex<double>(common)});
+    }
+    return found;
+}
+
 void mixer::forget_before(tick time) {
     for (auto& paths : paths_)
         std::erase_if(paths, [time](const prepared_path& p) { return p->silent_from(time); });

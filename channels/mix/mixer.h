@@ -38,6 +38,12 @@
 
 namespace wip::mix {
 
+// One tap of a path: y[n] = gain x[n - delay].
+struct path_tap {
+    double delay_samples;
+    std::complex<double> gain;
+};
+
 struct node_tuning {
     tuning transmit_frequency{default_frequency};
     tuning receive_frequency{default_frequency};
@@ -74,6 +80,9 @@ public:
     void set_noise(std::size_t receiver, dbfs level, tick at);
     // `loss` less on all paths of the receiver in [from, to); `never`: until the next change.
     void set_blackout(std::size_t receiver, db loss, tick from, tick to);
+    // Path `number` at that sample as it is configured: channel, shift, gain, what fades over and
+    // blackout. Impairments are not in it. For whoever measures what came out.
+    std::vector<path_tap> taps(std::size_t number, std::size_t receiver, tick at);
     // What was only needed before.
     void forget_before(tick time);
 

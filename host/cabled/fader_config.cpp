@@ -68,6 +68,8 @@ fader_config translate(const config::settings& s) {
     c.priority = static_cast<int>(s.integer("air.priority"));
     c.frequency_hz = s.real("fader.frequency_hz");
     c.start_delay_s = s.real("fader.start_delay_s");
+    c.record = s.text("fader.record");
+    c.record_seconds = s.real("fader.record_s");
     return c;
 }
 

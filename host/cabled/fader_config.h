@@ -23,6 +23,8 @@ struct fader_config {
     fader_setup setup;
     std::vector<radio_config> radios;  // one for each node
     std::string name, control, user;
+    std::string record;  // empty: nothing
+    double record_seconds = 0;
     double frequency_hz = 0, start_delay_s = 0;
     int priority = 0;
 };

@@ -3,13 +3,19 @@
 // configuration, radios, control socket, then privileges are given up.
 #include <spdlog/spdlog.h>
 
+#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
+#include <iostream>
+#include <optional>
 #include <sstream>
 #include <thread>
 
-#include "fader/fader.h"
+#include "cabled/calibration.h"
 #include "cabled/fader_config.h"
+#include "cabled/side_recorder.h"
 #include "cabled/usrp_radio.h"
+#include "fader/fader.h"
 #include "medium/control_server.h"
 #include "runtime/privileged_start.h"
 #include "runtime/process.h"
@@ -29,6 +35,40 @@ std::string what_holds(const fader_config& c) {
     return yaml.str();
 }
 
+double in_db(double power) { return 10 * std::log10(std::max(power, 1e-20)); }
+
+void fill_moment(const fader_config& c, const fader& f, openwip::control::AirStatus& a) {
+    const fader_moment now = f.moment();
+    for (std::size_t i = 0; i < c.radios.size(); ++i) {
+        auto& node = *a.add_fader_nodes();
+        node.set_name(c.radios[i].node);
+        for (const auto& p : c.setup.mix.paths) {
+            if (p.from == i) node.set_input_dbfs(in_db(now.power.input[i]));
+            if (p.to == i) node.set_output_dbfs(in_db(now.power.output[i]));
+        }
+    }
+    for (std::size_t i = 0; i < now.taps.size(); ++i) {
+        auto& path = *a.add_fader_paths();
+        path.set_from(c.radios[c.setup.mix.paths[i].from].node);
+        path.set_to(c.radios[c.setup.mix.paths[i].to].node);
+        for (const auto& tap : now.taps[i]) {
+            path.add_tap_delay_us(tap.delay_samples / mix::sample_rate * 1e6);
+            path.add_tap_gain_db(in_db(std::norm(tap.gain)));
+            path.add_tap_phase(std::arg(tap.gain));
+        }
+    }
+    const auto soundings = f.soundings();
+    if (!soundings) return;
+    for (const auto& s : *soundings) {
+        auto& one = *a.add_soundings();
+        one.set_from(c.radios[s.from].node);
+        one.set_to(c.radios[s.to].node);
+        one.set_residual_db(s.residual_db);
+        one.set_limit_db(s.limit_db);
+        one.set_not_judged(s.why_not);
+    }
+}
+
 air::controlled controlled_fader(const fader_config& c, fader& f) {
     const auto fill = [&f, c](openwip::control::AirStatus& a) {
         const fader_status s = f.status();
@@ -44,6 +84,7 @@ air::controlled controlled_fader(const fader_config& c, fader& f) {
         if (s.least_lead != never)
             a.set_least_lead_us(static_cast<double>(s.least_lead) / mix::sample_rate * 1e6);
         for (const auto& r : c.radios) a.add_nodes(r.node + ": " + r.arguments);
+        fill_moment(c, f, a);
     };
     return {c.control,
             c.setup.mix,
@@ -59,12 +100,25 @@ tick beginning(fading_radio& radio, double seconds) {
     return (soonest / slot_samples + 1) * slot_samples;
 }
 
-int run(config::settings& settings) {
-    const fader_config config = translate(settings);
+int run(config::settings& settings, bool calibrates) {
+    fader_config config = translate(settings);
     const host::privileged_start start(settings, config.user);
     auto radios = open_radios(config);
     std::vector<fading_radio*> ends;
     for (const auto& r : radios) ends.push_back(r.get());
+    if (calibrates) {
+        if (config.priority > 0) runtime::use_realtime(config.priority);
+        std::cout << calibrate(config, ends) << std::endl;
+        return 0;
+    }
+    std::optional<side_recorder> recorder;
+    if (!config.record.empty()) {
+        recorder.emplace(config);
+        config.setup.watch = [&recorder](std::size_t node, fader_setup::side side, tick first,
+                                         std::span<const cf32> x) {
+            recorder->take(node, side, first, x);
+        };
+    }
     fader running(config.setup, ends);
     std::unique_ptr<air::control_server> control;
     if (!config.control.empty())
@@ -85,7 +139,9 @@ int run(config::settings& settings) {
                 std::this_thread::sleep_for(std::chrono::milliseconds(20));
             }
         });
-        running.run(beginning(*ends[0], config.start_delay_s));
+        const tick begin = beginning(*ends[0], config.start_delay_s);
+        if (recorder) recorder->begin(begin);
+        running.run(begin);
         spdlog::info("{}", host::reason_to_stop());
         return host::exit_code_of(host::reason_to_stop());
     });
@@ -94,7 +150,14 @@ int run(config::settings& settings) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    bool calibrates = false;
     return host::run_program({"wip_fader", "OpenWIP: the channel between radios on cables",
-                              &fader_keys(), [](config::settings& s) { translate(s); }, run},
+                              &fader_keys(), [](config::settings& s) { translate(s); },
+                              [&](config::settings& s) { return run(s, calibrates); },
+                              [&](CLI::App& app) {
+                                  app.add_flag(
+                                      "--calibrate", calibrates,
+                                      "measure what the radios do, JSON to standard output");
+                              }},
                              argc, argv);
 }

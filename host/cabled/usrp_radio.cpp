@@ -137,6 +137,18 @@ fading_radio::events usrp_radio::take_events() {
     return e;
 }
 
+void usrp_radio::stop() {
+    if (receiver_) receiver_->issue_stream_cmd(uhd::stream_cmd_t::STREAM_MODE_STOP_CONTINUOUS);
+    if (transmitter_ && !burst_begins_) {
+        uhd::tx_metadata_t metadata;
+        metadata.end_of_burst = true;
+        transmitter_->send("", 0, metadata, send_timeout_s);
+    }
+    burst_begins_ = true;
+    receiver_.reset();
+    transmitter_.reset();
+}
+
 tick usrp_radio::now() { return to_tick(device_->get_time_now()); }
 
 std::vector<std::unique_ptr<usrp_radio>> open_radios(const fader_config& config) {

@@ -23,6 +23,7 @@ public:
     void send(mix::tick time, std::span<const mix::cf32> x) override;
     events take_events() override;
     mix::tick now() override;
+    void stop() override;
 
 private:
     uhd::usrp::multi_usrp::sptr device_;

@@ -40,6 +40,12 @@ int lead_from(const config::settings& s, int delay) {
                        "the retransmission delay of " + std::to_string(delay) +
                            " slots has to be longer by at least 3, for the feedback; valid: 0.." +
                            std::to_string(std::max(0, delay - feedback_slots)));
+    const int fader = static_cast<int>(s.integer("link.fader_slots"));
+    if (fader != 0 && delay < lead + feedback_slots + fader)
+        throw s.refuse("link.retransmission_delay_ms",
+                       "with a fader of " + std::to_string(fader) + " slots and a lead of " +
+                           std::to_string(lead) + " at least " +
+                           std::to_string(lead + feedback_slots + fader) + " slots");
     return lead;
 }
 

@@ -36,6 +36,9 @@ void add_fader(const openwip::control::AirStatus& fader, openwip::control::AirSt
     a.set_lost_samples(fader.lost_samples());
     a.set_clipped(fader.clipped());
     a.set_least_lead_us(fader.least_lead_us());
+    *a.mutable_fader_nodes() = fader.fader_nodes();
+    *a.mutable_fader_paths() = fader.fader_paths();
+    *a.mutable_soundings() = fader.soundings();
     const std::string& yaml = fader.effective_yaml();
     const std::size_t channel = yaml.find("channel:");
     if (channel != std::string::npos) *a.mutable_effective_yaml() += yaml.substr(channel);

@@ -9,4 +9,3 @@ SUBCARRIERS = 500               # of all bins
 SPECTRUM_POINTS = 768           # one for each subcarrier of the FFT
 SYMBOLS_PER_BIN = 108           # payload symbols of a bin in a slot
 CRC_BITS = 24                   # of a link frame, in profile `radio`
-FADER_DELAY_SLOTS = 2           # of the fader of a cabled cell

@@ -69,6 +69,7 @@ struct array_radio final : fading_radio {
 fader_setup one_way(tick delay = 4000, tick chunk = 1280) {
     fader_setup s;
     s.delay = delay;
+    s.sounds = false;
     s.chunk = chunk;
     s.mix.seed = 5;
     s.mix.nodes = {{"base", {}}, {"terminal", -40.0}};
@@ -158,6 +159,78 @@ TEST_F(Fader, counts_what_it_sends_at_full_scale) {
     run(s);
     EXPECT_GT(status.clipped, 1000U);
     for (const cf32 v : terminal.sent) ASSERT_LE(std::abs(v.real()), 1);
+}
+
+TEST_F(Fader, a_run_begins_with_a_sounding_that_finds_the_taps_that_are_commanded) {
+    for (const char* kind : {"two taps", "one tap", "nothing"}) {
+        fader_setup s = one_way();
+        s.sounds = true;
+        s.mix.nodes[1].noise_dbfs = -60;
+        auto& channel = *s.mix.paths[0].channel;
+        if (std::string(kind) == "one tap") channel.profile.taps.pop_back();
+        if (std::string(kind) == "nothing") s.mix.paths[0].channel.reset();
+        base = array_radio{random_samples(10 * slot_samples, 1)};
+        terminal = array_radio();
+        fader f(s, {&base, &terminal});
+        base.at_end = [&f] { f.stop(); };
+        f.run(beginning);
+        const auto found = f.soundings();
+        ASSERT_TRUE(found && found->size() == 1) << kind;
+        EXPECT_TRUE((*found)[0].judged) << (*found)[0].why_not;
+        EXPECT_LT((*found)[0].residual_db, -35) << kind;
+        EXPECT_LT((*found)[0].residual_db, (*found)[0].limit_db) << kind;
+        // After it the station's samples go through, in their time.
+        const fader_moment now = f.moment();
+        const auto& taps = now.taps[0];
+        EXPECT_EQ(taps.size(), std::string(kind) == "two taps" ? 2U : 1U);
+        EXPECT_NEAR(taps[0].delay_samples, 9, 1e-9);
+        EXPECT_NEAR(10 * std::log10(now.power.input[0]), -17, 0.5);  // 2 x 0.1^2
+        std::vector<cf32> known = base.in;
+        sounding same(s.mix, beginning, mix::mixer(s.mix).max_delay());
+        same.replace(0, beginning, known);
+        const auto expected = mixed(s, known);
+        for (std::size_t i = 0; i < expected.size(); ++i)
+            ASSERT_EQ(terminal.sent[i + static_cast<std::size_t>(s.delay)], expected[i]) << i;
+    }
+}
+
+TEST(Sounding, sees_what_is_not_as_commanded) {
+    // The residual of a fader that does `done` where `said` is commanded.
+    const auto residual = [](const fader_setup& said, const fader_setup& done) {
+        mix::mixer commanded(said.mix);
+        sounding s(said.mix, beginning, commanded.max_delay());
+        std::vector<cf32> x(3 * slot_samples);
+        s.replace(0, beginning, x);
+        const auto y = mixed(done, x);
+        for (std::size_t i = 0; i < y.size(); i += 1000)
+            s.heard(1, beginning + static_cast<tick>(i),
+                    std::span(y).subspan(i, std::min<std::size_t>(1000, y.size() - i)), commanded);
+        const auto r = s.results();
+        return r ? r->at(0) : sounding_result{.why_not = "not complete"};
+    };
+    const fader_setup said = one_way();
+    auto right = residual(said, said);
+    EXPECT_TRUE(right.judged) << right.why_not;
+    EXPECT_LT(right.residual_db, right.limit_db);
+    for (const auto& spoil : std::vector<std::function<void(fader_setup&)>>{
+             [](fader_setup& s) { s.mix.paths[0].gain_db += 1; },
+             [](fader_setup& s) { s.mix.paths[0].delay_samples += 1; },
+             [](fader_setup& s) { s.mix.seed = 6; },
+             [](fader_setup& s) { s.mix.paths[0].channel->profile.taps.pop_back(); },
+             [](fader_setup& s) {
+                 s.mix.paths[0].channel->movement.path = sample_model::constant_speed{300};
+             }}) {
+        fader_setup done = said;
+        spoil(done);
+        const auto wrong = residual(said, done);
+        EXPECT_TRUE(wrong.judged) << wrong.why_not;
+        EXPECT_GT(wrong.residual_db, wrong.limit_db);
+    }
+    fader_setup dark = said;
+    dark.mix.nodes[1].noise_dbfs = 0;
+    EXPECT_EQ(residual(dark, dark).why_not, "the channel is below its noise");
+    dark.mix.paths[0].impairments = {sample_model::cfo_config{}};
+    EXPECT_EQ(residual(dark, dark).why_not, "impairments of a path");
 }
 
 TEST_F(Fader, a_delay_shorter_than_two_pieces_is_refused) {

@@ -56,8 +56,8 @@ ALLOWED = {
     "host/macd": {"packet", "runtime", "station", "schema", "config", "peer", "tun"} | MAC,
     "host/emulator": {"bin", "cell", "packet", "profiles", "runtime", "station", "macd", "schema", "config", "peer", "trace", "tun"} | MAC,
     "host/medium": {"types", "sample", "mix", "air", "profiles", "runtime", "schema", "config"},
-    # Radios on cables: the fader behind UHD, controlled as the medium is.
-    "host/cabled": {"types", "sample", "mix", "fader", "medium", "runtime", "schema", "config"},
+    # Radios on cables: the fader behind UHD, controlled as the medium is, calibrated as any radio is looked at.
+    "host/cabled": {"types", "sample", "mix", "fader", "medium", "radio", "runtime", "schema", "config"},
     "host/observer": {"types", "runtime", "schema", "config", "peer", "tun"},
     "host/tcpl": {"types", "wire", "packet", "relay", "runtime", "station", "config", "peer", "tun"},
     "host/capture": {"types", "runtime", "schema", "config"},

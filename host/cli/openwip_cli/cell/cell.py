@@ -23,7 +23,7 @@ from typing import Any
 
 import yaml
 
-from ..air import FADER_DELAY_SLOTS, SLOT_SAMPLES
+from ..air import SLOT_SAMPLES
 from ..machine import own_files, rights, system
 from ..machine.places import Places
 from ..settings import radios, table
@@ -236,7 +236,7 @@ def names() -> list[str]:
 def mac_config(cell: Cell, scenario: Scenario, role: str) -> dict[str, Any]:
     """Of a macd: every setting of the scenario that it has, and what belongs to the cell."""
     s = scenario
-    values = {key: s[key] for key in table.keys_of("macd") if key in s.values}
+    values = {key: s[key] for key in table.keys_of("macd") if key in s.values} | {"link.fader_slots": s.fader_slots}
     return table.nested(values) | {
         "role": role,
         "name": cell.name,
@@ -274,18 +274,21 @@ def air_config(cell: Cell, scenario: Scenario) -> dict[str, Any]:
     return {
         "air": air | {"wait_for": {"transmitters": 2, "receivers": 2}, "fader": cell.endpoint("fader.control")},
         "nodes": {"base": {}, "fader-base": {}, "fader-terminal": {}, "terminal": {"impairments": s["impairments"]}},
-        "paths": [{"from": "base", "to": "fader-base", "gain_db": path["gain_db"]}, {"from": "fader-terminal", "to": "terminal"}],
+        "paths": [{"from": "base", "to": "fader-base", "gain_db": round(-base - radio["fader-base"].level_db, 4) + 0.0},
+                  {"from": "fader-terminal", "to": "terminal", "gain_db": round(-radio["fader-terminal"].level_db - terminal, 4) + 0.0}],
     }
 
 
 def fader_config(cell: Cell, scenario: Scenario) -> dict[str, Any]:
     """With the channel that the medium would have."""
     medium = air_config(cell, scenario.replaced({"air.over": "medium"}))
-    path, noise = medium["paths"][0], medium["nodes"]["terminal"]["noise_dbfs"]
-    radio = {node: {"radio": f"type=vusrp,air={cell.name},node=fader-{node}"} for node in ("base", "terminal")}
+    path, of = medium["paths"][0], radios.radios(scenario)
+    radio = {node: {"radio": ",".join(filter(None, (f"type=vusrp,air={cell.name},node=fader-{node}", of[f"fader-{node}"].arguments)))}
+             for node in STATIONS}
+    radio["base"]["receive_gain_db"], radio["terminal"]["transmit_gain_db"] = of["fader-base"].gain, of["fader-terminal"].gain
     return {"air": {"name": cell.name, "seed": scenario["seed"], "control": cell.endpoint("fader.control"), "user": system.account()[0]},
-            "fader": {"delay_samples": FADER_DELAY_SLOTS * SLOT_SAMPLES, "start_delay_s": 0.05},
-            "nodes": {"base": radio["base"], "terminal": radio["terminal"] | {"noise_dbfs": noise}},
+            "fader": {"delay_samples": scenario["fader.delay_samples"], "start_delay_s": 0.05},
+            "nodes": {"base": radio["base"], "terminal": radio["terminal"] | {"noise_dbfs": round(scenario.noise_dbfs, 4)}},
             "paths": [path | {"gain_db": 0.0}]}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""down, status, exec, bench, switch-table, fader, curves, channel."""
+"""down, status, exec, bench, switch-table, curves, channel."""
 import importlib
 import json
 import os
@@ -121,16 +121,6 @@ def bench(arguments: list[str], places: Places) -> Any:
 def switch_table(arguments: list[str], places: Places) -> None:
     program = places.program("mac/link/switch_table")
     os.execv(program, [program, *arguments])
-
-
-def fader(arguments: list[str], places: Places) -> None:
-    p = Parser("fader", "The channel between radios that are joined to the stations by cables, until it is ended (docs/cabled.md).")
-    p.add_argument("config", metavar="CONFIG", help="YAML file: nodes with their radios, paths between them")
-    p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="over the file; repeatable")
-    given = p.parse_args(arguments)
-    program = places.program("host/cabled/wip_fader")
-    os.environ.setdefault("UHD_MODULE_PATH", str(places.build / "uhd_modules"))
-    os.execv(program, [program, "--config", given.config, *(f"--set={assignment}" for assignment in given.set)])
 
 
 def curves(arguments: list[str], places: Places) -> None:

@@ -113,12 +113,22 @@ def screen(r: dict[str, Any]) -> str:
                  f"{rt['slots_behind']} of {rt['slots']} slots more than {rt['pacing_limit_us'] / 1000:g} ms behind "
                  f"(median {rt['pacing_us']['median'] / 1000:.2f}, p99 {rt['pacing_us']['p99'] / 1000:.2f}, "
                  f"max {rt['pacing_us']['max'] / 1000:.2f} ms)")
+    lines += fader_lines(r.get("fader"))
     lines += stall_lines(rt.get("stall")) + placement_lines(r.get("placement"))
     cpu = dict(r["cpu"])
     total = cpu.pop("total", 0)
     lines.append(f"  CPU          {total:.2f} cores: " + ", ".join(f"{n} {x:.2f}" for n, x in cpu.items()))
     lines += application_lines(r.get("applications"))
     return "\n".join(lines)
+
+
+def fader_lines(fader: dict[str, Any] | None) -> list[str]:
+    if not fader:
+        return []
+    sounded = ", ".join(f"{s['residual_db']:.1f} dB off the commanded channel (limit {s['limit_db']:.1f})" if not s["not_judged"] else
+                        f"not compared with the commanded channel ({s['not_judged']})" for s in fader["soundings"])
+    return [f"  fader        {fader['delay_samples']} samples ({fader['delay_us'] / 1000:.2f} ms) later, {fader['least_lead_us'] / 1000:.2f} ms of it left at "
+            f"worst; {fader['lost_samples']} samples lost, {fader['clipped']} clipped; sounded: {sounded}"]
 
 
 def stall_lines(stall: dict[str, Any] | None) -> list[Any]:

@@ -121,8 +121,8 @@ def to_replay(file: pathlib.Path | str) -> tuple[Any, Any]:
     """(recording, reports of the live receiver) of a file that can be replayed; BadInput says why another cannot."""
     recording = recordings.Recording(file)
     if recording.whole["openwip:role"] != "terminal":
-        raise BadInput(f"recording {recording.meta_path}: openwip:role is 'base'; valid: terminal (what the base "
-                       f"station transmitted was never received)")
+        raise BadInput(f"recording {recording.meta_path}: openwip:role is {recording.whole['openwip:role']!r}; valid: "
+                       "terminal (what a base station transmitted, or a fader has, was never received)")
     if "openwip:receiver" not in recording.whole:
         raise BadInput(f"recording {recording.meta_path}: has no openwip:receiver, the settings to replay with")
     live = recording.reports()

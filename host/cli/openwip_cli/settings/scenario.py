@@ -6,7 +6,7 @@ import math
 import pathlib
 from typing import Any
 
-from ..air import FADER_DELAY_SLOTS, SLOTS_PER_SECOND
+from ..air import SLOT_SAMPLES, SLOTS_PER_SECOND
 from ..errors import BadInput
 from . import radios
 from .command_line import read
@@ -15,7 +15,6 @@ from .table import Setting, nested, settings_of
 NOMINAL_TRANSMIT_DBFS = -15.0   # blocks/types/db.h
 MOVES_BY_ITSELF = ("hst", "hst-tunnel", "two-user", "n-user")   # takes no speed
 USUAL_SPEED_KMH = 30.0
-CABLED_LOOP_SLOTS = 3 + FADER_DELAY_SLOTS + 1     # the least: three slots of the loop, the fader, the slot that its filter reaches into
 FEEDBACK_SLOTS = 3      # host/macd/macd_config.cpp: of the retransmission delay, beside the lead
 SETTINGS = settings_of("demo")
 
@@ -31,11 +30,11 @@ def text_of(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def by_clock(clock: str | None, over: str | None = None) -> dict[str, Any]:
+def by_clock(clock: str | None, fader_slots: int = 0) -> dict[str, Any]:
     """Defaults that depend on clock and way: a radio that does not wait has to be asked early, and is answered later; a fader
-    adds its delay, and the slot into which the channel's own reaches."""
+    adds its own."""
     free = clock == "realtime"
-    delay = (12 if free else 3) + (CABLED_LOOP_SLOTS - 3 if over == "cabled" else 0)
+    delay = (12 if free else 3) + fader_slots
     return {"link.transmit_lead_slots": 6 if free else 0, "link.retransmission_delay_ms": delay * 1000 / SLOTS_PER_SECOND}
 
 
@@ -45,7 +44,7 @@ class Scenario:
     def __init__(self, values: dict[str, Any] | None = None, settings: list[Setting] | None = None) -> None:
         self.values = {s.key: s.default for s in settings or SETTINGS}
         self.values.update(values or {})
-        for key, default in by_clock(self.values.get("air.clock"), self.values.get("air.over")).items():
+        for key, default in by_clock(self.values.get("air.clock"), self.fader_slots).items():
             if key in self.values and self.values[key] is None:
                 self.values[key] = default
 
@@ -68,6 +67,11 @@ class Scenario:
     @property
     def cabled(self) -> bool:
         return self.values.get("air.over") == "cabled"
+
+    @property
+    def fader_slots(self) -> int:
+        """That the loop is longer by: the fader's delay, and the slot into which the channel's own reaches."""
+        return math.ceil(self["fader.delay_samples"] / SLOT_SAMPLES) + 1 if self.cabled else 0
 
     @property
     def retransmission_delay_slots(self) -> int:
@@ -101,12 +105,13 @@ def check_together(scenario: Scenario) -> Scenario:
         raise BadInput(f"--user is {scenario['channel.user']} with --channel two-user; valid: 0..1")
     if scenario.values.get("air.clock", "lockstep") == "realtime":
         check_free_running(scenario)
-    elif scenario.cabled and scenario.retransmission_delay_slots < CABLED_LOOP_SLOTS:
-        raise BadInput(f"--retransmission-delay-ms is {scenario['link.retransmission_delay_ms']:g} with --air cabled, whose fader is "
-                       f"{FADER_DELAY_SLOTS} slots long; valid: {CABLED_LOOP_SLOTS * 1000 / SLOTS_PER_SECOND:g}..32")
     elif scenario.values.get("link.transmit_lead_slots"):
         raise BadInput(f"--transmit-lead-slots is {scenario['link.transmit_lead_slots']} with --clock lockstep, where the radio "
                        "waits for every plan; valid: 0, or --clock realtime")
+    least = scenario.values.get("link.transmit_lead_slots", 0) + FEEDBACK_SLOTS + scenario.fader_slots
+    if scenario.cabled and scenario.retransmission_delay_slots < least:
+        raise BadInput(f"--retransmission-delay-ms is {scenario['link.retransmission_delay_ms']:g} with --air cabled, whose fader takes "
+                       f"{scenario['fader.delay_samples']} samples; valid: {least * 1000 / SLOTS_PER_SECOND:g}..32")
     if scenario.values.get("link.tcp_l") == "on" and scenario["link.deliver_corrupt"] == "off":
         raise BadInput("--tcp-l is 'on' with --deliver-corrupt off, so no damaged segment arrives; valid: --deliver-corrupt on")
     if "radio.product" in scenario.values:

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The channel measured in every run: y = H x. Before the first sample of a station goes through,
+// each node that sends is heard with a known burst in the place of what its radio receives, one
+// after the other; what the fader hands to each transmitter of a path is compared with the taps
+// that are commanded at that moment.
+//
+//   burst     a Zadoff-Chu sequence of 512 samples (flat, at -15 dBFS), six times: the first time
+//   is
+//             for the channel's delays, four windows are measured, the last is for the filters
+//   residual  |H measured - H commanded|^2 over |H commanded|^2 in the 4.8 MHz around the carrier,
+//             after the mean over the windows and over 150 kHz, which is what noise is left of
+//   limit     -25 dB, and four times the mean of what the receiver's noise is left with
+//
+// Shared by two threads: the one that mixes writes, any other asks when a pair is done.
+#pragma once
+
+#include <array>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "mix/mixer.h"
+
+namespace wip::cabled {
+
+using mix::cf32;
+using mix::tick;
+
+// From one node to another, over all paths between them.
+struct sounding_result {
+    std::size_t from = 0, to = 0;
+    bool judged = false;
+    double residual_db = 0, limit_db = 0;
+    std::string why_not{};  // of one that is not judged
+};
+
+class sounding {
+public:
+    static constexpr tick period = 512;
+    static constexpr std::size_t windows = 4;
+    static constexpr tick burst = (2 + static_cast<tick>(windows)) * period;
+    static constexpr double limit_db = -25, amplitude = 0.178;  // -15 dBFS
+
+    // `longest`: the mixer's longest delay. The first burst is at `begin`.
+    sounding(const mix::mix_config& config, tick begin, tick longest);
+
+    tick end() const noexcept { return end_; }
+    // What was received at a node, from `first` on: before end() it is the burst, or silence.
+    void replace(std::size_t node, tick first, std::span<cf32> x) const;
+    // What goes to a node's transmitter, by its time at the receivers.
+    void heard(std::size_t node, tick first, std::span<const cf32> y, mix::mixer& mixer);
+    // Of all pairs; nothing while one is not complete.
+    std::optional<std::vector<sounding_result>> results() const;
+
+private:
+    struct pair {
+        std::size_t from, to;
+        std::vector<std::size_t> paths;
+        tick begin;                 // of its burst
+        std::optional<tick> first;  // of its windows; nothing: not known yet
+        std::vector<cf32> y{};
+        std::array<std::vector<mix::path_tap>, windows> commanded{};
+        std::string why_not{};
+    };
+    void prepare(pair& p, mix::mixer& mixer) const;
+    sounding_result result(const pair& p) const;
+
+    mix::mix_config config_;
+    std::vector<cf32> sequence_;
+    std::vector<pair> pairs_;
+    tick end_;
+    bool complete_ = false;  // of all pairs
+    mutable std::vector<sounding_result> results_;
+    mutable std::mutex mutex_;
+};
+
+}  // namespace wip::cabled

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "cabled/calibration.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <complex>
+#include <numbers>
+#include <optional>
+#include <random>
+#include <sstream>
+#include <stdexcept>
+
+#include "radio/levels.h"
+#include "types/grid.h"
+
+namespace wip::cabled {
+namespace {
+
+using mix::cf32;
+using mix::tick;
+
+constexpr int nof_starts = 20;
+constexpr tick lead = 30720;         // 4 ms: what is sent is on its way so long
+constexpr tick longest = 8192;       // delay that is looked for
+constexpr double heard_from = 0.05;  // of a correlation of 1; noise alone stays below 0.02
+constexpr double tone_frequency = 912e3 / 7.68e6;
+constexpr std::array levels_dbfs{-10.0, -20.0, -30.0};
+constexpr std::size_t long_stretch = std::size_t{1} << 17, short_stretch = 16384, settling = 4096;
+
+std::vector<cf32> burst() {
+    std::minstd_rand random(1);
+    std::vector<cf32> made(1024);
+    for (cf32& x : made) {
+        const auto bits = random() >> 8;
+        x = {bits & 1 ? 0.25F : -0.25F, bits & 2 ? 0.25F : -0.25F};
+    }
+    return made;
+}
+
+void add_tone(std::vector<cf32>& x, double dbfs, std::size_t size) {
+    const double amplitude = std::pow(10, dbfs / 20);
+    for (std::size_t n = 0; n < size; ++n)
+        x.push_back(cf32(std::polar(
+            amplitude, 2 * std::numbers::pi * tone_frequency * static_cast<double>(x.size()))));
+}
+
+// One start of both streams: what is received of `sent`, from the time on at which it is sent.
+std::vector<cf32> heard(fading_radio& transmitter, fading_radio& receiver,
+                        std::span<const cf32> sent) {
+    const tick begin = (receiver.now() / slot_samples + 100) * slot_samples;
+    const bool one = &transmitter == &receiver;
+    receiver.start(begin, true, one);
+    if (!one) transmitter.start(begin, false, true);
+    // Silence behind it: the transmitter never runs out of samples.
+    std::vector<cf32> all, piece(1280), whole(sent.begin(), sent.end());
+    whole.resize(whole.size() + static_cast<std::size_t>(longest) + 4 * piece.size());
+    const std::size_t needed = static_cast<std::size_t>(lead + longest) + sent.size();
+    for (std::size_t done = 0, silent = 0; all.size() < needed;) {
+        while (done < whole.size() && done <= all.size()) {
+            const auto part =
+                std::span(whole).subspan(done, std::min(piece.size(), whole.size() - done));
+            transmitter.send(begin + lead + static_cast<tick>(done), part);
+            done += part.size();
+        }
+        const auto got = receiver.receive(piece);
+        using what = fading_radio::received;
+        if (got.what == what::nothing && ++silent > 30)
+            throw std::runtime_error("the receiver delivers no samples");
+        if (got.what == what::lost ||
+            (got.what == what::samples && got.time != begin + static_cast<tick>(all.size())))
+            throw std::runtime_error("samples were lost: nothing else may run while it calibrates");
+        if (got.what != what::samples) continue;
+        silent = 0;
+        all.insert(all.end(), piece.begin(), piece.begin() + static_cast<tick>(got.size));
+    }
+    const auto events = transmitter.take_events();
+    receiver.stop();
+    if (!one) transmitter.stop();
+    if (events.late + events.underflows > 0)
+        throw std::runtime_error("samples came to the transmitter too late");
+    all.erase(all.begin(), all.begin() + lead);
+    return all;
+}
+
+std::optional<tick> delay_of(std::span<const cf32> in, std::span<const cf32> sent) {
+    double best = heard_from;
+    std::optional<tick> found;
+    for (tick at = 0; at < longest; ++at) {
+        cf32 sum{};
+        float energy = 0, own = 0;
+        for (std::size_t k = 0; k < sent.size(); ++k) {
+            const cf32 v = in[static_cast<std::size_t>(at) + k];
+            sum += v * std::conj(sent[k]);
+            energy += std::norm(v);
+            own += std::norm(sent[k]);
+        }
+        const double alike = static_cast<double>(std::norm(sum) / std::max(energy * own, 1e-20F));
+        if (alike > best) best = alike, found = at;
+    }
+    return found;
+}
+
+// Power of the tone.
+double tone_dbfs(std::span<const cf32> in) {
+    std::complex<double> sum{};
+    for (std::size_t n = 0; n < in.size(); ++n)
+        sum += std::complex<double>(in[n]) *
+               std::polar(1.0, -2 * std::numbers::pi * tone_frequency * static_cast<double>(n));
+    return 20 * std::log10(std::max(std::abs(sum) / static_cast<double>(in.size()), 1e-10));
+}
+
+void measure_levels(std::ostream& out, fading_radio& transmitter, fading_radio& receiver,
+                    tick delay) {
+    std::vector<cf32> sent(long_stretch);
+    std::vector<std::size_t> begins;
+    for (const double dbfs : levels_dbfs) {
+        begins.push_back(sent.size());
+        add_tone(sent, dbfs, begins.size() == 1 ? long_stretch : short_stretch);
+    }
+    const std::vector<cf32> all = heard(transmitter, receiver, sent);
+    const auto part = [&](std::size_t begin, std::size_t size) {
+        return std::span(all).subspan(begin + static_cast<std::size_t>(delay) + settling,
+                                      size - 2 * settling);
+    };
+    const radio::level_summary silence = radio::levels_of(part(0, long_stretch), 0);
+    const auto tone = part(begins[0], long_stretch);
+    const radio::line image = radio::line_at(tone, -tone_frequency);
+    out << ", \"gain_db\": [";
+    for (std::size_t i = 0; i < begins.size(); ++i)
+        out << (i == 0 ? "" : ", ") << "{\"sent_dbfs\": " << levels_dbfs[i]
+            << ", \"gain_db\": " << tone_dbfs(part(begins[i], short_stretch)) - levels_dbfs[i]
+            << "}";
+    out << "], \"noise_dbfs\": " << silence.noise_dbfs << ", \"dc_dbfs\": " << silence.dc_dbfs
+        << ", \"dc_sending_dbfs\": " << radio::line_at(tone, 0).dbfs
+        << ", \"image_db\": " << tone_dbfs(tone) - image.dbfs
+        << ", \"image_at_least\": " << (image.above_noise ? "false" : "true")
+        << ", \"clipped\": " << radio::levels_of(tone, 0).clipped;
+}
+
+}  // namespace
+
+std::string calibrate(const fader_config& config, const std::vector<fading_radio*>& radios) {
+    std::ostringstream out;
+    out << "{\"paths\": [";
+    const std::vector<cf32> known = burst();
+    bool first = true;
+    for (const auto& p : config.setup.mix.paths) {
+        fading_radio &transmitter = *radios[p.to], &receiver = *radios[p.from];
+        out << (first ? "" : ", ") << "{\"from\": \"" << config.radios[p.from].node
+            << "\", \"to\": \"" << config.radios[p.to].node << "\", \"delays\": [";
+        first = false;
+        std::optional<tick> delay;
+        for (int i = 0; i < nof_starts; ++i) {
+            delay = delay_of(heard(transmitter, receiver, known), known);
+            if (!delay) break;
+            out << (i == 0 ? "" : ", ") << *delay;
+        }
+        out << "], \"heard\": " << (delay ? "true" : "false");
+        if (delay) measure_levels(out, transmitter, receiver, *delay);
+        out << "}";
+    }
+    out << "]}";
+    return out.str();
+}
+
+}  // namespace wip::cabled

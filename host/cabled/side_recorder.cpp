@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "cabled/side_recorder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iomanip>
+
+namespace wip::cabled {
+
+side_recorder::side_recorder(const fader_config& config)
+    : sides_(nof_sides * config.radios.size()),
+      length_(std::llround(config.record_seconds * mix::sample_rate)) {
+    const auto record = [&](std::size_t node, fader_setup::side side, const char* name) {
+        auto& here = of(node, side);
+        if (here) return;
+        const std::string base = config.record + "-" + config.radios[node].node + "-" + name;
+        here.reset(new one{base, sample_recorder({.samples_file = base + ".sigmf-data"})});
+    };
+    for (const auto& p : config.setup.mix.paths) {
+        record(p.from, fader_setup::side::input, "input");
+        record(p.to, fader_setup::side::output, "output");
+    }
+}
+
+side_recorder::~side_recorder() {
+    for (const auto& s : sides_) {
+        if (!s) continue;
+        const recording_facts f = s->recorder.finish();
+        std::ofstream out(s->base + ".facts");
+        out << "{\"samples\": " << f.samples << ", \"samples_lost\": " << f.samples_lost
+            << ", \"reports\": 0, \"reports_lost\": 0, \"error\": " << std::quoted(f.error)
+            << ", \"stretches\": [";
+        for (std::size_t i = 0; i < f.stretches.size(); ++i)
+            out << (i == 0 ? "" : ", ") << "{\"index\": " << f.stretches[i].index
+                << ", \"first_sample\": " << f.stretches[i].first.value
+                << ", \"lost_by_recorder\": " << std::boolalpha << f.stretches[i].lost_here << "}";
+        out << "]}\n";
+    }
+}
+
+void side_recorder::begin(tick begin) { end_ = begin + length_; }
+
+void side_recorder::take(std::size_t node, fader_setup::side side, tick first,
+                         std::span<const cf32> x) {
+    const tick left = end_ - first;
+    if (left <= 0) return;
+    of(node, side)
+        ->recorder.samples(sample(first),
+                           x.first(std::min(x.size(), static_cast<std::size_t>(left))));
+}
+
+}  // namespace wip::cabled

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Records what a fader receives and sends, each side of each node that it uses, from the first
+// sample on: BASE-NODE-input.sigmf-data, BASE-NODE-output.sigmf-data. The metadata is made by
+// ./openwip fader from BASE-NODE-SIDE.facts, which is written here at the end.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "cabled/fader_config.h"
+#include "sample_recorder.h"
+
+namespace wip::cabled {
+
+class side_recorder {
+public:
+    // Throws std::runtime_error naming the file that cannot be made.
+    explicit side_recorder(const fader_config& config);
+    ~side_recorder();  // writes the facts
+
+    // From `begin` on, so many seconds of each side.
+    void begin(tick begin);
+    // By the thread that mixes.
+    void take(std::size_t node, fader_setup::side side, tick first, std::span<const cf32> x);
+
+private:
+    struct one {
+        std::string base;
+        sample_recorder recorder;
+    };
+    static constexpr std::size_t nof_sides = 2;
+    std::unique_ptr<one>& of(std::size_t node, fader_setup::side side) {
+        return sides_[nof_sides * node + static_cast<std::size_t>(side)];
+    }
+    std::vector<std::unique_ptr<one>> sides_;
+    tick length_, end_ = 0;
+};
+
+}  // namespace wip::cabled

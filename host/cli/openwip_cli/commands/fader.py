@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""./openwip fader CONFIG: the channel between radios on cables, and its recordings; ./openwip fader calibrate CONFIG: what its radios do
+beside the channel (docs/cabled.md). Calibration: exit code 0: nothing is wrong, 1: something is, 2: bad input, or a radio that is not there."""
+import datetime
+import importlib
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+from . import radio_program
+from .finding import Finding, as_json, show
+from ..air import SAMPLE_RATE
+from ..errors import BAD_INPUT, INVALID, VALID, BadInput, Stop
+from ..iq import metadata, recordings
+from ..machine import outputs
+from ..machine.places import Places
+from ..settings.command_line import Parser
+from ..settings.kinds import Real
+
+PROGRAM = "host/cabled/wip_fader"
+FACTS = ".facts"            # of a recording, from the program
+SIDES = {"input": "received from", "output": "sent to"}
+MOST_BEND_DB = 0.1          # of the gain over its three levels
+LEAST_IMAGE_DB = 25         # docs/radios.md: costs less than 1 dB at 256-QAM
+
+
+def parser(command: str, description: str) -> Parser:
+    p = Parser(command, description)
+    p.add_argument("config", metavar="CONFIG", help="YAML file: nodes with their radios, paths between them")
+    p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="over the file; repeatable")
+    return p
+
+
+def start(given: Any, places: Places, *more: str) -> list[str]:
+    return [str(places.program(PROGRAM)), "--config", given.config, *(f"--set={assignment}" for assignment in given.set), *more]
+
+
+# --- recordings ---
+
+def used_sides(config: str) -> list[tuple[str, str]]:
+    """(node, side) of all that is recorded."""
+    tree = yaml.safe_load(pathlib.Path(config).read_text(encoding="utf-8"))
+    ends = [(str(p[end]), side) for p in tree["paths"] for end, side in (("from", "input"), ("to", "output"))]
+    return list(dict.fromkeys(ends))
+
+
+def complete(base: str, node: str, side: str, config: str, places: Places) -> recordings.Recording:
+    """Metadata of one side, as the stations' recordings have it."""
+    sys.path.append(str(places.top / "flowgraphs" / "apps"))
+    recording = importlib.import_module("recording")
+    tree = yaml.safe_load(pathlib.Path(config).read_text(encoding="utf-8"))
+    name = f"{base}-{node}-{side}"
+    facts = json.loads(pathlib.Path(name + FACTS).read_text(encoding="utf-8"))
+    of = recording.Recording(None, {"role": "fader", "hardware": tree["nodes"][node]["radio"],
+                                    "frequency_hz": tree.get("fader", {}).get("frequency_hz", 1.8e9)}, 0)
+    of.from_start, of.began = False, os.path.getmtime(name + FACTS) - facts["samples"] / SAMPLE_RATE
+    meta = of.metadata(facts)
+    meta["global"] |= {"core:description": f"{SIDES[side]} {node} by the fader", "openwip:node": node, "openwip:side": side}
+    pathlib.Path(name + recordings.META).write_text(json.dumps(meta, indent=1) + "\n", encoding="utf-8")
+    pathlib.Path(name + FACTS).unlink()
+    made: recordings.Recording = metadata.complete(name, {"openwip:seed": tree.get("air", {}).get("seed", 1)})
+    return made
+
+
+def run_recording(given: Any, places: Places) -> int:
+    """Until it ends; then the metadata."""
+    seconds = given.seconds or 2.0
+    base = str(recordings.check_place(given.record, seconds, "--record"))
+    try:
+        sides = used_sides(given.config)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, yaml.YAMLError):
+        sides = []      # the program says what is wrong
+    for node, side in sides:
+        recordings.remove_former(f"{base}-{node}-{side}")
+    child = subprocess.Popen(start(given, places, f"--set=fader.record={base}", f"--set=fader.record_s={seconds}"))
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, lambda signum, _frame: child.send_signal(signum))
+    code = child.wait()
+    if code == BAD_INPUT:
+        return code
+    lost = 0
+    for node, side in sides:
+        made = complete(base, node, side, given.config, places)
+        lost += made.whole["openwip:samples_lost"]
+        print(f"{made.data_path}: {made.samples} samples ({made.samples / SAMPLE_RATE:.3f} s), "
+              f"{made.whole['openwip:samples_lost']} lost" + (f"; {made.whole['openwip:error']}" if "openwip:error" in made.whole else ""))
+    return code or (INVALID if lost else VALID)
+
+
+# --- calibration ---
+
+def findings_of(path: dict[str, Any]) -> Iterator[Finding]:
+    name = f"{path['from']} to {path['to']}"
+    if not path["heard"]:
+        yield Finding(name, f"the transmitter at {path['to']} is not heard by the receiver at {path['from']}", "no calibration",
+                      f"a cable with its attenuator from the one to the other; transmit_gain_db of {path['to']}, receive_gain_db of {path['from']}")
+        return
+    delays = path["delays"]
+    spread = max(delays) - min(delays)
+    says = f"{min(delays)} samples in each of {len(delays)} starts" if spread == 0 else f"{min(delays)} to {max(delays)} samples in {len(delays)} starts"
+    yield Finding(f"delay, {name}", says, *(() if spread == 0 else
+                  ("the fader's delay is not what it says", "a common clock and time of both radios (clock_source, time_source)")))
+    gains = [g["gain_db"] for g in path["gain_db"]]
+    says = ", ".join(f"{g['gain_db']:.2f} dB at {g['sent_dbfs']:g} dBFS" for g in path["gain_db"])
+    yield Finding(f"gain, {name}", says, *(() if max(gains) - min(gains) <= MOST_BEND_DB else
+                  ("not linear: the level changes the channel", "less gain, or a larger attenuator")))
+    yield Finding(f"noise, {name}", f"{path['noise_dbfs']:.1f} dBFS in 7.68 MHz")
+    yield Finding(f"DC offset, {name}", f"{path['dc_dbfs']:.1f} dBFS, {path['dc_sending_dbfs']:.1f} while a tone is sent")
+    at_least = "at least " if path["image_at_least"] else ""
+    yield Finding(f"image, {name}", f"{at_least}{path['image_db']:.1f} dB below a tone", *(() if path["image_db"] >= LEAST_IMAGE_DB else
+                  ("more than 1 dB at 256-QAM", "calibrate the radios (./openwip radio probe says how)")))
+
+
+def calibrate(arguments: list[str], places: Places) -> int:
+    p = parser("fader calibrate", "What the radios of a fader do beside the channel: delay, gain, noise, constant, image. THIS TRANSMITS. In the place of "
+                                  "the stations, a cable with an attenuator of 30 dB or more leads from each path's end to its beginning.")
+    p.add_argument("--out", metavar="FILE", default="calibration.json", help="what was found, with date and devices (default calibration.json)")
+    given = p.parse_args(arguments)
+    outputs.fresh("--out", given.out)
+    outputs.check("--out", given.out)
+    done = subprocess.run(start(given, places, "--calibrate"), stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          env=radio_program.environment(places))
+    if done.returncode != 0:
+        said = [line for line in done.stderr.splitlines() if line.strip()] or [f"wip_fader ended with {done.returncode}"]
+        raise BadInput(said[-1].removeprefix("wip_fader: ")) if done.returncode == BAD_INPUT else Stop(said[-1])
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    nodes = yaml.safe_load(pathlib.Path(given.config).read_text(encoding="utf-8"))["nodes"]
+    findings = [f for path in found["paths"] for f in findings_of(path)]
+    show(findings)
+    outputs.write_json(given.out, {"date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"), "devices": nodes,
+                                   **found, "findings": as_json(findings)})
+    return VALID if all(f.ok for f in findings) else INVALID
+
+
+def main(arguments: list[str], places: Places) -> int:
+    if arguments[:1] == ["calibrate"]:
+        return calibrate(arguments[1:], places)
+    p = parser("fader", "The channel between radios that are joined to the stations by cables, until it is ended; `fader calibrate` measures the radios "
+                        "(docs/cabled.md).")
+    p.add_argument("--record", metavar="FILE", help="samples of each radio as SigMF: FILE-NODE-input, FILE-NODE-output, from the first one on")
+    p.value("--seconds", Real(0.001, 3600), metavar="S", help="of each; with --record (default 2; 61 MB/s)")
+    given = p.parse_args(arguments)
+    os.environ.setdefault("UHD_MODULE_PATH", str(places.build / "uhd_modules"))
+    if given.record:
+        return run_recording(given, places)
+    if given.seconds is not None:
+        raise BadInput("--seconds without --record; valid: together")
+    command = start(given, places)
+    os.execv(command[0], command)
