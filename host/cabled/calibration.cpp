@@ -46,30 +46,35 @@ void add_tone(std::vector<cf32>& x, double dbfs, std::size_t size) {
 }
 
 // One start of both streams: what is received of `sent`, from the time on at which it is sent.
-std::vector<cf32> heard(fading_radio& transmitter, fading_radio& receiver,
-                        std::span<const cf32> sent) {
+// Nothing: some of it came to the transmitter too late.
+std::optional<std::vector<cf32>> heard_once(fading_radio& transmitter, fading_radio& receiver,
+                                            std::span<const cf32> sent) {
     const tick begin = (receiver.now() / slot_samples + 100) * slot_samples;
     const bool one = &transmitter == &receiver;
-    receiver.start(begin, true, one);
-    if (!one) transmitter.start(begin, false, true);
     // Silence behind it: the transmitter never runs out of samples.
     std::vector<cf32> all, piece(1280), whole(sent.begin(), sent.end());
     whole.resize(whole.size() + static_cast<std::size_t>(longest) + 4 * piece.size());
+    std::size_t done = 0;
+    const auto send = [&] {
+        const auto part =
+            std::span(whole).subspan(done, std::min(piece.size(), whole.size() - done));
+        transmitter.send(begin + lead + static_cast<tick>(done), part);
+        done += part.size();
+    };
+    if (!one) transmitter.start(begin, false, true);
+    receiver.start(begin, true, one);
     const std::size_t needed = static_cast<std::size_t>(lead + longest) + sent.size();
-    for (std::size_t done = 0, silent = 0; all.size() < needed;) {
-        while (done < whole.size() && done <= all.size()) {
-            const auto part =
-                std::span(whole).subspan(done, std::min(piece.size(), whole.size() - done));
-            transmitter.send(begin + lead + static_cast<tick>(done), part);
-            done += part.size();
-        }
+    for (std::size_t silent = 0; all.size() < needed;) {
+        while (done < whole.size() && done <= all.size()) send();
         const auto got = receiver.receive(piece);
         using what = fading_radio::received;
         if (got.what == what::nothing && ++silent > 30)
             throw std::runtime_error("the receiver delivers no samples");
-        if (got.what == what::lost ||
-            (got.what == what::samples && got.time != begin + static_cast<tick>(all.size())))
-            throw std::runtime_error("samples were lost: nothing else may run while it calibrates");
+        if (got.what == what::samples && got.time < begin) continue;  // of the start before
+        const tick next = begin + static_cast<tick>(all.size());
+        if (got.what == what::lost || (got.what == what::samples && got.time != next))
+            throw std::runtime_error("samples were lost after " + std::to_string(all.size()) +
+                                     ": nothing else may run while it calibrates");
         if (got.what != what::samples) continue;
         silent = 0;
         all.insert(all.end(), piece.begin(), piece.begin() + static_cast<tick>(got.size));
@@ -77,10 +82,18 @@ std::vector<cf32> heard(fading_radio& transmitter, fading_radio& receiver,
     const auto events = transmitter.take_events();
     receiver.stop();
     if (!one) transmitter.stop();
-    if (events.late + events.underflows > 0)
-        throw std::runtime_error("samples came to the transmitter too late");
+    if (events.late + events.underflows > 0) return std::nullopt;
     all.erase(all.begin(), all.begin() + lead);
     return all;
+}
+
+// A standstill of the computer says nothing of the radios: such a start is made again.
+std::vector<cf32> heard(fading_radio& transmitter, fading_radio& receiver,
+                        std::span<const cf32> sent) {
+    for (int i = 0; i < 5; ++i)
+        if (auto found = heard_once(transmitter, receiver, sent)) return std::move(*found);
+    throw std::runtime_error(
+        "samples come to the transmitter too late: this computer stands still");
 }
 
 std::optional<tick> delay_of(std::span<const cf32> in, std::span<const cf32> sent) {

@@ -108,8 +108,10 @@ int run(config::settings& settings, bool calibrates) {
     for (const auto& r : radios) ends.push_back(r.get());
     if (calibrates) {
         if (config.priority > 0) runtime::use_realtime(config.priority);
-        std::cout << calibrate(config, ends) << std::endl;
-        return 0;
+        return host::run_to_its_end([&] {
+            std::cout << calibrate(config, ends) << std::endl;
+            return 0;
+        });
     }
     std::optional<side_recorder> recorder;
     if (!config.record.empty()) {

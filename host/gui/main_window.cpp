@@ -17,6 +17,7 @@
 #include "gui/views/delay_view.h"
 #include "gui/views/distribution_view.h"
 #include "gui/views/event_view.h"
+#include "gui/views/fader_view.h"
 #include "gui/views/goodput_view.h"
 #include "gui/views/heat_view.h"
 #include "gui/views/histogram_view.h"
@@ -28,7 +29,7 @@
 namespace wip::gui {
 namespace {
 
-constexpr int layout_version = 3;  // another set of docks
+constexpr int layout_version = 4;  // another set of docks
 
 }  // namespace
 
@@ -83,6 +84,7 @@ void main_window::add_views() {
     views_.push_back(new histogram_view(histogram_view::kind::modulation, model, axis_));
     views_.push_back(new histogram_view(histogram_view::kind::retransmissions, model, axis_));
     views_.push_back(new distribution_view(model, axis_));
+    views_.push_back(new fader_view(model, axis_));
     views_.push_back(new event_view(model, axis_));
     views_.push_back(new controls_view(session_, axis_));
     for (view* v : views_) {
@@ -105,7 +107,7 @@ void main_window::arrange() {
          {"arq_outcome"}},
         {{"goodput"}, {"packet_delay"}, {"queue"}, {"tcp"}},
         {{"constellation"},
-         {"channel", "spectrum", "delay_distribution"},
+         {"channel", "spectrum", "delay_distribution", "fader"},
          {"modulation_histogram", "arq_histogram"},
          {"events", "controls"}}};
     for (view* v : views_) {

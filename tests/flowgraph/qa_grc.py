@@ -55,7 +55,7 @@ class Graphs(unittest.TestCase):
         return ran.stdout + ran.stderr
 
     def test_every_graph_is_run_here(self):
-        self.assertEqual({p.stem for p in GRAPHS.glob("*.grc")}, {"loopback", "fading", "prediction", "arq", "spectrum"})
+        self.assertEqual({p.stem for p in GRAPHS.glob("*.grc")}, {"loopback", "fading", "prediction", "arq", "spectrum", "cabled"})
 
     def test_every_graph_says_what_to_look_at_and_what_to_try(self):
         for path in GRAPHS.glob("*.grc"):
@@ -75,6 +75,13 @@ class Graphs(unittest.TestCase):
         status = ast.literal_eval(re.search(r"received (\{.*\})", shown).group(1))
         self.assertEqual((status["locks"], status["lock_losses"]), (1, 0))
         self.assertGreater(status["grants_ok"], 850)
+        self.assertGreater(status["frames_good"], 2 * status["frames_bad"])
+        self.assertGreater(status["frames_bad"], 0)
+
+    def test_cabled_receives_what_the_channel_before_the_usrp_has_faded(self):
+        shown = self.output_of("cabled", "--nof-slots", "900")
+        status = ast.literal_eval(re.search(r"received (\{.*\})", shown).group(1))
+        self.assertEqual((status["locks"], status["lock_losses"]), (1, 0))
         self.assertGreater(status["frames_good"], 2 * status["frames_bad"])
         self.assertGreater(status["frames_bad"], 0)
 

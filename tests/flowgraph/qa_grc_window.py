@@ -16,11 +16,11 @@ from grc_world import BUILD, GRAPHS, TOP, Screen, end, missing, pictures
 
 FIGURES = BUILD / "grc-figures"
 SETTLED_S = 12 if os.environ.get("OPENWIP_FIGURES") else 0      # pictures are of what has run for a while
-TITLES = {"fading": "OpenWIP: constellation and fading", "prediction": "OpenWIP: SNR prediction", "arq": "OpenWIP: ARQ with combining",
+TITLES = {"cabled": "OpenWIP: two radios on a cable", "fading": "OpenWIP: constellation and fading", "prediction": "OpenWIP: SNR prediction", "arq": "OpenWIP: ARQ with combining",
           "spectrum": "OpenWIP: spectrum of the software USRP"}
 TROUBLE = ("Error", "Warning", "Traceback", "missing")
 BLUE, RED = 0x0000ff, 0xff0000
-CURVES = {"fading": (BLUE,), "prediction": (BLUE, RED), "arq": (BLUE, RED), "spectrum": (BLUE,)}
+CURVES = {"cabled": (BLUE,), "fading": (BLUE,), "prediction": (BLUE, RED), "arq": (BLUE, RED), "spectrum": (BLUE,)}
 MAPS = ("fading", "spectrum")
 
 
@@ -160,7 +160,7 @@ class Command(unittest.TestCase):
     def test_refuses_an_unknown_flowgraph_and_a_missing_display_in_one_line(self):
         done = self.run_grc("nothing", DISPLAY=":99")
         self.assertEqual(done.returncode, 2)
-        self.assertRegex(done.stderr, r"^openwip: no flowgraph nothing; valid: a .grc file, or one of: arq fading .*\n$")
+        self.assertRegex(done.stderr, r"^openwip: no flowgraph nothing; valid: a .grc file, or one of: arq cabled fading .*\n$")
         done = self.run_grc("fading")
         self.assertEqual(done.returncode, 2)
         self.assertRegex(done.stderr, r"^openwip: grc needs a display .*\n$")

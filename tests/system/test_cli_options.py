@@ -177,6 +177,24 @@ class Derived(unittest.TestCase):
             self.assertEqual(argv[argv.index("--horizon") + 1], str(delay))
         self.assertEqual(cells.air_config(cells.Cell("x"), parse("--clock", "realtime").scenario)["air"]["clock"], "realtime")
 
+    def test_the_loop_follows_the_delay_of_the_fader(self):
+        for arguments, samples, delay in (((), 10240, 6), (("--fader-delay-samples", "10241"), 10241, 7),
+                                          (("--clock", "realtime", "--fader-delay-samples", "65280"), 65280, 26)):
+            s = parse("--air", "cabled", *arguments).scenario
+            cell = cells.Cell("x")
+            self.assertEqual(s.retransmission_delay_slots, delay)
+            self.assertEqual(cells.fader_config(cell, s)["fader"]["delay_samples"], samples)
+            self.assertEqual(cells.mac_config(cell, s, "base")["link"]["fader_slots"], s.fader_slots)
+        for arguments, words in ((("--retransmission-delay-ms", "3"), "takes 10240 samples; valid: 4..32"),
+                                 (("--clock", "realtime", "--retransmission-delay-ms", "7"), "takes 10240 samples; valid: 8..32"),
+                                 (("--product", "x310"), "valid: --clock realtime")):
+            with self.assertRaisesRegex(BadInput, words):
+                parse("--air", "cabled", *arguments)
+        s = parse("--air", "cabled", "--clock", "realtime", "--product", "b200").scenario
+        radios = cells.fader_config(cells.Cell("x"), s)["nodes"]
+        self.assertIn("product=b200,ppm=0", radios["base"]["radio"])
+        self.assertGreater(radios["base"]["receive_gain_db"], 0)
+
     def test_a_lead_that_leaves_no_time_or_is_for_nothing_is_refused(self):
         for arguments, words in ((("--transmit-lead-slots", "6"), "--transmit-lead-slots is 6 with --clock lockstep.*valid: 0, or"),
                                  (("--clock", "realtime", "--transmit-lead-slots", "10"), "is 10 .*12 slots; valid: 2..9 slots"),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The fader between software USRPs on cables: the medium is nothing but the cables."""
 import os
+import json
 import pathlib
 import signal
 import subprocess
@@ -9,11 +10,13 @@ import tempfile
 import time
 import unittest
 
+import numpy
 import yaml
 
-from demo_support import GENTLE, Demo, openwip, wait_until
+from demo_support import GENTLE, TOP, Demo, environment, openwip, wait_until
 from uhd_support import BUILD, Medium
 
+from openwip_cli.iq import recordings
 from openwip_cli.messages import control
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -71,6 +74,10 @@ class Cabled(unittest.TestCase):
             status = fader.ask()
             self.assertEqual(status.clock, "fader")
             self.assertEqual(status.delay_samples, DELAY)
+            sounded, = status.soundings
+            self.assertEqual((sounded.not_judged, getattr(sounded, "from"), sounded.to), ("", "base", "terminal"))
+            self.assertLess(sounded.residual_db, -60)       # no noise, no fading
+            self.assertEqual([(list(p.tap_delay_us), list(p.tap_gain_db)) for p in status.fader_paths], [([0.0], [0.0])])
             self.assertEqual((status.late, status.underflows, status.overflows, status.lost_samples, status.clipped), (0,) * 5)
             self.assertGreater(status.now, 768000 + 1_000_000)
             self.assertEqual(list(status.nodes), [f"{n}: {air.args('fader-' + n)}" for n in ("base", "terminal")])
@@ -104,6 +111,53 @@ class Cabled(unittest.TestCase):
         refused(lambda c: c["nodes"]["base"].update(radio=c["nodes"]["base"]["radio"] + "x"), "no node 'fader-basex'")
 
 
+@unittest.skipUnless(FADER.exists(), "wip_fader is not built")
+class OnItsOwnCable(unittest.TestCase):
+    """Its transmitter on its receiver, in the place of the stations."""
+
+    def test_what_its_radios_do_is_measured_and_both_sides_are_recorded(self):
+        faults = "noise_dbfs: -70, impairments: [{dc_offset: {dbfs: -45}}, {iq_imbalance: {image_rejection_db: 20}}]"
+        with Medium("clock: lockstep, speed: 1, wait_for: {transmitters: 1, receivers: 1}", f"{{fader-base: {{{faults}}}, fader-terminal: {{}}}}",
+                    "[{from: fader-terminal, to: fader-base, gain_db: -20, delay_samples: 9}]") as air:
+            fader = Fader(air)
+            self.addCleanup(fader.end)
+            fader.process.kill()
+            folder = pathlib.Path(fader.folder.name)
+            out = folder / "calibration.json"
+            done = openwip("fader", "calibrate", str(fader.file), "--out", str(out))
+            self.assertEqual(done.returncode, 1, done.stdout + done.stderr)     # of the image, and of nothing else
+            self.assertEqual([line.split(":")[0] for line in done.stdout.splitlines() if line.startswith("COSTS")], ["COSTS image, base to terminal"])
+            found = json.loads(out.read_text())
+            self.assertIn("fader-base", found["devices"]["base"]["radio"])
+            self.assertRegex(found["date"], r"^20\d\d-\d\d-\d\dT[\d:]+Z$")
+            path, = found["paths"]
+            self.assertEqual(path["delays"], [9] * 20)
+            for g, sent in zip(path["gain_db"], (-10, -20, -30)):
+                self.assertEqual(g["sent_dbfs"], sent)
+                self.assertAlmostEqual(g["gain_db"], -20, delta=0.1)
+            for key, value in (("noise_dbfs", -70), ("dc_dbfs", -45), ("dc_sending_dbfs", -45), ("image_db", 20)):
+                self.assertAlmostEqual(path[key], value, delta=1)       # the image of the constant is another one
+            self.record(fader, folder)
+
+    def record(self, fader, folder):
+        process = subprocess.Popen([TOP / "openwip", "fader", fader.file, "--record", folder / "run", "--seconds", "0.02"], env=environment(),
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.addCleanup(lambda: process.poll() is None and process.kill())
+        self.assertTrue(wait_until(lambda: process.poll() is not None or fader.ask().now > 800_000, 60))
+        process.terminate()
+        said = process.communicate(timeout=30)[0]
+        self.assertEqual(process.returncode, 0, said)
+        sides = [recordings.Recording(folder / f"run-{side}") for side in ("base-input", "terminal-output")]     # checks them
+        self.assertEqual([(r.whole["openwip:node"], r.whole["openwip:side"], r.samples) for r in sides],
+                         [("base", "input", 153600), ("terminal", "output", 153600)])
+        began = [r.captures[0]["core:global_index"] for r in sides]
+        self.assertEqual(began[1] - began[0], DELAY)
+        heard, sent = (numpy.fromfile(r.data_path, numpy.complex64) for r in sides)
+        self.assertTrue((heard[20000:] == sent[20000:]).all() and heard[20000:].any())     # after the sounding
+        self.assertEqual(openwip("iq", "info", str(sides[0].meta_path)).returncode, 0)
+        self.assertIn("openwip:role is 'fader'; valid: terminal", openwip("iq", "replay", str(sides[0].meta_path)).stderr)
+
+
 @unittest.skipIf(os.geteuid() != 0, "network namespaces need root")
 @unittest.skipUnless(FADER.exists(), "wip_fader is not built")
 class Cell(unittest.TestCase):
@@ -123,6 +177,12 @@ class Cell(unittest.TestCase):
         self.assertIn("model: epa", status.effective_yaml)
         self.assertEqual((status.late, status.underflows, status.overflows, status.lost_samples), (0,) * 4)
         self.assertEqual(len(status.nodes), 4)
+        sounded, = status.soundings
+        self.assertLess(sounded.residual_db, sounded.limit_db)
+        # The loop cannot become shorter than the way through the fader.
+        done = openwip("set", "--name", name, "link.retransmission_delay_ms=3")
+        self.assertEqual(done.returncode, 2, done)
+        self.assertIn("with a fader of 3 slots and a lead of 0 at least 6 slots", done.stderr)
 
         def heard():
             return control.Control(run.cell.endpoint("terminal.control")).status(5).radio.mean_snr_db > 19
@@ -134,7 +194,7 @@ class Cell(unittest.TestCase):
     def test_a_loop_shorter_than_the_fader_is_refused(self):
         done = openwip("demo", "--air", "cabled", "--retransmission-delay-ms", "3")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("--retransmission-delay-ms is 3 with --air cabled, whose fader is 2 slots long; valid: 4..32", done.stderr)
+        self.assertIn("--retransmission-delay-ms is 3 with --air cabled, whose fader takes 10240 samples; valid: 4..32", done.stderr)
 
 
 if __name__ == "__main__":

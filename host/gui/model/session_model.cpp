@@ -94,6 +94,7 @@ session_model::session_model()
       packets_(most_packets),
       tcp_points_(most_tcp),
       verdict_points_(most_verdicts),
+      fader_points_(most_status),
       drop_reasons_{""} {}
 
 void session_model::clear() {
@@ -198,6 +199,7 @@ bool session_model::take(const std::string& source, const Telemetry& m) {
             break;
         case Telemetry::kAir:
             air_ = m.air();
+            if (air_.fader_nodes_size() != 0) take_fader(slot);
             break;
         case Telemetry::kTcp:
             good = take_tcp(slot, m.tcp());
@@ -222,6 +224,16 @@ bool session_model::take(const std::string& source, const Telemetry& m) {
     if (!good) return false;
     revisions_[static_cast<std::size_t>(m.what_case()) % revisions_.size()] = ++revision_;
     return true;
+}
+
+void session_model::take_fader(std::int64_t slot) {
+    const double none = std::numeric_limits<double>::quiet_NaN();
+    fader_point p{slot, none, none, air_.clipped(), air_.lost_samples()};
+    for (const auto& node : air_.fader_nodes()) {
+        if (node.has_input_dbfs()) p.input_dbfs = std::fmax(p.input_dbfs, node.input_dbfs());
+        if (node.has_output_dbfs()) p.output_dbfs = std::fmax(p.output_dbfs, node.output_dbfs());
+    }
+    fader_points_.push(p);
 }
 
 bool session_model::take_slot(std::int64_t slot, std::uint32_t user,

@@ -272,6 +272,24 @@ public:
         m.mutable_air()->set_pacing_p99_us(250);
         publish("observer", "air", m);
     }
+    // A cabled cell's: a fader of 10240 samples, two taps.
+    void say_fader(std::int64_t slot, double input_dbfs) {
+        message m;
+        m.set_slot(slot);
+        auto& a = *m.mutable_air();
+        a.set_delay_samples(10240);
+        a.set_clipped(3);
+        a.add_fader_nodes()->set_input_dbfs(input_dbfs);
+        a.add_fader_nodes()->set_output_dbfs(-30);
+        auto& path = *a.add_fader_paths();
+        for (const double x : {0.0, 1.0}) {
+            path.add_tap_delay_us(0.78 + x);
+            path.add_tap_gain_db(-3 - 10 * x);
+            path.add_tap_phase(x);
+        }
+        a.add_soundings()->set_residual_db(-31.25);
+        publish("observer", "air", m);
+    }
     // `seconds` of all topics; `verdict`: the keeper's too.
     void say_run(int seconds, bool verdict = true) {
         for (std::int64_t slot = 15; slot <= slots_per_second * seconds; slot += 15) {

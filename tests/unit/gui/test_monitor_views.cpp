@@ -10,6 +10,7 @@
 #include "gui/views/delay_view.h"
 #include "gui/views/distribution_view.h"
 #include "gui/views/event_view.h"
+#include "gui/views/fader_view.h"
 #include "gui/views/goodput_view.h"
 #include "gui/views/heat_view.h"
 #include "gui/views/queue_view.h"
@@ -336,6 +337,29 @@ private Q_SLOTS:
         w.picture("spectrum");
         QCOMPARE(at(v.newest(), 384), -40.0);
         QVERIFY(v.text().startsWith("slot 2850,"));
+    }
+
+    void the_fader_has_its_levels_and_taps_or_is_not_there() {
+        world w;
+        auto& v = w.of<fader_view>("fader");
+        w.picture("fader");
+        QVERIFY(v.words().isEmpty() && v.csv().isEmpty());
+        for (std::int64_t slot = 150; slot <= 15'000; slot += 150)
+            w.cell.say_fader(slot, slot < 6000 ? -15 : -25);
+        QVERIFY(w.settle());
+        const QImage image = w.picture("fader");
+        QCOMPARE(v.words(), QString("delay 1.333 ms, clipped 3, lost 0, sounded -31.2 dB off"));
+        QCOMPARE(v.input().data()->size(), 100);
+        QCOMPARE(v.input().data()->at(0)->value, -15.0);
+        QCOMPARE(v.input().data()->at(99)->value, -25.0);
+        QVERIFY(count_row(image, v.plot().yAxis->coordToPixel(-25), series_colour(0)) > 30);
+        QVERIFY(count_row(image, v.plot().yAxis->coordToPixel(-30), series_colour(1)) > 60);
+        QCOMPARE(v.taps().data()->size(), 2);
+        QCOMPARE(v.taps().data()->at(1)->value, -13.0);
+        QVERIFY(count(image, series_colour(2)) > 50);
+        const auto lines = lines_of(v);
+        QVERIFY(lines.contains("150,0.1,-15,-30,3,0,,,"));
+        QCOMPARE(lines.last(), QString("15000,,,,,,1.78,-13,1"));
     }
 
     void where_there_is_no_spectrum_it_is_said_why() {

@@ -83,6 +83,7 @@ def radios(values: Any) -> dict[str, Radio]:
     """By station, and those of a fader: what the base station sends to receives, what the terminal hears sends. They have one
     clock (docs/cabled.md), so no error of their own. `values`: a scenario."""
     found = {role: radio(role, f"--{role}-radio", values["radio.product"], values[f"radio.{role}"]) for role in ("base", "terminal")}
+    parts("--fader-radio", values["radio.fader"])
     for node, like in (("fader-base", "terminal"), ("fader-terminal", "base")) if values.cabled else ():
         found[node] = radio(like, "--fader-radio", values["radio.product"], values["radio.fader"])
         if "product=" in found[node].arguments and "ppm=" not in found[node].arguments:

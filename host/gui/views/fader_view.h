@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The fader of a cabled cell: levels that its radios receive and send over time, and the taps that
+// are commanded now; in words its delay, what it lost and clipped, and the sounding.
+#pragma once
+
+#include "gui/plot/time_plot.h"
+#include "gui/views/view.h"
+
+namespace wip::gui {
+
+class fader_view : public view {
+    Q_OBJECT
+public:
+    fader_view(const session_model& model, slot_axis& axis);
+    void refresh(bool all) override;
+    int frames_per_second() const override { return 5; }
+    bool is_of_terminals() const override { return false; }
+    QString csv() const override;
+
+    time_plot& plot() { return *plot_; }
+    QCPGraph& input() { return *input_; }
+    QCPGraph& output() { return *output_; }
+    QCPBars& taps() { return *taps_; }
+    // Above the pictures; empty: there is no fader.
+    QString words() const;
+
+private:
+    time_plot* plot_;
+    QCPGraph *input_, *output_;
+    QCPBars* taps_;
+};
+
+}  // namespace wip::gui
