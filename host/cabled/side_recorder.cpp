@@ -10,7 +10,8 @@ namespace wip::cabled {
 
 side_recorder::side_recorder(const fader_config& config)
     : sides_(nof_sides * config.radios.size()),
-      length_(std::llround(config.record_seconds * mix::sample_rate)) {
+      length_(std::llround(config.record_seconds * mix::sample_rate)),
+      delay_(config.setup.delay) {
     const auto record = [&](std::size_t node, fader_setup::side side, const char* name) {
         auto& here = of(node, side);
         if (here) return;
@@ -43,7 +44,7 @@ void side_recorder::begin(tick begin) { end_ = begin + length_; }
 
 void side_recorder::take(std::size_t node, fader_setup::side side, tick first,
                          std::span<const cf32> x) {
-    const tick left = end_ - first;
+    const tick left = end_ + (side == fader_setup::side::output ? delay_ : 0) - first;
     if (left <= 0) return;
     of(node, side)
         ->recorder.samples(sample(first),

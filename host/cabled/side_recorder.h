@@ -5,9 +5,10 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "cabled/fader_config.h"
 #include "sample_recorder.h"
@@ -20,7 +21,7 @@ public:
     explicit side_recorder(const fader_config& config);
     ~side_recorder();  // writes the facts
 
-    // From `begin` on, so many seconds of each side.
+    // From `begin` on, so many seconds of each side; the output is later by the delay.
     void begin(tick begin);
     // By the thread that mixes.
     void take(std::size_t node, fader_setup::side side, tick first, std::span<const cf32> x);
@@ -35,7 +36,7 @@ private:
         return sides_[nof_sides * node + static_cast<std::size_t>(side)];
     }
     std::vector<std::unique_ptr<one>> sides_;
-    tick length_, end_ = 0;
+    tick length_, delay_, end_ = 0;
 };
 
 }  // namespace wip::cabled

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The fader between software USRPs on cables: the medium is nothing but the cables."""
-import os
+import csv
 import json
+import os
 import pathlib
 import signal
 import subprocess
@@ -13,11 +14,15 @@ import unittest
 import numpy
 import yaml
 
-from demo_support import GENTLE, TOP, Demo, environment, openwip, wait_until
-from uhd_support import BUILD, Medium
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import monitor_window as mw                                                      # noqa: E402
+import pictures as png                                                           # noqa: E402
+import screen as screens                                                         # noqa: E402
+from demo_support import GENTLE, TOP, Demo, environment, openwip, wait_until     # noqa: E402
+from uhd_support import BUILD, Medium                                            # noqa: E402
 
-from openwip_cli.iq import recordings
-from openwip_cli.messages import control
+from openwip_cli.iq import recordings                                            # noqa: E402
+from openwip_cli.messages import control                                         # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 FADER = BUILD / "host/cabled/wip_fader"
@@ -187,9 +192,30 @@ class Cell(unittest.TestCase):
         def heard():
             return control.Control(run.cell.endpoint("terminal.control")).status(5).radio.mean_snr_db > 19
         self.assertTrue(wait_until(heard, 10))
+        if mw.PROGRAM.exists() and not screens.missing():
+            self.see_it(name)
         run.kill("fader")
         self.assertEqual(run.ended(30), 3, run.said)
         self.assertRegex(run.said, "(?m)^openwip: fader was killed by SIGKILL")
+
+    def see_it(self, name):
+        """The monitor's view, in a real window."""
+        with tempfile.TemporaryDirectory(prefix="openwip-monitor-") as folder, screens.Screen("1920x1400") as screen, \
+                mw.Window(screen, pathlib.Path(folder), "--name", name) as window:
+            window.wait_for(lambda w: w["views"]["fader"]["lines"] > 15, "the fader's view has data", 60)
+            pictures = window.pictures()
+            shown = mw.inside_axes(pictures / "fader.png")
+            self.assertGreater(int((shown == mw.SERIES[0]).sum()), 10, "input")
+            self.assertGreater(int((shown == mw.SERIES[1]).sum()), 10, "output")
+            self.assertGreater(int((png.load(pictures / "fader.png") == mw.SERIES[2]).sum()), 60, "taps")
+            with open(pictures / "fader.csv", newline="") as f:
+                rows = list(csv.DictReader(f))
+        taps = [float(row["tap_delay_us"]) for row in rows if row["tap_delay_us"]]
+        self.assertEqual(len(taps), 7)      # of epa
+        self.assertAlmostEqual(taps[-1] - taps[0], 0.41, places=3)
+        levels = [row for row in rows if row["input_dbfs"]]
+        self.assertTrue(all(row["lost_samples"] == "0" for row in levels))
+        self.assertTrue(-25 < float(levels[-1]["input_dbfs"]) < -14, levels[-1])      # -15 dBFS with every bin in use
 
     def test_a_loop_shorter_than_the_fader_is_refused(self):
         done = openwip("demo", "--air", "cabled", "--retransmission-delay-ms", "3")

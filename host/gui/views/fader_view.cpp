@@ -24,7 +24,7 @@ fader_view::fader_view(const session_model& model, slot_axis& axis)
     plot_ = new time_plot(axis);
     plot_->setToolTip(help());
     plot_->yAxis->setLabel("dBFS");
-    plot_->yAxis->setRange(-80, 0);
+    plot_->yAxis->setRange(-70, 30);  // the words above full scale
     input_ = plot_->addGraph();
     input_->setName("input");
     input_->setPen(series_pen(0));
@@ -87,7 +87,8 @@ void fader_view::refresh(bool) {
         for (const auto& path : a.fader_paths())
             for (int i = 0; i < std::min(path.tap_delay_us_size(), path.tap_gain_db_size()); ++i) {
                 delays.append(path.tap_delay_us(i));
-                gains.append(std::max(path.tap_gain_db(i), lowest_db));
+                gains.append(
+                    std::max(path.tap_gain_db(i) - lowest_db, 0.0));  // of a bar: its length
                 longest = std::max(longest, path.tap_delay_us(i));
             }
     taps_->setData(delays, gains);

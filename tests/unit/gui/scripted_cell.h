@@ -287,7 +287,7 @@ public:
             path.add_tap_gain_db(-3 - 10 * x);
             path.add_tap_phase(x);
         }
-        a.add_soundings()->set_residual_db(-31.25);
+        a.add_soundings()->set_residual_db(-31.5);
         publish("observer", "air", m);
     }
     // `seconds` of all topics; `verdict`: the keeper's too.

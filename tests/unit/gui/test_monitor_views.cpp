@@ -344,18 +344,20 @@ private Q_SLOTS:
         auto& v = w.of<fader_view>("fader");
         w.picture("fader");
         QVERIFY(v.words().isEmpty() && v.csv().isEmpty());
-        for (std::int64_t slot = 150; slot <= 15'000; slot += 150)
+        for (std::int64_t slot = 150; slot <= 15'000; slot += 150) {
+            w.cell.say_slot(slot);
             w.cell.say_fader(slot, slot < 6000 ? -15 : -25);
+        }
         QVERIFY(w.settle());
         const QImage image = w.picture("fader");
-        QCOMPARE(v.words(), QString("delay 1.333 ms, clipped 3, lost 0, sounded -31.2 dB off"));
+        QCOMPARE(v.words(), QString("delay 1.333 ms, clipped 3, lost 0, sounded -31.5 dB off"));
         QCOMPARE(v.input().data()->size(), 100);
         QCOMPARE(v.input().data()->at(0)->value, -15.0);
         QCOMPARE(v.input().data()->at(99)->value, -25.0);
         QVERIFY(count_row(image, v.plot().yAxis->coordToPixel(-25), series_colour(0)) > 30);
         QVERIFY(count_row(image, v.plot().yAxis->coordToPixel(-30), series_colour(1)) > 60);
         QCOMPARE(v.taps().data()->size(), 2);
-        QCOMPARE(v.taps().data()->at(1)->value, -13.0);
+        QCOMPARE(v.taps().data()->at(1)->value, 47.0);  // from -60 dB up
         QVERIFY(count(image, series_colour(2)) > 50);
         const auto lines = lines_of(v);
         QVERIFY(lines.contains("150,0.1,-15,-30,3,0,,,"));

@@ -82,6 +82,14 @@ TEST(MacdConfig, TheLoopDelayIsRoundedUpToSlots) {
                   slots)
             << ms;
 }
+TEST(MacdConfig, TheLoopIsLongerByTheWayThroughAFader) {
+    EXPECT_EQ(error_with("link.fader_slots=3"),
+              "default: link.retransmission_delay_ms = 2: with a fader of 3 slots and a lead of 0 at "
+              "least 6 slots");
+    EXPECT_EQ(with({"link.fader_slots=3", "link.retransmission_delay_ms=4"})
+                  .link.retransmission_delay_slots,
+              6);
+}
 TEST(MacdConfig, TheIdealProfileIsRefusedOnTheRadio) {
     EXPECT_EQ(error_with("link.profile=wipemu"),
               "--set: link.profile = wipemu: not possible on a radio: its error detection is ideal "

@@ -29,7 +29,7 @@ ALLOWED = {
     "runs": {"programs", "machine", "messages", "settings", "figures", "cell", "measure", "records", "capture", "channel", "iq"},
     "campaign": {"programs", "machine", "settings", "figures", "cell", "measure", "runs"},
     "views": {"machine", "messages", "settings", "figures", "cell", "records"},
-    "commands": {"machine", "messages", "settings", "figures", "cell", "measure"},
+    "commands": {"machine", "messages", "settings", "figures", "cell", "measure", "iq"},
     "__main__": {"machine"},
     "errors": set(),
     "air": set(),

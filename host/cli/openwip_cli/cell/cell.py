@@ -286,9 +286,9 @@ def fader_config(cell: Cell, scenario: Scenario) -> dict[str, Any]:
     """With the channel that the medium would have."""
     medium = air_config(cell, scenario.replaced({"air.over": "medium"}))
     path, of = medium["paths"][0], radios.radios(scenario)
-    radio = {node: {"radio": ",".join(filter(None, (f"type=vusrp,air={cell.name},node=fader-{node}", of[f"fader-{node}"].arguments)))}
-             for node in STATIONS}
-    radio["base"]["receive_gain_db"], radio["terminal"]["transmit_gain_db"] = of["fader-base"].gain, of["fader-terminal"].gain
+    gains = {"base": "receive_gain_db", "terminal": "transmit_gain_db"}
+    radio = {node: {"radio": ",".join(filter(None, (f"type=vusrp,air={cell.name},node=fader-{node}", of[f"fader-{node}"].arguments))),
+                    gain: of[f"fader-{node}"].gain} for node, gain in gains.items()}
     return {"air": {"name": cell.name, "seed": scenario["seed"], "control": cell.endpoint("fader.control"), "user": system.account()[0]},
             "fader": {"delay_samples": scenario["fader.delay_samples"], "start_delay_s": 0.05},
             "nodes": {"base": radio["base"], "terminal": radio["terminal"] | {"noise_dbfs": round(scenario.noise_dbfs, 4)}},

@@ -96,6 +96,10 @@ def run_recording(given: Any, places: Places) -> int:
 
 # --- calibration ---
 
+def judged(what: str, says: str, ok: bool, costs: str, mend: str) -> Finding:
+    return Finding(what, says) if ok else Finding(what, says, costs, mend)
+
+
 def findings_of(path: dict[str, Any]) -> Iterator[Finding]:
     name = f"{path['from']} to {path['to']}"
     if not path["heard"]:
@@ -105,17 +109,17 @@ def findings_of(path: dict[str, Any]) -> Iterator[Finding]:
     delays = path["delays"]
     spread = max(delays) - min(delays)
     says = f"{min(delays)} samples in each of {len(delays)} starts" if spread == 0 else f"{min(delays)} to {max(delays)} samples in {len(delays)} starts"
-    yield Finding(f"delay, {name}", says, *(() if spread == 0 else
-                  ("the fader's delay is not what it says", "a common clock and time of both radios (clock_source, time_source)")))
+    yield judged(f"delay, {name}", says, spread == 0, "the fader's delay is not what it says",
+                 "a common clock and time of both radios (clock_source, time_source)")
     gains = [g["gain_db"] for g in path["gain_db"]]
     says = ", ".join(f"{g['gain_db']:.2f} dB at {g['sent_dbfs']:g} dBFS" for g in path["gain_db"])
-    yield Finding(f"gain, {name}", says, *(() if max(gains) - min(gains) <= MOST_BEND_DB else
-                  ("not linear: the level changes the channel", "less gain, or a larger attenuator")))
+    yield judged(f"gain, {name}", says, max(gains) - min(gains) <= MOST_BEND_DB, "not linear: the level changes the channel",
+                 "less gain, or a larger attenuator")
     yield Finding(f"noise, {name}", f"{path['noise_dbfs']:.1f} dBFS in 7.68 MHz")
     yield Finding(f"DC offset, {name}", f"{path['dc_dbfs']:.1f} dBFS, {path['dc_sending_dbfs']:.1f} while a tone is sent")
     at_least = "at least " if path["image_at_least"] else ""
-    yield Finding(f"image, {name}", f"{at_least}{path['image_db']:.1f} dB below a tone", *(() if path["image_db"] >= LEAST_IMAGE_DB else
-                  ("more than 1 dB at 256-QAM", "calibrate the radios (./openwip radio probe says how)")))
+    yield judged(f"image, {name}", f"{at_least}{path['image_db']:.1f} dB below a tone", path["image_db"] >= LEAST_IMAGE_DB,
+                 "more than 1 dB at 256-QAM", "calibrate the radios (./openwip radio probe says how)")
 
 
 def calibrate(arguments: list[str], places: Places) -> int:
