@@ -12,6 +12,7 @@
 #include "config/schema.h"
 #include "macd/macd_config.h"
 #include "tun/tun_device.h"
+#include "umts/bearer.h"
 
 namespace wip::emulator {
 
@@ -28,11 +29,12 @@ struct interface_config {
 };
 
 // What carries the packets between the interfaces (link.kind).
-enum class link_kind : std::uint8_t { ofdm };
+enum class link_kind : std::uint8_t { ofdm, umts };
 
 struct emulator_config {
     std::string name;
     link_kind kind = link_kind::ofdm;
+    umts::bearer_config bearer;
     emulation_config cell;
     channel_config channel;
     interface_config server;
