@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "emulator/emulator_config.h"
 
+#include <cmath>
 #include <limits>
 #include <string>
 
@@ -94,6 +95,44 @@ void delay_injection_from(const config::settings& s, emulator_config& c) {
     if (flows == "uplink") c.delay_up.kind = mode::off;
 }
 
+std::int64_t nanoseconds(double ms) { return std::llround(ms * 1e6); }
+
+umts::bearer_config bearer_from(const config::settings& s) {
+    umts::bearer_config b;
+    b.profile = *umts::find_bearer_profile(s.text("umts.profile"));
+    if (const double kbps = s.real("umts.down_kbps"); kbps > 0) b.profile.kbps_down = kbps;
+    if (const double kbps = s.real("umts.up_kbps"); kbps > 0) b.profile.kbps_up = kbps;
+    const std::string& model = s.text("umts.error_model");
+    using errors = umts::error_model;
+    const errors m = model == "markov2"   ? errors::markov2
+                     : model == "markov3" ? errors::markov3
+                     : model == "burst"   ? errors::burst
+                                          : errors::uniform;
+    b.errors_down = {m, s.real("umts.errors"), s.real("umts.error_burst")};
+    b.errors_up = {m, s.real("umts.up_errors"), s.real("umts.error_burst")};
+    const std::string& discard = s.text("umts.discard");
+    using mode = umts::discard_mode;
+    b.rlc.discard = discard == "never"   ? mode::never
+                    : discard == "reset" ? mode::reset
+                    : discard == "timer" ? mode::timer
+                                         : mode::after_max_dat;
+    b.rlc.max_dat = static_cast<int>(s.integer("umts.max_dat"));
+    b.rlc.discard_ns = nanoseconds(s.real("umts.discard_ms"));
+    b.rlc.status_prohibit_ns = nanoseconds(s.real("umts.status_prohibit_ms"));
+    b.rlc.poll_timer_ns = nanoseconds(s.real("umts.poll_timer_ms"));
+    b.rlc.window = static_cast<int>(s.integer("umts.window"));
+    b.rlc.in_sequence = s.text("umts.order") == "in_order";
+    b.rlc.queue_sdus = static_cast<int>(s.integer("link.queue_packets"));
+    b.control.always_dch = s.text("umts.rrc") == "dch";
+    b.seed = static_cast<std::uint64_t>(s.integer("seed"));
+    try {
+        b.check();
+    } catch (const std::invalid_argument& e) {
+        throw config::error("umts." + std::string(e.what()));
+    }
+    return b;
+}
+
 }  // namespace
 
 const std::vector<config::key>& emulator_keys() {
@@ -116,6 +155,11 @@ emulator_config translate(config::settings& s) {
     c.air_control_endpoint = s.text("control");
     c.server = interface_from(s, "server");
     c.cell.cell.users = static_cast<int>(s.integer("terminals"));
+    const std::string& kind = s.text("link.kind");
+    c.kind = kind == "umts" ? link_kind::umts : kind == "wlan" ? link_kind::wlan : link_kind::ofdm;
+    if (c.kind == link_kind::umts && c.cell.cell.users > 1)
+        throw s.refuse("terminals", "link.kind " + kind + " has one terminal");
+    c.bearer = bearer_from(s);
     for (int n = 1; n <= c.cell.cell.users; ++n)
         c.terminals.push_back(nth(interface_from(s, "terminal"), n, s));
     if (c.server.network_namespace == c.terminals[0].network_namespace &&
@@ -170,7 +214,6 @@ emulator_config translate(config::settings& s) {
     c.channel.bins_db = as_floats(s.numbers("channel.bins_db"));
     c.channel.users_db = as_floats(s.numbers("channel.users_db"));
     c.channel.prediction_nmse = s.number("channel.prediction_nmse");
-    c.kind = s.text("link.kind") == "wlan" ? link_kind::wlan : link_kind::ofdm;
     wlan_from(s, c);
     delay_injection_from(s, c);
     // The OFDM cell that gives the slots then has nothing to carry.

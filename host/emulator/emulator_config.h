@@ -14,6 +14,7 @@
 #include "macd/macd_config.h"
 #include "relay/delay_rule.h"
 #include "tun/tun_device.h"
+#include "umts/bearer.h"
 
 namespace wip::emulator {
 
@@ -30,11 +31,12 @@ struct interface_config {
 };
 
 // What carries the packets between the interfaces (link.kind).
-enum class link_kind : std::uint8_t { ofdm, wlan };
+enum class link_kind : std::uint8_t { ofdm, umts, wlan };
 
 struct emulator_config {
     std::string name;
     link_kind kind = link_kind::ofdm;
+    umts::bearer_config bearer;
     emulation_config cell;
     wlan_path_config wlan;
     // Of acknowledgements on their way to the terminals, and to the server.

@@ -12,17 +12,16 @@
 #include <cstring>
 #include <deque>
 
+#include "emulator/air_status.h"
 #include "emulator/cell_status.h"
 #include "emulator/emulator_telemetry.h"
-#include "peer/endpoint.h"
+#include "emulator/ends.h"
 #include "port/link_chain.h"
 #include "profiles/channel_definition.h"
 #include "relay/delay_injection.h"
 #include "runtime/monotonic.h"
 #include "runtime/process.h"
 #include "runtime/setting_changes.h"
-#include "runtime/status_events.h"
-#include "tun/tun_in_namespace.h"
 
 namespace wip::emulator {
 namespace {
@@ -38,31 +37,6 @@ constexpr std::int64_t start_after_ns = 20'000'000;
 constexpr std::int64_t control_every = 15;
 // Packets taken from an interface at a time.
 constexpr int read_batch = 64;
-
-// An interface with its counts.
-struct gateway {
-    gateway(const interface_config& c, const char* group)
-        : tun(make_tun_in(c.network_namespace, c.tun, std::string(group) + ".namespace")),
-          gate(tun) {
-        if (!tun.warning().empty()) spdlog::warn("{}: {}", group, tun.warning());
-    }
-    tun_device tun;
-    host::packet_gate gate;
-};
-
-// What a station is asked, and what it publishes.
-struct station_sockets {
-    station_sockets(zmq::context_t& context, const interface_config& c, const std::string& group,
-                    const host::telemetry_rates& rates)
-        : control(context, c.control_endpoint, group + ".control"),
-          telemetry(context, c.telemetry_endpoint, rates.queue_messages, group + ".telemetry"),
-          events(telemetry, group == "server" ? "base" : "terminal") {
-        telemetry.set_rates(rates);
-    }
-    host::control_socket control;
-    host::telemetry_socket telemetry;
-    host::status_events events;
-};
 
 // Address of an interface and destination of an IPv4 packet, as 32 bits; 0 for others.
 std::uint32_t address_of(const std::string& text) {
@@ -167,16 +141,7 @@ emulator_process::emulator_process(zmq::context_t& context, const config::settin
     : state_(std::make_unique<state>(context, settings, config)) {}
 emulator_process::~emulator_process() = default;
 
-std::vector<std::string> emulator_process::bound_paths() const {
-    const auto& c = state_->config;
-    std::vector<std::string> paths{peer::socket_path(c.server.control_endpoint),
-                                   peer::socket_path(c.server.telemetry_endpoint),
-                                   peer::socket_path(c.terminals[0].control_endpoint),
-                                   peer::socket_path(c.terminals[0].telemetry_endpoint),
-                                   peer::socket_path(c.air_control_endpoint)};
-    std::erase(paths, "");
-    return paths;
-}
+std::vector<std::string> emulator_process::bound_paths() const { return paths_of(state_->config); }
 
 int emulator_process::run(int signal_fd, bool realtime_priority) {
     auto& s = *state_;
@@ -321,32 +286,10 @@ void emulator_process::state::fill(const station_sockets& e, MacStatus& status) 
 }
 
 void emulator_process::state::fill(openwip::control::AirStatus& status) const {
-    const auto p = slots.summary();
-    const auto r = packets.summary();
-    const double wall = static_cast<double>(now()) * 1e-9;
-    status.set_clock("realtime");
-    status.set_speed(1);
-    status.set_now(next.value * slot_samples);
-    status.set_wall_seconds(wall);
-    status.set_real_time_factor(wall > 0 ? static_cast<double>(next.value) / slots_per_second / wall
-                                         : 0);
-    status.set_pacing_median_us(p.median_us);
-    status.set_pacing_p99_us(p.p99_us);
-    status.set_pacing_p999_us(p.p999_us);
-    status.set_pacing_max_us(p.max_us);
-    status.set_slots(p.slots);
-    status.set_slots_behind(p.behind);
-    status.set_pacing_limit_us(config.pacing_limit_ms * 1e3);
-    status.set_release_median_us(r.median_us);
-    status.set_release_p99_us(r.p99_us);
-    status.set_release_p999_us(r.p999_us);
-    status.set_release_max_us(r.max_us);
-    status.set_released(r.slots);
-    status.set_realtime_priority(realtime_priority);
+    fill_air({slots.summary(), packets.summary(), next, now(), config.pacing_limit_ms,
+              realtime_priority, cell.users()},
+             status);
     status.set_effective_yaml(effective_yaml);
-    status.add_nodes("base");
-    for (int u = 0; u < cell.users(); ++u)
-        status.add_nodes("terminal" + (u == 0 ? "" : std::to_string(u + 1)));
 }
 
 void emulator_process::state::serve() {

@@ -67,8 +67,7 @@ std::string to_json(const google::protobuf::Message& m) {
 }  // namespace
 
 void generate(const emulator_config& config, const generator_config& g, std::ostream& out) {
-    if (config.kind != link_kind::ofdm)
-        throw config::error("link.kind: the generator has ofdm only");
+    if (config.kind != link_kind::ofdm) throw config::error("--generate: of link.kind ofdm only");
     emulated_cell cell(config.cell, make_sources(config));
     const int users = cell.users();
     packet_maker maker(g.packet_bytes), checker(g.packet_bytes);

@@ -10,6 +10,7 @@
 #include "config/number_option.h"
 #include "emulator/emulator_process.h"
 #include "emulator/generator.h"
+#include "emulator/link_process.h"
 #include "runtime/privileged_start.h"
 #include "runtime/process.h"
 #include "runtime/program.h"
@@ -28,8 +29,9 @@ struct modes {
 
 int run(config::settings& settings, const modes& mode) {
     const emulator_config config = translate(settings);
+    const bool cell = config.kind != link_kind::umts;
     if (mode.check) {
-        make_sources(config);
+        if (cell) make_sources(config);
         return 0;
     }
     if (mode.generate->count() > 0) {
@@ -38,12 +40,19 @@ int run(config::settings& settings, const modes& mode) {
     }
     const host::privileged_start start(settings, config.user);
     zmq::context_t context(1);
-    emulator_process process(context, settings, config);
-    const bool realtime = runtime::use_realtime();
-    start.give_up(process.bound_paths());
-    spdlog::info("{}: emulator is up, {} priority; effective configuration:\n{}", config.name,
-                 realtime ? "real-time" : "normal", settings.to_yaml());
-    return host::run_to_its_end([&] { return process.run(start.signals(), realtime); });
+    const auto carry = [&](auto& process) {
+        const bool realtime = runtime::use_realtime();
+        start.give_up(process.bound_paths());
+        spdlog::info("{}: emulator is up, {} priority; effective configuration:\n{}", config.name,
+                     realtime ? "real-time" : "normal", settings.to_yaml());
+        return host::run_to_its_end([&] { return process.run(start.signals(), realtime); });
+    };
+    if (cell) {
+        emulator_process process(context, settings, config);
+        return carry(process);
+    }
+    link_process process(context, settings, config);
+    return carry(process);
 }
 
 void add_options(CLI::App& app, modes& mode) {

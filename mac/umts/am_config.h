@@ -20,7 +20,7 @@ enum class discard_mode : std::uint8_t {
 struct am_config {
     int pdu_bytes = 42;       // 4 .. 2000
     int window = 1024;        // PDUs, 1 .. 4095
-    int queue_sdus = 200;     // SDUs that are held until acknowledged, 1 .. 100000
+    int queue_sdus = 200;     // SDUs that wait, 1 .. 100000
     int largest_sdu = 1500;   // 1 .. 65535
     bool in_sequence = true;  // delivery
     bool special_he = false;  // HE = 2 where a PDU ends with an SDU

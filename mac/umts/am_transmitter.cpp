@@ -20,14 +20,16 @@ am_transmitter::am_transmitter(const am_config& config, placed_fn placed, discar
     config.check();
     ring_.resize(static_cast<std::size_t>(config.window) + 1);
     for (auto& s : ring_) s.bytes.resize(static_cast<std::size_t>(config.pdu_bytes));
-    sdus_.resize(static_cast<std::size_t>(config.queue_sdus));
+    // Those that are sent and not acknowledged: a PDU each, on average at least.
+    sdus_.resize(static_cast<std::size_t>(config.queue_sdus + config.window));
     for (auto& h : sdus_) h.data.reserve(static_cast<std::size_t>(config.largest_sdu));
     data_.reserve(static_cast<std::size_t>(config.pdu_bytes));
 }
 
 bool am_transmitter::on_sdu(std::span<const std::uint8_t> data, std::uint64_t id,
                             std::int64_t now_ns) {
-    if (count_ == sdus_.size() || data.empty() ||
+    if (count_ == sdus_.size() || waiting_sdus() >= static_cast<std::size_t>(config_.queue_sdus) ||
+        data.empty() ||
         static_cast<int>(data.size()) > config_.largest_sdu) {
         ++counts_.refused;
         return false;

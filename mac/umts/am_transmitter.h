@@ -4,7 +4,7 @@
 // discard.
 //
 // A PDU is made when there is room for it in a transmission time interval and lies in a ring until
-// everything up to it is acknowledged. An SDU is held until then, and counts in the queue.
+// everything up to it is acknowledged. An SDU is held until then; the queue is those that wait.
 //
 // Polls: a trigger sets the poll bit of the PDU that is being sent, or waits for the prohibit timer
 // and then for the next PDU. A poll that is due by a timer and has no PDU to go with takes the last
@@ -15,6 +15,7 @@
 // again, and the receiver is told by MRW until it answers.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -64,6 +65,8 @@ public:
     std::int64_t next_wakeup() const;
 
     std::size_t held_sdus() const { return count_; }
+    // Of which some octets have not been sent.
+    std::size_t waiting_sdus() const { return count_ - std::min(unsent_, count_); }
     std::int64_t acknowledged() const { return first_; }  // VT(A)
     std::int64_t next_sn() const { return next_; }        // VT(S)
     int window() const { return window_; }

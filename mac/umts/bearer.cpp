@@ -321,6 +321,7 @@ void bearer::interval(way w, std::int64_t start_ns) {
     for (const int most = pdus_of(w, start_ns); n < most && from.next_pdu(pdu, start_ns); ++n) {
         if (n == 0) lost = s.errors.lost();
         ++s.counts.pdus;
+        s.counts.pdus_lost += lost ? 1 : 0;
         if (watch_) watch_(w, pdu, start_ns, lost);
         if (!lost) s.air.push(start_ns + tti_ns_ + radio_ns_, pdu);
     }

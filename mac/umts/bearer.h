@@ -41,7 +41,7 @@ struct bearer_config {
 };
 
 struct bearer_counts {
-    std::uint64_t blocks = 0, blocks_lost = 0, pdus = 0;
+    std::uint64_t blocks = 0, blocks_lost = 0, pdus = 0, pdus_lost = 0;
 };
 
 class bearer {
@@ -68,6 +68,10 @@ public:
     // The entity that sends this way.
     const am_entity& sender(way w) const { return *ends_[static_cast<std::size_t>(w)]; }
     const bearer_counts& counts(way w) const { return sides_[static_cast<std::size_t>(w)].counts; }
+    double kbps(way w) const { return of(w).kbps; }
+    packets_bytes delivered(way w) const {
+        return of(w).sums[static_cast<std::size_t>(fate::delivered)];
+    }
     const rrc& control() const { return control_; }
     const bearer_config& config() const { return config_; }
 

@@ -70,9 +70,10 @@ std::shared_ptr<wlan::wlan_cell> make_wlan(const wlan::wlan_config& c) {
 }
 
 // Small queues, blocks lost, packets given up.
-std::shared_ptr<umts::bearer> make_bearer(const char* profile) {
+std::shared_ptr<umts::bearer> make_bearer(const char* profile, double core_ms) {
     umts::bearer_config c;
     c.profile = *umts::find_bearer_profile(profile);
+    c.profile.radio_ms -= core_ms;
     c.rlc.queue_sdus = 30;
     c.rlc.max_dat = 2;
     c.errors_down.rate = c.errors_up.rate = 0.1;
@@ -134,12 +135,12 @@ const std::vector<kind> kinds{
      }},
     {"umts_downlink", 3,
      [] {
-         auto b = make_bearer("umts-384");
+         auto b = make_bearer("umts-384", 20);
          return made_link{b, &b->downlink()};
      }},
     {"umts_uplink_behind_a_core", 3,
      [] {
-         auto b = make_bearer("reference");
+         auto b = make_bearer("reference", 5);
          return made_link{b, &b->uplink()};
      }},
 };

@@ -22,6 +22,7 @@ am_config plain() {
     am_config c;
     c.poll_last = c.poll_last_retransmitted = c.status_missing = false;
     c.poll_timer_ns = c.status_prohibit_ns = 0;
+    c.poll_window_percent = 0;
     return c;
 }
 

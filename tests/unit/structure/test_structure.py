@@ -57,7 +57,7 @@ ALLOWED = {
     # What lies around a MAC, in macd and in the emulator.
     "host/station": {"packet", "relay", "runtime", "schema", "tun"} | MAC,
     "host/macd": {"packet", "runtime", "station", "schema", "config", "peer", "tun"} | MAC,
-    "host/emulator": {"bin", "cell", "packet", "profiles", "relay", "wlan", "runtime", "station", "macd", "schema", "config", "peer", "trace", "tun"} | MAC,
+    "host/emulator": {"bin", "cell", "umts", "packet", "profiles", "relay", "wlan", "runtime", "station", "macd", "schema", "config", "peer", "trace", "tun"} | MAC,
     "host/medium": {"types", "sample", "mix", "air", "profiles", "runtime", "schema", "config"},
     # Radios on cables: the fader behind UHD, controlled as the medium is, calibrated as any radio is looked at.
     "host/cabled": {"types", "sample", "mix", "fader", "medium", "radio", "runtime", "schema", "config"},

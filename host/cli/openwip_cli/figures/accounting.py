@@ -70,6 +70,12 @@ def capacity_of(scenario: Any, histogram: Sequence[int], mss: int) -> Any:
                     crc_bits(scenario.values.get("link.profile")))
 
 
+def bearer_capacity(rate_bps: float, mss: int) -> dict[str, Any]:
+    """The same of a UMTS bearer, whose rate is that of packets and the octet or two that end each."""
+    return {"payload_bps": rate_bps, "profile_bps": rate_bps, "tcp_payload_bps": rate_bps * mss / MTU, "bits_per_symbol": 0.0,
+            "how": [f"payload = profile = the bearer's rate; TCP payload = profile x {mss}/{MTU} ({MTU - mss} bytes of IP and TCP headers a packet)"]}
+
+
 def counts_of(message: Any, *prefixes: Any) -> dict[Any, Any]:
     """Fields of a message whose names begin so: what a receiver counts is named in the schema alone."""
     return {f.name: getattr(message, f.name) for f in message.DESCRIPTOR.fields if f.name.startswith(prefixes)}

@@ -29,6 +29,12 @@ def radio_lines(r: dict[str, Any]) -> list[Any]:
             f"{r['prediction']['nmse']:.3f} {r['prediction']['horizon_slots']} slots ahead"]
 
 
+def bearer_lines(bearer: dict[str, Any]) -> list[str]:
+    return [f"  bearer {way:<5} {rate(b['rate_bps'])}; blocks: {b['blocks']} sent, {b['blocks_lost']} lost; {b['pdus']} PDUs, "
+            f"{b['retransmissions']} of them again; {b['polls']} polls, {b['status_pdus']} + {b['status_piggybacked']} status; "
+            f"{b['sdus_given_up']} packets given up, {b['resets']} resets" for way, b in bearer.items()]
+
+
 def emulator_lines(r: dict[str, Any]) -> list[Any]:
     e, late = r["emulator"], r["emulator"]["release_us"]
     d, lines = e.get("delay_injection"), []
@@ -38,9 +44,11 @@ def emulator_lines(r: dict[str, Any]) -> list[Any]:
     for n, node in enumerate(e.get("wlan") or []):
         lines.append(f"  802.11 node {n} {node['attempts']} attempts, {node['failed']} failed ({node['collisions']} collisions), "
                      f"{node['put_back']} frames put back, {node['given_up']} given up")
-    return lines + [f"  channel      mean SNR {e['mean_snr_db']:.1f} dB; {e['frames_combined']} frames good after "
-            f"combining, {e['packets_damaged']} packets delivered with bit errors" +
-            (f", {e['relay']['recovered']} TCP segments of them taken" if e.get("relay") else ""),
+    channel = bearer_lines(r["bearer"]) if r.get("bearer") else [
+        f"  channel      mean SNR {e['mean_snr_db']:.1f} dB; {e['frames_combined']} frames good after "
+        f"combining, {e['packets_damaged']} packets delivered with bit errors" +
+        (f", {e['relay']['recovered']} TCP segments of them taken" if e.get("relay") else "")]
+    return [*lines, *channel,
             f"  releases     packets left median {late['median']:.0f}, p99.9 {late['p999']:.0f}, max "
             f"{late['max']:.0f} us late; {'real-time' if e['realtime_priority'] else 'normal'} priority"]
 

@@ -164,8 +164,16 @@ def phases(cell: Cell, keeper: KeeperClient, given: Options, as_run: Any, worklo
                 "delay_injection": accounting.counts_of(now.base.delay_injection, "")
                 if now.base.HasField("delay_injection") else None,
                 "malformed_messages": now.base.malformed_messages + terminal.malformed_messages},
-            "users": users_of(now.base, terminal), "effective": {"emulator": now.base.effective_yaml},
+            "bearer": bearer_report(now.base, terminal), "users": users_of(now.base, terminal), "effective": {"emulator": now.base.effective_yaml},
             "seconds": time.monotonic() - began} | identity(given.scenario, places)
+
+
+def bearer_report(base: Any, terminal: Any) -> dict[str, Any] | None:
+    """Of a UMTS bearer, each way; nothing: the link is none."""
+    if not base.HasField("bearer"):
+        return None
+    return {way: {f.name: getattr(status.bearer, f.name) for f in status.bearer.DESCRIPTOR.fields}
+            for way, status in (("down", base), ("up", terminal))}
 
 
 def emulator_report(terminal: Any) -> dict[str, Any]:
@@ -222,6 +230,8 @@ def users_of(base: Any, terminal: Any) -> list[dict[str, Any]]:
 
 def main(arguments: list[str], places: Places) -> int:
     options, progress = parse_emulate(arguments), Progress()
+    if options.generator and options.scenario["link.kind"] != "ofdm":
+        raise BadInput(f"--generator with --link {options.scenario['link.kind']}: valid with ofdm only")
     outputs.fresh("--json", options.json)
     seconds = options.scenario["traffic.duration_s"]
     if options.generator:

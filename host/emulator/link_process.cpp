@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "emulator/link_process.h"
+
+#include <poll.h>
+#include <spdlog/spdlog.h>
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "emulator/air_status.h"
+#include "emulator/ends.h"
+#include "emulator/link_pair.h"
+#include "peer/endpoint.h"
+#include "runtime/monotonic.h"
+#include "runtime/pacing.h"
+#include "runtime/process.h"
+#include "runtime/setting_changes.h"
+#include "station/ip_log.h"
+
+namespace wip::emulator {
+namespace {
+
+using host::ip_log;
+using host::topic;
+using openwip::control::Direction;
+using openwip::control::MacStatus;
+using openwip::control::Reply;
+using openwip::control::Request;
+
+constexpr std::int64_t start_after_ns = 20'000'000;
+constexpr std::int64_t beat_slots = 15;  // 10 ms, exactly
+constexpr int read_batch = 64;
+
+void fill_sender(const packet_link& link, Direction& d) {
+    const link_sums s = link.sums();
+    host::set(*d.mutable_in(), s.in);
+    host::set(*d.mutable_delivered(), s.delivered);
+    host::set(*d.mutable_queued(), s.queued);
+    for (const auto& drop : s.dropped) host::add_drop(d, drop.reason, drop.count);
+}
+
+// The other end: what the link delivered came in there, and its interface took it or did not.
+void fill_receiver(const packet_link& link, const host::packet_gate& gate, Direction& d) {
+    host::set(*d.mutable_in(), link.sums().delivered);
+    host::set(*d.mutable_delivered(), gate.delivered());
+    gate.add_write_errors(d);
+}
+
+}  // namespace
+
+struct link_process::state {
+    state(zmq::context_t& context, const config::settings& s, const emulator_config& c)
+        : settings(s),
+          config(c),
+          effective_yaml(s.to_yaml()),
+          links(make_links(c)),
+          gates{gateway(c.server, "server"), gateway(c.terminals[0], "terminal")},
+          stations{station_sockets(context, c.server, "server", c.telemetry),
+                   station_sockets(context, c.terminals[0], "terminal", c.telemetry)},
+          logs{ip_log(stations[0].telemetry), ip_log(stations[1].telemetry)},
+          air_control(context, c.air_control_endpoint, "control"),
+          beats(c.pacing_limit_ms * 1e3),
+          packets(c.pacing_limit_ms * 1e3) {
+        for (const std::size_t from : {0U, 1U})
+            link(from).deliver_to(
+                [this, from](const link_packet& p) { return leave(1 - from, p); });
+    }
+
+    // 0: server, base station; 1: terminal. Of a link: the end that packets come from.
+    packet_link& link(std::size_t from) { return from == 0 ? links->downlink() : links->uplink(); }
+    const packet_link& link(std::size_t from) const {
+        return from == 0 ? links->downlink() : links->uplink();
+    }
+    std::int64_t now() const { return runtime::monotonic_ns() - t0; }
+    std::int64_t next_wakeup() const {
+        return std::min(links->downlink().next_wakeup(), links->uplink().next_wakeup());
+    }
+    void wait_until(std::int64_t due);
+    bool read(std::size_t end);
+    int leave(std::size_t to, const link_packet& p);
+    void publish();
+    void serve();
+    void serve_station(std::size_t end);
+    void fill(std::size_t end, MacStatus& status) const;
+    void fill(openwip::control::AirStatus& status) const;
+    bool configure(const std::string& yaml, bool air);
+    void end(int code, const std::string& why);
+
+    config::settings settings;
+    emulator_config config;
+    std::string effective_yaml;
+    std::unique_ptr<link_pair> links;
+    std::array<gateway, 2> gates;
+    std::array<station_sockets, 2> stations;
+    std::array<ip_log, 2> logs;
+    host::control_socket air_control;
+    runtime::pacing beats, packets;
+    host::setting_changes air_changes, base_changes;
+    bool realtime_priority = false;
+    std::uint64_t malformed = 0;
+    std::int64_t t0 = 0;
+    slot next;
+    std::array<pollfd, 3> watched{};  // signals, server, terminal
+    bool ended = false;
+    int exit_code = 0;
+};
+
+link_process::link_process(zmq::context_t& context, const config::settings& settings,
+                           const emulator_config& config)
+    : state_(std::make_unique<state>(context, settings, config)) {}
+link_process::~link_process() = default;
+
+std::vector<std::string> link_process::bound_paths() const { return paths_of(state_->config); }
+
+int link_process::run(int signal_fd, bool realtime_priority) {
+    auto& s = *state_;
+    s.realtime_priority = realtime_priority;
+    s.watched = {pollfd{signal_fd, POLLIN, 0}, pollfd{s.gates[0].tun.fd(), POLLIN, 0},
+                 pollfd{s.gates[1].tun.fd(), POLLIN, 0}};
+    s.t0 = runtime::monotonic_ns() + start_after_ns;
+    for (; !s.ended; s.next = s.next + slot_count(beat_slots)) {
+        const std::int64_t due = slot_start(s.next);
+        s.wait_until(due);
+        if (s.ended) break;
+        s.beats.add(static_cast<double>(s.now() - due) * 1e-3);
+        s.publish();
+        s.serve();
+    }
+    return s.exit_code;
+}
+
+void link_process::state::wait_until(std::int64_t due) {
+    bool looked = false;
+    for (;;) {
+        const std::int64_t t = now();
+        if (looked && t >= due) return;
+        if (t >= 0 && next_wakeup() <= t) links->downlink().advance(t);
+        const std::int64_t left = std::max<std::int64_t>(0, std::min(due, next_wakeup()) - t);
+        const timespec timeout{left / 1'000'000'000, left % 1'000'000'000};
+        const int ready = ::ppoll(watched.data(), watched.size(), &timeout, nullptr);
+        looked = true;
+        if (ready <= 0) continue;
+        if (watched[0].revents != 0) {
+            if (const auto signal = host::take_signal(watched[0].fd)) {
+                const std::string why = host::reason_to_stop();
+                end(host::exit_code_of(why), *signal + ": " + why);
+                return;
+            }
+        }
+        for (const std::size_t e : {0U, 1U})
+            if (watched[e + 1].revents != 0 && !read(e)) return;
+    }
+}
+
+bool link_process::state::read(std::size_t e) {
+    const bool alive = gates[e].gate.read_all(
+        [&](std::span<const std::uint8_t> packet) {
+            const std::int64_t t = std::max<std::int64_t>(0, now());
+            logs[e].add(ip_log::way::in, e == 0 ? ip_log::link::down : ip_log::link::up, packet, t);
+            links->downlink().advance(t);
+            link(e).offer(packet, t);
+        },
+        read_batch);
+    if (!alive)
+        end(host::exit_peer_lost, std::string("the interface of the ") +
+                                      (e == 0 ? "server's side" : "terminal") + " is gone");
+    return alive;
+}
+
+int link_process::state::leave(std::size_t to, const link_packet& p) {
+    logs[to].add(ip_log::way::out, to == 1 ? ip_log::link::down : ip_log::link::up, p.data,
+                 p.due_ns);
+    const int error = gates[to].gate.write(p.data);
+    packets.add(static_cast<double>(now() - p.due_ns) * 1e-3);
+    return error;
+}
+
+void link_process::state::publish() {
+    for (const std::size_t e : {0U, 1U}) {
+        auto& out = stations[e].telemetry;
+        logs[e].slot_done(next);
+        if (out.due(topic::status, next) || out.due(topic::event, next)) {
+            auto& mac = *out.message(topic::status).mutable_mac();
+            fill(e, mac);
+            if (out.due(topic::event, next)) stations[e].events.compare(mac, next);
+            if (out.due(topic::status, next)) out.publish(topic::status, next);
+        }
+        out.listen();
+        if (!stations[e].events.wanted()) stations[e].events.forget();
+    }
+}
+
+void link_process::state::fill(std::size_t e, MacStatus& status) const {
+    status.Clear();
+    status.set_role(e == 0 ? "base" : "terminal");
+    status.set_effective_yaml(effective_yaml);
+    status.set_slot(next.value);
+    auto &down = *status.mutable_downlink(), &up = *status.mutable_uplink();
+    auto &sent = e == 0 ? down : up, &received = e == 0 ? up : down;
+    fill_sender(link(e), sent);
+    gates[e].gate.add_input(sent);
+    fill_receiver(link(1 - e), gates[e].gate, received);
+    if (e == 0) {
+        links->fill_base(status);
+    } else {
+        links->fill_terminal(status);
+        status.mutable_radio()->set_locked(true);
+        status.mutable_radio()->set_locks(1);
+    }
+    status.set_malformed_messages(malformed);
+    status.set_telemetry_sequence(stations[e].telemetry.sequence(topic::status));
+    status.set_flowgraph_connected(true);
+    status.set_peer_connected(true);
+}
+
+void link_process::state::fill(openwip::control::AirStatus& status) const {
+    fill_air({beats.summary(), packets.summary(), next, now(), config.pacing_limit_ms,
+              realtime_priority, 1},
+             status);
+    status.set_effective_yaml(effective_yaml);
+}
+
+void link_process::state::serve() {
+    serve_station(0);
+    serve_station(1);
+    std::string stop_why;
+    const auto answer = [&](const Request& request, Reply& reply) {
+        if (request.has_configure_yaml() && configure(request.configure_yaml(), true))
+            reply.set_effective_slot(next.value);
+        if (request.has_reset_counters()) {
+            beats.reset();
+            packets.reset();
+        }
+        if (request.has_stop())
+            stop_why = request.stop().empty() ? "asked to stop" : request.stop();
+        fill(*reply.mutable_air());
+        air_changes.fill(*reply.mutable_air());
+    };
+    if (air_control.serve(answer) == host::control_socket::result::malformed) ++malformed;
+    if (!stop_why.empty()) end(host::exit_code_of(stop_why), stop_why);
+}
+
+void link_process::state::serve_station(std::size_t e) {
+    std::string stop_why;
+    const auto answer = [&](const Request& request, Reply& reply) {
+        if (request.has_configure_yaml() && configure(request.configure_yaml(), false))
+            reply.set_effective_slot(next.value);
+        if (request.has_stop())
+            stop_why = request.stop().empty() ? "asked to stop" : request.stop();
+        fill(e, *reply.mutable_mac());
+        if (e == 0) base_changes.fill(*reply.mutable_mac());
+    };
+    if (stations[e].control.serve(answer) == host::control_socket::result::malformed) ++malformed;
+    if (!stop_why.empty()) end(host::exit_code_of(stop_why), stop_why);
+}
+
+// The link's own settings are asked for of the air, telemetry's of either station.
+bool link_process::state::configure(const std::string& yaml, bool air) {
+    config::settings wanted = settings;
+    wanted.merge_yaml(yaml, "configure", true);
+    const auto changed = wanted.changed_from(settings);
+    if (changed.empty()) return false;
+    for (const auto& key : changed) {
+        const bool telemetry = key.starts_with("telemetry.");
+        if (!telemetry && !key.starts_with(settings.text("link.kind") + "."))
+            throw wanted.refuse(
+                key, "a link of kind " + settings.text("link.kind") + " has no such live setting");
+        if (telemetry == air)
+            throw wanted.refuse(key, telemetry ? "ask the base station" : "ask air");
+    }
+    const emulator_config made = translate(wanted);
+    links->apply(made);
+    for (auto& s : stations) s.telemetry.set_rates(made.telemetry);
+    for (const auto& key : changed) {
+        spdlog::info("{} = {} from slot {}", key, wanted.text(key), next.value);
+        (air ? air_changes : base_changes)
+            .add(next.value, key, settings.text(key), wanted.text(key));
+    }
+    settings = wanted;
+    effective_yaml = settings.to_yaml();
+    return true;
+}
+
+void link_process::state::end(int code, const std::string& why) {
+    if (ended) return;
+    ended = true;
+    exit_code = code;
+    if (code == host::exit_asked)
+        spdlog::info("emulator: ends: {}", why);
+    else
+        spdlog::error("emulator: ends: {}", why);
+}
+
+}  // namespace wip::emulator
