@@ -8,7 +8,7 @@ from openwip_cli.cell import cell as cells, remote, station
 from openwip_cli.errors import BadInput
 from openwip_cli.figures import one_station
 from openwip_cli.machine import places
-from openwip_cli.runs import station_options
+from openwip_cli.runs import options as run_options, station_options
 from openwip_schema import control_pb2
 
 HERE = ("--radio", "type=b200", "--peer", "127.0.0.1")
@@ -45,6 +45,23 @@ class CommandLine(unittest.TestCase):
         self.assertEqual((options.scenario["link.transmit_lead_slots"], options.scenario.retransmission_delay_slots), (6, 15))     # 2 ms of LAN
         _, options = parse("terminal", *HERE, "--retransmission-delay-ms", "12", "--predictor", "ar")
         self.assertEqual((options.scenario.retransmission_delay_slots, options.scenario["phy.predictor"]), (18, "ar"))
+
+    def test_a_scenario_file_of_the_demo_runs_over_radios(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
+            f.write("{air: {over: radio, fade: transmitter, speed: 0.5}, channel: {model: epa, snr_db: 25}, link: {bins: 12}, phy: {predictor: ar}, seed: 3}")
+            f.flush()
+            wanted, options = parse("base", *HERE, "--config", f.name, "--bins", "7")
+            self.assertEqual((options.scenario["link.bins"], wanted.unused), (7, ["air.speed", "phy.predictor"]))
+            self.assertEqual(cells.transmitter_options(options.scenario)[-1],
+                             f"epa,speed_kmh=30.0,shadowing=off,user=0,noise_dbfs={round(options.scenario.noise_dbfs, 4)},seed=3")
+            wanted, options = parse("terminal", *HERE, "--config", f.name)
+            self.assertEqual((options.scenario["link.bins"], options.scenario["phy.predictor"]), (12, "ar"))
+            self.assertEqual(wanted.unused, ["air.fade", "air.speed", "channel.model", "channel.snr_db"])
+            with self.assertRaisesRegex(BadInput, "^--air is 'radio'; valid in a demo: medium, cabled; .*openwip station base"):
+                run_options.parse_demo(["--config", f.name])
+            for over in ("medium", "cabled"):
+                more = ["--fade", "way"] if over == "cabled" else []
+                self.assertEqual(run_options.parse_demo(["--config", f.name, "--air", over, *more]).scenario["link.bins"], 12)
 
     def test_the_base_station_listens_where_the_other_computer_is_and_the_terminal_connects_there(self):
         for text, where in (("127.0.0.1", "tcp://127.0.0.1:7680"), ("localhost:99", "tcp://127.0.0.1:99"), ("[::1]:5", "tcp://[::1]:5")):

@@ -64,9 +64,9 @@ def options_parser(command: str, description: str, settings: Any, name: str) -> 
     return p
 
 
-def scenario_of(given: argparse.Namespace, settings: Any, fixed: dict[str, Any] | None = None) -> Scenario:
-    """Of parsed arguments: file under flags. `fixed`: of the command, under both."""
-    values = (fixed or {}) | (read_file(given.config, settings) if given.config else {})
+def scenario_of(given: argparse.Namespace, settings: Any, fixed: dict[str, Any] | None = None, file: bool = True) -> Scenario:
+    """Of parsed arguments: file, unless it has been read, under flags. `fixed`: of the command, under both."""
+    values = (fixed or {}) | (read_file(given.config, settings) if file and given.config else {})
     for s in settings:
         text = getattr(given, s.key) if s.flag else None
         if text is not None:

@@ -134,6 +134,8 @@ def said_by_the_device(e: CellDied) -> Exception:
 def main(arguments: list[str], places: Places) -> int:
     wanted, options = parse(arguments)
     progress = Progress()
+    if wanted.unused:
+        progress(f"of the scenario file a station has no use for {', '.join(wanted.unused)}")
     outputs.fresh("--json", options.json)
     system.require_root()
     system.require_tun()

@@ -24,10 +24,25 @@ class Station:
     radio: station.Radio
     peer: station.Peer
     duration_s: float | None
+    unused: list[str]       # keys of the scenario file that only a demo has a use for
 
 
 def settings_of(role: str) -> list[Any]:
     return [s for s in SETTINGS if s.key.startswith(OF_ROLE[role])]
+
+
+def scenario(role: str, given: Any) -> tuple[scenarios.Scenario, list[str]]:
+    """A demo's scenario file is taken too: what it says of the other station, the clock and the medium is left out, and named; its channel
+    is, where the base station's flowgraph makes it."""
+    file = scenarios.read_file(given.config) if given.config else {}
+    faded = role == "base" and file.get("air.fade") == "transmitter"
+    mine = settings_of(role) + [s for s in SETTINGS if faded and (s.key == "air.fade" or s.key.startswith("channel."))]
+    keys = {s.key for s in mine}
+    fixed = {"air.clock": "realtime", "air.speed": 1.0, "link.retransmission_delay_ms": DELAY_MS}
+    made = scenario_of(given, settings_of(role), fixed | {k: v for k, v in file.items() if k in keys}, file=False)
+    whole = scenarios.Scenario(made.values, mine)
+    scenarios.check_free_running(whole)
+    return whole, sorted(k for k in file if k not in keys and k != "air.over")
 
 
 def parse(arguments: list[str]) -> tuple[Station, Options]:
@@ -40,14 +55,13 @@ def parse(arguments: list[str]) -> tuple[Station, Options]:
                         settings_of(role), "demo")
     add_options(p, role)
     given = p.parse_args(arguments[1:] if arguments[:1] == [role] else arguments)
-    scenario = scenario_of(given, settings_of(role), {"air.clock": "realtime", "air.speed": 1.0, "link.retransmission_delay_ms": DELAY_MS})
-    scenarios.check_free_running(scenario)
+    chosen, unused = scenario(role, given)
     if given.radio is None or given.peer is None:
         raise BadInput(f"station {role}: {'--radio' if given.radio is None else '--peer'} is missing; valid: --radio ARGS (uhd_find_devices "
                        "lists them) and --peer HOST, the other computer")
     radio = station.Radio(given.radio, given.freq, given.gain, given.antenna, given.clock_source, given.time_source)
-    return (Station(role, radio, station.peer(role, given.peer, given.keys), given.duration),
-            Options(scenario, given.json, given.keep, given.logs, given.name, placement.parse(given.cores)))
+    return (Station(role, radio, station.peer(role, given.peer, given.keys), given.duration, unused),
+            Options(chosen, given.json, given.keep, given.logs, given.name, placement.parse(given.cores)))
 
 
 def add_options(p: Parser, role: str) -> None:

@@ -107,6 +107,9 @@ def check_together(scenario: Scenario) -> Scenario:
                        f"valid: none, that channel moves by itself")
     if model == "two-user" and scenario["channel.user"] > 1:
         raise BadInput(f"--user is {scenario['channel.user']} with --channel two-user; valid: 0..1")
+    if scenario.values.get("air.over") == "radio":
+        raise BadInput("--air is 'radio'; valid in a demo: medium, cabled; the same scenario file over radios: "
+                       "./openwip station base|terminal --config FILE --radio ARGS --peer HOST")
     if scenario.cabled and scenario.fade_in_transmitter:
         raise BadInput("--fade is 'transmitter' with --air cabled, whose fader has the channel; valid: way, or --air medium")
     if scenario.values.get("air.clock", "lockstep") == "realtime":
