@@ -56,6 +56,22 @@ class SoFar(unittest.TestCase):
             self.so_far.take(s)
         return self.so_far.verdict(list(telemetry), waiting, tun)
 
+    def test_a_fader_that_loses_samples_or_makes_another_channel_is_not_valid(self):
+        def after(lost=0, **sounded):
+            self.setUp()
+            two = [statuses(1), statuses(2)]
+            for s in two:
+                s.air.delay_samples, s.air.lost_samples = 10240, lost
+                if sounded:
+                    s.air.soundings.add(to="terminal", limit_db=-25, **{"from": "base"}, **sounded)
+            return list(self.verdict(*two).reason)
+        self.assertEqual(after(residual_db=-30), [])
+        self.assertEqual(after(residual_db=0, not_judged="impairments of a path"), [])
+        self.assertEqual(after(lost=7, residual_db=-30), ["fader: 7 samples lost at its receivers (0 overflows)"])
+        self.assertEqual(after(residual_db=-24), ["fader: from base to terminal the channel is -24.0 dB off the commanded one (limit -25.0 dB)"])
+        self.assertEqual(after(residual_db=float("nan"))[0][:20], "fader: from base to ")
+        self.assertEqual(after(), ["fader: its channel was not sounded"])
+
     def test_before_the_terminal_has_locked_nothing_is_valid(self):
         v = self.verdict(statuses(1, locked=False), statuses(2, locked=False))
         self.assertFalse(v.valid)

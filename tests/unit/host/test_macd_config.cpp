@@ -83,9 +83,10 @@ TEST(MacdConfig, TheLoopDelayIsRoundedUpToSlots) {
             << ms;
 }
 TEST(MacdConfig, TheLoopIsLongerByTheWayThroughAFader) {
-    EXPECT_EQ(error_with("link.fader_slots=3"),
-              "default: link.retransmission_delay_ms = 2: with a fader of 3 slots and a lead of 0 at "
-              "least 6 slots");
+    EXPECT_EQ(
+        error_with("link.fader_slots=3"),
+        "default: link.retransmission_delay_ms = 2: with a fader of 3 slots and a lead of 0 at "
+        "least 6 slots");
     EXPECT_EQ(with({"link.fader_slots=3", "link.retransmission_delay_ms=4"})
                   .link.retransmission_delay_slots,
               6);
@@ -198,8 +199,8 @@ TEST(MacdConfig, EveryLimitOfTheTableIsAcceptedByTheLink) {
                 value << static_cast<std::int64_t>(limit);
             else
                 value << limit;
-            // The longest lead needs the longest delay.
-            const bool lead = k.path == "link.transmit_lead_slots";
+            // The longest lead and the longest fader need the longest delay.
+            const bool lead = k.path == "link.transmit_lead_slots" || k.path == "link.fader_slots";
             EXPECT_EQ(error_with(k.path + "=" + value.str(),
                                  lead ? "link.retransmission_delay_ms=32" : "seed=1"),
                       "no error")
