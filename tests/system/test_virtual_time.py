@@ -34,6 +34,7 @@ class Refusals(unittest.TestCase):
 
     def test_what_a_run_without_a_cell_cannot_do_is_said(self):
         self.assert_refused("--record", "--time", "virtual", "--record", "/tmp/x.h5")
+        self.assert_refused("--cores", "--time", "virtual", "--cores", "1")
         self.assert_refused("--generator", "--time", "virtual", "--generator")
         self.assert_refused("--sysctl", "--sysctl", "net.ipv4.tcp_sack=0")
         self.assert_refused("--sysctl", "--time", "virtual", "--sysctl", "kernel.hostname=x")
@@ -50,6 +51,10 @@ class Refusals(unittest.TestCase):
 
 @unittest.skipUnless(HAS_KERNEL, f"no Linux kernel for virtual time in {BUILD}: ./openwip setup --virtual-time")
 class Runs(unittest.TestCase):
+    def test_a_setting_that_nobody_would_follow_is_refused(self):
+        with self.assertRaisesRegex(BadInput, "--tcp-l"):
+            run(link__tcp_l="on")
+
     def test_a_download_is_valid_and_the_same_seed_gives_the_same_packets(self):
         digests, reports = [], []
         with tempfile.TemporaryDirectory() as folder:

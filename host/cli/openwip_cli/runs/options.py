@@ -121,6 +121,9 @@ def parse_demo(arguments: list[str]) -> Options:
     return options
 
 
+AROUND_A_CELL = ("--keep", "--record", "--listen", "--monitor", "--logs", "--cores", "--name")
+
+
 def parse_emulate(arguments: list[str]) -> Options:
     parser = options_parser(
         "emulate", "The downlink at one SNR for each bin and slot, between two network namespaces: TCP "
@@ -136,8 +139,10 @@ def parse_emulate(arguments: list[str]) -> Options:
     for flag in ("keep", "record", "capture", "listen", "monitor"):
         if given.generator and getattr(given, flag):
             raise BadInput(f"--{flag} with --generator: there is no cell")
-        if given.time == "virtual" and flag != "capture" and getattr(given, flag):
-            raise BadInput(f"--{flag} with --time virtual: there is no cell to look at; valid: --json, --capture")
+    for action in parser._actions:
+        flag = (action.option_strings or [""])[-1]
+        if given.time == "virtual" and flag in AROUND_A_CELL and getattr(given, action.dest) != action.default:
+            raise BadInput(f"{flag} with --time virtual: there is no cell; valid: --json, --capture")
     if given.generator and given.time == "virtual":
         raise BadInput("--generator with --time virtual: it makes packets without a kernel; valid: one of the two")
     if given.sysctl and given.time != "virtual":

@@ -58,6 +58,8 @@ def run(s: Scenario, places: Places, plan: Plan | None = None, packets: str | No
         progress: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
     """The report, as of a run in real time; `flows` has both ends of every flow. `packets`: a file for all IP packets."""
     check(places)
+    if s["link.tcp_l"] == "on":
+        raise BadInput("--tcp-l is 'on' with --time virtual, where no relay is at the terminals; valid: off")
     plan = plan or download(s)
     with emulate.with_predictions(s, places) as as_run, tempfile.TemporaryDirectory(prefix="openwip-") as folder:
         tree = emulate.config(cells.Cell(NAME), as_run)
