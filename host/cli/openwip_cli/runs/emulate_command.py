@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip emulate: in real time, in virtual time, or with the generator of packets."""
 import dataclasses
+import signal
 
 from ..cell.session import Progress
+from ..errors import raise_terminated
 from ..figures import report
 from ..machine import outputs
 from ..machine.places import Places
@@ -20,6 +22,8 @@ def main(arguments: list[str], places: Places) -> int:
         return runs.report(result, options, report.generator_screen(result))
     if options.time == "virtual":
         outputs.fresh("--capture", options.capture)
+        for signum in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(signum, raise_terminated)     # its folder goes with it
         result = virtual.run(options.scenario, places, virtual.download(options.scenario, options.sysctl), options.capture, progress)
         return runs.report(result, options, report.screen(result))
     progress(f"TCP download with iperf3, {seconds:g} s")
