@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "emulator/generator.h"
 
-#include <google/protobuf/util/json_util.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "emulator/cell_status.h"
+#include "emulator/status_json.h"
 #include "wire/ip_header.h"
 
 namespace wip::emulator {
@@ -55,14 +54,6 @@ private:
     }
     std::vector<std::uint8_t> packet_;
 };
-
-std::string to_json(const google::protobuf::Message& m) {
-    std::string text;
-    google::protobuf::util::JsonPrintOptions options;
-    options.preserve_proto_field_names = true;
-    const auto status = google::protobuf::util::MessageToJsonString(m, &text, options);
-    return status.ok() ? text : "null";
-}
 
 }  // namespace
 

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// wip_emulator: the cell of the Wireless IP downlink between two network interfaces, in real time.
+// wip_emulator: the cell of the Wireless IP downlink between two network interfaces, in real time,
+// or between those of a Linux kernel in virtual time.
 // Start order as in macd: configuration, interfaces, sockets, then privileges are given up, and
 // only then anything is read from outside.
 #include <spdlog/spdlog.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <iostream>
 
 #include "config/number_option.h"
 #include "emulator/emulator_process.h"
 #include "emulator/generator.h"
 #include "emulator/link_process.h"
+#include "emulator/virtual_run.h"
 #include "runtime/privileged_start.h"
 #include "runtime/process.h"
 #include "runtime/program.h"
@@ -25,6 +30,7 @@ struct modes {
     bool check = false;
     CLI::Option* generate = nullptr;  // given: virtual time
     generator_config generator;
+    virtual_config kernel;
 };
 
 int run(config::settings& settings, const modes& mode) {
@@ -38,7 +44,23 @@ int run(config::settings& settings, const modes& mode) {
         generate(config, mode.generator, std::cout);
         return 0;
     }
-    const host::privileged_start start(settings, config.user);
+    const bool virtual_time = !mode.kernel.kernel.empty();
+    // That needs no rights: whoever is not root stays who he is.
+    const bool stays = virtual_time && ::geteuid() != 0;
+    const host::privileged_start start(settings, stays ? std::string() : config.user);
+    if (virtual_time) {
+        start.give_up({});
+        // It has no descriptor to wait for: a signal or the parent's death ends it, and the kernel
+        // with it.
+        ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+        sigset_t none;
+        sigemptyset(&none);
+        ::sigprocmask(SIG_SETMASK, &none, nullptr);
+        return host::run_to_its_end([&] {
+            run_virtual(config, mode.kernel, std::cout);
+            return 0;
+        });
+    }
     zmq::context_t context(1);
     const auto carry = [&](auto& process) {
         const bool realtime = runtime::use_realtime();
@@ -68,6 +90,22 @@ void add_options(CLI::App& app, modes& mode) {
     app.add_option("--packets-per-second", mode.generator.rate_pps,
                    "of each terminal, instead of full queues")
         ->transform(config::number_in(1, 1000000));
+    auto& k = mode.kernel;
+    auto* kernel = app.add_option(
+        "--kernel", k.kernel, "virtual time with this User Mode Linux, JSON on standard output");
+    app.add_option("--folder", k.folder, "its root file system, with its plan")->needs(kernel);
+    kernel->needs("--folder");
+    app.add_option("--first", k.first_s, "seconds of virtual time until the first count")
+        ->needs(kernel)
+        ->transform(config::number_in(0.0, 1e6));
+    app.add_option("--last", k.last_s, "and until the last")
+        ->needs(kernel)
+        ->transform(config::number_in(0.0, 1e6));
+    app.add_option("--longest", k.longest_s, "when a run that does not end is given up")
+        ->needs(kernel)
+        ->transform(config::number_in(0.0, 1e6));
+    app.add_option("--packets", k.packets, "file of all IP packets at its interfaces (pcap)")
+        ->needs(kernel);
 }
 
 }  // namespace

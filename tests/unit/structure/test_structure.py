@@ -29,6 +29,7 @@ ALLOWED = {
     "blocks/lib": {"types", "port", "schema", "sample", "profiles", "mix", "fader", "peer", "wip"} | RECEIVING,
     "blocks/python": {"types", "port", "schema", "wip"} | RECEIVING,
     "mac/port": {"types"},
+    "mac/calendar": {"types", "port"},
     "mac/wire": {"types"},
     "mac/rlc": {"types", "wire"},
     "mac/journal": {"types", "wire", "rlc"},
@@ -57,7 +58,9 @@ ALLOWED = {
     # What lies around a MAC, in macd and in the emulator.
     "host/station": {"packet", "relay", "runtime", "schema", "tun"} | MAC,
     "host/macd": {"packet", "runtime", "station", "schema", "config", "peer", "tun"} | MAC,
-    "host/emulator": {"bin", "cell", "umts", "packet", "profiles", "relay", "wlan", "runtime", "station", "macd", "schema", "config", "peer", "trace", "tun"} | MAC,
+    # A Linux kernel as a participant of the calendar.
+    "host/virtual": {"types", "port", "calendar"},
+    "host/emulator": {"bin", "calendar", "cell", "umts", "packet", "profiles", "relay", "wlan", "runtime", "station", "macd", "schema", "config", "peer", "trace", "tun", "virtual"} | MAC,
     "host/medium": {"types", "sample", "mix", "air", "profiles", "runtime", "schema", "config"},
     # Radios on cables: the fader behind UHD, controlled as the medium is, calibrated as any radio is looked at.
     "host/cabled": {"types", "sample", "mix", "fader", "medium", "radio", "runtime", "schema", "config"},
@@ -80,7 +83,7 @@ ALLOWED = {
     "firmware/board": {"core"},
     "firmware/third_party": set(),
 }
-PURE = ("blocks/types", "blocks/phy", "mac/port", "mac/wire", "mac/rlc", "mac/journal", "mac/relay", "mac/link", "mac/wlan", "mac/umts",
+PURE = ("blocks/types", "blocks/phy", "mac/port", "mac/calendar", "mac/wire", "mac/rlc", "mac/journal", "mac/relay", "mac/link", "mac/wlan", "mac/umts",
         "channels/sample", "channels/bin", "channels/packet", "channels/cell", "channels/mix", "firmware/core")
 IMPURE = re.compile(r"steady_clock|system_clock|random_device|std::rand\b|gettimeofday|"
                     r"clock_gettime|std::thread|std::jthread|\bsocket\(|#include <zmq|"

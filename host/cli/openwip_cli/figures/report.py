@@ -36,7 +36,7 @@ def bearer_lines(bearer: dict[str, Any]) -> list[str]:
 
 
 def emulator_lines(r: dict[str, Any]) -> list[Any]:
-    e, late = r["emulator"], r["emulator"]["release_us"]
+    e, late = r["emulator"], r["emulator"].get("release_us")
     d, lines = e.get("delay_injection"), []
     if d:
         lines.append(f"  injection    {d['spikes']} delay spikes in {d['samples']} acknowledgements of {d['flows']} flows; {d['held']} held, "
@@ -48,9 +48,9 @@ def emulator_lines(r: dict[str, Any]) -> list[Any]:
         f"  channel      mean SNR {e['mean_snr_db']:.1f} dB; {e['frames_combined']} frames good after "
         f"combining, {e['packets_damaged']} packets delivered with bit errors" +
         (f", {e['relay']['recovered']} TCP segments of them taken" if e.get("relay") else "")]
-    return [*lines, *channel,
+    return [*lines, *channel] + ([] if late is None else [
             f"  releases     packets left median {late['median']:.0f}, p99.9 {late['p999']:.0f}, max "
-            f"{late['max']:.0f} us late; {'real-time' if e['realtime_priority'] else 'normal'} priority"]
+            f"{late['max']:.0f} us late; {'real-time' if e['realtime_priority'] else 'normal'} priority"])
 
 
 def packet_lines(r: dict[str, Any]) -> Any:
@@ -124,6 +124,9 @@ def screen(r: dict[str, Any]) -> str:
     lines += link_lines(link) + packet_lines(r)
     lines += change_lines(r)
     lines += radio_lines(r) if "radio" in r else emulator_lines(r)
+    if rt["clock"] == "virtual":
+        return "\n".join([*lines, f"  virtual time {rt['factor']:.1f} times as fast as real time ({rt['virtual_seconds']:.2f} s in "
+                                  f"{rt['wall_seconds']:.2f} s)"])
     lines.append(f"  real time    factor {rt['factor']:.4f} at speed {rt['speed']:g}; late slots: {accounting.missed_words(rt['missed'])}; "
                  f"{rt['slots_behind']} of {rt['slots']} slots more than {rt['pacing_limit_us'] / 1000:g} ms behind "
                  f"(median {rt['pacing_us']['median'] / 1000:.2f}, p99 {rt['pacing_us']['p99'] / 1000:.2f}, "

@@ -4,7 +4,6 @@
 run(options, workload, progress) is the entry for programs: it starts a cell, lets `workload` run whatever
 it likes in the namespaces, drains the link, checks the sums and returns the report with its verdict."""
 import contextlib
-import dataclasses
 import json
 import os
 import pathlib
@@ -22,11 +21,11 @@ from openwip_schema import control_pb2 as pb
 from ..cell import cell as cells, remote
 from ..cell.cell import Cell
 from ..cell.keeper import KeeperClient
-from ..cell.session import OBSERVER, Progress, identity, owned_cell, start_observers, start_process
+from ..cell.session import OBSERVER, identity, owned_cell, start_observers, start_process
 from ..channel import command as channel
 from ..errors import BadInput
-from ..figures import accounting, report
-from ..machine import outputs, places as whereabouts, system
+from ..figures import accounting
+from ..machine import places as whereabouts, system
 from ..machine.places import Places
 from ..measure.watching import watching
 from ..settings.command_line import check_cell_name
@@ -34,7 +33,7 @@ from ..settings import table
 from ..settings.emulator import NAME, SETTINGS, scenario_of
 from ..settings.scenario import Scenario, text_of
 from . import run as runs
-from .options import Options, parse_emulate
+from .options import Options
 
 PROGRAM = "host/emulator/wip_emulator"
 
@@ -226,19 +225,3 @@ def users_of(base: Any, terminal: Any) -> list[dict[str, Any]]:
              "frames_failed": b.base.frames_failed,
              "modulation_histogram": list(b.base.modulation_histogram)}
             for b, t in zip(base.users, terminal.users)]
-
-
-def main(arguments: list[str], places: Places) -> int:
-    options, progress = parse_emulate(arguments), Progress()
-    if options.generator and options.scenario["link.kind"] != "ofdm":
-        raise BadInput(f"--generator with --link {options.scenario['link.kind']}: valid with ofdm only")
-    outputs.fresh("--json", options.json)
-    seconds = options.scenario["traffic.duration_s"]
-    if options.generator:
-        progress(f"packet generator, {seconds:g} s of virtual time")
-        result, _ = generate(options.scenario, seconds, places)
-        return runs.report(result, options, report.generator_screen(result))
-    progress(f"TCP download with iperf3, {seconds:g} s")
-    around = {f.name: getattr(options, f.name) for f in dataclasses.fields(options) if f.name != "scenario"}
-    result = run(options.scenario, None, progress, places=places, observers=True, **around)
-    return runs.report(result, options, report.screen(result))

@@ -2,6 +2,7 @@
 """The command lines of the runs: a scenario, and what happens around it."""
 import argparse
 import dataclasses
+import re
 from typing import Any
 
 from ..cell import remote
@@ -32,6 +33,8 @@ class Options:
     replay_iq: str | None = None   # FILE in the place of the radio
     pace_found: float | None = None    # with --speed auto, where it had to be tried
     generator: bool = False     # of the emulator: virtual time, no cell
+    time: str = "real"          # of the emulator: real, virtual (runs/virtual.py)
+    sysctl: dict = dataclasses.field(default_factory=dict)     # of the kernel in virtual time
 
 
 def settings_parser(command: str, description: str, settings: Any, name: str) -> Parser:
@@ -118,16 +121,37 @@ def parse_demo(arguments: list[str]) -> Options:
     return options
 
 
+AROUND_A_CELL = ("--keep", "--record", "--listen", "--monitor", "--logs", "--cores", "--name")
+
+
 def parse_emulate(arguments: list[str]) -> Options:
     parser = options_parser(
         "emulate", "The downlink at one SNR for each bin and slot, between two network namespaces: TCP "
                    "through it, and a verdict.", emulator.SETTINGS, emulator.NAME)
     parser.add_argument("--generator", action="store_true",
                         help="virtual time, full queues, no interfaces: as fast as the machine can")
+    parser.add_argument("--time", choices=("real", "virtual"), default="real",
+                        help="virtual: with a Linux kernel of its own, as fast as the machine can, the same seed the same packets; "
+                        "needs no root (docs/virtual-time.md; default real)")
+    parser.add_argument("--sysctl", metavar="NAME=VALUE", action="append", default=[],
+                        help="of that kernel, such as net.ipv4.tcp_sack=0; repeatable")
     given = parser.parse_args(arguments)
     for flag in ("keep", "record", "capture", "listen", "monitor"):
         if given.generator and getattr(given, flag):
             raise BadInput(f"--{flag} with --generator: there is no cell")
+    for action in parser._actions:
+        flag = (action.option_strings or [""])[-1]
+        if given.time == "virtual" and flag in AROUND_A_CELL and getattr(given, action.dest) != action.default:
+            raise BadInput(f"{flag} with --time virtual: there is no cell; valid: --json, --capture")
+    if given.generator and given.time == "virtual":
+        raise BadInput("--generator with --time virtual: it makes packets without a kernel; valid: one of the two")
+    if given.sysctl and given.time != "virtual":
+        raise BadInput(f"--sysctl {given.sysctl[0]} with --time real, where the kernel is this machine's; valid: --time virtual")
     options = options_of(given, emulator.SETTINGS)
-    options.generator = given.generator
+    options.generator, options.time = given.generator, given.time
+    for setting in given.sysctl:
+        name, equal, value = setting.partition("=")
+        if not re.fullmatch(r"net[./][\w./-]+", name) or not equal or not re.fullmatch(r"[\w. -]+", value):
+            raise BadInput(f"--sysctl is {setting!r}; valid: NAME=VALUE of net, such as net.ipv4.tcp_sack=0")
+        options.sysctl[name.replace(".", "/")] = value
     return options

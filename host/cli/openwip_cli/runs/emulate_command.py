@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""./openwip emulate: in real time, in virtual time, or with the generator of packets."""
+import dataclasses
+import signal
+
+from ..cell.session import Progress
+from ..errors import BadInput, raise_terminated
+from ..figures import report
+from ..machine import outputs
+from ..machine.places import Places
+from . import emulate, run as runs, virtual
+from .options import parse_emulate
+
+
+def main(arguments: list[str], places: Places) -> int:
+    options, progress = parse_emulate(arguments), Progress()
+    how = "--generator" if options.generator else "--time virtual" if options.time == "virtual" else ""
+    kind, injection = options.scenario["link.kind"], options.scenario["delay_injection.mode"]
+    if how and (kind != "ofdm" or injection != "off"):
+        raise BadInput(f"{how} with --link {kind} --delay-injection {injection}; valid: with ofdm and off only")
+    outputs.fresh("--json", options.json)
+    seconds = options.scenario["traffic.duration_s"]
+    if options.generator:
+        progress(f"packet generator, {seconds:g} s of virtual time")
+        result, _ = emulate.generate(options.scenario, seconds, places)
+        return runs.report(result, options, report.generator_screen(result))
+    if options.time == "virtual":
+        outputs.fresh("--capture", options.capture)
+        for signum in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(signum, raise_terminated)     # its folder goes with it
+        result = virtual.run(options.scenario, places, virtual.download(options.scenario, options.sysctl), options.capture, progress)
+        return runs.report(result, options, report.screen(result))
+    progress(f"TCP download with iperf3, {seconds:g} s")
+    around = {f.name: getattr(options, f.name) for f in dataclasses.fields(options) if f.name != "scenario"}
+    result = emulate.run(options.scenario, None, progress, places=places, observers=True, **around)
+    return runs.report(result, options, report.screen(result))

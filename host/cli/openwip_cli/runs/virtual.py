@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""emulate --time virtual: the emulated cell with the TCP of a Linux kernel at both its ends, on one calendar, in two processes
+without privileges (docs/virtual-time.md). run(scenario, ...) is the entry for programs."""
+import dataclasses
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import yaml
+
+from google.protobuf import json_format
+from openwip_schema import control_pb2 as pb
+
+from ..cell import cell as cells
+from ..cell.session import identity
+from ..errors import BadInput, CellDied
+from ..figures import accounting
+from ..machine import system
+from ..machine.places import Places
+from ..settings.emulator import NAME
+from ..settings.scenario import Scenario
+from . import emulate
+
+KERNEL, GUEST = "virtual-time/linux", "host/virtual/wip_guest"      # of the build
+START_S = 1.0       # of the traffic; the kernel is up after some hundredths of a second
+# Of a machine with memory enough; a small kernel would compute smaller ones. tcp_rmem, tcp_wmem: Linux's usual.
+SYSCTLS = {"net/ipv4/tcp_rmem": "4096 131072 6291456", "net/ipv4/tcp_wmem": "4096 16384 4194304",
+           "net/ipv4/tcp_mem": "16384 24576 32768"}
+
+
+@dataclasses.dataclass
+class Plan:
+    """What the kernel does (host/virtual/guest.c). Sides: 0 the server's, then the terminals'. `flows`: lines of the plan;
+    `programs`: (side, command) of the host's that are run before, such as tc; `sysctls`: over SYSCTLS."""
+    flows: Sequence[str]
+    sysctls: dict[str, str] = dataclasses.field(default_factory=dict)
+    programs: Sequence[tuple[int, str]] = ()
+
+    def text(self, seed: int, addresses: Sequence[str]) -> str:
+        lines = [f"seed {seed}", *(f"side {a}" for a in addresses)]
+        lines += [f"sysctl {name} {value}" for name, value in (SYSCTLS | self.sysctls).items()]
+        lines += [f"run {side} {command}" for side, command in self.programs]
+        return "\n".join([*lines, *self.flows]) + "\n"
+
+
+def download(s: Scenario, sysctls: dict[str, str] | None = None) -> Plan:
+    """What emulate does in real time with iperf3: one TCP connection from the server to the (first) terminal."""
+    return Plan([f"bulk 0 1 {START_S:g} {s['traffic.duration_s']:g} {s['traffic.tcp_cc']} {s['traffic.tcp_window_kb']}"],
+                sysctls or {})
+
+
+def run(s: Scenario, places: Places, plan: Plan | None = None, packets: str | None = None,
+        progress: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
+    """The report, as of a run in real time; `flows` has both ends of every flow. `packets`: a file for all IP packets."""
+    check(places)
+    if s["link.tcp_l"] == "on":
+        raise BadInput("--tcp-l is 'on' with --time virtual, where no relay is at the terminals; valid: off")
+    plan = plan or download(s)
+    with emulate.with_predictions(s, places) as as_run, tempfile.TemporaryDirectory(prefix="openwip-") as folder:
+        tree = emulate.config(cells.Cell(NAME), as_run)
+        progress("starting the Linux kernel, virtual time")
+        raw, result = run_program(places, tree, prepared(folder, tree, plan, as_run, places), as_run, packets)
+    return report(s, places, tree, raw, result)
+
+
+def check(places: Places) -> None:
+    places.check_built(emulate.PROGRAM, GUEST, "python/openwip_schema")
+    if not (places.build / KERNEL).exists():
+        raise BadInput(f"--time virtual: there is no Linux kernel for it in {places.build}: run ./openwip setup --virtual-time")
+
+
+def prepared(folder: str, tree: dict[str, Any], plan: Plan, s: Scenario, places: Places) -> pathlib.Path:
+    """The root file system of the kernel: its only program, and what that does."""
+    root = pathlib.Path(folder)
+    shutil.copy(places.build / KERNEL, root / "linux")
+    shutil.copy(places.build / GUEST, root / "init")
+    base, last = tree["server"]["address"], tree["terminal"]["address"]
+    first, prefix = last.rsplit(".", 1)[0], last.split("/")[1]
+    number = int(last.split("/")[0].rsplit(".", 1)[1])
+    addresses = [base, *(f"{first}.{number + n}/{prefix}" for n in range(s["terminals"]))]
+    (root / "plan").write_text(plan.text(s["seed"], addresses))
+    (root / "emulator.yaml").write_text(yaml.safe_dump(tree, sort_keys=False))
+    if os.geteuid() == 0:
+        _, user, group = system.account()
+        for path in (root, *root.iterdir()):
+            os.chown(path, user, group)
+    return root
+
+
+def run_program(places: Places, tree: dict[str, Any], root: pathlib.Path, s: Scenario, packets: str | None) -> tuple[Any, Any]:
+    duration = s["traffic.duration_s"]
+    edge = min(1.0, 0.1 * duration)
+    captured = root / "packets.pcap"
+    done = subprocess.run(
+        [places.program(emulate.PROGRAM), "--config", str(root / "emulator.yaml"), "--kernel", "./linux", "--folder", str(root),
+         "--first", f"{START_S + edge:g}", "--last", f"{START_S + duration - 0.1 * edge:g}",
+         "--longest", f"{START_S + duration + 3600:g}"] + (["--packets", str(captured)] if packets else []),
+        capture_output=True, text=True)
+    if done.returncode == BadInput.code:
+        raise BadInput(emulate.last_line(done.stderr, root / "emulator.yaml"))
+    log = root / "kernel.log"
+    words = log.read_text(errors="replace").splitlines() if log.exists() else []
+    if done.returncode:
+        raise CellDied(emulate.last_line(done.stderr, ""), [("kernel", w) for w in words[-3:]])
+    if packets:
+        shutil.copy(captured, packets)
+    return json.loads(done.stdout), json.loads((root / "result").read_text())
+
+
+def report(s: Scenario, places: Places, tree: dict[str, Any], raw: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
+    def status(when: str, end: str) -> Any:
+        return json_format.ParseDict(raw[when][end], pb.MacStatus())
+
+    base, terminal = status("drained", "base"), status("drained", "terminal")
+    paths = accounting.paths_of(base, terminal)
+    link = accounting.link_interval(status("first", "base"), status("last", "base"))
+    ends = result.get("flows", [])
+    failed = [f"traffic: flow {e['flow']}: {e['failed']}" for e in ends if "failed" in e]
+    failed += [f"traffic: {result['failed']}"] if "failed" in result else []
+    tcp = tcp_of(ends)
+    packets = {name: path.report() for name, path in paths.items()}
+    packets["uplink"]["feedback"] = {"packets": terminal.uplink_feedback.packets, "bytes": terminal.uplink_feedback.bytes}
+    return {
+        "verdict": accounting.verdict([("sums", accounting.check_sums(paths, kernels_counts(raw["interfaces"]))), ("traffic", failed)]),
+        "realtime": {"clock": "virtual", "speed": 1, "factor": raw["real_time_factor"], "slots": raw["slots"],
+                     "wall_seconds": raw["wall_seconds"], "virtual_seconds": raw["virtual_seconds"], "steps": raw["steps"]},
+        "tcp": tcp, "flows": ends, "sysctl": result.get("sysctl", {}),
+        "capacity": accounting.capacity_of(s, link["modulation_histogram"], (tcp or {}).get("mss", accounting.USUAL_MSS)),
+        "link": link, "changes": [], "packets": packets,
+        "emulator": emulate.emulator_report(terminal), "users": emulate.users_of(base, terminal),
+        "effective": {"emulator": yaml.safe_dump(tree, sort_keys=False)},
+    } | identity(s, places)
+
+
+def kernels_counts(interfaces: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """As accounting.check_sums() takes them: what the interfaces of the kernel sent and received."""
+    def end(of: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        return {name: tuple(sum(i[key][n] for i in of) for n in (0, 1)) for name, key in (("to_macd", "sent"), ("from_macd", "received"))}
+    return {"base": end(interfaces[:1]), "terminal": end(interfaces[1:])}
+
+
+def tcp_of(ends: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """Of the first TCP flow that goes on for a time or sends its bytes."""
+    both = {e["end"]: e for e in ends if e["flow"] == 0 and "failed" not in e}
+    if "sender" not in both or "mss" not in both["sender"] or "bytes" not in both.get("receiver", {}):
+        return None
+    sender, receiver = both["sender"], both["receiver"]
+    seconds = receiver["last"] - sender["began"]
+    return {"goodput_bps": receiver["bytes"] * 8 / seconds if seconds > 0 else 0.0, "retransmits": sender["retransmits"],
+            "received_bytes": receiver["bytes"], "sent_bytes": sender["bytes"], "seconds": seconds, "mss": sender["mss"],
+            "rtt_ms": sender["rtt_ms"], "congestion_control": sender["congestion_control"],
+            "window_kb": sender["window_kb"]}

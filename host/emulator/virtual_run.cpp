@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "emulator/virtual_run.h"
+
+#include <arpa/inet.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <ostream>
+#include <stdexcept>
+#include <vector>
+
+#include "calendar/calendar.h"
+#include "emulator/cell_status.h"
+#include "emulator/status_json.h"
+#include "station/packet_gate.h"
+#include "virtual/linux_guest.h"
+#include "virtual/pcap_file.h"
+
+namespace wip::emulator {
+namespace {
+
+using virtual_time::linux_guest;
+
+// Between two looks whether the kernel has come to its end.
+constexpr std::int64_t look_every_ns = 10'000'000;
+// After that: everything is there, or was given up, long before.
+constexpr std::int64_t longest_drain_ns = 60'000'000'000;
+
+std::int64_t to_ns(double seconds) { return std::llround(seconds * 1e9); }
+
+std::uint32_t address_of(const std::string& text) {
+    in_addr a{};
+    return ::inet_pton(AF_INET, text.substr(0, text.find('/')).c_str(), &a) == 1 ? a.s_addr : 0;
+}
+
+std::uint32_t destination(std::span<const std::uint8_t> packet) {
+    std::uint32_t a = 0;
+    if (packet.size() >= 20) std::memcpy(&a, packet.data() + 16, sizeof a);
+    return a;
+}
+
+class virtual_cell {
+public:
+    virtual_cell(const emulator_config& config, const virtual_config& v)
+        : cell_(config.cell, make_sources(config)),
+          cell_events_(cell_.downlink()),
+          guest_({v.kernel, v.folder, cell_.users() + 1, 128}, time_,
+                 [this](int interface, std::span<const std::uint8_t> packet, std::int64_t now) {
+                     sent(interface, packet, now);
+                 }),
+          refused_(static_cast<std::size_t>(cell_.users()) + 1) {
+        for (const auto& t : config.terminals) addresses_.push_back(address_of(t.tun.address));
+        if (!v.packets.empty()) packets_.emplace(v.packets);
+        cell_.deliver_to([this](emulated_cell::side to, int user,
+                                std::span<const std::uint8_t> packet, std::int64_t due) {
+            return deliver(to == emulated_cell::side::server ? 0 : user + 1, packet, due);
+        });
+        // At the same time the kernel first: what it sends is there when the slot is planned.
+        time_.add(guest_);
+        time_.add(cell_events_);
+    }
+
+    void go_to(std::int64_t ns) {
+        while (time_.step(ns)) {
+            if (guest_.ended())
+                throw std::runtime_error(
+                    "virtual time: the Linux kernel ended before its run was over; its last words "
+                    "are in kernel.log");
+        }
+    }
+    bool idle() const { return cell_.idle(); }
+    std::int64_t now() const { return time_.now(); }
+    std::uint64_t steps() const { return time_.steps(); }
+    std::int64_t slots() const { return cell_.next_slot().value; }
+    std::string statuses() const;
+    std::string interfaces() const;
+
+private:
+    void sent(int interface, std::span<const std::uint8_t> packet, std::int64_t now) {
+        if (packets_) packets_->write(now, packet);
+        if (interface > 0) {
+            cell_.uplink().offer(packet, now, interface - 1);
+            return;
+        }
+        const auto at = std::ranges::find(addresses_, destination(packet));
+        cell_.downlink().offer(
+            packet, now, at == addresses_.end() ? 0 : static_cast<int>(at - addresses_.begin()));
+    }
+    int deliver(int interface, std::span<const std::uint8_t> packet, std::int64_t now) {
+        const int error = guest_.give(interface, packet);
+        if (error != 0)
+            refused_[static_cast<std::size_t>(interface)][error].add(packet.size());
+        else if (packets_)
+            packets_->write(now, packet);
+        return error;
+    }
+    void add_refused(int interface, openwip::control::Direction& d) const {
+        for (const auto& [error, count] : refused_[static_cast<std::size_t>(interface)])
+            host::add_drop(d, std::string("kernel_refused_") + strerrorname_np(error), count);
+    }
+
+    emulated_cell cell_;
+    calendar time_;
+    link_participant cell_events_;
+    linux_guest guest_;
+    std::vector<std::uint32_t> addresses_;
+    std::vector<std::map<int, packets_bytes>> refused_;
+    std::optional<virtual_time::pcap_file> packets_;
+};
+
+std::string virtual_cell::statuses() const {
+    openwip::control::MacStatus base, terminal;
+    fill_base(cell_, base);
+    fill_terminal(cell_, terminal);
+    host::set(*base.mutable_uplink()->mutable_delivered(), guest_.interface(0).given());
+    add_refused(0, *base.mutable_uplink());
+    auto& down = *terminal.mutable_downlink();
+    packets_bytes delivered;
+    for (int u = 1; u <= cell_.users(); ++u) {
+        delivered += guest_.interface(u).given();
+        add_refused(u, down);
+    }
+    host::set(*down.mutable_delivered(), delivered);
+    return "{\"base\": " + to_json(base) + ", \"terminal\": " + to_json(terminal) + "}";
+}
+
+// What the kernel says it gave and took, for the sums.
+std::string virtual_cell::interfaces() const {
+    std::string text;
+    for (int i = 0; i <= cell_.users(); ++i) {
+        const auto& nic = guest_.interface(i);
+        text += (i == 0 ? "[" : ", ") + ("{\"sent\": [" + std::to_string(nic.taken().packets)) +
+                ", " + std::to_string(nic.taken().bytes) + "], \"received\": [" +
+                std::to_string(nic.given().packets) + ", " + std::to_string(nic.given().bytes) +
+                "], \"not_ip\": " + std::to_string(nic.not_ip().packets) + "}";
+    }
+    return text + "]";
+}
+
+}  // namespace
+
+void run_virtual(const emulator_config& config, const virtual_config& v, std::ostream& out) {
+    const auto t0 = std::chrono::steady_clock::now();
+    virtual_cell cell(config, v);
+    cell.go_to(to_ns(v.first_s));
+    out << "{\"first\": " << cell.statuses() << ",\n";
+    const auto t1 = std::chrono::steady_clock::now();
+    cell.go_to(to_ns(v.last_s));
+    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - t1;
+    out << "\"last\": " << cell.statuses() << ",\n";
+    const std::string result = v.folder + "/result";
+    while (::access(result.c_str(), F_OK) != 0) {
+        if (cell.now() >= to_ns(v.longest_s))
+            throw std::runtime_error("virtual time: the run was not over after " +
+                                     std::to_string(v.longest_s) + " s");
+        cell.go_to(cell.now() + look_every_ns);
+    }
+    const std::int64_t ended = cell.now();
+    while (!cell.idle() && cell.now() < ended + longest_drain_ns)
+        cell.go_to(cell.now() + look_every_ns);
+    out << "\"drained\": " << cell.statuses() << ",\n";
+    const std::chrono::duration<double> all = std::chrono::steady_clock::now() - t0;
+    out << "\"interfaces\": " << cell.interfaces() << ", \"slots\": " << cell.slots()
+        << ", \"steps\": " << cell.steps()
+        << ", \"virtual_seconds\": " << static_cast<double>(cell.now()) * 1e-9
+        << ", \"wall_seconds\": " << all.count()
+        << ", \"real_time_factor\": " << (v.last_s - v.first_s) / wall.count() << "}\n";
+}
+
+}  // namespace wip::emulator

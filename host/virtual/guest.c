@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The first and only program of a Linux kernel in virtual time: makes the network, runs the
+// traffic, writes what came of it, and waits for its end. It is small because every time a program
+// runs there costs as much as a packet. /plan has one word and its values a line:
+//
+//   seed N                               of the kernel's random numbers
+//   side ADDRESS/PREFIX                  the next interface, in a network namespace of its own
+//   sysctl NAME VALUE...                 of every side from here on (net/ipv4/tcp_sack 1); read
+//   back run SIDE PROGRAM ARGUMENT...         of the host's programs (tc qdisc ...) bulk FROM TO
+//   START SECONDS CC        TCP as fast as it goes; seconds of the kernel's clock transfer FROM TO
+//   START BYTES CC      TCP, so many bytes pages CLIENT SERVER START SECONDS REQUEST RESPONSE THINK
+//   CC    a connection each, THINK seconds between voip FROM TO START SECONDS INTERVAL BYTES UDP, a
+//   packet each INTERVAL seconds
+//
+// /result is one JSON object: {"sysctl": {name: value}, "flows": [each end of each flow]}. A flow
+// that cannot be made has "failed". Sides count from 0, flows from 0 in the order of the plan.
+#define _GNU_SOURCE
+#include "virtual/guest.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <linux/random.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int sides;
+struct in_addr addresses[most_sides];
+static int spaces[most_sides], home = -1, results[2];
+
+_Noreturn static void end(void) {
+    // The calendar ends the kernel when it has seen the result.
+    for (;;) pause();
+}
+
+_Noreturn void fail(const char* what) {
+    FILE* f = fopen("/result.new", "w");
+    fprintf(f, "{\"failed\": \"%s: %s\"}\n", what, strerror(errno));
+    fclose(f);
+    rename("/result.new", "/result");
+    end();
+}
+
+// A line of the result, whole: pipes keep what is short together.
+void tell(const char* format, ...) {
+    char line[4096];
+    va_list a;
+    va_start(a, format);
+    int n = vsnprintf(line, sizeof line, format, a);
+    va_end(a);
+    if (n > 0 && (size_t)n < sizeof line && write(results[1], line, (size_t)n) != n) _exit(1);
+}
+
+// --- the network ---
+
+void enter(int side) {
+    if (setns(spaces[side], CLONE_NEWNET)) fail("setns");
+}
+
+// eth<n> into a namespace.
+static void move_interface(int n, int space) {
+    char name[IFNAMSIZ];
+    snprintf(name, sizeof name, "eth%d", n);
+    struct {
+        struct nlmsghdr head;
+        struct ifinfomsg info;
+        struct rtattr attribute;
+        uint32_t space;
+    } m = {{sizeof m, RTM_NEWLINK, NLM_F_REQUEST | NLM_F_ACK, 1, 0},
+           {.ifi_index = (int)if_nametoindex(name)},
+           {RTA_LENGTH(4), IFLA_NET_NS_FD},
+           (uint32_t)space};
+    struct {
+        struct nlmsghdr head;
+        struct nlmsgerr error;
+        char rest[256];
+    } reply;
+    int s = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
+    if (s < 0 || send(s, &m, sizeof m, 0) < 0 || recv(s, &reply, sizeof reply, 0) < 0) fail(name);
+    if (reply.error.error) errno = -reply.error.error, fail(name);
+    close(s);
+}
+
+static void up(const char* name, const char* address, int prefix) {
+    struct ifreq r = {0};
+    struct sockaddr_in* a = (struct sockaddr_in*)&r.ifr_addr;
+    int s = socket(AF_INET, SOCK_DGRAM, 0);
+    snprintf(r.ifr_name, sizeof r.ifr_name, "%s", name);
+    if (address) {
+        a->sin_family = AF_INET;
+        inet_pton(AF_INET, address, &a->sin_addr);
+        if (ioctl(s, SIOCSIFADDR, &r)) fail("address");
+        a->sin_addr.s_addr = htonl(prefix ? ~0U << (32 - prefix) : 0);
+        if (ioctl(s, SIOCSIFNETMASK, &r)) fail("netmask");
+    }
+    r.ifr_flags = IFF_UP | IFF_RUNNING | (address ? IFF_NOARP : IFF_LOOPBACK);
+    if (ioctl(s, SIOCSIFFLAGS, &r)) fail("up");
+    close(s);
+}
+
+static void add_side(char* address) {
+    char name[IFNAMSIZ], *slash = strchr(address, '/');
+    if (sides == most_sides || !slash) errno = EINVAL, fail("side");
+    *slash = 0;
+    if (home < 0) home = open("/proc/self/ns/net", O_RDONLY);
+    if (unshare(CLONE_NEWNET)) fail("unshare");
+    spaces[sides] = open("/proc/self/ns/net", O_RDONLY);
+    if (setns(home, CLONE_NEWNET)) fail("setns");
+    move_interface(sides, spaces[sides]);
+    inet_pton(AF_INET, address, &addresses[sides]);
+    enter(sides);
+    snprintf(name, sizeof name, "eth%d", sides);
+    up("lo", NULL, 0);
+    up(name, address, atoi(slash + 1));
+    setns(home, CLONE_NEWNET);
+    ++sides;
+}
+
+// Of every side, or of the kernel where they have none of their own.
+static void set_everywhere(char** words, int n) {
+    char path[256], value[256] = "", got[256] = "";
+    snprintf(path, sizeof path, "/proc/sys/%s", words[0]);
+    for (int i = 1; i < n; ++i)
+        snprintf(value + strlen(value), sizeof value - strlen(value), "%s%s", i > 1 ? " " : "",
+                 words[i]);
+    for (int side = 0; side < sides; ++side) {
+        enter(side);
+        int f = open(path, O_RDWR);
+        if (f < 0 && errno == ENOENT && !setns(home, CLONE_NEWNET)) f = open(path, O_RDWR);
+        if (f < 0 || write(f, value, strlen(value)) < 0) fail(words[0]);
+        ssize_t size = pread(f, got, sizeof got - 1, 0);
+        if (size < 0) fail(words[0]);
+        got[size] = 0;
+        close(f);
+    }
+    for (char* c = got; *c; ++c)
+        if (*c == '\t') *c = ' ';
+    got[strcspn(got, "\n")] = 0;
+    tell("{\"sysctl\": \"%s\", \"value\": \"%s\"}\n", words[0], got);
+}
+
+static void run_program(char** words) {
+    pid_t pid = fork();
+    int status = 0;
+    if (pid == 0) {
+        enter(atoi(words[0]));
+        if (chroot("/host") || chdir("/")) _exit(126);
+        setenv("PATH", "/usr/sbin:/usr/bin:/sbin:/bin", 1);
+        execvp(words[1], words + 1);
+        _exit(127);
+    }
+    waitpid(pid, &status, 0);
+    if (status) errno = ECANCELED, fail(words[1]);
+}
+
+// --- the plan ---
+
+static void seed_random(unsigned long long seed) {
+    struct {
+        struct rand_pool_info head;
+        unsigned long long words[8];
+    } pool = {{.entropy_count = 512, .buf_size = 64}, {0}};
+    for (int i = 0; i < 8; ++i)
+        pool.words[i] = seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+    int f = open("/dev/random", O_WRONLY);
+    if (f < 0 || ioctl(f, RNDADDENTROPY, &pool)) fail("seed");
+    ioctl(f, RNDRESEEDCRNG);
+    close(f);
+}
+
+static int do_line(char* line) {  // returns how many ends of flows it has started
+    char* words[most_words + 1] = {0};
+    int n = 0;
+    for (char* w = strtok(line, " \t\n"); w && n < most_words; w = strtok(NULL, " \t\n"))
+        words[n++] = w;
+    if (n == 0 || words[0][0] == '#') return 0;
+    if (!strcmp(words[0], "seed") && n == 2) return seed_random(strtoull(words[1], NULL, 10)), 0;
+    if (!strcmp(words[0], "side") && n == 2) return add_side(words[1]), 0;
+    if (!strcmp(words[0], "sysctl") && n >= 3) return set_everywhere(words + 1, n - 1), 0;
+    if (!strcmp(words[0], "run") && n >= 3) return run_program(words + 1), 0;
+    const int ends = add_flow(words, n);
+    if (ends == 0) errno = EINVAL, fail(words[0]);
+    return ends;
+}
+
+int main(void) {
+    static char line[1024], text[1 << 16];
+    mkdir("/proc", 0755), mkdir("/sys", 0755), mkdir("/dev", 0755), mkdir("/host", 0755);
+    mount("proc", "/proc", "proc", 0, NULL);
+    mount("dev", "/dev", "devtmpfs", 0, NULL);
+    mount("host", "/host", "hostfs", MS_RDONLY, "/");
+    mount("proc", "/host/proc", "proc", 0, NULL);  // where tc looks for the unit of its times
+    if (pipe(results)) fail("pipe");
+    signal(SIGPIPE, SIG_IGN);
+    FILE* plan = fopen("/plan", "r");
+    if (!plan) fail("plan");
+    int ends = 0;
+    while (fgets(line, sizeof line, plan)) ends += do_line(line);
+    fclose(plan);
+
+    FILE* out = fopen("/result.new", "w");
+    if (!out) fail("result");
+    fputs("{\"sysctl\": {", out);
+    // Lines of sysctl come first: they were written before the flows began.
+    FILE* in = fdopen(results[0], "r");
+    const char* comma = "";
+    int in_flows = 0;
+    tell("\n");  // the end of the sysctls, when there are no flows
+    while (fgets(text, sizeof text, in)) {
+        char name[128], value[256];
+        if (!in_flows && sscanf(text, "{\"sysctl\": \"%127[^\"]\", \"value\": \"%255[^\"]\"}", name,
+                                value) == 2) {
+            fprintf(out, "%s\"%s\": \"%s\"", comma, name, value);
+            comma = ", ";
+            continue;
+        }
+        if (!in_flows) fputs("}, \"flows\": [", out), comma = "", in_flows = 1;
+        if (text[0] == '{') {
+            text[strcspn(text, "\n")] = 0;
+            fprintf(out, "%s\n%s", comma, text);
+            comma = ",";
+            --ends;
+            if (strstr(text, "\"failed\"")) break;  // the other end may wait for ever
+        }
+        if (ends <= 0) break;
+    }
+    fputs("]}\n", out);
+    fclose(out);
+    rename("/result.new", "/result");
+    end();
+}

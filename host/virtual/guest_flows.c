@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The traffic of guest.c: each end of a flow is a process in the namespace of its side, and says
+// what came of it as one line of JSON.
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/tcp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "virtual/guest.h"
+
+enum { first_port = 5001, most_delays = 1 << 20, most_seconds = 4000 };
+static int flows;
+static char chunk[1 << 17];
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void sleep_until(double at) {
+    struct timespec t = {(time_t)at, (long)(1e9 * (at - (double)(time_t)at))};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR) {
+    }
+}
+
+static void give_up(int flow, const char* what) {
+    tell("{\"flow\": %d, \"failed\": \"%s: %s\"}\n", flow, what, strerror(errno));
+    _exit(1);
+}
+
+static struct sockaddr_in place(int side, int flow) {
+    return (struct sockaddr_in){.sin_family = AF_INET,
+                                .sin_port = htons((uint16_t)(first_port + flow)),
+                                .sin_addr = addresses[side]};
+}
+
+static int buffer_bytes;  // of this process's sockets; 0: the kernel's own
+
+static int limited(int s) {
+    if (s >= 0 && buffer_bytes > 0) {
+        setsockopt(s, SOL_SOCKET, SO_SNDBUFFORCE, &buffer_bytes, sizeof buffer_bytes);
+        setsockopt(s, SOL_SOCKET, SO_RCVBUFFORCE, &buffer_bytes, sizeof buffer_bytes);
+    }
+    return s;
+}
+
+static int listening(int side, int flow, int type) {
+    struct sockaddr_in a = place(side, flow);
+    int s = limited(socket(AF_INET, type, 0)), one = 1;
+    setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    if (s < 0 || bind(s, (struct sockaddr*)&a, sizeof a) || (type == SOCK_STREAM && listen(s, 64)))
+        give_up(flow, "listen");
+    return s;
+}
+
+static int connected(int side, int flow, const char* control) {
+    struct sockaddr_in a = place(side, flow);
+    int s = limited(socket(AF_INET, SOCK_STREAM, 0));
+    if (s < 0) give_up(flow, "socket");
+    if (setsockopt(s, IPPROTO_TCP, TCP_CONGESTION, control, (socklen_t)strlen(control)))
+        give_up(flow, control);
+    if (connect(s, (struct sockaddr*)&a, sizeof a)) give_up(flow, "connect");
+    return s;
+}
+
+static struct {
+    double sum, longest;
+    int n;
+} round_trips;  // ms, sampled once a second
+
+static struct tcp_info info_of(int s) {
+    struct tcp_info i = {0};
+    socklen_t size = sizeof i;
+    getsockopt(s, IPPROTO_TCP, TCP_INFO, &i, &size);
+    return i;
+}
+
+static void sample_round_trip(int s) {
+    const double ms = info_of(s).tcpi_rtt * 1e-3;
+    round_trips.sum += ms;
+    if (ms > round_trips.longest) round_trips.longest = ms;
+    ++round_trips.n;
+}
+
+static void tell_sender(int flow, int s, double began, unsigned long long written) {
+    struct tcp_info i = info_of(s);
+    char control[16] = "";
+    socklen_t length = sizeof control - 1;
+    getsockopt(s, IPPROTO_TCP, TCP_CONGESTION, control, &length);
+    if (round_trips.n == 0) sample_round_trip(s);
+    tell(
+        "{\"flow\": %d, \"end\": \"sender\", \"began\": %.9f, \"congestion_control\": \"%s\", "
+        "\"bytes\": %llu, \"mss\": %u, \"segments_sent\": %u, \"retransmits\": %u, "
+        "\"bytes_acked\": %llu, \"bytes_retransmitted\": %llu, \"rtt_ms\": {\"min\": %.3f, "
+        "\"mean\": "
+        "%.3f, \"max\": %.3f}, \"window_kb\": %d, \"congestion_window\": %u, \"reordering\": %u}\n",
+        flow, began, control, written, i.tcpi_snd_mss, i.tcpi_segs_out, i.tcpi_total_retrans,
+        (unsigned long long)i.tcpi_bytes_acked, (unsigned long long)i.tcpi_bytes_retrans,
+        i.tcpi_min_rtt * 1e-3, round_trips.sum / round_trips.n, round_trips.longest,
+        buffer_bytes / 1024, i.tcpi_snd_cwnd, i.tcpi_reordering);
+}
+
+// Until the peer has closed, or `until`: bytes, first and last arrival, bytes in each second of the
+// flow.
+static void receive_bulk(int side, int flow, double start, double until) {
+    static unsigned long long by_second[most_seconds];
+    unsigned long long bytes = 0;
+    double first = 0, last = 0;
+    int l = listening(side, flow, SOCK_STREAM), s = accept(l, NULL, NULL), used = 0;
+    for (;;) {
+        ssize_t n = read(s, chunk, sizeof chunk);
+        if (n <= 0) break;
+        last = now();
+        if (until > 0 && last > until) break;
+        if (bytes == 0) first = last;
+        bytes += (unsigned long long)n;
+        int second = last > start ? (int)(last - start) : 0;
+        if (second < most_seconds) {
+            by_second[second] += (unsigned long long)n;
+            if (second >= used) used = second + 1;
+        }
+    }
+    char list[3072] = "";
+    size_t at = 0;
+    for (int i = 0; i < used && at + 24 < sizeof list; ++i)
+        at += (size_t)snprintf(list + at, sizeof list - at, "%s%llu", i ? ", " : "", by_second[i]);
+    tell(
+        "{\"flow\": %d, \"end\": \"receiver\", \"bytes\": %llu, \"first\": %.9f, \"last\": %.9f, "
+        "\"bytes_by_second\": [%s]}\n",
+        flow, bytes, first, until > 0 ? until : last, list);
+}
+
+// `until` > 0: as much as goes until then, and what is not sent is dropped; else so many bytes, and
+// an orderly end.
+static void send_bulk(int to, int flow, double start, double until, long long bytes,
+                      const char* control) {
+    unsigned long long written = 0;
+    double sample = start + 1;
+    sleep_until(start);
+    int s = connected(to, flow, control);
+    for (;;) {
+        const double t = now();
+        if (until > 0 ? t >= until : bytes <= 0) break;
+        if (t >= sample) sample_round_trip(s), sample = t + 1;
+        size_t want = until <= 0 && bytes < (long long)sizeof chunk ? (size_t)bytes : sizeof chunk;
+        ssize_t n = write(s, chunk, want);
+        if (n < 0) give_up(flow, "write");
+        bytes -= n;
+        written += (unsigned long long)n;
+    }
+    if (until > 0) {
+        tell_sender(flow, s, start, written);
+        struct linger drop = {1, 0};
+        setsockopt(s, SOL_SOCKET, SO_LINGER, &drop, sizeof drop);
+        return;
+    }
+    shutdown(s, SHUT_WR);
+    while (read(s, chunk, sizeof chunk) > 0) {
+    }
+    tell_sender(flow, s, start, written);
+}
+
+static void serve_pages(int side, int flow, long request, long response) {
+    int l = listening(side, flow, SOCK_STREAM);
+    for (;;) {
+        int s = accept(l, NULL, NULL);
+        long left = request;
+        ssize_t n;
+        while (left > 0 && (n = read(s, chunk, sizeof chunk)) > 0) left -= n;
+        for (left = response; left > 0; left -= n) {
+            n = write(s, chunk, left < (long)sizeof chunk ? (size_t)left : sizeof chunk);
+            if (n <= 0) break;
+        }
+        close(s);
+    }
+}
+
+static void ask_pages(int to, int flow, double start, double until, long request, long response,
+                      double think, const char* control) {
+    double sum = 0, longest = 0;
+    int done = 0, broken = 0;
+    for (double at = start; at < until; at = now() + think) {
+        sleep_until(at);
+        int s = connected(to, flow, control);
+        long got = 0;
+        ssize_t n;
+        if (write(s, chunk, (size_t)request) != request) give_up(flow, "request");
+        while ((n = read(s, chunk, sizeof chunk)) > 0) got += n;
+        close(s);
+        double took = now() - at;
+        if (got != response) {
+            ++broken;
+            continue;
+        }
+        ++done;
+        sum += took;
+        if (took > longest) longest = took;
+    }
+    tell(
+        "{\"flow\": %d, \"end\": \"client\", \"pages\": %d, \"broken\": %d, \"mean_s\": %.9f, "
+        "\"longest_s\": %.9f}\n",
+        flow, done, broken, done ? sum / done : 0, longest);
+}
+
+static int by_size(const void* a, const void* b) {
+    double x = *(const double*)a, y = *(const double*)b;
+    return (x > y) - (x < y);
+}
+
+static void listen_voip(int side, int flow, double until) {
+    double* delays = malloc(sizeof *delays * most_delays);
+    int s = listening(side, flow, SOCK_DGRAM), n = 0;
+    double sent = 0, sum = 0;
+    for (;;) {
+        double left = until - now();
+        if (left <= 0) break;
+        struct timeval t = {(time_t)left, (suseconds_t)(1e6 * (left - (double)(time_t)left)) + 1};
+        setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t);
+        if (recv(s, chunk, sizeof chunk, 0) < (ssize_t)sizeof sent) continue;
+        memcpy(&sent, chunk, sizeof sent);
+        if (n < most_delays) sum += delays[n++] = now() - sent;
+    }
+    qsort(delays, (size_t)n, sizeof *delays, by_size);
+#define QUANTILE(q) (n ? 1e3 * delays[(int)((q) * (n - 1))] : 0.0)
+    tell(
+        "{\"flow\": %d, \"end\": \"receiver\", \"received\": %d, \"delay_ms\": {\"mean\": %.6f, "
+        "\"median\": %.6f, "
+        "\"p95\": %.6f, \"p99\": %.6f, \"max\": %.6f}}\n",
+        flow, n, n ? 1e3 * sum / n : 0, QUANTILE(0.5), QUANTILE(0.95), QUANTILE(0.99), QUANTILE(1));
+}
+
+static void talk_voip(int to, int flow, double start, double until, double interval, long bytes) {
+    struct sockaddr_in a = place(to, flow);
+    int s = socket(AF_INET, SOCK_DGRAM, 0), n = 0;
+    if (s < 0 || connect(s, (struct sockaddr*)&a, sizeof a)) give_up(flow, "socket");
+    for (double at = start; at < until; at = start + ++n * interval) {
+        sleep_until(at);
+        double sent = now();
+        memcpy(chunk, &sent, sizeof sent);
+        if (send(s, chunk, (size_t)bytes, 0) < 0 && errno != ECONNREFUSED) give_up(flow, "send");
+    }
+    tell("{\"flow\": %d, \"end\": \"sender\", \"sent\": %d}\n", flow, n);
+}
+
+static int starts(int side) {  // true in the new process
+    pid_t pid = fork();
+    if (pid < 0) fail("fork");
+    if (pid == 0) enter(side);
+    return pid == 0;
+}
+
+int add_flow(char** w, int n) {
+    if (n < 6) return 0;
+    const int from = atoi(w[1]), to = atoi(w[2]), flow = flows++;
+    if (from < 0 || to < 0 || from >= sides || to >= sides) errno = EINVAL, fail("flow");
+    const double start = atof(w[3]), length = atof(w[4]);
+    const double drained = 2;  // for the last packets
+    buffer_bytes = 0;
+    if (!strcmp(w[0], "bulk")) {
+        if (n >= 7) buffer_bytes = 1024 * atoi(w[6]);
+        if (starts(to)) receive_bulk(to, flow, start, start + length), exit(0);
+        if (starts(from)) send_bulk(to, flow, start, start + length, 0, w[5]), exit(0);
+        return 2;
+    }
+    if (!strcmp(w[0], "transfer")) {
+        if (n >= 7) buffer_bytes = 1024 * atoi(w[6]);
+        if (starts(to)) receive_bulk(to, flow, start, 0), exit(0);
+        if (starts(from)) send_bulk(to, flow, start, 0, atoll(w[4]), w[5]), exit(0);
+        return 2;
+    }
+    if (!strcmp(w[0], "pages") && n >= 9) {
+        if (starts(to)) serve_pages(to, flow, atol(w[5]), atol(w[6])), exit(0);
+        if (starts(from))
+            ask_pages(to, flow, start, start + length, atol(w[5]), atol(w[6]), atof(w[7]), w[8]),
+                exit(0);
+        return 1;
+    }
+    if (!strcmp(w[0], "voip") && n >= 7) {
+        if (starts(to)) listen_voip(to, flow, start + length + drained), exit(0);
+        if (starts(from))
+            talk_voip(to, flow, start, start + length, atof(w[5]), atol(w[6])), exit(0);
+        return 2;
+    }
+    return 0;
+}

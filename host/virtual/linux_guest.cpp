@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "virtual/linux_guest.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <stdexcept>
+#include <system_error>
+
+#include "virtual/unix_socket.h"
+
+namespace wip::virtual_time {
+
+linux_guest::linux_guest(const guest_config& config, const calendar& time, packet_fn sent)
+    : time_(time), sent_(std::move(sent)) {
+    for (int i = 0; i < config.interfaces; ++i)
+        nics_.emplace_back(
+            [this, i](std::span<const std::uint8_t> packet) { sent_(i, packet, clock_.now()); });
+    listeners_.push_back(unix_socket::listen_at(config.folder + "/clock"));
+    for (int i = 0; i < config.interfaces; ++i)
+        listeners_.push_back(unix_socket::listen_at(config.folder + "/nic" + std::to_string(i)));
+    start(config);
+}
+
+linux_guest::~linux_guest() {
+    if (process_ > 0) {
+        ::kill(-process_, SIGKILL);
+        ::waitpid(process_, nullptr, 0);
+    }
+    for (const int fd : listeners_)
+        if (fd >= 0) ::close(fd);
+}
+
+void linux_guest::start(const guest_config& config) {
+    std::vector<std::string> words{config.kernel,
+                                   "mem=" + std::to_string(config.memory_mb) + "M",
+                                   "rootflags=/proc/self/cwd",
+                                   "root=/dev/root",
+                                   "rootfstype=hostfs",
+                                   "rw",
+                                   "init=/init",
+                                   "con=null",
+                                   "con0=null,fd:2",
+                                   "panic=-1",
+                                   "uml_dir=.",
+                                   "umid=kernel",
+                                   "virtio_net.napi_tx=0",
+                                   "time-travel=ext:clock"};
+    for (int i = 0; i < config.interfaces; ++i)
+        words.push_back("virtio_uml.device=nic" + std::to_string(i) + ":1");
+    std::vector<char*> arguments;
+    for (auto& w : words) arguments.push_back(w.data());
+    arguments.push_back(nullptr);
+    std::string home = "HOME=.", path = "PATH=/usr/bin:/bin";
+    char* environment[] = {home.data(), path.data(), nullptr};
+
+    const pid_t parent = ::getpid();
+    process_ = ::fork();
+    if (process_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
+    if (process_ > 0) {
+        ::setpgid(process_, process_);
+        return;
+    }
+    ::setpgid(0, 0);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    sigset_t none;
+    sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    // Where the host puts its heap is how much memory it has.
+    ::personality(ADDR_NO_RANDOMIZE);
+    if (::getppid() != parent || ::chdir(config.folder.c_str()) != 0) ::_exit(126);
+    const int in = ::open("/dev/null", O_RDWR);
+    const int log = ::open("kernel.log", O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    if (in < 0 || log < 0 || ::dup2(in, 0) < 0 || ::dup2(log, 1) < 0 || ::dup2(log, 2) < 0)
+        ::_exit(126);
+    ::execve(arguments[0], arguments.data(), environment);
+    ::_exit(127);
+}
+
+int linux_guest::give(int interface, std::span<const std::uint8_t> packet) {
+    if (ended()) return ENETDOWN;
+    const int error = nics_[static_cast<std::size_t>(interface)].give(packet);
+    if (error == 0) given_ns_ = std::min(given_ns_, time_.now());
+    return error;
+}
+
+std::int64_t linux_guest::next_wakeup() const {
+    if (ended()) return never;
+    if (!started_) return 0;
+    return std::min(clock_.wakeup(), given_ns_);
+}
+
+std::int64_t linux_guest::advance(std::int64_t now_ns) {
+    if (started_) {
+        clock_.set_now(now_ns);
+        if (given_ns_ <= now_ns) {
+            given_ns_ = never;
+            for (auto& nic : nics_) nic.call();
+        }
+        if (clock_.wakeup() > now_ns) return now_ns;
+        clock_.set_free_until(time_.before_others(*this));
+        clock_.run(now_ns);
+    }
+    started_ = true;
+    run_until_it_waits();
+    return ended() ? now_ns : std::max(now_ns, clock_.now());
+}
+
+void linux_guest::run_until_it_waits() {
+    while (clock_.running() && !clock_.ended()) {
+        wait_for_message();
+        clock_.set_free_until(time_.before_others(*this));
+    }
+    if (clock_.ended() && process_ > 0) {
+        ::kill(-process_, SIGKILL);
+        ::waitpid(process_, nullptr, 0);
+        process_ = -1;
+    }
+}
+
+void linux_guest::wait_for_message() {
+    // The clock, and each interface: connected, or yet to come.
+    pollfd watched[1 + 64];
+    const std::size_t n = std::min<std::size_t>(1 + nics_.size(), std::size(watched));
+    for (std::size_t i = 0; i < n; ++i) {
+        const int connected = i == 0 ? clock_.fd() : nics_[i - 1].fd();
+        watched[i] = {listeners_[i] >= 0 ? listeners_[i] : connected, POLLIN, 0};
+    }
+    const int ready =
+        ::poll(watched, n, process_ > 0 && !clock_.attached() ? 1000 : silence_s * 1000);
+    if (ready < 0 && errno != EINTR)
+        throw std::system_error(errno, std::generic_category(), "poll");
+    if (ready == 0 && clock_.attached())
+        throw std::runtime_error("virtual time: the Linux kernel has been silent for " +
+                                 std::to_string(silence_s) + " s");
+    if (ready == 0 && ::waitpid(process_, nullptr, WNOHANG) == process_) {
+        process_ = -1;
+        throw std::runtime_error("virtual time: the Linux kernel has not started");
+    }
+    if (ready <= 0) return;
+    for (std::size_t i = n; i-- > 0;) {
+        if (watched[i].revents == 0) continue;
+        if (listeners_[i] >= 0) {
+            const int fd = unix_socket::accept_from(listeners_[i]);
+            ::close(listeners_[i]);
+            listeners_[i] = -1;
+            i == 0 ? clock_.attach(fd) : nics_[i - 1].attach(fd);
+        } else if (i == 0) {
+            clock_.serve();
+        } else if (!nics_[i - 1].serve()) {
+            listeners_[i] = -1;
+        }
+    }
+}
+
+}  // namespace wip::virtual_time

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A Linux kernel as a participant of virtual time: a User Mode Linux, a process without privileges.
+// It boots at time 0, runs as long as it has something to do, infinitely fast (a look at its clock
+// takes 256 ns), and waits for its next timer or for a packet. Its root file system is a folder of
+// the host, its network interfaces are eth0, eth1, ...
+//
+// Nothing of the host enters but that folder: clocks, random numbers and interrupts come from here,
+// and all paths that it is told are relative, so the same folder gives the same packets.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "calendar/calendar.h"
+#include "virtual/time_travel.h"
+#include "virtual/vhost_nic.h"
+
+namespace wip::virtual_time {
+
+struct guest_config {
+    std::string kernel;  // the program
+    std::string folder;  // holds /init; sockets and the kernel's messages (kernel.log) go there
+    int interfaces = 2;
+    int memory_mb = 64;
+};
+
+class linux_guest final : public participant {
+public:
+    // What it sends on an interface, and when.
+    using packet_fn =
+        std::function<void(int interface, std::span<const std::uint8_t>, std::int64_t now_ns)>;
+
+    // Starts the process, which waits for the calendar. Throws std::system_error.
+    linux_guest(const guest_config& config, const calendar& time, packet_fn sent);
+    ~linux_guest() override;
+
+    // 0, or the errno of the refusal. It gets to know at the calendar's time.
+    int give(int interface, std::span<const std::uint8_t> packet);
+
+    std::int64_t next_wakeup() const override;
+    // Throws std::runtime_error when it breaks the protocols, or is silent for silence_s.
+    std::int64_t advance(std::int64_t now_ns) override;
+    bool ended() const { return clock_.ended(); }
+    // Of the interface's packets.
+    const vhost_nic& interface(int i) const { return nics_[static_cast<std::size_t>(i)]; }
+
+private:
+    static constexpr int silence_s = 120;
+    void start(const guest_config& config);
+    void wait_for_message();
+    void run_until_it_waits();
+
+    const calendar& time_;
+    packet_fn sent_;
+    time_travel clock_;
+    std::deque<vhost_nic> nics_;
+    std::vector<int> listeners_;  // of the clock, then of each interface; -1: it is connected
+    pid_t process_ = -1;
+    bool started_ = false;
+    std::int64_t given_ns_ = never;  // the first packet that it does not know of
+};
+
+}  // namespace wip::virtual_time

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The clock of a User Mode Linux started with time-travel=ext:SOCKET, as its calendar sees it
+// (include/uapi/linux/um_timetravel.h of the kernel). Time is nanoseconds in a page that both
+// sides map, so the kernel reads it, asks for its next wake-up and runs on to the next event of
+// anybody else without a message; two are left for each time that it has nothing to do:
+//
+//   calendar -> kernel   RUN: it is `time`
+//   kernel -> calendar   WAIT: wakeup() is when it wants to run again
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+
+namespace wip::virtual_time {
+
+class time_travel {
+public:
+    // Throws std::system_error.
+    time_travel();
+    ~time_travel();
+    time_travel(const time_travel&) = delete;
+    time_travel& operator=(const time_travel&) = delete;
+
+    // The kernel has connected; the descriptor is this object's from now on.
+    void attach(int fd);
+    int fd() const { return fd_; }
+    bool attached() const { return fd_ >= 0; }
+    // It is running (or starting), and nobody else may.
+    bool running() const { return running_; }
+    // It has ended.
+    bool ended() const { return ended_; }
+
+    // A message of the kernel, which is waited for.
+    void serve();
+    // The kernel waits and it is now_ns: what it is told meanwhile happens then.
+    void set_now(std::int64_t now_ns);
+    void run(std::int64_t now_ns);
+    // How far it may go on by itself.
+    void set_free_until(std::int64_t ns);
+
+    // As far as it has told; of a running kernel the time of its last word to a device.
+    std::int64_t now() const;
+    // When it wants to run; packet_link's never: not before it is told something.
+    std::int64_t wakeup() const;
+
+private:
+    struct message;
+    struct shared;
+    void send(const message& m, bool with_memory);
+
+    int fd_ = -1, memory_ = -1;
+    shared* shared_ = nullptr;
+    bool running_ = true, ended_ = false;
+    std::uint32_t sequence_ = 0;
+};
+
+}  // namespace wip::virtual_time

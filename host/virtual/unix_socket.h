@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Stream sockets to a child that is not trusted with more than its own run: whole messages, with
+// descriptors where the protocol has some. A peer that has gone is `false`, anything else throws
+// std::system_error.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace wip::virtual_time::unix_socket {
+
+// Bound and listening; the path is short (108 bytes).
+int listen_at(const std::string& path);
+int accept_from(int listener);
+bool send(int fd, const void* data, std::size_t size, const int* fds = nullptr,
+          std::size_t nof_fds = 0);
+// Whole or not at all. Descriptors that come with it are appended to `fds`, or closed.
+bool receive(int fd, void* data, std::size_t size, std::vector<int>* fds = nullptr);
+
+}  // namespace wip::virtual_time::unix_socket

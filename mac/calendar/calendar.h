@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Virtual time: one integer, moved on by whoever wants to do something next. A participant is a
+// packet link, or something that goes on by itself (a Linux kernel). A step is
+//
+//   t = the earliest next_wakeup() of all; the first one that wants t gets advance(t)
+//
+// so participants of the same time run in the order in which they were added, and a run depends on
+// nothing but its participants. In advance() a participant may give packets to others, which may
+// so want something earlier than before, but never earlier than t. It may go on by itself as long
+// as nobody else wants anything, before_others(), and returns how far it has come.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+#include <vector>
+
+#include "port/packet_link.h"
+
+namespace wip {
+
+class participant {
+public:
+    static constexpr std::int64_t never = packet_link::never;
+
+    participant() = default;
+    participant(const participant&) = delete;
+    participant& operator=(const participant&) = delete;
+    virtual ~participant() = default;
+
+    // When it wants to do something; never: only when it is given something.
+    virtual std::int64_t next_wakeup() const = 0;
+    // All of now_ns. Returns now_ns, or until when it has gone on by itself.
+    virtual std::int64_t advance(std::int64_t now_ns) = 0;
+};
+
+// A packet link that is advanced as it asks for.
+class link_participant final : public participant {
+public:
+    explicit link_participant(packet_link& link) : link_(&link) {}
+    std::int64_t next_wakeup() const override { return link_->next_wakeup(); }
+    std::int64_t advance(std::int64_t now_ns) override {
+        link_->advance(now_ns);
+        return now_ns;
+    }
+
+private:
+    packet_link* link_;
+};
+
+class calendar {
+public:
+    // They outlive it.
+    void add(participant& p) { all_.push_back(&p); }
+
+    std::int64_t now() const { return now_; }
+    std::uint64_t steps() const { return steps_; }
+
+    // The earliest time that another one wants.
+    std::int64_t before_others(const participant& p) const {
+        std::int64_t t = participant::never;
+        for (const auto* other : all_)
+            if (other != &p) t = std::min(t, other->next_wakeup());
+        return t;
+    }
+    // One step no later than limit_ns; false, and it is limit_ns, when nobody wants one.
+    bool step(std::int64_t limit_ns) {
+        participant* next = nullptr;
+        std::int64_t t = participant::never;
+        for (auto* p : all_)
+            if (const std::int64_t wanted = p->next_wakeup(); wanted < t) t = wanted, next = p;
+        if (next == nullptr || t > limit_ns) {
+            now_ = std::max(now_, limit_ns);
+            return false;
+        }
+        if (t < now_) throw std::logic_error("calendar: a participant wants to run in the past");
+        now_ = t;
+        const std::int64_t reached = next->advance(t);
+        if (reached < t) throw std::logic_error("calendar: a participant has gone back");
+        now_ = reached;
+        ++steps_;
+        return true;
+    }
+
+private:
+    std::vector<participant*> all_;
+    std::int64_t now_ = 0;
+    std::uint64_t steps_ = 0;
+};
+
+}  // namespace wip

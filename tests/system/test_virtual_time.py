@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""./openwip emulate --time virtual: the TCP of a Linux kernel through the emulated cell. Needs no rights and asserts nothing of
+the wall clock. The kernel is not built by tests: without it only the refusals are left."""
+import hashlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from openwip_cli.errors import BadInput
+from openwip_cli.machine.places import Places
+from openwip_cli.runs import virtual
+from openwip_cli.settings import emulator
+
+BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
+PLACES = Places(pathlib.Path(__file__).resolve().parents[2], BUILD, sys.executable)
+HAS_KERNEL = (BUILD / virtual.KERNEL).exists()
+SECONDS = 3
+
+
+def run(plan=None, packets=None, **settings):
+    values = {"channel.model": "jakes", "traffic.duration_s": SECONDS} | {k.replace("__", "."): v for k, v in settings.items()}
+    return virtual.run(emulator.scenario_of(values), PLACES, plan, packets)
+
+
+class Refusals(unittest.TestCase):
+    def assert_refused(self, word, *arguments):
+        done = subprocess.run([sys.executable, "-m", "openwip_cli", "emulate", *arguments], capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn(word, done.stderr.strip().splitlines()[-1])
+
+    def test_what_a_run_without_a_cell_cannot_do_is_said(self):
+        self.assert_refused("--record", "--time", "virtual", "--record", "/tmp/x.h5")
+        self.assert_refused("--cores", "--time", "virtual", "--cores", "1")
+        self.assert_refused("--generator", "--time", "virtual", "--generator")
+        self.assert_refused("--sysctl", "--sysctl", "net.ipv4.tcp_sack=0")
+        self.assert_refused("--sysctl", "--time", "virtual", "--sysctl", "kernel.hostname=x")
+
+    def test_without_a_kernel_the_command_that_makes_one_is_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for part in (virtual.emulate.PROGRAM, virtual.GUEST, "python/openwip_schema"):
+                path = pathlib.Path(folder, part)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.touch()
+            with self.assertRaisesRegex(BadInput, "setup --virtual-time"):
+                virtual.check(Places(PLACES.top, pathlib.Path(folder), PLACES.python))
+
+
+@unittest.skipUnless(HAS_KERNEL, f"no Linux kernel for virtual time in {BUILD}: ./openwip setup --virtual-time")
+class Runs(unittest.TestCase):
+    def test_a_setting_that_nobody_would_follow_is_refused(self):
+        with self.assertRaisesRegex(BadInput, "--tcp-l"):
+            run(link__tcp_l="on")
+
+    def test_a_download_is_valid_and_the_same_seed_gives_the_same_packets(self):
+        digests, reports = [], []
+        with tempfile.TemporaryDirectory() as folder:
+            packets = os.path.join(folder, "packets.pcap")
+            for seed in (1, 1, 2):
+                reports.append(run(packets=packets, seed=seed))
+                digests.append(hashlib.sha256(pathlib.Path(packets).read_bytes()).hexdigest())
+        self.assertEqual(digests[0], digests[1])
+        self.assertNotEqual(digests[0], digests[2])
+        for report in reports:
+            self.assertEqual(report["verdict"]["reasons"], [])
+            tcp, capacity = report["tcp"], report["capacity"]["tcp_payload_bps"]
+            self.assertGreater(tcp["goodput_bps"], 0.5 * capacity)
+            self.assertLess(tcp["goodput_bps"], capacity)
+            self.assertEqual(tcp["congestion_control"], "cubic")
+            # 10 ms of wire each way, two slots of air, one of uplink.
+            self.assertGreater(tcp["rtt_ms"]["min"], 20)
+        self.assertEqual([r["tcp"] for r in reports[:1]], [r["tcp"] for r in reports[1:2]])
+
+    def test_all_kinds_of_traffic_come_through_and_settings_of_the_kernel_are_read_back(self):
+        plan = virtual.Plan(["transfer 0 1 1 50000 reno", f"pages 1 0 1 {SECONDS} 300 20000 0.5 cubic",
+                             f"voip 0 2 1 {SECONDS} 0.02 60", f"voip 2 0 1 {SECONDS} 0.02 60", "bulk 0 1 1 2 westwood 64"],
+                            {"net/ipv4/tcp_sack": "0"}, [(0, "tc qdisc replace dev eth0 root netem delay 20ms")])
+        report = run(plan, terminals=2, channel__model="static")
+        self.assertEqual(report["verdict"]["reasons"], [])
+        self.assertEqual(report["sysctl"]["net/ipv4/tcp_sack"], "0")
+        ends = {(e["flow"], e["end"]): e for e in report["flows"]}
+        self.assertEqual(len(ends), 9)
+        self.assertEqual(ends[0, "receiver"]["bytes"], 50000)
+        self.assertGreater(ends[1, "client"]["pages"], 1)
+        self.assertEqual(ends[1, "client"]["broken"], 0)
+        for flow in (2, 3):
+            self.assertEqual(ends[flow, "sender"]["sent"], 50 * SECONDS)
+            self.assertEqual(ends[flow, "receiver"]["received"], 50 * SECONDS)
+        self.assertGreater(ends[2, "receiver"]["delay_ms"]["median"], 30)
+        self.assertGreater(ends[3, "receiver"]["delay_ms"]["median"], 10)
+        self.assertLess(ends[3, "receiver"]["delay_ms"]["median"], 30)
+        self.assertEqual(ends[4, "sender"]["congestion_control"], "westwood")
+
+    def test_a_plan_that_the_kernel_cannot_do_is_no_valid_run(self):
+        report = run(virtual.Plan(["bulk 0 1 1 1 nonsense"]))
+        self.assertFalse(report["verdict"]["valid"])
+        self.assertIn("nonsense", report["verdict"]["reasons"][0])
+        report = run(virtual.Plan(["dance 0 1 1 1"]))
+        self.assertIn("dance", json.dumps(report["verdict"]["reasons"]))
+
+
+if __name__ == "__main__":
+    unittest.main()
