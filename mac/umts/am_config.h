@@ -27,9 +27,9 @@ struct am_config {
 
     bool poll_last = true;  // last PDU of the buffer or the window
     bool poll_last_retransmitted = true;
-    int poll_pdus = 0;            // every nth PDU
-    int poll_sdus = 0;            // last PDU of every nth SDU
-    int poll_window_percent = 0;  // of the window in use
+    int poll_pdus = 0;             // every nth PDU
+    int poll_sdus = 0;             // last PDU of every nth SDU
+    int poll_window_percent = 50;  // of the window in use
     std::int64_t poll_period_ns = 0;
     std::int64_t poll_timer_ns = 300'000'000;
     std::int64_t poll_prohibit_ns = 0;

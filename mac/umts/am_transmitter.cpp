@@ -29,8 +29,7 @@ am_transmitter::am_transmitter(const am_config& config, placed_fn placed, discar
 bool am_transmitter::on_sdu(std::span<const std::uint8_t> data, std::uint64_t id,
                             std::int64_t now_ns) {
     if (count_ == sdus_.size() || waiting_sdus() >= static_cast<std::size_t>(config_.queue_sdus) ||
-        data.empty() ||
-        static_cast<int>(data.size()) > config_.largest_sdu) {
+        data.empty() || static_cast<int>(data.size()) > config_.largest_sdu) {
         ++counts_.refused;
         return false;
     }

@@ -249,8 +249,9 @@ std::int64_t bearer::next_interval(way w) const {
     const std::int64_t from = std::max(s.done_ns + 1, now_ns_);
     std::int64_t work = sender(w).next_wakeup(from);
     if (work == never) return never;
-    if (!control_.connected())
-        work = std::max(work, std::min(control_.next_wakeup(), work + tti_ns_));
+    // Nothing goes before a change that was begun is made.
+    if (!control_.connected() && control_.next_wakeup() != never)
+        work = std::max(work, control_.next_wakeup());
     return interval_at(w, std::max(work, from));
 }
 

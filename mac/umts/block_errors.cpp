@@ -33,11 +33,11 @@ block_chain chain_of(const block_error_config& c) {
         const double enter = leave * c.rate / (1 - c.rate);
         chain = {2, {0, 1, 0}, {{{1 - enter, enter, 0}, {leave, 1 - leave, 0}, {0, 0, 1}}}};
     } else if (c.model == error_model::markov3) {
-        // As much time in the middle as in the bad one: rate = middle / 2 + bad.
-        const double bad = c.rate / 1.5, enter = leave * bad / (1 - 2 * bad), half = leave / 2;
+        // Twice as much time in the middle as in the bad one: rate = middle / 2 + bad = middle.
+        const double half = leave / 2, enter = half * c.rate / (1 - 1.5 * c.rate);
         chain = {3,
                  {0, 0.5, 1},
-                 {{{1 - enter / 2, enter / 2, 0}, {half, 1 - leave, half}, {0, half, 1 - half}}}};
+                 {{{1 - enter, enter, 0}, {half, 1 - leave, half}, {0, leave, 1 - leave}}}};
     } else {
         chain.loss[0] = c.rate;
     }

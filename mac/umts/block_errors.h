@@ -2,7 +2,7 @@
 // Which radio blocks are lost: a Markov chain of up to three states, each with its own probability
 // of a lost block; or bursts of a fixed length. One state: independent blocks. Of two: good without
 // loss, bad without anything else. Of three: the middle one loses every second block. `burst` is
-// the mean stay in a bad state, in blocks.
+// the mean stay in a state that is not good, in blocks.
 #pragma once
 
 #include <array>

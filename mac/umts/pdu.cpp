@@ -31,6 +31,7 @@ bool read_pdu(data_mode mode, std::span<const std::uint8_t> pdu, pdu_content& ou
     // The LIs, then the data that they divide.
     int at = header_bytes(mode);
     bool more = he == 1, padded = false, status = false;
+    int end = 0;  // of the data up to the last LI
     for (bool first = true; more; first = false) {
         if (at + wide > size || padded || status) return false;
         const unsigned field = wide == 1
@@ -50,8 +51,11 @@ bool read_pdu(data_mode mode, std::span<const std::uint8_t> pdu, pdu_content& ou
             out.begins = true;
         } else if (li >= 0x7ffa) {
             return false;  // reserved
+        } else if (li <= end) {
+            return false;
         } else {
-            out.segments.push_back({0, li, true, false});
+            out.segments.push_back({0, static_cast<std::uint16_t>(li - end), true, false});
+            end = li;
         }
         at += wide;
     }
@@ -110,7 +114,7 @@ pdu_builder::taken pdu_builder::take(int left) noexcept {
         return {left, he_end_, he_end_ ? 1 : 0};
     }
     room_ -= left;
-    add_li(static_cast<std::uint16_t>(left));
+    add_li(static_cast<std::uint16_t>(data_));
     // A last octet behind an LI of 15 bits is left alone (9.2.2.8).
     if (wide == 2 && room_ == 1) room_ = 0;
     return {left, true, ++ends_};

@@ -4,10 +4,11 @@
 //   AMD  D/C = 1, SN 12, P 1, HE 2 | LI, E ... | data | padding or a piggybacked STATUS PDU
 //   UMD  SN 7, E 1                 | LI, E ... | data | padding
 //
-// A length indicator (LI) of 7 or 15 bits says how many of the octets that follow end an SDU. What
-// it cannot say has values of its own: 0: the PDU before was filled exactly by the end of an SDU;
-// one octet short of that (15 bits only); the rest is a STATUS PDU; the rest is padding; the first
-// octet begins an SDU (UMD). An AMD PDU whose HE is 2 ends with the end of an SDU.
+// A length indicator (LI) of 7 or 15 bits says where an SDU ends: the octets up to its last one,
+// counted from the last LI on (so each is more than the one before).
+// What it cannot say has values of its own: 0: the PDU before was filled exactly by the end of an
+// SDU; one octet short of that (15 bits only); the rest is a STATUS PDU; the rest is padding; the
+// first octet begins an SDU (UMD). An AMD PDU whose HE is 2 ends with the end of an SDU.
 #pragma once
 
 #include <cstddef>

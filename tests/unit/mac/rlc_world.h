@@ -66,6 +66,7 @@ public:
         for (int s = 0; s < 2; ++s) {
             auto& air = air_[s];
             while (!air.empty() && air.front().due <= now) {
+                if (heard) heard(s, air.front().pdu);
                 sides[1 - s].entity->on_pdu(air.front().pdu, now * tti_ns);
                 air.pop_front();
             }
@@ -101,7 +102,8 @@ public:
     std::int64_t now = 0;
     side sides[2];
     lose_fn lose;
-    std::function<void(int from, const std::vector<std::uint8_t>&)> seen;
+    std::function<void(int from, const std::vector<std::uint8_t>&)> seen, heard;
+    std::function<void(int side, std::span<const std::uint8_t>)> assembled;
     std::function<int()> late;
     std::function<bool()> twice;
     int altered = 0, unknown = 0;
@@ -112,6 +114,7 @@ private:
         std::vector<std::uint8_t> pdu;
     };
     void deliver(int to, std::span<const std::uint8_t> sdu, const sdu_position& p) {
+        if (assembled) assembled(to, sdu);
         auto& from = sides[1 - to];
         const auto at = from.placed.find(p);
         if (at == from.placed.end()) {

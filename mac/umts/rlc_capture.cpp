@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "umts/rlc_capture.h"
+
+#include <string_view>
+
+namespace wip::umts {
+namespace {
+
+constexpr std::string_view signature = "umts-rlc";
+constexpr std::uint8_t tag_payload = 1, tag_mode = 3, tag_direction = 4, tag_urnti = 5,
+                       tag_bearer = 6, tag_li = 7;
+constexpr std::uint16_t port = 9999;  // the framing has none of its own
+constexpr int ip_bytes = 20, udp_bytes = 8;
+
+void big(std::vector<std::uint8_t>& out, std::uint32_t value, int bytes) {
+    while (bytes-- > 0) out.push_back(static_cast<std::uint8_t>(value >> 8 * bytes));
+}
+void little(std::vector<std::uint8_t>& out, std::uint32_t value, int bytes) {
+    for (int i = 0; i < bytes; ++i) out.push_back(static_cast<std::uint8_t>(value >> 8 * i));
+}
+
+}  // namespace
+
+void frame_pdu(const rlc_channel& c, std::span<const std::uint8_t> pdu,
+               std::vector<std::uint8_t>& out) {
+    const std::size_t framing = signature.size() + 2 + 2 + 5 + 2 + 2 + 1;
+    const auto udp = static_cast<std::uint32_t>(udp_bytes + framing + pdu.size());
+    out.clear();
+    big(out, 0x4500, 2);
+    big(out, ip_bytes + udp, 2);
+    big(out, 0, 4);
+    out.push_back(64);
+    out.push_back(17);
+    big(out, 0, 2);  // checksum, below
+    big(out, c.downlink ? 0x0a2a0001 : 0x0a2a0002, 4);
+    big(out, c.downlink ? 0x0a2a0002 : 0x0a2a0001, 4);
+    std::uint32_t sum = 0;
+    for (int i = 0; i < ip_bytes; i += 2)
+        sum += static_cast<std::uint32_t>(out[static_cast<std::size_t>(i)] << 8 |
+                                          out[static_cast<std::size_t>(i) + 1]);
+    sum = (sum & 0xffff) + (sum >> 16);
+    out[10] = static_cast<std::uint8_t>(~sum >> 8);
+    out[11] = static_cast<std::uint8_t>(~sum);
+    big(out, port, 2);
+    big(out, port, 2);
+    big(out, udp, 2);
+    big(out, 0, 2);
+    out.insert(out.end(), signature.begin(), signature.end());
+    big(out, tag_mode, 1);
+    big(out, static_cast<std::uint32_t>(c.mode), 1);
+    big(out, tag_direction, 1);
+    big(out, c.downlink ? 1 : 0, 1);
+    big(out, tag_urnti, 1);
+    big(out, c.urnti, 4);
+    big(out, tag_bearer, 1);
+    big(out, c.radio_bearer, 1);
+    big(out, tag_li, 1);
+    big(out, c.wide_li ? 2 : 1, 1);
+    big(out, tag_payload, 1);
+    out.insert(out.end(), pdu.begin(), pdu.end());
+}
+
+void append_pcap_header(std::vector<std::uint8_t>& out) {
+    little(out, 0xa1b23c4d, 4);  // times in nanoseconds
+    little(out, 2, 2);
+    little(out, 4, 2);
+    little(out, 0, 4);
+    little(out, 0, 4);
+    little(out, 65535, 4);
+    little(out, 101, 4);  // raw IP
+}
+
+void append_pcap_packet(std::int64_t time_ns, std::span<const std::uint8_t> packet,
+                        std::vector<std::uint8_t>& out) {
+    constexpr std::int64_t second = 1'000'000'000;
+    little(out, static_cast<std::uint32_t>(time_ns / second), 4);
+    little(out, static_cast<std::uint32_t>(time_ns % second), 4);
+    little(out, static_cast<std::uint32_t>(packet.size()), 4);
+    little(out, static_cast<std::uint32_t>(packet.size()), 4);
+    out.insert(out.end(), packet.begin(), packet.end());
+}
+
+}  // namespace wip::umts

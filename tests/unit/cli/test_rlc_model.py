@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The analytical model of the RLC: digits of Teyeb 2006, and a simulation beside it."""
+import random
+import unittest
+
+from openwip_cli.figures import rlc_model as model
+
+# SDU delay in TTI at 10 % lost blocks: {blocks: (retransmission delay 5, 10, 15, 20, 30 TTI)}.
+DELAYS = {1: (1.65, 2.21, 2.76, 3.32, 4.43), 4: (5.76, 7.70, 9.64, 11.57, 15.45), 38: (41.14, 43.95, 47.40, 51.50, 61.64)}
+HALF_A_DIGIT = 0.0056     # some of the text's digits are cut off, not rounded
+
+
+class Model(unittest.TestCase):
+    def test_packet_delays_of_the_text(self) -> None:
+        for blocks, delays in DELAYS.items():
+            for ret, delay in zip((5, 10, 15, 20, 30), delays):
+                self.assertAlmostEqual(model.packet_delay(0.1, blocks, ret), delay, delta=HALF_A_DIGIT, msg=f"{blocks} blocks, {ret} TTI")
+
+    def test_downloads_of_the_text(self) -> None:
+        """100 kB over 384/32 kbit/s, two round trips for the connection on top; UMTS 115 ms, internet 50 ms."""
+        for ret, seconds in ((18, 3.64), (20, 3.69), (22, 3.74)):
+            rtt = model.round_trip(0.1, ret, 384e3, 32e3, 0.165)
+            total = model.download(-(-102400 // 1460), 0.1, rtt, 384e3) + 2 * rtt
+            self.assertAlmostEqual(total, seconds, delta=HALF_A_DIGIT)
+
+    def test_probabilities_against_a_simulation(self) -> None:
+        dice, runs = random.Random(1), 20_000
+        for blocks in (1, 4, 38):
+            worst = []
+            for _ in range(runs if blocks < 38 else runs // 10):
+                times = 0
+                for _ in range(blocks):
+                    n = 0
+                    while dice.random() < 0.1:
+                        n += 1
+                    times = max(times, n)
+                worst.append(times)
+            for i in (1, 2):
+                expected = model.at_least(0.1, blocks, i)
+                deviation = (expected * (1 - expected) / len(worst)) ** 0.5
+                self.assertAlmostEqual(sum(t >= i for t in worst) / len(worst), expected, delta=4 * deviation)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A bearer in virtual time: delay, constant bit rate, the share of packets that max_dat gives up
+// (Teyeb 2006, 5.2), RRC states, block errors as asked for.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "umts/bearer.h"
+
+namespace wip::umts {
+namespace {
+
+constexpr std::int64_t ms = 1'000'000;
+
+bearer_config of_profile(const char* name) {
+    bearer_config c;
+    c.profile = *find_bearer_profile(name);
+    return c;
+}
+
+// From one wake-up to the next, up to t.
+void run_to(bearer& b, std::int64_t t) {
+    while (b.next_wakeup() <= t) b.advance(b.next_wakeup());
+    b.advance(t);
+}
+
+std::vector<std::uint8_t> packet(int bytes) {
+    return std::vector<std::uint8_t>(static_cast<std::size_t>(bytes), 0x45);
+}
+
+// Answered at once; mean of packets that come at any time within an interval.
+double mean_round_trip_ms(const bearer_config& c, int bytes) {
+    bearer b(c);
+    std::int64_t sent = 0;
+    double sum = 0;
+    int n = 0;
+    b.downlink().deliver_to([&](const link_packet& p) {
+        b.uplink().offer(p.data, p.due_ns);
+        return 0;
+    });
+    b.uplink().deliver_to([&](const link_packet& p) {
+        sum += static_cast<double>(p.due_ns - sent) / ms;
+        ++n;
+        return 0;
+    });
+    for (int i = 0; i < 100; ++i) {
+        const std::int64_t t = i * 3000 * ms + i * 97'000;
+        run_to(b, t);
+        sent = t;
+        b.downlink().offer(packet(bytes), sent);
+    }
+    run_to(b, 400'000 * ms);
+    EXPECT_EQ(n, 100);
+    return sum / n;
+}
+
+TEST(Delay, APacketOfOneBlockTakesTwiceTheOneWayDelayThereAndBack) {
+    for (const auto& p : bearer_profiles()) {
+        bearer_config c;
+        c.profile = p;
+        // An answer with a status behind it in one PDU of the narrowest uplink.
+        const double rtt = mean_round_trip_ms(c, std::min(28, p.block_up - 8));
+        // The answer meets the uplink's interval as the delays have it: half an interval of play.
+        EXPECT_NEAR(rtt, 2 * p.one_way_ms, p.tti_ms == 10 ? 5 : p.tti_ms) << p.name;
+    }
+}
+
+// Full queue for `seconds`; bit/s of packets, from an arrival after 5 s to the last one.
+double saturated(const bearer_config& c, bool down, int bytes, int seconds) {
+    bearer b(c);
+    packet_link& l = down ? b.downlink() : b.uplink();
+    std::int64_t first = 0, last = 0;
+    double bits = 0;
+    l.deliver_to([&](const link_packet& p) {
+        if (p.due_ns < 5000 * ms) return 0;
+        if (first == 0)
+            first = p.due_ns;
+        else
+            bits += static_cast<double>(p.data.size()) * 8;
+        last = p.due_ns;
+        return 0;
+    });
+    for (std::int64_t t = 0; t < (seconds + 5) * 1000 * ms; t += 5 * ms) {
+        run_to(b, t);
+        while (l.sums().queued.packets < 100) l.offer(packet(bytes), t);
+    }
+    return bits / static_cast<double>(last - first) * 1e9;
+}
+
+TEST(Rate, ConstantWithinOnePercent) {
+    for (const char* name : {"umts-384", "umts-64", "lundsten-384"}) {
+        const bearer_config c = of_profile(name);
+        EXPECT_NEAR(saturated(c, true, 1500, 30) / (c.profile.kbps_down * 1e3), 1, 0.01) << name;
+        EXPECT_NEAR(saturated(c, false, 1500, 60) / (c.profile.kbps_up * 1e3), 1, 0.01) << name;
+    }
+}
+
+// Share of packets of 1500 bytes that do not arrive, each alone.
+double lost_share(double p, int max_dat, int packets) {
+    bearer_config c = of_profile("umts-384");
+    c.errors_down.rate = p;
+    c.rlc.max_dat = max_dat;
+    c.rlc.status_prohibit_ns = 200 * ms;  // longer than the round trip
+    c.seed = static_cast<std::uint64_t>(max_dat);
+    bearer b(c);
+    for (int i = 0; i < packets; ++i) {
+        run_to(b, i * 4000 * ms);
+        b.downlink().offer(packet(1500), i * 4000 * ms);
+    }
+    run_to(b, packets * 4000 * ms);
+    EXPECT_TRUE(b.downlink().idle());
+    return 1 - static_cast<double>(b.downlink().sums().delivered.packets) / packets;
+}
+
+TEST(Discard, TheShareOfLostPacketsIsThatOfIndependentBlocks) {
+    // 1 - (1 - p^m)^N, N = 4 blocks.
+    for (const int m : {1, 2, 3}) {
+        const int packets = 4000;
+        const double expected = 1 - std::pow(1 - std::pow(0.1, m), 4);
+        const double deviation = std::sqrt(expected * (1 - expected) / packets);
+        EXPECT_NEAR(lost_share(0.1, m, packets), expected, 3.3 * deviation) << m;
+    }
+    // 0.04 % of 4000 are 1.6: with 99.9 % no more than 7.
+    EXPECT_LE(lost_share(0.1, 4, 4000) * 4000, 7.5);
+}
+
+TEST(Errors, AsManyAsAskedForAndInBurstsOfTheLengthAskedFor) {
+    for (const auto model :
+         {error_model::uniform, error_model::markov2, error_model::markov3, error_model::burst}) {
+        block_errors e({model, 0.1, 6}, 1);
+        int lost = 0, bursts = 0;
+        bool before = false;
+        constexpr int blocks = 1'000'000;
+        for (int i = 0; i < blocks; ++i) {
+            const bool now = e.lost();
+            lost += now ? 1 : 0;
+            bursts += now && !before ? 1 : 0;
+            before = now;
+        }
+        EXPECT_NEAR(lost / double{blocks}, 0.1, 0.005) << static_cast<int>(model);
+        const double length = lost / double(bursts);
+        if (model == error_model::uniform) {
+            EXPECT_NEAR(length, 1 / 0.9, 0.02);
+        } else if (model == error_model::markov3) {
+            EXPECT_GT(length, 2);
+        } else {
+            EXPECT_NEAR(length, 6, 0.3) << static_cast<int>(model);
+        }
+    }
+}
+
+TEST(Control, StatesFollowTheTraffic) {
+    bearer_config c = of_profile("umts-384");
+    c.control.always_dch = false;
+    bearer b(c);
+    std::int64_t arrived = -1;
+    b.downlink().deliver_to([&](const link_packet& p) {
+        arrived = p.due_ns;
+        return 0;
+    });
+    EXPECT_EQ(b.control().state(), rrc_state::idle);
+    b.downlink().offer(packet(1500), 0);
+    run_to(b, 3000 * ms);
+    EXPECT_EQ(b.control().state(), rrc_state::dch);
+    // Set-up of 1 s, four blocks, radio delay.
+    EXPECT_GE(arrived, 1100 * ms);
+    EXPECT_LE(arrived, 1120 * ms);
+    // Ten seconds of silence: FACH, where a small packet stays.
+    run_to(b, 12'000 * ms);
+    arrived = -1;
+    b.downlink().offer(packet(100), 12'000 * ms);
+    run_to(b, 13'000 * ms);
+    EXPECT_EQ(b.control().state(), rrc_state::fach);
+    // 3 PDUs at 16 kbit/s.
+    EXPECT_GE(arrived, 12'110 * ms);
+    EXPECT_LE(arrived, 12'180 * ms);
+    b.downlink().offer(packet(1000), 13'000 * ms);
+    run_to(b, 14'000 * ms);
+    EXPECT_EQ(b.control().state(), rrc_state::dch);
+}
+
+TEST(Config, WhatIsWrongIsNamed) {
+    bearer_config c;
+    c.rlc.window = 4096;
+    EXPECT_THROW(bearer{c}, std::invalid_argument);
+    c = {};
+    c.errors_up.rate = 2;
+    try {
+        const bearer b(c);
+        ADD_FAILURE();
+    } catch (const std::invalid_argument& e) {
+        EXPECT_NE(std::string(e.what()).find("rate = 2"), std::string::npos);
+    }
+}
+
+}  // namespace
+}  // namespace wip::umts
