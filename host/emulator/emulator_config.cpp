@@ -125,6 +125,13 @@ umts::bearer_config bearer_from(const config::settings& s) {
     b.rlc.queue_sdus = static_cast<int>(s.integer("link.queue_packets"));
     b.control.always_dch = s.text("umts.rrc") == "dch";
     b.seed = static_cast<std::uint64_t>(s.integer("seed"));
+    for (const auto& [key, e] :
+         {std::pair("umts.errors", &b.errors_down), {"umts.up_errors", &b.errors_up}})
+        try {
+            e->check();
+        } catch (const std::invalid_argument& why) {
+            throw s.refuse(key, why.what());
+        }
     try {
         b.check();
     } catch (const std::invalid_argument& e) {

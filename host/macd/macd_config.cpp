@@ -43,7 +43,7 @@ int lead_from(const config::settings& s, int delay) {
     const int fader = static_cast<int>(s.integer("link.fader_slots"));
     if (fader != 0 && delay < lead + feedback_slots + fader)
         throw s.refuse("link.retransmission_delay_ms",
-                       "with a fader of " + std::to_string(fader) + " slots and a lead of " +
+                       "with link.fader_slots = " + std::to_string(fader) + " and a lead of " +
                            std::to_string(lead) + " at least " +
                            std::to_string(lead + feedback_slots + fader) + " slots");
     return lead;

@@ -27,7 +27,7 @@ bearer::way other(bearer::way w) {
 void bearer_config::check() const {
     const auto& p = profile;
     require(p.tti_ms >= 1 && p.tti_ms <= 80, "tti_ms", p.tti_ms, "1 .. 80");
-    for (const auto& [key, kbps] : {std::pair("kbps_down", p.kbps_down), {"kbps_up", p.kbps_up}})
+    for (const auto& [key, kbps] : {std::pair("down_kbps", p.kbps_down), {"up_kbps", p.kbps_up}})
         require(kbps >= 1 && kbps <= 20000, key, kbps, "1 .. 20000");
     for (const auto& [key, block] :
          {std::pair("block_down", p.block_down), {"block_up", p.block_up}})

@@ -187,7 +187,7 @@ class Cell(unittest.TestCase):
         # The loop cannot become shorter than the way through the fader.
         done = openwip("set", "--name", name, "link.retransmission_delay_ms=3")
         self.assertEqual(done.returncode, 2, done)
-        self.assertIn("with a fader of 3 slots and a lead of 0 at least 6 slots", done.stderr)
+        self.assertIn("with link.fader_slots = 3 and a lead of 0 at least 6 slots", done.stderr)
 
         def heard():
             return control.Control(run.cell.endpoint("terminal.control")).status(5).radio.mean_snr_db > 19

@@ -24,7 +24,7 @@ std::string error_of(const std::string& text) {
 }  // namespace
 
 TEST(Profiles, every_built_in_profile_loads_and_has_power_one) {
-    EXPECT_EQ(names().size(), 18u);
+    EXPECT_EQ(names().size(), 20u);
     for (const std::string& name : names()) {
         const auto profile = load(name);
         EXPECT_EQ(profile.name, name);

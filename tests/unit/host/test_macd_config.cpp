@@ -85,7 +85,7 @@ TEST(MacdConfig, TheLoopDelayIsRoundedUpToSlots) {
 TEST(MacdConfig, TheLoopIsLongerByTheWayThroughAFader) {
     EXPECT_EQ(
         error_with("link.fader_slots=3"),
-        "default: link.retransmission_delay_ms = 2: with a fader of 3 slots and a lead of 0 at "
+        "default: link.retransmission_delay_ms = 2: with link.fader_slots = 3 and a lead of 0 at "
         "least 6 slots");
     EXPECT_EQ(with({"link.fader_slots=3", "link.retransmission_delay_ms=4"})
                   .link.retransmission_delay_slots,
