@@ -55,7 +55,10 @@ profiles::channel_choice make_choice(double speed_kmh, const std::string& shadow
 mix::mix_config make_mix(const std::string& channel, double speed_kmh, const std::string& shadowing,
                          int user, double noise_dbfs, std::uint64_t seed) {
     checked_parameter("noise_dbfs", noise_dbfs, -200, 20);
-    mix::mix_config c{.seed = seed, .nodes = {{.name = "base"}, {.name = "terminal"}}};
+    mix::mix_config c;
+    c.seed = seed;
+    c.nodes.resize(2);
+    c.nodes[sender].name = "base", c.nodes[hearer].name = "terminal";
     if (noise_dbfs > -200) c.nodes[hearer].noise_dbfs = noise_dbfs;
     mix::path_config path{.from = sender, .to = hearer, .delay_samples = path_delay};
     path.user = static_cast<std::uint32_t>(user);
