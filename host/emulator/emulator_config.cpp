@@ -100,8 +100,12 @@ std::int64_t nanoseconds(double ms) { return std::llround(ms * 1e6); }
 umts::bearer_config bearer_from(const config::settings& s) {
     umts::bearer_config b;
     b.profile = *umts::find_bearer_profile(s.text("umts.profile"));
-    if (const double kbps = s.real("umts.down_kbps"); kbps > 0) b.profile.kbps_down = kbps;
-    if (const double kbps = s.real("umts.up_kbps"); kbps > 0) b.profile.kbps_up = kbps;
+    for (const auto& [key, kbps] : {std::pair("umts.down_kbps", &b.profile.kbps_down),
+                                    {"umts.up_kbps", &b.profile.kbps_up}}) {
+        const double given = s.real(key);
+        if (given != 0 && given < 1) throw s.refuse(key, "valid: 0, or 1..20000 kbit/s");
+        if (given != 0) *kbps = given;
+    }
     const std::string& model = s.text("umts.error_model");
     using errors = umts::error_model;
     const errors m = model == "markov2"   ? errors::markov2
@@ -135,7 +139,7 @@ umts::bearer_config bearer_from(const config::settings& s) {
     try {
         b.check();
     } catch (const std::invalid_argument& e) {
-        throw config::error("umts." + std::string(e.what()));
+        throw s.refuse("umts." + std::string(e.what()));
     }
     return b;
 }

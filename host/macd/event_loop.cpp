@@ -151,7 +151,7 @@ void event_loop::follow_peer() {
     events_.say(peer_here_ ? openwip::telemetry::Event::INFO : openwip::telemetry::Event::WARNING,
                 "peer", peer_here_ ? "connected" : "left", last_slot_);
     if (!peer_here_) return;
-    peer_greeted_ = false;
+    peer_greeted_ = peer_fits_ = false;
     station_->peer_came();
 }
 
@@ -370,8 +370,14 @@ void event_loop::peer_ends(const std::string& why) {
 }
 
 void event_loop::peer_format(const std::vector<std::string>& lines) {
-    if (const auto why = settings_.misfit(lines); !why.empty())
+    if (lines.empty()) return;
+    const auto why = settings_.misfit(lines);
+    // Only the first word of a peer counts: later, another one can only be a damaged message.
+    if (!why.empty() && peer_fits_)
+        malformed("uplink", "a hello that does not fit");
+    else if (!why.empty())
         end(exit_bad_input, "the base station does not fit: " + why);
+    peer_fits_ = true;
 }
 
 void event_loop::end(int code, const std::string& why) {

@@ -96,6 +96,7 @@ private:
     bool hello_sent_ = false;  // ours, to the flowgraph
     bool hello_received_ = false;
     bool peer_greeted_ = false;  // base only
+    bool peer_fits_ = false;     // terminal only: its first word did
     bool peer_here_ = false;     // of one that may leave
     std::uint64_t refusals_ = 0;
     std::uint64_t malformed_ = 0;
