@@ -15,6 +15,10 @@ constexpr std::int64_t hold_ns = 50'000'000;
 constexpr std::int64_t longest_hold_ns = 2'000'000'000;
 // Room in the section's comment for a verdict that comes later.
 constexpr std::size_t verdict_bytes = 400;
+// Of comments in the section's header on a pipe: dumpcap (of Wireshark 4.0.17) reads that header
+// into 2048 bytes however long it is, and writes beyond them. The rest stands with the first
+// interface, which it reads whole.
+constexpr std::size_t most_in_a_stream = 1024;
 const std::string verdict_not_known = "verdict: not known when the capture began";
 
 // Five hundred days of slots; with that, no sum of times here leaves 64 bits, not at the slowest
@@ -77,7 +81,13 @@ capture::capture(const capture_options& options, capture_file& file)
         for (int u = 0; u < options_.terminals; ++u)
             add(terminal_name(u), true, "OpenWIP: link frames received by the " + terminal_name(u));
     }
-    section s{options_.application, options_.comments};
+    section s{options_.application, {}};
+    std::size_t room = file_.seekable() ? SIZE_MAX : most_in_a_stream;
+    for (const auto& text : options_.comments) {
+        const bool fits = text.size() <= room;
+        (fits ? s.comments : list.front().comments).push_back(text);
+        if (fits) room -= text.size();
+    }
     s.comments.push_back(padded(options_.verdict.empty() ? verdict_not_known : options_.verdict));
     append(file_.blocks(), s, &comment_places_);
     for (const auto& i : list) {

@@ -104,6 +104,7 @@ void append(byte_buffer& out, const interface& i) {
     b.put(i.link_type);
     b.put(std::uint16_t{0});
     b.put(i.snap_bytes);
+    for (const auto& text : i.comments) b.option(comment, text);
     b.option(interface_name, i.name);
     b.option(interface_text, i.description);
     b.option_number(interface_time_resolution, nanoseconds);

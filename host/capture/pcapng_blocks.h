@@ -32,6 +32,7 @@ struct interface {
     std::uint16_t link_type = 0;
     std::uint32_t snap_bytes = 0;  // 0: no limit
     std::string name, description;
+    std::vector<std::string> comments{};
 };
 struct packet {
     std::uint32_t interface = 0;
