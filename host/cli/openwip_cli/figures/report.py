@@ -44,7 +44,7 @@ def emulator_lines(r: dict[str, Any]) -> list[Any]:
     for n, node in enumerate(e.get("wlan") or []):
         lines.append(f"  802.11 node {n} {node['attempts']} attempts, {node['failed']} failed ({node['collisions']} collisions), "
                      f"{node['put_back']} frames put back, {node['given_up']} given up")
-    channel = bearer_lines(r["bearer"]) if r.get("bearer") else [
+    channel = bearer_lines(r["bearer"]) if r.get("bearer") else [] if e.get("wlan") else [
         f"  channel      mean SNR {e['mean_snr_db']:.1f} dB; {e['frames_combined']} frames good after "
         f"combining, {e['packets_damaged']} packets delivered with bit errors" +
         (f", {e['relay']['recovered']} TCP segments of them taken" if e.get("relay") else "")]
