@@ -195,8 +195,8 @@ TEST_F(Polling, AProhibitedPollIsDeferredAndNotDropped) {
     start(c);
     give(3);
     ttis(1, 10);
-    EXPECT_EQ(sent,
-              (std::vector<sent_pdu>{{1, 1, true}, {2, 2, false}, {3, 3, false}, {6, 3, true}}));
+    const std::vector<sent_pdu> expected{{1, 1, true}, {2, 2, false}, {3, 3, false}, {6, 3, true}};
+    EXPECT_EQ(sent, expected);
 }
 
 // The receiving side of the figures: one PDU of each SDU, status PDUs by TTI.
