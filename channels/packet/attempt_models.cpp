@@ -9,6 +9,7 @@
 
 #include "sample/counter_random.h"
 #include "sample/flat_fading.h"
+#include "types/require.h"
 
 namespace wip::packet_model {
 namespace {
@@ -72,12 +73,6 @@ private:
     sample_model::flat_fading gain_;
     double least_;
 };
-
-void in_range(const char* key, double value, double low, double high, const char* range) {
-    if (value >= low && value <= high) return;  // also refuses NaN
-    throw std::invalid_argument(std::string(key) + " = " + std::to_string(value) + ": must be " +
-                                range);
-}
 
 }  // namespace
 

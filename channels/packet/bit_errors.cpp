@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "sample/counter_random.h"
+#include "types/require.h"
 
 namespace wip::packet_model {
 namespace {
@@ -15,12 +16,6 @@ namespace {
 constexpr std::uint32_t purpose = 0x42455250;  // tells this use of a seed from others
 constexpr double usual_length = 1e8, most_errors = 1e5;
 constexpr int burst_reach = 8;
-
-void require(bool ok, const char* key, double value, const char* valid) {
-    if (!ok)
-        throw std::invalid_argument(std::string(key) + " = " + std::to_string(value) +
-                                    ": must be " + valid);
-}
 
 }  // namespace
 

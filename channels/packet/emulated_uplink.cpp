@@ -9,17 +9,12 @@
 #include <string>
 
 #include "types/grid.h"
+#include "types/require.h"
 #include "wire/feedback_bits.h"
 #include "wire/ip_header.h"
 
 namespace wip {
 namespace {
-
-void in_range(const char* key, double value, double low, double high, const char* range) {
-    if (value >= low && value <= high) return;  // also refuses NaN
-    throw std::invalid_argument(std::string(key) + " = " + std::to_string(value) + ": must be " +
-                                range);
-}
 
 // Dice that fall alike on every platform (the standard distributions do not).
 class dice {

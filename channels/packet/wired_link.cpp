@@ -6,17 +6,12 @@
 #include <string>
 
 #include "sample/counter_random.h"
+#include "types/require.h"
 
 namespace wip::packet_model {
 namespace {
 
 constexpr std::int64_t ns_per_s = 1'000'000'000;
-
-void require(bool ok, const char* key, double value, const char* valid) {
-    if (!ok)
-        throw std::invalid_argument(std::string(key) + " = " + std::to_string(value) +
-                                    ": must be " + valid);
-}
 
 }  // namespace
 

@@ -29,7 +29,6 @@ namespace {
 using host::topic;
 using openwip::control::MacStatus;
 using openwip::control::Reply;
-using openwip::control::Request;
 
 // From the end of the preparations to slot 0.
 constexpr std::int64_t start_after_ns = 20'000'000;
@@ -100,8 +99,6 @@ struct emulator_process::state {
               std::int64_t due);
     void publish(slot k);
     void serve();
-    void serve_station(station_sockets& station);
-    void serve_air();
     void fill(const station_sockets& station, MacStatus& status) const;
     void fill(openwip::control::AirStatus& status) const;
     // As whom it is asked: each has settings of its own.
@@ -109,7 +106,6 @@ struct emulator_process::state {
     bool configure(const std::string& yaml, station asked);  // false: nothing was changed
     void apply(const emulator_config& wanted, const std::vector<std::string>& changed);
     void end_blackout();
-    void end(int code, const std::string& why);
 
     config::settings settings;
     emulator_config config;
@@ -132,8 +128,7 @@ struct emulator_process::state {
     std::int64_t t0 = 0;
     slot next;
     std::vector<pollfd> watched;  // signals, server, terminals
-    bool ended = false;
-    int exit_code = 0;
+    ending end;
 };
 
 emulator_process::emulator_process(zmq::context_t& context, const config::settings& settings,
@@ -151,14 +146,14 @@ int emulator_process::run(int signal_fd, bool realtime_priority) {
     for (const auto& t : s.terminals) s.watched.push_back({t.tun.fd(), POLLIN, 0});
     s.cell.prepare_errors();
     s.t0 = runtime::monotonic_ns() + start_after_ns;
-    for (; !s.ended; ++s.next) {
+    for (; !s.end.reached(); ++s.next) {
         const std::int64_t due = slot_start(s.next);
         s.wait_until(due);
-        if (s.ended) break;
+        if (s.end.reached()) break;
         s.advance(due);
         if (s.next.value % control_every == 0) s.serve();
     }
-    return s.exit_code;
+    return s.end.code();
 }
 
 void emulator_process::state::advance(std::int64_t until) {
@@ -185,13 +180,7 @@ void emulator_process::state::wait_until(std::int64_t due) {
         const int ready = ::ppoll(watched.data(), watched.size(), &timeout, nullptr);
         looked = true;
         if (ready <= 0) continue;
-        if (watched[0].revents != 0) {
-            if (const auto signal = host::take_signal(watched[0].fd)) {
-                const std::string why = host::reason_to_stop();
-                end(host::exit_code_of(why), *signal + ": " + why);
-                return;
-            }
-        }
+        if (watched[0].revents != 0 && end.signalled(watched[0].fd)) return;
         if (watched[1].revents != 0 && !read_server()) return;
         for (std::size_t u = 0; u < terminals.size(); ++u)
             if (watched[u + 2].revents != 0 && !read_terminal(u)) return;
@@ -213,7 +202,7 @@ bool emulator_process::state::read_server() {
             down.offer(packet, t, user_of(packet));
         },
         read_batch);
-    if (!alive) end(host::exit_peer_lost, "the interface of the server's side is gone");
+    if (!alive) end.set(host::exit_peer_lost, "the interface of the server's side is gone");
     return alive;
 }
 
@@ -226,7 +215,7 @@ bool emulator_process::state::read_terminal(std::size_t user) {
             up.offer(packet, t, static_cast<int>(user));
         },
         read_batch);
-    if (!alive) end(host::exit_peer_lost, "the interface of a terminal is gone");
+    if (!alive) end.set(host::exit_peer_lost, "the interface of a terminal is gone");
     return alive;
 }
 
@@ -242,17 +231,8 @@ int emulator_process::state::write(emulated_cell::side to, int user,
 
 void emulator_process::state::publish(slot k) {
     topics.publish(k);
-    for (auto* e : {&base, &terminal}) {
-        auto& out = e->telemetry;
-        if (out.due(topic::status, k) || out.due(topic::event, k)) {
-            auto& mac = *out.message(topic::status).mutable_mac();
-            fill(*e, mac);
-            if (out.due(topic::event, k)) e->events.compare(mac, k);
-            if (out.due(topic::status, k)) out.publish(topic::status, k);
-        }
-        out.listen();
-        if (!e->events.wanted()) e->events.forget();
-    }
+    for (auto* e : {&base, &terminal})
+        publish_status(*e, k, [this, e](MacStatus& m) { fill(*e, m); });
 }
 
 void emulator_process::state::fill(const station_sockets& e, MacStatus& status) const {
@@ -294,42 +274,27 @@ void emulator_process::state::fill(openwip::control::AirStatus& status) const {
 
 void emulator_process::state::serve() {
     end_blackout();
-    serve_station(base);
-    serve_station(terminal);
-    serve_air();
-}
-
-void emulator_process::state::serve_station(station_sockets& e) {
-    std::string stop_why;
-    const auto answer = [&](const Request& request, Reply& reply) {
-        if (request.has_configure_yaml() &&
-            configure(request.configure_yaml(), &e == &base ? station::base : station::terminal))
-            reply.set_effective_slot(next.value + 1);
-        if (request.has_stop())
-            stop_why = request.stop().empty() ? "asked to stop" : request.stop();
-        fill(e, *reply.mutable_mac());
-        (&e == &base ? base_changes : terminal_changes).fill(*reply.mutable_mac());
+    const slot from = next + slot_count(1);
+    for (auto* e : {&base, &terminal}) {
+        const bool is_base = e == &base;
+        const auto told = [this, e, is_base](Reply& r) {
+            fill(*e, *r.mutable_mac());
+            (is_base ? base_changes : terminal_changes).fill(*r.mutable_mac());
+        };
+        const auto change = [this, is_base](const std::string& yaml) {
+            return configure(yaml, is_base ? station::base : station::terminal);
+        };
+        malformed += !emulator::serve(e->control, {change, from, told}, end);
+    }
+    const auto told = [this](Reply& r) {
+        fill(*r.mutable_air());
+        air_changes.fill(*r.mutable_air());
     };
-    if (e.control.serve(answer) == host::control_socket::result::malformed) ++malformed;
-    if (!stop_why.empty()) end(host::exit_code_of(stop_why), stop_why);
-}
-
-void emulator_process::state::serve_air() {
-    std::string stop_why;
-    const auto answer = [&](const Request& request, Reply& reply) {
-        if (request.has_configure_yaml() && configure(request.configure_yaml(), station::air))
-            reply.set_effective_slot(next.value + 1);
-        if (request.has_reset_counters()) {
-            slots.reset();
-            packets.reset();
-        }
-        if (request.has_stop())
-            stop_why = request.stop().empty() ? "asked to stop" : request.stop();
-        fill(*reply.mutable_air());
-        air_changes.fill(*reply.mutable_air());
-    };
-    if (air_control.serve(answer) == host::control_socket::result::malformed) ++malformed;
-    if (!stop_why.empty()) end(host::exit_code_of(stop_why), stop_why);
+    malformed +=
+        !emulator::serve(air_control,
+                         {[this](const std::string& yaml) { return configure(yaml, station::air); },
+                          from, told, [this] { slots.reset(), packets.reset(); }},
+                         end);
 }
 
 namespace {
@@ -431,16 +396,6 @@ void emulator_process::state::end_blackout() {
     if (settings.text("channel.blackout") == "off" || cell.dark(next + slot_count(1))) return;
     settings.replace("channel.blackout", "off");
     effective_yaml = settings.to_yaml();
-}
-
-void emulator_process::state::end(int code, const std::string& why) {
-    if (ended) return;
-    ended = true;
-    exit_code = code;
-    if (code == host::exit_asked)
-        spdlog::info("emulator: ends: {}", why);
-    else
-        spdlog::error("emulator: ends: {}", why);
 }
 
 }  // namespace wip::emulator

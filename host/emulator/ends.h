@@ -5,6 +5,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 #include <zmq.hpp>
@@ -14,8 +15,10 @@
 #include "runtime/control_socket.h"
 #include "runtime/status_events.h"
 #include "runtime/telemetry_socket.h"
+#include "schema/control.pb.h"
 #include "station/packet_gate.h"
 #include "tun/tun_in_namespace.h"
+#include "types/quantity.h"
 
 namespace wip::emulator {
 
@@ -44,15 +47,35 @@ struct station_sockets {
     host::status_events events;
 };
 
+// Why the process ends: the first reason counts, and is logged.
+class ending {
+public:
+    void set(int code, const std::string& why);
+    bool signalled(int fd);  // false: there was no signal
+    bool reached() const { return reached_; }
+    int code() const { return code_; }
+
+private:
+    bool reached_ = false;
+    int code_ = 0;
+};
+
+// What may be asked over a control socket, and what is told.
+struct answers {
+    std::function<bool(const std::string& yaml)> configure;  // false: nothing was changed
+    slot from;                                               // the first one with the change
+    std::function<void(openwip::control::Reply&)> fill;
+    std::function<void()> reset_counters = {};  // empty: there is nothing to reset
+};
+
+// Answers what has come; false: that was no question.
+bool serve(host::control_socket& socket, const answers& with, ending& end);
+
+// Status and events of slot k, if they are due.
+void publish_status(station_sockets& e, slot k,
+                    const std::function<void(openwip::control::MacStatus&)>& fill);
+
 // The ipc sockets that are bound, to hand over to the user that the process becomes.
-inline std::vector<std::string> paths_of(const emulator_config& c) {
-    std::vector<std::string> paths{peer::socket_path(c.server.control_endpoint),
-                                   peer::socket_path(c.server.telemetry_endpoint),
-                                   peer::socket_path(c.terminals[0].control_endpoint),
-                                   peer::socket_path(c.terminals[0].telemetry_endpoint),
-                                   peer::socket_path(c.air_control_endpoint)};
-    std::erase(paths, "");
-    return paths;
-}
+std::vector<std::string> paths_of(const emulator_config& c);
 
 }  // namespace wip::emulator

@@ -13,7 +13,6 @@
 #include "emulator/air_status.h"
 #include "emulator/ends.h"
 #include "emulator/link_pair.h"
-#include "peer/endpoint.h"
 #include "runtime/monotonic.h"
 #include "runtime/pacing.h"
 #include "runtime/process.h"
@@ -28,7 +27,6 @@ using host::topic;
 using openwip::control::Direction;
 using openwip::control::MacStatus;
 using openwip::control::Reply;
-using openwip::control::Request;
 
 constexpr std::int64_t start_after_ns = 20'000'000;
 constexpr std::int64_t beat_slots = 15;  // 10 ms, exactly
@@ -79,15 +77,13 @@ struct link_process::state {
         return std::min(links->downlink().next_wakeup(), links->uplink().next_wakeup());
     }
     void wait_until(std::int64_t due);
-    bool read(std::size_t end);
+    bool read(std::size_t e);
     int leave(std::size_t to, const link_packet& p);
     void publish();
     void serve();
-    void serve_station(std::size_t end);
-    void fill(std::size_t end, MacStatus& status) const;
+    void fill(std::size_t e, MacStatus& status) const;
     void fill(openwip::control::AirStatus& status) const;
     bool configure(const std::string& yaml, bool air);
-    void end(int code, const std::string& why);
 
     config::settings settings;
     emulator_config config;
@@ -104,8 +100,7 @@ struct link_process::state {
     std::int64_t t0 = 0;
     slot next;
     std::array<pollfd, 3> watched{};  // signals, server, terminal
-    bool ended = false;
-    int exit_code = 0;
+    ending end;
 };
 
 link_process::link_process(zmq::context_t& context, const config::settings& settings,
@@ -121,15 +116,15 @@ int link_process::run(int signal_fd, bool realtime_priority) {
     s.watched = {pollfd{signal_fd, POLLIN, 0}, pollfd{s.gates[0].tun.fd(), POLLIN, 0},
                  pollfd{s.gates[1].tun.fd(), POLLIN, 0}};
     s.t0 = runtime::monotonic_ns() + start_after_ns;
-    for (; !s.ended; s.next = s.next + slot_count(beat_slots)) {
+    for (; !s.end.reached(); s.next = s.next + slot_count(beat_slots)) {
         const std::int64_t due = slot_start(s.next);
         s.wait_until(due);
-        if (s.ended) break;
+        if (s.end.reached()) break;
         s.beats.add(static_cast<double>(s.now() - due) * 1e-3);
         s.publish();
         s.serve();
     }
-    return s.exit_code;
+    return s.end.code();
 }
 
 void link_process::state::wait_until(std::int64_t due) {
@@ -143,13 +138,7 @@ void link_process::state::wait_until(std::int64_t due) {
         const int ready = ::ppoll(watched.data(), watched.size(), &timeout, nullptr);
         looked = true;
         if (ready <= 0) continue;
-        if (watched[0].revents != 0) {
-            if (const auto signal = host::take_signal(watched[0].fd)) {
-                const std::string why = host::reason_to_stop();
-                end(host::exit_code_of(why), *signal + ": " + why);
-                return;
-            }
-        }
+        if (watched[0].revents != 0 && end.signalled(watched[0].fd)) return;
         for (const std::size_t e : {0U, 1U})
             if (watched[e + 1].revents != 0 && !read(e)) return;
     }
@@ -165,8 +154,8 @@ bool link_process::state::read(std::size_t e) {
         },
         read_batch);
     if (!alive)
-        end(host::exit_peer_lost, std::string("the interface of the ") +
-                                      (e == 0 ? "server's side" : "terminal") + " is gone");
+        end.set(host::exit_peer_lost, std::string("the interface of the ") +
+                                          (e == 0 ? "server's side" : "terminal") + " is gone");
     return alive;
 }
 
@@ -180,16 +169,8 @@ int link_process::state::leave(std::size_t to, const link_packet& p) {
 
 void link_process::state::publish() {
     for (const std::size_t e : {0U, 1U}) {
-        auto& out = stations[e].telemetry;
         logs[e].slot_done(next);
-        if (out.due(topic::status, next) || out.due(topic::event, next)) {
-            auto& mac = *out.message(topic::status).mutable_mac();
-            fill(e, mac);
-            if (out.due(topic::event, next)) stations[e].events.compare(mac, next);
-            if (out.due(topic::status, next)) out.publish(topic::status, next);
-        }
-        out.listen();
-        if (!stations[e].events.wanted()) stations[e].events.forget();
+        publish_status(stations[e], next, [this, e](MacStatus& m) { fill(e, m); });
     }
 }
 
@@ -224,37 +205,24 @@ void link_process::state::fill(openwip::control::AirStatus& status) const {
 }
 
 void link_process::state::serve() {
-    serve_station(0);
-    serve_station(1);
-    std::string stop_why;
-    const auto answer = [&](const Request& request, Reply& reply) {
-        if (request.has_configure_yaml() && configure(request.configure_yaml(), true))
-            reply.set_effective_slot(next.value);
-        if (request.has_reset_counters()) {
-            beats.reset();
-            packets.reset();
-        }
-        if (request.has_stop())
-            stop_why = request.stop().empty() ? "asked to stop" : request.stop();
-        fill(*reply.mutable_air());
-        air_changes.fill(*reply.mutable_air());
+    for (const std::size_t e : {0U, 1U}) {
+        const auto told = [this, e](Reply& r) {
+            fill(e, *r.mutable_mac());
+            if (e == 0) base_changes.fill(*r.mutable_mac());
+        };
+        malformed += !emulator::serve(
+            stations[e].control,
+            {[this](const std::string& yaml) { return configure(yaml, false); }, next, told}, end);
+    }
+    const auto told = [this](Reply& r) {
+        fill(*r.mutable_air());
+        air_changes.fill(*r.mutable_air());
     };
-    if (air_control.serve(answer) == host::control_socket::result::malformed) ++malformed;
-    if (!stop_why.empty()) end(host::exit_code_of(stop_why), stop_why);
-}
-
-void link_process::state::serve_station(std::size_t e) {
-    std::string stop_why;
-    const auto answer = [&](const Request& request, Reply& reply) {
-        if (request.has_configure_yaml() && configure(request.configure_yaml(), false))
-            reply.set_effective_slot(next.value);
-        if (request.has_stop())
-            stop_why = request.stop().empty() ? "asked to stop" : request.stop();
-        fill(e, *reply.mutable_mac());
-        if (e == 0) base_changes.fill(*reply.mutable_mac());
-    };
-    if (stations[e].control.serve(answer) == host::control_socket::result::malformed) ++malformed;
-    if (!stop_why.empty()) end(host::exit_code_of(stop_why), stop_why);
+    malformed +=
+        !emulator::serve(air_control,
+                         {[this](const std::string& yaml) { return configure(yaml, true); }, next,
+                          told, [this] { beats.reset(), packets.reset(); }},
+                         end);
 }
 
 // The link's own settings are asked for of the air, telemetry's of either station.
@@ -282,16 +250,6 @@ bool link_process::state::configure(const std::string& yaml, bool air) {
     settings = wanted;
     effective_yaml = settings.to_yaml();
     return true;
-}
-
-void link_process::state::end(int code, const std::string& why) {
-    if (ended) return;
-    ended = true;
-    exit_code = code;
-    if (code == host::exit_asked)
-        spdlog::info("emulator: ends: {}", why);
-    else
-        spdlog::error("emulator: ends: {}", why);
 }
 
 }  // namespace wip::emulator

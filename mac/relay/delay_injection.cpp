@@ -7,20 +7,11 @@
 #include <stdexcept>
 #include <string>
 
+#include "types/require.h"
 #include "wire/ip_header.h"
 #include "wire/tcp_options.h"
 
 namespace wip {
-namespace {
-
-void in_range(const char* key, double value, double low, double high, const char* range) {
-    if (value >= low && value <= high) return;  // also refuses NaN
-    throw std::invalid_argument(std::string(key) + " = " + std::to_string(value) + ": must be " +
-                                range);
-}
-
-}  // namespace
-
 void delay_injection_config::check() const {
     in_range("static_ms", static_ms, 0, 60000, "0 .. 60000");
     in_range("factor", factor, 0.1, 100, "0.1 .. 100");

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "types/require.h"
+
 namespace wip::umts {
 namespace {
 
@@ -13,9 +15,7 @@ constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 constexpr std::uint32_t no_cipher = 0;  // the hyper frame number that a RESET carries
 
 void require(bool ok, const char* key, std::int64_t value, const char* valid) {
-    if (!ok)
-        throw std::invalid_argument(std::string(key) + " = " + std::to_string(value) +
-                                    ": must be " + valid);
+    if (!ok) refuse(key, std::to_string(value), valid);
 }
 
 }  // namespace

@@ -6,17 +6,14 @@
 #include <stdexcept>
 #include <string>
 
+#include "types/require.h"
+
 namespace wip::umts {
 namespace {
 
 constexpr std::int64_t never = packet_link::never;
 // So long a packet that was given up may still arrive: longer than anything is on the air.
 constexpr std::int64_t forget_ns = 30'000'000'000;
-
-void require(bool ok, const std::string& key, double value, const char* valid) {
-    if (!ok)
-        throw std::invalid_argument(key + " = " + std::to_string(value) + ": must be " + valid);
-}
 
 bearer::way other(bearer::way w) {
     return w == bearer::way::down ? bearer::way::up : bearer::way::down;

@@ -5,16 +5,9 @@
 #include <stdexcept>
 #include <string>
 
+#include "types/require.h"
+
 namespace wip::umts {
-namespace {
-
-void require(bool ok, const char* key, double value, const char* valid) {
-    if (!ok)
-        throw std::invalid_argument(std::string(key) + " = " + std::to_string(value) +
-                                    ": must be " + valid);
-}
-
-}  // namespace
 
 void block_error_config::check() const {
     require(rate >= 0 && rate <= 1, "rate", rate, "0 .. 1");

@@ -6,16 +6,12 @@
 #include <string>
 #include <utility>
 
+#include "types/require.h"
+
 namespace wip::wlan {
 namespace {
 
 constexpr int rts_limit = 7, short_limit = 7, long_limit = 4;
-
-void require(bool ok, const char* key, double value, const char* valid) {
-    if (!ok)
-        throw std::invalid_argument(std::string(key) + " = " + std::to_string(value) +
-                                    ": must be " + valid);
-}
 
 bool between(int value, int low, int high) { return value >= low && value <= high; }
 

@@ -209,6 +209,30 @@ class Running(unittest.TestCase):
         self.assertTrue(report["verdict"]["checks"]["sums"], report["verdict"]["reasons"])
         self.assertEqual([c["to"] for c in report["changes"]], ["adaptive", "off", "static"])
 
+    def test_a_umts_bearer_loses_blocks_as_it_is_told_and_no_packet(self):
+        def workload(cell):
+            settings = settings_command.RunningSettings(cell.name, cell.cell.endpoint)
+            ping = ["ip", "netns", "exec", cell.namespace("base"), "ping", "-n", "-q", "-i", "0.2", "-W", "10", "10.42.0.2", "-c"]
+            first = subprocess.run([*ping, "5"], capture_output=True).returncode
+            settings.read()
+            whole = settings.status["base"].bearer.blocks_lost
+            settings.set({"umts.errors": 0.5})
+            second = subprocess.run([*ping, "10"], capture_output=True).returncode
+            with self.assertRaisesRegex(BadInput, "umts.down_kbps.*valid: 0, or 1..20000"):
+                settings.set({"umts.down_kbps": 0.5})
+            with self.assertRaisesRegex(BadInput, "link of kind umts has no such live setting"):
+                settings.set({"channel.snr_db": 10})
+            return {"answers": [first, second], "lost_before": whole}
+
+        report = self.run_cell({"link.kind": "umts", "umts.max_dat": 40}, workload, "emutest6")
+        self.assertEqual(report["workload"], {"answers": [0, 0], "lost_before": 0})
+        down = report["bearer"]["down"]
+        self.assertGreater(down["blocks_lost"], 0)
+        self.assertGreater(down["retransmissions"], 0)
+        self.assertEqual(down["sdus_given_up"], 0)
+        self.assertEqual([(c["key"], c["to"]) for c in report["changes"]], [("umts.errors", "0.5")])
+        self.assertTrue(report["verdict"]["checks"]["sums"], report["verdict"]["reasons"])
+
     def test_everything_that_both_ends_publish_agrees_and_every_slot_can_be_recorded(self):
         from openwip_cli.channel import record as channel_record
         from openwip_cli.messages import control

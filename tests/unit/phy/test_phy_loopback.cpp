@@ -37,6 +37,17 @@ protected:
         channel = std::make_unique<sample_channel>(c);
         source = slot_source(bits_per_symbol);
     }
+    // At 6 dB, BPSK; the delay in samples.
+    int listen_from_cold(double cfo_hz, std::mt19937& random) {
+        reset();
+        const int delay = static_cast<int>(random() % slot_samples);
+        connect({.snr_db = 6,
+                 .cfo_hz = cfo_hz,
+                 .delay = delay,
+                 .seed = static_cast<std::uint32_t>(random())},
+                1);
+        return delay;
+    }
     std::vector<cf32> next_samples() {
         sent.push_back(source.make(slot(air)));
         ++air;
@@ -154,14 +165,8 @@ TEST_F(phy_loopback, takes_any_size_of_chunks) {
 TEST_F(phy_loopback, acquires_45_khz_of_cfo_at_6_db) {
     std::mt19937 random(12);
     for (const double cfo : {-44.9e3, -36e3, -25.1e3, -14.9e3, 15.1e3, 24e3, 36e3, 44.9e3}) {
-        reset();
-        const int delay = static_cast<int>(random() % slot_samples);
+        const int delay = listen_from_cold(cfo, random);
         SCOPED_TRACE(testing::Message() << "cfo " << cfo << " delay " << delay);
-        connect({.snr_db = 6,
-                 .cfo_hz = cfo,
-                 .delay = delay,
-                 .seed = static_cast<std::uint32_t>(random())},
-                1);
         run(70);
         EXPECT_LE(slots_to_lock(), 65);
         EXPECT_NEAR(receiver().state().cfo_hz, cfo, 8);
@@ -172,15 +177,9 @@ TEST_F(phy_loopback, acquires_45_khz_of_cfo_at_6_db) {
 TEST_F(phy_loopback, acquires_any_timing_and_10_khz_of_cfo_at_6_db) {
     std::mt19937 random(11);
     for (int n = 0; n < 24; ++n) {
-        reset();
         const double cfo = -10e3 + 20e3 * n / 23;
-        const int delay = static_cast<int>(random() % slot_samples);
+        const int delay = listen_from_cold(cfo, random);
         SCOPED_TRACE(testing::Message() << "cfo " << cfo << " delay " << delay);
-        connect({.snr_db = 6,
-                 .cfo_hz = cfo,
-                 .delay = delay,
-                 .seed = static_cast<std::uint32_t>(random())},
-                1);
         run(60);
         EXPECT_LE(slots_to_lock(), 20);
         EXPECT_NEAR(receiver().state().cfo_hz, cfo, 8);

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "emulator/ends.h"
+
+#include "runtime/process.h"
+
+namespace wip::emulator {
+
+using host::topic;
+using openwip::control::MacStatus;
+using openwip::control::Reply;
+using openwip::control::Request;
+
+void ending::set(int code, const std::string& why) {
+    if (reached_) return;
+    reached_ = true;
+    code_ = code;
+    if (code == host::exit_asked)
+        spdlog::info("emulator: ends: {}", why);
+    else
+        spdlog::error("emulator: ends: {}", why);
+}
+
+bool ending::signalled(int fd) {
+    const auto signal = host::take_signal(fd);
+    if (!signal) return false;
+    const std::string why = host::reason_to_stop();
+    set(host::exit_code_of(why), *signal + ": " + why);
+    return true;
+}
+
+bool serve(host::control_socket& socket, const answers& with, ending& end) {
+    std::string stop_why;
+    const auto answer = [&](const Request& request, Reply& reply) {
+        if (request.has_configure_yaml() && with.configure(request.configure_yaml()))
+            reply.set_effective_slot(with.from.value);
+        if (request.has_reset_counters() && with.reset_counters) with.reset_counters();
+        if (request.has_stop())
+            stop_why = request.stop().empty() ? "asked to stop" : request.stop();
+        with.fill(reply);
+    };
+    const bool question = socket.serve(answer) != host::control_socket::result::malformed;
+    if (!stop_why.empty()) end.set(host::exit_code_of(stop_why), stop_why);
+    return question;
+}
+
+void publish_status(station_sockets& e, slot k, const std::function<void(MacStatus&)>& fill) {
+    auto& out = e.telemetry;
+    if (out.due(topic::status, k) || out.due(topic::event, k)) {
+        auto& mac = *out.message(topic::status).mutable_mac();
+        fill(mac);
+        if (out.due(topic::event, k)) e.events.compare(mac, k);
+        if (out.due(topic::status, k)) out.publish(topic::status, k);
+    }
+    out.listen();
+    if (!e.events.wanted()) e.events.forget();
+}
+
+std::vector<std::string> paths_of(const emulator_config& c) {
+    std::vector<std::string> paths{peer::socket_path(c.server.control_endpoint),
+                                   peer::socket_path(c.server.telemetry_endpoint),
+                                   peer::socket_path(c.terminals[0].control_endpoint),
+                                   peer::socket_path(c.terminals[0].telemetry_endpoint),
+                                   peer::socket_path(c.air_control_endpoint)};
+    std::erase(paths, "");
+    return paths;
+}
+
+}  // namespace wip::emulator
