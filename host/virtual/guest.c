@@ -3,17 +3,22 @@
 // traffic, writes what came of it, and waits for its end. It is small because every time a program
 // runs there costs as much as a packet. /plan has one word and its values a line:
 //
-//   seed N                               of the kernel's random numbers
-//   side ADDRESS/PREFIX                  the next interface, in a network namespace of its own
-//   sysctl NAME VALUE...                 of every side from here on (net/ipv4/tcp_sack 1); read
-//   back run SIDE PROGRAM ARGUMENT...         of the host's programs (tc qdisc ...) bulk FROM TO
-//   START SECONDS CC        TCP as fast as it goes; seconds of the kernel's clock transfer FROM TO
-//   START BYTES CC      TCP, so many bytes pages CLIENT SERVER START SECONDS REQUEST RESPONSE THINK
-//   CC    a connection each, THINK seconds between voip FROM TO START SECONDS INTERVAL BYTES UDP, a
-//   packet each INTERVAL seconds
+// clang-format off
+//   seed N                                   of the kernel's random numbers
+//   side ADDRESS/PREFIX                      the next interface, in a network namespace of its own
+//   sysctl NAME VALUE...                     of every side from here on (net/ipv4/tcp_sack 1); read back
+//   run SIDE PROGRAM ARGUMENT...             of the host's programs (tc qdisc ...); what it prints is read back
+//   after SIDE PROGRAM ARGUMENT...           the same when the traffic is over
+//   bulk FROM TO START SECONDS CC [KB]       TCP as fast as it goes; seconds of the kernel's clock; KB of socket buffer
+//   transfer FROM TO START BYTES CC [KB]     TCP, so many bytes
+//   sessions FROM TO START CC BYTES TIMES ...           file transfers one after the other, a connection each
+//   pages CLIENT SERVER START SECONDS REQUEST RESPONSE THINK CC    a connection each, THINK seconds between
+//   voip FROM TO START SECONDS INTERVAL BYTES           UDP, a packet each INTERVAL seconds
+// clang-format on
 //
-// /result is one JSON object: {"sysctl": {name: value}, "flows": [each end of each flow]}. A flow
-// that cannot be made has "failed". Sides count from 0, flows from 0 in the order of the plan.
+// /result is a JSON object a line: {"sysctl": name, "value": what is read back}, {"program": ...,
+// "said": ...}, and of each end of each flow {"flow": ..., "end": ...}, after lines with "part"
+// where it has much to tell. What cannot be done has "failed". Sides and flows count from 0.
 #define _GNU_SOURCE
 #include "virtual/guest.h"
 
@@ -153,18 +158,43 @@ static void set_everywhere(char** words, int n) {
     tell("{\"sysctl\": \"%s\", \"value\": \"%s\"}\n", words[0], got);
 }
 
+// As a string of JSON.
+static const char* quoted(const char* text) {
+    static char out[3500];
+    size_t at = 0;
+    for (; *text && at + 4 < sizeof out; ++text) {
+        if (*text == '"' || *text == '\\') out[at++] = '\\';
+        if (*text == '\n') out[at++] = '\\';
+        out[at++] = *text == '\n' ? 'n' : (unsigned char)*text < ' ' ? ' ' : *text;
+    }
+    out[at] = 0;
+    return out;
+}
+
 static void run_program(char** words) {
+    char text[3000];
+    size_t size = 0;
+    ssize_t n = 0;
+    int said[2], status = 0;
+    if (pipe(said)) fail("pipe");
     pid_t pid = fork();
-    int status = 0;
     if (pid == 0) {
         enter(atoi(words[0]));
-        if (chroot("/host") || chdir("/")) _exit(126);
+        if (chroot("/host") || chdir("/") || dup2(said[1], 1) < 0) _exit(126);
         setenv("PATH", "/usr/sbin:/usr/bin:/sbin:/bin", 1);
         execvp(words[1], words + 1);
         _exit(127);
     }
+    close(said[1]);
+    while (size + 1 < sizeof text && (n = read(said[0], text + size, sizeof text - 1 - size)) > 0)
+        size += (size_t)n;
+    text[size] = 0;
+    close(said[0]);
     waitpid(pid, &status, 0);
     if (status) errno = ECANCELED, fail(words[1]);
+    if (size)
+        tell("{\"side\": %d, \"program\": \"%s\", \"said\": \"%s\"}\n", atoi(words[0]), words[1],
+             quoted(text));
 }
 
 // --- the plan ---
@@ -182,7 +212,15 @@ static void seed_random(unsigned long long seed) {
     close(f);
 }
 
+static char later[8][256];  // lines of what is to run after the traffic
+static int laters;
+
 static int do_line(char* line) {  // returns how many ends of flows it has started
+    if (!strncmp(line, "after ", 6)) {
+        if (laters == (int)(sizeof later / sizeof *later)) errno = E2BIG, fail("after");
+        snprintf(later[laters++], sizeof *later, "run %s", line + 6);
+        return 0;
+    }
     char* words[most_words + 1] = {0};
     int n = 0;
     for (char* w = strtok(line, " \t\n"); w && n < most_words; w = strtok(NULL, " \t\n"))
@@ -198,7 +236,7 @@ static int do_line(char* line) {  // returns how many ends of flows it has start
 }
 
 int main(void) {
-    static char line[1024], text[1 << 16];
+    static char line[1024], text[1 << 13];
     mkdir("/proc", 0755), mkdir("/sys", 0755), mkdir("/dev", 0755), mkdir("/host", 0755);
     mount("proc", "/proc", "proc", 0, NULL);
     mount("dev", "/dev", "devtmpfs", 0, NULL);
@@ -212,33 +250,17 @@ int main(void) {
     while (fgets(line, sizeof line, plan)) ends += do_line(line);
     fclose(plan);
 
-    FILE* out = fopen("/result.new", "w");
-    if (!out) fail("result");
-    fputs("{\"sysctl\": {", out);
-    // Lines of sysctl come first: they were written before the flows began.
     FILE* in = fdopen(results[0], "r");
-    const char* comma = "";
-    int in_flows = 0;
-    tell("\n");  // the end of the sysctls, when there are no flows
-    while (fgets(text, sizeof text, in)) {
-        char name[128], value[256];
-        if (!in_flows && sscanf(text, "{\"sysctl\": \"%127[^\"]\", \"value\": \"%255[^\"]\"}", name,
-                                value) == 2) {
-            fprintf(out, "%s\"%s\": \"%s\"", comma, name, value);
-            comma = ", ";
-            continue;
-        }
-        if (!in_flows) fputs("}, \"flows\": [", out), comma = "", in_flows = 1;
-        if (text[0] == '{') {
-            text[strcspn(text, "\n")] = 0;
-            fprintf(out, "%s\n%s", comma, text);
-            comma = ",";
-            --ends;
-            if (strstr(text, "\"failed\"")) break;  // the other end may wait for ever
-        }
-        if (ends <= 0) break;
+    FILE* out = fopen("/result.new", "w");
+    if (!in || !out) fail("result");
+    while (ends > 0 && fgets(text, sizeof text, in)) {
+        fputs(text, out);
+        if (!strncmp(text, "{\"flow\"", 7)) --ends;
+        if (strstr(text, "\"failed\"")) break;  // the other end may wait for ever
     }
-    fputs("]}\n", out);
+    for (int i = 0; i < laters; ++i) do_line(later[i]);
+    tell("\n");
+    while (fgets(text, sizeof text, in) && text[0] != '\n') fputs(text, out);
     fclose(out);
     rename("/result.new", "/result");
     end();

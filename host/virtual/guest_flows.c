@@ -10,12 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "virtual/guest.h"
 
-enum { first_port = 5001, most_delays = 1 << 20, most_seconds = 4000 };
+enum {
+    first_port = 5001,
+    most_seconds = 4000,
+    connect_s = 6,         // a link that takes longer is too bad for a test
+    session_s = 120,       // for a step of a file transfer
+    session_block = 65536  // of a write()
+};
 static int flows;
 static char chunk[1 << 17];
 
@@ -61,14 +68,38 @@ static int listening(int side, int flow, int type) {
     return s;
 }
 
-static int connected(int side, int flow, const char* control) {
-    struct sockaddr_in a = place(side, flow);
+// No read and no write of it takes longer.
+static void limit_time(int s, time_t seconds) {
+    struct timeval t = {seconds, 0};
+    setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof t);
+    setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t);
+}
+
+static int to_connect(int flow, const char* control) {
     int s = limited(socket(AF_INET, SOCK_STREAM, 0));
     if (s < 0) give_up(flow, "socket");
     if (setsockopt(s, IPPROTO_TCP, TCP_CONGESTION, control, (socklen_t)strlen(control)))
         give_up(flow, control);
+    return s;
+}
+
+static int connected(int side, int flow, const char* control) {
+    struct sockaddr_in a = place(side, flow);
+    int s = to_connect(flow, control);
     if (connect(s, (struct sockaddr*)&a, sizeof a)) give_up(flow, "connect");
     return s;
+}
+
+static void nothing(int number) { (void)number; }
+
+// From then on no call waits: it ends with EINTR. Now and then again, should it come between two.
+static void wake_at(double at) {
+    const struct sigaction on_alarm = {.sa_handler = nothing};
+    const double left = at - now();
+    const long us = left > 0 ? (long)(1e6 * left) + 1 : 1;
+    const struct itimerval t = {{0, 100000}, {us / 1000000, us % 1000000}};
+    sigaction(SIGALRM, &on_alarm, NULL);
+    if (setitimer(ITIMER_REAL, &t, NULL)) fail("setitimer");
 }
 
 static struct {
@@ -108,18 +139,25 @@ static void tell_sender(int flow, int s, double began, unsigned long long writte
         buffer_bytes / 1024, i.tcpi_snd_cwnd, i.tcpi_reordering);
 }
 
-// Until the peer has closed, or `until`: bytes, first and last arrival, bytes in each second of the
-// flow.
-static void receive_bulk(int side, int flow, double start, double until) {
+// Until the peer has closed, or for so many seconds: bytes, first and last arrival, bytes in each
+// second of the flow.
+static void receive_bulk(int side, int flow, double start, double seconds) {
     static unsigned long long by_second[most_seconds];
     unsigned long long bytes = 0;
-    double first = 0, last = 0;
-    int l = listening(side, flow, SOCK_STREAM), s = accept(l, NULL, NULL), used = 0;
+    double first = 0, last = 0, began = 0, until = start + connect_s + 1;
+    int l = listening(side, flow, SOCK_STREAM), used = 0;
+    if (seconds > 0) wake_at(until);
+    int s = accept(l, NULL, NULL);
+    if (s >= 0) {
+        began = now();
+        until = began + seconds;
+        if (seconds > 0) wake_at(until);
+    }
     for (;;) {
-        ssize_t n = read(s, chunk, sizeof chunk);
+        ssize_t n = s < 0 ? 0 : read(s, chunk, sizeof chunk);
         if (n <= 0) break;
         last = now();
-        if (until > 0 && last > until) break;
+        if (seconds > 0 && last > until) break;
         if (bytes == 0) first = last;
         bytes += (unsigned long long)n;
         int second = last > start ? (int)(last - start) : 0;
@@ -133,30 +171,43 @@ static void receive_bulk(int side, int flow, double start, double until) {
     for (int i = 0; i < used && at + 24 < sizeof list; ++i)
         at += (size_t)snprintf(list + at, sizeof list - at, "%s%llu", i ? ", " : "", by_second[i]);
     tell(
-        "{\"flow\": %d, \"end\": \"receiver\", \"bytes\": %llu, \"first\": %.9f, \"last\": %.9f, "
-        "\"bytes_by_second\": [%s]}\n",
-        flow, bytes, first, until > 0 ? until : last, list);
+        "{\"flow\": %d, \"end\": \"receiver\", \"bytes\": %llu, \"began\": %.9f, \"first\": %.9f, "
+        "\"last\": %.9f, \"bytes_by_second\": [%s]}\n",
+        flow, bytes, began, first, seconds > 0 ? until : last, list);
 }
 
-// `until` > 0: as much as goes until then, and what is not sent is dropped; else so many bytes, and
-// an orderly end.
-static void send_bulk(int to, int flow, double start, double until, long long bytes,
+// `seconds` > 0: as much as goes in so many from the connection on, and what is not sent is
+// dropped; a link that is too bad to connect over is a result. Else so many bytes, and an orderly
+// end.
+static void send_bulk(int to, int flow, double start, double seconds, long long bytes,
                       const char* control) {
+    const struct sockaddr_in a = place(to, flow);
     unsigned long long written = 0;
-    double sample = start + 1;
     sleep_until(start);
-    int s = connected(to, flow, control);
+    int s = to_connect(flow, control);
+    if (seconds > 0) limit_time(s, connect_s);
+    if (connect(s, (const struct sockaddr*)&a, sizeof a)) {
+        if (seconds <= 0) give_up(flow, "connect");
+        tell("{\"flow\": %d, \"end\": \"sender\", \"problem\": \"connect: %s\"}\n", flow,
+             strerror(errno));
+        return;
+    }
+    const double until = now() + seconds;
+    double sample = now() + 1;
+    if (seconds > 0) limit_time(s, 0), wake_at(until);
     for (;;) {
         const double t = now();
-        if (until > 0 ? t >= until : bytes <= 0) break;
+        if (seconds > 0 ? t >= until : bytes <= 0) break;
         if (t >= sample) sample_round_trip(s), sample = t + 1;
-        size_t want = until <= 0 && bytes < (long long)sizeof chunk ? (size_t)bytes : sizeof chunk;
+        size_t want =
+            seconds <= 0 && bytes < (long long)sizeof chunk ? (size_t)bytes : sizeof chunk;
         ssize_t n = write(s, chunk, want);
+        if (n < 0 && errno == EINTR) continue;
         if (n < 0) give_up(flow, "write");
         bytes -= n;
         written += (unsigned long long)n;
     }
-    if (until > 0) {
+    if (seconds > 0) {
         tell_sender(flow, s, start, written);
         struct linger drop = {1, 0};
         setsockopt(s, SOL_SOCKET, SO_LINGER, &drop, sizeof drop);
@@ -166,6 +217,56 @@ static void send_bulk(int to, int flow, double start, double until, long long by
     while (read(s, chunk, sizeof chunk) > 0) {
     }
     tell_sender(flow, s, start, written);
+}
+
+// File transfers one after the other, on a connection each: BYTES TIMES ...; of each when it began,
+// was connected, was over.
+static void send_sessions(int to, int flow, double start, const char* control, char** sizes,
+                          int n) {
+    const struct sockaddr_in a = place(to, flow);
+    sleep_until(start);
+    for (int i = 0; i + 1 < n; i += 2) {
+        for (int times = atoi(sizes[i + 1]); times > 0; --times) {
+            int s = to_connect(flow, control);
+            limit_time(s, session_s);
+            const double began = now();
+            if (connect(s, (const struct sockaddr*)&a, sizeof a)) give_up(flow, "connect");
+            const double there = now();
+            for (long long left = atoll(sizes[i]); left > 0;) {
+                ssize_t m = write(s, chunk, left < session_block ? (size_t)left : session_block);
+                if (m < 0) give_up(flow, "write");
+                left -= m;
+            }
+            shutdown(s, SHUT_WR);
+            while (read(s, chunk, sizeof chunk) > 0) {
+            }
+            close(s);
+            tell(
+                "{\"part\": 1, \"flow\": %d, \"end\": \"sender\", \"sessions\": [{\"bytes\": %lld, "
+                "\"began\": %.9f, \"connected\": %.9f}]}\n",
+                flow, atoll(sizes[i]), began, there);
+        }
+    }
+    tell("{\"flow\": %d, \"end\": \"sender\", \"congestion_control\": \"%s\"}\n", flow, control);
+}
+
+static void receive_sessions(int side, int flow, int times) {
+    int l = listening(side, flow, SOCK_STREAM);
+    const struct linger wait = {1, session_s};  // close() ends with the peer's ACK of the FIN
+    while (times-- > 0) {
+        int s = accept(l, NULL, NULL);
+        long long bytes = 0;
+        double last = now();
+        ssize_t n;
+        while ((n = read(s, chunk, sizeof chunk)) > 0) bytes += n, last = now();
+        setsockopt(s, SOL_SOCKET, SO_LINGER, &wait, sizeof wait);
+        close(s);
+        tell(
+            "{\"part\": 1, \"flow\": %d, \"end\": \"receiver\", \"sessions\": [{\"bytes\": %lld, "
+            "\"last_byte\": %.9f, \"closed\": %.9f}]}\n",
+            flow, bytes, last, now());
+    }
+    tell("{\"flow\": %d, \"end\": \"receiver\"}\n", flow);
 }
 
 static void serve_pages(int side, int flow, long request, long response) {
@@ -210,44 +311,50 @@ static void ask_pages(int to, int flow, double start, double until, long request
         flow, done, broken, done ? sum / done : 0, longest);
 }
 
-static int by_size(const void* a, const void* b) {
-    double x = *(const double*)a, y = *(const double*)b;
-    return (x > y) - (x < y);
-}
+struct spoken {  // the head of a packet of speech
+    double sent;
+    int number;
+};
 
+// Number and delay (us) of every packet, in the order of arrival.
 static void listen_voip(int side, int flow, double until) {
-    double* delays = malloc(sizeof *delays * most_delays);
-    int s = listening(side, flow, SOCK_DGRAM), n = 0;
-    double sent = 0, sum = 0;
+    int s = listening(side, flow, SOCK_DGRAM), received = 0;
+    char list[3072];
+    size_t at = 0;
+    wake_at(until);
     for (;;) {
-        double left = until - now();
-        if (left <= 0) break;
-        struct timeval t = {(time_t)left, (suseconds_t)(1e6 * (left - (double)(time_t)left)) + 1};
-        setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t);
-        if (recv(s, chunk, sizeof chunk, 0) < (ssize_t)sizeof sent) continue;
-        memcpy(&sent, chunk, sizeof sent);
-        if (n < most_delays) sum += delays[n++] = now() - sent;
+        struct spoken p;
+        const ssize_t size = recv(s, chunk, sizeof chunk, 0);
+        const double t = now();
+        const int over = t >= until;
+        if (!over && size >= (ssize_t)sizeof p) {
+            memcpy(&p, chunk, sizeof p);
+            at += (size_t)snprintf(list + at, sizeof list - at, "%s[%d, %.0f]", at ? ", " : "",
+                                   p.number, 1e6 * (t - p.sent));
+            ++received;
+        }
+        if (at > 0 && (over || at + 64 > sizeof list)) {
+            tell("{\"part\": 1, \"flow\": %d, \"end\": \"receiver\", \"arrived\": [%s]}\n", flow,
+                 list);
+            at = 0;
+        }
+        if (over) break;
     }
-    qsort(delays, (size_t)n, sizeof *delays, by_size);
-#define QUANTILE(q) (n ? 1e3 * delays[(int)((q) * (n - 1))] : 0.0)
-    tell(
-        "{\"flow\": %d, \"end\": \"receiver\", \"received\": %d, \"delay_ms\": {\"mean\": %.6f, "
-        "\"median\": %.6f, "
-        "\"p95\": %.6f, \"p99\": %.6f, \"max\": %.6f}}\n",
-        flow, n, n ? 1e3 * sum / n : 0, QUANTILE(0.5), QUANTILE(0.95), QUANTILE(0.99), QUANTILE(1));
+    tell("{\"flow\": %d, \"end\": \"receiver\", \"received\": %d}\n", flow, received);
 }
 
 static void talk_voip(int to, int flow, double start, double until, double interval, long bytes) {
-    struct sockaddr_in a = place(to, flow);
-    int s = socket(AF_INET, SOCK_DGRAM, 0), n = 0;
-    if (s < 0 || connect(s, (struct sockaddr*)&a, sizeof a)) give_up(flow, "socket");
-    for (double at = start; at < until; at = start + ++n * interval) {
+    const struct sockaddr_in a = place(to, flow);
+    int s = socket(AF_INET, SOCK_DGRAM, 0);
+    struct spoken p = {0, 0};
+    if (s < 0 || connect(s, (const struct sockaddr*)&a, sizeof a)) give_up(flow, "socket");
+    for (double at = start; at < until; at = start + ++p.number * interval) {
         sleep_until(at);
-        double sent = now();
-        memcpy(chunk, &sent, sizeof sent);
+        p.sent = now();
+        memcpy(chunk, &p, sizeof p);
         if (send(s, chunk, (size_t)bytes, 0) < 0 && errno != ECONNREFUSED) give_up(flow, "send");
     }
-    tell("{\"flow\": %d, \"end\": \"sender\", \"sent\": %d}\n", flow, n);
+    tell("{\"flow\": %d, \"end\": \"sender\", \"sent\": %d}\n", flow, p.number);
 }
 
 static int starts(int side) {  // true in the new process
@@ -266,14 +373,21 @@ int add_flow(char** w, int n) {
     buffer_bytes = 0;
     if (!strcmp(w[0], "bulk")) {
         if (n >= 7) buffer_bytes = 1024 * atoi(w[6]);
-        if (starts(to)) receive_bulk(to, flow, start, start + length), exit(0);
-        if (starts(from)) send_bulk(to, flow, start, start + length, 0, w[5]), exit(0);
+        if (starts(to)) receive_bulk(to, flow, start, length), exit(0);
+        if (starts(from)) send_bulk(to, flow, start, length, 0, w[5]), exit(0);
         return 2;
     }
     if (!strcmp(w[0], "transfer")) {
         if (n >= 7) buffer_bytes = 1024 * atoi(w[6]);
         if (starts(to)) receive_bulk(to, flow, start, 0), exit(0);
         if (starts(from)) send_bulk(to, flow, start, 0, atoll(w[4]), w[5]), exit(0);
+        return 2;
+    }
+    if (!strcmp(w[0], "sessions") && n >= 7) {
+        int times = 0;
+        for (int i = 6; i < n; i += 2) times += atoi(w[i]);
+        if (starts(to)) receive_sessions(to, flow, times), exit(0);
+        if (starts(from)) send_sessions(to, flow, start, w[4], w + 5, n - 5), exit(0);
         return 2;
     }
     if (!strcmp(w[0], "pages") && n >= 9) {

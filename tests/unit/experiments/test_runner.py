@@ -208,6 +208,14 @@ class Command(unittest.TestCase):
         with self.assertRaisesRegex(BadInput, r"S1\.yaml or its defaults changed since"):
             self.command("--quick", "--resume")
 
+    def test_virtual_time_makes_other_runs_and_the_two_are_not_mixed(self):
+        self.command("--quick")
+        with self.assertRaisesRegex(BadInput, "S1 in .* is in real time, not virtual"):
+            self.command("--quick", "--resume", "--time", "virtual")
+        real, virtual = (plan.Experiment(self.world.file, "quick", time).runs() for time in ("real", "virtual"))
+        self.assertEqual({r.key for r in real} & {r.key for r in virtual}, set())
+        self.assertEqual([r.spec | {"time": "virtual"} for r in real], [r.spec for r in virtual])
+
     def test_an_invalid_run_is_left_out_of_the_means_shown_and_makes_the_exit_code_1(self):
         def emulate(options, workload, progress, name, cores):
             made = self.world.emulate(options, workload, progress, name, cores)

@@ -27,6 +27,7 @@ PARTS = {"title", "defaults", "text_figures", "settings", "grid", "quick", "full
 DEFAULT_PARTS = {"settings", "channels", "tcp", "voip", "flows", "quick", "full"}
 MODES = ("quick", "full")
 OVERHEAD_S = 3.2            # of a run besides its traffic: namespaces, start, drain, end (measured)
+VIRTUAL_OVERHEAD_S, VIRTUAL_SPEED = 0.4, 12      # the same in virtual time
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,8 +107,8 @@ def digest(value: Any) -> str:
 class Experiment:
     """One experiment in one mode (quick or full)."""
 
-    def __init__(self, path: pathlib.Path, mode: str) -> None:
-        self.path, self.mode = pathlib.Path(path), mode
+    def __init__(self, path: pathlib.Path, mode: str, time: str = "real") -> None:
+        self.path, self.mode, self.time = pathlib.Path(path), mode, time
         self.name = self.path.stem
         tree = read_tree(path)
         check_parts(path, tree, PARTS)
@@ -163,7 +164,7 @@ class Experiment:
             traffic |= {"tcp": self.common["tcp"]}
             traffic |= {"duration_s": self.duration_s} if kind == "tcp" else {"flows": self.flows}
         return {"format": FORMAT, "channel": settings["channel"], "emulator": options,
-                "workload": {"kind": kind} | traffic, "realisation": realisation}
+                "workload": {"kind": kind} | traffic, "realisation": realisation} | ({"time": self.time} if self.time != "real" else {})
 
     def run(self, point: Point, realisation: int) -> "Run":
         without_view = Point(tuple((k, v) for k, v in point.settings if SETTINGS[k].role != VIEW))
@@ -192,16 +193,21 @@ class Experiment:
 
 def cost(spec: dict[str, Any]) -> float:
     """Seconds that a run takes."""
+    traffic = traffic_s(spec)
+    return VIRTUAL_OVERHEAD_S + traffic / VIRTUAL_SPEED if spec.get("time") == "virtual" else OVERHEAD_S + traffic
+
+
+def traffic_s(spec: dict[str, Any]) -> float:
     work = spec["workload"]
     if work["kind"] != "flows":
-        return OVERHEAD_S + work["duration_s"] + (1.0 if work["kind"] == "voip" else 0.6)
+        return work["duration_s"] + (1.0 if work["kind"] == "voip" else 0.6)
     rtt = 2 * spec["emulator"]["wired.delay_ms"] / 1000 + 0.008
     seconds = 0.0
     for flow in work["flows"]:
         bits = flow["kb"] * 8000
         # Slow start from 3 segments, and then the link at 4 Mbit/s.
         seconds += flow["times"] * (2.5 * rtt + rtt * max(0, min(4, bits / 34752 - 1)) + bits / 4e6)
-    return OVERHEAD_S + seconds
+    return seconds
 
 
 def unique_runs(experiments: list[Experiment]) -> "list[Run]":
@@ -227,7 +233,7 @@ def known(top: pathlib.Path) -> list[str]:
     return sorted(p.stem for p in folder(top).glob("*.yaml") if p.stem != "defaults")
 
 
-def load(top: pathlib.Path, names: Any, mode: str) -> list[Any]:
+def load(top: pathlib.Path, names: Any, mode: str, time: str = "real") -> list[Any]:
     """Experiments by name, or by the path of a file (NAME.yaml) of one's own."""
     there = known(top)
     if names == ["all"]:
@@ -237,7 +243,7 @@ def load(top: pathlib.Path, names: Any, mode: str) -> list[Any]:
         own = name.endswith(".yaml")
         if not own and name not in there:
             raise BadInput(f"unknown experiment {name}; known: {', '.join(there)}, or a file NAME.yaml")
-        e = Experiment(name if own else folder(top) / f"{name}.yaml", mode)
+        e = Experiment(name if own else folder(top) / f"{name}.yaml", mode, time)
         if e.name in experiments:
             raise BadInput(f"experiment {e.name} is named twice: {experiments[e.name].path} and {e.path}")
         experiments[e.name] = e

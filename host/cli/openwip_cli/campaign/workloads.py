@@ -55,20 +55,29 @@ def in_namespace(namespace: str, *argv: str) -> str:
     return done.stdout
 
 
-def apply_tcp(cell: MeasuredCell, tcp: Any, congestion_control: str, window_bytes: int) -> dict[str, Any]:
-    """Sets it in both namespaces; returns what the kernel then says."""
-    sysctls = dict(tcp["sysctl"])
-    if window_bytes:    # the buffers must not be what limits, nor the tuning widen the window again
+def sysctls_of(work: dict[str, Any]) -> dict[str, Any]:
+    """Of net.ipv4, at both ends."""
+    sysctls = dict(work["tcp"]["sysctl"])
+    if work["window_bytes"]:    # the buffers must not be what limits, nor the tuning widen the window again
         sysctls |= {"tcp_moderate_rcvbuf": 0, "tcp_rmem": "4096 262144 262144", "tcp_wmem": "4096 262144 4194304"}
-    record: dict[str, Any] = {"window_bytes": window_bytes or "tuned by the kernel"}
+    return sysctls
+
+
+def route_metrics(work: dict[str, Any]) -> list[str]:
+    # The congestion control through the route: as a sysctl a namespace may only have an unrestricted one.
+    metrics = ["congctl", work["congestion_control"], "initcwnd", str(work["tcp"]["initial_window_segments"]),
+               "rto_min", f"{work['tcp']['rto_min_ms']}ms"]
+    return metrics + (["window", str(work["window_bytes"])] if work["window_bytes"] else [])
+
+
+def apply_tcp(cell: MeasuredCell, work: dict[str, Any]) -> dict[str, Any]:
+    """Sets it in both namespaces; returns what the kernel then says."""
+    sysctls, metrics = sysctls_of(work), route_metrics(work)
+    record: dict[str, Any] = {"window_bytes": work["window_bytes"] or "tuned by the kernel"}
     for station in STATIONS:
         namespace = cell.namespace(station)
         script = "\n".join(f"echo '{value}' > {sysctl_path(key)} || exit 1" for key, value in sysctls.items())
         in_namespace(namespace, "sh", "-c", script)
-        # The congestion control through the route: as a sysctl a namespace may only have an unrestricted one.
-        metrics = ["congctl", congestion_control, "initcwnd", str(tcp["initial_window_segments"]),
-                   "rto_min", f"{tcp['rto_min_ms']}ms"]
-        metrics += ["window", str(window_bytes)] if window_bytes else []
         for route in json.loads(system.ip("-n", namespace, "-j", "route", "show")):
             device = ["dev", route["dev"]] + (["via", route["gateway"]] if "gateway" in route else [])
             source = ["src", route["prefsrc"]] if "prefsrc" in route else []
@@ -95,7 +104,7 @@ def server_intervals(text: str) -> tuple[float, float]:
 
 
 def bulk_tcp(cell: MeasuredCell, work: dict[str, Any]) -> dict[str, Any]:
-    settings = apply_tcp(cell, work["tcp"], work["congestion_control"], work["window_bytes"])
+    settings = apply_tcp(cell, work)
     keeper, duration = cell.keeper, work["duration_s"]
     send = ["iperf3", "-c", ADDRESS["terminal"], "-t", str(duration), "-J", "-i", str(duration), "--connect-timeout", str(CONNECT_S * 1000)]
     started_s = wait_for_start(cell)
@@ -162,7 +171,7 @@ def voip(cell: MeasuredCell, work: dict[str, Any]) -> dict[str, Any]:
 
 
 def flows(cell: MeasuredCell, work: dict[str, Any]) -> dict[str, Any]:
-    settings = apply_tcp(cell, work["tcp"], work["congestion_control"], work["window_bytes"])
+    settings = apply_tcp(cell, work)
     wanted = [(f["kb"], f["times"]) for f in work["flows"]]
     seconds = sum(times * (1 + kb / 100) for kb, times in wanted)
     sent, received = both_ends(

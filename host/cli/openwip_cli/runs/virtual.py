@@ -2,10 +2,12 @@
 """emulate --time virtual: the emulated cell with the TCP of a Linux kernel at both its ends, on one calendar, in two processes
 without privileges (docs/virtual-time.md). run(scenario, ...) is the entry for programs."""
 import dataclasses
+import ipaddress
 import json
 import os
 import pathlib
 import shutil
+import statistics
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
@@ -36,15 +38,19 @@ SYSCTLS = {"net/ipv4/tcp_rmem": "4096 131072 6291456", "net/ipv4/tcp_wmem": "409
 @dataclasses.dataclass
 class Plan:
     """What the kernel does (host/virtual/guest.c). Sides: 0 the server's, then the terminals'. `flows`: lines of the plan;
-    `programs`: (side, command) of the host's that are run before, such as tc; `sysctls`: over SYSCTLS."""
+    `programs`: (side, command) of the host's that are run before, such as tc; `afterwards`: the same; `sysctls`: over SYSCTLS.
+    `between`: when the link's figures are taken (without the second: until the traffic is over)."""
     flows: Sequence[str]
     sysctls: dict[str, str] = dataclasses.field(default_factory=dict)
     programs: Sequence[tuple[int, str]] = ()
+    afterwards: Sequence[tuple[int, str]] = ()
+    between: tuple[float, float | None] | None = None
 
     def text(self, seed: int, addresses: Sequence[str]) -> str:
         lines = [f"seed {seed}", *(f"side {a}" for a in addresses)]
         lines += [f"sysctl {name} {value}" for name, value in (SYSCTLS | self.sysctls).items()]
         lines += [f"run {side} {command}" for side, command in self.programs]
+        lines += [f"after {side} {command}" for side, command in self.afterwards]
         return "\n".join([*lines, *self.flows]) + "\n"
 
 
@@ -64,7 +70,7 @@ def run(s: Scenario, places: Places, plan: Plan | None = None, packets: str | No
     with emulate.with_predictions(s, places) as as_run, tempfile.TemporaryDirectory(prefix="openwip-") as folder:
         tree = emulate.config(cells.Cell(NAME), as_run)
         progress("starting the Linux kernel, virtual time")
-        raw, result = run_program(places, tree, prepared(folder, tree, plan, as_run, places), as_run, packets)
+        raw, result = run_program(places, tree, prepared(folder, tree, plan, as_run, places), plan, as_run, packets)
     return report(s, places, tree, raw, result)
 
 
@@ -79,11 +85,7 @@ def prepared(folder: str, tree: dict[str, Any], plan: Plan, s: Scenario, places:
     root = pathlib.Path(folder)
     shutil.copy(places.build / KERNEL, root / "linux")
     shutil.copy(places.build / GUEST, root / "init")
-    base, last = tree["server"]["address"], tree["terminal"]["address"]
-    first, prefix = last.rsplit(".", 1)[0], last.split("/")[1]
-    number = int(last.split("/")[0].rsplit(".", 1)[1])
-    addresses = [base, *(f"{first}.{number + n}/{prefix}" for n in range(s["terminals"]))]
-    (root / "plan").write_text(plan.text(s["seed"], addresses))
+    (root / "plan").write_text(plan.text(s["seed"], list(map(str, addresses(tree, s["terminals"])))))
     (root / "emulator.yaml").write_text(yaml.safe_dump(tree, sort_keys=False))
     if os.geteuid() == 0:
         _, user, group = system.account()
@@ -92,14 +94,20 @@ def prepared(folder: str, tree: dict[str, Any], plan: Plan, s: Scenario, places:
     return root
 
 
-def run_program(places: Places, tree: dict[str, Any], root: pathlib.Path, s: Scenario, packets: str | None) -> tuple[Any, Any]:
+def addresses(tree: dict[str, Any], terminals: int) -> list[ipaddress.IPv4Interface]:
+    """Of each side."""
+    base, first = (ipaddress.IPv4Interface(tree[end]["address"]) for end in ("server", "terminal"))
+    return [base, *(ipaddress.IPv4Interface((first.ip + n, first.network.prefixlen)) for n in range(terminals))]
+
+
+def run_program(places: Places, tree: dict[str, Any], root: pathlib.Path, plan: Plan, s: Scenario, packets: str | None) -> tuple[Any, Any]:
     duration = s["traffic.duration_s"]
-    edge = min(1.0, 0.1 * duration)
+    edge, longest = min(1.0, 0.1 * duration), START_S + duration + 3600
+    first, last = plan.between or (START_S + edge, START_S + duration - 0.1 * edge)
     captured = root / "packets.pcap"
     done = subprocess.run(
         [places.program(emulate.PROGRAM), "--config", str(root / "emulator.yaml"), "--kernel", "./linux", "--folder", str(root),
-         "--first", f"{START_S + edge:g}", "--last", f"{START_S + duration - 0.1 * edge:g}",
-         "--longest", f"{START_S + duration + 3600:g}"] + (["--packets", str(captured)] if packets else []),
+         "--first", f"{first:.9g}", "--last", f"{longest if last is None else last:.9g}", "--longest", f"{longest:.9g}"] + (["--packets", str(captured)] if packets else []),
         capture_output=True, text=True)
     if done.returncode == BadInput.code:
         raise BadInput(emulate.last_line(done.stderr, root / "emulator.yaml"))
@@ -109,7 +117,25 @@ def run_program(places: Places, tree: dict[str, Any], root: pathlib.Path, s: Sce
         raise CellDied(emulate.last_line(done.stderr, ""), [("kernel", w) for w in words[-3:]])
     if packets:
         shutil.copy(captured, packets)
-    return json.loads(done.stdout), json.loads((root / "result").read_text())
+    return json.loads(done.stdout), read_result((root / "result").read_text())
+
+
+def read_result(text: str) -> dict[str, Any]:
+    """The lines of it: `sysctl`, `programs` (what they printed), `flows` (each end of each), perhaps `failed`."""
+    result: dict[str, Any] = {"sysctl": {}, "programs": []}
+    ends: dict[tuple[int, str], dict[str, Any]] = {}
+    for line in map(json.loads, text.splitlines()):
+        if "sysctl" in line:
+            result["sysctl"][line["sysctl"]] = line["value"]
+        elif "program" in line:
+            result["programs"].append(line)
+        elif "flow" in line:
+            end = ends.setdefault((line["flow"], line.get("end", "")), {})
+            line.pop("part", None)
+            end.update({k: end.get(k, []) + v if isinstance(v, list) else v for k, v in line.items()})
+        else:
+            result |= line
+    return result | {"flows": list(ends.values())}
 
 
 def report(s: Scenario, places: Places, tree: dict[str, Any], raw: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
@@ -119,7 +145,9 @@ def report(s: Scenario, places: Places, tree: dict[str, Any], raw: dict[str, Any
     base, terminal = status("drained", "base"), status("drained", "terminal")
     paths = accounting.paths_of(base, terminal)
     link = accounting.link_interval(status("first", "base"), status("last", "base"))
-    ends = result.get("flows", [])
+    ends = result["flows"]
+    for arrived in [e for e in ends if "arrived" in e]:
+        arrived["delay_ms"] = delays_ms([us / 1000 for _, us in arrived["arrived"]])
     failed = [f"traffic: flow {e['flow']}: {e['failed']}" for e in ends if "failed" in e]
     failed += [f"traffic: {result['failed']}"] if "failed" in result else []
     tcp = tcp_of(ends)
@@ -129,12 +157,18 @@ def report(s: Scenario, places: Places, tree: dict[str, Any], raw: dict[str, Any
         "verdict": accounting.verdict([("sums", accounting.check_sums(paths, kernels_counts(raw["interfaces"]))), ("traffic", failed)]),
         "realtime": {"clock": "virtual", "speed": 1, "factor": raw["real_time_factor"], "slots": raw["slots"],
                      "wall_seconds": raw["wall_seconds"], "virtual_seconds": raw["virtual_seconds"], "steps": raw["steps"]},
-        "tcp": tcp, "flows": ends, "sysctl": result.get("sysctl", {}),
+        "tcp": tcp, "flows": ends, "sysctl": result["sysctl"], "programs": result["programs"],
         "capacity": accounting.capacity_of(s, link["modulation_histogram"], (tcp or {}).get("mss", accounting.USUAL_MSS)),
         "link": link, "changes": [], "packets": packets,
         "emulator": emulate.emulator_report(terminal), "users": emulate.users_of(base, terminal),
         "effective": {"emulator": yaml.safe_dump(tree, sort_keys=False)},
     } | identity(s, places)
+
+
+def delays_ms(delays: list[float]) -> dict[str, float]:
+    there = sorted(delays)
+    return {"mean": statistics.fmean(there)} | {
+        name: there[int(q * (len(there) - 1))] for name, q in (("median", 0.5), ("p95", 0.95), ("p99", 0.99), ("max", 1.0))}
 
 
 def kernels_counts(interfaces: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -150,7 +184,7 @@ def tcp_of(ends: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
     if "sender" not in both or "mss" not in both["sender"] or "bytes" not in both.get("receiver", {}):
         return None
     sender, receiver = both["sender"], both["receiver"]
-    seconds = receiver["last"] - sender["began"]
+    seconds = receiver["last"] - receiver["began"]
     return {"goodput_bps": receiver["bytes"] * 8 / seconds if seconds > 0 else 0.0, "retransmits": sender["retransmits"],
             "received_bytes": receiver["bytes"], "sent_bytes": sender["bytes"], "seconds": seconds, "mss": sender["mss"],
             "rtt_ms": sender["rtt_ms"], "congestion_control": sender["congestion_control"],

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The applications of an experiment (workloads.py) between the two ends of a Linux kernel in virtual time: the same work, TCP
+settings and results, made by its traffic program (host/virtual/guest.c)."""
+from collections.abc import Callable
+from typing import Any
+
+from ..cell import cell as cells
+from ..machine.places import Places
+from ..programs import flow_program, voip_program
+from ..runs import emulate, virtual
+from ..settings.emulator import NAME, scenario_of
+from . import workloads
+from .workloads import START_S
+
+TOOL = "traffic program in virtual time"
+
+
+def run(settings: dict[str, Any], work: dict[str, Any], progress: Callable[[str], None], *, places: Places, **_: Any) -> dict[str, Any]:
+    """The report of one run, as runs.emulate.run() with workloads.make(work)."""
+    scenario = scenario_of(settings | {"traffic.duration_s": work.get("duration_s", 1)})
+    sides = virtual.addresses(emulate.config(cells.Cell(NAME), scenario), scenario["terminals"])
+    plan, result_of = KINDS[work["kind"]](work)
+    if work["kind"] != "voip":
+        plan.sysctls = {f"net/ipv4/{name}": str(value) for name, value in workloads.sysctls_of(work).items()}
+        metrics = " ".join(workloads.route_metrics(work))
+        plan.programs = [(n, command) for n, a in enumerate(sides) for command in (
+            f"ip route replace {a.network} dev eth{n} proto kernel scope link src {a.ip} {metrics}", "ip route show")]
+    report = virtual.run(scenario, places, plan, progress=progress)
+    ends = {e["end"]: e for e in report["flows"] if "failed" not in e}
+    if set(ends) == {"sender", "receiver"}:
+        report["workload"] = result_of(report, ends["sender"], ends["receiver"]) | {
+            "kind": work["kind"], "tool": TOOL, "started_s": START_S, "wall_s": round(report["realtime"]["wall_seconds"], 3)}
+        if plan.sysctls:
+            report["workload"]["tcp_settings"] = {"window_bytes": work["window_bytes"] or "tuned by the kernel"} | {
+                station: {"route": [p["said"].strip() for p in report["programs"] if p["side"] == side],
+                          "sysctl": {name.rpartition("/")[2]: value for name, value in report["sysctl"].items()}}
+                for side, station in enumerate(cells.STATIONS)}
+    return report
+
+
+def bulk_tcp(work: dict[str, Any]) -> tuple[virtual.Plan, Any]:
+    def result(report: dict[str, Any], sender: dict[str, Any], receiver: dict[str, Any]) -> dict[str, Any]:
+        duration, tcp = work["duration_s"], report["tcp"] or {}
+        return {"goodput_bps": receiver["bytes"] * 8 / duration, "seconds": float(duration), "measured_by": "receiver",
+                "retransmits": sender.get("retransmits")} | (
+            {"problem": sender["problem"], "rtt_ms": None} if "problem" in sender else
+            {"mss": tcp["mss"], "rtt_ms": tcp["rtt_ms"]["mean"], "congestion_control": tcp["congestion_control"]})
+
+    return virtual.Plan([f"bulk 0 1 {START_S:g} {work['duration_s']} {work['congestion_control']}"], between=(START_S, None)), result
+
+
+def voip(work: dict[str, Any]) -> tuple[virtual.Plan, Any]:
+    def result(_: Any, sender: dict[str, Any], receiver: dict[str, Any]) -> dict[str, Any]:
+        return {"worst_lateness_us": 0, "foreign": 0} | voip_program.summary(sender["sent"], receiver.get("arrived", []))
+
+    return virtual.Plan([f"voip 0 1 {START_S:g} {work['duration_s']} {1 / work['packets_per_s']:.9g} {work['payload_bytes']}"],
+                        between=(START_S, START_S + work["duration_s"])), result
+
+
+def flows(work: dict[str, Any]) -> tuple[virtual.Plan, Any]:
+    def ns(seconds: float) -> int:
+        return round(seconds * 1e9)
+
+    def result(_: Any, sender: dict[str, Any], receiver: dict[str, Any]) -> dict[str, Any]:
+        sent = [{"kb": f["bytes"] // 1000, "began_ns": ns(f["began"]), "connected_ns": ns(f["connected"])} for f in sender["sessions"]]
+        got = [{"bytes": f["bytes"], "last_byte_ns": ns(f["last_byte"]), "closed_ns": ns(f["closed"])} for f in receiver["sessions"]]
+        return {"flows": workloads.by_size(flow_program.summary(sent, got))}
+
+    sizes = " ".join(f"{f['kb'] * 1000} {f['times']}" for f in work["flows"])
+    return virtual.Plan([f"sessions 0 1 {START_S:g} {work['congestion_control']} {sizes}"], between=(START_S, None)), result
+
+
+KINDS: dict[str, Callable[[dict[str, Any]], tuple[virtual.Plan, Any]]] = {"tcp": bulk_tcp, "voip": voip, "flows": flows}
