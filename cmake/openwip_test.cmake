@@ -55,7 +55,7 @@ function(openwip_python_test name file)
   set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "\nOK [(]skipped=" RUN_SERIAL ON)
 endfunction()
 
-# openwip_runs_beside(NAME...): Python tests of this folder that are arithmetic on files.
+# openwip_runs_beside(NAME...): Python tests of this folder that are arithmetic on files, or wait for conditions alone.
 function(openwip_runs_beside)
   set_tests_properties(${ARGN} PROPERTIES RUN_SERIAL OFF)
 endfunction()
