@@ -13,12 +13,10 @@
 #include <deque>
 
 #include "emulator/air_status.h"
-#include "emulator/cell_status.h"
+#include "emulator/cell_path.h"
 #include "emulator/emulator_telemetry.h"
 #include "emulator/ends.h"
-#include "port/link_chain.h"
 #include "profiles/channel_definition.h"
-#include "relay/delay_injection.h"
 #include "runtime/monotonic.h"
 #include "runtime/process.h"
 #include "runtime/setting_changes.h"
@@ -56,12 +54,7 @@ struct emulator_process::state {
         : settings(s),
           config(c),
           effective_yaml(s.to_yaml()),
-          cell(c.cell, make_sources(c)),
-          wlan(c.kind == link_kind::wlan ? std::make_unique<wlan_path>(c.wlan) : nullptr),
-          delay_down(c.delay_down),
-          delay_up(c.delay_up),
-          down(delay_down, wlan ? wlan->downlink() : cell.downlink()),
-          up(wlan ? wlan->uplink() : cell.uplink(), delay_up),
+          path(c),
           server(c.server, "server"),
           base(context, c.server, "server", c.telemetry),
           terminal(context, c.terminals[0], "terminal", c.telemetry),
@@ -110,10 +103,9 @@ struct emulator_process::state {
     config::settings settings;
     emulator_config config;
     std::string effective_yaml;
-    emulated_cell cell;  // with another link it is idle and gives the slots
-    std::unique_ptr<wlan_path> wlan;
-    delay_injection delay_down, delay_up;
-    link_chain down, up;  // from interface to interface
+    cell_path path;
+    emulated_cell& cell = path.cell;  // with another link it is idle and gives the slots
+    packet_link &down = path.downlink(), &up = path.uplink();
     gateway server;
     std::deque<gateway> terminals;
     std::vector<std::uint32_t> addresses;
@@ -159,12 +151,12 @@ int emulator_process::run(int signal_fd, bool realtime_priority) {
 void emulator_process::state::advance(std::int64_t until) {
     down.advance(until);
     up.advance(until);
-    if (wlan) cell.advance(until);
+    if (path.wlan) cell.advance(until);
 }
 
 std::int64_t emulator_process::state::next_wakeup() const {
     const std::int64_t links = std::min(down.next_wakeup(), up.next_wakeup());
-    return wlan ? std::min(links, cell.next_wakeup()) : links;
+    return path.wlan ? std::min(links, cell.next_wakeup()) : links;
 }
 
 // Takes what comes and sends what is due meanwhile.
@@ -240,15 +232,12 @@ void emulator_process::state::fill(const station_sockets& e, MacStatus& status) 
     status.set_role(&e == &base ? "base" : "terminal");
     status.set_effective_yaml(effective_yaml);
     if (&e == &base) {
-        fill_base(cell, status);
-        if (wlan) wlan->fill_base(status);
-        add_delay_injection(delay_down, delay_up, status);
+        path.fill_base(status);
         server.gate.add_input(*status.mutable_downlink());
         host::set(*status.mutable_uplink()->mutable_delivered(), server.gate.delivered());
         server.gate.add_write_errors(*status.mutable_uplink());
     } else {
-        fill_terminal(cell, status);
-        if (wlan) wlan->fill_terminal(status);
+        path.fill_terminal(status);
         auto& delivered = *status.mutable_downlink()->mutable_delivered();
         delivered.Clear();
         for (const auto& t : terminals) {
@@ -369,13 +358,14 @@ void emulator_process::state::apply(const emulator_config& wanted,
     if (new_sources) sources = make_sources(wanted);
     if (any({"link.", "scheduling."})) cell.reconfigure(wanted.cell.cell);
     if (any({"uplink."})) cell.reconfigure(wanted.cell.uplink);
-    if (wlan && any({"wlan.", "channel."}))
-        wlan->reconfigure(wanted.wlan, any({"wlan.errors", "wlan.burst", "wlan.good_ms",
-                                            "wlan.bad_ms", "channel.snr_db", "channel.speed_kmh"}));
+    if (path.wlan && any({"wlan.", "channel."}))
+        path.wlan->reconfigure(wanted.wlan,
+                               any({"wlan.errors", "wlan.burst", "wlan.good_ms", "wlan.bad_ms",
+                                    "channel.snr_db", "channel.speed_kmh"}));
     if (any({"delay_injection."})) {
         const std::int64_t t = std::max<std::int64_t>(0, now());
-        delay_down.reconfigure(wanted.delay_down, t);
-        delay_up.reconfigure(wanted.delay_up, t);
+        path.delay_down.reconfigure(wanted.delay_down, t);
+        path.delay_up.reconfigure(wanted.delay_up, t);
     }
     if (any({"telemetry."})) topics.set_packet_rate(wanted.telemetry.packets_per_second);
     if (any({"telemetry."}))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The two directions of a link that is not the OFDM cell, as the process of such links
-// (link_process.h) has them: what it carries, and what is said of it. A further kind of link is one
-// of these, its value of link.kind, and a line in make_links().
+// What carries the packets between the server and the terminals, both directions, and what is said
+// of it: the OFDM cell or 802.11b (cell_path.h), or a link_pair, as the process of all other links
+// (link_process.h) has them. A further kind of link is one of these, its value of link.kind, and a
+// line in make_links().
 #pragma once
 
 #include <memory>
@@ -14,20 +15,30 @@
 
 namespace wip::emulator {
 
-class link_pair {
+class packet_path {
 public:
-    virtual ~link_pair() = default;
-    // Of server and terminal. Either moves both on, and says when both want to be moved on.
+    virtual ~packet_path() = default;
     virtual packet_link& downlink() = 0;
     virtual packet_link& uplink() = 0;
-    // Beside the sums: what the link counts.
+    // Of an empty status, what either end counts, but for the interfaces' part.
     virtual void fill_base(openwip::control::MacStatus& status) const = 0;
     virtual void fill_terminal(openwip::control::MacStatus& status) const = 0;
+};
+
+// Either direction moves both on, and says when both want to be moved on.
+class link_pair : public packet_path {
+public:
     // Live settings of this link, from now on. Nothing else is different in `wanted`.
     virtual void apply(const emulator_config& wanted) = 0;
 };
 
-// By link.kind, which is not ofdm.
+// By link.kind, which is neither ofdm nor wlan.
 std::unique_ptr<link_pair> make_links(const emulator_config& config);
+// By link.kind.
+std::unique_ptr<packet_path> make_path(const emulator_config& config);
+
+// A direction at the end that sends, and at the other one: what the link delivered came in there.
+void fill_sender(const packet_link& link, openwip::control::Direction& d);
+void fill_receiver(const packet_link& link, openwip::control::Direction& d);
 
 }  // namespace wip::emulator

@@ -24,28 +24,12 @@ namespace {
 
 using host::ip_log;
 using host::topic;
-using openwip::control::Direction;
 using openwip::control::MacStatus;
 using openwip::control::Reply;
 
 constexpr std::int64_t start_after_ns = 20'000'000;
 constexpr std::int64_t beat_slots = 15;  // 10 ms, exactly
 constexpr int read_batch = 64;
-
-void fill_sender(const packet_link& link, Direction& d) {
-    const link_sums s = link.sums();
-    host::set(*d.mutable_in(), s.in);
-    host::set(*d.mutable_delivered(), s.delivered);
-    host::set(*d.mutable_queued(), s.queued);
-    for (const auto& drop : s.dropped) host::add_drop(d, drop.reason, drop.count);
-}
-
-// The other end: what the link delivered came in there, and its interface took it or did not.
-void fill_receiver(const packet_link& link, const host::packet_gate& gate, Direction& d) {
-    host::set(*d.mutable_in(), link.sums().delivered);
-    host::set(*d.mutable_delivered(), gate.delivered());
-    gate.add_write_errors(d);
-}
 
 }  // namespace
 
@@ -69,9 +53,6 @@ struct link_process::state {
 
     // 0: server, base station; 1: terminal. Of a link: the end that packets come from.
     packet_link& link(std::size_t from) { return from == 0 ? links->downlink() : links->uplink(); }
-    const packet_link& link(std::size_t from) const {
-        return from == 0 ? links->downlink() : links->uplink();
-    }
     std::int64_t now() const { return runtime::monotonic_ns() - t0; }
     std::int64_t next_wakeup() const {
         return std::min(links->downlink().next_wakeup(), links->uplink().next_wakeup());
@@ -179,18 +160,12 @@ void link_process::state::fill(std::size_t e, MacStatus& status) const {
     status.set_role(e == 0 ? "base" : "terminal");
     status.set_effective_yaml(effective_yaml);
     status.set_slot(next.value);
+    e == 0 ? links->fill_base(status) : links->fill_terminal(status);
     auto &down = *status.mutable_downlink(), &up = *status.mutable_uplink();
-    auto &sent = e == 0 ? down : up, &received = e == 0 ? up : down;
-    fill_sender(link(e), sent);
-    gates[e].gate.add_input(sent);
-    fill_receiver(link(1 - e), gates[e].gate, received);
-    if (e == 0) {
-        links->fill_base(status);
-    } else {
-        links->fill_terminal(status);
-        status.mutable_radio()->set_locked(true);
-        status.mutable_radio()->set_locks(1);
-    }
+    auto& received = e == 0 ? up : down;
+    gates[e].gate.add_input(e == 0 ? down : up);
+    host::set(*received.mutable_delivered(), gates[e].gate.delivered());
+    gates[e].gate.add_write_errors(received);
     status.set_malformed_messages(malformed);
     status.set_telemetry_sequence(stations[e].telemetry.sequence(topic::status));
     status.set_flowgraph_connected(true);

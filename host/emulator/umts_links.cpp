@@ -42,6 +42,8 @@ public:
     packet_link& downlink() override { return bearer_.downlink(); }
     packet_link& uplink() override { return bearer_.uplink(); }
     void fill_base(MacStatus& status) const override {
+        fill_sender(bearer_.downlink(), *status.mutable_downlink());
+        fill_receiver(bearer_.uplink(), *status.mutable_uplink());
         fill(bearer_, bearer::way::down, status);
         // In the words of every link: what has been carried, PDU by PDU.
         auto& link = *status.mutable_base();
@@ -52,7 +54,13 @@ public:
         link.set_frames_given_up(sent.discarded);
         link.set_payload_bits_acknowledged(bearer_.delivered(bearer::way::down).bytes * 8);
     }
-    void fill_terminal(MacStatus& status) const override { fill(bearer_, bearer::way::up, status); }
+    void fill_terminal(MacStatus& status) const override {
+        fill_receiver(bearer_.downlink(), *status.mutable_downlink());
+        fill_sender(bearer_.uplink(), *status.mutable_uplink());
+        fill(bearer_, bearer::way::up, status);
+        status.mutable_radio()->set_locked(true);
+        status.mutable_radio()->set_locks(1);
+    }
     void apply(const emulator_config& wanted) override {
         bearer_.set_rate(wanted.bearer.profile.kbps_down, wanted.bearer.profile.kbps_up);
         bearer_.set_errors(wanted.bearer.errors_down, wanted.bearer.errors_up);

@@ -8,12 +8,13 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <ostream>
 #include <stdexcept>
 #include <vector>
 
 #include "calendar/calendar.h"
-#include "emulator/cell_status.h"
+#include "emulator/link_pair.h"
 #include "emulator/status_json.h"
 #include "station/packet_gate.h"
 #include "virtual/linux_guest.h"
@@ -45,22 +46,24 @@ std::uint32_t destination(std::span<const std::uint8_t> packet) {
 class virtual_cell {
 public:
     virtual_cell(const emulator_config& config, const virtual_config& v)
-        : cell_(config.cell, make_sources(config)),
-          cell_events_(cell_.downlink()),
-          guest_({v.kernel, v.folder, cell_.users() + 1, 128}, time_,
+        : path_(make_path(config)),
+          down_(path_->downlink()),
+          up_(path_->uplink()),
+          guest_({v.kernel, v.folder, static_cast<int>(config.terminals.size()) + 1, 128}, time_,
                  [this](int interface, std::span<const std::uint8_t> packet, std::int64_t now) {
                      sent(interface, packet, now);
                  }),
-          refused_(static_cast<std::size_t>(cell_.users()) + 1) {
+          refused_(config.terminals.size() + 1) {
         for (const auto& t : config.terminals) addresses_.push_back(address_of(t.tun.address));
         if (!v.packets.empty()) packets_.emplace(v.packets);
-        cell_.deliver_to([this](emulated_cell::side to, int user,
-                                std::span<const std::uint8_t> packet, std::int64_t due) {
-            return deliver(to == emulated_cell::side::server ? 0 : user + 1, packet, due);
-        });
+        path_->downlink().deliver_to(
+            [this](const link_packet& p) { return deliver(p.tag + 1, p.data, p.due_ns); });
+        path_->uplink().deliver_to(
+            [this](const link_packet& p) { return deliver(0, p.data, p.due_ns); });
         // At the same time the kernel first: what it sends is there when the slot is planned.
         time_.add(guest_);
-        time_.add(cell_events_);
+        time_.add(down_);
+        time_.add(up_);
     }
 
     void go_to(std::int64_t ns) {
@@ -71,22 +74,26 @@ public:
                     "are in kernel.log");
         }
     }
-    bool idle() const { return cell_.idle(); }
+    bool idle() const { return path_->downlink().idle() && path_->uplink().idle(); }
     std::int64_t now() const { return time_.now(); }
     std::uint64_t steps() const { return time_.steps(); }
-    std::int64_t slots() const { return cell_.next_slot().value; }
+    // Of the cell, whatever carries.
+    std::int64_t slots() const { return now() * slots_per_second / 1'000'000'000; }
     std::string statuses() const;
     std::string interfaces() const;
 
 private:
     void sent(int interface, std::span<const std::uint8_t> packet, std::int64_t now) {
         if (packets_) packets_->write(now, packet);
+        // The kernel has gone on by itself until now; nothing is due before.
+        path_->downlink().advance(now - 1);
+        path_->uplink().advance(now - 1);
         if (interface > 0) {
-            cell_.uplink().offer(packet, now, interface - 1);
+            path_->uplink().offer(packet, now, interface - 1);
             return;
         }
         const auto at = std::ranges::find(addresses_, destination(packet));
-        cell_.downlink().offer(
+        path_->downlink().offer(
             packet, now, at == addresses_.end() ? 0 : static_cast<int>(at - addresses_.begin()));
     }
     int deliver(int interface, std::span<const std::uint8_t> packet, std::int64_t now) {
@@ -102,9 +109,9 @@ private:
             host::add_drop(d, std::string("kernel_refused_") + strerrorname_np(error), count);
     }
 
-    emulated_cell cell_;
+    std::unique_ptr<packet_path> path_;
     calendar time_;
-    link_participant cell_events_;
+    link_participant down_, up_;
     linux_guest guest_;
     std::vector<std::uint32_t> addresses_;
     std::vector<std::map<int, packets_bytes>> refused_;
@@ -113,13 +120,15 @@ private:
 
 std::string virtual_cell::statuses() const {
     openwip::control::MacStatus base, terminal;
-    fill_base(cell_, base);
-    fill_terminal(cell_, terminal);
+    path_->fill_base(base);
+    path_->fill_terminal(terminal);
+    base.set_slot(slots());
+    terminal.set_slot(slots());
     host::set(*base.mutable_uplink()->mutable_delivered(), guest_.interface(0).given());
     add_refused(0, *base.mutable_uplink());
     auto& down = *terminal.mutable_downlink();
     packets_bytes delivered;
-    for (int u = 1; u <= cell_.users(); ++u) {
+    for (int u = 1; u < static_cast<int>(refused_.size()); ++u) {
         delivered += guest_.interface(u).given();
         add_refused(u, down);
     }
@@ -130,7 +139,7 @@ std::string virtual_cell::statuses() const {
 // What the kernel says it gave and took, for the sums.
 std::string virtual_cell::interfaces() const {
     std::string text;
-    for (int i = 0; i <= cell_.users(); ++i) {
+    for (int i = 0; i < static_cast<int>(refused_.size()); ++i) {
         const auto& nic = guest_.interface(i);
         text += (i == 0 ? "[" : ", ") + ("{\"sent\": [" + std::to_string(nic.taken().packets)) +
                 ", " + std::to_string(nic.taken().bytes) + "], \"received\": [" +

@@ -1,23 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "emulator/wlan_path.h"
 
-#include "station/packet_gate.h"
+#include "emulator/link_pair.h"
 
 namespace wip::emulator {
-namespace {
-
-using openwip::control::Direction;
-
-void fill(Direction& d, const link_sums& s) {
-    d.Clear();
-    host::set(*d.mutable_in(), s.in);
-    host::set(*d.mutable_delivered(), s.delivered);
-    host::set(*d.mutable_queued(), s.queued);
-    for (const auto& drop : s.dropped) host::add_drop(d, drop.reason, drop.count);
-}
-
-}  // namespace
-
 wlan::wlan_cell::make_errors wlan_path::errors_of(const wlan_path_config& c) {
     return [errors = c.errors](int from, int to) {
         return packet_model::make_attempt_errors(
@@ -32,11 +18,10 @@ void wlan_path::reconfigure(const wlan_path_config& c, bool other_errors) {
 
 void wlan_path::fill_base(openwip::control::MacStatus& status) const {
     status.clear_users();
-    const link_sums down = downlink_.sums();
-    fill(*status.mutable_downlink(), down);
-    fill(*status.mutable_uplink(), from_base_.sums());
+    fill_sender(downlink_, *status.mutable_downlink());
+    fill_sender(from_base_, *status.mutable_uplink());
     auto& b = *status.mutable_base();
-    b.set_payload_bits_acknowledged(8 * down.delivered.bytes);
+    b.set_payload_bits_acknowledged(8 * downlink_.sums().delivered.bytes);
     for (int n = 0; n < cell_.nodes(); ++n) {
         const auto& c = cell_.counts(n);
         auto& node = *status.add_wlan();
@@ -55,11 +40,8 @@ void wlan_path::fill_base(openwip::control::MacStatus& status) const {
 
 void wlan_path::fill_terminal(openwip::control::MacStatus& status) const {
     status.clear_users();
-    auto& down = *status.mutable_downlink();
-    down.Clear();
-    host::set(*down.mutable_in(), downlink_.sums().delivered);
-    down.mutable_queued();
-    fill(*status.mutable_uplink(), cell_.uplink_sums());
+    fill_receiver(downlink_, *status.mutable_downlink());
+    fill_sender(cell_.uplink(), *status.mutable_uplink());
 }
 
 }  // namespace wip::emulator

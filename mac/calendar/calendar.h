@@ -56,15 +56,16 @@ public:
     std::int64_t now() const { return now_; }
     std::uint64_t steps() const { return steps_; }
 
-    // The earliest time that another one wants.
+    // The earliest time that another one wants, or to which this step may go.
     std::int64_t before_others(const participant& p) const {
-        std::int64_t t = participant::never;
+        std::int64_t t = limit_;
         for (const auto* other : all_)
             if (other != &p) t = std::min(t, other->next_wakeup());
         return t;
     }
     // One step no later than limit_ns; false, and it is limit_ns, when nobody wants one.
     bool step(std::int64_t limit_ns) {
+        limit_ = limit_ns;
         participant* next = nullptr;
         std::int64_t t = participant::never;
         for (auto* p : all_)
@@ -84,7 +85,7 @@ public:
 
 private:
     std::vector<participant*> all_;
-    std::int64_t now_ = 0;
+    std::int64_t now_ = 0, limit_ = participant::never;
     std::uint64_t steps_ = 0;
 };
 

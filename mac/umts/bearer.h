@@ -53,6 +53,8 @@ public:
 
     packet_link& downlink() { return links_[0]; }
     packet_link& uplink() { return links_[1]; }
+    const packet_link& downlink() const { return links_[0]; }
+    const packet_link& uplink() const { return links_[1]; }
     void advance(std::int64_t now_ns);
     std::int64_t next_wakeup() const;
 

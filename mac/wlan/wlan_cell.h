@@ -50,7 +50,7 @@ public:
     int stations() const { return config_.stations; }
     packet_link& downlink() { return downlink_; }
     packet_link& uplink() { return uplink_; }
-    link_sums uplink_sums() const { return uplink_.sums(); }
+    const packet_link& uplink() const { return uplink_; }
 
     void advance(std::int64_t now_ns);
     std::int64_t next_wakeup() const;

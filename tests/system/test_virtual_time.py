@@ -74,6 +74,28 @@ class Runs(unittest.TestCase):
             self.assertGreater(tcp["rtt_ms"]["min"], 20)
         self.assertEqual([r["tcp"] for r in reports[:1]], [r["tcp"] for r in reports[1:2]])
 
+    def test_every_link_carries_it_and_the_same_seed_gives_the_same_packets(self):
+        bearer = {"link.kind": "umts", "umts.errors": 0.1}
+        wlan = {"link.kind": "wlan", "wlan.errors": "burst", "terminals": 2, "delay_injection.mode": "adaptive"}
+        up = virtual.Plan([f"bulk 2 0 1 {SECONDS} cubic"])
+        for link, plan, limit_bps in ((bearer, None, 384e3), (bearer | {"umts.profile": "lundsten-64"}, None, 64e3), (wlan, up, 5e6)):
+            with self.subTest(link), tempfile.TemporaryDirectory() as folder:
+                packets = os.path.join(folder, "packets.pcap")
+                digests = []
+                for seed in (1, 1, 2):
+                    report = run(plan, packets, seed=seed, **link)
+                    digests.append(hashlib.sha256(pathlib.Path(packets).read_bytes()).hexdigest())
+                    self.assertEqual(report["verdict"]["reasons"], [])
+                    self.assertGreater(report["tcp"]["goodput_bps"], 0.3 * limit_bps)
+                    self.assertLess(report["tcp"]["goodput_bps"], limit_bps)
+                    if link is wlan:
+                        self.assertGreater(report["emulator"]["delay_injection"]["held"], 0)
+                        self.assertGreater(report["emulator"]["wlan"][2]["failed"], 0)
+                    else:
+                        self.assertGreater(report["bearer"]["down"]["retransmissions"], 0)
+                self.assertEqual(digests[0], digests[1])
+                self.assertNotEqual(digests[0], digests[2])
+
     def test_all_kinds_of_traffic_come_through_and_settings_of_the_kernel_are_read_back(self):
         plan = virtual.Plan(["transfer 0 1 1 50000 reno", f"pages 1 0 1 {SECONDS} 300 20000 0.5 cubic",
                              f"voip 0 2 1 {SECONDS} 0.02 60", f"voip 2 0 1 {SECONDS} 0.02 60", "bulk 0 1 1 2 westwood 64"],

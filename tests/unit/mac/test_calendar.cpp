@@ -90,7 +90,7 @@ TEST(calendar, one_may_go_on_by_itself_until_another_wants_something) {
     EXPECT_EQ(c.now(), 6);
     while (c.step(100)) {
     }
-    EXPECT_EQ(others, (std::vector<std::int64_t>{7, participant::never}));
+    EXPECT_EQ(others, (std::vector<std::int64_t>{7, 100}));
     EXPECT_EQ(log, (words{"a5", "b7", "a8"}));
 }
 

@@ -63,7 +63,10 @@ def wlan_capacity(rate_mbps: float, with_rts: bool, mss: int) -> dict[str, Any]:
                     f"TCP payload = {mss}/{MTU} of it; acknowledgements take air from it, more hops several times"]}
 
 
-def capacity_of(scenario: Any, histogram: Sequence[int], mss: int) -> Any:
+def capacity_of(scenario: Any, histogram: Sequence[int], mss: int, base: Any) -> Any:
+    """`base`: the base station's status."""
+    if base.bearer.rate_bps:
+        return bearer_capacity(base.bearer.rate_bps, mss)
     if scenario.values.get("link.kind") == "wlan":
         return wlan_capacity(float(scenario["wlan.rate_mbps"]), scenario["wlan.rts_threshold"] < MTU + 36, mss)
     return capacity(scenario["link.bins"], scenario["link.modulation"], histogram, mss, scenario["link.packing"] == "on",

@@ -154,14 +154,11 @@ def phases(cell: Cell, keeper: KeeperClient, given: Options, as_run: Any, worklo
         air, terminal = now.air, now.terminal
         return common | {
             "workload": more,
-            "emulator": emulator_report(terminal) | {
+            "emulator": emulator_report(now.base, terminal) | {
                 "release_us": {"median": air.release_median_us, "p99": air.release_p99_us, "p999": air.release_p999_us,
                                "max": air.release_max_us, "packets": air.released},
                 "realtime_priority": air.realtime_priority,
                 "relay": {r.reason: r.count.packets for r in terminal.terminal.relay},
-                "wlan": [accounting.counts_of(n, "") for n in now.base.wlan],
-                "delay_injection": accounting.counts_of(now.base.delay_injection, "")
-                if now.base.HasField("delay_injection") else None,
                 "malformed_messages": now.base.malformed_messages + terminal.malformed_messages},
             "bearer": bearer_report(now.base, terminal), "users": users_of(now.base, terminal), "effective": {"emulator": now.base.effective_yaml},
             "seconds": time.monotonic() - began} | identity(given.scenario, places)
@@ -175,10 +172,12 @@ def bearer_report(base: Any, terminal: Any) -> dict[str, Any] | None:
             for way, status in (("down", base), ("up", terminal))}
 
 
-def emulator_report(terminal: Any) -> dict[str, Any]:
+def emulator_report(base: Any, terminal: Any) -> dict[str, Any]:
     return {"mean_snr_db": terminal.radio.mean_snr_db, "prediction_nmse": terminal.radio.prediction_nmse,
             "frames_combined": terminal.terminal.frames_combined,
-            "packets_damaged": terminal.terminal.delivered_damaged.packets}
+            "packets_damaged": terminal.terminal.delivered_damaged.packets,
+            "wlan": [accounting.counts_of(n, "") for n in base.wlan],
+            "delay_injection": accounting.counts_of(base.delay_injection, "") if base.HasField("delay_injection") else None}
 
 
 def generate(s: Scenario, seconds: float, places: Places, packet_bytes: int = accounting.MTU) -> tuple[Any, Any]:
@@ -212,7 +211,7 @@ def generate(s: Scenario, seconds: float, places: Places, packet_bytes: int = ac
                       if arrived["seconds"] > 0 else 0.0, "packets": arrived["packets"],
                       "out_of_order": raw["packets_out_of_order"], "altered": raw["packets_altered"]},
         "link": link, "packets": {name: path.report() for name, path in paths.items()},
-        "emulator": emulator_report(terminal),
+        "emulator": emulator_report(base, terminal),
         "users": users_of(base, terminal),
         "effective": {"emulator": yaml.safe_dump(tree, sort_keys=False)},
     } | identity(s, places), raw

@@ -14,10 +14,9 @@ from .options import parse_emulate
 
 def main(arguments: list[str], places: Places) -> int:
     options, progress = parse_emulate(arguments), Progress()
-    how = "--generator" if options.generator else "--time virtual" if options.time == "virtual" else ""
     kind, injection = options.scenario["link.kind"], options.scenario["delay_injection.mode"]
-    if how and (kind != "ofdm" or injection != "off"):
-        raise BadInput(f"{how} with link.kind {kind} and delay_injection.mode {injection}; valid: ofdm and off")
+    if options.generator and (kind != "ofdm" or injection != "off"):
+        raise BadInput(f"--generator with link.kind {kind} and delay_injection.mode {injection}; valid: ofdm and off")
     outputs.fresh("--json", options.json)
     seconds = options.scenario["traffic.duration_s"]
     if options.generator:

@@ -137,8 +137,7 @@ def measure(cell: MeasuredCell, watch: Any, applications: Any, workload: Callabl
     packets = {name: path.report() for name, path in observed.paths.items()}
     feedback = now.terminal.uplink_feedback
     packets["uplink"]["feedback"] = {"packets": feedback.packets, "bytes": feedback.bytes}
-    mss, bearer = (tcp or {}).get("mss", accounting.USUAL_MSS), now.base.bearer.rate_bps
-    capacity = accounting.bearer_capacity(bearer, mss) if bearer else accounting.capacity_of(s, link["modulation_histogram"], mss)
+    capacity = accounting.capacity_of(s, link["modulation_histogram"], (tcp or {}).get("mss", accounting.USUAL_MSS), now.base)
     return {"verdict": accounting.judge(observed), "realtime": observed.realtime, "tcp": tcp,
             "capacity": accounting.mark_capacity(capacity, observed.changes), "link": link, "changes": observed.changes,
             "packets": packets, "telemetry": {"received": sum(watch.received.values()), "lost": sum(watch.lost.values())},

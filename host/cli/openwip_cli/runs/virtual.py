@@ -158,9 +158,10 @@ def report(s: Scenario, places: Places, tree: dict[str, Any], raw: dict[str, Any
         "realtime": {"clock": "virtual", "speed": 1, "factor": raw["real_time_factor"], "slots": raw["slots"],
                      "wall_seconds": raw["wall_seconds"], "virtual_seconds": raw["virtual_seconds"], "steps": raw["steps"]},
         "tcp": tcp, "flows": ends, "sysctl": result["sysctl"], "programs": result["programs"],
-        "capacity": accounting.capacity_of(s, link["modulation_histogram"], (tcp or {}).get("mss", accounting.USUAL_MSS)),
+        "capacity": accounting.capacity_of(s, link["modulation_histogram"], (tcp or {}).get("mss", accounting.USUAL_MSS), base),
         "link": link, "changes": [], "packets": packets,
-        "emulator": emulate.emulator_report(terminal), "users": emulate.users_of(base, terminal),
+        "emulator": emulate.emulator_report(base, terminal), "bearer": emulate.bearer_report(base, terminal),
+        "users": emulate.users_of(base, terminal),
         "effective": {"emulator": yaml.safe_dump(tree, sort_keys=False)},
     } | identity(s, places)
 
