@@ -7,7 +7,8 @@
 //   seed N                                   of the kernel's random numbers
 //   side ADDRESS/PREFIX                      the next interface, in a network namespace of its own
 //   sysctl NAME VALUE...                     of every side from here on (net/ipv4/tcp_sack 1); read back
-//   run SIDE PROGRAM ARGUMENT...             of the host's programs (tc qdisc ...); what it prints is read back
+//   run SIDE [</FILE] PROGRAM ARGUMENT...    of the host's programs (tc qdisc ...), with a file of the folder as its
+//                                            input; what it prints is read back
 //   after SIDE PROGRAM ARGUMENT...           the same when the traffic is over
 //   bulk FROM TO START SECONDS CC [KB]       TCP as fast as it goes; seconds of the kernel's clock; KB of socket buffer
 //   transfer FROM TO START BYTES CC [KB]     TCP, so many bytes
@@ -176,16 +177,24 @@ static void run_program(char** words) {
     size_t size = 0;
     ssize_t n = 0;
     int said[2], status = 0;
+    int in = -1;
+    if (words[1][0] == '<') {
+        in = open(words[1] + 1, O_RDONLY | O_CLOEXEC);
+        if (in < 0) fail(words[1]);
+        words[1] = words[0], ++words;
+    }
     if (pipe(said)) fail("pipe");
     pid_t pid = fork();
     if (pid == 0) {
         enter(atoi(words[0]));
+        if (in >= 0) dup2(in, 0);
         if (chroot("/host") || chdir("/") || dup2(said[1], 1) < 0) _exit(126);
         setenv("PATH", "/usr/sbin:/usr/bin:/sbin:/bin", 1);
         execvp(words[1], words + 1);
         _exit(127);
     }
     close(said[1]);
+    if (in >= 0) close(in);
     while (size + 1 < sizeof text && (n = read(said[0], text + size, sizeof text - 1 - size)) > 0)
         size += (size_t)n;
     text[size] = 0;

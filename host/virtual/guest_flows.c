@@ -139,33 +139,35 @@ static void tell_sender(int flow, int s, double began, unsigned long long writte
         buffer_bytes / 1024, i.tcpi_snd_cwnd, i.tcpi_reordering);
 }
 
-// Until the peer has closed, or for so many seconds: bytes, first and last arrival, bytes in each
-// second of the flow.
+// What has arrived, and is looked at by nobody.
+static ssize_t take(int s) { return recv(s, chunk, sizeof chunk, MSG_TRUNC); }
+
+// Until the peer has closed, or for so many seconds: bytes, first arrival and end, bytes in each
+// second of the flow. The clock is read once a second: a read of it costs as much as one of data.
 static void receive_bulk(int side, int flow, double start, double seconds) {
     static unsigned long long by_second[most_seconds];
-    unsigned long long bytes = 0;
-    double first = 0, last = 0, began = 0, until = start + connect_s + 1;
+    unsigned long long bytes = 0, counted = 0;
+    double first = 0, began = 0, until = start + connect_s + 1, t = 0;
     int l = listening(side, flow, SOCK_STREAM), used = 0;
     if (seconds > 0) wake_at(until);
     int s = accept(l, NULL, NULL);
-    if (s >= 0) {
-        began = now();
-        until = began + seconds;
-        if (seconds > 0) wake_at(until);
-    }
-    for (;;) {
-        ssize_t n = s < 0 ? 0 : read(s, chunk, sizeof chunk);
-        if (n <= 0) break;
-        last = now();
-        if (seconds > 0 && last > until) break;
-        if (bytes == 0) first = last;
-        bytes += (unsigned long long)n;
-        int second = last > start ? (int)(last - start) : 0;
-        if (second < most_seconds) {
-            by_second[second] += (unsigned long long)n;
-            if (second >= used) used = second + 1;
+    began = now();
+    if (s >= 0) until = seconds > 0 ? began + seconds : 1e9;
+    errno = EINTR;
+    for (ssize_t n = -1; s >= 0; n = take(s)) {
+        if (n == 0 || (n < 0 && errno != EINTR)) break;
+        if (n > 0) {
+            if (bytes == 0) first = now();
+            bytes += (unsigned long long)n;
+            continue;
         }
+        t = now();
+        if (t >= until) break;
+        for (; used < most_seconds && t >= start + used + 1; ++used)
+            by_second[used] = bytes - counted, counted = bytes;
+        wake_at(until < start + used + 1 ? until : start + used + 1);
     }
+    if (used < most_seconds && bytes > counted) by_second[used++] = bytes - counted;
     char list[3072] = "";
     size_t at = 0;
     for (int i = 0; i < used && at + 24 < sizeof list; ++i)
@@ -173,7 +175,7 @@ static void receive_bulk(int side, int flow, double start, double seconds) {
     tell(
         "{\"flow\": %d, \"end\": \"receiver\", \"bytes\": %llu, \"began\": %.9f, \"first\": %.9f, "
         "\"last\": %.9f, \"bytes_by_second\": [%s]}\n",
-        flow, bytes, began, first, seconds > 0 ? until : last, list);
+        flow, bytes, began, first, seconds > 0 ? until : now(), list);
 }
 
 // `seconds` > 0: as much as goes in so many from the connection on, and what is not sent is
@@ -250,21 +252,24 @@ static void send_sessions(int to, int flow, double start, const char* control, c
     tell("{\"flow\": %d, \"end\": \"sender\", \"congestion_control\": \"%s\"}\n", flow, control);
 }
 
-static void receive_sessions(int side, int flow, int times) {
+static void receive_sessions(int side, int flow, char** sizes, int n) {
     int l = listening(side, flow, SOCK_STREAM);
     const struct linger wait = {1, session_s};  // close() ends with the peer's ACK of the FIN
-    while (times-- > 0) {
-        int s = accept(l, NULL, NULL);
-        long long bytes = 0;
-        double last = now();
-        ssize_t n;
-        while ((n = read(s, chunk, sizeof chunk)) > 0) bytes += n, last = now();
-        setsockopt(s, SOL_SOCKET, SO_LINGER, &wait, sizeof wait);
-        close(s);
-        tell(
-            "{\"part\": 1, \"flow\": %d, \"end\": \"receiver\", \"sessions\": [{\"bytes\": %lld, "
-            "\"last_byte\": %.9f, \"closed\": %.9f}]}\n",
-            flow, bytes, last, now());
+    for (int i = 0; i + 1 < n; i += 2) {
+        for (int times = atoi(sizes[i + 1]); times > 0; --times) {
+            int s = accept(l, NULL, NULL);
+            long long bytes = 0;
+            double last = 0;
+            for (ssize_t m; (m = take(s)) > 0;)
+                if ((bytes += m) == atoll(sizes[i])) last = now();
+            setsockopt(s, SOL_SOCKET, SO_LINGER, &wait, sizeof wait);
+            close(s);
+            tell(
+                "{\"part\": 1, \"flow\": %d, \"end\": \"receiver\", \"sessions\": [{\"bytes\": "
+                "%lld, "
+                "\"last_byte\": %.9f, \"closed\": %.9f}]}\n",
+                flow, bytes, last, now());
+        }
     }
     tell("{\"flow\": %d, \"end\": \"receiver\"}\n", flow);
 }
@@ -384,9 +389,7 @@ int add_flow(char** w, int n) {
         return 2;
     }
     if (!strcmp(w[0], "sessions") && n >= 7) {
-        int times = 0;
-        for (int i = 6; i < n; i += 2) times += atoi(w[i]);
-        if (starts(to)) receive_sessions(to, flow, times), exit(0);
+        if (starts(to)) receive_sessions(to, flow, w + 5, n - 5), exit(0);
         if (starts(from)) send_sessions(to, flow, start, w[4], w + 5, n - 5), exit(0);
         return 2;
     }

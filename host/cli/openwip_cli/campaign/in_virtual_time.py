@@ -23,8 +23,8 @@ def run(settings: dict[str, Any], work: dict[str, Any], progress: Callable[[str]
     if work["kind"] != "voip":
         plan.sysctls = {f"net/ipv4/{name}": str(value) for name, value in workloads.sysctls_of(work).items()}
         metrics = " ".join(workloads.route_metrics(work))
-        plan.programs = [(n, command) for n, a in enumerate(sides) for command in (
-            f"ip route replace {a.network} dev eth{n} proto kernel scope link src {a.ip} {metrics}", "ip route show")]
+        plan.batches = {(n, "ip -batch -"): (f"route replace {a.network} dev eth{n} proto kernel scope link src {a.ip} {metrics}", "route show")
+                        for n, a in enumerate(sides)}
     report = virtual.run(scenario, places, plan, progress=progress)
     ends = {e["end"]: e for e in report["flows"] if "failed" not in e}
     if set(ends) == {"sender", "receiver"}:

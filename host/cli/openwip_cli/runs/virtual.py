@@ -38,18 +38,20 @@ SYSCTLS = {"net/ipv4/tcp_rmem": "4096 131072 6291456", "net/ipv4/tcp_wmem": "409
 @dataclasses.dataclass
 class Plan:
     """What the kernel does (host/virtual/guest.c). Sides: 0 the server's, then the terminals'. `flows`: lines of the plan;
-    `programs`: (side, command) of the host's that are run before, such as tc; `afterwards`: the same; `sysctls`: over SYSCTLS.
+    `programs`: (side, command) of the host's that are run before, such as tc; `afterwards`: the same; `batches`: for such as read their commands, {(side, program): lines}, after `programs`; `sysctls`: over SYSCTLS.
     `between`: when the link's figures are taken (without the second: until the traffic is over)."""
     flows: Sequence[str]
     sysctls: dict[str, str] = dataclasses.field(default_factory=dict)
     programs: Sequence[tuple[int, str]] = ()
     afterwards: Sequence[tuple[int, str]] = ()
+    batches: dict[tuple[int, str], Sequence[str]] = dataclasses.field(default_factory=dict)
     between: tuple[float, float | None] | None = None
 
     def text(self, seed: int, addresses: Sequence[str]) -> str:
         lines = [f"seed {seed}", *(f"side {a}" for a in addresses)]
         lines += [f"sysctl {name} {value}" for name, value in (SYSCTLS | self.sysctls).items()]
         lines += [f"run {side} {command}" for side, command in self.programs]
+        lines += [f"run {side} </batch{n} {program}" for n, (side, program) in enumerate(self.batches)]
         lines += [f"after {side} {command}" for side, command in self.afterwards]
         return "\n".join([*lines, *self.flows]) + "\n"
 
@@ -86,6 +88,8 @@ def prepared(folder: str, tree: dict[str, Any], plan: Plan, s: Scenario, places:
     shutil.copy(places.build / KERNEL, root / "linux")
     shutil.copy(places.build / GUEST, root / "init")
     (root / "plan").write_text(plan.text(s["seed"], list(map(str, addresses(tree, s["terminals"])))))
+    for n, lines in enumerate(plan.batches.values()):
+        (root / f"batch{n}").write_text("\n".join(lines) + "\n")
     (root / "emulator.yaml").write_text(yaml.safe_dump(tree, sort_keys=False))
     if os.geteuid() == 0:
         _, user, group = system.account()
