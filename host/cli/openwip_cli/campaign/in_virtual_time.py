@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..cell import cell as cells
+from ..machine import placement
 from ..machine.places import Places
 from ..programs import flow_program, voip_program
 from ..runs import emulate, virtual
@@ -15,7 +16,8 @@ from .workloads import START_S
 TOOL = "traffic program in virtual time"
 
 
-def run(settings: dict[str, Any], work: dict[str, Any], progress: Callable[[str], None], *, places: Places, **_: Any) -> dict[str, Any]:
+def run(settings: dict[str, Any], work: dict[str, Any], progress: Callable[[str], None], *, places: Places,
+        cores: placement.Placement | None = None, **_: Any) -> dict[str, Any]:
     """The report of one run, as runs.emulate.run() with workloads.make(work)."""
     scenario = scenario_of(settings | {"traffic.duration_s": work.get("duration_s", 1)})
     sides = virtual.addresses(emulate.config(cells.Cell(NAME), scenario), scenario["terminals"])
@@ -25,7 +27,7 @@ def run(settings: dict[str, Any], work: dict[str, Any], progress: Callable[[str]
         metrics = " ".join(workloads.route_metrics(work))
         plan.batches = {(n, "ip -batch -"): (f"route replace {a.network} dev eth{n} proto kernel scope link src {a.ip} {metrics}", "route show")
                         for n, a in enumerate(sides)}
-    report = virtual.run(scenario, places, plan, progress=progress)
+    report = virtual.run(scenario, places, plan, progress=progress, cores=cores.slot_path if cores else None)
     ends = {e["end"]: e for e in report["flows"] if "failed" not in e}
     if set(ends) == {"sender", "receiver"}:
         report["workload"] = result_of(report, ends["sender"], ends["receiver"]) | {

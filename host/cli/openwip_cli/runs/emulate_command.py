@@ -6,7 +6,7 @@ import signal
 from ..cell.session import Progress
 from ..errors import BadInput, raise_terminated
 from ..figures import report
-from ..machine import outputs
+from ..machine import outputs, placement
 from ..machine.places import Places
 from . import emulate, run as runs, virtual
 from .options import parse_emulate
@@ -27,7 +27,8 @@ def main(arguments: list[str], places: Places) -> int:
         outputs.fresh("--capture", options.capture)
         for signum in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(signum, raise_terminated)     # its folder goes with it
-        result = virtual.run(options.scenario, places, virtual.download(options.scenario, options.sysctl), options.capture, progress)
+        result = virtual.run(options.scenario, places, virtual.download(options.scenario, options.sysctl), options.capture, progress,
+                             placement.choose(placement.usable(), placement.share_of_work()).slot_path)
         return runs.report(result, options, report.screen(result))
     progress(f"TCP download with iperf3, {seconds:g} s")
     around = {f.name: getattr(options, f.name) for f in dataclasses.fields(options) if f.name != "scenario"}

@@ -63,8 +63,9 @@ def download(s: Scenario, sysctls: dict[str, str] | None = None) -> Plan:
 
 
 def run(s: Scenario, places: Places, plan: Plan | None = None, packets: str | None = None,
-        progress: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
-    """The report, as of a run in real time; `flows` has both ends of every flow. `packets`: a file for all IP packets."""
+        progress: Callable[[str], None] = lambda text: None, cores: Sequence[int] | None = None) -> dict[str, Any]:
+    """The report, as of a run in real time; `flows` has both ends of every flow. `packets`: a file for all IP packets. `cores`: where
+    it runs; cell and kernel wait for each other, so a second core only makes waking dearer."""
     check(places)
     if s["link.tcp_l"] == "on":
         raise BadInput("--tcp-l is 'on' with --time virtual, where no relay is at the terminals; valid: off")
@@ -72,7 +73,7 @@ def run(s: Scenario, places: Places, plan: Plan | None = None, packets: str | No
     with emulate.with_predictions(s, places) as as_run, tempfile.TemporaryDirectory(prefix="openwip-") as folder:
         tree = emulate.config(cells.Cell(NAME), as_run)
         progress("starting the Linux kernel, virtual time")
-        raw, result = run_program(places, tree, prepared(folder, tree, plan, as_run, places), plan, as_run, packets)
+        raw, result = run_program(places, tree, prepared(folder, tree, plan, as_run, places), plan, as_run, packets, cores)
     return report(s, places, tree, raw, result)
 
 
@@ -104,7 +105,8 @@ def addresses(tree: dict[str, Any], terminals: int) -> list[ipaddress.IPv4Interf
     return [base, *(ipaddress.IPv4Interface((first.ip + n, first.network.prefixlen)) for n in range(terminals))]
 
 
-def run_program(places: Places, tree: dict[str, Any], root: pathlib.Path, plan: Plan, s: Scenario, packets: str | None) -> tuple[Any, Any]:
+def run_program(places: Places, tree: dict[str, Any], root: pathlib.Path, plan: Plan, s: Scenario, packets: str | None,
+                cores: Sequence[int] | None) -> tuple[Any, Any]:
     duration = s["traffic.duration_s"]
     edge, longest = min(1.0, 0.1 * duration), START_S + duration + 3600
     first, last = plan.between or (START_S + edge, START_S + duration - 0.1 * edge)
@@ -112,7 +114,7 @@ def run_program(places: Places, tree: dict[str, Any], root: pathlib.Path, plan: 
     done = subprocess.run(
         [places.program(emulate.PROGRAM), "--config", str(root / "emulator.yaml"), "--kernel", "./linux", "--folder", str(root),
          "--first", f"{first:.9g}", "--last", f"{longest if last is None else last:.9g}", "--longest", f"{longest:.9g}"] + (["--packets", str(captured)] if packets else []),
-        capture_output=True, text=True)
+        capture_output=True, text=True, preexec_fn=(lambda: os.sched_setaffinity(0, cores)) if cores else None)
     if done.returncode == BadInput.code:
         raise BadInput(emulate.last_line(done.stderr, root / "emulator.yaml"))
     log = root / "kernel.log"
