@@ -146,7 +146,7 @@ static ssize_t take(int s) { return recv(s, chunk, sizeof chunk, MSG_TRUNC); }
 // second of the flow. The clock is read once a second: a read of it costs as much as one of data.
 static void receive_bulk(int side, int flow, double start, double seconds) {
     static unsigned long long by_second[most_seconds];
-    unsigned long long bytes = 0, counted = 0;
+    unsigned long long bytes = 0, counted = 0, first_bytes = 0;
     double first = 0, began = 0, until = start + connect_s + 1, t = 0;
     int l = listening(side, flow, SOCK_STREAM), used = 0;
     if (seconds > 0) wake_at(until);
@@ -157,7 +157,7 @@ static void receive_bulk(int side, int flow, double start, double seconds) {
     for (ssize_t n = -1; s >= 0; n = take(s)) {
         if (n == 0 || (n < 0 && errno != EINTR)) break;
         if (n > 0) {
-            if (bytes == 0) first = now();
+            if (bytes == 0) first = now(), first_bytes = (unsigned long long)n;
             bytes += (unsigned long long)n;
             continue;
         }
@@ -174,8 +174,9 @@ static void receive_bulk(int side, int flow, double start, double seconds) {
         at += (size_t)snprintf(list + at, sizeof list - at, "%s%llu", i ? ", " : "", by_second[i]);
     tell(
         "{\"flow\": %d, \"end\": \"receiver\", \"bytes\": %llu, \"began\": %.9f, \"first\": %.9f, "
+        "\"first_bytes\": %llu, "
         "\"last\": %.9f, \"bytes_by_second\": [%s]}\n",
-        flow, bytes, began, first, seconds > 0 ? until : now(), list);
+        flow, bytes, began, first, first_bytes, seconds > 0 ? until : now(), list);
 }
 
 // `seconds` > 0: as much as goes in so many from the connection on, and what is not sent is
