@@ -157,6 +157,22 @@ class InVirtualTime(unittest.TestCase):
         self.assertEqual({kb: f["times"] for kb, f in flows["flows"].items()}, {"1": 3, "100": 2})
         self.assertGreater(flows["flows"]["1"]["session_s"], 0.05)      # 2.5 round trips of more than the wired 20 ms
 
+    def test_variants_of_tcp_and_the_queue_of_a_bottleneck_are_settings_of_the_grid_and_read_back(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "S1.yaml")
+            file.write_text(SMALL.replace("workload: [tcp, voip, flows]", "workload: tcp, congestion_control: [bbr, westwood], rack: on, "
+                                          "sysctl.tcp_sack: 0, qdisc: fq_codel, bottleneck_mbps: 1"))
+            done = openwip("experiment", str(file), "--time", "virtual", "--out", f"{folder}/out")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            runs = [json.loads(p.read_text())["result"]["workload"] for p in pathlib.Path(folder, "out", "runs").glob("*.json")]
+        self.assertEqual({r["congestion_control"] for r in runs}, {"bbr", "westwood"})
+        for r in runs:
+            sysctl = r["tcp_settings"]["base"]["sysctl"]
+            self.assertEqual([sysctl[k] for k in ("tcp_recovery", "tcp_early_retrans", "tcp_sack")], ["1", "3", "0"])
+            self.assertIn("qdisc fq_codel", r["queue"])
+            self.assertLess(r["goodput_bps"], 1e6)
+            self.assertGreater(r["goodput_bps"], 0.6e6)
+
     def test_a_link_over_which_nothing_comes_is_a_result(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "S1.yaml")

@@ -12,7 +12,7 @@ import unittest
 
 from openwip_cli.errors import BadInput
 from openwip_cli.machine.places import Places
-from openwip_cli.runs import virtual
+from openwip_cli.runs import validate, virtual
 from openwip_cli.settings import emulator
 
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
@@ -28,7 +28,7 @@ def run(plan=None, packets=None, **settings):
 
 class Refusals(unittest.TestCase):
     def assert_refused(self, word, *arguments):
-        done = subprocess.run([sys.executable, "-m", "openwip_cli", "emulate", *arguments], capture_output=True, text=True, timeout=120)
+        done = subprocess.run([sys.executable, "-m", "openwip_cli", *(() if arguments[0] == "validate" else ("emulate",)), *arguments], capture_output=True, text=True, timeout=120)
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn(word, done.stderr.strip().splitlines()[-1])
 
@@ -36,6 +36,7 @@ class Refusals(unittest.TestCase):
         self.assert_refused("--record", "--time", "virtual", "--record", "/tmp/x.h5")
         self.assert_refused("--cores", "--time", "virtual", "--cores", "1")
         self.assert_refused("--generator", "--time", "virtual", "--generator")
+        self.assert_refused("--mode", "validate", "--time", "virtual", "--mode", "virtual")
         self.assert_refused("--sysctl", "--sysctl", "net.ipv4.tcp_sack=0")
         self.assert_refused("--sysctl", "--time", "virtual", "--sysctl", "kernel.hostname=x")
 
@@ -115,6 +116,12 @@ class Runs(unittest.TestCase):
         self.assertGreater(ends[3, "receiver"]["delay_ms"]["median"], 10)
         self.assertLess(ends[3, "receiver"]["delay_ms"]["median"], 30)
         self.assertEqual(ends[4, "sender"]["congestion_control"], "westwood")
+
+    def test_tcp_takes_what_the_tables_of_theory_leave_it(self):
+        for case in (("fixed", 25, 8), ("adaptive", 8, "adaptive")):
+            row = validate.with_a_kernel(case, 2, PLACES)
+            self.assertTrue(row["passed"], row)
+            self.assertLess(row["ratio"], 1.001)      # the denominator would be wrong
 
     def test_a_plan_that_the_kernel_cannot_do_is_no_valid_run(self):
         report = run(virtual.Plan(["bulk 0 1 1 1 nonsense"]))

@@ -6,7 +6,7 @@ import world
 from world import DEFAULTS, SMALL, TOP, World
 
 from openwip_cli.errors import BadInput
-from openwip_cli.campaign import options, plan, statements
+from openwip_cli.campaign import options, plan, statements, workloads
 
 
 class Grid(unittest.TestCase):
@@ -47,6 +47,21 @@ class Grid(unittest.TestCase):
         e = self.world.experiment()
         self.assertEqual((len(e.points), len(e.runs())), (12, 4 * 4))
 
+    def test_variants_of_tcp_are_settings_of_the_workload_and_go_over_those_of_the_defaults(self):
+        self.world.write(SMALL.replace("modulation: [adaptive, 1, 2, 3]", "modulation: 2\n  rack: [on, off]\n  sysctl.tcp_sack: [0, 1]\n"
+                                       "  sysctl.tcp_rmem: 4096 8192 16384\n  qdisc: [fifo, codel]\n  bottleneck_mbps: 2"))
+        works = [r.spec["workload"] for r in self.world.experiment().runs()]
+        self.assertEqual(len(works), 2 * 8 * 4)
+        seen = {tuple(workloads.sysctls_of(w | {"window_bytes": 0})[k] for k in ("tcp_recovery", "tcp_early_retrans", "tcp_sack", "tcp_rmem"))
+                for w in works}
+        self.assertEqual(seen, {(r, e, s, "4096 8192 16384") for r, e in ((1, 3), (0, 0)) for s in (0, 1)})
+        fifo, codel = ([w for w in works if w["qdisc"] == q][0] for q in ("fifo", "codel"))
+        self.assertIn("htb rate 2000kbit", workloads.queue_commands(fifo, "eth0")[1])
+        self.assertEqual(workloads.queue_commands(codel, "eth0")[2], "tc qdisc add dev eth0 parent 1:1 handle 10: codel")
+        self.assertEqual(workloads.queue_commands({}, "eth0"), [])
+        with self.assertRaisesRegex(BadInput, "without bottleneck_mbps"):
+            workloads.queue_commands({"qdisc": "cake"}, "eth0")
+
     def test_two_experiments_that_need_the_same_run_share_it(self):
         experiments = plan.load(TOP, ["A4", "A5"], "quick")
         self.assertLess(len(plan.unique_runs(experiments)), sum(len(e.runs()) for e in experiments))
@@ -82,6 +97,8 @@ class Refused(unittest.TestCase):
                 ("[jakes, winner]", "[jakes, moon]", "channel is 'moon'; valid: jakes, winner, measured"),
                 ("[adaptive, 1, 2, 3]", "[9]", r"modulation is 9; valid: adaptive\|1..8"),
                 ("[adaptive, 1, 2, 3]", "[]", "modulation has no values"),
+                ("[adaptive, 1, 2, 3]", "1\n  sysctl.tcp_sack: off", "sysctl.tcp_sack is False; valid: a number"),
+                ("[adaptive, 1, 2, 3]", "1\n  qdisc: red", "qdisc is 'red'; valid: none|fifo|fq_codel".replace("|", r"\|")),
                 ("realisations: 4", "realisations: 0", "full: realisations is 0; valid: 1..1000"),
                 ("duration_s: 2", "duration_s: long", "duration_s is 'long'; valid: 1..3600"),
                 ("kind: best", "kind: bset", "statement best: kind is 'bset'; valid: value, ratio, "),

@@ -27,14 +27,18 @@ def run(settings: dict[str, Any], work: dict[str, Any], progress: Callable[[str]
         metrics = " ".join(workloads.route_metrics(work))
         plan.batches = {(n, "ip -batch -"): (f"route replace {a.network} dev eth{n} proto kernel scope link src {a.ip} {metrics}", "route show")
                         for n, a in enumerate(sides)}
+    plan.programs = [(0, command) for command in workloads.queue_commands(work, "eth0")]
+    plan.afterwards = [(0, workloads.queue_report("eth0"))] if plan.programs else []
     report = virtual.run(scenario, places, plan, progress=progress, cores=cores.slot_path if cores else None)
     ends = {e["end"]: e for e in report["flows"] if "failed" not in e}
     if set(ends) == {"sender", "receiver"}:
         report["workload"] = result_of(report, ends["sender"], ends["receiver"]) | {
             "kind": work["kind"], "tool": TOOL, "started_s": START_S, "wall_s": round(report["realtime"]["wall_seconds"], 3)}
+        if plan.afterwards:
+            report["workload"]["queue"] = report["programs"][-1]["said"]
         if plan.sysctls:
             report["workload"]["tcp_settings"] = {"window_bytes": work["window_bytes"] or "tuned by the kernel"} | {
-                station: {"route": [p["said"].strip() for p in report["programs"] if p["side"] == side],
+                station: {"route": [p["said"].strip() for p in report["programs"] if p["side"] == side and p["program"] == "ip"],
                           "sysctl": {name.rpartition("/")[2]: value for name, value in report["sysctl"].items()}}
                 for side, station in enumerate(cells.STATIONS)}
     return report

@@ -57,6 +57,7 @@ def _quantile(r: dict[str, Any], _: object, q: float) -> float:
 METRICS = {
     "goodput_mbps": ("TCP throughput (Mbit/s)", _goodput),
     "tcp_retransmits": ("retransmitted TCP segments", lambda r, *_: r["workload"]["retransmits"] or 0),
+    "tcp_rtt_ms": ("mean round trip of TCP (ms)", lambda r, *_: r["workload"]["rtt_ms"]),
     "frame_error_rate": ("frame error rate", lambda r, *_: r["link"]["frame_error_rate"]),
     "link_goodput_mbps": ("link goodput (Mbit/s)", lambda r, *_: r["link"]["goodput_bps"] / 1e6),
     "retransmissions": ("retransmitted link frames (share)", _retransmissions),

@@ -159,7 +159,8 @@ class Experiment:
         traffic = {k: v for k, v in settings.items() if SETTINGS[k].role == TRAFFIC}
         kind = traffic.pop("workload")
         if kind == "voip":
-            traffic = self.common["voip"] | {"duration_s": self.duration_s}
+            traffic = {k: traffic[k] for k in ("qdisc", "bottleneck_mbps") if k in traffic}
+            traffic |= self.common["voip"] | {"duration_s": self.duration_s}
         else:
             traffic |= {"tcp": self.common["tcp"]}
             traffic |= {"duration_s": self.duration_s} if kind == "tcp" else {"flows": self.flows}

@@ -57,7 +57,9 @@ def in_namespace(namespace: str, *argv: str) -> str:
 
 def sysctls_of(work: dict[str, Any]) -> dict[str, Any]:
     """Of net.ipv4, at both ends."""
-    sysctls = dict(work["tcp"]["sysctl"])
+    sysctls = work["tcp"]["sysctl"] | {k.removeprefix("sysctl."): v for k, v in work.items() if k.startswith("sysctl.")}
+    if "rack" in work:          # tcp_early_retrans 3: the kernel's usual, tail loss probe and no early retransmission
+        sysctls |= {"tcp_recovery": 1, "tcp_early_retrans": 3} if work["rack"] == "on" else {"tcp_recovery": 0, "tcp_early_retrans": 0}
     if work["window_bytes"]:    # the buffers must not be what limits, nor the tuning widen the window again
         sysctls |= {"tcp_moderate_rcvbuf": 0, "tcp_rmem": "4096 262144 262144", "tcp_wmem": "4096 262144 4194304"}
     return sysctls
@@ -68,6 +70,25 @@ def route_metrics(work: dict[str, Any]) -> list[str]:
     metrics = ["congctl", work["congestion_control"], "initcwnd", str(work["tcp"]["initial_window_segments"]),
                "rto_min", f"{work['tcp']['rto_min_ms']}ms"]
     return metrics + (["window", str(work["window_bytes"])] if work["window_bytes"] else [])
+
+
+def queue_commands(work: dict[str, Any], device: str) -> list[str]:
+    """At the sender's host, before the link: a bottleneck of its own, with this queue, as long as Linux makes it."""
+    if work.get("qdisc", "none") == "none":
+        return []
+    if "bottleneck_mbps" not in work:
+        raise BadInput(f"qdisc is {work['qdisc']!r} without bottleneck_mbps: nothing would wait in it; valid: both")
+    rate, packets = f"{work['bottleneck_mbps'] * 1000:.0f}kbit", "limit 1000" if work["qdisc"] == "fifo" else ""
+    if work["qdisc"] == "cake":
+        return [f"tc qdisc replace dev {device} root cake bandwidth {rate} raw besteffort"]
+    kind = {"fifo": "pfifo"}.get(work["qdisc"], work["qdisc"])
+    return [f"tc qdisc replace dev {device} root handle 1: htb default 1",
+            f"tc class add dev {device} parent 1: classid 1:1 htb rate {rate} burst 1600 cburst 1600",
+            f"tc qdisc add dev {device} parent 1:1 handle 10: {kind} {packets}".strip()]
+
+
+def queue_report(device: str) -> str:
+    return f"tc -s qdisc show dev {device}"
 
 
 def apply_tcp(cell: MeasuredCell, work: dict[str, Any]) -> dict[str, Any]:
@@ -205,9 +226,13 @@ def make(work: dict[str, Any]) -> Any:
     kinds = {"tcp": bulk_tcp, "flows": flows, "voip": voip}
 
     def workload(cell: MeasuredCell) -> Any:
-        began = time.monotonic()
+        began, server = time.monotonic(), cell.namespace("base")
+        queue = queue_commands(work, "wip0")
+        for command in queue:
+            in_namespace(server, *command.split())
         try:
-            return kinds[work["kind"]](cell, work) | {"wall_s": round(time.monotonic() - began, 3)}
+            result = kinds[work["kind"]](cell, work) | {"wall_s": round(time.monotonic() - began, 3)}
+            return result | ({"queue": in_namespace(server, *queue_report("wip0").split())} if queue else {})
         finally:
             hang_up(cell)
 
