@@ -14,12 +14,15 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 namespace wip::umts {
 
 enum class sharing : std::uint8_t { equal_throughput, equal_resource, max_ci };
 enum class traffic_class : std::uint8_t { conversational, streaming, interactive, background };
+inline constexpr std::array<std::string_view, 4> class_names{"conversational", "streaming",
+                                                             "interactive", "background"};
 
 class cell_scheduler {
 public:
