@@ -87,6 +87,8 @@ void bearer::set_rate(double kbps_down, double kbps_up) {
 }
 
 void bearer::set_errors(const block_error_config& down, const block_error_config& up) {
+    config_.errors_down = down;
+    config_.errors_up = up;
     sides_[0].errors = block_errors(down, config_.seed * 2);
     sides_[1].errors = block_errors(up, config_.seed * 2 + 1);
 }
