@@ -277,6 +277,9 @@ bool emulator_process::state::configure(const std::string& yaml, station asked) 
     const auto changed = wanted.changed_from(settings);
     if (changed.empty()) return false;
     for (const auto& key : changed) {
+        if (of(key, {"umts."}))
+            throw wanted.refuse(
+                key, "a link of kind " + settings.text("link.kind") + " has no such live setting");
         const station owner = of(key, {"channel.", "scheduling."}) ? station::air
                               : of(key, {"uplink."})               ? station::terminal
                                                                    : station::base;
