@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "emulator/emulator_config.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <sstream>
 #include <string>
 
 #include "bin/trace_channel.h"
@@ -97,6 +99,17 @@ void delay_injection_from(const config::settings& s, emulator_config& c) {
 
 std::int64_t nanoseconds(double ms) { return std::llround(ms * 1e6); }
 
+// FROM,LENGTH,FROM,LENGTH,... in seconds.
+std::vector<umts::episode> episodes_from(const config::settings& s, const std::string& key) {
+    const std::vector<double> given = s.numbers(key);
+    if (given.size() % 2 != 0)
+        throw s.refuse(key, "valid: pairs, from when and how long, in seconds");
+    std::vector<umts::episode> all;
+    for (std::size_t i = 0; i < given.size(); i += 2)
+        all.push_back({nanoseconds(given[i] * 1e3), nanoseconds(given[i + 1] * 1e3)});
+    return all;
+}
+
 umts::bearer_config bearer_from(const config::settings& s) {
     umts::bearer_config b;
     b.profile = *umts::find_bearer_profile(s.text("umts.profile"));
@@ -128,6 +141,8 @@ umts::bearer_config bearer_from(const config::settings& s) {
     b.rlc.in_sequence = s.text("umts.order") == "in_order";
     b.rlc.queue_sdus = static_cast<int>(s.integer("link.queue_packets"));
     b.control.always_dch = s.text("umts.rrc") == "dch";
+    b.spikes = episodes_from(s, "umts.spikes");
+    b.outages = episodes_from(s, "umts.outages");
     b.seed = static_cast<std::uint64_t>(s.integer("seed"));
     for (const auto& [key, e] :
          {std::pair("umts.errors", &b.errors_down), {"umts.up_errors", &b.errors_up}})
@@ -142,6 +157,28 @@ umts::bearer_config bearer_from(const config::settings& s) {
         throw s.refuse("umts." + std::string(e.what()));
     }
     return b;
+}
+
+umts::cell_config umts_cell_from(const config::settings& s) {
+    umts::cell_config c;
+    c.users = static_cast<int>(s.integer("terminals"));
+    c.kbps = s.real("umts.cell_kbps");
+    const std::string& method = s.text("umts.sharing");
+    using umts::sharing;
+    c.method = method == "max_ci"           ? sharing::max_ci
+               : method == "equal_resource" ? sharing::equal_resource
+                                            : sharing::equal_throughput;
+    c.users_db = s.numbers("umts.users_db");
+    std::istringstream names(s.text("umts.classes"));
+    for (std::string name; std::getline(names, name, ',');) {
+        const auto at = std::ranges::find(umts::class_names, name);
+        if (at == umts::class_names.end())
+            throw s.refuse("umts.classes",
+                           "valid, separated by commas: conversational, streaming, interactive, "
+                           "background");
+        c.classes.push_back(static_cast<umts::traffic_class>(at - umts::class_names.begin()));
+    }
+    return c;
 }
 
 }  // namespace
@@ -168,9 +205,10 @@ emulator_config translate(config::settings& s) {
     c.cell.cell.users = static_cast<int>(s.integer("terminals"));
     const std::string& kind = s.text("link.kind");
     c.kind = kind == "umts" ? link_kind::umts : kind == "wlan" ? link_kind::wlan : link_kind::ofdm;
-    if (c.kind == link_kind::umts && c.cell.cell.users > 1)
-        throw s.refuse("terminals", "link.kind " + kind + " has one terminal");
     c.bearer = bearer_from(s);
+    c.umts_cell = umts_cell_from(s);
+    c.spike_ms = s.real("umts.spike_ms");
+    c.outage_ms = s.real("umts.outage_ms");
     for (int n = 1; n <= c.cell.cell.users; ++n)
         c.terminals.push_back(nth(interface_from(s, "terminal"), n, s));
     if (c.server.network_namespace == c.terminals[0].network_namespace &&

@@ -14,7 +14,7 @@
 #include "macd/macd_config.h"
 #include "relay/delay_rule.h"
 #include "tun/tun_device.h"
-#include "umts/bearer.h"
+#include "umts/cell.h"
 
 namespace wip::emulator {
 
@@ -37,6 +37,8 @@ struct emulator_config {
     std::string name;
     link_kind kind = link_kind::ofdm;
     umts::bearer_config bearer;
+    umts::cell_config umts_cell;
+    double spike_ms = 0, outage_ms = 0;  // from the moment at which it is set
     emulation_config cell;
     wlan_path_config wlan;
     // Of acknowledgements on their way to the terminals, and to the server.

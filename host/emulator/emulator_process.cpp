@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "emulator/emulator_process.h"
 
-#include <arpa/inet.h>
 #include <poll.h>
 #include <spdlog/spdlog.h>
 #include <time.h>
@@ -9,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <deque>
 
 #include "emulator/air_status.h"
@@ -35,18 +33,6 @@ constexpr std::int64_t control_every = 15;
 // Packets taken from an interface at a time.
 constexpr int read_batch = 64;
 
-// Address of an interface and destination of an IPv4 packet, as 32 bits; 0 for others.
-std::uint32_t address_of(const std::string& text) {
-    in_addr a{};
-    return ::inet_pton(AF_INET, text.substr(0, text.find('/')).c_str(), &a) == 1 ? a.s_addr : 0;
-}
-
-std::uint32_t destination(std::span<const std::uint8_t> packet) {
-    std::uint32_t a = 0;
-    if (packet.size() >= 20 && packet[0] >> 4 == 4) std::memcpy(&a, packet.data() + 16, 4);
-    return a;
-}
-
 }  // namespace
 
 struct emulator_process::state {
@@ -66,7 +52,6 @@ struct emulator_process::state {
         for (const auto& t : c.terminals) {
             terminals.emplace_back(t, "terminal");
             if (c.tcp_l) terminals.back().gate.take_damaged_tcp();
-            addresses.push_back(address_of(t.tun.address));
         }
         using side = emulated_cell::side;
         down.deliver_to([this](const link_packet& p) {
@@ -87,7 +72,6 @@ struct emulator_process::state {
     void wait_until(std::int64_t due);
     bool read_server();
     bool read_terminal(std::size_t user);
-    int user_of(std::span<const std::uint8_t> packet) const;
     int write(emulated_cell::side to, int user, std::span<const std::uint8_t> packet,
               std::int64_t due);
     void publish(slot k);
@@ -108,7 +92,7 @@ struct emulator_process::state {
     packet_link &down = path.downlink(), &up = path.uplink();
     gateway server;
     std::deque<gateway> terminals;
-    std::vector<std::uint32_t> addresses;
+    terminal_addresses addresses{config};
     station_sockets base, terminal;
     emulator_telemetry topics;
     host::control_socket air_control;
@@ -179,19 +163,12 @@ void emulator_process::state::wait_until(std::int64_t due) {
     }
 }
 
-// The user whose address it is; the first one also gets what is nobody's (its host drops it).
-int emulator_process::state::user_of(std::span<const std::uint8_t> packet) const {
-    if (addresses.size() == 1) return 0;
-    const auto at = std::ranges::find(addresses, destination(packet));
-    return at == addresses.end() ? 0 : static_cast<int>(at - addresses.begin());
-}
-
 bool emulator_process::state::read_server() {
     const std::int64_t t = std::max<std::int64_t>(0, now());
     const bool alive = server.gate.read_all(
         [&](std::span<const std::uint8_t> packet) {
             topics.passed(emulated_cell::side::server, 0, host::ip_log::way::in, packet, t);
-            down.offer(packet, t, user_of(packet));
+            down.offer(packet, t, addresses.user_of(packet));
         },
         read_batch);
     if (!alive) end.set(host::exit_peer_lost, "the interface of the server's side is gone");
@@ -300,6 +277,9 @@ bool emulator_process::state::configure(const std::string& yaml, station asked) 
     const auto changed = wanted.changed_from(settings);
     if (changed.empty()) return false;
     for (const auto& key : changed) {
+        if (of(key, {"umts."}))
+            throw wanted.refuse(
+                key, "a link of kind " + settings.text("link.kind") + " has no such live setting");
         const station owner = of(key, {"channel.", "scheduling."}) ? station::air
                               : of(key, {"uplink."})               ? station::terminal
                                                                    : station::base;

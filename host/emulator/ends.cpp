@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "emulator/ends.h"
 
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <cstring>
+
 #include "runtime/process.h"
 
 namespace wip::emulator {
@@ -9,6 +14,22 @@ using host::topic;
 using openwip::control::MacStatus;
 using openwip::control::Reply;
 using openwip::control::Request;
+
+terminal_addresses::terminal_addresses(const emulator_config& c) {
+    for (const auto& t : c.terminals) {
+        in_addr a{};
+        const std::string text = t.tun.address.substr(0, t.tun.address.find('/'));
+        addresses_.push_back(::inet_pton(AF_INET, text.c_str(), &a) == 1 ? a.s_addr : 0);
+    }
+}
+
+int terminal_addresses::user_of(std::span<const std::uint8_t> packet) const {
+    if (addresses_.size() == 1 || packet.size() < 20 || packet[0] >> 4 != 4) return 0;
+    std::uint32_t to = 0;
+    std::memcpy(&to, packet.data() + 16, sizeof to);
+    const auto at = std::ranges::find(addresses_, to);
+    return at == addresses_.end() ? 0 : static_cast<int>(at - addresses_.begin());
+}
 
 void ending::set(int code, const std::string& why) {
     if (reached_) return;

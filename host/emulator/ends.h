@@ -5,7 +5,9 @@
 
 #include <spdlog/spdlog.h>
 
+#include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 #include <zmq.hpp>
@@ -31,6 +33,17 @@ struct gateway {
     }
     tun_device tun;
     host::packet_gate gate;
+};
+
+// Whose packets those of the server are.
+class terminal_addresses {
+public:
+    explicit terminal_addresses(const emulator_config& c);
+    // By its destination; the first terminal also gets what is nobody's (its host drops it).
+    int user_of(std::span<const std::uint8_t> packet) const;
+
+private:
+    std::vector<std::uint32_t> addresses_;
 };
 
 // What a station is asked, and what it publishes.

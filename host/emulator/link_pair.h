@@ -5,6 +5,7 @@
 // line in make_links().
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,7 +30,9 @@ public:
 class link_pair : public packet_path {
 public:
     // Live settings of this link, from now on. Nothing else is different in `wanted`.
-    virtual void apply(const emulator_config& wanted) = 0;
+    virtual void apply(const emulator_config& wanted, std::int64_t now_ns) = 0;
+    // Of these, the keys of those that were for some time, which is over: they are 0 again.
+    virtual std::vector<std::string> ended(std::int64_t /*now_ns*/) const { return {}; }
 };
 
 // By link.kind, which is neither ofdm nor wlan.

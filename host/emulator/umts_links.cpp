@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "emulator/link_pair.h"
-#include "umts/bearer.h"
+#include "station/mac_status.h"
+#include "umts/cell.h"
 
 namespace wip::emulator {
 namespace {
@@ -16,7 +20,7 @@ using umts::bearer;
 
 constexpr std::array<const char*, 4> rrc_names{"idle", "pch", "fach", "dch"};
 
-void fill(const bearer& b, bearer::way way, MacStatus& status) {
+void fill_bearer(const bearer& b, bearer::way way, MacStatus& status) {
     BearerDirection& d = *status.mutable_bearer();
     const auto& entity = b.sender(way);
     const auto& sent = entity.transmitter().counts();
@@ -36,44 +40,117 @@ void fill(const bearer& b, bearer::way way, MacStatus& status) {
     status.set_rrc_state(rrc_names[static_cast<std::size_t>(b.control().state())]);
 }
 
+void fill_base_of(const bearer& b, MacStatus& status) {
+    fill_sender(b.downlink(), *status.mutable_downlink());
+    fill_receiver(b.uplink(), *status.mutable_uplink());
+    fill_bearer(b, bearer::way::down, status);
+    // In the words of every link: what has been carried, PDU by PDU.
+    auto& link = *status.mutable_base();
+    link.set_slots_planned(b.counts(bearer::way::down).blocks);
+    link.set_frames_sent(b.counts(bearer::way::down).pdus);
+    link.set_frames_failed(b.counts(bearer::way::down).pdus_lost);
+    link.set_frames_given_up(b.sender(bearer::way::down).transmitter().counts().discarded);
+    link.set_payload_bits_acknowledged(b.delivered(bearer::way::down).bytes * 8);
+}
+
+void fill_terminal_of(const bearer& b, MacStatus& status) {
+    fill_receiver(b.downlink(), *status.mutable_downlink());
+    fill_sender(b.uplink(), *status.mutable_uplink());
+    fill_bearer(b, bearer::way::up, status);
+    status.mutable_radio()->set_locked(true);
+    status.mutable_radio()->set_locks(1);
+}
+
 class umts_links final : public link_pair {
 public:
-    explicit umts_links(const umts::bearer_config& c) : bearer_(c) {}
-    packet_link& downlink() override { return bearer_.downlink(); }
-    packet_link& uplink() override { return bearer_.uplink(); }
+    explicit umts_links(const emulator_config& c) : cell_(c.bearer, c.umts_cell) { share(c); }
+    packet_link& downlink() override { return cell_.downlink(); }
+    packet_link& uplink() override { return cell_.uplink(); }
     void fill_base(MacStatus& status) const override {
-        fill_sender(bearer_.downlink(), *status.mutable_downlink());
-        fill_receiver(bearer_.uplink(), *status.mutable_uplink());
-        fill(bearer_, bearer::way::down, status);
-        // In the words of every link: what has been carried, PDU by PDU.
-        auto& link = *status.mutable_base();
-        const auto& sent = bearer_.sender(bearer::way::down).transmitter().counts();
-        link.set_slots_planned(bearer_.counts(bearer::way::down).blocks);
-        link.set_frames_sent(bearer_.counts(bearer::way::down).pdus);
-        link.set_frames_failed(bearer_.counts(bearer::way::down).pdus_lost);
-        link.set_frames_given_up(sent.discarded);
-        link.set_payload_bits_acknowledged(bearer_.delivered(bearer::way::down).bytes * 8);
+        fill_users(status, fill_base_of);
+        status.mutable_bearer()->set_rate_bps(down_bps_);
     }
     void fill_terminal(MacStatus& status) const override {
-        fill_receiver(bearer_.downlink(), *status.mutable_downlink());
-        fill_sender(bearer_.uplink(), *status.mutable_uplink());
-        fill(bearer_, bearer::way::up, status);
-        status.mutable_radio()->set_locked(true);
-        status.mutable_radio()->set_locks(1);
+        fill_users(status, fill_terminal_of);
+        status.mutable_bearer()->set_rate_bps(cell_.user(0).kbps(bearer::way::up) * 1e3 *
+                                              cell_.users());
     }
-    void apply(const emulator_config& wanted) override {
-        bearer_.set_rate(wanted.bearer.profile.kbps_down, wanted.bearer.profile.kbps_up);
-        bearer_.set_errors(wanted.bearer.errors_down, wanted.bearer.errors_up);
-    }
+    void apply(const emulator_config& wanted, std::int64_t now_ns) override;
+    std::vector<std::string> ended(std::int64_t now_ns) const override;
 
 private:
-    bearer bearer_;
+    // One that was asked for at a moment.
+    struct passing {
+        const char* key;
+        double ms = 0;
+        umts::episode when{};
+        void ask(double wanted_ms, std::int64_t now_ns);
+        std::vector<umts::episode> with(std::vector<umts::episode> all) const;
+        bool over(std::int64_t now_ns) const { return ms > 0 && now_ns >= when.end_ns(); }
+    };
+    template <class Fill>
+    void fill_users(MacStatus& status, Fill fill) const {
+        fill(cell_.user(0), status);
+        if (cell_.users() == 1) return;
+        for (int u = 0; u < cell_.users(); ++u) {
+            fill(cell_.user(u), *status.add_users());
+            if (u > 0) host::add_up(status, status.users(u));
+        }
+    }
+    void share(const emulator_config& c);
+
+    umts::cell cell_;
+    double down_bps_ = 0;
+    passing spike_{"umts.spike_ms"}, outage_{"umts.outage_ms"};
 };
+
+// What the cell can carry at most: its bearers, and all of it to the user with the highest C/I.
+void umts_links::share(const emulator_config& c) {
+    double sum = 0, best = 0;
+    for (std::size_t u = 0; u < static_cast<std::size_t>(cell_.users()); ++u) {
+        const double db = u < c.umts_cell.users_db.size() ? c.umts_cell.users_db[u] : 0;
+        best = std::max(best, c.umts_cell.kbps * std::pow(10, db / 10));
+        sum += c.bearer.profile.kbps_down;
+    }
+    down_bps_ = 1e3 * (c.umts_cell.kbps > 0 ? std::min(sum, best) : sum);
+}
+
+void umts_links::passing::ask(double wanted_ms, std::int64_t now_ns) {
+    if (wanted_ms != ms) when = {now_ns, std::llround(wanted_ms * 1e6)};
+    ms = wanted_ms;
+}
+
+std::vector<umts::episode> umts_links::passing::with(std::vector<umts::episode> all) const {
+    if (ms > 0) all.push_back(when);
+    return all;
+}
+
+void umts_links::apply(const emulator_config& wanted, std::int64_t now_ns) {
+    spike_.ask(wanted.spike_ms, now_ns);
+    outage_.ask(wanted.outage_ms, now_ns);
+    for (int u = 0; u < cell_.users(); ++u) {
+        bearer& b = cell_.user(u);
+        const auto& c = wanted.bearer;
+        b.set_rate(c.profile.kbps_down, c.profile.kbps_up);
+        if (c.errors_down != b.config().errors_down || c.errors_up != b.config().errors_up)
+            b.set_errors(c.errors_down, c.errors_up);
+        b.set_episodes(spike_.with(c.spikes), outage_.with(c.outages));
+    }
+    cell_.reconfigure(wanted.umts_cell);
+    share(wanted);
+}
+
+std::vector<std::string> umts_links::ended(std::int64_t now_ns) const {
+    std::vector<std::string> keys;
+    for (const passing* p : {&spike_, &outage_})
+        if (p->over(now_ns)) keys.emplace_back(p->key);
+    return keys;
+}
 
 }  // namespace
 
 std::unique_ptr<link_pair> make_links(const emulator_config& config) {
-    return std::make_unique<umts_links>(config.bearer);
+    return std::make_unique<umts_links>(config);
 }
 
 }  // namespace wip::emulator

@@ -56,6 +56,7 @@ void add_up(openwip::control::MacStatus& sum, const openwip::control::MacStatus&
     add_drops(*sum.mutable_downlink(), more.downlink());
     add_drops(*sum.mutable_uplink(), more.uplink());
     if (more.has_base()) add_counters(*sum.mutable_base(), more.base());
+    if (more.has_bearer()) add_counters(*sum.mutable_bearer(), more.bearer());
     if (more.has_terminal()) add_counters(*sum.mutable_terminal(), more.terminal());
     add_counters(*sum.mutable_uplink_feedback(), more.uplink_feedback());
 }

@@ -19,6 +19,14 @@ bearer::way other(bearer::way w) {
     return w == bearer::way::down ? bearer::way::up : bearer::way::down;
 }
 
+// When what this time is in is over; before it: it is in none.
+std::int64_t end_of(const std::vector<episode>& all, std::int64_t ns) {
+    std::int64_t end = 0;
+    for (const episode& e : all)
+        if (e.at_ns <= ns && ns < e.end_ns()) end = std::max(end, e.end_ns());
+    return end;
+}
+
 }  // namespace
 
 void bearer_config::check() const {
@@ -50,6 +58,7 @@ bearer::bearer(const bearer_config& config)
     sides_[1].block = config.profile.block_up;
     set_rate(config.profile.kbps_down, config.profile.kbps_up);
     set_errors(config.errors_down, config.errors_up);
+    set_episodes(config.spikes, config.outages);
     set_up_entities();
 }
 bearer::~bearer() = default;
@@ -78,8 +87,15 @@ void bearer::set_rate(double kbps_down, double kbps_up) {
 }
 
 void bearer::set_errors(const block_error_config& down, const block_error_config& up) {
+    config_.errors_down = down;
+    config_.errors_up = up;
     sides_[0].errors = block_errors(down, config_.seed * 2);
     sides_[1].errors = block_errors(up, config_.seed * 2 + 1);
+}
+
+void bearer::set_episodes(std::vector<episode> spikes, std::vector<episode> outages) {
+    config_.spikes = std::move(spikes);
+    config_.outages = std::move(outages);
 }
 
 // --- packets ---
@@ -249,7 +265,9 @@ std::int64_t bearer::next_interval(way w) const {
     // Nothing goes before a change that was begun is made.
     if (!control_.connected() && control_.next_wakeup() != never)
         work = std::max(work, control_.next_wakeup());
-    return interval_at(w, std::max(work, from));
+    std::int64_t at = interval_at(w, std::max(work, from));
+    for (std::int64_t end; (end = end_of(config_.spikes, at)) > at;) at = interval_at(w, end);
+    return at;
 }
 
 std::int64_t bearer::next_wakeup() const {
@@ -263,18 +281,25 @@ void bearer::advance(std::int64_t now_ns) {
     for (;;) {
         const std::int64_t t = next_wakeup();
         if (t > now_ns) break;
-        now_ns_ = std::max(now_ns_, t);
-        // What arrives is there before an interval begins.
-        for (const way w : {way::down, way::up}) block_arrives(w, t);
-        for (const way w : {way::down, way::up})
-            while (of(w).core.due_ns() <= t) {
-                into_rlc(w, of(w).core.front(), t);
-                of(w).core.pop();
-            }
-        for (const way w : {way::down, way::up})
-            if (next_interval(w) <= t) interval(w, t);
+        arrive(t);
+        for (const way w : {way::down, way::up}) {
+            if (!interval_due(w, t)) continue;
+            const int most = begin_interval(w, t);
+            for (int n = 0; n < most && send_pdu(w, t);) ++n;
+        }
     }
     now_ns_ = std::max(now_ns_, now_ns);
+}
+
+// What arrives is there before an interval begins.
+void bearer::arrive(std::int64_t now_ns) {
+    now_ns_ = std::max(now_ns_, now_ns);
+    for (const way w : {way::down, way::up}) block_arrives(w, now_ns);
+    for (const way w : {way::down, way::up})
+        while (of(w).core.due_ns() <= now_ns) {
+            into_rlc(w, of(w).core.front(), now_ns);
+            of(w).core.pop();
+        }
 }
 
 void bearer::block_arrives(way w, std::int64_t now_ns) {
@@ -302,30 +327,35 @@ int bearer::pdus_of(way w, std::int64_t start_ns) const {
     return static_cast<int>(std::floor((k + 1) * each + round) - std::floor(k * each + round));
 }
 
-void bearer::interval(way w, std::int64_t start_ns) {
+int bearer::begin_interval(way w, std::int64_t start_ns) {
     side& s = of(w);
     s.done_ns = start_ns;
+    s.in_block = false;
     am_entity& from = entity(w);
     control_.update(waiting_bytes(), from.has_pdu(start_ns), start_ns);
     from.advance(start_ns);
     if (from.failed()) {
         re_establish();
-        return;
+        return 0;
     }
-    if (!control_.connected()) return;
+    return control_.connected() ? pdus_of(w, start_ns) : 0;
+}
+
+bool bearer::send_pdu(way w, std::int64_t start_ns) {
+    side& s = of(w);
     const auto pdu = std::span(pdu_).first(static_cast<std::size_t>(s.block) + 2);
-    bool lost = false;
-    int n = 0;
-    for (const int most = pdus_of(w, start_ns); n < most && from.next_pdu(pdu, start_ns); ++n) {
-        if (n == 0) lost = s.errors.lost();
-        ++s.counts.pdus;
-        s.counts.pdus_lost += lost ? 1 : 0;
-        if (watch_) watch_(w, pdu, start_ns, lost);
-        if (!lost) s.air.push(start_ns + tti_ns_ + radio_ns_, pdu);
+    if (!entity(w).next_pdu(pdu, start_ns)) return false;
+    if (!s.in_block) {
+        s.in_block = true;
+        s.block_lost = s.errors.lost() || end_of(config_.outages, start_ns) > start_ns;
+        ++s.counts.blocks;
+        s.counts.blocks_lost += s.block_lost ? 1 : 0;
     }
-    if (n == 0) return;
-    ++s.counts.blocks;
-    s.counts.blocks_lost += lost ? 1 : 0;
+    ++s.counts.pdus;
+    s.counts.pdus_lost += s.block_lost ? 1 : 0;
+    if (watch_) watch_(w, pdu, start_ns, s.block_lost);
+    if (!s.block_lost) s.air.push(start_ns + tti_ns_ + radio_ns_, pdu);
+    return true;
 }
 
 }  // namespace wip::umts

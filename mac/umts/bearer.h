@@ -31,11 +31,19 @@
 
 namespace wip::umts {
 
+// Some time from a moment of the owner's on.
+struct episode {
+    std::int64_t at_ns = 0, length_ns = 0;
+    std::int64_t end_ns() const { return at_ns + length_ns; }
+};
+
 struct bearer_config {
     bearer_profile profile = bearer_profiles().front();
     am_config rlc;  // but pdu_bytes, which is the profile's
     block_error_config errors_down, errors_up;
     rrc_config control;
+    std::vector<episode> spikes;   // no block begins in one, either way: what waits comes later
+    std::vector<episode> outages;  // every block that begins in one is lost
     std::uint64_t seed = 1;
     void check() const;  // throws std::invalid_argument naming key, value and what would be valid
 };
@@ -61,6 +69,16 @@ public:
     // From the next interval on.
     void set_rate(double kbps_down, double kbps_up);
     void set_errors(const block_error_config& down, const block_error_config& up);
+    void set_episodes(std::vector<episode> spikes, std::vector<episode> outages);
+
+    // advance() in its steps, for who moves several bearers on together (cell.h): at next_wakeup(),
+    // what arrives, then each interval that is due: it begins, and has its PDUs one by one.
+    void arrive(std::int64_t now_ns);
+    bool interval_due(way w, std::int64_t now_ns) const { return next_interval(w) <= now_ns; }
+    // How many PDUs it may have. Nothing goes while it is not connected.
+    int begin_interval(way w, std::int64_t start_ns);
+    // False: there is none. The first one begins a block.
+    bool send_pdu(way w, std::int64_t start_ns);
 
     // Every PDU that is sent, with the beginning of its interval, and whether it is lost.
     using watch_fn = std::function<void(way, std::span<const std::uint8_t> pdu,
@@ -133,6 +151,7 @@ private:
         double kbps = 0;
         std::int64_t done_ns = -1;  // the last interval that was visited
         int block = 0;
+        bool in_block = false, block_lost = false;
     };
 
     bool offer(way w, std::span<const std::uint8_t> packet, std::int64_t now_ns, int tag);
@@ -145,7 +164,6 @@ private:
     void set_up_entities();
     void into_rlc(way w, const timed& packet, std::int64_t now_ns);
     void block_arrives(way w, std::int64_t now_ns);
-    void interval(way w, std::int64_t start_ns);
     int pdus_of(way w, std::int64_t start_ns) const;
     std::int64_t interval_at(way w, std::int64_t ns) const;
     std::int64_t next_interval(way w) const;

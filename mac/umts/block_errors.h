@@ -16,8 +16,9 @@ enum class error_model : std::uint8_t { uniform, markov2, markov3, burst };
 
 struct block_error_config {
     error_model model = error_model::uniform;
-    double rate = 0;     // share of the blocks that is lost, 0 .. 1; of a chain up to 0.5
-    double burst = 5;    // blocks, 1 .. 1000
+    double rate = 0;   // share of the blocks that is lost, 0 .. 1; of a chain up to 0.5
+    double burst = 5;  // blocks, 1 .. 1000
+    bool operator==(const block_error_config&) const = default;
     void check() const;  // throws std::invalid_argument naming key, value and what would be valid
 };
 

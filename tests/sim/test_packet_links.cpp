@@ -15,7 +15,7 @@
 #include "packet/uplink_link.h"
 #include "packet/wired_link.h"
 #include "traffic.h"
-#include "umts/bearer.h"
+#include "umts/cell.h"
 #include "wlan/wlan_cell.h"
 
 namespace wip {
@@ -70,14 +70,14 @@ std::shared_ptr<wlan::wlan_cell> make_wlan(const wlan::wlan_config& c) {
 }
 
 // Small queues, blocks lost, packets given up.
-std::shared_ptr<umts::bearer> make_bearer(const char* profile, double core_ms) {
+umts::bearer_config lossy_bearer(const char* profile, double core_ms) {
     umts::bearer_config c;
     c.profile = *umts::find_bearer_profile(profile);
     c.profile.radio_ms -= core_ms;
     c.rlc.queue_sdus = 30;
     c.rlc.max_dat = 2;
     c.errors_down.rate = c.errors_up.rate = 0.1;
-    return std::make_shared<umts::bearer>(c);
+    return c;
 }
 
 struct kind {
@@ -135,12 +135,19 @@ const std::vector<kind> kinds{
      }},
     {"umts_downlink", 3,
      [] {
-         auto b = make_bearer("umts-384", 20);
+         auto b = std::make_shared<umts::bearer>(lossy_bearer("umts-384", 20));
          return made_link{b, &b->downlink()};
+     }},
+    {"umts_downlink_of_three", 3,
+     [] {
+         auto c = std::make_shared<umts::cell>(
+             lossy_bearer("umts-384", 20),
+             umts::cell_config{.users = 3, .kbps = 900, .users_db = {0, 3, -3}, .classes = {}});
+         return made_link{c, &c->downlink()};
      }},
     {"umts_uplink_behind_a_core", 3,
      [] {
-         auto b = make_bearer("reference", 5);
+         auto b = std::make_shared<umts::bearer>(lossy_bearer("reference", 5));
          return made_link{b, &b->uplink()};
      }},
 };

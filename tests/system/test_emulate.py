@@ -209,28 +209,48 @@ class Running(unittest.TestCase):
         self.assertTrue(report["verdict"]["checks"]["sums"], report["verdict"]["reasons"])
         self.assertEqual([c["to"] for c in report["changes"]], ["adaptive", "off", "static"])
 
-    def test_a_umts_bearer_loses_blocks_as_it_is_told_and_no_packet(self):
+    def test_a_umts_cell_does_to_its_terminals_as_it_is_told_and_loses_no_packet(self):
         def workload(cell):
             settings = settings_command.RunningSettings(cell.name, cell.cell.endpoint)
-            ping = ["ip", "netns", "exec", cell.namespace("base"), "ping", "-n", "-q", "-i", "0.2", "-W", "10", "10.42.0.2", "-c"]
-            first = subprocess.run([*ping, "5"], capture_output=True).returncode
+            ping = ["ip", "netns", "exec", cell.namespace("base"), "ping", "-n", "-W", "10", "-i", "0.1"]
+
+            def slowest(*arguments):   # ms; to the second terminal, which answers all of them
+                done = subprocess.run([*ping, *arguments, "10.42.0.3"], capture_output=True, text=True)
+                self.assertEqual(done.returncode, 0, done.stdout)
+                return float(done.stdout.rsplit("/", 2)[1])
+            slowest("-c", "3")
             settings.read()
             whole = settings.status["base"].bearer.blocks_lost
-            settings.set({"umts.errors": 0.5})
-            second = subprocess.run([*ping, "10"], capture_output=True).returncode
+            # From the next interval on: a spike, which is over by itself, and a downlink of 1 kbit/s, 100 bytes in 0.8 s.
+            settings.set({"umts.spike_ms": 600})
+            spike = slowest("-c", "1")
+            settings.set({"umts.down_kbps": 1})
+            slow = slowest("-c", "1", "-s", "72")
+            settings.set({"umts.down_kbps": 0, "umts.errors": 0.5})
+            slowest("-c", "10")
             with self.assertRaisesRegex(BadInput, "umts.down_kbps.*valid: 0, or 1..20000"):
                 settings.set({"umts.down_kbps": 0.5})
+            with self.assertRaisesRegex(BadInput, "umts.spikes.*pairs"):
+                settings.set({"umts.spikes": "1"})
+            with self.assertRaisesRegex(BadInput, "umts.classes.*conversational, streaming"):
+                settings.set({"umts.classes": "urgent"})
             with self.assertRaisesRegex(BadInput, "link of kind umts has no such live setting"):
                 settings.set({"channel.snr_db": 10})
-            return {"answers": [first, second], "lost_before": whole}
+            return {"lost_before": whole, "spike": spike, "slow": slow}
 
-        report = self.run_cell({"link.kind": "umts", "umts.max_dat": 40}, workload, "emutest6")
-        self.assertEqual(report["workload"], {"answers": [0, 0], "lost_before": 0})
+        report = self.run_cell({"link.kind": "umts", "umts.max_dat": 40, "terminals": 2, "umts.classes": "background,streaming",
+                                "umts.cell_kbps": 300}, workload, "emutest6")
+        self.assertEqual(report["workload"]["lost_before"], 0)
+        self.assertGreater(report["workload"]["spike"], 500)
+        self.assertGreater(report["workload"]["slow"], 800)
         down = report["bearer"]["down"]
         self.assertGreater(down["blocks_lost"], 0)
         self.assertGreater(down["retransmissions"], 0)
         self.assertEqual(down["sdus_given_up"], 0)
-        self.assertEqual([(c["key"], c["to"]) for c in report["changes"]], [("umts.errors", "0.5")])
+        self.assertEqual([u["delivered_packets"] for u in report["users"]], [0, 15])
+        self.assertEqual([(c["key"], c["to"]) for c in report["changes"]],
+                         [("umts.spike_ms", "600"), ("umts.down_kbps", "1"), ("umts.down_kbps", "0"), ("umts.errors", "0.5")])
+        self.assertIn("spike_ms: 0\n", report["effective"]["emulator"])
         self.assertTrue(report["verdict"]["checks"]["sums"], report["verdict"]["reasons"])
 
     def test_everything_that_both_ends_publish_agrees_and_every_slot_can_be_recorded(self):

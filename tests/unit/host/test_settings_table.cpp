@@ -94,8 +94,8 @@ TEST(SettingsTable, TheMonitorHasEachSettingOnceUnderItsHeading) {
         EXPECT_EQ(r.type == control_row::kind::choice, !r.choices.empty()) << r.key;
         EXPECT_TRUE(!r.choices.empty() || r.low < r.high) << r.key;
     }
-    EXPECT_EQ(headings,
-              (std::vector<std::string>{"Downlink", "Receiver", "Channel", "Uplink", "Telemetry"}));
+    EXPECT_EQ(headings, (std::vector<std::string>{"Downlink", "Receiver", "Channel", "UMTS",
+                                                  "Uplink", "Telemetry"}));
     // One window for both kinds of cell: the wider range, and the row of each station that takes
     // it.
     EXPECT_EQ(row_of(rows, "air channel.snr_db")->low, -60);

@@ -154,6 +154,57 @@ TEST(Errors, AsManyAsAskedForAndInBurstsOfTheLengthAskedFor) {
     }
 }
 
+struct spell {
+    std::vector<std::int64_t> due;
+    bearer_counts counts;
+};
+
+// A packet of 100 bytes every 50 ms for ten seconds.
+spell ten_seconds(const bearer_config& c) {
+    bearer b(c);
+    spell s;
+    b.downlink().deliver_to([&](const link_packet& p) {
+        s.due.push_back(p.due_ns);
+        return 0;
+    });
+    for (std::int64_t t = 0; t < 10'000 * ms; t += 50 * ms) {
+        run_to(b, t);
+        b.downlink().offer(packet(100), t);
+    }
+    run_to(b, 20'000 * ms);
+    EXPECT_TRUE(b.downlink().idle());
+    s.counts = b.counts(bearer::way::down);
+    return s;
+}
+
+TEST(Episodes, ADelaySpikeHoldsWhatWaitsAndLosesNothing) {
+    bearer_config c = of_profile("umts-384");
+    // That of the middle is part of the first.
+    c.spikes = {{2000 * ms, 3000 * ms}, {3000 * ms, 500 * ms}, {7995 * ms, 500 * ms}};
+    const spell s = ten_seconds(c);
+    EXPECT_EQ(s.due.size(), 200U);
+    EXPECT_EQ(s.counts.blocks_lost, 0U);
+    const std::int64_t flight = 10 * ms + 60 * ms;  // of a block, and behind it
+    for (const std::int64_t due : s.due) {
+        EXPECT_FALSE(due > 2000 * ms + flight && due < 5000 * ms + flight) << due;
+        EXPECT_FALSE(due > 7995 * ms + flight && due < 8500 * ms + flight) << due;
+    }
+    // The first of those that waited goes with the interval in which the spike is over.
+    EXPECT_EQ(*std::ranges::lower_bound(s.due, 5000 * ms), 5000 * ms + flight);
+    EXPECT_EQ(*std::ranges::lower_bound(s.due, 8100 * ms), 8500 * ms + flight);
+}
+
+TEST(Episodes, AnOutageLosesEveryBlockAndTheBearerRecovers) {
+    bearer_config c = of_profile("umts-384");
+    c.rlc.max_dat = 1000;
+    c.outages = {{2000 * ms, 3000 * ms}};
+    const spell s = ten_seconds(c);
+    EXPECT_EQ(s.due.size(), 200U);
+    EXPECT_GE(s.counts.blocks_lost, 60U);
+    for (const std::int64_t due : s.due) EXPECT_FALSE(due > 2070 * ms && due < 5070 * ms) << due;
+    EXPECT_EQ(ten_seconds(of_profile("umts-384")).counts.blocks_lost, 0U);
+}
+
 TEST(Control, StatesFollowTheTraffic) {
     bearer_config c = of_profile("umts-384");
     c.control.always_dch = false;

@@ -10,8 +10,8 @@ HEAD = """# Settings
 Made from `mac/schema/settings.yaml` by `./openwip get --describe --markdown > docs/settings.md`.
 
 - **Who**: processes read a YAML file (`--config FILE`), then `--set key=value`; `--print-config` prints what holds. Commands take the option, or the key in a
-  scenario file (`--config FILE`), and hand it on. *mac*: macd, emulator; *cell*: these, demo and emulate; nobody: of a running cell only. `*` and `[]` stand
-  for each name of a mapping and each entry of a list, `RUN/` for `$OPENWIP_RUN`.
+  scenario file (`--config FILE`), and hand it on. *mac*: macd, emulator; *cell*: these, demo and emulate; *emulation*: emulator, emulate;
+  nobody: of a running cell only. `*` and `[]` stand for each name of a mapping and each entry of a list, `RUN/` for `$OPENWIP_RUN`.
 - **Live**: who takes it while a cell runs ([controls.md](controls.md)); `./openwip get --describe` says of the others why not.
 """
 COLUMNS = ("key", "option", "default", "valid", "who", "live", "meaning")

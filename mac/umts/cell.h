@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Several users of one cell, a bearer each: as two packet links whose tag is the user. The downlink
+// of the cell is shared (cell_scheduler.h); an uplink is its user's own. With a limit a user whose
+// C/I is 0 dB can have `kbps` if it is alone, another one as many times more or less as its C/I is
+// (a bit needs the same energy over interference), and none more than its bearer's rate.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "port/packet_link.h"
+#include "umts/bearer.h"
+#include "umts/cell_scheduler.h"
+
+namespace wip::umts {
+
+struct cell_config {
+    int users = 1;
+    double kbps = 0;  // 0: every bearer has its rate
+    sharing method = sharing::equal_throughput;
+    std::vector<double> users_db;        // those not named: 0
+    std::vector<traffic_class> classes;  // those not named: interactive
+};
+
+class cell {
+public:
+    // Seeds are the bearer's, other ones for each user; the first has the bearer's own.
+    cell(const bearer_config& bearers, const cell_config& config);
+
+    packet_link& downlink() { return links_[0]; }
+    packet_link& uplink() { return links_[1]; }
+    const packet_link& downlink() const { return links_[0]; }
+    const packet_link& uplink() const { return links_[1]; }
+    void advance(std::int64_t now_ns);
+    std::int64_t next_wakeup() const;
+
+    int users() const { return static_cast<int>(bearers_.size()); }
+    bearer& user(int u) { return *bearers_[static_cast<std::size_t>(u)]; }
+    const bearer& user(int u) const { return *bearers_[static_cast<std::size_t>(u)]; }
+    // From the next interval on; as many users.
+    void reconfigure(const cell_config& config);
+
+private:
+    class link final : public packet_link {
+    public:
+        link(cell& c, bearer::way w) : cell_(&c), way_(w) {}
+        bool offer(std::span<const std::uint8_t> packet, std::int64_t now_ns, int tag) override {
+            return of(tag).offer(packet, now_ns, tag);
+        }
+        void advance(std::int64_t now_ns) override { cell_->advance(now_ns); }
+        std::int64_t next_wakeup() const override { return cell_->next_wakeup(); }
+        link_sums sums() const override;
+        bool idle() const override;
+        int leave(const link_packet& p) const { return hand_over(p); }
+
+    private:
+        packet_link& of(int user) const;
+        cell* cell_;
+        bearer::way way_;
+    };
+    void downlink_interval(std::int64_t start_ns);
+
+    std::int64_t tti_ns_;
+    std::vector<std::unique_ptr<bearer>> bearers_;
+    std::vector<int> left_;  // PDUs that a user's bearer still carries in this interval
+    std::array<link, 2> links_{link{*this, bearer::way::down}, link{*this, bearer::way::up}};
+    cell_scheduler scheduler_;
+};
+
+}  // namespace wip::umts
