@@ -7,15 +7,19 @@
 #include <atomic>
 #include <charconv>
 #include <cmath>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <vector>
 
 #include "checked_parameter.h"
 #include "fader/received_samples.h"
+#include "medium/control_server.h"
+#include "mix/change_door.h"
 #include "mix/mixer.h"
 #include "profiles/channel_definition.h"
 #include "sample_clock.h"
+#include "types/grid.h"
 #include "uhd_pmt.h"
 
 namespace gr {
@@ -62,20 +66,30 @@ mix::mix_config make_mix(const std::string& channel, double speed_kmh, const std
     if (noise_dbfs > -200) c.nodes[hearer].noise_dbfs = noise_dbfs;
     mix::path_config path{.from = sender, .to = hearer, .delay_samples = path_delay};
     path.user = static_cast<std::uint32_t>(user);
-    path.channel = profiles::realise(profiles::load_definition(channel),
-                                     make_choice(speed_kmh, shadowing, user), seed);
+    path.request.model = channel;
+    if (speed_kmh != -1) path.request.speed_kmh = speed_kmh;
+    path.request.shadowing.on = shadowing != "off";
+    const profiles::channel_choice choice = make_choice(speed_kmh, shadowing, user);
+    path.request.shadowing.deviation_db = choice.shadowing_db;
+    path.channel = profiles::realise(profiles::load_definition(channel), choice, seed);
     c.paths.push_back(path);
     return c;
 }
 
 class transmit_channel_impl : public transmit_channel {
 public:
-    explicit transmit_channel_impl(const mix::mix_config& config)
+    transmit_channel_impl(const mix::mix_config& config, const std::string& control)
         : gr::sync_block("transmit_channel", gr::io_signature::make(1, 1, sizeof(gr_complex)),
                          gr::io_signature::make(1, 1, sizeof(gr_complex))),
+          paths_(config.paths),
           mixer_(config) {
         nothing_.begin(0);
         sent_.begin(0);
+        if (!control.empty())
+            control_ = std::make_unique<::wip::air::control_server>(
+                controlled(control, config),
+                [this](const std::string& line) { d_logger->info(line); },
+                [](const std::string&) {});
     }
 
     int work(int n, gr_vector_const_void_star& in, gr_vector_void_star& out) override {
@@ -102,35 +116,55 @@ public:
     std::uint64_t clipped() const override { return clipped_; }
 
 private:
+    ::wip::air::controlled controlled(const std::string& endpoint, const mix::mix_config& config) {
+        return {endpoint,
+                config,
+                "air:\n  clock: transmitter\n",
+                [this](openwip::control::AirStatus& a) {
+                    a.set_clock("transmitter");
+                    a.set_speed(1);
+                    a.set_now(now_);
+                    a.set_clipped(clipped_ - clipped_before_);
+                },
+                [this] { clipped_before_ = clipped_.load(); },
+                [this](mix::mixer_change c) { return changes_.ask(std::move(c), [] {}); }};
+    }
     void fade(std::span<const gr_complex> in, std::span<gr_complex> out, mix::tick at) {
         if (at < sent_.end()) sent_.begin(at);  // back in time: nothing of it is known
         sent_.write(at, in);
+        changes_.serve(mixer_, paths_, at + ::wip::slot_samples - 1);
         const std::array<const mix::sample_source*, 2> sources{&sent_, &nothing_};
         mixer_.hear(hearer, at, out, sources, tunings_);
         std::uint64_t clipped = 0;
         for (const gr_complex v : out)
             clipped += (std::abs(v.real()) >= 1) + static_cast<unsigned>(std::abs(v.imag()) >= 1);
         clipped_ += clipped;
+        now_ = at;
         if (at > forgotten_ + mix::mixer::fade_samples)
             mixer_.forget_before((forgotten_ = at) - mixer_.max_delay());
     }
 
+    std::vector<mix::path_config> paths_;
     mix::mixer mixer_;
+    mix::change_door changes_;
     ::wip::cabled::received_samples sent_{kept}, nothing_{1};
     std::array<mix::node_tuning, 2> tunings_{};
     ::wip::sample_clock clock_{::wip::sample(0)};
     mix::tick forgotten_ = 0;
-    std::atomic<std::uint64_t> clipped_{0};
+    std::atomic<std::uint64_t> clipped_{0}, clipped_before_{0};
+    std::atomic<mix::tick> now_{0};
     std::vector<tag_t> tags_;
+    std::unique_ptr<::wip::air::control_server> control_{};  // its thread ends first
 };
 
 }  // namespace
 
 transmit_channel::sptr transmit_channel::make(const std::string& channel, double speed_kmh,
                                               const std::string& shadowing, int user,
-                                              double noise_dbfs, std::uint64_t seed) {
+                                              double noise_dbfs, std::uint64_t seed,
+                                              const std::string& control) {
     return gnuradio::make_block_sptr<transmit_channel_impl>(
-        make_mix(channel, speed_kmh, shadowing, user, noise_dbfs, seed));
+        make_mix(channel, speed_kmh, shadowing, user, noise_dbfs, seed), control);
 }
 
 }  // namespace wip

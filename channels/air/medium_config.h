@@ -27,8 +27,7 @@ struct medium_config : mix::mix_config {
     int wait_receivers = 0;
     bool stations_may_die = false;  // off: the medium ends with the first one
     std::string control;            // endpoint, empty: none
-    std::string fader;       // control endpoint of whoever has the channel, empty: nobody else
-    std::string channel_in;  // who has the channel and does not change it, empty: nobody else
+    std::string fader;  // control endpoint of whoever has the channel, empty: nobody else
     double pacing_limit_ms = 10;
     std::int64_t quantum = 5120;  // samples released at a time: one slot; realtime half
     // SCHED_FIFO if allowed, 0: leave. Below the stations': whom a released slot wakes goes first,

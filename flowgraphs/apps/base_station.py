@@ -6,6 +6,7 @@
 
 Prints "ready" when the flowgraph runs. Ends: see station.py."""
 import argparse
+import os
 
 import station
 
@@ -41,8 +42,10 @@ def build(options):
         transmitter = wip.slot_transmitter(
             cell=options.cell, endpoint=options.endpoint, start_slot=slot,
             modulation=options.modulation, seed=options.seed, timeout_s=options.timeout, lead_slots=options.lead)
-        channel = wip.transmit_channel(**options.channel) if options.channel else None
-    except ValueError as e:
+        before = os.umask(0o007)        # the medium, which passes changes on, is of the group alone
+        channel = wip.transmit_channel(**options.channel, control=options.channel_control) if options.channel else None
+        os.umask(before)
+    except (ValueError, RuntimeError) as e:
         station.bad_input(str(e))
     transmitter.set_log_level("off")     # what it has to say at its end is said by Watch
     transmitter.set_edge_samples(options.edge_samples)
@@ -75,6 +78,7 @@ def main():
                    help="symbols fade into each other over so many samples (default 16); 0: hard edges")
     p.add_argument("--channel", type=channel, metavar="MODEL[,KEY=VALUE...]",
                    help="channel before the radio: speed_kmh, shadowing, user, noise_dbfs, seed, as of the block transmit_channel")
+    p.add_argument("--channel-control", metavar="ENDPOINT", default="", help="where that channel changes while it runs, as a medium's does; empty: nowhere")
     options = p.parse_args()
     build(options).run()
 

@@ -18,7 +18,6 @@ namespace {
 constexpr slot_count largest_gap{slots_per_second};
 constexpr std::size_t most_open_requests = 64;
 constexpr int requests_without_clock = 3;
-constexpr slot_count loop{3};
 constexpr slot_count longest_loop{48};
 // An uplink packet may be up to 15000 slots on its way (uplink.delay_slots).
 constexpr slot_count longest_uplink{15000 + slots_per_second};
@@ -46,6 +45,7 @@ base_station::base_station(const macd_config& config, tun_device& tun, station_p
       frames_(port.telemetry(), config.link.profile),
       link_(config.link),
       lead_(config.transmit_lead_slots),
+      loop_(feedback_slots + config.fader_slots),
       free_running_(config.transmit_lead_slots > 0),
       mac_(config.link),
       packets_(config.telemetry.packets_per_second, mac_, port) {}
@@ -92,7 +92,7 @@ void base_station::peer_came() {
 }
 
 bool base_station::clock_allows(slot air) const {
-    return clock_.known() && clock_.value() + loop >= air;
+    return clock_.known() && clock_.value() + loop_ >= air;
 }
 
 bool base_station::flowgraph_can_wait() const {

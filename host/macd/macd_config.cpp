@@ -27,9 +27,6 @@ Config checked(const Config& c) {
     return c;
 }
 
-// What a slot and its feedback take beside the lead: the slot itself, its reception, the way back.
-constexpr int feedback_slots = 3;
-
 int lead_from(const config::settings& s, int delay) {
     const int lead = static_cast<int>(s.integer("link.transmit_lead_slots"));
     if (lead == 1)
@@ -143,6 +140,7 @@ macd_config translate(config::settings& s) {
                        "for a CRC; expected radio");
     c.link = link_from(s);
     c.transmit_lead_slots = lead_from(s, c.link.retransmission_delay_slots);
+    c.fader_slots = static_cast<int>(s.integer("link.fader_slots"));
     c.tcp_l = tcp_l_from(s);
     c.uplink = uplink_from(s);
     c.predictor = s.text("phy.predictor");

@@ -24,6 +24,7 @@ struct macd_config {
     // The flowgraph asks for a slot so long before it is on the air, for its radio's clock runs
     // freely; 0: that clock waits, and macd says when a slot is planned.
     int transmit_lead_slots = 0;
+    int fader_slots = 0;  // of the loop are between the two radios
     bool tcp_l = false;
     uplink_config uplink;
     std::string predictor;  // of the terminal's receiver
@@ -40,6 +41,9 @@ struct macd_config {
     std::string user;
     double peer_timeout_s = 2;
 };
+
+// What a slot and its feedback take beside the lead: the slot itself, its reception, the way back.
+inline constexpr int feedback_slots = 3;
 
 const std::vector<config::key>& macd_keys();
 

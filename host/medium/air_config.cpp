@@ -35,7 +35,6 @@ void read_air(const config::settings& s, medium_config& c) {
     c.wait_receivers = static_cast<int>(s.integer("air.wait_for.receivers"));
     c.control = s.text("air.control");
     c.fader = s.text("air.fader");
-    c.channel_in = s.text("air.channel_in");
     c.pacing_limit_ms = s.real("air.pacing_limit_ms");
     c.stations_may_die = s.flag("air.stations_may_die");
     c.quantum = s.integer("air.quantum");

@@ -31,10 +31,10 @@ std::string number(double v) {
 }  // namespace
 
 channel_control::channel_control(const mix::mix_config& config, std::string head, change_fn change,
-                                 const std::string& elsewhere)
+                                 bool elsewhere)
     : config_(config), head_(std::move(head)), change_(std::move(change)) {
-    if (!elsewhere.empty()) {
-        why_not_ = "the channel is in " + elsewhere;
+    if (elsewhere) {
+        why_not_ = "the channel is elsewhere";
         return;
     }
     if (config.paths.size() != 1) {

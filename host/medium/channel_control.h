@@ -28,10 +28,10 @@ public:
     // Takes a change and says from which sample it holds, as medium::change does.
     using change_fn = std::function<std::optional<tick>(mix::mixer_change)>;
 
-    // `head`: YAML of what else holds, above the channel in settings(). `elsewhere`: who has the
-    // channel, so that it does not change here.
+    // `head`: YAML of what else holds, above the channel in settings(). `elsewhere`: somebody else
+    // has the channel, and it does not change here.
     channel_control(const mix::mix_config& config, std::string head, change_fn change,
-                    const std::string& elsewhere = {});
+                    bool elsewhere = false);
 
     // Throws config::error, and nothing has changed then. The tick from which the
     // changes hold; nothing: there was none.

@@ -76,7 +76,8 @@ std::string answer(const std::string& message, const controlled& air, channel_co
             on_stop(request.stop());
             break;
         case Request::kConfigureYaml:
-            if (fader && !of_fader) return refuse("the fader does not answer; nothing changed");
+            if (fader && !of_fader)
+                return refuse("what has the channel does not answer; nothing changed");
             if (of_fader) {
                 reply.set_effective_slot(of_fader->effective_slot());
                 break;
@@ -166,7 +167,7 @@ control_server::control_server(controlled air, std::function<void(const std::str
     state* s = state_.get();
     s->thread =
         std::thread([s, air = std::move(air), log = std::move(log), on_stop = std::move(on_stop)] {
-            channel_control channel(air.mix, air.head, air.change, air.channel_in);
+            channel_control channel(air.mix, air.head, air.change, !air.fader.empty());
             std::optional<asked_process> fader;
             if (!air.fader.empty()) fader.emplace(air.fader, fader_patience);
             changes_made made;

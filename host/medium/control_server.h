@@ -24,11 +24,10 @@ struct controlled {
     std::function<void(openwip::control::AirStatus&)> fill;
     std::function<void()> reset_counters;
     channel_control::change_fn change;
-    // Control endpoint of the fader that has the channel, when this is the cables: its settings are
-    // the ones that change, and what it counts is added. Empty: none.
+    // Control endpoint of what has the channel, when this is the cables (a fader, or a
+    // transmitter): its settings are the ones that change, and what it counts is added. Empty:
+    // none.
     std::string fader{};
-    // Who has the channel and does not change it. Empty: nobody else.
-    std::string channel_in{};
 };
 
 class control_server {

@@ -48,8 +48,7 @@ controlled controlled_medium(const medium_config& config, medium& m) {
             fill,
             [&m] { m.reset_counters(); },
             [&m](mix::mixer_change c) { return m.change(std::move(c)); },
-            config.fader,
-            config.channel_in};
+            config.fader};
 }
 
 }  // namespace wip::air

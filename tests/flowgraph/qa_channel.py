@@ -2,11 +2,13 @@
 """wip.fading_channel and wip.impairments: that the blocks carry the models' parameters and samples
 (the models' own statistics: tests/unit/channels)."""
 import tempfile
+import time
 import unittest
 
 import numpy as np
 import pmt
 from gnuradio import blocks, gr, wip
+from openwip_cli.messages import control
 
 RATE = wip.SAMPLE_RATE
 LATENCY = 6     # of the tapped delay line
@@ -177,6 +179,29 @@ class TransmitChannel(unittest.TestCase):
         self.assertAlmostEqual(10 * np.log10(np.mean(np.abs(out) ** 2)), -40, delta=0.1)
         self.assertEqual(block.clipped(), 0)
         self.assertEqual(self.sent(tone(0, amplitude=1.01, count=100), {0: 0}, channel="awgn")[1].clipped(), 94)   # the path's six samples of delay
+
+    def test_it_changes_while_it_runs_from_the_begin_of_a_slot_on(self):
+        with tempfile.TemporaryDirectory(prefix="openwip-test-") as folder:
+            endpoint = f"ipc://{folder}/channel"
+            top, block = gr.top_block(), wip.transmit_channel(channel="awgn", noise_dbfs=-60, control=endpoint)
+            sink = blocks.vector_sink_c()
+            top.connect(blocks.null_source(gr.sizeof_gr_complex), blocks.throttle(gr.sizeof_gr_complex, 1e6), block, sink)
+            top.start()
+            try:
+                asked = control.Control(endpoint).configure({"channel": {"snr_db": 20, "model": "epa", "speed_kmh": 3}}, 5)
+                while len(sink.data()) < 5120 * (asked.effective_slot + 4):
+                    time.sleep(0.01)
+                status = control.Control(endpoint).status(5)
+            finally:
+                top.stop()
+                top.wait()
+        self.assertTrue(asked.ok, asked.error)
+        level = np.abs(np.array(sink.data()))
+        first = int(np.argmax(level > 0.01))
+        self.assertTrue(0 <= first - 5120 * asked.effective_slot < 100, (first, asked.effective_slot))
+        self.assertAlmostEqual(20 * np.log10(np.std(level[first + 100:]) / np.std(level[:first])), 60 - 33.14, delta=0.3)
+        self.assertIn("model: epa", status.effective_yaml)
+        self.assertEqual((status.clock, [c.key for c in status.changes]), ("transmitter", ["channel.model", "channel.snr_db", "channel.speed_kmh"]))
 
     def test_what_no_channel_has_is_refused(self):
         for bad in ({"channel": "typical"}, {"speed_kmh": 501}, {"channel": "hst", "speed_kmh": 30}, {"shadowing": "much"}, {"shadowing": "21"},

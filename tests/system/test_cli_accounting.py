@@ -152,6 +152,11 @@ class Verdict(unittest.TestCase):
                          ["late: 16 slots of 15000 (limit 0.1%) missed their time: 5 too late at the radio, 1 not planned in time, "
                           "10 not made in time"])
 
+    def test_a_faded_signal_that_is_clipped_is_another_channel(self):
+        for clipped, says in ((7680, []), (7681, ["clipping: 7681 of 76800000 samples of the faded signal were beyond full scale (limit 0.0001): less power before the channel"])):
+            after = pb.AirStatus(speed=1, now=76_800_000, wall_seconds=10, slots=15000, clipped=clipped)
+            self.assertEqual(accounting.check_clipping(accounting.realtime_of(pb.AirStatus(speed=1), after, {"late": 0})), says)
+
     def test_one_reason_makes_it_invalid_and_the_check_is_named(self):
         v = accounting.verdict([("pacing", []), ("sums", ["a", "b"])])
         self.assertEqual(v, {"valid": False, "reasons": ["a", "b"], "checks": {"pacing": True, "sums": False}})

@@ -170,7 +170,7 @@ class Cell(unittest.TestCase):
 
     def test_its_channel_changes_in_the_fader_and_the_run_names_it_when_it_dies(self):
         name = f"f{os.getpid() % 100000}"
-        run = Demo(name, *GENTLE, "--air", "cabled", "--duration", "60", "--pings", "5")
+        run = Demo(name, *GENTLE, "--air", "cabled", "--product", "b210", "--duration", "60", "--pings", "5")
         self.addCleanup(run.close)
         run.wait_for("TCP download")
         self.assertEqual(openwip("get", "--name", name, "channel.snr_db").stdout.split()[1], "16")

@@ -83,10 +83,11 @@ speed_kmh   0..500; -1: the channel's own
 shadowing   'off', 'on' as the definition has it, or a standard deviation, 0 to 20 dB
 user        0..63: of two-user, n-user; of the random numbers of all channels
 noise_dbfs  over the whole sample rate; -200: none
-seed        of fading and noise)")
+seed        of fading and noise
+control     endpoint (ZeroMQ) at which the channel changes while it runs, as a medium's; '': none)")
         .def(py::init(&transmit_channel::make), py::arg("channel") = "jakes",
              py::arg("speed_kmh") = -1.0, py::arg("shadowing") = "off", py::arg("user") = 0,
-             py::arg("noise_dbfs") = -200.0, py::arg("seed") = 1)
+             py::arg("noise_dbfs") = -200.0, py::arg("seed") = 1, py::arg("control") = "")
         .def("clipped", &transmit_channel::clipped,
              "Components beyond full scale, which the radio sends at full scale.");
     sync_class<impairments>(m, "impairments",

@@ -67,6 +67,8 @@ class Radios(unittest.TestCase):
         self.refused("--product is 'b2100'; valid: ideal.b200", "--product", "b2100")
         self.refused("--base-radio is 'product=usrp'; valid: product=ideal, b200", "--base-radio", "product=usrp")
         self.refused("--terminal-radio is 'b210'; valid: none, or device arguments", "--terminal-radio", "b210")
+        self.refused("--fader-radio is 'none' with --product n210; valid: product=x310", "--product", "n210", "--air", "cabled")
+        parse("--product", "n210", "--air", "cabled", "--fader-radio", "product=x310")
         self.refused("--base-radio is 'node=x'; valid: device arguments .* but type, air and node", "--base-radio", "node=x")
 
 

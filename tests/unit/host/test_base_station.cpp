@@ -236,6 +236,18 @@ TEST_F(BaseStation, AReceiversReportIsNotForTheBaseStation) {
     base.on_report({});
     EXPECT_EQ(port.dropped.size(), 1U);
 }
+// What is sent reaches the terminal three slots later: its reports do, too.
+class BehindAFader : public BaseStation {
+protected:
+    BehindAFader() : BaseStation({"link.fader_slots=3", "link.retransmission_delay_ms=4"}) {}
+};
+TEST_F(BehindAFader, APlanWaitsForAReportThatIsOlderByTheFadersSlots) {
+    for (std::int64_t k = 150; k < 154; ++k) ask(k);
+    EXPECT_EQ(planned().back(), 152);
+    hear(word(150));
+    for (std::int64_t k = 154; k < 160; ++k) ask(k);
+    EXPECT_EQ(planned().back(), 156);
+}
 // With a lead the transmitter says when.
 class FreeRunning : public BaseStation {
 protected:

@@ -26,7 +26,7 @@ ALLOWED = {
     "blocks/phy/transmitter": {"types", "phy/math", "phy/grid", "phy/ofdm", "phy/qam", "phy/coding"},
     "blocks/phy/receiver": {"types"} | RECEIVING - {"phy/transmitter"},
     "blocks/include": {"types", "wip"} | RECEIVING,
-    "blocks/lib": {"types", "port", "schema", "sample", "profiles", "mix", "fader", "peer", "wip"} | RECEIVING,
+    "blocks/lib": {"types", "port", "schema", "sample", "profiles", "mix", "fader", "medium", "peer", "wip"} | RECEIVING,
     "blocks/python": {"types", "port", "schema", "wip"} | RECEIVING,
     "mac/port": {"types"},
     "mac/calendar": {"types", "port"},

@@ -23,10 +23,11 @@ public:
     // user        of two-user, n-user; of the random numbers of all channels
     // noise_dbfs  over the whole sample rate; -200: none
     // seed        of fading and noise
-    // Throws std::invalid_argument naming parameter, value and range.
+    // control     endpoint (ZeroMQ) at which the channel changes while it runs, as a medium's;
+    // empty: none Throws std::invalid_argument naming parameter, value and range.
     static sptr make(const std::string& channel = "jakes", double speed_kmh = -1,
                      const std::string& shadowing = "off", int user = 0, double noise_dbfs = -200,
-                     std::uint64_t seed = 1);
+                     std::uint64_t seed = 1, const std::string& control = "");
 
     virtual std::uint64_t clipped() const = 0;  // components beyond full scale, sent at it
 };

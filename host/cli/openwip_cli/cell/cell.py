@@ -31,6 +31,7 @@ from ..settings.scenario import Scenario, text_of
 
 MACD, MEDIUM, FADER = "host/macd/macd", "host/medium/air", "host/cabled/wip_fader"     # of the build
 RUN_ROOT = pathlib.Path("/run/openwip")
+TRANSMITTER = "base.channel"        # control of a channel in the base station's flowgraph
 KEEPER_ENDS_S = 5       # it ends its processes first
 ADDRESS = {"base": "10.42.0.1", "terminal": "10.42.0.2"}
 STATIONS = ("base", "terminal")
@@ -268,7 +269,7 @@ def air_config(cell: Cell, scenario: Scenario) -> dict[str, Any]:
                  "wait_for": {"transmitters": 1, "receivers": 1}, "seed": s["seed"],
                  "control": cell.endpoint("air.control"), "user": system.account()[0]}
     if s.fade_in_transmitter:
-        return {"air": air | {"channel_in": "the base station's flowgraph (--fade transmitter)"},
+        return {"air": air | {"fader": cell.endpoint(TRANSMITTER)},
                 "nodes": {"base": {}, "terminal": {"impairments": s["impairments"]}}, "paths": [{key: path[key] for key in ("from", "to", "gain_db")}]}
     noise = {"noise_dbfs": round(s.noise_dbfs - terminal, 4)}
     if not s.cabled:
@@ -319,13 +320,13 @@ def flowgraph(role: str, places: Places) -> list[str]:
     return [str(places.python), str(places.top / "flowgraphs" / "apps" / ("base_station.py" if role == "base" else "terminal.py"))]
 
 
-def transmitter_options(scenario: Scenario) -> list[str]:
+def transmitter_options(scenario: Scenario, control: str = "") -> list[str]:
     options = ["--edge-samples", str(scenario["radio.edge_samples"]), "--lead", str(scenario["link.transmit_lead_slots"])]
     if not scenario.fade_in_transmitter:
         return options
     channel = {"speed_kmh": -1 if scenario.speed_kmh is None else scenario.speed_kmh, "shadowing": text_of(scenario["channel.shadowing"]),
                "user": scenario["channel.user"], "noise_dbfs": round(scenario.noise_dbfs, 4), "seed": scenario["seed"]}
-    return [*options, "--channel", ",".join([scenario["channel.model"], *(f"{key}={value}" for key, value in channel.items())])]
+    return [*options, "--channel-control", control, "--channel", ",".join([scenario["channel.model"], *(f"{key}={value}" for key, value in channel.items())])]
 
 
 def receiver_options(scenario: Scenario) -> list[str]:
@@ -360,7 +361,7 @@ def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: An
         *fader,
         mac("base"),
         mac("terminal"),
-        Process("base.radio", station("base", "--tx-gain", f"{radio_of['base'].gain:g}", *transmitter_options(scenario)), radio,
+        Process("base.radio", station("base", "--tx-gain", f"{radio_of['base'].gain:g}", *transmitter_options(scenario, cell.endpoint(TRANSMITTER))), radio,
                 slot_path=True, capabilities=rights.RADIO),
         Process("terminal.radio", station("terminal", "--rx-gain", f"{radio_of['terminal'].gain:g}", *receiver_options(scenario)), radio,
                 slot_path=True, capabilities=rights.RADIO),

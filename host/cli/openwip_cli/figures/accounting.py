@@ -4,13 +4,14 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from ..air import CRC_BITS, SAMPLE_RATE, SLOTS_PER_SECOND, SYMBOLS_PER_BIN
+from ..air import CRC_BITS, SAMPLE_RATE, SLOT_SAMPLES, SLOTS_PER_SECOND, SYMBOLS_PER_BIN
 
 MTU = 1500
 USUAL_MSS = 1448          # TCP payload of a packet with timestamps
 
 FACTOR_TOLERANCE = 0.005  # of the real-time factor
 BEHIND_SHARE = 0.01       # of the slots may be released later than the pacing limit
+CLIPPED_SHARE = 1e-4     # of the samples of a channel made before a transmitter: what a terminal says of its own receiver
 LATE_SHARE = 1e-3       # of the slots, on a clock that runs freely
 WAITING_LIMIT = 0.5       # of the time an application may be ready and without a core (docs/demo.md)
 
@@ -292,7 +293,8 @@ def judge(o: Observed) -> Any:
     if o.fader is not None:
         checks.append(("fader", check_fader(o.fader)))
     if o.realtime is not None:
-        checks += [("pacing", check_pacing(o.realtime)), ("late_slots", check_late(o.realtime))]
+        checks += [("pacing", check_pacing(o.realtime)), ("late_slots", check_late(o.realtime)),
+                   ("clipping", check_clipping(o.realtime))]
     if o.lock_losses is not None:
         checks.append(("lock", lock_reasons(o.lock_losses, o.changes)))
     checks.append(("sums", check_sums(o.paths, o.tun, o.drained)))
@@ -326,7 +328,7 @@ def realtime_of(before: Any, after: Any, missed_slots: dict[str, int]) -> dict[s
         "pacing_us": {"median": after.pacing_median_us, "p99": after.pacing_p99_us,
                       "p999": after.pacing_p999_us, "max": after.pacing_max_us},
         "underflows": after.underflows, "overflows": after.overflows,
-        "clock": after.clock,
+        "clock": after.clock, "clipped": max(0, after.clipped - before.clipped),
     }
 
 
@@ -358,6 +360,13 @@ def check_fader(air: Any) -> list[str]:
         wrong.append("fader: its channel was not sounded")
     return wrong + [f"fader: from {getattr(s, 'from')} to {s.to} the channel is {s.residual_db:.1f} dB off the commanded one (limit "
                     f"{s.limit_db:.1f} dB)" for s in air.soundings if not s.not_judged and not s.residual_db <= s.limit_db]
+
+
+def check_clipping(realtime: dict[str, Any]) -> list[str]:
+    """Fading that a fader's or a station's transmitter has no room for is another channel."""
+    clipped, samples = realtime["clipped"], realtime["slots"] * SLOT_SAMPLES
+    return [] if clipped <= CLIPPED_SHARE * samples else [
+        f"clipping: {clipped} of {samples} samples of the faded signal were beyond full scale (limit {CLIPPED_SHARE:g}): less power before the channel"]
 
 
 def check_late(realtime: dict[str, Any]) -> list[str]:

@@ -132,6 +132,8 @@ def screen(r: dict[str, Any]) -> str:
                  f"(median {rt['pacing_us']['median'] / 1000:.2f}, p99 {rt['pacing_us']['p99'] / 1000:.2f}, "
                  f"max {rt['pacing_us']['max'] / 1000:.2f} ms)")
     lines += fader_lines(r.get("fader"))
+    if not r.get("fader") and rt.get("clipped"):
+        lines.append(f"  clipped      {rt['clipped']} samples of the faded signal at the transmitter")
     lines += stall_lines(rt.get("stall")) + placement_lines(r.get("placement"))
     cpu = dict(r["cpu"])
     total = cpu.pop("total", 0)

@@ -55,6 +55,11 @@ def clock(product: dict[str, Any]) -> int | None:
     return OTHER_CLOCK if "range" in has else None
 
 
+def has_cell_rate(product: dict[str, Any]) -> bool:
+    has = product["clock"]
+    return clock(product) is not None or has.get("automatic") or has["default"] % CELL_RATE == 0
+
+
 def radio(role: str, setting: str, product: str, arguments: str) -> Radio:
     given = parts(setting, arguments)
     name = given.get("product", product)
@@ -86,6 +91,10 @@ def radios(values: Any) -> dict[str, Radio]:
     parts("--fader-radio", values["radio.fader"])
     for node, like in (("fader-base", "terminal"), ("fader-terminal", "base")) if values.cabled else ():
         found[node] = radio(like, "--fader-radio", values["radio.product"], values["radio.fader"])
+        name = parts("", found[node].arguments or NONE).get("product", IDEAL)
+        if name != IDEAL and not has_cell_rate(products()[name]):
+            raise BadInput(f"--fader-radio is '{values['radio.fader']}' with --product {values['radio.product']}; valid: product=x310 or another one "
+                           f"that has {CELL_RATE} samples/s, which {name} has not: a fader does not convert")
         if "product=" in found[node].arguments and "ppm=" not in found[node].arguments:
             found[node].arguments += ",ppm=0"
     return found

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One scenario on the medium and through the fader: software USRPs in lockstep, same seeds, same traffic, and the medium with the loop that
+the fader needs (4 ms). JSON, what was found beside what is asked:
+
+  snr_db              terminal's SNR, by bin: mean over the slots that both have recorded; rms over the bins of all seeds of the difference,
+                      at most 0.3 dB; and that of single slots, which have noise of their own on either way (not judged)
+  frame_error_rate    of each way with its 95 % interval over the seeds: each mean inside the other's interval
+  tcp_bps             ratio of the means within 3 %, with the 95 % interval of the pairs
+
+  sudo /usr/bin/python3 tests/bench/cabled.py [--seeds 8] [--seconds 8] [--speed 0.5] [--out FILE] [-- DEMO OPTIONS]
+
+from a built tree. Exit code 1: something is outside. A run that is INVALID (the machine was too busy) is made again, twice at most;
+what is left out then is said."""
+import argparse
+import dataclasses
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import h5py
+import numpy
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(TOP / "host" / "cli")]
+
+from openwip_cli.figures import estimates  # noqa: E402
+
+SCENARIO = ["--channel", "jakes", "--speed-kmh", "30", "--snr", "20", "--bins", "25", "--tcp-window-kb", "128", "--pings", "5",
+            "--retransmission-delay-ms", "4"]
+WAYS = {"medium": [], "cabled": ["--air", "cabled"]}
+MOST_SNR_DB, MOST_TCP = 0.3, 0.03
+ATTEMPTS = 3
+
+
+def run(way, seed, given, folder):
+    """(report, SNR by slot: 25 values); None: never valid."""
+    for attempt in range(ATTEMPTS):
+        base = pathlib.Path(folder, f"{way}-{seed}-{attempt}")
+        command = [TOP / "openwip", "demo", "--name", f"cb{way[0]}", *SCENARIO, *WAYS[way], "--seed", str(seed), "--duration", str(given.seconds),
+                   "--speed", str(given.speed), "--record", f"{base}.h5", "--json", f"{base}.json", *given.more]
+        subprocess.run([*given.before.split(), *command], env=os.environ | {"OPENWIP_NO_BUILD": "1"}, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, check=False)
+        try:
+            report = json.loads(pathlib.Path(f"{base}.json").read_text())
+        except OSError:
+            continue
+        if not report["verdict"]["valid"]:
+            print(f"{way}, seed {seed}: {report['verdict']}", file=sys.stderr)
+            continue
+        with h5py.File(f"{base}.h5") as f:
+            slot = f["topics/slot/terminal"]
+            locked = slot["locked"][:] & slot["snr_db.known"][:]
+            snr = dict(zip(slot["message.slot"][:][locked], slot["snr_db"][:][locked]))
+        return report, snr
+    return None
+
+
+def figures(ways, runs):
+    """Of each way, by seed: only of those valid on both."""
+    seeds = sorted(set(runs["medium"]) & set(runs["cabled"]))
+    by_bin, by_slot = [], []
+    for seed in seeds:
+        a, b = (runs[way][seed][1] for way in ways)
+        both = sorted(set(a) & set(b))
+        difference = numpy.array([b[k] for k in both]) - numpy.array([a[k] for k in both])
+        by_bin.append(difference.mean(axis=0))
+        by_slot.append(difference)
+    rms = float(numpy.sqrt(numpy.mean(numpy.square(by_bin))))
+    each = [float(numpy.sqrt(numpy.mean(numpy.square(d)))) for d in by_bin]
+    fer = {way: estimates.estimate(runs[way][s][0]["link"]["frame_error_rate"] for s in seeds) for way in ways}
+    tcp = {way: {s: runs[way][s][0]["tcp"]["goodput_bps"] for s in seeds} for way in ways}
+    share = estimates.ratio(tcp["cabled"], tcp["medium"])
+    pairs = estimates.difference(*({s: runs[way][s][0]["link"]["frame_error_rate"] for s in seeds} for way in ("cabled", "medium")))
+    return {
+        "seeds": seeds,
+        "snr_db": {"rms": rms, "budget": MOST_SNR_DB, "rms_by_seed": each, "mean_difference": float(numpy.mean(by_bin)),
+                   "slots": [len(d) for d in by_slot], "rms_of_single_slots": float(numpy.sqrt(numpy.mean(numpy.square(numpy.concatenate(by_slot))))),
+                   "ok": rms <= MOST_SNR_DB},
+        "frame_error_rate": {**{way: dataclasses.asdict(e) for way, e in fer.items()}, "difference": dataclasses.asdict(pairs),
+                             "frames": {way: sum(runs[way][s][0]["link"]["frames_sent"] for s in seeds) for way in ways},
+                             "ok": fer["medium"].covers(fer["cabled"].mean) and fer["cabled"].covers(fer["medium"].mean)},
+        "tcp_bps": {**{way: dataclasses.asdict(estimates.estimate(of.values())) for way, of in tcp.items()}, "ratio": dataclasses.asdict(share),
+                    "budget": MOST_TCP, "ok": abs(share.mean - 1) <= MOST_TCP},
+        "sounding": [runs["cabled"][s][0]["fader"] for s in seeds][:1],
+    }
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--seeds", type=int, default=8)
+    p.add_argument("--seconds", type=int, default=8)
+    p.add_argument("--speed", type=float, default=0.5)
+    p.add_argument("--out")
+    p.add_argument("--before", default="", help="command that runs each demo (flock FILE)")
+    p.add_argument("more", nargs="*")
+    given = p.parse_args()
+    runs = {way: {} for way in WAYS}
+    with tempfile.TemporaryDirectory(prefix="openwip-cabled-") as folder:
+        for seed in range(1, given.seeds + 1):
+            for way in WAYS:
+                if (done := run(way, seed, given, folder)) is not None:
+                    runs[way][seed] = done
+    found = {"scenario": SCENARIO + given.more, "seconds": given.seconds, "speed": given.speed,
+             "not_valid": [f"{way}, seed {s}" for way in WAYS for s in range(1, given.seeds + 1) if s not in runs[way]], **figures(list(WAYS), runs)}
+    text = json.dumps(found, indent=1)
+    if given.out:
+        pathlib.Path(given.out).write_text(text + "\n")
+    print(text)
+    return 0 if all(found[key]["ok"] for key in ("snr_db", "frame_error_rate", "tcp_bps")) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
