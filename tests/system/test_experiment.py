@@ -31,11 +31,16 @@ def built():
     return pathlib.Path(environment()["OPENWIP_BUILD"], "host/emulator/wip_emulator").exists()
 
 
+def snakemake():
+    return pathlib.Path(environment()["OPENWIP_BUILD"], "campaigns/bin/snakemake").exists()
+
+
 HAS_KERNEL = pathlib.Path(environment()["OPENWIP_BUILD"], "virtual-time", "linux").exists()
 
 
 @unittest.skipIf(os.geteuid() != 0, "network namespaces need root")
 @unittest.skipUnless(built(), "the emulator is not built")
+@unittest.skipUnless(snakemake(), "no Snakemake: ./openwip setup --campaigns")
 class Experiment(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -45,7 +50,7 @@ class Experiment(unittest.TestCase):
         self.file = self.folder / "S1.yaml"
 
     def arguments(self, *more):
-        return ["experiment", str(self.file), "--jobs", "2", "--out", str(self.out), *more]
+        return ["experiment", str(self.file), "--cores", "1", "--out", str(self.out), *more]
 
     def runs(self):
         return [json.loads(p.read_text()) for p in (self.out / "runs").glob("*.json")]
@@ -59,7 +64,7 @@ class Experiment(unittest.TestCase):
                 break
 
         def mine():
-            return [cells.Cell(d.name) for d in cells.RUN_ROOT.glob(f"x{p.pid % 10**7}j*") if (d / "pids" / "emulator").exists()]
+            return [cells.Cell(d.name) for d in cells.RUN_ROOT.glob("x[0-9]*") if (d / "pids" / "emulator").exists()]
 
         self.assertTrue(wait_until(mine, 20))
         return p, mine()
@@ -94,7 +99,7 @@ class Experiment(unittest.TestCase):
         self.assertEqual([x for c in up for x in left_of(c)], [])
         before = {r["key"]: r["attempts"] for r in self.runs()}
         self.assertTrue(1 <= len(before) < 4)
-        done = openwip(*self.arguments("--resume"))
+        done = openwip(*self.arguments())
         self.assertIn(done.returncode, (0, 1), done.stderr)
         after = {r["key"]: r for r in self.runs()}
         self.assertEqual(len(after), 4)
@@ -114,7 +119,8 @@ class Experiment(unittest.TestCase):
         for arguments, pattern in ((self.arguments(), "workload is 'ftp'; valid: tcp|flows|voip"),
                                    (["experiment", "A9"], "unknown experiment A9"),
                                    (["experiment", "A1", "--out", "/proc/x"], "cannot be written"),
-                                   (["experiment", "A1", "--jobs", "x"], "--jobs is 'x'")):
+                                   (["campaign", "A1", "--cores", "x"], "--cores is 'x'"),
+                                   (["campaign", "A1", "--profile", "slurm"], "valid: --time virtual")):
             with self.subTest(arguments):
                 done = openwip(*arguments)
                 self.assertEqual(done.returncode, 2, done.stderr)
@@ -122,6 +128,7 @@ class Experiment(unittest.TestCase):
                 self.assertEqual(len(done.stderr.strip().splitlines()), 1)
 
 
+@unittest.skipUnless(snakemake(), "no Snakemake: ./openwip setup --campaigns")
 @unittest.skipUnless(HAS_KERNEL, "no Linux kernel for virtual time: ./openwip setup --virtual-time")
 class InVirtualTime(unittest.TestCase):
     """The same experiment without namespaces, rights and clock: the same files, and every attempt the same values."""
@@ -129,7 +136,7 @@ class InVirtualTime(unittest.TestCase):
     def run_once(self, folder):
         file = pathlib.Path(folder, "S1.yaml")
         file.write_text(SMALL.replace("realisations: 1", "realisations: 2"))
-        done = openwip("experiment", str(file), "--time", "virtual", "--jobs", "2", "--out", f"{folder}/out")
+        done = openwip("experiment", str(file), "--time", "virtual", "--cores", "2", "--out", f"{folder}/out")
         self.assertEqual(done.returncode, 0, done.stderr)
         comparison = json.loads(pathlib.Path(folder, "out", "comparison.json").read_text())["experiments"]["S1"]
         self.assertEqual((comparison["counts"]["valid"], comparison["statements"][0]["holds"]), (6, "yes"))

@@ -17,6 +17,7 @@ from macd_world import need_root
 
 from openwip_cli.cell import cell as cells
 from openwip_cli.runs import tcpl
+from openwip_cli.runs.pool import SNAKEMAKE
 from openwip_cli.machine.places import Places
 from openwip_cli.settings.scenario import Scenario
 
@@ -70,6 +71,7 @@ class TcpOverDamagedSegments(unittest.TestCase):
             self.assertIn(words, done.stderr)
 
 
+@unittest.skipUnless((BUILD / SNAKEMAKE).exists(), "no Snakemake: ./openwip setup --campaigns")
 class ALineSoBadThatNothingEnds(unittest.TestCase):
     """One bit in a hundred: a segment of 40 bytes gets through once in 25, one with data never."""
     def test_the_transfer_is_a_result_and_not_a_failure_of_the_run(self):

@@ -106,10 +106,11 @@ class EntryPoint(unittest.TestCase):
         self.assertEqual([line for line in self.asked if line.startswith(("cmake", "ninja"))], [])
 
     def test_setup_of_everything_is_the_whole_table(self):
-        (self.world / "build/sigmf/bin").mkdir(parents=True)
-        validator = self.world / "build/sigmf/bin/sigmf_validate"
-        validator.touch()
-        validator.chmod(0o755)
+        for program in ("sigmf/bin/sigmf_validate", "campaigns/bin/snakemake"):
+            there = self.world / "build" / program
+            there.parent.mkdir(parents=True)
+            there.touch()
+            there.chmod(0o755)
         every = self.everything()
         self.assertGreater(len(every), 40)
         self.assertEqual(self.packages_of("setup"), every)

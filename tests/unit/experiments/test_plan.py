@@ -101,6 +101,9 @@ class Refused(unittest.TestCase):
                 ("[adaptive, 1, 2, 3]", "1\n  qdisc: red", "qdisc is 'red'; valid: none|fifo|fq_codel".replace("|", r"\|")),
                 ("realisations: 4", "realisations: 0", "full: realisations is 0; valid: 1..1000"),
                 ("duration_s: 2", "duration_s: long", "duration_s is 'long'; valid: 1..3600"),
+                ("title: small", "title: small\nuntil: 0.02", "until is 0.02; valid: a mapping with half_width"),
+                ("title: small", "title: small\nuntil: {half_width: 0}", r"until: half_width is 0; valid: 0.001..1"),
+                ("title: small", "title: small\nuntil: {half_width: 0.1, at_least: 5}", r"until: at_least is 5; valid: 2..4"),
                 ("kind: best", "kind: bset", "statement best: kind is 'bset'; valid: value, ratio, "),
                 ("metric: goodput_mbps, over", "metric: godput, over", "unknown metric godput; known: goodput_mbps, ")):
             with self.subTest(new):
@@ -125,7 +128,9 @@ class Refused(unittest.TestCase):
 
     def test_arguments(self):
         for arguments, pattern in ((["A9"], "unknown experiment A9; known: A1, A2"), ([], "name an experiment"),
-                                   (["A1", "--jobs", "0"], "--jobs is '0'; valid: 1..99"), (["A1", "--jobs", "many"], "--jobs is"),
+                                   (["A1", "--cores", "0"], "--cores is '0'; valid: 1..999"), (["A1", "--cores", "many"], "--cores is"),
+                                   (["A1", "--profile", "slurm"], "--profile slurm with --time real.*valid: --time virtual"),
+                                   (["A1", "--time", "virtual", "--profile", "moon"], "--profile is 'moon'; valid: slurm, kubernetes, or a folder"),
                                    (["A1", "--out", "/proc/nothing"], "--out /proc/nothing: cannot be written"),
                                    (["--list", "A1"], "--list takes no names"), (["A1", "--fast"], "unrecognized")):
             with self.subTest(arguments), self.assertRaisesRegex(BadInput, pattern):
@@ -161,10 +166,6 @@ class Shipped(unittest.TestCase):
                     "link.combining": "on", "link.deliver_corrupt": "on", "link.queue_packets": 54, "wired.delay_ms": 10,
                     "wired.loss": 0, "uplink.kbps": 500, "channel.snr_db": 16}
         self.assertEqual({k: spec["emulator"][k] for k in expected}, expected)
-
-    def test_the_quick_set_is_planned_for_less_than_45_minutes_on_two_cores(self):
-        runs = plan.unique_runs(plan.load(TOP, ["all"], "quick"))
-        self.assertLess(plan.estimate_s(runs, 2 * options.CELLS_PER_CORE), 42 * 60)
 
 
 if __name__ == "__main__":

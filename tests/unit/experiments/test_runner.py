@@ -1,185 +1,166 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The runner with an emulator that is a formula: resume, repetition of invalid runs, interruption."""
+"""Campaigns with an emulator that is a formula, and without Snakemake: attempts, progress, which runs are next, the command."""
 import contextlib
 import io
 import json
-import os
-import pathlib
-import signal
-import subprocess
-import sys
-import textwrap
-import time
 import unittest
 from unittest import mock
 
 import world
 from world import World
 
-from openwip_cli.errors import BadInput, CellDied
-from openwip_cli.campaign import command, plan, runner
+from openwip_cli.errors import BadInput, CellDied, Terminated
+from openwip_cli.campaign import command, metrics, one_run, plan, runner
+from openwip_cli.runs import pool
 
 
-class Runs(unittest.TestCase):
+class Attempts(unittest.TestCase):
+    """`good`: the attempt that comes off."""
+
+    def attempts(self, spec, good, fault):
+        tried = []
+
+        def one(spec, places, progress):
+            tried.append(1)
+            if len(tried) >= good:
+                return world.result()
+            if isinstance(fault, Exception):
+                raise fault
+            return world.result(valid=False, reasons=[fault])
+
+        made = one_run.attempts_of(spec, None, lambda text: None, one)
+        self.assertEqual(len(made["attempts"]), len(tried))
+        return len(tried), made
+
+    def test_an_invalid_run_is_repeated_a_bounded_number_of_times_and_every_attempt_is_kept(self):
+        tried, made = self.attempts({}, 3, "pacing: bad day")
+        self.assertEqual((tried, made["valid"], made["result"]["verdict"]["valid"]), (3, True, True))
+        self.assertEqual([a["reasons"] for a in made["attempts"]], [["pacing: bad day"]] * 2 + [[]])
+        tried, made = self.attempts({}, 9, "pacing: bad day")
+        self.assertEqual((tried, made["valid"]), (one_run.ATTEMPTS, False))
+
+    def test_a_cell_that_dies_is_an_invalid_attempt(self):
+        tried, made = self.attempts({}, 2, CellDied("emulator was killed by SIGSEGV", [("emulator", "last words")]))
+        self.assertEqual(made["attempts"][0]["reasons"], ["died: emulator was killed by SIGSEGV", "emulator: last words"])
+        self.assertEqual((tried, made["valid"]), (2, True))
+
+    def test_what_would_come_out_the_same_is_not_tried_again(self):
+        self.assertEqual(self.attempts({"time": "virtual"}, 2, "sums: one packet too many")[0], 1)
+        self.assertEqual(self.attempts({"tcp-l": {}}, 2, "accounting: one packet too many")[0], 1)
+        self.assertEqual(self.attempts({"tcp-l": {}}, 2, "pacing: a packet left 28 ms late")[0], 2)
+
+    def test_runs_beside_each_other_have_cells_and_cores_of_their_own(self):
+        with one_run.seat("seat") as (first, cores), one_run.seat("seat") as (second, others):
+            self.assertEqual((first, second), ("seat0", "seat1"))
+        with one_run.seat("seat") as (again, _):
+            self.assertEqual(again, "seat0")
+
+    def test_a_specification_that_is_none_is_refused(self):
+        with World() as w:
+            for text, pattern in (("{", "it is not JSON"), ("{}", "emulator and workload are expected")):
+                (w.path / "spec").write_text(text)
+                with self.assertRaisesRegex(BadInput, pattern):
+                    one_run.main([str(w.path / "spec"), str(w.path / "out")], None)
+
+
+class Next(unittest.TestCase):
     def setUp(self):
         self.world = World()
         self.addCleanup(self.world.close)
 
-    def test_every_run_is_made_once_and_has_one_file_with_its_specification(self):
+    def test_a_realisation_of_all_points_comes_before_the_next_one(self):
+        chosen = self.world.progress().next(9)
+        self.assertEqual([r.spec["realisation"] for r in chosen], [1] * 8 + [2] * 8)
+
+    def test_what_has_a_valid_file_is_not_next(self):
         runs = self.world.experiment().runs()
-        self.assertEqual(self.world.runner().run_all(runs), (32, 0))
-        self.assertEqual(len(self.world.ran()), 32)
-        for run in runs:
-            stored = self.world.store.get(run.key)
-            self.assertEqual((stored["spec"], stored["valid"], len(stored["attempts"])), (run.spec, True, 1))
-        self.assertEqual([p.name for p in self.world.store.runs.iterdir() if p.suffix != ".json"], [])
+        self.world.make(runs[:10])
+        self.world.make(runs[10:11], lambda *_: world.result(valid=False, reasons=["pacing: bad day"]))
+        self.world.store.path(runs[3].key).write_text('{"half": ')
+        left = [r.key for r in self.world.progress().next(99)]
+        self.assertEqual(sorted(left), sorted([runs[3].key] + [r.key for r in runs[10:]]))
 
-    def test_cells_that_run_at_the_same_time_have_different_names(self):
-        self.world.runner(jobs=4).run_all(self.world.experiment().runs())
-        names = {r["name"] for r in self.world.ran()}
-        self.assertEqual(len(names), 4)
-        for name in names:
-            self.assertRegex(name, "^[a-z0-9]{1,12}$")
-
-    def test_a_rerun_does_only_what_is_missing(self):
-        runs = self.world.experiment().runs()
-        self.world.runner().run_all(runs[:10])
-        self.world.store.path(runs[3].key).write_text('{"half": ')      # as a full disk would leave it
-        self.assertEqual(self.world.runner().run_all(runs), (23, 9))
-        self.assertEqual(len(self.world.ran()), 33)
-
-    def test_an_invalid_run_is_repeated_a_bounded_number_of_times_counted_and_tried_again_by_the_next_call(self):
-        runs = self.world.experiment().runs()
-        bad = runs[5].spec["emulator"]
-
-        def emulate(options, workload, progress, name, cores):
-            made = self.world.emulate(options, workload, progress, name, cores)
-            if options == bad:
-                made["verdict"] = {"valid": False, "reasons": ["pacing: bad day"]}
-            return made
-
-        work = self.world.runner(emulate=emulate)
-        work.run_all(runs)
-        stored = self.world.store.get(runs[5].key)
-        self.assertEqual((stored["valid"], len(stored["attempts"]), work.repeated), (False, runner.ATTEMPTS, runner.ATTEMPTS))
-        self.assertEqual(stored["attempts"][0]["reasons"], ["pacing: bad day"])
-        self.assertEqual(self.world.runner().run_all(runs), (1, 31))
-        self.assertTrue(self.world.store.get(runs[5].key)["valid"])
-
-    def test_a_cell_that_dies_and_a_process_that_vanishes_are_invalid_attempts(self):
-        marks = self.world.path
-
-        def emulate(options, workload, progress, name, cores):
-            mark = marks / f"first{options['seed']}"
-            if options["link.modulation"] == 1 and not mark.exists():
-                mark.write_text("")
-                if options["seed"] == 1:
-                    raise CellDied("emulator was killed by SIGSEGV", [("emulator", "last words")])
-                os.kill(os.getpid(), signal.SIGKILL)
-            return self.world.emulate(options, workload, progress, name, cores)
-
-        runs = self.world.experiment("quick").runs()
-        self.world.runner(emulate=emulate).run_all(runs)
-        attempts = {r.spec["realisation"]: self.world.store.get(r.key)["attempts"] for r in runs
-                    if r.spec["emulator"]["link.modulation"] == 1}
-        self.assertEqual(attempts[1][0]["reasons"], ["died: emulator was killed by SIGSEGV", "emulator: last words"])
-        self.assertIn("ended with -9", attempts[2][0]["reasons"][0])
-        self.assertTrue(all(a[-1]["valid"] for a in attempts.values()))
-
-    def test_bad_input_ends_everything_with_its_words(self):
-        def emulate(options, workload, progress, name, cores):
-            raise BadInput("--channel is 'moon'")
-
-        with self.assertRaisesRegex(BadInput, "S1 .*--channel is 'moon'"):
-            self.world.runner(emulate=emulate).run_all(self.world.experiment().runs())
+    def test_progress_says_result_interval_and_time_left(self):
+        progress = self.world.progress()
+        chosen = progress.next(16)
+        self.world.make(chosen)
+        for run in chosen:
+            progress.take(run.key)
+        self.assertRegex(self.world.said[-1], r"^16/32 S1 channel=\w+ modulation=\w+ #2: \d\.\d\d Mbit/s, valid; "
+                                              r"goodput_mbps \d\.\d{3} ± \d\.\d{3} of 2; \d+ s left$")
+        self.assertEqual(len(progress.next(99)), 16)
 
 
-class Interrupted(unittest.TestCase):
-    # Runs of 0.1 s, until a signal comes; then a run takes its time to clean up, and says so in a file.
-    PROGRAM = textwrap.dedent(f"""
-        import sys, time, pathlib
-        sys.path[:0] = [{str(pathlib.Path(__file__).parent)!r}]
-        from world import World, plan, runner, result
-        out, file = map(pathlib.Path, sys.argv[1:])
-        store = runner.Store(out)
-        def emulate(options, workload, progress, name, cores):
-            mark = out / ("cell." + name)
-            try:
-                mark.write_text("")
-                time.sleep(0.1 if options["seed"] == 1 else 60)
-            finally:
-                time.sleep(0.2)
-                mark.unlink(missing_ok=True)
-            return result()
-        work = runner.Runner(store, 3, emulate, lambda spec: None, lambda text: print(text, flush=True))
-        try:
-            work.run_all(plan.Experiment(file, "full").runs())
-        except runner.Terminated as e:
-            sys.exit(int(e.signum))
-        """)
+class Stop(unittest.TestCase):
+    """Half the interval of 1, 2 .. n realisations of `values`."""
+    LONG = world.SMALL.replace("full: {realisations: 4", "full: {realisations: 12")
 
-    def setUp(self):
-        self.world = World()
-        self.addCleanup(self.world.close)
+    def campaign(self, until, width, values=world.formula):
+        with World(self.LONG.replace("title: small", f"title: small\nuntil: {until}")) as w:
+            progress = w.progress()
+            while chosen := progress.next(width):
+                w.make(chosen, lambda spec, *_: world.result(goodput_mbps=values(spec["emulator"])))
+                for run in chosen:
+                    progress.take(run.key)
+            e = w.experiment()
+            results = metrics.Results(e, w.store.get)
+            return {p.text(): sorted(results.found[p]) for p in e.points}, results
 
-    def start_and_wait_for_eight_runs(self):
-        p = subprocess.Popen([sys.executable, "-c", self.PROGRAM, self.world.store.out, self.world.file], stdout=subprocess.PIPE, text=True)
-        self.addCleanup(p.stdout.close)
-        for line in p.stdout:
-            if line.startswith("8/32"):
-                break
-        deadline = time.monotonic() + 20
-        while len(list(self.world.store.out.glob("cell.*"))) < 3 and time.monotonic() < deadline:
-            time.sleep(0.01)
-        return p
+    def test_a_point_stops_when_its_interval_is_narrow_enough_and_others_go_on(self):
+        used, results = self.campaign("{half_width: 0.05, at_least: 3}", 8,
+                                      lambda o: 1 + o["seed"] * 0.2 * (o["link.modulation"] == 1))
+        self.assertEqual({len(n) for name, n in used.items() if "modulation=1" not in name}, {3})
+        self.assertEqual({len(n) for name, n in used.items() if "modulation=1" in name}, {12})
+        self.assertEqual((results.absent, results.invalid), (0, 0))
 
-    def cells_left(self, within=15):
-        deadline = time.monotonic() + within
-        while list(self.world.store.out.glob("cell.*")) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        return list(self.world.store.out.glob("cell.*"))
+    def test_what_is_used_does_not_depend_on_how_many_run_at_a_time(self):
+        few, many = self.campaign("{half_width: 0.12}", 8)[0], self.campaign("{half_width: 0.12}", 1000)[0]
+        self.assertEqual(few, many)
+        self.assertTrue(5 <= min(map(len, few.values())) < max(map(len, few.values())))
 
-    def stopped_by(self, signum):
-        p = self.start_and_wait_for_eight_runs()
-        p.send_signal(signum)
-        self.assertEqual(p.wait(20), int(signum))
-        self.assertEqual(self.cells_left(0), [])
-        self.assertEqual(len(list(self.world.store.runs.glob("*.json"))), 8)
+    def test_a_realisation_that_is_still_missing_holds_back_the_later_ones(self):
+        until = plan.Until(0.1, 3)
+        self.assertEqual([until.enough({r: 1.0 for r in there}) for there in ((1, 2), (1, 2, 3), (2, 4, 7, 8))], [None, 3, 7])
+        with World(self.LONG.replace("title: small", "title: small\nuntil: {half_width: 0.1, at_least: 3}")) as w:
+            e = w.experiment()
+            w.make([r for r in e.runs() if r.spec["realisation"] in (1, 3, 4)], lambda *_: world.result())
+            progress = w.progress()
+            self.assertEqual({r.spec["realisation"] for r in progress.next(8)}, {2, 5})
 
-    def test_ctrl_c_ends_the_runs_in_order_and_a_resume_finishes_the_rest(self):
-        self.stopped_by(signal.SIGINT)
-        self.assertEqual(self.world.runner().run_all(self.world.experiment().runs()), (24, 8))
 
-    def test_sigterm_does_the_same(self):
-        self.stopped_by(signal.SIGTERM)
+class SerialPool(pool.Pool):
+    """Without processes. `attempt`: of a run."""
+    world = attempt = None
 
-    def test_when_the_runner_is_killed_its_runs_end_too(self):
-        p = self.start_and_wait_for_eight_runs()
-        p.kill()
-        p.wait()
-        self.assertEqual(self.cells_left(), [])
+    def run(self, specs, take):
+        for key, spec in specs.items():
+            self.world.make([plan.Run(key, spec, "")], self.attempt)
+            take(key)
 
 
 class Command(unittest.TestCase):
-    """./openwip experiment from its arguments to its files, the emulator replaced."""
+    """./openwip experiment from its arguments to its files, the emulator and the pool replaced."""
 
     def setUp(self):
         self.world = World()
         self.addCleanup(self.world.close)
-        for name, value in (("folder", lambda top: self.world.path), ("known", lambda top: ["S1"])):
-            patch = mock.patch.object(plan, name, value)
+        self.out = self.world.path / "results"
+        self.world.store = runner.Store(self.out)
+        for where, name, value in ((plan, "folder", lambda top: self.world.path), (plan, "known", lambda top: ["S1"]),
+                                   (command, "check_machine", lambda *_: None), (pool, "Pool", SerialPool),
+                                   (SerialPool, "world", self.world)):
+            patch = mock.patch.object(where, name, value)
             patch.start()
             self.addCleanup(patch.stop)
-        self.out = self.world.path / "results"
 
-    def command(self, *arguments, emulate=None):
+    def command(self, *arguments, attempt=None):
         out, err = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            code = command.main(["S1", "--out", str(self.out), *arguments], world.places(self.world.path), emulate or self.world.emulate)
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), mock.patch.object(SerialPool, "attempt", attempt and staticmethod(attempt)):
+            code = command.main(["S1", "--out", str(self.out), *arguments], world.places(self.world.path))
         return code, out.getvalue(), err.getvalue()
 
     def test_results_figure_and_table_are_written(self):
-        code, out, err = self.command("--jobs", "3")
+        code, out, err = self.command()
         self.assertEqual(code, 0)
         self.assertIn("32 to do", err)
         self.assertIn("statements: 1 hold, 0 do not, 0 not measured", out)
@@ -192,42 +173,55 @@ class Command(unittest.TestCase):
         self.assertEqual((table["counts"]["valid"], table["statements"][0]["holds"]), (32, "yes"))
         self.assertIn("| S1 | 2 is best [here] | jakes: 2 (2.2", (self.out / "comparison.md").read_text())
 
-    def test_a_folder_with_results_needs_resume_and_resume_repeats_nothing(self):
+    def test_the_same_command_goes_on_and_repeats_nothing(self):
         self.command("--quick")
-        with self.assertRaisesRegex(BadInput, "results are there already; --resume goes on"):
-            self.command("--quick")
-        code, _, err = self.command("--quick", "--resume")
+        code, _, err = self.command("--quick")
         self.assertEqual((code, len(self.world.ran())), (0, 4))
         self.assertIn("4 of them finished before; 0 to do", err)
 
-    def test_a_changed_scenario_is_refused_under_resume(self):
+    def test_a_changed_scenario_is_refused(self):
         self.command("--quick")
         with self.assertRaisesRegex(BadInput, "is quick, not full"):
-            self.command("--resume")
+            self.command()
         self.world.write(world.SMALL.replace("allocation: static", "allocation: best"))
         with self.assertRaisesRegex(BadInput, r"S1\.yaml or its defaults changed since"):
-            self.command("--quick", "--resume")
+            self.command("--quick")
 
     def test_virtual_time_makes_other_runs_and_the_two_are_not_mixed(self):
         self.command("--quick")
-        with self.assertRaisesRegex(BadInput, "S1 in .* is in real time, not virtual"):
-            self.command("--quick", "--resume", "--time", "virtual")
+        with self.assertRaisesRegex(BadInput, "S1 in .* is real, not virtual"):
+            self.command("--quick", "--time", "virtual")
         real, virtual = (plan.Experiment(self.world.file, "quick", time).runs() for time in ("real", "virtual"))
         self.assertEqual({r.key for r in real} & {r.key for r in virtual}, set())
         self.assertEqual([r.spec | {"time": "virtual"} for r in real], [r.spec for r in virtual])
 
-    def test_an_invalid_run_is_left_out_of_the_means_shown_and_makes_the_exit_code_1(self):
-        def emulate(options, workload, progress, name, cores):
-            made = self.world.emulate(options, workload, progress, name, cores)
-            if options["seed"] == 4:
-                made["verdict"] = {"valid": False, "reasons": ["late: 3 slots"]}
-                made["workload"]["goodput_bps"] = 1e9
-            return made
+    def test_two_campaigns_in_one_folder_are_refused(self):
+        def attempt(*_):
+            self.command()
 
-        code, out, _ = self.command(emulate=emulate)
+        with self.assertRaisesRegex(BadInput, "another campaign is at work there"):
+            self.command(attempt=attempt)
+
+    def test_an_invalid_run_is_left_out_of_the_means_shown_and_makes_the_exit_code_1(self):
+        def attempt(spec, *_):
+            bad = spec["emulator"]["seed"] == 4
+            return world.result(valid=not bad, reasons=["late: 3 slots"] * bad, goodput_mbps=1e3 if bad else world.formula(spec["emulator"]))
+
+        code, out, _ = self.command(attempt=attempt)
         self.assertEqual(code, 1)
         self.assertIn("24 of 32 runs valid", out)
         self.assertNotIn("1000", (self.out / "S1.means.csv").read_text())
+
+    def test_after_a_signal_the_exit_code_is_the_signals_and_what_was_finished_stays(self):
+        def attempt(spec, *_):
+            if spec["emulator"]["seed"] == 2:
+                raise Terminated(2)
+            return world.result()
+
+        code, _, err = self.command(attempt=attempt)
+        self.assertEqual(code, 130)
+        self.assertIn("everything is removed, 8 runs were finished; the same command goes on", err)
+        self.assertEqual(len(list(self.world.store.runs.glob("*.json"))), 8)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A small experiment in a temporary folder, and an emulator that is a formula: throughput grows with the modulation up
-to `top`, realisations differ. What it runs is counted through files, since every run is a process of its own."""
+to `top`, realisations differ. What it runs is counted through a file."""
 import json
 import pathlib
 import sys
@@ -10,8 +10,9 @@ import textwrap
 TOP = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(TOP / "host" / "cli"))
 
-from openwip_cli.campaign import metrics, plan, runner  # noqa: E402
+from openwip_cli.campaign import metrics, one_run, plan, runner  # noqa: E402
 from openwip_cli.machine.places import Places  # noqa: E402
+from openwip_cli.runs import pool  # noqa: E402
 
 DEFAULTS = (plan.folder(TOP) / "defaults.yaml").read_text()
 SMALL = """
@@ -52,14 +53,21 @@ class World:
     def experiment(self, mode="full"):
         return plan.Experiment(self.file, mode)
 
-    def runner(self, jobs=2, emulate=None, **kwargs):
-        return runner.Runner(self.store, jobs, emulate or self.emulate, lambda spec: spec["workload"], self.said.append, **kwargs)
+    def progress(self, mode="full"):
+        e = self.experiment(mode)
+        return runner.Progress(self.store, [e], plan.unique_runs([e]), self.said.append)
 
-    def emulate(self, options, workload, progress, name, cores):
+    def one(self, spec, places, progress):
+        """In the place of campaign.one_run.attempt."""
         with open(self.path / "ran", "a", encoding="utf-8") as f:
-            f.write(json.dumps(options | {"name": name}) + "\n")
-        progress("a line for the log")
-        return result(goodput_mbps=formula(options))
+            f.write(json.dumps(spec["emulator"]) + "\n")
+        return result(goodput_mbps=formula(spec["emulator"]))
+
+    def make(self, runs, one=None):
+        """What the processes of a pool would."""
+        for run in runs:
+            made = one_run.attempts_of(run.spec, None, self.said.append, one or self.one)
+            pool.write_json(self.store.path(run.key), {"key": run.key, "spec": run.spec} | made)
 
     def ran(self):
         try:
@@ -69,6 +77,12 @@ class World:
 
     def close(self):
         self.folder.cleanup()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
 
 
 def formula(options):

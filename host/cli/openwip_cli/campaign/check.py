@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip demo, station, emulate, experiment: what is wrong with their options is said before anything is installed or built."""
+"""./openwip demo, station, emulate, experiment, campaign: what is wrong with their options is said before anything is installed or built."""
 from ..errors import VALID
 from ..machine import outputs, system
 from ..machine.places import Places
@@ -9,7 +9,7 @@ from . import options as experiments
 
 def main(arguments: list[str], places: Places) -> int:
     which, *rest = arguments
-    if which == "experiment":
+    if which in ("experiment", "campaign"):
         experiments.parse(rest, places)
         return VALID
     if which == "station":

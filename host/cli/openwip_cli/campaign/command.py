@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip experiment NAME... : plan, estimate, run, evaluate."""
-import functools
+"""./openwip experiment NAME... and campaign FILE: plan, run, evaluate."""
 import pathlib
 import signal
 import sys
@@ -8,40 +7,32 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ..cell import cell as cells
 from ..errors import INVALID, VALID, Terminated
 from ..machine import system
-from ..machine.places import Places, versions
-from ..runs import emulate as emulator, virtual
-from . import in_virtual_time, plan, runner, statements, workloads
+from ..machine.places import Places
+from ..runs import emulate, pool, virtual
+from . import metrics, plan, report, statements
 from .options import parse
 from .plan import Experiment
-from .runner import Store
+from .runner import Progress, Store
+
+# Runs of a round at least: at its end all but the last ones wait, and Snakemake takes two seconds to start.
+WIDTH = 40          # for each that runs at a time here
+ELSEWHERE = 1000
+LEARNING = 4        # instead of WIDTH where a point may stop after the round
 
 
-def minutes(seconds: float) -> str:
-    return f"{seconds / 3600:.1f} h" if seconds > 7200 else f"{seconds / 60:.0f} min"
-
-
-def listing(top: pathlib.Path, jobs: int, time: str) -> str:
-    lines = [f"{'':4}{'':58}{'quick':>18}{'full':>18}   ({jobs} cells at a time)"]
+def listing(top: pathlib.Path) -> str:
+    lines = [f"{'':62}{'quick':>12}{'full':>12}"]
     for name in plan.known(top):
-        row = f"{name:4}"
-        for mode in plan.MODES:
-            e = plan.load(top, [name], mode, time)[0]
-            runs = e.runs()
-            row += f"{e.title[:57]:58}" if mode == "quick" else ""
-            row += f"{len(runs):>8} runs {minutes(plan.estimate_s(runs, jobs)):>5}"
-        lines.append(row)
-    for mode in plan.MODES:
-        runs = plan.unique_runs(plan.load(top, ["all"], mode, time))
-        lines.append(f"all, {mode}: {len(runs)} runs (experiments share some), about {minutes(plan.estimate_s(runs, jobs))}")
-    return "\n".join(lines)
+        quick, full = (plan.load(top, [name], mode)[0] for mode in plan.MODES)
+        lines.append(f"{name:4}{quick.title[:57]:58}{len(quick.runs()):>7} runs{len(full.runs()):>7} runs")
+    shared = [len(plan.unique_runs(plan.load(top, ["all"], mode))) for mode in plan.MODES]
+    return "\n".join([*lines, f"{'all (experiments share some)':62}{shared[0]:>7} runs{shared[1]:>7} runs"])
 
 
 def evaluate(experiments: list[Experiment], store: Store, about: dict[str, Any]) -> Any:
-    # Late: numpy starts threads, and the runs were forked from this process.
-    from . import figures, metrics, report
+    from . import figures   # late: --list needs no matplotlib
     judged = []
     for e in experiments:
         results = metrics.Results(e, store.get)
@@ -54,19 +45,43 @@ def evaluate(experiments: list[Experiment], store: Store, about: dict[str, Any])
     return judged
 
 
-def cleanup(name: str) -> None:
-    """What an ended run may have left: nothing, unless it was killed."""
-    cell = cells.Cell(name)
-    if cell.run.exists() and cell.acquire():
-        cell.remove()
-        cell.release()
+def check_machine(time: str, places: Places) -> None:
+    if time == "virtual":
+        virtual.check(places)
+    else:
+        system.require_root()
+        system.require_tun()
+        places.check_built(emulate.PROGRAM, "python/openwip_schema")
+    pool.check(places)
 
 
-def main(arguments: list[str], places: Places, emulate: Callable[..., dict[str, Any]] | None = None) -> int:
-    """`emulate`: what runs one cell; in tests something else."""
+def run(given: Any, places: Places, say: Callable[[str], None], command: list[str] | None = None) -> int:
+    """Everything that has no valid file yet, round by round. Returns how many attempts were repeated. `command`: what makes a
+    file from a specification; in tests something else."""
+    runs = plan.unique_runs(given.experiments)
+    many = pool.Pool(places, given.store.out, given.slots, given.profile, command)
+    with many.owned():
+        given.store.write_plan(given.plan)
+        progress = Progress(given.store, given.experiments, runs, say)
+        learning = any(e.until for e in given.experiments)
+        where = f"profile {given.profile.name}" if given.profile else f"{given.slots} at a time"
+        say(f"{' '.join(e.name for e in given.experiments)}: {len(runs)} runs, {len(runs) - len(progress.left)} of them finished before; "
+            f"{'at most ' * learning}{len(progress.left)} to do, {where}")
+        width = ELSEWHERE if given.profile else given.slots * (LEARNING if learning else WIDTH)
+        try:
+            while chosen := progress.next(width):
+                many.run({r.key: r.spec for r in chosen}, progress.take)
+        except Terminated as e:
+            say(f"stopped by {signal.Signals(e.signum).name}: everything is removed, {progress.done} runs were finished; "
+                "the same command goes on")
+            raise
+    return progress.repeated
+
+
+def main(arguments: list[str], places: Places, command: list[str] | None = None) -> int:
     given = parse(arguments, places)
     if given.list:
-        print(listing(places.top, given.jobs, given.time))
+        print(listing(places.top))
         return VALID
     began = time.monotonic()
 
@@ -74,36 +89,16 @@ def main(arguments: list[str], places: Places, emulate: Callable[..., dict[str, 
         seconds = int(time.monotonic() - began)
         print(f"[{seconds // 60:3}:{seconds % 60:02}] {text}", file=sys.stderr, flush=True)
 
-    def make(spec: dict[str, Any]) -> Any:
-        return workloads.make(spec["workload"])
-
-    store, experiments = given.store, given.experiments
     repeated = 0
     if not given.only_evaluate:
-        if emulate is None and given.time == "virtual":
-            virtual.check(places)
-            emulate, make = functools.partial(in_virtual_time.run, places=places), lambda spec: spec["workload"]
-        elif emulate is None:
-            system.require_root()
-            system.require_tun()
-            places.check_built(emulator.PROGRAM, "python/openwip_schema")
-            emulate = functools.partial(emulator.run, places=places)
-        versions(places)      # once, not in every run: the children inherit it
-        store.write_plan(given.plan)
-        runs = plan.unique_runs(experiments)
-        left = [r for r in runs if not (store.get(r.key) or {}).get("valid")]
-        say(f"{' '.join(e.name for e in experiments)}: {len(runs)} runs, {len(runs) - len(left)} of them finished before; {len(left)} to do, "
-            f"{given.jobs} at a time, about {minutes(plan.estimate_s(left, given.jobs))}")
-        work = runner.Runner(store, given.jobs, emulate, make, say, cleanup)
+        if command is None:
+            check_machine(given.time, places)
         try:
-            work.run_all(left)
+            repeated = run(given, places, say, command)
         except Terminated as e:
-            say(f"stopped by {signal.Signals(e.signum).name}: the cells are removed, {work.completed} runs were finished; "
-                "--resume goes on")
             return e.code
-        repeated = work.repeated
-    about = {"mode": given.mode, "time": given.time, "cells at a time": given.jobs, "attempts that were repeated": repeated,
-             "minutes": round((time.monotonic() - began) / 60, 1)}
-    judged = evaluate(experiments, store, about)
+    about = {"mode": given.mode, "time": given.time, "runs at a time": str(given.profile or given.slots),
+             "attempts that were repeated": repeated, "minutes": round((time.monotonic() - began) / 60, 1)}
+    judged = evaluate(given.experiments, given.store, about)
     complete = all(c["valid"] == c["runs"] for _, _, c, _ in judged)
     return VALID if complete else INVALID

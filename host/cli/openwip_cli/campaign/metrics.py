@@ -88,8 +88,33 @@ def label(metric: str) -> str:
     return METRICS[split(metric)[0]][0]
 
 
+def metrics_of(experiment: Experiment) -> list[str]:
+    """What the figures and statements use, in the order of the file."""
+    names: dict[str, None] = {}
+    for part in (*experiment.tree["figures"], *experiment.tree["statements"]):
+        metric = part.get("metric")
+        arguments = part.get("categories") or (part.get("over") if isinstance(part.get("over"), list) else None)
+        if metric and arguments and split(metric)[1] is None:
+            for a in arguments:
+                names[f"{metric}:{a}"] = None
+        elif metric:
+            names[metric] = None
+    return list(names)
+
+
+def watched(experiment: Experiment) -> str:
+    """What progress and the stopping rule look at."""
+    return (experiment.until and experiment.until.metric) or metrics_of(experiment)[0]
+
+
+def read(result: dict[str, Any], point: Point, metric: str) -> Any:
+    name, argument = split(metric)
+    return METRICS[name][1](result, point, argument)
+
+
 class Results:
-    """Values of an experiment's runs, by point and realisation. Invalid runs are not in it."""
+    """Values of an experiment's runs, by point and realisation. Invalid runs are not in it, nor what was run of a point beyond its
+    stopping rule."""
 
     def __init__(self, experiment: Experiment, get: Any) -> None:
         """`get(key)`: a finished run or None (runner.Store.get)."""
@@ -108,6 +133,8 @@ class Results:
                 run = seen[key]
                 if run is not None and run["valid"]:
                     self.found.setdefault(point, {})[realisation] = run["result"]
+                    if experiment.until and experiment.until.enough(self.values(point, watched(experiment))):
+                        break
         self.runs = len(seen)
 
     def where(self, **wanted: Any) -> list[Any]:
@@ -122,6 +149,4 @@ class Results:
 
     def values(self, point: Point, metric: str) -> dict[int, Any]:
         """{realisation: value}"""
-        name, argument = split(metric)
-        read = METRICS[name][1]
-        return {r: read(result, point, argument) for r, result in self.found[point].items()}
+        return {r: read(result, point, metric) for r, result in self.found[point].items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From scenario files to runs: reading and checking, expanding the grid, the identity of a run, the cost.
+"""From scenario files to runs: reading and checking, expanding the grid, the identity of a run.
 
 An experiment file (flowgraphs/scenarios/experiments/A1.yaml) names the file of common defaults, says
 what differs from them, and what varies:
@@ -8,7 +8,9 @@ what differs from them, and what varies:
   grid: [{...}, {...}]                                              the union of several grids
 
 Every point is run once for each realisation; the realisation is the seed of channel and noise, so points that differ
-in one setting only saw the same fading, and are compared realisation by realisation."""
+in one setting only saw the same fading, and are compared realisation by realisation.
+
+  until: {half_width: 0.02}     a point stops before its last realisation when its 95 % interval is narrow enough"""
 import dataclasses
 import hashlib
 import itertools
@@ -18,16 +20,17 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..errors import BadInput
+from ..figures.estimates import estimate
 from ..settings.command_line import read
+from ..settings.kinds import Integer, Real
 from ..settings.scenario import read_yaml
 from .settings import EMULATOR, SETTINGS, TRAFFIC, VIEW
 
 FORMAT = 1                  # of the run files; part of a run's identity
-PARTS = {"title", "defaults", "text_figures", "settings", "grid", "quick", "full", "figures", "statements", "measures"}
+PARTS = {"title", "defaults", "text_figures", "settings", "grid", "quick", "full", "figures", "statements", "measures", "until"}
 DEFAULT_PARTS = {"settings", "channels", "tcp", "voip", "flows", "quick", "full"}
 MODES = ("quick", "full")
-OVERHEAD_S = 3.2            # of a run besides its traffic: namespaces, start, drain, end (measured)
-VIRTUAL_OVERHEAD_S, VIRTUAL_SPEED = 0.4, 12      # the same in virtual time
+AT_LEAST = 5                # realisations of a point before it may stop
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,8 +53,25 @@ class Point:
 class Run:
     key: str
     spec: dict
-    cost_s: float
     label: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Until:
+    """A point stops at the first realisation (of at_least) at which half its interval is at most `half_width` of its mean. What
+    was run beyond it is not used, so the outcome does not depend on how many runs went on at a time."""
+    half_width: float
+    at_least: int = AT_LEAST
+    metric: str | None = None       # None: that of the first figure
+
+    def enough(self, values: dict[int, float]) -> int | None:
+        """The realisation at which it stops; None: it goes on. An invalid run is not among `values`."""
+        there = sorted(values)
+        for n in range(self.at_least, len(there) + 1):
+            e = estimate([values[r] for r in there[:n]])
+            if e.half <= self.half_width * abs(e.mean):
+                return there[n - 1]
+        return None
 
 
 def read_tree(path: pathlib.Path) -> dict[str, Any]:
@@ -132,6 +152,7 @@ class Experiment:
         self.flows = size.get("flows", common.get("flows", {}))
         self.points = expand(path, own.get("grid", tree["grid"]))
         self.settings = settings
+        self.until = self._until(tree.get("until"))
         varied = {name for p in self.points for name, _ in p.settings}
         for p in self.points:
             absent = varied - {name for name, _ in p.settings}
@@ -149,6 +170,16 @@ class Experiment:
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
             raise BadInput(f"experiment file {self.path}: {self.mode}: {name} is {value!r}; valid: {low}..{high}")
         return value
+
+    def _until(self, given: Any) -> Until | None:
+        if given is None:
+            return None
+        kinds: dict[str, Any] = {"half_width": Real(0.001, 1), "at_least": Integer(2, self.realisations), "metric": None}
+        if not isinstance(given, dict) or "half_width" not in given:
+            raise BadInput(f"experiment file {self.path}: until is {given!r}; valid: a mapping with half_width and perhaps at_least, metric")
+        check_parts(self.path, given, kinds)
+        return Until(**{name: read(f"experiment file {self.path}: until: {name}", kinds[name], value) if kinds[name] else str(value)
+                        for name, value in given.items()})
 
     def spec(self, point: Point, realisation: int) -> dict[str, Any]:
         """Everything that decides the outcome of a run."""
@@ -172,7 +203,7 @@ class Experiment:
         found = self._runs.get((without_view, realisation))
         if found is None:
             spec = self.spec(without_view, realisation)
-            found = Run(digest(spec), spec, cost(spec), f"{self.name} {without_view.text()} #{realisation}")
+            found = Run(digest(spec), spec, f"{self.name} {without_view.text()} #{realisation}")
             self._runs[without_view, realisation] = found
         return found
 
@@ -192,25 +223,6 @@ class Experiment:
         return digest(sorted(r.key for r in self.runs()))
 
 
-def cost(spec: dict[str, Any]) -> float:
-    """Seconds that a run takes."""
-    traffic = traffic_s(spec)
-    return VIRTUAL_OVERHEAD_S + traffic / VIRTUAL_SPEED if spec.get("time") == "virtual" else OVERHEAD_S + traffic
-
-
-def traffic_s(spec: dict[str, Any]) -> float:
-    work = spec["workload"]
-    if work["kind"] != "flows":
-        return work["duration_s"] + (1.0 if work["kind"] == "voip" else 0.6)
-    rtt = 2 * spec["emulator"]["wired.delay_ms"] / 1000 + 0.008
-    seconds = 0.0
-    for flow in work["flows"]:
-        bits = flow["kb"] * 8000
-        # Slow start from 3 segments, and then the link at 4 Mbit/s.
-        seconds += flow["times"] * (2.5 * rtt + rtt * max(0, min(4, bits / 34752 - 1)) + bits / 4e6)
-    return seconds
-
-
 def unique_runs(experiments: list[Experiment]) -> "list[Run]":
     """All runs of several experiments, each once, again one realisation of everything before the next."""
     unique: dict[str, Run] = {}
@@ -218,12 +230,6 @@ def unique_runs(experiments: list[Experiment]) -> "list[Run]":
         for run in e.runs():
             unique.setdefault(run.key, run)
     return sorted(unique.values(), key=lambda run: run.spec["realisation"])
-
-
-def estimate_s(runs: "list[Run]", jobs: int) -> float:
-    """Longest first on `jobs` machines is at most this."""
-    total = sum(r.cost_s for r in runs)
-    return total / jobs + (max((r.cost_s for r in runs), default=0) if jobs > 1 else 0)
 
 
 def folder(top: pathlib.Path) -> pathlib.Path:

@@ -9,22 +9,8 @@ import pathlib
 from typing import Any
 
 from ..figures import estimates
-from .metrics import Results, split
+from .metrics import Results, metrics_of
 from .plan import Experiment
-
-
-def metrics_of(experiment: Experiment) -> list[str]:
-    """What the figures and statements use, in the order of the file."""
-    names: dict[str, None] = {}
-    for part in (*experiment.tree["figures"], *experiment.tree["statements"]):
-        metric = part.get("metric")
-        arguments = part.get("categories") or (part.get("over") if isinstance(part.get("over"), list) else None)
-        if metric and arguments and split(metric)[1] is None:
-            for a in arguments:
-                names[f"{metric}:{a}"] = None
-        elif metric:
-            names[metric] = None
-    return list(names)
 
 
 def write_csv(results: Results, folder: pathlib.Path) -> None:

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs of a plan, resumable (runs/pool.py runs them, several at a time).
-
-What a run found is one file, runs/KEY.json, written under another name and renamed, so a file is whole or absent. An attempt
-whose verdict is invalid is repeated; all of them are counted. After Ctrl-C what was finished stays."""
+"""The folder of a campaign's results, what is known of them so far, and which runs are next (runs/pool.py runs them)."""
 import contextlib
 import json
 import os
@@ -11,24 +8,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import BadInput, CellDied, Terminated
-from ..machine import outputs
-from ..runs.pool import ATTEMPTS, Pool
-
-__all__ = ["ATTEMPTS", "Runner", "Store", "Terminated"]
-
-
-def write_json(path: pathlib.Path, value: Any) -> None:
-    outputs.write_whole(path, json.dumps(value, separators=(",", ":")) + "\n")
-
-
-def read_run(path: pathlib.Path) -> Any:
-    """A finished run, or None: absent, or not a run file."""
-    try:
-        run = json.loads(path.read_text())
-    except (OSError, ValueError):
-        return None
-    return run if isinstance(run, dict) and {"key", "spec", "attempts", "valid"} <= set(run) else None
+from ..errors import BadInput
+from ..figures.estimates import estimate
+from ..runs.pool import write_json
+from . import metrics
+from .plan import Experiment, Point, Run
 
 
 class Store:
@@ -52,7 +36,12 @@ class Store:
         return self.runs / f"{key}.json"
 
     def get(self, key: str) -> Any:
-        return read_run(self.path(key))
+        """A finished run, or None: absent, or not a run file."""
+        try:
+            run = json.loads(self.path(key).read_text())
+        except (OSError, ValueError):
+            return None
+        return run if isinstance(run, dict) and {"key", "spec", "attempts", "valid"} <= set(run) else None
 
     @property
     def plan(self) -> dict[str, Any] | None:
@@ -64,81 +53,83 @@ class Store:
     def write_plan(self, plan: dict[str, Any]) -> None:
         write_json(self.out / "plan.json", plan)
 
-    def anything(self) -> bool:
-        return self.plan is not None or any(self.runs.glob("*.json"))
+
+class Progress:
+    """What the runs said so far: of each point the metric that is watched, and so which points go on."""
+
+    def __init__(self, store: Store, experiments: list[Experiment], runs: list[Run], say: Callable[[str], None]) -> None:
+        self.store, self.experiments, self.say = store, experiments, say
+        self.left = {r.key: r for r in runs}
+        self.places: dict[str, list[tuple[Experiment, Point, int]]] = {}
+        for e in experiments:
+            for point in e.points:
+                for realisation in range(1, e.realisations + 1):
+                    self.places.setdefault(e.run(point, realisation).key, []).append((e, point, realisation))
+        self.values: dict[tuple[str, Point], dict[int, float]] = {}
+        self.least = max((e.until.at_least for e in experiments if e.until), default=0)
+        self.repeated, self.done, self.began = 0, 0, time.monotonic()
+        for key in list(self.left):
+            found = store.get(key)
+            if found and found["valid"]:
+                self._note(key, found)
+            else:       # one that stayed invalid is tried again: the machine may be quieter now
+                store.path(key).unlink(missing_ok=True)
+
+    def _note(self, key: str, stored: dict[str, Any]) -> Run:
+        if stored["valid"]:
+            for e, point, realisation in self.places[key]:
+                self.values.setdefault((e.name, point), {})[realisation] = metrics.read(stored["result"], point, metrics.watched(e))
+        return self.left.pop(key)
+
+    def goes_on(self, e: Experiment, point: Point) -> bool:
+        if e.until is None:
+            return True
+        known, values = self.values.get((e.name, point), {}), {}
+        for realisation in range(1, e.realisations + 1):
+            if e.run(point, realisation).key in self.left:      # what came later does not count without it
+                break
+            if realisation in known:
+                values[realisation] = known[realisation]
+        return e.until.enough(values) is None
+
+    def next(self, width: int) -> list[Run]:
+        """Runs that are still to be made: a realisation of all points that go on before the next one (an interrupted campaign is
+        complete in what it has), and no more realisations than it takes for `width` runs and for a point to be able to stop."""
+        waiting = {key: r for key, r in self.left.items() if any(self.goes_on(e, p) for e, p, _ in self.places[key])}
+        chosen: list[Run] = []
+        for realisation in sorted({r.spec["realisation"] for r in waiting.values()}):
+            chosen += [r for r in waiting.values() if r.spec["realisation"] == realisation]
+            if len(chosen) >= width and realisation >= self.least:
+                break
+        return chosen
+
+    def take(self, key: str) -> None:
+        stored = self.store.get(key)
+        if stored is None:
+            raise BadInput(f"{self.store.path(key)} is not a run")
+        run = self._note(key, stored)
+        self.done += 1
+        failed = [a for a in stored["attempts"] if not a["valid"]]
+        self.repeated += len(failed)
+        if stored["valid"]:
+            with contextlib.suppress(OSError):
+                (self.store.logs / f"{key}.log").unlink()
+        left = len(self.left) * (time.monotonic() - self.began) / self.done
+        self.say(f"{self.done}/{self.done + len(self.left)} {run.label}: {headline(stored['result'])}, "
+                 f"{'valid' if stored['valid'] else 'INVALID: ' + failed[-1]['reasons'][0]}"
+                 + (f" at attempt {len(failed) + 1}" if failed and stored["valid"] else "") + f"; {self.interval(key)}"
+                 + (f"{left / 60:.0f} min left" if left > 90 else f"{left:.0f} s left"))
+
+    def interval(self, key: str) -> str:
+        e, point, _ = self.places[key][0]
+        values = self.values.get((e.name, point), {})
+        if len(values) < 2:
+            return ""
+        stopped = "" if self.goes_on(e, point) else ", which is enough"
+        return f"{metrics.watched(e)} {estimate(values.values()).text(3)} of {len(values)}{stopped}; "
 
 
-class Runner:
-    """`run` is runs.emulate.run, or in tests something that looks like it; `workload(spec)` gives what
-    it is to run in the cell; `say(text)` shows progress."""
-
-    def __init__(self, store: Store, jobs: int, run: Callable[..., dict[str, Any]], workload: Any, say: Callable[[str], None],
-                 cleanup: Callable[..., Any] = lambda name: None) -> None:
-        self.store, self.emulate, self.workload, self.say = store, run, workload, say
-        self.pool = Pool(jobs, f"x{os.getpid() % 10**7}j", self._attempt, self._take, lambda r: self.store.logs / f"{r.key}.log", cleanup)
-        self.attempts: dict[str, list[dict[str, Any]]] = {}     # key -> outcomes so far, without results
-        self.done_cost = self.spent = 0.0
-        self.repeated = 0
-
-    def run_all(self, runs: list[Any]) -> tuple[int, int]:
-        """Everything that has no valid file yet. Returns (done here, found finished)."""
-        # A run that stayed invalid is tried again by the next call: the machine may be quieter then.
-        waiting = [r for r in runs if not (self.store.get(r.key) or {}).get("valid")]
-        self.total, self.left_cost = len(waiting), sum(r.cost_s for r in waiting)
-        self.completed, self.began = 0, time.monotonic()
-        self.pool.run(waiting)
-        return self.completed, len(runs) - len(waiting)
-
-    def _attempt(self, run: Any, name: str, place: Any) -> dict[str, Any]:
-        """One emulation, in a process of its own."""
-        def progress(text: str) -> None:
-            print(f"{time.strftime('%H:%M:%S')} {text}", flush=True)
-
-        try:
-            result = self.emulate(run.spec["emulator"], self.workload(run.spec), progress, name=name, cores=place)
-        except CellDied as e:
-            return {"valid": False, "reasons": [f"died: {e}"] + [f"{n}: {words}" for n, words in e.last_words], "result": None}
-        except BadInput as e:
-            raise BadInput(f"{run.label}: {e}") from None
-        return {"valid": bool(result["verdict"]["valid"]), "reasons": list(result["verdict"]["reasons"]), "result": result}
-
-    def _take(self, job: Any, outcome: Any, why: str, last: Any) -> Any:
-        """Store it; False: to be run again."""
-        run = job.task
-        outcome = outcome or {"valid": False, "reasons": [why], "result": None}
-        outcome["seconds"] = round(time.monotonic() - job.began, 2)
-        result = outcome.pop("result")
-        mine = self.attempts.setdefault(run.key, [])
-        mine.append(outcome)
-        self.spent += outcome["seconds"]
-        if not outcome["valid"]:
-            self.repeated += 1
-            if not last:
-                self.say(f"{run.label}: invalid ({outcome['reasons'][0]}), will be repeated")
-                return False
-        self.completed += 1
-        self.done_cost += run.cost_s
-        self.left_cost -= run.cost_s
-        write_json(self.store.path(run.key), {"key": run.key, "spec": run.spec, "label": run.label, "valid": outcome["valid"],
-                                              "attempts": mine, "result": result})
-        with contextlib.suppress(OSError):
-            if outcome["valid"]:
-                (self.store.logs / f"{run.key}.log").unlink()
-        self.say(f"{self.completed}/{self.total} {run.label}: {headline(result)}, "
-                 f"{'valid' if outcome['valid'] else 'INVALID: ' + outcome['reasons'][0]}; {self.remaining()}")
-        return outcome["valid"]
-
-    def remaining(self) -> str:
-        elapsed = time.monotonic() - self.began
-        if not self.done_cost:
-            return "time left unknown"
-        # What is running now counts as half done.
-        half = sum(j.task.cost_s for j in self.pool.active.values()) / 2
-        left = max(0.0, self.left_cost - half) * elapsed / (self.done_cost + half)
-        return f"{left / 60:.0f} min left" if left > 90 else f"{left:.0f} s left"
-
-
-def headline(result: dict[str, Any]) -> str:
+def headline(result: dict[str, Any] | None) -> str:
     """One figure of a run for the progress line."""
     work = (result or {}).get("workload") or {}
     if "goodput_bps" in work:

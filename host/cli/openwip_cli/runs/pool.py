@@ -1,136 +1,125 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Many runs, several at a time. Each attempt is a process of its own (a launcher forks, and wants to be the only thread)
-with a cell of its own; an attempt that did not come off is repeated, ATTEMPTS in all.
+"""Many runs, several at a time, by Snakemake (host/campaign/Snakefile, docs/campaigns.md): a run is a process of its own, from one
+file, FOLDER/specs/KEY.json, to another, FOLDER/runs/KEY.json, written under another name and renamed, so whole or absent.
 
-Ctrl-C, SIGTERM: the processes of the runs get SIGTERM, which ends their cells. If this process is killed, the kernel sends
-them the SIGTERM, and the keeper of each cell removes it."""
+Ctrl-C, SIGTERM: Snakemake and its runs get SIGINT, which ends their cells and takes jobs out of a queue. If this process is
+killed, the kernel kills Snakemake, and tells the runs, whose keepers remove their cells."""
 import contextlib
+import fcntl
 import json
 import os
+import pathlib
 import select
+import shlex
 import signal
-import sys
-import tempfile
-import time
-import traceback
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ..errors import DIED, BadInput, CellDied, Stop, Terminated, raise_terminated
-from ..machine import placement, system
+from ..cell.session import SIGNALS
+from ..errors import BadInput, CellDied, raise_terminated
+from ..machine import outputs, system
+from ..machine.places import Places
 
-ATTEMPTS = 3
-END_S = 12          # for a run to take its cell down
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SNAKEMAKE = "campaigns/bin/snakemake"       # of the build
+END_S = 20          # for runs to take their cells down
+LOOK_S = 0.5        # between two looks for new files
 
 
-class Job:
-    """One attempt: task, name of its cell, where it runs."""
+def write_json(path: pathlib.Path, value: Any) -> None:
+    outputs.write_whole(path, json.dumps(value, separators=(",", ":")) + "\n")
 
-    def __init__(self, task: Any, name: str, place: Any, log: Any) -> None:
-        self.task, self.name, self.place, self.log = task, name, place, log
-        self.began = time.monotonic()
-        self.outcome = tempfile.TemporaryFile("w+")
-        self.pid: Any = None
-        self.pidfd: Any = None
 
-    def start(self, work: Any) -> None:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        parent = os.getpid()
-        self.pid = os.fork()
-        if self.pid == 0:
-            system.die_with_parent(parent)
-            self._run(work)
-        self.pidfd = system.open_pidfd(self.pid)
-
-    def _run(self, work: Any) -> None:
-        """In the forked process. Never returns."""
-        code = DIED
-        try:
-            os.setpgid(0, 0)      # Ctrl-C is the parent's to pass on
-            for signum in SIGNALS:
-                signal.signal(signum, raise_terminated)
-            with open(self.log or os.devnull, "a", encoding="utf-8") as log:
-                os.dup2(log.fileno(), 1)
-                os.dup2(log.fileno(), 2)
-                outcome = work(self.task, self.name, self.place)
-            code = 0
-        except Terminated:
-            outcome = None
-        except Stop as e:
-            outcome, code = {"stopped": str(e), "code": e.code}, e.code
-        except BaseException:
-            traceback.print_exc()
-            outcome = None
-        finally:
-            with contextlib.suppress(Exception):
-                json.dump(outcome, self.outcome)
-                self.outcome.flush()
-                sys.stdout.flush()
-                sys.stderr.flush()
-            os._exit(code)
-
-    def collect(self) -> tuple[Any, Any]:
-        """After its end: (what work() returned or None, why there is none)."""
-        _, status = os.waitpid(self.pid, 0)
-        os.close(self.pidfd)
-        with self.outcome as f:
-            f.seek(0)
-            try:
-                outcome = json.load(f)
-            except ValueError:
-                outcome = None
-        if isinstance(outcome, dict) and "stopped" in outcome:
-            raise (BadInput if outcome["code"] == BadInput.code else CellDied)(outcome["stopped"])
-        return outcome, f"the run's process ended with {os.waitstatus_to_exitcode(status)}"
+def check(places: Places) -> None:
+    if not (places.build / SNAKEMAKE).exists():
+        raise BadInput(f"there is no Snakemake in {places.build}: run ./openwip setup --campaigns (network needed)")
 
 
 class Pool:
-    """`work(task, name of the cell, Placement)` runs in the processes and returns what JSON can hold. `take(job, outcome, why,
-    last)` here: False, and the task is run again later, unless it is the `last` attempt. `log(task)`: a file for what a run
-    says. `cleanup(name)`: after an attempt that failed."""
+    """`slots`: how many at a time here. `profile`: folder of Snakemake's options for somewhere else. `command`: makes OUT from
+    SPEC, given both."""
 
-    def __init__(self, jobs: int, prefix: str, work: Any, take: Any, log: Callable[..., Any] = lambda task: None,
-                 cleanup: Callable[..., Any] = lambda name: None) -> None:
-        self.places = {f"{prefix}{i}": placement.of_several(i) for i in range(jobs)}
-        self.work, self.take, self.log, self.cleanup = work, take, log, cleanup
-        self.active: dict[int, Job] = {}       # pidfd -> Job
+    def __init__(self, places: Places, folder: pathlib.Path, slots: int, profile: pathlib.Path | None = None,
+                 command: Sequence[str] | None = None) -> None:
+        self.folder, self.profile = folder.absolute(), profile
+        command = command or places.module("experiment-run")
+        where = ["--profile", str(profile), "--local-cores", str(slots)] if profile else ["--cores", str(slots)]
+        self.argv = [str(places.build / SNAKEMAKE), "--snakefile", str(places.top / "host" / "campaign" / "Snakefile"),
+                     "--directory", str(self.folder), "--scheduler", "greedy", "--quiet", "all", "--nolock", "--ignore-incomplete",
+                     "--drop-metadata", "--rerun-triggers", "mtime", *where,
+                     "--config", f"local={profile is None}", f"command={shlex.join(command)}"]
+        for name in ("specs", "runs", "logs"):
+            (self.folder / name).mkdir(exist_ok=True)
 
-    def run(self, tasks: Any) -> None:
-        """Every task; raises Terminated after all has ended. Tasks are hashable or compared by identity."""
-        waiting = [(task, 1) for task in tasks]
-        attempts: dict[int, int] = {}          # pidfd -> how many with this one
+    @contextlib.contextmanager
+    def owned(self) -> Iterator[None]:
+        """The folder is this process's, however it ends."""
+        fd = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+        except BlockingIOError:
+            raise BadInput(f"{self.folder}: another campaign is at work there") from None
+        finally:
+            os.close(fd)
+
+    def run(self, specs: dict[str, Any], take: Callable[[str], None]) -> None:
+        """All of {key: specification}; take(key) when its file is there. Raises Terminated after everything has ended."""
+        for key, spec in specs.items():
+            if not (path := self.folder / "specs" / f"{key}.json").exists():
+                write_json(path, spec)
+        write_json(self.folder / "round.json", list(specs))
+        left, parent = set(specs), os.getpid()
         old = {s: signal.signal(s, raise_terminated) for s in SIGNALS}
         try:
-            while waiting or self.active:
-                free = [n for n in self.places if n not in {j.name for j in self.active.values()}]
-                while waiting and free:
-                    task, attempt = waiting.pop(0)
-                    job = Job(task, free.pop(0), None, self.log(task))
-                    job.place = self.places[job.name]
-                    job.start(self.work)
-                    self.active[job.pidfd], attempts[job.pidfd] = job, attempt
-                ready, _, _ = select.select(list(self.active), [], [], 5)
-                for pidfd in ready:
-                    job, attempt = self.active.pop(pidfd), attempts.pop(pidfd)
-                    outcome, why = job.collect()
-                    if not self.take(job, outcome, why, attempt == ATTEMPTS):
-                        self.cleanup(job.name)
-                        if attempt < ATTEMPTS:
-                            waiting.append((job.task, attempt + 1))
-        except BaseException:
-            self._end_all()
-            raise
+            with open(self.folder / "logs" / "snakemake.log", "a") as log:
+                snakemake = subprocess.Popen(
+                    self.argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+                    env=os.environ | {"XDG_CACHE_HOME": str(self.folder / ".snakemake")},
+                    # Elsewhere only Snakemake can end a job.
+                    preexec_fn=lambda: system.die_with_parent(parent, signal.SIGINT if self.profile else signal.SIGKILL))
+            pidfd = system.open_pidfd(snakemake.pid)
+            try:
+                ended = False
+                while left and not ended:
+                    ended = bool(select.select([pidfd], [], [], LOOK_S)[0])
+                    for key in [k for k in specs if k in left and (self.folder / "runs" / f"{k}.json").exists()]:
+                        left.remove(key)
+                        take(key)
+                snakemake.wait()
+            finally:
+                for signum in SIGNALS:
+                    signal.signal(signum, signal.SIG_IGN)
+                end(snakemake)
+                os.close(pidfd)
         finally:
-            for signum, handler in old.items():
-                signal.signal(signum, handler)
+            for s, handler in old.items():
+                signal.signal(s, handler)
+        if left:
+            self.blame(left)
 
-    def _end_all(self) -> None:
-        def ended(pidfd: int) -> None:
-            with contextlib.suppress(Stop):
-                self.active[pidfd].collect()
-            self.cleanup(self.active[pidfd].name)
+    def blame(self, left: set[str]) -> None:
+        """Of runs that left no file: what the first one said that said something."""
+        for log in [*(self.folder / "logs" / f"{key}.log" for key in sorted(left)), self.folder / "logs" / "snakemake.log"]:
+            words = log.read_text(errors="replace").split("\n") if log.exists() else []
+            if said := [w for w in words if w.strip()]:
+                refused = said[-1].startswith("openwip: ")
+                raise (BadInput if refused else CellDied)(
+                    f"run {log.stem}: {said[-1].removeprefix('openwip: ')}" + ("" if refused else f" ({log})"))
+        raise CellDied(f"{len(left)} runs left no result ({self.folder}/logs)")
 
-        system.end_all(list(self.active), END_S, ended, killed_s=2)
-        self.active.clear()
+
+def end(snakemake: subprocess.Popen[bytes]) -> None:
+    """With all its runs. Nothing: they have ended."""
+    for signum in (signal.SIGINT, signal.SIGKILL):
+        if snakemake.poll() is None:
+            os.killpg(snakemake.pid, signum)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                snakemake.wait(END_S)
+
+
+def with_parent(pid: int) -> None:
+    """In a run: it ends with the process that started it."""
+    system.die_with_parent(pid)
+    for signum in SIGNALS:
+        signal.signal(signum, raise_terminated)

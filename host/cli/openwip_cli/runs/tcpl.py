@@ -11,6 +11,7 @@ import json
 import pathlib
 import statistics
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -30,7 +31,7 @@ from ..settings.scenario import Scenario
 from ..settings.table import nested, process_keys, settings_of
 from . import run as runs
 from .options import Options, options_parser, scenario_of
-from .pool import Pool
+from .pool import Pool, check as check_pool
 
 NAME = "tcpl"
 PROGRAM = "host/tcpl/wip_tcpl"
@@ -155,30 +156,29 @@ def transfer(cell: Cell, keeper: KeeperClient, s: Scenario, point: dict[str, Any
 
 # --- many ---
 
-def run_all(s: Scenario, name: str, places: Places, progress: Callable[[str], None], one: Any = run_one) -> tuple[list[dict[str, Any]], int]:
+def run_all(s: Scenario, name: str, places: Places, progress: Callable[[str], None]) -> tuple[list[dict[str, Any]], int]:
     """Every point, s["parallel"] at a time; results in the order of the points. A run that is invalid for
     its pacing is repeated, and every repetition counted."""
-    points = list(points_of(s))
+    specs = {f"{n:x}": {"tcp-l": point, "settings": s.values, "name": name} for n, point in enumerate(points_of(s))}
+    results: dict[str, dict[str, Any]] = {}
     repeated = 0
-    results: dict[Any, Any] = {}
+    with tempfile.TemporaryDirectory(prefix="openwip-") as folder:
+        def take(key: str) -> None:
+            nonlocal repeated
+            run = json.loads(pathlib.Path(folder, "runs", f"{key}.json").read_text())
+            repeated += len(run["attempts"]) - 1
+            result = run["result"]
+            if result is None:
+                raise CellDied(f"a transfer failed: {run['attempts'][-1]['reasons'][0]}")
+            results[key] = result
+            progress(f"{len(results)} of {len(specs)}: MTU {result['mtu']}, BER {result['ber']:g}, burstiness "
+                     f"{result['burstiness']:g}, {'TCP-L' if result['relay'] else 'TCP  '}: "
+                     + (f"{result['kbyte_s']:.1f} kbyte/s" if "kbyte_s" in result else "unfinished" if result.get("unfinished") else "failed")
+                     + ("" if result["verdict"]["valid"] else f" (invalid: {'; '.join(result['verdict']['reasons'])})")
+                     + (f"; {repeated} repeated so far" if repeated else ""))
 
-    def take(job: Any, result: dict[str, Any], why: str, last: Any) -> bool:
-        nonlocal repeated
-        if result is None:
-            raise CellDied(f"a transfer failed: {why}")
-        if not last and any(r.startswith("pacing") for r in result["verdict"]["reasons"]):
-            repeated += 1
-            progress(f"{len(results)} of {len(points)}: {result['verdict']['reasons'][0]}; repeated later ({repeated} so far)")
-            return False
-        results[job.task] = result
-        progress(f"{len(results)} of {len(points)}: MTU {result['mtu']}, BER {result['ber']:g}, burstiness "
-                 f"{result['burstiness']:g}, {'TCP-L' if result['relay'] else 'TCP  '}: "
-                 + (f"{result['kbyte_s']:.1f} kbyte/s" if "kbyte_s" in result else "unfinished" if result.get("unfinished") else "failed")
-                 + ("" if result["verdict"]["valid"] else f" (invalid: {'; '.join(result['verdict']['reasons'])})"))
-        return True
-
-    Pool(s["parallel"], name, lambda index, cell, place: one(points[index], s, cell, places, cores=place), take).run(range(len(points)))
-    return [results[i] for i in sorted(results)], repeated
+        Pool(places, pathlib.Path(folder), s["parallel"]).run(specs, take)
+    return [results[key] for key in specs], repeated
 
 
 def interval(values: list[Any]) -> tuple[float, float | None]:
@@ -268,6 +268,7 @@ def main(arguments: list[str], places: Places) -> int:
     system.require_root()
     system.require_tun()
     places.check_built(PROGRAM, "python/openwip_schema")
+    check_pool(places)
     check_congestion_control(s["traffic.tcp_cc"])
     outputs.fresh("--json", given.json)
     results, repeated = run_all(s, name, places, Progress())

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""./openwip experiment-run SPEC OUT: one run, one file (docs/campaigns.md). Campaigns call it, here or on another machine."""
+import contextlib
+import itertools
+import json
+import pathlib
+import platform
+import re
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..cell import cell as cells
+from ..errors import VALID, BadInput, CellDied
+from ..machine import outputs, placement, system
+from ..machine.places import Places, versions
+from ..runs import emulate, pool, tcpl
+from ..settings.command_line import Parser
+from ..settings.scenario import Scenario
+from . import in_virtual_time, workloads
+
+ATTEMPTS = 3
+
+
+def parser() -> Parser:
+    p = Parser("experiment-run", "One run of an experiment: what campaigns start, many at a time.")
+    p.add_argument("spec", metavar="SPEC", help="specification of a run: specs/KEY.json of a campaign")
+    p.add_argument("out", metavar="OUT", help="file to be written, whole, when the run is over")
+    p.add_argument("--with-parent", type=int, metavar="PID", help="end when this process does, which has to be the one that starts it")
+    return p
+
+
+def read_spec(path: pathlib.Path) -> dict[str, Any]:
+    try:
+        spec = json.loads(path.read_text())
+    except (OSError, ValueError) as e:
+        raise BadInput(f"specification {path}: {getattr(e, 'strerror', None) or 'it is not JSON'}") from None
+    if not isinstance(spec, dict) or not any(parts <= set(spec) for parts in ({"emulator", "workload"}, {"tcp-l", "settings", "name"})):
+        raise BadInput(f"specification {path}: emulator and workload are expected, as a campaign writes them")
+    return spec
+
+
+@contextlib.contextmanager
+def seat(prefix: str) -> Iterator[tuple[str, placement.Placement]]:
+    """Name and cores of a cell, other ones than those of runs beside this one. A socket without a file says whose a number is:
+    it goes with its process."""
+    for index in itertools.count():
+        with socket.socket(socket.AF_UNIX) as mine:
+            try:
+                mine.bind(f"\0openwip-experiment-run-{index}")
+            except OSError:
+                continue
+            if not cells.Cell(f"{prefix}{index}").is_up():     # its keeper may just be ending it
+                yield f"{prefix}{index}", placement.of_several(index)
+                return
+
+
+def attempt(spec: dict[str, Any], places: Places, progress: Callable[[str], None]) -> dict[str, Any]:
+    if spec.get("time") == "virtual":
+        return in_virtual_time.run(spec["emulator"], spec["workload"], progress, places=places)
+    with seat(spec.get("name", "x")) as (name, cores):
+        if "tcp-l" in spec:
+            return tcpl.run_one(spec["tcp-l"], Scenario(spec["settings"], tcpl.SETTINGS), name, places, cores=cores)
+        return emulate.run(spec["emulator"], workloads.make(spec["workload"]), progress, places=places, name=name, cores=cores)
+
+
+def again(spec: dict[str, Any], reasons: list[str]) -> bool:
+    """Another attempt may come off: the machine may be quieter. In virtual time the same would come of it."""
+    return spec.get("time") != "virtual" and ("tcp-l" not in spec or any(r.startswith(("pacing", "died")) for r in reasons))
+
+
+def attempts_of(spec: dict[str, Any], places: Places, progress: Callable[[str], None],
+                one: Callable[..., dict[str, Any]] = attempt) -> dict[str, Any]:
+    """An attempt whose verdict is invalid, or whose cell died, is repeated, and counted."""
+    attempts: list[dict[str, Any]] = []
+    result: dict[str, Any] | None = None
+    while not attempts or (len(attempts) < ATTEMPTS and not attempts[-1]["valid"] and again(spec, attempts[-1]["reasons"])):
+        began = time.monotonic()
+        try:
+            result = one(spec, places, progress)
+            valid, reasons = bool(result["verdict"]["valid"]), list(result["verdict"]["reasons"])
+        except CellDied as e:
+            valid, reasons, result = False, [f"died: {e}", *(f"{n}: {words}" for n, words in e.last_words)], None
+        progress(f"attempt {len(attempts) + 1}: {'valid' if valid else reasons[0]}")
+        attempts.append({"valid": valid, "reasons": reasons, "seconds": round(time.monotonic() - began, 2)})
+    return {"valid": attempts[-1]["valid"], "attempts": attempts, "result": result}
+
+
+def machine() -> dict[str, Any]:
+    model = re.search(r"^model name\s*: (.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
+    return {"name": platform.node(), "processor": model[1] if model else platform.machine(), "cores": len(placement.usable())}
+
+
+def main(arguments: list[str], places: Places) -> int:
+    given = parser().parse_args(arguments)
+    if given.with_parent:
+        pool.with_parent(given.with_parent)
+    path = pathlib.Path(given.spec)
+    spec, out = read_spec(path), outputs.check("OUT", given.out)
+    if spec.get("time") != "virtual":
+        system.require_root()
+        system.require_tun()
+
+    def progress(text: str) -> None:
+        print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
+
+    made = attempts_of(spec, places, progress)
+    pool.write_json(out, {"key": path.stem, "spec": spec} | made | {"machine": machine(), "versions": versions(places),
+                                                                    "ended": time.strftime("%Y-%m-%dT%H:%M:%S%z")})
+    return VALID
