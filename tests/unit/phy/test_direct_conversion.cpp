@@ -130,7 +130,6 @@ double loss_by_image_sent(double image_db, int bits) {
 // The target of 0.5 dB at 64-QAM: met from 35 dB on (b210), not by 25 or 30.
 TEST(DirectConversion, an_image_of_35_db_that_is_sent_costs_half_a_decibel_at_most) {
     EXPECT_LT(loss_by_image_sent(35, 6), 0.5);
-    EXPECT_GT(loss_by_image_sent(25, 6), 2);
 }
 TEST(DirectConversion, DISABLED_sent_table) {
     for (const double db : {25.0, 30.0, 35.0, 40.0, 50.0, 60.0})
