@@ -116,7 +116,7 @@ TEST(DirectConversion, an_uncalibrated_board_costs_256_qam_less_than_a_decibel) 
     EXPECT_GT(uncorrected.worst_loss(ideal), 6);
 }
 
-// What a transmitter's image costs, which nothing takes out: 64-QAM at 25 dB, 256-QAM at 33 dB.
+// What a transmitter's image costs: 64-QAM at 25 dB, 256-QAM at 33 dB.
 double loss_by_image_sent(double image_db, int bits) {
     const world clean{.cfo_hz = 300, .bits = bits, .snr_db = bits == 8 ? 33.0 : 25.0};
     world with_image = clean;
@@ -127,9 +127,10 @@ double loss_by_image_sent(double image_db, int bits) {
     return heard.worst_loss(ideal);
 }
 
-// The target of 0.5 dB at 64-QAM: met from 35 dB on (b210), not by 25 or 30.
-TEST(DirectConversion, an_image_of_35_db_that_is_sent_costs_half_a_decibel_at_most) {
-    EXPECT_LT(loss_by_image_sent(35, 6), 0.5);
+// The target: 0.5 dB at 64-QAM. Uncorrected it is 3.1 (10 log 2 and what the channel's estimate has
+// of it).
+TEST(DirectConversion, an_image_that_is_sent_costs_64_qam_half_a_decibel_at_most) {
+    EXPECT_LT(loss_by_image_sent(25, 6), 0.5);
 }
 TEST(DirectConversion, DISABLED_sent_table) {
     for (const double db : {25.0, 30.0, 35.0, 40.0, 50.0, 60.0})
