@@ -18,7 +18,7 @@
 
 #include <array>
 
-#include "phy/ofdm/ofdm.h"
+#include "phy/math/aligned.h"
 #include "types/grid.h"
 
 namespace wip::phy {
