@@ -18,7 +18,8 @@
 // One element, Rayleigh: A = 1, B = C = 0, NMSE = s - s^2/2. s = 1 is the prediction of the mean,
 // the largest error that an unbiased prediction can have: 0.5 there, less with a direct path, 0 in
 // a channel that does not fade. The large-scale gain is known as it was `horizon` slots before (all
-// of it with nmse 0): shadowing hardly changes in that time and cancels in the NMSE; that a
+// of it with nmse 0). Shadowing of 4 dB and 2 m changes in three slots by 0.02 dB rms at 3 km/h,
+// 0.2 at 30 and 0.5 at 75, which comes on top of the NMSE: 0.00004, 0.003 and 0.016. That a
 // blackout begins, no predictor knows. tests/unit/channels/test_bin_prediction.cpp: NMSE, bias over
 // deciles of g^, independence.
 #pragma once

@@ -226,7 +226,9 @@ tick device::execution_time() {
     if (!port_->running()) return model_.timed_commands() ? asked : air::as_soon_as_possible;
     const std::lock_guard lock(queue_mutex_);
     const tick arrived = port_->now() + model_.latency() + model_.random_spread();
-    if (!model_.timed_commands()) return arrived + model_.random_settling();
+    // What is under way does not overtake: a spread that is smaller this time changes no order.
+    if (!model_.timed_commands())
+        return last_command_ = std::max(last_command_, arrived + model_.random_settling());
     const auto full = [this] {
         while (!queue_.empty() && queue_.front() <= port_->now()) queue_.pop_front();
         return queue_.size() >= static_cast<std::size_t>(model_.kind().command_queue);
@@ -238,8 +240,8 @@ tick device::execution_time() {
                                      std::to_string(queue_.size()) + " timed commands)");
     }
     // Executed in the order given, so none before the last one.
-    const tick begins = std::max({asked, arrived, queue_.empty() ? asked : queue_.back()});
-    const tick holds = begins + model_.random_settling();
+    const tick begins = std::max({asked, arrived, last_command_});
+    const tick holds = last_command_ = begins + model_.random_settling();
     if (asked > arrived || !queue_.empty()) queue_.push_back(holds);
     return holds;
 }

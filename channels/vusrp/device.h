@@ -54,6 +54,7 @@ private:
     bool hold_ = false;
     bool timed_ = false;
     uhd::time_spec_t command_time_{0.0};
+    tick last_command_ = air::as_soon_as_possible;  // executed then; the next one not before
     std::deque<tick> queue_;  // when the commands of the radio will have been executed
     double front_end_hz_[2], dsp_hz_[2];
 };

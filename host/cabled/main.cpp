@@ -138,6 +138,7 @@ int run(config::settings& settings, bool calibrates) {
         std::jthread watch([&](const std::stop_token& over) {
             while (!over.stop_requested()) {
                 if (host::take_signal(start.signals())) return running.stop();
+                if (recorder && recorder->complete()) recorder->finish();
                 std::this_thread::sleep_for(std::chrono::milliseconds(20));
             }
         });

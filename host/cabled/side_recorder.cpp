@@ -5,6 +5,7 @@
 #include <cmath>
 #include <fstream>
 #include <iomanip>
+#include <utility>
 
 namespace wip::cabled {
 
@@ -16,7 +17,9 @@ side_recorder::side_recorder(const fader_config& config)
         auto& here = of(node, side);
         if (here) return;
         const std::string base = config.record + "-" + config.radios[node].node + "-" + name;
-        here.reset(new one{base, sample_recorder({.samples_file = base + ".sigmf-data"})});
+        here.reset(new one{sample_recorder({.samples_file = base + ".sigmf-data"}),
+                           std::ofstream(base + ".facts")});
+        ++open_;
     };
     for (const auto& p : config.setup.mix.paths) {
         record(p.from, fader_setup::side::input, "input");
@@ -24,11 +27,13 @@ side_recorder::side_recorder(const fader_config& config)
     }
 }
 
-side_recorder::~side_recorder() {
+side_recorder::~side_recorder() { finish(); }
+
+void side_recorder::finish() {
     for (const auto& s : sides_) {
-        if (!s) continue;
+        if (!s || !s->facts.is_open()) continue;
         const recording_facts f = s->recorder.finish();
-        std::ofstream out(s->base + ".facts");
+        std::ofstream& out = s->facts;
         out << "{\"samples\": " << f.samples << ", \"samples_lost\": " << f.samples_lost
             << ", \"reports\": 0, \"reports_lost\": 0, \"error\": " << std::quoted(f.error)
             << ", \"stretches\": [";
@@ -37,6 +42,7 @@ side_recorder::~side_recorder() {
                 << ", \"first_sample\": " << f.stretches[i].first.value
                 << ", \"lost_by_recorder\": " << std::boolalpha << f.stretches[i].lost_here << "}";
         out << "]}\n";
+        out.close();
     }
 }
 
@@ -45,10 +51,13 @@ void side_recorder::begin(tick begin) { end_ = begin + length_; }
 void side_recorder::take(std::size_t node, fader_setup::side side, tick first,
                          std::span<const cf32> x) {
     const tick left = end_ + (side == fader_setup::side::output ? delay_ : 0) - first;
-    if (left <= 0) return;
-    of(node, side)
-        ->recorder.samples(sample(first),
-                           x.first(std::min(x.size(), static_cast<std::size_t>(left))));
+    one& here = *of(node, side);
+    if (left <= 0) {
+        if (!std::exchange(here.over, true)) open_.fetch_sub(1, std::memory_order_release);
+        return;
+    }
+    here.recorder.samples(sample(first),
+                          x.first(std::min(x.size(), static_cast<std::size_t>(left))));
 }
 
 }  // namespace wip::cabled

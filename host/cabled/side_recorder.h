@@ -4,7 +4,9 @@
 // ./openwip fader from BASE-NODE-SIDE.facts, which is written here at the end.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <fstream>
 #include <memory>
 #include <span>
 #include <string>
@@ -19,17 +21,21 @@ class side_recorder {
 public:
     // Throws std::runtime_error naming the file that cannot be made.
     explicit side_recorder(const fader_config& config);
-    ~side_recorder();  // writes the facts
+    ~side_recorder();  // finish()
 
     // From `begin` on, so many seconds of each side; the output is later by the delay.
     void begin(tick begin);
     // By the thread that mixes.
     void take(std::size_t node, fader_setup::side side, tick first, std::span<const cf32> x);
+    // All of it has been taken. By one other thread: then finish() writes the facts, once.
+    bool complete() const noexcept { return open_.load(std::memory_order_acquire) == 0; }
+    void finish();
 
 private:
     struct one {
-        std::string base;
         sample_recorder recorder;
+        std::ofstream facts;  // made before privileges are given up
+        bool over = false;
     };
     static constexpr std::size_t nof_sides = 2;
     std::unique_ptr<one>& of(std::size_t node, fader_setup::side side) {
@@ -37,6 +43,7 @@ private:
     }
     std::vector<std::unique_ptr<one>> sides_;
     tick length_, delay_, end_ = 0;
+    std::atomic<int> open_{0};  // sides
 };
 
 }  // namespace wip::cabled

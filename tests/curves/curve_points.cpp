@@ -19,6 +19,7 @@ constexpr struct {
               {"acquisition", acquisition_curve},
               {"noise", noise_curve},
               {"clock", clock_curve},
+              {"clock20", clock20_curve},
               {"tracking", tracking_curve},
               {"snr", snr_curve},
               {"prediction", prediction_curve},

@@ -202,6 +202,7 @@ void estimation_curve(const options& o);
 void acquisition_curve(const options& o);
 void noise_curve(const options& o);
 void clock_curve(const options& o);
+void clock20_curve(const options& o);
 void tracking_curve(const options& o);
 void snr_curve(const options& o);
 void prediction_curve(const options& o);

@@ -8,7 +8,8 @@
 // receiver. The signal drifts by 0.0512 samples a slot: 276 480 samples or 54 slots in an hour, all
 // of which fit into the memory of the model. A slip shows as a slot number that is not the
 // sender's, as a lock lost, or as a slot start off the clock's. The carrier is 500 Hz off for each
-// ppm (1.8 kHz at 1.8 GHz: 10 ppm would be outside the +-10 kHz of the search).
+// ppm (1.8 kHz at 1.8 GHz: 10 ppm would be outside the +-10 kHz of the search). clock20: the same
+// with +-20 ppm.
 #include <algorithm>
 
 #include "curve_world.h"
@@ -108,6 +109,12 @@ void clock(double ppm, const options& o) {
 
 void clock_curve(const options& o) {
     for (const double ppm : {10.0, -10.0}) clock(ppm, o);
+}
+
+// The most that two radios of 10 ppm are apart: 108 slots in an hour. Not among the curves of
+// `curves --all`: an hour takes as long as one of them.
+void clock20_curve(const options& o) {
+    for (const double ppm : {20.0, -20.0}) clock(ppm, o);
 }
 
 }  // namespace wip::curves

@@ -189,6 +189,9 @@ class Derived(unittest.TestCase):
                                  (("--clock", "realtime", "--retransmission-delay-ms", "7"), "takes 10240 samples; valid: 8..32")):
             with self.assertRaisesRegex(BadInput, words):
                 parse("--air", "cabled", *arguments)
+        with self.assertRaisesRegex(BadInput, "--record-iq-fader is 'x' without a fader; valid: with --air cabled"):
+            parse("--record-iq-fader", "x")
+        self.assertEqual(set(parse("--air", "cabled", "--record-iq-fader", "nowhere-yet").record_iq), {"fader"})
         s = parse("--air", "cabled", "--product", "b200").scenario
         radios = cells.fader_config(cells.Cell("x"), s)["nodes"]
         self.assertIn("product=b200,ppm=0", radios["base"]["radio"])

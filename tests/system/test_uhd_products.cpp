@@ -454,6 +454,28 @@ TEST(Time, a_timed_gain_is_timed_where_the_device_can) {
     EXPECT_LT(step_at(",ppm=0,product=b210"), 0.0504);
 }
 
+// The transport's spread is another one for each: none overtakes the one before it.
+TEST(Time, commands_at_once_are_executed_in_the_order_given) {
+    for (const std::string product : {"b210", "x310,master_clock_rate=184.32e6"}) {
+        const auto radio = make("speed=100,noise_dbfs=-40,ppm=0,faults=0,product=" + product);
+        for (int i = 0; i < 20; ++i) radio->set_rx_gain(i == 19 ? 0 : 20 + i % 10);
+        radio->set_rx_rate(7.68e6);
+        const auto stream = radio->get_rx_stream(uhd::stream_args_t("fc32"));
+        uhd::stream_cmd_t command(uhd::stream_cmd_t::STREAM_MODE_NUM_SAMPS_AND_DONE);
+        command.num_samps = 20000;
+        command.stream_now = false;
+        command.time_spec = radio->get_time_now() + uhd::time_spec_t(0.01);
+        stream->issue_stream_cmd(command);
+        samples y(20000);
+        uhd::rx_metadata_t metadata;
+        ASSERT_EQ(stream->recv(y.data(), y.size(), metadata, 5.0), y.size());
+        double power = 0;
+        for (const cf32 v : y) power += std::norm(v) / 20000.0;
+        const double level = product == "b210" ? 10 : 0;
+        EXPECT_NEAR(10 * std::log10(power), -40 + level, 0.2) << product;
+    }
+}
+
 // 85 commands wait in an x310; the next waits until the first of them is done.
 TEST(Time, the_queue_of_commands_has_an_end) {
     const auto radio = usrp::make(

@@ -82,6 +82,9 @@ void slot_detector::detect(const std::array<plane, symbols_per_slot>& y,
                            std::array<bin_result, nof_bins>& out,
                            const known_symbols* known) noexcept {
     equalise(y, channel);
+    const auto used = [](const bin_grant& g) { return g.bits_per_symbol != 0; };
+    if (std::any_of(grant.bins.begin(), grant.bins.end(), used)) image_.learn(equalised_, power_);
+    image_.remove(equalised_);
     second_look_ = false;
     bool all_good = true;
     for (std::size_t b = 0; b < nof_bins; ++b) {
@@ -126,6 +129,8 @@ void slot_detector::look_again(const std::array<plane, symbols_per_slot>& y,
         for (std::size_t b = 0; b < nof_bins; ++b) {
             if (!hopeful[b] || out[b].outcome != bin_outcome::bad) continue;
             feedback_.equalise(bin_index(b), equalised_, power_);
+            const int first = static_cast<int>(b) * subcarriers_per_bin;
+            image_.remove(equalised_, first, first + subcarriers_per_bin);
             out[b].combined = false;
             if (attempt(bin_index(b), grant.bins[b], cancel ? noise[b] - between : noise[b], true,
                         out[b]))

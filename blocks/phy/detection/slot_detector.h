@@ -15,6 +15,7 @@
 #include "phy/coding/frame_coder.h"
 #include "phy/detection/bin_result.h"
 #include "phy/detection/combining_store.h"
+#include "phy/detection/sent_image.h"
 #include "phy/estimation/channel_estimator.h"
 #include "phy/estimation/decision_feedback.h"
 #include "phy/qam/constellation.h"
@@ -50,7 +51,10 @@ public:
                 const known_symbols* known = nullptr) noexcept;
     // Whether the last call took a second look with decision feedback.
     bool second_look() const noexcept { return second_look_; }
-    void clear() noexcept { store_.clear(); }
+    void clear() noexcept {
+        store_.clear();
+        image_.clear();
+    }
     void watch(check_watcher* watcher) noexcept { watcher_ = watcher; }
 
 private:
@@ -81,6 +85,7 @@ private:
     combining_store store_;
     std::array<plane, symbols_per_slot> equalised_;
     std::array<plane, symbols_per_slot> power_;  // |h|^2 in re
+    sent_image image_;
     decision_feedback feedback_;
     bool second_look_ = false;
     check_watcher* watcher_ = nullptr;

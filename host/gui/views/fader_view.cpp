@@ -10,6 +10,7 @@ namespace wip::gui {
 namespace {
 
 constexpr double lowest_db = -60;  // of a tap, below 0 dB
+constexpr double silent_dbfs = -60;
 constexpr double samples_per_ms = static_cast<double>(sample_rate_hz) / 1000;
 
 }  // namespace
@@ -17,13 +18,15 @@ constexpr double samples_per_ms = static_cast<double>(sample_rate_hz) / 1000;
 fader_view::fader_view(const session_model& model, slot_axis& axis)
     : view("fader", "Fader",
            "A cabled cell's fader. Above: what it receives from the base station and sends to the "
-           "terminal (dBFS; 0 is full scale). Below: the taps of its channel now (dB over us). "
+           "terminal (dBFS; 0 is full scale), and what lies between (dB): the track of an "
+           "attenuator, of shadowing, of a blackout. Below: the taps of its channel now (dB over "
+           "us). "
            "Orange words: samples were lost or clipped, or the channel measured at the start is "
            "not the commanded one.",
            model, axis) {
     plot_ = new time_plot(axis);
     plot_->setToolTip(help());
-    plot_->yAxis->setLabel("dBFS");
+    plot_->yAxis->setLabel("dBFS, dB");
     plot_->yAxis->setRange(-70, 30);  // the words above full scale
     input_ = plot_->addGraph();
     input_->setName("input");
@@ -31,8 +34,12 @@ fader_view::fader_view(const session_model& model, slot_axis& axis)
     output_ = plot_->addGraph();
     output_->setName("output");
     output_->setPen(series_pen(1));
+    channel_ = plot_->addGraph();
+    channel_->setName("channel");
+    channel_->setPen(series_pen(3));
+    channel_->setLineStyle(QCPGraph::lsStepLeft);
     auto* legend = small_legend(plot_, plot_->axisRect());
-    for (auto* g : {input_, output_}) g->addToLegend(legend);
+    for (auto* g : {input_, output_, channel_}) g->addToLegend(legend);
     auto* below = new QCPAxisRect(plot_);
     plot_->plotLayout()->addElement(1, 0, below);
     for (auto* a : below->axes()) {
@@ -73,12 +80,16 @@ void fader_view::refresh(bool) {
     for (const auto& s : a.soundings())
         bad |= s.not_judged().empty() && s.residual_db() > s.limit_db();
     plot_->note(words(), bad);
-    QVector<QCPGraphData> in, out;
+    QVector<QCPGraphData> in, out, channel;
     for (const auto& p : model().fader_points().between(axis().left(), axis().right())) {
         const double x = plot_->x_of(static_cast<double>(p.slot));
         if (std::isfinite(p.input_dbfs)) in.append({x, p.input_dbfs});
         if (std::isfinite(p.output_dbfs)) out.append({x, p.output_dbfs});
+        // Without a signal there is nothing between two levels.
+        if (p.input_dbfs > silent_dbfs && std::isfinite(p.output_dbfs))
+            channel.append({x, p.output_dbfs - p.input_dbfs});
     }
+    channel_->data()->set(channel, true);
     input_->data()->set(in, true);
     output_->data()->set(out, true);
     QVector<double> delays, gains;

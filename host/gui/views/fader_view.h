@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The fader of a cabled cell: levels that its radios receive and send over time, and the taps that
-// are commanded now; in words its delay, what it lost and clipped, and the sounding.
+// The fader of a cabled cell: levels that its radios receive and send over time, the one over the
+// other (an attenuator's track), and the taps that are commanded now; in words its delay, what it
+// lost and clipped, and the sounding.
 #pragma once
 
 #include "gui/plot/time_plot.h"
@@ -20,13 +21,14 @@ public:
     time_plot& plot() { return *plot_; }
     QCPGraph& input() { return *input_; }
     QCPGraph& output() { return *output_; }
+    QCPGraph& channel() { return *channel_; }  // output over input, dB
     QCPBars& taps() { return *taps_; }
     // Above the pictures; empty: there is no fader.
     QString words() const;
 
 private:
     time_plot* plot_;
-    QCPGraph *input_, *output_;
+    QCPGraph *input_, *output_, *channel_;
     QCPBars* taps_;
 };
 

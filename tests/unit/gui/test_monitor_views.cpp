@@ -354,6 +354,8 @@ private Q_SLOTS:
         QCOMPARE(v.input().data()->size(), 100);
         QCOMPARE(v.input().data()->at(0)->value, -15.0);
         QCOMPARE(v.input().data()->at(99)->value, -25.0);
+        QCOMPARE(v.channel().data()->at(0)->value, -15.0);
+        QCOMPARE(v.channel().data()->at(99)->value, -5.0);
         QVERIFY(count_row(image, v.plot().yAxis->coordToPixel(-25), series_colour(0)) > 30);
         QVERIFY(count_row(image, v.plot().yAxis->coordToPixel(-30), series_colour(1)) > 60);
         QCOMPARE(v.taps().data()->size(), 2);

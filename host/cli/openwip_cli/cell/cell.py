@@ -353,7 +353,7 @@ def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: An
         return Process(f"{role}.macd", [str(build / MACD), "--config", str(run / f"{role}.yaml")],
                        common, cell.namespace(role), slot_path=True)
 
-    fader = [Process("fader", [str(build / FADER), "--config", str(run / "fader.yaml")], radio, slot_path=True,
+    fader = [Process("fader", [str(build / FADER), "--config", str(run / "fader.yaml"), *record_iq.get("fader", ())], radio, slot_path=True,
                      capabilities=rights.TO_BECOME_THE_ACCOUNT)] if scenario.cabled else []
     return [
         Process("air", [str(build / MEDIUM), "--config", str(run / "air.yaml")], common, slot_path=True,

@@ -2,13 +2,11 @@
 """./openwip fader CONFIG: the channel between radios on cables, and its recordings; ./openwip fader calibrate CONFIG: what its radios do
 beside the channel (docs/cabled.md). Calibration: exit code 0: nothing is wrong, 1: something is, 2: bad input, or a radio that is not there."""
 import datetime
-import importlib
 import json
 import os
 import pathlib
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,15 +16,13 @@ from . import radio_program
 from .finding import Finding, as_json, show
 from ..air import SAMPLE_RATE
 from ..errors import BAD_INPUT, INVALID, VALID, BadInput, Stop
-from ..iq import metadata, recordings
+from ..iq import fader_recordings, recordings
 from ..machine import outputs
 from ..machine.places import Places
 from ..settings.command_line import Parser
 from ..settings.kinds import Real
 
 PROGRAM = "host/cabled/wip_fader"
-FACTS = ".facts"            # of a recording, from the program
-SIDES = {"input": "received from", "output": "sent to"}
 MOST_BEND_DB = 0.1          # of the gain over its three levels
 LEAST_IMAGE_DB = 25         # docs/radios.md: costs less than 1 dB at 256-QAM
 
@@ -44,37 +40,12 @@ def start(given: Any, places: Places, *more: str) -> list[str]:
 
 # --- recordings ---
 
-def used_sides(config: str) -> list[tuple[str, str]]:
-    """(node, side) of all that is recorded."""
-    tree = yaml.safe_load(pathlib.Path(config).read_text(encoding="utf-8"))
-    ends = [(str(p[end]), side) for p in tree["paths"] for end, side in (("from", "input"), ("to", "output"))]
-    return list(dict.fromkeys(ends))
-
-
-def complete(base: str, node: str, side: str, config: str, places: Places) -> recordings.Recording:
-    """Metadata of one side, as the stations' recordings have it."""
-    sys.path.append(str(places.top / "flowgraphs" / "apps"))
-    recording = importlib.import_module("recording")
-    tree = yaml.safe_load(pathlib.Path(config).read_text(encoding="utf-8"))
-    name = f"{base}-{node}-{side}"
-    facts = json.loads(pathlib.Path(name + FACTS).read_text(encoding="utf-8"))
-    of = recording.Recording(None, {"role": "fader", "hardware": tree["nodes"][node]["radio"],
-                                    "frequency_hz": tree.get("fader", {}).get("frequency_hz", 1.8e9)}, 0)
-    of.from_start, of.began = False, os.path.getmtime(name + FACTS) - facts["samples"] / SAMPLE_RATE
-    meta = of.metadata(facts)
-    meta["global"] |= {"core:description": f"{SIDES[side]} {node} by the fader", "openwip:node": node, "openwip:side": side}
-    pathlib.Path(name + recordings.META).write_text(json.dumps(meta, indent=1) + "\n", encoding="utf-8")
-    pathlib.Path(name + FACTS).unlink()
-    made: recordings.Recording = metadata.complete(name, {"openwip:seed": tree.get("air", {}).get("seed", 1)})
-    return made
-
-
 def run_recording(given: Any, places: Places) -> int:
     """Until it ends; then the metadata."""
     seconds = given.seconds or 2.0
     base = str(recordings.check_place(given.record, seconds, "--record"))
     try:
-        sides = used_sides(given.config)
+        sides = fader_recordings.used_sides(given.config)
     except (OSError, ValueError, LookupError, TypeError, AttributeError, yaml.YAMLError):
         sides = []      # the program says what is wrong
     for node, side in sides:
@@ -87,7 +58,7 @@ def run_recording(given: Any, places: Places) -> int:
         return code
     lost = 0
     for node, side in sides:
-        made = complete(base, node, side, given.config, places)
+        made = fader_recordings.complete(base, node, side, given.config, places)
         lost += made.whole["openwip:samples_lost"]
         print(f"{made.data_path}: {made.samples} samples ({made.samples / SAMPLE_RATE:.3f} s), "
               f"{made.whole['openwip:samples_lost']} lost" + (f"; {made.whole['openwip:error']}" if "openwip:error" in made.whole else ""))

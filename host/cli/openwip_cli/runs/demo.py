@@ -2,7 +2,7 @@
 """The demo: start a cell, measure it, end it. One progress line for each phase."""
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..cell import cell as cells, remote
@@ -11,7 +11,7 @@ from ..cell.keeper import KeeperClient
 from ..cell.session import OBSERVER, START_TIMEOUT_S, Progress, identity, owned_cell, start_observers, start_process
 from ..errors import NoLock
 from ..figures import accounting, report
-from ..iq import command as iq, recordings
+from ..iq import command as iq, fader_recordings, recordings
 from ..machine import outputs, slot_path, system
 from ..machine.places import Places
 from ..measure import pace, traffic
@@ -25,17 +25,22 @@ from .run import MeasuredCell
 LOCK_TIMEOUT_S = 10    # of air time
 CAUGHT_UP_S = 0.005    # behind the wall clock
 CATCH_UP_TIMEOUT_S = 10
+FACTS_TIMEOUT_S = 3
+FADER_SIDES = ("-base-input", "-terminal-output")    # what its recordings' names end with
 
 
 # --- a running cell ---
 
 def recording_arguments(options: Options) -> dict[str, list[str]]:
     """Of the flowgraphs, by station."""
-    for base in options.record_iq.values():
-        recordings.remove_former(base)
+    for station, base in options.record_iq.items():
+        for one in FADER_SIDES if station == "fader" else ("",):
+            recordings.remove_former(base + one)
     slots = round(options.record_iq_seconds * accounting.SLOTS_PER_SECOND)
-    return {station: ["--record-iq", base, "--record-iq-slots", str(slots)]
-            for station, base in options.record_iq.items()}
+    made = {"fader": [f"--set=fader.record={base}", f"--set=fader.record_s={options.record_iq_seconds}"]
+            for station, base in options.record_iq.items() if station == "fader"}
+    return made | {station: ["--record-iq", base, "--record-iq-slots", str(slots)]
+                   for station, base in options.record_iq.items() if station != "fader"}
 
 
 def start(cell: Cell, keeper: KeeperClient, scenario: Scenario, places: Places, progress: Callable[[str], None],
@@ -150,6 +155,16 @@ def measure(cell: run.MeasuredCell, watch: Any, applications: Any, progress: Cal
         "effective": {"base": now.base.effective_yaml, "terminal": now.terminal.effective_yaml, "air": now.air.effective_yaml}}
 
 
+def finish_fader(cell: Cell, base: str, facts: dict[str, Any], places: Places) -> Iterator[str]:
+    """Its recordings' metadata, once it has written what it knows of them; a line each."""
+    for node, side in (one[1:].split("-") for one in FADER_SIDES):
+        try:
+            made = fader_recordings.complete(base, node, side, str(cell.run / "fader.yaml"), places, facts, FACTS_TIMEOUT_S)
+            yield f"recorded {made.data_path}: {made.samples / accounting.SAMPLE_RATE:.3f} s, {made.whole['openwip:samples_lost']} samples lost"
+        except TimeoutError:
+            yield f"recording {base}-{node}-{side}: no metadata, the run was shorter than --record-iq-seconds"
+
+
 # --- one run ---
 
 def main(arguments: list[str], places: Places) -> int:
@@ -217,6 +232,7 @@ def phases(cell: Cell, keeper: KeeperClient, options: Options, places: Places, p
     if options.record_iq:
         keys = {"scenario": "config", "verdict": "verdict", "versions": "versions"}
         facts = {f"openwip:{key}": result[name] for key, name in keys.items()}
-        for line in iq.finish_demo(cell, options.record_iq, facts):
+        base = options.record_iq.pop("fader", None)
+        for line in [*iq.finish_demo(cell, options.record_iq, facts), *(finish_fader(cell, base, facts, places) if base else ())]:
             progress(line)
     return result

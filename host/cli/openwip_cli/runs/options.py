@@ -101,6 +101,8 @@ def parse_demo(arguments: list[str]) -> Options:
     parser.add_argument("--record-iq", metavar="FILE", help="record what the terminal receives, from the first "
                         "sample on, as SigMF: FILE.sigmf-data, FILE.sigmf-meta (61 MB/s)")
     parser.add_argument("--record-iq-base", metavar="FILE", help="the same of what the base station transmits")
+    parser.add_argument("--record-iq-fader", metavar="FILE", help="with --air cabled: what the fader receives and sends, FILE-base-input and "
+                        "FILE-terminal-output")
     parser.add_argument("--record-iq-seconds", metavar="X", default="10",
                         help="so much air time; 0.01..3600 s (default 10)")
     parser.add_argument("--replay-iq", metavar="FILE", help="play a recording in the place of the radio: no base "
@@ -110,12 +112,14 @@ def parse_demo(arguments: list[str]) -> Options:
         refuse_beside_replay(parser, given)
     options = options_of(given, SETTINGS)
     options.replay_iq = given.replay_iq
-    wanted = {"terminal": given.record_iq, "base": given.record_iq_base}
+    wanted = {"terminal": given.record_iq, "base": given.record_iq_base, "fader": given.record_iq_fader}
+    if given.record_iq_fader and not options.scenario.cabled:
+        raise BadInput(f"--record-iq-fader is {given.record_iq_fader!r} without a fader; valid: with --air cabled")
     if any(wanted.values()):
         seconds = read("--record-iq-seconds", Real(0.01, 3600), given.record_iq_seconds)
         options.record_iq_seconds = seconds
         options.record_iq = {station: recordings.check_place(path, seconds, flag) for flag, (station, path) in
-                             zip(("--record-iq", "--record-iq-base"), wanted.items()) if path}
+                             zip(("--record-iq", "--record-iq-base", "--record-iq-fader"), wanted.items()) if path}
         if len(set(options.record_iq.values())) < len(options.record_iq):
             raise BadInput(f"--record-iq-base is {given.record_iq_base!r}, the same as --record-iq; valid: another file")
     return options
