@@ -45,7 +45,7 @@ class Pool:
         command = command or places.module("experiment-run")
         where = ["--profile", str(profile), "--local-cores", str(slots)] if profile else ["--cores", str(slots)]
         self.argv = [str(places.build / SNAKEMAKE), "--snakefile", str(places.top / "host" / "campaign" / "Snakefile"),
-                     "--directory", str(self.folder), "--scheduler", "greedy", "--quiet", "all", "--nolock", "--ignore-incomplete",
+                     "--directory", str(self.folder), "--scheduler", "greedy", "--quiet", "host", "progress", "reason", "--nolock", "--ignore-incomplete",
                      "--drop-metadata", "--rerun-triggers", "mtime", *where,
                      "--config", f"local={profile is None}", f"command={shlex.join(command)}"]
         for name in ("specs", "runs", "logs"):
@@ -86,7 +86,8 @@ class Pool:
                     for key in [k for k in specs if k in left and (self.folder / "runs" / f"{k}.json").exists()]:
                         left.remove(key)
                         take(key)
-                snakemake.wait()
+                with contextlib.suppress(subprocess.TimeoutExpired):    # it may not yet know; the files are what counts
+                    snakemake.wait(END_S)
             finally:
                 for signum in SIGNALS:
                     signal.signal(signum, signal.SIG_IGN)
