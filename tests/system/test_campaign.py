@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A campaign by Snakemake, with a cheap program in the place of the emulator: killed at half, gone on with. Nothing here
-judges the pace."""
+"""A campaign by Snakemake, with a cheap program in the place of the emulator: killed at half, gone on with; and one in virtual
+time by a SLURM of its own. Nothing here judges the pace."""
 import json
+import os
 import pathlib
+import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -10,9 +13,11 @@ import unittest
 
 from demo_support import TOP, environment, wait_until
 
+from openwip_cli.campaign import plan
 from openwip_cli.errors import BadInput
+from openwip_cli.machine import system
 from openwip_cli.machine.places import Places
-from openwip_cli.runs import pool
+from openwip_cli.runs import pool, virtual
 
 BUILD = pathlib.Path(environment()["OPENWIP_BUILD"])
 PLACES = Places(TOP, BUILD, sys.executable)
@@ -102,6 +107,102 @@ class Campaign(unittest.TestCase):
         many = pool.Pool(PLACES, self.folder, 1, None, self.command)
         with self.assertRaisesRegex(BadInput, "^run 7: --channel is 'moon'$"):
             many.run({"7": {"name": "7", "says": "openwip: --channel is 'moon'"}}, lambda key: None)
+
+
+TOOLS = ("munged", "slurmctld", "slurmd", "sbatch", "srun")
+SMALL = f"""
+title: small
+defaults: {plan.folder(TOP)}/defaults.yaml
+grid: {{workload: [tcp, voip], channel: jakes}}
+full: {{realisations: 1, duration_s: 1}}
+quick: {{}}
+figures: [{{name: small, number: 0, kind: bars, x: workload, series: channel, metric: frame_error_rate}}]
+statements: []
+"""
+
+
+def missing():
+    """What keeps the test of SLURM from being run; "": nothing."""
+    tools = [t for t in TOOLS if not shutil.which(t, path=os.defpath + ":/usr/sbin:/sbin")]
+    return (f"no SLURM here ({', '.join(tools)}): slurmctld, slurmd and munge of Debian" if tools else
+            "a cluster of one's own needs root" if os.geteuid() else
+            "no SLURM for Snakemake: ./openwip setup --campaigns"
+            if not list((BUILD / "campaigns/lib").glob("python*/site-packages/snakemake_executor_plugin_slurm")) else
+            "" if (BUILD / virtual.KERNEL).exists() else "no Linux kernel for virtual time: ./openwip setup --virtual-time")
+
+
+class Cluster:
+    """SLURM on the loopback: a controller, a node, munge."""
+
+    def __init__(self, folder):
+        def free_port():
+            with socket.create_server(("127.0.0.1", 0)) as s:
+                return s.getsockname()[1]
+
+        folder.chmod(0o755)         # munge wants to be reached
+        for name in ("state", "spool", "bin"):
+            (folder / name).mkdir()
+        (folder / "key").write_bytes(os.urandom(32))
+        (folder / "key").chmod(0o400)
+        conf = folder / "slurm.conf"
+        conf.write_text("\n".join(f"{k}={v}" for k, v in {
+            "ClusterName": "openwip", "SlurmctldHost": "localhost", "SlurmUser": "root", "SlurmctldPort": free_port(),
+            "SlurmdPort": free_port(), "AuthInfo": f"socket={folder}/munge.sock", "StateSaveLocation": folder / "state",
+            "SlurmdSpoolDir": folder / "spool", "SlurmctldPidFile": folder / "ctld.pid", "SlurmdPidFile": folder / "slurmd.pid",
+            "ProctrackType": "proctrack/pgid", "TaskPlugin": "task/none", "SelectType": "select/cons_tres",
+            "SelectTypeParameters": "CR_Core", "JobAcctGatherType": "jobacct_gather/none", "KillWait": 2, "MpiDefault": "none",
+            "AccountingStorageType": "accounting_storage/none", "ReturnToService": 2,
+            "NodeName": f"localhost CPUs={os.cpu_count()} RealMemory=2000", "PartitionName": "all Nodes=ALL Default=YES State=UP"}.items()) + "\n")
+        # The executor takes SLURM's variables out of a job's environment; a usual cluster has its file in /etc.
+        srun = folder / "bin" / "srun"
+        srun.write_text(f'#!/bin/sh\nSLURM_CONF={conf} exec {shutil.which("srun")} "$@"\n')
+        srun.chmod(0o755)
+        self.environment = environment() | {"SLURM_CONF": str(conf), "PATH": f"{folder}/bin:{os.environ['PATH']}:/usr/sbin:/sbin"}
+        self.log = open(folder / "daemons.log", "w")
+        self.daemons = [
+            self.start("munged", "-F", "-f", f"--key-file={folder}/key", f"--socket={folder}/munge.sock", f"--pid-file={folder}/munged.pid",
+                       f"--log-file={folder}/munged.log", f"--seed-file={folder}/seed"),
+            self.start("slurmctld", "-D"), self.start("slurmd", "-D", "-N", "localhost")]
+        if not wait_until(lambda: "idle" in self.says("sinfo", "-h", "-o", "%T"), 60):
+            raise AssertionError((folder / "daemons.log").read_text()[-3000:])
+
+    def start(self, *argv):
+        parent = os.getpid()
+        return subprocess.Popen(argv, env=self.environment, stdout=self.log, stderr=self.log,
+                                preexec_fn=lambda: system.die_with_parent(parent))
+
+    def says(self, *argv):
+        return subprocess.run(argv, env=self.environment, capture_output=True, text=True).stdout
+
+    def close(self):
+        for daemon in reversed(self.daemons):
+            daemon.terminate()
+            daemon.wait(20)
+        self.log.close()
+
+
+@unittest.skipIf(missing(), missing())
+class Slurm(unittest.TestCase):
+    def campaign(self, folder, *options, env=None):
+        (folder / "S1.yaml").write_text(SMALL)
+        done = subprocess.run([TOP / "openwip", "campaign", folder / "S1.yaml", "--time", "virtual", "--out", folder / "out", *options],
+                              capture_output=True, text=True, env=env or environment(), timeout=240)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return {p.name: json.loads(p.read_text())["result"] for p in (folder / "out" / "runs").iterdir()}
+
+    def test_a_campaign_on_a_cluster_finishes_with_the_numbers_of_one_here(self):
+        with tempfile.TemporaryDirectory() as here, tempfile.TemporaryDirectory() as there, tempfile.TemporaryDirectory() as folder:
+            cluster = Cluster(pathlib.Path(folder))
+            try:
+                far = self.campaign(pathlib.Path(there), "--profile", "slurm", env=cluster.environment)
+                jobs = cluster.says("squeue", "-h", "--states=all", "-o", "%T").split()
+            finally:
+                cluster.close()
+            near = self.campaign(pathlib.Path(here))
+        self.assertEqual(jobs, ["COMPLETED"] * 2)
+        for result in (*near.values(), *far.values()):
+            del result["realtime"], result["workload"]["wall_s"]
+        self.assertEqual(far, near)
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ def profile_of(given: Any, places: Places) -> pathlib.Path | None:
         raise BadInput(f"--profile is {given.profile!r}; valid: {', '.join(PROFILES)}, or a folder with config.yaml")
     if given.time == "real":
         raise BadInput(f"--profile {given.profile} with --time real: such a run needs root and a quiet core of this machine; valid: --time virtual")
-    return folder
+    return folder.absolute()
 
 
 def parse(arguments: list[str], places: Places) -> Any:

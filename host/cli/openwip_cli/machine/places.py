@@ -55,7 +55,7 @@ def version(top: pathlib.Path | str) -> str:
 def versions(places: Places) -> dict[str, Any]:
     return {
         "openwip": version(places.top),
-        "gnuradio": first_line(places.python, "-c", "from gnuradio import gr; print(gr.version())"),
+        "gnuradio": first_line("gnuradio-config-info", "--version"),
         "uhd": first_line("uhd_config_info", "--version").removeprefix("UHD ").strip(),
         "kernel": platform.release(),
         "iperf3": first_line("iperf3", "--version").removeprefix("iperf ").split(" ")[0],

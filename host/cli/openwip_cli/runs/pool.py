@@ -13,6 +13,7 @@ import select
 import shlex
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -41,11 +42,11 @@ class Pool:
 
     def __init__(self, places: Places, folder: pathlib.Path, slots: int, profile: pathlib.Path | None = None,
                  command: Sequence[str] | None = None) -> None:
-        self.folder, self.profile = folder.absolute(), profile
+        self.folder, self.profile, self.pycache = folder.absolute(), profile, places.build / "campaigns" / "pycache"
         command = command or places.module("experiment-run")
         where = ["--profile", str(profile), "--local-cores", str(slots)] if profile else ["--cores", str(slots)]
         self.argv = [str(places.build / SNAKEMAKE), "--snakefile", str(places.top / "host" / "campaign" / "Snakefile"),
-                     "--directory", str(self.folder), "--scheduler", "greedy", "--quiet", "all", "--nolock", "--ignore-incomplete",
+                     "--directory", str(self.folder), "--scheduler", "greedy", "--quiet", "host", "progress", "reason", "--nolock", "--ignore-incomplete",
                      "--drop-metadata", "--rerun-triggers", "mtime", *where,
                      "--config", f"local={profile is None}", f"command={shlex.join(command)}"]
         for name in ("specs", "runs", "logs"):
@@ -69,13 +70,16 @@ class Pool:
             if not (path := self.folder / "specs" / f"{key}.json").exists():
                 write_json(path, spec)
         write_json(self.folder / "round.json", list(specs))
-        left, parent = set(specs), os.getpid()
+        left, parent, began = set(specs), os.getpid(), time.time()
+        # A run is a process of its own, so what Python compiles is kept.
+        environment = {k: v for k, v in os.environ.items() if k not in ("SNAKEMAKE_PROFILE", "PYTHONDONTWRITEBYTECODE")}
+        environment["PYTHONPYCACHEPREFIX"] = str(self.pycache)
         old = {s: signal.signal(s, raise_terminated) for s in SIGNALS}
         try:
             with open(self.folder / "logs" / "snakemake.log", "a") as log:
                 snakemake = subprocess.Popen(
                     self.argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-                    env=os.environ | {"XDG_CACHE_HOME": str(self.folder / ".snakemake")},
+                    env=environment | {"XDG_CACHE_HOME": str(self.folder / ".snakemake")},
                     # Elsewhere only Snakemake can end a job.
                     preexec_fn=lambda: system.die_with_parent(parent, signal.SIGINT if self.profile else signal.SIGKILL))
             pidfd = system.open_pidfd(snakemake.pid)
@@ -86,7 +90,8 @@ class Pool:
                     for key in [k for k in specs if k in left and (self.folder / "runs" / f"{k}.json").exists()]:
                         left.remove(key)
                         take(key)
-                snakemake.wait()
+                with contextlib.suppress(subprocess.TimeoutExpired):    # it may not yet know; the files are what counts
+                    snakemake.wait(END_S)
             finally:
                 for signum in SIGNALS:
                     signal.signal(signum, signal.SIG_IGN)
@@ -96,17 +101,18 @@ class Pool:
             for s, handler in old.items():
                 signal.signal(s, handler)
         if left:
-            self.blame(left)
+            logs = [self.folder / "logs" / f"{key}.log" for key in sorted(left)]
+            self.blame([path for path in logs if path.exists() and path.stat().st_mtime >= began])
 
-    def blame(self, left: set[str]) -> None:
-        """Of runs that left no file: what the first one said that said something."""
-        for log in [*(self.folder / "logs" / f"{key}.log" for key in sorted(left)), self.folder / "logs" / "snakemake.log"]:
-            words = log.read_text(errors="replace").split("\n") if log.exists() else []
-            if said := [w for w in words if w.strip()]:
-                refused = said[-1].startswith("openwip: ")
-                raise (BadInput if refused else CellDied)(
-                    f"run {log.stem}: {said[-1].removeprefix('openwip: ')}" + ("" if refused else f" ({log})"))
-        raise CellDied(f"{len(left)} runs left no result ({self.folder}/logs)")
+    def blame(self, logs: list[pathlib.Path]) -> None:
+        """Of runs that left no file: what one of them refused, or said last; else Snakemake."""
+        said = {log: lines[-1] for log in [*logs, self.folder / "logs" / "snakemake.log"]
+                if (lines := log.read_text(errors="replace").strip().splitlines())}
+        for log, words in said.items():
+            if words.startswith("openwip: "):
+                raise BadInput(f"run {log.stem}: {words.removeprefix('openwip: ')}")
+        log, words = next(iter(said.items()), (self.folder / "logs", "they left no result"))
+        raise CellDied(f"run {log.stem}: {words} ({log})")
 
 
 def end(snakemake: subprocess.Popen[bytes]) -> None:
