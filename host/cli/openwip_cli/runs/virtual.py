@@ -144,8 +144,8 @@ def read_result(text: str) -> dict[str, Any]:
     for line in map(json.loads, text.splitlines()):
         if "sysctl" in line:
             result["sysctl"][line["sysctl"]] = line["value"]
-        elif "program" in line:
-            result["programs"].append(line)
+        elif "program" in line and "flow" not in line:
+            result["programs"].append(line | {"said": "".join(line["said"])})
         elif "flow" in line:
             end = ends.setdefault((line["flow"], line.get("end", "")), {})
             line.pop("part", None)
