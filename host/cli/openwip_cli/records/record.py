@@ -133,9 +133,10 @@ def of_file(told: pathlib.Path | str, path: pathlib.Path | str, about: dict[str,
             report: dict[str, Any], places: Places) -> dict[str, Any]:
     """The record of a run that is over and has told everything into a file (host/runtime/telemetry_file.h)."""
     with open(told, "rb", buffering=0) as f:
-        recorder = Recorder(cells.Cell("virtual"), path, pipe.Reader(EVERY_DAY, f.fileno()))
+        reader = pipe.Reader(EVERY_DAY, f.fileno())
+        recorder = Recorder(cells.Cell("virtual"), path, reader)
         recorder.about.run, recorder.about.effective, recorder.about.at_first, recorder.report = about, effective, effective, report
-        while not recorder.reader.over:
+        while not reader.over:
             recorder.take(0)
         return {"file": str(path), "ended_by": "the launcher"} | recorder.finish(places)
 
