@@ -64,15 +64,18 @@ bool serve(host::control_socket& socket, const answers& with, ending& end) {
     return question;
 }
 
+void publish_status(host::telemetry_port& out, host::status_events& events, slot k,
+                    const std::function<void(MacStatus&)>& fill) {
+    if (!out.due(topic::status, k) && !out.due(topic::event, k)) return;
+    auto& mac = *out.message(topic::status).mutable_mac();
+    fill(mac);
+    if (out.due(topic::event, k)) events.compare(mac, k);
+    if (out.due(topic::status, k)) out.publish(topic::status, k);
+}
+
 void publish_status(station_sockets& e, slot k, const std::function<void(MacStatus&)>& fill) {
-    auto& out = e.telemetry;
-    if (out.due(topic::status, k) || out.due(topic::event, k)) {
-        auto& mac = *out.message(topic::status).mutable_mac();
-        fill(mac);
-        if (out.due(topic::event, k)) e.events.compare(mac, k);
-        if (out.due(topic::status, k)) out.publish(topic::status, k);
-    }
-    out.listen();
+    publish_status(e.telemetry, e.events, k, fill);
+    e.telemetry.listen();
     if (!e.events.wanted()) e.events.forget();
 }
 

@@ -85,6 +85,8 @@ struct answers {
 bool serve(host::control_socket& socket, const answers& with, ending& end);
 
 // Status and events of slot k, if they are due.
+void publish_status(host::telemetry_port& out, host::status_events& events, slot k,
+                    const std::function<void(openwip::control::MacStatus&)>& fill);
 void publish_status(station_sockets& e, slot k,
                     const std::function<void(openwip::control::MacStatus&)>& fill);
 

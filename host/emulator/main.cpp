@@ -104,6 +104,7 @@ void add_options(CLI::App& app, modes& mode) {
     app.add_option("--longest", k.longest_s, "when a run that does not end is given up")
         ->needs(kernel)
         ->transform(config::number_in(0.0, 1e6));
+    app.add_option("--telemetry", k.telemetry, "file of what the OFDM cell tells")->needs(kernel);
     app.add_option("--packets", k.packets, "file of all IP packets at its interfaces (pcap)")
         ->needs(kernel);
 }

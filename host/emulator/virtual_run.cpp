@@ -14,8 +14,11 @@
 #include <vector>
 
 #include "calendar/calendar.h"
-#include "emulator/link_pair.h"
+#include "emulator/cell_path.h"
+#include "emulator/emulator_telemetry.h"
+#include "emulator/ends.h"
 #include "emulator/status_json.h"
+#include "runtime/telemetry_file.h"
 #include "station/packet_gate.h"
 #include "virtual/linux_guest.h"
 #include "virtual/pcap_file.h"
@@ -56,6 +59,8 @@ public:
           refused_(config.terminals.size() + 1) {
         for (const auto& t : config.terminals) addresses_.push_back(address_of(t.tun.address));
         if (!v.packets.empty()) packets_.emplace(v.packets);
+        auto* const ofdm = dynamic_cast<cell_path*>(path_.get());
+        if (!v.telemetry.empty() && ofdm != nullptr) tell(ofdm->cell, config, v.telemetry);
         path_->downlink().deliver_to(
             [this](const link_packet& p) { return deliver(p.tag + 1, p.data, p.due_ns); });
         path_->uplink().deliver_to(
@@ -83,6 +88,9 @@ public:
     std::string interfaces() const;
 
 private:
+    void tell(emulated_cell& cell, const emulator_config& config, const std::string& file);
+    void fill_base(openwip::control::MacStatus& base) const;
+    void fill_terminal(openwip::control::MacStatus& terminal) const;
     void sent(int interface, std::span<const std::uint8_t> packet, std::int64_t now) {
         if (packets_) packets_->write(now, packet);
         // The kernel has gone on by itself until now; nothing is due before.
@@ -116,16 +124,54 @@ private:
     std::vector<std::uint32_t> addresses_;
     std::vector<std::map<int, packets_bytes>> refused_;
     std::optional<virtual_time::pcap_file> packets_;
+    struct told {
+        told(emulated_cell& cell, const emulator_config& c, const host::telemetry_file::file& file)
+            : base(file, "base", c.telemetry),
+              terminal(file, "terminal", c.telemetry),
+              base_events(base, "base"),
+              terminal_events(terminal, "terminal"),
+              topics(cell, base, terminal, c.cell.cell, c.telemetry.packets_per_second) {}
+        host::telemetry_file base, terminal;
+        host::status_events base_events, terminal_events;
+        emulator_telemetry topics;
+    };
+    std::optional<told> telemetry_;  // after what it reads
 };
+
+void virtual_cell::tell(emulated_cell& cell, const emulator_config& config,
+                        const std::string& file) {
+    telemetry_.emplace(cell, config, host::telemetry_file::open(file));
+    cell.watch({[this](slot k) { telemetry_->topics.prepare(k); },
+                [this](slot k) {
+                    auto& t = *telemetry_;
+                    t.topics.publish(k);
+                    publish_status(t.base, t.base_events, k, [this](auto& m) { fill_base(m); });
+                    publish_status(t.terminal, t.terminal_events, k,
+                                   [this](auto& m) { fill_terminal(m); });
+                }});
+}
 
 std::string virtual_cell::statuses() const {
     openwip::control::MacStatus base, terminal;
+    fill_base(base);
+    fill_terminal(terminal);
+    return "{\"base\": " + to_json(base) + ", \"terminal\": " + to_json(terminal) + "}";
+}
+
+void virtual_cell::fill_base(openwip::control::MacStatus& base) const {
+    base.Clear();
+    base.set_role("base");
     path_->fill_base(base);
-    path_->fill_terminal(terminal);
     base.set_slot(slots());
-    terminal.set_slot(slots());
     host::set(*base.mutable_uplink()->mutable_delivered(), guest_.interface(0).given());
     add_refused(0, *base.mutable_uplink());
+}
+
+void virtual_cell::fill_terminal(openwip::control::MacStatus& terminal) const {
+    terminal.Clear();
+    terminal.set_role("terminal");
+    path_->fill_terminal(terminal);
+    terminal.set_slot(slots());
     auto& down = *terminal.mutable_downlink();
     packets_bytes delivered;
     for (int u = 1; u < static_cast<int>(refused_.size()); ++u) {
@@ -133,7 +179,6 @@ std::string virtual_cell::statuses() const {
         add_refused(u, down);
     }
     host::set(*down.mutable_delivered(), delivered);
-    return "{\"base\": " + to_json(base) + ", \"terminal\": " + to_json(terminal) + "}";
 }
 
 // What the kernel says it gave and took, for the sums.

@@ -19,6 +19,7 @@ struct virtual_config {
     double first_s = 0;  // when the first and the last counts are taken
     double last_s = 0;
     double longest_s = 3600;  // of virtual time; a run that is not over by then is given up
+    std::string telemetry;    // file: what the cell tells (runtime/telemetry_file.h); empty: none
     std::string packets;      // file: all IP packets at the kernel's interfaces (pcap); empty: none
 };
 

@@ -10,6 +10,7 @@
 //   run SIDE [</FILE] PROGRAM ARGUMENT...    of the host's programs (tc qdisc ...), with a file of the folder as its
 //                                            input; what it prints is read back
 //   after SIDE PROGRAM ARGUMENT...           the same when the traffic is over
+//   program SIDE START PROGRAM ARGUMENT...   one of them as traffic; its /tmp is empty
 //   bulk FROM TO START SECONDS CC [KB]       TCP as fast as it goes; seconds of the kernel's clock; KB of socket buffer
 //   transfer FROM TO START BYTES CC [KB]     TCP, so many bytes
 //   sessions FROM TO START CC BYTES TIMES ...           file transfers one after the other, a connection each
@@ -172,12 +173,21 @@ static const char* quoted(const char* text) {
     return out;
 }
 
-static void run_program(char** words) {
-    char text[3000];
+// Of the host's: in a namespace, with what it prints on `out`.
+_Noreturn static void become(char** words, int in, int out) {
+    enter(atoi(words[0]));
+    if (in >= 0) dup2(in, 0);
+    if (chroot("/host") || chdir("/") || dup2(out, 1) < 0) _exit(126);
+    setenv("PATH", "/usr/sbin:/usr/bin:/sbin:/bin", 1);
+    execvp(words[1], words + 1);
+    _exit(127);
+}
+
+static void run_program(char** words, int flow) {
+    char text[1600];
     size_t size = 0;
     ssize_t n = 0;
-    int said[2], status = 0;
-    int in = -1;
+    int said[2], status = 0, in = -1;
     if (words[1][0] == '<') {
         in = open(words[1] + 1, O_RDONLY | O_CLOEXEC);
         if (in < 0) fail(words[1]);
@@ -185,26 +195,32 @@ static void run_program(char** words) {
     }
     if (pipe(said)) fail("pipe");
     pid_t pid = fork();
-    if (pid == 0) {
-        enter(atoi(words[0]));
-        if (in >= 0) dup2(in, 0);
-        if (chroot("/host") || chdir("/") || dup2(said[1], 1) < 0) _exit(126);
-        setenv("PATH", "/usr/sbin:/usr/bin:/sbin:/bin", 1);
-        execvp(words[1], words + 1);
-        _exit(127);
-    }
+    if (pid == 0) become(words, in, said[1]);
     close(said[1]);
     if (in >= 0) close(in);
-    while (size + 1 < sizeof text && (n = read(said[0], text + size, sizeof text - 1 - size)) > 0)
-        size += (size_t)n;
-    text[size] = 0;
+    do {
+        n = read(said[0], text + size, sizeof text - 1 - size);
+        if (n > 0) size += (size_t)n;
+        text[size] = 0;
+        if (size == 0 || (n > 0 && size + 1 < sizeof text)) continue;
+        if (flow < 0)
+            tell("{\"side\": %d, \"program\": \"%s\", \"said\": [\"%s\"]}\n", atoi(words[0]),
+                 words[1], quoted(text));
+        else
+            tell("{\"part\": 1, \"flow\": %d, \"end\": \"program\", \"said\": [\"%s\"]}\n", flow,
+                 quoted(text));
+        size = 0;
+    } while (n > 0);
     close(said[0]);
     waitpid(pid, &status, 0);
-    if (status) errno = ECANCELED, fail(words[1]);
-    if (size)
-        tell("{\"side\": %d, \"program\": \"%s\", \"said\": \"%s\"}\n", atoi(words[0]), words[1],
-             quoted(text));
+    if (flow >= 0)
+        tell("{\"flow\": %d, \"end\": \"program\", \"program\": \"%s\", \"status\": %d}\n", flow,
+             words[1], WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+    else if (status)
+        errno = ECANCELED, fail(words[1]);
 }
+
+void run_as_flow(char** words, int flow) { run_program(words, flow); }
 
 // --- the plan ---
 
@@ -238,7 +254,7 @@ static int do_line(char* line) {  // returns how many ends of flows it has start
     if (!strcmp(words[0], "seed") && n == 2) return seed_random(strtoull(words[1], NULL, 10)), 0;
     if (!strcmp(words[0], "side") && n == 2) return add_side(words[1]), 0;
     if (!strcmp(words[0], "sysctl") && n >= 3) return set_everywhere(words + 1, n - 1), 0;
-    if (!strcmp(words[0], "run") && n >= 3) return run_program(words + 1), 0;
+    if (!strcmp(words[0], "run") && n >= 3) return run_program(words + 1, -1), 0;
     const int ends = add_flow(words, n);
     if (ends == 0) errno = EINVAL, fail(words[0]);
     return ends;
@@ -250,6 +266,7 @@ int main(void) {
     mount("proc", "/proc", "proc", 0, NULL);
     mount("dev", "/dev", "devtmpfs", 0, NULL);
     mount("host", "/host", "hostfs", MS_RDONLY, "/");
+    mount("tmp", "/host/tmp", "tmpfs", 0, NULL);
     mount("proc", "/host/proc", "proc", 0, NULL);  // where tc looks for the unit of its times
     if (pipe(results)) fail("pipe");
     signal(SIGPIPE, SIG_IGN);

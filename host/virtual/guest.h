@@ -12,6 +12,8 @@ extern struct in_addr addresses[most_sides];
 _Noreturn void fail(const char* what);
 // A line of the result.
 void tell(const char* format, ...) __attribute__((format(printf, 1, 2)));
+// A program of the host's (SIDE PROGRAM ARGUMENT...), to its end.
+void run_as_flow(char** words, int flow);
 // This process, into the network namespace of a side.
 void enter(int side);
 

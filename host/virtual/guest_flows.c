@@ -371,6 +371,15 @@ static int starts(int side) {  // true in the new process
 }
 
 int add_flow(char** w, int n) {
+    if (n >= 4 && !strcmp(w[0], "program")) {
+        const int flow = flows++;
+        if (atoi(w[1]) < 0 || atoi(w[1]) >= sides) errno = EINVAL, fail("program");
+        if (fork()) return 1;
+        sleep_until(atof(w[2]));
+        w[2] = w[1];
+        run_as_flow(w + 2, flow);
+        exit(0);
+    }
     if (n < 6) return 0;
     const int from = atoi(w[1]), to = atoi(w[2]), flow = flows++;
     if (from < 0 || to < 0 || from >= sides || to >= sides) errno = EINVAL, fail("flow");

@@ -21,9 +21,9 @@ HAS_KERNEL = (BUILD / virtual.KERNEL).exists()
 SECONDS = 3
 
 
-def run(plan=None, packets=None, **settings):
+def run(plan=None, packets=None, recorded=None, **settings):
     values = {"channel.model": "jakes", "traffic.duration_s": SECONDS} | {k.replace("__", "."): v for k, v in settings.items()}
-    return virtual.run(emulator.scenario_of(values), PLACES, plan, packets)
+    return virtual.run(emulator.scenario_of(values), PLACES, plan, packets, recorded=recorded)
 
 
 class Refusals(unittest.TestCase):
@@ -33,7 +33,6 @@ class Refusals(unittest.TestCase):
         self.assertIn(word, done.stderr.strip().splitlines()[-1])
 
     def test_what_a_run_without_a_cell_cannot_do_is_said(self):
-        self.assert_refused("--record", "--time", "virtual", "--record", "/tmp/x.h5")
         self.assert_refused("--cores", "--time", "virtual", "--cores", "1")
         self.assert_refused("--generator", "--time", "virtual", "--generator")
         self.assert_refused("--mode", "validate", "--time", "virtual", "--mode", "virtual")
@@ -59,10 +58,11 @@ class Runs(unittest.TestCase):
     def test_a_download_is_valid_and_the_same_seed_gives_the_same_packets(self):
         digests, reports = [], []
         with tempfile.TemporaryDirectory() as folder:
-            packets = os.path.join(folder, "packets.pcap")
-            for seed in (1, 1, 2):
-                reports.append(run(packets=packets, seed=seed))
+            packets, recorded = os.path.join(folder, "packets.pcap"), os.path.join(folder, "run.h5")
+            for seed, to in ((1, None), (1, recorded), (2, None)):
+                reports.append(run(packets=packets, recorded=to, seed=seed))
                 digests.append(hashlib.sha256(pathlib.Path(packets).read_bytes()).hexdigest())
+            self.check_record(recorded, reports[1])
         self.assertEqual(digests[0], digests[1])
         self.assertNotEqual(digests[0], digests[2])
         for report in reports:
@@ -96,6 +96,17 @@ class Runs(unittest.TestCase):
                         self.assertGreater(report["bearer"]["down"]["retransmissions"], 0)
                 self.assertEqual(digests[0], digests[1])
                 self.assertNotEqual(digests[0], digests[2])
+
+    def check_record(self, recorded, report):
+        """Nothing is lost of what the cell told, and the page of the run can be made of it."""
+        self.assertEqual(report["record"]["lost"], 0)
+        done = subprocess.run([sys.executable, "-m", "openwip_cli", "record", "info", recorded], capture_output=True, text=True, timeout=120)
+        for line in ("packet    base", "slot      terminal", "status    base"):
+            self.assertIn(line, done.stdout)
+        page = recorded.replace(".h5", ".html")
+        done = subprocess.run([sys.executable, "-m", "openwip_cli", "report", recorded, "--out", page], capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("VALID", pathlib.Path(page).read_text())
 
     def test_all_kinds_of_traffic_come_through_and_settings_of_the_kernel_are_read_back(self):
         plan = virtual.Plan(["transfer 0 1 1 50000 reno", f"pages 1 0 1 {SECONDS} 300 20000 0.5 cubic",

@@ -18,16 +18,16 @@ def packed(received_ns: int, source: str, topic: str, body: bytes) -> bytes:
 
 
 class Reader(telemetry.Reader):
-    """What comes on standard input. `over`: its other end was closed."""
+    """What comes on standard input, or stands in a file. `over`: its other end was closed."""
 
-    def __init__(self, topics: Sequence[str]) -> None:
+    def __init__(self, topics: Sequence[str], fd: int = 0) -> None:
         super().__init__({}, topics)
-        self.over, self._waiting = False, b""
+        self.over, self._waiting, self._fd = False, b"", fd
 
     def poll(self, timeout_s: float = 0.0) -> Any:
-        if self.over or not select.select([0], [], [], timeout_s)[0]:
+        if self.over or not select.select([self._fd], [], [], timeout_s)[0]:
             return []
-        part = os.read(0, 1 << 20)
+        part = os.read(self._fd, 1 << 20)
         data, at, messages = self._waiting + part, 0, []
         self.over = not part
         while (found := _message(data, at)) is not None:

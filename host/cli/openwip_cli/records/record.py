@@ -30,6 +30,7 @@ from ..settings.kinds import Real
 
 # What applications sent belongs into a capture (docs/run-record.md: what it would cost here).
 LEFT_OUT = ("frames", "ip")
+EVERY_DAY = tuple(t for t in telemetry.TOPICS if t not in LEFT_OUT)
 TOGETHER_S = 0.02         # messages that come in this time are taken at once: fewer wake-ups
 LEFT_ON_DISK = 64 << 20    # bytes; the record ends before the disk is full
 LAST_MESSAGES_S = 0.3     # after the end, for what is on its way
@@ -40,11 +41,17 @@ HEAVY_WAITING = 2000      # messages of each publisher that may wait while some 
 READY = "recording"
 
 
+def now_text() -> str:
+    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
+
+
+def about_run(scenario: dict[str, Any], seed: int) -> dict[str, Any]:
+    return {"command": shlex.join(["./openwip", *sys.argv[1:]]), "scenario": scenario, "seed": seed, "started": now_text()}
+
+
 def note_run(cell: Cell, scenario: dict[str, Any], seed: int) -> None:
     """Left in the run directory for whoever wants to know what runs there."""
-    own_files.create(cell.run / "run.json", json.dumps({
-        "command": shlex.join(["./openwip", *sys.argv[1:]]), "scenario": scenario, "seed": seed,
-        "started": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")}))
+    own_files.create(cell.run / "run.json", json.dumps(about_run(scenario, seed)))
 
 
 class About:
@@ -117,9 +124,21 @@ class Recorder:
             "scenario": report.get("config", run.get("scenario", {})), "seed": report.get("seed", run.get("seed")),
             "versions": report.get("versions") or versions(places),
             "effective": self.about.effective, "effective_at_first": self.about.at_first,
-            "report": report, "unread": self.unread, "silent": silent, "cell": self.cell.name, "recorded": datetime.datetime.now(datetime.timezone.utc).isoformat(
-                timespec="milliseconds")}, self.reader)
+            "report": report, "unread": self.unread, "silent": silent, "cell": self.cell.name, "recorded": now_text()},
+            self.reader)
         return {"messages": self.reader.received(), "lost": self.reader.lost(), "unread": self.unread}
+
+
+def of_file(told: pathlib.Path | str, path: pathlib.Path | str, about: dict[str, Any], effective: dict[str, str],
+            report: dict[str, Any], places: Places) -> dict[str, Any]:
+    """The record of a run that is over and has told everything into a file (host/runtime/telemetry_file.h)."""
+    with open(told, "rb", buffering=0) as f:
+        reader = pipe.Reader(EVERY_DAY, f.fileno())
+        recorder = Recorder(cells.Cell("virtual"), path, reader)
+        recorder.about.run, recorder.about.effective, recorder.about.at_first, recorder.report = about, effective, effective, report
+        while not reader.over:
+            recorder.take(0)
+        return {"file": str(path), "ended_by": "the launcher"} | recorder.finish(places)
 
 
 def reader_of(cell: Cell, topics: Sequence[str]) -> telemetry.Reader:
@@ -182,13 +201,12 @@ def check_target(path: pathlib.Path | str | None) -> None:
 
 
 def main(arguments: list[str], places: Places) -> int:
-    every_day = tuple(t for t in telemetry.TOPICS if t not in LEFT_OUT)
     if arguments[:1] == ["info"]:
         from . import run_record
         return run_record.info(arguments[1:])
     if arguments[:1] == ["replay"] and len(arguments) == 2:     # (the monitor's own)
         from . import messages
-        return messages.replay(arguments[1], every_day)
+        return messages.replay(arguments[1], EVERY_DAY)
     p = Parser("record", "Record the telemetry of a running cell into a file (HDF5); ./openwip record info FILE: what is in one.", "demo")
     p.add_argument("file", metavar="FILE.h5")
     p.add_argument("--topics", metavar="X", help="topics, separated by commas, or all (default all but frames and ip)")
@@ -196,7 +214,7 @@ def main(arguments: list[str], places: Places) -> int:
     p.add_argument("--launched", action="store_true", help="(the launcher's own)")
     p.add_argument("--heard", action="store_true", help="(the monitor's own)")
     given = p.parse_args(arguments)
-    topics = telemetry.topics_of(given.topics) if given.topics is not None else every_day
+    topics = telemetry.topics_of(given.topics) if given.topics is not None else EVERY_DAY
     launched = given.launched or given.heard
     cell = cells.Cell(given.name) if launched else running_cell(given.name)
     reader = pipe.Reader(topics) if given.heard else reader_of(cell, topics)

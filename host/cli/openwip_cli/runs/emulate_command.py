@@ -8,6 +8,7 @@ from ..errors import BadInput, raise_terminated
 from ..figures import report
 from ..machine import outputs, placement
 from ..machine.places import Places
+from ..records import record
 from . import emulate, run as runs, virtual
 from .options import parse_emulate
 
@@ -25,10 +26,14 @@ def main(arguments: list[str], places: Places) -> int:
         return runs.report(result, options, report.generator_screen(result))
     if options.time == "virtual":
         outputs.fresh("--capture", options.capture)
+        record.check_target(options.record)
         for signum in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(signum, raise_terminated)     # its folder goes with it
         result = virtual.run(options.scenario, places, virtual.download(options.scenario, options.sysctl), options.capture, progress,
-                             placement.choose(placement.usable(), placement.share_of_work()).slot_path)
+                             placement.choose(placement.usable(), placement.share_of_work()).slot_path,
+                             options.record)
+        if options.record:
+            record.said(result["record"], progress)
         return runs.report(result, options, report.screen(result))
     progress(f"TCP download with iperf3, {seconds:g} s")
     around = {f.name: getattr(options, f.name) for f in dataclasses.fields(options) if f.name != "scenario"}

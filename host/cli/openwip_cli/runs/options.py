@@ -125,7 +125,7 @@ def parse_demo(arguments: list[str]) -> Options:
     return options
 
 
-AROUND_A_CELL = ("--keep", "--record", "--listen", "--monitor", "--logs", "--cores", "--name")
+AROUND_A_CELL = ("--keep", "--listen", "--monitor", "--logs", "--cores", "--name")
 
 
 def parse_emulate(arguments: list[str]) -> Options:
@@ -146,7 +146,7 @@ def parse_emulate(arguments: list[str]) -> Options:
     for action in parser._actions:
         flag = (action.option_strings or [""])[-1]
         if given.time == "virtual" and flag in AROUND_A_CELL and getattr(given, action.dest) != action.default:
-            raise BadInput(f"{flag} with --time virtual: there is no cell; valid: --json, --capture")
+            raise BadInput(f"{flag} with --time virtual: there is no cell; valid: --json, --capture, --record")
     if given.generator and given.time == "virtual":
         raise BadInput("--generator with --time virtual: it makes packets without a kernel; valid: one of the two")
     if given.sysctl and given.time != "virtual":

@@ -24,11 +24,13 @@ from ..errors import BadInput, CellDied
 from ..figures import accounting
 from ..machine import system
 from ..machine.places import Places
+from ..records import record
 from ..settings.emulator import NAME
 from ..settings.scenario import Scenario
 from . import emulate
 
 KERNEL, GUEST = "virtual-time/linux", "host/virtual/wip_guest"      # of the build
+TELEMETRY = "telemetry"     # of the folder
 START_S = 1.0       # of the traffic; the kernel is up after some hundredths of a second
 # Of a machine with memory enough; a small kernel would compute smaller ones. tcp_rmem, tcp_wmem: Linux's usual.
 SYSCTLS = {"net/ipv4/tcp_rmem": "4096 131072 6291456", "net/ipv4/tcp_wmem": "4096 16384 4194304",
@@ -63,18 +65,26 @@ def download(s: Scenario, sysctls: dict[str, str] | None = None) -> Plan:
 
 
 def run(s: Scenario, places: Places, plan: Plan | None = None, packets: str | None = None,
-        progress: Callable[[str], None] = lambda text: None, cores: Sequence[int] | None = None) -> dict[str, Any]:
+        progress: Callable[[str], None] = lambda text: None, cores: Sequence[int] | None = None,
+        recorded: str | None = None) -> dict[str, Any]:
     """The report, as of a run in real time; `flows` has both ends of every flow. `packets`: a file for all IP packets. `cores`: where
-    it runs; cell and kernel wait for each other, so a second core only makes waking dearer."""
+    it runs; cell and kernel wait for each other, so a second core only makes waking dearer. `recorded`: a file for the run record."""
     check(places)
     if s["link.tcp_l"] == "on":
         raise BadInput("--tcp-l is 'on' with --time virtual, where no relay is at the terminals; valid: off")
-    plan = plan or download(s)
+    if recorded and s["link.kind"] != "ofdm":
+        raise BadInput(f"--record with --time virtual and link.kind {s['link.kind']}, which tells nothing there; valid: ofdm")
+    plan, about = plan or download(s), record.about_run(s.tree(), s["seed"])
     with emulate.with_predictions(s, places) as as_run, tempfile.TemporaryDirectory(prefix="openwip-") as folder:
         tree = emulate.config(cells.Cell(NAME), as_run)
         progress("starting the Linux kernel, virtual time")
-        raw, result = run_program(places, tree, prepared(folder, tree, plan, as_run, places), plan, as_run, packets, cores)
-    return report(s, places, tree, raw, result)
+        raw, result = run_program(places, tree, prepared(folder, tree, plan, as_run, places), plan, as_run, packets, cores,
+                                  bool(recorded))
+        made = report(s, places, tree, raw, result)
+        if recorded:
+            progress("writing the run record")
+            made["record"] = record.of_file(pathlib.Path(folder, TELEMETRY), recorded, about, made["effective"], made, places)
+    return made
 
 
 def check(places: Places) -> None:
@@ -106,14 +116,15 @@ def addresses(tree: dict[str, Any], terminals: int) -> list[ipaddress.IPv4Interf
 
 
 def run_program(places: Places, tree: dict[str, Any], root: pathlib.Path, plan: Plan, s: Scenario, packets: str | None,
-                cores: Sequence[int] | None) -> tuple[Any, Any]:
+                cores: Sequence[int] | None, tells: bool) -> tuple[Any, Any]:
     duration = s["traffic.duration_s"]
     edge, longest = min(1.0, 0.1 * duration), START_S + duration + 3600
     first, last = plan.between or (START_S + edge, START_S + duration - 0.1 * edge)
     captured = root / "packets.pcap"
     done = subprocess.run(
         [places.program(emulate.PROGRAM), "--config", str(root / "emulator.yaml"), "--kernel", "./linux", "--folder", str(root),
-         "--first", f"{first:.9g}", "--last", f"{longest if last is None else last:.9g}", "--longest", f"{longest:.9g}"] + (["--packets", str(captured)] if packets else []),
+         "--first", f"{first:.9g}", "--last", f"{longest if last is None else last:.9g}", "--longest", f"{longest:.9g}"] + (["--packets", str(captured)] if packets else []) +
+        (["--telemetry", str(root / TELEMETRY)] if tells else []),
         capture_output=True, text=True, preexec_fn=(lambda: os.sched_setaffinity(0, cores)) if cores else None)
     if done.returncode == BadInput.code:
         raise BadInput(emulate.last_line(done.stderr, root / "emulator.yaml"))
@@ -133,8 +144,8 @@ def read_result(text: str) -> dict[str, Any]:
     for line in map(json.loads, text.splitlines()):
         if "sysctl" in line:
             result["sysctl"][line["sysctl"]] = line["value"]
-        elif "program" in line:
-            result["programs"].append(line)
+        elif "program" in line and "flow" not in line:
+            result["programs"].append(line | {"said": "".join(line["said"])})
         elif "flow" in line:
             end = ends.setdefault((line["flow"], line.get("end", "")), {})
             line.pop("part", None)
