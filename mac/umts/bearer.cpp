@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <stdexcept>
 #include <string>
 
@@ -104,10 +105,9 @@ bool bearer::offer(way w, std::span<const std::uint8_t> packet, std::int64_t now
     side& s = of(w);
     s.in.add(packet.size());
     const std::uint64_t id = s.first_id + s.records.size();
-    s.records.push_back({tag, now_ns, now_ns, packet.size(), fate::queued, false, {}});
+    s.records.push() = {tag, now_ns, now_ns, packet.size(), fate::queued, false, {}};
     s.sums[0].add(packet.size());
     if (w == way::up || core_ns_ == 0) {
-        timed t{now_ns, id, {}};
         if (!entity(w).on_sdu(packet, id, now_ns)) {
             settle(s, id, fate::refused);
             return false;
@@ -135,16 +135,17 @@ void bearer::on_placed(way w, std::uint64_t id, const sdu_position& p) {
     record& r = s.records[id - s.first_id];
     r.placed = true;
     r.end = p;
-    s.placed.emplace_back(p, id);
+    s.placed.push() = {p, id};
 }
 
 // The other end has put a packet together.
 void bearer::on_assembled(way w, std::span<const std::uint8_t> sdu, const sdu_position& p) {
     side& s = of(w);
+    const auto all = std::views::iota(std::size_t{0}, s.placed.size());
     const auto at =
-        std::ranges::lower_bound(s.placed, p, {}, &std::pair<sdu_position, std::uint64_t>::first);
-    if (at == s.placed.end() || at->first != p || at->second < s.first_id) return;
-    const std::uint64_t id = at->second;
+        *std::ranges::lower_bound(all, p, {}, [&s](std::size_t i) { return s.placed[i].first; });
+    if (at == all.size() || s.placed[at].first != p || s.placed[at].second < s.first_id) return;
+    const std::uint64_t id = s.placed[at].second;
     record& r = s.records[id - s.first_id];
     if (r.what == fate::delivered) return;
     if (w == way::up && core_ns_ > 0) {
@@ -173,10 +174,10 @@ void bearer::settle(side& s, std::uint64_t id, fate what) {
         const bool over = f.what == fate::delivered || f.what == fate::refused ||
                           (f.what != fate::queued && now_ns_ - f.settled_ns > forget_ns);
         if (!over) break;
-        s.records.pop_front();
+        s.records.pop();
         ++s.first_id;
     }
-    while (!s.placed.empty() && s.placed.front().second < s.first_id) s.placed.pop_front();
+    while (!s.placed.empty() && s.placed.front().second < s.first_id) s.placed.pop();
 }
 
 // RESET: what had its last PDU before it, and has not been put together, will not be.
@@ -230,24 +231,14 @@ bool bearer::idle(way w) const { return of(w).sums[0].packets == 0; }
 // --- time ---
 
 bearer::timed& bearer::queue::push(std::int64_t due_ns, std::span<const std::uint8_t> data) {
-    timed t{due_ns, 0, {}};
-    if (!spare_.empty()) {
-        t.data = std::move(spare_.back());
-        spare_.pop_back();
-    }
+    timed& t = ring::push();
+    t.due_ns = due_ns;
+    t.id = 0;
     t.data.assign(data.begin(), data.end());
-    waiting_.push_back(std::move(t));
-    return waiting_.back();
+    return t;
 }
 
-void bearer::queue::pop() {
-    spare_.push_back(std::move(waiting_.front().data));
-    waiting_.pop_front();
-}
-
-std::int64_t bearer::queue::due_ns() const {
-    return waiting_.empty() ? never : waiting_.front().due_ns;
-}
+std::int64_t bearer::queue::due_ns() const { return empty() ? never : front().due_ns; }
 
 // The first interval that begins at this time or later.
 std::int64_t bearer::interval_at(way w, std::int64_t ns) const {

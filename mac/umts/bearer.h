@@ -17,7 +17,6 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <span>
@@ -27,6 +26,7 @@
 #include "umts/am_entity.h"
 #include "umts/bearer_profile.h"
 #include "umts/block_errors.h"
+#include "umts/ring.h"
 #include "umts/rrc.h"
 
 namespace wip::umts {
@@ -117,18 +117,10 @@ private:
         std::uint64_t id = 0;
         std::vector<std::uint8_t> data;
     };
-    // Packets or PDUs on their way, by the time at which they are there. Memory is used again.
-    class queue {
-    public:
+    // Packets or PDUs on their way, by the time at which they are there.
+    struct queue : ring<timed> {
         timed& push(std::int64_t due_ns, std::span<const std::uint8_t> data);
-        void pop();
-        const timed& front() const { return waiting_.front(); }
-        bool empty() const { return waiting_.empty(); }
         std::int64_t due_ns() const;
-
-    private:
-        std::deque<timed> waiting_;
-        std::vector<std::vector<std::uint8_t>> spare_;
     };
     enum class fate : std::uint8_t { queued, delivered, given_up, lost_by_reset, refused };
     struct record {
@@ -141,9 +133,9 @@ private:
     };
     struct side {  // of one direction
         queue core, air;
-        std::deque<record> records;  // of first_id, first_id + 1, ...
+        ring<record> records;  // of first_id, first_id + 1, ...
         std::uint64_t first_id = 0;
-        std::deque<std::pair<sdu_position, std::uint64_t>> placed;
+        ring<std::pair<sdu_position, std::uint64_t>> placed;
         std::array<packets_bytes, 5> sums;  // by fate
         packets_bytes in;
         block_errors errors{{}, 0};

@@ -32,8 +32,9 @@ void frame_pdu(const rlc_channel& c, std::span<const std::uint8_t> pdu,
     out.push_back(64);
     out.push_back(17);
     big(out, 0, 2);  // checksum, below
-    big(out, c.downlink ? 0x0a2a0001 : 0x0a2a0002, 4);
-    big(out, c.downlink ? 0x0a2a0002 : 0x0a2a0001, 4);
+    constexpr std::uint32_t server = 0x0a2a0001;
+    big(out, c.downlink ? server : server + c.urnti, 4);
+    big(out, c.downlink ? server + c.urnti : server, 4);
     std::uint32_t sum = 0;
     for (int i = 0; i < ip_bytes; i += 2)
         sum += static_cast<std::uint32_t>(out[static_cast<std::size_t>(i)] << 8 |

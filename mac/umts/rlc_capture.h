@@ -18,7 +18,7 @@ enum class rlc_mode : std::uint8_t { transparent = 0, unacknowledged = 1, acknow
 struct rlc_channel {
     rlc_mode mode = rlc_mode::acknowledged;
     bool downlink = true;
-    std::uint32_t urnti = 1;
+    std::uint32_t urnti = 1;  // 10.42.0.1 sends to 10.42.0.(1 + that), or it to that
     std::uint8_t radio_bearer = 5;
     bool wide_li = false;  // 15 bits
 };

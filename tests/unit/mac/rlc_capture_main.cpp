@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// rlc_capture MODE WORLD PDU_BYTES FILE: an acknowledged link with losses (am), or an
-// unacknowledged one without (um); what its receiver got as a capture into FILE, and the SDUs that
-// it put together, in their order, in hexadecimal on standard output. For the test against tshark
-// (test_umts_tshark.py).
+// rlc_capture MODE WORLD PDU_BYTES FILE [WORLDS]: an acknowledged link with losses (am), or an
+// unacknowledged one without (um), or as many of them as WORLDS, each with its own U-RNTI; what its
+// receiver got as a capture into FILE, and the SDUs that it put together, in their order, in
+// hexadecimal on standard output. For the test against tshark (test_umts_tshark.py).
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -94,14 +94,19 @@ void unacknowledged(std::uint64_t seed, int pdu_bytes, capture& to) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 5) return 2;
+    if (argc != 5 && argc != 6) return 2;
+    const auto first = std::strtoull(argv[2], nullptr, 10);
+    const auto worlds = argc == 6 ? std::strtoull(argv[5], nullptr, 10) : 1;
     const int pdu_bytes = std::atoi(argv[3]);
     const bool am = std::string(argv[1]) == "am";
     capture to;
     to.channel.wide_li =
         li_bytes(am ? data_mode::acknowledged : data_mode::unacknowledged, pdu_bytes) == 2;
     append_pcap_header(to.file);
-    (am ? acknowledged : unacknowledged)(std::strtoull(argv[2], nullptr, 10), pdu_bytes, to);
+    for (auto w = first; w < first + worlds; ++w) {
+        to.channel.urnti = static_cast<std::uint32_t>(1 + w - first);
+        (am ? acknowledged : unacknowledged)(w, pdu_bytes, to);
+    }
     std::ofstream(argv[4], std::ios::binary)
         .write(reinterpret_cast<const char*>(to.file.data()),
                static_cast<std::streamsize>(to.file.size()));

@@ -70,6 +70,17 @@ TEST(Delay, APacketOfOneBlockTakesTwiceTheOneWayDelayThereAndBack) {
     }
 }
 
+// Table 7.1 of A has 75 ms each way and, by its equation 7.1, the time that the rates take on top:
+// 172.8 ms for 84 octets at 384 and 32 kbit/s. Ours counts that by intervals: the first one of each
+// way is in the 75 ms, and the answer takes two more (40 octets each) and a third for the status
+// that the poll asks for.
+TEST(Delay, APingOf84OctetsTakesThreeIntervalsMoreOfTheUplink) {
+    EXPECT_NEAR(mean_round_trip_ms(of_profile("umts-384"), 84), 2 * 75 + 3 * 10, 2);
+    // One with room for the status, and one without.
+    EXPECT_NEAR(mean_round_trip_ms(of_profile("umts-384"), 28), 2 * 75, 2);
+    EXPECT_NEAR(mean_round_trip_ms(of_profile("umts-384"), 36), 2 * 75 + 10, 2);
+}
+
 // Full queue for `seconds`; bit/s of packets, from an arrival after 5 s to the last one.
 double saturated(const bearer_config& c, bool down, int bytes, int seconds) {
     bearer b(c);
