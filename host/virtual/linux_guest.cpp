@@ -21,8 +21,11 @@ namespace wip::virtual_time {
 linux_guest::linux_guest(const guest_config& config, const calendar& time, packet_fn sent)
     : time_(time), sent_(std::move(sent)) {
     for (int i = 0; i < config.interfaces; ++i)
-        nics_.emplace_back(
-            [this, i](std::span<const std::uint8_t> packet) { sent_(i, packet, clock_.now()); });
+        nics_.emplace_back([this, i](std::span<const std::uint8_t> packet) {
+            sent_(i, packet, clock_.now());
+            // Before it is answered and goes on: others may want something earlier now.
+            clock_.set_free_until(time_.before_others(*this));
+        });
     listeners_.push_back(unix_socket::listen_at(config.folder + "/clock"));
     for (int i = 0; i < config.interfaces; ++i)
         listeners_.push_back(unix_socket::listen_at(config.folder + "/nic" + std::to_string(i)));
