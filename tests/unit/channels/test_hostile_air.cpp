@@ -133,13 +133,13 @@ TEST(HostileAir, each_setting_of_a_running_medium_is_refused_with_its_key_or_tak
 TEST(HostileAir, a_channel_that_somebody_else_has_does_not_change_here) {
     channel_control control(
         parse_config(demo, "t.yaml"), "air: {}\n",
-        [](medium_change) -> std::optional<tick> { return 512000; }, "the transmitter");
+        [](medium_change) -> std::optional<tick> { return 512000; }, true);
     try {
         control.configure("channel: {snr_db: 20}", 0);
         ADD_FAILURE();
     } catch (const std::exception& e) {
         EXPECT_NE(std::string(e.what()).find(
-                      "cannot change in a running medium: the channel is in the transmitter"),
+                      "cannot change in a running medium: the channel is elsewhere"),
                   std::string::npos)
             << e.what();
     }
