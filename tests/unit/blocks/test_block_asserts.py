@@ -18,7 +18,7 @@ BAD = {"cell": ["-2", "64"], "start_slot": ["-1"], "modulation": ["0", "9"], "bi
        "out_clock": ["-1"], "out_divider": ["0"], "first": ["-1"],
        "speed_kmh": ["-2", "501"], "shadowing": ["soft", "21"], "user": ["-1", "64"], "noise_dbfs": ["-201", "21"]}
 # Anything that makes a port or a string; they have no bad values.
-FREE = {"combining", "endpoint", "gain_db", "highest_gain_db", "timed_gain"}
+FREE = {"combining", "control", "endpoint", "gain_db", "highest_gain_db", "timed_gain"}
 
 
 class Asserts(unittest.TestCase):
