@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <mutex>
 
+#include "fader/known_burst.h"
 #include "phy/receiver/received_slot.h"
 #include "receiver_message.h"
 
@@ -20,6 +21,16 @@ public:
     void overflow() {
         const std::lock_guard lock(mutex_);
         state_.set_overflows(state_.overflows() + 1);
+    }
+    void burst(const cabled::heard_burst& b, double cfo) {
+        const cabled::burst_response r = response_of(b, cfo);
+        const std::lock_guard lock(mutex_);
+        auto& one = *state_.add_bursts();
+        one.set_centre(b.centre);
+        one.set_noise(r.noise);
+        for (const auto& v : r.values)
+            for (const double part : {v.real(), v.imag()})
+                one.add_response(static_cast<float>(part));
     }
     // fill(state, status) adds what is not the PHY's.
     template <class Fill>

@@ -75,6 +75,7 @@ named_values values_of(const openwip::receiver::State& state) {
     named_values out;
     for (int i = 0; i < type.field_count(); ++i) {
         const auto* f = type.field(i);
+        if (f->is_repeated()) continue;
         auto& value = out[f->name()];
         switch (f->cpp_type()) {
             case field::CPPTYPE_BOOL:

@@ -18,6 +18,7 @@ namespace wip {
 namespace {
 
 constexpr int state_period = 15;  // slots between two states
+constexpr std::size_t most_bursts = 32;
 
 bool stop_requested() { return boost::this_thread::interruption_requested(); }
 
@@ -86,6 +87,10 @@ void slot_receiver_impl::take(::wip::sample first, std::span<const gr_complex> i
     if (recorder_) recorder_->samples(first, in);
     if (spectrum_) spectrum_->samples(first, in);
     clipped_ += ::wip::phy::nof_clipped(in);
+    if (receiver_.state().locks == 0)
+        listener_.take(first.value, in, [this](const auto& b) {
+            if (bursts_.size() < most_bursts) bursts_.push_back(b);
+        });
     while (!in.empty()) {
         const auto n = static_cast<std::size_t>(
             std::min(gain_.until_decision(first), static_cast<std::int64_t>(in.size())));
@@ -145,6 +150,11 @@ void slot_receiver_impl::on_slot(const ::wip::phy::received_slot& slot) {
         status.clipped = clipped_;
         status.unexpected = link_ ? link_->unexpected() : 0;
     });
+    // One a slot: it takes time.
+    if (slot.locked && !bursts_.empty()) {
+        account_.burst(bursts_.back(), receiver_.state().cfo_hz / ::wip::sample_rate_hz);
+        bursts_.pop_back();
+    }
     report(slot, air);
     publish(slot, air);
 }

@@ -11,6 +11,7 @@
 
 #include "block_link.h"
 #include "block_recorder.h"
+#include "fader/known_burst.h"
 #include "phy/receiver/slot_receiver.h"
 #include "phy/sync/gain_control.h"
 #include "receiver_account.h"
@@ -70,6 +71,8 @@ private:
     ::wip::phy::receiver_mode last_mode_ = ::wip::phy::receiver_mode::searching;
     const ::wip::phy::predictor_choice* last_predictor_;  // only compared
     ::wip::receiver_account account_;
+    ::wip::cabled::burst_listener listener_;
+    std::vector<::wip::cabled::heard_burst> bursts_;  // until it has locked
 };
 
 }  // namespace wip

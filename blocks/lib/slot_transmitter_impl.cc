@@ -131,6 +131,10 @@ void slot_transmitter_impl::end_stretch(slot_span out) {
 }
 
 slot_transmitter_impl::outcome slot_transmitter_impl::make_slot(slot_span out) {
+    if (bursts_left_ > 0) {
+        send_burst(out);
+        return outcome::made;
+    }
     if (pattern_) {
         pattern_->next(stretch_.next());
         modulator_.work(stretch_.next(), pattern_->grant(), pattern_->payload(), out);
@@ -220,6 +224,15 @@ void slot_transmitter_impl::send_empty(slot_span out) {
     ::wip::planned_slot empty{};
     empty.grant = ::wip::quiet_grant(last_grant_, stretch_.next());
     modulator_.work(stretch_.next(), empty.grant, empty.payload, out);
+}
+
+void slot_transmitter_impl::send_burst(slot_span out) {
+    using burst = ::wip::cabled::known_burst;
+    const bool now = std::ranges::count(burst::slots, burst::nof_slots - bursts_left_--) > 0;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        const auto n = static_cast<std::int64_t>(i);
+        out[i] = now && n < burst::size ? burst::sample(n) : gr_complex(0, 0);
+    }
 }
 
 void slot_transmitter_impl::on_async(const pmt::pmt_t& message) {

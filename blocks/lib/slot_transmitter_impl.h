@@ -11,6 +11,7 @@
 
 #include "block_link.h"
 #include "block_recorder.h"
+#include "fader/known_burst.h"
 #include "phy/transmitter/slot_modulator.h"
 #include "radio_clock.h"
 #include "sample_clock.h"
@@ -38,6 +39,7 @@ public:
     }
     std::string end_reason() override;
     void set_edge_samples(int samples) override;
+    void send_bursts_first() override { bursts_left_ = ::wip::cabled::known_burst::nof_slots; }
     void start_recording(const std::string& samples_file, const std::string& reports_file,
                          std::int64_t begin_slot, std::int64_t end_slot) override {
         recorder_.start(samples_file, reports_file, begin_slot, end_slot);
@@ -54,6 +56,7 @@ private:
     const openwip::slot_link::SlotPlan* ask_for_plan();
     outcome without_plan(slot_span out);
     void send_empty(slot_span out);
+    void send_burst(slot_span out);
     void end_stretch(slot_span out);
     void record(slot_span out);
     bool modulate_plan(const openwip::slot_link::SlotPlan& plan, slot_span out);
@@ -73,6 +76,7 @@ private:
     const ::wip::transmit_pace pace_;
     ::wip::radio_clock radio_;
     ::wip::slot_grant last_grant_;
+    int bursts_left_ = 0;  // slots
 
     mutable std::mutex mutex_;  // what follows, for other threads
     slot_transmitter_status status_;

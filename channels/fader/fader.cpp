@@ -37,7 +37,8 @@ fader::fader(const fader_setup& setup, std::vector<fading_radio*> radios)
       sends_(setup.mix.nodes.size()),
       hears_(setup.mix.nodes.size()),
       in_(static_cast<std::size_t>(setup.chunk)),
-      out_(static_cast<std::size_t>(setup.chunk)) {
+      out_(static_cast<std::size_t>(setup.chunk)),
+      stations_(setup.mix) {
     if (setup.delay < 2 * setup.chunk)
         throw std::invalid_argument("delay of " + std::to_string(setup.delay) +
                                     " samples; valid: at least two pieces, " +
@@ -101,6 +102,8 @@ void fader::receive_from(std::size_t node) {
         if (setup_.watch) setup_.watch(node, side::input, got.time, x);
         received_[node].add(x);
         if (sounding_) sounding_->replace(node, got.time, x);
+        if (!sounding_ || got.time >= sounding_->end())
+            stations_.received(node, got.time, x, mixer_);
         missing = rings_[node].write(got.time, x);
     }
     const std::lock_guard lock(mutex_);

@@ -9,7 +9,8 @@
 // is in between. The mixer's index is the time of reception, so the channel at a given time is the
 // same in every run, and the one that a medium with the same seed would have.
 //
-// A run begins with a sounding (sounding.h), before what a station sends goes through.
+// A run begins with a sounding (sounding.h), before what a station sends goes through; the bursts
+// of a station are noted as they pass (station_soundings.h).
 //
 // One thread: a piece of `chunk` samples is received from every radio that some path begins at,
 // mixed for every radio that some path ends at, and sent. What a receiver loses is zero, counted,
@@ -25,6 +26,7 @@
 #include "fader/fading_radio.h"
 #include "fader/received_samples.h"
 #include "fader/sounding.h"
+#include "fader/station_soundings.h"
 #include "mix/change_door.h"
 
 namespace wip::cabled {
@@ -78,6 +80,8 @@ public:
     fader_moment moment() const;  // any thread
     // Nothing: not sounded, or not yet. Any thread.
     std::optional<std::vector<sounding_result>> soundings() const;
+    // Bursts of stations so far. Any thread.
+    std::vector<station_sounding> station_bursts() const { return stations_.heard(); }
     void reset_counters();  // any thread
 
 private:
@@ -107,6 +111,7 @@ private:
     };
     std::vector<power_sum> received_, sent_;  // of the thread that mixes
     std::shared_ptr<sounding> sounding_;      // made by run()
+    station_soundings stations_;
 };
 
 }  // namespace wip::cabled

@@ -12,35 +12,16 @@ namespace {
 
 using complex = std::complex<double>;
 
-constexpr int first_bin = -160, nof_bins = 320, bins_in_mean = 10;  // of 15 kHz
+constexpr int first_bin = known_burst::first_bin, nof_bins = known_burst::nof_bins,
+              bins_in_mean = known_burst::bins_in_mean;
 constexpr tick longest_spread = 384;  // between two paths of a pair: the first window is free of it
 constexpr double longest_shift_hz = 500;  // a phase that stands still over a window
 
 complex turn(double cycles) { return std::polar(1.0, 2 * std::numbers::pi * cycles); }
 
-// sum_n x[n] e^{-j 2 pi k n / 512} of all bins.
-std::vector<complex> spectrum(std::span<const cf32> x) {
-    static const std::vector<complex> phase = [] {
-        std::vector<complex> p;
-        for (tick n = 0; n < sounding::period; ++n)
-            p.push_back(turn(-static_cast<double>(n) / double{sounding::period}));
-        return p;
-    }();
-    std::vector<complex> bins(nof_bins);
-    for (int b = 0; b < nof_bins; ++b)
-        for (std::size_t n = 0; n < x.size(); ++n)
-            bins[static_cast<std::size_t>(b)] +=
-                complex(x[n]) *
-                phase[static_cast<std::size_t>((b + first_bin) * static_cast<int>(n)) %
-                      static_cast<std::size_t>(sounding::period)];
-    return bins;
-}
-
-// Of what is measured something else than the taps.
-std::string why_not_judged(const mix::mix_config& c, std::size_t to,
-                           const std::vector<std::size_t>& paths) {
-    if (!c.nodes[to].impairments.empty()) return "impairments of the receiver";
-    for (const std::size_t p : paths) {
+std::string why_no_taps(const mix::mix_config& c, const node_pair& pair) {
+    if (!c.nodes[pair.to].impairments.empty()) return "impairments of the receiver";
+    for (const std::size_t p : pair.paths) {
         if (!c.paths[p].impairments.empty()) return "impairments of a path";
         if (std::abs(c.paths[p].frequency_shift_hz) > longest_shift_hz)
             return "a frequency shift of more than 500 Hz";
@@ -50,24 +31,47 @@ std::string why_not_judged(const mix::mix_config& c, std::size_t to,
 
 }  // namespace
 
+std::vector<node_pair> pairs_of(const mix::mix_config& config) {
+    std::vector<node_pair> pairs;
+    for (std::size_t from = 0; from < config.nodes.size(); ++from)
+        for (std::size_t to = 0; to < config.nodes.size(); ++to) {
+            node_pair p{from, to, {}};
+            for (std::size_t i = 0; i < config.paths.size(); ++i)
+                if (config.paths[i].from == from && config.paths[i].to == to) p.paths.push_back(i);
+            if (p.paths.empty()) continue;
+            p.why_not = why_no_taps(config, p);
+            pairs.push_back(std::move(p));
+        }
+    return pairs;
+}
+
+std::vector<mix::path_tap> taps_of(const node_pair& p, tick at, mix::mixer& mixer) {
+    std::vector<mix::path_tap> all;
+    for (const std::size_t path : p.paths) {
+        const auto taps = mixer.taps(path, p.to, at);
+        all.insert(all.end(), taps.begin(), taps.end());
+    }
+    return all;
+}
+
+std::string why_not_judged(const node_pair& p, std::span<const mix::path_tap> taps) {
+    if (!p.why_not.empty() || taps.empty()) return p.why_not;
+    const auto [first, last] = std::ranges::minmax(taps, {}, &mix::path_tap::delay_samples);
+    return last.delay_samples - first.delay_samples > double{longest_spread}
+               ? "paths more than 50 us apart"
+               : "";
+}
+
 sounding::sounding(const mix::mix_config& config, tick begin, tick longest)
     : config_(config), end_(begin) {
-    for (tick n = 0; n < period; ++n)
-        sequence_.push_back(cf32(
-            amplitude * turn(-static_cast<double>(n * n % (2 * period)) / double{2 * period})));
-    for (std::size_t from = 0; from < config.nodes.size(); ++from) {
-        const std::size_t before = pairs_.size();
-        for (std::size_t to = 0; to < config.nodes.size(); ++to) {
-            std::vector<std::size_t> paths;
-            for (std::size_t i = 0; i < config.paths.size(); ++i)
-                if (config.paths[i].from == from && config.paths[i].to == to) paths.push_back(i);
-            if (!paths.empty()) {
-                pairs_.push_back({from, to, std::move(paths), end_, {}});
-                pairs_.back().why_not = why_not_judged(config, to, pairs_.back().paths);
-            }
-        }
-        if (pairs_.size() > before) end_ += burst + longest;
+    for (tick n = 0; n < period; ++n) sequence_.push_back(known_burst::sample(n));
+    std::optional<std::size_t> last;
+    for (node_pair& p : pairs_of(config)) {
+        if (last && *last != p.from) end_ += burst + longest;
+        last = p.from;
+        pairs_.push_back({std::move(p), end_, {}});
     }
+    if (last) end_ += burst + longest;
 }
 
 void sounding::replace(std::size_t node, tick first, std::span<cf32> x) const {
@@ -83,14 +87,10 @@ void sounding::replace(std::size_t node, tick first, std::span<cf32> x) const {
 
 // Where its windows begin: behind the earliest path by one period.
 void sounding::prepare(pair& p, mix::mixer& mixer) const {
-    double earliest = 1e9, latest = 0;
-    for (const std::size_t path : p.paths)
-        for (const auto& tap : mixer.taps(path, p.to, p.begin)) {
-            earliest = std::min(earliest, tap.delay_samples);
-            latest = std::max(latest, tap.delay_samples);
-        }
-    if (p.why_not.empty() && latest - earliest > double{longest_spread})
-        p.why_not = "paths more than 50 us apart";
+    const auto taps = taps_of(p, p.begin, mixer);
+    double earliest = 1e9;
+    for (const auto& tap : taps) earliest = std::min(earliest, tap.delay_samples);
+    p.why_not = why_not_judged(p, taps);
     p.first = p.begin + static_cast<tick>(earliest) + period;
 }
 
@@ -107,10 +107,8 @@ void sounding::heard(std::size_t node, tick first, std::span<const cf32> y, mix:
             const tick skip = *p.first + have - first, take = std::min(size - skip, whole - have);
             p.y.insert(p.y.end(), y.begin() + skip, y.begin() + skip + take);
             for (std::size_t w = 0; have + take == whole && w < windows; ++w)
-                for (const std::size_t path : p.paths)
-                    for (const auto& tap : mixer.taps(
-                             path, p.to, *p.first + static_cast<tick>(w) * period + period / 2))
-                        p.commanded[w].push_back(tap);
+                p.commanded[w] =
+                    taps_of(p, *p.first + static_cast<tick>(w) * period + period / 2, mixer);
         }
         all = all && static_cast<tick>(p.y.size()) == whole;
     }
@@ -128,12 +126,12 @@ std::optional<std::vector<sounding_result>> sounding::results() const {
 sounding_result sounding::result(const pair& p) const {
     sounding_result r{p.from, p.to, false, 0, 0, p.why_not};
     if (!p.why_not.empty()) return r;
-    const auto sent = spectrum(sequence_);
+    const auto sent = known_burst::spectrum(sequence_);
     const double shift = static_cast<double>(*p.first - p.begin);  // whole periods turn nothing
     std::vector<complex> wrong(nof_bins / bins_in_mean);
     double power = 0;
     for (std::size_t w = 0; w < windows; ++w) {
-        const auto y = spectrum(std::span(p.y).subspan(w * period, period));
+        const auto y = known_burst::spectrum(std::span(p.y).subspan(w * period, period));
         for (int b = 0; b < nof_bins; ++b) {
             const auto i = static_cast<std::size_t>(b);
             const double f = static_cast<double>(b + first_bin) / double{period};

@@ -4,9 +4,8 @@
 // after the other; what the fader hands to each transmitter of a path is compared with the taps
 // that are commanded at that moment.
 //
-//   burst     a Zadoff-Chu sequence of 512 samples (flat, at -15 dBFS), six times: the first time
-//   is
-//             for the channel's delays, four windows are measured, the last is for the filters
+//   burst     known_burst.h: its first period is for the channel's delays, four windows are
+//             measured, the last period is for the filters
 //   residual  |H measured - H commanded|^2 over |H commanded|^2 in the 4.8 MHz around the carrier,
 //             after the mean over the windows and over 150 kHz, which is what noise is left of
 //   limit     -25 dB, and four times the mean of what the receiver's noise is left with
@@ -21,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "fader/known_burst.h"
 #include "mix/mixer.h"
 
 namespace wip::cabled {
@@ -28,7 +28,17 @@ namespace wip::cabled {
 using mix::cf32;
 using mix::tick;
 
-// From one node to another, over all paths between them.
+// All paths from one node to another.
+struct node_pair {
+    std::size_t from, to;
+    std::vector<std::size_t> paths;
+    std::string why_not{};  // of what is measured something else than the taps
+};
+std::vector<node_pair> pairs_of(const mix::mix_config& config);
+std::vector<mix::path_tap> taps_of(const node_pair& p, tick at, mix::mixer& mixer);
+// With these taps. Empty: it is judged.
+std::string why_not_judged(const node_pair& p, std::span<const mix::path_tap> taps);
+
 struct sounding_result {
     std::size_t from = 0, to = 0;
     bool judged = false;
@@ -38,10 +48,9 @@ struct sounding_result {
 
 class sounding {
 public:
-    static constexpr tick period = 512;
-    static constexpr std::size_t windows = 4;
-    static constexpr tick burst = (2 + static_cast<tick>(windows)) * period;
-    static constexpr double limit_db = -25, amplitude = 0.178;  // -15 dBFS
+    static constexpr tick period = known_burst::period, burst = known_burst::size;
+    static constexpr std::size_t windows = known_burst::windows;
+    static constexpr double limit_db = -25, amplitude = known_burst::amplitude;
 
     // `longest`: the mixer's longest delay. The first burst is at `begin`.
     sounding(const mix::mix_config& config, tick begin, tick longest);
@@ -55,14 +64,11 @@ public:
     std::optional<std::vector<sounding_result>> results() const;
 
 private:
-    struct pair {
-        std::size_t from, to;
-        std::vector<std::size_t> paths;
+    struct pair : node_pair {
         tick begin;                 // of its burst
         std::optional<tick> first;  // of its windows; nothing: not known yet
         std::vector<cf32> y{};
         std::array<std::vector<mix::path_tap>, windows> commanded{};
-        std::string why_not{};
     };
     void prepare(pair& p, mix::mixer& mixer) const;
     sounding_result result(const pair& p) const;

@@ -26,6 +26,7 @@ struct attempt_config {
     double needed_db = 10;               // -60 .. 80
     double doppler_hz = 5;               // 0 .. 2000
     std::uint64_t seed = 1;
+    bool operator==(const attempt_config&) const = default;
     void check() const;  // throws std::invalid_argument naming key, value and what would be valid
 };
 

@@ -61,13 +61,12 @@ public:
 private:
     static constexpr int places = 256;
     static constexpr std::int64_t block = 64;
-    cf32 between(std::int64_t whole, std::uint64_t fraction) const noexcept;
+    void between(std::int64_t whole, std::uint64_t fraction, cf32& out) const noexcept;
 
     rate_map map_;
     int half_ = 0;
     int taps_ = 0;
-    std::vector<float>
-        coefficients_;  // by place: taps_ of them, then taps_ differences to the next
+    std::vector<float> coefficients_;  // by place: taps_ of them
     std::int64_t step_whole_;
     std::uint64_t step_fraction_;
     history_buffer history_;

@@ -310,7 +310,9 @@ void device::make_tuning(side s, const side_properties& p) {
     const int i = s == side::receive ? 0 : 1;
     _tree->create<uhd::meta_range_t>(front / "bandwidth/range").set(p.bandwidth);
     _tree->create<double>(front / "bandwidth/value")
-        .set_coercer([range = p.bandwidth](double b) { return range.clip(b); })
+        .set_coercer([this, s, range = p.bandwidth](double b) {
+            return model_.ideal() ? range.clip(b) : model_.set_bandwidth(s, b);
+        })
         .set(p.bandwidth_hz);
     _tree->create<uhd::meta_range_t>(front / "gains" / p.gain_name / "range").set(p.gains);
     _tree->create<double>(front / "gains" / p.gain_name / "value")

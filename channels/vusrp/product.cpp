@@ -17,9 +17,13 @@ namespace {
 using strings = std::vector<std::string>;
 
 // yaml-cpp leaves merge keys (<<) alone: what is not here is looked for there.
-YAML::Node field(const YAML::Node& n, const std::string& key) {
+YAML::Node field_if(const YAML::Node& n, const std::string& key) {
     if (const YAML::Node own = n[key]) return own;
-    if (const YAML::Node merged = n["<<"]) return field(merged, key);
+    const YAML::Node merged = n["<<"];
+    return merged ? field_if(merged, key) : YAML::Node(YAML::NodeType::Undefined);
+}
+YAML::Node field(const YAML::Node& n, const std::string& key) {
+    if (const YAML::Node found = field_if(n, key)) return found;
     throw std::logic_error("devices.yaml: no " + key);
 }
 
@@ -39,8 +43,18 @@ clock_choice read_clock(const YAML::Node& n) {
               : wrong == "default" ? wrong_clock::fall_back
                                    : wrong_clock::ignore;
     if (n["refusal"]) c.refusal = n["refusal"].as<std::string>();
+    if (n["experimental"]) c.experimental = n["experimental"].as<std::string>();
     c.automatic = n["automatic"] && n["automatic"].as<bool>();
     return c;
+}
+
+std::optional<analog_shape> read_filter(const YAML::Node& n) {
+    if (!n) return std::nullopt;
+    const auto part = [&](const char* name) {
+        const auto v = n[name].as<std::vector<double>>();
+        return low_pass{v[0], v[1], v[2]};
+    };
+    return analog_shape{part("butterworth"), part("pole")};
 }
 
 front_end read_front(const YAML::Node& n, const std::string& side, const std::string& bits,
@@ -49,8 +63,13 @@ front_end read_front(const YAML::Node& n, const std::string& side, const std::st
         return field(n, side + key).as<std::vector<double>>();
     };
     const auto gain = three("_gain"), band = three("_bandwidth");
+    const YAML::Node forced = field_if(n, "bandwidth_forced");
+    const auto limit = [&](int i) {
+        return forced ? forced[i].as<double>() : band[std::size_t(i)];
+    };
     return {.gain = {gain[0], gain[1], gain[2]},
-            .bandwidth = {band[0], band[1], band[2]},
+            .bandwidth = {band[0], band[1], band[2], limit(0), limit(1)},
+            .filter = read_filter(field_if(n, side + "_filter")),
             .antennas = field(n, side + "_antennas").as<strings>(),
             .bits = field(n, bits).as<int>(),
             .dc_dbfs = number(n, dc),
@@ -73,6 +92,9 @@ product read_product(const std::string& name, const YAML::Node& n) {
               .transmit = read_front(n, "transmit", "dac_bits", "transmit_leakage_dbfs", 0),
               .receive = read_front(n, "receive", "adc_bits", "receive_dc_dbfs", 1),
               .antenna_refusal = field(n, "antenna_refusal").as<std::string>(),
+              .bandwidth_warning = field_if(n, "bandwidth_warning")
+                                       ? field(n, "bandwidth_warning").as<std::string>()
+                                       : "",
               .ppm = number(n, "ppm"),
               .latency_us = number(n, "latency_us"),
               .spread_us = number(n, "spread_us"),

@@ -3,7 +3,9 @@
 // clock, which sample rate. Knows nothing of UHD.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -19,7 +21,7 @@ struct clock_choice {
     std::int64_t lowest = 0, highest = 0;  // 0: only the list
     std::int64_t initial = 0;
     wrong_clock wrong = wrong_clock::refuse;
-    std::string refusal{};
+    std::string refusal{}, experimental{};  // said of what is in the range and not in the list
     bool automatic = false;
 
     bool valid(double hz) const;
@@ -34,12 +36,26 @@ struct value_range {
 };
 struct bandwidth_range {
     double lowest, highest, initial;
+    double forced_up, forced_down;  // what a setting is held within, whatever the range says
+};
+
+// A low pass whose corner goes with half the bandwidth, within limits.
+struct low_pass {
+    double factor, lowest, highest;
+    double corner(double bandwidth) const {
+        return factor * std::clamp(bandwidth / 2, lowest, highest);
+    }
+};
+// Third-order Butterworth, then a single pole.
+struct analog_shape {
+    low_pass butterworth, pole;
 };
 
 // Of one direction.
 struct front_end {
     value_range gain;
     bandwidth_range bandwidth;
+    std::optional<analog_shape> filter;  // none: wider than the medium
     std::vector<std::string> antennas;
     int bits;
     double dc_dbfs, image_db;
@@ -54,7 +70,7 @@ struct product {
     std::vector<decimation_rule> decimation;
     double lowest_hz, highest_hz;
     front_end transmit, receive;
-    std::string antenna_refusal;
+    std::string antenna_refusal, bandwidth_warning;
     double ppm;
     double latency_us, spread_us;
     bool timed_commands;  // of gain and LO

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "vusrp/radio_model.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <stdexcept>
@@ -79,6 +80,7 @@ radio_model::radio_model(const uhd::device_addr_t& args)
       rate_{{medium_hz}, {medium_hz}},
       base_{medium_hz},
       own_({medium_hz}, {medium_hz}),
+      bandwidth_{std::make_shared<bandwidth_setting>(0), std::make_shared<bandwidth_setting>(0)},
       seed_(hash(args.get("serial", "") + args.get("product", ""))),
       random_(seed_) {
     // The error of its oscillator: anywhere within the limits, the same each time.
@@ -99,6 +101,8 @@ radio_model::radio_model(const uhd::device_addr_t& args)
         wish_[i] = default_rate;
         rate_[i] = {clock_hz_, kind_->nearest_ratio(clock_hz_, default_rate), parts_};
     }
+    for (const side s : {side::receive, side::transmit})
+        set_bandwidth(s, front(s).bandwidth.initial);
 }
 
 double radio_model::first_clock(const uhd::device_addr_t& args) {
@@ -106,7 +110,12 @@ double radio_model::first_clock(const uhd::device_addr_t& args) {
     const double asked = number_of(args, "master_clock_rate", initial, 1, 1e10);
     const clock_choice& c = kind_->clock;
     if (c.wrong == wrong_clock::ignore) return initial;
-    if (c.valid(asked)) return asked;
+    if (c.valid(asked)) {
+        const auto at = [asked](std::int64_t hz) { return std::abs(double(hz) - asked) < 1; };
+        if (!c.experimental.empty() && std::none_of(c.list.begin(), c.list.end(), at))
+            UHD_LOG_WARNING("X300", c.experimental);
+        return asked;
+    }
     const std::pair<std::string, std::string> values[] = {{"mhz", c.wrong == wrong_clock::fall_back
                                                                       ? std::to_string(asked / 1e6)
                                                                       : megahertz(asked, 2)}};
@@ -132,10 +141,31 @@ double radio_model::set_clock(double hz) {
                                       << " MHz exceeds bounds imposed by UHD.\n"
                                          "The master_clock_rate has been forced to "
                                       << can / 1e6 << " MHz.\n");
+    // A new clock calibrates the filters anew, to its own width.
+    if (std::llround(can) != clock_hz_)
+        for (const side s : {side::receive, side::transmit})
+            *bandwidth_[s == side::transmit] = std::min(can, front(s).bandwidth.forced_down);
     clock_hz_ = std::llround(can);
     for (int i = 0; i < 2; ++i)
         rate_[i] = {clock_hz_, kind_->nearest_ratio(clock_hz_, wish_[i]), parts_};
     return clock();
+}
+
+double radio_model::set_bandwidth(side s, double hz) {
+    const bandwidth_range& range = front(s).bandwidth;
+    const double can = std::clamp(hz, range.forced_up, range.forced_down);
+    if (can != hz && !kind_->bandwidth_warning.empty()) {
+        const auto mhz = [](double f) {
+            char text[40];
+            std::snprintf(text, sizeof text, "%g", f / 1e6);
+            return std::string(text);
+        };
+        const std::pair<std::string, std::string> values[] = {{"mhz", mhz(hz)}, {"can", mhz(can)}};
+        UHD_LOG_WARNING(front(s).filter ? "AD936X" : "ZBX",
+                        filled_in(kind_->bandwidth_warning, values));
+    }
+    *bandwidth_[s == side::transmit] = std::min(can, clock());
+    return can;
 }
 
 double radio_model::set_rate(side s, double wish) {

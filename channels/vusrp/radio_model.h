@@ -4,7 +4,11 @@
 // oscillator, levels and latencies. Device arguments: docs/radios.md.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <uhd/types/device_addr.hpp>
@@ -25,6 +29,8 @@ using sample_model::exact_rate;
 // Of a device argument; throws uhd::value_error with key, value and range.
 double number_of(const uhd::device_addr_t& args, const std::string& key, double fallback,
                  double low, double high);
+
+using bandwidth_setting = std::atomic<double>;  // Hz
 
 enum class side { receive, transmit };
 constexpr const char* name_of(side s) { return s == side::receive ? "rx" : "tx"; }
@@ -59,6 +65,16 @@ public:
     // A carrier as the oscillator makes it.
     double carrier(double hz) const noexcept { return hz * (1 + 1e-12 * double(parts_)); }
 
+    // --- analog filter ---
+    std::optional<analog_shape> filter(side s) const {
+        return kind_ ? front(s).filter : std::nullopt;
+    }
+    double set_bandwidth(side s, double hz);  // what UHD then says
+    // Streams follow it while they run.
+    std::shared_ptr<const bandwidth_setting> bandwidth(side s) const {
+        return bandwidth_[s == side::transmit];
+    }
+
     // --- transport and commands, in ticks ---
     tick latency() const noexcept { return latency_; }
     tick spread() const noexcept { return spread_; }
@@ -88,6 +104,7 @@ private:
     exact_rate rate_[2], base_;
     sample_model::rate_map own_;
     tick latency_, spread_, settling_;
+    std::array<std::shared_ptr<bandwidth_setting>, 2> bandwidth_;
     std::uint32_t seed_;
     std::minstd_rand random_;
 };

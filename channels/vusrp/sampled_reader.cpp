@@ -17,6 +17,7 @@ sampled_reader::sampled_reader(node_port& port, const radio_model& model, tick s
     : port_(port),
       reader_(port.header(), port.block(), port.ring()),
       rate_(model.rate(side::receive)),
+      filter_(model, side::receive),
       faults_(model.impairments(side::receive), {rate_.hz(), model.seed(), 0x5100}),
       packet_(samples_per_packet),
       latency_(model.latency()),
@@ -175,6 +176,7 @@ void sampled_reader::take(std::span<air::cf32> out) {
             done += n;
         }
     }
+    filter_.work(first, out, out);
     if (!faults_.empty()) faults_.work(first, out, out);
 }
 

@@ -19,6 +19,7 @@
 #include "air/receive_queue.h"
 #include "sample/rate_converter.h"
 #include "sample/stage_chain.h"
+#include "vusrp/analog_filter.h"
 #include "vusrp/node_port.h"
 #include "vusrp/radio_model.h"
 
@@ -57,6 +58,7 @@ private:
     exact_rate rate_;
     std::optional<sample_model::rate_converter> converter_{};  // none: the medium's rate
     tick before_ = 0, after_ = 0;
+    analog_filter filter_;
     sample_model::stage_chain faults_;
     tick packet_, latency_, spread_;
     std::minstd_rand random_;

@@ -16,6 +16,7 @@ sampled_writer::sampled_writer(node_port& port, const radio_model& model)
     : port_(port),
       writer_(port.header(), port.block(), port.fifo()),
       rate_(model.rate(side::transmit)),
+      filter_(model, side::transmit),
       faults_(model.impairments(side::transmit), {rate_.hz(), model.seed(), 0x5200}),
       latency_(model.latency()),
       spread_(model.spread()),
@@ -73,10 +74,8 @@ sampled_writer::taken sampled_writer::write(std::span<const air::cf32> in) {
     if (!converter_) {
         const std::span<air::cf32> room = writer_.claim(in.size());
         if (room.empty()) return {outcome::published, 0};
-        if (faults_.empty())
-            std::copy_n(in.begin(), room.size(), room.begin());
-        else
-            faults_.work(position_, in.first(room.size()), room);
+        filter_.work(position_, in.first(room.size()), room);
+        if (!faults_.empty()) faults_.work(position_, room, room);
         const outcome o = writer_.publish(room.size());
         if (o != outcome::published) {
             open_ = false;
@@ -91,7 +90,8 @@ sampled_writer::taken sampled_writer::write(std::span<const air::cf32> in) {
         if (!pending_.empty() || done == in.size()) return {outcome::published, done};
         const std::size_t n = std::min(piece, in.size() - done);
         const std::span<air::cf32> part(scratch_.data(), n);
-        faults_.work(position_, in.subspan(done, n), part);
+        filter_.work(position_, in.subspan(done, n), part);
+        faults_.work(position_, part, part);
         converter_->feed(part);
         position_ += static_cast<tick>(n);
         done += n;

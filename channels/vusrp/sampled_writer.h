@@ -12,6 +12,7 @@
 #include "air/transmit_queue.h"
 #include "sample/rate_converter.h"
 #include "sample/stage_chain.h"
+#include "vusrp/analog_filter.h"
 #include "vusrp/node_port.h"
 #include "vusrp/radio_model.h"
 
@@ -50,6 +51,7 @@ private:
     air::transmit_writer writer_;
     exact_rate rate_;
     std::optional<sample_model::rate_converter> converter_{};
+    analog_filter filter_;
     sample_model::stage_chain faults_;
     tick latency_, spread_;
     std::minstd_rand random_;

@@ -49,6 +49,8 @@ def build(options):
         station.bad_input(str(e))
     transmitter.set_log_level("off")     # what it has to say at its end is said by Watch
     transmitter.set_edge_samples(options.edge_samples)
+    if options.bursts_first:
+        transmitter.send_bursts_first()
     if options.tx_power is not None:
         station.transmit_power(sink, options.tx_power)
     first = transmitter
@@ -76,6 +78,7 @@ def main():
     p.add_argument("--seed", type=station.ranged(int, 0, 2**63), default=1, help="test pattern: seed")
     p.add_argument("--edge-samples", type=station.ranged(int, 0, 40), default=16,
                    help="symbols fade into each other over so many samples (default 16); 0: hard edges")
+    p.add_argument("--bursts-first", action="store_true", help="known bursts before the first slot, which a fader measures the way through the radios with")
     p.add_argument("--channel", type=channel, metavar="MODEL[,KEY=VALUE...]",
                    help="channel before the radio: speed_kmh, shadowing, user, noise_dbfs, seed, as of the block transmit_channel")
     p.add_argument("--channel-control", metavar="ENDPOINT", default="", help="where that channel changes while it runs, as a medium's does; empty: nowhere")

@@ -68,8 +68,12 @@ capture::capture(const capture_options& options, capture_file& file)
     : options_(options), file_(file) {
     std::vector<interface> list;
     const auto add = [&](const std::string& station, bool frames, const std::string& text) {
-        list.push_back({frames ? link_type_upper_pdu : link_type_raw_ip, options_.snap,
-                        station + (frames ? ".frames" : ".ip"), text});
+        const bool framed = frames && !options_.pdus;
+        list.push_back({framed ? link_type_upper_pdu : link_type_raw_ip, options_.snap,
+                        station + (framed   ? ".frames"
+                                   : frames ? ".pdus"
+                                            : ".ip"),
+                        text});
     };
     if (options_.ip) {
         if (options_.base) add("base", false, "OpenWIP: IP at the TUN of the base station");
@@ -77,9 +81,13 @@ capture::capture(const capture_options& options, capture_file& file)
             add(terminal_name(u), false, "OpenWIP: IP at the TUN of the " + terminal_name(u));
     }
     if (options_.frames) {
-        if (options_.base) add("base", true, "OpenWIP: link frames sent by the base station");
+        const std::string what =
+            options_.pdus ? "OpenWIP: PDUs sent by the " : "OpenWIP: link frames ";
+        if (options_.base)
+            add("base", true, what + (options_.pdus ? "" : "sent by the ") + "base station");
         for (int u = 0; u < options_.terminals; ++u)
-            add(terminal_name(u), true, "OpenWIP: link frames received by the " + terminal_name(u));
+            add(terminal_name(u), true,
+                what + (options_.pdus ? "" : "received by the ") + terminal_name(u));
     }
     section s{options_.application, {}};
     std::size_t room = file_.seekable() ? SIZE_MAX : most_in_a_stream;
@@ -199,7 +207,7 @@ void capture::count_dropped(std::uint32_t interface, std::uint64_t n) {
 
 void capture::take_ip(station from, const tm::Telemetry& message) {
     const auto& batch = message.ip();
-    const auto interface = interface_of(from, false, message.user());
+    const auto interface = interface_of(from, batch.pdus(), message.user());
     count_missed(interface, message.user(), batch.packets_before(),
                  static_cast<std::uint64_t>(batch.packet_size()));
     if (interface) {
@@ -212,7 +220,8 @@ void capture::take_ip(station from, const tm::Telemetry& message) {
         held_packet* p = hold(interface, r.time_ns());
         if (p == nullptr) continue;
         // As the kernel sees its interface: what the station reads has left the host.
-        p->rank = r.out() ? 3 : 0;
+        p->rank = r.out() ? 3 : batch.pdus() ? 1 : 0;
+        p->what.crc_error = r.lost();
         p->what.direction = r.out() ? packet_direction::inbound : packet_direction::outbound;
         p->data.assign(r.data().begin(), r.data().end());
         push();

@@ -32,6 +32,7 @@ enum class station : std::uint8_t { base = 0, terminal = 1 };
 
 struct capture_options {
     bool ip = true, frames = true;
+    bool pdus = false;        // frames are PDUs of UMTS bearers
     double seconds = 0;       // of sample time; 0: no end
     std::uint64_t count = 0;  // packets; 0: no end
     std::uint32_t snap = 0;   // bytes of a packet; 0: all

@@ -47,6 +47,7 @@ void describe(CLI::App& app, arguments& a) {
         ->transform(config::number_in(0.001, 1e6));
     app.add_option("--count", a.options.count, "end after so many packets")
         ->transform(config::number_in(std::uint64_t{1}, std::uint64_t{1} << 40));
+    app.add_flag("--pdus", a.options.pdus, "frames are PDUs of UMTS bearers");
     app.add_option("--only", a.only, "ip or frames")->check(CLI::IsMember({"ip", "frames"}));
     app.add_option("--snap", a.options.snap, "bytes kept of a packet")
         ->transform(config::number_in(64U, 65535U));

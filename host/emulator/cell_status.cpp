@@ -69,12 +69,15 @@ void fill_base(const emulated_cell& cell, MacStatus& status) {
     add_wired(cell.wired_from_base().sums(), *status.mutable_uplink());
 }
 
-void add_delay_injection(const delay_injection& down, const delay_injection& up,
-                         MacStatus& status) {
-    add_to(*status.mutable_downlink()->mutable_in(), down.sums().queued);
-    add_to(*status.mutable_downlink()->mutable_queued(), down.sums().queued);
-    add_to(*status.mutable_uplink()->mutable_queued(), up.sums().queued);
-    for (const auto* stage : {&down, &up}) {
+void add_held(const delayed_pair& links, MacStatus& status) {
+    const auto down = links.at_downlink().sums().queued;
+    add_to(*status.mutable_downlink()->mutable_in(), down);
+    add_to(*status.mutable_downlink()->mutable_queued(), down);
+    add_to(*status.mutable_uplink()->mutable_queued(), links.at_uplink().sums().queued);
+}
+
+void fill_delay_injection(const delayed_pair& links, MacStatus& status) {
+    for (const auto* stage : {&links.at_downlink(), &links.at_uplink()}) {
         const auto& c = stage->count();
         if (c.samples == 0) continue;
         auto& d = *status.mutable_delay_injection();

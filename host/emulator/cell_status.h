@@ -5,7 +5,7 @@
 #pragma once
 
 #include "cell/emulated_cell.h"
-#include "relay/delay_injection.h"
+#include "emulator/delayed_pair.h"
 #include "schema/control.pb.h"
 
 namespace wip::emulator {
@@ -13,8 +13,9 @@ namespace wip::emulator {
 void fill_base(const cell_model::emulated_cell& cell, openwip::control::MacStatus& status);
 void fill_terminal(const cell_model::emulated_cell& cell, openwip::control::MacStatus& status);
 
-// What the stages hold is queued at the base station. Their view is given once one of them is on.
-void add_delay_injection(const delay_injection& down, const delay_injection& up,
-                         openwip::control::MacStatus& status);
+// What delay injection holds is queued at the base station: added to a cell's counts.
+void add_held(const delayed_pair& links, openwip::control::MacStatus& status);
+// Its view, once one of both stages is on.
+void fill_delay_injection(const delayed_pair& links, openwip::control::MacStatus& status);
 
 }  // namespace wip::emulator

@@ -57,6 +57,8 @@ void wlan_from(const config::settings& s, emulator_config& c) {
     cell.rate_mbps = std::stod(s.text("wlan.rate_mbps"));
     cell.rts_threshold = static_cast<int>(s.integer("wlan.rts_threshold"));
     cell.retry_limit = static_cast<int>(s.integer("wlan.retry_limit"));
+    cell.dynamic_limit = s.text("wlan.retry_policy") == "dynamic";
+    cell.patience_ms = s.real("wlan.patience_ms");
     cell.hops = static_cast<int>(s.integer("wlan.hops"));
     cell.queue_packets = static_cast<int>(s.integer("wlan.queue_packets"));
     cell.stations = c.cell.cell.users;
@@ -68,6 +70,9 @@ void wlan_from(const config::settings& s, emulator_config& c) {
                   : kind == "gilbert_elliott" ? model::gilbert_elliott
                   : kind == "fading"          ? model::fading
                                               : model::none;
+    const std::string& way = s.text("wlan.errors_of");
+    c.wlan.errors_up = way != "down";
+    c.wlan.errors_down = way != "up";
     errors.burst = static_cast<int>(s.integer("wlan.burst"));
     errors.good_ms = s.real("wlan.good_ms");
     errors.bad_ms = s.real("wlan.bad_ms");
@@ -119,6 +124,7 @@ umts::bearer_config bearer_from(const config::settings& s) {
         if (given != 0 && given < 1) throw s.refuse(key, "valid: 0, or 1..20000 kbit/s");
         if (given != 0) *kbps = given;
     }
+    if (const double given = s.real("umts.one_way_ms"); given != 0) b.profile.one_way_ms = given;
     const std::string& model = s.text("umts.error_model");
     using errors = umts::error_model;
     const errors m = model == "markov2"   ? errors::markov2
@@ -204,7 +210,10 @@ emulator_config translate(config::settings& s) {
     c.server = interface_from(s, "server");
     c.cell.cell.users = static_cast<int>(s.integer("terminals"));
     const std::string& kind = s.text("link.kind");
-    c.kind = kind == "umts" ? link_kind::umts : kind == "wlan" ? link_kind::wlan : link_kind::ofdm;
+    c.kind = kind == "umts"   ? link_kind::umts
+             : kind == "wlan" ? link_kind::wlan
+             : kind == "wire" ? link_kind::wire
+                              : link_kind::ofdm;
     c.bearer = bearer_from(s);
     c.umts_cell = umts_cell_from(s);
     c.spike_ms = s.real("umts.spike_ms");
@@ -265,8 +274,6 @@ emulator_config translate(config::settings& s) {
     c.channel.prediction_nmse = s.number("channel.prediction_nmse");
     wlan_from(s, c);
     delay_injection_from(s, c);
-    // The OFDM cell that gives the slots then has nothing to carry.
-    if (c.kind == link_kind::wlan) c.channel = {};
     return c;
 }
 

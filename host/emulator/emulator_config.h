@@ -10,11 +10,13 @@
 #include "cell/cell_channel.h"
 #include "cell/emulated_cell.h"
 #include "config/schema.h"
-#include "emulator/wlan_path.h"
 #include "macd/macd_config.h"
+#include "packet/attempt_models.h"
+#include "packet/wired_link.h"
 #include "relay/delay_rule.h"
 #include "tun/tun_device.h"
 #include "umts/cell.h"
+#include "wlan/wlan_config.h"
 
 namespace wip::emulator {
 
@@ -31,7 +33,14 @@ struct interface_config {
 };
 
 // What carries the packets between the interfaces (link.kind).
-enum class link_kind : std::uint8_t { ofdm, umts, wlan };
+enum class link_kind : std::uint8_t { ofdm, umts, wlan, wire };
+
+struct wlan_path_config {
+    wlan::wlan_config cell;
+    packet_model::attempt_config errors;
+    bool errors_up = true, errors_down = true;  // of frames on their way so
+    packet_model::wired_config to_base, from_base;
+};
 
 struct emulator_config {
     std::string name;

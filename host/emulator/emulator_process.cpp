@@ -6,12 +6,11 @@
 #include <time.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <deque>
 
 #include "emulator/air_status.h"
-#include "emulator/cell_path.h"
+#include "emulator/delayed_path.h"
 #include "emulator/emulator_telemetry.h"
 #include "emulator/ends.h"
 #include "profiles/channel_definition.h"
@@ -54,10 +53,10 @@ struct emulator_process::state {
             if (c.tcp_l) terminals.back().gate.take_damaged_tcp();
         }
         using side = emulated_cell::side;
-        down.deliver_to([this](const link_packet& p) {
+        links.downlink().deliver_to([this](const link_packet& p) {
             return write(side::terminal, p.tag, p.data, p.due_ns);
         });
-        up.deliver_to(
+        links.uplink().deliver_to(
             [this](const link_packet& p) { return write(side::server, p.tag, p.data, p.due_ns); });
         cell.watch({[this](slot k) {
                         slots.add(static_cast<double>(now() - slot_start(k)) * 1e-3);
@@ -67,8 +66,6 @@ struct emulator_process::state {
     }
 
     std::int64_t now() const { return runtime::monotonic_ns() - t0; }
-    void advance(std::int64_t until);
-    std::int64_t next_wakeup() const;
     void wait_until(std::int64_t due);
     bool read_server();
     bool read_terminal(std::size_t user);
@@ -88,11 +85,11 @@ struct emulator_process::state {
     emulator_config config;
     std::string effective_yaml;
     cell_path path;
-    emulated_cell& cell = path.cell;  // with another link it is idle and gives the slots
-    packet_link &down = path.downlink(), &up = path.uplink();
+    emulated_cell& cell = path.cell;
+    delayed_pair& links = path.links;
+    terminal_addresses addresses{config};
     gateway server;
     std::deque<gateway> terminals;
-    terminal_addresses addresses{config};
     station_sockets base, terminal;
     emulator_telemetry topics;
     host::control_socket air_control;
@@ -126,21 +123,10 @@ int emulator_process::run(int signal_fd, bool realtime_priority) {
         const std::int64_t due = slot_start(s.next);
         s.wait_until(due);
         if (s.end.reached()) break;
-        s.advance(due);
+        s.links.advance(due);
         if (s.next.value % control_every == 0) s.serve();
     }
     return s.end.code();
-}
-
-void emulator_process::state::advance(std::int64_t until) {
-    down.advance(until);
-    up.advance(until);
-    if (path.wlan) cell.advance(until);
-}
-
-std::int64_t emulator_process::state::next_wakeup() const {
-    const std::int64_t links = std::min(down.next_wakeup(), up.next_wakeup());
-    return path.wlan ? std::min(links, cell.next_wakeup()) : links;
 }
 
 // Takes what comes and sends what is due meanwhile.
@@ -150,8 +136,8 @@ void emulator_process::state::wait_until(std::int64_t due) {
         const std::int64_t t = now();
         if (looked && t >= due) return;
         // Not the slot itself: what has come until now is read first.
-        if (next_wakeup() < due) advance(std::min(t, due - 1));
-        const std::int64_t left = std::max<std::int64_t>(0, next_wakeup() - t);
+        if (links.next_wakeup() < due) links.advance(std::min(t, due - 1));
+        const std::int64_t left = std::max<std::int64_t>(0, links.next_wakeup() - t);
         const timespec timeout{left / 1'000'000'000, left % 1'000'000'000};
         const int ready = ::ppoll(watched.data(), watched.size(), &timeout, nullptr);
         looked = true;
@@ -168,7 +154,7 @@ bool emulator_process::state::read_server() {
     const bool alive = server.gate.read_all(
         [&](std::span<const std::uint8_t> packet) {
             topics.passed(emulated_cell::side::server, 0, host::ip_log::way::in, packet, t);
-            down.offer(packet, t, addresses.user_of(packet));
+            links.downlink().offer(packet, t, addresses.user_of(packet));
         },
         read_batch);
     if (!alive) end.set(host::exit_peer_lost, "the interface of the server's side is gone");
@@ -181,7 +167,7 @@ bool emulator_process::state::read_terminal(std::size_t user) {
             const std::int64_t t = std::max<std::int64_t>(0, now());
             topics.passed(emulated_cell::side::terminal, static_cast<int>(user),
                           host::ip_log::way::in, packet, t);
-            up.offer(packet, t, static_cast<int>(user));
+            links.uplink().offer(packet, t, static_cast<int>(user));
         },
         read_batch);
     if (!alive) end.set(host::exit_peer_lost, "the interface of a terminal is gone");
@@ -277,7 +263,7 @@ bool emulator_process::state::configure(const std::string& yaml, station asked) 
     const auto changed = wanted.changed_from(settings);
     if (changed.empty()) return false;
     for (const auto& key : changed) {
-        if (of(key, {"umts."}))
+        if (of(key, {"umts.", "wlan."}))
             throw wanted.refuse(
                 key, "a link of kind " + settings.text("link.kind") + " has no such live setting");
         const station owner = of(key, {"channel.", "scheduling."}) ? station::air
@@ -338,15 +324,7 @@ void emulator_process::state::apply(const emulator_config& wanted,
     if (new_sources) sources = make_sources(wanted);
     if (any({"link.", "scheduling."})) cell.reconfigure(wanted.cell.cell);
     if (any({"uplink."})) cell.reconfigure(wanted.cell.uplink);
-    if (path.wlan && any({"wlan.", "channel."}))
-        path.wlan->reconfigure(wanted.wlan,
-                               any({"wlan.errors", "wlan.burst", "wlan.good_ms", "wlan.bad_ms",
-                                    "channel.snr_db", "channel.speed_kmh"}));
-    if (any({"delay_injection."})) {
-        const std::int64_t t = std::max<std::int64_t>(0, now());
-        path.delay_down.reconfigure(wanted.delay_down, t);
-        path.delay_up.reconfigure(wanted.delay_up, t);
-    }
+    if (any({"delay_injection."})) links.apply(wanted, std::max<std::int64_t>(0, now()));
     if (any({"telemetry."})) topics.set_packet_rate(wanted.telemetry.packets_per_second);
     if (any({"telemetry."}))
         for (auto* e : {&base, &terminal}) e->telemetry.set_rates(wanted.telemetry);

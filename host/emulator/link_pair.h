@@ -1,20 +1,52 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What carries the packets between the server and the terminals, both directions, and what is said
-// of it: the OFDM cell or 802.11b (cell_path.h), or a link_pair, as the process of all other links
-// (link_process.h) has them. A further kind of link is one of these, its value of link.kind, and a
-// line in make_links().
+// What carries the packets between the server and the terminals, and what is said of it: a
+// packet_path from interface to interface, delay injection with it, which is the OFDM cell's
+// or has a link_pair in it (delayed_path.h). A further kind of link is a link_pair, its value of
+// link.kind, and two lines in make_links().
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "emulator/emulator_config.h"
+#include "journal/packet_record.h"
 #include "port/packet_link.h"
 #include "schema/control.pb.h"
 
 namespace wip::emulator {
+
+class link_pair {
+public:
+    virtual ~link_pair() = default;
+    // Of server and terminals; a packet's tag is its terminal.
+    virtual packet_link& downlink() = 0;
+    virtual packet_link& uplink() = 0;
+    // What the link counts: of all terminals, and, if it says so, of each. Both directions as a
+    // whole are the path's.
+    virtual void fill_base(openwip::control::MacStatus& status) const = 0;
+    virtual void fill_terminal(openwip::control::MacStatus& status) const = 0;
+    // Live settings, from now on. What is not of this link is nothing to it.
+    virtual void apply(const emulator_config& wanted, std::int64_t now_ns) = 0;
+    // Each PDU that is sent, as a packet that Wireshark reads. A link that has none says nothing.
+    using pdu_fn = std::function<void(bool downlink, int user, std::span<const std::uint8_t> packet,
+                                      std::int64_t sent_ns, bool lost)>;
+    virtual void watch_pdus(const pdu_fn& /*watch*/) {}
+    // The way of each packet of the downlink; empty: no longer. A link may have no journal.
+    using packet_fn = std::function<void(const packet_record&, int user)>;
+    virtual void follow_packets(const packet_fn& /*take*/) {}
+    // Of the live settings, the keys of those that were for some time, which is over: they are 0
+    // again.
+    virtual std::vector<std::string> ended(std::int64_t /*now_ns*/) const { return {}; }
+};
+
+std::unique_ptr<link_pair> make_umts_links(const emulator_config& config);
+
+// By link.kind, which is not ofdm.
+std::unique_ptr<link_pair> make_links(const emulator_config& config);
 
 class packet_path {
 public:
@@ -26,17 +58,6 @@ public:
     virtual void fill_terminal(openwip::control::MacStatus& status) const = 0;
 };
 
-// Either direction moves both on, and says when both want to be moved on.
-class link_pair : public packet_path {
-public:
-    // Live settings of this link, from now on. Nothing else is different in `wanted`.
-    virtual void apply(const emulator_config& wanted, std::int64_t now_ns) = 0;
-    // Of these, the keys of those that were for some time, which is over: they are 0 again.
-    virtual std::vector<std::string> ended(std::int64_t /*now_ns*/) const { return {}; }
-};
-
-// By link.kind, which is neither ofdm nor wlan.
-std::unique_ptr<link_pair> make_links(const emulator_config& config);
 // By link.kind.
 std::unique_ptr<packet_path> make_path(const emulator_config& config);
 

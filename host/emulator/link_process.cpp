@@ -12,13 +12,14 @@
 #include <span>
 
 #include "emulator/air_status.h"
+#include "emulator/delayed_path.h"
 #include "emulator/ends.h"
-#include "emulator/link_pair.h"
 #include "runtime/monotonic.h"
 #include "runtime/pacing.h"
 #include "runtime/process.h"
 #include "runtime/setting_changes.h"
 #include "station/ip_log.h"
+#include "station/packet_topic.h"
 
 namespace wip::emulator {
 namespace {
@@ -39,54 +40,63 @@ struct link_process::state {
         : settings(s),
           config(c),
           effective_yaml(s.to_yaml()),
-          links(make_links(c)),
+          path(c),
           server(c.server, "server"),
           stations{station_sockets(context, c.server, "server", c.telemetry),
                    station_sockets(context, c.terminals[0], "terminal", c.telemetry)},
           server_log(stations[0].telemetry),
+          packet_records(c.telemetry.packets_per_second),
+          server_pdus(stations[0].telemetry, 0, topic::frames),
           air_control(context, c.air_control_endpoint, "control"),
           beats(c.pacing_limit_ms * 1e3),
           packets(c.pacing_limit_ms * 1e3) {
-        for (std::size_t u = 0; u < c.terminals.size(); ++u) {
-            terminals.emplace_back(c.terminals[u], "terminal");
-            terminal_logs.emplace_back(stations[1].telemetry, static_cast<int>(u));
+        for (const auto& t : c.terminals) {
+            terminals.emplace_back(t, "terminal");
+            pdus.emplace_back(stations[1].telemetry, static_cast<int>(pdus.size()), topic::frames);
+            logs.emplace_back(stations[1].telemetry, static_cast<int>(logs.size()));
         }
-        links->downlink().deliver_to([this](const link_packet& p) {
-            const auto u = static_cast<std::size_t>(p.tag);
-            terminal_logs[u].add(ip_log::way::out, ip_log::link::down, p.data, p.due_ns);
-            return leave(terminals[u], p);
+        path.carrier->watch_pdus([this](bool down, int user, std::span<const std::uint8_t> packet,
+                                        std::int64_t sent_ns, bool lost) {
+            auto& log = down ? server_pdus : pdus[static_cast<std::size_t>(user)];
+            log.add(ip_log::way::in, down ? ip_log::link::down : ip_log::link::up, packet, sent_ns,
+                    {}, lost);
         });
-        links->uplink().deliver_to([this](const link_packet& p) {
-            server_log.add(ip_log::way::out, ip_log::link::up, p.data, p.due_ns);
-            return leave(server, p);
+        links.downlink().deliver_to([this](const link_packet& p) {
+            const auto user = static_cast<std::size_t>(p.tag);
+            return leave(terminals[user], logs[user], ip_log::link::down, p);
+        });
+        links.uplink().deliver_to([this](const link_packet& p) {
+            return leave(server, server_log, ip_log::link::up, p);
         });
     }
 
     std::int64_t now() const { return runtime::monotonic_ns() - t0; }
-    std::int64_t next_wakeup() const {
-        return std::min(links->downlink().next_wakeup(), links->uplink().next_wakeup());
-    }
     void wait_until(std::int64_t due);
-    bool read_server();
-    bool read_terminal(std::size_t user);
-    int leave(gateway& to, const link_packet& p);
+    bool read(gateway& from, ip_log& log, ip_log::link way, int user);
+    int leave(gateway& to, ip_log& log, ip_log::link way, const link_packet& p);
     void publish();
     void serve();
     void fill(std::size_t e, MacStatus& status) const;
     void fill(openwip::control::AirStatus& status) const;
+    bool of_the_link(const std::string& key) const;
     bool configure(const std::string& yaml, bool air);
     void end_what_passes();
+    void follow_packets();
 
     config::settings settings;
     emulator_config config;
     std::string effective_yaml;
-    std::unique_ptr<link_pair> links;
+    pair_path path;
+    delayed_pair& links = path.links;
+    terminal_addresses addresses{config};
     gateway server;
     std::deque<gateway> terminals;
-    terminal_addresses addresses{config};
-    std::array<station_sockets, 2> stations;  // of the server's side, of the terminals
+    std::array<station_sockets, 2> stations;  // 0: server, base station; 1: terminals
     ip_log server_log;
-    std::deque<ip_log> terminal_logs;
+    host::packet_topic packet_records;
+    bool following_packets = false;
+    ip_log server_pdus;
+    std::deque<ip_log> pdus, logs;
     host::control_socket air_control;
     runtime::pacing beats, packets;
     host::setting_changes air_changes, base_changes;
@@ -108,7 +118,7 @@ std::vector<std::string> link_process::bound_paths() const { return paths_of(sta
 int link_process::run(int signal_fd, bool realtime_priority) {
     auto& s = *state_;
     s.realtime_priority = realtime_priority;
-    s.watched = {pollfd{signal_fd, POLLIN, 0}, pollfd{s.server.tun.fd(), POLLIN, 0}};
+    s.watched = {{signal_fd, POLLIN, 0}, {s.server.tun.fd(), POLLIN, 0}};
     for (const auto& t : s.terminals) s.watched.push_back({t.tun.fd(), POLLIN, 0});
     s.t0 = runtime::monotonic_ns() + start_after_ns;
     for (; !s.end.reached(); s.next = s.next + slot_count(beat_slots)) {
@@ -127,46 +137,43 @@ void link_process::state::wait_until(std::int64_t due) {
     for (;;) {
         const std::int64_t t = now();
         if (looked && t >= due) return;
-        if (t >= 0 && next_wakeup() <= t) links->downlink().advance(t);
-        const std::int64_t left = std::max<std::int64_t>(0, std::min(due, next_wakeup()) - t);
+        if (t >= 0 && links.next_wakeup() <= t) links.advance(t);
+        const std::int64_t left = std::max<std::int64_t>(0, std::min(due, links.next_wakeup()) - t);
         const timespec timeout{left / 1'000'000'000, left % 1'000'000'000};
         const int ready = ::ppoll(watched.data(), watched.size(), &timeout, nullptr);
         looked = true;
         if (ready <= 0) continue;
         if (watched[0].revents != 0 && end.signalled(watched[0].fd)) return;
-        if (watched[1].revents != 0 && !read_server()) return;
+        if (watched[1].revents != 0 && !read(server, server_log, ip_log::link::down, -1)) return;
         for (std::size_t u = 0; u < terminals.size(); ++u)
-            if (watched[u + 2].revents != 0 && !read_terminal(u)) return;
+            if (watched[u + 2].revents != 0 &&
+                !read(terminals[u], logs[u], ip_log::link::up, static_cast<int>(u)))
+                return;
     }
 }
 
-bool link_process::state::read_server() {
-    const bool alive = server.gate.read_all(
+// `user`: whose packets they are; of the server's the address says it.
+bool link_process::state::read(gateway& from, ip_log& log, ip_log::link way, int user) {
+    const bool alive = from.gate.read_all(
         [&](std::span<const std::uint8_t> packet) {
             const std::int64_t t = std::max<std::int64_t>(0, now());
-            server_log.add(ip_log::way::in, ip_log::link::down, packet, t);
-            links->downlink().advance(t);
-            links->downlink().offer(packet, t, addresses.user_of(packet));
+            log.add(ip_log::way::in, way, packet, t);
+            links.advance(t);
+            if (user < 0)
+                links.downlink().offer(packet, t, addresses.user_of(packet));
+            else
+                links.uplink().offer(packet, t, user);
         },
         read_batch);
-    if (!alive) end.set(host::exit_peer_lost, "the interface of the server's side is gone");
+    if (!alive)
+        end.set(host::exit_peer_lost, std::string("the interface of ") +
+                                          (user < 0 ? "the server's side" : "a terminal") +
+                                          " is gone");
     return alive;
 }
 
-bool link_process::state::read_terminal(std::size_t user) {
-    const bool alive = terminals[user].gate.read_all(
-        [&](std::span<const std::uint8_t> packet) {
-            const std::int64_t t = std::max<std::int64_t>(0, now());
-            terminal_logs[user].add(ip_log::way::in, ip_log::link::up, packet, t);
-            links->uplink().advance(t);
-            links->uplink().offer(packet, t, static_cast<int>(user));
-        },
-        read_batch);
-    if (!alive) end.set(host::exit_peer_lost, "the interface of a terminal is gone");
-    return alive;
-}
-
-int link_process::state::leave(gateway& to, const link_packet& p) {
+int link_process::state::leave(gateway& to, ip_log& log, ip_log::link way, const link_packet& p) {
+    log.add(ip_log::way::out, way, p.data, p.due_ns);
     const int error = to.gate.write(p.data);
     packets.add(static_cast<double>(now() - p.due_ns) * 1e-3);
     return error;
@@ -174,9 +181,27 @@ int link_process::state::leave(gateway& to, const link_packet& p) {
 
 void link_process::state::publish() {
     server_log.slot_done(next);
-    for (auto& log : terminal_logs) log.slot_done(next);
+    server_pdus.slot_done(next);
+    for (auto* all : {&pdus, &logs})
+        for (auto& log : *all) log.slot_done(next);
+    follow_packets();
     for (const std::size_t e : {0U, 1U})
         publish_status(stations[e], next, [this, e](MacStatus& m) { fill(e, m); });
+}
+
+// As long as somebody wants to know.
+void link_process::state::follow_packets() {
+    auto& base = stations[0].telemetry;
+    const bool wanted = base.wanted(topic::packet);
+    if (wanted != following_packets) {
+        following_packets = wanted;
+        packet_records.begin();
+        path.carrier->follow_packets(
+            wanted ? [this](const packet_record& r, int user) { packet_records.add(r, user); }
+                   : link_pair::packet_fn());
+    }
+    for (std::int64_t i = 0; wanted && i < beat_slots; ++i)
+        packet_records.slot_done(next + slot_count(i), 0, base);
 }
 
 void link_process::state::fill(std::size_t e, MacStatus& status) const {
@@ -184,7 +209,7 @@ void link_process::state::fill(std::size_t e, MacStatus& status) const {
     status.set_role(e == 0 ? "base" : "terminal");
     status.set_effective_yaml(effective_yaml);
     status.set_slot(next.value);
-    e == 0 ? links->fill_base(status) : links->fill_terminal(status);
+    e == 0 ? path.fill_base(status) : path.fill_terminal(status);
     auto &down = *status.mutable_downlink(), &up = *status.mutable_uplink();
     auto &sent = e == 0 ? down : up, &received = e == 0 ? up : down;
     packets_bytes delivered;
@@ -236,23 +261,35 @@ void link_process::state::serve() {
                          end);
 }
 
-// The link's own settings are asked for of the air, telemetry's of either station.
+// Radio conditions count as the link's own where its errors come from them.
+bool link_process::state::of_the_link(const std::string& key) const {
+    if (key.starts_with(settings.text("link.kind") + ".")) return true;
+    return config.kind == link_kind::wlan &&
+           (key == "channel.snr_db" || key == "channel.speed_kmh");
+}
+
+// The link's own settings are asked for of the air, telemetry's of either station, delay injection
+// of the base station.
 bool link_process::state::configure(const std::string& yaml, bool air) {
     config::settings wanted = settings;
     wanted.merge_yaml(yaml, "configure", true);
     const auto changed = wanted.changed_from(settings);
     if (changed.empty()) return false;
     for (const auto& key : changed) {
-        const bool telemetry = key.starts_with("telemetry.");
-        if (!telemetry && !key.starts_with(settings.text("link.kind") + "."))
+        const bool station = key.starts_with("telemetry.") || key.starts_with("delay_injection.");
+        if (!station && !of_the_link(key))
             throw wanted.refuse(
                 key, "a link of kind " + settings.text("link.kind") + " has no such live setting");
-        if (telemetry == air)
-            throw wanted.refuse(key, telemetry ? "ask the base station" : "ask air");
+        if (station == air) throw wanted.refuse(key, station ? "ask the base station" : "ask air");
     }
     const emulator_config made = translate(wanted);
-    links->apply(made, std::max<std::int64_t>(0, now()));
+    const std::int64_t t = std::max<std::int64_t>(0, now());
+    path.carrier->apply(made, t);
+    const bool delayed = std::ranges::any_of(
+        changed, [](const auto& key) { return key.starts_with("delay_injection."); });
+    if (delayed) links.apply(made, t);
     for (auto& s : stations) s.telemetry.set_rates(made.telemetry);
+    packet_records.set_rate(made.telemetry.packets_per_second);
     for (const auto& key : changed) {
         spdlog::info("{} = {} from slot {}", key, wanted.text(key), next.value);
         (air ? air_changes : base_changes)
@@ -264,10 +301,10 @@ bool link_process::state::configure(const std::string& yaml, bool air) {
 }
 
 void link_process::state::end_what_passes() {
-    const auto keys = links->ended(now());
+    const auto keys = path.carrier->ended(now());
     if (keys.empty()) return;
     for (const auto& key : keys) settings.replace(key, "0");
-    links->apply(translate(settings), now());
+    path.carrier->apply(translate(settings), now());
     effective_yaml = settings.to_yaml();
 }
 

@@ -4,17 +4,16 @@
 // Start order as in macd: configuration, interfaces, sockets, then privileges are given up, and
 // only then anything is read from outside.
 #include <spdlog/spdlog.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <csignal>
 #include <iostream>
 
 #include "config/number_option.h"
 #include "emulator/emulator_process.h"
 #include "emulator/generator.h"
 #include "emulator/link_process.h"
+#include "emulator/path_run_program.h"
 #include "emulator/virtual_run.h"
 #include "runtime/privileged_start.h"
 #include "runtime/process.h"
@@ -35,7 +34,7 @@ struct modes {
 
 int run(config::settings& settings, const modes& mode) {
     const emulator_config config = translate(settings);
-    const bool cell = config.kind != link_kind::umts;
+    const bool cell = config.kind == link_kind::ofdm;
     if (mode.check) {
         if (cell) make_sources(config);
         return 0;
@@ -44,18 +43,12 @@ int run(config::settings& settings, const modes& mode) {
         generate(config, mode.generator, std::cout);
         return 0;
     }
-    const bool virtual_time = !mode.kernel.kernel.empty();
+    const bool in_virtual_time = !mode.kernel.run.kernel.empty();
     // That needs no rights: whoever is not root stays who he is.
-    const bool stays = virtual_time && ::geteuid() != 0;
+    const bool stays = in_virtual_time && ::geteuid() != 0;
     const host::privileged_start start(settings, stays ? std::string() : config.user);
-    if (virtual_time) {
-        start.give_up({});
-        // It has no descriptor to wait for: a signal or the parent's death ends it, and the kernel
-        // with it.
-        ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-        sigset_t none;
-        sigemptyset(&none);
-        ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    if (in_virtual_time) {
+        give_up_rights(start);
         return host::run_to_its_end([&] {
             run_virtual(config, mode.kernel, std::cout);
             return 0;
@@ -91,22 +84,13 @@ void add_options(CLI::App& app, modes& mode) {
                    "of each terminal, instead of full queues")
         ->transform(config::number_in(1, 1000000));
     auto& k = mode.kernel;
-    auto* kernel = app.add_option(
-        "--kernel", k.kernel, "virtual time with this User Mode Linux, JSON on standard output");
-    app.add_option("--folder", k.folder, "its root file system, with its plan")->needs(kernel);
+    auto* kernel =
+        app.add_option("--kernel", k.run.kernel,
+                       "virtual time with this User Mode Linux, JSON on standard output");
+    app.add_option("--folder", k.run.folder, "its root file system, with its plan")->needs(kernel);
     kernel->needs("--folder");
-    app.add_option("--first", k.first_s, "seconds of virtual time until the first count")
-        ->needs(kernel)
-        ->transform(config::number_in(0.0, 1e6));
-    app.add_option("--last", k.last_s, "and until the last")
-        ->needs(kernel)
-        ->transform(config::number_in(0.0, 1e6));
-    app.add_option("--longest", k.longest_s, "when a run that does not end is given up")
-        ->needs(kernel)
-        ->transform(config::number_in(0.0, 1e6));
+    add_times(app, k.run.longest_s, k.times, kernel);
     app.add_option("--telemetry", k.telemetry, "file of what the OFDM cell tells")->needs(kernel);
-    app.add_option("--packets", k.packets, "file of all IP packets at its interfaces (pcap)")
-        ->needs(kernel);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "emulator/link_pair.h"
 #include "station/mac_status.h"
 #include "umts/cell.h"
+#include "umts/rlc_capture.h"
 
 namespace wip::emulator {
 namespace {
@@ -76,6 +77,8 @@ public:
                                               cell_.users());
     }
     void apply(const emulator_config& wanted, std::int64_t now_ns) override;
+    void watch_pdus(const pdu_fn& watch) override;
+    void follow_packets(const packet_fn& take) override;
     std::vector<std::string> ended(std::int64_t now_ns) const override;
 
 private:
@@ -94,13 +97,18 @@ private:
         if (cell_.users() == 1) return;
         for (int u = 0; u < cell_.users(); ++u) {
             fill(cell_.user(u), *status.add_users());
-            if (u > 0) host::add_up(status, status.users(u));
+            if (u == 0) continue;
+            host::add_up(status, status.users(u));
+            auto& sum = *status.mutable_bearer();
+            sum.set_window_used(sum.window_used() + status.users(u).bearer().window_used());
         }
     }
     void share(const emulator_config& c);
 
     umts::cell cell_;
     double down_bps_ = 0;
+    std::vector<std::uint8_t> framed_;
+    std::vector<std::unique_ptr<umts::sdu_journal>> journals_;
     passing spike_{"umts.spike_ms"}, outage_{"umts.outage_ms"};
 };
 
@@ -140,6 +148,30 @@ void umts_links::apply(const emulator_config& wanted, std::int64_t now_ns) {
     share(wanted);
 }
 
+void umts_links::watch_pdus(const pdu_fn& watch) {
+    for (int u = 0; u < cell_.users(); ++u)
+        cell_.user(u).watch([this, watch, u](bearer::way way, std::span<const std::uint8_t> pdu,
+                                             std::int64_t sent_ns, bool lost) {
+            const bool down = way == bearer::way::down;
+            umts::frame_pdu({.downlink = down,
+                             .urnti = static_cast<std::uint32_t>(u) + 1,
+                             .wide_li = umts::li_bytes(umts::data_mode::acknowledged,
+                                                       static_cast<int>(pdu.size())) == 2},
+                            pdu, framed_);
+            watch(down, u, framed_, sent_ns, lost);
+        });
+}
+
+void umts_links::follow_packets(const packet_fn& take) {
+    for (int u = 0; u < cell_.users(); ++u) cell_.user(u).follow(nullptr);
+    journals_.clear();
+    for (int u = 0; take && u < cell_.users(); ++u) {
+        journals_.push_back(
+            std::make_unique<umts::sdu_journal>([take, u](const packet_record& r) { take(r, u); }));
+        cell_.user(u).follow(journals_.back().get());
+    }
+}
+
 std::vector<std::string> umts_links::ended(std::int64_t now_ns) const {
     std::vector<std::string> keys;
     for (const passing* p : {&spike_, &outage_})
@@ -149,7 +181,7 @@ std::vector<std::string> umts_links::ended(std::int64_t now_ns) const {
 
 }  // namespace
 
-std::unique_ptr<link_pair> make_links(const emulator_config& config) {
+std::unique_ptr<link_pair> make_umts_links(const emulator_config& config) {
     return std::make_unique<umts_links>(config);
 }
 

@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "gui/plot/plot_help.h"
+#include "gui/views/bearer_view.h"
 #include "gui/views/channel_view.h"
 #include "gui/views/constellation_view.h"
 #include "gui/views/controls_view.h"
@@ -21,6 +22,7 @@
 #include "gui/views/goodput_view.h"
 #include "gui/views/heat_view.h"
 #include "gui/views/histogram_view.h"
+#include "gui/views/injection_view.h"
 #include "gui/views/queue_view.h"
 #include "gui/views/spectrum_view.h"
 #include "gui/views/tcp_view.h"
@@ -29,7 +31,7 @@
 namespace wip::gui {
 namespace {
 
-constexpr int layout_version = 4;  // another set of docks
+constexpr int layout_version = 5;  // another set of docks
 
 }  // namespace
 
@@ -77,6 +79,7 @@ void main_window::add_views() {
     views_.push_back(new goodput_view(model, axis_));
     views_.push_back(new delay_view(model, axis_));
     views_.push_back(new queue_view(model, axis_));
+    views_.push_back(new bearer_view(model, axis_));
     views_.push_back(new tcp_view(model, axis_));
     views_.push_back(new constellation_view(model, axis_));
     views_.push_back(new channel_view(model, axis_));
@@ -85,6 +88,7 @@ void main_window::add_views() {
     views_.push_back(new histogram_view(histogram_view::kind::retransmissions, model, axis_));
     views_.push_back(new distribution_view(model, axis_));
     views_.push_back(new fader_view(model, axis_));
+    views_.push_back(new injection_view(model, axis_));
     views_.push_back(new event_view(model, axis_));
     views_.push_back(new controls_view(session_, axis_));
     for (view* v : views_) {
@@ -105,7 +109,7 @@ void main_window::arrange() {
          {"prediction_error"},
          {"modulation", "allocation"},
          {"arq_outcome"}},
-        {{"goodput"}, {"packet_delay"}, {"queue"}, {"tcp"}},
+        {{"goodput"}, {"packet_delay"}, {"queue", "bearer", "delay_injection"}, {"tcp"}},
         {{"constellation"},
          {"channel", "spectrum", "delay_distribution", "fader"},
          {"modulation_histogram", "arq_histogram"},

@@ -125,10 +125,12 @@ void terminal_station::ask_for_detail() {
 
 void terminal_station::publish_receiver(const openwip::slot_link::ReceiverDetail& detail) {
     auto& sample = *port_->telemetry().message(topic::receiver).mutable_receiver();
-    if (const char* why = fill_receiver(detail, report_in_, state_, sample))
+    if (const char* why = fill_receiver(detail, report_in_, state_, sample)) {
         port_->malformed("slot link", why);
-    else
-        port_->telemetry().publish(topic::receiver, now_);
+        return;
+    }
+    sample.mutable_state()->clear_bursts();  // in the status, which is not sent as often
+    port_->telemetry().publish(topic::receiver, now_);
 }
 
 void terminal_station::publish_slot() {

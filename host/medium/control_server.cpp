@@ -39,6 +39,7 @@ void add_fader(const openwip::control::AirStatus& fader, openwip::control::AirSt
     *a.mutable_fader_nodes() = fader.fader_nodes();
     *a.mutable_fader_paths() = fader.fader_paths();
     *a.mutable_soundings() = fader.soundings();
+    *a.mutable_bursts() = fader.bursts();
     const std::string& yaml = fader.effective_yaml();
     const std::size_t channel = yaml.find("channel:");
     if (channel != std::string::npos) *a.mutable_effective_yaml() += yaml.substr(channel);

@@ -10,7 +10,7 @@ constexpr std::size_t record_bytes = 20;
 }  // namespace
 
 void ip_log::keep(way which, link direction, std::span<const std::uint8_t> packet,
-                  std::int64_t time_ns, std::optional<std::uint64_t> number) {
+                  std::int64_t time_ns, std::optional<std::uint64_t> number, bool lost) {
     if (slot_bytes_ + packet.size() > most_bytes || slot_packets_ >= most_packets) {
         ++skipped_;
         return;
@@ -24,6 +24,7 @@ void ip_log::keep(way which, link direction, std::span<const std::uint8_t> packe
     p.set_time_ns(time_ns);
     p.set_data(packet.data(), packet.size());
     if (number) p.set_number(*number);
+    p.set_lost(lost);
 }
 
 void ip_log::send() {
@@ -31,9 +32,10 @@ void ip_log::send() {
     batch_.set_skipped(skipped_);
     batch_.set_packets_before(packets_);
     packets_ += packets;
-    auto& message = port_->message(topic::ip);
+    batch_.set_pdus(topic_ == topic::frames);
+    auto& message = port_->message(topic_);
     message.mutable_ip()->Swap(&batch_);
-    port_->publish(topic::ip, window_.last(), user_);
+    port_->publish(topic_, window_.last(), user_);
     batch_.Clear();
     bytes_ = 0;
     window_.published();

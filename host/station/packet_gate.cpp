@@ -40,7 +40,10 @@ void packet_gate::add_write_errors(openwip::control::Direction& d) const {
 }
 
 void packet_gate::add_relay(openwip::control::TerminalLink& t) const {
-    if (!relay_) return;
+    if (relay_) host::add_relay(*relay_, t);
+}
+
+void add_relay(const tcpl::tcpl_recovery& relay, openwip::control::TerminalLink& t) {
     const auto add = [&t](std::string_view verdict, std::uint64_t packets) {
         for (auto& r : *t.mutable_relay())
             if (r.reason() == verdict)
@@ -50,8 +53,8 @@ void packet_gate::add_relay(openwip::control::TerminalLink& t) const {
         r.mutable_count()->set_packets(packets);
     };
     for (std::size_t v = 0; v < tcpl::verdict_names.size(); ++v)
-        add(tcpl::verdict_names[v], relay_->count(static_cast<tcpl::verdict>(v)));
-    t.set_headers_restored(t.headers_restored() + relay_->restored_headers());
+        add(tcpl::verdict_names[v], relay.count(static_cast<tcpl::verdict>(v)));
+    t.set_headers_restored(t.headers_restored() + relay.restored_headers());
 }
 
 }  // namespace wip::host

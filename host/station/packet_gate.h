@@ -31,6 +31,9 @@ inline void add_drop(openwip::control::Direction& d, const std::string& reason,
     set(*drop.mutable_count(), count);
 }
 
+// Adds what a relay decided.
+void add_relay(const tcpl::tcpl_recovery& relay, openwip::control::TerminalLink& t);
+
 class packet_gate {
 public:
     explicit packet_gate(tun_device& tun) : tun_(&tun) {}

@@ -46,6 +46,13 @@ void fill_packet(const packet_record& r, int user, openwip::telemetry::PacketRec
     out.mutable_each_retransmission_ns()->Assign(r.each_retransmission_ns.begin(),
                                                  r.each_retransmission_ns.end());
     out.set_damaged(r.damaged);
+    if (r.first_pdu >= 0) {
+        out.set_first_pdu(static_cast<std::uint32_t>(r.first_pdu));
+        out.set_last_pdu(static_cast<std::uint32_t>(r.last_pdu));
+    } else {
+        out.clear_first_pdu();
+        out.clear_last_pdu();
+    }
     out.set_dropped(reason(r));
 }
 

@@ -10,6 +10,7 @@
 #include "runtime/monotonic.h"
 #include "runtime/process.h"
 #include "station/packet_gate.h"
+#include "tcpl/path_status.h"
 #include "tun/tun_in_namespace.h"
 
 namespace wip::tcpl {
@@ -31,12 +32,8 @@ struct path_end {
     host::packet_gate gate;
 };
 
-void fill(const packet_model::wired_statistics& line, const path_end& from, const path_end& to,
-          openwip::control::Direction& out) {
-    host::set(*out.mutable_in(), line.in);
-    host::set(*out.mutable_queued(), line.queued);
+void add_gates(const path_end& from, const path_end& to, openwip::control::Direction& out) {
     host::set(*out.mutable_delivered(), to.gate.delivered());
-    host::add_drop(out, "queue_full", line.refused);
     from.gate.add_input(out);
     to.gate.add_write_errors(out);
 }
@@ -144,20 +141,9 @@ void tcpl_process::state::serve() {
 }
 
 void tcpl_process::state::fill(openwip::control::PathStatus& status) const {
-    tcpl::fill(path.forward(), sender, receiver, *status.mutable_forward());
-    tcpl::fill(path.back(), receiver, sender, *status.mutable_back());
-    const auto& e = path.errors();
-    status.set_packets_damaged(e.damaged);
-    status.set_bits_exposed(e.bits);
-    status.set_bits_wrong(e.wrong_bits);
-    if (const auto* relay = path.relay()) {
-        for (std::size_t v = 0; v < verdict_names.size(); ++v) {
-            auto& entry = *status.add_relay();
-            entry.set_reason(std::string(verdict_names[v]));
-            entry.mutable_count()->set_packets(relay->count(static_cast<verdict>(v)));
-        }
-        status.set_headers_restored(relay->restored_headers());
-    }
+    tcpl::fill(path, status);
+    add_gates(sender, receiver, *status.mutable_forward());
+    add_gates(receiver, sender, *status.mutable_back());
     status.set_effective_yaml(effective_yaml);
     status.set_late_max_ms(static_cast<double>(latest_ns) * 1e-6);
     status.set_realtime_priority(realtime_priority);

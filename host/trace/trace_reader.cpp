@@ -142,7 +142,8 @@ reader::reader(std::span<const std::byte> image, const std::string& called) : im
     if (H5Pset_fapl_core(access, 1 << 16, 0) < 0 ||
         H5Pset_file_image(access, bytes, image.size()) < 0)
         r.fail("cannot be read: too little memory");
-    r.file = {H5Fopen(called.c_str(), H5F_ACC_RDONLY, access), H5Fclose};
+    // HDF5 refuses an image under a name that it can open: nothing can be under a file.
+    r.file = {H5Fopen((called + "/image").c_str(), H5F_ACC_RDONLY, access), H5Fclose};
     read_head();
 }
 

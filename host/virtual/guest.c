@@ -11,9 +11,11 @@
 //                                            input; what it prints is read back
 //   after SIDE PROGRAM ARGUMENT...           the same when the traffic is over
 //   program SIDE START PROGRAM ARGUMENT...   one of them as traffic; its /tmp is empty
-//   bulk FROM TO START SECONDS CC [KB]       TCP as fast as it goes; seconds of the kernel's clock; KB of socket buffer
+//   bulk FROM TO START SECONDS CC [KB [S]]   TCP as fast as it goes; seconds of the kernel's clock; KB of socket buffer (0: the
+//                                            kernel's own); counted anew from S seconds on
 //   transfer FROM TO START BYTES CC [KB]     TCP, so many bytes
 //   sessions FROM TO START CC BYTES TIMES ...           file transfers one after the other, a connection each
+//   compare FROM TO START BYTES CC KB LIMIT SEED        bytes that are compared; sender's buffer; given up after LIMIT s
 //   pages CLIENT SERVER START SECONDS REQUEST RESPONSE THINK CC    a connection each, THINK seconds between
 //   voip FROM TO START SECONDS INTERVAL BYTES           UDP, a packet each INTERVAL seconds
 // clang-format on

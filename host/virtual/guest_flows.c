@@ -121,7 +121,55 @@ static void sample_round_trip(int s) {
     ++round_trips.n;
 }
 
-static void tell_sender(int flow, int s, double began, unsigned long long written) {
+// What the kernel counts of TCP in this namespace.
+static const char* const counters[] = {"TCPTimeouts",   "TCPSpuriousRTOs", "TCPLossUndo",
+                                       "TCPFullUndo",   "TCPDSACKUndo",    "TCPDSACKRecv",
+                                       "TCPLossProbes", "TCPFastRetrans"};
+enum { most_counters = sizeof counters / sizeof *counters };
+
+// How far a sender was at some time.
+struct mark {
+    double at;
+    unsigned long long acked, sent, again, counts[most_counters];
+};
+
+static struct mark mark_now(int s) {
+    static char text[1 << 15];
+    const struct tcp_info i = info_of(s);
+    struct mark m = {now(), i.tcpi_bytes_acked, i.tcpi_bytes_sent, i.tcpi_bytes_retrans, {0}};
+    // Two lines of the same words: names, values.
+    FILE* f = fopen("/proc/self/net/netstat", "r");
+    const size_t size = f ? fread(text, 1, sizeof text - 1, f) : 0;
+    if (f) fclose(f);
+    text[size] = 0;
+    char *names = strtok(text, "\n"), *values = strtok(NULL, "\n"), *n_at, *v_at;
+    if (!names || !values) return m;
+    for (char *n = strtok_r(names, " ", &n_at), *v = strtok_r(values, " ", &v_at); n && v;
+         n = strtok_r(NULL, " ", &n_at), v = strtok_r(NULL, " ", &v_at))
+        for (int c = 0; c < most_counters; ++c)
+            if (!strcmp(n, counters[c])) m.counts[c] = strtoull(v, NULL, 10);
+    return m;
+}
+
+// From a mark until now, and of the round trips sampled in between.
+static void say_since(const struct mark* from, int s, char* text, size_t size) {
+    const struct mark m = mark_now(s);
+    size_t at = (size_t)snprintf(
+        text, size,
+        ", \"since\": {\"seconds\": %.9f, \"bytes_acked\": %llu, \"bytes_sent\": %llu, "
+        "\"bytes_retransmitted\": %llu, \"rtt_ms\": %.3f",
+        m.at - from->at, m.acked - from->acked, m.sent - from->sent, m.again - from->again,
+        round_trips.n ? round_trips.sum / round_trips.n : 0);
+    for (int c = 0; c < most_counters && at < size; ++c)
+        at += (size_t)snprintf(text + at, size - at, ", \"%s\": %llu", counters[c],
+                               m.counts[c] - from->counts[c]);
+    if (at < size) snprintf(text + at, size - at, "}");
+}
+
+static void tell_sender(int flow, int s, double began, unsigned long long written,
+                        const struct mark* from) {
+    char since[1024] = "";
+    if (from->at > 0) say_since(from, s, since, sizeof since);
     struct tcp_info i = info_of(s);
     char control[16] = "";
     socklen_t length = sizeof control - 1;
@@ -132,11 +180,12 @@ static void tell_sender(int flow, int s, double began, unsigned long long writte
         "\"bytes\": %llu, \"mss\": %u, \"segments_sent\": %u, \"retransmits\": %u, "
         "\"bytes_acked\": %llu, \"bytes_retransmitted\": %llu, \"rtt_ms\": {\"min\": %.3f, "
         "\"mean\": "
-        "%.3f, \"max\": %.3f}, \"window_kb\": %d, \"congestion_window\": %u, \"reordering\": %u}\n",
+        "%.3f, \"max\": %.3f}, \"window_kb\": %d, \"congestion_window\": %u, \"reordering\": "
+        "%u%s}\n",
         flow, began, control, written, i.tcpi_snd_mss, i.tcpi_segs_out, i.tcpi_total_retrans,
         (unsigned long long)i.tcpi_bytes_acked, (unsigned long long)i.tcpi_bytes_retrans,
         i.tcpi_min_rtt * 1e-3, round_trips.sum / round_trips.n, round_trips.longest,
-        buffer_bytes / 1024, i.tcpi_snd_cwnd, i.tcpi_reordering);
+        buffer_bytes / 1024, i.tcpi_snd_cwnd, i.tcpi_reordering, since);
 }
 
 // What has arrived, and is looked at by nobody.
@@ -181,9 +230,10 @@ static void receive_bulk(int side, int flow, double start, double seconds) {
 
 // `seconds` > 0: as much as goes in so many from the connection on, and what is not sent is
 // dropped; a link that is too bad to connect over is a result. Else so many bytes, and an orderly
-// end.
+// end. `measured` > 0: from that time on there are counts besides.
 static void send_bulk(int to, int flow, double start, double seconds, long long bytes,
-                      const char* control) {
+                      const char* control, double measured) {
+    struct mark from = {0};
     const struct sockaddr_in a = place(to, flow);
     unsigned long long written = 0;
     sleep_until(start);
@@ -197,10 +247,16 @@ static void send_bulk(int to, int flow, double start, double seconds, long long 
     }
     const double until = now() + seconds;
     double sample = now() + 1;
-    if (seconds > 0) limit_time(s, 0), wake_at(until);
+    // A write() that waits ends at either.
+    if (seconds > 0) limit_time(s, 0), wake_at(measured > 0 ? measured : until);
     for (;;) {
         const double t = now();
         if (seconds > 0 ? t >= until : bytes <= 0) break;
+        if (measured > 0 && from.at == 0 && t >= measured) {
+            from = mark_now(s);
+            memset(&round_trips, 0, sizeof round_trips);
+            wake_at(until);
+        }
         if (t >= sample) sample_round_trip(s), sample = t + 1;
         size_t want =
             seconds <= 0 && bytes < (long long)sizeof chunk ? (size_t)bytes : sizeof chunk;
@@ -211,7 +267,7 @@ static void send_bulk(int to, int flow, double start, double seconds, long long 
         written += (unsigned long long)n;
     }
     if (seconds > 0) {
-        tell_sender(flow, s, start, written);
+        tell_sender(flow, s, start, written, &from);
         struct linger drop = {1, 0};
         setsockopt(s, SOL_SOCKET, SO_LINGER, &drop, sizeof drop);
         return;
@@ -219,7 +275,7 @@ static void send_bulk(int to, int flow, double start, double seconds, long long 
     shutdown(s, SHUT_WR);
     while (read(s, chunk, sizeof chunk) > 0) {
     }
-    tell_sender(flow, s, start, written);
+    tell_sender(flow, s, start, written, &from);
 }
 
 // File transfers one after the other, on a connection each: BYTES TIMES ...; of each when it began,
@@ -243,11 +299,12 @@ static void send_sessions(int to, int flow, double start, const char* control, c
             shutdown(s, SHUT_WR);
             while (read(s, chunk, sizeof chunk) > 0) {
             }
+            const struct tcp_info info = info_of(s);
             close(s);
             tell(
                 "{\"part\": 1, \"flow\": %d, \"end\": \"sender\", \"sessions\": [{\"bytes\": %lld, "
-                "\"began\": %.9f, \"connected\": %.9f}]}\n",
-                flow, atoll(sizes[i]), began, there);
+                "\"began\": %.9f, \"connected\": %.9f, \"retransmits\": %u, \"segments\": %u}]}\n",
+                flow, atoll(sizes[i]), began, there, info.tcpi_total_retrans, info.tcpi_segs_out);
         }
     }
     tell("{\"flow\": %d, \"end\": \"sender\", \"congestion_control\": \"%s\"}\n", flow, control);
@@ -273,6 +330,59 @@ static void receive_sessions(int side, int flow, char** sizes, int n) {
         }
     }
     tell("{\"flow\": %d, \"end\": \"receiver\"}\n", flow);
+}
+
+// The same bytes at both ends, of a seed.
+static void fill_data(unsigned char* data, long long bytes, uint64_t seed) {
+    uint64_t x = seed * 0x9E3779B97F4A7C15U + 0x2545F4914F6CDD1DU;
+    for (long long i = 0; i < bytes; ++i) {
+        if (i % 8 == 0) x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        data[i] = (unsigned char)(x >> (8 * (i % 8)));
+    }
+}
+
+// A transfer of known bytes, given up at a time: what is there of them, and what of that is wrong.
+static void receive_compared(int side, int flow, double until, long long size, uint64_t seed) {
+    unsigned char *wanted = malloc((size_t)size), *got = malloc((size_t)size);
+    long long bytes = 0, bytes_wrong = 0, bits_wrong = 0;
+    fill_data(wanted, size, seed);
+    int l = listening(side, flow, SOCK_STREAM);
+    wake_at(until);
+    int s = accept(l, NULL, NULL);
+    const double began = now();
+    while (s >= 0 && bytes < size) {
+        const ssize_t n = read(s, got + bytes, (size_t)(size - bytes));
+        if (n <= 0) break;
+        bytes += n;
+    }
+    const double last = now();
+    for (long long i = 0; i < bytes; ++i) {
+        bytes_wrong += got[i] != wanted[i];
+        bits_wrong += __builtin_popcount((unsigned)(got[i] ^ wanted[i]));
+    }
+    tell(
+        "{\"flow\": %d, \"end\": \"receiver\", \"bytes\": %lld, \"began\": %.9f, \"last\": %.9f, "
+        "\"bytes_wrong\": %lld, \"bits_wrong\": %lld}\n",
+        flow, bytes, began, last, bytes_wrong, bits_wrong);
+}
+
+static void send_compared(int to, int flow, double start, double until, long long size,
+                          uint64_t seed, const char* control, int buffer) {
+    const struct sockaddr_in a = place(to, flow);
+    unsigned char* data = malloc((size_t)size);
+    long long at = 0;
+    fill_data(data, size, seed);
+    sleep_until(start);
+    int s = to_connect(flow, control);
+    if (buffer > 0) setsockopt(s, SOL_SOCKET, SO_SNDBUFFORCE, &buffer, sizeof buffer);
+    wake_at(until);
+    if (connect(s, (const struct sockaddr*)&a, sizeof a) == 0) {
+        for (ssize_t n = 1; n > 0 && at<size; at += n> 0 ? n : 0)
+            n = write(s, data + at, (size_t)(size - at));
+        shutdown(s, SHUT_WR);
+        if (at == size) (void)!read(s, data, 1);  // until the other end has ended
+    }
+    tell_sender(flow, s, start, (unsigned long long)at, &(struct mark){0});
 }
 
 static void serve_pages(int side, int flow, long request, long response) {
@@ -389,18 +499,28 @@ int add_flow(char** w, int n) {
     if (!strcmp(w[0], "bulk")) {
         if (n >= 7) buffer_bytes = 1024 * atoi(w[6]);
         if (starts(to)) receive_bulk(to, flow, start, length), exit(0);
-        if (starts(from)) send_bulk(to, flow, start, length, 0, w[5]), exit(0);
+        const double measured = n >= 8 ? start + atof(w[7]) : 0;
+        if (starts(from)) send_bulk(to, flow, start, length, 0, w[5], measured), exit(0);
         return 2;
     }
     if (!strcmp(w[0], "transfer")) {
         if (n >= 7) buffer_bytes = 1024 * atoi(w[6]);
         if (starts(to)) receive_bulk(to, flow, start, 0), exit(0);
-        if (starts(from)) send_bulk(to, flow, start, 0, atoll(w[4]), w[5]), exit(0);
+        if (starts(from)) send_bulk(to, flow, start, 0, atoll(w[4]), w[5], 0), exit(0);
         return 2;
     }
     if (!strcmp(w[0], "sessions") && n >= 7) {
         if (starts(to)) receive_sessions(to, flow, w + 5, n - 5), exit(0);
         if (starts(from)) send_sessions(to, flow, start, w[4], w + 5, n - 5), exit(0);
+        return 2;
+    }
+    if (!strcmp(w[0], "compare") && n >= 9) {
+        const double until = start + atof(w[7]);
+        const uint64_t seed = strtoull(w[8], NULL, 10);
+        if (starts(to)) receive_compared(to, flow, until, atoll(w[4]), seed), exit(0);
+        if (starts(from))
+            send_compared(to, flow, start, until, atoll(w[4]), seed, w[5], 1024 * atoi(w[6])),
+                exit(0);
         return 2;
     }
     if (!strcmp(w[0], "pages") && n >= 9) {

@@ -45,6 +45,7 @@ struct packet_record {
     const char* dropped = "";  // the reason
     std::int32_t refused = 0;  // errno, when the terminal's interface did not take it
     bool damaged = false;
+    std::int32_t first_pdu = -1, last_pdu = -1;  // UMTS: numbers of the PDUs that had it
 };
 
 }  // namespace wip

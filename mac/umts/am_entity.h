@@ -26,7 +26,7 @@ struct am_counts {
 class am_entity {
 public:
     struct events {
-        am_transmitter::placed_fn placed = [](auto, const auto&) {};
+        am_transmitter::placed_fn placed = [](auto, const auto&, auto) {};
         am_transmitter::discarded_fn discarded = [](auto) {};
         am_receiver::deliver_fn deliver = [](auto, const auto&) {};
     };

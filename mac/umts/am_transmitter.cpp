@@ -59,7 +59,7 @@ void am_transmitter::make() {
         h.end_sn = next_;
         h.end = end;
         s.ends_sdu = true;
-        if (!h.gone) placed_(h.id, {epoch_, next_, end});
+        if (!h.gone) placed_(h.id, {epoch_, next_, end}, h.first_sn);
     };
     if (carry_ != pdu_builder::carry::nothing) ended(sdus_[carried_sdu_], 1);
     carry_ = pdu_builder::carry::nothing;

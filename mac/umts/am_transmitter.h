@@ -34,8 +34,10 @@ struct am_transmitter_counts {
 
 class am_transmitter {
 public:
-    // An SDU has got its last PDU: where it ends, for those who know it by `id`.
-    using placed_fn = std::function<void(std::uint64_t id, const sdu_position&)>;
+    // An SDU has got its last PDU: where it ends, for those who know it by `id`, and in which PDU
+    // it begins.
+    using placed_fn =
+        std::function<void(std::uint64_t id, const sdu_position&, std::int64_t first_sn)>;
     // It is given up. It may have arrived.
     using discarded_fn = std::function<void(std::uint64_t id)>;
     am_transmitter(const am_config& config, placed_fn placed, discarded_fn discarded);

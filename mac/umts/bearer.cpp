@@ -13,6 +13,7 @@ namespace wip::umts {
 namespace {
 
 constexpr std::int64_t never = packet_link::never;
+constexpr std::int64_t quiet_poll_ns = 5'000'000'000;
 // So long a packet that was given up may still arrive: longer than anything is on the air.
 constexpr std::int64_t forget_ns = 30'000'000'000;
 
@@ -38,8 +39,9 @@ void bearer_config::check() const {
     for (const auto& [key, block] :
          {std::pair("block_down", p.block_down), {"block_up", p.block_up}})
         require(block >= 6 && block <= 4998, key, block, "6 .. 4998");
-    require(p.one_way_ms - 1.5 * p.tti_ms >= p.radio_ms && p.one_way_ms <= 60000, "one_way_ms",
-            p.one_way_ms, "radio_ms and 1.5 tti_ms .. 60000");
+    const double least_ms = p.radio_ms + 1.5 * p.tti_ms;
+    require(p.one_way_ms >= least_ms && p.one_way_ms <= 60000, "one_way_ms", p.one_way_ms,
+            (std::to_string(least_ms) + " (radio_ms and 1.5 tti_ms) .. 60000").c_str());
     require(p.radio_ms >= 0, "radio_ms", p.radio_ms, "0 .. one_way_ms less 1.5 tti_ms");
     errors_down.check();
     errors_up.check();
@@ -68,7 +70,9 @@ bearer::~bearer() = default;
 void bearer::set_up_entities() {
     for (const way w : {way::down, way::up}) {
         am_entity::events e;
-        e.placed = [this, w](std::uint64_t id, const sdu_position& p) { on_placed(w, id, p); };
+        e.placed = [this, w](std::uint64_t id, const sdu_position& p, std::int64_t first_sn) {
+            on_placed(w, id, p, first_sn);
+        };
         e.discarded = [this, w](std::uint64_t id) { settle(of(w), id, fate::given_up); };
         e.deliver = [this, w](std::span<const std::uint8_t> sdu, const sdu_position& p) {
             on_assembled(other(w), sdu, p);
@@ -76,6 +80,10 @@ void bearer::set_up_entities() {
         am_config sends = config_.rlc, takes = config_.rlc;
         sends.pdu_bytes = of(w).block + header_bytes(data_mode::acknowledged);
         takes.pdu_bytes = of(other(w)).block + header_bytes(data_mode::acknowledged);
+        if (w == way::up && config_.profile.quiet_uplink) {
+            sends.poll_last = sends.poll_last_retransmitted = false;
+            sends.poll_period_ns = quiet_poll_ns;
+        }
         ends_[static_cast<std::size_t>(w)] =
             std::make_unique<am_entity>(sends, takes, std::move(e));
     }
@@ -107,7 +115,9 @@ bool bearer::offer(way w, std::span<const std::uint8_t> packet, std::int64_t now
     const std::uint64_t id = s.first_id + s.records.size();
     s.records.push() = {tag, now_ns, now_ns, packet.size(), fate::queued, false, {}};
     s.sums[0].add(packet.size());
+    if (journal_ && w == way::down) journal_->offered(id, packet, now_ns);
     if (w == way::up || core_ns_ == 0) {
+        if (journal_ && w == way::down) journal_->entered(id, now_ns);
         if (!entity(w).on_sdu(packet, id, now_ns)) {
             settle(s, id, fate::refused);
             return false;
@@ -120,6 +130,7 @@ bool bearer::offer(way w, std::span<const std::uint8_t> packet, std::int64_t now
 
 void bearer::into_rlc(way w, const timed& packet, std::int64_t now_ns) {
     if (w == way::down) {
+        if (journal_) journal_->entered(packet.id, now_ns);
         if (!entity(w).on_sdu(packet.data, packet.id, now_ns))
             settle(of(w), packet.id, fate::refused);
         return;
@@ -130,8 +141,9 @@ void bearer::into_rlc(way w, const timed& packet, std::int64_t now_ns) {
     settle(s, packet.id, fate::delivered);
 }
 
-void bearer::on_placed(way w, std::uint64_t id, const sdu_position& p) {
+void bearer::on_placed(way w, std::uint64_t id, const sdu_position& p, std::int64_t first_sn) {
     side& s = of(w);
+    if (journal_ && w == way::down) journal_->placed(id, first_sn, p.sn, now_ns_);
     record& r = s.records[id - s.first_id];
     r.placed = true;
     r.end = p;
@@ -169,6 +181,8 @@ void bearer::settle(side& s, std::uint64_t id, fate what) {
     s.sums[static_cast<std::size_t>(what)].add(r.bytes);
     r.what = what;
     r.settled_ns = now_ns_;
+    if (journal_ && &s == sides_.data() && what != fate::queued)
+        journal_->left(id, now_ns_, reason_of(what));
     while (!s.records.empty()) {
         const record& f = s.records.front();
         const bool over = f.what == fate::delivered || f.what == fate::refused ||
@@ -209,6 +223,8 @@ void bearer::re_establish() {
             s.sums[static_cast<std::size_t>(fate::lost_by_reset)].add(r.bytes);
             r.what = fate::lost_by_reset;
             r.settled_ns = now_ns_;
+            if (journal_ && &s == sides_.data())
+                journal_->left(s.first_id + i, now_ns_, reason_of(r.what));
         }
         s.placed.clear();
     }
@@ -221,9 +237,16 @@ link_sums bearer::sums(way w) const {
     return {s.in,
             of_fate(fate::delivered),
             of_fate(fate::queued),
-            {{"queue_full", of_fate(fate::refused)},
-             {"rlc_given_up", of_fate(fate::given_up)},
-             {"rlc_reset", of_fate(fate::lost_by_reset)}}};
+            {{reason_of(fate::refused), of_fate(fate::refused)},
+             {reason_of(fate::given_up), of_fate(fate::given_up)},
+             {reason_of(fate::lost_by_reset), of_fate(fate::lost_by_reset)}}};
+}
+
+const char* bearer::reason_of(fate f) {
+    return f == fate::refused         ? "queue_full"
+           : f == fate::given_up      ? "rlc_given_up"
+           : f == fate::lost_by_reset ? "rlc_reset"
+                                      : "";
 }
 
 bool bearer::idle(way w) const { return of(w).sums[0].packets == 0; }
@@ -335,6 +358,7 @@ int bearer::begin_interval(way w, std::int64_t start_ns) {
 bool bearer::send_pdu(way w, std::int64_t start_ns) {
     side& s = of(w);
     const auto pdu = std::span(pdu_).first(static_cast<std::size_t>(s.block) + 2);
+    const std::uint64_t again = entity(w).transmitter().counts().retransmissions;
     if (!entity(w).next_pdu(pdu, start_ns)) return false;
     if (!s.in_block) {
         s.in_block = true;
@@ -344,6 +368,10 @@ bool bearer::send_pdu(way w, std::int64_t start_ns) {
     }
     ++s.counts.pdus;
     s.counts.pdus_lost += s.block_lost ? 1 : 0;
+    if (journal_ && w == way::down && (pdu[0] & 0x80U) != 0)
+        journal_->sent(static_cast<std::uint16_t>((pdu[0] & 0x7fU) << 5 | pdu[1] >> 3),
+                       entity(w).transmitter().counts().retransmissions != again, start_ns,
+                       start_ns + tti_ns_ + radio_ns_, s.block_lost);
     if (watch_) watch_(w, pdu, start_ns, s.block_lost);
     if (!s.block_lost) s.air.push(start_ns + tti_ns_ + radio_ns_, pdu);
     return true;

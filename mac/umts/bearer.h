@@ -28,6 +28,7 @@
 #include "umts/block_errors.h"
 #include "umts/ring.h"
 #include "umts/rrc.h"
+#include "umts/sdu_journal.h"
 
 namespace wip::umts {
 
@@ -84,6 +85,9 @@ public:
     using watch_fn = std::function<void(way, std::span<const std::uint8_t> pdu,
                                         std::int64_t start_ns, bool lost)>;
     void watch(watch_fn w) { watch_ = std::move(w); }
+
+    // The way of every packet of the downlink from now on; null: no longer.
+    void follow(sdu_journal* journal) { journal_ = journal; }
 
     // The entity that sends this way.
     const am_entity& sender(way w) const { return *ends_[static_cast<std::size_t>(w)]; }
@@ -159,9 +163,10 @@ private:
     int pdus_of(way w, std::int64_t start_ns) const;
     std::int64_t interval_at(way w, std::int64_t ns) const;
     std::int64_t next_interval(way w) const;
-    void on_placed(way w, std::uint64_t id, const sdu_position& p);
+    void on_placed(way w, std::uint64_t id, const sdu_position& p, std::int64_t first_sn);
     void on_assembled(way w, std::span<const std::uint8_t> sdu, const sdu_position& p);
     void settle(side& s, std::uint64_t id, fate what);
+    static const char* reason_of(fate f);
     void lose_before(way w, std::uint32_t epoch);
     void re_establish();
     std::int64_t waiting_bytes() const;
@@ -174,6 +179,7 @@ private:
     rrc control_;
     std::uint32_t epoch_base_ = 0;  // grows with each set-up
     watch_fn watch_;
+    sdu_journal* journal_ = nullptr;
     std::vector<std::uint8_t> pdu_;
     std::uint64_t set_ups_ = 0;
 };

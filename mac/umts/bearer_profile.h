@@ -16,6 +16,9 @@ struct bearer_profile {
     double radio_ms;    // of these, between the two ends of the RLC, beside the block itself
     int tti_ms;
     int block_down, block_up;  // octets of a PDU behind its header
+    // The uplink asks for status now and then, not with each last PDU: where a PDU is a whole
+    // interval, a status PDU takes as much of the downlink.
+    bool quiet_uplink = false;
 };
 
 std::span<const bearer_profile> bearer_profiles();

@@ -7,6 +7,7 @@
 //   failed     [RTS SIFS CTS SIFS] data, then SIFS + slot + preamble without an ACK, DIFS, backoff
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -35,6 +36,19 @@ struct dcf_times {
     std::int64_t no_answer() const { return sifs + slot + preamble; }
     // What a station that could not read a frame waits instead of DIFS, less DIFS.
     std::int64_t unread() const { return sifs + frame(ack_bytes, 1000); }
+
+    // Of so many attempts with a packet that all fail, without competition: each with what follows
+    // until the next one, the mean backoff from a window that has doubled; nanoseconds.
+    double mean_failed(std::size_t packet, int attempts, bool with_rts = false) const {
+        double sum = 0;
+        for (int n = 1; n <= attempts; ++n)
+            sum +=
+                static_cast<double>((with_rts ? handshake() : 0) + data(packet) + no_answer() +
+                                    difs) +
+                0.5 * static_cast<double>(((least_window + 1) << std::min(n, most_doublings)) - 1) *
+                    static_cast<double>(slot);
+        return sum;
+    }
 
     // Of a packet without error or competition, the backoff before it included; nanoseconds. Its
     // inverse is the most that one station gets through.

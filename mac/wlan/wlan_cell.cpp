@@ -2,6 +2,7 @@
 #include "wlan/wlan_cell.h"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -25,6 +26,7 @@ void wlan_config::check() const {
             "2, 5.5 or 11 with the short preamble");
     require(between(rts_threshold, 0, 2347), "rts_threshold", rts_threshold, "0 .. 2347");
     require(between(retry_limit, 0, 255), "retry_limit", retry_limit, "0 (7 and 4) or 1 .. 255");
+    require(patience_ms >= 1 && patience_ms <= 60000, "patience_ms", patience_ms, "1 .. 60000");
     require(between(stations, 1, 32), "stations", stations, "1 .. 32");
     require(between(hops, 1, 4), "hops", hops, "1 .. 4");
     require(between(queue_packets, 1, 100000), "queue_packets", queue_packets, "1 .. 100000");
@@ -50,6 +52,7 @@ wlan_cell::wlan_cell(const wlan_config& config, const make_errors& errors)
     nodes_[0].queues.resize(stations);
     for (std::size_t n = 1; n < nodes_.size(); ++n)
         nodes_[n].queues.resize(n < hops ? 1 + stations : 1);
+    for (node& n : nodes_) n.controls.resize(nodes_.size());
     replace(errors);
 }
 
@@ -199,11 +202,12 @@ void wlan_cell::begin(std::int64_t t) {
         const frame& f = choose(n).frames.front();
         ++n.counts.attempts;
         const bool handshake = with_rts(f);
+        n.last_hop = static_cast<std::size_t>(next_node(s.node, f));
         if (collided_) {
             s.until += handshake ? times_.rts() : times_.data(f.data.size());
         } else {
             const std::int64_t data_at = t + (handshake ? times_.handshake() : 0);
-            auto& errors = n.errors[static_cast<std::size_t>(next_node(s.node, f))];
+            auto& errors = n.errors[n.last_hop];
             lost_ = errors && errors->fails(data_at);
             s.until = data_at + times_.data(f.data.size());
             if (handshake) n.rts_tries = 0;
@@ -241,6 +245,7 @@ void wlan_cell::end() {
     for (node& n : nodes_) n.counts_at = others;
     for (const sender& s : senders_) {
         node& n = at(s.node);
+        n.controls[n.last_hop].attempt(!arrived_);
         if (arrived_) {
             n.tries = n.rts_tries = n.doublings = 0;
         } else {
@@ -251,6 +256,23 @@ void wlan_cell::end() {
     }
     busy_ns_ += until_ - since_;
     senders_.clear();
+}
+
+int wlan_cell::limit(const node& n, std::size_t packet, bool handshake, bool collided) const {
+    if (config_.dynamic_limit)
+        return n.controls[n.last_hop].limit(times_, packet, handshake,
+                                            std::llround(config_.patience_ms * 1e6));
+    return config_.retry_limit > 0  ? config_.retry_limit
+           : handshake && !collided ? long_limit
+           : handshake              ? rts_limit
+                                    : short_limit;
+}
+
+int wlan_cell::retry_limit(int n) const {
+    constexpr std::size_t packet = 1500;
+    const bool handshake =
+        packet + dcf_times::header_bytes > static_cast<std::size_t>(config_.rts_threshold);
+    return limit(at(n), packet, handshake, false);
 }
 
 void wlan_cell::end_of_failed(node& n, const sender& s) {
@@ -265,11 +287,7 @@ void wlan_cell::end_of_failed(node& n, const sender& s) {
                      0.5 * static_cast<double>(window(n) * dcf_times::slot);
     ++n.doublings;
     int& tries = handshake && collided_ ? n.rts_tries : n.tries;
-    const int limit = config_.retry_limit > 0   ? config_.retry_limit
-                      : handshake && !collided_ ? long_limit
-                      : handshake               ? rts_limit
-                                                : short_limit;
-    if (++tries < limit) return;
+    if (++tries < limit(n, f.data.size(), handshake, collided_)) return;
     n.tries = n.rts_tries = n.doublings = 0;
     n.served = -1;
     if (access_point) {

@@ -16,10 +16,11 @@
 // A frame is tried `retry_limit` times; 0: 4 times when it is longer than the RTS threshold and so
 // follows an RTS, else 7 times (RTS themselves 7 times). Attempts fail by collision or, when only
 // one sends, as attempt_errors says of data frames of that hop; RTS, CTS and ACK do not suffer from
-// it. Then it is dropped. The access point instead (`put_back`) leaves it first in its queue and
-// serves the next queue, in turn. A station that does not hear it would so take several times the
-// air of the others; therefore the time of failed attempts is a queue's debt, and a queue in debt
-// sits out its turns until as much air as those turns would have taken has gone to those who wait.
+// it. Or, with `dynamic_limit`, as often as retry_control.h says for its hop. Then it is dropped.
+// The access point instead (`put_back`) leaves it first in its queue and serves the next queue, in
+// turn. A station that does not hear it would so take several times the air of the others;
+// therefore the time of failed attempts is a queue's debt, and a queue in debt sits out its turns
+// until as much air as those turns would have taken has gone to those who wait.
 //
 // Each direction is a packet link of all stations, a packet's tag its station. A packet is due when
 // its data frame's last bit has arrived.
@@ -35,6 +36,7 @@
 #include "port/attempt_errors.h"
 #include "port/packet_link.h"
 #include "types/splitmix64.h"
+#include "wlan/retry_control.h"
 #include "wlan/wlan_config.h"
 
 namespace wip::wlan {
@@ -50,13 +52,13 @@ public:
     int stations() const { return config_.stations; }
     packet_link& downlink() { return downlink_; }
     packet_link& uplink() { return uplink_; }
-    const packet_link& uplink() const { return uplink_; }
+    link_sums uplink_sums() const { return uplink_.sums(); }
 
     void advance(std::int64_t now_ns);
     std::int64_t next_wakeup() const;
 
-    // Retry limits, RTS threshold, putting back and rates, of the attempts from now on. Throws as
-    // check() does, or when something else differs.
+    // Retry limits and how they are chosen, RTS threshold, putting back and rates, of the attempts
+    // from now on. Throws as check() does, or when something else differs.
     void reconfigure(const wlan_config& config);
     void replace(const make_errors& errors);
 
@@ -67,6 +69,8 @@ public:
         std::uint64_t put_back = 0;    // frames
         std::uint64_t given_up = 0;
     };
+    // Attempts that a packet of 1500 bytes of this node's last hop gets.
+    int retry_limit(int n) const;
     int nodes() const { return static_cast<int>(nodes_.size()); }
     const node_counts& counts(int n) const { return at(n).counts; }
     packets_bytes queued(int n) const;
@@ -112,7 +116,10 @@ private:
         std::int64_t slots = 0;      // of backoff that are left
         std::int64_t counts_at = 0;  // when the first of them begins
         node_counts counts;
-        std::vector<std::unique_ptr<attempt_errors>> errors;  // by the node to which it sends
+        // By the node to which it sends.
+        std::vector<std::unique_ptr<attempt_errors>> errors;
+        std::vector<retry_control> controls;
+        std::size_t last_hop = 0;
 
         bool waits() const;
         std::int64_t access() const { return counts_at + slots * dcf_times::slot; }
@@ -128,6 +135,7 @@ private:
     direction& of(way to) { return to == way::up ? uplink_ : downlink_; }
     int next_node(int from, const frame& f) const;
     bool with_rts(const frame& f) const;
+    int limit(const node& n, std::size_t packet, bool handshake, bool collided) const;
     std::int64_t window(const node& n) const;
     void draw(node& n);
     queue& choose(node& n);

@@ -49,9 +49,12 @@ def main() -> int:
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("--seeds", type=int, default=15)
     p.add_argument("--seconds", type=int, default=20)
+    p.add_argument("--case", choices=CASES, help="one of them (default all)")
     given = p.parse_args()
     result = {}
     for name, (channel, window_kb) in CASES.items():
+        if given.case not in (None, name):
+            continue
         pairs = [[goodput(channel, window_kb, seed, given.seconds, tool) for tool in (False, True)] for seed in range(1, given.seeds + 1)]
         median, low, high = median_interval([a / b for a, b in pairs])
         result[name] = {"ratio": {"median": median, "low": low, "high": high}, "met": 1 - WITHIN <= low and high <= 1 + WITHIN,

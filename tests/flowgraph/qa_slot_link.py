@@ -199,14 +199,16 @@ class Ends(unittest.TestCase):
             recorder.start()
             top = gr.top_block()
             top.connect(analog.noise_source_c(analog.GR_GAUSSIAN, 0.1, 1), blocks.throttle(gr.sizeof_gr_complex, 7.68e6 / 2),
-                        blocks.head(gr.sizeof_gr_complex, 1500 * 5120), wip.slot_receiver(endpoint=endpoint))
+                        wip.slot_receiver(endpoint=endpoint))
             top.start()
             recorder.send(schema.ToFlowgraph(detail=schema.DetailRequest(every=150)))
-            self.assertTrue(wait_within(top, 30))
-            time.sleep(0.2)
+            until = time.monotonic() + 30
+            while not (details := [r for r in recorder.reports if r.HasField("detail")])[2:] and time.monotonic() < until:
+                time.sleep(0.1)
+            recorder.stop_flowgraph("enough")
+            self.assertTrue(wait_within(top, 5))
             recorder.end()
-        details = [r for r in recorder.reports if r.HasField("detail")]
-        self.assertGreater(len(details), 0)
+        self.assertGreater(len(details), 2)
         for report in details:
             self.assertFalse(report.locked)
             self.assertEqual(report.state.mode, "searching")

@@ -54,6 +54,16 @@ class SlotTransmitter(unittest.TestCase):
         np.testing.assert_array_equal(first, again)
         self.assertFalse(np.array_equal(first, other))
 
+    def test_known_bursts_go_before_the_first_slot_that_is_asked_for(self):
+        transmitter = wip.slot_transmitter(start_slot=150, nof_slots=107)
+        transmitter.send_bursts_first()
+        samples, _ = run(transmitter)
+        loud = np.abs(samples.reshape(107, SLOT)) > 0.1
+        self.assertEqual(np.flatnonzero(loud[:106].any(axis=1)).tolist(), [0, 12, 25, 39, 54, 70, 87, 105])
+        self.assertTrue((loud[12].sum(), loud[13].sum()) == (3072, 0) and loud[106].sum() > 1000)
+        slots, _ = run(wip.slot_transmitter(start_slot=256, nof_slots=1))
+        self.assertEqual(samples[106 * SLOT:].tobytes()[:8], slots.tobytes()[:8])
+
     def test_unused_bins_take_their_power_out_of_the_slot(self):
         full, _ = run(wip.slot_transmitter(nof_slots=4))
         few, _ = run(wip.slot_transmitter(nof_slots=4, bins=[3]))

@@ -152,13 +152,13 @@ void last_words(const char* kind) {
 
 void on_signal(int number) {
     watching = false;
-    last_words(number == SIGALRM ? "timeout-" : "crash-");
+    last_words(number == SIGPROF ? "timeout-" : "crash-");
     ::signal(number, SIG_DFL);
-    ::raise(number == SIGALRM ? SIGABRT : number);
+    ::raise(number == SIGPROF ? SIGABRT : number);
 }
 
 void catch_deaths() {
-    for (const int s : {SIGABRT, SIGALRM}) ::signal(s, on_signal);
+    for (const int s : {SIGABRT, SIGPROF}) ::signal(s, on_signal);
 #if defined(__SANITIZE_ADDRESS__)
     __sanitizer_set_death_callback([] { last_words("crash-"); });
 #else
@@ -182,13 +182,13 @@ public:
         // A target's inputs are small; seconds, even with sanitizers on a machine that is full, are
         // a loop that does not end.
         const itimerval limit{{0, 0}, {25, 0}}, none{};
-        ::setitimer(ITIMER_REAL, &limit, nullptr);
+        ::setitimer(ITIMER_PROF, &limit, nullptr);
         while (nof_touched > 0) edges[touched[--nof_touched]] = 0;
         previous_block = 0;
         watching = true;
         LLVMFuzzerTestOneInput(input.data(), input.size());
         watching = false;
-        ::setitimer(ITIMER_REAL, &none, nullptr);
+        ::setitimer(ITIMER_PROF, &none, nullptr);
         running = nullptr;
         ++runs_;
         bool fresh = false;

@@ -16,6 +16,7 @@
 #include "packet/wired_link.h"
 #include "traffic.h"
 #include "umts/cell.h"
+#include "umts_bearers.h"
 #include "wlan/wlan_cell.h"
 
 namespace wip {
@@ -71,8 +72,7 @@ std::shared_ptr<wlan::wlan_cell> make_wlan(const wlan::wlan_config& c) {
 
 // Small queues, blocks lost, packets given up.
 umts::bearer_config lossy_bearer(const char* profile, double core_ms) {
-    umts::bearer_config c;
-    c.profile = *umts::find_bearer_profile(profile);
+    umts::bearer_config c = umts::of_profile(profile);
     c.profile.radio_ms -= core_ms;
     c.rlc.queue_sdus = 30;
     c.rlc.max_dat = 2;

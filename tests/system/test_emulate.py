@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -124,8 +125,8 @@ class Generator(unittest.TestCase):
 
 @unittest.skipUnless(PRIVILEGED, "needs root and /dev/net/tun")
 class Running(unittest.TestCase):
-    def run_cell(self, settings, workload, name):
-        return emulate.run(PATIENT | settings, workload, name=name, places=PLACES)
+    def run_cell(self, settings, workload, name, **around):
+        return emulate.run(PATIENT | settings, workload, name=name, places=PLACES, **around)
 
     def test_iperf3_over_the_default_channel_ends_with_exact_sums(self):
         report = self.run_cell({"traffic.duration_s": 2}, None, "emutest1")
@@ -209,6 +210,36 @@ class Running(unittest.TestCase):
         self.assertTrue(report["verdict"]["checks"]["sums"], report["verdict"]["reasons"])
         self.assertEqual([c["to"] for c in report["changes"]], ["adaptive", "off", "static"])
 
+    def test_delay_injection_on_the_ofdm_cell_holds_what_comes_up_after_a_dark_time(self):
+        def workload(cell):
+            from openwip_cli.measure import traffic
+            settings = settings_command.RunningSettings(cell.name, cell.cell.endpoint)
+            receiver = traffic.Program(cell.namespace("terminal"), [sys.executable, "-c", (
+                "import socket\ns=socket.create_server(('10.42.0.2',5401)); print('listening',flush=True)\n"
+                "c,_=s.accept()\nwhile c.recv(65536): pass")])
+            receiver.wait(cell.keeper, 10, until=lambda p: "listening" in p.stdout)
+            sender = traffic.Program(cell.namespace("base"), [sys.executable, "-c", (
+                "import socket\ns=socket.create_connection(('10.42.0.2',5401))\nwhile True: s.sendall(bytes(10000))")])
+
+            def count(name, least):
+                return wait_until(lambda: settings.read() or getattr(settings.status["base"].delay_injection, name) >= least, 20)
+
+            self.assertTrue(count("samples", 100))
+            with self.assertRaisesRegex(BadInput, "link of kind ofdm has no such live setting"):
+                settings.set({"wlan.rate_mbps": 1})
+            settings.set({"channel.blackout": 300})
+            self.assertTrue(count("held", 1))
+            settings.set({"delay_injection.mode": "off"})
+            settings.read()
+            sender.kill(), receiver.kill()
+            return {"held_now": settings.status["base"].delay_injection.held_now}
+
+        report = self.run_cell({"link.max_retransmissions": 30, "channel.model": "static", "channel.snr_db": 20,
+                                "delay_injection.mode": "adaptive", "delay_injection.flows": "downlink"}, workload, "emutest7")
+        self.assertEqual(report["workload"], {"held_now": 0})
+        self.assertGreater(report["emulator"]["delay_injection"]["spikes"], 0)
+        self.assertTrue(report["verdict"]["checks"]["sums"], report["verdict"]["reasons"])
+
     def test_a_umts_cell_does_to_its_terminals_as_it_is_told_and_loses_no_packet(self):
         def workload(cell):
             settings = settings_command.RunningSettings(cell.name, cell.cell.endpoint)
@@ -228,8 +259,20 @@ class Running(unittest.TestCase):
             slow = slowest("-c", "1", "-s", "72")
             settings.set({"umts.down_kbps": 0, "umts.errors": 0.5})
             slowest("-c", "10")
+            settings.set({"umts.errors": 0})
+            told = subprocess.Popen([sys.executable, "-m", "openwip_cli", "packets", "--name", cell.name, "--json", "--count", "3"],
+                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            for _ in range(100):
+                if told.poll() is None:
+                    slowest("-c", "2")
+            journal = [json.loads(line) for line in told.communicate(timeout=20)[0].splitlines()]
+            self.assertEqual(len(journal), 3)
+            for packet in journal:
+                self.assertEqual((packet["user"], packet["bytes"], packet["frames"]), (1, 84, 3))
+                self.assertEqual((packet["pdus"][1] - packet["pdus"][0]) % 4096, 2)
             with self.assertRaisesRegex(BadInput, "umts.down_kbps.*valid: 0, or 1..20000"):
                 settings.set({"umts.down_kbps": 0.5})
+            settings.set({"delay_injection.mode": "adaptive"})
             with self.assertRaisesRegex(BadInput, "umts.spikes.*pairs"):
                 settings.set({"umts.spikes": "1"})
             with self.assertRaisesRegex(BadInput, "umts.classes.*conversational, streaming"):
@@ -238,8 +281,16 @@ class Running(unittest.TestCase):
                 settings.set({"channel.snr_db": 10})
             return {"lost_before": whole, "spike": spike, "slow": slow}
 
-        report = self.run_cell({"link.kind": "umts", "umts.max_dat": 40, "terminals": 2, "umts.classes": "background,streaming",
-                                "umts.cell_kbps": 300}, workload, "emutest6")
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "pdus.pcapng")
+            report = self.run_cell({"link.kind": "umts", "umts.max_dat": 40, "terminals": 2, "umts.cell_kbps": 300,
+                                    "umts.classes": "background,streaming"}, workload, "emutest6", capture=file)
+            if shutil.which("tshark"):
+                seen = subprocess.run(["tshark", "-r", file, "--enable-heuristic", "rlc_udp", "-Y", "rlc", "-T", "fields",
+                                       "-e", "frame.interface_name"], capture_output=True, text=True, check=True).stdout.split()
+                for sender, way in (("base.pdus", "down"), ("terminal2.pdus", "up")):
+                    self.assertGreaterEqual(seen.count(sender),
+                                            report["bearer"][way]["pdus"] + report["bearer"][way]["status_pdus"])
         self.assertEqual(report["workload"]["lost_before"], 0)
         self.assertGreater(report["workload"]["spike"], 500)
         self.assertGreater(report["workload"]["slow"], 800)
@@ -247,9 +298,12 @@ class Running(unittest.TestCase):
         self.assertGreater(down["blocks_lost"], 0)
         self.assertGreater(down["retransmissions"], 0)
         self.assertEqual(down["sdus_given_up"], 0)
-        self.assertEqual([u["delivered_packets"] for u in report["users"]], [0, 15])
+        first, second = (u["delivered_packets"] for u in report["users"])
+        self.assertEqual(first, 0)
+        self.assertGreaterEqual(second, 15 + 3)
         self.assertEqual([(c["key"], c["to"]) for c in report["changes"]],
-                         [("umts.spike_ms", "600"), ("umts.down_kbps", "1"), ("umts.down_kbps", "0"), ("umts.errors", "0.5")])
+                         [("umts.spike_ms", "600"), ("umts.down_kbps", "1"), ("umts.down_kbps", "0"), ("umts.errors", "0.5"),
+                          ("umts.errors", "0"), ("delay_injection.mode", "adaptive")])
         self.assertIn("spike_ms: 0\n", report["effective"]["emulator"])
         self.assertTrue(report["verdict"]["checks"]["sums"], report["verdict"]["reasons"])
 

@@ -167,7 +167,7 @@ class InVirtualTime(unittest.TestCase):
     def test_variants_of_tcp_and_the_queue_of_a_bottleneck_are_settings_of_the_grid_and_read_back(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "S1.yaml")
-            file.write_text(SMALL.replace("workload: [tcp, voip, flows]", "workload: tcp, congestion_control: [bbr, westwood], rack: on, "
+            file.write_text(SMALL.replace("workload: [tcp, voip, flows]", "workload: tcp, congestion_control: [bbr, westwood], rack: 1, tail_loss_probe: 3, "
                                           "sysctl.tcp_sack: 0, qdisc: fq_codel, bottleneck_mbps: 1"))
             done = openwip("experiment", str(file), "--time", "virtual", "--out", f"{folder}/out")
             self.assertEqual(done.returncode, 0, done.stderr)

@@ -21,6 +21,7 @@ import screen as screens                                                        
 from demo_support import GENTLE, TOP, Demo, environment, openwip, wait_until     # noqa: E402
 from uhd_support import BUILD, Medium                                            # noqa: E402
 
+from openwip_cli.figures import accounting, through_radios                        # noqa: E402
 from openwip_cli.iq import recordings                                            # noqa: E402
 from openwip_cli.messages import control                                         # noqa: E402
 
@@ -184,6 +185,7 @@ class Cell(unittest.TestCase):
         self.assertEqual(len(status.nodes), 4)
         sounded, = status.soundings
         self.assertLess(sounded.residual_db, sounded.limit_db)
+        self.through_the_radios(status, control.Control(run.cell.endpoint("terminal.control")).status(5).radio)
         # The loop cannot become shorter than the way through the fader.
         done = openwip("set", "--name", name, "link.retransmission_delay_ms=3")
         self.assertEqual(done.returncode, 2, done)
@@ -197,6 +199,18 @@ class Cell(unittest.TestCase):
         run.kill("fader")
         self.assertEqual(run.ended(30), 3, run.said)
         self.assertRegex(run.said, "(?m)^openwip: fader was killed by SIGKILL")
+
+    def through_the_radios(self, air, terminal):
+        """What the terminal heard of the base station's bursts is what the fader says of them, and nothing else is."""
+        found = through_radios.compare(air.bursts, terminal.bursts)
+        self.assertEqual((found["bursts"], found["wrong"], found["not_judged"]), (8, [], ""), found)
+        self.assertAlmostEqual(found["gain_db"], 0, delta=0.2)
+        self.assertEqual(accounting.check_fader(air, terminal), [])
+        for b in air.bursts:        # told with an echo of -6 dB 1 us later
+            told = numpy.array(through_radios.complex_of(b.burst)) * (1 + 0.5 * numpy.exp(-2j * numpy.pi * 0.15 * numpy.arange(32)))
+            b.burst.response[:] = told.view(float).tolist()
+        said, = accounting.check_fader(air, terminal)
+        self.assertRegex(said, "^fader: through the radios the channel is .* off the commanded one")
 
     def see_it(self, name):
         """The monitor's view, in a real window."""

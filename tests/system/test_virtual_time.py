@@ -12,8 +12,9 @@ import unittest
 
 from openwip_cli.errors import BadInput
 from openwip_cli.machine.places import Places
-from openwip_cli.runs import validate, virtual
+from openwip_cli.runs import tcpl, validate, virtual
 from openwip_cli.settings import emulator
+from openwip_cli.settings.scenario import Scenario
 
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
 PLACES = Places(pathlib.Path(__file__).resolve().parents[2], BUILD, sys.executable)
@@ -51,9 +52,28 @@ class Refusals(unittest.TestCase):
 
 @unittest.skipUnless(HAS_KERNEL, f"no Linux kernel for virtual time in {BUILD}: ./openwip setup --virtual-time")
 class Runs(unittest.TestCase):
-    def test_a_setting_that_nobody_would_follow_is_refused(self):
-        with self.assertRaisesRegex(BadInput, "--tcp-l"):
-            run(link__tcp_l="on")
+    def test_the_relay_of_a_terminal_repairs_what_the_link_delivers_damaged(self):
+        # One retransmission of a frame, and packets of which the rest is wrong are delivered.
+        report = run(link__tcp_l="on", link__deliver_corrupt="on", link__max_retransmissions=1, link__combining="off")
+        self.assertEqual(report["verdict"]["reasons"], [])
+        self.assertGreater(report["emulator"]["relay"]["recovered"], 10)
+        self.assertGreater(report["tcp"]["goodput_bps"], 0.5 * report["capacity"]["tcp_payload_bps"])
+
+    def test_transfers_over_a_line_with_errors_with_the_relay_and_without_it(self):
+        s = Scenario({"traffic.bytes": 100000}, tcpl.SETTINGS)
+        point = {"mtu": 1500, "ber": 2.5e-5, "burstiness": 0, "run": 0, "seed": 1}
+        plain, taken, again = (tcpl.run_virtual(point | {"relay": relay}, s, PLACES) for relay in (False, True, True))
+        for r in (plain, taken, again):
+            self.assertEqual(r["verdict"]["reasons"], [])
+            r.pop("wall_seconds")
+        self.assertEqual(taken, again)
+        self.assertGreater(taken["kbyte_s"], 2 * plain["kbyte_s"])
+        self.assertLess(taken["kbyte_s"], 384 / 8)
+        self.assertGreater(taken["bits_wrong"], 0)
+        # Two errors in one column of the checksum's words may cancel.
+        self.assertLess(plain["bits_wrong"], 0.2 * taken["bits_wrong"])
+        self.assertGreater(plain["checksum_errors"], 0)
+        self.assertEqual(taken["relay_verdicts"]["recovered"] + taken["checksum_errors"], taken["packets_damaged"])
 
     def test_a_download_is_valid_and_the_same_seed_gives_the_same_packets(self):
         digests, reports = [], []
@@ -127,6 +147,11 @@ class Runs(unittest.TestCase):
         self.assertGreater(ends[3, "receiver"]["delay_ms"]["median"], 10)
         self.assertLess(ends[3, "receiver"]["delay_ms"]["median"], 30)
         self.assertEqual(ends[4, "sender"]["congestion_control"], "westwood")
+
+    def test_the_receivers_own_predictions_reach_the_cell(self):
+        report = run(channel__prediction_nmse="predictor", traffic__duration_s=1)
+        self.assertEqual(report["verdict"]["reasons"], [])
+        self.assertGreater(report["emulator"]["prediction_nmse"], 0)
 
     def test_tcp_takes_what_the_tables_of_theory_leave_it(self):
         for case in (("fixed", 25, 8), ("adaptive", 8, "adaptive")):

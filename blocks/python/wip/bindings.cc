@@ -197,6 +197,8 @@ PYBIND11_MODULE(wip_python, m) {
             "Counters as a dict (slots, late_slots, underflows, restarts, ...).")
         .def("set_edge_samples", &slot_transmitter::set_edge_samples, py::arg("samples"),
              "Symbols fade into each other over so many samples, 0..40; 0: hard edges.")
+        .def("send_bursts_first", &slot_transmitter::send_bursts_first,
+             "Known bursts before the first slot, for a fader; before the flowgraph runs.")
         .def("set_modulation", &slot_transmitter::set_modulation, py::arg("bits_per_symbol"),
              "Of the test pattern, from the next slot on: 1..8.")
         .def("set_bins", &slot_transmitter::set_bins, py::arg("bins"),

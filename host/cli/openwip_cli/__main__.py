@@ -17,7 +17,7 @@ COMMANDS = {
     "record": "records.record", "report": "views.run_report.page", "capture": "capture.capture", "extcap": "capture.extcap",
     "iq": "iq.command", "channel": "channel.command", "keys": "cell.remote:keys_main",
     "set": "commands.settings_command:set_main", "get": "commands.settings_command:get_main",
-    "attenuator": "commands.attenuator", "doctor": "commands.doctor", "radio": "commands.radio", "down": "commands.commands:down", "status": "commands.commands:status", "exec": "commands.commands:execute",
+    "bridge": "commands.bridge", "attenuator": "commands.attenuator", "doctor": "commands.doctor", "radio": "commands.radio", "down": "commands.commands:down", "status": "commands.commands:status", "exec": "commands.commands:execute",
     "bench": "commands.commands:bench", "switch-table": "commands.commands:switch_table", "fader": "commands.fader",
     "curves": "commands.commands:curves",
     # Processes of a cell, started by others of this package.

@@ -330,6 +330,11 @@ void session_model::push_base(history& to, std::int64_t slot,
     p.queued_packets = s.downlink().queued().packets();
     p.queued_bytes = s.downlink().queued().bytes();
     p.dropped_packets = dropped_packets(s.downlink());
+    const auto& d = s.delay_injection();
+    p.injection = {d.samples(), d.spikes(),    d.held(),         d.held_now(),
+                   d.held_ms(), d.pdelay_ms(), d.threshold_ms(), d.delay_ms()};
+    const auto& b = s.bearer();
+    p.bearer = {b.window_used(), b.sdus_held(), b.retransmissions(), b.polls()};
     to.base_points.push(p);
 }
 
@@ -338,7 +343,8 @@ void session_model::push_terminal(history& to, std::int64_t slot,
     const auto& r = s.radio();
     to.terminal_points.push({slot, r.locked(), r.mean_snr_db(), r.evm_percent(), r.cfo_hz(),
                              r.timing_samples(), r.gain_db(), r.prediction_nmse(),
-                             s.uplink().queued().packets()});
+                             s.uplink().queued().packets(),
+                             s.bearer().status_pdus() + s.bearer().status_piggybacked()});
 }
 
 bool session_model::take_status(std::int64_t slot, const openwip::control::MacStatus& s) {
@@ -452,7 +458,7 @@ std::uint64_t session_model::digest() const {
         }
         for (const auto& p : of.base_points) {
             value(p.slot), value(p.bits_acknowledged), value(p.frames_sent),
-                value(p.queued_packets);
+                value(p.queued_packets), value(p.bearer.window), value(p.bearer.retransmissions);
             for (auto n : p.modulation) value(n);
             for (auto n : p.retransmissions) value(n);
         }

@@ -55,12 +55,22 @@ struct base_point {
     std::array<std::uint64_t, 9> modulation{};
     std::array<std::uint64_t, 31> retransmissions{};
     std::uint64_t queued_packets = 0, queued_bytes = 0, dropped_packets = 0;
+    // Delay injection; no samples: it is off.
+    struct {
+        std::uint64_t samples = 0, spikes = 0, held = 0, held_now = 0;
+        double held_ms = 0, pdelay_ms = 0, threshold_ms = 0, delay_ms = 0;
+    } injection;
+    struct rlc {  // of a UMTS bearer's downlink
+        std::int64_t window = 0;
+        std::uint64_t held = 0, retransmissions = 0, polls = 0;
+    } bearer{};
 };
 struct terminal_point {
     std::int64_t slot = 0;
     bool locked = false;
     double snr_db = 0, evm_percent = 0, cfo_hz = 0, timing_samples = 0, gain_db = 0, nmse = 0;
     std::uint64_t uplink_queued = 0;
+    std::uint64_t rlc_statuses = 0;  // sent to a UMTS bearer's downlink
 };
 struct receiver_point {
     std::int64_t slot = 0;

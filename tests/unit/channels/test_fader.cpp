@@ -3,11 +3,15 @@
 // to the sample at its time, whatever the packets; what is lost is zero and moves nothing.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
+#include <numbers>
 #include <random>
 #include <thread>
 
 #include "fader/fader.h"
+#include "fader/known_burst.h"
+#include "fader/station_soundings.h"
 #include "types/grid.h"
 
 using namespace wip;
@@ -231,6 +235,107 @@ TEST(Sounding, sees_what_is_not_as_commanded) {
     EXPECT_EQ(residual(dark, dark).why_not, "the channel is below its noise");
     dark.mix.paths[0].impairments = {sample_model::cfo_config{}};
     EXPECT_EQ(residual(dark, dark).why_not, "impairments of a path");
+}
+
+// A base station's bursts at some level and carrier, as a fader with `done` passes them and a
+// terminal with noise hears them, against what a fader with `said` commands.
+struct through {
+    std::size_t nof_commanded = 0, nof_heard = 0;
+    double residual_db = 0, shift = 0;  // of all; mean of the times in the fader's clock
+};
+through bursts_through(const fader_setup& said, const fader_setup& done, double noise_dbfs = -50) {
+    std::vector<cf32> x(known_burst::nof_slots * std::size_t{slot_samples} + 4 * slot_samples);
+    for (const int slot : known_burst::slots)
+        for (tick n = 0; n < known_burst::size; ++n)
+            x[static_cast<std::size_t>((slot + 2) * slot_samples + 77 + n)] =
+                0.5F * known_burst::sample(n);
+    const auto carrier = [](std::vector<cf32>& v, double cycles) {
+        for (std::size_t i = 0; i < v.size(); ++i)
+            v[i] *= cf32(std::polar(1.0, 2 * std::numbers::pi * cycles * static_cast<double>(i)));
+    };
+    carrier(x, 3e-4);  // 2.3 kHz
+    mix::mixer commanded(said.mix);
+    station_soundings bursts(said.mix);
+    for (std::size_t i = 0; i < x.size(); i += 777)
+        bursts.received(0, beginning + static_cast<tick>(i),
+                        std::span(x).subspan(i, std::min<std::size_t>(777, x.size() - i)),
+                        commanded);
+    auto y = mixed(done, x);
+    carrier(y, -7e-4);
+    const auto noise = random_samples(y.size(), 3);
+    const auto weight = static_cast<float>(std::pow(10, (noise_dbfs + 17) / 20));
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] += weight * noise[i];
+    std::vector<burst_response> heard;
+    burst_listener terminal;
+    through found;
+    for (std::size_t i = 0; i < y.size(); i += 5120)
+        terminal.take(1 + static_cast<tick>(i),
+                      std::span(y).subspan(i, std::min<std::size_t>(5120, y.size() - i)),
+                      [&](const heard_burst& b) {
+                          found.shift += static_cast<double>(b.centre) / 8;
+                          heard.push_back(response_of(b));
+                      });
+    found.nof_heard = heard.size();
+    const auto passed = bursts.heard();
+    found.nof_commanded = passed.size();
+    if (found.nof_heard != 8 || found.nof_commanded != 8) return found;
+    double power = 0, error = 0;
+    for (std::size_t i = 0; i < 8; ++i) {
+        const auto& c = passed[i].commanded.values;
+        found.shift -= static_cast<double>(passed[i].centre - beginning - 1) / 8;
+        std::complex<double> like{}, turn{};
+        for (double t = -0.3; t < 0.3; t += 0.005) {  // rad a value: what is left of the delay
+            std::complex<double> sum{};
+            for (std::size_t k = 0; k < c.size(); ++k)
+                sum += heard[i].values[k] * std::conj(c[k]) *
+                       std::polar(1.0, -t * static_cast<double>(k));
+            if (std::abs(sum) > std::abs(like)) like = sum, turn = {0, t};
+        }
+        for (std::size_t k = 0; k < c.size(); ++k) {
+            const auto wanted = 0.5 * c[k] * std::exp(turn * static_cast<double>(k)) *
+                                std::polar(1.0, std::arg(like));
+            power += std::norm(wanted);
+            error += std::norm(heard[i].values[k] - wanted);
+        }
+    }
+    found.residual_db = 10 * std::log10(error / power);
+    return found;
+}
+
+TEST(StationSoundings, what_a_terminal_hears_of_a_stations_bursts_is_what_the_fader_commanded) {
+    const fader_setup said = one_way();
+    const through right = bursts_through(said, said);
+    EXPECT_EQ(right.nof_heard, 8U);
+    EXPECT_EQ(right.nof_commanded, 8U);
+    EXPECT_NEAR(right.shift, 12, 40);  // 9 samples, and the channel's own
+    EXPECT_LT(right.residual_db, -28);
+    for (const auto& spoil : std::vector<std::function<void(fader_setup&)>>{
+             [](fader_setup& s) { s.mix.seed = 6; },
+             [](fader_setup& s) { s.mix.paths[0].gain_db += 1; },
+             [](fader_setup& s) { s.mix.paths[0].channel->profile.taps.pop_back(); },
+             [](fader_setup& s) { s.mix.paths[0].channel->profile.taps[1].delay_s += 2e-7; }}) {
+        fader_setup done = said;
+        spoil(done);
+        const through wrong = bursts_through(said, done);
+        EXPECT_EQ(wrong.nof_commanded, 8U);
+        if (wrong.nof_heard == 8) {
+            EXPECT_GT(wrong.residual_db, -25);
+        }
+    }
+}
+
+TEST(StationSoundings, nothing_else_is_taken_for_a_burst) {
+    const auto other = random_samples(512, 6);
+    for (const char* kind : {"noise", "tone", "silence", "another burst"}) {
+        std::vector<cf32> x = random_samples(40 * slot_samples, 4);
+        for (std::size_t i = 0; std::string(kind) != "noise" && i < x.size(); ++i)
+            x[i] =
+                std::string(kind) == "tone" && i > 60000 && i < 63072 ? cf32(0.3F, 0.1F) : cf32{};
+        for (std::size_t i = 0; std::string(kind) == "another burst" && i < 3072; ++i)
+            x[60000 + i] = other[i % 512];
+        burst_listener l;
+        l.take(0, x, [&](const heard_burst& b) { ADD_FAILURE() << kind << " at " << b.centre; });
+    }
 }
 
 TEST_F(Fader, a_delay_shorter_than_two_pieces_is_refused) {

@@ -26,6 +26,10 @@ def clock(c):
     return " or ".join(parts) + (", automatic" if c.get("automatic") else f" ({mega(c['default'])})")
 
 
+def corners(filters):
+    return ", ".join(f"{filters[part][0] / 2:g}" for part in ("butterworth", "pole"))
+
+
 SENT_DBFS, RECEIVED_DBFS = -15, -20      # blocks/types/db.h, gain_control.h
 
 ROWS = (   # title, key of its source, text of a product
@@ -38,6 +42,8 @@ ROWS = (   # title, key of its source, text of a product
     ("gain sent, dB, step", "gain", lambda p: span(p["transmit_gain"])),
     ("gain received", "gain", lambda p: span(p["receive_gain"])),
     ("bandwidth sent, received, MHz", "bandwidth", lambda p: "; ".join(span(p[f"{d}_bandwidth"][:2], mega) for d in ("transmit", "receive"))),
+    ("analog filter, corners in bandwidths: sent; received", "filter", lambda p: "; ".join(corners(p[f"{d}_filter"]) if f"{d}_filter" in p else "wide"
+                                                                                            for d in ("transmit", "receive"))),
     ("antennas received from (default first)", "antennas", lambda p: ", ".join(p["receive_antennas"])),
     ("DAC, ADC, bits", "bits", lambda p: f"{p['dac_bits']}, {p['adc_bits']}"),
     ("LO leakage, dBFS; image sent, dB", "transmit_errors", lambda p: f"{p['transmit_leakage_dbfs']}; {p['transmit_image_db']}"),

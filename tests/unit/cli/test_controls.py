@@ -69,6 +69,11 @@ class Table(unittest.TestCase):
             self.assertGreater(len(leaves), 7)
             self.assertEqual({key for key in leaves if key not in known and not any(k.startswith(f"{key}.") for k in known)}, set(), process)
 
+    def test_a_setting_that_is_told_as_another_one_is_handed_over_as_itself(self):
+        s = scenarios.Scenario({"umts.spikes": [1.0, 2.0], "umts.outages": [5.0, 1.0]}, table.settings_of("emulate"))
+        tree = emulated.config(cells.Cell("x"), s)["umts"]
+        self.assertEqual((tree["spikes"], tree["outages"]), ("1,2", "5,1"))
+
     def test_a_value_is_written_as_the_processes_write_it(self):
         for value, text in ((True, "on"), (2.5e-5, "2.5e-05"), ([8.0, 12.5], "8,12.5"), (None, ""), ([], ""),
                             ([{"cfo_hz": 300}, {"tone": {"hz": 1e6}}], "{'cfo_hz': 300},{'tone': {'hz': 1000000.0}}")):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The verdict so far, from hand-made statuses; the share of waiting and its rule; who is an application."""
+import cmath
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -47,6 +49,38 @@ def tun_of(s):
     return {"base": {"to_macd": down, "from_macd": (0, 0)}, "terminal": {"to_macd": (0, 0), "from_macd": down}}
 
 
+def response(number, turn=0.0, delay=0.0, level=1.0, noise=0.0):
+    """Of two paths, each burst's its own; then as a terminal hears it."""
+    pick = random.Random(number)
+    first, second = ((pick.gauss(0, 1) + 1j * pick.gauss(0, 1)) for _ in range(2))
+    values = [level * (first + second * cmath.exp(-0.9j * k)) * cmath.exp(1j * (turn + delay * k)) + noise * (pick.gauss(0, 1) + 1j * pick.gauss(0, 1))
+              for k in range(32)]
+    return [part for v in values for part in (v.real, v.imag)]
+
+
+def bursts(s, spoil=lambda commanded, heard: None):
+    """Eight that come through, on a clock of its own and with one of the fader's before them."""
+    at = [5120 * slot for slot in (0, 12, 25, 39, 54, 70, 87, 105)]
+    commanded = [{"centre": n, "response": response(i), "snr_db": 20.0, "not_judged": ""} for i, n in enumerate(at)]
+    heard = [{"centre": -30000, "response": response(9)}] + [
+        {"centre": n + 777_123 + 40 * (i % 3), "response": response(i, 1 + i, 0.1 - 0.02 * i, 0.4, 0.01), "noise": 2e-4} for i, n in enumerate(at)]
+    spoil(commanded, heard)
+    for c in commanded:
+        one = s.air.bursts.add(to="terminal", snr_db=c["snr_db"], not_judged=c["not_judged"], **{"from": "base"})
+        one.burst.centre = c["centre"]
+        one.burst.response.extend(c["response"])
+    for h in heard:
+        s.terminal.radio.bursts.add(**h)
+
+
+def swap_two(commanded, heard):
+    commanded[1]["response"], commanded[2]["response"] = commanded[2]["response"], commanded[1]["response"]
+
+
+def louder(commanded, heard):
+    heard[4]["response"] = [2 * v for v in heard[4]["response"]]
+
+
 class SoFar(unittest.TestCase):
     def setUp(self):
         self.so_far = judge.SoFar("demo")
@@ -57,11 +91,12 @@ class SoFar(unittest.TestCase):
         return self.so_far.verdict(list(telemetry), waiting, tun)
 
     def test_a_fader_that_loses_samples_or_makes_another_channel_is_not_valid(self):
-        def after(lost=0, **sounded):
+        def after(lost=0, through=(), **sounded):
             self.setUp()
             two = [statuses(1), statuses(2)]
             for s in two:
                 s.air.delay_samples, s.air.lost_samples = 10240, lost
+                bursts(s, *through)
                 if sounded:
                     s.air.soundings.add(to="terminal", limit_db=-25, **{"from": "base"}, **sounded)
             return list(self.verdict(*two).reason)
@@ -71,6 +106,16 @@ class SoFar(unittest.TestCase):
         self.assertEqual(after(residual_db=-24), ["fader: from base to terminal the channel is -24.0 dB off the commanded one (limit -25.0 dB)"])
         self.assertEqual(after(residual_db=float("nan"))[0][:20], "fader: from base to ")
         self.assertEqual(after(), ["fader: its channel was not sounded"])
+        off = "fader: through the radios the channel is [-0-9.]+ dB off the commanded one .limit -2[0-9.]+ dB"
+        for spoil, reason in ((swap_two, off), (lambda c, h: c[3].update(response=c[2]["response"]), off), (louder, off),
+                              (lambda c, h: c.clear(), "fader: the base station's bursts did not come to it"),
+                              (lambda c, h: h.clear(), "fader: through the radios 0 bursts of 8 were heard"),
+                              (lambda c, h: h.__delitem__(slice(6)), "fader: through the radios 3 bursts of 8 were heard")):
+            said, = after(residual_db=-30, through=(spoil,))
+            self.assertRegex(said, reason)
+        for spoil in (lambda c, h: h.__delitem__(slice(5)), lambda c, h: [b.update(snr_db=2.0) for b in c] + [h.clear()],
+                      lambda c, h: [b.update(not_judged="impairments of a path") for b in c]):
+            self.assertEqual(after(residual_db=-30, through=(spoil,)), [])
 
     def test_before_the_terminal_has_locked_nothing_is_valid(self):
         v = self.verdict(statuses(1, locked=False), statuses(2, locked=False))

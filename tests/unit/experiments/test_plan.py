@@ -6,7 +6,7 @@ import world
 from world import DEFAULTS, SMALL, TOP, World
 
 from openwip_cli.errors import BadInput
-from openwip_cli.campaign import options, plan, statements, workloads
+from openwip_cli.campaign import command, metrics, options, plan, statements, tcp_settings, virtual_work, workloads
 
 
 class Grid(unittest.TestCase):
@@ -29,6 +29,25 @@ class Grid(unittest.TestCase):
         e = self.world.experiment("quick")
         self.assertEqual((len(e.points), e.realisations, e.duration_s), (2, 2, 1))
 
+    def test_tcp_of_the_grid_goes_over_that_of_the_defaults_and_any_setting_of_emulate_has_its_own_name(self):
+        self.world.write(SMALL.replace("settings: {", "settings: {initial_window: 4, umts.max_dat: 7, ").replace(
+            "modulation: [adaptive, 1, 2, 3]", "sack: [0, 1]"))
+        e = self.world.experiment()
+        specs = [e.run(p, 1).spec for p in e.points]
+        self.assertEqual({(s["workload"]["tcp"]["initial_window_segments"], s["emulator"]["umts.max_dat"]) for s in specs}, {(4, 7)})
+        self.assertEqual({s["workload"]["tcp"]["sysctl"]["tcp_sack"] for s in specs}, {0, 1})
+        self.assertEqual(e.common["tcp"]["sysctl"]["tcp_sack"], 1)
+
+    def test_a_spike_is_told_from_the_start_of_the_traffic(self):
+        self.world.write(SMALL.replace("modulation: [adaptive, 1, 2, 3]", "spike_at_s: [0, 0.5]\n  spike_s: 2"))
+        e = self.world.experiment()
+        self.assertEqual([e.run(p, 1).spec["emulator"]["umts.spikes"] for p in e.points[:2]], [[1.0, 2.0], [1.5, 2.0]])
+
+    def test_an_experiment_of_one_time_is_refused_in_the_other(self):
+        self.world.write("time: virtual\n" + SMALL)
+        with self.assertRaisesRegex(BadInput, "time is 'virtual': give --time virtual"):
+            self.world.experiment()
+
     def test_realisations_come_before_points_so_that_an_interrupted_experiment_is_complete_in_what_it_has(self):
         order = [r.spec["realisation"] for r in self.world.experiment().runs()]
         self.assertEqual(order, sorted(order))
@@ -48,13 +67,13 @@ class Grid(unittest.TestCase):
         self.assertEqual((len(e.points), len(e.runs())), (12, 4 * 4))
 
     def test_variants_of_tcp_are_settings_of_the_workload_and_go_over_those_of_the_defaults(self):
-        self.world.write(SMALL.replace("modulation: [adaptive, 1, 2, 3]", "modulation: 2\n  rack: [on, off]\n  sysctl.tcp_sack: [0, 1]\n"
+        self.world.write(SMALL.replace("modulation: [adaptive, 1, 2, 3]", "modulation: 2\n  rack: [0, 1]\n  sysctl.tcp_sack: [0, 1]\n"
                                        "  sysctl.tcp_rmem: 4096 8192 16384\n  qdisc: [fifo, codel]\n  bottleneck_mbps: 2"))
         works = [r.spec["workload"] for r in self.world.experiment().runs()]
         self.assertEqual(len(works), 2 * 8 * 4)
-        seen = {tuple(workloads.sysctls_of(w | {"window_bytes": 0})[k] for k in ("tcp_recovery", "tcp_early_retrans", "tcp_sack", "tcp_rmem"))
+        seen = {tuple(workloads.sysctls_of(w | {"window_bytes": 0})[k] for k in ("tcp_recovery", "tcp_sack", "tcp_rmem"))
                 for w in works}
-        self.assertEqual(seen, {(r, e, s, "4096 8192 16384") for r, e in ((1, 3), (0, 0)) for s in (0, 1)})
+        self.assertEqual(seen, {(r, s, "4096 8192 16384") for r in (0, 1) for s in (0, 1)})
         fifo, codel = ([w for w in works if w["qdisc"] == q][0] for q in ("fifo", "codel"))
         self.assertIn("htb rate 2000kbit", workloads.queue_commands(fifo, "eth0")[1])
         self.assertEqual(workloads.queue_commands(codel, "eth0")[2], "tc qdisc add dev eth0 parent 1:1 handle 10: codel")
@@ -77,6 +96,35 @@ class Grid(unittest.TestCase):
         self.assertNotEqual(first.experiment().fingerprint, changed.experiment().fingerprint)
         self.assertFalse({r.key for r in first.experiment().runs()} & {r.key for r in changed.experiment().runs()})
 
+    def test_ns3_leaves_out_the_points_that_it_cannot_run_and_refuses_a_file_without_others(self):
+        self.world.write(SMALL.replace("modulation: [adaptive, 1, 2, 3]", "congestion_control: [reno, tahoe]\n  rack: [0, 1]"))
+        tcp = {"min_rto_ms": "300"}
+        e = plan.Experiment(self.world.file, "full", "ns3", tcp)
+        self.assertEqual({p["rack"] for p in e.points}, {0})
+        self.assertEqual(list(e.left_out.items()), [("sysctl tcp_recovery is 1 with --time ns3, which has it as 0; valid: 0", 4)])
+        spec = e.runs()[0].spec
+        self.assertEqual((spec["time"], spec["tcp"]), ("ns3", tcp))
+        self.assertEqual(set(tcp_settings.of_ns3(spec["workload"], tcp).items()),
+                         {("sender", "reno"), ("initial_window", 3), ("min_rto_ms", "300"), ("sack", "on"), ("timestamps", "on"), ("mss", 1448),
+                          ("window_scaling", "on"), ("receive_window", 64096)})
+        for over in ({"rack": "off"}, {"sender": "tahoe"}):
+            with self.assertRaisesRegex(plan.NothingToRun, f"--tcp {next(iter(over))} is over .*, which the grid varies"):
+                plan.Experiment(self.world.file, "full", "ns3", over)
+        self.world.write(SMALL.replace("settings: {", "settings: {rack: 1, ").replace("  modulation: [adaptive, 1, 2, 3]\n", ""))
+        without = plan.Experiment(self.world.file, "full", "ns3", {"rack": "off"})
+        self.assertEqual((len(without.points), without.left_out), (2, {}))
+        self.world.write(SMALL.replace("modulation: [adaptive, 1, 2, 3]", "qdisc: codel\n  bottleneck_mbps: 2"))
+        with self.assertRaisesRegex(plan.NothingToRun, "qdisc is 'codel' with --time ns3"):
+            plan.Experiment(self.world.file, "full", "ns3")
+
+    def test_a_packet_that_is_shorter_and_timestamps_make_the_segment_of_ns3(self):
+        def mss(sender, mtu, timestamps):
+            return tcp_settings.of_ns3({"kind": "tcp", "congestion_control": sender, "window_bytes": 0, "tcp": {
+                "initial_window_segments": 1, "rto_min_ms": 1000, "sysctl": {"tcp_timestamps": timestamps}} | mtu})["mss"]
+
+        self.assertEqual([mss("reno", {}, 1), mss("reno", {}, 0), mss("reno", {"mtu": 576}, 1), mss("reno", {"mtu": 576}, 0),
+                          mss("coarse-reno", {"mtu": 576}, 1)], [1448, 1460, 524, 536, 536])
+
 
 class Refused(unittest.TestCase):
     def refused(self, pattern, text=SMALL, defaults=DEFAULTS):
@@ -98,7 +146,10 @@ class Refused(unittest.TestCase):
                 ("[adaptive, 1, 2, 3]", "[9]", r"modulation is 9; valid: adaptive\|1..8"),
                 ("[adaptive, 1, 2, 3]", "[]", "modulation has no values"),
                 ("[adaptive, 1, 2, 3]", "1\n  sysctl.tcp_sack: off", "sysctl.tcp_sack is False; valid: a number"),
+                ("[adaptive, 1, 2, 3]", "1\n  spike_s: 1", "spike_at_s and spike_s: one is set; valid: both or none"),
+                ("kind: best", "averaged: place, kind: best", "statement best: averaged is 'place'; valid: a list of settings"),
                 ("[adaptive, 1, 2, 3]", "1\n  qdisc: red", "qdisc is 'red'; valid: none|fifo|fq_codel".replace("|", r"\|")),
+                ("[adaptive, 1, 2, 3]", "1\n  congestion_control: tahoe", "congestion_control is 'tahoe' with --time real; valid: cubic, reno"),
                 ("realisations: 4", "realisations: 0", "full: realisations is 0; valid: 1..1000"),
                 ("duration_s: 2", "duration_s: long", "duration_s is 'long'; valid: 1..3600"),
                 ("title: small", "title: small\nuntil: 0.02", "until is 0.02; valid: a mapping with half_width"),
@@ -131,19 +182,31 @@ class Refused(unittest.TestCase):
                                    (["A1", "--cores", "0"], "--cores is '0'; valid: 1..999"), (["A1", "--cores", "many"], "--cores is"),
                                    (["A1", "--profile", "slurm"], "--profile slurm with --time real.*valid: --time virtual"),
                                    (["A1", "--time", "virtual", "--profile", "moon"], "--profile is 'moon'; valid: slurm, kubernetes, or a folder"),
+                                   (["A1", "--time", "ns3", "--profile", "slurm"], "--profile slurm with --time ns3.*valid: --time virtual"),
+                                   (["A1", "--tcp", "sack=off"], "--tcp sack=off with --time real.*valid: --time ns3"),
+                                   (["A1", "--time", "ns3", "--tcp", "sender=tahoo"], "--tcp sender is 'tahoo'; valid: cubic, reno"),
                                    (["A1", "--out", "/proc/nothing"], "--out /proc/nothing: cannot be written"),
                                    (["--list", "A1"], "--list takes no names"), (["A1", "--fast"], "unrecognized")):
             with self.subTest(arguments), self.assertRaisesRegex(BadInput, pattern):
                 options.parse(arguments, world.places("/tmp"))
 
 
+def dict_point(sender):
+    return plan.Point((("method", "DI"), ("sender", sender), ("wired_delay_ms", 10.0)))
+
+
 class Shipped(unittest.TestCase):
     def test_all_eleven_experiments_are_there_and_well_formed_in_both_sizes(self):
-        self.assertEqual(plan.known(TOP), ["A1", "A2", "A3", "A4", "A5", "B1", "B2", "B3", "B4", "C1", "C2", "L1"])
+        umts = ["U-A1", "U-A2", "U-A4", "U-A5", "U-B1", "U-B2", "U-B3", "U-B4", "U-B5", "U-B6", "U-B7"]
+        self.assertEqual(plan.known(TOP), ["A1", "A2", "A3", "A4", "A5", "B1", "B2", "B3", "B4", "C1", "C2", "L1", *umts])
         for mode in plan.MODES:
-            for e in options.load(TOP, ["all"], mode):
-                with self.subTest(f"{e.name} {mode}"):
-                    self.assertTrue(e.points and e.tree["figures"] and e.tree["statements"])
+            self.assertNotIn("U-A1", [e.name for e in options.load(TOP, ["all"], mode)])
+            for time in ("virtual", "ns3"):
+                for e in options.load(TOP, ["all"], mode, time):
+                    with self.subTest(f"{e.name} {mode} {time}"):
+                        self.assertTrue(e.points and e.tree["figures"] and e.tree["statements"])
+                        self.assertTrue(time == "ns3" or e.tree.get("time") != "ns3")
+        self.assertEqual([line.split()[0] for line in command.listing(TOP).splitlines()[1:-1]], plan.known(TOP))
 
     def test_every_reading_of_the_shadowing_sets_what_the_emulator_runs_with(self):
         files = sorted((TOP / "flowgraphs/scenarios/readings").glob("*.yaml"))
@@ -153,6 +216,39 @@ class Shipped(unittest.TestCase):
                 specs = [e.run(p, 1).spec["emulator"] for p in e.points]
                 self.assertEqual({spec["channel.shadowing"] for spec in specs}, {4.0, 2.0, "off"})
                 self.assertEqual({spec["channel.model"] for spec in specs}, {"jakes"})
+
+    def test_experiments_of_802_11_are_planned_in_virtual_time_and_not_among_all(self):
+        names = sorted(p.stem for p in (TOP / "flowgraphs/scenarios/wlan").glob("D-*.yaml"))
+        for e in options.load(TOP, names, "quick", "virtual"):
+            with self.subTest(e.name):
+                spec = e.run(e.points[0], 1).spec
+                self.assertEqual((e.duration_s, spec["emulator"]["link.kind"]), (60, "wlan"))
+                flows = [f.split() for f in virtual_work.plan_of(spec["emulator"], spec["workload"]).flows]
+                self.assertEqual(len(flows), spec["emulator"]["terminals"])
+                for f in flows:     # each ends at 61 s, is counted from 21 s on
+                    self.assertTrue(1 <= float(f[3]) <= 11)
+                    self.assertAlmostEqual(float(f[3]) + float(f[4]), 61)
+                    self.assertAlmostEqual(float(f[3]) + float(f[7]), 21)
+        with self.assertRaisesRegex(BadInput, "valid: --time virtual"):
+            options.load(TOP, ["D-table"], "quick")
+        old, new = (options.load(TOP, ["D-table"], "quick", "virtual")[0].run(p, 1).spec["workload"]["sender"] for p in
+                    (dict_point("old-20"), dict_point("linux")))
+        self.assertEqual((old["net/ipv4/tcp_rto_min_us"], old["net/ipv4/tcp_frto"], new), ("20000", "0", {}))
+        e.settings |= {"workload": "uploads", "sysctl.tcp_sack": 0, "rack": 0, "qdisc": "fifo", "bottleneck_mbps": 5}
+        asked = virtual_work.plan_of({"seed": 1, "terminals": 2}, e.spec(e.points[0], 1)["workload"])
+        self.assertLessEqual({("net/ipv4/tcp_sack", "0"), ("net/ipv4/tcp_recovery", "0")}, set(asked.sysctls.items()))
+        self.assertEqual([side for side, command in asked.programs if "pfifo" in command and f"dev eth{side} " in command], [1, 2])
+
+    def test_two_uploads_are_added_up_and_their_timeouts_are_as_of_120_s(self):
+        def sender(spurious):
+            return {"since": {"seconds": 40.0, "bytes_acked": 5_000_000, "bytes_sent": 6_000_000, "bytes_retransmitted": 600_000, "rtt_ms": 80,
+                              "TCPTimeouts": 10, "TCPLossUndo": spurious}}
+        work = virtual_work.result_of({"flows": [sender(4), {"end": "receiver"}, sender(1)]}, "uploads")["workload"]
+        self.assertEqual((work["goodput_bps"], work["rtt_ms"]), (2e6, 80))
+        self.assertEqual((work["timeouts"], work["timeouts_spurious"], work["timeouts_real"]), (60, 15, 45))
+        self.assertAlmostEqual(metrics.METRICS["useful"][1]({"workload": work}), 0.9)
+        nothing = virtual_work.result_of({"flows": []}, "uploads")["workload"]
+        self.assertEqual((nothing["goodput_bps"], nothing["timeouts"]), (0, 0))
 
     def test_full_size_is_that_of_the_text(self):
         for e in plan.load(TOP, ["all"], "full"):

@@ -85,6 +85,22 @@ class Comparisons(Case):
         self.assertEqual(self.judge(falls, lambda p: 4 - 20 * p["wired_loss"], grid).holds, "yes")
         self.assertEqual(self.judge(falls, lambda p: 4 - (20 if p["wired_loss"] < 0.05 else 1) * p["wired_loss"], grid).holds, "no")
 
+        rises = {"kind": "rises", "over": "wired_loss"}
+        self.assertEqual(self.judge(rises, lambda p: 4 + 20 * p["wired_loss"], grid).holds, "yes")
+        self.assertEqual(self.judge(rises, lambda p: 4 - 20 * p["wired_loss"], grid).holds, "no")
+
+    def test_averaged_is_the_mean_over_settings_where_all_of_them_are_there(self):
+        grid = "channel: [jakes, winner]\n  wired_loss: [0, 0.01, 0.05]"
+        value = {"kind": "value", "averaged": ["channel"], "where": {"wired_loss": 0.01}, "least": 4.9, "most": 5.1}
+        of = {"jakes": 2.75, "winner": 4.75}      # 1.25 more by the realisations
+        found = self.judge(value, lambda p: of[p["channel"]], grid)
+        self.assertTrue(found.holds.startswith("yes") and found.measured.startswith("5.00"), found)
+        self.assertEqual(self.judge(value | {"averaged": []}, lambda p: of[p["channel"]], grid).holds, "not measured")
+        absent = self.judge(value, lambda p: None if p["channel"] == "winner" else 3.75, grid)
+        self.assertEqual(absent.holds, "not measured")
+        rises = {"kind": "rises", "over": "wired_loss", "averaged": ["channel"]}
+        self.assertEqual(self.judge(rises, lambda p: p["wired_loss"] * (30 if p["channel"] == "jakes" else -10), grid).holds, "yes")
+
     def test_crossing_is_where_the_difference_changes_its_sign(self):
         statement = {"kind": "crossing", "over": "prediction_nmse", "until": 0.1, "a": {"switch_table": "nmse_0"}, "b": {"switch_table": "nmse_0_1"}}
         grid = "channel: jakes\n  switch_table: [nmse_0, nmse_0_1]\n  prediction_nmse: [0, 0.04, 0.1, 0.2]"

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <sstream>
@@ -176,6 +177,26 @@ public:
         publish("base", "status", base);
         publish("terminal", "status", terminal);
     }
+    void say_bearer(std::int64_t slot, std::int64_t window) {
+        message base, terminal;
+        base.set_slot(slot);
+        terminal.set_slot(slot);
+        const auto n = static_cast<std::uint64_t>(slot);
+        base.mutable_mac()->set_role("base");
+        base.mutable_mac()->set_slot(slot);
+        base.mutable_mac()->set_rrc_state("dch");
+        auto& down = *base.mutable_mac()->mutable_bearer();
+        down.set_rate_bps(384e3);
+        down.set_window_used(window);
+        down.set_sdus_held(12);
+        down.set_retransmissions(n / 30);  // 50/s
+        down.set_polls(n / 150);           // 10/s
+        terminal.mutable_mac()->set_role("terminal");
+        terminal.mutable_mac()->set_slot(slot);
+        terminal.mutable_mac()->mutable_bearer()->set_status_pdus(n / 150);
+        publish("base", "status", base);
+        publish("terminal", "status", terminal);
+    }
     void say_verdict(std::int64_t slot, bool valid = true,
                      const std::vector<std::string>& reasons = {"late: 3 slots missed their time"},
                      const std::string& command = "demo") {
@@ -289,6 +310,22 @@ public:
         }
         a.add_soundings()->set_residual_db(-31.5);
         publish("observer", "air", m);
+    }
+    void say_injection(std::int64_t slot, double pdelay_ms) {
+        message m;
+        m.set_slot(slot);
+        auto& s = *m.mutable_mac();
+        s.set_role("base");
+        auto& d = *s.mutable_delay_injection();
+        d.set_samples(50);
+        d.set_spikes(2);
+        d.set_held(10);
+        d.set_held_ms(80);
+        d.set_held_now(7);
+        d.set_pdelay_ms(pdelay_ms);
+        d.set_threshold_ms(slot == 150 ? std::numeric_limits<double>::infinity() : 43);
+        d.set_delay_ms(80);
+        publish("base", "status", m);
     }
     // `seconds` of all topics; `verdict`: the keeper's too.
     void say_run(int seconds, bool verdict = true) {

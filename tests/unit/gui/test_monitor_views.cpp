@@ -5,6 +5,7 @@
 #include <array>
 
 #include "gui/plot/colour_map.h"
+#include "gui/views/bearer_view.h"
 #include "gui/views/channel_view.h"
 #include "gui/views/controls_view.h"
 #include "gui/views/delay_view.h"
@@ -13,6 +14,7 @@
 #include "gui/views/fader_view.h"
 #include "gui/views/goodput_view.h"
 #include "gui/views/heat_view.h"
+#include "gui/views/injection_view.h"
 #include "gui/views/queue_view.h"
 #include "gui/views/spectrum_view.h"
 #include "gui/views/tcp_view.h"
@@ -364,6 +366,50 @@ private Q_SLOTS:
         const auto lines = lines_of(v);
         QVERIFY(lines.contains("150,0.1,-15,-30,3,0,,,"));
         QCOMPARE(lines.last(), QString("15000,,,,,,1.78,-13,1"));
+    }
+
+    void delay_injection_has_its_lines_or_is_not_there() {
+        world w;
+        auto& v = w.of<injection_view>("delay_injection");
+        w.picture("delay_injection");
+        QVERIFY(v.words().isEmpty() && v.csv().isEmpty());
+        for (std::int64_t slot = 150; slot <= 15'000; slot += 150) {
+            w.cell.say_slot(slot);
+            w.cell.say_injection(slot, slot < 6000 ? 40 : 160);
+        }
+        QVERIFY(w.settle());
+        const QImage image = w.picture("delay_injection");
+        QCOMPARE(v.words(), QString("2 spikes, 10 of 50 held, 8.0 ms each"));
+        QCOMPARE(v.pdelay().data()->size(), 100);
+        QCOMPARE(v.pdelay().data()->at(0)->value, 40.0);
+        QCOMPARE(v.pdelay().data()->at(99)->value, 160.0);
+        QCOMPARE(v.delay().data()->at(99)->value, 80.0);
+        QCOMPARE(v.held().data()->at(99)->value, 7.0);
+        // Infinite before the first sample: not drawn.
+        QCOMPARE(v.threshold().data()->size(), 99);
+        QVERIFY(count_row(image, v.plot().yAxis->coordToPixel(160), series_colour(0)) > 30);
+        QVERIFY(count_row(image, v.plot().yAxis->coordToPixel(43), series_colour(1)) > 60);
+        QVERIFY(lines_of(v).contains("15000,10,160,43,80,7"));
+    }
+
+    void a_bearer_has_its_window_and_what_it_sends_again_or_is_not_there() {
+        world w;
+        auto& v = w.of<bearer_view>("bearer");
+        w.picture("bearer");
+        QVERIFY(v.words().isEmpty() && v.csv().isEmpty());
+        for (std::int64_t slot = 150; slot <= 15'000; slot += 150)
+            w.cell.say_bearer(slot, slot < 6000 ? 180 : 60);
+        QVERIFY(w.settle());
+        const QImage image = w.picture("bearer");
+        QCOMPARE(v.words(),
+                 QString("384 kbit/s, DCH; polls 10.0/s, status 10.0/s; given up 0, resets 0"));
+        QCOMPARE(v.window().data()->size(), 100);
+        QCOMPARE(v.window().data()->at(0)->value, 180.0);
+        QCOMPARE(v.window().data()->at(99)->value, 60.0);
+        QCOMPARE(v.held().data()->at(50)->value, 12.0);
+        QCOMPARE(v.retransmissions().data()->at(50)->value, 50.0);
+        QVERIFY(count_row(image, v.plot().yAxis->coordToPixel(60), series_colour(0)) > 30);
+        QVERIFY(lines_of(v).contains("15000,10,60,12,500,100"));
     }
 
     void where_there_is_no_spectrum_it_is_said_why() {

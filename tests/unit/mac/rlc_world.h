@@ -36,7 +36,7 @@ public:
         : config_(c), delay_(delay_ttis), per_tti_(pdus_per_tti) {
         for (int s = 0; s < 2; ++s) {
             am_entity::events e;
-            e.placed = [this, s](std::uint64_t id, const sdu_position& p) {
+            e.placed = [this, s](std::uint64_t id, const sdu_position& p, auto) {
                 sides[s].placed[p] = id;
             };
             e.discarded = [this, s](std::uint64_t id) { ++sides[s].sdus[id].discarded; };

@@ -9,17 +9,12 @@
 #include <vector>
 
 #include "umts/cell.h"
+#include "umts_bearers.h"
 
 namespace wip::umts {
 namespace {
 
 constexpr std::int64_t ms = 1'000'000;
-
-bearer_config of_profile(const char* name) {
-    bearer_config c;
-    c.profile = *find_bearer_profile(name);
-    return c;
-}
 
 struct world {
     world(const char* profile, const cell_config& c) : it(of_profile(profile), c) {

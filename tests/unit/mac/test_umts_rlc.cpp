@@ -41,7 +41,7 @@ class Polling : public testing::Test {
 protected:
     void start(const am_config& c) {
         sender_ = std::make_unique<am_transmitter>(
-            c, [](auto, const auto&) {}, [](auto) {});
+            c, [](auto, const auto&, auto) {}, [](auto) {});
     }
     void give(int sdus, int bytes = one_pdu) {
         const std::vector<std::uint8_t> data(static_cast<std::size_t>(bytes), 7);

@@ -36,12 +36,14 @@ class Witness(unittest.TestCase):
             said = subprocess.run([PROGRAM, mode, str(world), str(pdu_bytes), str(file)], capture_output=True, text=True, check=True)
             ours = said.stdout.split()
             self.assertGreater(len(ours), 50)
-            # Where an SDU ends one octet short of its PDU tshark keeps that octet; the standard ignores it (9.2.2.8).
-            theirs = [t if t in ours or pdu_bytes <= 125 else t[:-2] for t in reassembled(file, "10.42.0.1")]
+            # With LIs of 15 bits one octet that is left alone is padding without an LI, which the receiver ignores (9.2.2.8).
+            # tshark does not: it is the last octet of the SDU before it, or the first of the next one.
+            theirs = [t if t in ours or pdu_bytes <= 125 else t[:-2] if t[:-2] in ours and t.endswith("00") else t[2:]
+                      for t in reassembled(file, "10.42.0.1")]
             self.assertEqual(sorted(theirs), sorted(ours), f"{mode}, world {world}, PDUs of {pdu_bytes}")
 
     def test_acknowledged_with_losses(self) -> None:
-        for world, pdu_bytes in ((1, 42), (2, 42), (3, 200)):
+        for world, pdu_bytes in ((1, 42), (2, 42), (1001, 127), (3, 200)):
             self.check("am", world, pdu_bytes)
 
     def test_unacknowledged(self) -> None:

@@ -10,6 +10,8 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "packet/attempt_models.h"
@@ -171,6 +173,52 @@ TEST(WlanCell, LimitsAreSevenAndFourByTheThreshold) {
         w.run_until(10 * s);
         EXPECT_EQ(w.cell.counts(1).attempts, limit);
         EXPECT_EQ(w.dropped(w.cell.uplink(), "wlan_retry_limit"), 1U);
+    }
+}
+
+// A station's cell with a limit that follows bursts of so many attempts.
+struct dynamic_world {
+    explicit dynamic_world(double patience_ms, int first = 0)
+        : burst(first),
+          w({.dynamic_limit = true, .patience_ms = patience_ms},
+            scripted_errors([this](int i) { return i % 100 < burst; })) {
+        w.saturate(w.cell.uplink(), 0);
+    }
+    // Limit in each good time, and frames lost, after so many more attempts.
+    std::pair<int, std::uint64_t> after(std::uint64_t attempts) {
+        const auto lost = w.dropped(w.cell.uplink(), "wlan_retry_limit");
+        const auto until = w.cell.counts(1).attempts + attempts;
+        while (w.cell.counts(1).attempts < until || w.cell.counts(1).attempts % 100 < 50)
+            w.run_until(w.now + ms);
+        return {w.cell.retry_limit(1), w.dropped(w.cell.uplink(), "wlan_retry_limit") - lost};
+    }
+    int burst;
+    world w;
+};
+
+TEST(WlanCell, ADynamicLimitIsWhatTheBurstsOfTheChannelAskFor) {
+    dynamic_world d(1000);
+    EXPECT_EQ(d.after(100).first, retry_control::most);  // nothing is known yet
+    // It grows from what is known at once, and falls within tens of bursts.
+    for (const auto& [burst, limit] : {std::pair(20, 21), {30, 31}, {10, 11}, {5, 7}}) {
+        d.burst = burst;
+        d.after(10000);
+        EXPECT_EQ(d.after(1000), std::pair(limit, std::uint64_t{0})) << burst;
+    }
+    // The first burst that is longer than all others costs frames, the next ones do not.
+    d.burst = 30;
+    EXPECT_GT(d.after(100).second, 0U);
+    EXPECT_EQ(d.after(1000).second, 0U);
+}
+
+TEST(WlanCell, ADynamicLimitGivesUpWhatTakesLongerThanItsPatience) {
+    // Ten failed attempts take 88 ms, eleven 100 ms, twenty 207 ms.
+    for (const auto& [patience, burst, limit] :
+         {std::tuple(150.0, 10, 11), {150.0, 20, 16}, {90.0, 30, 11}, {1.0, 30, 7}}) {
+        dynamic_world d(patience, burst);
+        d.after(10000);
+        const auto lost = static_cast<std::uint64_t>(burst / limit);
+        EXPECT_EQ(d.after(1000), std::pair(limit, 10 * lost)) << patience << " ms, " << burst;
     }
 }
 

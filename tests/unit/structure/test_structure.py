@@ -37,7 +37,7 @@ ALLOWED = {
     "mac/link": MAC,
     "mac/wlan": {"types", "port"},
     # Another link behind the packet port.
-    "mac/umts": {"types", "port"},
+    "mac/umts": {"types", "port", "wire", "journal"},
     "channels/sample": {"types"},
     # The symbol channel detects with the receiver's constellations and computes with the link's error rates.
     "channels/bin": {"types", "phy/qam", "phy/detection", "port", "link", "sample"},
@@ -61,11 +61,13 @@ ALLOWED = {
     # A Linux kernel as a participant of the calendar.
     "host/virtual": {"types", "port", "calendar"},
     "host/emulator": {"bin", "calendar", "cell", "umts", "packet", "profiles", "relay", "wlan", "runtime", "station", "macd", "schema", "config", "peer", "trace", "tun", "virtual"} | MAC,
+    # The emulator's links under ns-3.
+    "host/simulator": {"types", "port", "wire", "emulator", "station", "virtual", "runtime", "config"},
     "host/medium": {"types", "sample", "mix", "air", "profiles", "runtime", "schema", "config"},
     # Radios on cables: the fader behind UHD, controlled as the medium is, calibrated as any radio is looked at.
     "host/cabled": {"types", "sample", "mix", "fader", "medium", "radio", "runtime", "schema", "config"},
     "host/observer": {"types", "runtime", "schema", "config", "peer", "tun"},
-    "host/tcpl": {"types", "wire", "packet", "relay", "runtime", "station", "config", "peer", "tun"},
+    "host/tcpl": {"types", "wire", "packet", "relay", "runtime", "station", "schema", "config", "peer", "tun", "virtual"},
     "host/capture": {"types", "runtime", "schema", "config"},
     # It runs the receiver's predictor over a bin-level channel (--predictor).
     "host/channel": {"types", "link", "sample", "bin", "profiles", "trace", "config", "phy/prediction"},

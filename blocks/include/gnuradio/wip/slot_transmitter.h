@@ -79,6 +79,10 @@ public:
     // Symbols fade into each other over so many samples, 0..40, from the next slot on; 0, as at the
     // start: hard edges. Throws std::invalid_argument.
     virtual void set_edge_samples(int samples) = 0;
+    // Before the first slot that is asked for go 106 with eight known bursts, nothing else
+    // (channels/fader/known_burst.h): what a fader measures the way through the radios with. Before
+    // the flowgraph runs.
+    virtual void send_bursts_first() = 0;
 };
 
 }  // namespace wip

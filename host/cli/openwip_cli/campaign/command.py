@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import INVALID, VALID, Terminated
 from ..machine import system
 from ..machine.places import Places
-from ..runs import emulate, pool, virtual
+from ..runs import emulate, ns3, pool, virtual
 from . import metrics, plan, report, statements
 from .options import parse
 from .plan import Experiment
@@ -25,8 +25,8 @@ LEARNING = 4        # instead of WIDTH where a point may stop after the round
 def listing(top: pathlib.Path) -> str:
     lines = [f"{'':62}{'quick':>12}{'full':>12}"]
     for name in plan.known(top):
-        quick, full = (plan.load(top, [name], mode)[0] for mode in plan.MODES)
-        lines.append(f"{name:4}{quick.title[:57]:58}{len(quick.runs()):>7} runs{len(full.runs()):>7} runs")
+        quick, full = (plan.load(top, [name], mode, plan.time_of(top, name))[0] for mode in plan.MODES)
+        lines.append(f"{name:5}{quick.title[:57]:57}{len(quick.runs()):>7} runs{len(full.runs()):>7} runs")
     shared = [len(plan.unique_runs(plan.load(top, ["all"], mode))) for mode in plan.MODES]
     return "\n".join([*lines, f"{'all (experiments share some)':62}{shared[0]:>7} runs{shared[1]:>7} runs"])
 
@@ -48,6 +48,8 @@ def evaluate(experiments: list[Experiment], store: Store, about: dict[str, Any])
 def check_machine(time: str, places: Places) -> None:
     if time == "virtual":
         virtual.check(places)
+    elif time == "ns3":
+        ns3.check(places)
     else:
         system.require_root()
         system.require_tun()
@@ -63,6 +65,9 @@ def run(given: Any, places: Places, say: Callable[[str], None], command: list[st
     with many.owned():
         given.store.write_plan(given.plan)
         progress = Progress(given.store, given.experiments, runs, say)
+        for e in given.experiments:
+            for why, points in e.left_out.items():
+                say(f"{e.name}: {points} of {points + len(e.points)} points are left out: {why}")
         learning = any(e.until for e in given.experiments)
         where = f"profile {given.profile.name}" if given.profile else f"{given.slots} at a time"
         say(f"{' '.join(e.name for e in given.experiments)}: {len(runs)} runs, {len(runs) - len(progress.left)} of them finished before; "
@@ -97,7 +102,7 @@ def main(arguments: list[str], places: Places, command: list[str] | None = None)
             repeated = run(given, places, say, command)
         except Terminated as e:
             return e.code
-    about = {"mode": given.mode, "time": given.time, "runs at a time": str(given.profile or given.slots),
+    about = {"mode": given.mode, "time": " ".join([given.time, *(f"{n}={v}" for n, v in given.tcp.items())]), "runs at a time": str(given.profile or given.slots),
              "attempts that were repeated": repeated, "minutes": round((time.monotonic() - began) / 60, 1)}
     judged = evaluate(given.experiments, given.store, about)
     complete = all(c["valid"] == c["runs"] for _, _, c, _ in judged)

@@ -10,8 +10,9 @@ from ..machine.places import Places
 from ..programs import flow_program, voip_program
 from ..runs import emulate, virtual
 from ..settings.emulator import NAME, scenario_of
-from . import workloads
-from .workloads import START_S
+from . import virtual_work, workloads
+from .settings import START_S, VIRTUAL
+from .tcp_settings import route_metrics, sysctls_of
 
 TOOL = "traffic program in virtual time"
 
@@ -19,21 +20,20 @@ TOOL = "traffic program in virtual time"
 def run(settings: dict[str, Any], work: dict[str, Any], progress: Callable[[str], None], *, places: Places,
         cores: placement.Placement | None = None, **_: Any) -> dict[str, Any]:
     """The report of one run, as runs.emulate.run() with workloads.make(work)."""
+    if work["kind"] in VIRTUAL:
+        return virtual_work.run(settings, work, progress, places, cores.slot_path if cores else None)
     scenario = scenario_of(settings | {"traffic.duration_s": work.get("duration_s", 1)})
     sides = virtual.addresses(emulate.config(cells.Cell(NAME), scenario), scenario["terminals"])
     plan, result_of = KINDS[work["kind"]](work)
     if work["kind"] != "voip":
-        plan.sysctls = {f"net/ipv4/{name}": str(value) for name, value in workloads.sysctls_of(work).items()}
-        metrics = " ".join(workloads.route_metrics(work))
+        plan.sysctls = {f"net/ipv4/{name}": str(value) for name, value in sysctls_of(work).items()}
+        metrics = " ".join(route_metrics(work))
         plan.batches = {(n, "ip -batch -"): (f"route replace {a.network} dev eth{n} proto kernel scope link src {a.ip} {metrics}", "route show")
                         for n, a in enumerate(sides)}
     plan.programs = [(0, command) for command in workloads.queue_commands(work, "eth0")]
     plan.afterwards = [(0, workloads.queue_report("eth0"))] if plan.programs else []
     report = virtual.run(scenario, places, plan, progress=progress, cores=cores.slot_path if cores else None)
-    ends = {e["end"]: e for e in report["flows"] if "failed" not in e}
-    if set(ends) == {"sender", "receiver"}:
-        report["workload"] = result_of(report, ends["sender"], ends["receiver"]) | {
-            "kind": work["kind"], "tool": TOOL, "started_s": START_S, "wall_s": round(report["realtime"]["wall_seconds"], 3)}
+    if add_result(report, work, result_of, TOOL):
         if plan.afterwards:
             report["workload"]["queue"] = report["programs"][-1]["said"]
         if plan.sysctls:
@@ -42,6 +42,16 @@ def run(settings: dict[str, Any], work: dict[str, Any], progress: Callable[[str]
                           "sysctl": {name.rpartition("/")[2]: value for name, value in report["sysctl"].items()}}
                 for side, station in enumerate(cells.STATIONS)}
     return report
+
+
+def add_result(report: dict[str, Any], work: dict[str, Any], result_of: Any, tool: str) -> bool:
+    """False: an end failed, as the verdict says."""
+    ends = {e["end"]: e for e in report["flows"] if "failed" not in e}
+    if set(ends) != {"sender", "receiver"}:
+        return False
+    report["workload"] = result_of(report, ends["sender"], ends["receiver"]) | {
+        "kind": work["kind"], "tool": tool, "started_s": START_S, "wall_s": round(report["realtime"]["wall_seconds"], 3)}
+    return True
 
 
 def bulk_tcp(work: dict[str, Any]) -> tuple[virtual.Plan, Any]:
@@ -68,7 +78,8 @@ def flows(work: dict[str, Any]) -> tuple[virtual.Plan, Any]:
         return round(seconds * 1e9)
 
     def result(_: Any, sender: dict[str, Any], receiver: dict[str, Any]) -> dict[str, Any]:
-        sent = [{"kb": f["bytes"] // 1000, "began_ns": ns(f["began"]), "connected_ns": ns(f["connected"])} for f in sender["sessions"]]
+        sent = [{"kb": f["bytes"] // 1000, "began_ns": ns(f["began"]), "connected_ns": ns(f["connected"]),
+                 "retransmits": f["retransmits"], "segments": f["segments"]} for f in sender["sessions"]]
         got = [{"bytes": f["bytes"], "last_byte_ns": ns(f["last_byte"]), "closed_ns": ns(f["closed"])} for f in receiver["sessions"]]
         return {"flows": workloads.by_size(flow_program.summary(sent, got))}
 

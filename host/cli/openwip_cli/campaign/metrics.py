@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What is read from the result of a run. A metric is a name, with an argument after a colon where it has one:
 `modulation_share:2` is the share of frames sent with 2 bits per symbol."""
+import copy
 from typing import Any
 
 from ..air import SYMBOLS_PER_BIN
@@ -23,6 +24,16 @@ def _flow(key: str, scale: float = 1.0) -> Any:
     def read(r: dict[str, Any], point: Point, _: object) -> Any:
         return r["workload"]["flows"][str(point["flow_kb"])][key] * scale
     return read
+
+
+def _useful(r: dict[str, Any], *_: object) -> float:
+    """Of the bytes that TCP sent, those that it sent for the first time."""
+    sent, again = (sum(s[key] for s in r["workload"]["each"]) for key in ("bytes_sent", "bytes_retransmitted"))
+    return 1 - again / sent if sent else 0.0
+
+
+def _of_work(key: str) -> Any:
+    return lambda r, *_: r["workload"][key]
 
 
 def _frames_per_packet(r: dict[str, Any], *_: object) -> float:
@@ -54,6 +65,17 @@ def _quantile(r: dict[str, Any], _: object, q: float) -> float:
     return delays[min(len(delays) - 1, int(float(q) * len(delays)))] if delays else float("nan")
 
 
+def _bearer(over: str, under: str | None = None) -> Any:
+    """Counts of the bearer's downlink, or of the uplink where they begin with `up.`; a ratio of two."""
+    def count(r: dict[str, Any], name: str) -> float:
+        way, _, field = name.rpartition(".")
+        return sum(r["bearer"][way or "down"][f] for f in field.split("+"))
+
+    def read(r: dict[str, Any], *_: object) -> float:
+        return count(r, over) / count(r, under) if under else count(r, over)
+    return read
+
+
 METRICS = {
     "goodput_mbps": ("TCP throughput (Mbit/s)", _goodput),
     "tcp_retransmits": ("retransmitted TCP segments", lambda r, *_: r["workload"]["retransmits"] or 0),
@@ -70,6 +92,18 @@ METRICS = {
     "flow_mbps": ("throughput (Mbit/s)", _flow("goodput_bps", 1e-6)),
     "flow_s": ("completion time (s)", _flow("session_s")),
     "flow_rtts": ("completion time (round trips)", _flow("session_rtts")),
+    "useful": ("useful transmission ratio", _useful),
+    "timeouts": ("timeouts", _of_work("timeouts")),
+    "timeouts_spurious": ("spurious timeouts", _of_work("timeouts_spurious")),
+    "timeouts_real": ("real timeouts", _of_work("timeouts_real")),
+    "rtt_ms": ("mean round-trip time (ms)", _of_work("rtt_ms")),
+    "given_up": ("frames given up by the link", lambda r, *_: r["packets"]["uplink"]["dropped"].get("wlan_retry_limit", 0)),
+    "download_s": ("download time (s)", _flow("last_byte_s")),
+    "download_ip_kbps": ("download rate (kbit/s of IP)", lambda r, p, _: p["flow_kb"] * 8 * p["mtu"] / (p["mtu"] - 40) / _flow("last_byte_s")(r, p, _)),
+    "flow_retransmitted": ("retransmitted TCP segments (share)", lambda r, p, _: _flow("retransmits")(r, p, _) / _flow("segments")(r, p, _)),
+    "sdu_loss": ("packets given up (share)", lambda r, *_: r["packets"]["downlink"]["dropped"].get("rlc_given_up", 0) / r["packets"]["downlink"]["in"]),
+    "status_share": ("status PDUs for each PDU of data", _bearer("up.status_pdus+status_piggybacked", "pdus")),
+    "pdu_retransmissions": ("PDUs that are retransmissions (share)", _bearer("retransmissions", "pdus")),
     "voip_loss": ("packet loss", lambda r, *_: r["workload"]["loss"]),
     "voip_within": ("share of packets within the delay", _within),
     "voip_quantile": ("delay (ms)", _quantile),
@@ -120,6 +154,7 @@ class Results:
         """`get(key)`: a finished run or None (runner.Store.get)."""
         self.experiment = experiment
         self.found: dict[Point, dict[int, Any]] = {}        # point -> {realisation: result}
+        self.parts: dict[Point, list[Point]] = {}           # point -> those over which it is the mean: itself, but for averaged()
         self.absent, self.invalid, self.repeated = 0, 0, 0
         seen = {}
         for point in experiment.points:
@@ -133,13 +168,25 @@ class Results:
                 run = seen[key]
                 if run is not None and run["valid"]:
                     self.found.setdefault(point, {})[realisation] = run["result"]
+                    self.parts[point] = [point]
                     if experiment.until and experiment.until.enough(self.values(point, watched(experiment))):
                         break
         self.runs = len(seen)
 
+    def averaged(self, over: list[str]) -> "Results":
+        """The same with one point for all that differ in nothing but these settings: the mean of a metric over them, in the
+        realisations that all of them have. One of them without results: none."""
+        if not over:
+            return self
+        other, groups = copy.copy(self), dict[Point, list[Point]]()
+        for p in self.experiment.points:
+            groups.setdefault(Point(tuple((k, v) for k, v in p.settings if k not in over)), []).append(p)
+        other.parts = {p: parts for p, parts in groups.items() if all(part in self.found for part in parts)}
+        return other
+
     def where(self, **wanted: Any) -> list[Any]:
         """Points with these settings that have results, in the order of the grid."""
-        return [p for p in self.experiment.points if p in self.found and p.matches(wanted)]
+        return [p for p in self.parts if p.matches(wanted)]
 
     def one(self, wanted: dict[str, Any]) -> Point:
         points = self.where(**wanted)
@@ -149,4 +196,6 @@ class Results:
 
     def values(self, point: Point, metric: str) -> dict[int, Any]:
         """{realisation: value}"""
-        return {r: read(result, point, metric) for r, result in self.found[point].items()}
+        parts = self.parts[point]
+        return {r: sum(read(self.found[p][r], p, metric) for p in parts) / len(parts)
+                for r in self.found[parts[0]] if all(r in self.found[p] for p in parts)}

@@ -19,7 +19,7 @@ from ..machine.places import Places, versions
 from ..runs import emulate, pool, tcpl
 from ..settings.command_line import Parser
 from ..settings.scenario import Scenario
-from . import in_virtual_time, workloads
+from . import in_ns3, in_virtual_time, workloads
 
 ATTEMPTS = 3
 
@@ -59,7 +59,11 @@ def seat(prefix: str) -> Iterator[tuple[str, placement.Placement]]:
 
 def attempt(spec: dict[str, Any], places: Places, progress: Callable[[str], None]) -> dict[str, Any]:
     if spec.get("time") == "virtual":
+        if "tcp-l" in spec:
+            return tcpl.run_virtual(spec["tcp-l"], Scenario(spec["settings"], tcpl.SETTINGS), places)
         return in_virtual_time.run(spec["emulator"], spec["workload"], progress, places=places)
+    if spec.get("time") == "ns3":
+        return in_ns3.run(spec["emulator"], spec["workload"], spec.get("tcp"), progress, places=places)
     with seat(spec.get("name", "x")) as (name, cores):
         if "tcp-l" in spec:
             return tcpl.run_one(spec["tcp-l"], Scenario(spec["settings"], tcpl.SETTINGS), name, places, cores=cores)
@@ -67,8 +71,8 @@ def attempt(spec: dict[str, Any], places: Places, progress: Callable[[str], None
 
 
 def again(spec: dict[str, Any], reasons: list[str]) -> bool:
-    """Another attempt may come off: the machine may be quieter. In virtual time the same would come of it."""
-    return spec.get("time") != "virtual" and ("tcp-l" not in spec or any(r.startswith(("pacing", "died")) for r in reasons))
+    """Another attempt may come off: the machine may be quieter. Without its clock the same would come of it."""
+    return spec.get("time", "real") == "real" and ("tcp-l" not in spec or any(r.startswith(("pacing", "died")) for r in reasons))
 
 
 def attempts_of(spec: dict[str, Any], places: Places, progress: Callable[[str], None],
@@ -99,7 +103,7 @@ def main(arguments: list[str], places: Places) -> int:
         pool.with_parent(given.with_parent)
     path = pathlib.Path(given.spec)
     spec, out = read_spec(path), outputs.check("OUT", given.out)
-    if spec.get("time") != "virtual":
+    if spec.get("time", "real") == "real":
         system.require_root()
         system.require_tun()
 

@@ -6,13 +6,14 @@ from typing import Any
 from ..errors import BadInput
 from ..machine import placement
 from ..machine.places import Places
+from ..runs import ns3_tcp
 from ..settings.command_line import Parser
 from ..settings.kinds import Integer
 from . import metrics, plan, runner, statements
 from .plan import Experiment
 from .runner import Store
 
-PER_CORE = {"real": 3, "virtual": 1}    # runs; at 10 bins and 4 Mbit/s a cell needs about a fifth of a core, start and end included
+PER_CORE = {"real": 3, "virtual": 1, "ns3": 1}    # runs; at 10 bins and 4 Mbit/s a cell needs about a fifth of a core, start and end included
 PROFILES = ("slurm", "kubernetes")      # of host/campaign
 
 
@@ -20,11 +21,14 @@ def parser() -> Parser:
     p = Parser("experiment", "Many runs on the emulator (the experiments of the literature, or a file of one's own): results as CSV, figures "
                              "as PNG, and what the text says against what was measured. What is in the folder already is not repeated.")
     p.add_argument("names", nargs="*", metavar="NAME", help="A1 ... C2, all (--list shows them), or a file of one's own")
-    p.add_argument("--quick", action="store_true", help="fewer points, few realisations, short flows: all within 45 minutes on two cores")
+    p.add_argument("--quick", action="store_true", help="fewer points, few realisations, short flows")
     p.add_argument("--time", choices=tuple(PER_CORE), default="real",
-                   help="virtual: with a Linux kernel of its own, as fast as the machine can; needs no root (docs/virtual-time.md; default real)")
+                   help="virtual: with a Linux kernel of its own, ns3: with the TCP of ns-3, both as fast as the machine can, without root "
+                   "(docs/virtual-time.md, docs/ns3.md; default real)")
+    p.add_argument("--tcp", metavar="NAME=VALUE", action="append", default=[],
+                   help="of ns-3's TCP in all runs, over what the experiment says, such as sender=tahoe (docs/ns3.md); repeatable")
     p.value("--cores", Integer(1, 999), metavar="N", default=len(placement.usable()),
-            help=f"of this machine (default all); runs at the same time on each: {PER_CORE['real']}, in virtual time {PER_CORE['virtual']}")
+            help=f"of this machine (default all); runs at the same time on each: {PER_CORE['real']}, without its clock {PER_CORE['virtual']}")
     p.add_argument("--profile", metavar="P", help=f"run elsewhere (--time virtual): {', '.join(PROFILES)}, or a folder with Snakemake's config.yaml")
     p.add_argument("--out", metavar="DIR", help="folder of the results (default experiments/quick or experiments/full of the build folder)")
     p.add_argument("--only-evaluate", action="store_true", help="run nothing: figures and tables of the runs that are there")
@@ -36,7 +40,7 @@ def check_plan(store: Store, experiments: list[Experiment]) -> dict[str, Any]:
     """The folder's plan, with these experiments in it; refuses to mix results of different files."""
     old = store.plan or {"experiments": {}}
     for e in experiments:
-        is_now = {"mode": e.mode, "time": e.time, "fingerprint": e.fingerprint}
+        is_now = {"mode": e.mode, "time": " ".join([e.time, *(f"{n}={v}" for n, v in e.tcp.items())]), "fingerprint": e.fingerprint}
         before = {"time": "real"} | old["experiments"].get(e.name, is_now)
         for what in ("mode", "time"):
             if before[what] != is_now[what]:
@@ -47,8 +51,8 @@ def check_plan(store: Store, experiments: list[Experiment]) -> dict[str, Any]:
     return old
 
 
-def load(top: pathlib.Path, names: list[str], mode: str, time: str = "real") -> list[Experiment]:
-    experiments = plan.load(top, names, mode, time)
+def load(top: pathlib.Path, names: list[str], mode: str, time: str = "real", tcp: dict[str, str] | None = None) -> list[Experiment]:
+    experiments = plan.load(top, names, mode, time, tcp)
     for e in experiments:
         statements.check_statements(e.path, e.tree["statements"])
         metrics.split(metrics.watched(e))
@@ -61,8 +65,9 @@ def profile_of(given: Any, places: Places) -> pathlib.Path | None:
     folder = places.top / "host" / "campaign" / given.profile if given.profile in PROFILES else pathlib.Path(given.profile)
     if not (folder / "config.yaml").is_file():
         raise BadInput(f"--profile is {given.profile!r}; valid: {', '.join(PROFILES)}, or a folder with config.yaml")
-    if given.time == "real":
-        raise BadInput(f"--profile {given.profile} with --time real: such a run needs root and a quiet core of this machine; valid: --time virtual")
+    if given.time != "virtual":
+        why = "such a run needs root and a quiet core of this machine" if given.time == "real" else "ns-3 may not be handed on with this program"
+        raise BadInput(f"--profile {given.profile} with --time {given.time}: {why}; valid: --time virtual")
     return folder.absolute()
 
 
@@ -78,8 +83,11 @@ def parse(arguments: list[str], places: Places) -> Any:
     given.mode = "quick" if given.quick else "full"
     given.slots = given.cores * PER_CORE[given.time]
     given.profile = profile_of(given, places)
-    given.experiments = load(places.top, given.names, given.mode, given.time)
-    default = places.build / "experiments" / (given.mode + "-virtual" * (given.time == "virtual"))
+    if given.tcp and given.time != "ns3":
+        raise BadInput(f"--tcp {given.tcp[0]} with --time {given.time}, where TCP is another; valid: --time ns3")
+    given.tcp = ns3_tcp.read(given.tcp)
+    given.experiments = load(places.top, given.names, given.mode, given.time, given.tcp)
+    default = places.build / "experiments" / (given.mode + f"-{given.time}" * (given.time != "real"))
     given.store = runner.Store(pathlib.Path(given.out) if given.out else default)
     given.store.prepare()
     given.plan = check_plan(given.store, given.experiments)

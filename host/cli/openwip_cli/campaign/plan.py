@@ -24,13 +24,16 @@ from ..figures.estimates import estimate
 from ..settings.command_line import read
 from ..settings.kinds import Integer, Real
 from ..settings.scenario import read_yaml
-from .settings import EMULATOR, SETTINGS, TRAFFIC, VIEW
+from . import tcp_settings
+from .settings import EMULATOR, OF_LINUX, SETTINGS, START_S, TCP, TRAFFIC, VIEW, VIRTUAL
 
 FORMAT = 1                  # of the run files; part of a run's identity
-PARTS = {"title", "defaults", "text_figures", "settings", "grid", "quick", "full", "figures", "statements", "measures", "until"}
-DEFAULT_PARTS = {"settings", "channels", "tcp", "voip", "flows", "quick", "full"}
+PARTS = {"title", "defaults", "text_figures", "settings", "grid", "quick", "full", "figures", "statements", "measures", "time",
+         "until"}
+DEFAULT_PARTS = {"settings", "channels", "methods", "senders", "bulk", "tcp", "voip", "flows", "quick", "full"}
 MODES = ("quick", "full")
 AT_LEAST = 5                # realisations of a point before it may stop
+NAMED = {"channel": "channels", "method": "methods", "sender": "senders"}   # setting -> part of the defaults file
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,11 +127,21 @@ def digest(value: Any) -> str:
     return hashlib.sha256(canonical(value).encode()).hexdigest()[:16]
 
 
+def fits(tree: dict[str, Any], time: str) -> bool:
+    """The file asks for that time; for virtual time: for any but the real one."""
+    return tree.get("time", time) in (time, "virtual" if time == "ns3" else time)
+
+
+class NothingToRun(BadInput):
+    """None of an experiment's points."""
+
+
 class Experiment:
     """One experiment in one mode (quick or full)."""
 
-    def __init__(self, path: pathlib.Path, mode: str, time: str = "real") -> None:
-        self.path, self.mode, self.time = pathlib.Path(path), mode, time
+    def __init__(self, path: pathlib.Path, mode: str, time: str = "real", tcp: dict[str, str] | None = None) -> None:
+        """`tcp`: of ns-3's in all runs."""
+        self.path, self.mode, self.time, self.tcp = pathlib.Path(path), mode, time, tcp or {}
         self.name = self.path.stem
         tree = read_tree(path)
         check_parts(path, tree, PARTS)
@@ -136,6 +149,8 @@ class Experiment:
             if part not in tree:
                 raise BadInput(f"experiment file {path}: {part} is missing")
         self.tree = tree
+        if not fits(tree, time):
+            raise BadInput(f"experiment file {path}: time is {tree['time']!r}: give --time {tree['time']}")
         common_path = self.path.parent / str(tree["defaults"])
         common = read_tree(common_path)
         check_parts(common_path, common, DEFAULT_PARTS)
@@ -160,10 +175,40 @@ class Experiment:
                 raise BadInput(f"experiment file {path}: grid: {p.text()} does not say {', '.join(sorted(absent))}")
         self.varied = varied
         for p in self.points:
-            channel = (settings | dict(p.settings)).get("channel")
-            if channel not in common["channels"]:
-                raise BadInput(f"experiment file {path}: channel is {channel!r}; valid: {', '.join(common['channels'])}")
+            for name, value in (settings | dict(p.settings)).items():
+                if name in NAMED and value not in common.get(NAMED[name], {}):
+                    raise BadInput(f"experiment file {path}: {name} is {value!r}; valid: {', '.join(common.get(NAMED[name], {}))}")
+            if ("spike_at_s" in varied | settings.keys()) != ("spike_s" in varied | settings.keys()):
+                raise BadInput(f"experiment file {path}: spike_at_s and spike_s: one is set; valid: both or none")
+            control = (settings | dict(p.settings)).get("congestion_control")
+            if time != "ns3" and control is not None and control not in OF_LINUX:
+                raise BadInput(f"experiment file {path}: congestion_control is {control!r} with --time {time}; valid: {', '.join(OF_LINUX)}")
+        if settings.get("workload") in VIRTUAL:
+            if time == "real":
+                raise BadInput(f"experiment file {path}: workload is {settings['workload']!r} with --time {time}; valid: --time virtual")
+            of_route = [n for n in varied | settings.keys() if SETTINGS[n].role == TCP and not str(SETTINGS[n].key).startswith("sysctl.")]
+            if of_route:
+                raise BadInput(f"experiment file {path}: {of_route[0]} with workload {settings['workload']!r}; valid there: sysctls")
         self._runs: dict[Any, Run] = {}
+        self.left_out: dict[str, int] = {}      # why: points
+        if time == "ns3":
+            self._leave_out()
+
+    def _leave_out(self) -> None:
+        """Points that ns-3 cannot run: their statements are not measured."""
+        for name in self.tcp:
+            if (setting := tcp_settings.OVER.get(name, name)) in self.varied:
+                raise NothingToRun(f"experiment file {self.path}: --tcp {name} is over {setting}, which the grid varies; valid: one of the two")
+        kept = []
+        for p in self.points:
+            try:
+                tcp_settings.check_ns3(self.run(p, 1).spec)
+                kept.append(p)
+            except BadInput as e:
+                self.left_out[str(e)] = self.left_out.get(str(e), 0) + 1
+        if not kept:
+            raise NothingToRun(f"experiment file {self.path}: {next(iter(self.left_out))}")
+        self.points = kept
 
     def _whole(self, size: dict[str, Any], name: str, low: float, high: float) -> int:
         value = size.get(name)
@@ -184,19 +229,34 @@ class Experiment:
     def spec(self, point: Point, realisation: int) -> dict[str, Any]:
         """Everything that decides the outcome of a run."""
         settings = self.settings | dict(point.settings)
-        options = {SETTINGS[k].key: v for k, v in settings.items() if SETTINGS[k].role == EMULATOR and k != "channel"}
-        options |= self.common["channels"][settings["channel"]]
+        options = {SETTINGS[k].key: v for k, v in settings.items() if SETTINGS[k].role == EMULATOR and k not in NAMED}
+        for name in ("channel", "method"):
+            options |= self.common[NAMED[name]][settings[name]] if name in settings else {}
+        if "spike_s" in settings:
+            options["umts.spikes"] = [START_S + settings["spike_at_s"], settings["spike_s"]]
         options["seed"] = realisation
         traffic = {k: v for k, v in settings.items() if SETTINGS[k].role == TRAFFIC}
         kind = traffic.pop("workload")
         if kind == "voip":
             traffic = {k: traffic[k] for k in ("qdisc", "bottleneck_mbps") if k in traffic}
             traffic |= self.common["voip"] | {"duration_s": self.duration_s}
+        elif kind in VIRTUAL:
+            asked = {f"net/ipv4/{name}": str(value) for name, value in self._tcp(settings, {"sysctl": {}})["sysctl"].items()}
+            traffic |= self.common["bulk"] | {"sender": self.common["senders"][traffic["sender"]] | asked, "duration_s": self.duration_s}
         else:
-            traffic |= {"tcp": self.common["tcp"]}
+            traffic |= {"tcp": self._tcp(settings, self.common["tcp"])}
             traffic |= {"duration_s": self.duration_s} if kind == "tcp" else {"flows": self.flows}
         return {"format": FORMAT, "channel": settings["channel"], "emulator": options,
-                "workload": {"kind": kind} | traffic, "realisation": realisation} | ({"time": self.time} if self.time != "real" else {})
+                "workload": {"kind": kind} | traffic, "realisation": realisation} | (
+                    {"time": self.time} if self.time != "real" else {}) | ({"tcp": self.tcp} if self.tcp else {})
+
+    def _tcp(self, settings: dict[str, Any], usual: dict[str, Any]) -> dict[str, Any]:
+        tcp = usual | {"sysctl": dict(usual["sysctl"])}
+        for name, value in settings.items():
+            if SETTINGS[name].role == TCP:
+                group, _, leaf = str(SETTINGS[name].key).rpartition(".")
+                (tcp[group] if group else tcp)[leaf] = value
+        return tcp
 
     def run(self, point: Point, realisation: int) -> "Run":
         without_view = Point(tuple((k, v) for k, v in point.settings if SETTINGS[k].role != VIEW))
@@ -237,20 +297,39 @@ def folder(top: pathlib.Path) -> pathlib.Path:
 
 
 def known(top: pathlib.Path) -> list[str]:
-    return sorted(p.stem for p in folder(top).glob("*.yaml") if p.stem != "defaults")
+    return sorted(p.stem for p in folder(top).glob("*.yaml") if not p.stem.startswith("defaults"))
 
 
-def load(top: pathlib.Path, names: Any, mode: str, time: str = "real") -> list[Any]:
-    """Experiments by name, or by the path of a file (NAME.yaml) of one's own."""
+def time_of(top: pathlib.Path, name: str) -> str:
+    """That a file asks for."""
+    return str(read_tree(folder(top) / f"{name}.yaml").get("time", "real"))
+
+
+def path_of(top: pathlib.Path, name: str) -> pathlib.Path | None:
+    """Of an experiment by its name, or a file of one's own. Those of 802.11 (D-*) are not among `all`."""
+    if name.endswith(".yaml"):
+        return pathlib.Path(name)
+    places = (f / f"{name}.yaml" for f in (folder(top), folder(top).parent / "wlan"))
+    return next((p for p in places if name != "defaults" and p.exists()), None)
+
+
+def load(top: pathlib.Path, names: Any, mode: str, time: str = "real", tcp: dict[str, str] | None = None) -> list[Any]:
+    """Experiments by name, or by the path of a file (NAME.yaml) of one's own; `all`: those that run in this time."""
     there = known(top)
-    if names == ["all"]:
-        names = there
+    every = names == ["all"]
+    if every:
+        names = [n for n in there if fits(read_tree(folder(top) / f"{n}.yaml"), time)]
     experiments: dict[str, Experiment] = {}
     for name in dict.fromkeys(names):
-        own = name.endswith(".yaml")
-        if not own and name not in there:
+        path = path_of(top, name)
+        if path is None:
             raise BadInput(f"unknown experiment {name}; known: {', '.join(there)}, or a file NAME.yaml")
-        e = Experiment(name if own else folder(top) / f"{name}.yaml", mode, time)
+        try:
+            e = Experiment(path, mode, time, tcp)
+        except NothingToRun:
+            if every:
+                continue
+            raise
         if e.name in experiments:
             raise BadInput(f"experiment {e.name} is named twice: {experiments[e.name].path} and {e.path}")
         experiments[e.name] = e

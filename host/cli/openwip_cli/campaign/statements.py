@@ -3,9 +3,9 @@
 
   - {id: adaptive, says: "adaptive modulation beats every fixed level", kind: above, ...}
 
-`kind` names a function here. Each looks at one or more cases (for_each: {channel: [jakes, winner]}) and gives for
-each a Finding: what was measured, whether the statement holds for it, and whether the 95 % interval excludes
-the other answer. A statement holds when all its cases do. A case whose points were not measured (the quick
+`kind` names a function here. `averaged`: settings over which the metric is averaged before. Each looks at one or more cases
+(for_each: {channel: [jakes, winner]}) and gives for each a Finding: what was measured, whether the statement holds for it, and
+whether the 95 % interval excludes the other answer. A statement holds when all its cases do. A case whose points were not measured (the quick
 grid is smaller) is left out; a statement without a case is `not measured`."""
 import dataclasses
 import itertools
@@ -17,7 +17,7 @@ from typing import Any
 from ..errors import BadInput
 from ..figures import estimates
 from .metrics import Results, split
-
+from .settings import SETTINGS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,6 +62,12 @@ def value(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Fin
     """The metric at a point lies between least and most."""
     e = estimates.estimate(results.values(results.one(check.get("where", {}) | case), check["metric"]).values())
     return Finding(_number(e, check), *_limits(e, check))
+
+
+def covers(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Finding":
+    """The metric's interval at a point holds `expect`."""
+    e = estimates.estimate(results.values(results.one(check.get("where", {}) | case), check["metric"]).values())
+    return Finding(_number(e, check), e.covers(check["expect"]), not math.isnan(e.half))
 
 
 def ratio(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Finding":
@@ -167,8 +173,7 @@ def spread(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Fi
                    not math.isnan(e.half) and abs(change - check["most"]) > e.half)
 
 
-def falls(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Finding":
-    """Over one setting the metric never rises by more than `slack` of its largest value, and falls from end to end."""
+def _goes_one_way(results: Results, check: dict[str, Any], case: dict[str, Any], way: int) -> "Finding":
     over, metric = check["over"], check["metric"]
     points = sorted((p for p in results.where(**(check.get("where", {}) | case))
                      if p[over] >= check.get("least_x", -math.inf)), key=lambda p: p[over])
@@ -177,9 +182,19 @@ def falls(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Fin
     found = [results.values(p, metric) for p in points]
     means = [estimates.estimate(v.values()).mean for v in found]
     slack = check.get("slack", 0.0) * max(means)
-    down = all(b <= a + slack for a, b in itertools.pairwise(means)) and means[-1] < means[0]
+    down = all(way * (b - a) <= slack for a, b in itertools.pairwise(means)) and way * (means[-1] - means[0]) < 0
     d = estimates.difference(found[0], found[-1])
-    return Finding(" > ".join(f"{m:.3g}" for m in means), down, not math.isnan(d.half) and not d.covers(0))
+    return Finding((" > " if way > 0 else " < ").join(f"{m:.3g}" for m in means), down, not math.isnan(d.half) and not d.covers(0))
+
+
+def falls(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Finding":
+    """Over one setting the metric never rises by more than `slack` of its largest value, and falls from end to end."""
+    return _goes_one_way(results, check, case, 1)
+
+
+def rises(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Finding":
+    """As `falls`, the other way."""
+    return _goes_one_way(results, check, case, -1)
 
 
 def padhye_mbps(loss: float, rtt_s: float, rto_s: float = 0.2, window_bytes: int = 64096, packet_bytes: int = 1500, acked: int = 2) -> float:
@@ -228,7 +243,13 @@ def steps(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Fin
     return Finding("; ".join(texts), holds, True)
 
 
-KINDS = {f.__name__: f for f in (value, ratio, above, best, disjoint, crossing, spread, falls, model, steps)}
+KINDS = {f.__name__: f for f in (value, ratio, covers, above, best, disjoint, crossing, spread, falls, rises, model, steps)}
+
+
+def check_averaged(path: pathlib.Path, what: str, part: dict[str, Any]) -> None:
+    over = part.get("averaged", [])
+    if not isinstance(over, list) or not all(name in SETTINGS for name in over):
+        raise BadInput(f"experiment file {path}: {what}: averaged is {over!r}; valid: a list of settings")
 
 
 def check_statements(path: pathlib.Path, given: Any) -> None:
@@ -242,10 +263,12 @@ def check_statements(path: pathlib.Path, given: Any) -> None:
             raise BadInput(f"experiment file {path}: statement {s['id']}: kind is {s['kind']!r}; valid: {', '.join(KINDS)}")
         if "metric" in s:
             split(s["metric"])
+        check_averaged(path, f"statement {s['id']}", s)
 
 
 def judge(results: Results, statement: dict[str, Any]) -> "Judgement":
     findings = []
+    results = results.averaged(statement.get("averaged", []))
     for label, case in cases(statement):
         try:
             findings.append((label, KINDS[statement["kind"]](results, statement, case)))

@@ -24,9 +24,10 @@ from ..machine import system
 from ..measure.traffic import IPERF3_READY, TrafficFailed, iperf3_server, pair
 from ..programs import flow_program, voip_program
 from ..runs.run import MeasuredCell
+from .settings import START_S
+from .tcp_settings import route_metrics, sysctls_of
 
 PORT = 5001
-START_S = 1.0        # of the channel
 CONNECT_S = 6
 PATIENCE_S = 6       # after the planned end of an application
 DRAIN_S = 1.0        # for the last packets of a stream: 30 retransmissions after 16 ms take half of it
@@ -53,23 +54,6 @@ def in_namespace(namespace: str, *argv: str) -> str:
     if done.returncode != 0:
         raise BadInput(f"{' '.join(argv)} in {namespace}: {done.stderr.strip()}")
     return done.stdout
-
-
-def sysctls_of(work: dict[str, Any]) -> dict[str, Any]:
-    """Of net.ipv4, at both ends."""
-    sysctls = work["tcp"]["sysctl"] | {k.removeprefix("sysctl."): v for k, v in work.items() if k.startswith("sysctl.")}
-    if "rack" in work:          # tcp_early_retrans 3: the kernel's usual, tail loss probe and no early retransmission
-        sysctls |= {"tcp_recovery": 1, "tcp_early_retrans": 3} if work["rack"] == "on" else {"tcp_recovery": 0, "tcp_early_retrans": 0}
-    if work["window_bytes"]:    # the buffers must not be what limits, nor the tuning widen the window again
-        sysctls |= {"tcp_moderate_rcvbuf": 0, "tcp_rmem": "4096 262144 262144", "tcp_wmem": "4096 262144 4194304"}
-    return sysctls
-
-
-def route_metrics(work: dict[str, Any]) -> list[str]:
-    # The congestion control through the route: as a sysctl a namespace may only have an unrestricted one.
-    metrics = ["congctl", work["congestion_control"], "initcwnd", str(work["tcp"]["initial_window_segments"]),
-               "rto_min", f"{work['tcp']['rto_min_ms']}ms"]
-    return metrics + (["window", str(work["window_bytes"])] if work["window_bytes"] else [])
 
 
 def queue_commands(work: dict[str, Any], device: str) -> list[str]:
@@ -210,7 +194,8 @@ def by_size(done: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
         connect = statistics.fmean(f["connect_s"] for f in mine)
         sizes[str(kb)] = {"times": len(mine), "goodput_bps": kb * 8000 / session, "session_s": session,
                           "last_byte_s": statistics.fmean(f["last_byte_s"] for f in mine), "rtt_s": connect,
-                          "session_rtts": session / connect, "each_session_s": [round(f["session_s"], 6) for f in mine]}
+                          "session_rtts": session / connect, "each_session_s": [round(f["session_s"], 6) for f in mine]} | {
+            k: statistics.fmean(f[k] for f in mine) for k in ("retransmits", "segments") if k in mine[0]}     # of virtual time
     return sizes
 
 

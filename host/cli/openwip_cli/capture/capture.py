@@ -73,6 +73,11 @@ def endpoints(cell: Cell, terminals: int) -> list[Any]:
             *(["--user", system.account()[0]] if os.geteuid() == 0 else [])]
 
 
+def pdus(configuration: Any) -> list[Any]:
+    """Of wip_capture, for a cell whose link is this (its emulator's configuration): its frames are PDUs of UMTS."""
+    return ["--pdus"] if ((configuration or {}).get("link") or {}).get("kind") == "umts" else []
+
+
 def comments(cell: Cell, places: Places, configurations: list[tuple[str, str]]) -> list[Any]:
     """Of the capture's section: what was captured."""
     texts = [f"cell '{cell.name}', OpenWIP {version(places.top)}",
@@ -92,7 +97,9 @@ def arguments_of(cell: Cell, given: argparse.Namespace, file: pathlib.Path | str
     except control.NoAnswer:
         raise BadInput(f"cell '{cell.name}' is up, but its medium does not answer yet; try again") from None
     started = time.time_ns() - round(air.wall_seconds * 1e9)
+    emulator = cell.run / "emulator.yaml"
     return [places.program(PROGRAM), "-o", file, *endpoints(cell, max(1, len(namespaces) - 1)),
+            *(pdus(yaml.safe_load(emulator.read_text())) if emulator.exists() else []),
             "--start-ns", str(started), *comments(cell, places, configurations), *limits(given)]
 
 
@@ -131,7 +138,7 @@ class Recording:
         parent = os.getpid()
         self.process: Any = subprocess.Popen(
             [places.program(PROGRAM), "-o", file, *endpoints(cell, len(cell.terminals)), "--speed", f"{speed:g}",
-             "--wait", "120", "--end-file", self.last_words.name,
+             "--wait", "120", "--end-file", self.last_words.name, *pdus(configuration),
              *comments(cell, places, [("configuration", yaml.safe_dump(configuration, sort_keys=False))])],
             stdin=subprocess.DEVNULL, stderr=self.said, preexec_fn=lambda: system.die_with_parent(parent))
 

@@ -322,6 +322,8 @@ def flowgraph(role: str, places: Places) -> list[str]:
 
 def transmitter_options(scenario: Scenario, control: str = "") -> list[str]:
     options = ["--edge-samples", str(scenario["radio.edge_samples"]), "--lead", str(scenario["link.transmit_lead_slots"])]
+    if scenario.cabled:
+        return [*options, "--bursts-first"]
     if not scenario.fade_in_transmitter:
         return options
     channel = {"speed_kmh": -1 if scenario.speed_kmh is None else scenario.speed_kmh, "shadowing": text_of(scenario["channel.shadowing"]),

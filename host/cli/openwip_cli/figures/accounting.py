@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from . import through_radios
 from ..air import CRC_BITS, SAMPLE_RATE, SLOT_SAMPLES, SLOTS_PER_SECOND, SYMBOLS_PER_BIN
 
 MTU = 1500
@@ -269,7 +270,7 @@ class Observed:
     waiting: float | None = None       # share_of_waiting() of the applications
     traffic: list | None = None        # reasons
     surroundings: Sequence[str] = ()     # reasons: processes that stood still, interfaces that were down
-    fader: Any = None                  # status of a medium whose channel a fader has
+    fader: Any = None                  # status of a medium whose channel a fader has, and of the terminal's radio
 
 
 def observed(air_before: Any, now: Any, **more: Any) -> "Observed":
@@ -277,7 +278,7 @@ def observed(air_before: Any, now: Any, **more: Any) -> "Observed":
     return Observed(paths=paths_of(now.base, now.terminal),
                     realtime=realtime_of(air_before, now.air, missed(now.air, now.base.radio)),
                     lock_losses=now.terminal.radio.lock_losses if now.has_receiver else None,
-                    fader=now.air if now.air.delay_samples else None,
+                    fader=(now.air, now.terminal.radio) if now.air.delay_samples else None,
                     changes=changes_of(base=now.base, terminal=now.terminal, air=now.air), **more)
 
 
@@ -291,7 +292,7 @@ def judge(o: Observed) -> Any:
     """The rules, in one place. The verdict at the end and the one so far are both made here."""
     checks = [("surroundings", [f"surroundings: {w}" for w in o.surroundings])]   # first: the cause of others
     if o.fader is not None:
-        checks.append(("fader", check_fader(o.fader)))
+        checks.append(("fader", check_fader(*o.fader)))
     if o.realtime is not None:
         checks += [("pacing", check_pacing(o.realtime)), ("late_slots", check_late(o.realtime)),
                    ("clipping", check_clipping(o.realtime))]
@@ -343,23 +344,26 @@ def check_pacing(realtime: dict[str, Any]) -> Any:
     return wrong
 
 
-def fader_of(air: Any) -> dict[str, Any] | None:
+def fader_of(air: Any, terminal: Any) -> dict[str, Any] | None:
     """What a report says of the fader; None: there is none."""
     if not air.delay_samples:
         return None
     return {"delay_samples": air.delay_samples, "delay_us": air.delay_samples / SAMPLE_RATE * 1e6, "least_lead_us": air.least_lead_us,
             "lost_samples": air.lost_samples, "clipped": air.clipped,
             "soundings": [{"from": getattr(s, "from"), "to": s.to, "residual_db": s.residual_db, "limit_db": s.limit_db,
-                           "not_judged": s.not_judged} for s in air.soundings]}
+                           "not_judged": s.not_judged} for s in air.soundings],
+            "through_radios": through_radios.compare(air.bursts, terminal.bursts)}
 
 
-def check_fader(air: Any) -> list[str]:
-    """What its receivers lost, and its channel as it was measured at the start (channels/fader/sounding.h)."""
+def check_fader(air: Any, terminal: Any) -> list[str]:
+    """What its receivers lost, and its channel as it was measured at the start: in itself (channels/fader/sounding.h), and by the
+    stations."""
     wrong = [f"fader: {air.lost_samples} samples lost at its receivers ({air.overflows} overflows)"] if air.lost_samples + air.overflows else []
     if not air.soundings:
         wrong.append("fader: its channel was not sounded")
     return wrong + [f"fader: from {getattr(s, 'from')} to {s.to} the channel is {s.residual_db:.1f} dB off the commanded one (limit "
-                    f"{s.limit_db:.1f} dB)" for s in air.soundings if not s.not_judged and not s.residual_db <= s.limit_db]
+                    f"{s.limit_db:.1f} dB)" for s in air.soundings if not s.not_judged and not s.residual_db <= s.limit_db] + \
+        through_radios.compare(air.bursts, terminal.bursts)["wrong"]
 
 
 def check_clipping(realtime: dict[str, Any]) -> list[str]:

@@ -67,7 +67,7 @@ def summary(sent: Any, received: Any) -> list[dict[str, Any]]:
             raise ValueError(f"a flow of {s['kb']} kB arrived with {r['bytes']} bytes")
         flows.append({"kb": s["kb"], "connect_s": (s["connected_ns"] - s["began_ns"]) / 1e9,
                       "last_byte_s": (r["last_byte_ns"] - s["began_ns"]) / 1e9,
-                      "session_s": (r["closed_ns"] - s["began_ns"]) / 1e9})
+                      "session_s": (r["closed_ns"] - s["began_ns"]) / 1e9} | {k: s[k] for k in ("retransmits", "segments") if k in s})
     return flows
 
 

@@ -144,7 +144,7 @@ def measure(cell: run.MeasuredCell, watch: Any, applications: Any, progress: Cal
     return common | more | {
         "placement": keeper.placement.report() | {"realtime_priority": {
             n: system.has_realtime_thread(p) for n, p in keeper.pids.items() if n in slot_path.PROCESSES}},
-        "fader": accounting.fader_of(now.air),
+        "fader": accounting.fader_of(now.air, radio),
         "radio": accounting.counts_of(radio, "cell", "locks", "lock_losses", "gain_", "cfo_hz", "evm_", "mean_snr_db", "overflows") | {
             "state": radio.mode, "level_dbfs": radio.rx_level_dbfs,
             "transitions": accounting.counts_of(radio, "candidates", "synchronisations", "losses_"),

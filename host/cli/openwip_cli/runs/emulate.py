@@ -70,6 +70,7 @@ def with_predictions(s: Scenario, places: Places) -> Iterator[Scenario]:
         elif shadowing != "as_defined":
             arguments.append(f"--shadowing-db={shadowing}")
         channel.run_program(places, arguments)
+        os.chmod(folder, 0o755)     # in virtual time it is read as who the process becomes
         yield Scenario(s.values | {"channel.model": file, "channel.prediction_nmse": "trace",
                                    "channel.speed_kmh": None, "channel.shadowing": "as_defined"}, SETTINGS)
 

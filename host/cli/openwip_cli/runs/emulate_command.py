@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip emulate: in real time, in virtual time, or with the generator of packets."""
+"""./openwip emulate: in real time, in virtual time, under ns-3, or with the generator of packets."""
 import dataclasses
 import signal
 
@@ -9,7 +9,7 @@ from ..figures import report
 from ..machine import outputs, placement
 from ..machine.places import Places
 from ..records import record
-from . import emulate, run as runs, virtual
+from . import emulate, ns3, run as runs, virtual
 from .options import parse_emulate
 
 
@@ -24,14 +24,16 @@ def main(arguments: list[str], places: Places) -> int:
         progress(f"packet generator, {seconds:g} s of virtual time")
         result, _ = emulate.generate(options.scenario, seconds, places)
         return runs.report(result, options, report.generator_screen(result))
-    if options.time == "virtual":
+    if options.time != "real":
         outputs.fresh("--capture", options.capture)
         record.check_target(options.record)
         for signum in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(signum, raise_terminated)     # its folder goes with it
-        result = virtual.run(options.scenario, places, virtual.download(options.scenario, options.sysctl), options.capture, progress,
-                             placement.choose(placement.usable(), placement.share_of_work()).slot_path,
-                             options.record)
+        if options.time == "ns3":
+            result = ns3.run(options.scenario, places, None, options.capture, progress, options.tcp)
+        else:
+            result = virtual.run(options.scenario, places, virtual.download(options.scenario, options.sysctl), options.capture, progress,
+                                 placement.choose(placement.usable(), placement.share_of_work()).slot_path, options.record)
         if options.record:
             record.said(result["record"], progress)
         return runs.report(result, options, report.screen(result))

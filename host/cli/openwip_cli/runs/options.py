@@ -13,6 +13,7 @@ from ..settings import emulator
 from ..settings.command_line import Parser, check_cell_name, read
 from ..settings.kinds import Real, with_unit
 from ..settings.scenario import SETTINGS, Scenario, check, check_together, read_file, text_of
+from . import ns3_tcp
 
 
 @dataclasses.dataclass
@@ -33,8 +34,9 @@ class Options:
     replay_iq: str | None = None   # FILE in the place of the radio
     pace_found: float | None = None    # with --speed auto, where it had to be tried
     generator: bool = False     # of the emulator: virtual time, no cell
-    time: str = "real"          # of the emulator: real, virtual (runs/virtual.py)
+    time: str = "real"          # of the emulator: real, virtual (runs/virtual.py), ns3 (runs/ns3.py)
     sysctl: dict = dataclasses.field(default_factory=dict)     # of the kernel in virtual time
+    tcp: dict = dataclasses.field(default_factory=dict)        # of ns-3
 
 
 def settings_parser(command: str, description: str, settings: Any, name: str) -> Parser:
@@ -134,25 +136,31 @@ def parse_emulate(arguments: list[str]) -> Options:
                    "through it, and a verdict.", emulator.SETTINGS, emulator.NAME)
     parser.add_argument("--generator", action="store_true",
                         help="virtual time, full queues, no interfaces: as fast as the machine can")
-    parser.add_argument("--time", choices=("real", "virtual"), default="real",
-                        help="virtual: with a Linux kernel of its own, as fast as the machine can, the same seed the same packets; "
-                        "needs no root (docs/virtual-time.md; default real)")
+    parser.add_argument("--time", choices=("real", "virtual", "ns3"), default="real",
+                        help="virtual: with a Linux kernel of its own, ns3: with the TCP of ns-3, both as fast as the machine can, the "
+                        "same seed the same packets, without root (docs/virtual-time.md, docs/ns3.md; default real)")
     parser.add_argument("--sysctl", metavar="NAME=VALUE", action="append", default=[],
                         help="of that kernel, such as net.ipv4.tcp_sack=0; repeatable")
+    parser.add_argument("--tcp", metavar="NAME=VALUE", action="append", default=[],
+                        help="of ns-3's TCP, such as sender=eifel, min_rto_ms=20 (docs/ns3.md); repeatable")
     given = parser.parse_args(arguments)
     for flag in ("keep", "record", "capture", "listen", "monitor"):
         if given.generator and getattr(given, flag):
             raise BadInput(f"--{flag} with --generator: there is no cell")
     for action in parser._actions:
         flag = (action.option_strings or [""])[-1]
-        if given.time == "virtual" and flag in AROUND_A_CELL and getattr(given, action.dest) != action.default:
-            raise BadInput(f"{flag} with --time virtual: there is no cell; valid: --json, --capture, --record")
-    if given.generator and given.time == "virtual":
-        raise BadInput("--generator with --time virtual: it makes packets without a kernel; valid: one of the two")
-    if given.sysctl and given.time != "virtual":
-        raise BadInput(f"--sysctl {given.sysctl[0]} with --time real, where the kernel is this machine's; valid: --time virtual")
+        of_cell = AROUND_A_CELL + ("--record",) * (given.time == "ns3")
+        if given.time != "real" and flag in of_cell and getattr(given, action.dest) != action.default:
+            valid = "--json, --capture" + ", --record" * (given.time == "virtual")
+            raise BadInput(f"{flag} with --time {given.time}: there is no cell; valid: {valid}")
+    if given.generator and given.time != "real":
+        raise BadInput(f"--generator with --time {given.time}: it makes packets without TCP; valid: one of the two")
+    for flag, words, clock in (("--sysctl", given.sysctl, "virtual"), ("--tcp", given.tcp, "ns3")):
+        if words and given.time != clock:
+            raise BadInput(f"{flag} {words[0]} with --time {given.time}, where TCP is another; valid: --time {clock}")
     options = options_of(given, emulator.SETTINGS)
     options.generator, options.time = given.generator, given.time
+    options.tcp = ns3_tcp.read(given.tcp)
     for setting in given.sysctl:
         name, equal, value = setting.partition("=")
         if not re.fullmatch(r"net[./][\w./-]+", name) or not equal or not re.fullmatch(r"[\w. -]+", value):

@@ -15,6 +15,9 @@ import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from google.protobuf import json_format
+from openwip_schema import control_pb2 as pb
+
 from ..cell import cell as cells
 from ..cell.cell import Cell
 from ..cell.keeper import KeeperClient
@@ -23,19 +26,20 @@ from ..cell.session import Progress, check_congestion_control, identity, owned_c
 from ..errors import INVALID, VALID, BadInput, CellDied
 from ..figures import accounting, meaning, report
 from ..figures.estimates import estimate
-from ..machine import outputs, system
+from ..machine import outputs, placement, system
 from ..machine.places import Places
 from ..measure import traffic
 from ..programs import transfer as transfer_program
 from ..settings.scenario import Scenario
 from ..settings.table import nested, process_keys, settings_of
-from . import run as runs
+from . import run as runs, virtual
 from .options import Options, options_parser, scenario_of
 from .pool import Pool, check as check_pool
 
 NAME = "tcpl"
 PROGRAM = "host/tcpl/wip_tcpl"
 PORT = 5300
+MOST_VIRTUAL = 16_000_000      # bytes of a transfer, which is held three times
 LATE_LIMIT_MS = 20.0   # of a packet; a fifth of the shortest time in which TCP here reacts to anything
 
 
@@ -47,12 +51,17 @@ def parse(arguments: list[str]) -> tuple[Any, Any, Any]:
         "tcp-l", "Transfers over a line with bit errors: TCP alone, and with damaged segments accepted.", SETTINGS, NAME)
     parser.add_argument("--csv", metavar="FILE", help="write one line for each transfer there")
     parser.add_argument("--png", metavar="FILE", help="draw throughput over bit error rate (or burstiness) there")
+    parser.add_argument("--time", choices=("real", "virtual"), default="real",
+                        help="virtual: with a Linux kernel of its own, no root (docs/virtual-time.md; default real)")
     given = parser.parse_args(arguments)
     if given.keep or given.logs:
         raise BadInput("--keep and --logs: every transfer has a cell of its own; valid: not here")
     if len(given.name) > 8:
         raise BadInput(f"--name is {given.name!r}; valid here: 1..8 letters, cells are NAME0, NAME1, ...")
-    return given, given.name, scenario_of(given, SETTINGS)
+    s = scenario_of(given, SETTINGS)
+    if given.time == "virtual" and s["traffic.bytes"] > MOST_VIRTUAL:
+        raise BadInput(f"--bytes is {s['traffic.bytes']} with --time virtual; valid: 1000..{MOST_VIRTUAL}, as the kernel's memory holds them")
+    return given, given.name, s
 
 
 def points_of(s: Scenario) -> Iterator[dict[str, Any]]:
@@ -106,17 +115,21 @@ def phases(cell: Cell, keeper: KeeperClient, s: Scenario, point: dict[str, Any],
     running = Running(cell, keeper)
     start_process(keeper, cells.Process("tcpl", [places.program(PROGRAM), "--config", path],
                                         {"OPENWIP_RUN": str(cell.run)}, slot_path=True), running, running.air)
-    result, failed = dict(point), []
+    moved, failed = {}, []
     try:
-        result |= workload(cell, keeper) or {}
+        moved = workload(cell, keeper) or {}
     except traffic.TrafficFailed as e:
         failed.append(str(e))
     checksum_errors = kernel_checksum_errors(cell, keeper)
     keeper.wait_until(lambda: not any(d.queued.packets for d in both_ways(running.ask(running.air)).values()), runs.DRAIN_LIMIT_S)
-    status = running.ask(running.air)
+    return result_of(point, moved, failed, running.ask(running.air), checksum_errors)
+
+
+def result_of(point: dict[str, Any], moved: dict[str, Any], failed: list[str], status: Any, checksum_errors: int) -> dict[str, Any]:
+    """`moved`: what the two programs said of the transfer."""
     ends = {way: accounting.End(direction) for way, direction in both_ways(status).items()}
     late = status.late_max_ms
-    return result | {
+    return point | moved | {
         "packets": status.forward.delivered.packets, "packets_damaged": status.packets_damaged,
         "queue_drops": sum(meaning.drops(status.forward).values()),
         "path_bits_wrong": status.bits_wrong, "late_max_ms": round(late, 2),
@@ -154,12 +167,38 @@ def transfer(cell: Cell, keeper: KeeperClient, s: Scenario, point: dict[str, Any
             "bytes_wrong": got["bytes_wrong"], "bits_wrong": got["bits_wrong"]} | sent
 
 
+def run_virtual(point: dict[str, Any], s: Scenario, places: Places) -> dict[str, Any]:
+    """As run_one(), with the TCP of a Linux kernel in virtual time (docs/virtual-time.md)."""
+    tree = config(Cell(NAME), s, point)
+    tree["relay"]["ports"] = str(virtual.PORT)
+    size, limit = s["traffic.bytes"], s["traffic.limit_s"]
+    plan = virtual.Plan([f"compare 0 1 {virtual.START_S:g} {size} {s['traffic.tcp_cc']} {s['traffic.tcp_window_kb']} {limit:g} {point['seed']}"],
+                        programs=[(side, f"ip link set dev eth{side} mtu {point['mtu']}") for side in (0, 1)],
+                        afterwards=[(1, "grep Tcp: /proc/net/snmp")])
+    with tempfile.TemporaryDirectory(prefix="openwip-") as folder:
+        root = virtual.prepared(folder, tree, plan, [tree[end]["address"] for end in ("sender", "receiver")], point["seed"], places)
+        raw, result = virtual.launch(places.program(PROGRAM), root, virtual.START_S + limit + 600, None)
+    ends = {e["end"]: e for e in result["flows"] if "failed" not in e}
+    failed = [f"flow {e['flow']}: {e['failed']}" for e in result["flows"] if "failed" in e] + ([result["failed"]] if "failed" in result else [])
+    moved: dict[str, Any] = {}
+    if not failed:
+        got, sent = ends["receiver"], ends["sender"]
+        seconds = got["last"] - got["began"]
+        moved = {"unfinished": True} if got["bytes"] < size else {
+            "seconds": seconds, "kbyte_s": size / seconds / 1000,
+            **{k: got[k] for k in ("bytes_wrong", "bits_wrong")}, **{k: sent[k] for k in ("retransmits", "congestion_control", "mss")}}
+    names, values = (line.split()[1:] for line in (result["programs"] or [{"said": "Tcp: InCsumErrors\nTcp: 0"}])[-1]["said"].splitlines())
+    errors = int(dict(zip(names, values))["InCsumErrors"])
+    return result_of(point, moved, failed, json_format.ParseDict(raw["path"], pb.PathStatus()), errors) | {
+        "virtual_seconds": raw["virtual_seconds"], "wall_seconds": raw["wall_seconds"]}
+
+
 # --- many ---
 
-def run_all(s: Scenario, name: str, places: Places, progress: Callable[[str], None]) -> tuple[list[dict[str, Any]], int]:
+def run_all(s: Scenario, name: str, places: Places, progress: Callable[[str], None], time: str = "real") -> tuple[list[dict[str, Any]], int]:
     """Every point, s["parallel"] at a time; results in the order of the points. A run that is invalid for
     its pacing is repeated, and every repetition counted."""
-    specs = {f"{n:x}": {"tcp-l": point, "settings": s.values, "name": name} for n, point in enumerate(points_of(s))}
+    specs = {f"{n:x}": {"tcp-l": point, "settings": s.values, "name": name, "time": time} for n, point in enumerate(points_of(s))}
     results: dict[str, dict[str, Any]] = {}
     repeated = 0
     with tempfile.TemporaryDirectory(prefix="openwip-") as folder:
@@ -177,7 +216,8 @@ def run_all(s: Scenario, name: str, places: Places, progress: Callable[[str], No
                      + ("" if result["verdict"]["valid"] else f" (invalid: {'; '.join(result['verdict']['reasons'])})")
                      + (f"; {repeated} repeated so far" if repeated else ""))
 
-        Pool(places, pathlib.Path(folder), s["parallel"]).run(specs, take)
+        # In virtual time one at a time on each core: they do not wait for a clock.
+        Pool(places, pathlib.Path(folder), len(placement.usable()) if time == "virtual" else s["parallel"]).run(specs, take)
     return [results[key] for key in specs], repeated
 
 
@@ -265,13 +305,16 @@ def write_csv(path: pathlib.Path | str, results: list[dict[str, Any]]) -> None:
 
 def main(arguments: list[str], places: Places) -> int:
     given, name, s = parse(arguments)
-    system.require_root()
-    system.require_tun()
-    places.check_built(PROGRAM, "python/openwip_schema")
+    if given.time == "virtual":
+        virtual.check(places, PROGRAM)
+    else:
+        system.require_root()
+        system.require_tun()
+        places.check_built(PROGRAM, "python/openwip_schema")
+        check_congestion_control(s["traffic.tcp_cc"])
     check_pool(places)
-    check_congestion_control(s["traffic.tcp_cc"])
     outputs.fresh("--json", given.json)
-    results, repeated = run_all(s, name, places, Progress())
+    results, repeated = run_all(s, name, places, Progress(), given.time)
     rows = summary(results)
     invalid = [r for r in results if not r["verdict"]["valid"]]
     verdict = {"valid": not invalid, "reasons": sorted({reason for r in invalid for reason in r["verdict"]["reasons"]})}

@@ -30,7 +30,8 @@ from ..settings.scenario import Scenario
 from . import emulate
 
 KERNEL, GUEST = "virtual-time/linux", "host/virtual/wip_guest"      # of the build
-TELEMETRY = "telemetry"     # of the folder
+PORT = 5001         # of the first flow
+CONFIG, TELEMETRY = "config.yaml", "telemetry"     # of the folder
 START_S = 1.0       # of the traffic; the kernel is up after some hundredths of a second
 # Of a machine with memory enough; a small kernel would compute smaller ones. tcp_rmem, tcp_wmem: Linux's usual.
 SYSCTLS = {"net/ipv4/tcp_rmem": "4096 131072 6291456", "net/ipv4/tcp_wmem": "4096 16384 4194304",
@@ -70,16 +71,14 @@ def run(s: Scenario, places: Places, plan: Plan | None = None, packets: str | No
     """The report, as of a run in real time; `flows` has both ends of every flow. `packets`: a file for all IP packets. `cores`: where
     it runs; cell and kernel wait for each other, so a second core only makes waking dearer. `recorded`: a file for the run record."""
     check(places)
-    if s["link.tcp_l"] == "on":
-        raise BadInput("--tcp-l is 'on' with --time virtual, where no relay is at the terminals; valid: off")
     if recorded and s["link.kind"] != "ofdm":
         raise BadInput(f"--record with --time virtual and link.kind {s['link.kind']}, which tells nothing there; valid: ofdm")
     plan, about = plan or download(s), record.about_run(s.tree(), s["seed"])
     with emulate.with_predictions(s, places) as as_run, tempfile.TemporaryDirectory(prefix="openwip-") as folder:
         tree = emulate.config(cells.Cell(NAME), as_run)
         progress("starting the Linux kernel, virtual time")
-        raw, result = run_program(places, tree, prepared(folder, tree, plan, as_run, places), plan, as_run, packets, cores,
-                                  bool(recorded))
+        root = prepared(folder, tree, plan, addresses(tree, as_run["terminals"]), as_run["seed"], places)
+        raw, result = run_program(places, root, plan, as_run, packets, cores, bool(recorded))
         made = report(s, places, tree, raw, result)
         if recorded:
             progress("writing the run record")
@@ -87,21 +86,21 @@ def run(s: Scenario, places: Places, plan: Plan | None = None, packets: str | No
     return made
 
 
-def check(places: Places) -> None:
-    places.check_built(emulate.PROGRAM, GUEST, "python/openwip_schema")
+def check(places: Places, program: str = emulate.PROGRAM) -> None:
+    places.check_built(program, GUEST, "python/openwip_schema")
     if not (places.build / KERNEL).exists():
         raise BadInput(f"--time virtual: there is no Linux kernel for it in {places.build}: run ./openwip setup --virtual-time")
 
 
-def prepared(folder: str, tree: dict[str, Any], plan: Plan, s: Scenario, places: Places) -> pathlib.Path:
+def prepared(folder: str, tree: dict[str, Any], plan: Plan, sides: Sequence[Any], seed: int, places: Places) -> pathlib.Path:
     """The root file system of the kernel: its only program, and what that does."""
     root = pathlib.Path(folder)
     shutil.copy(places.build / KERNEL, root / "linux")
     shutil.copy(places.build / GUEST, root / "init")
-    (root / "plan").write_text(plan.text(s["seed"], list(map(str, addresses(tree, s["terminals"])))))
+    (root / "plan").write_text(plan.text(seed, list(map(str, sides))))
     for n, lines in enumerate(plan.batches.values()):
         (root / f"batch{n}").write_text("\n".join(lines) + "\n")
-    (root / "emulator.yaml").write_text(yaml.safe_dump(tree, sort_keys=False))
+    (root / CONFIG).write_text(yaml.safe_dump(tree, sort_keys=False))
     if os.geteuid() == 0:
         _, user, group = system.account()
         for path in (root, *root.iterdir()):
@@ -115,25 +114,37 @@ def addresses(tree: dict[str, Any], terminals: int) -> list[ipaddress.IPv4Interf
     return [base, *(ipaddress.IPv4Interface((first.ip + n, first.network.prefixlen)) for n in range(terminals))]
 
 
-def run_program(places: Places, tree: dict[str, Any], root: pathlib.Path, plan: Plan, s: Scenario, packets: str | None,
-                cores: Sequence[int] | None, tells: bool) -> tuple[Any, Any]:
+def times(plan: Plan, s: Scenario) -> tuple[float, float, float]:
+    """When the link's figures are taken, and when a run is given up."""
     duration = s["traffic.duration_s"]
     edge, longest = min(1.0, 0.1 * duration), START_S + duration + 3600
     first, last = plan.between or (START_S + edge, START_S + duration - 0.1 * edge)
+    return first, longest if last is None else last, longest
+
+
+def run_program(places: Places, root: pathlib.Path, plan: Plan, s: Scenario, packets: str | None, cores: Sequence[int] | None,
+                tells: bool) -> tuple[Any, Any]:
+    first, last, longest = times(plan, s)
     captured = root / "packets.pcap"
+    found = launch(places.program(emulate.PROGRAM), root, longest, cores, [
+        "--first", f"{first:.9g}", "--last", f"{last:.9g}", *(["--packets", str(captured)] if packets else []),
+        *(["--telemetry", str(root / TELEMETRY)] if tells else [])])
+    if packets:
+        shutil.copy(captured, packets)
+    return found
+
+
+def launch(program: str, root: pathlib.Path, longest_s: float, cores: Sequence[int] | None, more: Sequence[str] = ()) -> tuple[Any, Any]:
+    """What the program and what the kernel have said."""
     done = subprocess.run(
-        [places.program(emulate.PROGRAM), "--config", str(root / "emulator.yaml"), "--kernel", "./linux", "--folder", str(root),
-         "--first", f"{first:.9g}", "--last", f"{longest if last is None else last:.9g}", "--longest", f"{longest:.9g}"] + (["--packets", str(captured)] if packets else []) +
-        (["--telemetry", str(root / TELEMETRY)] if tells else []),
+        [program, "--config", str(root / CONFIG), "--kernel", "./linux", "--folder", str(root), "--longest", f"{longest_s:.9g}", *more],
         capture_output=True, text=True, preexec_fn=(lambda: os.sched_setaffinity(0, cores)) if cores else None)
     if done.returncode == BadInput.code:
-        raise BadInput(emulate.last_line(done.stderr, root / "emulator.yaml"))
+        raise BadInput(emulate.last_line(done.stderr, root / CONFIG))
     log = root / "kernel.log"
     words = log.read_text(errors="replace").splitlines() if log.exists() else []
     if done.returncode:
         raise CellDied(emulate.last_line(done.stderr, ""), [("kernel", w) for w in words[-3:]])
-    if packets:
-        shutil.copy(captured, packets)
     return json.loads(done.stdout), read_result((root / "result").read_text())
 
 
@@ -177,7 +188,8 @@ def report(s: Scenario, places: Places, tree: dict[str, Any], raw: dict[str, Any
         "tcp": tcp, "flows": ends, "sysctl": result["sysctl"], "programs": result["programs"],
         "capacity": accounting.capacity_of(s, link["modulation_histogram"], (tcp or {}).get("mss", accounting.USUAL_MSS), base),
         "link": link, "changes": [], "packets": packets,
-        "emulator": emulate.emulator_report(base, terminal), "bearer": emulate.bearer_report(base, terminal),
+        "emulator": emulate.emulator_report(base, terminal) | {"relay": {r.reason: r.count.packets for r in terminal.terminal.relay}},
+        "bearer": emulate.bearer_report(base, terminal),
         "users": emulate.users_of(base, terminal),
         "effective": {"emulator": yaml.safe_dump(tree, sort_keys=False)},
     } | identity(s, places)

@@ -101,7 +101,7 @@ def settings_of(command: str) -> list[Setting]:
 def process_keys(process: str, command: str) -> dict[str, str]:
     """{key of the process: key of the command} of all that the command hands to it under that key."""
     own = keys_of(process)
-    pairs = ((entries()[key].get("like", key), key) for key in keys_of(command))
+    pairs = ((key if key in own else entries()[key].get("like", key), key) for key in keys_of(command))
     return {theirs: key for theirs, key in pairs if theirs in own}
 
 

@@ -32,6 +32,8 @@ def tree_of(r: Any) -> dict[str, Any]:
     tree |= {"frames": r.frames, "retransmissions": list(r.retransmissions),
              "each_retransmission_ns": list(r.each_retransmission_ns),
              "damaged": r.damaged, "dropped": r.dropped or None}
+    if r.HasField("first_pdu"):     # of a UMTS bearer: their numbers, which the capture has, too
+        tree["pdus"] = [r.first_pdu, r.last_pdu]
     return tree
 
 
@@ -54,6 +56,8 @@ def line_of(r: Any) -> str:
     ms = [getattr(r, f"{p}_ns") / 1e6 for p in DELAY_PARTS]
     line = (f"{r.number:>9} {r.bytes:>5}  {what:<26} {total / 1e6:>9.3f} = {ms[0]:>8.3f} + {ms[1]:>7.3f} + {ms[2]:>6.3f} + "
             f"{ms[3]:>7.3f} + {ms[4]:>7.3f}   {again(r.retransmissions)}")
+    if r.HasField("first_pdu"):
+        line += f", PDUs {r.first_pdu} to {r.last_pdu}"
     if r.wired_ns:
         line += f", {r.wired_ns / 1e6:.3f} ms wired before"
     if r.damaged:

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The bursts that a base station sends before its first slot (known_burst.h), as they go through
+// the fader: which taps were commanded while the middle of each was mixed. The terminal, at the end
+// of all radios and cables, says what it heard of them; whoever has both compares
+// (host/cli/openwip_cli/figures/through_radios.py).
+//
+// Shared by two threads, as a sounding.
+#pragma once
+
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "fader/known_burst.h"
+#include "fader/sounding.h"
+#include "mix/mixer.h"
+
+namespace wip::cabled {
+
+struct station_sounding {
+    std::size_t from = 0, to = 0;
+    tick centre = 0;           // as received
+    burst_response commanded;  // without noise
+    double snr_db = 0;         // expected of the receiver at `to`: it may have noise of its own
+    std::string why_not{};     // it says nothing of the taps
+};
+
+class station_soundings {
+public:
+    explicit station_soundings(const mix::mix_config& config);
+    // What was received at a node.
+    void received(std::size_t node, tick first, std::span<const cf32> x, mix::mixer& mixer);
+    std::vector<station_sounding> heard() const;
+
+private:
+    void command(std::size_t node, const heard_burst& b, mix::mixer& mixer);
+
+    static constexpr std::size_t most = 4 * known_burst::slots.size();  // and no more
+    const mix::mix_config config_;
+    const std::vector<node_pair> pairs_;
+    std::vector<burst_listener> listeners_;  // by node
+    std::vector<station_sounding> heard_;
+    mutable std::mutex mutex_;
+};
+
+}  // namespace wip::cabled

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "vusrp/analog_filter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <numbers>
+
+#include "types/lanes.h"
+
+namespace wip::vusrp {
+namespace {
+
+constexpr int points = 512;          // of the spectrum
+constexpr double no_loss_db = 0.05;  // at half the sample rate
+constexpr double left_out = 1e-7;    // of the energy of the impulse response
+using spectrum = std::vector<std::complex<double>>;
+
+double power(const analog_shape& shape, double bandwidth, double hz) {
+    const double third = hz / shape.butterworth.corner(bandwidth);
+    const double first = hz / shape.pole.corner(bandwidth);
+    return 1 / ((1 + std::pow(third, 6)) * (1 + first * first));
+}
+
+// Of few points and seldom: by its definition.
+spectrum dft(const spectrum& in, double sign) {
+    spectrum turn(points), out(points);
+    for (int i = 0; i < points; ++i)
+        turn[std::size_t(i)] = std::polar(1.0, sign * 2 * std::numbers::pi * i / points);
+    for (int k = 0; k < points; ++k)
+        for (int i = 0; i < points; ++i)
+            out[std::size_t(k)] += in[std::size_t(i)] * turn[std::size_t(i * k % points)];
+    return out;
+}
+
+}  // namespace
+
+// The causal half of the cepstrum, doubled, is that of the least phase.
+std::vector<float> filter_taps(const analog_shape& shape, double bandwidth, double sample_rate) {
+    if (-10 * std::log10(power(shape, bandwidth, sample_rate / 2)) < no_loss_db) return {};
+    spectrum log_amplitude(points);
+    for (int i = 0; i < points; ++i)
+        log_amplitude[std::size_t(i)] =
+            0.5 * std::log(power(shape, bandwidth, std::min(i, points - i) * sample_rate / points));
+    spectrum cepstrum = dft(log_amplitude, 1);
+    for (int i = 0; i < points; ++i) {
+        const double fold = i % (points / 2) == 0 ? 1 : i < points / 2 ? 2 : 0;
+        cepstrum[std::size_t(i)] *= fold / points;
+    }
+    spectrum response = dft(cepstrum, -1);
+    for (auto& r : response) r = std::exp(r);
+    const spectrum impulse = dft(response, 1);
+    double energy = 0, rest = 0;
+    for (const auto& h : impulse) energy += std::norm(h);
+    auto last = impulse.size();
+    while (last > 1 && (rest += std::norm(impulse[last - 1])) < left_out * energy) --last;
+    std::vector<float> taps(last);
+    for (std::size_t i = 0; i < last; ++i) taps[i] = static_cast<float>(impulse[i].real() / points);
+    return taps;
+}
+
+analog_filter::analog_filter(const radio_model& model, side s)
+    : shape_(model.filter(s)),
+      bandwidth_(model.bandwidth(s)),
+      rate_(model.rate(s).hz()),
+      history_(points) {}
+
+void analog_filter::work(std::int64_t first, std::span<const air::cf32> in,
+                         std::span<air::cf32> out) {
+    const double bandwidth = bandwidth_->load(std::memory_order_relaxed);
+    if (shape_ && bandwidth != made_for_) {
+        taps_ = filter_taps(*shape_, bandwidth, rate_);
+        made_for_ = bandwidth;
+    }
+    if (taps_.empty()) {
+        if (in.data() != out.data()) std::copy(in.begin(), in.end(), out.begin());
+        return;
+    }
+    if (first != history_.end()) history_.restart(first);
+    while (!in.empty()) {
+        const std::size_t n = std::min<std::size_t>(in.size(), history_.largest_append);
+        history_.append(in.first(n));
+        convolve(first, out.first(n));
+        first += static_cast<std::int64_t>(n);
+        in = in.subspan(n);
+        out = out.subspan(n);
+    }
+}
+
+// Whole vectors; what is beyond the end of the last one is thrown away.
+void analog_filter::convolve(std::int64_t first, std::span<air::cf32> out) const noexcept {
+    for (std::size_t i = 0; i < out.size(); i += nof_lanes) {
+        lanes re{}, im{};
+        const float* x = history_.re(first + static_cast<std::int64_t>(i));
+        const float* y = history_.im(first + static_cast<std::int64_t>(i));
+        for (const float c : taps_) {
+            lanes a, b;
+            std::memcpy(&a, x--, sizeof a);
+            std::memcpy(&b, y--, sizeof b);
+            re += c * a;
+            im += c * b;
+        }
+        const std::size_t whole = std::min<std::size_t>(nof_lanes, out.size() - i);
+        for (std::size_t l = 0; l < whole; ++l) out[i + l] = {re[l], im[l]};
+    }
+}
+
+}  // namespace wip::vusrp

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""TCP that the work of a run asks for, as Linux and as ns-3 are told it."""
+from typing import Any
+
+from ..errors import BadInput
+from ..runs import ns3_tcp
+from ..settings.emulator import scenario_of
+from .settings import VIRTUAL
+
+# Names of --tcp that are another one's in a grid.
+OVER = {"sender": "congestion_control", "min_rto_ms": "rto_min_ms", "receive_window": "window_bytes", "mss": "mtu"}
+
+
+def sysctls_of(work: dict[str, Any]) -> dict[str, Any]:
+    """Of net.ipv4, at both ends."""
+    sysctls = dict(work["tcp"]["sysctl"])
+    if work["window_bytes"]:    # the buffers must not be what limits, nor the tuning widen the window again
+        sysctls |= {"tcp_moderate_rcvbuf": 0, "tcp_rmem": "4096 262144 262144", "tcp_wmem": "4096 262144 4194304"}
+    return sysctls
+
+
+def route_metrics(work: dict[str, Any]) -> list[str]:
+    # The congestion control through the route: as a sysctl a namespace may only have an unrestricted one.
+    metrics = ["congctl", work["congestion_control"], "initcwnd", str(work["tcp"]["initial_window_segments"]),
+               "rto_min", f"{work['tcp']['rto_min_ms']}ms"]
+    metrics += ["mtu", "lock", str(work["tcp"]["mtu"])] if "mtu" in work["tcp"] else []
+    metrics += ["quickack", "1"] if work["tcp"].get("quick_acks") else []
+    return metrics + (["window", str(work["window_bytes"])] if work["window_bytes"] else [])
+
+
+def of_ns3(work: dict[str, Any], given: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Settings of TCP, `sender` among them, that the work asks for; `given` (--tcp) over them. Refused is what ns-3 has not."""
+    if work.get("qdisc", "none") != "none":
+        raise BadInput(f"qdisc is {work['qdisc']!r} with --time ns3, where no host has a queue; valid: none")
+    if work["kind"] == "voip":
+        return {}
+    given = dict(given or {})
+    if work["kind"] in VIRTUAL:
+        if not work["sender"]:
+            raise BadInput("a sender without sysctls, which is the kernel as it is, with --time ns3; valid: one that says what it has not")
+        return {"sender": work["congestion_control"], "mss": 1500 - ns3_tcp.HEADERS - ns3_tcp.TIMESTAMPS} | ns3_tcp.of_sysctls(work["sender"]) | given
+    linux, over = work["tcp"], [ns3_tcp.OFF[name] for name in given if name in ns3_tcp.OFF]
+    tcp = {"sender": work["congestion_control"], "initial_window": linux["initial_window_segments"], "min_rto_ms": linux["rto_min_ms"]}
+    tcp |= ns3_tcp.of_sysctls({name: value for name, value in sysctls_of(work).items() if name not in over})
+    tcp |= {"receive_window": work["window_bytes"]} if work["window_bytes"] else {}
+    tcp |= {"delayed_acks": 1} if linux.get("quick_acks") else {}
+    tcp |= given
+    if tcp["sender"] not in ns3_tcp.SENDERS:
+        raise BadInput(f"sender {tcp['sender']} with --time ns3; valid: {', '.join(ns3_tcp.SENDERS)}")
+    if tcp["sender"] in ns3_tcp.WITHOUT_TIMESTAMPS:
+        tcp |= {"timestamps": "off"}
+    tcp.setdefault("mss", linux.get("mtu", 1500) - ns3_tcp.HEADERS - (ns3_tcp.TIMESTAMPS if ns3_tcp.are_on(tcp, "timestamps") else 0))
+    return tcp
+
+
+def check_ns3(spec: dict[str, Any]) -> None:
+    """Refuses what of a run ns-3 cannot do."""
+    ns3_tcp.check(scenario_of(spec["emulator"]))
+    of_ns3(spec["workload"], spec.get("tcp"))

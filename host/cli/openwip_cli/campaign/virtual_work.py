@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Applications of an experiment in virtual time (runs/virtual.py): one TCP connection of each terminal, up or down, that always
+has something to send. Each begins at its own time within `start_within_s`, the same for all methods of a realisation; counted is
+what happens from `measured_from_s` on.
+
+A timeout is spurious when the kernel took it back: an acknowledgement showed by its timestamp, or F-RTO did, that the segment had
+not been lost. A timer that runs out again while it is so counts once as spurious and the other times as real. Timeouts are given
+as of the text's 120 s."""
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..machine.places import Places
+from ..runs import virtual
+from ..settings import emulator
+from . import workloads
+
+TIMEOUTS_IN_S = 120
+
+
+def plan_of(settings: dict[str, Any], work: dict[str, Any]) -> virtual.Plan:
+    flows, senders = [], set()
+    for user in range(1, settings.get("terminals", 1) + 1):
+        late = random.Random(f"{settings['seed']} {user}").uniform(0, work["start_within_s"])
+        ends = (user, 0) if work["kind"] == "uploads" else (0, user)
+        senders.add(ends[0])
+        flows.append(f"bulk {ends[0]} {ends[1]} {virtual.START_S + late:.6f} {work['duration_s'] - late:.6f} "
+                     f"{work['congestion_control']} {work['window_bytes'] // 1024} {work['measured_from_s'] - late:.6f}")
+    return virtual.Plan(flows, work["sender"],
+                        [(side, command) for side in sorted(senders) for command in workloads.queue_commands(work, f"eth{side}")],
+                        between=(virtual.START_S + work["measured_from_s"], virtual.START_S + work["duration_s"]))
+
+
+def result_of(report: dict[str, Any], kind: str) -> dict[str, Any]:
+    since = [f["since"] for f in report["flows"] if "since" in f]
+
+    def total(name: str) -> Any:
+        return sum(s[name] for s in since)
+
+    spurious = min(total("TCPLossUndo"), total("TCPTimeouts"))
+    scale = TIMEOUTS_IN_S / max((s["seconds"] for s in since), default=TIMEOUTS_IN_S)
+    return report | {"workload": {
+        "kind": kind, "goodput_bps": sum(s["bytes_acked"] * 8 / s["seconds"] for s in since),
+        "timeouts": total("TCPTimeouts") * scale, "timeouts_spurious": spurious * scale,
+        "timeouts_real": (total("TCPTimeouts") - spurious) * scale,
+        "rtt_ms": sum(s["rtt_ms"] for s in since) / max(1, len(since)), "each": since}}
+
+
+def run(settings: dict[str, Any], work: dict[str, Any], progress: Callable[[str], None], places: Places,
+        cores: Sequence[int] | None = None) -> dict[str, Any]:
+    scenario = emulator.scenario_of(settings | {"traffic.duration_s": work["duration_s"]})
+    return result_of(virtual.run(scenario, places, plan_of(settings, work), progress=progress, cores=cores), work["kind"])

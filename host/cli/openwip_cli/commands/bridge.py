@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""./openwip bridge SERVER TERMINAL: joins two network namespaces that are there already. Whatever goes between them passes delay
+injection and a wire. It is one process with an interface in each and its sockets in a file system that no path leads to, so that
+nothing is left of it, however it ends. Lines KEY=VALUE on standard input change it while it runs."""
+import contextlib
+import ctypes
+import ipaddress
+import os
+import pathlib
+import re
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from typing import Any
+
+import yaml
+
+from ..errors import BadInput, CellDied
+from ..machine import system
+from ..machine.places import Places
+from ..settings import controls, table
+from ..settings.command_line import Parser
+from ..settings.emulator import NAME, SETTINGS
+from ..settings.scenario import text_of
+from .settings_command import RunningSettings
+
+PROGRAM = "host/emulator/wip_emulator"
+GROUPS = ("delay_injection.", "wired.")
+START_S = 10.0
+NETNS = pathlib.Path("/run/netns")
+_FSOPEN, _FSCONFIG, _FSMOUNT, _CREATE = 430, 431, 432, 6     # of every architecture, since Linux 5.2
+
+
+def memory_folder() -> int:
+    """A file system in memory, by a descriptor alone."""
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def call(*arguments: Any) -> int:
+        result = libc.syscall(*arguments)
+        if result < 0:
+            raise BadInput(f"no file system in memory for the bridge's sockets: {os.strerror(ctypes.get_errno())}; valid: root, Linux 5.2")
+        return result
+
+    made = call(_FSOPEN, b"tmpfs", 0)
+    call(_FSCONFIG, made, _CREATE, None, None, 0)
+    folder = call(_FSMOUNT, made, 0, 0)
+    os.close(made)
+    os.set_inheritable(folder, True)
+    return folder
+
+
+def check_namespace(name: str) -> str:
+    """Root's own: what another user made is not entered."""
+    path = NETNS / name
+    if not re.fullmatch(r"[\w.-]{1,64}", name) or not path.exists():
+        raise BadInput(f"namespace {name!r} is not there; valid: one of `ip netns list`")
+    if any(p.stat().st_uid != 0 for p in (NETNS, path)):
+        raise BadInput(f"namespace {name}: {path} is not root's; valid: one that root has made")
+    return name
+
+
+def check_address(text: str) -> str:
+    with contextlib.suppress(ValueError):
+        if "/" in text:
+            return str(ipaddress.IPv4Interface(text))
+    raise BadInput(f"address {text!r}; valid: an IPv4 address with its prefix, such as 10.42.0.1/30")
+
+
+def parse(arguments: list[str]) -> Any:
+    p = Parser("bridge", "Any traffic between two network namespaces, through delay injection and a wire.")
+    p.add_argument("server", help="namespace of the wired side (ip netns)")
+    p.add_argument("terminal", help="namespace of the mobile side")
+    p.add_argument("--addresses", nargs=2, metavar="ADDRESS/PREFIX", default=["10.42.0.1/30", "10.42.0.2/30"],
+                   help="of both interfaces (default 10.42.0.1/30 10.42.0.2/30)")
+    p.add_argument("--tun", default="wip0", help="name of both interfaces (default wip0)")
+    for s in SETTINGS:
+        if s.key.startswith(GROUPS):
+            p.setting(s, dest=s.key)
+    given = p.parse_args(arguments)
+    if given.server == given.terminal:
+        raise BadInput(f"namespace {given.server} is named twice; valid: two")
+    given.addresses = [check_address(a) for a in given.addresses]
+    return given
+
+
+def config(given: Any) -> dict[str, Any]:
+    values = vars(given)
+    if values["wired.uplink_delay_ms"] is None:
+        values["wired.uplink_delay_ms"] = values["wired.delay_ms"]
+    keys = table.process_keys("emulator", NAME)
+    tree = table.nested({theirs: text_of(values[ours]) for theirs, ours in keys.items() if values.get(ours) is not None})
+    ends = {end: {"namespace": namespace, "tun": given.tun, "address": address}
+            for end, namespace, address in zip(("server", "terminal"), (given.server, given.terminal), given.addresses)}
+    for end in ends:
+        ends[end] |= tree.get(end, {})
+    return tree | ends | {"name": "bridge", "user": system.account()[0], "link": {"kind": "wire"}}
+
+
+def change(running: RunningSettings, line: str) -> None:
+    key, equal, text = line.strip().partition("=")
+    try:
+        if not equal:
+            raise BadInput(f"{line.strip()!r}; valid: KEY=VALUE")
+        row = controls.find(running.rows, key)
+        running.set({row.key: row.check(text)})
+        print(f"{row.key} = {row.check(text)}", flush=True)
+    except BadInput as e:
+        print(f"openwip: {e}", file=sys.stderr, flush=True)
+
+
+def main(arguments: list[str], places: Places) -> int:
+    given = parse(arguments)
+    system.require_root()
+    system.require_tun()
+    for name in (given.server, given.terminal):
+        check_namespace(name)
+    places.check_built(PROGRAM, "python/openwip_schema")
+    folder, me = memory_folder(), os.getpid()
+    with tempfile.TemporaryFile("w+") as f:
+        yaml.safe_dump(config(given), f)
+        f.seek(0)
+        os.set_inheritable(f.fileno(), True)
+        process = subprocess.Popen(
+            [places.program(PROGRAM), "--config", f"/proc/self/fd/{f.fileno()}"], pass_fds=[f.fileno(), folder],
+            env=os.environ | {"OPENWIP_RUN": f"/proc/self/fd/{folder}"}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE, text=True, preexec_fn=lambda: system.die_with_parent(me, signal.SIGKILL))
+    return run(given, process, folder)
+
+
+def run(given: Any, process: Any, folder: int) -> int:
+    words: list[str] = []
+    running = None
+    with contextlib.suppress(KeyboardInterrupt):
+        for line in process.stderr:
+            words.append(line.rstrip())
+            if "emulator is up" in line:
+                running = RunningSettings("bridge", lambda socket: f"ipc:///proc/self/fd/{folder}/{socket}")
+                break
+        if running:
+            print(f"{given.tun} {given.addresses[0]} in {given.server}, {given.addresses[1]} in {given.terminal}; Ctrl-C ends it", flush=True)
+            follow(running, process)
+    process.send_signal(signal.SIGTERM) if process.poll() is None else None
+    rest = process.communicate()[1]
+    if process.returncode == BadInput.code:
+        raise BadInput((words or ["it failed"])[-1].removeprefix("wip_emulator: "))
+    if running is None or process.returncode not in (0, -signal.SIGTERM):
+        raise CellDied("the bridge ended", [("emulator", w) for w in (words + rest.splitlines())[-3:]])
+    return 0
+
+
+def follow(running: RunningSettings, process: Any) -> None:
+    """Until a signal, or the end of the process."""
+    sources = [sys.stdin, process.stderr]
+    while process.poll() is None:
+        for source in select.select(sources, [], [], 1)[0]:
+            line = source.readline()
+            if source is process.stderr:
+                continue
+            if line:
+                change(running, line)
+            else:
+                sources.remove(source)      # nothing comes from there any more; traffic goes on

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""y = H x through the radios of a cabled cell: the base station's bursts as the terminal heard them, against the taps that the fader
+commanded while it mixed them (channels/fader/known_burst.h, station_soundings.h). Level, carrier phase and delay of radios and
+cables are not known: one gain for all bursts, a phase and a delay for each are fitted, and the residual is the power of what is left
+over that of the channel."""
+import cmath
+import math
+from collections.abc import Sequence
+from typing import Any
+
+TERMINAL = "terminal"     # node of a cell's fader that the terminal is cabled to
+LIMIT_DB = -25.0
+EXPECTED_DB = 3.0         # of SNR: from there on a burst is heard
+LEAST_SHARE = 0.5         # of those expected
+APART = 256               # samples: as close are two the same burst
+TURNS = [k / 200 for k in range(-60, 61)]       # of the phase over 150 kHz, rad: what is left of the delay is within 2.4 samples
+
+
+def complex_of(burst: Any) -> list[complex]:
+    parts = iter(burst.response)
+    return [complex(re, im) for re, im in zip(parts, parts)]
+
+
+def matched(commanded: Sequence[Any], heard: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """Each distance between two bursts is there once: the shift of the clocks at which most meet is theirs."""
+    def at(shift: int) -> list[tuple[Any, Any]]:
+        return [(c, h) for c in commanded for h in heard if abs(h.centre - c.burst.centre - shift) < APART]
+    return max((at(h.centre - c.burst.centre) for c in commanded for h in heard), key=len, default=[])
+
+
+def aligned(wanted: Sequence[complex], found: Sequence[complex]) -> list[complex]:
+    """`wanted` with the delay and the phase of `found`."""
+    products = [f * w.conjugate() for f, w in zip(found, wanted)]
+    turn = max(TURNS, key=lambda t: abs(sum(p * cmath.exp(-1j * t * k) for k, p in enumerate(products))))
+    phase = cmath.phase(sum(p * cmath.exp(-1j * turn * k) for k, p in enumerate(products)))
+    return [w * cmath.exp(1j * (phase + turn * k)) for k, w in enumerate(wanted)]
+
+
+def compare(bursts: Sequence[Any], heard: Sequence[Any]) -> dict[str, Any]:
+    """What a report says of it; `wrong`: reasons against the run."""
+    bursts = [b for b in bursts if b.to == TERMINAL]
+    expected = [b for b in bursts if b.snr_db >= EXPECTED_DB and not b.not_judged]
+    pairs = [(c, h) for c, h in matched(bursts, heard) if not c.not_judged]
+    found: dict[str, Any] = {"bursts": len(bursts), "expected": len(expected), "heard": len(pairs), "not_judged": "", "wrong": []}
+    if not bursts:
+        found["wrong"] = ["fader: the base station's bursts did not come to it"]
+    elif not expected:
+        found["not_judged"] = next((b.not_judged for b in bursts if b.not_judged), "the channel is below its noise")
+    elif len([1 for c, _ in pairs if c.snr_db >= EXPECTED_DB]) < LEAST_SHARE * len(expected):
+        found["wrong"] = [f"fader: through the radios {len(pairs)} bursts of {len(expected)} were heard"]
+    if found["wrong"] or found["not_judged"]:
+        return found
+    return found | residual([(complex_of(c.burst), complex_of(h), h.noise) for c, h in pairs])
+
+
+def residual(pairs: Sequence[tuple[list[complex], list[complex], float]]) -> dict[str, Any]:
+    """Of (commanded, heard, noise of a value)."""
+    wanted = [aligned(c, h) for c, h, _ in pairs]
+    power = sum(abs(w) ** 2 for c in wanted for w in c)
+    gain = sum((h * w.conjugate()).real for c, (_, f, _) in zip(wanted, pairs) for w, h in zip(c, f)) / power
+    error = sum(abs(h - gain * w) ** 2 for c, (_, f, _) in zip(wanted, pairs) for w, h in zip(c, f))
+    noise = sum(n * len(f) for _, f, n in pairs)
+    channel = max(gain, 1e-6) ** 2 * power
+    db = 10 * math.log10(max(error / channel, 1e-12))
+    limit = 10 * math.log10(10 ** (LIMIT_DB / 10) + 4 * noise / channel)
+    wrong = [] if db <= limit else [f"fader: through the radios the channel is {db:.1f} dB off the commanded one (limit {limit:.1f} dB)"]
+    return {"residual_db": db, "limit_db": limit, "gain_db": 20 * math.log10(max(gain, 1e-6)), "wrong": wrong}

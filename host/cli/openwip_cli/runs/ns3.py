@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""emulate --time ns3: the emulator's links with the TCP of ns-3 at both their ends (docs/ns3.md). run(scenario, ...) is the entry for
+programs, with the plans of runs/virtual.py."""
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+from collections.abc import Callable
+from typing import Any
+
+import yaml
+
+from ..cell import cell as cells
+from ..errors import BadInput, CellDied
+from ..machine import system
+from ..machine.places import Places
+from ..settings.emulator import NAME
+from ..settings.scenario import Scenario
+from . import emulate, ns3_tcp, virtual
+
+PROGRAM = "host/simulator/wip_ns3"      # of the build
+
+
+def run(s: Scenario, places: Places, plan: virtual.Plan | None = None, packets: str | None = None,
+        progress: Callable[[str], None] = lambda text: None, tcp: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The report, as of virtual.run(). `tcp`: settings of all senders and receivers (ns3_tcp.TCP); `sender` is the default plan's."""
+    check(places)
+    ns3_tcp.check(s)
+    tcp = dict(tcp or {})
+    sender = tcp.pop("sender", s["traffic.tcp_cc"])
+    window = 0 if "receive_window" in tcp else s["traffic.tcp_window_kb"]
+    plan = plan or virtual.Plan([f"bulk 0 1 {virtual.START_S:g} {s['traffic.duration_s']:g} {sender} {window}"])
+    if programs := [*plan.programs, *plan.batches, *plan.afterwards]:
+        raise BadInput(f"{programs[0][1]} with --time ns3, which runs no program; valid: flows and settings of TCP")
+    lines = [*ns3_tcp.settings_of(tcp, plan.sysctls), *plan.flows]
+    with emulate.with_predictions(s, places) as as_run, tempfile.TemporaryDirectory(prefix="openwip-") as folder:
+        tree = emulate.config(cells.Cell(NAME), as_run)
+        progress("ns-3, simulated time")
+        raw = run_program(places, tree, lines, plan, as_run, pathlib.Path(folder), packets)
+    made = virtual.report(s, places, tree, raw, {"flows": raw["flows"], "sysctl": {}, "programs": []})
+    made["effective"]["plan"] = "\n".join(lines)
+    return made
+
+
+def check(places: Places) -> None:
+    places.check_built(emulate.PROGRAM, "python/openwip_schema")
+    if not (places.build / PROGRAM).exists():
+        raise BadInput("--time ns3: this build has no ns-3 in it: run ./openwip setup --ns3")
+
+
+def run_program(places: Places, tree: dict[str, Any], lines: list[str], plan: virtual.Plan, s: Scenario, root: pathlib.Path,
+                packets: str | None) -> Any:
+    first, last, longest = virtual.times(plan, s)
+    config, flows, captured = root / "emulator.yaml", root / "plan", root / "packets.pcap"
+    config.write_text(yaml.safe_dump(tree, sort_keys=False))
+    flows.write_text("\n".join(lines) + "\n")
+    if os.geteuid() == 0:
+        _, user, group = system.account()
+        for path in (root, config, flows):
+            os.chown(path, user, group)
+    done = subprocess.run(
+        [places.program(PROGRAM), "--config", str(config), "--plan", str(flows), "--first", f"{first:.9g}",
+         "--last", f"{last:.9g}", "--longest", f"{longest:.9g}"]
+        + (["--packets", str(captured)] if packets else []), capture_output=True, text=True)
+    if done.returncode == BadInput.code:
+        raise BadInput(emulate.last_line(done.stderr, config).removeprefix("wip_ns3: "))
+    if done.returncode:
+        raise CellDied(emulate.last_line(done.stderr, "").removeprefix("wip_ns3: "), [])
+    if packets:
+        pathlib.Path(packets).write_bytes(captured.read_bytes())
+    return json.loads(done.stdout)

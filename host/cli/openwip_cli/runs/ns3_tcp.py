@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""TCP of ns-3: its senders, the settings of all of a run (`--tcp NAME=VALUE`), and which of Linux's they are (docs/ns3.md)."""
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from ..errors import BadInput
+from ..settings.scenario import Scenario
+
+# Of host/simulator/senders.cpp.
+SENDERS = ("cubic", "reno", "bbr", "westwood", "vegas", "veno", "dctcp", "bic", "highspeed", "htcp", "hybla", "illinois", "ledbat", "lp",
+           "scalable", "yeah", "newreno", "tahoe", "coarse-reno", "eifel", "westwood-per-ack")
+SOCKET, BASE = "ns3::TcpSocket::", "ns3::TcpSocketBase::"
+# Name: the attributes of ns-3 that it is, the unit that they want behind the number.
+TCP: dict[str, tuple[tuple[str, ...], str]] = {
+    "sack": ((BASE + "Sack",), ""),
+    "timestamps": ((BASE + "Timestamp",), ""),
+    "window_scaling": ((BASE + "WindowScaling",), ""),
+    "limited_transmit": ((BASE + "LimitedTransmit",), ""),
+    "min_rto_ms": ((BASE + "MinRto",), "ms"),
+    "granularity_ms": ((BASE + "ClockGranularity",), "ms"),
+    "first_rto_ms": (("ns3::RttEstimator::InitialEstimation", SOCKET + "ConnTimeout"), "ms"),
+    "delayed_acks": ((SOCKET + "DelAckCount",), ""),
+    "delayed_ack_ms": ((SOCKET + "DelAckTimeout",), "ms"),
+    "initial_window": ((SOCKET + "InitialCwnd",), ""),
+    "mss": ((SOCKET + "SegmentSize",), ""),
+    "receive_window": ((SOCKET + "RcvBufSize",), ""),
+    "send_buffer": ((SOCKET + "SndBufSize",), ""),
+    "tick_ms": (("wip::coarse_reno_socket::Tick", "wip::tick_estimator::Tick"), "ms"),
+}
+WORDS = {"on": "true", "off": "false", "True": "true", "False": "false"}
+# Sysctls of net.ipv4 that are settings, and those that are as they have to be for ns-3 to be what they ask for.
+OF_LINUX = {"tcp_sack": "sack", "tcp_timestamps": "timestamps", "tcp_window_scaling": "window_scaling"}
+AS_IT_IS = {"tcp_recovery": "0", "tcp_early_retrans": "0", "tcp_frto": "0", "tcp_dsack": "0", "tcp_ecn": "0", "tcp_moderate_rcvbuf": "0",
+            "tcp_no_metrics_save": "1", "tcp_max_reordering": "3"}
+OFF = {"dsack": "tcp_dsack", "frto": "tcp_frto", "rack": "tcp_recovery", "tail_loss_probe": "tcp_early_retrans"}     # `off` only: over a sysctl
+# Of nothing here: no flow pauses, and the sender's memory is never what limits.
+WITHOUT_EFFECT = ("tcp_slow_start_after_idle", "tcp_wmem")
+WITHOUT_TIMESTAMPS = ("coarse-reno",)
+HEADERS, TIMESTAMPS = 40, 12     # bytes
+
+
+def check(s: Scenario) -> None:
+    """Of the link, what ns-3 cannot have."""
+    if s["link.tcp_l"] == "on":
+        raise BadInput("--tcp-l is 'on' with --time ns3, where no relay is at the terminals; valid: off")
+
+
+def read(words: Iterable[str]) -> dict[str, str]:
+    """Of the command line."""
+    given: dict[str, str] = {}
+    for word in words:
+        name, equal, value = word.partition("=")
+        if not re.fullmatch(r"\w+(::\w+)*", name) or not equal or not re.fullmatch(r"[\w.:-]+", value):
+            raise BadInput(f"--tcp is {word!r}; valid: NAME=VALUE, such as min_rto_ms=20")
+        given[name] = value
+    if given.get("sender", SENDERS[0]) not in SENDERS:
+        raise BadInput(f"--tcp sender is {given['sender']!r}; valid: {', '.join(SENDERS)}")
+    settings_of({n: v for n, v in given.items() if n != "sender"})
+    return given
+
+
+def of_sysctls(sysctls: dict[str, Any]) -> dict[str, Any]:
+    """The settings that they are. Refused is what ns-3 has not."""
+    settings: dict[str, Any] = {}
+    for key, value in sysctls.items():
+        name, text = key.removeprefix("net/ipv4/"), str(value)
+        if name in OF_LINUX:
+            settings[OF_LINUX[name]] = "off" if text == "0" else "on"
+        elif name == "tcp_rto_min_us":
+            settings["min_rto_ms"] = f"{float(text) / 1000:g}"
+        elif name == "tcp_rmem":        # its middle, of which Linux gives away one half at first; with tuning (and then without) no limit
+            if str(sysctls.get(key.replace("tcp_rmem", "tcp_moderate_rcvbuf"), 1)) == "0":
+                settings["receive_window"] = int(text.split()[1]) // 2
+        elif name in AS_IT_IS:
+            if text != AS_IT_IS[name]:
+                raise BadInput(f"sysctl {name} is {text} with --time ns3, which has it as {AS_IT_IS[name]}; valid: {AS_IT_IS[name]}")
+        elif name not in WITHOUT_EFFECT:
+            raise BadInput(f"sysctl {name} with --time ns3, which has no such setting; valid: "
+                           f"{', '.join([*OF_LINUX, 'tcp_rto_min_us', 'tcp_rmem', *AS_IT_IS, *WITHOUT_EFFECT])}")
+    return settings
+
+
+def are_on(tcp: dict[str, Any], name: str) -> bool:
+    return WORDS.get(str(tcp.get(name, "on"))) != "false"
+
+
+def settings_of(tcp: dict[str, Any], sysctls: dict[str, str] | None = None) -> list[str]:
+    """The lines of the plan that set them."""
+    over = [OFF[name] for name in tcp if name in OFF]
+    wanted = of_sysctls({k: v for k, v in (sysctls or {}).items() if k.removeprefix("net/ipv4/") not in over}) | tcp
+    if not are_on(wanted, "timestamps"):
+        wanted.setdefault("mss", 1500 - HEADERS)
+    lines = []
+    for name, value in wanted.items():
+        if name in OFF and WORDS.get(str(value)) == "false":
+            continue
+        attributes, unit = ((name,), "") if "::" in name else TCP.get(name, ((), ""))
+        if not attributes:
+            raise BadInput(f"--tcp is {name}={value}; valid: sender, {', '.join(TCP)}, {'=off, '.join(OFF)}=off, or an attribute of ns-3 such as {BASE}MinRto=200ms")
+        lines += [f"set {attribute} {WORDS.get(str(value), value)}{unit}" for attribute in attributes]
+    return lines

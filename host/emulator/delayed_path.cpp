@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "emulator/delayed_path.h"
+
+#include "emulator/cell_status.h"
+#include "station/packet_gate.h"
+
+namespace wip::emulator {
+
+using openwip::control::Direction;
+using openwip::control::MacStatus;
+
+void fill_sender(const packet_link& link, Direction& d) {
+    const link_sums s = link.sums();
+    d.Clear();
+    host::set(*d.mutable_in(), s.in);
+    host::set(*d.mutable_delivered(), s.delivered);
+    host::set(*d.mutable_queued(), s.queued);
+    for (const auto& drop : s.dropped) host::add_drop(d, drop.reason, drop.count);
+}
+
+void fill_receiver(const packet_link& link, Direction& d) {
+    d.Clear();
+    host::set(*d.mutable_in(), link.sums().delivered);
+    d.mutable_queued();
+}
+
+void cell_path::fill_base(MacStatus& status) const {
+    emulator::fill_base(cell, status);
+    add_held(links, status);
+    fill_delay_injection(links, status);
+}
+
+void cell_path::fill_terminal(MacStatus& status) const { emulator::fill_terminal(cell, status); }
+
+void pair_path::fill_base(MacStatus& status) const {
+    carrier->fill_base(status);
+    fill_sender(links.downlink(), *status.mutable_downlink());
+    fill_receiver(links.uplink(), *status.mutable_uplink());
+    fill_delay_injection(links, status);
+}
+
+void pair_path::fill_terminal(MacStatus& status) const {
+    carrier->fill_terminal(status);
+    fill_sender(links.uplink(), *status.mutable_uplink());
+    fill_receiver(links.downlink(), *status.mutable_downlink());
+    status.mutable_radio()->set_locked(true);
+    status.mutable_radio()->set_locks(1);
+}
+
+std::unique_ptr<packet_path> make_path(const emulator_config& config) {
+    if (config.kind == link_kind::ofdm) return std::make_unique<cell_path>(config);
+    return std::make_unique<pair_path>(config);
+}
+
+}  // namespace wip::emulator

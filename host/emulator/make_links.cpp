@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "emulator/link_pair.h"
+#include "emulator/wlan_path.h"
+#include "packet/wired_link.h"
+
+namespace wip::emulator {
+namespace {
+
+// The wired network alone.
+class wire final : public link_pair {
+public:
+    explicit wire(const emulator_config& c) : down_(c.cell.to_base, 1), up_(c.cell.from_base, 2) {}
+    packet_link& downlink() override { return down_; }
+    packet_link& uplink() override { return up_; }
+    void fill_base(openwip::control::MacStatus& status) const override {
+        status.mutable_base()->set_payload_bits_acknowledged(8 * down_.sums().delivered.bytes);
+    }
+    void fill_terminal(openwip::control::MacStatus&) const override {}
+    void apply(const emulator_config&, std::int64_t) override {}
+
+private:
+    packet_model::wired_link down_, up_;
+};
+
+}  // namespace
+
+std::unique_ptr<link_pair> make_links(const emulator_config& config) {
+    switch (config.kind) {
+        case link_kind::umts:
+            return make_umts_links(config);
+        case link_kind::wlan:
+            return std::make_unique<wlan_path>(config.wlan);
+        default:
+            return std::make_unique<wire>(config);
+    }
+}
+
+}  // namespace wip::emulator

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "emulator/path_run.h"
+
+#include <chrono>
+#include <cstring>
+#include <ostream>
+
+#include "emulator/status_json.h"
+#include "station/packet_gate.h"
+#include "types/slot_time.h"
+
+namespace wip::emulator {
+namespace {
+
+using openwip::control::Direction;
+using openwip::control::MacStatus;
+
+void add_refused(Direction& d, const std::map<int, packets_bytes>& refused) {
+    for (const auto& [error, count] : refused)
+        host::add_drop(d, std::string("kernel_refused_") + strerrorname_np(error), count);
+}
+
+std::string pair(const packets_bytes& c) {
+    return "[" + std::to_string(c.packets) + ", " + std::to_string(c.bytes) + "]";
+}
+
+}  // namespace
+
+path_run::path_run(const emulator_config& config, const run_times& times)
+    : path_(make_path(config)), times_(times), sides_(config.terminals.size() + 1) {
+    if (!times.packets.empty()) packets_.emplace(times.packets);
+}
+
+std::int64_t path_run::slots() { return run().now() * slots_per_second / 1'000'000'000; }
+
+void path_run::fill_base(MacStatus& base) {
+    base.Clear();
+    base.set_role("base");
+    path_->fill_base(base);
+    base.set_slot(slots());
+    const counts server = interface(0);
+    host::set(*base.mutable_uplink()->mutable_delivered(), server.received);
+    add_refused(*base.mutable_uplink(), server.refused);
+}
+
+void path_run::fill_terminal(MacStatus& terminal) {
+    terminal.Clear();
+    terminal.set_role("terminal");
+    path_->fill_terminal(terminal);
+    terminal.set_slot(slots());
+    auto& down = *terminal.mutable_downlink();
+    packets_bytes delivered;
+    for (std::size_t side = 1; side < sides_; ++side) {
+        const counts c = interface(side);
+        delivered += c.received;
+        add_refused(down, c.refused);
+    }
+    host::set(*down.mutable_delivered(), delivered);
+    add_to_terminal(terminal);
+}
+
+std::string path_run::statuses() {
+    MacStatus base, terminal;
+    fill_base(base);
+    fill_terminal(terminal);
+    return "{\"base\": " + to_json(base) + ", \"terminal\": " + to_json(terminal) + "}";
+}
+
+// What it says that it gave and took, for the sums.
+std::string path_run::interfaces() const {
+    std::string text;
+    for (std::size_t side = 0; side < sides_; ++side) {
+        const counts c = interface(side);
+        text += (side == 0 ? "[{\"sent\": " : ", {\"sent\": ") + pair(c.sent) +
+                ", \"received\": " + pair(c.received) + "}";
+    }
+    return text + "]";
+}
+
+void path_run::write(double longest_s, std::ostream& out) {
+    using clock = std::chrono::steady_clock;
+    const auto since = [](clock::time_point t) {
+        return std::chrono::duration<double>(clock::now() - t).count();
+    };
+    const auto seconds = [this] { return static_cast<double>(run().now()) * 1e-9; };
+    const auto began = clock::now();
+    run().go_to(virtual_time::to_ns(times_.first_s));
+    out << "{\"first\": " << statuses() << ",\n";
+    const auto first = clock::now();
+    run().go_on(virtual_time::to_ns(times_.last_s));
+    const double factor = (seconds() - times_.first_s) / since(first);
+    out << "\"last\": " << statuses() << ",\n";
+    run().to_result(longest_s);
+    run().drain([this] { return path_->downlink().idle() && path_->uplink().idle(); });
+    out << "\"drained\": " << statuses() << ",\n\"interfaces\": " << interfaces() << more_members()
+        << ", \"slots\": " << slots() << ", \"steps\": " << steps()
+        << ", \"virtual_seconds\": " << seconds() << ", \"wall_seconds\": " << since(began)
+        << ", \"real_time_factor\": " << factor << "}\n";
+}
+
+}  // namespace wip::emulator

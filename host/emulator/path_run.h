@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A run whose time a calendar keeps: packets between what has the TCP (a Linux kernel, ns-3) and
+// the path that carries them, until the traffic is over and the path drained; what both count, as
+// one JSON object.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "emulator/emulator_config.h"
+#include "emulator/link_pair.h"
+#include "schema/control.pb.h"
+#include "types/quantity.h"
+#include "virtual/pcap_file.h"
+#include "virtual/timed_run.h"
+
+namespace wip::emulator {
+
+struct run_times {
+    double first_s = 0;  // when the first and the last counts are taken
+    double last_s = 0;
+    std::string packets;  // file: all IP packets at the interfaces (pcap); empty: none
+};
+
+class path_run {
+public:
+    path_run(const emulator_config& config, const run_times& times);
+    virtual ~path_run() = default;
+    path_run(const path_run&) = delete;
+    path_run& operator=(const path_run&) = delete;
+
+    // Statuses of both ends at the first count, at the last, and when everything is drained; time
+    // on the calendar and on the wall, packets at the interfaces. Throws std::runtime_error when
+    // the traffic does not come to an end.
+    void write(double longest_s, std::ostream& out);
+
+protected:
+    // Of one end's interface. `refused`: by errno, what it did not take of the path.
+    struct counts {
+        packets_bytes sent, received;
+        std::map<int, packets_bytes> refused;
+    };
+    virtual counts interface(std::size_t side) const = 0;  // 0: the server's, then the terminals'
+    virtual virtual_time::timed_run& run() = 0;
+    virtual std::uint64_t steps() const = 0;
+    // To its status, besides.
+    virtual void add_to_terminal(openwip::control::MacStatus& /*terminal*/) const {}
+    virtual std::string more_members() const { return {}; }  // of the object, each after a comma
+
+    void fill_base(openwip::control::MacStatus& base);
+    void fill_terminal(openwip::control::MacStatus& terminal);
+
+    const std::unique_ptr<packet_path> path_;
+    std::optional<virtual_time::pcap_file> packets_;
+
+private:
+    // Of the cell, whatever carries.
+    std::int64_t slots();
+    std::string statuses();
+    std::string interfaces() const;
+
+    const run_times times_;
+    const std::size_t sides_;
+};
+
+}  // namespace wip::emulator

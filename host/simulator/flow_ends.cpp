@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "simulator/flow_ends.h"
+
+#include <ns3/inet-socket-address.h>
+#include <ns3/simulator.h>
+#include <ns3/uinteger.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "simulator/senders.h"
+
+namespace wip::simulator {
+namespace {
+
+using ns3::Address;
+using ns3::InetSocketAddress;
+using ns3::Ptr;
+using ns3::Socket;
+
+constexpr int first_port = 5001;
+constexpr double connect_s = 6;           // a link that takes longer is too bad for a test
+constexpr double drained_s = 2;           // for the last packets of a flow over UDP
+constexpr std::size_t spoken_bytes = 12;  // the head of a packet of speech: when, number
+constexpr std::uint32_t chunk = 1 << 16;
+
+double now_s() { return ns3::Simulator::Now().GetSeconds(); }
+
+template <class Call>
+void at(double seconds, Call call) {
+    const ns3::Time when = ns3::Seconds(seconds);
+    ns3::Simulator::Schedule(std::max(ns3::Time(0), when - ns3::Simulator::Now()), call);
+}
+
+__attribute__((format(printf, 1, 2))) std::string text(const char* format, ...) {
+    std::array<char, 512> line{};
+    va_list a;
+    va_start(a, format);
+    std::vsnprintf(line.data(), line.size(), format, a);
+    va_end(a);
+    return line.data();
+}
+
+std::string count(const char* name, std::uint64_t n) {
+    return text("\"%s\": %llu, ", name, static_cast<unsigned long long>(n));
+}
+
+InetSocketAddress end_of(const place& p, int flow) {
+    return {p.address, static_cast<std::uint16_t>(first_port + flow)};
+}
+
+void limit(const Ptr<Socket>& socket, int window_kb) {
+    if (window_kb == 0) return;
+    const auto bytes = static_cast<std::uint32_t>(1024 * window_kb);
+    socket->SetAttribute("RcvBufSize", ns3::UintegerValue(bytes));
+    // As Linux does with the size that it is given.
+    socket->SetAttribute("SndBufSize", ns3::UintegerValue(2 * bytes));
+}
+
+Ptr<counting_socket> listening(const place& p, int flow, const std::string& sender, int window_kb) {
+    const auto socket = make_socket(p.node, sender);
+    limit(socket, window_kb);
+    socket->Bind(end_of(p, flow));
+    socket->Listen();
+    return socket;
+}
+
+ns3::Callback<void, Ptr<Socket>> calls(std::function<void()> what) {
+    return ns3::Callback<void, Ptr<Socket>>(
+        [what = std::move(what)](Ptr<Socket> /*socket*/) { what(); });
+}
+
+ns3::Callback<void, Ptr<Socket>> nothing() {
+    return calls([] {});
+}
+
+void on_connection(const Ptr<Socket>& listening, std::function<void(const Ptr<Socket>&)> accept) {
+    listening->SetAcceptCallback(
+        ns3::Callback<bool, Ptr<Socket>, const Address&>(
+            [](Ptr<Socket>, const Address&) { return true; }),
+        ns3::Callback<void, Ptr<Socket>, const Address&>(
+            [accept = std::move(accept)](Ptr<Socket> s, const Address&) { accept(s); }));
+}
+
+void on_room(const Ptr<Socket>& socket, std::function<void()> what) {
+    socket->SetSendCallback(ns3::Callback<void, Ptr<Socket>, std::uint32_t>(
+        [what = std::move(what)](Ptr<Socket>, std::uint32_t) { what(); }));
+}
+
+// When it comes into this state; not from within the socket.
+void on_state(const Ptr<Socket>& socket, ns3::TcpSocket::TcpStates_t wanted,
+              std::function<void()> what) {
+    using state = ns3::TcpSocket::TcpStates_t;
+    socket->TraceConnectWithoutContext(
+        "State", ns3::Callback<void, state, state>(
+                     [wanted, what = std::move(what)](state /*before*/, state now) {
+                         if (now == wanted) ns3::Simulator::ScheduleNow(what);
+                     }));
+}
+
+// What there is room for.
+void write(const Ptr<Socket>& socket, std::uint64_t& left) {
+    for (;;) {
+        const auto n = static_cast<std::uint32_t>(
+            std::min<std::uint64_t>({left, chunk, socket->GetTxAvailable()}));
+        if (n == 0) return;
+        left -= n;  // before Send(), which may come back here
+        if (socket->Send(ns3::Create<ns3::Packet>(n), 0) < 0) {
+            left += n;
+            return;
+        }
+    }
+}
+
+// Whoever holds a callback of a socket keeps what it calls: an end outlives its sockets' events.
+void close_silently(const Ptr<Socket>& socket) {
+    socket->SetRecvCallback(nothing());
+    socket->SetCloseCallbacks(nothing(), nothing());
+    on_room(socket, [] {});
+    socket->Close();
+}
+
+}  // namespace
+
+void flow_end::tell(const std::string& rest) {
+    if (done_) return;
+    told_ = text("{\"flow\": %d, \"end\": \"%s\", ", flow_, name_) + rest + "}";
+    done_ = true;
+}
+
+void flow_end::fail(const std::string& why) {
+    if (done_) return;
+    told_ = text("{\"flow\": %d, \"failed\": \"%s: %s\"}", flow_, name_, why.c_str());
+    done_ = true;
+}
+
+std::string flow_end::json() const { return told_; }
+
+// --- TCP, one way ---
+
+constexpr std::uint64_t endless = std::numeric_limits<std::uint64_t>::max();
+
+tcp_sender::tcp_sender(const tcp_flow& f)
+    : flow_end(f.flow, "sender"), flow_(f), left_(f.seconds > 0 ? endless : f.bytes) {
+    socket_ = make_socket(f.from.node, f.sender);
+    limit(socket_, f.window_kb);
+    at(f.start, [this] { start(); });
+}
+
+void tcp_sender::start() {
+    socket_->SetConnectCallback(calls([this] { connected(); }),
+                                calls([this] { fail("no connection"); }));
+    on_room(socket_, [this] { fill(); });
+    socket_->SetCloseCallbacks(nothing(), calls([this] { fail("the connection was given up"); }));
+    socket_->Bind();
+    socket_->Connect(end_of(flow_.to, flow_.flow));
+    if (flow_.seconds > 0)
+        at(flow_.start + connect_s, [this] {
+            if (connected_ || done()) return;
+            tell("\"problem\": \"connect: it takes too long\"");
+            close_silently(socket_);
+        });
+}
+
+void tcp_sender::connected() {
+    connected_ = true;
+    at(now_s() + 1, [this] { sample(); });
+    if (flow_.seconds > 0) at(now_s() + flow_.seconds, [this] { finish(); });
+    if (flow_.measured > 0) at(flow_.start + flow_.measured, [this] { mark(); });
+    fill();
+}
+
+void tcp_sender::fill() {
+    if (done()) return;
+    write(socket_, left_);
+    if (left_ == 0 && socket_->idle()) finish();
+}
+
+void tcp_sender::sample() {
+    if (done()) return;
+    const double ms = socket_->round_trip_ms();
+    sum_ms_ += ms;
+    longest_ms_ = std::max(longest_ms_, ms);
+    ++samples_;
+    at(now_s() + 1, [this] { sample(); });
+}
+
+void tcp_sender::mark() {
+    mark_ = {now_s(), socket_->bytes_acknowledged(), socket_->counts()};
+    sum_ms_ = 0;
+    samples_ = 0;
+}
+
+// In the words that the kernel has for it; taken back are timeouts whose ACK answers the original.
+std::string tcp_sender::since_mark() const {
+    if (mark_.at == 0) return {};
+    const auto &then = mark_.counts, &c = socket_->counts();
+    return ", \"since\": {" +
+           count("bytes_acked", socket_->bytes_acknowledged() - mark_.acknowledged) +
+           count("bytes_sent", c.bytes - then.bytes) +
+           count("bytes_retransmitted", c.bytes_retransmitted - then.bytes_retransmitted) +
+           count("TCPTimeouts", c.timeouts - then.timeouts) +
+           count("TCPLossUndo", c.spurious_timeouts - then.spurious_timeouts) +
+           count("TCPFastRetrans", c.fast_retransmits - then.fast_retransmits) +
+           text("\"seconds\": %.9f, \"rtt_ms\": %.3f}", now_s() - mark_.at, sum_ms_ / samples_);
+}
+
+void tcp_sender::finish() {
+    if (done()) return;
+    if (samples_ == 0) sum_ms_ = longest_ms_ = socket_->round_trip_ms(), samples_ = 1;
+    const auto& c = socket_->counts();
+    tell(text("\"began\": %.9f, \"congestion_control\": \"%s\", ", flow_.start,
+              flow_.sender.c_str()) +
+         count("bytes", (flow_.seconds > 0 ? endless : flow_.bytes) - left_) +
+         count("mss", socket_->segment_size()) + count("segments_sent", c.segments) +
+         count("retransmits", c.retransmits) + count("timeouts", c.timeouts) +
+         count("spurious_timeouts", c.spurious_timeouts) +
+         count("fast_retransmits", c.fast_retransmits) +
+         count("spurious_fast_retransmits", c.spurious_fast_retransmits) +
+         text("\"rtt_ms\": {\"min\": %.3f, \"mean\": %.3f, \"max\": %.3f}, \"window_kb\": %d, "
+              "\"congestion_window\": %u",
+              socket_->least_round_trip_ms(), sum_ms_ / samples_, longest_ms_, flow_.window_kb,
+              socket_->congestion_window() / socket_->segment_size()) +
+         since_mark());
+    if (flow_.seconds > 0)
+        socket_->abort();
+    else
+        close_silently(socket_);
+}
+
+tcp_receiver::tcp_receiver(const tcp_flow& f) : flow_end(f.flow, "receiver"), flow_(f) {
+    listening_ = listening(f.to, f.flow, f.sender, f.window_kb);
+    on_connection(listening_, [this](const Ptr<Socket>& s) { accept(s); });
+    if (f.seconds > 0)
+        at(f.start + connect_s + 1, [this] {
+            if (began_ == 0) finish(now_s());
+        });
+}
+
+void tcp_receiver::accept(const Ptr<Socket>& socket) {
+    began_ = now_s();
+    socket->SetRecvCallback(
+        ns3::Callback<void, Ptr<Socket>>([this](Ptr<Socket> from) { read(from); }));
+    socket->SetCloseCallbacks(
+        ns3::Callback<void, Ptr<Socket>>([](Ptr<Socket> from) { from->Close(); }), nothing());
+    if (flow_.seconds > 0) at(began_ + flow_.seconds, [this] { finish(began_ + flow_.seconds); });
+}
+
+void tcp_receiver::read(const Ptr<Socket>& socket) {
+    while (const Ptr<ns3::Packet> p = socket->Recv()) {
+        if (done() || p->GetSize() == 0) continue;
+        const double now = now_s();
+        if (bytes_ == 0) first_ = now;
+        bytes_ += p->GetSize();
+        const auto second = static_cast<std::size_t>(std::max(0.0, now - flow_.start));
+        if (second >= by_second_.size()) by_second_.resize(second + 1);
+        by_second_[second] += p->GetSize();
+        if (flow_.seconds == 0 && bytes_ >= flow_.bytes) finish(now);
+    }
+}
+
+void tcp_receiver::finish(double last) {
+    std::string list;
+    for (const auto n : by_second_) list += (list.empty() ? "" : ", ") + std::to_string(n);
+    tell(text("\"bytes\": %llu, \"began\": %.9f, \"first\": %.9f, \"last\": %.9f, "
+              "\"bytes_by_second\": [",
+              static_cast<unsigned long long>(bytes_), began_, first_, last) +
+         list + "]");
+}
+
+// --- files, one after the other ---
+
+session_sender::session_sender(const session_flow& f) : flow_end(f.flow, "sender"), flow_(f) {
+    at(f.start, [this] { begin(); });
+}
+
+void session_sender::begin() {
+    began_ = now_s();
+    left_ = flow_.bytes[number_];
+    socket_ = make_socket(flow_.from.node, flow_.sender);
+    socket_->SetConnectCallback(calls([this] {
+                                    connected_ = now_s();
+                                    fill();
+                                }),
+                                calls([this] { fail("no connection"); }));
+    on_room(socket_, [this] { fill(); });
+    socket_->SetCloseCallbacks(nothing(), calls([this] { fail("the connection was given up"); }));
+    // The peer's end came after all that was sent had been acknowledged.
+    on_state(socket_, ns3::TcpSocket::TIME_WAIT, [this] { over(); });
+    socket_->Bind();
+    socket_->Connect(end_of(flow_.to, flow_.flow));
+}
+
+void session_sender::fill() {
+    if (done() || left_ == 0) return;
+    write(socket_, left_);
+    if (left_ == 0) socket_->Close();
+}
+
+void session_sender::over() {
+    const auto& c = socket_->counts();
+    sessions_ +=
+        text("%s{\"bytes\": %llu, \"began\": %.9f, \"connected\": %.9f, ", number_ > 0 ? ", " : "",
+             static_cast<unsigned long long>(flow_.bytes[number_]), began_, connected_) +
+        "\"retransmits\": " + std::to_string(c.retransmits) +
+        ", \"segments\": " + std::to_string(c.segments) +
+        ", \"timeouts\": " + std::to_string(c.timeouts) + "}";
+    if (++number_ < flow_.bytes.size())
+        begin();
+    else
+        tell("\"congestion_control\": \"" + flow_.sender + "\", \"sessions\": [" + sessions_ + "]");
+}
+
+session_receiver::session_receiver(const session_flow& f) : flow_end(f.flow, "receiver"), flow_(f) {
+    listening_ = listening(f.to, f.flow, f.sender, 0);
+    on_connection(listening_, [this](const Ptr<Socket>& s) { accept(s); });
+}
+
+void session_receiver::accept(const Ptr<Socket>& socket) {
+    struct arrived {
+        std::uint64_t bytes = 0;
+        double last = 0;
+    };
+    const auto a = std::make_shared<arrived>();
+    socket->SetRecvCallback(ns3::Callback<void, Ptr<Socket>>([a](Ptr<Socket> from) {
+        while (const Ptr<ns3::Packet> p = from->Recv()) {
+            if (p->GetSize() == 0) break;
+            a->bytes += p->GetSize();
+            a->last = now_s();
+        }
+    }));
+    socket->SetCloseCallbacks(
+        ns3::Callback<void, Ptr<Socket>>([](Ptr<Socket> from) { from->Close(); }),
+        calls([this] { fail("the connection was given up"); }));
+    // Its own end is acknowledged.
+    on_state(socket, ns3::TcpSocket::CLOSED, [this, a] {
+        sessions_ += text("%s{\"bytes\": %llu, \"last_byte\": %.9f, \"closed\": %.9f}",
+                          number_ > 0 ? ", " : "", static_cast<unsigned long long>(a->bytes),
+                          a->last, now_s());
+        if (++number_ == flow_.bytes.size()) tell("\"sessions\": [" + sessions_ + "]");
+    });
+}
+
+// --- pages ---
+
+page_client::page_client(const page_flow& f) : flow_end(f.flow, "client"), flow_(f) {
+    listening_ = listening(f.server, f.flow, f.sender, 0);
+    on_connection(listening_, [this](const Ptr<Socket>& s) { serve(s); });
+    at(f.start, [this] { ask(); });
+}
+
+// The response when the request is there, and then the end.
+void page_client::serve(const Ptr<Socket>& socket) {
+    struct state {
+        std::uint32_t wanted, left;
+    };
+    const auto s = std::make_shared<state>(state{flow_.request, flow_.response});
+    const auto send = [s](const Ptr<Socket>& to) {
+        while (s->wanted == 0 && s->left > 0) {
+            const std::uint32_t n = std::min(s->left, to->GetTxAvailable());
+            if (n == 0) return;
+            s->left -= n;
+            to->Send(ns3::Create<ns3::Packet>(n));
+            if (s->left == 0) to->Close();
+        }
+    };
+    socket->SetRecvCallback(ns3::Callback<void, Ptr<Socket>>([s, send](Ptr<Socket> from) {
+        while (const Ptr<ns3::Packet> p = from->Recv()) {
+            if (p->GetSize() == 0) break;
+            s->wanted -= std::min(s->wanted, p->GetSize());
+        }
+        send(from);
+    }));
+    socket->SetSendCallback(ns3::Callback<void, Ptr<Socket>, std::uint32_t>(
+        [send](Ptr<Socket> to, std::uint32_t) { send(to); }));
+}
+
+void page_client::ask() {
+    bytes_ = 0;
+    asked_ = now_s();
+    const auto socket = make_socket(flow_.client.node, flow_.sender);
+    socket_ = socket;
+    socket->SetConnectCallback(
+        calls([this] { socket_->Send(ns3::Create<ns3::Packet>(flow_.request)); }),
+        calls([this] { over(false); }));
+    socket->SetRecvCallback(calls([this] { got(); }));
+    socket->SetCloseCallbacks(calls([this] { over(false); }), calls([this] { over(false); }));
+    socket->Bind();
+    socket->Connect(end_of(flow_.server, flow_.flow));
+}
+
+void page_client::got() {
+    while (const Ptr<ns3::Packet> p = socket_->Recv()) {
+        if (p->GetSize() == 0) break;
+        bytes_ += p->GetSize();
+    }
+    if (bytes_ >= flow_.response) over(true);
+}
+
+void page_client::over(bool whole) {
+    close_silently(socket_);
+    const double now = now_s(), took = now - asked_;
+    if (whole) {
+        ++pages_;
+        sum_s_ += took;
+        longest_s_ = std::max(longest_s_, took);
+    } else {
+        ++broken_;
+    }
+    if (now + flow_.think < flow_.until) {
+        at(now + flow_.think, [this] { ask(); });
+        return;
+    }
+    tell(text("\"pages\": %d, \"broken\": %d, \"mean_s\": %.9f, \"longest_s\": %.9f", pages_,
+              broken_, pages_ > 0 ? sum_s_ / pages_ : 0, longest_s_));
+}
+
+// --- speech ---
+
+voip_sender::voip_sender(const voip_flow& f) : flow_end(f.flow, "sender"), flow_(f) {
+    socket_ = Socket::CreateSocket(f.from.node, ns3::TypeId::LookupByName("ns3::UdpSocketFactory"));
+    socket_->Bind();
+    socket_->Connect(end_of(f.to, f.flow));
+    at(f.start, [this] { send(); });
+}
+
+void voip_sender::send() {
+    std::vector<std::uint8_t> bytes(std::max<std::size_t>(flow_.bytes, spoken_bytes));
+    const std::int64_t now = ns3::Simulator::Now().GetNanoSeconds();
+    const std::int32_t number = sent_;
+    std::memcpy(bytes.data(), &now, sizeof now);
+    std::memcpy(bytes.data() + sizeof now, &number, sizeof number);
+    socket_->Send(ns3::Create<ns3::Packet>(bytes.data(), static_cast<std::uint32_t>(bytes.size())));
+    const double next = flow_.start + ++sent_ * flow_.interval;
+    if (next < flow_.until)
+        at(next, [this] { send(); });
+    else
+        tell("\"sent\": " + std::to_string(sent_));
+}
+
+voip_receiver::voip_receiver(const voip_flow& f) : flow_end(f.flow, "receiver") {
+    socket_ = Socket::CreateSocket(f.to.node, ns3::TypeId::LookupByName("ns3::UdpSocketFactory"));
+    socket_->Bind(end_of(f.to, f.flow));
+    socket_->SetRecvCallback(calls([this] { hear(); }));
+    at(f.until + drained_s, [this] {
+        tell("\"received\": " + std::to_string(received_) +
+             (received_ > 0 ? ", \"arrived\": [" + arrived_ + "]" : ""));
+    });
+}
+
+void voip_receiver::hear() {
+    while (const Ptr<ns3::Packet> p = socket_->Recv()) {
+        std::array<std::uint8_t, spoken_bytes> bytes{};
+        p->CopyData(bytes.data(), bytes.size());
+        std::int64_t sent = 0;
+        std::int32_t number = 0;
+        std::memcpy(&sent, bytes.data(), sizeof sent);
+        std::memcpy(&number, bytes.data() + sizeof sent, sizeof number);
+        const std::int64_t delay = ns3::Simulator::Now().GetNanoSeconds() - sent;
+        arrived_ += text("%s[%d, %.0f]", received_++ > 0 ? ", " : "", number,
+                         1e-3 * static_cast<double>(delay));
+    }
+}
+
+}  // namespace wip::simulator

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The ends of flows: what sends, what receives, and what each tells of it. Times are seconds of the
+// simulation.
+#pragma once
+
+#include <ns3/nstime.h>
+#include <ns3/socket.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "simulator/counting_socket.h"
+#include "simulator/traffic.h"
+
+namespace wip::simulator {
+
+class flow_end {
+public:
+    flow_end(int flow, const char* name) : flow_(flow), name_(name) {}
+    virtual ~flow_end() = default;
+    flow_end(const flow_end&) = delete;
+    flow_end& operator=(const flow_end&) = delete;
+    bool done() const { return done_; }
+    // One object, without "flow" and "end" when it has failed.
+    std::string json() const;
+
+protected:
+    // Tells, once; `rest` begins with a key.
+    void tell(const std::string& rest);
+    void fail(const std::string& why);
+
+private:
+    int flow_;
+    const char* name_;
+    std::string told_;
+    bool done_ = false;
+};
+
+struct tcp_flow {
+    int flow = 0;
+    place from, to;
+    double start = 0;
+    double seconds = 0;       // as fast as it goes from the connection on; 0: so many bytes
+    std::uint64_t bytes = 0;  // then
+    std::string sender;
+    int window_kb = 0;    // 0: what ns-3 is set to
+    double measured = 0;  // of `seconds`: so long after the start counts begin; 0: none
+};
+
+class tcp_sender final : public flow_end {
+public:
+    explicit tcp_sender(const tcp_flow& f);
+
+private:
+    void start();
+    void connected();
+    void fill();
+    void sample();
+    void mark();
+    std::string since_mark() const;
+    void finish();
+    tcp_flow flow_;
+    ns3::Ptr<counting_socket> socket_;
+    struct {
+        double at = 0;
+        std::uint64_t acknowledged = 0;
+        sender_counts counts;
+    } mark_;
+    bool connected_ = false;
+    std::uint64_t left_;
+    double sum_ms_ = 0, longest_ms_ = 0;
+    int samples_ = 0;
+};
+
+class tcp_receiver final : public flow_end {
+public:
+    explicit tcp_receiver(const tcp_flow& f);
+
+private:
+    void accept(const ns3::Ptr<ns3::Socket>& socket);
+    void read(const ns3::Ptr<ns3::Socket>& socket);
+    void finish(double last);
+    tcp_flow flow_;
+    ns3::Ptr<ns3::Socket> listening_;
+    std::uint64_t bytes_ = 0;
+    double began_ = 0, first_ = 0;
+    std::vector<std::uint64_t> by_second_;
+};
+
+struct session_flow {
+    int flow = 0;
+    place from, to;
+    double start = 0;
+    std::string sender;
+    std::vector<std::uint64_t> bytes;  // of each, a connection for each, one after the other
+};
+
+class session_sender final : public flow_end {
+public:
+    explicit session_sender(const session_flow& f);
+
+private:
+    void begin();
+    void fill();
+    void over();
+    session_flow flow_;
+    ns3::Ptr<counting_socket> socket_;
+    std::size_t number_ = 0;
+    std::uint64_t left_ = 0;
+    double began_ = 0, connected_ = 0;
+    std::string sessions_;
+};
+
+class session_receiver final : public flow_end {
+public:
+    explicit session_receiver(const session_flow& f);
+
+private:
+    void accept(const ns3::Ptr<ns3::Socket>& socket);
+    session_flow flow_;
+    ns3::Ptr<ns3::Socket> listening_;
+    std::size_t number_ = 0;
+    std::string sessions_;
+};
+
+struct page_flow {
+    int flow = 0;
+    place client, server;
+    double start = 0, until = 0, think = 0;
+    std::uint32_t request = 0, response = 0;
+    std::string sender;
+};
+
+// Both ends: the server says nothing of its own.
+class page_client final : public flow_end {
+public:
+    explicit page_client(const page_flow& f);
+
+private:
+    void ask();
+    void got();
+    void over(bool whole);
+    void serve(const ns3::Ptr<ns3::Socket>& socket);
+    page_flow flow_;
+    ns3::Ptr<ns3::Socket> listening_, socket_;
+    double asked_ = 0, sum_s_ = 0, longest_s_ = 0;
+    std::uint32_t bytes_ = 0;
+    int pages_ = 0, broken_ = 0;
+};
+
+struct voip_flow {
+    int flow = 0;
+    place from, to;
+    double start = 0, until = 0, interval = 0;
+    std::uint32_t bytes = 0;
+};
+
+class voip_sender final : public flow_end {
+public:
+    explicit voip_sender(const voip_flow& f);
+
+private:
+    void send();
+    voip_flow flow_;
+    ns3::Ptr<ns3::Socket> socket_;
+    int sent_ = 0;
+};
+
+class voip_receiver final : public flow_end {
+public:
+    explicit voip_receiver(const voip_flow& f);
+
+private:
+    void hear();
+    ns3::Ptr<ns3::Socket> socket_;
+    std::string arrived_;  // [number, delay in us] of each, in the order of arrival
+    int received_ = 0;
+};
+
+}  // namespace wip::simulator

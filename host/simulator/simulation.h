@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The emulator's link with ns-3's TCP at both its ends: links on ns-3's scheduler, nodes, traffic
+// by the lines of a plan, counts.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+
+#include "emulator/emulator_config.h"
+#include "emulator/path_run.h"
+
+namespace wip::simulator {
+
+struct run_config {
+    std::string plan;         // file: what traffic.h says, a line each
+    double longest_s = 3600;  // of simulated time; a run that is not over by then is given up
+    emulator::run_times times;
+};
+
+// Writes what a path_run does, with `flows`. Throws std::invalid_argument for the plan.
+void run_simulation(const emulator::emulator_config& config, const run_config& r,
+                    std::ostream& out);
+
+}  // namespace wip::simulator

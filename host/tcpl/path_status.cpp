@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "tcpl/path_status.h"
+
+#include "station/packet_gate.h"
+
+namespace wip::tcpl {
+namespace {
+
+void fill_line(const packet_model::wired_statistics& line, openwip::control::Direction& out) {
+    host::set(*out.mutable_in(), line.in);
+    host::set(*out.mutable_queued(), line.queued);
+    host::add_drop(out, "queue_full", line.refused);
+}
+
+}  // namespace
+
+void fill(const damaged_path& path, openwip::control::PathStatus& status) {
+    fill_line(path.forward(), *status.mutable_forward());
+    fill_line(path.back(), *status.mutable_back());
+    const auto& e = path.errors();
+    status.set_packets_damaged(e.damaged);
+    status.set_bits_exposed(e.bits);
+    status.set_bits_wrong(e.wrong_bits);
+    const auto* relay = path.relay();
+    if (relay == nullptr) return;
+    for (std::size_t v = 0; v < verdict_names.size(); ++v) {
+        auto& entry = *status.add_relay();
+        entry.set_reason(std::string(verdict_names[v]));
+        entry.mutable_count()->set_packets(relay->count(static_cast<verdict>(v)));
+    }
+    status.set_headers_restored(relay->restored_headers());
+}
+
+}  // namespace wip::tcpl

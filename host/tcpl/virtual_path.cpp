@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "tcpl/virtual_path.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <cerrno>
+#include <chrono>
+#include <map>
+#include <ostream>
+
+#include "station/packet_gate.h"
+#include "tcpl/path_status.h"
+
+namespace wip::tcpl {
+namespace {
+
+using side = damaged_path::side;
+
+class path_events final : public participant {
+public:
+    explicit path_events(damaged_path& path) : path_(&path) {}
+    std::int64_t next_wakeup() const override { return path_->next_due(); }
+    std::int64_t advance(std::int64_t now_ns) override {
+        path_->release(now_ns);
+        return now_ns;
+    }
+
+private:
+    damaged_path* path_;
+};
+
+}  // namespace
+
+void run_virtual(const tcpl_config& config, const virtual_time::run_config& v, std::ostream& out) {
+    const auto t0 = std::chrono::steady_clock::now();
+    damaged_path path(config.path);
+    calendar time;
+    path_events events(path);
+    virtual_time::linux_guest guest(
+        {v.kernel, v.folder, 2, 128}, time,
+        [&](int interface, std::span<const std::uint8_t> packet, std::int64_t now) {
+            // The kernel has gone on by itself until now; nothing is due before.
+            path.release(now - 1);
+            interface == 0 ? path.from_sender(packet, now) : path.from_receiver(packet, now);
+        });
+    std::map<int, packets_bytes> refused[2];
+    path.deliver_to([&](side to, std::span<const std::uint8_t> packet, std::int64_t) {
+        const int interface = to == side::sender ? 0 : 1;
+        const int error = guest.give(interface, packet);
+        if (error != 0) refused[interface][error].add(packet.size());
+    });
+    time.add(guest);
+    time.add(events);
+    virtual_time::guest_run run(time, guest, v.folder);
+    run.to_result(v.longest_s);
+    run.drain([&] { return path.next_due() == damaged_path::no_next; });
+
+    openwip::control::PathStatus status;
+    fill(path, status);
+    for (int to : {0, 1}) {
+        auto& d = to == 1 ? *status.mutable_forward() : *status.mutable_back();
+        host::set(*d.mutable_delivered(), guest.interface(to).given());
+        for (const auto& [error, count] : refused[to])
+            host::add_drop(d, std::string("kernel_refused_") + strerrorname_np(error), count);
+    }
+    std::string text;
+    google::protobuf::util::JsonPrintOptions options;
+    options.preserve_proto_field_names = true;
+    if (!google::protobuf::util::MessageToJsonString(status, &text, options).ok()) text = "null";
+    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - t0;
+    out << "{\"path\": " << text << ", \"steps\": " << time.steps()
+        << ", \"virtual_seconds\": " << static_cast<double>(time.now()) * 1e-9
+        << ", \"wall_seconds\": " << wall.count() << "}\n";
+}
+
+}  // namespace wip::tcpl

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A run on a calendar: until its traffic is over, and until what it has sent is through.
+#pragma once
+
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <cstdint>
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+namespace wip::virtual_time {
+
+// A process without descriptors to wait for: a signal or the parent's death ends it, and the kernel
+// with it.
+inline void end_with_parent() {
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    sigset_t none;
+    sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+inline std::int64_t to_ns(double seconds) { return std::llround(seconds * 1e9); }
+
+class timed_run {
+public:
+    timed_run() = default;
+    virtual ~timed_run() = default;
+    timed_run(const timed_run&) = delete;
+    timed_run& operator=(const timed_run&) = delete;
+
+    virtual void go_to(std::int64_t ns) = 0;
+    virtual std::int64_t now() const = 0;
+    virtual bool over() const = 0;  // the traffic
+
+    // Until then, or until the traffic is over.
+    void go_on(std::int64_t ns) {
+        while (now() < ns && !over()) go_to(std::min(now() + look_every_ns, ns));
+    }
+    // Throws std::runtime_error when it is not over in time.
+    void to_result(double longest_s) {
+        go_on(to_ns(longest_s));
+        if (!over())
+            throw std::runtime_error("the run was not over after " + std::to_string(longest_s) +
+                                     " s");
+    }
+    // One look at least: an end may just have sent its last packet.
+    void drain(const std::function<bool()>& idle) {
+        const std::int64_t ended = now();
+        do go_to(now() + look_every_ns);
+        while (!idle() && now() < ended + longest_drain_ns);
+    }
+
+private:
+    // Between two looks whether the traffic has come to its end.
+    static constexpr std::int64_t look_every_ns = 10'000'000;
+    // After that: everything is there, or was given up, long before.
+    static constexpr std::int64_t longest_drain_ns = 60'000'000'000;
+};
+
+}  // namespace wip::virtual_time

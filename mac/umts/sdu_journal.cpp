@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "umts/sdu_journal.h"
+
+#include <algorithm>
+
+namespace wip::umts {
+
+sdu_journal::entry* sdu_journal::find(std::uint64_t id) {
+    const bool known = id >= first_id_ && id - first_id_ < entries_.size();
+    return known ? &entries_[id - first_id_] : nullptr;
+}
+
+void sdu_journal::offered(std::uint64_t id, std::span<const std::uint8_t> packet,
+                          std::int64_t now_ns) {
+    if (entries_.empty()) first_id_ = id;
+    entry e;
+    e.bytes = static_cast<std::uint32_t>(packet.size());
+    e.flow = read_flow_fields(packet);
+    e.offered_ns = now_ns;
+    entries_.push() = e;
+}
+
+void sdu_journal::entered(std::uint64_t id, std::int64_t now_ns) {
+    if (entry* e = find(id)) e->entered_ns = now_ns;
+}
+
+void sdu_journal::placed(std::uint64_t id, std::int64_t first_sn, std::int64_t last_sn,
+                         std::int64_t now_ns) {
+    if (entry* e = find(id)) {
+        e->first_sn = first_sn;
+        e->last_sn = last_sn;
+        e->first_ns = std::max(e->entered_ns, made_ns_);
+    }
+    made_ns_ = now_ns;
+}
+
+void sdu_journal::sent(std::uint16_t sn, bool again, std::int64_t start_ns, std::int64_t there_ns,
+                       bool lost) {
+    pdu& p = at(sn);
+    if (!again) p = {start_ns, there_ns, -1, 0};
+    if (again && p.again < 255) ++p.again;
+    if (!lost && p.there_ns < 0) p.there_ns = there_ns;
+}
+
+void sdu_journal::left(std::uint64_t id, std::int64_t now_ns, const char* dropped) {
+    entry* e = find(id);
+    if (!e || e->done) return;
+    e->done = true;
+    packet_record r;
+    r.number = id;
+    r.bytes = e->bytes;
+    r.flow = e->flow;
+    r.arrived_ns = e->entered_ns < 0 ? now_ns : e->entered_ns;
+    r.wired_ns = r.arrived_ns - e->offered_ns;
+    r.left_ns = now_ns;
+    r.dropped = dropped;
+    // Each border lies behind the one before it and not behind the end.
+    std::int64_t border = r.arrived_ns;
+    const auto part_until = [&](std::int64_t ns) {
+        const std::int64_t from = border;
+        border = std::clamp(ns, from, now_ns);
+        return border - from;
+    };
+    std::int64_t retransmission = 0;
+    if (e->last_sn < 0) {
+        r.parts.queue = part_until(now_ns);
+    } else {
+        std::int64_t there = 0;
+        again_.clear();
+        for (std::int64_t sn = e->first_sn; sn <= e->last_sn; ++sn) {
+            again_.push_back(at(sn).again);
+            there = at(sn).there_ns < 0 ? now_ns : std::max(there, at(sn).there_ns);
+        }
+        r.first_pdu = static_cast<std::int32_t>(e->first_sn % sn_space);
+        r.last_pdu = static_cast<std::int32_t>(e->last_sn % sn_space);
+        r.retransmissions = again_;
+        r.parts.queue = part_until(e->first_ns);
+        r.parts.scheduling = part_until(at(e->last_sn).start_ns);
+        r.parts.air = part_until(at(e->last_sn).end_ns);
+        r.parts.retransmission = retransmission = part_until(there);
+        if (retransmission > 0) r.each_retransmission_ns = {&retransmission, 1};
+        r.parts.reordering = part_until(now_ns);
+    }
+    take_(r);
+    while (!entries_.empty() && entries_.front().done) {
+        entries_.pop();
+        ++first_id_;
+    }
+}
+
+}  // namespace wip::umts

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Twenty points of the grid of chapter 6 on several fidelities, in one plot with 95 % intervals (docs/ns3.md):
+
+    five_fidelities.py OUT [--fidelities formula,ns3,virtual,real] [--seeds 6] [--seconds 10] [--points A1,B3] [--sender cubic]
+
+formula   min(rate of the link alone, window / round trip, Mathis' sqrt law of wired loss); start-up is left out
+ns3       ns-3's CUBIC; virtual: Linux in virtual time; real: Linux in real time (root, a free core)
+
+The link is the same in all of them: computed errors at the level of bins, the same seeds of the fading.
+
+EXPECTED, written before the first run: at every point the 95 % intervals of ns-3 and of Linux in virtual time overlap, and so do those of Linux
+in virtual and in real time; points at which they do not are listed at the end and make the exit code 1."""
+import argparse
+import csv
+import json
+import math
+import pathlib
+import statistics
+import sys
+from typing import Any
+
+import matplotlib
+from scipy import stats
+
+from openwip_cli.campaign import in_virtual_time, plan as plans, tcp_settings, workloads
+from openwip_cli.figures import accounting
+from openwip_cli.machine import places as whereabouts
+from openwip_cli.runs import emulate, ns3, virtual
+from openwip_cli.settings.emulator import scenario_of
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt     # noqa: E402
+
+START_S = virtual.START_S
+POINTS: list[tuple[str, dict[str, Any]]] = [
+    *(("A1", {"channel": "jakes", "modulation": m, "max_retransmissions": r}) for m, r in (("adaptive", 5), ("adaptive", 30), ("2", 30))),
+    *(("A4", {"channel": c, "allocation": a}) for c in ("jakes", "winner") for a in ("static", "best")),
+    *(("B1", {"channel": "jakes", "retransmission_delay_ms": d}) for d in (2, 8, 16)),
+    *(("B2", {"channel": "jakes", "window_bytes": 64096, "wired_delay_ms": d}) for d in (0, 50, 150)),
+    *(("B3", {"channel": "jakes", "retransmission_delay_ms": 2, "wired_loss": p}) for p in (0.01, 0.03, 0.1)),
+    *(("B4", {"channel": "jakes", "retransmission_delay_ms": 2, "queue_packets": q}) for q in (3, 20)),
+    *(("C1", {"channel": "jakes", "retransmission_delay_ms": 2, "wired_delay_ms": 10, "flow_kb": kb}) for kb in (100, 10000)),
+]
+
+
+class Point:
+    def __init__(self, name: str, values: dict[str, Any], seconds: float, sender: str = "cubic") -> None:
+        self.sender = sender
+        experiment = plans.Experiment(plans.folder(whereabouts.default().top) / f"{name}.yaml", "quick")
+        settings = {k: plans.read_setting(experiment.path, k, v) for k, v in values.items()}
+        self.experiment, self.point = experiment, plans.Point(tuple(sorted(settings.items())))
+        self.kb = values.get("flow_kb")
+        self.label = f"{name} " + " ".join(f"{v}" for k, v in values.items() if k != "channel") + f" {values['channel']}"
+        experiment.duration_s = int(seconds)
+
+    def spec(self, seed: int) -> dict[str, Any]:
+        wanted = dict(self.point.settings)
+        wanted.pop("flow_kb", None)
+        return self.experiment.spec(plans.Point(tuple(wanted.items())), seed) | {}
+
+    def settings(self, seed: int) -> dict[str, Any]:
+        # computed: the same mean as a noise for every symbol (docs/emulator.md), and faster
+        return self.spec(seed)["emulator"] | {"channel.symbol_noise": "off", "traffic.duration_s": self.experiment.duration_s}
+
+    def work(self) -> dict[str, Any]:
+        work = dict(self.spec(1)["workload"])
+        return work | {"kind": "tcp", "duration_s": self.experiment.duration_s, "congestion_control": self.sender}
+
+    def flow(self, work: dict[str, Any]) -> str:
+        """The line of the plan; a file of C1 is sent once."""
+        if self.kb:
+            return f"transfer 0 1 {START_S:g} {self.kb * 1000} {work['congestion_control']}"
+        return f"bulk 0 1 {START_S:g} {work['duration_s']} {work['congestion_control']}"
+
+
+def rate_of(report: dict[str, Any], point: Point) -> float:
+    """Mbit/s; of a file from its beginning on."""
+    if not report["verdict"]["valid"]:
+        raise RuntimeError("; ".join(report["verdict"]["reasons"]))
+    end = next(e for e in report["flows"] if e["end"] == "receiver")
+    return 8e-6 * end["bytes"] / (end["last"] - (START_S if point.kb else end["began"]))
+
+
+def of_ns3(point: Point, seed: int, places: Any) -> float:
+    work = point.work()
+    tcp = tcp_settings.of_ns3(work)
+    tcp.pop("sender")
+    return rate_of(ns3.run(scenario_of(point.settings(seed)), places, virtual.Plan([point.flow(work)], between=(START_S, None)), tcp=tcp), point)
+
+
+def of_linux(point: Point, seed: int, places: Any) -> float:
+    work = point.work()
+    in_virtual_time.KINDS["tcp"] = lambda w: (virtual.Plan([point.flow(w)], between=(START_S, None)), lambda *_: {})
+    return rate_of(in_virtual_time.run(point.settings(seed), work, lambda text: None, places=places), point)
+
+
+def of_real_time(point: Point, seed: int, places: Any) -> float:
+    if point.kb:
+        return math.nan
+    report = emulate.run(point.settings(seed), workloads.make(point.work()), places=places, name="fidelities")
+    if not report["verdict"]["valid"]:
+        raise RuntimeError("; ".join(report["verdict"]["reasons"]))
+    return 1e-6 * report["workload"]["goodput_bps"]
+
+
+def of_formula(point: Point, seed: int, places: Any) -> float:
+    s, work = point.settings(seed), point.work()
+    wired, loss, mss = s.get("wired.delay_ms", 10) * 1e-3, s.get("wired.loss", 0), accounting.USUAL_MSS
+    alone, _ = emulate.generate(scenario_of(s), point.experiment.duration_s, places)
+    link = alone["generator"]["ip_bps"] * mss / accounting.MTU
+    trip = 2 * wired + 0.004 + accounting.MTU * 8 / alone["generator"]["ip_bps"]
+    limits = [link, 8 * work["window_bytes"] / trip if work["window_bytes"] else math.inf,
+              8 * mss / trip * math.sqrt(1.5 / loss) if loss else math.inf]
+    return 1e-6 * min(limits)
+
+
+FIDELITIES = {"formula": of_formula, "ns3": of_ns3, "virtual": of_linux, "real": of_real_time}
+
+
+def interval(values: list[float]) -> tuple[float, float]:
+    """Mean and half of its 95 % interval (Student)."""
+    half = stats.t.ppf(0.975, len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+    return statistics.fmean(values), float(half)
+
+
+def draw(rows: list[dict[str, Any]], labels: list[str], file: pathlib.Path) -> None:
+    figure, axes = plt.subplots(figsize=(10, 5))
+    for n, name in enumerate(FIDELITIES):
+        mine = [r for r in rows if r["fidelity"] == name]
+        axes.errorbar([labels.index(r["point"]) + 0.15 * (n - 1.5) for r in mine], [r["mean"] for r in mine], [r["half"] for r in mine],
+                      fmt="o_s^"[n], markersize=4, capsize=2, label=name)
+    axes.set_xticks(range(len(labels)), labels, rotation=60, ha="right", fontsize=7)
+    axes.set_ylabel("TCP goodput, Mbit/s")
+    axes.set_ylim(bottom=0)
+    axes.legend()
+    figure.tight_layout()
+    figure.savefig(file, dpi=110)
+
+
+def main() -> int:
+    p = argparse.ArgumentParser(description="points of the grid on several fidelities")
+    p.add_argument("out", type=pathlib.Path)
+    p.add_argument("--fidelities", default="formula,ns3,virtual")
+    p.add_argument("--points", default="")
+    p.add_argument("--sender", default="cubic", help="congestion control of the flows")
+    p.add_argument("--seeds", type=int, default=6)
+    p.add_argument("--seconds", type=int, default=10)
+    given = p.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    wanted, places = given.fidelities.split(","), whereabouts.default()
+    points = [Point(n, v, given.seconds, given.sender) for n, v in POINTS if not given.points or n in given.points.split(",")]
+    rows: list[dict[str, Any]] = []
+    for point in points:
+        for name in wanted:
+            values: list[float] = []
+            failed: list[str] = []
+            for seed in range(1, given.seeds + 1):
+                try:
+                    values.append(FIDELITIES[name](point, seed, places))
+                except RuntimeError as e:
+                    failed.append(str(e))
+            values = [v for v in values if not math.isnan(v)]
+            if values:
+                mean, half = interval(values)
+                rows.append({"point": point.label, "fidelity": name, "mean": mean, "half": half, "runs": len(values), "invalid": len(failed),
+                             "values": " ".join(f"{v:.4f}" for v in values)})
+                print(json.dumps(rows[-1]), flush=True)
+    with open(given.out / "fidelities.csv", "w", newline="") as f:
+        writer = csv.DictWriter(f, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    draw(rows, [point.label for point in points], given.out / "fidelities.png")
+    found = {(r["point"], r["fidelity"]): r for r in rows}
+    apart = [(point.label, a, b) for point in points for a, b in (("ns3", "virtual"), ("real", "virtual"))
+             if {(point.label, a), (point.label, b)} <= set(found)
+             and abs(found[point.label, a]["mean"] - found[point.label, b]["mean"]) > found[point.label, a]["half"] + found[point.label, b]["half"]]
+    for row in apart:
+        print("apart:", *row)
+    return 1 if apart else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""./openwip emulate --time ns3: ns-3's TCP through the emulator's links. Without ns-3 only the refusals are left."""
+import hashlib
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from openwip_cli.campaign import in_ns3, metrics, one_run, options, plan, statements
+from openwip_cli.errors import BadInput
+from openwip_cli.machine.places import Places
+from openwip_cli.runs import ns3, ns3_tcp, pool, virtual
+from openwip_cli.settings import emulator
+
+BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
+PLACES = Places(pathlib.Path(__file__).resolve().parents[2], BUILD, sys.executable)
+SECONDS = 3
+EXPERIMENT = f"""
+title: old senders
+defaults: {plan.folder(PLACES.top) / "defaults.yaml"}
+settings: {{channel: jakes}}
+grid: {{workload: [flows, voip], congestion_control: [tahoe, coarse-reno], sysctl.tcp_frto: [0, 1]}}
+full: {{realisations: 1, duration_s: 1, flows: [{{kb: 1, times: 2}}, {{kb: 100, times: 2}}]}}
+quick: {{}}
+figures:
+  - {{name: small, number: 0, kind: bars, x: congestion_control, series: workload, metric: frame_error_rate}}
+statements:
+  - {{id: ends, source: here, says: frames fail, kind: value, metric: frame_error_rate, where: {{workload: flows, congestion_control: tahoe}}, least: 0.01}}
+  - {{id: voice, source: here, says: speech comes through, kind: value, metric: voip_loss, where: {{workload: voip, congestion_control: tahoe, sysctl.tcp_frto: 0}}, most: 0.5}}
+  - {{id: frto, source: here, says: of what ns-3 has not, kind: value, metric: voip_loss, where: {{sysctl.tcp_frto: 1, workload: flows}}, most: 1}}
+"""
+
+
+def run(plan=None, packets=None, tcp=None, **settings):
+    values = {"channel.model": "jakes", "traffic.duration_s": SECONDS} | {k.replace("__", "."): v for k, v in settings.items()}
+    return ns3.run(emulator.scenario_of(values), PLACES, plan, packets, tcp=tcp)
+
+
+class Refusals(unittest.TestCase):
+    def assert_refused(self, word, *arguments):
+        done = subprocess.run([sys.executable, "-m", "openwip_cli", "emulate", *arguments], capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn(word, done.stderr.strip().splitlines()[-1])
+
+    def test_what_makes_no_sense_is_said(self):
+        self.assert_refused("--record", "--time", "ns3", "--record", "/tmp/x.h5")
+        self.assert_refused("--tcp", "--tcp", "sack=off")
+        self.assert_refused("--sysctl", "--time", "ns3", "--sysctl", "net.ipv4.tcp_sack=0")
+        self.assert_refused("--tcp", "--time", "ns3", "--tcp", "sack")
+
+    def test_a_build_without_ns3_names_the_command_that_mends_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for part in (ns3.emulate.PROGRAM, "python/openwip_schema"):
+                path = pathlib.Path(folder, part)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.touch()
+            with self.assertRaisesRegex(BadInput, "setup --ns3"):
+                ns3.check(Places(PLACES.top, pathlib.Path(folder), PLACES.python))
+
+    def test_what_ns3_does_not_have_is_refused_with_what_it_has(self):
+        for tcp, sysctls, words in (({}, {"net/ipv4/tcp_recovery": "1"}, "tcp_recovery is 1 .*valid: 0"), ({}, {"net/ipv4/tcp_pacing": "1"}, "tcp_sack"),
+                                    ({"min_rto": 5}, {}, "min_rto=5.*min_rto_ms"), ({"dsack": "on"}, {}, "dsack=on.*dsack=off")):
+            with self.assertRaisesRegex(BadInput, words):
+                ns3_tcp.settings_of(tcp, sysctls)
+        self.assertEqual(ns3_tcp.settings_of({"timestamps": "off"}, {"net/ipv4/tcp_sack": "0"}),
+                         ["set ns3::TcpSocketBase::Sack false", "set ns3::TcpSocketBase::Timestamp false", "set ns3::TcpSocket::SegmentSize 1460"])
+        self.assertEqual(ns3_tcp.settings_of({"dsack": "off"}, {"net/ipv4/tcp_dsack": "1", "net/ipv4/tcp_rto_min_us": "20000"}),
+                         ["set ns3::TcpSocketBase::MinRto 20ms"])
+
+
+@unittest.skipUnless((BUILD / ns3.PROGRAM).exists(), f"no ns-3 in {BUILD}: ./openwip setup --ns3")
+class Runs(unittest.TestCase):
+    def test_the_same_seed_gives_the_same_packets(self):
+        digests = []
+        with tempfile.TemporaryDirectory() as folder:
+            packets = os.path.join(folder, "packets.pcap")
+            for seed in (1, 1, 2):
+                report = run(packets=packets, seed=seed)
+                self.assertEqual(report["verdict"]["reasons"], [])
+                capacity = report["capacity"]["tcp_payload_bps"]
+                self.assertGreater(report["tcp"]["goodput_bps"], 0.5 * capacity)
+                self.assertLess(report["tcp"]["goodput_bps"], capacity)
+                self.assertGreater(report["tcp"]["rtt_ms"]["min"], 20)     # 10 ms of wire each way
+                digests.append(hashlib.sha256(pathlib.Path(packets).read_bytes()).hexdigest())
+        self.assertEqual(digests[0], digests[1])
+        self.assertNotEqual(digests[0], digests[2])
+
+    def test_all_kinds_of_traffic_come_through(self):
+        report = run(virtual.Plan(["transfer 0 1 1 50000 reno", f"pages 1 0 1 {SECONDS} 300 20000 0.5 cubic",
+                                   f"voip 0 2 1 {SECONDS} 0.02 60", "bulk 0 1 1 2 westwood-per-ack 64"], {"net/ipv4/tcp_sack": "0"}),
+                     terminals=2, channel__model="static")
+        self.assertEqual(report["verdict"]["reasons"], [])
+        ends = {(e["flow"], e["end"]): e for e in report["flows"]}
+        self.assertEqual(len(ends), 7)
+        self.assertEqual(ends[0, "receiver"]["bytes"], 50000)
+        self.assertGreater(ends[1, "client"]["pages"], 1)
+        self.assertEqual(ends[1, "client"]["broken"], 0)
+        self.assertEqual((ends[2, "sender"]["sent"], ends[2, "receiver"]["received"]), (50 * SECONDS, 50 * SECONDS))
+        self.assertGreater(ends[2, "receiver"]["delay_ms"]["median"], 10)
+        self.assertGreater(report["users"][0]["delivered_packets"], 500)
+
+    def test_every_link_and_settings_of_tcp(self):
+        rates = [run(link__kind="umts", tcp={"sender": "eifel", "receive_window": window})["tcp"]["goodput_bps"] for window in (4 * 1448, 40 * 1448)]
+        self.assertLess(rates[0], 0.8 * rates[1])
+        # The access point puts a head back that it could not send, the station gives it up.
+        report = run(virtual.Plan([f"bulk 1 0 1 {SECONDS} coarse-reno"]), link__kind="wlan", wlan__errors="burst", wlan__burst=20,
+                     wlan__retry_limit=4, tcp={"min_rto_ms": 1000})
+        self.assertEqual(report["verdict"]["reasons"], [])
+        sender = next(e for e in report["flows"] if e["end"] == "sender")
+        self.assertGreater(sender["fast_retransmits"] + sender["timeouts"], 0)
+        self.assertGreater(sender["rtt_ms"]["min"], 20)     # not of its ticks
+
+    def test_files_one_after_the_other_take_what_the_text_says_and_a_loss_its_time(self):
+        def sessions(**settings):
+            report = run(virtual.Plan(["sessions 0 1 1 reno 1000 2 100000 3"]), channel__model="static", **settings)
+            self.assertEqual(report["verdict"]["reasons"], [])
+            sent, got = ([s for e in report["flows"] if e["end"] == end for s in e["sessions"]] for end in ("sender", "receiver"))
+            self.assertEqual([s["bytes"] for s in sent], [1000, 1000, 100000, 100000, 100000])
+            self.assertEqual([s["bytes"] for s in got], [s["bytes"] for s in sent])
+            self.assertEqual(sum(s["retransmits"] for s in sent) > 0, bool(settings))
+            return sent, got
+
+        sent, got = sessions()
+        for s, g in zip(sent[:2], got):
+            self.assertAlmostEqual((g["closed"] - s["began"]) / (s["connected"] - s["began"]), 2.5, delta=0.2)
+        for s, g, later in zip(sent, got, sent[1:]):
+            self.assertLess(s["connected"], g["last_byte"])
+            self.assertLessEqual(g["last_byte"], later["began"])
+        again, lost = sessions(wired__loss=0.05)
+        self.assertGreater(lost[-1]["closed"], got[-1]["closed"])
+
+    def test_files_come_to_an_end_where_the_last_acknowledgements_are_lost(self):
+        report = run(virtual.Plan(["sessions 0 1 1 reno 1000 40"]), channel__model="static", wired__loss=0.25)
+        self.assertEqual(report["verdict"]["reasons"], [])
+        self.assertEqual([len(e["sessions"]) for e in report["flows"]], [40, 40])
+
+    def test_an_experiment_runs_where_ns3_can_run_it_and_its_statements_are_judged(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "S1.yaml")
+            file.write_text(EXPERIMENT)
+            places, given, said = PLACES, options.parse([str(file), "--time", "ns3", "--tcp", "min_rto_ms=300", "--out", f"{folder}/out"], PLACES), []
+            for r in plan.unique_runs(given.experiments):
+                made = one_run.attempts_of(r.spec, places, said.append)
+                pool.write_json(given.store.path(r.key), {"key": r.key, "spec": r.spec} | made)
+            e, = given.experiments
+            results = metrics.Results(e, given.store.get)
+            self.assertEqual((results.runs, results.invalid, results.absent), (3, 0, 0), said)
+            self.assertEqual([j.holds for j in statements.judge_all(results)], ["yes (not sure)", "yes (not sure)", "not measured"])
+            work = {p["workload"] + str(p["congestion_control"]): r[1]["workload"] for p, r in results.found.items()}
+        self.assertEqual(list(e.left_out.values()), [2])
+        self.assertEqual(work["flowstahoe"]["tcp_settings"] | {"sender": "tahoe", "min_rto_ms": "300", "initial_window": 3, "receive_window": 64096},
+                         work["flowstahoe"]["tcp_settings"])
+        self.assertEqual((work["voiptahoe"]["sent"], work["flowstahoe"]["flows"]["100"]["times"]), (50, 2))
+
+    def test_uploads_are_counted_from_a_time_on_in_the_kernels_words(self):
+        work = {"kind": "uploads", "duration_s": 6, "start_within_s": 1, "measured_from_s": 2, "window_bytes": 16384, "congestion_control": "newreno",
+                "sender": {"net/ipv4/tcp_frto": "0", "net/ipv4/tcp_rto_min_us": "20000"}}
+        settings = {"link.kind": "wlan", "wlan.errors": "burst", "wlan.burst": 20, "wlan.retry_limit": 50, "terminals": 2, "seed": 1}
+        report = in_ns3.run(settings, work, {}, lambda text: None, places=PLACES)
+        self.assertEqual(report["verdict"]["reasons"], [])
+        w = report["workload"]
+        self.assertEqual(len(w["each"]), 2)
+        for one in w["each"]:
+            self.assertAlmostEqual(one["seconds"], 4, delta=0.2)
+            self.assertLess(one["bytes_acked"], one["bytes_sent"])
+            self.assertLess(one["bytes_acked"], sum(f["bytes"] for f in report["flows"] if f["end"] == "sender"))
+            self.assertGreater(one["rtt_ms"], 1)
+        self.assertGreater(w["timeouts_spurious"], 0)
+        self.assertLessEqual(w["timeouts_spurious"], w["timeouts"])
+
+    def test_a_link_over_which_nothing_comes_is_a_result(self):
+        work = {"kind": "tcp", "duration_s": 2, "window_bytes": 0, "congestion_control": "tahoe",
+                "tcp": {"initial_window_segments": 3, "rto_min_ms": 200, "sysctl": {}}}
+        report = in_ns3.run({"channel.model": "jakes", "channel.snr_db": -20}, work, {}, lambda text: None, places=PLACES)
+        self.assertEqual(report["verdict"]["reasons"], [])
+        self.assertEqual(report["workload"]["goodput_bps"], 0)
+        self.assertIn("connect", report["workload"]["problem"])
+
+    def test_a_plan_that_it_cannot_do_is_bad_input(self):
+        for line, word in (("bulk 0 1 1 1 nonsense", f"valid: {', '.join(ns3_tcp.SENDERS)}$"), ("sessions 0 1 1 reno 1000", "valid: .*sessions"), ("dance 0 1 1 1", "dance"), ("bulk 0 7 1 1 cubic", "7")):
+            with self.assertRaisesRegex(BadInput, word):
+                run(virtual.Plan([line]))
+        with self.assertRaisesRegex(BadInput, "MinRto soon"):
+            run(tcp={"ns3::TcpSocketBase::MinRto": "soon"})
+
+
+if __name__ == "__main__":
+    unittest.main()
