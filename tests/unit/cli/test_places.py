@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a run says of the programs it used: asked once for each file that such a program is."""
+import os
+import pathlib
+import tempfile
+import unittest
+from unittest import mock
+
+from openwip_cli.machine import places
+
+
+class KeptLine(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.program = self.folder / "meter"
+        self.places = places.Places(self.folder, self.folder / "build", "")
+        self.places.build.mkdir()
+        patch = mock.patch.dict(os.environ, {"PATH": f"{self.folder}:{os.environ['PATH']}"})
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def install(self, says, code=0):
+        self.program.unlink(missing_ok=True)
+        self.program.write_text(f"#!/bin/sh\necho asked >> {self.folder}/asked\necho {says}\nexit {code}\n")
+        self.program.chmod(0o755)
+
+    def line(self):
+        return places.kept_line(self.places, "meter", "--version")
+
+    def asked(self):
+        return len((self.folder / "asked").read_text().split())
+
+    def test_a_program_is_asked_once_and_again_when_it_is_another_file(self):
+        self.install("meter 1.0")
+        self.assertEqual([self.line(), self.line(), self.asked()], ["meter 1.0", "meter 1.0", 1])
+        self.install("meter 1.1")
+        self.assertEqual([self.line(), self.line(), self.asked()], ["meter 1.1", "meter 1.1", 2])
+
+    def test_what_is_kept_but_is_none_of_it_is_asked_for_again(self):
+        self.install("meter 1.0")
+        self.line()
+        for text in ("", "[]", "{}", '{"of": 1}'):
+            (self.places.build / "versions" / "meter").write_text(text)
+            self.assertEqual(self.line(), "meter 1.0")
+        self.assertEqual(self.asked(), 5)
+
+    def test_one_that_is_absent_or_fails_is_unknown_and_not_kept(self):
+        self.assertEqual(self.line(), "unknown")
+        self.install("meter 1.0", code=1)
+        self.assertEqual([self.line(), self.line(), self.asked()], ["unknown", "unknown", 2])
+
+    def test_a_build_folder_that_cannot_be_written_costs_only_time(self):
+        self.install("meter 1.0")
+        (self.places.build / "versions").write_text("")
+        self.assertEqual([self.line(), self.line(), self.asked()], ["meter 1.0", "meter 1.0", 2])
+
+
+if __name__ == "__main__":
+    unittest.main()
