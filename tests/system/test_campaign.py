@@ -5,16 +5,18 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 from demo_support import TOP, environment, wait_until
 
 from openwip_cli.campaign import plan
-from openwip_cli.errors import BadInput
+from openwip_cli.errors import BadInput, Terminated
 from openwip_cli.machine import system
 from openwip_cli.machine.places import Places
 from openwip_cli.runs import pool, virtual
@@ -102,6 +104,19 @@ class Campaign(unittest.TestCase):
         self.assertEqual(sorted(p.name for p in (self.folder / "runs").iterdir()), ["1.json", "2.json"])
         self.assertEqual(sorted(self.go_on()), ["3", "4"])
         self.assertEqual(self.ran(), ["1", "2", "3", "3", "4", "4"])
+
+    def test_a_ctrl_c_that_snakemake_loses_ends_the_campaign_all_the_same(self):
+        (self.folder / "sitecustomize.py").write_text("import signal\nsignal.signal(signal.SIGINT, lambda *_: None)\n")
+        many, done = pool.Pool(PLACES, self.folder, 2, None, self.command), []
+
+        def take(key):
+            done.append(key)
+            self.assertTrue(wait_until(lambda: len(self.alive()) == 1 and len(self.ran()) == 2, 30))
+            signal.raise_signal(signal.SIGINT)
+
+        with mock.patch.dict(os.environ, {"PYTHONPATH": str(self.folder)}), self.assertRaises(Terminated):
+            many.run({"1": {"name": "1", "seconds": 0}, "2": {"name": "2", "seconds": 60}}, take)
+        self.assertEqual((done, len(self.ran()), self.alive(), self.processes()), (["1"], 2, [], []))
 
     def test_a_run_that_refuses_ends_the_campaign_with_its_words(self):
         many = pool.Pool(PLACES, self.folder, 1, None, self.command)

@@ -98,7 +98,7 @@ class Experiment(unittest.TestCase):
         self.assertEqual(p.wait(30), 130)
         self.assertEqual([x for c in up for x in left_of(c)], [])
         before = {r["key"]: r["attempts"] for r in self.runs()}
-        self.assertTrue(1 <= len(before) < 4)
+        self.assertTrue(1 <= len(before) < 4, before)
         done = openwip(*self.arguments())
         self.assertIn(done.returncode, (0, 1), done.stderr)
         after = {r["key"]: r for r in self.runs()}

@@ -70,6 +70,7 @@ class Pool:
             if not (path := self.folder / "specs" / f"{key}.json").exists():
                 write_json(path, spec)
         write_json(self.folder / "round.json", list(specs))
+        (stopped := self.folder / "stopped").unlink(missing_ok=True)
         left, parent, began = set(specs), os.getpid(), time.time()
         # A run is a process of its own, so what Python compiles is kept.
         environment = {k: v for k, v in os.environ.items() if k not in ("SNAKEMAKE_PROFILE", "PYTHONDONTWRITEBYTECODE")}
@@ -95,6 +96,7 @@ class Pool:
             finally:
                 for signum in SIGNALS:
                     signal.signal(signum, signal.SIG_IGN)
+                stopped.touch()
                 end(snakemake)
                 os.close(pidfd)
         finally:
