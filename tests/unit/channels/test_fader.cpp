@@ -29,12 +29,13 @@ std::vector<cf32> random_samples(std::size_t n, unsigned seed) {
     return x;
 }
 
-// Bins `step_db` above each other, that fade by 6 dB from slot to slot.
+// Bins `step_db` above each other, that fade by 4 dB in ten slots.
 sample_model::trace_config slope(float lowest_db, float step_db) {
-    auto rows = std::make_shared<sample_model::trace_rows>(2);
-    for (std::size_t t = 0; t < 2; ++t)
+    auto rows = std::make_shared<sample_model::trace_rows>(20);
+    for (std::size_t t = 0; t < rows->size(); ++t)
         for (std::size_t b = 0; b < nof_bins; ++b)
-            (*rows)[t][b] = lowest_db + static_cast<float>(b) * step_db + static_cast<float>(6 * t);
+            (*rows)[t][b] = lowest_db + static_cast<float>(b) * step_db +
+                            2 * std::sin(std::numbers::pi_v<float> / 10 * static_cast<float>(t));
     return {rows, 22};
 }
 
