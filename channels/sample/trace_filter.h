@@ -46,7 +46,7 @@ public:
     void gains(std::int64_t index, std::span<cf32> out) noexcept;
 
 private:
-    static constexpr int padded = 48;
+    static constexpr int padded = 32;
     struct knot {
         std::int64_t number = INT64_MIN;
         alignas(64) std::array<float, padded> re{}, im{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A filter with given gains of 25 bins: 40 coefficients, minimum phase, so that what it spreads is
+// A filter with given gains of 25 bins: 32 coefficients, minimum phase, so that what it spreads is
 // as short as those gains allow and lies behind its first sample (prefix: 85 samples).
 //
 //   log amplitude over frequency   cubic through the middles of the bins (Catmull-Rom); outside the
@@ -10,8 +10,8 @@
 //   once more                      with what the power of each bin, a mean over five of its
 //                                  subcarriers, is off: the mean of a curve is not its middle
 //
-// jakes at 16 dB: 0.07 dB rms of the bins (0.3 without the second round). Neighbours 12 dB apart
-// all over the band are too much for 40 coefficients (tests/unit/channels/test_trace_filter.cpp).
+// jakes at 16 dB: 0.08 dB rms of the bins (0.3 without the second round). Neighbours 12 dB apart
+// all over the band are too much for 32 coefficients (tests/unit/channels/test_trace_filter.cpp).
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ using bin_gains_db = std::array<float, nof_bins>;
 
 class trace_response {
 public:
-    static constexpr int nof_coefficients = 40;
+    static constexpr int nof_coefficients = 32;
 
     trace_response();
     // Writes nof_coefficients of each.

@@ -197,7 +197,7 @@ TEST_F(Fader, a_run_begins_with_a_sounding_that_finds_the_taps_that_are_commande
         // After it the station's samples go through, in their time.
         const fader_moment now = f.moment();
         const auto& taps = now.taps[0];
-        EXPECT_EQ(taps.size(), kind == "two taps" ? 2U : kind == "trace" ? 40U : 1U);
+        EXPECT_EQ(taps.size(), kind == "two taps" ? 2U : kind == "trace" ? 32U : 1U);
         EXPECT_NEAR(taps[0].delay_samples, 9, 1e-9);
         EXPECT_NEAR(10 * std::log10(now.power.input[0]), -17, 0.5);  // 2 x 0.1^2
         std::vector<cf32> known = base.in;
