@@ -10,6 +10,7 @@
 #include "mix/tick.h"
 #include "sample/channel_config.h"
 #include "sample/stage_chain.h"
+#include "sample/trace_filter.h"
 
 namespace wip::mix {
 
@@ -41,6 +42,7 @@ struct path_config {
     std::int64_t delay_samples = 0;
     double frequency_shift_hz = 0;
     std::optional<sample_model::channel_config> channel{};  // fading, movement, large-scale gain
+    std::optional<sample_model::trace_config> trace{};      // instead: gains of an SNR trace
     channel_request request{};                              // that it was made from
     std::uint32_t user = 0;  // purpose of the channel's random numbers: paths alike fade alike
     std::vector<sample_model::impairment_config> impairments{};

@@ -68,6 +68,7 @@ struct mixer::path {
     double shift_hz;
     std::unique_ptr<sample_model::flat_fading> fading{};
     std::unique_ptr<sample_model::tapped_delay_line> multipath{};
+    std::unique_ptr<sample_model::trace_filter> trace{};
     std::unique_ptr<sample_model::large_scale_gain> large_scale{};
     std::unique_ptr<sample_model::stage_chain> impairments{};
     tick position = never;  // where those with a memory stand
@@ -75,8 +76,10 @@ struct mixer::path {
     bool begins_alike = false, ends_alike = false;
 
     tick memory() const noexcept {
-        return (multipath ? multipath->memory() : 0) + (impairments ? impairments->memory() : 0);
+        return (multipath ? multipath->memory() : 0) + (trace ? trace->memory() : 0) +
+               (impairments ? impairments->memory() : 0);
     }
+    bool remembers() const noexcept { return multipath || trace || impairments; }
     bool fades_in(tick t) const noexcept { return begin != INT64_MIN && t < begin + fade_samples; }
     bool silent_from(tick t) const noexcept { return end != never && t >= end + fade_samples; }
     void make_channel(const path_config& c, std::uint64_t seed);
@@ -127,6 +130,7 @@ mixer::mixer(const mix_config& config)
 // One tap without delay needs no filter: nothing if it is constant, one multiplication if it fades
 // at a constant speed. The random numbers are those of the tap in the delay line all the same.
 void mixer::path::make_channel(const path_config& c, std::uint64_t seed) {
+    if (c.trace) trace = std::make_unique<sample_model::trace_filter>(*c.trace);
     if (!c.channel) return;
     using sample_model::tap_fading;
     const sample_model::motion movement(c.channel->movement, sample_rate);
@@ -177,8 +181,12 @@ std::vector<path_tap> mixer::taps(std::size_t number, std::size_t receiver, tick
     std::vector<cf32> gains;
     for (const auto& p : paths_[receiver]) {
         if (p->number != number || p->silent_from(at) || at < p->begin) continue;
-        gains.assign(p->multipath ? p->multipath->nof_taps() : 1, cf32(1));
+        gains.assign(p->multipath ? p->multipath->nof_taps()
+                     : p->trace   ? p->trace->nof_taps()
+                                  : 1,
+                     cf32(1));
         if (p->multipath) p->multipath->gains(at, gains);
+        if (p->trace) p->trace->gains(at, gains);
         if (p->fading) p->fading->seek(at), p->fading->gains(gains);
         cf32 common = p->amplitude;
         if (p->shift_hz != 0) shift({&common, 1}, at, p->shift_hz);
@@ -187,7 +195,9 @@ std::vector<path_tap> mixer::taps(std::size_t number, std::size_t receiver, tick
         const double latency = p->multipath ? static_cast<double>(p->multipath->latency()) : 0;
         for (std::size_t i = 0; i < gains.size(); ++i)
             found.push_back({static_cast<double>(p->delay) + latency +
-                                 (p->multipath ? p->multipath->delay_s(i) * sample_rate : 0),
+                                 (p->multipath ? p->multipath->delay_s(i) * sample_rate
+                                  : p->trace   ? static_cast<double>(i)
+                                               : 0),
                              std::complex<double>(gains[i]) * std::complex<double>(common)});
     }
     return found;
@@ -328,7 +338,7 @@ void mixer::add_path(path& p, std::size_t receiver, tick at, std::span<cf32> out
         return;
     }
     const std::span<cf32> x(scratch_.data(), out.size());
-    if ((p.multipath || p.impairments) && p.position != at) {
+    if (p.remembers() && p.position != at) {
         for (tick t = at - p.memory(); t < at;) {
             const std::span<cf32> past =
                 x.first(std::min(x.size(), static_cast<std::size_t>(at - t)));
@@ -375,9 +385,10 @@ bool mixer::propagate(path& p, tick at, std::span<cf32> x, const sample_source& 
                       const node_tuning& from, const node_tuning& to) {
     const bool any = emitted(p, at, x, transmitter, from, to);
     if (p.multipath) p.multipath->work(at, x, x);
+    if (p.trace) p.trace->work(at, x, x);
     if (p.large_scale) p.large_scale->work(at, x, x);
     if (p.impairments) p.impairments->work(at, x, x);
-    return any || p.multipath || p.impairments;
+    return any || p.remembers();
 }
 
 bool mixer::emitted(path& p, tick at, std::span<cf32> out, const sample_source& transmitter,

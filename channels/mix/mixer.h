@@ -6,13 +6,13 @@
 //   tuned within `hearing_hz` of the receiver at n (frequency division: everything else is filtered
 //   away), df = f_tx[m] - f_rx[n] + the path's shift, |Re y|, |Im y| clipped at full scale.
 //
-// h is flat fading or multipath, l shadowing, path loss and blackout, I_path and I_rx are chains of
-// impairments (sample/stage_chain.h). Every factor is a function of the absolute sample index, so a
-// stretch may be computed ahead of time and computed again when a command changes it. Filters
-// remember: before a stretch that does not continue the last one they are run over as much of the
-// past as they can remember. Their latency is taken from the delay of the path as far as that goes:
-// a path with multipath and delay_samples 0 comes 6 samples late, with delay_samples >= 6 exactly
-// as configured.
+// h is flat fading, multipath or the filter of an SNR trace, l shadowing, path loss and blackout,
+// I_path and I_rx are chains of impairments (sample/stage_chain.h). Every factor is a function of
+// the absolute sample index, so a stretch may be computed ahead of time and computed again when a
+// command changes it. Filters remember: before a stretch that does not continue the last one they
+// are run over as much of the past as they can remember. Their latency is taken from the delay of
+// the path as far as that goes: a path with multipath and delay_samples 0 comes 6 samples late,
+// with delay_samples >= 6 exactly as configured.
 //
 // A path's channel, a receiver's noise and a blackout may change while it runs, from a sample on
 // that has not been computed. The new channel is the one that a run begun with it would have at
@@ -34,6 +34,7 @@
 #include "sample/sample_clock.h"
 #include "sample/stage_chain.h"
 #include "sample/tapped_delay_line.h"
+#include "sample/trace_filter.h"
 #include "types/db.h"
 
 namespace wip::mix {

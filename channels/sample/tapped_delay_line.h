@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "sample/delay_profile.h"
-#include "sample/history_buffer.h"
+#include "sample/moving_fir.h"
 #include "sample/sample_stage.h"
 #include "sample/tap_curves.h"
 
@@ -53,27 +53,13 @@ public:
 
 private:
     static constexpr int half_width = 7;
-    static constexpr int block = 64;  // samples between coefficient sets
-    static constexpr int step = 16;   // samples that share coefficients when fading is slow
 
     void coefficients(std::int64_t index, float* re, float* im) noexcept;
-    void prepare_block(std::int64_t number) noexcept;
-    template <int count>
-    void filter(std::int64_t block_start, int first, float* re, float* im) const noexcept;
 
-    template <int count>
-    void filter_stepped(std::int64_t block_start, int first, float* re, float* im) const noexcept;
-
-    double sample_rate_;
     tap_curves taps_;
-    bool steps_ = false;
-    int nof_coefficients_ = 1, padded_ = 16;
-    std::vector<int> used_;    // coefficients that are not zero for all taps
-    std::vector<float> rows_;  // [tap][padded_]
-    std::vector<float> start_re_, start_im_, end_re_, end_im_, slope_re_, slope_im_;
-    std::vector<float> stepped_re_, stepped_im_;
-    std::int64_t block_ = INT64_MIN;
-    history_buffer history_;
+    int nof_coefficients_ = 1;
+    std::vector<float> rows_;  // [tap][padded]
+    moving_fir fir_;
 };
 
 }  // namespace wip::sample_model

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "cabled/fader_config.h"
 
-#include "medium/air_config.h"
-
 namespace wip::cabled {
 namespace {
 
@@ -41,10 +39,10 @@ const std::vector<config::key>& fader_keys() {
     return keys;
 }
 
-fader_config translate(const config::settings& s) {
+fader_config translate(const config::settings& s, const air::read_trace_fn& read_trace) {
     s.finish();
     fader_config c;
-    air::read_mix(s, c.setup.mix);
+    air::read_mix(s, c.setup.mix, read_trace);
     if (c.setup.mix.paths.empty())
         throw s.refuse("paths: expected at least one, for example [{from: base, to: terminal}]");
     for (const auto& node : c.setup.mix.nodes) {

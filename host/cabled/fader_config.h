@@ -7,6 +7,7 @@
 
 #include "config/schema.h"
 #include "fader/fader.h"
+#include "medium/air_config.h"
 
 namespace wip::cabled {
 
@@ -31,6 +32,6 @@ struct fader_config {
 
 const std::vector<config::key>& fader_keys();
 // Throws config::error.
-fader_config translate(const config::settings& s);
+fader_config translate(const config::settings& s, const air::read_trace_fn& read_trace = {});
 
 }  // namespace wip::cabled

@@ -21,6 +21,7 @@
 #include "runtime/process.h"
 #include "runtime/program.h"
 #include "runtime/realtime.h"
+#include "trace/played_trace.h"
 #include "types/grid.h"
 
 namespace {
@@ -112,7 +113,7 @@ tick beginning(fading_radio& radio, double seconds) {
 }
 
 int run(config::settings& settings, bool calibrates) {
-    fader_config config = translate(settings);
+    fader_config config = translate(settings, trace::read_played);
     const host::privileged_start start(settings, config.user);
     auto radios = open_radios(config);
     std::vector<fading_radio*> ends;
@@ -165,13 +166,13 @@ int run(config::settings& settings, bool calibrates) {
 
 int main(int argc, char** argv) {
     bool calibrates = false;
-    return host::run_program({"wip_fader", "OpenWIP: the channel between radios on cables",
-                              &fader_keys(), [](config::settings& s) { translate(s); },
-                              [&](config::settings& s) { return run(s, calibrates); },
-                              [&](CLI::App& app) {
-                                  app.add_flag(
-                                      "--calibrate", calibrates,
-                                      "measure what the radios do, JSON to standard output");
-                              }},
-                             argc, argv);
+    return host::run_program(
+        {"wip_fader", "OpenWIP: the channel between radios on cables", &fader_keys(),
+         [](config::settings& s) { translate(s, trace::read_played); },
+         [&](config::settings& s) { return run(s, calibrates); },
+         [&](CLI::App& app) {
+             app.add_flag("--calibrate", calibrates,
+                          "measure what the radios do, JSON to standard output");
+         }},
+        argc, argv);
 }

@@ -13,9 +13,9 @@ namespace wip::config {
 namespace {
 
 const std::set<std::string> column_names{
-    "in",   "type", "range", "unit",     "words",      "choices", "check",   "default",
-    "help", "flag", "live",  "fixed",    "like",       "own_key", "monitor", "offers",
-    "none", "most", "shown", "required", "experiment", "zero"};
+    "in",     "type", "range", "unit",  "words",    "choices",    "check",   "default",
+    "files",  "help", "flag",  "live",  "fixed",    "like",       "own_key", "monitor",
+    "offers", "none", "most",  "shown", "required", "experiment", "zero"};
 const std::set<std::string> view_names{"macd",  "emulator", "medium",    "fader",
                                        "tcpl",  "observer", "demo",      "emulate",
                                        "tcp-l", "running",  "demo-live", "emulate-live"};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "bin/power_prediction.h"
 #include "bin/trace_channel.h"
-#include "emulator/confined_trace.h"
 #include "emulator/emulator_config.h"
+#include "trace/confined_trace.h"
 #include "trace/trace_file.h"
 
 namespace wip::emulator {
@@ -12,26 +12,27 @@ using bin_model::trace_channel;
 
 snr_source recorded(const channel_config& c, const std::string& user, std::uint64_t seed,
                     int horizon_slots) {
-    auto [trace, horizon] = read_confined(c.model, user);
+    const trace::confined_trace read = trace::read_confined(c.model, user);
+    auto played = std::make_unique<trace_channel>(read.snr_db, read.predicted_snr_db);
     snr_source s;
     if (!c.prediction_nmse) {
-        if (!trace->has_prediction())
+        if (!played->has_prediction())
             throw config::error("channel.prediction_nmse = trace: " + c.model +
                                 " holds no predictions; valid: 0..0.5");
         // What was predicted later than the loop asks is known too late.
-        const int held = horizon.value_or(0);
+        const int held = read.horizon_slots.value_or(0);
         if (held < horizon_slots)
             throw config::error("channel.prediction_nmse = trace: " + c.model + " was predicted " +
                                 std::to_string(held) + " slots ahead, the loop takes " +
                                 std::to_string(horizon_slots));
-        s.prediction = std::make_unique<trace_channel>(*trace);
+        s.prediction = std::make_unique<trace_channel>(*played);
     } else if (*c.prediction_nmse == 0) {
-        s.prediction = std::make_unique<bin_model::perfect_prediction>(*trace);
+        s.prediction = std::make_unique<bin_model::perfect_prediction>(*played);
     } else {
         s.prediction =
-            std::make_unique<bin_model::power_prediction>(*trace, *c.prediction_nmse, seed);
+            std::make_unique<bin_model::power_prediction>(*played, *c.prediction_nmse, seed);
     }
-    s.channel = std::move(trace);
+    s.channel = std::move(played);
     return s;
 }
 

@@ -65,7 +65,37 @@ std::size_t node_of(const config::settings& s, const std::string& path, const mi
     throw s.refuse(path, "not valid; expected one of " + names);
 }
 
-void read_path(const config::settings& s, const std::string& at, mix::mix_config& c) {
+// The SNR of a bin whose gain is 1.
+double unit_snr_db(const config::settings& s, const std::string& at, const path_config& path,
+                   const mix::node_config& receiver) {
+    if (const auto given = s.number(at + ".trace_snr_db")) return *given;
+    if (!receiver.noise_dbfs)
+        throw s.refuse(at + ".channel",
+                       "not valid; expected trace_snr_db beside a trace, or "
+                       "noise_dbfs of its receiver, which its SNR refers to");
+    return snr_at_unit_gain_db(path, *receiver.noise_dbfs);
+}
+
+void read_trace_of(const config::settings& s, const std::string& at, path_config& path,
+                   const mix::mix_config& c, const read_trace_fn& read_trace) {
+    for (const char* key : {".delay_spread_ns", ".doppler_hz", ".speed_kmh", ".carrier_hz"})
+        if (s.number(at + key))
+            throw s.refuse(at + key, "not valid; expected none beside a trace, which has its own");
+    if (path.request.shadowing.on)
+        throw s.refuse(at + ".shadowing",
+                       "not valid; expected off with a trace, which has its own");
+    const double unit = unit_snr_db(s, at, path, c.nodes[path.to]);
+    try {
+        if (!read_trace) throw std::runtime_error("no traces are played here");
+        path.trace = {read_trace(path.request.model, s.text("air.user")), unit};
+        const sample_model::trace_filter checked(*path.trace);
+    } catch (const std::exception& e) {
+        throw s.refuse(at + ".channel", std::string("not valid (") + e.what() + ")");
+    }
+}
+
+void read_path(const config::settings& s, const std::string& at, mix::mix_config& c,
+               const read_trace_fn& read_trace) {
     path_config path;
     path.from = node_of(s, at + ".from", c);
     for (const auto& one : c.nodes[path.from].impairments)
@@ -86,7 +116,10 @@ void read_path(const config::settings& s, const std::string& at, mix::mix_config
                     .shadowing = read_shadowing(s, at + ".shadowing")};
     if (path.request.doppler_hz && path.request.speed_kmh)
         throw s.refuse(at + ".speed_kmh", "not valid; expected none beside doppler_hz");
-    if (!path.request.model.empty()) try {
+    if (is_trace(path.request.model))
+        read_trace_of(s, at, path, c, read_trace);
+    else if (!path.request.model.empty())
+        try {
             path.channel = realise(path.request, path.user, c.seed);
         } catch (const std::invalid_argument& e) {
             throw s.refuse(at + ".channel",
@@ -97,11 +130,11 @@ void read_path(const config::settings& s, const std::string& at, mix::mix_config
     c.paths.push_back(path);
 }
 
-medium_config translate(const config::settings& s) {
+medium_config translate(const config::settings& s, const read_trace_fn& read_trace) {
     s.finish();
     medium_config c;
     read_air(s, c);
-    read_mix(s, c);
+    read_mix(s, c, read_trace);
     return c;
 }
 
@@ -122,11 +155,11 @@ const config::text_checks& air_checks() {
     return checks;
 }
 
-void read_mix(const config::settings& s, mix::mix_config& c) {
+void read_mix(const config::settings& s, mix::mix_config& c, const read_trace_fn& read_trace) {
     c.seed = static_cast<std::uint64_t>(s.integer("air.seed"));
     c.hearing_hz = s.real("air.hearing_hz");
     read_nodes(s, c);
-    for (const auto& path : s.entries("paths")) read_path(s, path, c);
+    for (const auto& path : s.entries("paths")) read_path(s, path, c, read_trace);
 }
 
 const std::vector<config::key>& running_keys() {
@@ -134,16 +167,17 @@ const std::vector<config::key>& running_keys() {
     return keys;
 }
 
-medium_config parse_config(const std::string& text, const std::string& file_name) {
+medium_config parse_config(const std::string& text, const std::string& file_name,
+                           const read_trace_fn& read_trace) {
     config::settings s(file_keys());
     s.merge_yaml(text, file_name);
-    return translate(s);
+    return translate(s, read_trace);
 }
 
-medium_config read_config_file(const std::string& file) {
+medium_config read_config_file(const std::string& file, const read_trace_fn& read_trace) {
     config::settings s(file_keys());
     s.merge_file(file);
-    return translate(s);
+    return translate(s, read_trace);
 }
 
 }  // namespace wip::air

@@ -2,6 +2,8 @@
 // The medium's configuration file, and the keys of what can change while it runs.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,13 +13,19 @@
 
 namespace wip::air {
 
+// Rows of a trace, read as that account where this is root. Throws std::runtime_error, one line.
+// Empty: traces are refused.
+using read_trace_fn = std::function<std::shared_ptr<const sample_model::trace_rows>(
+    const std::string& file, const std::string& user)>;
+
 // Throws config::error.
-medium_config read_config_file(const std::string& file);
-medium_config parse_config(const std::string& text, const std::string& file_name);
+medium_config read_config_file(const std::string& file, const read_trace_fn& read_trace = {});
+medium_config parse_config(const std::string& text, const std::string& file_name,
+                           const read_trace_fn& read_trace = {});
 
 // Nodes, paths, seed: what the files of the medium and of the fader have in common. Throws
 // config::error.
-void read_mix(const config::settings& s, mix::mix_config& c);
+void read_mix(const config::settings& s, mix::mix_config& c, const read_trace_fn& read_trace);
 const config::text_checks& air_checks();
 
 // Those of the file, which stay, and channel.*

@@ -8,18 +8,12 @@
 
 #include "medium/air_config.h"
 #include "profiles/channel_definition.h"
-#include "types/db.h"
-#include "types/grid.h"
 
 namespace wip::air {
 namespace {
 
 constexpr double blackout_loss_db = 100;
 constexpr double unlimited = std::numeric_limits<double>::infinity();
-
-// The noise is that of the whole sample rate, the signal fills the subcarriers.
-const double snr_offset_db =
-    nominal_transmit_level.value + 10 * std::log10(double{fft_size} / double{nof_subcarriers});
 
 std::string number(double v) {
     std::ostringstream text;
@@ -45,7 +39,7 @@ channel_control::channel_control(const mix::mix_config& config, std::string head
     now_.channel = path.request;
     now_.user = path.user;
     if (const auto noise = config.nodes[path.to].noise_dbfs)
-        now_.snr_db = std::round((snr_offset_db + path.gain_db - *noise) * 1e3) / 1e3;
+        now_.snr_db = std::round(snr_at_unit_gain_db(path, *noise) * 1e3) / 1e3;
 }
 
 std::optional<tick> channel_control::configure(const std::string& yaml, tick now) {
@@ -64,6 +58,11 @@ std::optional<tick> channel_control::configure(const std::string& yaml, tick now
         next.channel.model = asked.text("channel.model");
         next.channel.delay_spread_ns.reset();
     }
+    if (is_trace(next.channel.model))
+        for (const char* key : {"snr_db", "speed_kmh", "shadowing", "user"})
+            if (given(key))
+                throw asked.refuse(std::string("channel.") + key,
+                                   "the channel is a trace, which has its own");
     if (given("user")) next.user = static_cast<std::uint32_t>(asked.integer("channel.user"));
     if (given("shadowing")) next.channel.shadowing = read_shadowing(asked, "channel.shadowing");
     if (given("speed_kmh")) {
@@ -96,6 +95,7 @@ std::optional<tick> channel_control::configure(const std::string& yaml, tick now
                 next.channel.speed_kmh.reset(), next.channel.doppler_hz.reset();
             path_config path = config_.paths[0];
             path.user = next.user;
+            path.trace.reset();
             path.channel = realise(next.channel, next.user, config_.seed);
             c.channel = mix::mixer::prepare(path, 0, config_.seed);
         } catch (const std::invalid_argument& e) {
@@ -104,7 +104,7 @@ std::optional<tick> channel_control::configure(const std::string& yaml, tick now
         }
     }
     if (next.snr_db != before.snr_db)
-        c.noise_dbfs = snr_offset_db + config_.paths[0].gain_db - *next.snr_db;
+        c.noise_dbfs = snr_at_unit_gain_db(config_.paths[0], *next.snr_db);
     const bool timed = next.blackout_ms && *next.blackout_ms != unlimited;
     if (given("blackout") && (timed || next.blackout_ms != before.blackout_ms)) {
         c.dark = mix::mixer_change::blackout{next.blackout_ms ? blackout_loss_db : 0, never};

@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "medium/channel_request.h"
 
+#include <cmath>
+
 #include "profiles/channel_definition.h"
+#include "types/db.h"
+#include "types/grid.h"
 
 namespace wip::air {
 
 std::string channel_models() {
     std::string valid;
     for (const std::string& name : profiles::names()) valid += name + ", ";
-    return valid + "or a file FILE.yaml";
+    return valid + "a file FILE.yaml, or a trace FILE.h5";
+}
+
+// The noise is that of the whole sample rate, the signal fills the subcarriers.
+double snr_at_unit_gain_db(const path_config& path, double noise_dbfs) {
+    return nominal_transmit_level.value +
+           10 * std::log10(double{fft_size} / double{nof_subcarriers}) + path.gain_db - noise_dbfs;
 }
 
 shadowing_request read_shadowing(const config::settings& s, const std::string& path) {

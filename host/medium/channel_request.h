@@ -13,6 +13,12 @@ namespace wip::air {
 // What would be valid as a model.
 std::string channel_models();
 
+// An SNR trace, not a definition.
+inline bool is_trace(const std::string& model) { return model.ends_with(".h5"); }
+
+// SNR of a subcarrier of a transmitter at the nominal level (types/db.h), without fading.
+double snr_at_unit_gain_db(const path_config& path, double noise_dbfs);
+
 shadowing_request read_shadowing(const config::settings& settings, const std::string& path);
 
 // A function of (request, user, seed). Throws std::invalid_argument.

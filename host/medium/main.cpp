@@ -20,6 +20,7 @@
 #include "medium/controlled_medium.h"
 #include "runtime/privileges.h"
 #include "runtime/realtime.h"
+#include "trace/played_trace.h"
 
 namespace {
 
@@ -62,7 +63,7 @@ int run(const std::string& file) {
     medium_config config;
     std::unique_ptr<shared_air> memory;
     try {
-        config = read_config_file(file);
+        config = read_config_file(file, wip::trace::read_played);
     } catch (const wip::config::error& e) {
         say(e.what());
         return 2;

@@ -4,6 +4,7 @@
 //
 //   bench_fader [slots]     default 3000
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -52,6 +53,16 @@ sample_model::delay_profile profile(const char* channel) {
     return p;
 }
 
+// An SNR trace: every slot another row.
+sample_model::trace_config trace() {
+    auto rows = std::make_shared<sample_model::trace_rows>(1500);
+    for (std::size_t t = 0; t < rows->size(); ++t)
+        for (std::size_t b = 0; b < nof_bins; ++b)
+            (*rows)[t][b] = static_cast<float>(
+                16 + 8 * std::sin(0.3 * static_cast<double>(t) + 0.5 * static_cast<double>(b)));
+    return {rows, 34};
+}
+
 // Share of a core for so many paths there and back in turn.
 double share(int nof_paths, const char* channel, int slots) {
     fader_setup s;
@@ -63,8 +74,12 @@ double share(int nof_paths, const char* channel, int slots) {
         p.from = static_cast<std::size_t>(i % 2);
         p.to = 1 - p.from;
         p.user = static_cast<std::uint32_t>(i);
-        p.channel.emplace().profile = profile(channel);
-        p.channel->movement.path = sample_model::constant_speed{125};
+        if (std::strcmp(channel, "trace") == 0) {
+            p.trace = trace();
+        } else {
+            p.channel.emplace().profile = profile(channel);
+            p.channel->movement.path = sample_model::constant_speed{125};
+        }
         s.mix.paths.push_back(p);
     }
     copying_radio a, b;
@@ -86,7 +101,7 @@ int main(int argc, char** argv) {
     std::printf("{\"bench\": \"fader\", \"slots\": %d, \"budget_per_path\": %.2f, \"results\": [\n",
                 slots, budget_per_path);
     for (const auto& [paths, channel] :
-         {std::pair(1, "12 taps"), {2, "12 taps"}, {1, "jakes"}, {1, "etu"}}) {
+         {std::pair(1, "12 taps"), {2, "12 taps"}, {1, "jakes"}, {1, "etu"}, {1, "trace"}}) {
         const double core = share(paths, channel, slots);
         std::printf(
             "%s  {\"paths\": %d, \"channel\": \"%s\", \"core_share\": %.4f, \"per_path\": %.4f}",

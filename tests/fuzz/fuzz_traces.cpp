@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // SNR traces from anywhere. What libhdf5 makes of a damaged file is kept from a cell by a child
-// process (emulator/confined_trace.h, tests/system/test_confined_trace.py); here it is the reader's
+// process (trace/confined_trace.h, tests/system/test_confined_trace.py); here it is the reader's
 // own judgement: files that HDF5 writes and that are no traces, or not quite. The input says which
 // attributes and datasets there are, of what type, size and value, starting from a trace that is
 // right. A file is refused in one line that names it, or everything that is read from it is valid.

@@ -152,6 +152,56 @@ TEST(AirConfig, refuses_bad_channels_and_impairments_with_their_place) {
     }
 }
 
+TEST(AirConfig, a_trace_is_read_as_the_account_and_refers_to_the_receivers_noise) {
+    namespace sample_model = wip::sample_model;
+    std::vector<std::string> asked;
+    const auto rows = std::make_shared<sample_model::trace_rows>(2);
+    const read_trace_fn read = [&](const std::string& file, const std::string& user) {
+        asked = {file, user};
+        if (file == "bad.h5") throw std::runtime_error("bad.h5: cannot be read: No such file");
+        if (file == "loud.h5")
+            return std::make_shared<sample_model::trace_rows>(1, [] {
+                sample_model::bin_gains_db row{};
+                row[3] = 81;
+                return row;
+            }());
+        return rows;
+    };
+    const auto with = [](const std::string& path, const std::string& receiver = "noise_dbfs: -40") {
+        return "air: {name: x, user: root}\nnodes: {base: {}, terminal: {" + receiver +
+               "}}\npaths: [{from: base, to: terminal, " + path + "}]\n";
+    };
+    const medium_config c = parse_config(with("gain_db: -3, channel: t.h5"), "f.yaml", read);
+    EXPECT_EQ(asked, (std::vector<std::string>{"t.h5", "root"}));
+    ASSERT_TRUE(c.paths[0].trace && !c.paths[0].channel);
+    EXPECT_EQ(c.paths[0].trace->rows, rows);
+    EXPECT_NEAR(c.paths[0].trace->unit_snr_db, -15 - 3 + 40 + 1.864, 1e-3);
+    EXPECT_EQ(parse_config(with("channel: t.h5, trace_snr_db: 30", ""), "f.yaml", read)
+                  .paths[0]
+                  .trace->unit_snr_db,
+              30);
+    const auto why = [&](const std::string& text, bool plays = true) {
+        try {
+            parse_config(text, "f.yaml", plays ? read : read_trace_fn{});
+        } catch (const wip::config::error& e) {
+            return std::string(e.what());
+        }
+        return std::string("taken");
+    };
+    for (const auto& [text, part] : std::vector<std::pair<std::string, std::string>>{
+             {with("channel: t.h5", ""),
+              "paths[0].channel = t.h5: not valid; expected trace_snr_db"},
+             {with("channel: bad.h5"), "bad.h5: cannot be read: No such file"},
+             {with("channel: loud.h5"), "81.000000 dB: valid is -60 to 80"},
+             {with("channel: t.h5, speed_kmh: 3"),
+              "paths[0].speed_kmh = 3: not valid; expected none beside a trace"},
+             {with("channel: t.h5, shadowing: on"),
+              "paths[0].shadowing = on: not valid; expected off"}})
+        EXPECT_NE(why(text).find(part), std::string::npos) << why(text);
+    EXPECT_NE(why(with("channel: t.h5"), false).find("no traces are played here"),
+              std::string::npos);
+}
+
 TEST(AirConfig, defaults_to_lockstep_at_the_speed_of_the_wall_clock) {
     const medium_config c = parse_config("air: {name: x}\nnodes: {a: }\n", "f.yaml");
     EXPECT_EQ(c.clock, clock_kind::lockstep);

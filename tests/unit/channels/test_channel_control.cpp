@@ -130,6 +130,29 @@ TEST_F(ChannelControl, whatever_is_refused_changes_nothing_and_names_the_key) {
     refused("channel: {snr_db: 10}", "not running");
 }
 
+TEST_F(ChannelControl, a_trace_has_all_of_its_own_but_the_blackout_until_another_channel_comes) {
+    config.paths[0].request.model = "t.h5";
+    config.paths[0].channel.reset();
+    config.paths[0].trace = {std::make_shared<wip::sample_model::trace_rows>(3), 30};
+    control.emplace(config, "", [this](medium_change c) -> std::optional<tick> {
+        taken.push_back(std::move(c));
+        return 5120 * 100;
+    });
+    EXPECT_TRUE(has("model: t.h5")) << control->settings(0);
+    for (const char* key : {"snr_db", "speed_kmh", "user"})
+        EXPECT_NE(set("channel: {" + std::string(key) + ": 3}").find("a trace, which has its own"),
+                  std::string::npos);
+    EXPECT_NE(set("channel: {shadowing: on}").find("a trace, which has its own"),
+              std::string::npos);
+    EXPECT_NE(set("channel: {model: u.h5}"), "");  // files are read at the start
+    EXPECT_TRUE(taken.empty());
+    EXPECT_EQ(set("channel: {blackout: 100}"), "");
+    EXPECT_EQ(set("channel: {model: epa, speed_kmh: 3, snr_db: 20}", 5120 * 3000), "");
+    ASSERT_EQ(taken.size(), 2U);
+    EXPECT_TRUE(taken[1].channel && taken[1].noise_dbfs);
+    EXPECT_TRUE(has("model: epa")) << control->settings(0);
+}
+
 TEST_F(ChannelControl, a_medium_of_several_paths_changes_nothing) {
     start(R"(
 air: {name: t}

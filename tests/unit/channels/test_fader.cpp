@@ -29,6 +29,16 @@ std::vector<cf32> random_samples(std::size_t n, unsigned seed) {
     return x;
 }
 
+// Bins `step_db` above each other, that fade by 4 dB in ten slots.
+sample_model::trace_config slope(float lowest_db, float step_db) {
+    auto rows = std::make_shared<sample_model::trace_rows>(20);
+    for (std::size_t t = 0; t < rows->size(); ++t)
+        for (std::size_t b = 0; b < nof_bins; ++b)
+            (*rows)[t][b] = lowest_db + static_cast<float>(b) * step_db +
+                            2 * std::sin(std::numbers::pi_v<float> / 10 * static_cast<float>(t));
+    return {rows, 22};
+}
+
 // Receives what it was given, in packets of any size, and keeps what is sent.
 struct array_radio final : fading_radio {
     explicit array_radio(std::vector<cf32> x = {}) : in(std::move(x)) {}
@@ -166,13 +176,14 @@ TEST_F(Fader, counts_what_it_sends_at_full_scale) {
 }
 
 TEST_F(Fader, a_run_begins_with_a_sounding_that_finds_the_taps_that_are_commanded) {
-    for (const char* kind : {"two taps", "one tap", "nothing"}) {
+    for (const std::string kind : {"two taps", "one tap", "nothing", "trace"}) {
         fader_setup s = one_way();
         s.sounds = true;
         s.mix.nodes[1].noise_dbfs = -60;
         auto& channel = *s.mix.paths[0].channel;
-        if (std::string(kind) == "one tap") channel.profile.taps.pop_back();
-        if (std::string(kind) == "nothing") s.mix.paths[0].channel.reset();
+        if (kind == "one tap") channel.profile.taps.pop_back();
+        if (kind == "nothing" || kind == "trace") s.mix.paths[0].channel.reset();
+        if (kind == "trace") s.mix.paths[0].trace = slope(16, 0.25f);
         base = array_radio{random_samples(10 * slot_samples, 1)};
         terminal = array_radio();
         fader f(s, {&base, &terminal});
@@ -186,7 +197,7 @@ TEST_F(Fader, a_run_begins_with_a_sounding_that_finds_the_taps_that_are_commande
         // After it the station's samples go through, in their time.
         const fader_moment now = f.moment();
         const auto& taps = now.taps[0];
-        EXPECT_EQ(taps.size(), std::string(kind) == "two taps" ? 2U : 1U);
+        EXPECT_EQ(taps.size(), kind == "two taps" ? 2U : kind == "trace" ? 32U : 1U);
         EXPECT_NEAR(taps[0].delay_samples, 9, 1e-9);
         EXPECT_NEAR(10 * std::log10(now.power.input[0]), -17, 0.5);  // 2 x 0.1^2
         std::vector<cf32> known = base.in;
@@ -230,6 +241,13 @@ TEST(Sounding, sees_what_is_not_as_commanded) {
         EXPECT_TRUE(wrong.judged) << wrong.why_not;
         EXPECT_GT(wrong.residual_db, wrong.limit_db);
     }
+    fader_setup traced = said, other = said;
+    traced.mix.paths[0].channel.reset(), other.mix.paths[0].channel.reset();
+    traced.mix.paths[0].trace = slope(16, 0.25f), other.mix.paths[0].trace = slope(16, 0.5f);
+    right = residual(traced, traced);
+    EXPECT_TRUE(right.judged) << right.why_not;
+    EXPECT_LT(right.residual_db, right.limit_db);
+    EXPECT_GT(residual(traced, other).residual_db, right.limit_db);
     fader_setup dark = said;
     dark.mix.nodes[1].noise_dbfs = 0;
     EXPECT_EQ(residual(dark, dark).why_not, "the channel is below its noise");

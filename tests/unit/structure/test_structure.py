@@ -54,7 +54,7 @@ ALLOWED = {
     "host/tun": set(),
     # What a process is to the operating system and to others; of the MAC it knows nothing.
     "host/runtime": {"types", "config", "peer", "schema"},
-    "host/trace": {"types", "bin"},
+    "host/trace": {"types", "bin", "sample", "runtime"},
     # What lies around a MAC, in macd and in the emulator.
     "host/station": {"packet", "relay", "runtime", "schema", "tun"} | MAC,
     "host/macd": {"packet", "runtime", "station", "schema", "config", "peer", "tun"} | MAC,
@@ -63,9 +63,9 @@ ALLOWED = {
     "host/emulator": {"bin", "calendar", "cell", "umts", "packet", "profiles", "relay", "wlan", "runtime", "station", "macd", "schema", "config", "peer", "trace", "tun", "virtual"} | MAC,
     # The emulator's links under ns-3.
     "host/simulator": {"types", "port", "wire", "emulator", "station", "virtual", "runtime", "config"},
-    "host/medium": {"types", "sample", "mix", "air", "profiles", "runtime", "schema", "config"},
+    "host/medium": {"types", "sample", "mix", "air", "profiles", "runtime", "schema", "config", "trace"},
     # Radios on cables: the fader behind UHD, controlled as the medium is, calibrated as any radio is looked at.
-    "host/cabled": {"types", "sample", "mix", "fader", "medium", "radio", "runtime", "schema", "config"},
+    "host/cabled": {"types", "sample", "mix", "fader", "medium", "radio", "runtime", "schema", "config", "trace"},
     "host/observer": {"types", "runtime", "schema", "config", "peer", "tun"},
     "host/tcpl": {"types", "wire", "packet", "relay", "runtime", "station", "schema", "config", "peer", "tun", "virtual"},
     "host/capture": {"types", "runtime", "schema", "config"},

@@ -262,6 +262,8 @@ def air_config(cell: Cell, scenario: Scenario) -> dict[str, Any]:
     path = {"from": "base", "to": "terminal", "gain_db": round(-base - terminal, 4) + 0.0, "delay_samples": 6,
             "channel": s["channel.model"], "shadowing": s["channel.shadowing"],
             "user": s["channel.user"]}
+    if s.plays_trace:
+        path |= {"channel": str(pathlib.Path(s["channel.model"]).resolve()), "trace_snr_db": s["channel.snr_db"]}
     if s.speed_kmh is not None:
         path["speed_kmh"] = s.speed_kmh
     own = {key.removeprefix("air."): s[key] for key in table.keys_of("medium") if key.startswith("air.") and key in s.values}

@@ -64,6 +64,18 @@ class Choice:
         return int(text) if text.isdigit() else text
 
 
+class ChoiceOrFile(Choice):
+    """Or the name of a file that ends so; whether there is one, the process knows."""
+
+    def __init__(self, words: tuple[str, ...], endings: tuple[str, ...]) -> None:
+        super().__init__(*words)
+        self.endings = endings
+        self.valid += "".join(f"|FILE{ending}" for ending in endings)
+
+    def read(self, value: Any) -> Any:
+        return value if isinstance(value, str) and value.endswith(self.endings) else super().read(value)
+
+
 class NumberOrWord:
     name = "number_or_word"
 

@@ -15,6 +15,8 @@ from .table import Setting, nested, settings_of
 NOMINAL_TRANSMIT_DBFS = -15.0   # blocks/types/db.h
 MOVES_BY_ITSELF = ("hst", "hst-tunnel", "two-user", "n-user")   # takes no speed
 USUAL_SPEED_KMH = 30.0
+TRACE = ".h5"
+USUAL_SNR_DB, UNIT_SNR_OF_TRACE_DB = 16.0, 34.0     # with a definition, with a trace
 FEEDBACK_SLOTS = 3      # host/macd/macd_config.cpp: of the retransmission delay, beside the lead
 SETTINGS = settings_of("demo")
 
@@ -47,6 +49,8 @@ class Scenario:
         for key, default in by_clock(self.values.get("air.clock"), self.fader_slots).items():
             if key in self.values and self.values[key] is None:
                 self.values[key] = default
+        if self.values.get("channel.snr_db", 0) is None:
+            self.values["channel.snr_db"] = UNIT_SNR_OF_TRACE_DB if self.plays_trace else USUAL_SNR_DB
 
     def __getitem__(self, key: str) -> Any:
         return self.values[key]
@@ -63,6 +67,10 @@ class Scenario:
 
     def replaced(self, values: dict[str, Any]) -> "Scenario":
         return Scenario({**self.values, **values})
+
+    @property
+    def plays_trace(self) -> bool:
+        return str(self.values.get("channel.model", "")).endswith(TRACE)
 
     @property
     def cabled(self) -> bool:
@@ -85,7 +93,7 @@ class Scenario:
     def speed_kmh(self) -> float | None:
         """Of the terminal; None where the channel says itself how it moves."""
         model, speed = self["channel.model"], self["channel.speed_kmh"]
-        if model in ("awgn", "static", *MOVES_BY_ITSELF) or (model == "winner" and speed is None):
+        if model in ("awgn", "static", *MOVES_BY_ITSELF) or self.plays_trace or (model == "winner" and speed is None):
             return None
         return USUAL_SPEED_KMH if speed is None else speed
 
@@ -105,6 +113,8 @@ def check_together(scenario: Scenario) -> Scenario:
     if model in MOVES_BY_ITSELF and scenario["channel.speed_kmh"] is not None:
         raise BadInput(f"--speed-kmh is {scenario['channel.speed_kmh']:g} with --channel {model}; "
                        f"valid: none, that channel moves by itself")
+    if scenario.plays_trace:
+        check_trace(scenario)
     if model == "two-user" and scenario["channel.user"] > 1:
         raise BadInput(f"--user is {scenario['channel.user']} with --channel two-user; valid: 0..1")
     if scenario.values.get("air.over") == "radio":
@@ -126,6 +136,15 @@ def check_together(scenario: Scenario) -> Scenario:
     if "radio.product" in scenario.values:
         radios.radios(scenario)
     return scenario
+
+
+def check_trace(scenario: Scenario) -> None:
+    model = scenario["channel.model"]
+    for key, flag, own in (("channel.speed_kmh", "--speed-kmh", None), ("channel.shadowing", "--shadowing", "off"), ("channel.user", "--user", 0)):
+        if scenario.values.get(key, own) != own:
+            raise BadInput(f"{flag} is {text_of(scenario[key])} with --channel {model}; valid: none, a trace has its own")
+    if scenario.values.get("air.fade") == "transmitter":
+        raise BadInput(f"--fade is 'transmitter' with --channel {model}; valid: way, the base station plays no traces")
 
 
 def check_free_running(scenario: Scenario) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from .kinds import ON_OFF, Choice, Impairments, Integer, Kind, NumberOrWord, Numbers, Optional, Real, Text
+from .kinds import ON_OFF, Choice, ChoiceOrFile, Impairments, Integer, Kind, NumberOrWord, Numbers, Optional, Real, Text
 
 Views = tuple[str, ...]     # under which names a column of its own may stand, the first one first
 
@@ -59,7 +59,7 @@ def kind_of(key: str, of: Views) -> Kind:
     if type_ == "boolean":
         return ON_OFF
     if type_ == "choice":
-        return Choice(*has("choices"))
+        return ChoiceOrFile(tuple(has("choices")), tuple(has("files"))) if has("files") else Choice(*has("choices"))
     if type_ == "impairments":
         names: dict[str, list[str] | None] = {}
         for name, what in tree()["impairments"].items():

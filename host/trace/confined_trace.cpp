@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "emulator/confined_trace.h"
+#include "trace/confined_trace.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -14,15 +14,14 @@
 #include <cerrno>
 #include <cstring>
 #include <span>
+#include <utility>
 #include <vector>
 
-#include "runtime/process.h"
+#include "runtime/privileges.h"
 #include "trace/trace_file.h"
 
-namespace wip::emulator {
+namespace wip::trace {
 namespace {
-
-using bin_model::trace_row;
 
 constexpr int copy_fd = 3, answer_fd = 4;  // all that the child has
 constexpr rlim_t data_limit = rlim_t{2} << 30;
@@ -44,7 +43,7 @@ private:
     int fd_;
 };
 
-// What the child sends: the heading, then chunks of trace::chunk_slots rows with their predictions
+// What the child sends: the heading, then chunks of chunk_slots rows with their predictions
 // behind them. Before each of these stands a tag: that it follows, or the length of a message that
 // follows instead, with which all ends.
 using tag = std::uint32_t;
@@ -74,7 +73,7 @@ bool read_all(int fd, void* data, std::size_t size) {
 }
 
 [[noreturn]] void fail(const std::string& file, const std::string& why) {
-    throw trace::error(file + ": " + why);
+    throw error(file + ": " + why);
 }
 [[noreturn]] void fail_with_errno(const std::string& file) {
     fail(file, std::string("cannot be read: ") + std::strerror(errno));
@@ -112,7 +111,7 @@ void limit(__rlimit_resource what, rlim_t most) {
     ::setrlimit(what, &now);
 }
 
-void confine(int copy, int answer, const std::optional<host::account>& user) {
+void confine(int copy, int answer, const std::optional<runtime::account>& user) {
     for (const int s : {SIGSEGV, SIGBUS, SIGABRT, SIGPIPE, SIGTERM}) ::signal(s, SIG_DFL);
     const int null = ::open("/dev/null", O_RDWR);
     for (int fd = 0; fd < 3; ++fd) ::dup2(null, fd);
@@ -121,8 +120,8 @@ void confine(int copy, int answer, const std::optional<host::account>& user) {
     ::dup2(high_copy, copy_fd);
     ::dup2(high_answer, answer_fd);
     ::close_range(answer_fd + 1, ~0U, 0);
-    host::forbid_new_privileges();
-    if (user) host::drop_privileges(*user);
+    runtime::forbid_new_privileges();
+    if (user) runtime::drop_privileges(*user);
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_FSIZE, 0);
 #ifndef __SANITIZE_ADDRESS__
@@ -137,15 +136,14 @@ void send_rows(const std::string& file) {
     const void* bytes =
         size == 0 ? nullptr : ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, copy_fd, 0);
     if (bytes == MAP_FAILED) fail_with_errno(file);
-    trace::reader in(std::span(static_cast<const std::byte*>(bytes), size), file);
+    reader in(std::span(static_cast<const std::byte*>(bytes), size), file);
     const auto& prediction = in.info().prediction;
     const heading h{in.nof_slots(), prediction ? prediction->horizon_slots : -1};
     if (!write_all(answer_fd, &goes_on, sizeof goes_on) || !write_all(answer_fd, &h, sizeof h))
         return;
-    std::vector<trace_row> snr(trace::chunk_slots), predicted(prediction ? snr.size() : 0);
-    for (std::int64_t t = 0; t < h.slots; t += trace::chunk_slots) {
-        const auto n =
-            static_cast<std::size_t>(std::min<std::int64_t>(trace::chunk_slots, h.slots - t));
+    std::vector<trace_row> snr(chunk_slots), predicted(prediction ? snr.size() : 0);
+    for (std::int64_t t = 0; t < h.slots; t += chunk_slots) {
+        const auto n = static_cast<std::size_t>(std::min<std::int64_t>(chunk_slots, h.slots - t));
         const auto p = std::span(predicted).first(prediction ? n : 0);
         in.read(t, std::span(snr).first(n), p);
         if (!write_all(answer_fd, &goes_on, sizeof goes_on) ||
@@ -156,7 +154,7 @@ void send_rows(const std::string& file) {
 }
 
 [[noreturn]] void child(const std::string& file, int copy, int answer,
-                        const std::optional<host::account>& user) {
+                        const std::optional<runtime::account>& user) {
     std::string why;
     try {
         confine(copy, answer, user);
@@ -176,9 +174,9 @@ void send_rows(const std::string& file) {
 }  // namespace
 
 confined_trace read_confined(const std::string& file, const std::string& user) {
-    std::optional<host::account> account;
+    std::optional<runtime::account> account;
     if (::geteuid() == 0) {
-        account = host::find_account(user);
+        account = runtime::find_account(user);
         if (!account) fail(file, "user " + user + ": there is no such user");
     }
     const descriptor copy(sealed_copy(file));
@@ -201,10 +199,9 @@ confined_trace read_confined(const std::string& file, const std::string& user) {
     heading h;
     std::vector<trace_row> snr, predicted;
     bool whole =
-        more() && read_all(from.get(), &h, sizeof h) && h.slots > 0 && h.slots <= trace::max_slots;
-    for (std::int64_t t = 0; whole && t < h.slots; t += trace::chunk_slots) {
-        const auto n =
-            static_cast<std::size_t>(std::min<std::int64_t>(trace::chunk_slots, h.slots - t));
+        more() && read_all(from.get(), &h, sizeof h) && h.slots > 0 && h.slots <= max_slots;
+    for (std::int64_t t = 0; whole && t < h.slots; t += chunk_slots) {
+        const auto n = static_cast<std::size_t>(std::min<std::int64_t>(chunk_slots, h.slots - t));
         const auto take = [&](std::vector<trace_row>& rows) {
             rows.resize(rows.size() + n);
             return read_all(from.get(), &rows[rows.size() - n], n * sizeof(trace_row));
@@ -218,13 +215,12 @@ confined_trace read_confined(const std::string& file, const std::string& user) {
     if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
         fail(file, std::string("cannot be read: the file is damaged (its reader was ended by SIG") +
                        sigabbrev_np(WTERMSIG(status)) + ")");
-    if (!message.empty()) throw trace::error(message);
+    if (!message.empty()) throw error(message);
     if (!whole) fail(file, "cannot be read: the file is damaged");
-    confined_trace t;
-    t.channel = std::make_unique<bin_model::trace_channel>(snr, predicted);
+    confined_trace t{std::move(snr), std::move(predicted), {}};
     if (h.horizon_slots >= 0)
         t.horizon_slots = static_cast<int>(std::min(h.horizon_slots, std::int64_t{64}));
     return t;
 }
 
-}  // namespace wip::emulator
+}  // namespace wip::trace

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "trace/played_trace.h"
+
+#include <stdexcept>
+
+#ifdef OPENWIP_HDF5
+#include "trace/confined_trace.h"
+#endif
+
+namespace wip::trace {
+
+std::shared_ptr<const sample_model::trace_rows> read_played(
+    const std::string& file, [[maybe_unused]] const std::string& user) {
+#ifdef OPENWIP_HDF5
+    return std::make_shared<const sample_model::trace_rows>(
+        read_confined(file, user.empty() ? "nobody" : user).snr_db);
+#else
+    throw std::runtime_error(file + ": cannot be read: built without HDF5 (libhdf5-dev)");
+#endif
+}
+
+}  // namespace wip::trace

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Allocation shares (A5) at the sample level: shadowing of 4 dB, 2 m on one path, as the medium makes it and in the steps in which the
+programmable attenuator plays it (docs/attenuator.md); software USRPs in lockstep, the same seeds. JSON:
+
+  share      of the frames by bits per symbol, in %: of each with its 95 % interval over the seeds, and of the differences seed by seed;
+             asked: each mean inside the other's interval (of shares of 0.5 % and more)
+  tcp_bps    the same, and the ratio, asked: within 3 %
+
+  sudo /usr/bin/python3 tests/bench/shadowing.py [--seeds 8] [--seconds 6] [--speed 0.5] [--out FILE] [-- DEMO OPTIONS]
+
+from a built tree. Exit code 1: something is outside. A run that is INVALID (the machine was too busy) is made again, twice at most;
+what is left out then is said."""
+import argparse
+import dataclasses
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(TOP / "host" / "cli")]
+
+from openwip_cli.figures import estimates  # noqa: E402
+
+SCENARIO = ["--speed-kmh", "30", "--snr", "16", "--bins", "10", "--allocation", "static", "--switch-table", "nmse_0", "--shadowing", "on",
+            "--tcp-window-kb", "64", "--pings", "5"]
+WAYS = ("shadowing", "attenuator")      # --channel
+MOST_BITS, LEAST_SHARE, MOST_TCP = 8, 0.5, 0.03
+ATTEMPTS = 3
+
+
+def run(channel, seed, given, folder):
+    """The report; None: never valid."""
+    for attempt in range(ATTEMPTS):
+        path = pathlib.Path(folder, f"{channel}-{seed}-{attempt}.json")
+        command = [TOP / "openwip", "demo", "--name", f"sh{channel[0]}", "--channel", channel, *SCENARIO, "--seed", str(seed), "--duration",
+                   str(given.seconds), "--speed", str(given.speed), "--json", str(path), *given.more]
+        subprocess.run([*given.before.split(), *command], env=os.environ | {"OPENWIP_NO_BUILD": "1"}, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, check=False)
+        try:
+            report = json.loads(path.read_text())
+        except OSError:
+            continue
+        if report["verdict"]["valid"]:
+            return report
+        print(f"{channel}, seed {seed}: {report['verdict']['reasons']}", file=sys.stderr)
+    return None
+
+
+def shares(report):
+    counts = report["link"]["modulation_histogram"]
+    return [100 * n / sum(counts) for n in (counts + [0] * MOST_BITS)[1:MOST_BITS + 1]]
+
+
+def alike(a, b):
+    return a.covers(b.mean) and b.covers(a.mean)
+
+
+def compared(by_way):
+    """Of {way: {seed: value}}: estimates as JSON, and whether they are alike."""
+    of = {way: estimates.estimate(values.values()) for way, values in by_way.items()}
+    there = [by_way[way] for way in WAYS]
+    return {**{way: dataclasses.asdict(e) for way, e in of.items()}, "difference": dataclasses.asdict(estimates.difference(there[1], there[0]))}, of
+
+
+def figures(runs):
+    seeds = sorted(set.intersection(*(set(runs[way]) for way in WAYS)))
+    found = []
+    for bits in range(1, MOST_BITS + 1):
+        row, of = compared({way: {s: shares(runs[way][s])[bits - 1] for s in seeds} for way in WAYS})
+        judged = max(e.mean for e in of.values()) >= LEAST_SHARE
+        found.append({"bits": bits, **row, "judged": judged, "ok": not judged or alike(*of.values())})
+    goodput = {way: {s: runs[way][s]["tcp"]["goodput_bps"] for s in seeds} for way in WAYS}
+    row, of = compared(goodput)
+    ratio = estimates.ratio(goodput[WAYS[1]], goodput[WAYS[0]])
+    return {"seeds": seeds, "share": found, "frames": {way: sum(runs[way][s]["link"]["frames_sent"] for s in seeds) for way in WAYS},
+            "tcp_bps": {**row, "ratio": dataclasses.asdict(ratio), "ok": alike(*of.values()) and abs(ratio.mean - 1) <= MOST_TCP}}
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--seeds", type=int, default=8)
+    p.add_argument("--seconds", type=int, default=6)
+    p.add_argument("--speed", type=float, default=0.5)
+    p.add_argument("--out")
+    p.add_argument("--before", default="", help="command that runs each demo (flock FILE)")
+    p.add_argument("more", nargs="*")
+    given = p.parse_args()
+    runs = {way: {} for way in WAYS}
+    with tempfile.TemporaryDirectory(prefix="openwip-shadowing-") as folder:
+        for seed in range(1, given.seeds + 1):
+            for way in WAYS:
+                if (done := run(way, seed, given, folder)) is not None:
+                    runs[way][seed] = done
+    found = {"scenario": SCENARIO + given.more, "seconds": given.seconds, "speed": given.speed,
+             "not_valid": [f"{way}, seed {s}" for way in WAYS for s in range(1, given.seeds + 1) if s not in runs[way]], **figures(runs)}
+    text = json.dumps(found, indent=1)
+    if given.out:
+        pathlib.Path(given.out).write_text(text + "\n")
+    print(text)
+    return 0 if found["tcp_bps"]["ok"] and all(row["ok"] for row in found["share"]) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
