@@ -22,7 +22,7 @@ import tempfile
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"))
 sys.path[:0] = [str(TOP / "host" / "cli"), str(BUILD / "python")]
-os.environ |= {"OPENWIP_BUILD": str(BUILD), "OPENWIP_NO_BUILD": "1"}
+os.environ |= {"OPENWIP_BUILD": str(BUILD), "OPENWIP_NO_BUILD": "1", "PYTHONPATH": os.pathsep.join(sys.path[:2])}
 
 from openwip_cli.cell import cell as cells      # noqa: E402
 from openwip_cli.figures import accounting      # noqa: E402
@@ -91,7 +91,7 @@ def main():
         with contextlib.redirect_stdout(sys.stderr):
             demo.main([*options, "--json", str(report)], places.default())
         r = json.loads(report.read_text())
-    found = {"options": options, "load": os.getloadavg()[0], **figures(r), "verdict": r["verdict"]}
+    found = {"options": " ".join(options), "load": os.getloadavg()[0], **figures(r), "verdict": r["verdict"]}
     found["outside"] = outside(found)
     text = json.dumps(found, indent=1)
     if given.out:
