@@ -9,11 +9,13 @@
 namespace wip::cabled {
 
 station_soundings::station_soundings(const mix::mix_config& config)
-    : config_(config), pairs_(pairs_of(config)), listeners_(config.nodes.size()) {}
+    : config_(config),
+      pairs_(pairs_of(config)),
+      most_(4 * known_burst::slots.size() * pairs_.size()),
+      listeners_(config.nodes.size()) {}
 
 void station_soundings::received(std::size_t node, tick first, std::span<const cf32> x,
                                  mix::mixer& mixer) {
-    if (heard_.size() >= most) return;  // written by this thread only
     listeners_[node].take(first, x, [&](const heard_burst& b) { command(node, b, mixer); });
 }
 
@@ -29,12 +31,13 @@ void station_soundings::command(std::size_t node, const heard_burst& b, mix::mix
         s.snr_db = 10 * std::log10(std::max(b.power * power / noise, 1e-10));
         const std::lock_guard lock(mutex_);
         heard_.push_back(std::move(s));
+        if (heard_.size() > most_) heard_.pop_front();
     }
 }
 
 std::vector<station_sounding> station_soundings::heard() const {
     const std::lock_guard lock(mutex_);
-    return heard_;
+    return {heard_.begin(), heard_.end()};
 }
 
 }  // namespace wip::cabled

@@ -15,8 +15,9 @@ import numpy
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
-sys.path[:0] = [str(TOP / "host" / "cli"), str(BUILD / "python")]
+sys.path[:0] = [str(TOP / "host" / "cli"), str(TOP / "tests" / "bench"), str(BUILD / "python")]
 
+import interrupt_times  # noqa: E402
 from openwip_cli.machine import qemu  # noqa: E402
 from openwip_cli.messages import attenuator as link  # noqa: E402
 from openwip_schema import attenuator_pb2 as pb  # noqa: E402
@@ -70,6 +71,30 @@ class InQemu(unittest.TestCase):
 
         self.until("a reply", answered)
         return replies[len(requests) - 1]
+
+
+class InterruptTimes(unittest.TestCase):
+    """Computed of the board's program (tests/bench/interrupt_times.py)."""
+
+    def test_no_path_of_an_interrupt_is_longer_than_what_it_has(self):
+        found = interrupt_times.bounds(FIRMWARE.with_name("nucleo_f446re.elf"))
+        for name, bound in found.items():
+            if isinstance(bound, dict) and "budget" in bound:
+                with self.subTest(name):
+                    self.assertLess(bound["found"], bound["budget"])
+        self.assertGreater(found["tick_us"]["without_waits_for_flash"], found["tick_us"]["of_it_spi"])
+        self.assertGreater(found["tick_us"]["found"], found["tick_us"]["without_waits_for_flash"])
+
+    def test_the_longest_of_all_ways_counts_and_a_loop_as_often_as_it_may_run(self):
+        way = interrupt_times.Program.path
+        program = interrupt_times.Program.__new__(interrupt_times.Program)
+        # 0 -> 1 or 2 -> 3; 3 -> 3 or 4
+        blocks = {0: (10, [1, 2], False), 1: (5, [3], False), 2: (50, [3], False), 3: (7, [3, 4], False), 4: (1, [], False)}
+        self.assertEqual(way(program, "f", blocks, set(blocks), 0, None), 10 + 50 + interrupt_times.TIMES * 7 + 1)
+        # A loop in a loop whose end is in its middle: once more begun.
+        blocks = {0: (1, [1], False), 1: (2, [2, 4], False), 2: (3, [2, 3], False), 3: (4, [1], False), 4: (1, [], False)}
+        inner = interrupt_times.TIMES * 3
+        self.assertEqual(way(program, "f", blocks, set(blocks), 0, None), 1 + (interrupt_times.TIMES + 1) * (2 + inner + 4) + 1)
 
 
 class Playback(InQemu):

@@ -205,11 +205,11 @@ class Cell(unittest.TestCase):
         found = through_radios.compare(air.bursts, terminal.bursts)
         self.assertEqual((found["bursts"], found["wrong"], found["not_judged"]), (8, [], ""), found)
         self.assertAlmostEqual(found["gain_db"], 0, delta=0.2)
-        self.assertEqual(accounting.check_fader(air, terminal), [])
+        self.assertEqual(accounting.check_fader(accounting.fader_of(air, terminal)), [])
         for b in air.bursts:        # told with an echo of -6 dB 1 us later
             told = numpy.array(through_radios.complex_of(b.burst)) * (1 + 0.5 * numpy.exp(-2j * numpy.pi * 0.15 * numpy.arange(32)))
             b.burst.response[:] = told.view(float).tolist()
-        said, = accounting.check_fader(air, terminal)
+        said, = accounting.check_fader(accounting.fader_of(air, terminal))
         self.assertRegex(said, "^fader: through the radios the channel is .* off the commanded one")
 
     def see_it(self, name):

@@ -7,8 +7,9 @@ import sys
 import time
 import unittest
 
-from demo_support import built, left_of, system
-from two_computers import World
+from demo_support import built, left_of, openwip, system
+from two_computers import FADER_SAMPLES, World
+from uhd_support import BUILD
 
 NAME = f"t{os.getpid() % 100000}"
 HEALS_S = 2.0
@@ -64,6 +65,40 @@ class TwoComputers(unittest.TestCase):
         for station in (base, again, stranger):
             self.assertEqual(left_of(station.cell), [])
         self.assertEqual(world.medium.poll(), None)
+
+
+@unittest.skipIf(os.geteuid() != 0, "network namespaces need root")
+@unittest.skipUnless((BUILD / "host/cabled/wip_fader").exists(), "wip_fader is not built")
+class Cables(unittest.TestCase):
+    """A fader between the stations: what the terminal's report says of the channel, and `fader compare` of that report. How good a
+    channel a busy machine makes is not judged here."""
+
+    def test_the_terminal_compares_what_it_heard_with_what_the_fader_commanded(self):
+        options = ("--air", "cabled", "--fader-delay-samples", str(FADER_SAMPLES))
+        world = World(f"c{NAME[1:]}", base=(*options, "--bins", "10", "--modulation", "2"), terminal=options, snr=25, jitter=False, cabled=True)
+        self.addCleanup(world.close)
+        control = f"ipc://{world.folder}/fader.control"
+        stranger = world.station("terminal", "--fader", control + "x")
+        self.assertEqual(stranger.process.wait(30), 2, stranger.said)
+        self.assertIn("where no fader answers; valid: air.control of a ./openwip fader that runs", stranger.said)
+        terminal = world.station("terminal", "--fader", control)
+        terminal.wait_until_up()
+        base = world.station("base")
+        base.wait_until_up()
+        self.assertTrue(system.wait_until(lambda: "locked" in terminal.said, 20), terminal.said)
+        time.sleep(1)
+        _, of_terminal = terminal.ends()
+        through = of_terminal["fader"]["through_radios"]
+        print(through, file=sys.stderr)
+        self.assertEqual((through["bursts"], of_terminal["fader"]["delay_samples"], of_terminal["radio"]["horizon"]), (8, FADER_SAMPLES, 25))
+        self.assertEqual(len(of_terminal["fader"]["soundings"]), 1)
+        self.assertLessEqual(through["heard"], len(of_terminal["bursts_heard"]))
+        done = openwip("fader", "compare", str(world.folder / "fader.yaml"), str(terminal.report))
+        self.assertEqual(done.returncode, 1 if through["wrong"] else 0, done.stdout + done.stderr)
+        self.assertIn("through the radios: ", done.stdout)
+        self.assertEqual("residual_db" in through, "dB off in" in done.stdout, done.stdout)
+        _, of_base = base.ends()
+        self.assertNotIn("fader", of_base)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,18 @@ air: {{name: {name}, clock: realtime, stations_may_die: on, control: "ipc://{fol
 nodes: {{base: {{}}, terminal: {{noise_dbfs: {noise}}}}}
 paths: [{{from: base, to: terminal, delay_samples: 6, channel: awgn}}]
 """
+CABLES = """
+air: {{name: {name}, clock: realtime, stations_may_die: on, control: "ipc://{folder}/air.control"}}
+nodes: {{base: {{}}, fader-base: {{}}, fader-terminal: {{}}, terminal: {{}}}}
+paths: [{{from: base, to: fader-base}}, {{from: fader-terminal, to: terminal}}]
+"""
+FADER_SAMPLES = 46080
+FADER = """
+air: {{name: fader, seed: 3, control: "ipc://{folder}/fader.control"}}
+fader: {{delay_samples: {samples}}}
+nodes: {{base: {{radio: "type=vusrp,air={name},node=fader-base"}}, terminal: {{radio: "type=vusrp,air={name},node=fader-terminal", noise_dbfs: {noise}}}}}
+paths: [{{from: base, to: terminal, delay_samples: 6, channel: jakes, speed_kmh: 30}}]
+"""
 
 
 class Relay(threading.Thread):
@@ -137,14 +149,14 @@ class Station:
 
 
 class World:
-    def __init__(self, name, base=(), terminal=(), snr=40, jitter=True):
-        self.name = name
+    def __init__(self, name, base=(), terminal=(), snr=40, jitter=True, cabled=False):
+        self.name, self.cabled = name, cabled
         self.keep = tempfile.TemporaryDirectory(prefix="openwip-two-")
         self.folder = pathlib.Path(self.keep.name)
         self.namespace = {role: f"{name}-lan-{role[0]}" for role in ADDRESS}
         self.options = {"base": base, "terminal": terminal}
         self.peer = {"base": ADDRESS["terminal"], "terminal": f"{ADDRESS['terminal']}:{RELAY_PORT}" if jitter else ADDRESS["base"]}
-        self.medium = self.relay = None
+        self.medium = self.fader = self.relay = None
         self.stations = []
         try:
             self.connect()
@@ -169,13 +181,19 @@ class World:
 
     def start_medium(self, snr):
         noise = -15 - snr + 1.864       # 500 of 768 subcarriers
-        config = self.folder / "air.yaml"
-        config.write_text(CONFIG.format(name=self.name, folder=self.folder, noise=noise))
-        self.said_of_air = open(self.folder / "air.log", "w")
         build = environment()["OPENWIP_BUILD"]
         core = max(os.sched_getaffinity(0))     # where the stations put their slot paths
-        self.medium = subprocess.Popen(["taskset", "-c", str(core), f"{build}/host/medium/air", "--config", str(config)],
-                                       stderr=self.said_of_air)
+        self.said_of_air = open(self.folder / "air.log", "w")
+
+        def start(program, file, text):
+            config = self.folder / file
+            config.write_text(text.format(name=self.name, folder=self.folder, noise=noise, samples=FADER_SAMPLES))
+            return subprocess.Popen(["taskset", "-c", str(core), f"{build}/host/{program}", "--config", str(config)],
+                                    stdout=subprocess.DEVNULL, stderr=self.said_of_air, env=os.environ | {"UHD_MODULE_PATH": f"{build}/uhd_modules"})
+        self.medium = start("medium/air", "air.yaml", CABLES if self.cabled else CONFIG)
+        if self.cabled:
+            system.wait_until((self.folder / "air.control").exists, 10, 0.01)
+            self.fader = start("cabled/wip_fader", "fader.yaml", FADER)
 
     def station(self, role, *more):
         made = Station(self, role, *more)
@@ -192,6 +210,9 @@ class World:
             s.process.stderr.close()
         if self.relay:
             self.relay.close()
+        if self.fader:
+            self.fader.terminate()
+            self.fader.wait(5)
         if self.medium:
             self.medium.terminate()
             self.medium.wait(5)

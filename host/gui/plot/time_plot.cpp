@@ -39,6 +39,7 @@ time_plot::time_plot(slot_axis& axis, int right_digits) : axis_(axis), right_dig
     note_->setLayer("overlay");
     note_->position->setType(QCPItemPosition::ptAxisRectRatio);
     note_->setPositionAlignment(Qt::AlignLeft | Qt::AlignTop);
+    note_->setTextAlignment(Qt::AlignLeft | Qt::AlignTop);
     note_->position->setCoords(0.01, 0.01);
     note_->setBrush(QColor(255, 255, 255, 210));
     note_->setPadding(QMargins(3, 0, 3, 0));
@@ -137,7 +138,7 @@ void time_plot::place_note() {
         if (!beside->visible()) continue;  // every QCustomPlot has one that is not in use
         const QRect taken = beside->outerRect();
         const int room = taken.left() - area.left() - 12;
-        if (QFontMetrics(note_->font()).horizontalAdvance(note_->text()) > room)
+        if (QFontMetrics(note_->font()).size(0, note_->text()).width() > room)
             top = double(taken.bottom() + 2 - area.top()) / area.height();
     }
     note_->position->setCoords(0.01, top);

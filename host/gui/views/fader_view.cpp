@@ -13,6 +13,12 @@ constexpr double lowest_db = -60;  // of a tap, below 0 dB
 constexpr double silent_dbfs = -60;
 constexpr double samples_per_ms = static_cast<double>(sample_rate_hz) / 1000;
 
+QString off(double residual_db, double limit_db) {
+    return QStringLiteral("%1 dB off (limit %2)")
+        .arg(residual_db, 0, 'f', 1)
+        .arg(limit_db, 0, 'f', 1);
+}
+
 }  // namespace
 
 fader_view::fader_view(const session_model& model, slot_axis& axis)
@@ -21,13 +27,14 @@ fader_view::fader_view(const session_model& model, slot_axis& axis)
            "terminal (dBFS; 0 is full scale), and what lies between (dB): the track of an "
            "attenuator, of shadowing, of a blackout. Below: the taps of its channel now (dB over "
            "us). "
-           "Orange words: samples were lost or clipped, or the channel measured at the start is "
-           "not the commanded one.",
+           "The words: the channel as measured at the start, in the fader and through the radios "
+           "(what is wrong over what is commanded). Orange: samples were lost or clipped, or the "
+           "channel is not the commanded one.",
            model, axis) {
     plot_ = new time_plot(axis);
     plot_->setToolTip(help());
     plot_->yAxis->setLabel("dBFS, dB");
-    plot_->yAxis->setRange(-70, 30);  // the words above full scale
+    plot_->yAxis->setRange(-70, 45);  // the words above full scale
     input_ = plot_->addGraph();
     input_->setName("input");
     input_->setPen(series_pen(0));
@@ -66,9 +73,15 @@ QString fader_view::words() const {
                        .arg(a.clipped())
                        .arg(a.lost_samples());
     for (const auto& s : a.soundings())
-        text += s.not_judged().empty()
-                    ? QStringLiteral(", sounded %1 dB off").arg(s.residual_db(), 0, 'f', 1)
-                    : QStringLiteral(", not sounded");
+        text += s.not_judged().empty() ? "\nsounded " + off(s.residual_db(), s.limit_db())
+                                       : QStringLiteral("\nnot sounded");
+    if (!model().verdict().has_through_radios()) return text;
+    const auto& t = model().verdict().through_radios();
+    text += QStringLiteral("\nthrough the radios ");
+    text +=
+        t.has_residual_db() ? off(t.residual_db(), t.limit_db()) : QStringLiteral("not measured");
+    text += QStringLiteral(", %1 of %2 bursts heard").arg(t.heard()).arg(t.bursts());
+    if (!t.not_judged().empty()) text += ", not judged: " + QString::fromStdString(t.not_judged());
     return text;
 }
 
@@ -79,6 +92,7 @@ void fader_view::refresh(bool) {
     bool bad = a.clipped() + a.lost_samples() != 0;
     for (const auto& s : a.soundings())
         bad |= s.not_judged().empty() && s.residual_db() > s.limit_db();
+    bad |= model().verdict().through_radios().wrong();
     plot_->note(words(), bad);
     QVector<QCPGraphData> in, out, channel;
     for (const auto& p : model().fader_points().between(axis().left(), axis().right())) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The fader of a cabled cell: levels that its radios receive and send over time, the one over the
 // other (an attenuator's track), and the taps that are commanded now; in words its delay, what it
-// lost and clipped, and the sounding.
+// lost and clipped, and the soundings: its own, and that through the radios as the verdict has it.
 #pragma once
 
 #include "gui/plot/time_plot.h"

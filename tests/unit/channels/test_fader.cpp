@@ -261,12 +261,16 @@ struct through {
     std::size_t nof_commanded = 0, nof_heard = 0;
     double residual_db = 0, shift = 0;  // of all; mean of the times in the fader's clock
 };
-through bursts_through(const fader_setup& said, const fader_setup& done, double noise_dbfs = -50) {
+std::vector<cf32> start_of_a_station() {
     std::vector<cf32> x(known_burst::nof_slots * std::size_t{slot_samples} + 4 * slot_samples);
     for (const int slot : known_burst::slots)
         for (tick n = 0; n < known_burst::size; ++n)
             x[static_cast<std::size_t>((slot + 2) * slot_samples + 77 + n)] =
                 0.5F * known_burst::sample(n);
+    return x;
+}
+through bursts_through(const fader_setup& said, const fader_setup& done, double noise_dbfs = -50) {
+    std::vector<cf32> x = start_of_a_station();
     const auto carrier = [](std::vector<cf32>& v, double cycles) {
         for (std::size_t i = 0; i < v.size(); ++i)
             v[i] *= cf32(std::polar(1.0, 2 * std::numbers::pi * cycles * static_cast<double>(i)));
@@ -340,6 +344,19 @@ TEST(StationSoundings, what_a_terminal_hears_of_a_stations_bursts_is_what_the_fa
             EXPECT_GT(wrong.residual_db, -25);
         }
     }
+}
+
+TEST(StationSoundings, of_a_fader_that_outlives_many_starts_of_a_station_the_last_four_are_kept) {
+    const fader_setup said = one_way();
+    mix::mixer commanded(said.mix);
+    station_soundings bursts(said.mix);
+    const auto x = start_of_a_station();
+    const tick apart = 2 * static_cast<tick>(x.size());
+    for (tick start = 0; start < 6; ++start) bursts.received(0, start * apart, x, commanded);
+    const auto kept = bursts.heard();
+    ASSERT_EQ(kept.size(), 32U);
+    for (std::size_t i = 0; i < kept.size(); ++i)
+        EXPECT_EQ(kept[i].centre / apart, static_cast<tick>(2 + i / 8));
 }
 
 TEST(StationSoundings, nothing_else_is_taken_for_a_burst) {

@@ -113,6 +113,13 @@ class SoFar(unittest.TestCase):
                               (lambda c, h: h.__delitem__(slice(6)), "fader: through the radios 3 bursts of 8 were heard")):
             said, = after(residual_db=-30, through=(spoil,))
             self.assertRegex(said, reason)
+        def said_to_the_monitor(spoil):
+            after(residual_db=-30, through=(spoil,))
+            return self.so_far.verdict([], 0.0).through_radios
+        good, off, dumb = (said_to_the_monitor(s) for s in (lambda c, h: None, louder, lambda c, h: [b.update(snr_db=2.0) for b in c]))
+        self.assertEqual((good.bursts, good.heard, good.not_judged, good.wrong, off.wrong), (8, 8, "", False, True))
+        self.assertTrue(good.residual_db < good.limit_db < off.residual_db, (good, off))
+        self.assertEqual((dumb.not_judged, dumb.HasField("residual_db"), dumb.wrong), ("the channel is below its noise", False, False))
         for spoil in (lambda c, h: h.__delitem__(slice(5)), lambda c, h: [b.update(snr_db=2.0) for b in c] + [h.clear()],
                       lambda c, h: [b.update(not_judged="impairments of a path") for b in c]):
             self.assertEqual(after(residual_db=-30, through=(spoil,)), [])

@@ -1,15 +1,23 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip station: its command line, its two processes, and what is judged of one station alone."""
+import contextlib
+import io
+import json
 import pathlib
 import tempfile
+import threading
 import unittest
+from unittest import mock
 
+import zmq
 from openwip_cli.cell import cell as cells, remote, station
+from openwip_cli.commands import fader
 from openwip_cli.errors import BadInput
 from openwip_cli.figures import one_station
 from openwip_cli.machine import places
 from openwip_cli.runs import options as run_options, station_options
 from openwip_schema import control_pb2
+from test_so_far import bursts, statuses
 
 HERE = ("--radio", "type=b200", "--peer", "127.0.0.1")
 
@@ -37,6 +45,8 @@ class CommandLine(unittest.TestCase):
                                 (("base", *HERE, "--freq", "0"), "1000000.."),
                                 (("base", *HERE, "--transmit-lead-slots", "1"), "2..12"),
                                 (("base", *HERE, "--predictor", "ar"), "--predictor"), (("terminal", *HERE, "--edge-samples", "8"), "--edge-samples"),
+                                (("base", *HERE, "--air", "medium"), "valid: radio, cabled"), (("base", *HERE, "--fader", "ipc:///x"), "valid: with --air cabled"),
+                                (("base", *HERE, "--air", "cabled", "--retransmission-delay-ms", "7.3"), "valid: 8..32"),
                                 (("base", *HERE, "--duration", "soon"), "--duration"), (("base", *HERE, "--snr", "20"), "--snr")):
             self.assertIn(word, self.refused(*arguments), arguments)
 
@@ -62,6 +72,20 @@ class CommandLine(unittest.TestCase):
             for over in ("medium", "cabled"):
                 more = ["--fade", "way"] if over == "cabled" else []
                 self.assertEqual(run_options.parse_demo(["--config", f.name, "--air", over, *more]).scenario["link.bins"], 12)
+
+    def test_with_a_fader_between_the_stations_the_base_station_sends_bursts_and_the_loop_is_longer(self):
+        for more, slots in (((), 3), (("--fader-delay-samples", "46080"), 10)):
+            for role in ("terminal", "base"):
+                _, options = parse(role, *HERE, "--air", "cabled", *more)
+                self.assertEqual((options.scenario.cabled, options.scenario.fader_slots, options.scenario.retransmission_delay_slots), (True, slots, 15 + slots))
+        self.assertIn("--bursts-first", cells.transmitter_options(options.scenario))
+        self.assertNotIn("--bursts-first", cells.transmitter_options(parse("base", *HERE)[1].scenario))
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
+            f.write("{air: {over: cabled, fade: transmitter}, fader: {delay_samples: 15360}}")
+            f.flush()
+            self.assertEqual(parse("terminal", *HERE, "--config", f.name)[1].scenario.fader_slots, 4)
+            self.assertIn("--fade is 'transmitter' with --air cabled", self.refused("base", *HERE, "--config", f.name))
+            self.assertEqual(parse("base", *HERE, "--config", f.name, "--air", "radio")[1].scenario.fader_slots, 0)
 
     def test_the_base_station_listens_where_the_other_computer_is_and_the_terminal_connects_there(self):
         for text, where in (("127.0.0.1", "tcp://127.0.0.1:7680"), ("localhost:99", "tcp://127.0.0.1:99"), ("[::1]:5", "tcp://[::1]:5")):
@@ -134,6 +158,99 @@ class Verdict(unittest.TestCase):
     def test_what_follows_the_other_stations_end_is_not_judged(self):
         ended = self.status("terminal", locked=False, lock_losses=1)
         self.assertTrue(self.judge(ended, until=self.status("terminal"))["valid"])
+
+    def cabled(self, role, heard=8, there_first=False):
+        """(what the report says, reasons) of a station that can ask the fader."""
+        cell = statuses(1)
+        cell.air.delay_samples = 10240
+        cell.air.soundings.add(to="terminal", residual_db=-30, limit_db=-25, **{"from": "base"})
+        bursts(cell, lambda c, h: h.__delitem__(slice(heard + 1 if heard else 0, None)))
+        before, first, now = control_pb2.AirStatus(lost_samples=5), self.status(role, 0), self.status(role)
+        cell.air.lost_samples = 7
+        now.radio.bursts.extend(cell.terminal.radio.bursts)
+        first.peer_connected = there_first
+        found = one_station.fader_of(role, first, now, before, cell.air)
+        return found, one_station.judge(role, first, now, now, None, [], [], 0, found)["reasons"], one_station.result(role, first, now) | {
+            "fader": found, "verdict": {"valid": True, "reasons": []}}
+
+    def test_a_fader_that_can_be_asked_is_judged_as_in_a_demo(self):
+        lost = "fader: 2 samples lost at its receivers (0 overflows)"       # of 7, 5 were before
+        found, reasons, said = self.cabled("terminal")
+        self.assertEqual((found["through_radios"]["heard"], reasons), (8, [lost]))
+        self.assertIn("dB off in 8 of 8 bursts", one_station.screen(said))
+        self.assertEqual(self.cabled("terminal", heard=0)[1], [lost, "fader: through the radios 0 bursts of 8 were heard"])
+        late = self.cabled("terminal", heard=0, there_first=True)
+        self.assertEqual(late[1], [lost])
+        self.assertIn("the base station was there first", one_station.screen(late[2]))
+        found, reasons, said = self.cabled("base")
+        self.assertEqual((found["through_radios"], reasons), (None, [lost]))
+        self.assertIn("through the radios as the terminal's report says", one_station.screen(said))
+
+    def test_without_a_fader_to_ask_a_terminal_says_what_it_heard_and_how_to_compare_it(self):
+        now = self.status("terminal")
+        now.radio.bursts.add(centre=5, noise=0.5, response=[1.0, 2.0])
+        self.assertIsNone(one_station.fader_of("terminal", now, now, None, None))
+        said = one_station.result("terminal", now, now) | {"bursts_heard": one_station.heard(now), "verdict": {"valid": True, "reasons": []}}
+        self.assertEqual(said["bursts_heard"], [{"centre": 5, "noise": 0.5, "response": [1.0, 2.0]}])
+        self.assertIn("1 bursts of the base station heard, not compared", one_station.screen(said))
+        self.assertIn("./openwip fader compare CONFIG FILE", one_station.screen(said))
+
+
+class Compare(unittest.TestCase):
+    """./openwip fader compare CONFIG REPORT."""
+
+    def compare(self, heard, control=None, report=None):
+        """(exit code, what it prints)"""
+        cell = statuses(1)
+        bursts(cell, lambda c, h: [b.update(noise=0.0) for b in h if "noise" not in b])
+        with tempfile.TemporaryDirectory() as folder:
+            config, file = pathlib.Path(folder, "fader.yaml"), pathlib.Path(folder, "terminal.json")
+            config.write_text(f"air: {{control: 'ipc://{folder}/control'}}" if control is None else control)
+            said = heard(one_station.heard(control_pb2.MacStatus(radio=cell.terminal.radio)))
+            file.write_text(json.dumps({"bursts_heard": said}) if report is None else report)
+            with answering(f"ipc://{folder}/control", control_pb2.Reply(ok=True, air=cell.air)), \
+                    mock.patch.object(fader, "ANSWER_S", 0.5), contextlib.redirect_stdout(io.StringIO()) as out:
+                return fader.main(["compare", str(config), str(file)], places.default()), out.getvalue()
+
+    def test_what_a_distant_terminal_heard_is_judged_where_the_fader_is(self):
+        code, said = self.compare(lambda h: h)
+        self.assertEqual(code, 0, said)
+        self.assertRegex(said, r"^ok    through the radios: -3\d.\d dB off in 8 of 8 bursts")
+        code, said = self.compare(lambda h: h[:3])
+        self.assertEqual(code, 1)
+        self.assertIn("fader: through the radios 2 bursts of 8 were heard", said)
+        code, said = self.compare(lambda h: [*h[:4], h[4] | {"response": [2 * v for v in h[4]["response"]]}, *h[5:]])
+        self.assertEqual((code, said[:6]), (1, "COSTS "))
+
+    def test_what_is_no_report_and_a_fader_that_is_not_there_are_one_line(self):
+        for more, words in (({"report": "{}"}, "has no bursts of a terminal; valid: --json FILE of"), ({"report": "[[]]"}, "has no bursts"),
+                            ({"report": "no"}, "has no bursts"), ({"control": "air: {name: x}"}, "air.control is None, where no fader answers"),
+                            ({"control": "[]"}, "where no fader answers"), ({"control": "air: {control: 'ipc:///nowhere/x'}"}, "no fader answers")):
+            with self.assertRaisesRegex(BadInput, words) as caught:
+                self.compare(lambda h: h, **more)
+            self.assertNotIn("\n", str(caught.exception))
+
+
+@contextlib.contextmanager
+def answering(endpoint, reply):
+    """A process whose control says that, whatever the question."""
+    with zmq.Context.instance().socket(zmq.REP) as socket:
+        socket.linger = 0
+        socket.bind(endpoint)
+        done = threading.Event()
+
+        def serve():
+            while not done.is_set():
+                if socket.poll(20):
+                    socket.recv()
+                    socket.send(reply.SerializeToString())
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
 
 
 if __name__ == "__main__":

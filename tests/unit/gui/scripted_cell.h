@@ -294,12 +294,12 @@ public:
         publish("observer", "air", m);
     }
     // A cabled cell's: a fader of 10240 samples, two taps.
-    void say_fader(std::int64_t slot, double input_dbfs) {
+    void say_fader(std::int64_t slot, double input_dbfs, unsigned clipped = 3) {
         message m;
         m.set_slot(slot);
         auto& a = *m.mutable_air();
         a.set_delay_samples(10240);
-        a.set_clipped(3);
+        a.set_clipped(clipped);
         a.add_fader_nodes()->set_input_dbfs(input_dbfs);
         a.add_fader_nodes()->set_output_dbfs(-30);
         auto& path = *a.add_fader_paths();
@@ -308,8 +308,27 @@ public:
             path.add_tap_gain_db(-3 - 10 * x);
             path.add_tap_phase(x);
         }
-        a.add_soundings()->set_residual_db(-31.5);
+        auto& sounding = *a.add_soundings();
+        sounding.set_residual_db(-31.5);
+        sounding.set_limit_db(-25);
         publish("observer", "air", m);
+    }
+    // What the keeper says of the way through its radios: 7 of 8 bursts, or not judged.
+    void say_through_radios(std::int64_t slot, double residual_db,
+                            const std::string& why_not = "") {
+        message m;
+        m.set_slot(slot);
+        m.mutable_verdict()->set_valid(true);
+        auto& t = *m.mutable_verdict()->mutable_through_radios();
+        t.set_bursts(8);
+        t.set_heard(7);
+        t.set_not_judged(why_not);
+        t.set_wrong(residual_db > -23);
+        if (why_not.empty()) {
+            t.set_residual_db(residual_db);
+            t.set_limit_db(-23);
+        }
+        publish("keeper", "verdict", m);
     }
     void say_injection(std::int64_t slot, double pdelay_ms) {
         message m;

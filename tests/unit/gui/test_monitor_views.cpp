@@ -352,7 +352,8 @@ private Q_SLOTS:
         }
         QVERIFY(w.settle());
         const QImage image = w.picture("fader");
-        QCOMPARE(v.words(), QString("delay 1.333 ms, clipped 3, lost 0, sounded -31.5 dB off"));
+        const QString own = "delay 1.333 ms, clipped 3, lost 0\nsounded -31.5 dB off (limit -25.0)";
+        QCOMPARE(v.words(), own);
         QCOMPARE(v.input().data()->size(), 100);
         QCOMPARE(v.input().data()->at(0)->value, -15.0);
         QCOMPARE(v.input().data()->at(99)->value, -25.0);
@@ -366,6 +367,27 @@ private Q_SLOTS:
         const auto lines = lines_of(v);
         QVERIFY(lines.contains("150,0.1,-15,-30,3,0,,,"));
         QCOMPARE(lines.last(), QString("15000,,,,,,1.78,-13,1"));
+    }
+
+    void the_sounding_through_the_radios_is_what_the_verdict_says_of_it() {
+        world w;
+        auto& v = w.of<fader_view>("fader");
+        const QColor orange(0xa0, 0x30, 0x00);
+        const auto says = [&](double residual_db, const char* why_not, int clipped, bool bad) {
+            w.cell.say_slot(150);
+            w.cell.say_fader(150, -15, clipped);
+            w.cell.say_through_radios(150, residual_db, why_not);
+            if (!w.settle()) return QString("nothing came");
+            const bool is_bad = count(w.picture("fader"), orange) > 10;
+            return is_bad == bad ? v.words().section('\n', 2) : QString("of another colour");
+        };
+        QCOMPARE(says(-28.94, "", 0, false),
+                 "through the radios -28.9 dB off (limit -23.0), 7 of 8 bursts heard");
+        QCOMPARE(says(-11.4, "", 0, true),
+                 "through the radios -11.4 dB off (limit -23.0), 7 of 8 bursts heard");
+        QCOMPARE(says(-99, "impairments of a path", 0, false),
+                 "through the radios not measured, 7 of 8 bursts heard, not judged: impairments of "
+                 "a path");
     }
 
     void delay_injection_has_its_lines_or_is_not_there() {

@@ -11,18 +11,24 @@ from collections.abc import Iterator
 from typing import Any
 
 import yaml
+import zmq
 
 from . import radio_program
 from .finding import Finding, as_json, show
 from ..air import SAMPLE_RATE
 from ..errors import BAD_INPUT, INVALID, VALID, BadInput, Stop
+from ..figures import report, through_radios
 from ..iq import fader_recordings, recordings
 from ..machine import outputs
 from ..machine.places import Places
+from ..messages import control
 from ..settings.command_line import Parser
 from ..settings.kinds import Real
+from ..settings.scenario import read_yaml
+from openwip_schema import receiver_pb2
 
 PROGRAM = "host/cabled/wip_fader"
+ANSWER_S = 2.0
 MOST_BEND_DB = 0.1          # of the gain over its three levels
 LEAST_IMAGE_DB = 25         # docs/radios.md: costs less than 1 dB at 256-QAM
 
@@ -114,11 +120,45 @@ def calibrate(arguments: list[str], places: Places) -> int:
     return VALID if all(f.ok for f in findings) else INVALID
 
 
+# --- the channel that a distant terminal heard ---
+
+def bursts_of(file: str) -> list[Any]:
+    """Of a terminal's report."""
+    try:
+        said = json.loads(pathlib.Path(file).read_text(encoding="utf-8"))["bursts_heard"]
+        return [receiver_pb2.Burst(**{name: b[name] for name in ("centre", "noise", "response")}) for b in said]
+    except OSError as e:
+        raise BadInput(f"{file}: {e.strerror}") from None
+    except (ValueError, LookupError, TypeError):
+        raise BadInput(f"{file} has no bursts of a terminal; valid: --json FILE of ./openwip station terminal --air cabled") from None
+
+
+def compare(arguments: list[str], _places: Places) -> int:
+    p = Parser("fader compare", "The channel that a terminal on another computer heard against the one that a running fader commanded, where it runs.")
+    p.add_argument("config", metavar="CONFIG", help="the fader's YAML file: air.control is where it answers")
+    p.add_argument("report", metavar="FILE", help="--json of ./openwip station terminal --air cabled")
+    given = p.parse_args(arguments)
+    heard = bursts_of(given.report)
+    tree = read_yaml("fader's file", given.config)
+    endpoint = (tree.get("air") or {}).get("control") if isinstance(tree, dict) else None
+    try:
+        air = control.Control(str(endpoint)).status(ANSWER_S)
+    except (control.NoAnswer, zmq.ZMQError):
+        raise BadInput(f"{given.config}: air.control is {endpoint!r}, where no fader answers; valid: the file of a ./openwip fader that runs") from None
+    found = through_radios.compare(air.bursts, heard)
+    says = report.through_words(found)
+    show([judged("through the radios", "; ".join([says, *found["wrong"]]), not found["wrong"], "the terminal hears another channel than the one commanded",
+                 "seed and channel of CONFIG, cables, levels; --air cabled at both stations, the terminal first")])
+    return INVALID if found["wrong"] else VALID
+
+
 def main(arguments: list[str], places: Places) -> int:
     if arguments[:1] == ["calibrate"]:
         return calibrate(arguments[1:], places)
+    if arguments[:1] == ["compare"]:
+        return compare(arguments[1:], places)
     p = parser("fader", "The channel between radios that are joined to the stations by cables, until it is ended; `fader calibrate` measures the radios "
-                        "(docs/cabled.md).")
+                        "and `fader compare` what a distant terminal heard (docs/cabled.md).")
     p.add_argument("--record", metavar="FILE", help="samples of each radio as SigMF: FILE-NODE-input, FILE-NODE-output, from the first one on")
     p.value("--seconds", Real(0.001, 3600), metavar="S", help="of each; with --record (default 2; 61 MB/s)")
     given = p.parse_args(arguments)

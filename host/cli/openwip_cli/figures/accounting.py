@@ -270,7 +270,7 @@ class Observed:
     waiting: float | None = None       # share_of_waiting() of the applications
     traffic: list | None = None        # reasons
     surroundings: Sequence[str] = ()     # reasons: processes that stood still, interfaces that were down
-    fader: Any = None                  # status of a medium whose channel a fader has, and of the terminal's radio
+    fader: dict[str, Any] | None = None     # fader_of() a medium whose channel a fader has
 
 
 def observed(air_before: Any, now: Any, **more: Any) -> "Observed":
@@ -278,7 +278,7 @@ def observed(air_before: Any, now: Any, **more: Any) -> "Observed":
     return Observed(paths=paths_of(now.base, now.terminal),
                     realtime=realtime_of(air_before, now.air, missed(now.air, now.base.radio)),
                     lock_losses=now.terminal.radio.lock_losses if now.has_receiver else None,
-                    fader=(now.air, now.terminal.radio) if now.air.delay_samples else None,
+                    fader=fader_of(now.air, now.terminal.radio),
                     changes=changes_of(base=now.base, terminal=now.terminal, air=now.air), **more)
 
 
@@ -292,7 +292,7 @@ def judge(o: Observed) -> Any:
     """The rules, in one place. The verdict at the end and the one so far are both made here."""
     checks = [("surroundings", [f"surroundings: {w}" for w in o.surroundings])]   # first: the cause of others
     if o.fader is not None:
-        checks.append(("fader", check_fader(*o.fader)))
+        checks.append(("fader", check_fader(o.fader)))
     if o.realtime is not None:
         checks += [("pacing", check_pacing(o.realtime)), ("late_slots", check_late(o.realtime)),
                    ("clipping", check_clipping(o.realtime))]
@@ -344,26 +344,29 @@ def check_pacing(realtime: dict[str, Any]) -> Any:
     return wrong
 
 
-def fader_of(air: Any, terminal: Any) -> dict[str, Any] | None:
-    """What a report says of the fader; None: there is none."""
+def fader_of(air: Any, terminal: Any, before: Any = None) -> dict[str, Any] | None:
+    """What a report says of the fader; None: there is none. `terminal`: of its radio, None where it is not known; `before`: of a fader
+    that was there before the run."""
     if not air.delay_samples:
         return None
+    lost, overflows, clipped = (getattr(air, n) - (getattr(before, n) if before else 0) for n in ("lost_samples", "overflows", "clipped"))
     return {"delay_samples": air.delay_samples, "delay_us": air.delay_samples / SAMPLE_RATE * 1e6, "least_lead_us": air.least_lead_us,
-            "lost_samples": air.lost_samples, "clipped": air.clipped,
+            "lost_samples": lost, "overflows": overflows, "clipped": clipped,
             "soundings": [{"from": getattr(s, "from"), "to": s.to, "residual_db": s.residual_db, "limit_db": s.limit_db,
                            "not_judged": s.not_judged} for s in air.soundings],
-            "through_radios": through_radios.compare(air.bursts, terminal.bursts)}
+            "through_radios": None if terminal is None else through_radios.compare(air.bursts, terminal.bursts)}
 
 
-def check_fader(air: Any, terminal: Any) -> list[str]:
+def check_fader(fader: dict[str, Any]) -> list[str]:
     """What its receivers lost, and its channel as it was measured at the start: in itself (channels/fader/sounding.h), and by the
     stations."""
-    wrong = [f"fader: {air.lost_samples} samples lost at its receivers ({air.overflows} overflows)"] if air.lost_samples + air.overflows else []
-    if not air.soundings:
+    lost, overflows, soundings, through = (fader[n] for n in ("lost_samples", "overflows", "soundings", "through_radios"))
+    wrong = [f"fader: {lost} samples lost at its receivers ({overflows} overflows)"] if lost + overflows else []
+    if not soundings:
         wrong.append("fader: its channel was not sounded")
-    return wrong + [f"fader: from {getattr(s, 'from')} to {s.to} the channel is {s.residual_db:.1f} dB off the commanded one (limit "
-                    f"{s.limit_db:.1f} dB)" for s in air.soundings if not s.not_judged and not s.residual_db <= s.limit_db] + \
-        through_radios.compare(air.bursts, terminal.bursts)["wrong"]
+    return wrong + [f"fader: from {s['from']} to {s['to']} the channel is {s['residual_db']:.1f} dB off the commanded one (limit "
+                    f"{s['limit_db']:.1f} dB)" for s in soundings if not s["not_judged"] and not s["residual_db"] <= s["limit_db"]] + \
+        (through["wrong"] if through else [])
 
 
 def check_clipping(realtime: dict[str, Any]) -> list[str]:

@@ -34,12 +34,14 @@ def late(slots: int, radio: Any) -> list[str]:
 
 
 def judge(role: str, first: Any, until: Any, now: Any, tun: Any, telemetry: Sequence[str], noted: Sequence[str],
-          returns: int) -> dict[str, Any]:
+          returns: int, fader: dict[str, Any] | None = None) -> dict[str, Any]:
     """`until`: when the other station left for good, else as `now`: from `first` to then slots and lock are judged. `returns`:
-    how often it came again; -1: never."""
+    how often it came again; -1: never. `fader`: fader_of()."""
     checks = [("surroundings", [f"surroundings: {w}" for w in noted]), ("sums", sums(role, now, tun)), ("telemetry", list(telemetry)),
               ("peer", [f"peer: the other station left and came back {returns} times"] if returns > 0 else
                ["peer: the other station never came"] if returns < 0 else [])]
+    if fader is not None:
+        checks.append(("fader", accounting.check_fader(fader)))
     if role == "base":
         checks.append(("late_slots", late(until.slot - first.slot, until.radio)))
     else:
@@ -47,6 +49,22 @@ def judge(role: str, first: Any, until: Any, now: Any, tun: Any, telemetry: Sequ
         checks += [("lock", [f"lock: lost {losses} times"] if losses else [] if until.radio.locked else ["lock: there is none"]),
                    ("overflows", [f"late: the radio's samples overflowed {overflows} times"] if overflows else [])]
     return accounting.verdict(checks)
+
+
+def fader_of(role: str, first: Any, now: Any, air_before: Any, air: Any) -> dict[str, Any] | None:
+    """What a demo's report says of it, as far as this station knows: only the terminal hears what comes out. `air`: status of a fader
+    that can be asked."""
+    if air is None:
+        return None
+    found = accounting.fader_of(air, now.radio if role == "terminal" else None, air_before)
+    if found and role == "terminal" and first.peer_connected and not now.radio.bursts:
+        found["through_radios"] |= {"not_judged": "the base station was there first, and sends its bursts when it starts", "wrong": []}
+    return found
+
+
+def heard(now: Any) -> list[dict[str, Any]]:
+    """Of a terminal, as `./openwip fader compare` takes them."""
+    return [{"centre": b.centre, "noise": b.noise, "response": list(b.response)} for b in now.radio.bursts]
 
 
 def result(role: str, first: Any, now: Any) -> dict[str, Any]:
@@ -69,6 +87,10 @@ def screen(r: dict[str, Any]) -> str:
         radio = r["radio"]
         lines.append(f"  radio        cell {radio['cell']}, SNR {radio['mean_snr_db']:.1f} dB, EVM {radio['evm_percent']:.1f} %, CFO "
                      f"{radio['cfo_hz']:.0f} Hz, lock lost {radio['lock_losses']} times")
+    lines += report.fader_lines(r.get("fader"))
+    if "bursts_heard" in r and not r.get("fader"):
+        lines.append(f"  fader        {len(r['bursts_heard'])} bursts of the base station heard, not compared with what the fader commanded: its control is "
+                     "not known here (--fader); with the file of --json, where it runs: ./openwip fader compare CONFIG FILE")
     for name, p in r["packets"].items():
         drops = ", ".join(f"{n} {reason}" for reason, n in p["dropped"].items()) or "none"
         lines.append(f"  {name:<12} {p['in']} packets in = {p['delivered']} delivered + {p['queued']} queued + dropped ({drops})")

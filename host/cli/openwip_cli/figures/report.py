@@ -147,11 +147,16 @@ def fader_lines(fader: dict[str, Any] | None) -> list[str]:
         return []
     sounded = ", ".join(f"{s['residual_db']:.1f} dB off the commanded channel (limit {s['limit_db']:.1f})" if not s["not_judged"] else
                         f"not compared with the commanded channel ({s['not_judged']})" for s in fader["soundings"])
-    t = fader["through_radios"]
-    through = (f"{t['residual_db']:.1f} dB off in {t['heard']} of {t['bursts']} bursts (limit {t['limit_db']:.1f}), level {t['gain_db']:+.2f} dB"
-               if "residual_db" in t else t["not_judged"] or "not measured")
     return [f"  fader        {fader['delay_samples']} samples ({fader['delay_us'] / 1000:.2f} ms) later, {fader['least_lead_us'] / 1000:.2f} ms of it left at "
-            f"worst; {fader['lost_samples']} samples lost, {fader['clipped']} clipped; sounded: {sounded}; through the radios {through}"]
+            f"worst; {fader['lost_samples']} samples lost, {fader['clipped']} clipped; sounded: {sounded}; through the radios {through_words(fader['through_radios'])}"]
+
+
+def through_words(t: dict[str, Any] | None) -> str:
+    """Of through_radios.compare(); None: at a base station."""
+    if t is None:
+        return "as the terminal's report says"
+    return (f"{t['residual_db']:.1f} dB off in {t['heard']} of {t['bursts']} bursts (limit {t['limit_db']:.1f}), level {t['gain_db']:+.2f} dB"
+            if "residual_db" in t else t["not_judged"] or "not measured")
 
 
 def stall_lines(stall: dict[str, Any] | None) -> list[Any]:

@@ -13,6 +13,7 @@ LIMIT_DB = -25.0
 EXPECTED_DB = 3.0         # of SNR: from there on a burst is heard
 LEAST_SHARE = 0.5         # of those expected
 APART = 256               # samples: as close are two the same burst
+START = 600_000           # samples: longer than the bursts of one start of a base station
 TURNS = [k / 200 for k in range(-60, 61)]       # of the phase over 150 kHz, rad: what is left of the delay is within 2.4 samples
 
 
@@ -36,9 +37,24 @@ def aligned(wanted: Sequence[complex], found: Sequence[complex]) -> list[complex
     return [w * cmath.exp(1j * (phase + turn * k)) for k, w in enumerate(wanted)]
 
 
+def starts_of(bursts: Sequence[Any]) -> list[list[Any]]:
+    """A fader may outlive many starts of a base station."""
+    found: list[list[Any]] = [[]]
+    for b in bursts:
+        if found[-1] and b.burst.centre - found[-1][0].burst.centre > START:
+            found.append([])
+        found[-1].append(b)
+    return found
+
+
 def compare(bursts: Sequence[Any], heard: Sequence[Any]) -> dict[str, Any]:
-    """What a report says of it; `wrong`: reasons against the run."""
-    bursts = [b for b in bursts if b.to == TERMINAL]
+    """What a report says of it; `wrong`: reasons against the run. The bursts are as far apart in every start, and the clocks are
+    not known: meant is the start that fits best, the last one if none was measured."""
+    starts = starts_of([b for b in bursts if b.to == TERMINAL])
+    return min((of_start(s, heard) for s in reversed(starts)), key=lambda found: found.get("residual_db", math.inf))
+
+
+def of_start(bursts: Sequence[Any], heard: Sequence[Any]) -> dict[str, Any]:
     expected = [b for b in bursts if b.snr_db >= EXPECTED_DB and not b.not_judged]
     pairs = [(c, h) for c, h in matched(bursts, heard) if not c.not_judged]
     found: dict[str, Any] = {"bursts": len(bursts), "expected": len(expected), "heard": len(pairs), "not_judged": "", "wrong": []}

@@ -6,12 +6,15 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import zmq
+from google.protobuf.message import DecodeError
+
 from ..cell import cell as cells, station
 from ..cell.cell import Cell
 from ..cell.keeper import KeeperClient
 from ..cell.session import OBSERVER, SIGNALS, START_TIMEOUT_S, Progress, identity, owned_cell, start_process
 from ..errors import BAD_INPUT, BadInput, CellDied, Terminated
-from ..figures import one_station
+from ..figures import one_station, through_radios
 from ..machine import outputs, system
 from ..machine.places import Places
 from ..measure.watching import telemetry_reasons, watching
@@ -22,6 +25,7 @@ from .station_options import Station, parse
 
 LOOK_S = 0.2
 BEFORE_LEAVING_S = 3.0      # a station that ends switches its radio off before it says so
+FADER_TIMEOUT_S = 2.0
 STILL_S = 0.3       # nothing moved for so long: the kernel's counts can be compared
 
 
@@ -88,7 +92,37 @@ class Running:
         return now, tun if counts(before) == counts(now) else None
 
 
-def phases(cell: Cell, keeper: KeeperClient, wanted: Station, options: Options, places: Places, progress: Callable[[str], None]) -> dict[str, Any]:
+class Fader:
+    """Between two stations; it may have been there for long. Without an endpoint it cannot be asked."""
+
+    def __init__(self, endpoint: str | None, delay_samples: int) -> None:
+        self.endpoint, self.before = endpoint, None
+        if endpoint is None:
+            return
+        self.control = control.Control(endpoint)
+        try:
+            self.before = self.control.status(FADER_TIMEOUT_S)
+        except (control.NoAnswer, zmq.ZMQError, DecodeError):
+            raise BadInput(f"--fader is {endpoint!r}, where no fader answers; valid: air.control of a ./openwip fader that runs") from None
+        nodes = [n.partition(":")[0] for n in getattr(self.before, "nodes", ())]
+        if getattr(self.before, "clock", "") != "fader" or through_radios.TERMINAL not in nodes:
+            raise BadInput(f"--fader is {endpoint!r}, with nodes {', '.join(nodes) or 'none'}; valid: a fader with one of the name "
+                           f"{through_radios.TERMINAL}")
+        if self.before.delay_samples > delay_samples:
+            raise BadInput(f"--fader-delay-samples is {delay_samples} at a fader with {self.before.delay_samples}; valid: that number")
+
+    def status(self) -> tuple[Any, list[str]]:
+        """At the end, and why not."""
+        if self.endpoint is None:
+            return None, []
+        try:
+            return self.control.status(FADER_TIMEOUT_S), []
+        except control.NoAnswer:
+            return None, [f"control: the fader at {self.endpoint} does not answer"]
+
+
+def phases(cell: Cell, keeper: KeeperClient, wanted: Station, options: Options, places: Places, fader: Fader,
+           progress: Callable[[str], None]) -> dict[str, Any]:
     role, running = wanted.role, Running(cell, keeper, wanted.role)
     macd, radio = station.processes(cell, options.scenario, role, wanted.radio, wanted.peer, places)
     with watching(cell) as (watch, _):
@@ -118,10 +152,16 @@ def phases(cell: Cell, keeper: KeeperClient, wanted: Station, options: Options, 
         now, tun = running.at_rest()
         follow(now)
         watch.end()
-        found = one_station.result(role, first, now) | {
-            "verdict": one_station.judge(role, first, follow.until or now, now, tun, telemetry_reasons(watch) + keeper.lost,
-                                         keeper.noted, follow.returns),
+        air, silent = fader.status()
+        channel = one_station.fader_of(role, first, now, fader.before, air)
+        found: dict[str, Any] = one_station.result(role, first, now) | {
+            "verdict": one_station.judge(role, first, follow.until or now, now, tun, telemetry_reasons(watch) + keeper.lost + silent,
+                                         keeper.noted, follow.returns, channel),
             "peer": {"endpoint": wanted.peer.endpoint, "returns": follow.returns, "there": follow.until is None}}
+        if channel:
+            found["fader"] = channel
+        if options.scenario.cabled and role == "terminal":
+            found["bursts_heard"] = one_station.heard(now)
     return found | identity(options.scenario, places)
 
 
@@ -140,10 +180,11 @@ def main(arguments: list[str], places: Places) -> int:
     system.require_root()
     system.require_tun()
     places.check_built(cells.MACD, OBSERVER, "python/openwip_schema")
+    fader = Fader(wanted.fader, options.scenario["fader.delay_samples"])
     try:
         with owned_cell(options.name, progress, terminals=int(wanted.role == "terminal"), base=wanted.role == "base") as (cell, keeper):
             progress(f"cell '{cell.name}': namespace {cell.namespace(wanted.role)}")
-            result = run.in_cell(cell, keeper, options, places, progress, lambda: phases(cell, keeper, wanted, options, places, progress))
+            result = run.in_cell(cell, keeper, options, places, progress, lambda: phases(cell, keeper, wanted, options, places, fader, progress))
     except CellDied as e:
         raise said_by_the_device(e) from None
     return run.report(result, options, one_station.screen(result))

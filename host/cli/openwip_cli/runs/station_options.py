@@ -3,6 +3,7 @@
 import dataclasses
 from typing import Any
 
+from ..air import SLOTS_PER_SECOND
 from ..cell import station
 from ..errors import BadInput
 from ..machine import placement
@@ -15,7 +16,8 @@ from .options import Options, scenario_of, settings_parser
 DELAY_MS = 10.0     # three slots more than on one computer: 2 ms that feedback may be on its way
 SOURCES = ("internal", "external", "gpsdo")
 # Settings of the demo that a station has; what is the other one's is told there.
-OF_ROLE = {"base": ("link.", "radio.edge_samples", "seed"), "terminal": ("link.", "phy.", "uplink.", "seed")}
+OF_BOTH = ("link.", "air.over", "fader.delay_samples", "seed")
+OF_ROLE = {"base": (*OF_BOTH, "radio.edge_samples"), "terminal": (*OF_BOTH, "phy.", "uplink.")}
 
 
 @dataclasses.dataclass
@@ -23,6 +25,7 @@ class Station:
     role: str
     radio: station.Radio
     peer: station.Peer
+    fader: str | None       # control endpoint
     duration_s: float | None
     unused: list[str]       # keys of the scenario file that only a demo has a use for
 
@@ -38,11 +41,21 @@ def scenario(role: str, given: Any) -> tuple[scenarios.Scenario, list[str]]:
     faded = role == "base" and file.get("air.fade") == "transmitter"
     mine = settings_of(role) + [s for s in SETTINGS if faded and (s.key == "air.fade" or s.key.startswith("channel."))]
     keys = {s.key for s in mine}
-    fixed = {"air.clock": "realtime", "air.speed": 1.0, "link.retransmission_delay_ms": DELAY_MS}
-    made = scenario_of(given, settings_of(role), fixed | {k: v for k, v in file.items() if k in keys}, file=False)
+    values = {k: v for k, v in file.items() if k in keys} | {"air.over": over(file, given)}
+    loop_ms = DELAY_MS + scenario_of(given, settings_of(role), values, file=False).fader_slots * 1000 / SLOTS_PER_SECOND
+    made = scenario_of(given, settings_of(role), {"air.clock": "realtime", "air.speed": 1.0, "link.retransmission_delay_ms": loop_ms} | values,
+                       file=False)
     whole = scenarios.Scenario(made.values, mine)
+    scenarios.check_cables(whole)
     scenarios.check_free_running(whole)
-    return whole, sorted(k for k in file if k not in keys and k != "air.over")
+    return whole, sorted(k for k in file if k not in keys)
+
+
+def over(file: dict[str, Any], given: Any) -> str:
+    """Between the stations is a fader, or whatever their radios are at. A demo's medium is another air of the same scenario."""
+    if getattr(given, "air.over") == "medium":
+        raise BadInput("--air is 'medium' at a station, whose radio has an air of its own; valid: radio, cabled")
+    return "cabled" if file.get("air.over") == "cabled" else "radio"
 
 
 def parse(arguments: list[str]) -> tuple[Station, Options]:
@@ -59,8 +72,10 @@ def parse(arguments: list[str]) -> tuple[Station, Options]:
     if given.radio is None or given.peer is None:
         raise BadInput(f"station {role}: {'--radio' if given.radio is None else '--peer'} is missing; valid: --radio ARGS (uhd_find_devices "
                        "lists them) and --peer HOST, the other computer")
+    if given.fader and not chosen.cabled:
+        raise BadInput(f"--fader is {given.fader!r} without a fader; valid: with --air cabled")
     radio = station.Radio(given.radio, given.freq, given.gain, given.antenna, given.clock_source, given.time_source)
-    return (Station(role, radio, station.peer(role, given.peer, given.keys), given.duration, unused),
+    return (Station(role, radio, station.peer(role, given.peer, given.keys), given.fader, given.duration, unused),
             Options(chosen, given.json, given.keep, given.logs, given.name, placement.parse(given.cores)))
 
 
@@ -74,4 +89,6 @@ def add_options(p: Parser, role: str) -> None:
     for what in ("clock", "time"):
         p.add_argument(f"--{what}-source", choices=SOURCES, default="internal",
                        help={"clock": "reference of the oscillators", "time": "edge of the second"}[what] + " (default internal)")
+    p.add_argument("--fader", metavar="ENDPOINT", help="with --air cabled: where the fader answers (its air.control), so that the verdict is about the "
+                   "channel too; without, ./openwip fader compare judges a terminal's --json FILE")
     p.value("--duration", Real(1, 1e7), metavar="S", default=None, help="end after so many seconds (default: Ctrl-C)")

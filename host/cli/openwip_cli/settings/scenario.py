@@ -120,17 +120,12 @@ def check_together(scenario: Scenario) -> Scenario:
     if scenario.values.get("air.over") == "radio":
         raise BadInput("--air is 'radio'; valid in a demo: medium, cabled; the same scenario file over radios: "
                        "./openwip station base|terminal --config FILE --radio ARGS --peer HOST")
-    if scenario.cabled and scenario.fade_in_transmitter:
-        raise BadInput("--fade is 'transmitter' with --air cabled, whose fader has the channel; valid: way, or --air medium")
+    check_cables(scenario)
     if scenario.values.get("air.clock", "lockstep") == "realtime":
         check_free_running(scenario)
     elif scenario.values.get("link.transmit_lead_slots"):
         raise BadInput(f"--transmit-lead-slots is {scenario['link.transmit_lead_slots']} with --clock lockstep, where the radio "
                        "waits for every plan; valid: 0, or --clock realtime")
-    least = scenario.values.get("link.transmit_lead_slots", 0) + FEEDBACK_SLOTS + scenario.fader_slots
-    if scenario.cabled and scenario.retransmission_delay_slots < least:
-        raise BadInput(f"--retransmission-delay-ms is {scenario['link.retransmission_delay_ms']:g} with --air cabled, whose fader takes "
-                       f"{scenario['fader.delay_samples']} samples; valid: {least * 1000 / SLOTS_PER_SECOND:g}..32")
     if scenario.values.get("link.tcp_l") == "on" and scenario["link.deliver_corrupt"] == "off":
         raise BadInput("--tcp-l is 'on' with --deliver-corrupt off, so no damaged segment arrives; valid: --deliver-corrupt on")
     if "radio.product" in scenario.values:
@@ -143,8 +138,19 @@ def check_trace(scenario: Scenario) -> None:
     for key, flag, own in (("channel.speed_kmh", "--speed-kmh", None), ("channel.shadowing", "--shadowing", "off"), ("channel.user", "--user", 0)):
         if scenario.values.get(key, own) != own:
             raise BadInput(f"{flag} is {text_of(scenario[key])} with --channel {model}; valid: none, a trace has its own")
-    if scenario.values.get("air.fade") == "transmitter":
+    if scenario.fade_in_transmitter:
         raise BadInput(f"--fade is 'transmitter' with --channel {model}; valid: way, the base station plays no traces")
+
+
+def check_cables(scenario: Scenario) -> None:
+    if not scenario.cabled:
+        return
+    if scenario.fade_in_transmitter:
+        raise BadInput("--fade is 'transmitter' with --air cabled, whose fader has the channel; valid: way, or --air medium")
+    least = scenario.values.get("link.transmit_lead_slots", 0) + FEEDBACK_SLOTS + scenario.fader_slots
+    if scenario.retransmission_delay_slots < least:
+        raise BadInput(f"--retransmission-delay-ms is {scenario['link.retransmission_delay_ms']:g} with --air cabled, whose fader takes "
+                       f"{scenario['fader.delay_samples']} samples; valid: {least * 1000 / SLOTS_PER_SECOND:g}..32")
 
 
 def check_free_running(scenario: Scenario) -> None:
