@@ -104,7 +104,7 @@ def prepared(folder: str, tree: dict[str, Any], plan: Plan, sides: Sequence[Any]
     shutil.copy(places.build / KERNEL, root / "linux")
     shutil.copy(places.build / GUEST, root / "init")
     if plan.proxy:
-        shutil.copy(places.build / split_tcp.GUEST, root / "split")
+        shutil.copy(places.program(split_tcp.GUEST), root / "split")
     (root / "plan").write_text(plan.text(seed, list(map(str, sides))))
     for n, lines in enumerate(plan.batches.values()):
         (root / f"batch{n}").write_text("\n".join(lines) + "\n")
