@@ -332,7 +332,7 @@ class InACell(unittest.TestCase):
         name = f"spl{os.getpid() % 100000}"
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "r.json")
-            done = openwip("emulate", "--link", "umts", "--one-way-ms", "40", "--wired-delay-ms", "20", "--split-tcp", "all", "--duration", "4",
+            done = openwip("emulate", "--link", "umts", "--bearer", "lundsten-384", "--one-way-ms", "40", "--wired-delay-ms", "20", "--split-tcp", "all", "--duration", "4",
                            "--pacing-limit-ms", "1000", "--name", name, "--json", str(file))
             report = json.loads(file.read_text())
         self.assertEqual([r for r in report["verdict"]["reasons"] if "pacing" not in r], [], done.stderr)
@@ -359,7 +359,7 @@ class InACell(unittest.TestCase):
 @unittest.skipUnless(BUILT and (BUILD / virtual.KERNEL).exists(), f"no Linux kernel for virtual time in {BUILD}: ./openwip setup --virtual-time")
 class InVirtualTime(unittest.TestCase):
     def run_plan(self, plan, **settings):
-        values = {"link.kind": "umts", "umts.one_way_ms": 40, "wired.delay_ms": 95, "split_tcp.ports": "all", "traffic.duration_s": 5}
+        values = {"link.kind": "umts", "umts.profile": "lundsten-384", "umts.one_way_ms": 40, "wired.delay_ms": 95, "split_tcp.ports": "all", "traffic.duration_s": 5}
         return virtual.run(emulator.scenario_of(values | settings), PLACES, plan)
 
     def test_transfers_are_split_and_arrive_as_they_were_sent(self):
