@@ -305,6 +305,51 @@ class Proxy(unittest.TestCase):
             self.assertEqual(fields["NoNewPrivs"].strip(), "1")
 
 
+@unittest.skipIf(os.geteuid() != 0, "network namespaces need root")
+@unittest.skipUnless((BUILD / split_tcp.GUEST).exists(), "the proxy of virtual time is not built")
+class WithoutARule(unittest.TestCase):
+    def test_it_listens_with_the_one_address_and_connects_with_the_other_in_two_namespaces(self):
+        cell = cells.Cell(f"spg{os.getpid() % 100000}", terminals=2, controller=True)
+        listens, connects = cell.namespace("controller"), cell.namespace("terminal2")
+        with contextlib.ExitStack() as stack:
+            for name in cell.namespaces:
+                stack.callback(system.delete_namespace, name)
+                system.make_namespace(name, cell.mark)
+            for ends in (((cell.namespace("base"), SERVER), (listens, TERMINAL)), ((connects, SERVER), (cell.namespace("terminal"), TERMINAL))):
+                system.ip("link", "add", "wip0", "netns", ends[0][0], "type", "veth", "peer", "name", "wip0", "netns", ends[1][0])
+                for namespace, address in ends:
+                    system.ip("-n", namespace, "address", "add", f"{address}/30", "dev", "wip0")
+                    system.ip("-n", namespace, "link", "set", "wip0", "up")
+            there = stack.enter_context(open(system.namespace_file(connects)))
+            proxy = subprocess.Popen(["ip", "netns", "exec", listens, BUILD / split_tcp.GUEST, str(LISTED), str(BUFFER), "10", "120", str(there.fileno())],
+                                     stdout=subprocess.PIPE, text=True, pass_fds=[there.fileno()])
+            stack.callback(proxy.stdout.close), stack.callback(proxy.wait), stack.callback(proxy.kill)
+
+            def made(station):
+                s = stack.enter_context(system.in_namespace(cell.namespace(station), socket.socket))
+                s.settimeout(10)
+                return s
+
+            listener, client = made("terminal"), made("base")
+            listener.bind((TERMINAL, LISTED))
+            listener.listen()
+            self.assertTrue(wait_until(lambda: client.connect_ex((TERMINAL, LISTED)) == 0, 10))
+            server, seen = listener.accept()
+            stack.enter_context(server)
+            server.settimeout(10)
+            self.assertEqual(seen, client.getsockname())
+            text = os.urandom(1_000_000)
+            threading.Thread(target=lambda: (client.sendall(text), client.shutdown(socket.SHUT_WR))).start()
+            self.assertEqual(read_all(server), text)
+            server.sendall(b"all there")
+            server.close()
+            self.assertEqual(read_all(client), b"all there")
+            proxy.terminate()
+            said = json.loads(proxy.communicate(timeout=10)[0])
+        self.assertEqual((said["split"], said["ended"], said["open"]), (1, 1, 0))
+        self.assertEqual([(w["in"], w["out"], w["lost"]) for w in said["ways"]], [(1_000_000, 1_000_000, 0), (9, 9, 0)])
+
+
 class Refusals(unittest.TestCase):
     def refused(self, word, *arguments):
         done = openwip("emulate", "--link", "umts", *arguments)
