@@ -20,6 +20,7 @@ import yaml
 from demo_support import Demo, environment, openwip, wait_until
 
 from openwip_cli.cell import cell as cells
+from openwip_cli.errors import BadInput
 from openwip_cli.machine import system
 from openwip_cli.machine.places import Places
 from openwip_cli.messages import control
@@ -363,7 +364,7 @@ class Refusals(unittest.TestCase):
         self.refused("--split-tcp-connections.*1..10000", "--split-tcp-connections", "0")
         self.refused("--split-tcp-buffer-kb.*4..65536", "--split-tcp-buffer-kb", "1")
         if os.geteuid() == 0:
-            for bad in ("http", "80,", "0", "70000", "20-10", "80;443"):
+            for bad in ("http,80", "20-10", "0"):
                 self.refused("split_tcp.ports.*off, all, or ports", "--split-tcp", bad)
         if (BUILD / virtual.KERNEL).exists():
             self.refused("terminals is 2 with --split-tcp and --time virtual", "--split-tcp", "all", "--time", "virtual", "--terminals", "2")
@@ -377,14 +378,14 @@ class InACell(unittest.TestCase):
         name = f"spl{os.getpid() % 100000}"
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "r.json")
-            done = openwip("emulate", "--link", "umts", "--bearer", "lundsten-384", "--one-way-ms", "40", "--wired-delay-ms", "20", "--split-tcp", "all", "--duration", "4",
+            done = openwip("emulate", "--link", "umts", "--bearer", "lundsten-384", "--one-way-ms", "40", "--wired-delay-ms", "20", "--split-tcp", "all", "--duration", "3",
                            "--pacing-limit-ms", "1000", "--name", name, "--json", str(file))
             report = json.loads(file.read_text())
         self.assertEqual([r for r in report["verdict"]["reasons"] if "pacing" not in r], [], done.stderr)
         self.assertLessEqual({"wired", "split"}, set(report["verdict"]["checks"]))
         found = report["split_tcp"]
         self.assertEqual(found["connections"]["split"], 2)     # iperf3's control, and its data
-        self.assertGreater(found["bytes_from"]["opener"]["out"], 50_000)
+        self.assertGreater(found["bytes_from"]["opener"]["out"], 30_000)
         self.assertEqual(found["rule"]["connections_passed"], 0)
         self.assertGreater(found["wired"]["downlink"]["delivered"], 20)
         self.assertIn("split TCP    2 connections", done.stdout)
@@ -408,7 +409,7 @@ class InVirtualTime(unittest.TestCase):
         return virtual.run(emulator.scenario_of(values | settings), PLACES, plan)
 
     def test_transfers_are_split_and_arrive_as_they_were_sent(self):
-        plan = virtual.Plan(["compare 0 1 1 300000 cubic 0 200 7", "transfer 1 0 1 20000 cubic"])
+        plan = virtual.Plan(["compare 0 1 1 300000 cubic 0 200 7", "transfer 0 1 1 20000 cubic"])
         report, again = self.run_plan(plan), self.run_plan(plan)
         self.assertEqual(report["verdict"]["reasons"], [])
         found = report["split_tcp"]
@@ -416,6 +417,11 @@ class InVirtualTime(unittest.TestCase):
         self.assertEqual(found["bytes_from"]["opener"]["out"], 320000)
         self.assertGreater(found["wired"]["downlink"]["in"], 200)
         self.assertEqual(found, again["split_tcp"])
+
+    def test_what_would_have_to_pass_is_refused(self):
+        for flow in ("voip 0 1 1 5 0.02 160", "transfer 1 0 1 20000 cubic"):
+            with self.subTest(flow), self.assertRaisesRegex(BadInput, f"{flow[:5]}.*valid there: TCP connections that the server opens"):
+                self.run_plan(virtual.Plan([flow]))
 
     def test_a_short_bearer_answers_the_handshake_of_a_server_far_away_early(self):
         plan = virtual.Plan(["sessions 0 1 1 cubic 20000 1"])

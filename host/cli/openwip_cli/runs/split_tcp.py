@@ -179,8 +179,10 @@ def guest_line(s: Scenario, flows: Sequence[str], first_port: int) -> str:
     """Of the kernel's plan. Nothing passes a proxy that listens at the ports themselves: what it would have to pass is refused."""
     ports = list(range(first_port, first_port + len(flows)))
     for port, flow in zip(ports, flows):
-        if flow.split()[0] in ("voip", "program"):
-            raise BadInput(f"--split-tcp is {s['split_tcp.ports']!r} with traffic {flow.split()[0]!r} and --time virtual; valid there: TCP")
+        kind, opener = flow.split()[:2]
+        if kind in ("voip", "program") or opener != "0":
+            raise BadInput(f"--split-tcp is {s['split_tcp.ports']!r} with traffic '{kind} {opener} ...' and --time virtual; valid there: TCP "
+                           "connections that the server opens")
         if not is_listed(s["split_tcp.ports"], port):
             raise BadInput(f"--split-tcp is {s['split_tcp.ports']!r} with --time virtual, whose traffic has port {port}; valid there: all, "
                            "or its ports")
