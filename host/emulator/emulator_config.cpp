@@ -228,6 +228,7 @@ emulator_config translate(config::settings& s) {
     cell.seed = static_cast<std::uint64_t>(s.integer("seed"));
     cell.cell.link = host::link_from(s);
     c.tcp_l = host::tcp_l_from(s);
+    c.controller = s.flag("split_tcp.controller");
     const std::string& method = s.text("scheduling.method");
     cell.cell.scheduling =
         *scheduling_of(method == "as_allocation" ? s.text("link.allocation") : method);

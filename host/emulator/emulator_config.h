@@ -55,7 +55,8 @@ struct emulator_config {
     channel_config channel;
     interface_config server;
     std::vector<interface_config> terminals;
-    bool tcp_l = false;  // of every terminal
+    bool tcp_l = false;       // of every terminal
+    bool controller = false;  // in virtual time: between the wired network and the link
     std::string air_control_endpoint;
     host::telemetry_rates telemetry;
     double pacing_limit_ms = 2;

@@ -38,9 +38,12 @@ void path_run::fill_base(MacStatus& base) {
     base.set_role("base");
     path_->fill_base(base);
     base.set_slot(slots());
-    const counts server = interface(0);
-    host::set(*base.mutable_uplink()->mutable_delivered(), server.received);
-    add_refused(*base.mutable_uplink(), server.refused);
+    fill_delivered(interface(0), *base.mutable_uplink());
+}
+
+void path_run::fill_delivered(const counts& c, Direction& d) {
+    host::set(*d.mutable_delivered(), c.received);
+    add_refused(d, c.refused);
 }
 
 void path_run::fill_terminal(MacStatus& terminal) {
@@ -63,17 +66,19 @@ std::string path_run::statuses() {
     MacStatus base, terminal;
     fill_base(base);
     fill_terminal(terminal);
-    return "{\"base\": " + to_json(base) + ", \"terminal\": " + to_json(terminal) + "}";
+    return "{\"base\": " + emulator::to_json(base) +
+           ", \"terminal\": " + emulator::to_json(terminal) + "}";
+}
+
+std::string path_run::to_json(const counts& c) {
+    return "{\"sent\": " + pair(c.sent) + ", \"received\": " + pair(c.received) + "}";
 }
 
 // What it says that it gave and took, for the sums.
 std::string path_run::interfaces() const {
     std::string text;
-    for (std::size_t side = 0; side < sides_; ++side) {
-        const counts c = interface(side);
-        text += (side == 0 ? "[{\"sent\": " : ", {\"sent\": ") + pair(c.sent) +
-                ", \"received\": " + pair(c.received) + "}";
-    }
+    for (std::size_t side = 0; side < sides_; ++side)
+        text += (side == 0 ? "[" : ", ") + to_json(interface(side));
     return text + "]";
 }
 
@@ -91,7 +96,8 @@ void path_run::write(double longest_s, std::ostream& out) {
     const double factor = (seconds() - times_.first_s) / since(first);
     out << "\"last\": " << statuses() << ",\n";
     run().to_result(longest_s);
-    run().drain([this] { return path_->downlink().idle() && path_->uplink().idle(); });
+    run().drain(
+        [this] { return path_->downlink().idle() && path_->uplink().idle() && more_idle(); });
     out << "\"drained\": " << statuses() << ",\n\"interfaces\": " << interfaces() << more_members()
         << ", \"slots\": " << slots() << ", \"steps\": " << steps()
         << ", \"virtual_seconds\": " << seconds() << ", \"wall_seconds\": " << since(began)

@@ -48,9 +48,14 @@ protected:
     virtual counts interface(std::size_t side) const = 0;  // 0: the server's, then the terminals'
     virtual virtual_time::timed_run& run() = 0;
     virtual std::uint64_t steps() const = 0;
+    virtual bool more_idle() const { return true; }  // of what drains with the path
     // To its status, besides.
     virtual void add_to_terminal(openwip::control::MacStatus& /*terminal*/) const {}
     virtual std::string more_members() const { return {}; }  // of the object, each after a comma
+
+    // What an interface took, and its counts as the report has them.
+    static void fill_delivered(const counts& c, openwip::control::Direction& d);
+    static std::string to_json(const counts& c);
 
     void fill_base(openwip::control::MacStatus& base);
     void fill_terminal(openwip::control::MacStatus& terminal);

@@ -11,6 +11,7 @@
 #include "emulator/emulator_telemetry.h"
 #include "emulator/ends.h"
 #include "emulator/path_run.h"
+#include "emulator/status_json.h"
 #include "relay/tcpl_recovery.h"
 #include "runtime/telemetry_file.h"
 #include "station/packet_gate.h"
@@ -29,38 +30,55 @@ public:
           down_(path_->downlink()),
           up_(path_->uplink()),
           addresses_(config),
-          guest_({v.run.kernel, v.run.folder, static_cast<int>(config.terminals.size()) + 1, 128},
-                 time_,
+          wired_(config),
+          guest_({v.run.kernel, v.run.folder, interfaces_of(config), 128}, time_,
                  [this](int interface, std::span<const std::uint8_t> packet, std::int64_t now) {
                      sent(interface, packet, now);
                  }),
           run_(time_, guest_, v.run.folder),
-          refused_(config.terminals.size() + 1) {
+          refused_(static_cast<std::size_t>(interfaces_of(config))) {
         if (config.tcp_l) relays_.resize(config.terminals.size());
         auto* const ofdm = dynamic_cast<cell_path*>(path_.get());
         if (!v.telemetry.empty() && ofdm != nullptr) tell(ofdm->cell, config, v.telemetry);
         path_->downlink().deliver_to(
             [this](const link_packet& p) { return deliver(p.tag + 1, p.data, p.due_ns); });
         path_->uplink().deliver_to(
-            [this](const link_packet& p) { return deliver(0, p.data, p.due_ns); });
+            [this](const link_packet& p) { return deliver(link_end(), p.data, p.due_ns); });
         // At the same time the kernel first: what it sends is there when the slot is planned.
         time_.add(guest_);
         time_.add(down_);
         time_.add(up_);
+        if (wired_.there()) connect_wired();
     }
 
 private:
     virtual_time::timed_run& run() override { return run_; }
     std::uint64_t steps() const override { return time_.steps(); }
     counts interface(std::size_t side) const override {
-        const auto& nic = guest_.interface(static_cast<int>(side));
-        return {nic.taken(), nic.given(), refused_[side]};
+        return counts_of(side == 0 ? link_end() : static_cast<int>(side));
     }
+    counts counts_of(int nic) const {
+        const auto& n = guest_.interface(nic);
+        return {n.taken(), n.given(), refused_[static_cast<std::size_t>(nic)]};
+    }
+    bool more_idle() const override { return !wired_.there() || wired_.idle(); }
+    std::string more_members() const override;
+    void connect_wired();
+    // With a controller its interfaces are behind those of the sides: the wired network's, the
+    // link's.
+    static int interfaces_of(const emulator_config& c) {
+        return static_cast<int>(c.terminals.size()) + (c.controller ? 3 : 1);
+    }
+    int wired_end() const { return static_cast<int>(refused_.size()) - 2; }
+    int link_end() const { return wired_.there() ? wired_end() + 1 : 0; }
     void add_to_terminal(openwip::control::MacStatus& terminal) const override {
         for (const auto& relay : relays_) host::add_relay(relay, *terminal.mutable_terminal());
     }
     void tell(emulated_cell& cell, const emulator_config& config, const std::string& file);
     void sent(int interface, std::span<const std::uint8_t> packet, std::int64_t now) {
+        if (wired_.there() && (interface == 0 || interface == wired_end()))
+            return wired_.offer(interface == 0, packet, now);
+        if (interface == link_end()) interface = 0;
         if (packets_) packets_->write(now, packet);
         // The kernel has gone on by itself until now; nothing is due before.
         path_->downlink().advance(now - 1);
@@ -75,7 +93,7 @@ private:
     }
     int deliver(int interface, std::span<const std::uint8_t> packet, std::int64_t now) {
         // Damaged TCP segments of known connections are repaired, as packet_gate does it.
-        if (interface > 0 && !relays_.empty()) {
+        if (interface > 0 && static_cast<std::size_t>(interface) <= relays_.size()) {
             repaired_.assign(packet.begin(), packet.end());
             relays_[static_cast<std::size_t>(interface) - 1].on_incoming(repaired_);
             packet = repaired_;
@@ -83,13 +101,39 @@ private:
         const int error = guest_.give(interface, packet);
         if (error != 0)
             refused_[static_cast<std::size_t>(interface)][error].add(packet.size());
-        else if (packets_)
+        else if (packets_ && (!wired_.there() || (interface != 0 && interface != wired_end())))
             packets_->write(now, packet);
         return error;
     }
+    // The wired network before a controller, or none.
+    class wired_network {
+    public:
+        explicit wired_network(emulator_config c) {
+            if (!c.controller) return;
+            c.kind = link_kind::wire;
+            path_.emplace(c);
+            down_.emplace(path_->downlink());
+            up_.emplace(path_->uplink());
+        }
+        bool there() const { return path_.has_value(); }
+        bool idle() const { return path_->links.downlink().idle() && path_->links.uplink().idle(); }
+        void offer(bool from_server, std::span<const std::uint8_t> packet, std::int64_t now) {
+            path_->links.advance(now - 1);
+            (from_server ? path_->downlink() : path_->uplink()).offer(packet, now, 0);
+        }
+        pair_path& path() { return *path_; }
+        const pair_path& path() const { return *path_; }
+        void join(calendar& time) { time.add(*down_), time.add(*up_); }
+
+    private:
+        std::optional<pair_path> path_;
+        std::optional<link_participant> down_, up_;
+    };
+
     calendar time_;
     link_participant down_, up_;
     const terminal_addresses addresses_;
+    wired_network wired_;
     linux_guest guest_;
     virtual_time::guest_run run_;
     std::vector<tcpl::tcpl_recovery> relays_;  // of the terminals, or none
@@ -120,6 +164,27 @@ void virtual_cell::tell(emulated_cell& cell, const emulator_config& config,
                     publish_status(t.terminal, t.terminal_events, k,
                                    [this](auto& m) { fill_terminal(m); });
                 }});
+}
+
+void virtual_cell::connect_wired() {
+    wired_.path().downlink().deliver_to(
+        [this](const link_packet& p) { return deliver(wired_end(), p.data, p.due_ns); });
+    wired_.path().uplink().deliver_to(
+        [this](const link_packet& p) { return deliver(0, p.data, p.due_ns); });
+    wired_.join(time_);
+}
+
+std::string virtual_cell::more_members() const {
+    if (!wired_.there()) return {};
+    openwip::control::MacStatus base, terminal;
+    wired_.path().fill_base(base);
+    wired_.path().fill_terminal(terminal);
+    const counts server = counts_of(0), controller = counts_of(wired_end());
+    fill_delivered(server, *base.mutable_uplink());
+    fill_delivered(controller, *terminal.mutable_downlink());
+    return ", \"wired\": {\"base\": " + emulator::to_json(base) +
+           ", \"terminal\": " + emulator::to_json(terminal) + ", \"interfaces\": [" +
+           to_json(server) + ", " + to_json(controller) + "]}";
 }
 
 }  // namespace

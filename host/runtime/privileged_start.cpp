@@ -22,10 +22,11 @@ privileged_start::privileged_start(const config::settings& settings, const std::
     ::umask(0077);
 }
 
-void privileged_start::give_up(const std::vector<std::string>& bound_paths) const {
+void privileged_start::give_up(const std::vector<std::string>& bound_paths,
+                               const std::vector<int>& keep) const {
     if (!account_) return;
     hand_over(bound_paths, *account_);
-    drop_privileges(*account_);
+    drop_privileges(*account_, keep);
     follow_parent();  // changing the user cleared it
 }
 

@@ -22,8 +22,9 @@ public:
     privileged_start(const config::settings& settings, const std::string& user);
 
     int signals() const { return signals_; }  // descriptor
-    // The sockets become the user's, and so does the process.
-    void give_up(const std::vector<std::string>& bound_paths) const;
+    // The sockets become the user's, and so does the process, with the capabilities of `keep`.
+    void give_up(const std::vector<std::string>& bound_paths,
+                 const std::vector<int>& keep = {}) const;
 
 private:
     std::optional<account> account_;

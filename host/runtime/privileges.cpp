@@ -33,7 +33,8 @@ void forbid_new_privileges() {
     for (int cap = 0; cap <= 63; ++cap) prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
 }
 
-void drop_privileges(const account& a) {
+void drop_privileges(const account& a, const std::vector<int>& keep) {
+    if (!keep.empty() && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) != 0) fail("PR_SET_KEEPCAPS");
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     if (::geteuid() == 0) {
         if (a.uid != 0) {
@@ -46,8 +47,13 @@ void drop_privileges(const account& a) {
     }
     if (::geteuid() == 0) return;  // `user: root`: keeps what root has
     __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-    __user_cap_data_struct none[2]{};
-    if (::syscall(SYS_capset, &header, none) != 0) fail("capset");
+    __user_cap_data_struct kept[2]{};
+    for (const int cap : keep) {
+        auto& word = kept[CAP_TO_INDEX(cap)];
+        word.effective |= CAP_TO_MASK(cap);
+        word.permitted |= CAP_TO_MASK(cap);
+    }
+    if (::syscall(SYS_capset, &header, kept) != 0) fail("capset");
 }
 
 void hand_over(const std::vector<std::string>& paths, const account& a) {

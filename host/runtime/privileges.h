@@ -22,9 +22,9 @@ std::optional<account> find_account(const std::string& name);
 // so call it before the first one. What the process holds it keeps until drop_privileges.
 void forbid_new_privileges();
 // Become `a` for good, in all threads: supplementary groups, group, user, and with the user the
-// capabilities. As a user other than root only what that user holds is given up. Throws
-// std::runtime_error.
-void drop_privileges(const account& a);
+// capabilities but those of `keep` (linux/capability.h), in this thread and those made later. As a
+// user other than root only what that user holds is given up. Throws std::runtime_error.
+void drop_privileges(const account& a, const std::vector<int>& keep = {});
 // The files of the sockets go to the user that this process becomes; their folder must let it pass.
 // Throws std::runtime_error.
 void hand_over(const std::vector<std::string>& paths, const account& a);

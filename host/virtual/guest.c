@@ -11,6 +11,8 @@
 //                                            input; what it prints is read back
 //   after SIDE PROGRAM ARGUMENT...           the same when the traffic is over
 //   program SIDE START PROGRAM ARGUMENT...   one of them as traffic; its /tmp is empty
+//   between SIDE SIDE PROGRAM ARGUMENT...    one of the folder's, from here on until the traffic is over: in the first's
+//                                            namespace, the second's is descriptor 3; what it prints is read back
 //   bulk FROM TO START SECONDS CC [KB [S]]   TCP as fast as it goes; seconds of the kernel's clock; KB of socket buffer (0: the
 //                                            kernel's own); counted anew from S seconds on
 //   transfer FROM TO START BYTES CC [KB]     TCP, so many bytes
@@ -224,6 +226,40 @@ static void run_program(char** words, int flow) {
 
 void run_as_flow(char** words, int flow) { run_program(words, flow); }
 
+// --- a program between two sides ---
+
+static pid_t between;
+static int between_said[2];
+
+static void start_between(char** words) {
+    const int listens = atoi(words[0]), connects = atoi(words[1]);
+    if (between || listens >= sides || connects >= sides) errno = EINVAL, fail("between");
+    if (pipe(between_said)) fail("pipe");
+    between = fork();
+    if (between == 0) {
+        enter(listens);
+        if (dup2(between_said[1], 1) < 0 || dup2(spaces[connects], 3) < 0) _exit(126);
+        execv(words[2], words + 2);
+        _exit(127);
+    }
+    close(between_said[1]);
+}
+
+static void end_between(void) {
+    char text[1600];
+    size_t size = 0;
+    ssize_t n = 0;
+    int status = 0;
+    kill(between, SIGTERM);
+    while ((n = read(between_said[0], text + size, sizeof text - 1 - size)) > 0) size += (size_t)n;
+    text[size] = 0;
+    waitpid(between, &status, 0);
+    if (status)
+        tell("{\"failed\": \"between two sides: %s\"}\n", quoted(text));
+    else
+        tell("{\"between\": %s}\n", text);
+}
+
 // --- the plan ---
 
 static void seed_random(unsigned long long seed) {
@@ -256,6 +292,7 @@ static int do_line(char* line) {  // returns how many ends of flows it has start
     if (!strcmp(words[0], "seed") && n == 2) return seed_random(strtoull(words[1], NULL, 10)), 0;
     if (!strcmp(words[0], "side") && n == 2) return add_side(words[1]), 0;
     if (!strcmp(words[0], "sysctl") && n >= 3) return set_everywhere(words + 1, n - 1), 0;
+    if (!strcmp(words[0], "between") && n >= 4) return start_between(words + 1), 0;
     if (!strcmp(words[0], "run") && n >= 3) return run_program(words + 1, -1), 0;
     const int ends = add_flow(words, n);
     if (ends == 0) errno = EINVAL, fail(words[0]);
@@ -286,6 +323,7 @@ int main(void) {
         if (!strncmp(text, "{\"flow\"", 7)) --ends;
         if (strstr(text, "\"failed\"")) break;  // the other end may wait for ever
     }
+    if (between) end_between();
     for (int i = 0; i < laters; ++i) do_line(later[i]);
     tell("\n");
     while (fgets(text, sizeof text, in) && text[0] != '\n') fputs(text, out);

@@ -10,6 +10,7 @@
 #include "emulator/emulator_config.h"
 #include "macd/macd_config.h"
 #include "observer/observer_config.h"
+#include "split/split_config.h"
 #include "tcpl/tcpl_config.h"
 
 namespace wip::test {
@@ -32,6 +33,7 @@ inline std::vector<configured_process> configured_processes() {
          [](auto& s) { emulator::make_sources(emulator::translate(s)); },
          {"channel.model=flat"}},
         {"observer", &observer::observer_keys(), [](auto& s) { observer::translate(s); }},
+        {"split", &split::split_keys(), [](auto& s) { split::translate(s); }},
         {"tcpl", &tcpl::tcpl_keys(), [](auto& s) { tcpl::translate(s); }, {"receiver.tun=wip1"}}};
 }
 

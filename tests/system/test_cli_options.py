@@ -39,6 +39,24 @@ class Options(unittest.TestCase):
             with self.subTest(s.key):
                 self.assertEqual(s.kind.read(s.default), s.default)
 
+    def test_spikes_and_outages_come_from_a_file_that_is_checked_line_by_line(self):
+        name = self.file("# two of them\n1.5 0.25\n\n86400.125 2  # a day later\n")
+        for flag, key in (("--outages", "umts.outages"), ("--spikes", "umts.spikes")):
+            s = options.parse_emulate(["--link", "umts", flag, name]).scenario
+            self.assertEqual(s[key], [1.5, 0.25, 86400.125, 2])
+            self.assertEqual(scenario.text_of(s[key]), "1.5,0.25,86400.125,2")
+            for text, said in (("1 2\n3\n", "line 2 is '3'"), ("1 2 3", "line 1"), ("1 two", "line 1 is '1 two'"), ("-1 2", "line 1"), ("1 nan", "line 1"),
+                               ("5 2\n6 1\n", "line 2 begins at 6 s, before the one above it is over .7 s"), ("# none\n", "nothing in it"),
+                               ("".join(f"{n} 0.5\n" for n in range(1001)), "line 1001 is one more than the 1000")):
+                with self.subTest(flag=flag, text=text[:20]), self.assertRaisesRegex(BadInput, f"{flag} .*{said}") as caught:
+                    options.parse_emulate([flag, self.file(text)])
+                self.assertNotIn("\n", str(caught.exception))
+            with self.assertRaisesRegex(BadInput, f"{flag} /: Is a directory"):
+                options.parse_emulate([flag, "/"])
+            with self.assertRaisesRegex(BadInput, f"{flag} is 'no/such/file'; valid: up to 2000"):
+                options.parse_emulate([flag, "no/such/file"])
+            self.assertEqual(options.parse_emulate([flag, "1,2"]).scenario[key], [1, 2])
+
     def test_impairments_come_from_a_scenario_file_and_reach_the_medium(self):
         name = self.file("channel: {model: jakes}\nimpairments: [{cfo_hz: 3000}, {tone: {dbfs: -30, hz: 1.0e+6}}]")
         wanted = [{"cfo_hz": 3000}, {"tone": {"dbfs": -30, "hz": 1e6}}]

@@ -9,7 +9,7 @@ import unittest
 
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
 CACHE = (BUILD / "CMakeCache.txt").read_text()
-PROGRAMS = ("host/macd/macd", "host/medium/air", "host/emulator/wip_emulator", "host/observer/wip_observer", "host/tcpl/wip_tcpl",
+PROGRAMS = ("host/macd/macd", "host/medium/air", "host/emulator/wip_emulator", "host/observer/wip_observer", "host/split/wip_split", "host/tcpl/wip_tcpl",
             "host/capture/wip_capture", "uhd_modules/libvusrp.so")
 
 

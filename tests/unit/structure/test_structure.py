@@ -67,6 +67,7 @@ ALLOWED = {
     # Radios on cables: the fader behind UHD, controlled as the medium is, calibrated as any radio is looked at.
     "host/cabled": {"types", "sample", "mix", "fader", "medium", "radio", "runtime", "schema", "config", "trace"},
     "host/observer": {"types", "runtime", "schema", "config", "peer", "tun"},
+    "host/split": {"runtime", "schema", "config", "peer"},
     "host/tcpl": {"types", "wire", "packet", "relay", "runtime", "station", "schema", "config", "peer", "tun", "virtual"},
     "host/capture": {"types", "runtime", "schema", "config"},
     # It runs the receiver's predictor over a bin-level channel (--predictor).

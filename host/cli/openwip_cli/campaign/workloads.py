@@ -76,10 +76,10 @@ def queue_report(device: str) -> str:
 
 
 def apply_tcp(cell: MeasuredCell, work: dict[str, Any]) -> dict[str, Any]:
-    """Sets it in both namespaces; returns what the kernel then says."""
+    """Sets it in the namespaces; returns what the kernel then says."""
     sysctls, metrics = sysctls_of(work), route_metrics(work)
     record: dict[str, Any] = {"window_bytes": work["window_bytes"] or "tuned by the kernel"}
-    for station in STATIONS:
+    for station in (*STATIONS, *cell.cell.controller):
         namespace = cell.namespace(station)
         script = "\n".join(f"echo '{value}' > {sysctl_path(key)} || exit 1" for key, value in sysctls.items())
         in_namespace(namespace, "sh", "-c", script)
@@ -202,7 +202,7 @@ def by_size(done: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 def hang_up(cell: MeasuredCell) -> None:
     """On a bad link the kernels go on repeating segments of connections whose programs have ended, while the sums are
     being taken. Without a route nothing more enters the cell; what is in it is still delivered."""
-    for station in STATIONS:
+    for station in (*STATIONS, *cell.cell.controller):
         system.ip("-n", cell.namespace(station), "route", "flush", "all")
 
 

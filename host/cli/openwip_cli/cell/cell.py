@@ -34,7 +34,9 @@ RUN_ROOT = pathlib.Path("/run/openwip")
 TRANSMITTER = "base.channel"        # control of a channel in the base station's flowgraph
 KEEPER_ENDS_S = 5       # it ends its processes first
 ADDRESS = {"base": "10.42.0.1", "terminal": "10.42.0.2"}
+WIRED_ADDRESS, RADIO_ADDRESS = "10.42.254.1/32", "10.42.254.2/32"     # of a controller, at the wired network and at the bearer
 STATIONS = ("base", "terminal")
+CONTROLLER = "controller"   # between the base station's server and the bearer (runs/split_tcp.py)
 KEEPER = "owip-keeper"      # the name of that process
 MARK = "openwip cell "      # in a namespace, before the name of its cell
 
@@ -53,11 +55,12 @@ class Process:
 class Cell:
     ADDRESS = ADDRESS
 
-    def __init__(self, name: str = "demo", terminals: int = 1, base: bool = True) -> None:
-        """`base`: there is a base station; a replay of recorded samples has none."""
+    def __init__(self, name: str = "demo", terminals: int = 1, base: bool = True, controller: bool = False) -> None:
+        """`base`: there is a base station; a replay of recorded samples has none. `controller`: one is to be made."""
         self.name = name
         self.terminals = ["terminal" if n == 1 else f"terminal{n}" for n in range(1, terminals + 1)]
         self.stations = ["base"] * base + self.terminals
+        self.controller = [CONTROLLER] * controller
         self.run = RUN_ROOT / name
         self.lock: int | None = None
 
@@ -70,7 +73,12 @@ class Cell:
 
     @property
     def namespaces(self) -> list[Any]:
-        return [self.namespace(s) for s in self.stations]
+        return [self.namespace(s) for s in (*self.stations, *self.controller)]
+
+    @property
+    def link_end(self) -> str:
+        """Where the link's interface on the base station's side is: at the controller, where there is one."""
+        return CONTROLLER if system.namespace_exists(self.namespace(CONTROLLER)) else "base"
 
     @property
     def noted(self) -> pathlib.Path:
@@ -173,7 +181,7 @@ class Cell:
     def made_namespaces(self) -> list[Any]:
         """Those of this cell that exist: as it wrote down, and as they say themselves."""
         written = [n for n in self.state.get("namespaces", []) if system.namespace_exists(n)]
-        mine = re.compile(re.escape(self.namespace("")) + r"(base|terminal\d*)")
+        mine = re.compile(re.escape(self.namespace("")) + rf"(base|terminal\d*|{CONTROLLER})")
         return written + [n for n in namespaces_made() if n not in written and mine.fullmatch(n)
                           and system.mark_of(n) == self.mark]
 

@@ -61,17 +61,18 @@ class Running:
 def tun_counts(cell: Cell) -> dict[str, Any]:
     """What the kernel counted at the interfaces: to_macd = read by macd, from_macd = written by it;
     of several terminals the sum."""
-    counts = {}
-    for station in cell.stations:
-        if not system.namespace_exists(cell.namespace(station)):
-            raise CellDied(f"the network namespace {cell.namespace(station)} was deleted from outside")
-        text = system.ip("-n", cell.namespace(station), "-s", "-j", "link", "show", "wip0")
-        stats = json.loads(text)[0]["stats64"]
-        counts[station] = {"to_macd": (stats["tx"]["packets"], stats["tx"]["bytes"]),
-                           "from_macd": (stats["rx"]["packets"], stats["rx"]["bytes"])}
-    return {"base": counts.pop("base"),
-            "terminal": {way: tuple(sum(c[way][i] for c in counts.values()) for i in (0, 1))
+    terminals = [interface_counts(cell, station) for station in cell.terminals]
+    return {"base": interface_counts(cell, cell.link_end),
+            "terminal": {way: tuple(sum(c[way][i] for c in terminals) for i in (0, 1))
                          for way in ("to_macd", "from_macd")}}
+
+
+def interface_counts(cell: Cell, station: str, interface: str = "wip0") -> dict[str, tuple[int, int]]:
+    if not system.namespace_exists(cell.namespace(station)):
+        raise CellDied(f"the network namespace {cell.namespace(station)} was deleted from outside")
+    text = system.ip("-n", cell.namespace(station), "-s", "-j", "link", "show", interface)
+    stats = json.loads(text)[0]["stats64"]
+    return {"to_macd": (stats["tx"]["packets"], stats["tx"]["bytes"]), "from_macd": (stats["rx"]["packets"], stats["rx"]["bytes"])}
 
 
 def drain(running: Running, speed: float = 1.0, limit_s: int = 30) -> None:

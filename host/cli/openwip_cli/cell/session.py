@@ -106,10 +106,11 @@ def start_observers(keeper: KeeperClient, cell: Cell, command: str, places: Plac
 # --- one run ---
 
 @contextlib.contextmanager
-def owned_cell(name: str, progress: Callable[[str], None], terminals: int = 1, base: bool = True) -> Iterator[tuple[Cell, KeeperClient]]:
+def owned_cell(name: str, progress: Callable[[str], None], terminals: int = 1, base: bool = True,
+               controller: bool = False) -> Iterator[tuple[Cell, KeeperClient]]:
     """The cell's name and its keeper for as long as the block runs; nothing of the cell is left
     afterwards, however the block ends, unless keeper.detach() was called."""
-    cell = cells.Cell(name, terminals, base)
+    cell = cells.Cell(name, terminals, base, controller)
     before = {}
     if threading.current_thread() is threading.main_thread():
         before = {s: signal.signal(s, raise_terminated) for s in SIGNALS}

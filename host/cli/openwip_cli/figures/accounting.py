@@ -288,8 +288,8 @@ def missed(air: Any, transmitter: Any) -> dict[str, int]:
             "late_plans": transmitter.late_plans, "left_out": transmitter.slots_left_out}
 
 
-def judge(o: Observed) -> Any:
-    """The rules, in one place. The verdict at the end and the one so far are both made here."""
+def judge(o: Observed, more: Sequence[tuple[str, list[str]]] = ()) -> Any:
+    """The rules, in one place. The verdict at the end and the one so far are both made here. `more`: checks of one kind of run."""
     checks = [("surroundings", [f"surroundings: {w}" for w in o.surroundings])]   # first: the cause of others
     if o.fader is not None:
         checks.append(("fader", check_fader(o.fader)))
@@ -305,7 +305,7 @@ def judge(o: Observed) -> Any:
         checks.append(("applications", check_waiting(o.waiting)))
     if o.traffic is not None:
         checks.append(("traffic", o.traffic))
-    return verdict(checks)
+    return verdict([*checks, *more])
 
 
 def verdict(checks: Any) -> dict[str, Any]:

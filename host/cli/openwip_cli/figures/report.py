@@ -35,6 +35,17 @@ def bearer_lines(bearer: dict[str, Any]) -> list[str]:
             f"{b['sdus_given_up']} packets given up, {b['resets']} resets" for way, b in bearer.items()]
 
 
+def split_lines(split: dict[str, Any] | None) -> list[str]:
+    if not split:
+        return []
+    c, rule = split["connections"], split.get("rule")
+    passed = f"; passed unsplit: {rule['connections_passed']} connections, {rule['passed']} packets in all" if rule else ""
+    lines = [f"  split TCP    {c['split']} connections: {c['ended']} ended, {c['reset']} reset, {c['not_reached']} not reached, {c['open']} open; "
+             f"{c['full']} times full{passed}"]
+    return lines + [f"    from {name:<7} {w['in']} bytes in = {w['out']} out + {w['held']} held + {w['lost']} lost; at most {w['most_held']} held by one"
+                    for name, w in split["bytes_from"].items()]
+
+
 def emulator_lines(r: dict[str, Any]) -> list[Any]:
     e, late = r["emulator"], r["emulator"].get("release_us")
     d, lines = e.get("delay_injection"), []
@@ -124,6 +135,7 @@ def screen(r: dict[str, Any]) -> str:
     lines += link_lines(link) + packet_lines(r)
     lines += change_lines(r)
     lines += radio_lines(r) if "radio" in r else emulator_lines(r)
+    lines += split_lines(r.get("split_tcp"))
     if rt["clock"] == "virtual":
         return "\n".join([*lines, f"  virtual time {rt['factor']:.1f} times as fast as real time ({rt['virtual_seconds']:.2f} s in "
                                   f"{rt['wall_seconds']:.2f} s)"])

@@ -13,7 +13,7 @@ from typing import Any
 from . import system
 
 CAPABILITY = {"chown": 0, "dac_override": 1, "dac_read_search": 2, "setgid": 6, "setuid": 7, "setpcap": 8,
-              "net_bind_service": 10, "sys_ptrace": 19, "sys_admin": 21, "sys_nice": 23}
+              "net_bind_service": 10, "net_raw": 13, "sys_ptrace": 19, "sys_admin": 21, "sys_nice": 23}
 # To read the tree, make its sockets and files, take its priority, and give all of that up.
 TO_BECOME_THE_ACCOUNT = ("chown", "dac_override", "setgid", "setuid", "setpcap", "sys_nice")
 # Threads that UHD makes later take the priority of the slot path; recordings go to files that root names, at any time.

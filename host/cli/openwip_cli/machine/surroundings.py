@@ -115,7 +115,7 @@ class Surroundings:
     def __init__(self, cell: Any) -> None:
         self.cell = cell
         self.known: dict[int, Any] = {}
-        self.interfaces = [Interface(s, cell.namespace(s)) for s in cell.stations]
+        self.interfaces = [Interface(s, cell.namespace(s)) for s in (*cell.stations, *cell.controller)]
         self.namespaces = {n: system.namespace_identity(n) for n in cell.namespaces}
         self.next = time.monotonic()
 

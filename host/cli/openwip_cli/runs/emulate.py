@@ -32,7 +32,7 @@ from ..settings.command_line import check_cell_name
 from ..settings import table
 from ..settings.emulator import NAME, SETTINGS, scenario_of
 from ..settings.scenario import Scenario, text_of
-from . import run as runs
+from . import run as runs, split_tcp
 from .options import Options
 
 PROGRAM = "host/emulator/wip_emulator"
@@ -85,7 +85,8 @@ def config(cell: Cell, s: Scenario) -> dict[str, Any]:
         "symbols" if s["channel.symbol_noise"] == "on" else "computed")
 
     def end(station: str, status: str) -> dict[str, Any]:
-        return {"namespace": cell.namespace(station), "tun": "wip0", "address": f"{cells.ADDRESS[station]}/{30 if s['terminals'] == 1 else 24}",
+        address = f"{cells.ADDRESS[station]}/{30 if s['terminals'] == 1 else 24}" if station in cells.ADDRESS else cells.RADIO_ADDRESS
+        return {"namespace": cell.namespace(station), "tun": "wip0", "address": address,
                 "control": cell.endpoint(f"{status}.control"),
                 "telemetry": cell.endpoint(f"{status}.telemetry")}
 
@@ -93,7 +94,7 @@ def config(cell: Cell, s: Scenario) -> dict[str, Any]:
     values |= {"channel.errors": errors, "from_base.queue_packets": values["to_base.queue_packets"]}
     return table.nested(values) | {
         "name": cell.name, "user": system.account()[0],
-        "server": end("base", "base"), "terminal": end("terminal", "terminal"),
+        "server": end(cells.CONTROLLER if split_tcp.asked(s) else "base", "base"), "terminal": end("terminal", "terminal"),
         "control": cell.endpoint("air.control"),
     }
 
@@ -111,7 +112,7 @@ def check_config(program: str, tree: dict[str, Any], flag: str = "--check") -> N
 def last_line(text: str, file: pathlib.Path | str) -> str:
     """What the program refused, without its name and that of a file that is gone."""
     line = (text.strip().splitlines() or ["it failed"])[-1]
-    return line.removeprefix("wip_emulator: ").removeprefix("macd: ").removeprefix(f"{file}: ")
+    return line.removeprefix("wip_emulator: ").removeprefix("wip_split: ").removeprefix("macd: ").removeprefix(f"{file}: ")
 
 
 # --- a run ---
@@ -131,10 +132,13 @@ def run(options: Scenario | dict[str, Any], workload: Callable[..., dict[str, An
     where = places or whereabouts.default()
     say: Callable[[str], None] = progress or (lambda text: None)
     check_cell_name(given.name)
+    split_tcp.check(scenario)
     runs.check(given, where, (PROGRAM, OBSERVER))
     with with_predictions(scenario, where) as as_run:
         check_config(str(where.build / PROGRAM), config(cells.Cell(given.name), as_run))
-        with owned_cell(given.name, say, scenario["terminals"]) as (cell, keeper):
+        if split_tcp.asked(scenario):
+            check_config(where.program(split_tcp.PROGRAM), split_tcp.proxy_config(cells.Cell(given.name), as_run))
+        with owned_cell(given.name, say, scenario["terminals"], controller=split_tcp.asked(scenario)) as (cell, keeper):
             return runs.in_cell(cell, keeper, given, where, say, lambda: phases(
                 cell, keeper, given, as_run, workload or runs.iperf3_download, where, say, observers))
 
@@ -144,9 +148,14 @@ def phases(cell: Cell, keeper: KeeperClient, given: Options, as_run: Any, worklo
     with watching(cell) as (watch, applications):
         path = cells.write_config(cell, "emulator", config(cell, as_run))
         running = runs.MeasuredCell(cell, keeper, given.scenario)
+        if split_tcp.asked(as_run):
+            running = split_tcp.SplitCell(cell, keeper, given.scenario)
+            running.prepare()
         progress(f"cell '{cell.name}': starting the emulator")
         start_process(keeper, cells.Process("emulator", [places.program(PROGRAM), "--config", path],
                                             {"OPENWIP_RUN": str(cell.run)}, slot_path=True), running, running.air)
+        if isinstance(running, split_tcp.SplitCell):
+            running.start(config(cell, as_run), places, progress, PROGRAM)
         if observers or given.keep or given.record:
             start_observers(keeper, cell, "emulate", places)
         remote.start(cell, keeper, given.listen, places, progress)
@@ -161,7 +170,7 @@ def phases(cell: Cell, keeper: KeeperClient, given: Options, as_run: Any, worklo
                 "realtime_priority": air.realtime_priority,
                 "relay": {r.reason: r.count.packets for r in terminal.terminal.relay},
                 "malformed_messages": now.base.malformed_messages + terminal.malformed_messages},
-            "bearer": bearer_report(now.base, terminal), "users": users_of(now.base, terminal), "effective": {"emulator": now.base.effective_yaml},
+            "bearer": bearer_report(now.base, terminal), "split_tcp": getattr(running, "found", None), "users": users_of(now.base, terminal), "effective": {"emulator": now.base.effective_yaml},
             "seconds": time.monotonic() - began} | identity(given.scenario, places)
 
 

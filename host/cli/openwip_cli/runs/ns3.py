@@ -17,7 +17,7 @@ from ..machine import system
 from ..machine.places import Places
 from ..settings.emulator import NAME
 from ..settings.scenario import Scenario
-from . import emulate, ns3_tcp, virtual
+from . import emulate, ns3_tcp, split_tcp, virtual
 
 PROGRAM = "host/simulator/wip_ns3"      # of the build
 
@@ -27,6 +27,7 @@ def run(s: Scenario, places: Places, plan: virtual.Plan | None = None, packets: 
     """The report, as of virtual.run(). `tcp`: settings of all senders and receivers (ns3_tcp.TCP); `sender` is the default plan's."""
     check(places)
     ns3_tcp.check(s)
+    split_tcp.check(s, "ns3")
     tcp = dict(tcp or {})
     sender = tcp.pop("sender", s["traffic.tcp_cc"])
     window = 0 if "receive_window" in tcp else s["traffic.tcp_window_kb"]

@@ -9,7 +9,7 @@ from ..cell import remote
 from ..errors import BadInput
 from ..iq import recordings
 from ..machine import placement
-from ..settings import emulator
+from ..settings import emulator, episodes
 from ..settings.command_line import Parser, check_cell_name, read
 from ..settings.kinds import Real, with_unit
 from ..settings.scenario import SETTINGS, Scenario, check, check_together, read_file, text_of
@@ -158,6 +158,7 @@ def parse_emulate(arguments: list[str]) -> Options:
     for flag, words, clock in (("--sysctl", given.sysctl, "virtual"), ("--tcp", given.tcp, "ns3")):
         if words and given.time != clock:
             raise BadInput(f"{flag} {words[0]} with --time {given.time}, where TCP is another; valid: --time {clock}")
+    episodes.take_files(given, emulator.NAME)
     options = options_of(given, emulator.SETTINGS)
     options.generator, options.time = given.generator, given.time
     options.tcp = ns3_tcp.read(given.tcp)

@@ -34,6 +34,13 @@ class MeasuredCell(Running):
         self.address, self.name, self.namespace = cell.ADDRESS, cell.name, cell.namespace
         self.marks: dict[Any, Any] = {}
 
+    def begin(self) -> None:
+        """The measured time begins."""
+
+    def more_checks(self, _now: Any) -> list[tuple[str, list[str]]]:
+        """Of the verdict, once all is drained."""
+        return []
+
     def mark(self, name: str) -> None:
         """`first` and `last`: between them the link's and the processor's figures are taken."""
         if name == "first":
@@ -114,6 +121,7 @@ def measure(cell: MeasuredCell, watch: Any, applications: Any, workload: Callabl
     with contextlib.suppress(cell.NoAnswer):
         for endpoint in reset:
             endpoint.reset_counters()
+    cell.begin()
     failed, rest = [], {}
     before = cell.ask(cell.air)
     applications.begin()
@@ -138,7 +146,7 @@ def measure(cell: MeasuredCell, watch: Any, applications: Any, workload: Callabl
     feedback = now.terminal.uplink_feedback
     packets["uplink"]["feedback"] = {"packets": feedback.packets, "bytes": feedback.bytes}
     capacity = accounting.capacity_of(s, link["modulation_histogram"], (tcp or {}).get("mss", accounting.USUAL_MSS), now.base)
-    return {"verdict": accounting.judge(observed), "realtime": observed.realtime, "tcp": tcp,
+    return {"verdict": accounting.judge(observed, cell.more_checks(now)), "realtime": observed.realtime, "tcp": tcp,
             "capacity": accounting.mark_capacity(capacity, observed.changes), "link": link, "changes": observed.changes,
             "packets": packets, "telemetry": {"received": sum(watch.received.values()), "lost": sum(watch.lost.values())},
             "cpu": cpu | {"total": round(sum(cpu.values()), 4)}, "applications": waiting}, rest, now

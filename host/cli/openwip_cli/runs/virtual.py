@@ -27,7 +27,7 @@ from ..machine.places import Places
 from ..records import record
 from ..settings.emulator import NAME
 from ..settings.scenario import Scenario
-from . import emulate
+from . import emulate, split_tcp
 
 KERNEL, GUEST = "virtual-time/linux", "host/virtual/wip_guest"      # of the build
 PORT = 5001         # of the first flow
@@ -49,6 +49,7 @@ class Plan:
     afterwards: Sequence[tuple[int, str]] = ()
     batches: dict[tuple[int, str], Sequence[str]] = dataclasses.field(default_factory=dict)
     between: tuple[float, float | None] | None = None
+    proxy: str = ""     # line of what splits connections, before the flows
 
     def text(self, seed: int, addresses: Sequence[str]) -> str:
         lines = [f"seed {seed}", *(f"side {a}" for a in addresses)]
@@ -56,7 +57,7 @@ class Plan:
         lines += [f"run {side} {command}" for side, command in self.programs]
         lines += [f"run {side} </batch{n} {program}" for n, (side, program) in enumerate(self.batches)]
         lines += [f"after {side} {command}" for side, command in self.afterwards]
-        return "\n".join([*lines, *self.flows]) + "\n"
+        return "\n".join([*lines, *filter(None, [self.proxy]), *self.flows]) + "\n"
 
 
 def download(s: Scenario, sysctls: dict[str, str] | None = None) -> Plan:
@@ -71,11 +72,16 @@ def run(s: Scenario, places: Places, plan: Plan | None = None, packets: str | No
     """The report, as of a run in real time; `flows` has both ends of every flow. `packets`: a file for all IP packets. `cores`: where
     it runs; cell and kernel wait for each other, so a second core only makes waking dearer. `recorded`: a file for the run record."""
     check(places)
+    split_tcp.check(s, "virtual")
     if recorded and s["link.kind"] != "ofdm":
         raise BadInput(f"--record with --time virtual and link.kind {s['link.kind']}, which tells nothing there; valid: ofdm")
     plan, about = plan or download(s), record.about_run(s.tree(), s["seed"])
     with emulate.with_predictions(s, places) as as_run, tempfile.TemporaryDirectory(prefix="openwip-") as folder:
         tree = emulate.config(cells.Cell(NAME), as_run)
+        if split_tcp.asked(as_run):
+            emulate.check_config(places.program(split_tcp.PROGRAM), split_tcp.proxy_config(cells.Cell(NAME), as_run))
+            tree["split_tcp"] = {"controller": "on"}
+            plan.proxy = split_tcp.guest_line(as_run, plan.flows, PORT)
         progress("starting the Linux kernel, virtual time")
         root = prepared(folder, tree, plan, addresses(tree, as_run["terminals"]), as_run["seed"], places)
         raw, result = run_program(places, root, plan, as_run, packets, cores, bool(recorded))
@@ -97,6 +103,8 @@ def prepared(folder: str, tree: dict[str, Any], plan: Plan, sides: Sequence[Any]
     root = pathlib.Path(folder)
     shutil.copy(places.build / KERNEL, root / "linux")
     shutil.copy(places.build / GUEST, root / "init")
+    if plan.proxy:
+        shutil.copy(places.program(split_tcp.GUEST), root / "split")
     (root / "plan").write_text(plan.text(seed, list(map(str, sides))))
     for n, lines in enumerate(plan.batches.values()):
         (root / f"batch{n}").write_text("\n".join(lines) + "\n")
@@ -109,9 +117,12 @@ def prepared(folder: str, tree: dict[str, Any], plan: Plan, sides: Sequence[Any]
 
 
 def addresses(tree: dict[str, Any], terminals: int) -> list[ipaddress.IPv4Interface]:
-    """Of each side."""
-    base, first = (ipaddress.IPv4Interface(tree[end]["address"]) for end in ("server", "terminal"))
-    return [base, *(ipaddress.IPv4Interface((first.ip + n, first.network.prefixlen)) for n in range(terminals))]
+    """Of each side. The kernel has no rules that hand packets over: a controller's interfaces have the addresses of who is
+    behind the other one."""
+    first = ipaddress.IPv4Interface(tree["terminal"]["address"])
+    base = ipaddress.IPv4Interface((cells.ADDRESS["base"], first.network.prefixlen))
+    sides = [base, *(ipaddress.IPv4Interface((first.ip + n, first.network.prefixlen)) for n in range(terminals))]
+    return sides + [first, base] * (tree["server"]["address"] == cells.RADIO_ADDRESS)
 
 
 def times(plan: Plan, s: Scenario) -> tuple[float, float, float]:
@@ -157,6 +168,8 @@ def read_result(text: str) -> dict[str, Any]:
             result["sysctl"][line["sysctl"]] = line["value"]
         elif "program" in line and "flow" not in line:
             result["programs"].append(line | {"said": "".join(line["said"])})
+        elif "between" in line:
+            result["proxy"] = line["between"]
         elif "flow" in line:
             end = ends.setdefault((line["flow"], line.get("end", "")), {})
             line.pop("part", None)
@@ -181,8 +194,10 @@ def report(s: Scenario, places: Places, tree: dict[str, Any], raw: dict[str, Any
     tcp = tcp_of(ends)
     packets = {name: path.report() for name, path in paths.items()}
     packets["uplink"]["feedback"] = {"packets": terminal.uplink_feedback.packets, "bytes": terminal.uplink_feedback.bytes}
+    more, split = split_tcp.of_virtual_run(raw["wired"], result["proxy"], kernels_counts) if "wired" in raw and "proxy" in result else ([], None)
     return {
-        "verdict": accounting.verdict([("sums", accounting.check_sums(paths, kernels_counts(raw["interfaces"]))), ("traffic", failed)]),
+        "verdict": accounting.verdict([("sums", accounting.check_sums(paths, kernels_counts(raw["interfaces"]))), ("traffic", failed), *more]),
+        "split_tcp": split,
         "realtime": {"clock": "virtual", "speed": 1, "factor": raw["real_time_factor"], "slots": raw["slots"],
                      "wall_seconds": raw["wall_seconds"], "virtual_seconds": raw["virtual_seconds"], "steps": raw["steps"]},
         "tcp": tcp, "flows": ends, "sysctl": result["sysctl"], "programs": result["programs"],

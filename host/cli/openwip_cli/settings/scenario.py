@@ -28,7 +28,7 @@ def text_of(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.10g}"
     if isinstance(value, (list, tuple)):
-        return ",".join(str(v) if isinstance(v, dict) else f"{v:g}" for v in value)
+        return ",".join(str(v) if isinstance(v, dict) else f"{v:.10g}" for v in value)
     return "" if value is None else str(value)
 
 

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Split TCP: takes connections that are on their way through this machine, opens one of its own to
+// where each was going, in the name of who opened it, and carries bytes between the two. Neither
+// end can tell from addresses and ports.
+//
+// How a connection comes here is not its business. As `transparent` (IP_TRANSPARENT, which needs
+// CAP_NET_RAW until the sockets are made) it is for packets that a rule of the kernel hands over
+// (TPROXY); else the addresses have to be this machine's own: those of the one end where it
+// listens, those of the other where it connects, in a second network namespace.
+//
+// At its limit of connections it stops to listen, and what the rule finds nobody for passes it by.
+#pragma once
+
+#include <netinet/in.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "split/descriptor.h"
+#include "split/split_connection.h"
+
+namespace wip::split {
+
+struct proxy_config {
+    std::vector<std::uint16_t> ports;  // where it listens
+    bool transparent = true;
+    int connect_namespace = -1;  // a namespace's descriptor; -1: where it listens
+    std::size_t buffer_bytes = 65536;
+    int connections = 256;
+    int keepalive_s = 120;
+};
+
+struct proxy_counts {
+    std::uint64_t split = 0, ended = 0, reset = 0, not_reached = 0;  // connections
+    std::uint64_t open = 0;                                          // of those, now
+    std::uint64_t full = 0;          // times that it stopped to listen
+    std::array<way_counts, 2> ways;  // of who opened the connections, and back
+};
+
+class proxy {
+public:
+    // Opens its sockets. Throws std::runtime_error.
+    explicit proxy(const proxy_config& config);
+
+    int fd() const { return epoll_.get(); }  // readable: there is something to do
+    void work();                             // whatever there is to do, without waiting
+    proxy_counts counts() const;
+
+private:
+    struct watched {
+        std::uint32_t events = 0;
+        bool there = false;
+    };
+    struct split_pair {
+        split_connection connection;
+        std::array<watched, 2> watch{};
+    };
+    void listen();
+    void stop_to_listen();
+    bool at_limit() const;
+    void take(int listener, bool all);
+    descriptor connect(const sockaddr_in& from, const sockaddr_in& to) const;
+    descriptor socket_there() const;
+    void follow(std::uint64_t number, split_pair& p);
+    void close(std::uint64_t number);
+    void set_limits(int fd) const;
+
+    proxy_config config_;
+    descriptor epoll_, home_;
+    std::vector<descriptor> listeners_;
+    std::map<std::uint64_t, std::unique_ptr<split_pair>> pairs_;
+    std::uint64_t last_ = 0;
+    proxy_counts counts_;
+};
+
+}  // namespace wip::split

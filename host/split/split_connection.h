@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A TCP connection that has been split: two sockets, and what is on its way between them. It takes
+// readiness and says what it waits for; who watches the sockets is proxy.h.
+//
+//   end of one side   passed on (FIN) once all that came before it has been written; the other
+//                     direction goes on for as long as it likes
+//   reset, time-out   of one side resets the other at once: what was held is lost, as it would be
+//                     on an unbroken path
+//   not reachable     the side that opened the connection is reset
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "split/byte_ring.h"
+#include "split/descriptor.h"
+
+namespace wip::split {
+
+enum class side : std::uint8_t { opener, other };
+constexpr side across(side s) { return s == side::opener ? side::other : side::opener; }
+
+struct way_counts {
+    std::uint64_t in = 0, out = 0, lost = 0, held = 0;  // bytes; in = out + lost + held
+    std::uint64_t most_held = 0;                        // by one connection
+
+    void add(const way_counts& c) {
+        in += c.in, out += c.out, lost += c.lost, held += c.held;
+        most_held = std::max(most_held, c.most_held);
+    }
+};
+
+class split_connection {
+public:
+    // `opener` is connected, `other` is about to be. `bound`: bytes held each way.
+    split_connection(descriptor opener, descriptor other, std::size_t bound);
+
+    int fd(side s) const { return socket(s).get(); }
+    // What the socket is to be watched for (EPOLLIN, EPOLLOUT); 0: nothing, until the other side
+    // has moved.
+    std::uint32_t waits_for(side s) const;
+    // It has been closed both ways: epoll tells that again and again, whatever is waited for.
+    bool hung_up(side s) const { return hung_up_[static_cast<std::size_t>(s)]; }
+    // Something happened to a socket (epoll's events).
+    void on_ready(side s, std::uint32_t events);
+
+    enum class state : std::uint8_t { connecting, open, ended, reset, not_reached };
+    state now() const { return state_; }
+    bool over() const { return state_ >= state::ended; }
+
+    // By who sent: 0 the opener. What is held when it is over is lost.
+    way_counts counts(side sender) const;
+
+private:
+    struct direction {
+        explicit direction(std::size_t bound) : ring(bound) {}
+        byte_ring ring;
+        std::uint64_t in = 0, out = 0;
+        bool ended = false;   // its sender has sent its last
+        bool passed = false;  // and that has been passed on
+    };
+    const descriptor& socket(side s) const { return s == side::opener ? opener_ : other_; }
+    direction& from(side s) { return s == side::opener ? forth_ : back_; }
+    const direction& from(side s) const { return s == side::opener ? forth_ : back_; }
+    bool read(side s);   // false: the socket is broken
+    bool write(side s);  // what came from across it
+    void give_up(state why);
+    void close_as_reset(bool on) const;
+
+    descriptor opener_, other_;
+    direction forth_, back_;
+    std::array<bool, 2> hung_up_{};
+    state state_ = state::connecting;
+};
+
+}  // namespace wip::split
