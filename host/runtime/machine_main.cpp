@@ -1,14 +1,30 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // wip_machine: what the launcher has to know of the machine before it places the slot path, as JSON
 // on standard output. It takes some ten milliseconds.
+//   wip_machine standstills CORE MS    until standard input ends; then the gaps of MS or more
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <exception>
 
+#include "runtime/standstills.h"
 #include "runtime/wake_up_cost.h"
 
-int main() {
+int main(int argc, char** argv) {
     using namespace wip::runtime;
     try {
+        if (argc == 4 && std::strcmp(argv[1], "standstills") == 0) {
+            const std::chrono::duration<double, std::milli> least(std::atof(argv[3]));
+            const auto found = watch_core(std::atoi(argv[2]),
+                                          std::chrono::duration_cast<standstills::duration>(least));
+            std::printf("%s\n", found.json().c_str());
+            return 0;
+        }
+        if (argc != 1) {
+            std::fprintf(stderr, "usage: wip_machine [standstills CORE MS]\n");
+            return 2;
+        }
         const auto cores = usable_cores();
         std::printf("{\"cores\": [");
         for (std::size_t i = 0; i < cores.size(); ++i) std::printf("%s%d", i ? ", " : "", cores[i]);

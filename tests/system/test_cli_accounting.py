@@ -152,6 +152,18 @@ class Verdict(unittest.TestCase):
                          ["late: 16 slots of 15000 (limit 0.1%) missed their time: 5 too late at the radio, 1 not planned in time, "
                           "10 not made in time"])
 
+    def test_a_standstill_of_the_machine_is_named_in_the_reason_and_excuses_nothing(self):
+        def late(left_out, **found):
+            after = pb.AirStatus(speed=1, now=76_800_000, wall_seconds=10, slots=15000, clock="realtime")
+            realtime = accounting.realtime_of(pb.AirStatus(speed=1), after, {"left_out": left_out})
+            return accounting.check_late(realtime | {"standstills": {"least_ms": 2.0} | found})
+
+        stood = {"count": 3, "longest_ms": 14.23, "together_ms": 21.6}
+        self.assertEqual(late(15, **stood), [])
+        missed = "late: 16 slots of 15000 (limit 0.1%) missed their time: 16 not made in time"
+        self.assertEqual(late(16, **stood), [f"{missed}; the machine stood still for 2 ms or more 3 times, 14.2 ms at longest, 22 ms together"])
+        self.assertEqual(late(16, count=0, longest_ms=0.0, together_ms=0.0), [f"{missed}; the machine did not stand still for 2 ms or more"])
+
     def test_a_faded_signal_that_is_clipped_is_another_channel(self):
         for clipped, says in ((7680, []), (7681, ["clipping: 7681 of 76800000 samples of the faded signal were beyond full scale (limit 0.0001): less power before the channel"])):
             after = pb.AirStatus(speed=1, now=76_800_000, wall_seconds=10, slots=15000, clipped=clipped)

@@ -2,6 +2,7 @@
 """Where the slot path runs, what it costs, whose a stall was, which pace a machine can hold."""
 import os
 import pathlib
+import signal
 import sys
 import tempfile
 import threading
@@ -140,6 +141,40 @@ class Cost(unittest.TestCase):
                                  (["--against", "/nowhere"], "a checkout whose demo is built")):
             with self.assertRaisesRegex(BadInput, words):
                 bench_slot_path.parse(arguments)
+
+
+class Standstills(unittest.TestCase):
+    def found(self, script, cores=(0,), meanwhile=lambda watch: None):
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(folder, placement.PROBE)
+            program.parent.mkdir(parents=True)
+            program.write_text(f"#!/bin/sh\n{script}\n")
+            program.chmod(0o755)
+            watch = slot_path.StandstillWatch(list(cores), types.SimpleNamespace(build=pathlib.Path(folder)))
+            meanwhile(watch)
+            return watch.report()
+
+    def test_what_the_witness_says_at_the_end_of_its_input_is_the_report(self):
+        self.assertEqual(self.found('cat; echo "{\\"asked\\": \\"$*\\"}"', [3]), {"asked": "standstills 3 2"})
+
+    def test_nobody_looked_without_a_core_or_without_its_priority(self):
+        self.assertIsNone(slot_path.StandstillWatch(None, None).report())
+        self.assertIsNone(self.found("exit 1"))
+
+    def test_a_core_that_a_stopped_witness_does_not_see_has_stood_still(self):
+        build = pathlib.Path(os.environ.get("OPENWIP_BUILD", pathlib.Path(__file__).parents[3] / "build"))
+        watch = slot_path.StandstillWatch([placement.usable()[0]], types.SimpleNamespace(build=build))
+        time.sleep(0.3)     # it has begun
+        for what, seconds in ((signal.SIGSTOP, 0.05), (signal.SIGCONT, 0.1)):
+            if watch.process.poll() is None:
+                watch.process.send_signal(what)
+            time.sleep(seconds)
+        found = watch.report()
+        if found is None:
+            self.skipTest("real-time priority is not granted here")
+        self.assertGreaterEqual(found["count"], 1)
+        self.assertGreater(found["longest_ms"], 40)
+        self.assertGreaterEqual(found["together_ms"], found["longest_ms"])
 
 
 class Stalls(unittest.TestCase):

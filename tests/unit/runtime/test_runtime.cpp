@@ -7,10 +7,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <thread>
 
 #include "runtime/pacing.h"
 #include "runtime/realtime.h"
+#include "runtime/standstills.h"
 #include "runtime/wake_up_cost.h"
 
 namespace {
@@ -80,6 +82,21 @@ TEST(realtime, a_thread_that_sleeps_in_between_keeps_it) {
     });
     if (code == refused) GTEST_SKIP() << "real-time priority is not granted here";
     EXPECT_EQ(code, 0);
+}
+
+TEST(standstills, are_wake_ups_that_came_late_and_each_counts_once) {
+    using namespace std::chrono_literals;
+    standstills found(2ms);
+    EXPECT_EQ(found.woke(300us), 0);
+    EXPECT_EQ(found.woke(1999us), 1);
+    EXPECT_EQ(found.count(), 0);
+    EXPECT_EQ(found.woke(14200us), 14);  // wake-ups that are past
+    EXPECT_EQ(found.woke(2ms), 2);
+    EXPECT_EQ(found.woke(-1us), 0);
+    EXPECT_EQ(found.json(),
+              "{\"least_ms\": 2, \"count\": 2, \"longest_ms\": 14.200, \"together_ms\": 16.200}");
+    EXPECT_THROW(watch_core(-1, 2ms), std::system_error);
+    EXPECT_THROW(watch_core(1000, 2ms), std::system_error);
 }
 
 TEST(wake_up_cost, is_measured_on_one_core_and_across_two) {

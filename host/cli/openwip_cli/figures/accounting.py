@@ -383,7 +383,18 @@ def check_late(realtime: dict[str, Any]) -> list[str]:
     if late <= allowed:
         return []
     limit = f" of {slots} (limit {LATE_SHARE:.1%})" if allowed else ""
-    return [f"late: {late} slots{limit} missed their time: {missed_words(realtime['missed'])}"]
+    return [f"late: {late} slots{limit} missed their time: {missed_words(realtime['missed'])}{standstill_words(realtime.get('standstills'))}"]
+
+
+def standstill_words(found: dict[str, Any] | None) -> str:
+    """Behind a reason, for whoever asks whose fault it was; it excuses nothing. None: nobody looked."""
+    if found is None:
+        return ""
+    least = f"{found['least_ms']:g} ms or more"
+    if not found["count"]:
+        return f"; the machine did not stand still for {least}"
+    return (f"; the machine stood still for {least} {found['count']} times, {found['longest_ms']:.1f} ms at longest, "
+            f"{found['together_ms']:.0f} ms together")
 
 
 def missed_words(missed_slots: dict[str, int]) -> str:

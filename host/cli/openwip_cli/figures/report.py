@@ -146,7 +146,7 @@ def screen(r: dict[str, Any]) -> str:
     lines += fader_lines(r.get("fader"))
     if not r.get("fader") and rt.get("clipped"):
         lines.append(f"  clipped      {rt['clipped']} samples of the faded signal at the transmitter")
-    lines += stall_lines(rt.get("stall")) + placement_lines(r.get("placement"))
+    lines += stall_lines(rt.get("stall"), rt.get("standstills")) + placement_lines(r.get("placement"))
     cpu = dict(r["cpu"])
     total = cpu.pop("total", 0)
     lines.append(f"  CPU          {total:.2f} cores: " + ", ".join(f"{n} {x:.2f}" for n, x in cpu.items()))
@@ -171,10 +171,11 @@ def through_words(t: dict[str, Any] | None) -> str:
             if "residual_db" in t else t["not_judged"] or "not measured")
 
 
-def stall_lines(stall: dict[str, Any] | None) -> list[Any]:
+def stall_lines(stall: dict[str, Any] | None, standstills: dict[str, Any] | None = None) -> list[Any]:
     if not stall:
         return []
-    return [f"  stalls       longest {stall['longest_ms']:.1f} ms ({stall['whose']}); a hypervisor took {stall['stolen']:.1%} of the slot path's core"]
+    return [f"  stalls       longest {stall['longest_ms']:.1f} ms ({stall['whose']}); a hypervisor took {stall['stolen']:.1%} of the slot path's core"
+            f"{accounting.standstill_words(standstills)}"]
 
 
 def placement_lines(p: dict[str, Any] | None) -> list[Any]:

@@ -2,13 +2,16 @@
 """The processes that a slot goes through: whether they had a core, read from /proc while a cell runs, and whose a stall
 was. Nothing is added to the processes."""
 import dataclasses
+import json
 import os
+import subprocess
 import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
-from . import system
+from . import placement, system
+from .places import Places
 
 PROCESSES = ("air", "fader", "base.macd", "base.radio", "terminal.macd", "terminal.radio")
 EVERY_S = 0.2
@@ -107,3 +110,26 @@ class StallWatch(threading.Thread):
         longest, passed = self.last.most_behind_s, self.last.at - self.first.at
         return {"longest_ms": longest * 1e3, "whose": blame(*self.worst) if longest > NO_STALL_S else "none",
                 "stolen": (self.last.steal_s - self.first.steal_s) / passed if passed > 0 else 0.0}
+
+
+class StandstillWatch:
+    """Whether the machine stood still: a thread above the slot path, on its core, that was woken late (host/runtime/standstills.h). On a
+    clock that does not wait that costs slots, and no program can mend it."""
+
+    def __init__(self, cores: list[int] | None, places: Places) -> None:
+        self.process = None
+        if cores:
+            self.process = subprocess.Popen([places.build / placement.PROBE, "standstills", str(cores[0]), f"{NO_STALL_S * 1e3:g}"],
+                                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+    def report(self) -> dict[str, Any] | None:
+        """{"least_ms", "count", "longest_ms", "together_ms"}; None: nobody could look (no core of its own, no real-time priority)."""
+        if self.process is None:
+            return None
+        try:
+            found: dict[str, Any] = json.loads(self.process.communicate(timeout=2)[0])
+            return found
+        except (ValueError, subprocess.TimeoutExpired):
+            self.process.kill()
+            self.process.wait()
+            return None

@@ -103,12 +103,14 @@ def most_behind(cell: Cell) -> Callable[[], float | None]:
     return ask
 
 
-def traffic_of(cell: run.MeasuredCell, progress: Callable[[str], None]) -> Any:
+def traffic_of(cell: run.MeasuredCell, places: Places, progress: Callable[[str], None]) -> Any:
     """The workload: ping, TCP, UDP. What fails is a reason of the verdict, and the rest goes on."""
     keeper, s = cell.keeper, cell.scenario
     stalls = slot_path.StallWatch({n: p for n, p in keeper.pids.items() if n in slot_path.PROCESSES}, most_behind(cell.cell),
                                   keeper.placement.slot_path)
     stalls.start()
+    # Where the clock waits nothing is lost, and a switch a millisecond would be for nothing.
+    standstills = slot_path.StandstillWatch(keeper.placement.slot_path if s["air.clock"] == "realtime" else None, places)
     failed = []
 
     def attempt(what: str, function: Callable[[], Any]) -> Any:
@@ -131,13 +133,13 @@ def traffic_of(cell: run.MeasuredCell, progress: Callable[[str], None]) -> Any:
         progress(f"UDP stream with iperf3, {rate / 1e6:.2f} Mbit/s")
         udp = attempt("UDP", lambda: traffic.udp(keeper, cell.cell, s, rate))
         result["udp"] = udp[0] if udp else None
-    return result | {"failed": failed, "stall": stalls.report()}
+    return result | {"failed": failed, "stall": stalls.report(), "standstills": standstills.report()}
 
 
-def measure(cell: run.MeasuredCell, watch: Any, applications: Any, progress: Callable[[str], None]) -> Any:
+def measure(cell: run.MeasuredCell, watch: Any, applications: Any, places: Places, progress: Callable[[str], None]) -> Any:
     """All traffic, and the report of it."""
     keeper = cell.keeper
-    common, more, now = run.measure(cell, watch, applications, lambda cell: traffic_of(cell, progress), progress,
+    common, more, now = run.measure(cell, watch, applications, lambda cell: traffic_of(cell, places, progress), progress,
                                     (cell.air, cell.base, cell.terminal))
     radio, link = now.terminal.radio, now.terminal.terminal
     common["realtime"]["stall"] = more.pop("stall")
@@ -225,7 +227,7 @@ def phases(cell: Cell, keeper: KeeperClient, options: Options, places: Places, p
         if trial == "only":
             raise pace.OtherPace(1.0, None)
         scenario.values["air.speed"] = scenario.speed
-        result = measure(running, watch, applications, progress)
+        result = measure(running, watch, applications, places, progress)
     result["radio"]["lock_s"] = lock_s
     result["realtime"]["pace_found"] = options.pace_found
     result |= identity(scenario, places)
