@@ -49,6 +49,15 @@ class ConfinedTrace(unittest.TestCase):
         self.assertEqual(done.stderr, f"wip_emulator: {self.file}: cannot be read: the file is damaged "
                                       "(its reader was ended by SIGSEGV)\n")
 
+    def test_the_medium_reads_it_the_same_way(self):
+        config = self.file.with_name("air.yaml")
+        config.write_text(f"air: {{name: confined{os.getpid()}}}\nnodes: {{a: {{}}, b: {{noise_dbfs: -40}}}}\n"
+                          f"paths: [{{from: a, to: b, channel: {self.file}}}]\n")
+        environment = dict(os.environ) | {"LD_PRELOAD": str(WITNESS), "OPENWIP_WITNESS": "crash"}
+        done = subprocess.run([BUILD / "host/medium/air", "--config", config], capture_output=True, text=True, env=environment, timeout=60)
+        self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
+        self.assertIn(f"{self.file}: cannot be read: the file is damaged (its reader was ended by SIGSEGV)", done.stderr)
+
     def test_what_is_no_trace_is_one_line(self):
         for path, why in ((self.file.with_name("none.h5"), "No such file"), ("/dev/zero.h5", "No such file"),
                           (self.file.parent, "there is no")):
