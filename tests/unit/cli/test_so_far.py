@@ -11,7 +11,7 @@ import unittest
 from unittest import mock
 
 import zmq
-from openwip_cli.figures import accounting
+from openwip_cli.figures import accounting, through_radios
 from openwip_cli.machine import system
 from openwip_cli.measure import applications, judge
 from openwip_cli.messages import publisher, telemetry
@@ -123,6 +123,17 @@ class SoFar(unittest.TestCase):
         for spoil in (lambda c, h: h.__delitem__(slice(5)), lambda c, h: [b.update(snr_db=2.0) for b in c] + [h.clear()],
                       lambda c, h: [b.update(not_judged="impairments of a path") for b in c]):
             self.assertEqual(after(residual_db=-30, through=(spoil,)), [])
+
+    def test_of_several_starts_of_a_base_station_that_one_is_meant_which_the_terminal_heard(self):
+        def found(first, second):
+            s = statuses(1)
+            bursts(s, lambda c, h: c.__setitem__(slice(None), [
+                b | {"centre": b["centre"] + shift, "response": b["response"] if same else response(100 + i)}
+                for shift, same in ((0, first), (50_000_000, second)) for i, b in enumerate(c)]))
+            return through_radios.compare(s.air.bursts, s.terminal.radio.bursts)
+        for starts in ((True, False), (False, True)):
+            self.assertEqual((found(*starts)["bursts"], found(*starts)["heard"], found(*starts)["wrong"]), (8, 8, []))
+        self.assertIn("dB off the commanded one", found(False, False)["wrong"][0])
 
     def test_before_the_terminal_has_locked_nothing_is_valid(self):
         v = self.verdict(statuses(1, locked=False), statuses(2, locked=False))
