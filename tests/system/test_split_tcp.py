@@ -225,6 +225,8 @@ class Proxy(unittest.TestCase):
         with self.world() as world:
             for n, resets in enumerate((0, 1)):
                 ends = world.connected()
+                ends[0].sendall(b"through")     # both halves are open now
+                self.assertEqual(ends[1].recv(10), b"through")
                 ends[1 - resets].sendall(b"to whom it concerns")
                 ends[resets].setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NOTHING_TO_LINGER_FOR)
                 ends[resets].close()

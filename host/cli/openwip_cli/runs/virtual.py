@@ -81,7 +81,7 @@ def run(s: Scenario, places: Places, plan: Plan | None = None, packets: str | No
         if split_tcp.asked(as_run):
             emulate.check_config(places.program(split_tcp.PROGRAM), split_tcp.proxy_config(cells.Cell(NAME), as_run))
             tree["split_tcp"] = {"controller": "on"}
-            plan.proxy = split_tcp.guest_line(as_run, plan.flows, PORT)
+            plan = dataclasses.replace(plan, proxy=split_tcp.guest_line(as_run, plan.flows, PORT))
         progress("starting the Linux kernel, virtual time")
         root = prepared(folder, tree, plan, addresses(tree, as_run["terminals"]), as_run["seed"], places)
         raw, result = run_program(places, root, plan, as_run, packets, cores, bool(recorded))
