@@ -40,9 +40,12 @@ bool grant_due::fits(std::span<const std::uint8_t, grant_bytes> grant) const noe
 void control_region::set_cell(int cell) noexcept {
     for (int s = 0; s < slots_per_frame; ++s) {
         const auto key = control_key(cell, s);
-        for (unsigned q = 0; q < code_sent_bits; ++q)
-            scrambling_[static_cast<std::size_t>(s)][q] =
-                sequence_word(key, q / 64) >> (63 - q % 64) & 1;
+        auto& flip = scrambling_[static_cast<std::size_t>(s)];
+        auto& sign = signs_[static_cast<std::size_t>(s)];
+        for (unsigned q = 0; q < code_sent_bits; ++q) {
+            flip[q] = sequence_word(key, q / 64) >> (63 - q % 64) & 1;
+            sign[q] = flip[q] ? 1.F : -1.F;  // a positive coordinate is bit 1, to the decoder 0
+        }
     }
 }
 
@@ -68,12 +71,10 @@ void control_region::encode(std::span<const std::uint8_t, grant_bytes> grant, in
 
 void control_region::order(std::span<const float, code_sent_bits> soft, int slot_in_frame,
                            std::span<float, code_sent_bits> ordered) const noexcept {
-    const auto& flip = scrambling_[static_cast<std::size_t>(slot_in_frame)];
-    // A positive coordinate is bit 1; the decoder wants positive = 0.
-    for (std::size_t j = 0; j < code_sent_bits; ++j) {
-        const auto q = place_of[j];
-        ordered[j] = flip[q] ? soft[q] : -soft[q];
-    }
+    const auto& sign = signs_[static_cast<std::size_t>(slot_in_frame)];
+    std::array<float, code_sent_bits> plain;
+    for (std::size_t q = 0; q < code_sent_bits; ++q) plain[q] = sign[q] * soft[q];
+    for (std::size_t j = 0; j < code_sent_bits; ++j) ordered[j] = plain[place_of[j]];
 }
 
 // The code of bit i is in steps i .. i + code_memory.
@@ -106,9 +107,13 @@ bool control_region::check(std::span<const float, code_sent_bits> ordered, bit_r
                            std::span<std::uint8_t, code_information_bits> bits,
                            std::span<std::uint8_t, grant_bytes> grant) noexcept {
     code_.decode(ordered, bits, zeros);
-    std::array<std::uint8_t, 32> bytes{};
-    for (std::size_t i = 0; i < code_information_bits; ++i)
-        bytes[i / 8] = static_cast<std::uint8_t>(bytes[i / 8] << 1 | bits[i]);
+    std::array<std::uint8_t, code_information_bits / 8> bytes;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        unsigned byte = 0;
+        for (std::size_t b = 0; b < 8; ++b)
+            byte |= static_cast<unsigned>(bits[8 * i + b]) << (7 - b);
+        bytes[i] = static_cast<std::uint8_t>(byte);
+    }
     std::copy_n(bytes.begin(), grant_bytes, grant.begin());
     return crc16(grant) == (bytes[30] << 8 | bytes[31]);
 }

@@ -75,6 +75,7 @@ private:
     void map(std::span<const std::uint8_t, code_information_bits> bits, int slot_in_frame,
              control_symbols& out) const noexcept;
     std::array<std::array<std::uint8_t, code_sent_bits>, slots_per_frame> scrambling_;
+    std::array<std::array<float, code_sent_bits>, slots_per_frame> signs_;  // of what it leaves
     convolutional_code code_;
 };
 

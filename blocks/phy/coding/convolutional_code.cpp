@@ -26,13 +26,20 @@ convolutional_code::convolutional_code()
 
 void convolutional_code::encode(std::span<const std::uint8_t, code_information_bits> bits,
                                 std::span<std::uint8_t, code_sent_bits> sent) noexcept {
-    unsigned state = 0;
+    // Both outputs of all steps from the bits behind each other, without a state: vector code.
+    std::array<std::uint8_t, code_memory + steps> run{};
+    std::copy(bits.begin(), bits.end(), run.begin() + code_memory);
+    std::array<std::array<std::uint8_t, steps>, 2> out;
+    for (std::size_t t = 0; t < steps; ++t) {
+        const auto back = [&](std::size_t n) { return run[t + code_memory - n]; };
+        const unsigned both = back(0) ^ back(2) ^ back(3);
+        out[0][t] = static_cast<std::uint8_t>(both ^ back(1) ^ back(6));
+        out[1][t] = static_cast<std::uint8_t>(both ^ back(5) ^ back(6));
+    }
     std::size_t n = 0;
-    for (int t = 0; t < steps; ++t) {
-        const unsigned bit = t < code_information_bits ? bits[static_cast<std::size_t>(t)] : 0;
-        state = (state << 1 | bit) & 127;
-        sent[n++] = code_output(state, 0);
-        if (second_is_sent(t)) sent[n++] = code_output(state, 1);
+    for (std::size_t t = 0; t < steps; ++t) {
+        sent[n++] = out[0][t];
+        if (second_is_sent(static_cast<int>(t))) sent[n++] = out[1][t];
     }
 }
 

@@ -28,6 +28,17 @@ constexpr auto make_crc24_tables() {
     return t;
 }
 inline constexpr auto crc24_tables = make_crc24_tables();
+
+constexpr auto make_crc16_table() {
+    std::array<std::uint16_t, 256> t{};
+    for (std::uint32_t i = 0; i < 256; ++i) {
+        std::uint32_t r = i << 8;
+        for (int b = 0; b < 8; ++b) r = (r << 1 ^ (r >> 15 & 1 ? 0x1021U : 0U)) & 0xffff;
+        t[i] = static_cast<std::uint16_t>(r);
+    }
+    return t;
+}
+inline constexpr auto crc16_table = make_crc16_table();
 }  // namespace detail
 
 // CRC of the first `nibbles` nibbles of `data`.
@@ -52,10 +63,7 @@ inline std::uint32_t crc24(const std::uint8_t* data, int nibbles) {
 
 constexpr std::uint16_t crc16(std::span<const std::uint8_t> data) {
     std::uint32_t r = 0xffff;
-    for (const auto byte : data) {
-        r ^= static_cast<std::uint32_t>(byte) << 8;
-        for (int b = 0; b < 8; ++b) r = (r << 1 ^ (r >> 15 & 1 ? 0x1021U : 0U)) & 0xffff;
-    }
+    for (const auto byte : data) r = (r << 8 ^ detail::crc16_table[(r >> 8 ^ byte) & 255]) & 0xffff;
     return static_cast<std::uint16_t>(r);
 }
 

@@ -157,8 +157,9 @@ void decision_feedback::equalise(bin_index bin, grid& out, grid& power) const no
             const lanes rr = at(r_[l].re, n) - dr * xr + di * xi;
             const lanes ri = at(r_[l].im, n) - dr * xi - di * xr;
             const lanes p = hr * hr + hi * hi + 1e-30F;
-            put(out[l].re, n, xr + (rr * hr + ri * hi) / p);
-            put(out[l].im, n, xi + (ri * hr - rr * hi) / p);
+            const lanes inverse = 1 / p;
+            put(out[l].re, n, xr + (rr * hr + ri * hi) * inverse);
+            put(out[l].im, n, xi + (ri * hr - rr * hi) * inverse);
             put(power[l].re, n, p);
         }
     }

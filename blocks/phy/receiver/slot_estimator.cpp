@@ -22,6 +22,8 @@ std::array<cf32, nof_bins> mean_gains(std::span<const cf32, nof_subcarriers> cha
                                       double shift) noexcept {
     std::array<cf32, nof_bins> out;
     const double tilt = -2 * std::numbers::pi * shift / fft_size;  // radians a subcarrier
+    const auto to_bin = std::polar(1.0, tilt * subcarriers_per_bin);
+    auto turned = std::polar(1.0, turn - tilt * (nof_bins / 2 * subcarriers_per_bin));
     for (std::size_t b = 0; b < nof_bins; ++b) {
         float re = 0, im = 0;
         for (std::size_t c = 0; c < subcarriers_per_bin; ++c) {
@@ -29,9 +31,8 @@ std::array<cf32, nof_bins> mean_gains(std::span<const cf32, nof_subcarriers> cha
             re += h.real();
             im += h.imag();
         }
-        const double centre = (static_cast<double>(b) - nof_bins / 2) * subcarriers_per_bin;
-        out[b] =
-            cf32(std::polar(1.0, turn + tilt * centre)) * cf32(re, im) / float{subcarriers_per_bin};
+        out[b] = cf32(turned) * cf32(re, im) / float{subcarriers_per_bin};
+        turned *= to_bin;
     }
     return out;
 }

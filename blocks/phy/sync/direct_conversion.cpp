@@ -31,6 +31,9 @@ struct matrix {
     cf32 moved;
 };
 
+// Samples that are read twice while they are near; whole groups.
+constexpr std::int64_t in_cache = 1024;
+
 // Always so many samples, so that each goes through the same instructions wherever it stands.
 constexpr std::int64_t group = 64;
 void transform(const matrix& m, const float* x, float* z) noexcept {
@@ -49,10 +52,13 @@ void direct_conversion::process(std::int64_t first, const cf32* in, std::int64_t
     next_ = first + count;
     while (count > 0) {
         const std::int64_t at = (first % slot_samples + slot_samples) % slot_samples;
-        const std::int64_t n = std::min<std::int64_t>(count, slot_samples - at);
-        if (at == 0) whole_ = true;
-        std::memcpy(static_cast<void*>(block_.data() + at), in,
-                    static_cast<std::size_t>(n) * sizeof(cf32));
+        const std::int64_t n = std::min({count, slot_samples - at, in_cache});
+        if (at == 0) {
+            whole_ = true;
+            sums_ = {};
+            nof_begun_ = 0;
+        }
+        if (whole_) add(in, n);
         apply(in, n, scale, out);
         if (at + n == slot_samples && whole_) learn(scale);
         first += n;
@@ -93,21 +99,46 @@ void direct_conversion::apply(const cf32* in, std::int64_t count, float scale,
     std::copy_n(done.data(), left, z);
 }
 
-void direct_conversion::learn(float scale) noexcept {
-    constexpr int lanes = 16, rows = slot_samples / lanes;
-    std::array<float, lanes> re{}, im{}, rr{}, ii{}, ri{};
-    const auto* x = reinterpret_cast<const float*>(block_.data());
-    for (int row = 0; row < rows; ++row, x += 2 * lanes)
-        for (int l = 0; l < lanes; ++l) {
+void direct_conversion::add_rows(const cf32* in, std::int64_t count) noexcept {
+    sums s = sums_;
+    const auto* x = reinterpret_cast<const float*>(in);
+    for (std::int64_t n = 0; n < count; ++n, x += 2 * row_length)
+        for (int l = 0; l < row_length; ++l) {
             const float a = x[2 * l], b = x[2 * l + 1];
             const auto ul = static_cast<std::size_t>(l);
-            re[ul] += a;
-            im[ul] += b;
-            rr[ul] += a * a;
-            ii[ul] += b * b;
-            ri[ul] += a * b;
+            s.re[ul] += a;
+            s.im[ul] += b;
+            s.rr[ul] += a * a;
+            s.ii[ul] += b * b;
+            s.ri[ul] += a * b;
         }
-    const auto mean = [](const std::array<float, lanes>& v) {
+    sums_ = s;
+}
+
+void direct_conversion::add(const cf32* in, std::int64_t count) noexcept {
+    static_assert(slot_samples % row_length == 0 && in_cache % group == 0);
+    while (count > 0) {
+        if (nof_begun_ == 0 && count >= row_length) {
+            const std::int64_t rows = count / row_length;
+            add_rows(in, rows);
+            in += rows * row_length;
+            count -= rows * row_length;
+            continue;
+        }
+        const auto n = static_cast<int>(std::min<std::int64_t>(count, row_length - nof_begun_));
+        std::copy_n(in, n, begun_.begin() + nof_begun_);
+        in += n;
+        count -= n;
+        nof_begun_ += n;
+        if (nof_begun_ < row_length) continue;
+        add_rows(begun_.data(), 1);
+        nof_begun_ = 0;
+    }
+}
+
+void direct_conversion::learn(float scale) noexcept {
+    const auto& [re, im, rr, ii, ri] = sums_;
+    const auto mean = [](const row& v) {
         double sum = 0;
         for (const float one : v) sum += static_cast<double>(one);
         return sum / slot_samples;

@@ -34,9 +34,11 @@
 #include <complex>
 #include <cstdint>
 
-#include "phy/ofdm/ofdm.h"
+#include "types/grid.h"
 
 namespace wip::phy {
+
+using cf32 = std::complex<float>;
 
 class direct_conversion {
 public:
@@ -57,11 +59,22 @@ public:
 
 private:
     void apply(const cf32* in, std::int64_t count, float scale, cf32* out) const noexcept;
+    void add(const cf32* in, std::int64_t count) noexcept;
     void learn(float scale) noexcept;
     void learn_dc(std::complex<double> mean, double power) noexcept;
     void learn_image(std::complex<double> square, double power) noexcept;
 
-    std::array<cf32, slot_samples> block_;
+    // Of the present block, by the samples' place in rows of so many.
+    static constexpr int row_length = 16;
+    using row = std::array<float, row_length>;
+    struct sums {
+        row re, im, rr, ii, ri;
+    };
+    void add_rows(const cf32* in, std::int64_t count) noexcept;
+    sums sums_{};
+    std::array<cf32, row_length> begun_{};  // the row that is not whole yet
+    int nof_begun_ = 0;
+
     std::int64_t next_ = INT64_MIN;
     bool whole_ = false;  // nothing of the present block is missing
     bool on_ = true;
