@@ -24,7 +24,7 @@ using wip::test::configured_process;
 
 namespace {
 
-std::vector<std::string> split(const std::string& text, const std::string& at) {
+std::vector<std::string> pieces(const std::string& text, const std::string& at) {
     std::vector<std::string> parts;
     for (std::size_t from = 0;;) {
         const std::size_t to = text.find(at, from);
@@ -79,7 +79,7 @@ void check_process(const configured_process& p, const std::vector<std::string>& 
     config::settings s = wip::test::started(p);
     const auto part = [&](std::size_t i) { return i < parts.size() ? parts[i] : std::string(); };
     merged(s, [&](auto& t) { t.merge_yaml(part(1), "file.yaml"); });
-    for (const auto& line : split(part(3), "\n"))
+    for (const auto& line : pieces(part(3), "\n"))
         if (!line.empty()) merged(s, [&](auto& t) { t.merge_assignment(line); });
     try {
         p.translate(s);
@@ -136,7 +136,7 @@ void check_channel(const std::string& text) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     static const auto processes = wip::test::configured_processes();
     const std::string text(reinterpret_cast<const char*>(data), size);
-    const auto parts = split(text, "\n%%\n");
+    const auto parts = pieces(text, "\n%%\n");
     const std::string file = parts.size() > 1 ? parts[1] : std::string();
     if (parts[0] == "medium") check_medium(file);
     if (parts[0] == "channel") check_channel(file);
