@@ -135,8 +135,9 @@ def check_together(scenario: Scenario) -> Scenario:
 
 def check_trace(scenario: Scenario) -> None:
     model = scenario["channel.model"]
-    for key, flag, own in (("channel.speed_kmh", "--speed-kmh", None), ("channel.shadowing", "--shadowing", "off"), ("channel.user", "--user", 0)):
-        if scenario.values.get(key, own) != own:
+    for key, flag, own in (("channel.speed_kmh", "--speed-kmh", (None,)), ("channel.shadowing", "--shadowing", ("off", "as_defined")),
+                           ("channel.user", "--user", (0,))):
+        if scenario.values.get(key, own[0]) not in own:
             raise BadInput(f"{flag} is {text_of(scenario[key])} with --channel {model}; valid: none, a trace has its own")
     if scenario.fade_in_transmitter:
         raise BadInput(f"--fade is 'transmitter' with --channel {model}; valid: way, the base station plays no traces")
