@@ -56,6 +56,7 @@ class Options(unittest.TestCase):
             with self.assertRaisesRegex(BadInput, f"{flag} is 'no/such/file'; valid: up to 2000"):
                 options.parse_emulate([flag, "no/such/file"])
             self.assertEqual(options.parse_emulate([flag, "1,2"]).scenario[key], [1, 2])
+            self.assertEqual(options.parse_emulate([flag, self.file("0.1 0.2\n0.3 1\n")]).scenario[key], [0.1, 0.2, 0.3, 1])
 
     def test_spikes_and_outages_of_a_scenario_file_are_numbers_or_such_a_file(self):
         name = self.file("1.5 0.25\n4 2\n")
