@@ -165,14 +165,15 @@ int run(config::settings& settings, bool calibrates) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    bool calibrates = false;
+    bool calibrates = false, checks = false;
     return host::run_program(
         {"wip_fader", "OpenWIP: the channel between radios on cables", &fader_keys(),
          [](config::settings& s) { translate(s, trace::read_played); },
-         [&](config::settings& s) { return run(s, calibrates); },
+         [&](config::settings& s) { return checks ? 0 : run(s, calibrates); },
          [&](CLI::App& app) {
              app.add_flag("--calibrate", calibrates,
                           "measure what the radios do, JSON to standard output");
+             app.add_flag("--check", checks, "check configuration and trace files, and end");
          }},
         argc, argv);
 }

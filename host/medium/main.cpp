@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// air --config FILE: the medium between software USRPs. Exit code 0: asked to stop; 1: a node died
-// or the machine refused something; 2: bad configuration.
+// air --config FILE [--check]: the medium between software USRPs. Exit code 0: asked to stop, or
+// the configuration is good; 1: a node died or the machine refused something; 2: bad configuration.
 #include <getopt.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -58,7 +58,7 @@ void give_up_root(const wip::air::medium_config& config) {
     if (std::getenv("OPENWIP_RUN")) prctl(PR_SET_PDEATHSIG, SIGTERM);  // lost with the user
 }
 
-int run(const std::string& file) {
+int run(const std::string& file, bool check) {
     using namespace wip::air;
     medium_config config;
     std::unique_ptr<shared_air> memory;
@@ -68,6 +68,7 @@ int run(const std::string& file) {
         say(e.what());
         return 2;
     }
+    if (check) return 0;
     std::vector<std::string> names;
     for (const node_config& n : config.nodes) names.push_back(n.name);
     memory = shared_air::create(config.name, names, config.clock, config.speed);
@@ -104,20 +105,26 @@ int run(const std::string& file) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    // One option: not worth the quarter of a minute that a compiler takes over CLI11.
+    // Two options: not worth the quarter of a minute that a compiler takes over CLI11.
     const option options[] = {{"config", required_argument, nullptr, 'c'},
+                              {"check", no_argument, nullptr, 'k'},
                               {"help", no_argument, nullptr, 'h'},
                               {nullptr, 0, nullptr, 0}};
     std::string file;
+    bool check = false;
     for (int found; (found = getopt_long(argc, argv, "h", options, nullptr)) != -1;) {
         if (found == 'h') {
             std::puts(
-                "usage: air --config FILE\n\nThe medium between software USRPs, configured by a "
-                "YAML file.");
+                "usage: air --config FILE [--check]\n\nThe medium between software USRPs, "
+                "configured by a YAML file.\n--check: check configuration and trace files, and "
+                "end.");
             return 0;
         }
-        if (found != 'c') return 2;  // getopt has said why
-        file = optarg;
+        if (found == '?') return 2;  // getopt has said why
+        if (found == 'k')
+            check = true;
+        else
+            file = optarg;
     }
     if (file.empty() || optind != argc) {
         say(optind != argc ? std::string("unexpected argument ") + argv[optind]
@@ -132,7 +139,7 @@ int main(int argc, char** argv) {
         prctl(PR_SET_PDEATHSIG, SIGTERM);
     }
     try {
-        return run(file);
+        return run(file, check);
     } catch (const std::exception& e) {
         say(e.what());
         return 1;

@@ -58,6 +58,26 @@ class Options(unittest.TestCase):
             self.assertEqual(options.parse_emulate([flag, "1,2"]).scenario[key], [1, 2])
             self.assertEqual(options.parse_emulate([flag, self.file("0.1 0.2\n0.3 1\n")]).scenario[key], [0.1, 0.2, 0.3, 1])
 
+    def test_spikes_and_outages_of_a_scenario_file_are_numbers_or_such_a_file(self):
+        name = self.file("1.5 0.25\n4 2\n")
+        for key in ("spikes", "outages"):
+            for value in (name, "[1.5, 0.25, 4, 2]", "'1.5,0.25,4,2'"):
+                s = options.parse_emulate(["--config", self.file(f"umts: {{{key}: {value}}}")]).scenario
+                self.assertEqual(s[f"umts.{key}"], [1.5, 0.25, 4, 2])
+            for value, said in ((self.file("3"), f"umts.{key} .*: line 1 is '3'"), ("no/such/file", f"umts.{key} is 'no/such/file'; valid: up to 2000"),
+                                (f"'{'1,' * 300}'", ".* valid: up to 2000"), ("[1, true]", ".* valid: up to 2000")):
+                with self.subTest(key=key, value=value), self.assertRaisesRegex(BadInput, f"^scenario file .*: {said}") as caught:
+                    options.parse_emulate(["--config", self.file(f"umts: {{{key}: {value}}}")])
+                self.assertNotIn("\n", str(caught.exception))
+
+    def test_ports_to_split_are_taken_as_yaml_reads_them(self):
+        for value, wanted in (("off", "off"), ("all", "all"), ("80", "80"), ("[80, 5001-5010]", "80,5001-5010"), ("'80,443'", "80,443")):
+            s = options.parse_emulate(["--config", self.file(f"{{link: {{kind: umts}}, split_tcp: {{ports: {value}}}}}")]).scenario
+            self.assertEqual(s["split_tcp.ports"], wanted)
+        for value in ("on", "", "[]", "[80, off]", "[80, [81]]", "{80: 81}", "80.5"):
+            with self.subTest(value), self.assertRaisesRegex(BadInput, "split_tcp.ports is .*; valid: off, all, or ports and ranges such as 80"):
+                options.parse_emulate(["--config", self.file(f"split_tcp: {{ports: {value}}}")])
+
     def test_impairments_come_from_a_scenario_file_and_reach_the_medium(self):
         name = self.file("channel: {model: jakes}\nimpairments: [{cfo_hz: 3000}, {tone: {dbfs: -30, hz: 1.0e+6}}]")
         wanted = [{"cfo_hz": 3000}, {"tone": {"dbfs": -30, "hz": 1e6}}]

@@ -55,13 +55,23 @@ class Refusals(unittest.TestCase):
 
     def test_a_channel_that_is_not_there_is_named(self):
         self.assert_refused("nonsense", "emulate", "--generator", "--channel", "nonsense")
-        self.assert_refused("missing.h5", "emulate", "--generator", "--channel", "/tmp/missing.h5")
+        self.assert_refused("/tmp/missing.h5: cannot be read: No such file", "emulate", "--generator", "--channel", "/tmp/missing.h5")
+
+    def test_a_trace_is_played(self):
+        with tempfile.TemporaryDirectory() as folder:
+            trace = f"{folder}/t.h5"
+            subprocess.run([BUILD / "host/channel/wip_channel", "render", "flat", "-o", trace, "--seconds", "0.5"], check=True, stdout=subprocess.DEVNULL)
+            for more in ((), ("--shadowing", "off")):
+                code, out, err = openwip("emulate", "--generator", "--duration", "1", "--channel", trace, *more)
+                self.assertEqual((code, err.count("openwip: ")), (0, 0), err)
+                self.assertIn("verdict: VALID", out)
+            self.assert_refused("--shadowing is on", "emulate", "--generator", "--channel", trace, "--shadowing", "on")
 
     def test_a_file_that_is_no_trace_is_refused(self):
         with tempfile.NamedTemporaryFile(suffix=".h5") as f:
             f.write(b"no trace at all")
             f.flush()
-            self.assert_refused(f.name, "emulate", "--generator", "--channel", f.name)
+            self.assert_refused(f"{f.name}: is not an HDF5 file", "emulate", "--generator", "--channel", f.name)
 
     def assert_not_written(self, path):
         code, out, err = openwip("emulate", "--generator", "--duration", "1", "--json", str(path))

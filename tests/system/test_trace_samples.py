@@ -84,6 +84,20 @@ class TraceOnSamples(unittest.TestCase):
             self.assertIn(f"paths[0].channel = {file}: not valid ({file}", done.stderr)
             self.assertIn(why, done.stderr)
 
+    @unittest.skipIf(os.geteuid() != 0, "network namespaces need root")
+    def test_a_demo_with_a_bad_file_ends_with_2_before_anything_is_made(self):
+        damaged = bytearray(self.trace.read_bytes())
+        damaged[8:64] = bytes(56)
+        for name, data in (("bad.h5", b"no trace"), ("damaged.h5", damaged), ("missing.h5", None)):
+            file = self.folder / name
+            if data is not None:
+                file.write_bytes(data)
+            for air in ("medium", "cabled"):
+                with self.subTest(name, air=air):
+                    done = openwip("demo", "--name", CELL, "--air", air, "--channel", str(file))
+                    self.assertEqual((done.returncode, len(done.stderr.splitlines()), done.stdout), (2, 1, ""), done.stderr)
+                    self.assertRegex(done.stderr, f"^openwip: paths\\[0\\].channel = {file}: not valid")
+
     def test_what_a_trace_has_of_its_own_is_refused(self):
         for option, value in (("--speed-kmh", "30"), ("--shadowing", "on"), ("--fade", "transmitter")):
             done = openwip("demo", "--name", CELL, "--channel", str(self.trace), option, value)

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import subprocess
+import tempfile
 import unittest
 
 AIR = pathlib.Path(os.environ["OPENWIP_BUILD"]) / "host/medium/air"
@@ -20,6 +21,20 @@ class CommandLine(unittest.TestCase):
                 done = self.run_it(*arguments)
                 self.assertEqual((done.returncode, done.stderr.count("\n"), done.stdout), (2, 1, ""), done.stderr)
                 self.assertIn(words, done.stderr)
+
+    def test_a_configuration_is_checked_and_nothing_made_of_it(self):
+        name = f"check{os.getpid()}"
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
+            for more, code, words in (("", 0, ""), (", channel: none.h5", 2, "none.h5"), (", channel: moon", 2, "moon")):
+                with self.subTest(more):
+                    f.seek(0)
+                    f.truncate()
+                    f.write(f"air: {{name: {name}}}\nnodes: {{a: {{}}, b: {{noise_dbfs: -40}}}}\npaths: [{{from: a, to: b{more}}}]\n")
+                    f.flush()
+                    done = self.run_it("--config", f.name, "--check")
+                    self.assertEqual((done.returncode, done.stderr.count("\n"), done.stdout), (code, code // 2, ""), done.stderr)
+                    self.assertIn(words, done.stderr)
+                    self.assertFalse(pathlib.Path(f"/dev/shm/openwip-air-{name}").exists())
 
     def test_help(self):
         for option in ("--help", "-h"):

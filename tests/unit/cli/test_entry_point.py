@@ -97,6 +97,11 @@ class EntryPoint(unittest.TestCase):
         self.packages_of("demo")
         self.assertEqual(self.packages_of("demo", "--record", "run.h5"), {"python3-h5py"})
         self.assertEqual(self.packages_of("demo", "--channel", "jakes.h5"), {"libhdf5-dev", "nlohmann-json3-dev"})
+        installed = self.world / "installed"
+        installed.write_text(installed.read_text().replace("libhdf5-dev\n", ""))
+        for text, missing in (("channel: {model: jakes}     # as jakes.h5\n", set()), ("channel:\n  model: jakes.h5\n", {"libhdf5-dev"})):
+            (self.world / "s.yaml").write_text(text)
+            self.assertEqual(self.packages_of("demo", "--config", str(self.world / "s.yaml")), missing)
         self.assertEqual(self.packages_of("demo", "--monitor"), {"qt6-base-dev", "libqcustomplot-dev"})
         self.assertIn("ninja demo monitor", self.asked)
         self.assertEqual(self.packages_of("demo", "--capture=run.pcapng"), set())

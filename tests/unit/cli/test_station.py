@@ -73,6 +73,13 @@ class CommandLine(unittest.TestCase):
                 more = ["--fade", "way"] if over == "cabled" else []
                 self.assertEqual(run_options.parse_demo(["--config", f.name, "--air", over, *more]).scenario["link.bins"], 12)
 
+    def test_a_trace_is_not_for_a_channel_in_the_base_stations_flowgraph(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
+            f.write("{air: {over: radio, fade: transmitter}, channel: {model: t.h5}}")
+            f.flush()
+            self.assertIn("--fade is 'transmitter' with --channel t.h5; valid: way", self.refused("base", *HERE, "--config", f.name))
+            self.assertEqual(parse("terminal", *HERE, "--config", f.name)[0].unused, ["air.fade", "channel.model"])
+
     def test_with_a_fader_between_the_stations_the_base_station_sends_bursts_and_the_loop_is_longer(self):
         for more, slots in (((), 3), (("--fader-delay-samples", "46080"), 10)):
             for role in ("terminal", "base"):

@@ -8,6 +8,7 @@ from typing import Any
 from ..cell import cell as cells, remote
 from ..cell.cell import Cell
 from ..cell.keeper import KeeperClient
+from ..cell.program_check import check_config
 from ..cell.session import OBSERVER, START_TIMEOUT_S, Progress, identity, owned_cell, start_observers, start_process
 from ..errors import NoLock
 from ..figures import accounting, report
@@ -169,6 +170,16 @@ def finish_fader(cell: Cell, base: str, facts: dict[str, Any], places: Places) -
 
 # --- one run ---
 
+def check(options: Options, places: Places) -> None:
+    """Before anything is made: also what only medium and fader can judge, such as a trace file."""
+    cell, scenario = Cell(options.name), options.scenario
+    fader = [cells.FADER] if scenario.cabled else []
+    run.check(options, places, (cells.MACD, cells.MEDIUM, OBSERVER, *fader))
+    check_config(places.program(cells.MEDIUM), cells.air_config(cell, scenario))
+    if fader:
+        check_config(places.program(cells.FADER), cells.fader_config(cell, scenario))
+
+
 def main(arguments: list[str], places: Places) -> int:
     """Returns the exit code."""
     options = parse_demo(arguments)
@@ -176,7 +187,7 @@ def main(arguments: list[str], places: Places) -> int:
         return replay_cell.run_replay(options, places)
     progress = Progress()
     outputs.fresh("--json", options.json)
-    run.check(options, places, (cells.MACD, cells.MEDIUM, OBSERVER))
+    check(options, places)
     try:
         if options.scenario["air.speed"] == pace.AUTO:
             return run_at_the_pace_found(options, places, progress)

@@ -21,6 +21,7 @@ from openwip_schema import control_pb2 as pb
 from ..cell import cell as cells, remote
 from ..cell.cell import Cell
 from ..cell.keeper import KeeperClient
+from ..cell.program_check import check_config, last_line
 from ..cell.session import OBSERVER, identity, owned_cell, start_observers, start_process
 from ..channel import command as channel
 from ..errors import BadInput
@@ -97,22 +98,6 @@ def config(cell: Cell, s: Scenario) -> dict[str, Any]:
         "server": end(cells.CONTROLLER if split_tcp.asked(s) else "base", "base"), "terminal": end("terminal", "terminal"),
         "control": cell.endpoint("air.control"),
     }
-
-
-def check_config(program: str, tree: dict[str, Any], flag: str = "--check") -> None:
-    """What only the program can judge (of the emulator: channel, trace file), before anything is made."""
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
-        yaml.safe_dump(tree, f, sort_keys=False)
-        f.flush()
-        done = subprocess.run([program, "--config", f.name, flag], capture_output=True, text=True)
-    if done.returncode:
-        raise BadInput(last_line(done.stderr, f.name))
-
-
-def last_line(text: str, file: pathlib.Path | str) -> str:
-    """What the program refused, without its name and that of a file that is gone."""
-    line = (text.strip().splitlines() or ["it failed"])[-1]
-    return line.removeprefix("wip_emulator: ").removeprefix("wip_split: ").removeprefix("macd: ").removeprefix(f"{file}: ")
 
 
 # --- a run ---

@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 from ..cell import cell as cells
+from ..cell.program_check import last_line
 from ..errors import BadInput, CellDied
 from ..machine import system
 from ..machine.places import Places
@@ -65,9 +66,9 @@ def run_program(places: Places, tree: dict[str, Any], lines: list[str], plan: vi
          "--last", f"{last:.9g}", "--longest", f"{longest:.9g}"]
         + (["--packets", str(captured)] if packets else []), capture_output=True, text=True)
     if done.returncode == BadInput.code:
-        raise BadInput(emulate.last_line(done.stderr, config).removeprefix("wip_ns3: "))
+        raise BadInput(last_line(done.stderr, config))
     if done.returncode:
-        raise CellDied(emulate.last_line(done.stderr, "").removeprefix("wip_ns3: "), [])
+        raise CellDied(last_line(done.stderr, ""), [])
     if packets:
         pathlib.Path(packets).write_bytes(captured.read_bytes())
     return json.loads(done.stdout)

@@ -20,6 +20,7 @@ from openwip_schema import telemetry_pb2
 from ..cell import cell as cells
 from ..cell.cell import Cell
 from ..cell.keeper import KeeperClient
+from ..cell.program_check import check_config
 from ..cell.session import OBSERVER, START_TIMEOUT_S, Progress, owned_cell
 from ..errors import BadInput
 from ..figures import meaning, report
@@ -151,7 +152,7 @@ def run_replay(options: Options, places: Places) -> int:
     recording, live = command.to_replay(options.replay_iq or "")
     run.check(options, places, (cells.MACD, OBSERVER))
     try:
-        emulate.check_config(places.program(cells.MACD), macd_tree(cells.Cell(options.name), recording), "--print-config")
+        check_config(places.program(cells.MACD), macd_tree(cells.Cell(options.name), recording), "--print-config")
     except BadInput as e:
         raise BadInput(f"recording {recording.meta_path}: openwip:link: {e}") from None
     with owned_cell(options.name, progress, base=False) as (cell, keeper), \

@@ -47,6 +47,8 @@ def scenario(role: str, given: Any) -> tuple[scenarios.Scenario, list[str]]:
                        file=False)
     whole = scenarios.Scenario(made.values, mine)
     scenarios.check_cables(whole)
+    if whole.plays_trace:
+        scenarios.check_trace(whole)
     scenarios.check_free_running(whole)
     return whole, sorted(k for k in file if k not in keys)
 

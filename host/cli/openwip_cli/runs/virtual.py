@@ -19,6 +19,7 @@ from google.protobuf import json_format
 from openwip_schema import control_pb2 as pb
 
 from ..cell import cell as cells
+from ..cell.program_check import check_config, last_line
 from ..cell.session import identity
 from ..errors import BadInput, CellDied
 from ..figures import accounting
@@ -79,7 +80,7 @@ def run(s: Scenario, places: Places, plan: Plan | None = None, packets: str | No
     with emulate.with_predictions(s, places) as as_run, tempfile.TemporaryDirectory(prefix="openwip-") as folder:
         tree = emulate.config(cells.Cell(NAME), as_run)
         if split_tcp.asked(as_run):
-            emulate.check_config(places.program(split_tcp.PROGRAM), split_tcp.proxy_config(cells.Cell(NAME), as_run))
+            check_config(places.program(split_tcp.PROGRAM), split_tcp.proxy_config(cells.Cell(NAME), as_run))
             tree["split_tcp"] = {"controller": "on"}
             plan = dataclasses.replace(plan, proxy=split_tcp.guest_line(as_run, plan.flows, PORT))
         progress("starting the Linux kernel, virtual time")
@@ -151,11 +152,11 @@ def launch(program: str, root: pathlib.Path, longest_s: float, cores: Sequence[i
         [program, "--config", str(root / CONFIG), "--kernel", "./linux", "--folder", str(root), "--longest", f"{longest_s:.9g}", *more],
         capture_output=True, text=True, preexec_fn=(lambda: os.sched_setaffinity(0, cores)) if cores else None)
     if done.returncode == BadInput.code:
-        raise BadInput(emulate.last_line(done.stderr, root / CONFIG))
+        raise BadInput(last_line(done.stderr, root / CONFIG))
     log = root / "kernel.log"
     words = log.read_text(errors="replace").splitlines() if log.exists() else []
     if done.returncode:
-        raise CellDied(emulate.last_line(done.stderr, ""), [("kernel", w) for w in words[-3:]])
+        raise CellDied(last_line(done.stderr, ""), [("kernel", w) for w in words[-3:]])
     return json.loads(done.stdout), read_result((root / "result").read_text())
 
 

@@ -117,6 +117,17 @@ class Text:
         return value
 
 
+class Ports(Text):
+    """As the option takes them: YAML reads off, a port and a list as what they look like."""
+    valid = "off, all, or ports and ranges such as 80,5001-5010"
+
+    def read(self, value: Any) -> str:
+        if value is False:      # YAML reads off so
+            return "off"
+        items = value if isinstance(value, list) else [value]
+        return super().read(",".join(str(v) if type(v) is int else super(Ports, self).read(v) for v in items))
+
+
 class Optional:
     def __init__(self, kind: Kind, none: str) -> None:
         self.kind, self.none, self.name = kind, none, kind.name

@@ -2,14 +2,17 @@
 """The settings of a run: the table (table.py) makes the command line, the scenario file and the checks of both.
 
 Precedence: defaults < scenario file (--config) < command line."""
+import contextlib
 import math
+import os
 import pathlib
 from typing import Any
 
 from ..air import SLOT_SAMPLES, SLOTS_PER_SECOND
 from ..errors import BadInput
-from . import radios
+from . import episodes, radios
 from .command_line import read
+from .kinds import Numbers
 from .table import Setting, nested, settings_of
 
 NOMINAL_TRANSMIT_DBFS = -15.0   # blocks/types/db.h
@@ -108,6 +111,16 @@ def check(where: str, setting: Setting, value: Any) -> Any:
     return read(where, setting.kind, value)
 
 
+def check_of_file(where: str, setting: Setting, value: Any) -> Any:
+    """Of a scenario file. Spikes and outages may have a file of their own there, too."""
+    if setting.key in episodes.KEYS and isinstance(setting.kind, Numbers) and isinstance(value, str):
+        with contextlib.suppress(ValueError):
+            return setting.kind.read(value)
+        if os.path.exists(value):
+            value = episodes.read(where, pathlib.Path(value), setting.kind)
+    return check(where, setting, value)
+
+
 def check_together(scenario: Scenario) -> Scenario:
     model = scenario["channel.model"]
     if model in MOVES_BY_ITSELF and scenario["channel.speed_kmh"] is not None:
@@ -135,8 +148,9 @@ def check_together(scenario: Scenario) -> Scenario:
 
 def check_trace(scenario: Scenario) -> None:
     model = scenario["channel.model"]
-    for key, flag, own in (("channel.speed_kmh", "--speed-kmh", None), ("channel.shadowing", "--shadowing", "off"), ("channel.user", "--user", 0)):
-        if scenario.values.get(key, own) != own:
+    for key, flag, own in (("channel.speed_kmh", "--speed-kmh", (None,)), ("channel.shadowing", "--shadowing", ("off", "as_defined")),
+                           ("channel.user", "--user", (0,))):
+        if scenario.values.get(key, own[0]) not in own:
             raise BadInput(f"{flag} is {text_of(scenario[key])} with --channel {model}; valid: none, a trace has its own")
     if scenario.fade_in_transmitter:
         raise BadInput(f"--fade is 'transmitter' with --channel {model}; valid: way, the base station plays no traces")
@@ -191,7 +205,7 @@ def read_file(path: pathlib.Path | str, settings: list[Setting] | None = None) -
         for name, value in node.items():
             key = f"{prefix}{name}"
             if key in by_key:
-                values[key] = check(f"scenario file {path}: {key}", by_key[key], value)
+                values[key] = check_of_file(f"scenario file {path}: {key}", by_key[key], value)
             elif any(k.startswith(f"{key}.") for k in by_key):
                 walk(value, f"{key}.")
             else:

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from .kinds import ON_OFF, Choice, ChoiceOrFile, Impairments, Integer, Kind, NumberOrWord, Numbers, Optional, Real, Text
+from .kinds import ON_OFF, Choice, ChoiceOrFile, Impairments, Integer, Kind, NumberOrWord, Numbers, Optional, Ports, Real, Text
 
 Views = tuple[str, ...]     # under which names a column of its own may stand, the first one first
 
@@ -67,7 +67,7 @@ def kind_of(key: str, of: Views) -> Kind:
             names[name] = what["fields"]
         return Impairments(names)
     if type_ == "text":
-        return Text()
+        return Ports() if has("check") == "split_ports" else Text()
     low, _, high = has("range").partition("..")
     number: Any = (Integer if type_.startswith("integer") else Real)(float(low), float(high))
     if type_ in ("integers", "reals"):
