@@ -53,6 +53,8 @@ class Options(unittest.TestCase):
                 self.assertNotIn("\n", str(caught.exception))
             with self.assertRaisesRegex(BadInput, f"{flag} /: Is a directory"):
                 options.parse_emulate([flag, "/"])
+            with self.assertRaisesRegex(BadInput, f"{flag} is '1,1,"):     # longer than a name may be
+                options.parse_emulate([flag, "1," * 200])
             with self.assertRaisesRegex(BadInput, f"{flag} is 'no/such/file'; valid: up to 2000"):
                 options.parse_emulate([flag, "no/such/file"])
             self.assertEqual(options.parse_emulate([flag, "1,2"]).scenario[key], [1, 2])

@@ -2,6 +2,7 @@
 """Spikes and outages of a UMTS bearer from a file: a line for each, when it begins and how long it lasts, in seconds; the next one begins
 when it is over, or later. `#` begins a comment."""
 import argparse
+import os
 import pathlib
 
 from ..errors import BadInput
@@ -47,5 +48,5 @@ def take_files(given: argparse.Namespace, command: str) -> None:
         try:
             setting.kind.read(text)
         except ValueError:
-            if pathlib.Path(text).exists():
+            if os.path.exists(text):
                 setattr(given, key, read(setting.flag, pathlib.Path(text), setting.kind))
