@@ -39,14 +39,18 @@ def read(flag: str, path: pathlib.Path, kind: Numbers) -> str:
     return ",".join(f"{v:.10g}" for v in values)
 
 
+def numbers_of(where: str, text: str, kind: Numbers) -> str:
+    """What is no list of numbers but the name of a file: what is in that."""
+    try:
+        kind.read(text)
+    except ValueError:
+        if os.path.exists(text):
+            return read(where, pathlib.Path(text), kind)
+    return text
+
+
 def take_files(given: argparse.Namespace, command: str) -> None:
-    """Where an option of parsed arguments is no list of numbers, it is a file's name."""
     for key in KEYS:
         setting, text = table.setting(key, command), getattr(given, key)
-        if text is None or not isinstance(setting.kind, Numbers) or not setting.flag:
-            continue
-        try:
-            setting.kind.read(text)
-        except ValueError:
-            if os.path.exists(text):
-                setattr(given, key, read(setting.flag, pathlib.Path(text), setting.kind))
+        if text is not None and isinstance(setting.kind, Numbers) and setting.flag:
+            setattr(given, key, numbers_of(setting.flag, text, setting.kind))

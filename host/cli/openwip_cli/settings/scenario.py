@@ -2,9 +2,7 @@
 """The settings of a run: the table (table.py) makes the command line, the scenario file and the checks of both.
 
 Precedence: defaults < scenario file (--config) < command line."""
-import contextlib
 import math
-import os
 import pathlib
 from typing import Any
 
@@ -114,10 +112,7 @@ def check(where: str, setting: Setting, value: Any) -> Any:
 def check_of_file(where: str, setting: Setting, value: Any) -> Any:
     """Of a scenario file. Spikes and outages may have a file of their own there, too."""
     if setting.key in episodes.KEYS and isinstance(setting.kind, Numbers) and isinstance(value, str):
-        with contextlib.suppress(ValueError):
-            return setting.kind.read(value)
-        if os.path.exists(value):
-            value = episodes.read(where, pathlib.Path(value), setting.kind)
+        value = episodes.numbers_of(where, value, setting.kind)
     return check(where, setting, value)
 
 
