@@ -164,8 +164,10 @@ class Standstills(unittest.TestCase):
     def test_a_core_that_a_stopped_witness_does_not_see_has_stood_still(self):
         build = pathlib.Path(os.environ.get("OPENWIP_BUILD", pathlib.Path(__file__).parents[3] / "build"))
         watch = slot_path.StandstillWatch([placement.usable()[0]], types.SimpleNamespace(build=build))
-        time.sleep(0.3)     # it has begun
-        for what, seconds in ((signal.SIGSTOP, 0.05), (signal.SIGCONT, 0.1)):
+        until = time.monotonic() + 5     # it looks from then on, or ends without its priority
+        while watch.process.poll() is None and not os.sched_getscheduler(watch.process.pid) & os.SCHED_FIFO and time.monotonic() < until:
+            time.sleep(0.01)
+        for what, seconds in 2 * ((signal.SIGSTOP, 0.05), (signal.SIGCONT, 0.1)):    # the first may come before its first look
             if watch.process.poll() is None:
                 watch.process.send_signal(what)
             time.sleep(seconds)
