@@ -17,6 +17,7 @@ from openwip_cli.errors import BadInput
 
 sys.path.append(str(pathlib.Path(__file__).parents[2] / "bench"))
 import bench_slot_path  # noqa: E402
+import both_ways  # noqa: E402
 import slot_path_cost  # noqa: E402
 import wake_ups  # noqa: E402
 
@@ -135,6 +136,10 @@ class Cost(unittest.TestCase):
         found = bench_slot_path.catch_up(a.look, lambda: setattr(a, "stopped", True), lambda: setattr(a, "stopped", False), a.wait)
         self.assertAlmostEqual(found, 1.8, places=2)
         self.assertAlmostEqual(a.wall - a.air, bench_slot_path.CAUGHT_UP_S, delta=0.01)
+
+    def test_a_run_that_ended_without_figures_is_its_verdict(self):
+        verdict = {"valid": False, "reasons": ["lock: there is none"]}
+        self.assertEqual(both_ways.judged({"verdict": verdict}), {"verdict": verdict, "outside": None})
 
     def test_what_cannot_be_benched_is_refused(self):
         for arguments, words in ((["--runs", "0"], "--runs is '0'"), (["--seconds", "0.1"], "--seconds is '0.1'"),
