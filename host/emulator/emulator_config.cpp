@@ -115,6 +115,8 @@ std::vector<umts::episode> episodes_from(const config::settings& s, const std::s
     return all;
 }
 
+constexpr std::int64_t least_pdu_octets = 8;
+
 umts::bearer_config bearer_from(const config::settings& s) {
     umts::bearer_config b;
     b.profile = *umts::find_bearer_profile(s.text("umts.profile"));
@@ -125,6 +127,11 @@ umts::bearer_config bearer_from(const config::settings& s) {
         if (given != 0) *kbps = given;
     }
     if (const double given = s.real("umts.one_way_ms"); given != 0) b.profile.one_way_ms = given;
+    if (const std::int64_t given = s.integer("umts.pdu_octets"); given != 0) {
+        if (given < least_pdu_octets) throw s.refuse("umts.pdu_octets", "valid: 0, or 8..2000");
+        b.profile.block_down = static_cast<int>(given);
+    }
+    b.pdus_alone = s.text("umts.error_unit") == "pdu";
     const std::string& model = s.text("umts.error_model");
     using errors = umts::error_model;
     const errors m = model == "markov2"   ? errors::markov2

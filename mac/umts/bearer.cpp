@@ -360,7 +360,7 @@ bool bearer::send_pdu(way w, std::int64_t start_ns) {
     const auto pdu = std::span(pdu_).first(static_cast<std::size_t>(s.block) + 2);
     const std::uint64_t again = entity(w).transmitter().counts().retransmissions;
     if (!entity(w).next_pdu(pdu, start_ns)) return false;
-    if (!s.in_block) {
+    if (!s.in_block || config_.pdus_alone) {
         s.in_block = true;
         s.block_lost = s.errors.lost() || end_of(config_.outages, start_ns) > start_ns;
         ++s.counts.blocks;

@@ -42,6 +42,7 @@ struct bearer_config {
     bearer_profile profile = bearer_profiles().front();
     am_config rlc;  // but pdu_bytes, which is the profile's
     block_error_config errors_down, errors_up;
+    bool pdus_alone = false;  // a PDU is a block of its own for the errors, not all of an interval
     rrc_config control;
     std::vector<episode> spikes;   // no block begins in one, either way: what waits comes later
     std::vector<episode> outages;  // every block that begins in one is lost

@@ -56,6 +56,7 @@ class Options(unittest.TestCase):
             with self.assertRaisesRegex(BadInput, f"{flag} is 'no/such/file'; valid: up to 2000"):
                 options.parse_emulate([flag, "no/such/file"])
             self.assertEqual(options.parse_emulate([flag, "1,2"]).scenario[key], [1, 2])
+            self.assertEqual(options.parse_emulate([flag, self.file("0.1 0.2\n0.3 1\n")]).scenario[key], [0.1, 0.2, 0.3, 1])
 
     def test_impairments_come_from_a_scenario_file_and_reach_the_medium(self):
         name = self.file("channel: {model: jakes}\nimpairments: [{cfo_hz: 3000}, {tone: {dbfs: -30, hz: 1.0e+6}}]")

@@ -200,16 +200,17 @@ class Proxy(unittest.TestCase):
             client.setblocking(False)
             part, sent = os.urandom(1 << 16), 0
             digest, deadline = hashlib.sha256(), time.monotonic() + 10
-            still_since = time.monotonic()
-            while time.monotonic() - still_since < 1 and time.monotonic() < deadline:
+            still_since, held = time.monotonic(), {"held": 0}
+            # A machine that stands still stops a sender, too: only one that the proxy's full buffer is behind counts.
+            while (time.monotonic() - still_since < 1 or held["held"] < BUFFER) and time.monotonic() < deadline:
                 try:
                     n = client.send(part)
                     digest.update(part[:n])
                     sent, still_since = sent + n, time.monotonic()
                 except BlockingIOError:
                     time.sleep(0.02)
+                    held = world.counts()["bytes_from"]["opener"]
             self.assertGreaterEqual(time.monotonic() - still_since, 1, "the sender was never stopped")
-            held = world.counts()["bytes_from"]["opener"]
             self.assertEqual(held["most_held"], BUFFER)
             self.assertEqual(held["held"], BUFFER)
             # Its two sockets, the sender's and the reader's own buffers: of the reader's the kernel grants some 128 KiB at first.
@@ -383,8 +384,9 @@ class InACell(unittest.TestCase):
             done = openwip("emulate", "--link", "umts", "--bearer", "lundsten-384", "--one-way-ms", "40", "--wired-delay-ms", "20", "--split-tcp", "all", "--duration", "3",
                            "--pacing-limit-ms", "1000", "--name", name, "--json", str(file))
             report = json.loads(file.read_text())
-        self.assertEqual([r for r in report["verdict"]["reasons"] if "pacing" not in r], [], done.stderr)
-        self.assertLessEqual({"wired", "split"}, set(report["verdict"]["checks"]))
+        of_the_machine = ("applications", "surroundings", "telemetry")
+        self.assertEqual([r for r in report["verdict"]["reasons"] if "pacing" not in r and not r.startswith(of_the_machine)], [], done.stderr)
+        self.assertLessEqual({"sums", "wired", "split"}, set(report["verdict"]["checks"]))
         found = report["split_tcp"]
         self.assertEqual(found["connections"]["split"], 2)     # iperf3's control, and its data
         self.assertGreater(found["bytes_from"]["opener"]["out"], 30_000)
@@ -399,7 +401,7 @@ class InACell(unittest.TestCase):
         self.addCleanup(demo.close)
         demo.wait_for("starting the wired network", 60)
         demo.kill("split")
-        self.assertEqual(demo.process.wait(20), 3)
+        self.assertEqual(demo.ended(20), 3)
         self.assertRegex(demo.said, "split was killed by SIGKILL")
         self.assertTrue(wait_until(lambda: not cells.Cell(name).leftovers(), 10), cells.Cell(name).leftovers())
 
@@ -428,6 +430,8 @@ class InVirtualTime(unittest.TestCase):
     def test_a_short_bearer_answers_the_handshake_of_a_server_far_away_early(self):
         plan = virtual.Plan(["sessions 0 1 1 cubic 20000 1"])
         split, whole = self.run_plan(plan), self.run_plan(plan, **{"split_tcp.ports": "off", "umts.one_way_ms": 135})
+        for report in (split, whole):   # the second run has the first one's plan as it was given
+            self.assertEqual(report["verdict"]["reasons"], [])
 
         def handshake_s(report):
             sender = next(f for f in report["flows"] if f["end"] == "sender")

@@ -7,9 +7,13 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <map>
+#include <numeric>
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "umts/bearer.h"
@@ -212,6 +216,45 @@ TEST(Episodes, AnOutageLosesEveryBlockAndTheBearerRecovers) {
     EXPECT_GE(s.counts.blocks_lost, 60U);
     for (const std::int64_t due : s.due) EXPECT_FALSE(due > 2070 * ms && due < 5070 * ms) << due;
     EXPECT_EQ(ten_seconds(of_profile("umts-384")).counts.blocks_lost, 0U);
+}
+
+// A burst that fills the link: of how many intervals what share of the PDUs is lost.
+std::vector<double> lost_by_interval(bool pdus_alone) {
+    bearer_config c = of_profile("lundsten-384");
+    c.profile.block_down = 40;
+    c.errors_down.rate = 0.1;
+    c.rlc.max_dat = 1000;
+    c.pdus_alone = pdus_alone;
+    bearer b(c);
+    std::map<std::int64_t, std::pair<int, int>> of;
+    b.watch(
+        [&](bearer::way w, std::span<const std::uint8_t> pdu, std::int64_t start_ns, bool lost) {
+            if (w != bearer::way::down) return;
+            EXPECT_EQ(pdu.size(), 42U);
+            ++of[start_ns].first;
+            of[start_ns].second += lost ? 1 : 0;
+        });
+    for (int i = 0; i < 200; ++i) b.downlink().offer(packet(1200), 0);
+    run_to(b, 60'000 * ms);
+    EXPECT_EQ(b.downlink().sums().delivered.packets, 200U);
+    std::vector<double> shares;
+    for (const auto& [start, n] : of) {
+        EXPECT_LE(n.first, 24);  // 384 kbit/s, 20 ms
+        if (n.first == 24) shares.push_back(n.second / 24.0);
+    }
+    return shares;
+}
+
+TEST(Errors, SmallPdusOfAnIntervalAreLostTogetherOrEachByItself) {
+    const auto together = lost_by_interval(false), alone = lost_by_interval(true);
+    EXPECT_TRUE(std::ranges::all_of(together, [](double s) { return s == 0 || s == 1; }));
+    EXPECT_FALSE(std::ranges::all_of(alone, [](double s) { return s == 0 || s == 1; }));
+    for (const auto& shares : {together, alone}) {
+        const double mean =
+            std::accumulate(shares.begin(), shares.end(), 0.0) / static_cast<double>(shares.size());
+        const double errors = static_cast<double>(shares.size()) * (&shares == &alone ? 24 : 1);
+        EXPECT_NEAR(mean, 0.1, 3.3 * std::sqrt(0.09 / errors)) << shares.size();
+    }
 }
 
 TEST(Journal, APacketAloneHasTheTimesOfItsBlocks) {

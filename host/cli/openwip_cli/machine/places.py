@@ -56,12 +56,15 @@ def version(top: pathlib.Path | str) -> str:
 
 
 def kept_line(places: Places, *argv: str) -> str:
-    """The same, kept in the build folder while the program's file is the same one: it costs a run of a campaign a tenth of its time."""
+    """The same, kept in the build folder while its file and the libraries are the same ones: it costs a run of a campaign a tenth of its time."""
     program, kept = shutil.which(argv[0]), places.build / "versions" / argv[0]
     if program is None:
         return "unknown"
     about = os.stat(program)
-    of = [*argv, program, about.st_ino, about.st_size, about.st_mtime_ns]
+    # What it prints is its library's, and which one that is, is up to these.
+    cache = pathlib.Path("/etc/ld.so.cache")
+    libraries = os.environ.get("LD_LIBRARY_PATH"), cache.stat().st_mtime_ns if cache.exists() else None
+    of = [*argv, program, about.st_ino, about.st_size, about.st_mtime_ns, *libraries]
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         found = json.loads(kept.read_text())
         if found["of"] == of:

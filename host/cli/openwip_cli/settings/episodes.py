@@ -29,7 +29,7 @@ def read(flag: str, path: pathlib.Path, kind: Numbers) -> str:
             raise BadInput(f"{flag} {path}: line {number} is {line.strip()[:60]!r}; valid: begin and length, {kind.number.valid} s each") from None
         if begin < over:
             raise BadInput(f"{flag} {path}: line {number} begins at {begin:g} s, before the one above it is over ({over:.10g} s); valid: one after the other")
-        over = begin + length
+        over = round(begin + length, 9)     # 0.1 + 0.2 s is not 0.3 in binary
         values += [begin, length]
         if len(values) > kind.most:
             raise BadInput(f"{flag} {path}: line {number} is one more than the {kind.most // 2} that are valid")
