@@ -26,8 +26,9 @@ LINE, WAIT = 16, 5
 PERIPHERAL = 16                              # assumed for each access: four cycles of the slowest bus (42 MHz); RM0390 has no number
 WITH_PERIPHERALS = ("tick_handler", "serial_handler", "trigger_handler", "put")
 SPI_WORD = math.ceil(9 * CORE_HZ / SPI_HZ)   # eight bits, and one until the first begins
-TIMES = 8                                    # of a loop, if not said here: the chips
-TIMES_OF = {"memset": 20}                    # bytes of a tick_output
+CHIPS = 8
+# function -> how often each of its loops runs at most: the chips; memset: bytes of a tick_output; tick_handler: an exclusive access that is tried again.
+TIMES_OF = {"levels": CHIPS, "to_maximum": CHIPS, "put_step": CHIPS, "play": CHIPS, "tick": CHIPS, "put": CHIPS, "memset": 20, "tick_handler": 8}
 MOST_OF_A_POLL = 150                         # cycles of a block that waits for SPI
 TRIED_AGAIN = 12                             # cycles: ldrex to strex, once more after an interrupt in between
 JUMPS = re.compile(r"^(b|bx|cbn?z|(b(eq|ne|cs|cc|mi|pl|vs|vc|hi|ls|ge|lt|gt|le)))(\.[nw])?$")
@@ -60,6 +61,13 @@ class Instruction:
     def is_return(self):
         return self.written() == ("pc",) or (self.name == "bx" and self.operands.strip() == "lr")
 
+    def goes_by_register(self):
+        """To anywhere, and not back to the caller."""
+        return (self.name == "bx" and not self.is_return()) or (self.plain in LOADS and bool(self.written()) and "[sp" not in self.operands)
+
+    def words(self):
+        return f"{self.name} {self.operands} at {self.address:x}"
+
     def cycles(self, peripherals, wait):
         o, n = self.operands, self.plain
         beyond = PERIPHERAL if peripherals and not re.search(r"\[sp|\[pc", o) else 0
@@ -81,7 +89,7 @@ class Instruction:
             return 1 + BARRIER
         if n in ONE or re.match(r"it[te]{0,3}$", self.name):
             return 1
-        raise SystemExit(f"interrupt_times.py: {self.name} {o} at {self.address:x} has no cycles here")
+        raise SystemExit(f"interrupt_times.py: {self.words()} has no cycles here")
 
 
 def functions_of(elf):
@@ -119,7 +127,7 @@ class Program:
         for begin, end in zip(order, [*order[1:], code[-1].address + code[-1].size]):
             own = [i for i in code if begin <= i.address < end]
             last = own[-1]
-            cycles = sum(i.cycles(peripherals, self.wait) + (self.longest(i.target) if i.name in ("bl", "blx") else 0) for i in own)
+            cycles = sum(i.cycles(peripherals, self.wait) + (self.called_by(name, i) if i.name in ("bl", "blx") else 0) for i in own)
             lines = (last.address + last.size - 1) // LINE - own[0].address // LINE + 1
             # After a call its line comes again.
             cycles += self.wait * (lines + sum(i.name in ("bl", "blx") for i in own))
@@ -127,13 +135,20 @@ class Program:
             if last.target in inside and last.name not in ("bl", "blx"):
                 goes.append(last.target)
             elif last.target is not None and last.name == "b":
-                cycles += self.longest(last.target)      # ends with that function
+                cycles += self.called_by(name, last)     # ends with that function
+            elif last.goes_by_register():
+                raise SystemExit(f"interrupt_times.py: {name} goes where a register says ({last.words()}), which has no bound here")
             falls = not last.is_return() and not (last.name == "b" and JUMPS.match(last.name))
             if falls and end in begins:
                 goes.append(end)
             exclusive = any(i.plain.startswith("strex") for i in own)
             blocks[begin] = (cycles, goes, exclusive)
         return self.path(name, blocks, set(blocks), code[0].address, None)
+
+    def called_by(self, name, instruction):
+        if instruction.target not in self.functions:
+            raise SystemExit(f"interrupt_times.py: what {name} calls with {instruction.words()} is no function of the program, so it has no bound here")
+        return self.longest(instruction.target)
 
     def path(self, name, blocks, among, first, closed):
         """Cycles of the longest path from `first` in `among`, without edges to `closed`, the beginning of the loop that these blocks are."""
@@ -169,7 +184,10 @@ class Program:
         if called(name, "put") and head != min(blocks) and len(group) <= 2 and not any(b for b in group if blocks[b][0] > MOST_OF_A_POLL):
             self.polls.append(once)
             return SPI_WORD + 2 * once          # a look that is just too early, and one after it
-        return once * (TIMES_OF.get(name, TIMES) + (0 if leaves <= ends else 1))
+        times = next((n for function, n in TIMES_OF.items() if called(name, function)), None)
+        if times is None:
+            raise SystemExit(f"interrupt_times.py: {name} has a loop at {head:x} and no bound here; valid: one in TIMES_OF")
+        return once * (times + (0 if leaves <= ends else 1))
 
 
 def groups_of(goes):
@@ -215,6 +233,7 @@ def bounds(elf):
             break
         whole = longer
     return {"board": "nucleo_f446re, 168 MHz", "how": "computed, not measured on metal", "flash_wait_states": WAIT,
+            "put_us": {"found": us(program.longest(program.named("put"))), "budget": 1e6 * TICK_S},
             "serial_us": {"found": us(own["serial"]), "budget": round(BYTE_S * 1e6, 2)},
             "tick_us": {"found": us(own["tick"]), "of_it_spi": us(8 * SPI_WORD), "without_waits_for_flash": us(of_ideal["tick"] + ENTRY + EXIT), "budget": 1e6 * TICK_S},
             "tick_with_bytes_us": {"found": us(whole), "budget": 1e6 * TICK_S},

@@ -88,13 +88,29 @@ class InterruptTimes(unittest.TestCase):
     def test_the_longest_of_all_ways_counts_and_a_loop_as_often_as_it_may_run(self):
         way = interrupt_times.Program.path
         program = interrupt_times.Program.__new__(interrupt_times.Program)
+        times = interrupt_times.TIMES_OF["levels"]
         # 0 -> 1 or 2 -> 3; 3 -> 3 or 4
         blocks = {0: (10, [1, 2], False), 1: (5, [3], False), 2: (50, [3], False), 3: (7, [3, 4], False), 4: (1, [], False)}
-        self.assertEqual(way(program, "f", blocks, set(blocks), 0, None), 10 + 50 + interrupt_times.TIMES * 7 + 1)
+        self.assertEqual(way(program, "levels", blocks, set(blocks), 0, None), 10 + 50 + times * 7 + 1)
         # A loop in a loop whose end is in its middle: once more begun.
         blocks = {0: (1, [1], False), 1: (2, [2, 4], False), 2: (3, [2, 3], False), 3: (4, [1], False), 4: (1, [], False)}
-        inner = interrupt_times.TIMES * 3
-        self.assertEqual(way(program, "f", blocks, set(blocks), 0, None), 1 + (interrupt_times.TIMES + 1) * (2 + inner + 4) + 1)
+        inner = times * 3
+        self.assertEqual(way(program, "levels", blocks, set(blocks), 0, None), 1 + (times + 1) * (2 + inner + 4) + 1)
+
+    def test_what_has_no_bound_is_refused_in_a_line(self):
+        def instruction(address, text):
+            return interrupt_times.Instruction(address, 2, text)
+
+        program = interrupt_times.Program.__new__(interrupt_times.Program)
+        program.wait, ends = 0, instruction(0x12, "bx\tlr")
+        for code, words in (([instruction(0x10, "b.n\t00000010 <_Z1fv>")], "_Z1fv has a loop at 10 and no bound here"),
+                            ([instruction(0x10, "blx\tr3"), ends], "what _Z1fv calls with blx r3 at 10 is no function"),
+                            ([instruction(0x10, "bl\t00000400 <gone>"), ends], "what _Z1fv calls with bl .* is no function"),
+                            ([instruction(0x10, "bx\tr3")], "_Z1fv goes where a register says"),
+                            ([instruction(0x10, "ldr.w\tpc, [r3, #4]")], "_Z1fv goes where a register says")):
+            program.functions = {0x10: ("_Z1fv", code)}
+            with self.subTest(words), self.assertRaisesRegex(SystemExit, words):
+                interrupt_times.Program.longest.__wrapped__(program, 0x10)
 
 
 class Playback(InQemu):

@@ -57,7 +57,7 @@ class TwoComputers(unittest.TestCase):
         self.assertIn("peer: the other station left and came back 1 times", of_terminal["verdict"]["reasons"])
         self.assertEqual(of_terminal["radio"]["horizon"], 15)   # as the base station says
         stranger = world.station("terminal", "--packing", "off")
-        self.assertEqual(stranger.process.wait(30), 2, stranger.said)
+        self.assertEqual(stranger.refuses(), 2, stranger.said)
         self.assertIn("the base station does not fit: here is link.packing = off, there link.packing = on; valid: the same at both ends", stranger.said)
         code, of_base = base.ends()
         self.assertIn(code, (0, 1), base.said)
@@ -79,7 +79,7 @@ class Cables(unittest.TestCase):
         self.addCleanup(world.close)
         control = f"ipc://{world.folder}/fader.control"
         stranger = world.station("terminal", "--fader", control + "x")
-        self.assertEqual(stranger.process.wait(30), 2, stranger.said)
+        self.assertEqual(stranger.refuses(), 2, stranger.said)
         self.assertIn("where no fader answers; valid: air.control of a ./openwip fader that runs", stranger.said)
         terminal = world.station("terminal", "--fader", control)
         terminal.wait_until_up()
@@ -90,11 +90,13 @@ class Cables(unittest.TestCase):
         _, of_terminal = terminal.ends()
         through = of_terminal["fader"]["through_radios"]
         print(through, file=sys.stderr)
-        self.assertEqual((through["bursts"], of_terminal["fader"]["delay_samples"], of_terminal["radio"]["horizon"]), (8, FADER_SAMPLES, 25))
+        self.assertEqual((of_terminal["fader"]["delay_samples"], of_terminal["radio"]["horizon"]), (FADER_SAMPLES, 25))
+        self.assertIn(through["bursts"], range(1, 9), through)      # a slot that is not made sends none (test_fader has all of them, in lockstep)
+        self.assertLessEqual(through["heard"], through["bursts"], through)
         self.assertEqual(len(of_terminal["fader"]["soundings"]), 1)
         self.assertLessEqual(through["heard"], len(of_terminal["bursts_heard"]))
         done = openwip("fader", "compare", str(world.folder / "fader.yaml"), str(terminal.report))
-        self.assertEqual(done.returncode, 1 if through["wrong"] else 0, done.stdout + done.stderr)
+        self.assertEqual(done.returncode, 1 if through["wrong"] or through["not_judged"] else 0, done.stdout + done.stderr)
         self.assertIn("through the radios: ", done.stdout)
         self.assertEqual("residual_db" in through, "dB off in" in done.stdout, done.stdout)
         _, of_base = base.ends()

@@ -4,6 +4,7 @@ that goes from one computer to the other takes DELAY_S each way, drawn anew for 
 on have no netem): a relay on the terminal's computer, in order, as TCP has it."""
 import asyncio
 import collections
+import contextlib
 import json
 import os
 import pathlib
@@ -140,12 +141,35 @@ class Station:
         self.process.kill()
         self.process.wait()
 
+    def refuses(self, limit=30):
+        """Exit code of one that ends by itself, all of what it said read."""
+        self.process.wait(limit)
+        self.reader.join(5)
+        return self.process.returncode
+
     def ends(self, limit=20):
         """(exit code, report)"""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
         self.process.wait(limit)
         return self.process.returncode, json.loads(self.report.read_text()) if self.report.exists() else None
+
+    def close(self):
+        ended(self.process, 20)
+        self.reader.join(5)
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+
+def ended(process, limit):
+    """A process that was asked to end, and killed if it does not."""
+    if process.poll() is None:
+        process.terminate()
+    try:
+        process.wait(limit)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 class World:
@@ -156,7 +180,7 @@ class World:
         self.namespace = {role: f"{name}-lan-{role[0]}" for role in ADDRESS}
         self.options = {"base": base, "terminal": terminal}
         self.peer = {"base": ADDRESS["terminal"], "terminal": f"{ADDRESS['terminal']}:{RELAY_PORT}" if jitter else ADDRESS["base"]}
-        self.medium = self.fader = self.relay = None
+        self.medium = self.fader = self.relay = self.said_of_air = None
         self.stations = []
         try:
             self.connect()
@@ -192,8 +216,14 @@ class World:
                                     stdout=subprocess.DEVNULL, stderr=self.said_of_air, env=os.environ | {"UHD_MODULE_PATH": f"{build}/uhd_modules"})
         self.medium = start("medium/air", "air.yaml", CABLES if self.cabled else CONFIG)
         if self.cabled:
-            system.wait_until((self.folder / "air.control").exists, 10, 0.01)
+            self.wait_for("air.control", self.medium)
             self.fader = start("cabled/wip_fader", "fader.yaml", FADER)
+            self.wait_for("fader.control", self.fader)
+
+    def wait_for(self, endpoint, process):
+        system.wait_until(lambda: (self.folder / endpoint).exists() or process.poll() is not None, 10, 0.01)
+        if process.poll() is not None or not (self.folder / endpoint).exists():
+            raise AssertionError(f"{endpoint} is not there, exit code {process.poll()}:\n{(self.folder / 'air.log').read_text()}")
 
     def station(self, role, *more):
         made = Station(self, role, *more)
@@ -201,25 +231,20 @@ class World:
         return made
 
     def close(self):
-        for s in self.stations:
-            if s.process.poll() is None:
-                s.process.send_signal(signal.SIGTERM)
-                s.process.wait(20)
-            s.reader.join(5)
-            s.process.stdout.close()
-            s.process.stderr.close()
-        if self.relay:
-            self.relay.close()
-        if self.fader:
-            self.fader.terminate()
-            self.fader.wait(5)
-        if self.medium:
-            self.medium.terminate()
-            self.medium.wait(5)
-            self.said_of_air.close()
-        for name in self.namespace.values():
-            system.delete_namespace(name)
-        self.keep.cleanup()
+        """Whatever does not end, the rest goes."""
+        with contextlib.ExitStack() as left:
+            left.callback(self.keep.cleanup)
+            for name in self.namespace.values():
+                left.callback(system.delete_namespace, name)
+            if self.said_of_air:
+                left.callback(self.said_of_air.close)
+            for process in (self.medium, self.fader):
+                if process:
+                    left.callback(ended, process, 5)
+            if self.relay:
+                left.callback(self.relay.close)
+            for s in self.stations:
+                left.callback(s.close)
 
 
 if __name__ == "__main__":      # goodput, for docs/radios.md: python3 two_computers.py SECONDS jitter|direct

@@ -17,6 +17,7 @@ from openwip_cli.errors import BadInput
 
 sys.path.append(str(pathlib.Path(__file__).parents[2] / "bench"))
 import bench_slot_path  # noqa: E402
+import both_ways  # noqa: E402
 import slot_path_cost  # noqa: E402
 import wake_ups  # noqa: E402
 
@@ -136,6 +137,10 @@ class Cost(unittest.TestCase):
         self.assertAlmostEqual(found, 1.8, places=2)
         self.assertAlmostEqual(a.wall - a.air, bench_slot_path.CAUGHT_UP_S, delta=0.01)
 
+    def test_a_run_that_ended_without_figures_is_its_verdict(self):
+        verdict = {"valid": False, "reasons": ["lock: there is none"]}
+        self.assertEqual(both_ways.judged({"verdict": verdict}), {"verdict": verdict, "outside": None})
+
     def test_what_cannot_be_benched_is_refused(self):
         for arguments, words in ((["--runs", "0"], "--runs is '0'"), (["--seconds", "0.1"], "--seconds is '0.1'"),
                                  (["--against", "/nowhere"], "a checkout whose demo is built")):
@@ -164,8 +169,10 @@ class Standstills(unittest.TestCase):
     def test_a_core_that_a_stopped_witness_does_not_see_has_stood_still(self):
         build = pathlib.Path(os.environ.get("OPENWIP_BUILD", pathlib.Path(__file__).parents[3] / "build"))
         watch = slot_path.StandstillWatch([placement.usable()[0]], types.SimpleNamespace(build=build))
-        time.sleep(0.3)     # it has begun
-        for what, seconds in ((signal.SIGSTOP, 0.05), (signal.SIGCONT, 0.1)):
+        until = time.monotonic() + 5     # it looks from then on, or ends without its priority
+        while watch.process.poll() is None and not os.sched_getscheduler(watch.process.pid) & os.SCHED_FIFO and time.monotonic() < until:
+            time.sleep(0.01)
+        for what, seconds in 2 * ((signal.SIGSTOP, 0.05), (signal.SIGCONT, 0.1)):    # the first may come before its first look
             if watch.process.poll() is None:
                 watch.process.send_signal(what)
             time.sleep(seconds)

@@ -10,12 +10,12 @@ import unittest
 from unittest import mock
 
 import zmq
-from openwip_cli.cell import cell as cells, remote, station
+from openwip_cli.cell import cell as cells, faders, remote, station
 from openwip_cli.commands import fader
 from openwip_cli.errors import BadInput
 from openwip_cli.figures import one_station
 from openwip_cli.machine import places
-from openwip_cli.runs import options as run_options, station_options
+from openwip_cli.runs import options as run_options, station as station_run, station_options
 from openwip_schema import control_pb2
 from test_so_far import bursts, statuses
 
@@ -206,17 +206,23 @@ class Verdict(unittest.TestCase):
 class Compare(unittest.TestCase):
     """./openwip fader compare CONFIG REPORT."""
 
-    def compare(self, heard, control=None, report=None):
+    def compare(self, heard, control=None, report=None, commanded=lambda c: None, reply=None):
         """(exit code, what it prints)"""
         cell = statuses(1)
-        bursts(cell, lambda c, h: [b.update(noise=0.0) for b in h if "noise" not in b])
+
+        def spoil(c, h):
+            [b.update(noise=0.0) for b in h if "noise" not in b]
+            [commanded(b) for b in c]
+        bursts(cell, spoil)
+        cell.air.clock = "fader"
+        cell.air.nodes.extend(("base:2", "terminal:3"))
         with tempfile.TemporaryDirectory() as folder:
             config, file = pathlib.Path(folder, "fader.yaml"), pathlib.Path(folder, "terminal.json")
             config.write_text(f"air: {{control: 'ipc://{folder}/control'}}" if control is None else control)
             said = heard(one_station.heard(control_pb2.MacStatus(radio=cell.terminal.radio)))
             file.write_text(json.dumps({"bursts_heard": said}) if report is None else report)
-            with answering(f"ipc://{folder}/control", control_pb2.Reply(ok=True, air=cell.air)), \
-                    mock.patch.object(fader, "ANSWER_S", 0.5), contextlib.redirect_stdout(io.StringIO()) as out:
+            said_by_it = control_pb2.Reply(ok=True, air=cell.air).SerializeToString() if reply is None else reply
+            with answering(f"ipc://{folder}/control", said_by_it), contextlib.redirect_stdout(io.StringIO()) as out:
                 return fader.main(["compare", str(config), str(file)], places.default()), out.getvalue()
 
     def test_what_a_distant_terminal_heard_is_judged_where_the_fader_is(self):
@@ -229,18 +235,56 @@ class Compare(unittest.TestCase):
         code, said = self.compare(lambda h: [*h[:4], h[4] | {"response": [2 * v for v in h[4]["response"]]}, *h[5:]])
         self.assertEqual((code, said[:6]), (1, "COSTS "))
 
+    def test_what_could_not_be_judged_is_not_ok(self):
+        for commanded, why in ((lambda c: c.update(snr_db=-3.0), "the channel is below its noise"),
+                               (lambda c: c.update(not_judged="impairments of a path"), "impairments of a path")):
+            code, said = self.compare(lambda h: h, commanded=commanded)
+            self.assertEqual(code, 1, said)
+            self.assertRegex(said, f"^COSTS through the radios: not judged: {why}: whether the terminal hears the channel commanded is not known")
+
+    def test_a_burst_that_no_receiver_measured_is_refused(self):
+        for wrong, words in (({"response": []}, r"bursts_heard\[0\].response has 0 numbers; valid: 64,"), ({"response": [1.0, 2.0]}, "has 2 numbers; valid: 64,"),
+                             ({"response": [0.0] * 64}, "not all zero"), ({"response": [float("nan")] * 64}, "finite"),
+                             ({"noise": float("inf")}, "noise is inf; valid: 0 and more"), ({"noise": -1.0}, "noise is -1; valid")):
+            with self.subTest(words), self.assertRaisesRegex(BadInput, words):
+                self.compare(lambda h: [b | wrong for b in h])
+
+    def test_who_answers_and_is_no_fader_is_refused_here_and_at_a_station(self):
+        air = control_pb2.AirStatus(nodes=["base:2", "terminal:3"], clock="realtime")
+        for reply, words in ((control_pb2.Reply(ok=True, mac=control_pb2.MacStatus()), "with nodes none; valid: a fader with one of the name terminal"),
+                             (control_pb2.Reply(ok=True, air=air), "valid: a fader with one"),
+                             (control_pb2.Reply(ok=True, air=control_pb2.AirStatus(nodes=["x:1"], clock="fader")), "with nodes x; valid: a fader with one"),
+                             (control_pb2.Reply(ok=True), "where no fader answers"), (control_pb2.Reply(error="no"), "where no fader answers"),
+                             (None, "where no fader answers")):
+            said = b"\xff\xff\xff" if reply is None else reply.SerializeToString()
+            with self.subTest(words), self.assertRaisesRegex(BadInput, f"fader.yaml: air.control is 'ipc:.*{words}"):
+                self.compare(lambda h: h, reply=said)
+            with tempfile.TemporaryDirectory() as folder, answering(f"ipc://{folder}/x", said), self.assertRaisesRegex(BadInput, f"^--fader is 'ipc:.*{words}"):
+                station_run.Fader(f"ipc://{folder}/x", 10240)
+
+    def test_a_fader_that_answers_no_sense_at_the_end_of_a_run_is_a_reason(self):
+        air = control_pb2.AirStatus(nodes=["terminal:3"], clock="fader", delay_samples=10240)
+        with tempfile.TemporaryDirectory() as folder:
+            with answering(f"ipc://{folder}/x", control_pb2.Reply(ok=True, air=air).SerializeToString()):
+                asked = station_run.Fader(f"ipc://{folder}/x", 10240)
+                self.assertEqual(asked.status(), (air, []))
+            for said in (b"\xff\xff\xff", b""):
+                with answering(f"ipc://{folder}/x", said):
+                    self.assertEqual(asked.status(), (None, [f"control: the fader at ipc://{folder}/x does not answer"]))
+
     def test_what_is_no_report_and_a_fader_that_is_not_there_are_one_line(self):
         for more, words in (({"report": "{}"}, "has no bursts of a terminal; valid: --json FILE of"), ({"report": "[[]]"}, "has no bursts"),
                             ({"report": "no"}, "has no bursts"), ({"control": "air: {name: x}"}, "air.control is None, where no fader answers"),
-                            ({"control": "[]"}, "where no fader answers"), ({"control": "air: {control: 'ipc:///nowhere/x'}"}, "no fader answers")):
-            with self.assertRaisesRegex(BadInput, words) as caught:
+                            ({"control": "[]"}, "where no fader answers"), ({"control": "air: [1]"}, "air.control is None, where no fader answers"),
+                            ({"control": "air: {control: 'ipc:///nowhere/x'}"}, "no fader answers")):
+            with mock.patch.object(faders, "ANSWER_S", 0.5), self.assertRaisesRegex(BadInput, words) as caught:
                 self.compare(lambda h: h, **more)
             self.assertNotIn("\n", str(caught.exception))
 
 
 @contextlib.contextmanager
 def answering(endpoint, reply):
-    """A process whose control says that, whatever the question."""
+    """A process whose control says these bytes, whatever the question."""
     with zmq.Context.instance().socket(zmq.REP) as socket:
         socket.linger = 0
         socket.bind(endpoint)
@@ -250,7 +294,7 @@ def answering(endpoint, reply):
             while not done.is_set():
                 if socket.poll(20):
                     socket.recv()
-                    socket.send(reply.SerializeToString())
+                    socket.send(reply)
         thread = threading.Thread(target=serve)
         thread.start()
         try:

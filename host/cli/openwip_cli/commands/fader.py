@@ -3,6 +3,7 @@
 beside the channel (docs/cabled.md). Calibration: exit code 0: nothing is wrong, 1: something is, 2: bad input, or a radio that is not there."""
 import datetime
 import json
+import math
 import os
 import pathlib
 import signal
@@ -11,24 +12,22 @@ from collections.abc import Iterator
 from typing import Any
 
 import yaml
-import zmq
 
 from . import radio_program
 from .finding import Finding, as_json, show
 from ..air import SAMPLE_RATE
+from ..cell import faders
 from ..errors import BAD_INPUT, INVALID, VALID, BadInput, Stop
 from ..figures import report, through_radios
 from ..iq import fader_recordings, recordings
 from ..machine import outputs
 from ..machine.places import Places
-from ..messages import control
 from ..settings.command_line import Parser
 from ..settings.kinds import Real
 from ..settings.scenario import read_yaml
 from openwip_schema import receiver_pb2
 
 PROGRAM = "host/cabled/wip_fader"
-ANSWER_S = 2.0
 MOST_BEND_DB = 0.1          # of the gain over its three levels
 LEAST_IMAGE_DB = 25         # docs/radios.md: costs less than 1 dB at 256-QAM
 
@@ -126,11 +125,17 @@ def bursts_of(file: str) -> list[Any]:
     """Of a terminal's report."""
     try:
         said = json.loads(pathlib.Path(file).read_text(encoding="utf-8"))["bursts_heard"]
-        return [receiver_pb2.Burst(**{name: b[name] for name in ("centre", "noise", "response")}) for b in said]
+        bursts = [receiver_pb2.Burst(**{name: b[name] for name in ("centre", "noise", "response")}) for b in said]
     except OSError as e:
         raise BadInput(f"{file}: {e.strerror}") from None
     except (ValueError, LookupError, TypeError):
         raise BadInput(f"{file} has no bursts of a terminal; valid: --json FILE of ./openwip station terminal --air cabled") from None
+    for number, b in enumerate(bursts):
+        if len(b.response) != 2 * through_radios.VALUES or not all(map(math.isfinite, b.response)) or not any(b.response):
+            raise BadInput(f"{file}: bursts_heard[{number}].response has {len(b.response)} numbers; valid: {2 * through_radios.VALUES}, finite, not all zero")
+        if not math.isfinite(b.noise) or b.noise < 0:
+            raise BadInput(f"{file}: bursts_heard[{number}].noise is {b.noise:g}; valid: 0 and more")
+    return bursts
 
 
 def compare(arguments: list[str], _places: Places) -> int:
@@ -140,16 +145,22 @@ def compare(arguments: list[str], _places: Places) -> int:
     given = p.parse_args(arguments)
     heard = bursts_of(given.report)
     tree = read_yaml("fader's file", given.config)
-    endpoint = (tree.get("air") or {}).get("control") if isinstance(tree, dict) else None
-    try:
-        air = control.Control(str(endpoint)).status(ANSWER_S)
-    except (control.NoAnswer, zmq.ZMQError):
-        raise BadInput(f"{given.config}: air.control is {endpoint!r}, where no fader answers; valid: the file of a ./openwip fader that runs") from None
+    side = tree.get("air") if isinstance(tree, dict) else None
+    air = faders.find(f"{given.config}: air.control", side.get("control") if isinstance(side, dict) else None, "the file of a ./openwip fader that runs")
     found = through_radios.compare(air.bursts, heard)
-    says = report.through_words(found)
-    show([judged("through the radios", "; ".join([says, *found["wrong"]]), not found["wrong"], "the terminal hears another channel than the one commanded",
-                 "seed and channel of CONFIG, cables, levels; --air cabled at both stations, the terminal first")])
-    return INVALID if found["wrong"] else VALID
+    finding = of_comparison(found)
+    show([finding])
+    return VALID if finding.ok else INVALID
+
+
+def of_comparison(found: dict[str, Any]) -> Finding:
+    name = "through the radios"
+    if found["not_judged"]:
+        return Finding(name, f"not judged: {found['not_judged']}", "whether the terminal hears the channel commanded is not known",
+                       "nodes and paths without impairments, a channel above its noise while the base station starts")
+    return judged(name, "; ".join([report.through_words(found), *found["wrong"]]), not found["wrong"],
+                  "the terminal hears another channel than the one commanded",
+                  "seed and channel of CONFIG, cables, levels; --air cabled at both stations, the terminal first")
 
 
 def main(arguments: list[str], places: Places) -> int:

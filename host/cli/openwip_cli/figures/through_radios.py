@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 TERMINAL = "terminal"     # node of a cell's fader that the terminal is cabled to
+VALUES = 32               # of a response, 150 kHz apart (channels/fader/known_burst.h)
 LIMIT_DB = -25.0
 EXPECTED_DB = 3.0         # of SNR: from there on a burst is heard
 LEAST_SHARE = 0.5         # of those expected

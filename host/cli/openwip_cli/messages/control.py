@@ -53,7 +53,10 @@ class Control:
 
     def status(self, timeout_s: float = 1.0) -> Any:
         reply = self.ask(pb.Request(status=pb.Empty()), timeout_s)
-        return getattr(reply, reply.WhichOneof("what"))
+        what = reply.WhichOneof("what")
+        if what is None:
+            raise NoAnswer(f"{self.endpoint} answers without a status")
+        return getattr(reply, what)
 
     def reset_counters(self) -> None:
         self.ask(pb.Request(reset_counters=pb.Empty()))

@@ -6,15 +6,12 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import zmq
-from google.protobuf.message import DecodeError
-
-from ..cell import cell as cells, station
+from ..cell import cell as cells, faders, station
 from ..cell.cell import Cell
 from ..cell.keeper import KeeperClient
 from ..cell.session import OBSERVER, SIGNALS, START_TIMEOUT_S, Progress, identity, owned_cell, start_process
 from ..errors import BAD_INPUT, BadInput, CellDied, Terminated
-from ..figures import one_station, through_radios
+from ..figures import one_station
 from ..machine import outputs, system
 from ..machine.places import Places
 from ..measure.watching import telemetry_reasons, watching
@@ -25,7 +22,6 @@ from .station_options import Station, parse
 
 LOOK_S = 0.2
 BEFORE_LEAVING_S = 3.0      # a station that ends switches its radio off before it says so
-FADER_TIMEOUT_S = 2.0
 STILL_S = 0.3       # nothing moved for so long: the kernel's counts can be compared
 
 
@@ -96,18 +92,11 @@ class Fader:
     """Between two stations; it may have been there for long. Without an endpoint it cannot be asked."""
 
     def __init__(self, endpoint: str | None, delay_samples: int) -> None:
-        self.endpoint, self.before = endpoint, None
+        self.endpoint = endpoint
+        self.before: Any = None
         if endpoint is None:
             return
-        self.control = control.Control(endpoint)
-        try:
-            self.before = self.control.status(FADER_TIMEOUT_S)
-        except (control.NoAnswer, zmq.ZMQError, DecodeError):
-            raise BadInput(f"--fader is {endpoint!r}, where no fader answers; valid: air.control of a ./openwip fader that runs") from None
-        nodes = [n.partition(":")[0] for n in getattr(self.before, "nodes", ())]
-        if getattr(self.before, "clock", "") != "fader" or through_radios.TERMINAL not in nodes:
-            raise BadInput(f"--fader is {endpoint!r}, with nodes {', '.join(nodes) or 'none'}; valid: a fader with one of the name "
-                           f"{through_radios.TERMINAL}")
+        self.before = faders.find("--fader", endpoint, "air.control of a ./openwip fader that runs")
         if self.before.delay_samples > delay_samples:
             raise BadInput(f"--fader-delay-samples is {delay_samples} at a fader with {self.before.delay_samples}; valid: that number")
 
@@ -116,8 +105,8 @@ class Fader:
         if self.endpoint is None:
             return None, []
         try:
-            return self.control.status(FADER_TIMEOUT_S), []
-        except control.NoAnswer:
+            return faders.ask(self.endpoint), []
+        except faders.SILENT:
             return None, [f"control: the fader at {self.endpoint} does not answer"]
 
 

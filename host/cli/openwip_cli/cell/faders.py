@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Asks a running fader: ./openwip station --fader, and ./openwip fader compare where it runs."""
+from typing import Any
+
+import zmq
+from google.protobuf.message import DecodeError
+
+from ..errors import BadInput
+from ..figures.through_radios import TERMINAL
+from ..messages import control
+
+ANSWER_S = 2.0
+SILENT = (control.NoAnswer, zmq.ZMQError, DecodeError)
+
+
+def ask(endpoint: Any) -> Any:
+    """Its status; one of SILENT if there is none."""
+    return control.Control(str(endpoint)).status(ANSWER_S)
+
+
+def find(what: str, endpoint: Any, valid: str) -> Any:
+    """The status of a fader of a cell. `what`: the argument or key that says where it answers, `valid`: what that could be."""
+    try:
+        air = ask(endpoint)
+    except SILENT:
+        raise BadInput(f"{what} is {endpoint!r}, where no fader answers; valid: {valid}") from None
+    nodes = [n.partition(":")[0] for n in getattr(air, "nodes", ())]
+    if getattr(air, "clock", "") != "fader" or TERMINAL not in nodes:
+        raise BadInput(f"{what} is {endpoint!r}, with nodes {', '.join(nodes) or 'none'}; valid: a fader with one of the name {TERMINAL}")
+    return air
