@@ -7,12 +7,13 @@
 
 #include <span>
 
+#include "sample/snr_range.h"
 #include "types/grid.h"
 
 namespace wip::bin_model {
 
-// The range of a mean SNR, and of an SNR in a trace.
-inline constexpr double lowest_snr_db = -60, highest_snr_db = 80;
+using sample_model::highest_snr_db;
+using sample_model::lowest_snr_db;
 
 class bin_channel {
 public:

@@ -3,16 +3,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "types/db.h"
 
 namespace wip::cabled {
+namespace {
+
+// Of a pair: a fader may outlive many starts of its stations.
+constexpr std::ptrdiff_t most = 4 * std::ssize(known_burst::slots);
+
+}  // namespace
 
 station_soundings::station_soundings(const mix::mix_config& config)
-    : config_(config),
-      pairs_(pairs_of(config)),
-      most_(4 * known_burst::slots.size() * pairs_.size()),
-      listeners_(config.nodes.size()) {}
+    : config_(config), pairs_(pairs_of(config)), listeners_(config.nodes.size()) {}
 
 void station_soundings::received(std::size_t node, tick first, std::span<const cf32> x,
                                  mix::mixer& mixer) {
@@ -31,7 +35,11 @@ void station_soundings::command(std::size_t node, const heard_burst& b, mix::mix
         s.snr_db = 10 * std::log10(std::max(b.power * power / noise, 1e-10));
         const std::lock_guard lock(mutex_);
         heard_.push_back(std::move(s));
-        if (heard_.size() > most_) heard_.pop_front();
+        const auto same = [&](const station_sounding& h) {
+            return h.from == p.from && h.to == p.to;
+        };
+        if (std::ranges::count_if(heard_, same) > most)
+            heard_.erase(std::ranges::find_if(heard_, same));
     }
 }
 

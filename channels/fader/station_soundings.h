@@ -32,14 +32,13 @@ public:
     explicit station_soundings(const mix::mix_config& config);
     // What was received at a node.
     void received(std::size_t node, tick first, std::span<const cf32> x, mix::mixer& mixer);
-    std::vector<station_sounding> heard() const;  // those of the last four starts
+    std::vector<station_sounding> heard() const;  // of each station the last four starts
 
 private:
     void command(std::size_t node, const heard_burst& b, mix::mixer& mixer);
 
     const mix::mix_config config_;
     const std::vector<node_pair> pairs_;
-    const std::size_t most_;                 // a fader may outlive many starts of stations
     std::vector<burst_listener> listeners_;  // by node
     std::deque<station_sounding> heard_;
     mutable std::mutex mutex_;

@@ -22,7 +22,7 @@ public:
     moving_fir(int nof_coefficients, bool steps)
         : steps_(steps),
           nof_coefficients_(nof_coefficients),
-          padded_((nof_coefficients + 15) / 16 * 16),
+          padded_(padded_size(nof_coefficients)),
           history_(nof_coefficients + 2 * block) {
         const std::size_t width = static_cast<std::size_t>(padded_);
         for (std::vector<float>* v :
@@ -39,7 +39,11 @@ public:
             if (used[static_cast<std::size_t>(j)]) used_.push_back(j);
     }
     std::int64_t memory() const noexcept { return nof_coefficients_ - 1; }
-    int padded() const noexcept { return padded_; }  // floats of a set
+    // Floats of a set.
+    static constexpr int padded_size(int nof_coefficients) {
+        return (nof_coefficients + 15) / 16 * 16;
+    }
+    int padded() const noexcept { return padded_; }
 
     // coefficients(index, re, im) writes padded() of each, for an index that is a multiple of 64.
     template <class Coefficients>

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "sample/floor_divide.h"
+#include "sample/snr_range.h"
 
 namespace wip::sample_model {
 namespace {
@@ -31,7 +32,7 @@ trace_filter::trace_filter(const trace_config& config) : config_(config) {
     if (!config_.rows || config_.rows->empty()) throw std::invalid_argument("trace: no slots");
     for (std::size_t t = 0; t < config_.rows->size(); ++t)
         for (const float v : (*config_.rows)[t])
-            if (!(v >= -60 && v <= 80))
+            if (!(v >= lowest_snr_db && v <= highest_snr_db))
                 throw std::invalid_argument("trace: slot " + std::to_string(t) + ": " +
                                             std::to_string(v) + " dB: valid is -60 to 80");
 }
@@ -42,7 +43,7 @@ bin_gains_db trace_filter::limited(std::int64_t slot) const noexcept {
     const float unit = static_cast<float>(config_.unit_snr_db);
     bin_gains_db gains;
     for (std::size_t b = 0; b < gains.size(); ++b)
-        gains[b] = std::min(std::max(row[b], lowest_snr_db) - unit, highest_gain_db);
+        gains[b] = std::min(std::max(row[b], quietest_played_db) - unit, highest_gain_db);
     for (std::size_t b = 1; b < gains.size(); ++b)
         gains[b] = std::max(gains[b], gains[b - 1] - steepest_db);
     for (std::size_t b = gains.size() - 1; b > 0; --b)

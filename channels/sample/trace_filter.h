@@ -33,7 +33,7 @@ struct trace_config {
 
 class trace_filter {
 public:
-    static constexpr float lowest_snr_db = -20, highest_gain_db = 6, steepest_db = 12;
+    static constexpr float quietest_played_db = -20, highest_gain_db = 6, steepest_db = 12;
 
     // Throws std::invalid_argument: no rows, a value that is not within -60 to 80 dB.
     explicit trace_filter(const trace_config& config);
@@ -46,7 +46,7 @@ public:
     void gains(std::int64_t index, std::span<cf32> out) noexcept;
 
 private:
-    static constexpr int padded = 32;
+    static constexpr int padded = moving_fir::padded_size(trace_response::nof_coefficients);
     struct knot {
         std::int64_t number = INT64_MIN;
         alignas(64) std::array<float, padded> re{}, im{};

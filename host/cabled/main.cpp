@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iostream>
 #include <optional>
 #include <sstream>
@@ -112,8 +113,8 @@ tick beginning(fading_radio& radio, double seconds) {
     return (soonest / slot_samples + 1) * slot_samples;
 }
 
-int run(config::settings& settings, bool calibrates) {
-    fader_config config = translate(settings, trace::read_played);
+int run(config::settings& settings, trace::played_traces& traces, bool calibrates) {
+    fader_config config = translate(settings, std::ref(traces));
     const host::privileged_start start(settings, config.user);
     auto radios = open_radios(config);
     std::vector<fading_radio*> ends;
@@ -166,10 +167,11 @@ int run(config::settings& settings, bool calibrates) {
 
 int main(int argc, char** argv) {
     bool calibrates = false, checks = false;
+    trace::played_traces traces;
     return host::run_program(
         {"wip_fader", "OpenWIP: the channel between radios on cables", &fader_keys(),
-         [](config::settings& s) { translate(s, trace::read_played); },
-         [&](config::settings& s) { return checks ? 0 : run(s, calibrates); },
+         [&](config::settings& s) { translate(s, std::ref(traces)); },
+         [&](config::settings& s) { return checks ? 0 : run(s, traces, calibrates); },
          [&](CLI::App& app) {
              app.add_flag("--calibrate", calibrates,
                           "measure what the radios do, JSON to standard output");

@@ -63,10 +63,10 @@ int run(const std::string& file, bool check) {
     medium_config config;
     std::unique_ptr<shared_air> memory;
     try {
-        config = read_config_file(file, wip::trace::read_played);
+        config = read_config_file(file, wip::trace::played_traces());
     } catch (const wip::config::error& e) {
         say(e.what());
-        return 2;
+        return signalled ? 0 : 2;  // it was asked to stop while it read a trace
     }
     if (check) return 0;
     std::vector<std::string> names;

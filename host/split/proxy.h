@@ -20,7 +20,7 @@
 #include <memory>
 #include <vector>
 
-#include "split/descriptor.h"
+#include "runtime/descriptor.h"
 #include "split/split_connection.h"
 
 namespace wip::split {

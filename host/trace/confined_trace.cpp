@@ -2,8 +2,10 @@
 #include "trace/confined_trace.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -12,36 +14,26 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "runtime/descriptor.h"
 #include "runtime/privileges.h"
 #include "trace/trace_file.h"
 
 namespace wip::trace {
 namespace {
 
+using runtime::descriptor;
+using clock = std::chrono::steady_clock;
+
 constexpr int copy_fd = 3, answer_fd = 4;  // all that the child has
 constexpr rlim_t data_limit = rlim_t{2} << 30;
+constexpr rlim_t cpu_limit_s = 60;  // a trace of two hours takes some seconds
 constexpr std::size_t longest_message = 1000;
-
-class descriptor {
-public:
-    explicit descriptor(int fd) : fd_(fd) {}
-    descriptor(const descriptor&) = delete;
-    descriptor& operator=(const descriptor&) = delete;
-    ~descriptor() { close(); }
-    int get() const { return fd_; }
-    void close() {
-        if (fd_ >= 0) ::close(fd_);
-        fd_ = -1;
-    }
-
-private:
-    int fd_;
-};
 
 // What the child sends: the heading, then chunks of chunk_slots rows with their predictions
 // behind them. Before each of these stands a tag: that it follows, or the length of a message that
@@ -52,25 +44,6 @@ struct heading {
     std::int64_t slots = 0;
     std::int64_t horizon_slots = -1;  // -1: no predictions
 };
-
-// All of it, by as many calls as it takes; false at an error or the end.
-template <class Call, class Byte>
-bool transfer_all(Call call, int fd, Byte* at, std::size_t size) {
-    while (size > 0) {
-        const ssize_t n = call(fd, at, size);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return false;
-        at += n;
-        size -= static_cast<std::size_t>(n);
-    }
-    return true;
-}
-bool write_all(int fd, const void* data, std::size_t size) {
-    return transfer_all(::write, fd, static_cast<const char*>(data), size);
-}
-bool read_all(int fd, void* data, std::size_t size) {
-    return transfer_all(::read, fd, static_cast<char*>(data), size);
-}
 
 [[noreturn]] void fail(const std::string& file, const std::string& why) {
     throw error(file + ": " + why);
@@ -86,6 +59,10 @@ int sealed_copy(const std::string& file) {
     struct stat info {};
     if (::fstat(from.get(), &info) != 0) fail_with_errno(file);
     if (!S_ISREG(info.st_mode)) fail(file, "is not an HDF5 file; valid: an SNR trace");
+    // More would not fit the child; and a file may be long and take no room.
+    if (info.st_size > static_cast<off_t>(data_limit))
+        fail(file, "has " + std::to_string(info.st_size) + " bytes: valid is up to " +
+                       std::to_string(data_limit));
     const int to = ::memfd_create("trace", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (to < 0) fail_with_errno(file);
     off_t done = 0;
@@ -108,11 +85,25 @@ void limit(__rlimit_resource what, rlim_t most) {
     rlimit now{};
     ::getrlimit(what, &now);
     now.rlim_cur = now.rlim_max = std::min(most, now.rlim_max);
+    // SIGXCPU a second before SIGKILL: the parent says by which signal it ended.
+    if (what == RLIMIT_CPU && now.rlim_max > 1) --now.rlim_cur;
     ::setrlimit(what, &now);
 }
 
-void confine(int copy, int answer, const std::optional<runtime::account>& user) {
-    for (const int s : {SIGSEGV, SIGBUS, SIGABRT, SIGPIPE, SIGTERM}) ::signal(s, SIG_DFL);
+// All of it, by as many calls as it takes; false at an error.
+bool write_all(int fd, const void* data, std::size_t size) {
+    for (const char* at = static_cast<const char*>(data); size > 0;) {
+        const ssize_t n = ::write(fd, at, size);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        at += n;
+        size -= static_cast<std::size_t>(n);
+    }
+    return true;
+}
+
+void confine(int copy, int answer, const std::optional<runtime::account>& user, pid_t parent) {
+    for (const int s : {SIGSEGV, SIGBUS, SIGABRT, SIGPIPE, SIGTERM, SIGXCPU}) ::signal(s, SIG_DFL);
     const int null = ::open("/dev/null", O_RDWR);
     for (int fd = 0; fd < 3; ++fd) ::dup2(null, fd);
     // Out of the way of the two numbers first.
@@ -122,8 +113,11 @@ void confine(int copy, int answer, const std::optional<runtime::account>& user) 
     ::close_range(answer_fd + 1, ~0U, 0);
     runtime::forbid_new_privileges();
     if (user) runtime::drop_privileges(*user);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);     // lost with the user
+    if (::getppid() != parent) ::_exit(2);  // it died in between
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_FSIZE, 0);
+    limit(RLIMIT_CPU, cpu_limit_s);
 #ifndef __SANITIZE_ADDRESS__
     limit(RLIMIT_DATA, data_limit);
 #endif
@@ -154,10 +148,10 @@ void send_rows(const std::string& file) {
 }
 
 [[noreturn]] void child(const std::string& file, int copy, int answer,
-                        const std::optional<runtime::account>& user) {
+                        const std::optional<runtime::account>& user, pid_t parent) {
     std::string why;
     try {
-        confine(copy, answer, user);
+        confine(copy, answer, user, parent);
         send_rows(file);
     } catch (const std::exception& e) {
         why = e.what();
@@ -171,9 +165,77 @@ void send_rows(const std::string& file) {
     ::_exit(why.empty() ? 0 : 2);
 }
 
+// --- the parent ---
+
+std::string name_of(int signal) {
+    const char* name = sigabbrev_np(signal);  // those for real time have none
+    return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal);
+}
+
+// Ends the child, however this is left: one that was taken over would not end by itself.
+class child_process {
+public:
+    explicit child_process(pid_t pid) : pid_(pid) {}
+    child_process(const child_process&) = delete;
+    child_process& operator=(const child_process&) = delete;
+    ~child_process() { end(); }
+    // The signal that it had ended by before, or 0.
+    int end() {
+        int status = 0;
+        if (pid_ > 0) {
+            ::kill(pid_, SIGKILL);
+            while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+            }
+        }
+        pid_ = -1;
+        return WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL ? WTERMSIG(status) : 0;
+    }
+
+private:
+    pid_t pid_;
+};
+
+// What the child sends. Whoever reads is root, and somebody may want to stop it.
+class answers {
+public:
+    answers(int fd, const std::string& file, std::chrono::milliseconds patience)
+        : fd_(fd), file_(file), patience_(patience), end_(clock::now() + patience) {}
+
+    // All of it; false at an error or the end.
+    bool read(void* data, std::size_t size) {
+        for (char* at = static_cast<char*>(data); size > 0;) {
+            wait();
+            const ssize_t n = ::read(fd_, at, size);
+            if (n <= 0) return false;
+            at += n;
+            size -= static_cast<std::size_t>(n);
+        }
+        return true;
+    }
+
+private:
+    void wait() const {
+        const auto left =
+            std::chrono::duration_cast<std::chrono::milliseconds>(end_ - clock::now()).count();
+        pollfd one{fd_, POLLIN, 0};
+        const int n = left > 0 ? ::poll(&one, 1, static_cast<int>(left)) : 0;
+        if (n < 0 && errno == EINTR) fail(file_, "cannot be read: interrupted by a signal");
+        if (n < 0) fail_with_errno(file_);
+        if (n == 0)
+            fail(file_, "cannot be read: its reader has not finished in " +
+                            std::to_string(patience_.count() / 1000) + " s");
+    }
+
+    int fd_;
+    const std::string& file_;
+    std::chrono::milliseconds patience_;
+    clock::time_point end_;
+};
+
 }  // namespace
 
-confined_trace read_confined(const std::string& file, const std::string& user) {
+confined_trace read_confined(const std::string& file, const std::string& user,
+                             std::chrono::milliseconds patience) {
     std::optional<runtime::account> account;
     if (::geteuid() == 0) {
         account = runtime::find_account(user);
@@ -184,37 +246,44 @@ confined_trace read_confined(const std::string& file, const std::string& user) {
     if (::pipe2(ends, O_CLOEXEC) != 0) fail_with_errno(file);
     const descriptor from(ends[0]);
     descriptor to(ends[1]);
+    const pid_t parent = ::getpid();
     const pid_t pid = ::fork();
     if (pid < 0) fail_with_errno(file);
-    if (pid == 0) child(file, copy.get(), to.get(), account);
+    if (pid == 0) child(file, copy.get(), to.get(), account, parent);
+    child_process reading(pid);
     to.close();
+    answers in(from.get(), file, patience);
     std::string message;
     const auto more = [&] {
         tag next = goes_on;
-        if (!read_all(from.get(), &next, sizeof next)) return false;
+        if (!in.read(&next, sizeof next)) return false;
         message.resize(std::min<std::size_t>(next, longest_message));
-        read_all(from.get(), message.data(), message.size());
+        in.read(message.data(), message.size());
         return next == goes_on;
     };
     heading h;
     std::vector<trace_row> snr, predicted;
-    bool whole =
-        more() && read_all(from.get(), &h, sizeof h) && h.slots > 0 && h.slots <= max_slots;
+    bool whole = more() && in.read(&h, sizeof h) && h.slots > 0 && h.slots <= max_slots;
+    const std::int64_t most = h.horizon_slots < 0 ? most_played_slots : most_played_slots / 2;
+    if (whole && h.slots > most)
+        fail(file, "has " + std::to_string(h.slots) + " slots" +
+                       (h.horizon_slots < 0 ? "" : " with predictions") + ": valid is 1 to " +
+                       std::to_string(most) + ", as it is played from memory");
+    if (whole) {
+        snr.reserve(static_cast<std::size_t>(h.slots));
+        predicted.reserve(h.horizon_slots < 0 ? 0 : snr.capacity());
+    }
     for (std::int64_t t = 0; whole && t < h.slots; t += chunk_slots) {
         const auto n = static_cast<std::size_t>(std::min<std::int64_t>(chunk_slots, h.slots - t));
         const auto take = [&](std::vector<trace_row>& rows) {
             rows.resize(rows.size() + n);
-            return read_all(from.get(), &rows[rows.size() - n], n * sizeof(trace_row));
+            return in.read(&rows[rows.size() - n], n * sizeof(trace_row));
         };
         whole = more() && take(snr) && (h.horizon_slots < 0 || take(predicted));
     }
-    if (!whole) ::kill(pid, SIGKILL);
-    int status = 0;
-    while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
-        fail(file, std::string("cannot be read: the file is damaged (its reader was ended by SIG") +
-                       sigabbrev_np(WTERMSIG(status)) + ")");
+    if (const int signal = reading.end(); signal != 0)
+        fail(file, "cannot be read: the file is damaged (its reader was ended by " +
+                       name_of(signal) + ")");
     if (!message.empty()) throw error(message);
     if (!whole) fail(file, "cannot be read: the file is damaged");
     confined_trace t{std::move(snr), std::move(predicted), {}};

@@ -19,4 +19,11 @@ std::shared_ptr<const sample_model::trace_rows> read_played(
 #endif
 }
 
+std::shared_ptr<const sample_model::trace_rows> played_traces::operator()(const std::string& file,
+                                                                          const std::string& user) {
+    auto& rows = read_[{file, user}];
+    if (!rows) rows = read_played(file, user);
+    return rows;
+}
+
 }  // namespace wip::trace

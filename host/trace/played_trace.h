@@ -2,8 +2,10 @@
 // The rows of an SNR trace for those who play it on samples.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "sample/trace_filter.h"
 
@@ -13,5 +15,17 @@ namespace wip::trace {
 // empty: nobody.
 std::shared_ptr<const sample_model::trace_rows> read_played(const std::string& file,
                                                             const std::string& user);
+
+// The same, but each file is read once, however many paths play it and however often their
+// configuration is checked.
+class played_traces {
+public:
+    std::shared_ptr<const sample_model::trace_rows> operator()(const std::string& file,
+                                                               const std::string& user);
+
+private:
+    std::map<std::pair<std::string, std::string>, std::shared_ptr<const sample_model::trace_rows>>
+        read_;
+};
 
 }  // namespace wip::trace

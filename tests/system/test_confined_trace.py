@@ -4,11 +4,16 @@ hundreds of damaged files."""
 import os
 import pathlib
 import random
+import resource
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
+
+import h5py
 
 from openwip_cli.messages import telemetry
 from openwip_cli.records import record_file, record_seal
@@ -30,12 +35,43 @@ class ConfinedTrace(unittest.TestCase):
                         "--prediction-nmse", "0.1"], check=True)
         cls.file.chmod(0o600)
 
-    def emulator(self, file, *options, witness=None, nmse="trace"):
+    def emulator(self, file, *options, witness=None, nmse="trace", **further):
         environment = dict(os.environ)
         if witness:
             environment |= {"LD_PRELOAD": str(WITNESS), "OPENWIP_WITNESS": witness}
         return subprocess.run([EMULATOR, "--set", f"channel.model={file}", "--set", f"channel.prediction_nmse={nmse}",
-                               *options], capture_output=True, text=True, env=environment, timeout=60)
+                               *options], capture_output=True, text=True, env=environment, timeout=60, **further)
+
+    def asleep(self, *command):
+        """A program whose reader never ends, and that reader's number."""
+        environment = dict(os.environ) | {"LD_PRELOAD": str(WITNESS), "OPENWIP_WITNESS": "sleep"}
+        program = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
+        self.addCleanup(program.stderr.close)
+        self.addCleanup(program.wait)
+        self.addCleanup(program.kill)
+        reader = 0
+        for _ in range(3000):
+            reader = pathlib.Path(f"/proc/{program.pid}/task/{program.pid}/children").read_text().strip()
+            if reader and pathlib.Path(f"/proc/{reader}/comm").read_text() == "asleep\n":
+                return program, int(reader)
+            time.sleep(0.01)
+        self.fail(f"no reader: {reader!r}")
+
+    def assert_ends(self, pid):
+        for _ in range(3000):
+            try:
+                if pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                    return
+            except (FileNotFoundError, ProcessLookupError):
+                return
+            time.sleep(0.01)
+        self.fail("it goes on")
+
+    def air_config(self):
+        config = self.file.with_name("air.yaml")
+        config.write_text(f"air: {{name: confined{os.getpid()}}}\nnodes: {{a: {{}}, b: {{noise_dbfs: -40}}}}\n"
+                          f"paths: [{{from: a, to: b, channel: {self.file}}}]\n")
+        return config
 
     @unittest.skipIf(os.geteuid() != 0, "has rights to give up as root only")
     def test_its_reader_has_no_rights_and_nothing_of_the_emulators(self):
@@ -50,13 +86,60 @@ class ConfinedTrace(unittest.TestCase):
                                       "(its reader was ended by SIGSEGV)\n")
 
     def test_the_medium_reads_it_the_same_way(self):
-        config = self.file.with_name("air.yaml")
-        config.write_text(f"air: {{name: confined{os.getpid()}}}\nnodes: {{a: {{}}, b: {{noise_dbfs: -40}}}}\n"
-                          f"paths: [{{from: a, to: b, channel: {self.file}}}]\n")
         environment = dict(os.environ) | {"LD_PRELOAD": str(WITNESS), "OPENWIP_WITNESS": "crash"}
-        done = subprocess.run([BUILD / "host/medium/air", "--config", config], capture_output=True, text=True, env=environment, timeout=60)
+        done = subprocess.run([BUILD / "host/medium/air", "--config", self.air_config()], capture_output=True, text=True, env=environment, timeout=60)
         self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
         self.assertIn(f"{self.file}: cannot be read: the file is damaged (its reader was ended by SIGSEGV)", done.stderr)
+
+    def test_a_reader_that_ends_by_a_signal_without_a_name_or_takes_too_long_is_one_line(self):
+        done = self.emulator(self.file, "--check", witness="signal")
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, rf"^wip_emulator: {self.file}: cannot be read: .* was ended by signal \d+\)\n$")
+        self.assertEqual(self.emulator(self.file, "--check", witness="time").returncode, 0)
+        done = self.emulator(self.file, "--check", witness="spin",
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (2, 2)))
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, rf"^wip_emulator: {self.file}: cannot be read: .* was ended by SIGXCPU\)\n$")
+
+    def test_whoever_reads_it_can_be_stopped(self):
+        program, reader = self.asleep(BUILD / "host/medium/air", "--config", self.air_config())
+        while program.poll() is None:      # a signal before it waits only becomes a mark
+            program.terminate()
+            time.sleep(0.05)
+        self.assertEqual(program.returncode, 0)
+        self.assertRegex(program.stderr.read(), rf"^air: .*{self.file}: cannot be read: interrupted by a signal.*\n$")
+        self.assert_ends(reader)
+
+    def test_its_reader_does_not_outlive_whoever_reads_it(self):
+        program, reader = self.asleep(EMULATOR, "--set", f"channel.model={self.file}", "--check")
+        program.kill()
+        self.assert_ends(reader)
+
+    def test_a_small_file_with_more_rows_than_there_is_room_for_is_refused(self):
+        for slots, predicted, valid in ((3000, True, None), (3000, False, None), (10_800_001, False, 10_800_000),
+                                        (5_400_001, True, 5_400_000), (7 * 86400 * 1500, True, 5_400_000)):
+            with self.subTest(slots=slots, predicted=predicted):
+                file = self.file.with_name("long.h5")
+                shutil.copy(self.file, file)
+                with h5py.File(file, "r+") as f:
+                    for key in ("snr_db", "predicted_snr_db"):
+                        attributes = dict(f[key].attrs)
+                        del f[key]
+                        if key == "snr_db" or predicted:      # no chunk is ever written
+                            f.create_dataset(key, (slots, 25), "f4", fillvalue=20, chunks=(1500, 25)).attrs.update(attributes)
+                self.assertLess(file.stat().st_size, 1 << 20)
+                done = self.emulator(file, "--check", nmse="trace" if predicted else "0")
+                kind = " with predictions" if predicted else ""
+                self.assertEqual((done.returncode, done.stderr), (0, "") if valid is None else (
+                    2, f"wip_emulator: {file}: has {slots} slots{kind}: valid is 1 to {valid}, as it is played from memory\n"))
+
+    def test_a_long_file_that_takes_no_room_is_refused(self):
+        file = self.file.with_name("sparse.h5")
+        shutil.copy(self.file, file)
+        os.truncate(file, 3 << 30)
+        done = self.emulator(file, "--check")
+        self.assertEqual((done.returncode, done.stderr),
+                         (2, f"wip_emulator: {file}: has {3 << 30} bytes: valid is up to {2 << 30}\n"))
 
     def test_what_is_no_trace_is_one_line(self):
         for path, why in ((self.file.with_name("none.h5"), "No such file"), ("/dev/zero.h5", "No such file"),

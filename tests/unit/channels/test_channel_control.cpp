@@ -144,7 +144,12 @@ TEST_F(ChannelControl, a_trace_has_all_of_its_own_but_the_blackout_until_another
                   std::string::npos);
     EXPECT_NE(set("channel: {shadowing: on}").find("a trace, which has its own"),
               std::string::npos);
-    EXPECT_NE(set("channel: {model: u.h5}"), "");  // files are read at the start
+    // Files are read at the start: names of files are not even looked at.
+    for (const std::string model : {"u.h5", "/tmp/u.h5", "../u.h5", "/tmp/u.yaml"})
+        EXPECT_NE(set("channel: {model: " + model + "}")
+                      .find("channel.model = " + model + ": not valid; expected one of: awgn, "),
+                  std::string::npos)
+            << model;
     EXPECT_TRUE(taken.empty());
     EXPECT_EQ(set("channel: {blackout: 100}"), "");
     EXPECT_EQ(set("channel: {model: epa, speed_kmh: 3, snr_db: 20}", 5120 * 3000), "");

@@ -359,6 +359,24 @@ TEST(StationSoundings, of_a_fader_that_outlives_many_starts_of_a_station_the_las
         EXPECT_EQ(kept[i].centre / apart, static_cast<tick>(2 + i / 8));
 }
 
+TEST(StationSoundings, the_starts_of_one_station_leave_those_of_another) {
+    fader_setup said = one_way();
+    said.mix.paths.push_back(said.mix.paths[0]);
+    std::swap(said.mix.paths[1].from, said.mix.paths[1].to);
+    mix::mixer commanded(said.mix);
+    station_soundings bursts(said.mix);
+    const auto x = start_of_a_station();
+    const tick apart = 2 * static_cast<tick>(x.size());
+    bursts.received(1, 0, x, commanded);
+    for (tick start = 1; start < 9; ++start) bursts.received(0, start * apart, x, commanded);
+    const auto kept = bursts.heard();
+    ASSERT_EQ(kept.size(), 40U);
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+        EXPECT_EQ(kept[i].from, i < 8 ? 1U : 0U) << i;
+        EXPECT_EQ(kept[i].centre / apart, static_cast<tick>(i < 8 ? 0 : 4 + i / 8)) << i;
+    }
+}
+
 TEST(StationSoundings, nothing_else_is_taken_for_a_burst) {
     const auto other = random_samples(512, 6);
     for (const char* kind : {"noise", "tone", "silence", "another burst"}) {

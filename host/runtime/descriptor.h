@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace wip::split {
+namespace wip::runtime {
 
 class descriptor {
 public:
@@ -29,4 +29,4 @@ private:
     int fd_ = -1;
 };
 
-}  // namespace wip::split
+}  // namespace wip::runtime
