@@ -155,6 +155,8 @@ class Refused(unittest.TestCase):
                 ("title: small", "title: small\nuntil: 0.02", "until is 0.02; valid: a mapping with half_width"),
                 ("title: small", "title: small\nuntil: {half_width: 0}", r"until: half_width is 0; valid: 0.001..1"),
                 ("title: small", "title: small\nuntil: {half_width: 0.1, at_least: 5}", r"until: at_least is 5; valid: 2..4"),
+                ("x: modulation", "x: [modulation, channel]", r"figure small: x is \['modulation', 'channel'\]; valid: a setting of the grid$"),
+                ("series: channel", "series: chanel", "figure small: series is 'chanel'; valid: a setting of the grid or a list of them"),
                 ("kind: best", "kind: bset", "statement best: kind is 'bset'; valid: value, ratio, "),
                 ("metric: goodput_mbps, over", "metric: godput, over", "unknown metric godput; known: goodput_mbps, ")):
             with self.subTest(new):

@@ -28,6 +28,7 @@ from . import tcp_settings
 from .settings import EMULATOR, OF_LINUX, SETTINGS, START_S, TCP, TRAFFIC, VIEW, VIRTUAL
 
 FORMAT = 1                  # of the run files; part of a run's identity
+AXES = {"panels", "series", "x", "y"}       # of a figure: settings of the grid
 PARTS = {"title", "defaults", "text_figures", "settings", "grid", "quick", "full", "figures", "statements", "measures", "time",
          "until"}
 DEFAULT_PARTS = {"settings", "channels", "methods", "senders", "bulk", "tcp", "voip", "flows", "quick", "full"}
@@ -174,6 +175,7 @@ class Experiment:
             if absent:
                 raise BadInput(f"experiment file {path}: grid: {p.text()} does not say {', '.join(sorted(absent))}")
         self.varied = varied
+        self._check_axes()
         for p in self.points:
             for name, value in (settings | dict(p.settings)).items():
                 if name in NAMED and value not in common.get(NAMED[name], {}):
@@ -193,6 +195,16 @@ class Experiment:
         self.left_out: dict[str, int] = {}      # why: points
         if time == "ns3":
             self._leave_out()
+
+    def _check_axes(self) -> None:
+        """Of the figures: before the runs, not after them."""
+        for figure in self.tree["figures"]:
+            for part in AXES & set(figure):
+                names = figure[part]
+                for name in names if part == "series" and isinstance(names, list) else [names]:
+                    if not isinstance(name, str) or name not in SETTINGS:
+                        raise BadInput(f"experiment file {self.path}: figure {figure.get('name')}: {part} is {name!r}; "
+                                       f"valid: a setting of the grid{' or a list of them' * (part == 'series')}")
 
     def _leave_out(self) -> None:
         """Points that ns-3 cannot run: their statements are not measured."""
