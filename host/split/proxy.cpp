@@ -75,46 +75,44 @@ void allow_descriptors(const proxy_config& c) {
 sockaddr* as_any(sockaddr_in& a) { return reinterpret_cast<sockaddr*>(&a); }
 const sockaddr* as_any(const sockaddr_in& a) { return reinterpret_cast<const sockaddr*>(&a); }
 
-}  // namespace
-
-proxy::proxy(const proxy_config& config) : config_(config), epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
-    if (!epoll_.valid()) fail("epoll");
-    if (config.ports.empty() || config.connections < 1 || config.buffer_bytes < 1)
-        throw std::invalid_argument("split: neither ports, connections nor buffer may be 0");
-    allow_descriptors(config);
-    if (config.connect_namespace >= 0) {
-        home_ = descriptor(::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
-        if (!home_.valid()) fail("its own namespace");
-    }
-    check_limits();
-    listen();
-}
-
-// Before the first connection: later nobody would be told.
-void proxy::check_limits() const {
-    const descriptor s(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (!s.valid()) fail("socket");
-    if (!set_limits(s.get())) fail("options of a socket");
-    for (const auto& [option, name] : {std::pair(SO_RCVBUF, "rmem"), {SO_SNDBUF, "wmem"}})
-        if (const auto kb = granted(s.get(), option) >> 10; kb < config_.buffer_bytes >> 10)
-            throw std::runtime_error("split_tcp.buffer_kb is " +
-                                     std::to_string(config_.buffer_bytes >> 10) +
-                                     ": the kernel grants " + std::to_string(kb) + " (net.core." +
-                                     name + "_max); valid there: 4.." + std::to_string(kb));
-}
-
 // Above net.core.rmem_max and wmem_max only who may; in the kernel of virtual time it is nobody
 // else's kernel, and transparent sockets are made when it may no longer.
-bool proxy::set_buffers(int fd) const {
-    const int bytes = static_cast<int>(std::min<std::size_t>(config_.buffer_bytes, 1U << 29));
-    if (!config_.transparent && set(fd, SOL_SOCKET, SO_RCVBUFFORCE, bytes) &&
+bool set_buffers(int fd, const proxy_config& c) {
+    const int bytes = static_cast<int>(std::min<std::size_t>(c.buffer_bytes, 1U << 29));
+    if (!c.transparent && set(fd, SOL_SOCKET, SO_RCVBUFFORCE, bytes) &&
         set(fd, SOL_SOCKET, SO_SNDBUFFORCE, bytes))
         return true;
     return set(fd, SOL_SOCKET, SO_RCVBUF, bytes) && set(fd, SOL_SOCKET, SO_SNDBUF, bytes);
 }
 
+}  // namespace
+
+void ask_kernel(const proxy_config& c) {
+    allow_descriptors(c);
+    const descriptor s(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (!s.valid() || !set_buffers(s.get(), c)) fail("socket");
+    const std::size_t asked = c.buffer_bytes >> 10;
+    for (const auto& [option, name] : {std::pair(SO_RCVBUF, "rmem"), {SO_SNDBUF, "wmem"}})
+        if (const auto kb = granted(s.get(), option) >> 10; kb < asked)
+            throw std::runtime_error("split_tcp.buffer_kb is " + std::to_string(asked) +
+                                     ": the kernel grants " + std::to_string(kb) + " (net.core." +
+                                     name + "_max); valid there: 4.." + std::to_string(kb));
+}
+
+proxy::proxy(const proxy_config& config) : config_(config), epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
+    if (!epoll_.valid()) fail("epoll");
+    if (config.ports.empty() || config.connections < 1 || config.buffer_bytes < 1)
+        throw std::invalid_argument("split: neither ports, connections nor buffer may be 0");
+    ask_kernel(config);
+    if (config.connect_namespace >= 0) {
+        home_ = descriptor(::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
+        if (!home_.valid()) fail("its own namespace");
+    }
+    listen();
+}
+
 bool proxy::set_limits(int fd) const {
-    return set_buffers(fd) && set(fd, IPPROTO_TCP, TCP_NODELAY, 1) &&
+    return set_buffers(fd, config_) && set(fd, IPPROTO_TCP, TCP_NODELAY, 1) &&
            set(fd, SOL_SOCKET, SO_KEEPALIVE, 1) &&
            set(fd, IPPROTO_TCP, TCP_KEEPIDLE, config_.keepalive_s) &&
            set(fd, IPPROTO_TCP, TCP_KEEPINTVL,

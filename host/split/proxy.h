@@ -49,10 +49,13 @@ struct proxy_counts {
     std::array<way_counts, 2> ways;  // of who opened the connections, and back
 };
 
+// Raises the process's limit of descriptors to what the connections need. Throws std::runtime_error
+// where the kernel refuses that, or would silently make the sockets' buffers smaller.
+void ask_kernel(const proxy_config& config);
+
 class proxy {
 public:
-    // Opens its sockets, and raises the process's limit of descriptors to what the connections
-    // need. Throws std::runtime_error: also where the kernel grants less than was asked for.
+    // Asks the kernel, opens its sockets. Throws std::runtime_error.
     explicit proxy(const proxy_config& config);
 
     int fd() const { return epoll_.get(); }  // readable: there is something to do
@@ -75,12 +78,10 @@ private:
     bool has_room_again() const;
     void take(int listener, int most);
     void begin(descriptor opener, const sockaddr_in& from);
-    void check_limits() const;
     descriptor connect(const sockaddr_in& from, const sockaddr_in& to) const;
     descriptor socket_there() const;
     void follow(std::uint64_t number, split_pair& p);
     void close(std::uint64_t number);
-    bool set_buffers(int fd) const;
     bool set_limits(int fd) const;
 
     proxy_config config_;
