@@ -89,6 +89,9 @@ void add_options(CLI::App& app, modes& mode) {
                        "virtual time with this User Mode Linux, JSON on standard output");
     app.add_option("--folder", k.run.folder, "its root file system, with its plan")->needs(kernel);
     kernel->needs("--folder");
+    auto* memory = app.add_option("--memory-mb", k.run.memory_mb, "the kernel's memory");
+    memory->transform(config::number_in(16, 4096))->needs(kernel);
+    kernel->needs(memory);
     add_times(app, k.run.longest_s, k.times, kernel);
     app.add_option("--telemetry", k.telemetry, "file of what the OFDM cell tells")->needs(kernel);
 }

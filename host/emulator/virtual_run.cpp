@@ -31,7 +31,7 @@ public:
           up_(path_->uplink()),
           addresses_(config),
           wired_(config),
-          guest_({v.run.kernel, v.run.folder, interfaces_of(config), 128}, time_,
+          guest_({v.run.kernel, v.run.folder, interfaces_of(config), v.run.memory_mb}, time_,
                  [this](int interface, std::span<const std::uint8_t> packet, std::int64_t now) {
                      sent(interface, packet, now);
                  }),

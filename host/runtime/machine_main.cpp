@@ -2,22 +2,33 @@
 // wip_machine: what the launcher has to know of the machine before it places the slot path, as JSON
 // on standard output. It takes some ten milliseconds.
 //   wip_machine standstills CORE MS    until standard input ends; then the gaps of MS or more
+#include <sched.h>
+
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <exception>
 
 #include "runtime/standstills.h"
 #include "runtime/wake_up_cost.h"
+#include "types/number_text.h"
 
 int main(int argc, char** argv) {
     using namespace wip::runtime;
     try {
         if (argc == 4 && std::strcmp(argv[1], "standstills") == 0) {
-            const std::chrono::duration<double, std::milli> least(std::atof(argv[3]));
-            const auto found = watch_core(std::atoi(argv[2]),
-                                          std::chrono::duration_cast<standstills::duration>(least));
+            const auto core = wip::read_number<int>(argv[2]);
+            const auto ms = wip::read_number<double>(argv[3]);
+            if (!core || *core < 0 || *core >= CPU_SETSIZE || !ms || *ms < 0.001 || *ms > 1e6) {
+                std::fprintf(stderr,
+                             "wip_machine: standstills %s %s; valid: a core 0..%d, and 0.001 to "
+                             "1000000 ms\n",
+                             argv[2], argv[3], CPU_SETSIZE - 1);
+                return 2;
+            }
+            const std::chrono::duration<double, std::milli> least(*ms);
+            const auto found =
+                watch_core(*core, std::chrono::duration_cast<standstills::duration>(least));
             std::printf("%s\n", found.json().c_str());
             return 0;
         }

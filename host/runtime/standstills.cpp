@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <system_error>
 
@@ -19,7 +20,7 @@ namespace wip::runtime {
 
 namespace {
 
-constexpr int wakes_between_looks = 50;  // at standard input
+constexpr std::uint64_t wakes_between_looks = 50;  // at standard input
 
 void check(int error, const char* what) {
     if (error != 0) throw std::system_error(error, std::generic_category(), what);
@@ -64,7 +65,7 @@ standstills watch_core(int core, standstills::duration least) {
     standstills found(least);
     using clock = std::chrono::steady_clock;  // CLOCK_MONOTONIC
     auto due = clock::now();
-    for (int wakes = 0;; ++wakes) {
+    for (std::uint64_t wakes = 0;; ++wakes) {
         due += witness_period;
         const auto since =
             std::chrono::duration_cast<standstills::duration>(due.time_since_epoch());

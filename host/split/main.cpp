@@ -57,9 +57,14 @@ int serve(proxy& p, host::control_socket& control, int signals) {
     return host::exit_code_of(stop);
 }
 
-int run(config::settings& settings, bool check) {
+struct modes {
+    bool check = false, check_here = false;
+};
+
+int run(config::settings& settings, const modes& mode) {
     const split_config config = translate(settings);
-    if (check) return 0;
+    if (mode.check_here) ask_kernel(config.proxy);
+    if (mode.check || mode.check_here) return 0;
     const host::privileged_start start(settings, config.user);
     zmq::context_t context(1);
     proxy p(config.proxy);
@@ -72,12 +77,15 @@ int run(config::settings& settings, bool check) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    bool check = false;
+    modes mode;
     return host::run_program({"wip_split", "OpenWIP: split TCP, a transparent proxy", &split_keys(),
                               [](config::settings& s) { translate(s); },
-                              [&check](config::settings& s) { return run(s, check); },
-                              [&check](CLI::App& app) {
-                                  app.add_flag("--check", check, "check configuration, and end");
+                              [&mode](config::settings& s) { return run(s, mode); },
+                              [&mode](CLI::App& app) {
+                                  app.add_flag("--check", mode.check,
+                                               "check configuration, and end");
+                                  app.add_flag("--check-here", mode.check_here,
+                                               "the same, and what this machine's kernel grants");
                               }},
                              argc, argv);
 }

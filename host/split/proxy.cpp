@@ -6,13 +6,16 @@
 #include <netinet/tcp.h>
 #include <sched.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace wip::split {
 namespace {
@@ -20,6 +23,7 @@ namespace {
 constexpr int events_at_once = 64;
 constexpr int backlog = 16;
 constexpr int keepalive_probes = 3;
+constexpr std::chrono::seconds pause{1};  // until it tries to listen again
 // Which socket an event is of: the listeners' numbers are below, a connection has two.
 constexpr std::uint64_t first_number = 1U << 16;
 
@@ -27,19 +31,79 @@ constexpr std::uint64_t first_number = 1U << 16;
     throw std::runtime_error("split: " + what + ": " + strerror(errno));
 }
 
-void set(int fd, int level, int option, int value, const char* name) {
-    if (::setsockopt(fd, level, option, &value, sizeof value) != 0) fail(name);
+bool set(int fd, int level, int option, int value) {
+    return ::setsockopt(fd, level, option, &value, sizeof value) == 0;
+}
+
+// Of a buffer: what it holds. The kernel has set twice that, for what it needs itself, and takes
+// what is above its limit silently for the limit.
+std::size_t granted(int fd, int option) {
+    int value = 0;
+    socklen_t size = sizeof value;
+    return ::getsockopt(fd, SOL_SOCKET, option, &value, &size) == 0
+               ? static_cast<std::size_t>(value) / 2
+               : 0;
+}
+
+// Another connection would not fare better until one has ended.
+bool is_short(int error) {
+    return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+void set_linger(int fd) {
+    const linger reset{.l_onoff = 1, .l_linger = 0};
+    ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+}
+
+// Two of each connection, and of those that are taken over the limit; few others.
+void allow_descriptors(const proxy_config& c) {
+    const std::size_t others = 2 * c.ports.size() * (backlog + 1) + c.ports.size() + 32;
+    const rlim_t needed = 2 * static_cast<std::size_t>(c.connections) + others;
+    rlimit now{};
+    if (::getrlimit(RLIMIT_NOFILE, &now) != 0) fail("RLIMIT_NOFILE");
+    if (now.rlim_cur >= needed) return;
+    const rlimit more{.rlim_cur = needed, .rlim_max = std::max(needed, now.rlim_max)};
+    if (::setrlimit(RLIMIT_NOFILE, &more) == 0) return;
+    const std::string valid =
+        now.rlim_max > others + 1 ? "1.." + std::to_string((now.rlim_max - others) / 2) : "none";
+    throw std::runtime_error("split_tcp.connections is " + std::to_string(c.connections) +
+                             ", which needs " + std::to_string(needed) +
+                             " descriptors, and the kernel grants " + std::to_string(now.rlim_max) +
+                             " (ulimit -Hn); valid there: " + valid);
 }
 
 sockaddr* as_any(sockaddr_in& a) { return reinterpret_cast<sockaddr*>(&a); }
 const sockaddr* as_any(const sockaddr_in& a) { return reinterpret_cast<const sockaddr*>(&a); }
 
+// Above net.core.rmem_max and wmem_max only who may; in the kernel of virtual time it is nobody
+// else's kernel, and transparent sockets are made when it may no longer.
+bool set_buffers(int fd, const proxy_config& c) {
+    const int bytes = static_cast<int>(std::min<std::size_t>(c.buffer_bytes, 1U << 29));
+    if (!c.transparent && set(fd, SOL_SOCKET, SO_RCVBUFFORCE, bytes) &&
+        set(fd, SOL_SOCKET, SO_SNDBUFFORCE, bytes))
+        return true;
+    return set(fd, SOL_SOCKET, SO_RCVBUF, bytes) && set(fd, SOL_SOCKET, SO_SNDBUF, bytes);
+}
+
 }  // namespace
+
+void ask_kernel(const proxy_config& c) {
+    allow_descriptors(c);
+    const descriptor s(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (!s.valid() || !set_buffers(s.get(), c)) fail("socket");
+    const std::size_t asked = c.buffer_bytes >> 10;
+    for (const auto& [option, name] : {std::pair(SO_RCVBUF, "rmem"), {SO_SNDBUF, "wmem"}})
+        if (const auto kb = granted(s.get(), option) >> 10; kb < asked)
+            throw std::runtime_error("split_tcp.buffer_kb is " + std::to_string(asked) +
+                                     ": the kernel grants " + std::to_string(kb) + " (net.core." +
+                                     name + "_max); valid there: 4.." + std::to_string(kb));
+}
 
 proxy::proxy(const proxy_config& config) : config_(config), epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
     if (!epoll_.valid()) fail("epoll");
     if (config.ports.empty() || config.connections < 1 || config.buffer_bytes < 1)
         throw std::invalid_argument("split: neither ports, connections nor buffer may be 0");
+    ask_kernel(config);
     if (config.connect_namespace >= 0) {
         home_ = descriptor(::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
         if (!home_.valid()) fail("its own namespace");
@@ -47,25 +111,23 @@ proxy::proxy(const proxy_config& config) : config_(config), epoll_(::epoll_creat
     listen();
 }
 
-void proxy::set_limits(int fd) const {
-    const int bytes = static_cast<int>(std::min<std::size_t>(config_.buffer_bytes, 1U << 29));
-    set(fd, SOL_SOCKET, SO_RCVBUF, bytes, "SO_RCVBUF");
-    set(fd, SOL_SOCKET, SO_SNDBUF, bytes, "SO_SNDBUF");
-    set(fd, IPPROTO_TCP, TCP_NODELAY, 1, "TCP_NODELAY");
-    set(fd, SOL_SOCKET, SO_KEEPALIVE, 1, "SO_KEEPALIVE");
-    set(fd, IPPROTO_TCP, TCP_KEEPIDLE, config_.keepalive_s, "TCP_KEEPIDLE");
-    set(fd, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, config_.keepalive_s / keepalive_probes),
-        "TCP_KEEPINTVL");
-    set(fd, IPPROTO_TCP, TCP_KEEPCNT, keepalive_probes, "TCP_KEEPCNT");
-    set(fd, SOL_SOCKET, SO_REUSEADDR, 1, "SO_REUSEADDR");
-    if (config_.transparent) set(fd, IPPROTO_IP, IP_TRANSPARENT, 1, "IP_TRANSPARENT");
+bool proxy::set_limits(int fd) const {
+    return set_buffers(fd, config_) && set(fd, IPPROTO_TCP, TCP_NODELAY, 1) &&
+           set(fd, SOL_SOCKET, SO_KEEPALIVE, 1) &&
+           set(fd, IPPROTO_TCP, TCP_KEEPIDLE, config_.keepalive_s) &&
+           set(fd, IPPROTO_TCP, TCP_KEEPINTVL,
+               std::max(1, config_.keepalive_s / keepalive_probes)) &&
+           set(fd, IPPROTO_TCP, TCP_KEEPCNT, keepalive_probes) &&
+           set(fd, SOL_SOCKET, SO_REUSEADDR, 1) &&
+           (!config_.transparent || set(fd, IPPROTO_IP, IP_TRANSPARENT, 1));
 }
 
 void proxy::listen() {
     for (const std::uint16_t port : config_.ports) {
         descriptor s(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
         if (!s.valid()) fail("socket");
-        set_limits(s.get());  // what it accepts has the same
+        // What it accepts has the same.
+        if (!set_limits(s.get())) fail("options of a socket");
         sockaddr_in here{};
         here.sin_family = AF_INET;
         here.sin_port = htons(port);
@@ -83,11 +145,29 @@ bool proxy::at_limit() const {
     return pairs_.size() >= static_cast<std::size_t>(config_.connections);
 }
 
+bool proxy::has_room_again() const {
+    return pairs_.size() * 8 < static_cast<std::size_t>(config_.connections) * 7;
+}
+
 // What the kernel has already accepted would be reset: it is taken over the limit, a backlog.
 void proxy::stop_to_listen() {
     ++counts_.full;
-    for (const auto& s : listeners_) take(s.get(), true);
+    if (!short_)
+        for (const auto& s : listeners_) take(s.get(), backlog + 1);
     listeners_.clear();
+    short_ = has_closed_ = false;
+    stopped_ = std::chrono::steady_clock::now();
+}
+
+// Where that fails the next connection that ends lets it try again; with none left, time does.
+void proxy::listen_again() {
+    const bool waits = pairs_.empty() && std::chrono::steady_clock::now() - stopped_ > pause;
+    if (!has_closed_ && !waits) return;
+    try {
+        listen();
+    } catch (const std::exception&) {
+        stop_to_listen();
+    }
 }
 
 void proxy::work() {
@@ -96,7 +176,7 @@ void proxy::work() {
     for (int i = 0; i < n; ++i) {
         const std::uint64_t of = events[static_cast<std::size_t>(i)].data.u64;
         if (of < first_number) {
-            take(static_cast<int>(of), false);
+            take(static_cast<int>(of), config_.connections - static_cast<int>(pairs_.size()));
             continue;
         }
         const auto found = pairs_.find(of / 2);
@@ -105,34 +185,46 @@ void proxy::work() {
                                            events[static_cast<std::size_t>(i)].events);
         follow(of / 2, *found->second);
     }
-    if (!listeners_.empty() && at_limit()) stop_to_listen();
-    if (listeners_.empty() && !at_limit()) listen();
+    if (!listeners_.empty() && (at_limit() || short_)) stop_to_listen();
+    if (listeners_.empty() && has_room_again()) listen_again();
 }
 
-void proxy::take(int listener, bool all) {
+void proxy::take(int listener, int most) {
     const auto own = std::ranges::find(listeners_, listener, &descriptor::get);
     if (own == listeners_.end()) return;
-    while (all || !at_limit()) {
-        sockaddr_in from{}, to{};
+    while (most-- > 0 && !short_) {
+        sockaddr_in from{};
         socklen_t size = sizeof from;
         descriptor opener(::accept4(listener, as_any(from), &size, SOCK_NONBLOCK | SOCK_CLOEXEC));
-        if (!opener.valid()) return;
-        size = sizeof to;
-        if (::getsockname(opener.get(), as_any(to), &size) != 0) continue;
-        const std::uint64_t number = first_number / 2 + ++last_;
-        descriptor other = connect(from, to);
-        ++counts_.split;
-        if (!other.valid()) {
-            ++counts_.not_reached;
-            const linger reset{.l_onoff = 1, .l_linger = 0};
-            ::setsockopt(opener.get(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
-            continue;
+        if (!opener.valid()) {
+            short_ = is_short(errno);
+            return;
         }
-        auto& p = pairs_[number];
-        p = std::make_unique<split_pair>(
-            split_pair{{std::move(opener), std::move(other), config_.buffer_bytes}, {}});
-        follow(number, *p);
+        begin(std::move(opener), from);
     }
+}
+
+// Whatever is missing for it resets the opener.
+void proxy::begin(descriptor opener, const sockaddr_in& from) {
+    set_linger(opener.get());
+    sockaddr_in to{};
+    socklen_t size = sizeof to;
+    if (::getsockname(opener.get(), as_any(to), &size) != 0) return;
+    ++counts_.split;
+    try {
+        descriptor other = connect(from, to);
+        if (other.valid()) {
+            auto made = std::make_unique<split_pair>(split_pair{
+                split_connection(std::move(opener), std::move(other), config_.buffer_bytes), {}});
+            const std::uint64_t number = first_number / 2 + ++last_;
+            follow(number, *pairs_.emplace(number, std::move(made)).first->second);
+            return;
+        }
+        short_ = short_ || is_short(errno);
+    } catch (const std::bad_alloc&) {
+        short_ = true;
+    }
+    ++counts_.not_reached;
 }
 
 descriptor proxy::socket_there() const {
@@ -146,14 +238,13 @@ descriptor proxy::socket_there() const {
     return s;
 }
 
-// In the name of who opened it; not valid: it cannot be reached.
+// In the name of who opened it; not valid: it cannot be reached (errno).
 descriptor proxy::connect(const sockaddr_in& from, const sockaddr_in& to) const {
     descriptor s = socket_there();
     if (!s.valid()) return s;
-    set_limits(s.get());
-    if (::bind(s.get(), as_any(from), sizeof from) != 0 ||
+    if (!set_limits(s.get()) || ::bind(s.get(), as_any(from), sizeof from) != 0 ||
         (::connect(s.get(), as_any(to), sizeof to) != 0 && errno != EINPROGRESS))
-        s.close();
+        return {};
     return s;
 }
 
@@ -170,12 +261,16 @@ void proxy::follow(std::uint64_t number, split_pair& p) {
         e.events = events;
         e.data.u64 = number * 2 + static_cast<std::uint64_t>(s);
         const int what = !wanted ? EPOLL_CTL_DEL : w.there ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-        if (::epoll_ctl(epoll_.get(), what, p.connection.fd(s), &e) != 0) fail("epoll");
+        if (::epoll_ctl(epoll_.get(), what, p.connection.fd(s), &e) != 0) {
+            p.connection.abandon();
+            return close(number);
+        }
         w = {events, wanted};
     }
 }
 
 void proxy::close(std::uint64_t number) {
+    has_closed_ = true;
     const auto found = pairs_.find(number);
     const auto& c = found->second->connection;
     using state = split_connection::state;

@@ -4,16 +4,24 @@
 // end can tell from addresses and ports.
 //
 // How a connection comes here is not its business. As `transparent` (IP_TRANSPARENT, which needs
-// CAP_NET_RAW until the sockets are made) it is for packets that a rule of the kernel hands over
-// (TPROXY); else the addresses have to be this machine's own: those of the one end where it
-// listens, those of the other where it connects, in a second network namespace.
+// CAP_NET_RAW for as long as it runs: each connection makes a socket) it is for packets that a rule
+// of the kernel hands over (TPROXY); else the addresses have to be this machine's own: those of the
+// one end where it listens, those of the other where it connects, in a second network namespace.
 //
-// At its limit of connections it stops to listen, and what the rule finds nobody for passes it by.
+// At its limit of connections, or where the kernel has nothing left for another one, it stops to
+// listen, and what the rule finds nobody for passes it by. What the kernel has already accepted is
+// taken over the limit, a backlog at most; handshakes under way at that moment are reset. It
+// listens again below 7/8 of the limit, so that this does not happen with every connection that
+// ends, or when one has ended since.
+//
+// What happens to one connection is that connection's: what cannot be made for it resets its
+// opener (not_reached), what cannot be watched any more is reset.
 #pragma once
 
 #include <netinet/in.h>
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -37,13 +45,17 @@ struct proxy_config {
 struct proxy_counts {
     std::uint64_t split = 0, ended = 0, reset = 0, not_reached = 0;  // connections
     std::uint64_t open = 0;                                          // of those, now
-    std::uint64_t full = 0;          // times that it stopped to listen
+    std::uint64_t full = 0;          // times that it stopped to listen, or could not begin again
     std::array<way_counts, 2> ways;  // of who opened the connections, and back
 };
 
+// Raises the process's limit of descriptors to what the connections need. Throws std::runtime_error
+// where the kernel refuses that, or would silently make the sockets' buffers smaller.
+void ask_kernel(const proxy_config& config);
+
 class proxy {
 public:
-    // Opens its sockets. Throws std::runtime_error.
+    // Asks the kernel, opens its sockets. Throws std::runtime_error.
     explicit proxy(const proxy_config& config);
 
     int fd() const { return epoll_.get(); }  // readable: there is something to do
@@ -60,20 +72,26 @@ private:
         std::array<watched, 2> watch{};
     };
     void listen();
+    void listen_again();
     void stop_to_listen();
     bool at_limit() const;
-    void take(int listener, bool all);
+    bool has_room_again() const;
+    void take(int listener, int most);
+    void begin(descriptor opener, const sockaddr_in& from);
     descriptor connect(const sockaddr_in& from, const sockaddr_in& to) const;
     descriptor socket_there() const;
     void follow(std::uint64_t number, split_pair& p);
     void close(std::uint64_t number);
-    void set_limits(int fd) const;
+    bool set_limits(int fd) const;
 
     proxy_config config_;
     descriptor epoll_, home_;
     std::vector<descriptor> listeners_;
     std::map<std::uint64_t, std::unique_ptr<split_pair>> pairs_;
     std::uint64_t last_ = 0;
+    bool short_ = false;       // of what the kernel gives: descriptors, memory
+    bool has_closed_ = false;  // a connection, since it stopped to listen
+    std::chrono::steady_clock::time_point stopped_;
     proxy_counts counts_;
 };
 

@@ -2,6 +2,8 @@
 #include "split/split_config.h"
 
 #include <charconv>
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "config/endpoint.h"
@@ -9,6 +11,8 @@
 
 namespace wip::split {
 namespace {
+
+constexpr std::int64_t most_memory_kb = 1 << 20;  // of all connections
 
 bool is_port(std::string_view text, int& port) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
@@ -50,6 +54,11 @@ split_config translate(config::settings& s) {
     c.proxy.buffer_bytes = static_cast<std::size_t>(s.integer("split_tcp.buffer_kb")) << 10;
     c.proxy.connections = static_cast<int>(s.integer("split_tcp.connections"));
     c.proxy.keepalive_s = static_cast<int>(s.integer("split_tcp.keepalive_s"));
+    if (const auto valid = most_memory_kb / (2 * s.integer("split_tcp.connections"));
+        s.integer("split_tcp.buffer_kb") > valid)
+        throw s.refuse("split_tcp.buffer_kb",
+                       "both ways of split_tcp.connections = " + s.text("split_tcp.connections") +
+                           " are more than 1 GiB; valid with that: 4.." + std::to_string(valid));
     return c;
 }
 

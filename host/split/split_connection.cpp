@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "split/split_connection.h"
 
+#include <linux/sockios.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace wip::split {
@@ -100,7 +103,19 @@ bool split_connection::write(side s) {
     return true;
 }
 
+// What the receiver has not acknowledged is thrown away with the socket.
+void split_connection::count_lost(side sender) {
+    direction& d = from(sender);
+    int queued = 0;
+    if (::ioctl(fd(across(sender)), SIOCOUTQ, &queued) != 0 || queued < 0) queued = 0;
+    if (d.passed && queued > 0) --queued;  // the FIN, which has a number of its own
+    const auto unacknowledged = std::min(static_cast<std::uint64_t>(queued), d.out);
+    d.out -= unacknowledged;
+    d.lost = unacknowledged + d.ring.size();
+}
+
 void split_connection::give_up(state why) {
+    for (const side s : {side::opener, side::other}) count_lost(s);
     state_ = why;
     opener_.close();
     other_.close();
@@ -108,8 +123,7 @@ void split_connection::give_up(state why) {
 
 way_counts split_connection::counts(side sender) const {
     const direction& d = from(sender);
-    const std::uint64_t left = d.ring.size();
-    return {d.in, d.out, over() ? left : 0, over() ? 0 : left, d.ring.most()};
+    return {d.in, d.out, d.lost, over() ? 0 : d.ring.size(), d.ring.most()};
 }
 
 }  // namespace wip::split

@@ -4,8 +4,8 @@
 //
 //   end of one side   passed on (FIN) once all that came before it has been written; the other
 //                     direction goes on for as long as it likes
-//   reset, time-out   of one side resets the other at once: what was held is lost, as it would be
-//                     on an unbroken path
+//   reset, time-out   of one side resets the other at once: what was held is lost, and what a
+//                     receiver has not acknowledged, as it would be on an unbroken path
 //   not reachable     the side that opened the connection is reset
 #pragma once
 
@@ -23,8 +23,10 @@ enum class side : std::uint8_t { opener, other };
 constexpr side across(side s) { return s == side::opener ? side::other : side::opener; }
 
 struct way_counts {
-    std::uint64_t in = 0, out = 0, lost = 0, held = 0;  // bytes; in = out + lost + held
-    std::uint64_t most_held = 0;                        // by one connection
+    // Bytes; in = out + lost + held. `out`: what a socket took; of a connection that was given up
+    // only what the receiver's kernel had acknowledged by then.
+    std::uint64_t in = 0, out = 0, lost = 0, held = 0;
+    std::uint64_t most_held = 0;  // by one connection
 
     void add(const way_counts& c) {
         in += c.in, out += c.out, lost += c.lost, held += c.held;
@@ -50,14 +52,17 @@ public:
     state now() const { return state_; }
     bool over() const { return state_ >= state::ended; }
 
-    // By who sent: 0 the opener. What is held when it is over is lost.
+    // It cannot go on, for a reason of the proxy's: both ends are reset.
+    void abandon() { give_up(state_ == state::connecting ? state::not_reached : state::reset); }
+
+    // By who sent: 0 the opener.
     way_counts counts(side sender) const;
 
 private:
     struct direction {
         explicit direction(std::size_t bound) : ring(bound) {}
         byte_ring ring;
-        std::uint64_t in = 0, out = 0;
+        std::uint64_t in = 0, out = 0, lost = 0;
         bool ended = false;   // its sender has sent its last
         bool passed = false;  // and that has been passed on
     };
@@ -67,6 +72,7 @@ private:
     bool read(side s);   // false: the socket is broken
     bool write(side s);  // what came from across it
     void give_up(state why);
+    void count_lost(side sender);
     void close_as_reset(bool on) const;
 
     descriptor opener_, other_;

@@ -199,6 +199,7 @@ static void run_program(char** words, int flow) {
     }
     if (pipe(said)) fail("pipe");
     pid_t pid = fork();
+    if (pid < 0) fail("fork");
     if (pid == 0) become(words, in, said[1]);
     close(said[1]);
     if (in >= 0) close(in);
@@ -236,6 +237,7 @@ static void start_between(char** words) {
     if (between || listens >= sides || connects >= sides) errno = EINVAL, fail("between");
     if (pipe(between_said)) fail("pipe");
     between = fork();
+    if (between < 0) fail("fork");  // -1 is everybody to kill()
     if (between == 0) {
         enter(listens);
         if (dup2(between_said[1], 1) < 0 || dup2(spaces[connects], 3) < 0) _exit(126);

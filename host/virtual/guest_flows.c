@@ -484,7 +484,9 @@ int add_flow(char** w, int n) {
     if (n >= 4 && !strcmp(w[0], "program")) {
         const int flow = flows++;
         if (atoi(w[1]) < 0 || atoi(w[1]) >= sides) errno = EINVAL, fail("program");
-        if (fork()) return 1;
+        const pid_t pid = fork();
+        if (pid < 0) fail("fork");
+        if (pid) return 1;
         sleep_until(atof(w[2]));
         w[2] = w[1];
         run_as_flow(w + 2, flow);

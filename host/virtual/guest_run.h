@@ -16,6 +16,7 @@ namespace wip::virtual_time {
 struct run_config {
     std::string kernel;       // the program
     std::string folder;       // root file system of the kernel: init, plan
+    int memory_mb = 64;       // of the kernel
     double longest_s = 3600;  // of virtual time; a run that is not over by then is given up
 };
 

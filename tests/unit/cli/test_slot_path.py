@@ -3,6 +3,7 @@
 import os
 import pathlib
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -161,6 +162,14 @@ class Standstills(unittest.TestCase):
 
     def test_what_the_witness_says_at_the_end_of_its_input_is_the_report(self):
         self.assertEqual(self.found('cat; echo "{\\"asked\\": \\"$*\\"}"', [3]), {"asked": "standstills 3 2"})
+
+    def test_a_core_or_a_time_that_is_none_is_refused_in_one_line(self):
+        build = pathlib.Path(os.environ.get("OPENWIP_BUILD", pathlib.Path(__file__).parents[3] / "build"))
+        for core, ms in (("x", "2"), ("0", "y"), ("-1", "2"), ("0", "0"), ("0", "inf"), ("1e0", "2")):
+            done = subprocess.run([build / placement.PROBE, "standstills", core, ms], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertEqual(done.stderr.count("\n"), 1)
+            self.assertIn(f"standstills {core} {ms}; valid: ", done.stderr)
 
     def test_nobody_looked_without_a_core_or_without_its_priority(self):
         self.assertIsNone(slot_path.StandstillWatch(None, None).report())

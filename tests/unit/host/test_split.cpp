@@ -4,9 +4,11 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -70,6 +72,30 @@ struct SplitConnection : ::testing::Test {
         text.resize(static_cast<std::size_t>(n));
         return text;
     }
+    // The opener sends, and the other end reads nothing, until nothing moves any more. Returns what
+    // was sent.
+    std::string fill() {
+        const int little = 65536;
+        for (const int fd : {opener, other, c.fd(side::opener), c.fd(side::other)})
+            for (const int option : {SO_SNDBUF, SO_RCVBUF})
+                ::setsockopt(fd, SOL_SOCKET, option, &little, sizeof little);
+        ::fcntl(opener, F_SETFL, O_NONBLOCK);
+        std::string all;
+        for (int turn = 0; turn < 20000; ++turn) {
+            const std::string part(1000, static_cast<char>('a' + turn % 26));
+            const auto n = ::send(opener, part.data(), part.size(), 0);
+            if (n > 0) all += part.substr(0, static_cast<std::size_t>(n));
+            if (n < 0 && c.counts(side::opener).held == bound) break;
+            c.on_ready(side::opener, EPOLLIN);
+        }
+        return all;
+    }
+    // What the far kernel has not acknowledged to the proxy's socket.
+    std::uint64_t queued(side s) const {
+        int n = 0;
+        EXPECT_EQ(::ioctl(c.fd(s), SIOCOUTQ, &n), 0);
+        return static_cast<std::uint64_t>(n);
+    }
     static void reset(descriptor& d) {
         const linger l{.l_onoff = 1, .l_linger = 0};
         ::setsockopt(d.get(), SOL_SOCKET, SO_LINGER, &l, sizeof l);
@@ -106,41 +132,62 @@ TEST_F(SplitConnection, AnEndPassesOnAndTheOtherDirectionGoesOn) {
 
 TEST_F(SplitConnection, WhatIsHeldIsBoundedAndNothingMoreIsReadUntilItHasLeft) {
     settle();
-    const int little = 65536;
-    for (const int fd : {opener, other, c.fd(side::opener), c.fd(side::other)})
-        for (const int option : {SO_SNDBUF, SO_RCVBUF})
-            ::setsockopt(fd, SOL_SOCKET, option, &little, sizeof little);
-    ::fcntl(opener, F_SETFL, O_NONBLOCK);
-    std::string all;
-    for (int turn = 0; turn < 20000; ++turn) {
-        const std::string part(1000, static_cast<char>('a' + turn % 26));
-        const auto n = ::send(opener, part.data(), part.size(), 0);
-        if (n > 0) all += part.substr(0, static_cast<std::size_t>(n));
-        if (n < 0 && c.counts(side::opener).held == bound) break;
-        c.on_ready(side::opener, EPOLLIN);
-    }
+    const std::string all = fill();
     EXPECT_EQ(c.counts(side::opener).held, bound);
     EXPECT_EQ(c.counts(side::opener).most_held, bound);
     EXPECT_EQ(c.waits_for(side::opener) & EPOLLIN, 0U);
     EXPECT_NE(c.waits_for(side::other) & EPOLLOUT, 0U);
     ::shutdown(opener, SHUT_WR);
     std::string got;
-    for (std::string part; part != "."; part = take(other)) {
-        if (part != "nothing") got += part;
+    std::string part;
+    for (int turn = 0; turn < 20000 && part != "." && part != "reset"; ++turn) {
         settle();
+        part = take(other);
+        if (part != "nothing" && part != "." && part != "reset") got += part;
     }
+    EXPECT_EQ(part, ".");
     EXPECT_TRUE(got == all) << got.size() << " of " << all.size();
     EXPECT_EQ(c.counts(side::opener).lost, 0U);
 }
 
 TEST_F(SplitConnection, AResetPassesOnAndWhatWasHeldIsLost) {
     settle();
+    fill();
+    const way_counts before = c.counts(side::opener);
+    const std::uint64_t unacknowledged = queued(side::other);
+    ASSERT_EQ(before.held, bound);
+    ASSERT_GT(unacknowledged, 0U);
     reset(b.far);
     settle();
     EXPECT_EQ(c.now(), split_connection::state::reset);
     EXPECT_EQ(take(opener), "reset");
     const way_counts w = c.counts(side::opener);
-    EXPECT_EQ(w.in, w.out + w.lost + w.held);
+    EXPECT_EQ(w.in, before.in);
+    EXPECT_EQ(w.held, 0U);
+    EXPECT_EQ(w.lost, before.held + unacknowledged);
+    EXPECT_EQ(w.out, before.out - unacknowledged);
+}
+
+TEST_F(SplitConnection, WhatWasAcknowledgedBeforeAResetWasNotLostAndAFinIsNoByte) {
+    settle();
+    send(opener, "there");
+    ::shutdown(opener, SHUT_WR);
+    settle();
+    EXPECT_EQ(take(other), "there");
+    EXPECT_EQ(take(other), ".");
+    reset(b.far);
+    settle();
+    ASSERT_EQ(c.now(), split_connection::state::reset);
+    EXPECT_EQ(c.counts(side::opener).out, 5U);
+    EXPECT_EQ(c.counts(side::opener).lost, 0U);
+}
+
+TEST_F(SplitConnection, ThatCannotGoOnResetsBothEnds) {
+    settle();
+    c.abandon();
+    EXPECT_EQ(c.now(), split_connection::state::reset);
+    EXPECT_EQ(take(opener), "reset");
+    EXPECT_EQ(take(other), "reset");
 }
 
 TEST_F(SplitConnection, OneThatGoesAwayResetsBothEnds) {

@@ -122,7 +122,7 @@ def run(options: Scenario | dict[str, Any], workload: Callable[..., dict[str, An
     with with_predictions(scenario, where) as as_run:
         check_config(str(where.build / PROGRAM), config(cells.Cell(given.name), as_run))
         if split_tcp.asked(scenario):
-            check_config(where.program(split_tcp.PROGRAM), split_tcp.proxy_config(cells.Cell(given.name), as_run))
+            check_config(where.program(split_tcp.PROGRAM), split_tcp.proxy_config(cells.Cell(given.name), as_run), "--check-here")
         with owned_cell(given.name, say, scenario["terminals"], controller=split_tcp.asked(scenario)) as (cell, keeper):
             return runs.in_cell(cell, keeper, given, where, say, lambda: phases(
                 cell, keeper, given, as_run, workload or runs.iperf3_download, where, say, observers))

@@ -177,8 +177,12 @@ class SplitStatuses(accounting.Statuses):
 
 # --- in virtual time ---
 
-def guest_line(s: Scenario, flows: Sequence[str], first_port: int) -> str:
+def guest_line(s: Scenario, flows: Sequence[str], first_port: int, memory_mb: int) -> str:
     """Of the kernel's plan. Nothing passes a proxy that listens at the ports themselves: what it would have to pass is refused."""
+    most_kb = memory_mb * 1024 // 2 // (2 * s["split_tcp.connections"])
+    if s["split_tcp.buffer_kb"] > most_kb:
+        raise BadInput(f"--split-tcp-buffer-kb is {s['split_tcp.buffer_kb']} with --split-tcp-connections {s['split_tcp.connections']} and --time "
+                       f"virtual: both ways of all are more than half of the kernel's {memory_mb} MiB; valid with that: 4..{most_kb}")
     ports = list(range(first_port, first_port + len(flows)))
     for port, flow in zip(ports, flows):
         kind, opener = flow.split()[:2]

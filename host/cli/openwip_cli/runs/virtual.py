@@ -33,6 +33,7 @@ from . import emulate, split_tcp
 KERNEL, GUEST = "virtual-time/linux", "host/virtual/wip_guest"      # of the build
 PORT = 5001         # of the first flow
 CONFIG, TELEMETRY = "config.yaml", "telemetry"     # of the folder
+MEMORY_MB = 128     # of the kernel
 START_S = 1.0       # of the traffic; the kernel is up after some hundredths of a second
 # Of a machine with memory enough; a small kernel would compute smaller ones. tcp_rmem, tcp_wmem: Linux's usual.
 SYSCTLS = {"net/ipv4/tcp_rmem": "4096 131072 6291456", "net/ipv4/tcp_wmem": "4096 16384 4194304",
@@ -82,7 +83,7 @@ def run(s: Scenario, places: Places, plan: Plan | None = None, packets: str | No
         if split_tcp.asked(as_run):
             check_config(places.program(split_tcp.PROGRAM), split_tcp.proxy_config(cells.Cell(NAME), as_run))
             tree["split_tcp"] = {"controller": "on"}
-            plan = dataclasses.replace(plan, proxy=split_tcp.guest_line(as_run, plan.flows, PORT))
+            plan = dataclasses.replace(plan, proxy=split_tcp.guest_line(as_run, plan.flows, PORT, MEMORY_MB))
         progress("starting the Linux kernel, virtual time")
         root = prepared(folder, tree, plan, addresses(tree, as_run["terminals"]), as_run["seed"], places)
         raw, result = run_program(places, root, plan, as_run, packets, cores, bool(recorded))
@@ -139,7 +140,7 @@ def run_program(places: Places, root: pathlib.Path, plan: Plan, s: Scenario, pac
     first, last, longest = times(plan, s)
     captured = root / "packets.pcap"
     found = launch(places.program(emulate.PROGRAM), root, longest, cores, [
-        "--first", f"{first:.9g}", "--last", f"{last:.9g}", *(["--packets", str(captured)] if packets else []),
+        "--memory-mb", str(MEMORY_MB), "--first", f"{first:.9g}", "--last", f"{last:.9g}", *(["--packets", str(captured)] if packets else []),
         *(["--telemetry", str(root / TELEMETRY)] if tells else [])])
     if packets:
         shutil.copy(captured, packets)
