@@ -88,8 +88,11 @@ void histogram_view::refresh(bool) {
     double last = 6;
     for (std::size_t i = 0; i < n.size(); ++i) {
         if (n[i] <= 0) continue;
-        shares.append({static_cast<double>(i), 100 * n[i] / all});
         last = std::max(last, static_cast<double>(i));
+        const double percent = 100 * n[i] / all;
+        // One below the end of the logarithmic axis would be a line on it.
+        if (kind_ == kind::modulation || percent >= least_percent)
+            shares.append({static_cast<double>(i), percent});
     }
     bars_->data()->set(shares, true);
     if (kind_ == kind::retransmissions) plot_->xAxis->setRange(-0.6, last + 0.6);

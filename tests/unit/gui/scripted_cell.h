@@ -162,7 +162,10 @@ public:
         for (int i = 0; i <= 8; ++i)
             b.mutable_base()->add_modulation_histogram(i == 4 ? 3 * n : i == 6 ? n : 0);
         for (int i = 0; i <= 30; ++i)
-            b.mutable_base()->add_retransmission_histogram(i == 0 ? 9 * n : i == 1 ? n : 0);
+            b.mutable_base()->add_retransmission_histogram(i == 0   ? 9 * n
+                                                           : i == 1 ? n
+                                                           : i == 7 ? n / 15'000
+                                                                    : 0);
         b.mutable_base()->set_payload_bits_acknowledged(1000 * n);
         auto& drop = *b.mutable_downlink()->add_dropped();
         drop.set_reason("queue_full");

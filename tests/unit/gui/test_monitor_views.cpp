@@ -14,6 +14,7 @@
 #include "gui/views/fader_view.h"
 #include "gui/views/goodput_view.h"
 #include "gui/views/heat_view.h"
+#include "gui/views/histogram_view.h"
 #include "gui/views/injection_view.h"
 #include "gui/views/queue_view.h"
 #include "gui/views/spectrum_view.h"
@@ -94,6 +95,21 @@ private Q_SLOTS:
             const int n = count_row(image, plot.yAxis->coordToPixel(mbps), series_colour(colour));
             QVERIFY2(n > 100, qPrintable(QStringLiteral("%1 Mbit/s: %2").arg(mbps).arg(n)));
         }
+    }
+
+    void a_share_below_the_axis_has_no_bar_but_its_place() {
+        world w;
+        QVERIFY(shows_run(w, 10));
+        const QImage image = w.picture("arq_histogram");
+        auto& v = w.of<histogram_view>("arq_histogram");
+        QCOMPARE(lines_of(v)[8], QString("7,1"));  // of some 150,000
+        auto& plot = *v.findChild<QCustomPlot*>();
+        QCOMPARE(plot.xAxis->range().upper, 7.6);
+        const auto high = [&](double retransmissions) {
+            return count_column(image, plot.xAxis->coordToPixel(retransmissions), series_colour(1));
+        };
+        QVERIFY(high(0) > high(1) && high(1) > 10);
+        QCOMPARE(high(7), 0);
     }
 
     void the_delay_distribution_falls_where_the_delays_are() {
