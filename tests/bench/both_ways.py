@@ -8,7 +8,7 @@ and the verdict of the run:
   late_slots       at most one in a thousand of them
   sounding_db      of each path, at most its limit
 
-  sudo /usr/bin/python3 tests/bench/both_ways.py [--seconds 8] [--lead 22] [--delay-samples 65280] [--delay-ms 32] [--out FILE]
+  sudo /usr/bin/python3 tests/bench/both_ways.py [--seconds 8] [--lead 22] [--delay-samples 65280] [--delay-ms 32] [--cores X] [--out FILE]
 
 from a built tree, on a machine that does nothing else. Exit code 1: something is outside, or the run is INVALID."""
 import argparse
@@ -89,11 +89,12 @@ def main():
     p.add_argument("--lead", type=int, default=22)
     p.add_argument("--delay-samples", type=int, default=65280)
     p.add_argument("--delay-ms", type=float, default=32)
+    p.add_argument("--cores", default="auto", help="of the slot path, as demo takes them")
     p.add_argument("--out")
     given = p.parse_args()
     cells.air_config, cells.fader_config = air_config, fader_config
     options = [*SCENARIO, "--transmit-lead-slots", str(given.lead), "--fader-delay-samples", str(given.delay_samples),
-               "--retransmission-delay-ms", str(given.delay_ms), "--duration", str(given.seconds), "--name", f"bw{os.getpid() % 10000}"]
+               "--retransmission-delay-ms", str(given.delay_ms), "--duration", str(given.seconds), "--cores", given.cores, "--name", f"bw{os.getpid() % 10000}"]
     with tempfile.TemporaryDirectory(prefix="openwip-both-") as folder:
         report = pathlib.Path(folder, "report.json")
         with contextlib.redirect_stdout(sys.stderr):
