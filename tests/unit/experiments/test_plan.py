@@ -96,6 +96,16 @@ class Grid(unittest.TestCase):
         self.assertNotEqual(first.experiment().fingerprint, changed.experiment().fingerprint)
         self.assertFalse({r.key for r in first.experiment().runs()} & {r.key for r in changed.experiment().runs()})
 
+    def test_tcp_of_the_command_line_goes_over_that_of_the_files_and_is_part_of_a_run(self):
+        given = tcp_settings.read(["congestion_control=bbr", "rack=1", "window_bytes=0", "initial_window=10", "sysctl.tcp_rmem=4096 8192 16384"])
+        plain, other = (plan.Experiment(self.world.file, "full", "virtual", tcp) for tcp in ({}, given))
+        work = other.runs()[0].spec["workload"]
+        self.assertEqual((work["congestion_control"], work["window_bytes"], work["tcp"]["initial_window_segments"]), ("bbr", 0, 10))
+        self.assertEqual((work["tcp"]["sysctl"]["tcp_recovery"], work["tcp"]["sysctl"]["tcp_rmem"]), (1, "4096 8192 16384"))
+        self.assertEqual(plain.runs()[0].spec["workload"]["congestion_control"], "cubic")
+        self.assertNotIn("tcp", other.runs()[0].spec)       # that of ns-3
+        self.assertFalse({r.key for r in plain.runs()} & {r.key for r in other.runs()})
+
     def test_ns3_leaves_out_the_points_that_it_cannot_run_and_refuses_a_file_without_others(self):
         self.world.write(SMALL.replace("modulation: [adaptive, 1, 2, 3]", "congestion_control: [reno, tahoe]\n  rack: [0, 1]"))
         tcp = {"min_rto_ms": "300"}
@@ -185,7 +195,12 @@ class Refused(unittest.TestCase):
                                    (["A1", "--profile", "slurm"], "--profile slurm with --time real.*valid: --time virtual"),
                                    (["A1", "--time", "virtual", "--profile", "moon"], "--profile is 'moon'; valid: slurm, kubernetes, or a folder"),
                                    (["A1", "--time", "ns3", "--profile", "slurm"], "--profile slurm with --time ns3.*valid: --time virtual"),
-                                   (["A1", "--tcp", "sack=off"], "--tcp sack=off with --time real.*valid: --time ns3"),
+                                   (["A1", "--tcp", "sack=off"], "--tcp sack is 'off'; valid: 0..1"), (["A1", "--tcp", "sack"], "--tcp is 'sack'; valid: NAME=VALUE"),
+                                   (["A1", "--tcp", "sender=tahoe"], "--tcp sender=tahoe; valid: congestion_control, window_bytes, sack.*; with --time ns3"),
+                                   (["A1", "--tcp", "snr=3"], "--tcp snr=3; valid"), (["A1", "--tcp", "sysctl.x=3"], "--tcp sysctl.x=3; valid"),
+                                   (["A1", "--tcp", "congestion_control=tahoe"], "congestion_control is 'tahoe' with --time real; valid: cubic"),
+                                   (["C2", "--tcp", "sack=0"], "--tcp sack with workload 'voip', which has no TCP"),
+                                   (["U-B6", "--time", "virtual", "--tcp", "congestion_control=bbr"], "--tcp congestion_control is over .* the grid"),
                                    (["A1", "--time", "ns3", "--tcp", "sender=tahoo"], "--tcp sender is 'tahoo'; valid: cubic, reno"),
                                    (["A1", "--out", "/proc/nothing"], "--out /proc/nothing: cannot be written"),
                                    (["--list", "A1"], "--list takes no names"), (["A1", "--fast"], "unrecognized")):

@@ -9,7 +9,7 @@ from ..machine.places import Places
 from ..runs import ns3_tcp
 from ..settings.command_line import Parser
 from ..settings.kinds import Integer
-from . import metrics, plan, runner, statements
+from . import metrics, plan, runner, statements, tcp_settings
 from .plan import Experiment
 from .runner import Store
 
@@ -26,7 +26,8 @@ def parser() -> Parser:
                    help="virtual: with a Linux kernel of its own, ns3: with the TCP of ns-3, both as fast as the machine can, without root "
                    "(docs/virtual-time.md, docs/ns3.md; default real)")
     p.add_argument("--tcp", metavar="NAME=VALUE", action="append", default=[],
-                   help="of ns-3's TCP in all runs, over what the experiment says, such as sender=tahoe (docs/ns3.md); repeatable")
+                   help="of TCP in all runs, over what the experiment says, such as congestion_control=bbr (docs/experiments.md) or, in ns-3, "
+                   "sender=tahoe (docs/ns3.md); repeatable")
     p.value("--cores", Integer(1, 999), metavar="N", default=len(placement.usable()),
             help=f"of this machine (default all); runs at the same time on each: {PER_CORE['real']}, without its clock {PER_CORE['virtual']}")
     p.add_argument("--profile", metavar="P", help=f"run elsewhere (--time virtual): {', '.join(PROFILES)}, or a folder with Snakemake's config.yaml")
@@ -51,7 +52,7 @@ def check_plan(store: Store, experiments: list[Experiment]) -> dict[str, Any]:
     return old
 
 
-def load(top: pathlib.Path, names: list[str], mode: str, time: str = "real", tcp: dict[str, str] | None = None) -> list[Experiment]:
+def load(top: pathlib.Path, names: list[str], mode: str, time: str = "real", tcp: dict[str, Any] | None = None) -> list[Experiment]:
     experiments = plan.load(top, names, mode, time, tcp)
     for e in experiments:
         statements.check_statements(e.path, e.tree["statements"])
@@ -83,9 +84,7 @@ def parse(arguments: list[str], places: Places) -> Any:
     given.mode = "quick" if given.quick else "full"
     given.slots = given.cores * PER_CORE[given.time]
     given.profile = profile_of(given, places)
-    if given.tcp and given.time != "ns3":
-        raise BadInput(f"--tcp {given.tcp[0]} with --time {given.time}, where TCP is another; valid: --time ns3")
-    given.tcp = ns3_tcp.read(given.tcp)
+    given.tcp = (ns3_tcp if given.time == "ns3" else tcp_settings).read(given.tcp)
     given.experiments = load(places.top, given.names, given.mode, given.time, given.tcp)
     default = places.build / "experiments" / (given.mode + f"-{given.time}" * (given.time != "real"))
     given.store = runner.Store(pathlib.Path(given.out) if given.out else default)

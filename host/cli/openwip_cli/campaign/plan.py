@@ -140,8 +140,8 @@ class NothingToRun(BadInput):
 class Experiment:
     """One experiment in one mode (quick or full)."""
 
-    def __init__(self, path: pathlib.Path, mode: str, time: str = "real", tcp: dict[str, str] | None = None) -> None:
-        """`tcp`: of ns-3's in all runs."""
+    def __init__(self, path: pathlib.Path, mode: str, time: str = "real", tcp: dict[str, Any] | None = None) -> None:
+        """`tcp`: of all runs, over what the file says."""
         self.path, self.mode, self.time, self.tcp = pathlib.Path(path), mode, time, tcp or {}
         self.name = self.path.stem
         tree = read_tree(path)
@@ -170,6 +170,7 @@ class Experiment:
         self.settings = settings
         self.until = self._until(tree.get("until"))
         varied = {name for p in self.points for name, _ in p.settings}
+        self._check_tcp(varied)
         for p in self.points:
             absent = varied - {name for name, _ in p.settings}
             if absent:
@@ -196,6 +197,16 @@ class Experiment:
         if time == "ns3":
             self._leave_out()
 
+    def _check_tcp(self, varied: set[str]) -> None:
+        """That --tcp is over nothing that the grid varies; Linux' is a setting like those of the file."""
+        for name in self.tcp:
+            if (setting := tcp_settings.OVER.get(name, name) if self.time == "ns3" else name) in varied:
+                raise NothingToRun(f"experiment file {self.path}: --tcp {name} is over {setting}, which the grid varies; valid: one of the two")
+        if self.time != "ns3":
+            if self.tcp and self.settings.get("workload") == "voip":
+                raise NothingToRun(f"experiment file {self.path}: --tcp {next(iter(self.tcp))} with workload 'voip', which has no TCP; valid: none")
+            self.settings |= self.tcp
+
     def _check_axes(self) -> None:
         """Of the figures: before the runs, not after them."""
         for figure in self.tree["figures"]:
@@ -208,9 +219,6 @@ class Experiment:
 
     def _leave_out(self) -> None:
         """Points that ns-3 cannot run: their statements are not measured."""
-        for name in self.tcp:
-            if (setting := tcp_settings.OVER.get(name, name)) in self.varied:
-                raise NothingToRun(f"experiment file {self.path}: --tcp {name} is over {setting}, which the grid varies; valid: one of the two")
         kept = []
         for p in self.points:
             try:
@@ -260,7 +268,7 @@ class Experiment:
             traffic |= {"duration_s": self.duration_s} if kind == "tcp" else {"flows": self.flows}
         return {"format": FORMAT, "channel": settings["channel"], "emulator": options,
                 "workload": {"kind": kind} | traffic, "realisation": realisation} | (
-                    {"time": self.time} if self.time != "real" else {}) | ({"tcp": self.tcp} if self.tcp else {})
+                    {"time": self.time} if self.time != "real" else {}) | ({"tcp": self.tcp} if self.tcp and self.time == "ns3" else {})
 
     def _tcp(self, settings: dict[str, Any], usual: dict[str, Any]) -> dict[str, Any]:
         tcp = usual | {"sysctl": dict(usual["sysctl"])}
@@ -325,7 +333,7 @@ def path_of(top: pathlib.Path, name: str) -> pathlib.Path | None:
     return next((p for p in places if name != "defaults" and p.exists()), None)
 
 
-def load(top: pathlib.Path, names: Any, mode: str, time: str = "real", tcp: dict[str, str] | None = None) -> list[Any]:
+def load(top: pathlib.Path, names: Any, mode: str, time: str = "real", tcp: dict[str, Any] | None = None) -> list[Any]:
     """Experiments by name, or by the path of a file (NAME.yaml) of one's own; `all`: those that run in this time."""
     there = known(top)
     every = names == ["all"]

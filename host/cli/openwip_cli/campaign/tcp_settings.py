@@ -1,14 +1,26 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """TCP that the work of a run asks for, as Linux and as ns-3 are told it."""
+from collections.abc import Iterable
 from typing import Any
 
 from ..errors import BadInput
 from ..runs import ns3_tcp
+from ..settings import command_line
 from ..settings.emulator import scenario_of
-from .settings import VIRTUAL
+from .settings import SETTINGS, TCP, VIRTUAL
 
 # Names of --tcp that are another one's in a grid.
 OVER = {"sender": "congestion_control", "min_rto_ms": "rto_min_ms", "receive_window": "window_bytes", "mss": "mtu"}
+
+
+def read(words: Iterable[str]) -> dict[str, Any]:
+    """--tcp of the command line for Linux: settings of a grid, those of TCP."""
+    known = ("congestion_control", "window_bytes", *(name for name, s in SETTINGS.items() if s.role == TCP))
+    given = ns3_tcp.pairs(words, "congestion_control=bbr", ".+")
+    for name in given:
+        if name not in SETTINGS or name not in known and SETTINGS[name].role != TCP:
+            raise BadInput(f"--tcp {name}={given[name]}; valid: {', '.join(known)}, sysctl.tcp_NAME; with --time ns3 others (docs/ns3.md)")
+    return {name: command_line.read(f"--tcp {name}", SETTINGS[name].kind, value) for name, value in given.items()}
 
 
 def sysctls_of(work: dict[str, Any]) -> dict[str, Any]:

@@ -46,14 +46,19 @@ def check(s: Scenario) -> None:
         raise BadInput("--tcp-l is 'on' with --time ns3, where no relay is at the terminals; valid: off")
 
 
-def read(words: Iterable[str]) -> dict[str, str]:
-    """Of the command line."""
+def pairs(words: Iterable[str], example: str, values: str = r"[\w.:-]+") -> dict[str, str]:
+    """--tcp of the command line."""
     given: dict[str, str] = {}
     for word in words:
         name, equal, value = word.partition("=")
-        if not re.fullmatch(r"\w+(::\w+)*", name) or not equal or not re.fullmatch(r"[\w.:-]+", value):
-            raise BadInput(f"--tcp is {word!r}; valid: NAME=VALUE, such as min_rto_ms=20")
+        if not re.fullmatch(r"[\w.]+(::\w+)*", name) or not equal or not re.fullmatch(values, value):
+            raise BadInput(f"--tcp is {word!r}; valid: NAME=VALUE, such as {example}")
         given[name] = value
+    return given
+
+
+def read(words: Iterable[str]) -> dict[str, str]:
+    given = pairs(words, "min_rto_ms=20")
     if given.get("sender", SENDERS[0]) not in SENDERS:
         raise BadInput(f"--tcp sender is {given['sender']!r}; valid: {', '.join(SENDERS)}")
     settings_of({n: v for n, v in given.items() if n != "sender"})
