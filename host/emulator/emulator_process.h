@@ -1,41 +1,126 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The emulated cell in real time: one thread that sleeps (in one ppoll) until the next slot, the
-// next packet to leave, or a packet in one of the two interfaces. Slot k is due at t0 +
-// slot_start(k) of the monotonic clock. It is never skipped: a thread that was kept from running
-// does the slots it missed at once, and how late each slot and each packet was is counted and
-// judged by the launcher.
+// Emulated links between interfaces in real time: one thread that sleeps (in one ppoll) until a
+// packet comes or is due, or the next beat. Slot k is due at t0 + slot_start(k) of the monotonic
+// clock. No beat is skipped: a thread that was kept from running does those it missed at once, and
+// how late each beat and each packet was is counted and judged by the launcher.
 //
 // It answers for the three processes that it stands for, on their sockets and with their messages:
-// `base` and `terminal` (MacStatus, telemetry) and the medium (AirStatus: pacing).
+// `base` and `terminal` (MacStatus, telemetry) and the medium (AirStatus: pacing). Whoever reads a
+// status need not know what carries the packets.
 #pragma once
 
+#include <poll.h>
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <initializer_list>
 #include <memory>
+#include <span>
+#include <string>
+#include <vector>
 #include <zmq.hpp>
 
+#include "config/schema.h"
+#include "emulator/delayed_pair.h"
 #include "emulator/emulator_config.h"
+#include "emulator/ends.h"
+#include "emulator/link_pair.h"
 #include "runtime/control_socket.h"
 #include "runtime/pacing.h"
-#include "runtime/telemetry_socket.h"
-#include "station/packet_gate.h"
+#include "runtime/setting_changes.h"
+#include "types/grid.h"
 
 namespace wip::emulator {
 
 class emulator_process {
 public:
-    // Makes the interfaces and binds the sockets. Throws tun_error, endpoint_error, config::error,
-    // std::runtime_error (a namespace that is not there).
-    emulator_process(zmq::context_t& context, const config::settings& settings,
-                     const emulator_config& config);
-    ~emulator_process();
+    virtual ~emulator_process() = default;
+    emulator_process(const emulator_process&) = delete;
+    emulator_process& operator=(const emulator_process&) = delete;
 
     // Paths of the ipc sockets bound here, to hand over to the user that the process becomes.
-    std::vector<std::string> bound_paths() const;
+    std::vector<std::string> bound_paths() const { return paths_of(config); }
     // Until something ends it; returns the exit code.
     int run(int signal_fd, bool realtime_priority);
 
+protected:
+    // Each has settings of its own: as whom the process is asked.
+    enum class station : std::uint8_t { base, terminal, air };
+
+    // `until_change`: from the slot whose work is done until a change holds.
+    emulator_process(zmq::context_t& context, const config::settings& s, const emulator_config& c,
+                     slot_count beat, slot_count until_change);
+
+    // The kind of link: what carries the packets, ...
+    virtual packet_path& path() = 0;
+    virtual delayed_pair& links() = 0;
+    // ... what is made before slot 0 begins, ...
+    virtual void prepare() {}
+    // ... what is due until t, before the beat at `due`, ...
+    virtual void advance(std::int64_t t, std::int64_t due) = 0;
+    // ... and the work of the beat that is due;
+    virtual void beat(std::int64_t due) = 0;
+    // ... what is told of a packet that came in or goes out; `user` < 0: the server's;
+    virtual void came(int user, std::span<const std::uint8_t> packet, std::int64_t t) = 0;
+    virtual void goes(int user, const link_packet& packet) = 0;
+    // ... and live settings. configure(): false, nothing was changed; throws config::error.
+    virtual bool configure(const std::string& yaml, station asked) = 0;
+    virtual void end_what_passes() = 0;
+
+    std::int64_t now() const;
+    slot changes_from() const { return next + change_after; }
+    station_sockets& sockets_of(station s) { return stations[s == station::terminal ? 1 : 0]; }
+    // Of all links, when they are made.
+    void deliver();
+    void publish();
+    void serve();
+    // The settings are these now.
+    void settle(const config::settings& wanted, const std::vector<std::string>& changed,
+                station asked);
+    void replace(const std::string& key, const std::string& value);
+    config::error no_such_setting(const std::string& key) const;
+
+    config::settings settings;
+    emulator_config config;
+    std::array<station_sockets, 2> stations;  // base station, terminals
+    runtime::pacing beats, packets;
+    slot next;
+
 private:
-    struct state;
-    std::unique_ptr<state> state_;
+    void wait_until(std::int64_t due);
+    bool read(int user);
+    gateway& gateway_of(int user);
+    void fill(station which, openwip::control::MacStatus& status);
+    void fill(openwip::control::AirStatus& status) const;
+    host::setting_changes& changes_of(station s) { return changes[static_cast<std::size_t>(s)]; }
+
+    slot_count beat_length, change_after;
+    std::string effective_yaml;
+    terminal_addresses addresses;
+    gateway server;
+    std::deque<gateway> terminals;
+    host::control_socket air_control;
+    std::array<host::setting_changes, 3> changes;
+    bool realtime_priority = false;
+    std::uint64_t malformed = 0;
+    std::int64_t t0 = 0;
+    std::vector<pollfd> watched;  // signals, server, terminals
+    ending end;
 };
+
+// By link.kind. Makes the interfaces and binds the sockets. Throws tun_error, endpoint_error,
+// config::error, std::runtime_error (a namespace that is not there).
+std::unique_ptr<emulator_process> make_process(zmq::context_t& context,
+                                               const config::settings& settings,
+                                               const emulator_config& config);
+std::unique_ptr<emulator_process> make_cell_process(zmq::context_t& context,
+                                                    const config::settings& settings,
+                                                    const emulator_config& config);
+std::unique_ptr<emulator_process> make_link_process(zmq::context_t& context,
+                                                    const config::settings& settings,
+                                                    const emulator_config& config);
+
+bool starts_with_any(const std::string& key, std::initializer_list<const char*> groups);
 
 }  // namespace wip::emulator

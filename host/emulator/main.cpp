@@ -12,7 +12,6 @@
 #include "config/number_option.h"
 #include "emulator/emulator_process.h"
 #include "emulator/generator.h"
-#include "emulator/link_process.h"
 #include "emulator/path_run_program.h"
 #include "emulator/virtual_run.h"
 #include "runtime/privileged_start.h"
@@ -55,19 +54,12 @@ int run(config::settings& settings, const modes& mode) {
         });
     }
     zmq::context_t context(1);
-    const auto carry = [&](auto& process) {
-        const bool realtime = runtime::use_realtime();
-        start.give_up(process.bound_paths());
-        spdlog::info("{}: emulator is up, {} priority; effective configuration:\n{}", config.name,
-                     realtime ? "real-time" : "normal", settings.to_yaml());
-        return host::run_to_its_end([&] { return process.run(start.signals(), realtime); });
-    };
-    if (cell) {
-        emulator_process process(context, settings, config);
-        return carry(process);
-    }
-    link_process process(context, settings, config);
-    return carry(process);
+    const auto process = make_process(context, settings, config);
+    const bool realtime = runtime::use_realtime();
+    start.give_up(process->bound_paths());
+    spdlog::info("{}: emulator is up, {} priority; effective configuration:\n{}", config.name,
+                 realtime ? "real-time" : "normal", settings.to_yaml());
+    return host::run_to_its_end([&] { return process->run(start.signals(), realtime); });
 }
 
 void add_options(CLI::App& app, modes& mode) {
