@@ -27,7 +27,7 @@ from ..air import SLOT_SAMPLES
 from ..machine import own_files, rights, system
 from ..machine.places import Places
 from ..settings import radios, table
-from ..settings.scenario import Scenario, text_of
+from ..settings.scenario import NOMINAL_TRANSMIT_DBFS, Scenario, text_of
 
 MACD, MEDIUM, FADER = "host/macd/macd", "host/medium/air", "host/cabled/wip_fader"     # of the build
 RUN_ROOT = pathlib.Path("/run/openwip")
@@ -283,7 +283,8 @@ def air_config(cell: Cell, scenario: Scenario) -> dict[str, Any]:
                 "nodes": {"base": {}, "terminal": {"impairments": s["impairments"]}}, "paths": [{key: path[key] for key in ("from", "to", "gain_db")}]}
     noise = {"noise_dbfs": round(s.noise_dbfs - terminal, 4)}
     if not s.cabled:
-        return {"air": air, "nodes": {"base": {}, "terminal": noise | {"impairments": s["impairments"]}}, "paths": [path]}
+        sent = {"transmit_dbfs": round(NOMINAL_TRANSMIT_DBFS + base, 4)} if base else {}
+        return {"air": air, "nodes": {"base": sent, "terminal": noise | {"impairments": s["impairments"]}}, "paths": [path]}
     # The medium is two cables, with the fader's radios at their ends.
     return {
         "air": air | {"wait_for": {"transmitters": 2, "receivers": 2}, "fader": cell.endpoint("fader.control")},
