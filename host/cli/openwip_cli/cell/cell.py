@@ -48,7 +48,8 @@ class Process:
     environment: dict
     namespace: str | None = None
     essential: bool = True      # its death ends the cell; that of an observer is reported only
-    slot_path: bool = False     # a slot waits for it (placement.py)
+    slot_path: bool = False     # a slot goes through it (placement.py)
+    apart: bool = False         # and need not wait for it, on a clock that does not
     capabilities: tuple | None = None  # all that it may ever hold; None: root's, of a program that gives them up itself
 
 
@@ -366,7 +367,7 @@ def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: An
         return Process(f"{role}.macd", [str(build / MACD), "--config", str(run / f"{role}.yaml")],
                        common, cell.namespace(role), slot_path=True)
 
-    fader = [Process("fader", [str(build / FADER), "--config", str(run / "fader.yaml"), *record_iq.get("fader", ())], radio, slot_path=True,
+    fader = [Process("fader", [str(build / FADER), "--config", str(run / "fader.yaml"), *record_iq.get("fader", ())], radio, slot_path=True, apart=True,
                      capabilities=rights.TO_BECOME_THE_ACCOUNT)] if scenario.cabled else []
     return [
         Process("air", [str(build / MEDIUM), "--config", str(run / "air.yaml")], common, slot_path=True,
