@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Where the slot path runs, what it costs, whose a stall was, which pace a machine can hold."""
+import contextlib
+import io
 import os
 import pathlib
 import signal
@@ -20,6 +22,7 @@ sys.path.append(str(pathlib.Path(__file__).parents[2] / "bench"))
 import bench_slot_path  # noqa: E402
 import both_ways  # noqa: E402
 import slot_path_cost  # noqa: E402
+import valid_demo  # noqa: E402
 import wake_ups  # noqa: E402
 
 
@@ -173,6 +176,17 @@ class Cost(unittest.TestCase):
     def test_a_run_that_ended_without_figures_is_its_verdict(self):
         verdict = {"valid": False, "reasons": ["lock: there is none"]}
         self.assertEqual(both_ways.judged({"verdict": verdict}), {"verdict": verdict, "outside": None})
+
+    def test_a_run_that_is_invalid_is_made_again_and_after_three_it_is_none(self):
+        for good, wanted in ((0, 0), (2, 2), (3, None)):
+            with self.subTest(good=good), tempfile.TemporaryDirectory() as folder:
+                # Where the second or third is good, the first writes nothing.
+                demo = (f'cd {folder}; n=$(ls | grep -c ran); touch $n.ran; [ $n -eq 0 ] && [ {good} -gt 0 ] && exit 1; [ $n -ge {good} ]; bad=$?; '
+                        'for last; do :; done; [ $bad = 0 ] && v=true || v=false; echo \'{"verdict": {"valid": \'$v\', "reasons": ["late"]}}\' > "$last"')
+                with contextlib.redirect_stderr(io.StringIO()):
+                    found = valid_demo.run("a way, seed 1", folder, lambda base: ["--of", str(base)], "env", ("sh", "-c", demo, "demo"))
+                self.assertEqual(len(list(pathlib.Path(folder).glob("*.ran"))), 1 + min(good, 2))
+                self.assertEqual(found and found[1].name, wanted if wanted is None else f"a-way-seed-1-{wanted}")
 
     def test_what_cannot_be_benched_is_refused(self):
         for arguments, words in ((["--runs", "0"], "--runs is '0'"), (["--seconds", "0.1"], "--seconds is '0.1'"),
