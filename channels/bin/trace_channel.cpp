@@ -5,17 +5,18 @@
 #include <cmath>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "types/db.h"
 
 namespace wip::bin_model {
 namespace {
 
-std::vector<trace_row> to_linear(const std::vector<trace_row>& rows_db) {
-    std::vector<trace_row> rows(rows_db.size());
+// In its place: the largest trace has 1.1 GB.
+std::vector<trace_row> to_linear(std::vector<trace_row> rows) {
     for (std::size_t t = 0; t < rows.size(); ++t)
         for (std::size_t b = 0; b < nof_bins; ++b) {
-            const float v = rows_db[t][b];
+            const float v = rows[t][b];
             if (!(v >= lowest_snr_db && v <= highest_snr_db))
                 throw std::invalid_argument("trace: slot " + std::to_string(t) + ", bin " +
                                             std::to_string(b) + ": " + std::to_string(v) +
@@ -33,9 +34,8 @@ void copy_row(const std::vector<trace_row>& rows, slot s, std::span<float, nof_b
 
 }  // namespace
 
-trace_channel::trace_channel(const std::vector<trace_row>& snr_db,
-                             const std::vector<trace_row>& predicted_snr_db)
-    : snr_(to_linear(snr_db)), predicted_(to_linear(predicted_snr_db)) {
+trace_channel::trace_channel(std::vector<trace_row> snr_db, std::vector<trace_row> predicted_snr_db)
+    : snr_(to_linear(std::move(snr_db))), predicted_(to_linear(std::move(predicted_snr_db))) {
     if (snr_.empty()) throw std::invalid_argument("trace: no slots");
     if (!predicted_.empty() && predicted_.size() != snr_.size())
         throw std::invalid_argument("trace: " + std::to_string(predicted_.size()) +

@@ -12,12 +12,12 @@ namespace wip::bin_model {
 
 using trace_row = std::array<float, nof_bins>;
 
-class trace_channel final : public bin_channel, public bin_prediction {
+class trace_channel final : public bin_channel {
 public:
     // Rows in dB. `predicted` empty: no predictions. Throws std::invalid_argument: no rows, rows of
     // unequal number, a value that is not within -60 to 80 dB.
-    explicit trace_channel(const std::vector<trace_row>& snr_db,
-                           const std::vector<trace_row>& predicted_snr_db = {});
+    explicit trace_channel(std::vector<trace_row> snr_db,
+                           std::vector<trace_row> predicted_snr_db = {});
 
     slot_count nof_slots() const noexcept {
         return slot_count(static_cast<std::int64_t>(snr_.size()));
@@ -27,10 +27,22 @@ public:
 
     void snr(slot s, std::span<float, nof_bins> linear) noexcept override;
     // The truth if the trace has no predictions.
-    void predicted_snr(slot s, std::span<float, nof_bins> linear) noexcept override;
+    void predicted_snr(slot s, std::span<float, nof_bins> linear) noexcept;
 
 private:
     std::vector<trace_row> snr_, predicted_;  // linear
+};
+
+// What a trace says was predicted. The trace outlives this.
+class recorded_prediction final : public bin_prediction {
+public:
+    explicit recorded_prediction(trace_channel& trace) : trace_(&trace) {}
+    void predicted_snr(slot s, std::span<float, nof_bins> linear) noexcept override {
+        trace_->predicted_snr(s, linear);
+    }
+
+private:
+    trace_channel* trace_;
 };
 
 }  // namespace wip::bin_model

@@ -98,6 +98,7 @@ private:
     std::vector<const mix::sample_source*> sources_;
     std::vector<mix::node_tuning> tunings_;
     std::vector<bool> sends_, hears_;  // by node: a path begins, ends at it
+    std::size_t last_that_hears_ = 0;
     std::vector<cf32> in_, out_;
     mix::change_door changes_;
     std::atomic<bool> stop_{false};

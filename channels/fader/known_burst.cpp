@@ -164,6 +164,8 @@ burst_listener::likeness burst_listener::of_block() {
     }
     constexpr double looked_at = window_blocks * block / step;
     if (std::min(now, before) < silent * looked_at) return {};
+    // Nearly always: root and angle are for what may be alike.
+    if (std::norm(sum) < 0.9 * alike_from * alike_from * now * before) return {};
     return {std::abs(sum) / std::sqrt(now * before),
             std::arg(sum) / (2 * std::numbers::pi * double{known_burst::period}), now / looked_at};
 }

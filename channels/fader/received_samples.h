@@ -33,7 +33,12 @@ public:
         pass(missing);
         const std::size_t again =
             static_cast<std::size_t>(std::clamp<tick>(end_ - time, 0, static_cast<tick>(x.size())));
-        for (const cf32 v : x.subspan(again)) ring_[index(end_++)] = v;
+        for (auto left = x.subspan(again); !left.empty();) {
+            const auto part = left.first(std::min(left.size(), ring_.size() - index(end_)));
+            std::copy(part.begin(), part.end(), &ring_[index(end_)]);
+            end_ += static_cast<tick>(part.size());
+            left = left.subspan(part.size());
+        }
         return missing;
     }
     // The time up to which it is known.
@@ -41,11 +46,17 @@ public:
 
     bool active() const noexcept override { return begun_; }
     bool read(tick from, std::span<cf32> out) const noexcept override {
-        const tick oldest = end_ - static_cast<tick>(ring_.size());
-        for (std::size_t i = 0; i < out.size(); ++i) {
-            const tick t = from + static_cast<tick>(i);
-            out[i] = t >= oldest && t < end_ ? ring_[index(t)] : cf32{};
+        const tick end = from + static_cast<tick>(out.size());
+        const tick first = std::clamp(end_ - static_cast<tick>(ring_.size()), from, end);
+        const tick last = std::clamp(end_, first, end);
+        const auto at = [&](tick t) { return out.begin() + (t - from); };
+        std::fill(out.begin(), at(first), cf32{});
+        for (tick t = first; t < last;) {
+            const tick n = std::min(last - t, static_cast<tick>(ring_.size() - index(t)));
+            std::copy_n(&ring_[index(t)], n, at(t));
+            t += n;
         }
+        std::fill(at(last), out.end(), cf32{});
         return begun_;
     }
 

@@ -11,6 +11,7 @@
 #include "sample/channel_config.h"
 #include "sample/stage_chain.h"
 #include "sample/trace_filter.h"
+#include "types/db.h"
 
 namespace wip::mix {
 
@@ -34,6 +35,7 @@ struct node_config {
     std::vector<sample_model::impairment_config> impairments{};  // of its receiver, in this order
     // A clock_offset among them is the receiver's own sampling clock: what stands before it happens
     // at the medium's rate, what stands after it at the receiver's. A gap is an overflow.
+    double transmit_dbfs = nominal_transmit_level.value;  // of what it sends, with all bins in use
 };
 
 struct path_config {

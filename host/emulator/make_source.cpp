@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <memory>
+#include <utility>
+
 #include "bin/power_prediction.h"
 #include "bin/trace_channel.h"
 #include "emulator/emulator_config.h"
@@ -12,8 +15,9 @@ using bin_model::trace_channel;
 
 snr_source recorded(const channel_config& c, const std::string& user, std::uint64_t seed,
                     int horizon_slots) {
-    const trace::confined_trace read = trace::read_confined(c.model, user);
-    auto played = std::make_unique<trace_channel>(read.snr_db, read.predicted_snr_db);
+    trace::confined_trace read = trace::read_confined(c.model, user);
+    auto played =
+        std::make_unique<trace_channel>(std::move(read.snr_db), std::move(read.predicted_snr_db));
     snr_source s;
     if (!c.prediction_nmse) {
         if (!played->has_prediction())
@@ -25,7 +29,7 @@ snr_source recorded(const channel_config& c, const std::string& user, std::uint6
             throw config::error("channel.prediction_nmse = trace: " + c.model + " was predicted " +
                                 std::to_string(held) + " slots ahead, the loop takes " +
                                 std::to_string(horizon_slots));
-        s.prediction = std::make_unique<trace_channel>(*played);
+        s.prediction = std::make_unique<bin_model::recorded_prediction>(*played);
     } else if (*c.prediction_nmse == 0) {
         s.prediction = std::make_unique<bin_model::perfect_prediction>(*played);
     } else {

@@ -49,7 +49,8 @@ void read_nodes(const config::settings& s, mix::mix_config& c) {
         if (const auto valid = check_name(name); !valid.empty())
             throw s.refuse(node, "not valid; expected node names of " + valid);
         c.nodes.push_back({name, s.number(node + ".noise_dbfs"),
-                           read_impairments(s, node + ".impairments", true)});
+                           read_impairments(s, node + ".impairments", true),
+                           s.real(node + ".transmit_dbfs")});
     }
     if (c.nodes.empty() || c.nodes.size() > max_nodes)
         throw s.refuse("nodes: expected 1 to " + std::to_string(max_nodes) +
@@ -67,13 +68,14 @@ std::size_t node_of(const config::settings& s, const std::string& path, const mi
 
 // The SNR of a bin whose gain is 1.
 double unit_snr_db(const config::settings& s, const std::string& at, const path_config& path,
-                   const mix::node_config& receiver) {
+                   const mix::mix_config& c) {
+    const mix::node_config& receiver = c.nodes[path.to];
     if (const auto given = s.number(at + ".trace_snr_db")) return *given;
     if (!receiver.noise_dbfs)
         throw s.refuse(at + ".channel",
                        "not valid; expected trace_snr_db beside a trace, or "
                        "noise_dbfs of its receiver, which its SNR refers to");
-    return snr_at_unit_gain_db(path, *receiver.noise_dbfs);
+    return snr_at_unit_gain_db(c.nodes[path.from], path, *receiver.noise_dbfs);
 }
 
 void read_trace_of(const config::settings& s, const std::string& at, path_config& path,
@@ -84,7 +86,7 @@ void read_trace_of(const config::settings& s, const std::string& at, path_config
     if (path.request.shadowing.on)
         throw s.refuse(at + ".shadowing",
                        "not valid; expected off with a trace, which has its own");
-    const double unit = unit_snr_db(s, at, path, c.nodes[path.to]);
+    const double unit = unit_snr_db(s, at, path, c);
     try {
         if (!read_trace) throw std::runtime_error("no traces are played here");
         path.trace = {read_trace(path.request.model, s.text("air.user")), unit};

@@ -39,7 +39,8 @@ channel_control::channel_control(const mix::mix_config& config, std::string head
     now_.channel = path.request;
     now_.user = path.user;
     if (const auto noise = config.nodes[path.to].noise_dbfs)
-        now_.snr_db = std::round(snr_at_unit_gain_db(path, *noise) * 1e3) / 1e3;
+        now_.snr_db =
+            std::round(snr_at_unit_gain_db(config.nodes[path.from], path, *noise) * 1e3) / 1e3;
 }
 
 std::optional<tick> channel_control::configure(const std::string& yaml, tick now) {
@@ -103,8 +104,10 @@ std::optional<tick> channel_control::configure(const std::string& yaml, tick now
                                 "': " + e.what());
         }
     }
-    if (next.snr_db != before.snr_db)
-        c.noise_dbfs = snr_at_unit_gain_db(config_.paths[0], *next.snr_db);
+    if (next.snr_db != before.snr_db) {
+        const path_config& path = config_.paths[0];
+        c.noise_dbfs = snr_at_unit_gain_db(config_.nodes[path.from], path, *next.snr_db);
+    }
     const bool timed = next.blackout_ms && *next.blackout_ms != unlimited;
     if (given("blackout") && (timed || next.blackout_ms != before.blackout_ms)) {
         c.dark = mix::mixer_change::blackout{next.blackout_ms ? blackout_loss_db : 0, never};

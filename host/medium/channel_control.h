@@ -5,8 +5,8 @@
 //
 //   channel: {model: etu, speed_kmh: 60, snr_db: 20, shadowing: off, user: 0, blackout: 200}
 //
-// blackout: on, off, or milliseconds. The SNR is that of a subcarrier of a transmitter at the
-// nominal level (types/db.h), without fading. `settings()` says what holds.
+// blackout: on, off, or milliseconds. The SNR is that of a subcarrier of a transmitter at its
+// level (nodes.*.transmit_dbfs), without fading. `settings()` says what holds.
 #pragma once
 
 #include <functional>

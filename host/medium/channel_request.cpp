@@ -16,9 +16,10 @@ std::string channel_models() {
 }
 
 // The noise is that of the whole sample rate, the signal fills the subcarriers.
-double snr_at_unit_gain_db(const path_config& path, double noise_dbfs) {
-    return nominal_transmit_level.value +
-           10 * std::log10(double{fft_size} / double{nof_subcarriers}) + path.gain_db - noise_dbfs;
+double snr_at_unit_gain_db(const mix::node_config& sender, const path_config& path,
+                           double noise_dbfs) {
+    return sender.transmit_dbfs + 10 * std::log10(double{fft_size} / double{nof_subcarriers}) +
+           path.gain_db - noise_dbfs;
 }
 
 shadowing_request read_shadowing(const config::settings& s, const std::string& path) {

@@ -16,8 +16,10 @@ std::string channel_models();
 // An SNR trace, not a definition.
 inline bool is_trace(const std::string& model) { return model.ends_with(".h5"); }
 
-// SNR of a subcarrier of a transmitter at the nominal level (types/db.h), without fading.
-double snr_at_unit_gain_db(const path_config& path, double noise_dbfs);
+// SNR of a subcarrier at the sender's level, without fading. The same function gives the noise for
+// an SNR in its place.
+double snr_at_unit_gain_db(const mix::node_config& sender, const path_config& path,
+                           double noise_dbfs);
 
 shadowing_request read_shadowing(const config::settings& settings, const std::string& path);
 

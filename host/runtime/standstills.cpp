@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "runtime/standstills.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -13,7 +14,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <system_error>
+#include <utility>
 
+#include "runtime/descriptor.h"
 #include "runtime/realtime.h"
 
 namespace wip::runtime {
@@ -36,21 +39,40 @@ double ms(standstills::duration d) { return std::chrono::duration<double, std::m
 
 }  // namespace
 
-long standstills::woke(duration late) {
+void standstills::sums::add(duration gap) {
+    ++count;
+    together += gap;
+    longest = std::max(longest, gap);
+}
+
+std::string standstills::sums::json() const {
+    char text[120];
+    std::snprintf(text, sizeof text, "\"count\": %ld, \"longest_ms\": %.3f, \"together_ms\": %.3f",
+                  count, ms(longest), ms(together));
+    return text;
+}
+
+long standstills::woke(duration late, duration ready) {
     if (late >= least_) {
-        ++count_;
-        together_ += late;
-        longest_ = std::max(longest_, late);
+        all_.add(late);
+        if (2 * ready > late) held_back_.add(late);
     }
     return std::max<long>(0, late / witness_period);
 }
 
 std::string standstills::json() const {
-    char text[160];
-    std::snprintf(text, sizeof text,
-                  "{\"least_ms\": %g, \"count\": %ld, \"longest_ms\": %.3f, \"together_ms\": %.3f}",
-                  ms(least_), count_, ms(longest_), ms(together_));
-    return text;
+    char least[40];
+    std::snprintf(least, sizeof least, "{\"least_ms\": %g, ", ms(least_));
+    return least + all_.json() + ", \"held_back\": {" + held_back_.json() + "}}";
+}
+
+std::optional<standstills::duration> ready_without_core() {
+    const descriptor file(::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC));
+    char text[80] = {};
+    if (file.get() < 0 || ::read(file.get(), text, sizeof text - 1) <= 0) return {};
+    long long ran = 0, ready = 0;  // ns
+    if (std::sscanf(text, "%lld %lld", &ran, &ready) != 2) return {};
+    return std::chrono::nanoseconds(ready);
 }
 
 standstills watch_core(int core, standstills::duration least) {
@@ -64,6 +86,7 @@ standstills watch_core(int core, standstills::duration least) {
                MCL_FUTURE);  // a page that is fetched is no standstill; else: as it is
     standstills found(least);
     using clock = std::chrono::steady_clock;  // CLOCK_MONOTONIC
+    auto ready_before = ready_without_core().value_or(standstills::duration{});
     auto due = clock::now();
     for (std::uint64_t wakes = 0;; ++wakes) {
         due += witness_period;
@@ -73,8 +96,15 @@ standstills watch_core(int core, standstills::duration least) {
                           .tv_nsec = static_cast<long>(since.count() % 1'000'000'000)};
         while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr) == EINTR) {
         }
-        due += found.woke(clock::now() - due) * witness_period;
-        if (wakes % wakes_between_looks == 0 && input_ended()) return found;
+        const auto late = clock::now() - due;
+        const bool looks = wakes % wakes_between_looks == 0;
+        standstills::duration ready{};
+        if (looks || late >= witness_period) {
+            const auto now = ready_without_core().value_or(standstills::duration{});
+            ready = now - std::exchange(ready_before, now);
+        }
+        due += found.woke(late, ready) * witness_period;
+        if (looks && input_ended()) return found;
     }
 }
 

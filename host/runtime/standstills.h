@@ -3,9 +3,16 @@
 // millisecond and notes how much later than asked it was. The program cannot hold it up, whatever
 // it does: a gap is the machine's (its hypervisor, its kernel), or of work of a yet higher
 // priority. What a hypervisor takes does not all show as steal, so this is measured.
+//
+// Whose a gap was: the kernel counts how long a thread was ready and had no core (schedstat). Where
+// the whole machine stood still nobody woke the thread either, and it was not ready. A gap of
+// which it was ready for more than half was the kernel's: it HELD BACK all real-time work of the
+// core, as it does when that had its share of the period (sched_rt_runtime_us; ordinary tasks that
+// starve, from Linux 6.12 on), or something of a higher priority had the core.
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 
 namespace wip::runtime {
@@ -19,20 +26,30 @@ public:
     // Gaps of `least` or more count.
     explicit standstills(duration least) : least_(least) {}
 
-    // A wake-up that came so long after its time. Returns how many were to come meanwhile: their
-    // times are past, and it would count the same gap twice to wait for them.
-    long woke(duration late);
+    // A wake-up that came so long after its time, and how long of that the thread was ready.
+    // Returns how many were to come meanwhile: their times are past, and it would count the same
+    // gap twice to wait for them.
+    long woke(duration late, duration ready = {});
 
-    long count() const { return count_; }
-    duration longest() const { return longest_; }
-    duration together() const { return together_; }
-    // {"least_ms", "count", "longest_ms", "together_ms"}
+    long count() const { return all_.count; }
+    // {"least_ms", "count", "longest_ms", "together_ms", "held_back": {"count", "longest_ms",
+    // "together_ms"}}, the latter those of them in which the thread was ready
     std::string json() const;
 
 private:
-    duration least_, longest_{}, together_{};
-    long count_ = 0;
+    struct sums {
+        long count = 0;
+        duration longest{}, together{};
+        void add(duration gap);
+        std::string json() const;
+    };
+    duration least_;
+    sums all_, held_back_;
 };
+
+// How long the calling thread has been ready without a core, since it was made; nothing where the
+// kernel does not count that.
+std::optional<standstills::duration> ready_without_core();
 
 // Watches a core until standard input ends. Throws std::system_error where the thread does not get
 // the core or its priority: without, a gap may be anybody's.

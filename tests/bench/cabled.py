@@ -13,15 +13,14 @@ from a built tree. Exit code 1: something is outside. A run that is INVALID (the
 what is left out then is said."""
 import argparse
 import dataclasses
-import json
-import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 
 import h5py
 import numpy
+
+import valid_demo
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(TOP / "host" / "cli")]
@@ -32,30 +31,21 @@ SCENARIO = ["--channel", "jakes", "--speed-kmh", "30", "--snr", "20", "--bins", 
             "--retransmission-delay-ms", "4"]
 WAYS = {"medium": [], "cabled": ["--air", "cabled"]}
 MOST_SNR_DB, MOST_TCP = 0.3, 0.03
-ATTEMPTS = 3
 
 
 def run(way, seed, given, folder):
     """(report, SNR by slot: 25 values); None: never valid."""
-    for attempt in range(ATTEMPTS):
-        base = pathlib.Path(folder, f"{way}-{seed}-{attempt}")
-        command = [TOP / "openwip", "demo", "--name", f"cb{way[0]}", *SCENARIO, *WAYS[way], "--seed", str(seed), "--duration", str(given.seconds),
-                   "--speed", str(given.speed), "--record", f"{base}.h5", "--json", f"{base}.json", *given.more]
-        subprocess.run([*given.before.split(), *command], env=os.environ | {"OPENWIP_NO_BUILD": "1"}, stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL, check=False)
-        try:
-            report = json.loads(pathlib.Path(f"{base}.json").read_text())
-        except OSError:
-            continue
-        if not report["verdict"]["valid"]:
-            print(f"{way}, seed {seed}: {report['verdict']}", file=sys.stderr)
-            continue
-        with h5py.File(f"{base}.h5") as f:
-            slot = f["topics/slot/terminal"]
-            locked = slot["locked"][:] & slot["snr_db.known"][:]
-            snr = dict(zip(slot["message.slot"][:][locked], slot["snr_db"][:][locked]))
-        return report, snr
-    return None
+    found = valid_demo.run(f"{way}, seed {seed}", folder, lambda base: [
+        "--name", f"cb{way[0]}", *SCENARIO, *WAYS[way], "--seed", str(seed), "--duration", str(given.seconds), "--speed", str(given.speed), "--record",
+        f"{base}.h5", *given.more], given.before)
+    if found is None:
+        return None
+    report, base = found
+    with h5py.File(f"{base}.h5") as f:
+        slot = f["topics/slot/terminal"]
+        locked = slot["locked"][:] & slot["snr_db.known"][:]
+        snr = dict(zip(slot["message.slot"][:][locked], slot["snr_db"][:][locked]))
+    return report, snr
 
 
 def figures(ways, runs):
@@ -93,9 +83,7 @@ def main():
     p.add_argument("--seeds", type=int, default=8)
     p.add_argument("--seconds", type=int, default=8)
     p.add_argument("--speed", type=float, default=0.5)
-    p.add_argument("--out")
-    p.add_argument("--before", default="", help="command that runs each demo (flock FILE)")
-    p.add_argument("more", nargs="*")
+    valid_demo.options(p)
     given = p.parse_args()
     runs = {way: {} for way in WAYS}
     with tempfile.TemporaryDirectory(prefix="openwip-cabled-") as folder:
@@ -104,11 +92,8 @@ def main():
                 if (done := run(way, seed, given, folder)) is not None:
                     runs[way][seed] = done
     found = {"scenario": SCENARIO + given.more, "seconds": given.seconds, "speed": given.speed,
-             "not_valid": [f"{way}, seed {s}" for way in WAYS for s in range(1, given.seeds + 1) if s not in runs[way]], **figures(list(WAYS), runs)}
-    text = json.dumps(found, indent=1)
-    if given.out:
-        pathlib.Path(given.out).write_text(text + "\n")
-    print(text)
+             "not_valid": valid_demo.not_valid(runs, WAYS, given.seeds), **figures(list(WAYS), runs)}
+    valid_demo.written(found, given.out)
     return 0 if all(found[key]["ok"] for key in ("snr_db", "frame_error_rate", "tcp_bps")) else 1
 
 

@@ -12,12 +12,11 @@ from a built tree. Exit code 1: something is outside. A run that is INVALID (the
 what is left out then is said."""
 import argparse
 import dataclasses
-import json
-import os
 import pathlib
-import subprocess
 import sys
 import tempfile
+
+import valid_demo
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(TOP / "host" / "cli")]
@@ -28,25 +27,14 @@ SCENARIO = ["--speed-kmh", "30", "--snr", "16", "--bins", "10", "--allocation", 
             "--tcp-window-kb", "64", "--pings", "5"]
 WAYS = ("shadowing", "attenuator")      # --channel
 MOST_BITS, LEAST_SHARE, MOST_TCP = 8, 0.5, 0.03
-ATTEMPTS = 3
 
 
 def run(channel, seed, given, folder):
     """The report; None: never valid."""
-    for attempt in range(ATTEMPTS):
-        path = pathlib.Path(folder, f"{channel}-{seed}-{attempt}.json")
-        command = [TOP / "openwip", "demo", "--name", f"sh{channel[0]}", "--channel", channel, *SCENARIO, "--seed", str(seed), "--duration",
-                   str(given.seconds), "--speed", str(given.speed), "--json", str(path), *given.more]
-        subprocess.run([*given.before.split(), *command], env=os.environ | {"OPENWIP_NO_BUILD": "1"}, stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL, check=False)
-        try:
-            report = json.loads(path.read_text())
-        except OSError:
-            continue
-        if report["verdict"]["valid"]:
-            return report
-        print(f"{channel}, seed {seed}: {report['verdict']['reasons']}", file=sys.stderr)
-    return None
+    found = valid_demo.run(f"{channel}, seed {seed}", folder, lambda _: [
+        "--name", f"sh{channel[0]}", "--channel", channel, *SCENARIO, "--seed", str(seed), "--duration", str(given.seconds), "--speed",
+        str(given.speed), *given.more], given.before)
+    return found and found[0]
 
 
 def shares(report):
@@ -84,9 +72,7 @@ def main():
     p.add_argument("--seeds", type=int, default=8)
     p.add_argument("--seconds", type=int, default=6)
     p.add_argument("--speed", type=float, default=0.5)
-    p.add_argument("--out")
-    p.add_argument("--before", default="", help="command that runs each demo (flock FILE)")
-    p.add_argument("more", nargs="*")
+    valid_demo.options(p)
     given = p.parse_args()
     runs = {way: {} for way in WAYS}
     with tempfile.TemporaryDirectory(prefix="openwip-shadowing-") as folder:
@@ -95,11 +81,8 @@ def main():
                 if (done := run(way, seed, given, folder)) is not None:
                     runs[way][seed] = done
     found = {"scenario": SCENARIO + given.more, "seconds": given.seconds, "speed": given.speed,
-             "not_valid": [f"{way}, seed {s}" for way in WAYS for s in range(1, given.seeds + 1) if s not in runs[way]], **figures(runs)}
-    text = json.dumps(found, indent=1)
-    if given.out:
-        pathlib.Path(given.out).write_text(text + "\n")
-    print(text)
+             "not_valid": valid_demo.not_valid(runs, WAYS, given.seeds), **figures(runs)}
+    valid_demo.written(found, given.out)
     return 0 if found["tcp_bps"]["ok"] and all(row["ok"] for row in found["share"]) else 1
 
 

@@ -164,6 +164,27 @@ class Verdict(unittest.TestCase):
         self.assertEqual(late(16, **stood), [f"{missed}; the machine stood still for 2 ms or more 3 times, 14.2 ms at longest, 22 ms together"])
         self.assertEqual(late(16, count=0, longest_ms=0.0, together_ms=0.0), [f"{missed}; the machine did not stand still for 2 ms or more"])
 
+    def test_a_slot_path_that_the_kernel_held_back_is_a_reason_before_those_that_follow_from_it(self):
+        stood = {"least_ms": 2.0, "count": 13, "longest_ms": 49.04, "together_ms": 300.0}
+        held, none = ({"held_back": {"count": n, "longest_ms": 49.04 if n else 0.0, "together_ms": 300.0}} for n in (13, 0))
+
+        def judged(late, used=0.5, found=None, **more):
+            o = accounting.Observed(paths={}, realtime=accounting.realtime_of(pb.AirStatus(speed=1), pb.AirStatus(
+                speed=1, now=76_800_000, wall_seconds=10, slots=15000, clock="realtime"), {"left_out": late}), **more)
+            o.paths = accounting.paths_of(pb.MacStatus(), pb.MacStatus())
+            o.realtime |= {"standstills": stood | (found or none), "share": {"used": used, "allowed": 0.95}}
+            return accounting.judge(o)["reasons"]
+
+        reasons = judged(16, 0.97, held)
+        self.assertEqual(len(reasons), 2)
+        self.assertTrue(reasons[0].startswith("real-time throttling: the kernel held the slot path back 13 times, 49.0 ms at longest, while it was ready; it "
+                                              "used 97% of its core, of which real-time processes may have 95%; remedy: "), reasons[0])
+        self.assertIn("the kernel held the slot path back 13 of these times", reasons[1])
+        self.assertIn("may have been held back: it used 91% of its core", judged(16, 0.91)[0])
+        self.assertTrue(judged(16, 0.90)[0].startswith("late: "))
+        self.assertIn("real-time throttling: ", judged(0, 0.5, held, lock_losses=1)[0])
+        self.assertEqual(judged(15, 0.97, held), [])       # it excuses nothing, and is no fault by itself
+
     def test_a_faded_signal_that_is_clipped_is_another_channel(self):
         for clipped, says in ((7680, []), (7681, ["clipping: 7681 of 76800000 samples of the faded signal were beyond full scale (limit 0.0001): less power before the channel"])):
             after = pb.AirStatus(speed=1, now=76_800_000, wall_seconds=10, slots=15000, clipped=clipped)

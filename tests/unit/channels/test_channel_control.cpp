@@ -80,6 +80,17 @@ TEST_F(ChannelControl, only_the_noise_changes_with_the_snr) {
     EXPECT_FALSE(taken[0].channel);
 }
 
+TEST_F(ChannelControl, an_snr_is_that_of_the_level_that_the_base_station_sends_at) {
+    start(R"(
+air: {name: t, clock: lockstep, speed: 1, seed: 3}
+nodes: {base: {transmit_dbfs: -25}, terminal: {noise_dbfs: -24.1359}}
+paths: [{from: base, to: terminal, gain_db: 15, channel: awgn}]
+)");
+    EXPECT_TRUE(has("snr_db: 16")) << control->settings(0);
+    EXPECT_EQ(set("channel: {snr_db: 10}"), "");
+    EXPECT_NEAR(taken.at(0).noise_dbfs.value(), -18.1359, 1e-3);
+}
+
 TEST_F(ChannelControl, a_blackout_has_a_length_or_none) {
     EXPECT_EQ(set("channel: {blackout: 200}"), "");
     ASSERT_TRUE(taken.at(0).dark);

@@ -109,6 +109,16 @@ class MadeUp(unittest.TestCase):
         self.costs(self.found(doctor.check_rights)["TUN"], "not there", "modprobe tun")
         self.file("dev/net/tun", "")
         self.assertTrue(self.found(doctor.check_rights)["TUN"].ok)
+
+    def test_a_share_of_a_core_below_the_usual_one_holds_real_time_processes_back(self):
+        for runtime, says in (("950000", "950000 of 1000000 us of a core"), ("-1", "all of a core")):
+            self.file("proc/sys/kernel/sched_rt_runtime_us", runtime + "\n")
+            self.file("proc/sys/kernel/sched_rt_period_us", "1000000\n")
+            share = doctor.realtime_share(doctor.Machine(self.root, self.environment))
+            self.assertTrue(share.ok)
+            self.assertEqual(share.says, says)
+        self.file("proc/sys/kernel/sched_rt_runtime_us", "500000\n")
+        self.costs(self.found(doctor.check_rights)["real-time share"], "^500000 of 1000000 us", "sysctl -w kernel.sched_rt_runtime_us=950000")
         self.costs(self.found(doctor.check_versions)["versions"], "kernel not known", "./openwip setup demo")
         self.program("gnuradio-config-info", "v3.8.2.0")
         self.costs(self.found(doctor.check_versions)["versions"], "3.8.2.0", "a release")

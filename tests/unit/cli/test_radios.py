@@ -53,6 +53,7 @@ class Radios(unittest.TestCase):
                 path, noise = air["paths"][0]["gain_db"], air["nodes"]["terminal"]["noise_dbfs"]
                 self.assertAlmostEqual(base.level_db + path + terminal.level_db, 0)
                 self.assertAlmostEqual(noise + terminal.level_db, scenario.noise_dbfs, 3)
+                self.assertAlmostEqual(air["nodes"]["base"].get("transmit_dbfs", -15.0), scenarios.NOMINAL_TRANSMIT_DBFS + base.level_db, 3)
                 self.assertTrue(-200 <= path <= 100 and -200 <= noise <= 20)
 
     def test_each_station_may_have_its_own(self):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Where the slot path runs, what it costs, whose a stall was, which pace a machine can hold."""
+import contextlib
+import io
 import os
 import pathlib
 import signal
@@ -20,6 +22,7 @@ sys.path.append(str(pathlib.Path(__file__).parents[2] / "bench"))
 import bench_slot_path  # noqa: E402
 import both_ways  # noqa: E402
 import slot_path_cost  # noqa: E402
+import valid_demo  # noqa: E402
 import wake_ups  # noqa: E402
 
 
@@ -46,6 +49,38 @@ class Placement(unittest.TestCase):
         self.assertEqual((p.slot_path, p.others), ([3], [0, 1]))
         p = placement.choose([0, 1], {0: 0.0, 1: 0.0}, pairs)
         self.assertEqual((p.slot_path, p.others), ([1], [0]))
+
+    def test_a_fader_that_nobody_waits_for_has_a_core_of_its_own_where_there_is_one(self):
+        for cores, work, siblings, wanted in (([3], {}, alone, ([3], None, [3])), ([0, 1], {}, alone, ([1], [0], [0])),
+                                              ([0, 1], {}, pairs, ([1], [0], [0])), ([0, 1, 2], {1: 0.5}, alone, ([2], [0], [1])),
+                                              ([0, 1, 2, 3], {}, pairs, ([3], [1], [0])), (list(range(8)), {6: 0.9}, pairs, ([7], [5], [0, 1, 2, 3, 4]))):
+            p = placement.choose(cores, work, siblings, apart=True)
+            self.assertEqual((p.slot_path, p.apart, p.others), wanted)
+            self.assertEqual(p.cores_of(slot_path=True, apart=True), wanted[1] or wanted[0])
+            self.assertEqual(p.cores_of(slot_path=True, apart=False), wanted[0])
+            self.assertEqual(p.cores_of(slot_path=False, apart=False), wanted[2])
+            self.assertEqual(p.realtime, sorted({*wanted[0], *(wanted[1] or ())}))
+        self.assertEqual(placement.choose([0, 1], {}, alone).cores_of(slot_path=True, apart=True), [1])
+        self.assertEqual(placement.choose([0, 1], {}, alone, apart=True).where(), "slot path on core 1, its fader on 0, the rest on 0")
+
+    def test_the_share_that_real_time_processes_may_have_is_of_one_core_and_without_a_fader_on_another(self):
+        with tempfile.TemporaryDirectory() as folder:
+            def allows(runtime, period):
+                for what, us in (("runtime", runtime), ("period", period)):
+                    at = pathlib.Path(folder, f"sys/kernel/sched_rt_{what}_us")
+                    at.parent.mkdir(parents=True, exist_ok=True)
+                    at.write_text(f"{us}\n")
+            cpu = {"air": 0.1, "fader": 0.34, "base.radio": 0.4, "iperf3": 9.0}
+            one, two = placement.Placement([1], [0]), placement.Placement([1], [0], apart=[0])
+            self.assertIsNone(slot_path.realtime_share(cpu, one, folder))
+            allows(950000, 1000000)
+            self.assertEqual(slot_path.realtime_share(cpu, one, folder), {"used": 0.84, "allowed": 0.95})
+            self.assertEqual(slot_path.realtime_share(cpu, two, folder), {"used": 0.5, "allowed": 0.95})
+            for place in (placement.Placement(), placement.Placement([0, 1], [0, 1])):
+                self.assertIsNone(slot_path.realtime_share(cpu, place, folder))
+            self.assertIsNone(slot_path.realtime_share({"emulator": 0.1}, one, folder))
+            allows(-1, 1000000)
+            self.assertIsNone(slot_path.realtime_share(cpu, one, folder))
 
     def test_cores_are_read_from_the_option_and_refused_by_name(self):
         mine = placement.usable()
@@ -142,6 +177,17 @@ class Cost(unittest.TestCase):
         verdict = {"valid": False, "reasons": ["lock: there is none"]}
         self.assertEqual(both_ways.judged({"verdict": verdict}), {"verdict": verdict, "outside": None})
 
+    def test_a_run_that_is_invalid_is_made_again_and_after_three_it_is_none(self):
+        for good, wanted in ((0, 0), (2, 2), (3, None)):
+            with self.subTest(good=good), tempfile.TemporaryDirectory() as folder:
+                # Where the second or third is good, the first writes nothing.
+                demo = (f'cd {folder}; n=$(ls | grep -c ran); touch $n.ran; [ $n -eq 0 ] && [ {good} -gt 0 ] && exit 1; [ $n -ge {good} ]; bad=$?; '
+                        'for last; do :; done; [ $bad = 0 ] && v=true || v=false; echo \'{"verdict": {"valid": \'$v\', "reasons": ["late"]}}\' > "$last"')
+                with contextlib.redirect_stderr(io.StringIO()):
+                    found = valid_demo.run("a way, seed 1", folder, lambda base: ["--of", str(base)], "env", ("sh", "-c", demo, "demo"))
+                self.assertEqual(len(list(pathlib.Path(folder).glob("*.ran"))), 1 + min(good, 2))
+                self.assertEqual(found and found[1].name, wanted if wanted is None else f"a-way-seed-1-{wanted}")
+
     def test_what_cannot_be_benched_is_refused(self):
         for arguments, words in ((["--runs", "0"], "--runs is '0'"), (["--seconds", "0.1"], "--seconds is '0.1'"),
                                  (["--against", "/nowhere"], "a checkout whose demo is built")):
@@ -163,6 +209,11 @@ class Standstills(unittest.TestCase):
     def test_what_the_witness_says_at_the_end_of_its_input_is_the_report(self):
         self.assertEqual(self.found('cat; echo "{\\"asked\\": \\"$*\\"}"', [3]), {"asked": "standstills 3 2"})
 
+    def test_witnesses_of_several_cores_are_one_report_and_none_where_one_is_missing(self):
+        said = '{"least_ms": 2, "count": \'"$2"\', "longest_ms": 1.5, "held_back": {"count": 1, "longest_ms": \'"$2"\'.5}}'
+        self.assertEqual(self.found(f"cat; echo '{said}'", [3, 4]), {"least_ms": 2, "count": 7, "longest_ms": 1.5, "held_back": {"count": 2, "longest_ms": 4.5}})
+        self.assertIsNone(self.found('cat; [ "$2" = 3 ] && echo "{}"', [3, 4]))
+
     def test_a_core_or_a_time_that_is_none_is_refused_in_one_line(self):
         build = pathlib.Path(os.environ.get("OPENWIP_BUILD", pathlib.Path(__file__).parents[3] / "build"))
         for core, ms in (("x", "2"), ("0", "y"), ("-1", "2"), ("0", "0"), ("0", "inf"), ("1e0", "2")):
@@ -172,18 +223,19 @@ class Standstills(unittest.TestCase):
             self.assertIn(f"standstills {core} {ms}; valid: ", done.stderr)
 
     def test_nobody_looked_without_a_core_or_without_its_priority(self):
-        self.assertIsNone(slot_path.StandstillWatch(None, None).report())
+        self.assertIsNone(slot_path.StandstillWatch([], None).report())
         self.assertIsNone(self.found("exit 1"))
 
     def test_a_core_that_a_stopped_witness_does_not_see_has_stood_still(self):
         build = pathlib.Path(os.environ.get("OPENWIP_BUILD", pathlib.Path(__file__).parents[3] / "build"))
         watch = slot_path.StandstillWatch([placement.usable()[0]], types.SimpleNamespace(build=build))
         until = time.monotonic() + 5     # it looks from then on, or ends without its priority
-        while watch.process.poll() is None and not os.sched_getscheduler(watch.process.pid) & os.SCHED_FIFO and time.monotonic() < until:
+        witness = watch.processes[0]
+        while witness.poll() is None and not os.sched_getscheduler(witness.pid) & os.SCHED_FIFO and time.monotonic() < until:
             time.sleep(0.01)
         for what, seconds in 2 * ((signal.SIGSTOP, 0.05), (signal.SIGCONT, 0.1)):    # the first may come before its first look
-            if watch.process.poll() is None:
-                watch.process.send_signal(what)
+            if witness.poll() is None:
+                witness.send_signal(what)
             time.sleep(seconds)
         found = watch.report()
         if found is None:
@@ -191,6 +243,7 @@ class Standstills(unittest.TestCase):
         self.assertGreaterEqual(found["count"], 1)
         self.assertGreater(found["longest_ms"], 40)
         self.assertGreaterEqual(found["together_ms"], found["longest_ms"])
+        self.assertLess(found["held_back"]["longest_ms"], 40)      # it was not ready, so nobody held it back
 
 
 class Stalls(unittest.TestCase):

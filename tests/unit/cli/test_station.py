@@ -162,6 +162,15 @@ class Verdict(unittest.TestCase):
     def test_a_share_of_slots_that_a_free_running_clock_may_miss(self):
         self.assertTrue(self.judge(self.status("base", late_slots=15))["valid"])
 
+    def test_a_core_that_stood_still_is_behind_what_was_late(self):
+        stood = {"least_ms": 2.0, "count": 2, "longest_ms": 49.0, "together_ms": 60.0, "held_back": {"count": 1, "longest_ms": 49.0, "together_ms": 49.0}}
+        for now in (self.status("base", late_slots=16), self.status("terminal", overflows=1)):
+            reasons = one_station.judge(now.role, self.status(now.role, 0), now, now, None, [], [], 0, None, stood)["reasons"]
+            self.assertIn("real-time throttling: the kernel held the slot path back 1 times", reasons[0])
+            self.assertIn("the machine stood still for 2 ms or more 2 times", reasons[1])
+        fine = self.status("base", late_slots=15)
+        self.assertEqual(one_station.judge("base", self.status("base", 0), fine, fine, None, [], [], 0, None, stood)["reasons"], [])
+
     def test_what_follows_the_other_stations_end_is_not_judged(self):
         ended = self.status("terminal", locked=False, lock_losses=1)
         self.assertTrue(self.judge(ended, until=self.status("terminal"))["valid"])

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -90,13 +91,33 @@ TEST(standstills, are_wake_ups_that_came_late_and_each_counts_once) {
     EXPECT_EQ(found.woke(300us), 0);
     EXPECT_EQ(found.woke(1999us), 1);
     EXPECT_EQ(found.count(), 0);
-    EXPECT_EQ(found.woke(14200us), 14);  // wake-ups that are past
+    EXPECT_EQ(found.woke(14200us, 300us), 14);  // wake-ups that are past
     EXPECT_EQ(found.woke(2ms), 2);
     EXPECT_EQ(found.woke(-1us), 0);
+    EXPECT_EQ(found.woke(1900us, 1900us), 1);  // too short
+    EXPECT_EQ(found.woke(6ms, 5800us), 6);
     EXPECT_EQ(found.json(),
-              "{\"least_ms\": 2, \"count\": 2, \"longest_ms\": 14.200, \"together_ms\": 16.200}");
+              "{\"least_ms\": 2, \"count\": 3, \"longest_ms\": 14.200, \"together_ms\": 22.200, "
+              "\"held_back\": {\"count\": 1, \"longest_ms\": 6.000, \"together_ms\": 6.000}}");
     EXPECT_THROW(watch_core(-1, 2ms), std::system_error);
     EXPECT_THROW(watch_core(1000, 2ms), std::system_error);
+}
+
+// Two that always have something to do, on one core: each is ready while the other one has it.
+TEST(standstills, a_thread_knows_how_long_it_was_ready_without_a_core) {
+    if (!ready_without_core()) GTEST_SKIP() << "this kernel does not count it";
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<std::size_t>(usable_cores().at(0)), &one);
+    std::atomic<bool> waited[2]{};
+    const auto work = [&](std::size_t me) {
+        sched_setaffinity(0, sizeof one, &one);
+        while (!waited[0] || !waited[1])
+            if (*ready_without_core() > std::chrono::milliseconds(2)) waited[me] = true;
+    };
+    std::thread a(work, 0), b(work, 1);
+    a.join();
+    b.join();
 }
 
 TEST(wake_up_cost, is_measured_on_one_core_and_across_two) {

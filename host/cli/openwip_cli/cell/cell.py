@@ -27,7 +27,7 @@ from ..air import SLOT_SAMPLES
 from ..machine import own_files, rights, system
 from ..machine.places import Places
 from ..settings import radios, table
-from ..settings.scenario import Scenario, text_of
+from ..settings.scenario import NOMINAL_TRANSMIT_DBFS, Scenario, text_of
 
 MACD, MEDIUM, FADER = "host/macd/macd", "host/medium/air", "host/cabled/wip_fader"     # of the build
 RUN_ROOT = pathlib.Path("/run/openwip")
@@ -48,7 +48,8 @@ class Process:
     environment: dict
     namespace: str | None = None
     essential: bool = True      # its death ends the cell; that of an observer is reported only
-    slot_path: bool = False     # a slot waits for it (placement.py)
+    slot_path: bool = False     # a slot goes through it (placement.py)
+    apart: bool = False         # and need not wait for it, on a clock that does not
     capabilities: tuple | None = None  # all that it may ever hold; None: root's, of a program that gives them up itself
 
 
@@ -283,7 +284,8 @@ def air_config(cell: Cell, scenario: Scenario) -> dict[str, Any]:
                 "nodes": {"base": {}, "terminal": {"impairments": s["impairments"]}}, "paths": [{key: path[key] for key in ("from", "to", "gain_db")}]}
     noise = {"noise_dbfs": round(s.noise_dbfs - terminal, 4)}
     if not s.cabled:
-        return {"air": air, "nodes": {"base": {}, "terminal": noise | {"impairments": s["impairments"]}}, "paths": [path]}
+        sent = {"transmit_dbfs": round(NOMINAL_TRANSMIT_DBFS + base, 4)} if base else {}
+        return {"air": air, "nodes": {"base": sent, "terminal": noise | {"impairments": s["impairments"]}}, "paths": [path]}
     # The medium is two cables, with the fader's radios at their ends.
     return {
         "air": air | {"wait_for": {"transmitters": 2, "receivers": 2}, "fader": cell.endpoint("fader.control")},
@@ -365,7 +367,7 @@ def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: An
         return Process(f"{role}.macd", [str(build / MACD), "--config", str(run / f"{role}.yaml")],
                        common, cell.namespace(role), slot_path=True)
 
-    fader = [Process("fader", [str(build / FADER), "--config", str(run / "fader.yaml"), *record_iq.get("fader", ())], radio, slot_path=True,
+    fader = [Process("fader", [str(build / FADER), "--config", str(run / "fader.yaml"), *record_iq.get("fader", ())], radio, slot_path=True, apart=True,
                      capabilities=rights.TO_BECOME_THE_ACCOUNT)] if scenario.cabled else []
     return [
         Process("air", [str(build / MEDIUM), "--config", str(run / "air.yaml")], common, slot_path=True,

@@ -315,7 +315,7 @@ class KeeperClient:
     def start(self, process: Any) -> None:
         self.send(do="start", name=process.name, argv=process.argv, environment=process.environment,
                   namespace=process.namespace, essential=process.essential, capabilities=process.capabilities,
-                  cores=self.placement.slot_path if process.slot_path else self.placement.others)
+                  cores=self.placement.cores_of(process.slot_path, process.apart))
         answer = self._await("started", 10)
         self.pids[process.name] = answer["pid"]
         self.started[answer["pid"]] = answer["started"]

@@ -84,9 +84,9 @@ def start_process(keeper: KeeperClient, process: cells.Process, running: Any, en
         keeper.blame(f"{process.name} does not answer on its control socket")
 
 
-def place(keeper: KeeperClient, wanted: Any, places: Places, progress: Callable[[str], None]) -> None:
+def place(keeper: KeeperClient, wanted: Any, places: Places, progress: Callable[[str], None], apart: bool) -> None:
     """Chooses where the cell runs, and goes out of the way with all that this process starts itself."""
-    keeper.placement = placement.find(wanted, places)
+    keeper.placement = placement.find(wanted, places, apart)
     progress(keeper.placement.words())
     if keeper.placement.others is not None:
         os.sched_setaffinity(0, keeper.placement.others)

@@ -32,6 +32,7 @@ USB_VENDORS = ("2500", "3923")      # Ettus Research, National Instruments
 USB_3_MBPS = 5000
 GOOD_CLOCKS = ("tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter")
 LEAST_CORES = 2
+USUAL_SHARE = 0.95      # of a core, for real-time processes: what kernels begin with
 _CLONE_NEWNET = 0x40000000
 
 
@@ -198,8 +199,7 @@ def check_rights(m: Machine, _radio: str) -> Iterator[Finding]:
     priority = "run as root, or grant it: echo '@usrp - rtprio 99' | sudo tee /etc/security/limits.d/usrp.conf; sudo usermod -aG usrp $USER"
     why = m.can(lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10)))
     yield Finding("real-time priority", why, "any other program delays a slot", priority) if why else Finding("real-time priority", "granted")
-    share = m.number("/proc/sys/kernel/sched_rt_runtime_us")
-    yield Finding("real-time share", "all" if share == -1 else f"{share} of 1000000 us" if share is not None else "not known")
+    yield realtime_share(m)
     limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
     if limit == resource.RLIM_INFINITY or os.geteuid() == 0:
         yield Finding("memory locking", "no limit")
@@ -215,6 +215,18 @@ def check_rights(m: Machine, _radio: str) -> Iterator[Finding]:
     why = m.can(new_namespace)
     yield Finding("network namespaces", why, "a cell cannot be made on this machine", "run as root (sudo)") if why else \
         Finding("network namespaces", "can be made")
+
+
+def realtime_share(m: Machine) -> Finding:
+    """Of each core, which the kernel lets real-time processes have; where they need more it stops them until the period is over."""
+    share, period = (m.number(f"/proc/sys/kernel/sched_rt_{what}_us") for what in ("runtime", "period"))
+    if share is None or not period:
+        return Finding("real-time share", "not known")
+    says = "all of a core" if share < 0 else f"{share} of {period} us of a core"
+    if 0 <= share < USUAL_SHARE * period:
+        return Finding("real-time share", says, "a slot path that needs more is held back until the period is over: late slots",
+                       f"sudo sysctl -w kernel.sched_rt_runtime_us={round(USUAL_SHARE * period)}", safe=True)
+    return Finding("real-time share", says)
 
 
 def check_tun(m: Machine) -> Finding:

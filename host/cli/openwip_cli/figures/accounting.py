@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from . import through_radios
+from . import standstills, through_radios
 from ..air import CRC_BITS, SAMPLE_RATE, SLOT_SAMPLES, SLOTS_PER_SECOND, SYMBOLS_PER_BIN
 
 MTU = 1500
@@ -14,6 +14,7 @@ FACTOR_TOLERANCE = 0.005  # of the real-time factor
 BEHIND_SHARE = 0.01       # of the slots may be released later than the pacing limit
 CLIPPED_SHARE = 1e-4     # of the samples of a channel made before a transmitter: what a terminal says of its own receiver
 LATE_SHARE = 1e-3       # of the slots, on a clock that runs freely
+TIMING = ("fader", "pacing", "late_slots", "lock")      # checks that a slot path without a core cannot pass
 WAITING_LIMIT = 0.5       # of the time an application may be ready and without a core (docs/demo.md)
 
 
@@ -298,6 +299,8 @@ def judge(o: Observed, more: Sequence[tuple[str, list[str]]] = ()) -> Any:
                    ("clipping", check_clipping(o.realtime))]
     if o.lock_losses is not None:
         checks.append(("lock", lock_reasons(o.lock_losses, o.changes)))
+    if o.realtime is not None and any(reasons for name, reasons in checks if name in TIMING):
+        checks.insert(1, ("throttling", standstills.throttling(o.realtime.get("standstills"), o.realtime.get("share"))))
     checks.append(("sums", check_sums(o.paths, o.tun, o.drained)))
     if o.telemetry is not None:
         checks.append(("telemetry", o.telemetry))
@@ -383,18 +386,7 @@ def check_late(realtime: dict[str, Any]) -> list[str]:
     if late <= allowed:
         return []
     limit = f" of {slots} (limit {LATE_SHARE:.1%})" if allowed else ""
-    return [f"late: {late} slots{limit} missed their time: {missed_words(realtime['missed'])}{standstill_words(realtime.get('standstills'))}"]
-
-
-def standstill_words(found: dict[str, Any] | None) -> str:
-    """Behind a reason, for whoever asks whose fault it was; it excuses nothing. None: nobody looked."""
-    if found is None:
-        return ""
-    least = f"{found['least_ms']:g} ms or more"
-    if not found["count"]:
-        return f"; the machine did not stand still for {least}"
-    return (f"; the machine stood still for {least} {found['count']} times, {found['longest_ms']:.1f} ms at longest, "
-            f"{found['together_ms']:.0f} ms together")
+    return [f"late: {late} slots{limit} missed their time: {missed_words(realtime['missed'])}{standstills.words(realtime.get('standstills'))}"]
 
 
 def missed_words(missed_slots: dict[str, int]) -> str:

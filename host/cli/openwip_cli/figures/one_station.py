@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..air import SLOTS_PER_SECOND
-from . import accounting, meaning, report
+from . import accounting, meaning, report, standstills
 
 
 def sums(role: str, now: Any, tun: Any) -> list[str]:
@@ -27,28 +27,31 @@ def sums(role: str, now: Any, tun: Any) -> list[str]:
     return wrong
 
 
-def late(slots: int, radio: Any) -> list[str]:
+def late(slots: int, radio: Any, stood: dict[str, Any] | None) -> list[str]:
     """Of a base station: its radio's clock does not wait."""
     missed = {"late": radio.late_slots, "underflows": radio.underflows, "late_plans": radio.late_plans, "left_out": radio.slots_left_out}
-    return accounting.check_late({"late_slots": sum(missed.values()), "missed": missed, "slots": slots, "clock": "realtime"})
+    return accounting.check_late({"late_slots": sum(missed.values()), "missed": missed, "slots": slots, "clock": "realtime",
+                                   "standstills": stood})
 
 
 def judge(role: str, first: Any, until: Any, now: Any, tun: Any, telemetry: Sequence[str], noted: Sequence[str],
-          returns: int, fader: dict[str, Any] | None = None) -> dict[str, Any]:
+          returns: int, fader: dict[str, Any] | None = None, stood: dict[str, Any] | None = None) -> dict[str, Any]:
     """`until`: when the other station left for good, else as `now`: from `first` to then slots and lock are judged. `returns`:
-    how often it came again; -1: never. `fader`: fader_of()."""
+    how often it came again; -1: never. `fader`: fader_of(). `stood`: of machine.slot_path.StandstillWatch."""
     checks = [("surroundings", [f"surroundings: {w}" for w in noted]), ("sums", sums(role, now, tun)), ("telemetry", list(telemetry)),
               ("peer", [f"peer: the other station left and came back {returns} times"] if returns > 0 else
                ["peer: the other station never came"] if returns < 0 else [])]
     if fader is not None:
         checks.append(("fader", accounting.check_fader(fader)))
     if role == "base":
-        checks.append(("late_slots", late(until.slot - first.slot, until.radio)))
+        timing = [("late_slots", late(until.slot - first.slot, until.radio, stood))]
     else:
         losses, overflows = until.radio.lock_losses - first.radio.lock_losses, until.radio.overflows
-        checks += [("lock", [f"lock: lost {losses} times"] if losses else [] if until.radio.locked else ["lock: there is none"]),
-                   ("overflows", [f"late: the radio's samples overflowed {overflows} times"] if overflows else [])]
-    return accounting.verdict(checks)
+        timing = [("lock", [f"lock: lost {losses} times"] if losses else [] if until.radio.locked else ["lock: there is none"]),
+                  ("overflows", [f"late: the radio's samples overflowed {overflows} times{standstills.words(stood)}"] if overflows else [])]
+    if any(reasons for _, reasons in timing):
+        checks.append(("throttling", standstills.throttling(stood, None)))
+    return accounting.verdict([*checks, *timing])
 
 
 def fader_of(role: str, first: Any, now: Any, air_before: Any, air: Any) -> dict[str, Any] | None:

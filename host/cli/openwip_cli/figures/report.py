@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from . import accounting, meaning
+from . import accounting, meaning, standstills as standing
 from .meaning import MODULATIONS
 
 
@@ -175,7 +175,7 @@ def stall_lines(stall: dict[str, Any] | None, standstills: dict[str, Any] | None
     if not stall:
         return []
     return [f"  stalls       longest {stall['longest_ms']:.1f} ms ({stall['whose']}); a hypervisor took {stall['stolen']:.1%} of the slot path's core"
-            f"{accounting.standstill_words(standstills)}"]
+            f"{standing.words(standstills)}"]
 
 
 def placement_lines(p: dict[str, Any] | None) -> list[Any]:
@@ -183,9 +183,7 @@ def placement_lines(p: dict[str, Any] | None) -> list[Any]:
         return []
     wake = ", ".join(f"{us:.0f} us {'on one core' if where == 'same_core' else 'across two'}" for where, us in p["wake_up_us"].items())
     without = [n for n, granted in p.get("realtime_priority", {}).items() if granted is False]
-    where = "left to the kernel" if p["slot_path"] is None else \
-        f"slot path on core {'+'.join(map(str, p['slot_path']))}, the rest on {'+'.join(map(str, p['others']))}"
-    return [f"  placement    {where} ({p['why']})" + (f"; wake-up and answer {wake}" if wake else "") +
+    return [f"  placement    {p['where']} ({p['why']})" + (f"; wake-up and answer {wake}" if wake else "") +
             ("; real-time priority" if not without else f"; without real-time priority: {', '.join(without)}")]
 
 

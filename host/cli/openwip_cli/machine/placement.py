@@ -7,6 +7,10 @@ costs a few microseconds; across two it costs what the machine asks for, 35 to 8
 applications, telemetry, the launcher) the others. Nothing is split over two cores: the processes of a slot wait for
 each other, so a second core gains little even where wake-ups are cheap.
 
+One process of it may do without the others' core: a fader, whose delay lies between it and them, if nobody's clock waits
+for it. It is a third of a core to one that the rest of a cell half fills, and the kernel stops real-time processes that
+fill one (figures/standstills.py). So it has the next quietest core (`apart`), where there is one.
+
 Chosen at the start: of the cores that this process may use, the one on which the least happened in the last moments,
 the last of those alike; its sibling, if it has one (two threads of one core), stays empty if that leaves a core for the rest."""
 import dataclasses
@@ -33,17 +37,30 @@ class Placement:
     others: list | None = None
     why: str = ""
     wake_up_us: dict = dataclasses.field(default_factory=dict)      # round trip: same_core, other_core
+    apart: list | None = None       # of what the slot path does not wait for; None: with the slot path
 
     def report(self) -> dict[str, Any]:
-        return {"slot_path": self.slot_path, "others": self.others, "why": self.why, "wake_up_us": self.wake_up_us}
+        return {"slot_path": self.slot_path, "apart": self.apart, "others": self.others, "where": self.where(), "why": self.why,
+                "wake_up_us": self.wake_up_us}
+
+    def cores_of(self, slot_path: bool, apart: bool) -> list[int] | None:
+        return self.others if not slot_path else self.apart if apart and self.apart is not None else self.slot_path
+
+    @property
+    def realtime(self) -> list[int]:
+        """Cores on which something real-time runs; none: wherever the kernel puts it."""
+        return sorted({*(self.slot_path or ()), *(self.apart or ())})
+
+    def where(self) -> str:
+        if self.slot_path is None:
+            return "left to the kernel"
+        return f"slot path on core {_list(self.slot_path)}, {f'its fader on {_list(self.apart)}, ' if self.apart else ''}the rest on {_list(self.others)}"
 
     def words(self) -> str:
         wake = ", ".join(f"{us:.0f} us {where}" for where, us in
                          (("on one core", self.wake_up_us.get("same_core")),
                           ("across two", self.wake_up_us.get("other_core"))) if us is not None)
-        where = ("left to the kernel" if self.slot_path is None else
-                 f"slot path on core {_list(self.slot_path)}, the rest on {_list(self.others)}")
-        return f"{where} ({self.why})" + (f"; a wake-up and its answer take {wake}" if wake else "")
+        return f"{self.where()} ({self.why})" + (f"; a wake-up and its answer take {wake}" if wake else "")
 
 
 def _list(cores: list[int] | None) -> str:
@@ -92,14 +109,17 @@ def quietest(cores: list[int], work: dict[int, float]) -> int:
     return max(c for c in cores if work.get(c, 0.0) <= least + ALIKE)
 
 
-def choose(cores: list[int], work: dict[int, float], siblings: Any = siblings_of) -> "Placement":
-    """Placement among `cores` (ascending). `work`: share_of_work()."""
+def choose(cores: list[int], work: dict[int, float], siblings: Any = siblings_of, apart: bool = False) -> "Placement":
+    """Placement among `cores` (ascending). `work`: share_of_work(). `apart`: something goes without the slot path's core."""
     if len(cores) == 1:
         return Placement(cores, cores, "the only core")
     core = quietest(cores, work)
     rest = [c for c in cores if c != core]
-    apart = [c for c in rest if c not in siblings(core)]
-    return Placement([core], apart or rest, "the quietest core" if len(cores) > 2 else "one core beats two")
+    rest = [c for c in rest if c not in siblings(core)] or rest
+    if not apart:
+        return Placement([core], rest, "the quietest core" if len(cores) > 2 else "one core beats two")
+    second = quietest(rest, work)
+    return Placement([core], [c for c in rest if c != second] or rest, "a fader's delay bears two cores", apart=[second])
 
 
 def measured(places: Places) -> dict[str, Any]:
@@ -133,15 +153,15 @@ def of_several(index: int) -> "Placement":
     return Placement([core], [c for c in cores if c != core] or cores, "one of several cells")
 
 
-def find(wanted: Any, places: Places) -> Placement:
-    """The placement of a cell that starts now. `wanted`: parse(), or of_several()."""
+def find(wanted: Any, places: Places, apart: bool = False) -> Placement:
+    """The placement of a cell that starts now. `wanted`: parse(), or of_several(). `apart`: of choose()."""
     if isinstance(wanted, Placement):
         return wanted
     if wanted == "none":
         return Placement(why="--cores none")
     cores = usable()
     if wanted == "auto":
-        place = choose(cores, share_of_work())
+        place = choose(cores, share_of_work(), apart=apart)
     else:
         place = Placement(wanted, [c for c in cores if c not in wanted] or cores, "--cores")
     place.wake_up_us = measured(places)

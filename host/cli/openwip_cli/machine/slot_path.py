@@ -4,6 +4,7 @@ was. Nothing is added to the processes."""
 import dataclasses
 import json
 import os
+import pathlib
 import subprocess
 import threading
 import time
@@ -113,23 +114,48 @@ class StallWatch(threading.Thread):
 
 
 class StandstillWatch:
-    """Whether the machine stood still: a thread above the slot path, on its core, that was woken late (host/runtime/standstills.h). On a
-    clock that does not wait that costs slots, and no program can mend it."""
+    """Whether the machine stood still: threads above the slot path, one on each of its cores, that were woken late
+    (host/runtime/standstills.h). On a clock that does not wait that costs slots, and no program can mend it."""
 
-    def __init__(self, cores: list[int] | None, places: Places) -> None:
-        self.process = None
-        if cores:
-            self.process = subprocess.Popen([places.build / placement.PROBE, "standstills", str(cores[0]), f"{NO_STALL_S * 1e3:g}"],
-                                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    def __init__(self, cores: list[int], places: Places) -> None:
+        self.processes = [subprocess.Popen([places.build / placement.PROBE, "standstills", str(core), f"{NO_STALL_S * 1e3:g}"],
+                                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) for core in cores]
 
     def report(self) -> dict[str, Any] | None:
-        """{"least_ms", "count", "longest_ms", "together_ms"}; None: nobody could look (no core of its own, no real-time priority)."""
-        if self.process is None:
-            return None
-        try:
-            found: dict[str, Any] = json.loads(self.process.communicate(timeout=2)[0])
-            return found
-        except (ValueError, subprocess.TimeoutExpired):
-            self.process.kill()
-            self.process.wait()
-            return None
+        """{"least_ms", "count", "longest_ms", "together_ms", "held_back"}, of all cores together; None: nobody could look (no core of its
+        own, no real-time priority)."""
+        found = [one for one in map(said, self.processes) if one is not None]
+        return together(found) if found and len(found) == len(self.processes) else None
+
+
+def said(process: subprocess.Popen[str]) -> dict[str, Any] | None:
+    try:
+        found: dict[str, Any] = json.loads(process.communicate(timeout=2)[0])
+        return found
+    except (ValueError, subprocess.TimeoutExpired):
+        process.kill()
+        process.wait()
+        return None
+
+
+def together(found: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the witnesses of several cores say, as one."""
+    def one(key: str) -> Any:
+        values = [f[key] for f in found]
+        if isinstance(values[0], dict):
+            return together(values)
+        return values[0] if key == "least_ms" else max(values) if key == "longest_ms" else sum(values)
+    return {key: one(key) for key in found[0]} if len(found) > 1 else found[0]
+
+
+def realtime_share(cpu: dict[str, float], place: placement.Placement, proc: str = "/proc") -> dict[str, float] | None:
+    """{"used", "allowed"}: of the slot path's core, by it over a test (`cpu`: cores by process), and by real-time processes in each period.
+    None: it has not one core, or there is no limit."""
+    try:
+        runtime, period = (int(pathlib.Path(proc, f"sys/kernel/sched_rt_{what}_us").read_text()) for what in ("runtime", "period"))
+    except (OSError, ValueError):
+        return None
+    on_it = [cpu[n] for n in PROCESSES if n in cpu and not (n == "fader" and place.apart)]
+    if len(place.slot_path or ()) != 1 or not on_it or runtime < 0:
+        return None
+    return {"used": round(sum(on_it), 4), "allowed": runtime / period}

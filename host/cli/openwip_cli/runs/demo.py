@@ -111,7 +111,7 @@ def traffic_of(cell: run.MeasuredCell, places: Places, progress: Callable[[str],
                                   keeper.placement.slot_path)
     stalls.start()
     # Where the clock waits nothing is lost, and a switch a millisecond would be for nothing.
-    standstills = slot_path.StandstillWatch(keeper.placement.slot_path if s["air.clock"] == "realtime" else None, places)
+    standstills = slot_path.StandstillWatch(keeper.placement.realtime if s["air.clock"] == "realtime" else [], places)
     failed = []
 
     def attempt(what: str, function: Callable[[], Any]) -> Any:
@@ -223,7 +223,8 @@ def run_at_the_pace_found(options: Options, places: Places, progress: Callable[[
 def run_cell(cell: Cell, keeper: KeeperClient, options: Options, places: Places, progress: Callable[[str], None],
              trial: str = "none") -> int:
     progress(f"cell '{cell.name}': namespaces {' and '.join(cell.namespaces)}")
-    result = run.in_cell(cell, keeper, options, places, progress, lambda: phases(cell, keeper, options, places, progress, trial))
+    result = run.in_cell(cell, keeper, options, places, progress, lambda: phases(cell, keeper, options, places, progress, trial),
+                         apart=options.scenario.cabled and options.scenario["air.clock"] == "realtime")
     return run.report(result, options, report.screen(result))
 
 

@@ -14,7 +14,7 @@ from ..cell.running import Running, drain
 from ..cell.session import CpuClock, check_congestion_control, place
 from ..errors import DIED, INVALID, VALID
 from ..figures import accounting
-from ..machine import outputs, system
+from ..machine import outputs, slot_path, system
 from ..machine.places import Places
 from ..measure import traffic
 from ..measure.watching import telemetry_reasons
@@ -73,14 +73,15 @@ def check(options: Options, places: Places, programs: tuple[str, ...]) -> None:
 
 
 def in_cell(cell: Cell, keeper: KeeperClient, options: Options, places: Places, progress: Callable[[str], None],
-            phases: Callable[[], dict[str, Any]], run: Any = None, over: Callable[..., Any] = lambda result: result) -> dict[str, Any]:
+            phases: Callable[[], dict[str, Any]], run: Any = None, over: Callable[..., Any] = lambda result: result,
+            apart: bool = False) -> dict[str, Any]:
     """`phases()` gives the report with its verdict; `over(result)` what is added once the cell has ended. `run`: (scenario,
-    seed) as the record has them, where they are not those of the options."""
+    seed) as the record has them, where they are not those of the options. `apart`: of placement.choose()."""
     scenario, seed = run or (options.scenario.tree(), options.scenario["seed"])
     if options.logs:
         keeper.keep_logs(options.logs)
     if options.cores is not None:
-        place(keeper, options.cores, places, progress)
+        place(keeper, options.cores, places, progress, apart)
     record.note_run(cell, scenario, seed)
     if options.monitor:
         window.open_for(cell.name, places.build, progress)
@@ -143,6 +144,8 @@ def measure(cell: MeasuredCell, watch: Any, applications: Any, workload: Callabl
     if (stood := rest.pop("standstills", None)) is not None:
         observed.realtime["standstills"] = stood
     tcp, cpu = rest.pop("tcp", None), cell.marks["cores"] | rest.pop("cpu", {})
+    if (share := slot_path.realtime_share(cpu, keeper.placement)) is not None:
+        observed.realtime["share"] = share
     link = accounting.link_interval(cell.marks["first"], cell.marks["last"])
     packets = {name: path.report() for name, path in observed.paths.items()}
     feedback = now.terminal.uplink_feedback

@@ -12,7 +12,7 @@ from ..cell.keeper import KeeperClient
 from ..cell.session import OBSERVER, SIGNALS, START_TIMEOUT_S, Progress, identity, owned_cell, start_process
 from ..errors import BAD_INPUT, BadInput, CellDied, Terminated
 from ..figures import one_station
-from ..machine import outputs, system
+from ..machine import outputs, slot_path, system
 from ..machine.places import Places
 from ..measure.watching import telemetry_reasons, watching
 from ..messages import control
@@ -126,6 +126,7 @@ def phases(cell: Cell, keeper: KeeperClient, wanted: Station, options: Options, 
                                                 "--set", f"user={system.account()[0]}"], {"OPENWIP_RUN": str(cell.run)}, essential=False))
         progress(f"up: ./openwip exec --name {cell.name} {role} -- COMMAND runs one in its namespace, Ctrl-C ends it")
         follow = Follower(role, progress)
+        standstills = slot_path.StandstillWatch(keeper.placement.realtime, places)
         first = running.status()
 
         def look() -> bool:
@@ -141,12 +142,13 @@ def phases(cell: Cell, keeper: KeeperClient, wanted: Station, options: Options, 
         now, tun = running.at_rest()
         follow(now)
         watch.end()
+        stood = standstills.report()
         air, silent = fader.status()
         channel = one_station.fader_of(role, first, now, fader.before, air)
         found: dict[str, Any] = one_station.result(role, first, now) | {
             "verdict": one_station.judge(role, first, follow.until or now, now, tun, telemetry_reasons(watch) + keeper.lost + silent,
-                                         keeper.noted, follow.returns, channel),
-            "peer": {"endpoint": wanted.peer.endpoint, "returns": follow.returns, "there": follow.until is None}}
+                                         keeper.noted, follow.returns, channel, stood),
+            "standstills": stood, "peer": {"endpoint": wanted.peer.endpoint, "returns": follow.returns, "there": follow.until is None}}
         if channel:
             found["fader"] = channel
         if options.scenario.cabled and role == "terminal":
