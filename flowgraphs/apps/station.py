@@ -166,20 +166,32 @@ def open_radio(make, settings, options):
     """A UHD block of gr-uhd, set up, with its clock and time as they have to be; ends the program in one line when the
     device refuses, or what it needs does not come. From then on options.start_time is the start."""
     from gnuradio import uhd
+    options.early_s = 0
     try:
         radio = make()
         for setting in settings:
             setting(radio)
         radio_time.prepare(radio, options.clock_source, options.time_source, uhd.time_spec)
-        if options.start_in is not None:
-            now = radio.get_time_now()
-            exact = now.get_full_secs() + fractions.Fraction(now.get_frac_secs())
-            options.start_time = time_of_slot(radio_time.first_slot(exact, fractions.Fraction(options.start_in)))
-        _, full, fraction = options.start_time
-        radio.set_start_time(uhd.time_spec(full, fraction))
+        set_start(radio, options)
     except RuntimeError as e:
         bad_input("radio: " + " ".join(str(e).split()))
     return radio
+
+
+def exact(time_spec):
+    return time_spec.get_full_secs() + fractions.Fraction(time_spec.get_frac_secs())
+
+
+def set_start(radio, options):
+    """Of the radio's stream, from now where it is --start-in, so it may be called again while nothing streams. Returns it."""
+    from gnuradio import uhd, wip
+    if options.start_in is not None:
+        options.start_time = time_of_slot(radio_time.first_slot(exact(radio.get_time_now()), fractions.Fraction(options.start_in)))
+    start = fractions.Fraction(options.start_time[0] * wip.SLOT_SAMPLES, CELL_RATE) - options.early_s
+    full = math.floor(start)
+    at = uhd.time_spec(full, float(start - full))
+    radio.set_start_time(at)
+    return at
 
 
 CARRIER_DBFS = -15.0     # nominal_transmit_level (blocks/types/db.h): what all bins in use come to
@@ -219,17 +231,15 @@ def radio_rate(radio):
 
 def chain(top, radio, first, last, options, receive):
     """Connects first to last, one of which is the radio, through a converter where the radio has another rate than the cell."""
-    from gnuradio import uhd, wip
+    from gnuradio import wip
     clock, divider = radio_rate(radio)
     if (clock, divider) == (CELL_RATE, 1):
         top.connect(first, last)
         return
     if receive:   # some samples earlier, so that the first of the cell's can be made
-        start = options.start_time[0] * wip.SLOT_SAMPLES
-        early = fractions.Fraction(start, CELL_RATE) - fractions.Fraction(EARLY_SAMPLES * divider, clock)
-        full = math.floor(early)
-        radio.set_start_time(uhd.time_spec(full, float(early - full)))
-        converter = wip.rate_converter(clock, divider, CELL_RATE, 1, first=start)
+        options.early_s = fractions.Fraction(EARLY_SAMPLES * divider, clock)
+        set_start(radio, options)
+        converter = wip.rate_converter(clock, divider, CELL_RATE, 1, first=options.start_time[0] * wip.SLOT_SAMPLES)
     else:
         converter = wip.rate_converter(CELL_RATE, 1, clock, divider)
     converter.set_min_output_buffer(CONVERTER_BUFFER)
@@ -260,7 +270,8 @@ class Watch:
     """Runs a top block until it, the radio, macd or a signal ends it. Owns all it is given: at the end the
     radio has to be let go of in order, so nobody else may hold it."""
 
-    def __init__(self, top, block, radio, recording, tick=lambda: None, real_time=True):
+    def __init__(self, top, block, radio, recording, tick=lambda: None, real_time=True, before=lambda: None):
+        self.before = before        # the start, with its priority
         self.top, self.block, self.radio, self.tick = top, block, radio, tick
         self.recording, self.real_time = recording, real_time
         self.finished = threading.Event()
@@ -275,6 +286,7 @@ class Watch:
             signal.signal(number, self._on_signal)
         follow_parent()
         with realtime(self.real_time):
+            self.before()
             self.top.start()
         print("ready", flush=True)
         threading.Thread(target=self._wait, daemon=True).start()
@@ -322,7 +334,7 @@ class Watch:
             self.recording.stop_if_running()
             self.recording = None
             self.top.disconnect_all()
-            self.top = self.tick = None
+            self.top = self.tick = self.before = None
             gc.collect()
             # The device is let go of here; its event thread ends with it, and until then it may
             # post an event to the block.
@@ -332,6 +344,37 @@ class Watch:
         thread = threading.Thread(target=stop, daemon=True)
         thread.start()
         thread.join(STOP_LIMIT_S)
+
+
+class Begins:
+    """Of a source on a clock that does not wait: the start is set as late as can be, since making the flowgraph takes as long as a busy
+    machine has it take, and a command that comes after its time starts nothing. If it was too late even so (nothing came for LIMIT_S
+    after the start): again. What is received says its own time."""
+    AGAIN_S = 0.5
+    LIMIT_S = 1.0       # the receive timeout, and the 250 ms that GNU Radio lets a source sleep that had nothing, are in it
+
+    def __init__(self, radio, options, came):
+        self.radio, self.options, self.came = radio, options, came     # came(): a sample has
+        self.start = None
+
+    def before(self):
+        if self.options.start_in is not None:
+            self.start = exact(set_start(self.radio, self.options))
+
+    def tick(self):
+        if self.start is None:
+            return
+        if self.came():
+            self.start = None
+        elif exact(self.radio.get_time_now()) > self.start + self.LIMIT_S:
+            from gnuradio import uhd
+            command = uhd.stream_cmd_t(uhd.stream_mode_t.STREAM_MODE_START_CONTINUOUS)
+            command.stream_now = False
+            self.options.start_in = max(self.options.start_in, self.AGAIN_S)
+            command.time_spec = set_start(self.radio, self.options)
+            self.radio.issue_stream_cmd(command)
+            self.start = exact(command.time_spec)
+            say("nothing came from the radio after its start; it is started again")
 
 
 def quiet():

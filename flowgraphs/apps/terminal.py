@@ -52,7 +52,12 @@ def build(options):
     station.chain(top, source, source, receiver, options, receive=True)
     top.msg_connect(receiver, "gain", source, "command")
     recording = station.recording_of(receiver, options, "terminal", settings)
-    return station.Watch(top, receiver, source, recording, LockLine(receiver), not options.no_realtime)
+    begins, lock_line = station.Begins(source, options, lambda: receiver.status()["slots"] > 0), LockLine(receiver)
+
+    def tick():
+        begins.tick()
+        lock_line()
+    return station.Watch(top, receiver, source, recording, tick, not options.no_realtime, begins.before)
 
 
 CLIPPING = 1e-4     # share of the samples from which on it is said

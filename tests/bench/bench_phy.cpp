@@ -39,7 +39,7 @@ struct place {
 void print(const place& p, const slot_times& t, double frame_error_rate, double second_looks) {
     std::printf(
         "%s  {\"what\": \"%s\", \"channel\": \"%s\", \"bits_per_symbol\": %d, \"snr_db\": %g, "
-        "\"frame_error_rate\": %.3f, \"second_looks\": %.3f, ",
+        "\"frame_error_rate\": %.5f, \"second_looks\": %.3f, ",
         first_line ? "" : ",\n", p.what, p.channel, p.bits_per_symbol, p.snr_db, frame_error_rate,
         second_looks);
     t.print();

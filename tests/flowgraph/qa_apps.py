@@ -207,6 +207,44 @@ class LifeAndEnd(Cell):
         self.assertTrue(self.wait(lambda: not alive(child), END_S))
 
 
+# The start is told to the radio 0.2 s before the flowgraph starts: 0.15 s after its time. Says when samples come.
+LATE = """
+import sys, time
+sys.path.insert(0, sys.argv.pop(1))
+sys.argv.pop(0)
+import station, terminal
+set_start, tick, calls = station.set_start, station.Begins.tick, []
+def slowly(*arguments):
+    at = set_start(*arguments)
+    calls.append(at)
+    time.sleep(0.2 * (len(calls) == SLOW))
+    return at
+def told(self):
+    tick(self)
+    if self.start is None: print("came", flush=True)
+station.set_start, station.Begins.tick = slowly, told
+terminal.main()
+"""
+
+
+class TooLate(Cell):
+    """On a clock that does not wait, where a command for a time that is over starts nothing."""
+
+    def said(self, slow_call):
+        """On stderr, of a terminal whose start takes so long at that call, until samples have come and it was asked to stop."""
+        process = self.start("terminal", sys.executable, "-c", LATE.replace("SLOW", str(slow_call)), APPS, "terminal",
+                             "--args", "type=vusrp", "--start-in", "0.05")
+        self.assertEqual([process.stdout.readline() for _ in range(2)], ["ready\n", "came\n"])
+        process.terminate()
+        return process.communicate(timeout=END_S)[1].splitlines()
+
+    def test_a_flowgraph_that_takes_longer_to_make_than_there_is_until_the_start_starts_later(self):
+        self.assertEqual(self.said(1), ["terminal: asked to stop"])
+
+    def test_a_radio_that_was_told_too_late_is_started_again(self):
+        self.assertEqual(self.said(2), ["terminal: nothing came from the radio after its start; it is started again", "terminal: asked to stop"])
+
+
 def alive(pid):
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"

@@ -15,7 +15,7 @@ namespace {
 constexpr int nof_symbols = payload_symbols_per_bin;
 constexpr std::size_t llr_per_bin = payload_symbols_per_bin * max_bits_per_symbol;
 constexpr float least_saved = 0.4F;          // frames: for less a second look is not taken
-constexpr float least_interference = 0.05F;  // of the noise: less is not worth two FFTs a symbol
+constexpr float least_interference = 0.05F;  // of the noise: less is not worth the time
 constexpr float most_of_noise = 0.5F;        // from there on its decisions are worth another pass
 // between(floats of the list, floats of the planes, length) for every run of payload elements of a
 // bin. `Part`: re or im of the planes. The lengths are constants, so each run is a few moves.

@@ -81,20 +81,6 @@ void decision_feedback::compare(const grid& y) noexcept {
     }
 }
 
-void decision_feedback::interfere() noexcept {
-    const auto& [a, b, c] = h_;
-    for (std::size_t l = 0; l < symbols_per_slot; ++l) {
-        const auto& x = x_[l];
-        const float t2 = 2 * symbol_time(static_cast<int>(l));
-        for (int n = 0; n < nof_subcarriers; ++n) {
-            const float re = b.re[n] + t2 * c.re[n], im = b.im[n] + t2 * c.im[n];
-            shifted_.re[n] = re * x.re[n] - im * x.im[n];
-            shifted_.im[n] = re * x.im[n] + im * x.re[n];
-        }
-        between_.work(shifted_, interference_[l]);
-    }
-}
-
 void decision_feedback::work(const grid& y, const channel_estimate& first,
                              const known_symbols& known, float noise,
                              bool cancel_interference) noexcept {
@@ -108,7 +94,7 @@ void decision_feedback::work(const grid& y, const channel_estimate& first,
 }
 
 void decision_feedback::again(const grid& y, const known_symbols& known, float noise) noexcept {
-    interfere();
+    between_.work(h_[1], h_[2], x_, interference_);
     compare<true>(y);
     refine(known, noise, terms);
 }

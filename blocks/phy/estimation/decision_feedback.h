@@ -41,7 +41,7 @@ struct known_symbols {
 
 class decision_feedback {
 public:
-    using grid = std::array<plane, symbols_per_slot>;
+    using grid = intercarrier::grid;
 
     // What all elements carry; the caller fills in the payload. 0: not known.
     grid& symbols() noexcept { return x_; }
@@ -63,13 +63,11 @@ private:
     void set_known(const known_symbols& known) noexcept;
     template <bool Whole>
     void compare(const grid& y) noexcept;
-    void interfere() noexcept;
     void refine(const known_symbols& known, float noise, std::size_t used) noexcept;
     static constexpr std::size_t terms = 3;
     grid x_, r_, interference_;
     std::array<plane, terms> h_;  // a, b, c
     std::array<plane, terms> moment_;
-    plane shifted_;
     intercarrier between_;
 };
 

@@ -1,55 +1,165 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "phy/estimation/intercarrier.h"
 
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <numbers>
+
 #include "phy/grid/resource_map.h"
 #include "phy/ofdm/slot_extractor.h"
+#include "types/lanes.h"
 
 namespace wip::phy {
 
 namespace {
-constexpr int half_band = nof_subcarriers / 2;
+
+constexpr std::size_t parts = 2 * symbols_per_slot;
+constexpr std::size_t lane_count = nof_lanes;
+constexpr std::size_t row = (parts + lane_count - 1) / lane_count * lane_count;
+constexpr std::size_t below_dc = nof_subcarriers / 2;
+constexpr std::size_t rows = nof_subcarriers + 1;
+
+// 1 / sin(pi d / 768), d = 1..500, less the first value: least squares, mostly of the absolute
+// error. The last exponential does not fall.
+constexpr std::array<float, 3> falls{0.98153085F, 0.87972637F, 0.50655545F};
+constexpr std::array<float, 4> weight{9.65978404F, 48.72763173F, 135.07296435F, 1.04719944F};
+constexpr float rest_of_first = 49.95509F;
+constexpr float scale = symbols_per_slot / (2.F * slot_samples);
+
+constexpr std::size_t quad_floats = 4;
+typedef float quad __attribute__((vector_size(quad_floats * sizeof(float))));
+
+template <int... I>
+quad pick(quad a, quad b) noexcept {
+#if __has_builtin(__builtin_shufflevector)
+    return __builtin_shufflevector(a, b, I...);
+#else
+    typedef int mask __attribute__((vector_size(sizeof(quad))));
+    return __builtin_shuffle(a, b, mask{I...});
+#endif
 }
 
-intercarrier::intercarrier() : spectrum_(fft_size), samples_(fft_size), ramp_(2 * fft_size) {
-    constexpr double symbol_samples = slot_samples / double{symbols_per_slot};
-    for (int i = 0; i < fft_size; ++i) {
-        const int in_window = (i + window_advance) % fft_size;
-        const double t = (in_window - (fft_size - 1) / 2.0) / symbol_samples;
-        ramp_[static_cast<std::size_t>(2 * i)] = ramp_[static_cast<std::size_t>(2 * i + 1)] =
-            static_cast<float>(t / fft_size);
+quad four(const float* p) noexcept {
+    quad v;
+    std::memcpy(&v, p, sizeof v);
+    return v;
+}
+void put_four(float* p, quad v) noexcept { std::memcpy(p, &v, sizeof v); }
+
+// from(i), i = 0..3: four values; to(i): where their values i go.
+template <class From, class To>
+void transpose(From from, To to) noexcept {
+    const quad a = four(from(0)), b = four(from(1)), c = four(from(2)), d = four(from(3));
+    const quad ab = pick<0, 4, 1, 5>(a, b), ab2 = pick<2, 6, 3, 7>(a, b);
+    const quad cd = pick<0, 4, 1, 5>(c, d), cd2 = pick<2, 6, 3, 7>(c, d);
+    put_four(to(0), pick<0, 1, 4, 5>(ab, cd));
+    put_four(to(1), pick<2, 3, 6, 7>(ab, cd));
+    put_four(to(2), pick<0, 1, 4, 5>(ab2, cd2));
+    put_four(to(3), pick<2, 3, 6, 7>(ab2, cd2));
+}
+
+lanes at(const float* p) noexcept { return *reinterpret_cast<const lanes*>(p); }
+void put(float* p, lanes v) noexcept { *reinterpret_cast<lanes*>(p) = v; }
+
+constexpr std::size_t block = 16;  // subcarriers
+static_assert(block % lane_count == 0 && plane_size % block == 0);
+struct alignas(vector_alignment) block_parts {
+    float of[parts][block];
+};
+// The subcarriers above DC lie one row further: DC's own row stays zero.
+constexpr std::size_t row_of(std::size_t n) { return (n + (n >= below_dc ? 1 : 0)) * row; }
+
+}  // namespace
+
+intercarrier::intercarrier() : moving_((plane_size + 1) * row), moved_((plane_size + 1) * row) {
+    for (int n = 0; n < nof_subcarriers; ++n) {
+        const auto turn = std::polar(
+            1.0, -2 * std::numbers::pi * (window_advance + 0.5) / fft_size * signed_subcarrier(n));
+        turn_.re[n] = static_cast<float>(turn.real());
+        turn_.im[n] = static_cast<float>(turn.imag());
     }
 }
 
-void intercarrier::work(const plane& v, plane& out) noexcept {
-    auto* s = reinterpret_cast<float*>(spectrum_.data());
-    const auto fill = [&](int n0) {
-        float* to = s + 2 * fft_index(n0);
-        for (int i = 0; i < half_band; ++i) {
-            to[2 * i] = v.re[n0 + i];
-            to[2 * i + 1] = v.im[n0 + i];
+void intercarrier::work(const plane& b, const plane& c, const grid& x, grid& out) noexcept {
+    turn_and_transpose(b, c, x);
+    filter();
+    transpose_and_turn_back(out);
+}
+
+void intercarrier::turn_and_transpose(const plane& b, const plane& c, const grid& x) noexcept {
+    block_parts v;
+    for (std::size_t n0 = 0; n0 < plane_size; n0 += block) {
+        for (std::size_t i = 0; i < block; i += lane_count) {
+            const std::size_t n = n0 + i;
+            const lanes tr = at(turn_.re + n), ti = at(turn_.im + n);
+            const lanes br = at(b.re + n), bi = at(b.im + n);
+            const lanes cr = at(c.re + n), ci = at(c.im + n);
+            const lanes ur = br * tr - bi * ti, ui = br * ti + bi * tr;
+            const lanes wr = cr * tr - ci * ti, wi = cr * ti + ci * tr;
+            for (std::size_t l = 0; l < symbols_per_slot; ++l) {
+                const float t2 = 2 * symbol_time(static_cast<int>(l));
+                const lanes sr = ur + t2 * wr, si = ui + t2 * wi;
+                const lanes xr = at(x[l].re + n), xi = at(x[l].im + n);
+                put(v.of[l] + i, sr * xr - si * xi);
+                put(v.of[symbols_per_slot + l] + i, sr * xi + si * xr);
+            }
         }
+        for (std::size_t i = 0; i < block; i += quad_floats)
+            for (std::size_t p = 0; p < parts; p += quad_floats)
+                transpose([&](std::size_t j) { return v.of[p + j] + i; },
+                          [&](std::size_t j) { return moving_.data() + row_of(n0 + i + j) + p; });
+    }
+}
+
+// An exponential is taken before the row itself enters it: the nearest row has fallen by nothing.
+void intercarrier::filter() noexcept {
+    const auto sum = [](const std::array<lanes, falls.size()>& f, lanes all, lanes last) {
+        return scale * weight[0] * f[0] + scale * weight[1] * f[1] + scale * weight[2] * f[2] +
+               scale * weight[3] * all + scale * rest_of_first * last;
     };
-    fill(0);
-    fill(half_band);
-    to_samples_.execute(spectrum_.data(), samples_.data());
-    auto* x = reinterpret_cast<float*>(samples_.data());
-    for (int i = 0; i < 2 * fft_size; ++i) x[i] *= ramp_[static_cast<std::size_t>(i)];
-    to_subcarriers_.execute(samples_.data(), spectrum_.data());
-    const auto take = [&](int n0) {
-        const float* from = s + 2 * fft_index(n0);
-        for (int i = 0; i < half_band; ++i) {
-            out.re[n0 + i] = from[2 * i];
-            out.im[n0 + i] = from[2 * i + 1];
+    for (std::size_t part = 0; part < row; part += lane_count) {
+        const float* in = moving_.data() + part;
+        float* out = moved_.data() + part;
+        std::array<lanes, falls.size()> f{};
+        lanes all{}, last{};
+        const auto enter = [&](lanes v) {
+            for (std::size_t e = 0; e < falls.size(); ++e) f[e] = falls[e] * f[e] + v;
+            all += v;
+            last = v;
+        };
+        for (std::size_t n = rows; n-- > 0;) {
+            put(out + n * row, sum(f, all, last));
+            enter(at(in + n * row));
         }
-    };
-    take(0);
-    take(half_band);
-    // What the FFT left on DC and beside the band is not part of the next symbol.
-    const auto clear = [&](int from, int to) {
-        for (int i = from; i < to; ++i) spectrum_[static_cast<std::size_t>(i)] = {};
-    };
-    clear(0, 1);
-    clear(half_band + 1, fft_size - half_band);
+        f = {};
+        all = last = lanes{};
+        for (std::size_t n = 0; n < rows; ++n) {
+            put(out + n * row, at(out + n * row) - sum(f, all, last));
+            enter(at(in + n * row));
+        }
+    }
+}
+
+// Two loops: what was just stored in pieces is slow to load whole.
+void intercarrier::transpose_and_turn_back(grid& out) noexcept {
+    for (std::size_t n = 0; n < plane_size; n += quad_floats)
+        for (std::size_t p = 0; p < parts; p += quad_floats)
+            transpose([&](std::size_t i) { return moved_.data() + row_of(n + i) + p; },
+                      [&](std::size_t i) {
+                          const std::size_t part = p + i;
+                          return (part < symbols_per_slot ? out[part].re
+                                                          : out[part - symbols_per_slot].im) +
+                                 n;
+                      });
+    for (std::size_t n = 0; n < plane_size; n += lane_count) {
+        const lanes tr = at(turn_.re + n), ti = at(turn_.im + n);
+        for (auto& symbol : out) {
+            const lanes zr = at(symbol.re + n), zi = at(symbol.im + n);
+            put(symbol.re + n, tr * zi - ti * zr);
+            put(symbol.im + n, -tr * zr - ti * zi);
+        }
+    }
 }
 
 }  // namespace wip::phy

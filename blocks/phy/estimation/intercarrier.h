@@ -4,31 +4,40 @@
 //
 // With the channel of subcarrier m at sample i of the FFT window h_m + s_m t_i, t_i = time of the
 // sample from the window's middle in OFDM symbols, the FFT sees on subcarrier k
-//     h_k x_k + sum_m s_m x_m (1/768) sum_i t_i exp(j 2 pi (m - k) i / 768):
-// the spectrum of s x, back in the time domain, times the ramp t_i, forth again. The sum falls only
-// with 1/(m - k): 7 % of its power comes from more than eight subcarriers away, and into a bin that
-// fades the strong part of the band reaches from far. So all of it is taken, by two FFTs a symbol.
-//
+//     h_k x_k + sum_m s_m x_m (1/768) sum_i t_i exp(j 2 pi (m - k) i / 768).
 // The window begins window_advance samples before the useful part; spectra are those of a window
-// that begins with it (slot_extractor takes the difference out), so the last samples of the inverse
-// FFT are the first of the window.
+// that begins with it (slot_extractor takes the difference out). So the inner sum is
+//     -j exp(j p (m - k)) g(m - k), p = -2 pi (window_advance + 1/2) / 768,
+//     g(d) = (768/853.3) / (2 * 768 sin(pi d / 768)), odd:
+// with spectra turned by p a subcarrier, a real filter. It falls only with 1/d: 7 % of its power
+// comes from more than eight subcarriers away, and into a bin that fades the strong part of the
+// band reaches from far. So all of it is taken, by recursion: g(1) as it is, beyond that four
+// exponentials, which miss 1e-4 of its power. One runs up the band, one down, over all symbols at
+// once: the twelve parts of six complex values lie side by side.
 #pragma once
 
+#include <array>
+
 #include "phy/math/aligned.h"
-#include "phy/ofdm/ofdm.h"
+#include "types/grid.h"
 
 namespace wip::phy {
 
 class intercarrier {
 public:
+    using grid = std::array<plane, symbols_per_slot>;
     intercarrier();
-    // `v`: s x of the used subcarriers of one symbol. out: the interference on each of them.
-    void work(const plane& v, plane& out) noexcept;
+    // out: the interference on each element of a slot. The channel's slope is b + 2 t c, t the
+    // symbol_time. Beyond the band all planes are zero.
+    void work(const plane& b, const plane& c, const grid& x, grid& out) noexcept;
 
 private:
-    dft to_samples_{dft::direction::to_samples}, to_subcarriers_{dft::direction::to_subcarriers};
-    aligned_vector<cf32> spectrum_, samples_;
-    aligned_vector<float> ramp_;  // twice for each sample: real and imaginary part
+    void turn_and_transpose(const plane& b, const plane& c, const grid& x) noexcept;
+    void filter() noexcept;
+    void transpose_and_turn_back(grid& out) noexcept;
+    plane turn_;
+    // A row for each subcarrier, DC among them: real parts, imaginary parts, padding.
+    aligned_vector<float> moving_, moved_;
 };
 
 }  // namespace wip::phy

@@ -7,6 +7,7 @@ import pathlib
 import tempfile
 import unittest
 
+from openwip_cli.cell import radio_loop as loops
 from openwip_cli.commands import doctor, radio, radio_loop
 from openwip_cli.errors import BadInput
 from openwip_cli.machine.places import Places
@@ -107,15 +108,15 @@ class Loop(unittest.TestCase):
     def test_half_of_the_lead_holds_transport_standstill_and_the_making_of_a_slot(self):
         """In slots of 2/3 ms. Lead: twice (one to make it in, and transport with standstill). Delay: lead, the slot, its reception with one
         to work in, the way back."""
-        self.assertEqual(radio_loop.follows(1, 0, 0), (4, 7))
-        self.assertEqual(radio_loop.follows(666, 1, 1), (4, 8))
-        self.assertEqual(radio_loop.follows(667, 666, 666), (6, 10))
-        self.assertEqual(radio_loop.follows(200, 150, 150 + 1200), (8, 14))
+        self.assertEqual(loops.follows(1, 0, 0), (4, 7))
+        self.assertEqual(loops.follows(666, 1, 1), (4, 8))
+        self.assertEqual(loops.follows(667, 666, 666), (6, 10))
+        self.assertEqual(loops.follows(200, 150, 150 + 1200), (8, 14))
 
     def test_the_delay_in_ms_is_read_back_as_so_many_slots(self):
         import math
         for delay in range(3, 90):
-            ms = radio_loop.Loop(4, delay).delay_ms
+            ms = loops.Loop(4, delay).delay_ms
             self.assertEqual(math.ceil(ms * 1.5 - 1e-9), delay)
 
     def test_a_loop_within_the_default_costs_nothing_and_one_beyond_says_what_to_set(self):

@@ -1,41 +1,22 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Every view of the window: what was said is there as a value, in its table, and at its place in
-// the picture.
+// The views of the link and of what runs over it: what was said is there as a value, in its table,
+// and at its place in the picture.
 #include <QHeaderView>
 #include <array>
 
 #include "gui/plot/colour_map.h"
-#include "gui/views/bearer_view.h"
-#include "gui/views/channel_view.h"
 #include "gui/views/controls_view.h"
 #include "gui/views/delay_view.h"
 #include "gui/views/distribution_view.h"
 #include "gui/views/event_view.h"
-#include "gui/views/fader_view.h"
 #include "gui/views/goodput_view.h"
 #include "gui/views/heat_view.h"
 #include "gui/views/histogram_view.h"
-#include "gui/views/injection_view.h"
 #include "gui/views/queue_view.h"
-#include "gui/views/spectrum_view.h"
 #include "gui/views/tcp_view.h"
 #include "window_world.h"
 
 namespace wip::gui {
-
-namespace {
-
-QStringList lines_of(const view& v) { return v.csv().split('\n', Qt::SkipEmptyParts); }
-
-// Darker than any grid or frame.
-int dark(const QImage& image) {
-    int n = 0;
-    for (int y = 0; y < image.height(); ++y)
-        for (int x = 0; x < image.width(); ++x) n += qGray(image.pixel(x, y)) < 100;
-    return n;
-}
-
-}  // namespace
 
 class monitor_views_test : public window_test {
     Q_OBJECT
@@ -230,247 +211,6 @@ private Q_SLOTS:
         }
         QCOMPARE(found, 2);
         QVERIFY(lines_of(w.of<tcp_view>("tcp"))[1].endsWith(",20,24,0"));
-    }
-
-    void the_channel_has_its_magnitude_its_noise_and_its_path() {
-        world w;
-        QVERIFY(shows_run(w, 1));
-        const QImage image = w.picture("channel");
-        auto& v = w.of<channel_view>("channel");
-        QCOMPARE(v.magnitude().data()->size(), nof_subcarriers);
-        for (const auto& p : *v.magnitude().data()) QVERIFY(std::abs(p.value) < 1e-4);
-        QCOMPARE(v.noise().data()->size(), nof_bins);
-        for (const auto& p : *v.noise().data()) QCOMPARE(p.value, double(scripted_cell::noise_db));
-        double peak = -1000, at = 0;
-        for (const auto& p : *v.impulse().data())
-            if (p.value > peak) peak = p.value, at = p.key;
-        QVERIFY(std::abs(peak) < 0.05);
-        QVERIFY(std::abs(at - 2) < 0.051);
-        auto& plot = v.plot();
-        QVERIFY(count_row(image, plot.yAxis->coordToPixel(0), series_colour(0)) > 100);
-        QVERIFY(count_row(image, plot.yAxis->coordToPixel(double(scripted_cell::noise_db)),
-                          series_colour(1)) > 100);
-        auto* delay = plot.axisRect(1)->axis(QCPAxis::atBottom);
-        auto* db = plot.axisRect(1)->axis(QCPAxis::atLeft);
-        const QRect top(static_cast<int>(delay->coordToPixel(2)) - 4,
-                        static_cast<int>(db->coordToPixel(0)) - 3, 9, 7);
-        QVERIFY(count(image.copy(top), series_colour(2)) > 3);
-        const auto lines = lines_of(v);
-        QCOMPARE(lines.size(), 1 + nof_subcarriers + channel_view::nof_delays);
-        QVERIFY2(lines[1].startsWith("1500,-2500,") && lines[1].endsWith(",-35,,"),
-                 qPrintable(lines[1]));
-        QVERIFY(lines[1 + nof_subcarriers].startsWith("1500,,,,,,-2,"));
-        // The words above the curves are beside one another.
-        auto* legend = legend_of(plot);
-        QVERIFY(legend != nullptr);
-        const QRect words = legend->outerRect();
-        const auto of_legend = [&](QRgb colour) {
-            return count(image.copy(words), QColor(colour));
-        };
-        QVERIFY(of_legend(series_colour(0).rgb()) > 5);
-        QVERIFY(of_legend(series_colour(1).rgb()) > 5);
-        const double above = plot.yAxis->pixelToCoord(words.bottom());
-        QVERIFY2(above > 0, qPrintable(QString::number(above)));
-    }
-
-    void the_words_above_the_channel_leave_its_curves_free() {
-        for (const auto& [magnitude_db, noise_db] :
-             {std::pair{-38.0, -62.0}, {0.0, -12.0}, {-1.0, -79.0}}) {
-            world w;
-            scripted_cell::message m;
-            m.set_slot(150);
-            for (int n = 0; n < nof_subcarriers; ++n) {
-                m.mutable_receiver()->add_channel(
-                    static_cast<float>(std::pow(10, magnitude_db / 20)));
-                m.mutable_receiver()->add_channel(0);
-            }
-            for (int b = 0; b < nof_bins; ++b)
-                m.mutable_receiver()->add_noise_dbfs(static_cast<float>(noise_db));
-            w.cell.publish("terminal", "receiver", m);
-            QVERIFY(w.settle());
-            w.picture("channel");
-            auto& plot = w.of<channel_view>("channel").plot();
-            const QRect words = legend_of(plot)->outerRect();
-            QVERIFY2(words.bottom() < plot.yAxis->coordToPixel(magnitude_db) - 1,
-                     qPrintable(QString::number(magnitude_db)));
-        }
-    }
-
-    void the_spectrum_has_one_slot_the_mean_and_the_highest_between_the_edges_of_the_bins() {
-        world w;
-        QVERIFY(shows_run(w, 2));  // 20 samples, one of two 6 dB higher; the last one is
-        const QImage image = w.picture("spectrum");
-        auto& v = w.of<spectrum_view>("spectrum");
-        const auto at = [](QCPGraph& g, int point) { return g.data()->at(point)->value; };
-        for (auto* g : {&v.newest(), &v.mean(), &v.highest()})
-            QCOMPARE(g->data()->size(), int(fft_size));
-        QCOMPARE(v.newest().data()->at(0)->key, -3.84);
-        QCOMPARE(at(v.newest(), 384), -34.0);
-        QCOMPARE(at(v.newest(), 50), -74.0);
-        const double mean = 10 * std::log10((1 + std::pow(10, 0.6)) / 2);
-        QVERIFY(std::abs(at(v.mean(), 384) - (-40 + mean)) < 1e-4);
-        QVERIFY(std::abs(at(v.mean(), 50) - (-80 + mean)) < 1e-4);
-        QCOMPARE(at(v.highest(), 384), -34.0);
-        // The tone was there in slot 1500: held, but gone from what is new.
-        QCOMPARE(at(v.highest(), 700), -20.0);
-        QCOMPARE(at(v.newest(), 700), -74.0);
-        QCOMPARE(v.text(), QString("slot 3000, mean of 20"));
-
-        // Edges: the grid's own subcarriers, the first and the last of each bin.
-        const auto edges = spectrum_view::edges_mhz();
-        QCOMPARE(edges.size(), std::size_t(nof_bins + 1));
-        for (int n = 0; n < nof_subcarriers; ++n) {
-            const int k = n < 250 ? n - 250 : n - 249;
-            const auto bin = static_cast<std::size_t>(n / 20);
-            QVERIFY(k * 0.01 > edges[bin] && k * 0.01 < edges[bin + 1]);
-        }
-        QVERIFY(std::abs(edges[0] + 2.505) < 1e-9 && std::abs(edges[25] - 2.505) < 1e-9);
-
-        // In the picture: both lines at their level, and the edges of the bins.
-        auto& plot = v.plot();
-        QVERIFY(count_row(image, plot.yAxis->coordToPixel(-40 + mean), series_colour(0)) > 100);
-        QVERIFY(count_row(image, plot.yAxis->coordToPixel(-34), series_colour(1)) > 100);
-        for (const double mhz : edges) {
-            const int n =
-                count_column(image, plot.xAxis->coordToPixel(mhz), QColor(0xa0, 0xa0, 0xa0));
-            QVERIFY2(n > plot.axisRect()->height() / 8,
-                     qPrintable(QStringLiteral("%1: %2").arg(mhz).arg(n)));
-        }
-        QVERIFY(legend_of(plot)->outerRect().bottom() < plot.yAxis->coordToPixel(-34));
-
-        const auto lines = lines_of(v);
-        QCOMPARE(lines.size(), 1 + fft_size);
-        QCOMPARE(lines[0], QString("slot,frequency_mhz,dbfs,mean_dbfs,highest_dbfs"));
-        QVERIFY2(lines[1].startsWith("3000,-3.84,-74,") && lines[1].endsWith(",-74"),
-                 qPrintable(lines[1]));
-        QVERIFY(lines[701].startsWith("3000,3.16,-74,") && lines[701].endsWith(",-20"));
-
-        // Paused on what came after it: what is held is that of the visible window.
-        w.window->axis().set_right(3000);
-        w.window->axis().set_window(900);
-        w.picture("spectrum");
-        QCOMPARE(at(v.highest(), 700), -74.0);
-        // At the cursor.
-        w.window->axis().set_cursor(2860);
-        w.picture("spectrum");
-        QCOMPARE(at(v.newest(), 384), -40.0);
-        QVERIFY(v.text().startsWith("slot 2850,"));
-    }
-
-    void the_fader_has_its_levels_and_taps_or_is_not_there() {
-        world w;
-        auto& v = w.of<fader_view>("fader");
-        w.picture("fader");
-        QVERIFY(v.words().isEmpty() && v.csv().isEmpty());
-        for (std::int64_t slot = 150; slot <= 15'000; slot += 150) {
-            w.cell.say_slot(slot);
-            w.cell.say_fader(slot, slot < 6000 ? -15 : -25);
-        }
-        QVERIFY(w.settle());
-        const QImage image = w.picture("fader");
-        const QString own = "delay 1.333 ms, clipped 3, lost 0\nsounded -31.5 dB off (limit -25.0)";
-        QCOMPARE(v.words(), own);
-        QCOMPARE(v.input().data()->size(), 100);
-        QCOMPARE(v.input().data()->at(0)->value, -15.0);
-        QCOMPARE(v.input().data()->at(99)->value, -25.0);
-        QCOMPARE(v.channel().data()->at(0)->value, -15.0);
-        QCOMPARE(v.channel().data()->at(99)->value, -5.0);
-        QVERIFY(count_row(image, v.plot().yAxis->coordToPixel(-25), series_colour(0)) > 30);
-        QVERIFY(count_row(image, v.plot().yAxis->coordToPixel(-30), series_colour(1)) > 60);
-        QCOMPARE(v.taps().data()->size(), 2);
-        QCOMPARE(v.taps().data()->at(1)->value, 47.0);  // from -60 dB up
-        QVERIFY(count(image, series_colour(2)) > 50);
-        const auto lines = lines_of(v);
-        QVERIFY(lines.contains("150,0.1,-15,-30,3,0,,,"));
-        QCOMPARE(lines.last(), QString("15000,,,,,,1.78,-13,1"));
-    }
-
-    void the_sounding_through_the_radios_is_what_the_verdict_says_of_it() {
-        world w;
-        auto& v = w.of<fader_view>("fader");
-        const QColor orange(0xa0, 0x30, 0x00);
-        const auto says = [&](double residual_db, const char* why_not, int clipped, bool bad) {
-            w.cell.say_slot(150);
-            w.cell.say_fader(150, -15, clipped);
-            w.cell.say_through_radios(150, residual_db, why_not);
-            if (!w.settle()) return QString("nothing came");
-            const bool is_bad = count(w.picture("fader"), orange) > 10;
-            return is_bad == bad ? v.words().section('\n', 2) : QString("of another colour");
-        };
-        QCOMPARE(says(-28.94, "", 0, false),
-                 "through the radios -28.9 dB off (limit -23.0), 7 of 8 bursts heard");
-        QCOMPARE(says(-11.4, "", 0, true),
-                 "through the radios -11.4 dB off (limit -23.0), 7 of 8 bursts heard");
-        QCOMPARE(says(-99, "impairments of a path", 0, false),
-                 "through the radios not measured, 7 of 8 bursts heard, not judged: impairments of "
-                 "a path");
-    }
-
-    void delay_injection_has_its_lines_or_is_not_there() {
-        world w;
-        auto& v = w.of<injection_view>("delay_injection");
-        w.picture("delay_injection");
-        QVERIFY(v.words().isEmpty() && v.csv().isEmpty());
-        for (std::int64_t slot = 150; slot <= 15'000; slot += 150) {
-            w.cell.say_slot(slot);
-            w.cell.say_injection(slot, slot < 6000 ? 40 : 160);
-        }
-        QVERIFY(w.settle());
-        const QImage image = w.picture("delay_injection");
-        QCOMPARE(v.words(), QString("2 spikes, 10 of 50 held, 8.0 ms each"));
-        QCOMPARE(v.pdelay().data()->size(), 100);
-        QCOMPARE(v.pdelay().data()->at(0)->value, 40.0);
-        QCOMPARE(v.pdelay().data()->at(99)->value, 160.0);
-        QCOMPARE(v.delay().data()->at(99)->value, 80.0);
-        QCOMPARE(v.held().data()->at(99)->value, 7.0);
-        // Infinite before the first sample: not drawn.
-        QCOMPARE(v.threshold().data()->size(), 99);
-        QVERIFY(count_row(image, v.plot().yAxis->coordToPixel(160), series_colour(0)) > 30);
-        QVERIFY(count_row(image, v.plot().yAxis->coordToPixel(43), series_colour(1)) > 60);
-        QVERIFY(lines_of(v).contains("15000,10,160,43,80,7"));
-    }
-
-    void a_bearer_has_its_window_and_what_it_sends_again_or_is_not_there() {
-        world w;
-        auto& v = w.of<bearer_view>("bearer");
-        w.picture("bearer");
-        QVERIFY(v.words().isEmpty() && v.csv().isEmpty());
-        for (std::int64_t slot = 150; slot <= 15'000; slot += 150)
-            w.cell.say_bearer(slot, slot < 6000 ? 180 : 60);
-        QVERIFY(w.settle());
-        const QImage image = w.picture("bearer");
-        QCOMPARE(v.words(),
-                 QString("384 kbit/s, DCH; polls 10.0/s, status 10.0/s; given up 0, resets 0"));
-        QCOMPARE(v.window().data()->size(), 100);
-        QCOMPARE(v.window().data()->at(0)->value, 180.0);
-        QCOMPARE(v.window().data()->at(99)->value, 60.0);
-        QCOMPARE(v.held().data()->at(50)->value, 12.0);
-        QCOMPARE(v.retransmissions().data()->at(50)->value, 50.0);
-        QVERIFY(count_row(image, v.plot().yAxis->coordToPixel(60), series_colour(0)) > 30);
-        QVERIFY(lines_of(v).contains("15000,10,60,12,500,100"));
-    }
-
-    void where_there_is_no_spectrum_it_is_said_why() {
-        world w;
-        auto& v = w.of<spectrum_view>("spectrum");
-        w.picture("spectrum");
-        QCOMPARE(v.text(), QString("No spectrum: no receiver samples (topic receiver)"));
-        QCOMPARE(lines_of(v).size(), 1);
-        scripted_cell::message m;
-        m.set_slot(150);
-        m.mutable_receiver()->mutable_symbols_of_bin()->assign(nof_bins, '\1');
-        m.mutable_receiver()->mutable_points()->assign(2 * nof_bins, '\1');
-        w.cell.publish("terminal", "receiver", m);
-        QVERIFY(w.settle());
-        QVERIFY(dark(w.picture("spectrum")) > 100);
-        QCOMPARE(v.text(), QString("No spectrum: an emulated cell has no samples"));
-        for (int n = 0; n < 2 * nof_subcarriers; ++n) m.mutable_receiver()->add_channel(1);
-        m.set_slot(300);
-        w.cell.publish("terminal", "receiver", m);
-        QVERIFY(w.settle());
-        w.picture("spectrum");
-        QCOMPARE(v.text(), QString("No spectrum: the receiver has sent none"));
-        QVERIFY(v.newest().data()->isEmpty());
     }
 
     void events_are_written_out_and_nothing_of_them_is_cut() {

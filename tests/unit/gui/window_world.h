@@ -72,6 +72,16 @@ inline int count(const QImage& image, QColor colour) {
     return n;
 }
 
+// Darker than any grid or frame.
+inline int dark(const QImage& image) {
+    int n = 0;
+    for (int y = 0; y < image.height(); ++y)
+        for (int x = 0; x < image.width(); ++x) n += qGray(image.pixel(x, y)) < 100;
+    return n;
+}
+
+inline QStringList lines_of(const view& v) { return v.csv().split('\n', Qt::SkipEmptyParts); }
+
 // Without the legend, which has the colours of the lines in any case.
 inline QImage below_legend(const QImage& image) {
     return image.copy(0, 40, image.width(), image.height() - 40);

@@ -243,48 +243,94 @@ TEST(channel_estimator, knows_its_error_in_every_bin_and_the_noise) {
     EXPECT_GT(got.bin_error[0], 1.3F * got.bin_error[12]);
 }
 
+// Of symbol l, from its samples: sum_m v_m exp(j 2 pi m (i - advance) / 768), times t_i.
+std::vector<cf64> moved_by_the_ramp(const plane& b, const plane& c, const grid& x, int l) {
+    std::vector<cf64> moved(nof_subcarriers), signal(fft_size);
+    std::vector<cf64> roots;
+    for (int i = 0; i < fft_size; ++i) roots.push_back(std::polar(1.0, two_pi * i / fft_size));
+    const auto turn = [&](int n, int i) {
+        const int turns = signed_subcarrier(n) * (i - window_advance) % fft_size;
+        return roots[static_cast<std::size_t>((turns + fft_size) % fft_size)];
+    };
+    const double t = static_cast<double>(symbol_time(l));
+    for (int i = 0; i < fft_size; ++i) {
+        cf64 sample;
+        for (int n = 0; n < nof_subcarriers; ++n)
+            sample += (get(b, n) + 2 * t * get(c, n)) * get(x[static_cast<std::size_t>(l)], n) *
+                      turn(n, i);
+        signal[static_cast<std::size_t>(i)] = sample * (i - 383.5) / (slot_samples / 6.0);
+    }
+    for (int k = 0; k < nof_subcarriers; ++k)
+        for (int i = 0; i < fft_size; ++i)
+            moved[static_cast<std::size_t>(k)] +=
+                signal[static_cast<std::size_t>(i)] * std::conj(turn(k, i)) / double{fft_size};
+    return moved;
+}
+
 TEST(intercarrier, is_what_a_linear_change_within_the_window_moves_between_subcarriers) {
     std::mt19937 random(5);
     std::normal_distribution<double> normal;
-    plane v, out;
-    for (int n = 0; n < nof_subcarriers; ++n) set(v, n, {normal(random), normal(random)});
+    plane b, c;
+    grid x, out;
+    for (int n = 0; n < nof_subcarriers; ++n) {
+        set(b, n, {normal(random), normal(random)});
+        set(c, n, {normal(random), normal(random)});
+        for (auto& symbol : x) set(symbol, n, {normal(random), normal(random)});
+    }
     intercarrier between;
-    between.work(plane{}, out);
-    for (int n = 0; n < nof_subcarriers; ++n) EXPECT_EQ(std::abs(get(out, n)), 0);
-    for (int again = 0; again < 2; ++again) between.work(v, out);  // nothing is left from before
-    // The signal at window sample i is sum_m v_m exp(j 2 pi m (i - advance) / 768), times t_i.
-    std::vector<cf64> signal(fft_size);
-    for (int i = 0; i < fft_size; ++i) {
-        for (int n = 0; n < nof_subcarriers; ++n)
-            signal[static_cast<std::size_t>(i)] +=
-                get(v, n) *
-                std::polar(1.0, two_pi * signed_subcarrier(n) * (i - window_advance) / fft_size);
-        signal[static_cast<std::size_t>(i)] *= (i - 383.5) / (slot_samples / 6.0);
+    between.work(plane{}, plane{}, x, out);
+    for (const auto& symbol : out)
+        for (int n = 0; n < nof_subcarriers; ++n) EXPECT_EQ(std::abs(get(symbol, n)), 0);
+    for (int again = 0; again < 2; ++again)
+        between.work(b, c, x, out);  // nothing is left from before
+    for (const int l : {0, 1, 2, 5}) {
+        const auto want = moved_by_the_ramp(b, c, x, l);
+        double error = 0, power = 0;
+        for (int k = 0; k < nof_subcarriers; ++k) {
+            const cf64 w = want[static_cast<std::size_t>(k)];
+            error += std::norm(get(out[static_cast<std::size_t>(l)], k) - w);
+            power += std::norm(w);
+        }
+        EXPECT_LT(error, 2e-4 * power) << l;
     }
-    for (int k = 0; k < nof_subcarriers; k += 9) {
-        cf64 want{};
-        for (int i = 0; i < fft_size; ++i)
-            want += signal[static_cast<std::size_t>(i)] *
-                    std::polar(1.0 / fft_size,
-                               -two_pi * signed_subcarrier(k) * (i - window_advance) / fft_size);
-        EXPECT_LT(std::abs(get(out, k) - want), 1e-4) << k;
+}
+
+// Nothing but what comes from far: a band that is strong below, and dead above.
+TEST(intercarrier, reaches_over_the_whole_band) {
+    std::mt19937 random(15);
+    std::normal_distribution<double> normal;
+    plane b;
+    grid x, out;
+    for (int n = 0; n < 100; ++n) {
+        set(b, n, {1, normal(random)});
+        for (auto& symbol : x) set(symbol, n, {1, normal(random)});
     }
+    intercarrier between;
+    between.work(b, plane{}, x, out);
+    const auto want = moved_by_the_ramp(b, plane{}, x, 3);
+    double error = 0, power = 0;
+    for (int k = 400; k < nof_subcarriers; ++k) {
+        error += std::norm(get(out[3], k) - want[static_cast<std::size_t>(k)]);
+        power += std::norm(want[static_cast<std::size_t>(k)]);
+    }
+    EXPECT_LT(error, 0.01 * power);
 }
 
 TEST(intercarrier, has_the_power_that_the_slope_tells) {
     std::mt19937 random(6);
     std::normal_distribution<double> normal(0, std::sqrt(0.5));
     channel_estimate channel;
-    plane v, out;
+    grid x, out;
     for (int n = 0; n < nof_subcarriers; ++n) {
-        const cf64 s(normal(random), normal(random));
-        set(channel.slope, n, s);
-        set(v, n, s * std::polar(1.0, normal(random) * 10));
+        set(channel.slope, n, {normal(random), normal(random)});
+        for (auto& symbol : x) set(symbol, n, std::polar(1.0, normal(random) * 10));
     }
     intercarrier between;
-    between.work(v, out);
+    between.work(channel.slope, plane{}, x, out);
     double power = 0;
-    for (int n = 0; n < nof_subcarriers; ++n) power += std::norm(get(out, n)) / nof_subcarriers;
+    for (const auto& symbol : out)
+        for (int n = 0; n < nof_subcarriers; ++n)
+            power += std::norm(get(symbol, n)) / (nof_subcarriers * symbols_per_slot);
     EXPECT_NEAR(power / static_cast<double>(intercarrier_power(channel)), 1, 0.1);
 }
 
@@ -299,24 +345,30 @@ TEST(decision_feedback, finds_slope_curvature_and_interference_from_right_decisi
     decision_feedback feedback;
     std::vector<cf32> pilots, control;
     grid y;
-    intercarrier between;
+    plane slope, bend;
+    for (int n = 0; n < nof_subcarriers; ++n) {
+        set(slope, n, even.slope(n));
+        set(bend, n, curve(n));
+    }
+    grid sent, interference;
     for (int l = 0; l < symbols_per_slot; ++l) {
         const auto ul = static_cast<std::size_t>(l);
         const double t = static_cast<double>(symbol_time(l));
-        plane moving, interference;
         for (int n = 0; n < nof_subcarriers; ++n) {
             const bool payload = kind_of(l, n % subcarriers_per_bin) == re_kind::payload;
             const cf32 x = payload ? points.points()[random() % 64] : cf32(1);
             set(feedback.symbols()[ul], n, cf64(payload ? x : cf32{}));
-            set(moving, n, (even.slope(n) + 2 * t * curve(n)) * cf64(x));
+            set(sent[ul], n, cf64(x));
             set(y[ul], n,
                 (even.at(l, n) + (t * t - 35.0 / 12) * curve(n)) * cf64(x) +
                     cf64(normal(random), normal(random)));
         }
-        between.work(moving, interference);
-        for (int n = 0; n < nof_subcarriers; ++n)
-            set(y[ul], n, get(y[ul], n) + get(interference, n));
     }
+    intercarrier between;
+    between.work(slope, bend, sent, interference);
+    for (std::size_t l = 0; l < symbols_per_slot; ++l)
+        for (int n = 0; n < nof_subcarriers; ++n)
+            set(y[l], n, get(y[l], n) + get(interference[l], n));
     pilots.assign(nof_pilots, 1);
     control.assign(nof_control_symbols, 1);
     channel_estimator estimator;

@@ -16,7 +16,8 @@ from typing import Any
 
 from . import radio_loop
 from .finding import Finding, as_json, show
-from .radio_program import PROGRAM, ask, asked, environment, radio_option, receive_options, transmit_options
+from .radio_program import asked, radio_option, receive_options, transmit_options
+from ..cell.radio_loop import PROGRAM, ask, environment
 from ..errors import INVALID, VALID, BadInput
 from ..machine import outputs
 from ..machine.places import Places

@@ -13,10 +13,9 @@ from typing import Any
 
 import yaml
 
-from . import radio_program
 from .finding import Finding, as_json, show
 from ..air import SAMPLE_RATE
-from ..cell import faders
+from ..cell import faders, radio_loop
 from ..errors import BAD_INPUT, INVALID, VALID, BadInput, Stop
 from ..figures import report, through_radios
 from ..iq import fader_recordings, recordings
@@ -106,7 +105,7 @@ def calibrate(arguments: list[str], places: Places) -> int:
     outputs.fresh("--out", given.out)
     outputs.check("--out", given.out)
     done = subprocess.run(start(given, places, "--calibrate"), stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          env=radio_program.environment(places))
+                          env=radio_loop.environment(places))
     if done.returncode != 0:
         said = [line for line in done.stderr.splitlines() if line.strip()] or [f"wip_fader ended with {done.returncode}"]
         raise BadInput(said[-1].removeprefix("wip_fader: ")) if done.returncode == BAD_INPUT else Stop(said[-1])

@@ -8,8 +8,9 @@ from typing import Any
 
 from . import doctor
 from .finding import Finding, as_json, show
-from .radio_program import ask, asked, environment, json_option, radio_option, receive_options, transmit_options
+from .radio_program import asked, json_option, radio_option, receive_options, transmit_options
 from ..air import SAMPLE_RATE
+from ..cell.radio_loop import ask, environment
 from ..errors import INVALID, VALID, BadInput
 from ..machine import outputs
 from ..machine.places import Places

@@ -1,26 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The program that opens radios (host/radio), its options, and where UHD finds the software one."""
+"""The options of the commands that open a radio."""
 import argparse
-import json
-import os
-import subprocess
-from collections.abc import Mapping
-from typing import Any
 
-from ..errors import BAD_INPUT, BadInput, Stop
-from ..machine.places import Places
 from ..settings.command_line import Parser
 from ..settings.kinds import Real
 
-PROGRAM = "host/radio/wip_radio"
 FREQUENCY = Real(0, 1e11)
 GAIN = Real(-200, 200)      # what the radio has it says itself
-
-
-def environment(places: Places) -> dict[str, str]:
-    """UHD's own lines would stand between ours; what it refuses comes as an error."""
-    return {"UHD_MODULE_PATH": str(places.build / "uhd_modules"), **os.environ, "UHD_LOG_CONSOLE_LEVEL": "error",
-            "UHD_LOG_FASTPATH_DISABLE": "1"}
 
 
 def radio_option(p: Parser) -> None:
@@ -54,16 +40,4 @@ def asked(given: argparse.Namespace) -> list[str]:
         value = getattr(given, name, None)
         if value not in (None, ""):
             found.append(f"{flag}={value}")
-    return found
-
-
-def ask(places: Places, command: str, radio: str, options: list[str], environ: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """What it found; BadInput: the radio is not there, or refuses what was asked."""
-    done = subprocess.run([places.program(PROGRAM), command, f"--args={radio}", *options], stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, env=dict(environ or environment(places)))
-    if done.returncode != 0:
-        said = [line for line in done.stderr.splitlines() if line.strip()] or [f"radio: ended with {done.returncode}"]
-        why = f"{said[-1].removeprefix('radio: ').rstrip()} (--radio {radio or 'not given: the first that is found'})"
-        raise BadInput(why) if done.returncode == BAD_INPUT else Stop(why)
-    found: dict[str, Any] = json.loads(done.stdout)
     return found

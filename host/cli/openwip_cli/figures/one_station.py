@@ -90,7 +90,7 @@ def screen(r: dict[str, Any]) -> str:
         radio = r["radio"]
         lines.append(f"  radio        cell {radio['cell']}, SNR {radio['mean_snr_db']:.1f} dB, EVM {radio['evm_percent']:.1f} %, CFO "
                      f"{radio['cfo_hz']:.0f} Hz, lock lost {radio['lock_losses']} times")
-    lines += report.fader_lines(r.get("fader"))
+    lines += report.loop_lines(r.get("loop")) + report.fader_lines(r.get("fader"))
     if "bursts_heard" in r and not r.get("fader"):
         lines.append(f"  fader        {len(r['bursts_heard'])} bursts of the base station heard, not compared with what the fader commanded: its control is "
                      "not known here (--fader); with the file of --json, where it runs: ./openwip fader compare CONFIG FILE")

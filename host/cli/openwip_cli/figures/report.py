@@ -143,7 +143,7 @@ def screen(r: dict[str, Any]) -> str:
                  f"{rt['slots_behind']} of {rt['slots']} slots more than {rt['pacing_limit_us'] / 1000:g} ms behind "
                  f"(median {rt['pacing_us']['median'] / 1000:.2f}, p99 {rt['pacing_us']['p99'] / 1000:.2f}, "
                  f"max {rt['pacing_us']['max'] / 1000:.2f} ms)")
-    lines += fader_lines(r.get("fader"))
+    lines += loop_lines(r.get("loop")) + fader_lines(r.get("fader"))
     if not r.get("fader") and rt.get("clipped"):
         lines.append(f"  clipped      {rt['clipped']} samples of the faded signal at the transmitter")
     lines += stall_lines(rt.get("stall"), rt.get("standstills")) + placement_lines(r.get("placement"))
@@ -152,6 +152,15 @@ def screen(r: dict[str, Any]) -> str:
     lines.append(f"  CPU          {total:.2f} cores: " + ", ".join(f"{n} {x:.2f}" for n, x in cpu.items()))
     lines += application_lines(r.get("applications"))
     return "\n".join(lines)
+
+
+def loop_lines(loop: dict[str, Any] | None) -> list[str]:
+    """With --loop auto."""
+    if not loop:
+        return []
+    leaves, arrives = loop["base"]["transmit"], loop["terminal"]["receive"]
+    return [f"  loop         lead {loop['link.transmit_lead_slots']} slots, delay {loop['link.retransmission_delay_ms']:g} ms, measured before: a burst has to "
+            f"leave {leaves['lead_us'] / 1000:.2f} ms before its time, one slot in 10,000 is in hand {arrives['one_in_ten_thousand_us'] / 1000:.2f} ms after its last sample"]
 
 
 def fader_lines(fader: dict[str, Any] | None) -> list[str]:

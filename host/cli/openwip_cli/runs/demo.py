@@ -19,7 +19,7 @@ from ..measure import pace, traffic
 from ..measure.watching import watching
 from ..messages import control
 from ..settings.scenario import Scenario
-from . import replay_cell, run
+from . import loop, replay_cell, run
 from .options import Options, parse_demo
 from .run import MeasuredCell
 
@@ -188,6 +188,8 @@ def main(arguments: list[str], places: Places) -> int:
     progress = Progress()
     outputs.fresh("--json", options.json)
     check(options, places)
+    if options.scenario["link.loop"] == loop.AUTO:
+        loop.take(options, loop.radios_of_demo(options.scenario), 0, places, progress)
     try:
         if options.scenario["air.speed"] == pace.AUTO:
             return run_at_the_pace_found(options, places, progress)
@@ -242,6 +244,8 @@ def phases(cell: Cell, keeper: KeeperClient, options: Options, places: Places, p
         result = measure(running, watch, applications, places, progress)
     result["radio"]["lock_s"] = lock_s
     result["realtime"]["pace_found"] = options.pace_found
+    if options.loop_found:
+        result["loop"] = options.loop_found
     result |= identity(scenario, places)
     if options.record_iq:
         keys = {"scenario": "config", "verdict": "verdict", "versions": "versions"}

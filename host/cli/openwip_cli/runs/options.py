@@ -13,7 +13,7 @@ from ..settings import emulator, episodes
 from ..settings.command_line import Parser, check_cell_name, read
 from ..settings.kinds import Real, with_unit
 from ..settings.scenario import SETTINGS, Scenario, check, check_together, read_file, text_of
-from . import ns3_tcp
+from . import loop, ns3_tcp
 
 
 @dataclasses.dataclass
@@ -33,6 +33,7 @@ class Options:
     listen: tuple | None = None    # remote.check_listen()
     replay_iq: str | None = None   # FILE in the place of the radio
     pace_found: float | None = None    # with --speed auto, where it had to be tried
+    loop_found: dict[str, Any] | None = None    # with --loop auto: runs/loop.py
     generator: bool = False     # of the emulator: virtual time, no cell
     time: str = "real"          # of the emulator: real, virtual (runs/virtual.py), ns3 (runs/ns3.py)
     sysctl: dict = dataclasses.field(default_factory=dict)     # of the kernel in virtual time
@@ -69,14 +70,15 @@ def options_parser(command: str, description: str, settings: Any, name: str) -> 
     return p
 
 
-def scenario_of(given: argparse.Namespace, settings: Any, fixed: dict[str, Any] | None = None, file: bool = True) -> Scenario:
-    """Of parsed arguments: file, unless it has been read, under flags. `fixed`: of the command, under both."""
-    values = (fixed or {}) | (read_file(given.config, settings) if file and given.config else {})
+def scenario_of(given: argparse.Namespace, settings: Any, fixed: dict[str, Any] | None = None, file: dict[str, Any] | None = None) -> Scenario:
+    """Of parsed arguments: file under flags. `fixed`: of the command, under both; `file`: where it has been read."""
+    values = dict(file) if file is not None else read_file(given.config, settings) if given.config else {}
     for s in settings:
         text = getattr(given, s.key) if s.flag else None
         if text is not None:
             values[s.key] = check(s.flag, s, text)
-    return Scenario(values, settings)
+    loop.refuse_beside(values)
+    return Scenario((fixed or {}) | values, settings)
 
 
 def options_of(given: argparse.Namespace, settings: Any) -> "Options":

@@ -16,9 +16,9 @@ from ..machine import outputs, slot_path, system
 from ..machine.places import Places
 from ..measure.watching import telemetry_reasons, watching
 from ..messages import control
-from . import run
+from . import loop, run
 from .options import Options
-from .station_options import Station, parse
+from .station_options import BETWEEN_SLOTS, Station, parse
 
 LOOK_S = 0.2
 BEFORE_LEAVING_S = 3.0      # a station that ends switches its radio off before it says so
@@ -149,6 +149,8 @@ def phases(cell: Cell, keeper: KeeperClient, wanted: Station, options: Options, 
             "verdict": one_station.judge(role, first, follow.until or now, now, tun, telemetry_reasons(watch) + keeper.lost + silent,
                                          keeper.noted, follow.returns, channel, stood),
             "standstills": stood, "peer": {"endpoint": wanted.peer.endpoint, "returns": follow.returns, "there": follow.until is None}}
+        if options.loop_found:
+            found["loop"] = options.loop_found
         if channel:
             found["fader"] = channel
         if options.scenario.cabled and role == "terminal":
@@ -172,6 +174,8 @@ def main(arguments: list[str], places: Places) -> int:
     system.require_tun()
     places.check_built(cells.MACD, OBSERVER, "python/openwip_schema")
     fader = Fader(wanted.fader, options.scenario["fader.delay_samples"])
+    if options.scenario["link.loop"] == loop.AUTO:
+        loop.take(options, loop.radios_of_base(wanted.radio), BETWEEN_SLOTS, places, progress)
     try:
         with owned_cell(options.name, progress, terminals=int(wanted.role == "terminal"), base=wanted.role == "base") as (cell, keeper):
             progress(f"cell '{cell.name}': namespace {cell.namespace(wanted.role)}")

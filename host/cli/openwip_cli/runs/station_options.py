@@ -3,7 +3,6 @@
 import dataclasses
 from typing import Any
 
-from ..air import SLOTS_PER_SECOND
 from ..cell import station
 from ..errors import BadInput
 from ..machine import placement
@@ -11,9 +10,10 @@ from ..settings import scenario as scenarios
 from ..settings.command_line import Parser
 from ..settings.kinds import Real
 from ..settings.scenario import SETTINGS
+from . import loop
 from .options import Options, scenario_of, settings_parser
 
-DELAY_MS = 10.0     # three slots more than on one computer: 2 ms that feedback may be on its way
+BETWEEN_SLOTS = 3   # 2 ms that feedback may be on its way between two computers
 SOURCES = ("internal", "external", "gpsdo")
 # Settings of the demo that a station has; what is the other one's is told there.
 OF_BOTH = ("link.", "air.over", "fader.delay_samples", "seed")
@@ -42,14 +42,16 @@ def scenario(role: str, given: Any) -> tuple[scenarios.Scenario, list[str]]:
     mine = settings_of(role) + [s for s in SETTINGS if faded and (s.key == "air.fade" or s.key.startswith("channel."))]
     keys = {s.key for s in mine}
     values = {k: v for k, v in file.items() if k in keys} | {"air.over": over(file, given)}
-    loop_ms = DELAY_MS + scenario_of(given, settings_of(role), values, file=False).fader_slots * 1000 / SLOTS_PER_SECOND
-    made = scenario_of(given, settings_of(role), {"air.clock": "realtime", "air.speed": 1.0, "link.retransmission_delay_ms": loop_ms} | values,
-                       file=False)
+    fader_slots = scenario_of(given, settings_of(role), file=values).fader_slots
+    loop_ms = scenarios.by_clock("realtime", BETWEEN_SLOTS + fader_slots)["link.retransmission_delay_ms"]
+    made = scenario_of(given, settings_of(role), {"air.clock": "realtime", "air.speed": 1.0, "link.retransmission_delay_ms": loop_ms}, values)
     whole = scenarios.Scenario(made.values, mine)
     scenarios.check_cables(whole)
     if whole.plays_trace:
         scenarios.check_trace(whole)
     scenarios.check_free_running(whole)
+    if role == "terminal" and whole["link.loop"] == loop.AUTO:
+        raise BadInput("--loop is 'auto' at a terminal, which takes the loop from the base station; valid: as_set, or at the base station")
     return whole, sorted(k for k in file if k not in keys)
 
 

@@ -131,6 +131,8 @@ def check_together(scenario: Scenario) -> Scenario:
     check_cables(scenario)
     if scenario.values.get("air.clock", "lockstep") == "realtime":
         check_free_running(scenario)
+    elif scenario.values.get("link.loop") == "auto":
+        raise BadInput("--loop is 'auto' with --clock lockstep, whose loop is three slots by itself; valid: as_set, or --clock realtime")
     elif scenario.values.get("link.transmit_lead_slots"):
         raise BadInput(f"--transmit-lead-slots is {scenario['link.transmit_lead_slots']} with --clock lockstep, where the radio "
                        "waits for every plan; valid: 0, or --clock realtime")

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the program that opens radios (host/radio) finds, and the loop of a cell from what a radio and its computer take: the lead
+and the retransmission delay that follow.
+
+A lead has two halves (docs/radios.md, A clock that does not wait): one for macd, one for modulation and transport. Each has to
+survive a standstill of the machine, which shows in the reception: what one slot in 10,000 takes longer than half of them. In the
+second half a slot is made, which takes up to a slot, and its burst has to leave so long before its time that one in 10,000 is late.
+Beside the lead a delay holds the slot itself, its reception (the latency that one slot in 10,000 exceeds, and up to a slot of work)
+and one slot for the way back. Feedback that comes over a slower network than that needs so many slots more."""
+import json
+import math
+import os
+import subprocess
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ..air import SLOTS_PER_SECOND
+from ..errors import BAD_INPUT, BadInput, Stop
+from ..machine.places import Places
+from ..settings import table
+
+PROGRAM = "host/radio/wip_radio"
+SLOT_US = 1e6 / SLOTS_PER_SECOND
+
+
+def environment(places: Places) -> dict[str, str]:
+    """UHD's own lines would stand between ours; what it refuses comes as an error."""
+    return {"UHD_MODULE_PATH": str(places.build / "uhd_modules"), **os.environ, "UHD_LOG_CONSOLE_LEVEL": "error",
+            "UHD_LOG_FASTPATH_DISABLE": "1"}
+
+
+def ask(places: Places, command: str, radio: str, options: list[str], environ: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """What it found; BadInput: the radio is not there, or refuses what was asked."""
+    done = subprocess.run([places.program(PROGRAM), command, f"--args={radio}", *options], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, env=dict(environ or environment(places)))
+    if done.returncode != 0:
+        said = [line for line in done.stderr.splitlines() if line.strip()] or [f"radio: ended with {done.returncode}"]
+        why = f"{said[-1].removeprefix('radio: ').rstrip()} (--radio {radio or 'not given: the first that is found'})"
+        raise BadInput(why) if done.returncode == BAD_INPUT else Stop(why)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+class Loop(NamedTuple):
+    lead: int       # slots
+    delay: int
+
+    @property
+    def delay_ms(self) -> float:
+        """Rounded down: the setting is rounded up to slots."""
+        return math.floor(self.delay * SLOT_US / 10) / 100
+
+    @property
+    def flags(self) -> str:
+        return f"--transmit-lead-slots {self.lead} --retransmission-delay-ms {self.delay_ms:g}"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {"link.transmit_lead_slots": self.lead, "link.retransmission_delay_ms": self.delay_ms}
+
+    def not_valid(self) -> str:
+        """What the settings have to say about it."""
+        for key, value in self.settings.items():
+            of = table.setting(key, "demo")
+            try:
+                of.kind.read(value)
+            except ValueError:
+                return f"longer than a loop can be ({of.flag}: {of.kind.valid})"
+        return ""
+
+
+def follows(burst_us: float, median_us: float, rare_us: float) -> Loop:
+    """Lead of a burst; latency of half of the slots, and of all but the share that may be late."""
+    half = 1 + math.ceil((burst_us + max(0.0, rare_us - median_us)) / SLOT_US)
+    reception = 1 + math.ceil(max(0.0, rare_us) / SLOT_US)
+    return Loop(2 * half, 2 * half + 1 + reception + 1)
+
+
+def of_found(found: dict[str, Any], rare: str = "one_in_ten_thousand_us") -> Loop:
+    """Of a radio that both sends and receives."""
+    r = found["receive"]
+    return follows(found["transmit"]["lead_us"], r["median_us"], r[rare])
+
+
+def of_cell(base: dict[str, Any], terminal: dict[str, Any], more_slots: int) -> Loop:
+    """Of what the base station's radio sends and the terminal's receives; `more_slots` between and behind them."""
+    sent, received = of_found(base), of_found(terminal)
+    return Loop(sent.lead, sent.lead + received.delay - received.lead + more_slots)

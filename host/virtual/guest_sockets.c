@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "virtual/guest_sockets.h"
+
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "virtual/guest.h"
+
+enum { first_port = 5001 };
+
+double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void sleep_until(double at) {
+    struct timespec t = {(time_t)at, (long)(1e9 * (at - (double)(time_t)at))};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR) {
+    }
+}
+
+void give_up(int flow, const char* what) {
+    tell("{\"flow\": %d, \"failed\": \"%s: %s\"}\n", flow, what, strerror(errno));
+    _exit(1);
+}
+
+struct sockaddr_in place(int side, int flow) {
+    return (struct sockaddr_in){.sin_family = AF_INET,
+                                .sin_port = htons((uint16_t)(first_port + flow)),
+                                .sin_addr = addresses[side]};
+}
+
+int buffer_bytes;
+
+static int limited(int s) {
+    if (s >= 0 && buffer_bytes > 0) {
+        setsockopt(s, SOL_SOCKET, SO_SNDBUFFORCE, &buffer_bytes, sizeof buffer_bytes);
+        setsockopt(s, SOL_SOCKET, SO_RCVBUFFORCE, &buffer_bytes, sizeof buffer_bytes);
+    }
+    return s;
+}
+
+int listening(int side, int flow, int type) {
+    struct sockaddr_in a = place(side, flow);
+    int s = limited(socket(AF_INET, type, 0)), one = 1;
+    setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    if (s < 0 || bind(s, (struct sockaddr*)&a, sizeof a) || (type == SOCK_STREAM && listen(s, 64)))
+        give_up(flow, "listen");
+    return s;
+}
+
+void limit_time(int s, time_t seconds) {
+    struct timeval t = {seconds, 0};
+    setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof t);
+    setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t);
+}
+
+int to_connect(int flow, const char* control) {
+    int s = limited(socket(AF_INET, SOCK_STREAM, 0));
+    if (s < 0) give_up(flow, "socket");
+    if (setsockopt(s, IPPROTO_TCP, TCP_CONGESTION, control, (socklen_t)strlen(control)))
+        give_up(flow, control);
+    return s;
+}
+
+int connected(int side, int flow, const char* control) {
+    struct sockaddr_in a = place(side, flow);
+    int s = to_connect(flow, control);
+    if (connect(s, (struct sockaddr*)&a, sizeof a)) give_up(flow, "connect");
+    return s;
+}
+
+static void nothing(int number) { (void)number; }
+
+void wake_at(double at) {
+    const struct sigaction on_alarm = {.sa_handler = nothing};
+    const double left = at - now();
+    const long us = left > 0 ? (long)(1e6 * left) + 1 : 1;
+    const struct itimerval t = {{0, 100000}, {us / 1000000, us % 1000000}};
+    sigaction(SIGALRM, &on_alarm, NULL);
+    if (setitimer(ITIMER_REAL, &t, NULL)) fail("setitimer");
+}

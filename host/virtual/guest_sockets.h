@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Clock and sockets of the ends of the flows of guest_flows.c. What fails ends the process, and is
+// told as the flow's result.
+#pragma once
+
+#include <netinet/in.h>
+#include <time.h>
+
+extern int buffer_bytes;  // of this process's sockets; 0: the kernel's own
+
+double now(void);  // s
+void sleep_until(double at);
+
+_Noreturn void give_up(int flow, const char* what);
+struct sockaddr_in place(int side, int flow);
+int listening(int side, int flow, int type);
+int to_connect(int flow, const char* control);
+int connected(int side, int flow, const char* control);
+// No read and no write of it takes longer.
+void limit_time(int s, time_t seconds);
+// From then on no call waits: it ends with EINTR. Now and then again, should it come between two.
+void wake_at(double at);
