@@ -23,7 +23,7 @@ import time
 from typing import Any
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-MODULES = ("virtio", "virtio_ring", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "virtio_pci", "netfs", "fscache", "9pnet", "9pnet_virtio", "9p")
+MODULES = ("virtio_ring", "virtio", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "virtio_pci", "netfs", "fscache", "9pnet", "9pnet_virtio", "9p")
 # 60 s of bulk CUBIC, 10 bins of jakes, window 48 KiB: the run of docs/virtual-time.md; then what computes with other things.
 RUNS = {
     "cubic": ["--time", "virtual", "--symbol-noise", "off"],

@@ -9,8 +9,6 @@ import tempfile
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import yaml
-
 from ..cell import cell as cells
 from ..cell.program_check import last_line
 from ..errors import BadInput, CellDied
@@ -18,6 +16,7 @@ from ..machine import system
 from ..machine.places import Places
 from ..settings.emulator import NAME
 from ..settings.scenario import Scenario
+from ..settings.table import to_yaml
 from . import emulate, ns3_tcp, split_tcp, virtual
 
 PROGRAM = "host/simulator/wip_ns3"      # of the build
@@ -65,7 +64,7 @@ def run_program(places: Places, tree: dict[str, Any], lines: list[str], plan: vi
 def launch(program: str, root: pathlib.Path, tree: dict[str, Any], lines: Sequence[str], more: Sequence[str] = ()) -> Any:
     """What the program has said, with this configuration and plan."""
     config, flows = root / "config.yaml", root / "plan"
-    config.write_text(yaml.safe_dump(tree, sort_keys=False))
+    config.write_text(to_yaml(tree))
     flows.write_text("\n".join(lines) + "\n")
     if os.geteuid() == 0:
         _, user, group = system.account()
