@@ -30,6 +30,7 @@ import matplotlib
 from scipy import stats
 
 from openwip_cli.campaign import in_virtual_time, plan as plans, tcp_settings, workloads
+from openwip_cli.errors import CellDied
 from openwip_cli.figures import accounting
 from openwip_cli.machine import places as whereabouts
 from openwip_cli.runs import emulate, ns3, virtual
@@ -137,7 +138,7 @@ class Kept:
             try:
                 value = FIDELITIES[name](point, seed, places)
                 self.runs[key] = None if math.isnan(value) else value
-            except RuntimeError as e:
+            except (RuntimeError, CellDied) as e:
                 self.runs[key] = str(e)
             print(key, self.runs[key], flush=True)
             part = self.file.with_suffix(".part")
@@ -178,7 +179,8 @@ def draw(rows: list[dict[str, Any]], labels: list[str], file: pathlib.Path) -> N
     figure, axes = plt.subplots(figsize=(10, 5))
     for n, name in enumerate(FIDELITIES):
         mine = [r for r in rows if r["fidelity"] == name]
-        axes.errorbar([labels.index(r["point"]) + 0.15 * (n - 1.5) for r in mine], [r["mean"] for r in mine], [r["half"] for r in mine],
+        axes.errorbar([labels.index(r["point"]) + 0.15 * (n - 1.5) for r in mine], [r["mean"] for r in mine],
+                      [r["half"] if r["runs"] > 2 else 0 for r in mine],     # of two it says nothing
                       fmt="o_s^"[n], markersize=4, capsize=2, label=name)
     axes.set_xticks(range(len(labels)), labels, rotation=60, ha="right", fontsize=7)
     axes.set_ylabel("TCP goodput, Mbit/s")
