@@ -257,7 +257,7 @@ void tcp_receiver::read(const Ptr<Socket>& socket) {
     while (const Ptr<ns3::Packet> p = socket->Recv()) {
         if (done() || p->GetSize() == 0) continue;
         const double now = now_s();
-        if (bytes_ == 0) first_ = now;
+        if (bytes_ == 0) first_ = now, first_bytes_ = p->GetSize();
         bytes_ += p->GetSize();
         const auto second = static_cast<std::size_t>(std::max(0.0, now - flow_.start));
         if (second >= by_second_.size()) by_second_.resize(second + 1);
@@ -269,9 +269,9 @@ void tcp_receiver::read(const Ptr<Socket>& socket) {
 void tcp_receiver::finish(double last) {
     std::string list;
     for (const auto n : by_second_) list += (list.empty() ? "" : ", ") + std::to_string(n);
-    tell(text("\"bytes\": %llu, \"began\": %.9f, \"first\": %.9f, \"last\": %.9f, "
-              "\"bytes_by_second\": [",
-              static_cast<unsigned long long>(bytes_), began_, first_, last) +
+    tell(count("bytes", bytes_) + count("first_bytes", first_bytes_) +
+         text("\"began\": %.9f, \"first\": %.9f, \"last\": %.9f, \"bytes_by_second\": [", began_,
+              first_, last) +
          list + "]");
 }
 

@@ -83,7 +83,7 @@ private:
     void finish(double last);
     tcp_flow flow_;
     ns3::Ptr<ns3::Socket> listening_;
-    std::uint64_t bytes_ = 0;
+    std::uint64_t bytes_ = 0, first_bytes_ = 0;  // first: of what came with the first packet
     double began_ = 0, first_ = 0;
     std::vector<std::uint64_t> by_second_;
 };

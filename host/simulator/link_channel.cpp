@@ -61,7 +61,7 @@ void link_channel::connect(packet_link& down, packet_link& up) {
 void link_channel::attach(const ns3::Ptr<ns3::Node>& node, ns3::Ipv4Address address, int prefix) {
     const auto device = ns3::CreateObject<link_device>();
     device->be(this, sides_.size());
-    sides_.push_back({device, address, {}, {}});
+    sides_.push_back({device, address, {}, {}, 0});
     node->AddDevice(device);
     const auto ip = node->GetObject<ns3::Ipv4>();
     const std::uint32_t interface = ip->AddInterface(device);
@@ -93,7 +93,10 @@ void link_channel::send(std::size_t side, const ns3::Ptr<const ns3::Packet>& pac
 void link_channel::deliver(std::size_t side, const link_packet& packet) {
     if (seen_) seen_(ns3::Simulator::Now().GetNanoSeconds(), packet.data);
     sides_[side].received.add(packet.data.size());
-    if (intact(packet.data)) sides_[side].device->receive(packet.data);
+    if (intact(packet.data))
+        sides_[side].device->receive(packet.data);
+    else
+        ++sides_[side].damaged;
 }
 
 std::int64_t link_channel::next_wakeup() const {

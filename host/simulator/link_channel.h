@@ -36,6 +36,8 @@ public:
 
     packets_bytes sent(std::size_t side) const { return sides_[side].sent; }
     packets_bytes received(std::size_t side) const { return sides_[side].received; }
+    // Of those received: what had bit errors, and ended at the interface.
+    std::uint64_t damaged(std::size_t side) const { return sides_[side].damaged; }
     std::size_t GetNDevices() const override { return sides_.size(); }
     ns3::Ptr<ns3::NetDevice> GetDevice(std::size_t i) const override;
 
@@ -47,6 +49,7 @@ private:
         ns3::Ptr<link_device> device;
         ns3::Ipv4Address address;
         packets_bytes sent, received;
+        std::uint64_t damaged = 0;
     };
     void deliver(std::size_t side, const link_packet& packet);
     void wake();

@@ -5,14 +5,13 @@
 
 #include <CLI/CLI.hpp>
 #include <iostream>
-#include <stdexcept>
 #include <string>
 
 #include "emulator/emulator_config.h"
 #include "emulator/path_run_program.h"
 #include "runtime/privileged_start.h"
-#include "runtime/process.h"
 #include "runtime/program.h"
+#include "simulator/plan_program.h"
 #include "simulator/simulation.h"
 
 namespace {
@@ -23,17 +22,7 @@ int run(config::settings& settings, const simulator::run_config& r) {
     const emulator::emulator_config config = emulator::translate(settings);
     const host::privileged_start start(settings, ::geteuid() != 0 ? std::string() : config.user);
     emulator::give_up_rights(start);
-    std::string bad;
-    const int code = host::run_to_its_end([&] {
-        try {
-            simulator::run_simulation(config, r, std::cout);
-        } catch (const std::invalid_argument& e) {
-            bad = e.what();
-        }
-        return 0;
-    });
-    if (!bad.empty()) throw config::error(bad);
-    return code;
+    return simulator::run_plan([&] { simulator::run_simulation(config, r, std::cout); });
 }
 
 void add_options(CLI::App& app, simulator::run_config& r) {

@@ -96,7 +96,8 @@ bool traffic::done() const {
 
 std::string traffic::json() const {
     std::string all;
-    for (const auto& e : ends_) all += (all.empty() ? "\n" : ",\n") + e->json();
+    for (const auto& e : ends_)
+        if (e->done()) all += (all.empty() ? "\n" : ",\n") + e->json();
     return "[" + all + "]";
 }
 

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tcpl/path_status.h"
 
+#include <google/protobuf/util/json_util.h>
+
+#include <cstring>
+#include <ostream>
+
 #include "station/packet_gate.h"
 
 namespace wip::tcpl {
@@ -29,6 +34,25 @@ void fill(const damaged_path& path, openwip::control::PathStatus& status) {
         entry.mutable_count()->set_packets(relay->count(static_cast<verdict>(v)));
     }
     status.set_headers_restored(relay->restored_headers());
+}
+
+void write(const damaged_path& path, const calendar_run& run, const std::string& more,
+           std::ostream& out) {
+    openwip::control::PathStatus status;
+    fill(path, status);
+    for (const std::size_t to : {0, 1}) {
+        auto& d = to == 1 ? *status.mutable_forward() : *status.mutable_back();
+        host::set(*d.mutable_delivered(), run.delivered[to]);
+        for (const auto& [error, count] : run.refused[to])
+            host::add_drop(d, std::string("kernel_refused_") + strerrorname_np(error), count);
+    }
+    std::string text;
+    google::protobuf::util::JsonPrintOptions options;
+    options.preserve_proto_field_names = true;
+    if (!google::protobuf::util::MessageToJsonString(status, &text, options).ok()) text = "null";
+    out << "{\"path\": " << text << more << ", \"steps\": " << run.steps
+        << ", \"virtual_seconds\": " << static_cast<double>(run.ended_ns) * 1e-9
+        << ", \"wall_seconds\": " << run.wall_s << "}\n";
 }
 
 }  // namespace wip::tcpl

@@ -2,11 +2,30 @@
 // What the damaged path has counted, but for the interfaces' part.
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <iosfwd>
+#include <map>
+#include <string>
+
 #include "schema/control.pb.h"
 #include "tcpl/damaged_path.h"
 
 namespace wip::tcpl {
 
 void fill(const damaged_path& path, openwip::control::PathStatus& status);
+
+// Of a run whose time a calendar keeps.
+struct calendar_run {
+    std::array<packets_bytes, 2> delivered{};               // to the sender, to the receiver
+    std::array<std::map<int, packets_bytes>, 2> refused{};  // by errno, what they did not take
+    std::uint64_t steps = 0;
+    std::int64_t ended_ns = 0;
+    double wall_s = 0;
+};
+
+// One JSON object; `more`: members of it, each after a comma.
+void write(const damaged_path& path, const calendar_run& run, const std::string& more,
+           std::ostream& out);
 
 }  // namespace wip::tcpl

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tcpl/virtual_path.h"
 
-#include <google/protobuf/util/json_util.h>
-
-#include <cerrno>
 #include <chrono>
-#include <map>
-#include <ostream>
 
-#include "station/packet_gate.h"
 #include "tcpl/path_status.h"
 
 namespace wip::tcpl {
@@ -43,11 +37,11 @@ void run_virtual(const tcpl_config& config, const virtual_time::run_config& v, s
             path.release(now - 1);
             interface == 0 ? path.from_sender(packet, now) : path.from_receiver(packet, now);
         });
-    std::map<int, packets_bytes> refused[2];
+    calendar_run r;
     path.deliver_to([&](side to, std::span<const std::uint8_t> packet, std::int64_t) {
         const int interface = to == side::sender ? 0 : 1;
         const int error = guest.give(interface, packet);
-        if (error != 0) refused[interface][error].add(packet.size());
+        if (error != 0) r.refused[static_cast<std::size_t>(interface)][error].add(packet.size());
     });
     time.add(guest);
     time.add(events);
@@ -55,22 +49,12 @@ void run_virtual(const tcpl_config& config, const virtual_time::run_config& v, s
     run.to_result(v.longest_s);
     run.drain([&] { return path.next_due() == damaged_path::no_next; });
 
-    openwip::control::PathStatus status;
-    fill(path, status);
-    for (int to : {0, 1}) {
-        auto& d = to == 1 ? *status.mutable_forward() : *status.mutable_back();
-        host::set(*d.mutable_delivered(), guest.interface(to).given());
-        for (const auto& [error, count] : refused[to])
-            host::add_drop(d, std::string("kernel_refused_") + strerrorname_np(error), count);
-    }
-    std::string text;
-    google::protobuf::util::JsonPrintOptions options;
-    options.preserve_proto_field_names = true;
-    if (!google::protobuf::util::MessageToJsonString(status, &text, options).ok()) text = "null";
-    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - t0;
-    out << "{\"path\": " << text << ", \"steps\": " << time.steps()
-        << ", \"virtual_seconds\": " << static_cast<double>(time.now()) * 1e-9
-        << ", \"wall_seconds\": " << wall.count() << "}\n";
+    for (const int to : {0, 1})
+        r.delivered[static_cast<std::size_t>(to)] = guest.interface(to).given();
+    r.steps = time.steps();
+    r.ended_ns = time.now();
+    r.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - t0).count();
+    write(path, r, {}, out);
 }
 
 }  // namespace wip::tcpl

@@ -7,16 +7,19 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 from openwip_cli.campaign import in_ns3, metrics, one_run, options, plan, statements
 from openwip_cli.errors import BadInput
 from openwip_cli.machine.places import Places
-from openwip_cli.runs import ns3, ns3_tcp, pool, virtual
+from openwip_cli.runs import ns3, ns3_tcp, pool, tcpl, validate, virtual
 from openwip_cli.settings import emulator
+from openwip_cli.settings.scenario import Scenario
 
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
 PLACES = Places(pathlib.Path(__file__).resolve().parents[2], BUILD, sys.executable)
 SECONDS = 3
+LESSER = "glibc.cpu.hwcaps=-AVX512F,-AVX2,-FMA,-FMA4,-AVX"      # libm takes other code: its logarithms and waves are made without FMA
 EXPERIMENT = f"""
 title: old senders
 defaults: {plan.folder(PLACES.top) / "defaults.yaml"}
@@ -39,8 +42,8 @@ def run(plan=None, packets=None, tcp=None, **settings):
 
 
 class Refusals(unittest.TestCase):
-    def assert_refused(self, word, *arguments):
-        done = subprocess.run([sys.executable, "-m", "openwip_cli", "emulate", *arguments], capture_output=True, text=True, timeout=120)
+    def assert_refused(self, word, *arguments, of="emulate"):
+        done = subprocess.run([sys.executable, "-m", "openwip_cli", of, *arguments], capture_output=True, text=True, timeout=120)
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn(word, done.stderr.strip().splitlines()[-1])
 
@@ -49,6 +52,12 @@ class Refusals(unittest.TestCase):
         self.assert_refused("--tcp", "--tcp", "sack=off")
         self.assert_refused("--sysctl", "--time", "ns3", "--sysctl", "net.ipv4.tcp_sack=0")
         self.assert_refused("--tcp", "--time", "ns3", "--tcp", "sack")
+        self.assert_refused("--time ns3 with --mode virtual", "--time", "ns3", "--mode", "virtual", of="validate")
+
+    def test_damaged_segments_are_not_for_ns3(self):
+        for given in ((), ("--relay", "on")):
+            self.assert_refused("at the interface; valid: off", "--time", "ns3", *given, of="tcp-l")
+        self.assert_refused("--tcp-cc is 'nonsense'", "--time", "ns3", "--relay", "off", "--tcp-cc", "nonsense", of="tcp-l")
 
     def test_a_build_without_ns3_names_the_command_that_mends_it(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -58,6 +67,8 @@ class Refusals(unittest.TestCase):
                 path.touch()
             with self.assertRaisesRegex(BadInput, "setup --ns3"):
                 ns3.check(Places(PLACES.top, pathlib.Path(folder), PLACES.python))
+            with self.assertRaisesRegex(BadInput, "setup --ns3"):
+                ns3.check(Places(PLACES.top, pathlib.Path(folder), PLACES.python), tcpl.NS3_PROGRAM)
 
     def test_what_ns3_does_not_have_is_refused_with_what_it_has(self):
         for tcp, sysctls, words in (({}, {"net/ipv4/tcp_recovery": "1"}, "tcp_recovery is 1 .*valid: 0"), ({}, {"net/ipv4/tcp_pacing": "1"}, "tcp_sack"),
@@ -72,12 +83,13 @@ class Refusals(unittest.TestCase):
 
 @unittest.skipUnless((BUILD / ns3.PROGRAM).exists(), f"no ns-3 in {BUILD}: ./openwip setup --ns3")
 class Runs(unittest.TestCase):
-    def test_the_same_seed_gives_the_same_packets(self):
+    def test_the_same_seed_gives_the_same_packets_on_a_lesser_processor_too(self):
         digests = []
         with tempfile.TemporaryDirectory() as folder:
             packets = os.path.join(folder, "packets.pcap")
-            for seed in (1, 1, 2):
-                report = run(packets=packets, seed=seed)
+            for seed, without in ((1, ""), (1, LESSER), (2, "")):
+                with unittest.mock.patch.dict(os.environ, GLIBC_TUNABLES=without):
+                    report = run(packets=packets, seed=seed)
                 self.assertEqual(report["verdict"]["reasons"], [])
                 capacity = report["capacity"]["tcp_payload_bps"]
                 self.assertGreater(report["tcp"]["goodput_bps"], 0.5 * capacity)
@@ -177,6 +189,37 @@ class Runs(unittest.TestCase):
         self.assertEqual(report["verdict"]["reasons"], [])
         self.assertEqual(report["workload"]["goodput_bps"], 0)
         self.assertIn("connect", report["workload"]["problem"])
+
+    def test_tcp_takes_what_the_tables_of_theory_leave_it(self):
+        for case in (("fixed", 25, 8), ("adaptive", 8, "adaptive")):
+            row = validate.with_tcp("ns3", case, 2, PLACES)
+            self.assertTrue(row["passed"], row)
+            self.assertLess(row["ratio"], 1.001)      # the denominator would be wrong
+
+    def test_transfers_over_a_line_with_errors(self):
+        s = Scenario({"traffic.bytes": 100000, "traffic.limit_s": 60.0}, tcpl.SETTINGS)
+        point = {"mtu": 1500, "ber": 1e-5, "burstiness": 0, "run": 0, "seed": 1, "relay": False}
+        spec = {"settings": s.values, "name": "tcpl", "time": "ns3"}
+        damaged, again, clean, short, never = (one_run.attempt(spec | {"tcp-l": point | more}, PLACES, lambda text: None) for more in (
+            {}, {}, {"ber": 0}, {"ber": 0, "mtu": 576}, {"ber": 0.01}))
+        for r in (damaged, again, clean, short, never):
+            self.assertEqual(r["verdict"]["reasons"], [])
+            r.pop("wall_seconds")
+        self.assertEqual(damaged, again)
+        self.assertGreater(damaged["checksum_errors"], 0)
+        self.assertEqual(damaged["checksum_errors"], damaged["packets_damaged"])
+        self.assertGreaterEqual(damaged["retransmits"], damaged["checksum_errors"])
+        self.assertLess(damaged["kbyte_s"], clean["kbyte_s"])
+        self.assertLess(clean["kbyte_s"], 384 / 8)
+        self.assertEqual((clean["checksum_errors"], clean["mss"], short["mss"]), (0, 1448, 524))
+        self.assertTrue(never["unfinished"])
+        self.assertNotIn("kbyte_s", never)
+        self.assertGreater(never["checksum_errors"], 0)
+
+    def test_the_program_itself_refuses_a_relay(self):
+        s = Scenario({}, tcpl.SETTINGS)
+        with self.assertRaisesRegex(BadInput, "relay.on is true.*valid: false"):
+            tcpl.run_ns3({"mtu": 1500, "ber": 0, "burstiness": 0, "relay": True, "run": 0, "seed": 1}, s, PLACES)
 
     def test_a_plan_that_it_cannot_do_is_bad_input(self):
         for line, word in (("bulk 0 1 1 1 nonsense", f"valid: {', '.join(ns3_tcp.SENDERS)}$"), ("sessions 0 1 1 reno 1000", "valid: .*sessions"), ("dance 0 1 1 1", "dance"), ("bulk 0 7 1 1 cubic", "7")):

@@ -155,7 +155,7 @@ class Runs(unittest.TestCase):
 
     def test_tcp_takes_what_the_tables_of_theory_leave_it(self):
         for case in (("fixed", 25, 8), ("adaptive", 8, "adaptive")):
-            row = validate.with_a_kernel(case, 2, PLACES)
+            row = validate.with_tcp("kernel", case, 2, PLACES)
             self.assertTrue(row["passed"], row)
             self.assertLess(row["ratio"], 1.001)      # the denominator would be wrong
 

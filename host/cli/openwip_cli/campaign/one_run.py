@@ -58,9 +58,9 @@ def seat(prefix: str) -> Iterator[tuple[str, placement.Placement]]:
 
 
 def attempt(spec: dict[str, Any], places: Places, progress: Callable[[str], None]) -> dict[str, Any]:
+    if "tcp-l" in spec and spec.get("time") in tcpl.WITHOUT_CLOCK:
+        return tcpl.WITHOUT_CLOCK[spec["time"]](spec["tcp-l"], Scenario(spec["settings"], tcpl.SETTINGS), places)
     if spec.get("time") == "virtual":
-        if "tcp-l" in spec:
-            return tcpl.run_virtual(spec["tcp-l"], Scenario(spec["settings"], tcpl.SETTINGS), places)
         return in_virtual_time.run(spec["emulator"], spec["workload"], progress, places=places)
     if spec.get("time") == "ns3":
         return in_ns3.run(spec["emulator"], spec["workload"], spec.get("tcp"), progress, places=places)

@@ -21,8 +21,6 @@ import re
 import shutil
 from typing import Any
 
-import yaml
-
 from ..air import SLOT_SAMPLES
 from ..machine import own_files, rights, system
 from ..machine.places import Places
@@ -311,7 +309,7 @@ def fader_config(cell: Cell, scenario: Scenario) -> dict[str, Any]:
 def write_config(cell: Cell, name: str, tree: dict[str, Any]) -> str:
     """Of a process, into the run folder: its path."""
     path = cell.run / f"{name}.yaml"
-    own_files.create(path, yaml.safe_dump(tree, sort_keys=False))
+    own_files.create(path, table.to_yaml(tree))
     return str(path)
 
 

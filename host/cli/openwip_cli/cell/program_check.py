@@ -6,15 +6,14 @@ import subprocess
 import tempfile
 from typing import Any
 
-import yaml
-
 from ..errors import BadInput
+from ..settings.table import to_yaml
 
 
 def check_config(program: pathlib.Path | str, tree: dict[str, Any], flag: str = "--check") -> None:
     """BadInput says what the program says."""
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
-        yaml.safe_dump(tree, f, sort_keys=False)
+        f.write(to_yaml(tree))
         f.flush()
         done = subprocess.run([program, "--config", f.name, flag], capture_output=True, text=True)
     if done.returncode:

@@ -13,8 +13,6 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import yaml
-
 from google.protobuf import json_format
 from openwip_schema import control_pb2 as pb
 
@@ -180,7 +178,7 @@ def generate(s: Scenario, seconds: float, places: Places, packet_bytes: int = ac
     places.check_built(PROGRAM, "python/openwip_schema")
     with with_predictions(s, places) as as_run, tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
         tree = config(cells.Cell(NAME), as_run)
-        yaml.safe_dump(tree, f, sort_keys=False)
+        f.write(table.to_yaml(tree))
         f.flush()
         done = subprocess.run([places.program(PROGRAM), "--config", f.name, "--generate", str(seconds),
                                "--packet-bytes", str(packet_bytes)], capture_output=True, text=True)
@@ -208,7 +206,7 @@ def generate(s: Scenario, seconds: float, places: Places, packet_bytes: int = ac
         "link": link, "packets": {name: path.report() for name, path in paths.items()},
         "emulator": emulator_report(base, terminal),
         "users": users_of(base, terminal),
-        "effective": {"emulator": yaml.safe_dump(tree, sort_keys=False)},
+        "effective": {"emulator": table.to_yaml(tree)},
     } | identity(s, places), raw
 
 

@@ -6,10 +6,8 @@ import os
 import pathlib
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
-
-import yaml
 
 from ..cell import cell as cells
 from ..cell.program_check import last_line
@@ -18,6 +16,7 @@ from ..machine import system
 from ..machine.places import Places
 from ..settings.emulator import NAME
 from ..settings.scenario import Scenario
+from ..settings.table import to_yaml
 from . import emulate, ns3_tcp, split_tcp, virtual
 
 PROGRAM = "host/simulator/wip_ns3"      # of the build
@@ -45,30 +44,35 @@ def run(s: Scenario, places: Places, plan: virtual.Plan | None = None, packets: 
     return made
 
 
-def check(places: Places) -> None:
+def check(places: Places, program: str = PROGRAM) -> None:
     places.check_built(emulate.PROGRAM, "python/openwip_schema")
-    if not (places.build / PROGRAM).exists():
+    if not (places.build / program).exists():
         raise BadInput("--time ns3: this build has no ns-3 in it: run ./openwip setup --ns3")
 
 
 def run_program(places: Places, tree: dict[str, Any], lines: list[str], plan: virtual.Plan, s: Scenario, root: pathlib.Path,
                 packets: str | None) -> Any:
     first, last, longest = virtual.times(plan, s)
-    config, flows, captured = root / "emulator.yaml", root / "plan", root / "packets.pcap"
-    config.write_text(yaml.safe_dump(tree, sort_keys=False))
+    captured = root / "packets.pcap"
+    raw = launch(places.program(PROGRAM), root, tree, lines, [
+        "--first", f"{first:.9g}", "--last", f"{last:.9g}", "--longest", f"{longest:.9g}", *(["--packets", str(captured)] if packets else [])])
+    if packets:
+        pathlib.Path(packets).write_bytes(captured.read_bytes())
+    return raw
+
+
+def launch(program: str, root: pathlib.Path, tree: dict[str, Any], lines: Sequence[str], more: Sequence[str] = ()) -> Any:
+    """What the program has said, with this configuration and plan."""
+    config, flows = root / "config.yaml", root / "plan"
+    config.write_text(to_yaml(tree))
     flows.write_text("\n".join(lines) + "\n")
     if os.geteuid() == 0:
         _, user, group = system.account()
         for path in (root, config, flows):
             os.chown(path, user, group)
-    done = subprocess.run(
-        [places.program(PROGRAM), "--config", str(config), "--plan", str(flows), "--first", f"{first:.9g}",
-         "--last", f"{last:.9g}", "--longest", f"{longest:.9g}"]
-        + (["--packets", str(captured)] if packets else []), capture_output=True, text=True)
+    done = subprocess.run([program, "--config", str(config), "--plan", str(flows), *more], capture_output=True, text=True)
     if done.returncode == BadInput.code:
         raise BadInput(last_line(done.stderr, config))
     if done.returncode:
         raise CellDied(last_line(done.stderr, ""), [])
-    if packets:
-        pathlib.Path(packets).write_bytes(captured.read_bytes())
     return json.loads(done.stdout)

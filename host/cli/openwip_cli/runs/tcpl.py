@@ -32,12 +32,13 @@ from ..measure import traffic
 from ..programs import transfer as transfer_program
 from ..settings.scenario import Scenario
 from ..settings.table import nested, process_keys, settings_of
-from . import run as runs, virtual
+from . import ns3, ns3_tcp, run as runs, virtual
 from .options import Options, options_parser, scenario_of
 from .pool import Pool, check as check_pool
 
 NAME = "tcpl"
 PROGRAM = "host/tcpl/wip_tcpl"
+NS3_PROGRAM = "host/simulator/wip_ns3_line"
 PORT = 5300
 MOST_VIRTUAL = 16_000_000      # bytes of a transfer, which is held three times
 LATE_LIMIT_MS = 20.0   # of a packet; a fifth of the shortest time in which TCP here reacts to anything
@@ -51,8 +52,9 @@ def parse(arguments: list[str]) -> tuple[Any, Any, Any]:
         "tcp-l", "Transfers over a line with bit errors: TCP alone, and with damaged segments accepted.", SETTINGS, NAME)
     parser.add_argument("--csv", metavar="FILE", help="write one line for each transfer there")
     parser.add_argument("--png", metavar="FILE", help="draw throughput over bit error rate (or burstiness) there")
-    parser.add_argument("--time", choices=("real", "virtual"), default="real",
-                        help="virtual: with a Linux kernel of its own, no root (docs/virtual-time.md; default real)")
+    parser.add_argument("--time", choices=("real", "virtual", "ns3"), default="real",
+                        help="virtual: with a Linux kernel of its own; ns3: with the TCP of ns-3, only with --relay off; no root "
+                        "(docs/virtual-time.md, docs/ns3.md; default real)")
     given = parser.parse_args(arguments)
     if given.keep or given.logs:
         raise BadInput("--keep and --logs: every transfer has a cell of its own; valid: not here")
@@ -61,6 +63,11 @@ def parse(arguments: list[str]) -> tuple[Any, Any, Any]:
     s = scenario_of(given, SETTINGS)
     if given.time == "virtual" and s["traffic.bytes"] > MOST_VIRTUAL:
         raise BadInput(f"--bytes is {s['traffic.bytes']} with --time virtual; valid: 1000..{MOST_VIRTUAL}, as the kernel's memory holds them")
+    if given.time == "ns3":
+        if s["relay"] != "off":
+            raise BadInput(f"--relay is {s['relay']!r} with --time ns3, which takes no damaged segment: it drops them at the interface; valid: off")
+        if s["traffic.tcp_cc"] not in ns3_tcp.SENDERS:
+            raise BadInput(f"--tcp-cc is {s['traffic.tcp_cc']!r} with --time ns3; valid: {', '.join(ns3_tcp.SENDERS)}")
     return given, given.name, s
 
 
@@ -193,6 +200,31 @@ def run_virtual(point: dict[str, Any], s: Scenario, places: Places) -> dict[str,
         "virtual_seconds": raw["virtual_seconds"], "wall_seconds": raw["wall_seconds"]}
 
 
+def run_ns3(point: dict[str, Any], s: Scenario, places: Places) -> dict[str, Any]:
+    """As run_one(), with the TCP of ns-3 (docs/ns3.md). Segments are as long as the MTU lets them be; bytes are not compared, since what
+    is damaged does not come up."""
+    size, limit, sender = s["traffic.bytes"], s["traffic.limit_s"], s["traffic.tcp_cc"]
+    timestamps = sender not in ns3_tcp.WITHOUT_TIMESTAMPS
+    # It goes on to the limit, as Linux does for longer than that.
+    lines = ns3_tcp.settings_of({"mss": point["mtu"] - ns3_tcp.HEADERS - timestamps * ns3_tcp.TIMESTAMPS,
+                                 ns3_tcp.SOCKET + "ConnCount": 1000, ns3_tcp.SOCKET + "DataRetries": 1000})
+    with tempfile.TemporaryDirectory(prefix="openwip-") as folder:
+        raw = ns3.launch(places.program(NS3_PROGRAM), pathlib.Path(folder), config(Cell(NAME), s, point), [
+            *lines, f"transfer 0 1 {virtual.START_S:g} {size} {sender} {s['traffic.tcp_window_kb']}"], ["--seconds", f"{virtual.START_S + limit:.9g}"])
+    ends = {e.get("end"): e for e in raw["flows"]}
+    failed = [f"flow {e['flow']}: {e['failed']}" for e in raw["flows"] if "failed" in e]
+    moved: dict[str, Any] = {} if failed else {"unfinished": True}
+    if not failed and "receiver" in ends:
+        seconds = ends["receiver"]["last"] - ends["receiver"]["began"]
+        moved = {"seconds": seconds, "kbyte_s": size / seconds / 1000, "bytes_wrong": 0, "bits_wrong": 0, "congestion_control": sender}
+        moved |= {k: ends["sender"][k] for k in ("retransmits", "mss")} if "sender" in ends else {}
+    return result_of(point, moved, failed, json_format.ParseDict(raw["path"], pb.PathStatus()), raw["damaged"]) | {
+        "virtual_seconds": raw["virtual_seconds"], "wall_seconds": raw["wall_seconds"]}
+
+
+WITHOUT_CLOCK = {"virtual": run_virtual, "ns3": run_ns3}
+
+
 # --- many ---
 
 def run_all(s: Scenario, name: str, places: Places, progress: Callable[[str], None], time: str = "real") -> tuple[list[dict[str, Any]], int]:
@@ -216,8 +248,8 @@ def run_all(s: Scenario, name: str, places: Places, progress: Callable[[str], No
                      + ("" if result["verdict"]["valid"] else f" (invalid: {'; '.join(result['verdict']['reasons'])})")
                      + (f"; {repeated} repeated so far" if repeated else ""))
 
-        # In virtual time one at a time on each core: they do not wait for a clock.
-        Pool(places, pathlib.Path(folder), len(placement.usable()) if time == "virtual" else s["parallel"]).run(specs, take)
+        # Without a clock one at a time on each core: they do not wait for a clock.
+        Pool(places, pathlib.Path(folder), len(placement.usable()) if time in WITHOUT_CLOCK else s["parallel"]).run(specs, take)
     return [results[key] for key in specs], repeated
 
 
@@ -307,6 +339,8 @@ def main(arguments: list[str], places: Places) -> int:
     given, name, s = parse(arguments)
     if given.time == "virtual":
         virtual.check(places, PROGRAM)
+    elif given.time == "ns3":
+        ns3.check(places, NS3_PROGRAM)
     else:
         system.require_root()
         system.require_tun()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The emulator against theory: tables 5.3 to 5.5 and 5.7 of Alfredsson 2012, with TCP (in real time, or of a kernel in virtual
-time) and in virtual time with the packet generator (docs/emulator.md).
+"""The emulator against theory: tables 5.3 to 5.5 and 5.7 of Alfredsson 2012, with TCP (in real time, of a kernel in virtual
+time, or of ns-3) and in virtual time with the packet generator (docs/emulator.md).
 
   total = goodput of the receiving application + headers + what the last frame of a packet leaves empty
 
@@ -20,7 +20,7 @@ from ..measure import traffic
 from ..settings import emulator
 from ..settings.command_line import Parser
 from ..settings.kinds import Real
-from . import emulate, virtual
+from . import emulate, ns3, virtual
 
 NAME = "validate"
 STEPS_DB = (8, 12, 15, 18, 22, 25, 28, 32)   # one in each interval of the switch table
@@ -29,6 +29,7 @@ TARGETS = {("fixed", 1): 0.9990, ("fixed", 13): 0.9990, ("fixed", 25): 0.9970,
 TABLE = {1: "5.3", 13: "5.4", 25: "5.5"}
 GENERATOR_HEADER = 52     # of the 1500 bytes: what TCP would take of them
 PORT = 5301
+TIMES = {"real": "real time", "virtual": "virtual time", "kernel": "virtual time with TCP", "ns3": "ns-3"}      # of each mode
 
 
 def frames_of(modulation: int | str, bins: int) -> list[Any]:
@@ -128,20 +129,20 @@ def in_real_time(case: Any, duration: float, name: str, places: Places) -> dict[
     return row
 
 
-def with_a_kernel(case: Any, duration: float, places: Places) -> dict[str, Any]:
-    """TCP in virtual time: a transfer of what fits into the time, from arrival to arrival."""
+def with_tcp(mode: str, case: Any, duration: float, places: Places) -> dict[str, Any]:
+    """TCP in virtual time, of a kernel or of ns-3: a transfer of what fits into the time, from arrival to arrival."""
     kind, bins, modulation = case
     s = emulator.scenario_of(settings(*case) | {"traffic.duration_s": duration})
     size = round(SLOTS_PER_SECOND * sum(frames_of(modulation, bins)) * duration / 8)
-    report = virtual.run(s, places, virtual.Plan(
+    report = (virtual.run if mode == "kernel" else ns3.run)(s, places, virtual.Plan(
         [f"transfer 0 1 {virtual.START_S:g} {size} {s['traffic.tcp_cc']} {s['traffic.tcp_window_kb']}"]))
     ends = {e["end"]: e for e in report["flows"] if "failed" not in e}
     got, sent = ends.get("receiver"), ends.get("sender")
     if not got or not sent or got["bytes"] != size:
         report["verdict"] = {"valid": False, "reasons": report["verdict"]["reasons"] or [f"traffic: not all of {size} bytes arrived"]}
-        return row_of("kernel", kind, bins, modulation, 0.0, MTU - USUAL_MSS, report["verdict"])
+        return row_of(mode, kind, bins, modulation, 0.0, MTU - USUAL_MSS, report["verdict"])
     rate = (got["bytes"] - got["first_bytes"]) * 8 / (got["last"] - got["first"])
-    return row_of("kernel", kind, bins, modulation, rate, MTU - sent["mss"], report["verdict"]) | {"realtime": report["realtime"]}
+    return row_of(mode, kind, bins, modulation, rate, MTU - sent["mss"], report["verdict"]) | {"realtime": report["realtime"]}
 
 
 def in_virtual_time(case: Any, duration: float, places: Places) -> dict[str, Any]:
@@ -176,11 +177,12 @@ def parse(arguments: list[str]) -> Any:
     p.add_argument("--quick", action="store_true", help="fewer rows, 5 s each")
     p.value("--duration", Real(1, 3600), metavar="S", help="seconds of each row; 1..3600 (default 30)")
     p.add_argument("--mode", choices=("real", "virtual", "both"), default="both", help="TCP, generator, or both (default both)")
-    p.add_argument("--time", choices=("real", "virtual"), default="real",
-                   help="of TCP; virtual: with a Linux kernel of its own, no root (docs/virtual-time.md; default real)")
+    p.add_argument("--time", choices=("real", "virtual", "ns3"), default="real",
+                   help="of TCP; virtual: with a Linux kernel of its own, ns3: with the TCP of ns-3, both without root "
+                   "(docs/virtual-time.md, docs/ns3.md; default real)")
     given = p.parse_args(arguments)
-    if given.time == "virtual" and given.mode == "virtual":
-        raise BadInput("--time virtual with --mode virtual, where there is no TCP; valid: --mode real or both")
+    if given.time != "real" and given.mode == "virtual":
+        raise BadInput(f"--time {given.time} with --mode virtual, where there is no TCP; valid: --mode real or both")
     given.duration = given.duration or (5.0 if given.quick else 30.0)
     return given
 
@@ -190,17 +192,17 @@ def main(arguments: list[str], places: Places) -> int:
     if given.json != "-":
         outputs.fresh("--json", given.json)
     places.check_built(emulate.PROGRAM, "python/openwip_schema")
-    if given.time == "virtual":
-        virtual.check(places)
-    tcp = "kernel" if given.time == "virtual" else "real"
+    if given.time != "real":
+        (virtual if given.time == "virtual" else ns3).check(places)
+    tcp = {"real": "real", "virtual": "kernel", "ns3": "ns3"}[given.time]
     modes = {"both": ("virtual", tcp), "real": (tcp,), "virtual": ("virtual",)}[given.mode]
     todo = [(mode, case) for mode in modes for case in cases(given.quick)]
     progress, rows = Progress(), []
     for i, (mode, case) in enumerate(todo, 1):
         row = (in_real_time(case, given.duration, given.name, places) if mode == "real"
-               else with_a_kernel(case, given.duration, places) if mode == "kernel" else in_virtual_time(case, given.duration, places))
+               else in_virtual_time(case, given.duration, places) if mode == "virtual" else with_tcp(mode, case, given.duration, places))
         rows.append(row)
-        progress(f"{i} of {len(todo)}: {'virtual time with TCP' if mode == 'kernel' else f'{mode} time'}, {case[1]} bins, {case[2]} bits: "
+        progress(f"{i} of {len(todo)}: {TIMES[mode]}, {case[1]} bins, {case[2]} bits: "
                  f"{row['ratio']:.4f} of theory, {'valid' if row['verdict']['valid'] else 'INVALID'}")
     result = {"passed": all(r["passed"] for r in rows), "duration_s": given.duration, "rows": rows}
     if given.json != "-":

@@ -13,8 +13,6 @@ import tempfile
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import yaml
-
 from google.protobuf import json_format
 from openwip_schema import control_pb2 as pb
 
@@ -28,6 +26,7 @@ from ..machine.places import Places
 from ..records import record
 from ..settings.emulator import NAME
 from ..settings.scenario import Scenario
+from ..settings.table import to_yaml
 from . import emulate, split_tcp
 
 KERNEL, GUEST = "virtual-time/linux", "host/virtual/wip_guest"      # of the build
@@ -110,7 +109,7 @@ def prepared(folder: str, tree: dict[str, Any], plan: Plan, sides: Sequence[Any]
     (root / "plan").write_text(plan.text(seed, list(map(str, sides))))
     for n, lines in enumerate(plan.batches.values()):
         (root / f"batch{n}").write_text("\n".join(lines) + "\n")
-    (root / CONFIG).write_text(yaml.safe_dump(tree, sort_keys=False))
+    (root / CONFIG).write_text(to_yaml(tree))
     if os.geteuid() == 0:
         _, user, group = system.account()
         for path in (root, *root.iterdir()):
@@ -208,7 +207,7 @@ def report(s: Scenario, places: Places, tree: dict[str, Any], raw: dict[str, Any
         "emulator": emulate.emulator_report(base, terminal) | {"relay": {r.reason: r.count.packets for r in terminal.terminal.relay}},
         "bearer": emulate.bearer_report(base, terminal),
         "users": emulate.users_of(base, terminal),
-        "effective": {"emulator": yaml.safe_dump(tree, sort_keys=False)},
+        "effective": {"emulator": to_yaml(tree)},
     } | identity(s, places)
 
 

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "simulator/hosts.h"
+
+#include <ns3/internet-stack-helper.h>
+#include <ns3/node-container.h>
+#include <ns3/rng-seed-manager.h>
+#include <ns3/simulator.h>
+
+#include <fstream>
+#include <stdexcept>
+
+#include "simulator/senders.h"
+
+namespace wip::simulator {
+
+hosts::hosts(std::uint64_t seed, const std::vector<std::string>& addresses, packet_link& down,
+             packet_link& up, const std::string& plan)
+    : channel_(ns3::CreateObject<link_channel>()) {
+    ns3::RngSeedManager::SetSeed(static_cast<std::uint32_t>(seed % 4294944442U) + 1);
+    set_defaults();
+    ns3::NodeContainer nodes(static_cast<std::uint32_t>(addresses.size()));
+    ns3::InternetStackHelper stack;
+    stack.SetIpv6StackInstall(false);
+    stack.Install(nodes);
+    std::vector<place> places;
+    for (std::uint32_t i = 0; i < nodes.GetN(); ++i) {
+        const auto slash = addresses[i].find('/');
+        const ns3::Ipv4Address address(addresses[i].substr(0, slash).c_str());
+        channel_->attach(nodes.Get(i), address, std::stoi(addresses[i].substr(slash + 1)));
+        places.push_back({nodes.Get(i), address});
+    }
+    channel_->connect(down, up);
+    traffic_ = std::make_unique<traffic>(std::move(places));
+    std::ifstream lines(plan);
+    if (!lines) throw std::invalid_argument("there is no plan " + plan);
+    for (std::string line; std::getline(lines, line);) traffic_->add(line);
+}
+
+hosts::~hosts() { ns3::Simulator::Destroy(); }
+
+void hosts::go_to(std::int64_t ns) {
+    ns3::Simulator::Stop(ns3::NanoSeconds(ns) - ns3::Simulator::Now());
+    ns3::Simulator::Run();
+}
+
+std::int64_t hosts::now() const { return ns3::Simulator::Now().GetNanoSeconds(); }
+std::uint64_t hosts::steps() const { return ns3::Simulator::GetEventCount(); }
+
+}  // namespace wip::simulator

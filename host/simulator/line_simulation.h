@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The line of tcp-l with ns-3's TCP at its ends. Without the relay: what is damaged ends at ns-3's
+// interface (link_channel.h), as at a host's checksum.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+
+#include "tcpl/tcpl_config.h"
+
+namespace wip::simulator {
+
+// Until the traffic of the plan is over, or so many simulated seconds. Writes the object of
+// tcpl/path_status.h with `damaged` (packets dropped at the receiver's interface) and `flows`, of
+// which each end tells something that has come to its own. Throws std::invalid_argument for the
+// plan and for a configuration with a relay.
+void run_line(const tcpl::tcpl_config& config, const std::string& plan, double seconds,
+              std::ostream& out);
+
+}  // namespace wip::simulator

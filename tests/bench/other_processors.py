@@ -1,0 +1,167 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The same runs of virtual time and ns-3 on other kinds of processor and under another kernel: guests of QEMU with Debian's own kernel, which
+have this machine's files read-only (docs/virtual-time.md). The SHA-256 of the packet captures are compared. As root; packages:
+qemu-system-x86 busybox-static cpio; the kernel is fetched (apt-get download) and nothing of it installed.
+
+    OPENWIP_BUILD=BUILD other_processors.py OUT [--machines tcg:max,tcg:Nehalem] [--runs cubic,ns3] [--seconds 60]
+
+A machine is ACCELERATOR:PROCESSOR of QEMU (kvm or tcg); tcg computes every instruction in software and takes minutes a run. The build must be one
+that these processors can run: -DOPENWIP_MARCH=portable. Machines that are there in OUT are not run again.
+
+Expected, written before the first run: each run has the same SHA-256 on this machine and on all of them; if not, the exit code is 1."""
+import argparse
+import hashlib
+import json
+import os
+import pathlib
+import platform
+import shutil
+import subprocess
+import sys
+import time
+from typing import Any
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+MODULES = ("virtio_ring", "virtio", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "virtio_pci", "netfs", "fscache", "9pnet", "9pnet_virtio", "9p")
+# 60 s of bulk CUBIC, 10 bins of jakes, window 48 KiB: the run of docs/virtual-time.md; then what computes with other things.
+RUNS = {
+    "cubic": ["--time", "virtual", "--symbol-noise", "off"],
+    "ns3": ["--time", "ns3", "--symbol-noise", "off"],
+    "symbols": ["--time", "virtual"],
+    "ns3-symbols": ["--time", "ns3"],
+    "tdl": ["--time", "ns3", "--channel", "tdl-c"],
+    "umts": ["--time", "ns3", "--link", "umts"],
+    "wlan": ["--time", "ns3", "--link", "wlan"],
+    "told": ["--time", "ns3", "--symbol-noise", "off", "--prediction-nmse", "predictor"],
+}
+INIT = """#!/bin/busybox sh
+/bin/busybox mkdir -p /proc /sys /dev /host
+/bin/busybox mount -t proc proc /proc
+for m in {modules}; do [ ! -f /$m.ko ] || /bin/busybox insmod /$m.ko; done
+/bin/busybox mount -t 9p -o trans=virtio,version=9p2000.L,ro,cache=loose,msize=262144 host /host
+for f in "proc proc" "sysfs sys" "devtmpfs dev" "tmpfs dev/shm" "tmpfs run"; do set -- $f; /bin/busybox mkdir -p /host/$2; /bin/busybox mount -t $1 $1 /host/$2; done
+/bin/busybox mount -t 9p -o trans=virtio,version=9p2000.L,cache=none,msize=262144 out /host/mnt
+/bin/busybox ip link set lo up
+/bin/busybox chroot /host /usr/bin/env -i PATH=/usr/bin:/bin:/usr/sbin:/sbin HOME=/run TMPDIR=/dev/shm OPENWIP_BUILD={build} \\
+    /usr/bin/python3 {script} /mnt --inside {runs} --seconds {seconds} >/dev/ttyS0 2>&1
+/bin/busybox poweroff -f
+"""
+
+
+def processor() -> dict[str, Any]:
+    text = pathlib.Path("/proc/cpuinfo").read_text()
+    said = dict((w.strip() for w in line.split(":", 1)) for line in text.split("\n\n")[0].splitlines() if ":" in line)
+    flags = said["flags"].split()
+    return {"processor": said["model name"], "kernel": platform.release(),
+            "flags": [f for f in ("sse4_2", "avx", "fma", "avx2", "avx512f", "amx_tile") if f in flags]}
+
+
+def measure(out: pathlib.Path, runs: list[str], seconds: float) -> dict[str, Any]:
+    """On the machine that this is."""
+    build = pathlib.Path(os.environ["OPENWIP_BUILD"])
+    found = processor() | {"runs": {}}
+    scratch = pathlib.Path("/dev/shm")
+    capture, report = scratch / f"{os.getpid()}.pcap", scratch / f"{os.getpid()}.json"
+    for name in runs:
+        began = time.monotonic()
+        done = subprocess.run(["/usr/bin/python3", "-m", "openwip_cli", "emulate", "--duration", f"{seconds:g}", "--tcp-window-kb", "48", *RUNS[name],
+                               "--capture", str(capture), "--json", str(report)], capture_output=True, text=True,
+                              env=os.environ | {"PYTHONPATH": f"{TOP}/host/cli:{build}/python", "OPENWIP_TOP": str(TOP), "PYTHONDONTWRITEBYTECODE": "1"})
+        if done.returncode:
+            found["runs"][name] = {"failed": (done.stderr or done.stdout).strip()[-500:]}
+        else:
+            said = json.loads(report.read_text())
+            found["runs"][name] = {"sha256": hashlib.sha256(capture.read_bytes()).hexdigest(), "capture_bytes": capture.stat().st_size,
+                                   "goodput_bps": said["tcp"]["goodput_bps"],
+                "factor": said["realtime"]["factor"]}
+        found["runs"][name]["wall_s"] = round(time.monotonic() - began, 1)
+        print(name, found["runs"][name], flush=True)
+        for file in (capture, report):
+            file.unlink(missing_ok=True)
+    (out / "found.json").write_text(json.dumps(found))
+    return found
+
+
+def debians_kernel(folder: pathlib.Path) -> pathlib.Path:
+    """Unpacked in the folder."""
+    unpacked = folder / "kernel"
+    if not unpacked.exists():
+        said = subprocess.run(["apt-cache", "depends", "linux-image-amd64"], capture_output=True, text=True, check=True).stdout
+        package = next(w for w in said.split() if w.startswith("linux-image-") and w != "linux-image-amd64")
+        subprocess.run(["apt-get", "download", package], cwd=folder, check=True, capture_output=True)
+        subprocess.run(["dpkg-deb", "-x", str(next(folder.glob(f"{package}*.deb"))), str(folder / "kernel.part")], check=True)
+        (folder / "kernel.part").rename(unpacked)
+    return unpacked
+
+
+def initramfs(folder: pathlib.Path, kernel: pathlib.Path, runs: list[str], seconds: float) -> pathlib.Path:
+    root = folder / "initramfs"
+    shutil.rmtree(root, ignore_errors=True)
+    (root / "bin").mkdir(parents=True)
+    shutil.copy("/bin/busybox", root / "bin")
+    for module in MODULES:
+        for file in kernel.glob(f"lib/modules/*/kernel/**/{module}.ko"):
+            shutil.copy(file, root)
+    (root / "init").write_text(INIT.format(modules=" ".join(MODULES), build=os.environ["OPENWIP_BUILD"], script=pathlib.Path(__file__).resolve(),
+                                           runs="--runs " + ",".join(runs), seconds=seconds))
+    (root / "init").chmod(0o755)
+    names = "\n".join(str(f.relative_to(root)) for f in [root, *root.rglob("*")])
+    image = folder / "initramfs.cpio"
+    image.write_bytes(subprocess.run(["cpio", "-o", "-H", "newc", "--quiet"], cwd=root, input=names.encode(), capture_output=True, check=True).stdout)
+    return image
+
+
+def in_guest(machine: str, folder: pathlib.Path, runs: list[str], seconds: float, limit_s: float) -> dict[str, Any]:
+    accelerator, _, model = machine.partition(":")
+    kernel, out = debians_kernel(folder), folder / machine.replace(":", "-")
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir()
+    share = "local,security_model=none,multidevs=remap"
+    subprocess.run(
+        ["qemu-system-x86_64", "-machine", f"q35,accel={accelerator}", "-cpu", model, "-m", "2G", "-smp", "1", "-display", "none", "-no-reboot", "-nic", "none", "-serial", f"file:{out}/console",
+         "-kernel", str(next(kernel.glob("boot/vmlinuz-*"))), "-initrd", str(initramfs(folder, kernel, runs, seconds)), "-append", "console=ttyS0 quiet panic=-1",
+         "-virtfs", f"{share},path=/,mount_tag=host,readonly=on", "-virtfs", f"{share},path={out},mount_tag=out"],
+        stdin=subprocess.DEVNULL, timeout=limit_s, check=True)
+    if not (out / "found.json").exists():
+        raise SystemExit(f"{machine}: no result; the last it said: {(out / 'console').read_text(errors='replace')[-600:]}")
+    return dict(json.loads((out / "found.json").read_text()))
+
+
+def main() -> int:
+    p = argparse.ArgumentParser(description="one run on several kinds of processor")
+    p.add_argument("out", type=pathlib.Path)
+    p.add_argument("--machines", default="tcg:max,tcg:Nehalem")
+    p.add_argument("--runs", default="cubic,ns3", help=", ".join(RUNS))
+    p.add_argument("--seconds", type=float, default=60)
+    p.add_argument("--limit", type=float, default=3600, help="seconds of a guest")
+    p.add_argument("--inside", action="store_true", help="run on this machine and no other")
+    given = p.parse_args()
+    os.environ.setdefault("OPENWIP_BUILD", str(TOP / "build"))
+    runs = given.runs.split(",")
+    if unknown := [r for r in runs if r not in RUNS]:
+        p.error(f"--runs has {unknown[0]!r}; valid: {', '.join(RUNS)}")
+    if given.inside:
+        measure(given.out, runs, given.seconds)
+        return 0
+    given.out.mkdir(parents=True, exist_ok=True)
+    found: dict[str, Any] = {}
+    for machine in ["here", *given.machines.split(",")]:
+        kept = given.out / f"{machine.replace(':', '-')}.json"
+        there = json.loads(kept.read_text()) if kept.exists() else {"runs": {}}
+        if missing := [r for r in runs if "sha256" not in there["runs"].get(r, {})]:
+            new = measure(given.out, missing, given.seconds) if machine == "here" else in_guest(machine, given.out.resolve(), missing, given.seconds, given.limit)
+            there = new | {"runs": there["runs"] | new["runs"]}
+            kept.write_text(json.dumps(there, indent=1))
+        found[machine] = there
+        print(f"{machine}: {there['processor']}, Linux {there['kernel']}, {' '.join(there['flags'])}", flush=True)
+        for name in runs:
+            print(f"  {name}: {json.dumps(there['runs'][name])}", flush=True)
+    others = [(m, r) for m in found for r in runs if found[m]["runs"][r].get("sha256", m) != found["here"]["runs"][r].get("sha256")]
+    for machine, run in others:
+        print(f"not the same: {run} on {machine}")
+    return 1 if others else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
