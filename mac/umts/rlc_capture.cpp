@@ -7,8 +7,9 @@ namespace wip::umts {
 namespace {
 
 constexpr std::string_view signature = "umts-rlc";
-constexpr std::uint8_t tag_payload = 1, tag_mode = 3, tag_direction = 4, tag_urnti = 5,
-                       tag_bearer = 6, tag_li = 7;
+constexpr std::uint8_t tag_payload = 1, tag_channel = 2, tag_mode = 3, tag_direction = 4,
+                       tag_urnti = 5, tag_bearer = 6, tag_li = 7;
+constexpr std::uint8_t ps_dtch = 4;   // logical channel of packet-switched user data
 constexpr std::uint16_t port = 9999;  // the framing has none of its own
 constexpr int ip_bytes = 20, udp_bytes = 8;
 
@@ -23,7 +24,7 @@ void little(std::vector<std::uint8_t>& out, std::uint32_t value, int bytes) {
 
 void frame_pdu(const rlc_channel& c, std::span<const std::uint8_t> pdu,
                std::vector<std::uint8_t>& out) {
-    const std::size_t framing = signature.size() + 2 + 2 + 5 + 2 + 2 + 1;
+    const std::size_t framing = signature.size() + (c.user_data ? 2 : 0) + 2 + 2 + 5 + 2 + 2 + 1;
     const auto udp = static_cast<std::uint32_t>(udp_bytes + framing + pdu.size());
     out.clear();
     big(out, 0x4500, 2);
@@ -47,6 +48,10 @@ void frame_pdu(const rlc_channel& c, std::span<const std::uint8_t> pdu,
     big(out, udp, 2);
     big(out, 0, 2);
     out.insert(out.end(), signature.begin(), signature.end());
+    if (c.user_data) {
+        big(out, tag_channel, 1);
+        big(out, ps_dtch, 1);
+    }
     big(out, tag_mode, 1);
     big(out, static_cast<std::uint32_t>(c.mode), 1);
     big(out, tag_direction, 1);

@@ -3,8 +3,8 @@
 // knows (epan/dissectors/packet-rlc.h; enable it: --enable-heuristic rlc_udp), in an IPv4 packet,
 // in a pcap file of raw IP.
 //
-//   "umts-rlc" | 3 mode | 4 direction | 5 U-RNTI (4 octets) | 6 radio bearer | 7 size of LIs | 1
-//   PDU
+//   "umts-rlc" | 2 logical channel, if `user_data` | 3 mode | 4 direction | 5 U-RNTI (4 octets)
+//   | 6 radio bearer | 7 size of LIs | 1 PDU
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,9 @@ struct rlc_channel {
     std::uint32_t urnti = 1;  // 10.42.0.1 sends to 10.42.0.(1 + that), or it to that
     std::uint8_t radio_bearer = 5;
     bool wide_li = false;  // 15 bits
+    // Says that SDUs are IP packets, which are dissected then. A capture that has them at the IP
+    // interfaces anyway does not say so, or each would be counted twice.
+    bool user_data = false;
 };
 
 // The IPv4 packet with the framed PDU, into `out`, which is emptied first.

@@ -1,63 +1,46 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Random worlds of the acknowledged RLC through tshark, as long as one likes: python3 rlc_against_tshark.py RLC_CAPTURE SECONDS [FIRST].
-What tshark puts together has to be what our receiver did, byte for byte (as tests/unit/mac/test_umts_tshark.py, which has a
-few of these worlds).
-
-With LIs of 15 bits an octet that is left alone in a PDU, behind an SDU's end or its last LI, is padding without an LI (9.2.2.8),
-which the receiver ignores. tshark 4.0 does not: it has it as the last octet of that SDU, or as the first of the next one."""
+"""Random worlds of the RLC through tshark: python3 rlc_against_tshark.py RLC_CAPTURE WORLDS [FIRST]. What tshark puts together has to be what
+our receivers did, byte for byte. What a world is: tests/unit/mac/rlc_capture_main.cpp. A line of counts every 20,000 worlds, and one of
+their sum; exit code 1: something differs. test_umts_tshark has the first of these worlds."""
 import collections
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
-import time
 
-PDU_BYTES = (42, 30, 83, 126, 127, 200, 400)
-WORLDS = 40    # in one capture, each with its own U-RNTI and address
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+from rlc_witness import differences, sdus_of_tshark  # noqa: E402
 
-
-def without_left_octets(sdu: str, ours: collections.Counter[str]) -> str:
-    """tshark's as it is, or less a zero octet at an end, if that is one of ours."""
-    variants = [sdu, *([sdu[:-2]] if sdu.endswith("00") else []), *([sdu[2:]] if sdu.startswith("00") else []),
-                *([sdu[2:-2]] if sdu.startswith("00") and sdu.endswith("00") else [])]
-    return next((v for v in variants if v in ours), sdu)
+BATCH, LINE = 1000, 20000
 
 
-def theirs(file: pathlib.Path) -> list[str]:
-    text = subprocess.run(["tshark", "-r", str(file), "--enable-heuristic", "rlc_udp", "-Y", "ip.src == 10.42.0.1", "-x"],
-                          capture_output=True, text=True, check=True).stdout
-    found, hexes = [], None
-    for line in text.splitlines():
-        if line.endswith("bytes):"):
-            hexes = [] if line.startswith("Reassembled RLC") else None
-            if hexes is not None:
-                found.append(hexes)
-        elif not line:
-            hexes = None
-        elif hexes is not None and (m := re.match(r"[0-9a-f]{4}  ((?:[0-9a-f]{2} )+)", line)):
-            hexes.append(m[1].replace(" ", ""))
-    return ["".join(h) for h in found]
+def judge(program: str, first: int, worlds: int, file: pathlib.Path) -> collections.Counter[str]:
+    """Counts of one capture. What differs is printed."""
+    said = subprocess.run([program, "worlds", str(first), str(worlds), str(file)], capture_output=True, text=True, check=True).stdout.splitlines()
+    counts = collections.Counter({name: int(value) for name, value in (c.split("=") for c in said.pop().split())})
+    missing, extra, octets = differences(said, sdus_of_tshark(file))
+    for what, lines in (("missing", missing), ("extra", extra)):
+        for line in lines[:20]:
+            world, *rest = line.split(" ", 1)
+            print(f"{what}: world {first + int(world) - 1}: {rest[0][:80]}", flush=True)
+    return counts + collections.Counter({"worlds": worlds, "octets": octets, "missing": len(missing), "extra": len(extra)})
 
 
 def main() -> int:
-    program, seconds = sys.argv[1], float(sys.argv[2])
-    world, total = int(sys.argv[3]) if len(sys.argv) > 3 else 1000, collections.Counter[str]()
-    end = time.monotonic() + seconds
+    if len(sys.argv) not in (3, 4) or not all(a.isdigit() for a in sys.argv[2:]):
+        print(__doc__, file=sys.stderr)
+        return 2
+    program, worlds = sys.argv[1], int(sys.argv[2])
+    first = int(sys.argv[3]) if len(sys.argv) == 4 else 1
+    total, since = collections.Counter[str](), collections.Counter[str]()
     with tempfile.TemporaryDirectory() as folder:
-        file = pathlib.Path(folder) / "rlc.pcap"
-        while time.monotonic() < end:
-            pdu_bytes = PDU_BYTES[(world // WORLDS) % len(PDU_BYTES)]
-            said = subprocess.run([program, "am", str(world), str(pdu_bytes), str(file), str(WORLDS)],
-                                  capture_output=True, text=True, check=True).stdout.split()
-            ours = collections.Counter(said)
-            got = collections.Counter(without_left_octets(t, ours) if pdu_bytes > 125 else t for t in theirs(file))
-            short = {"missing": sum((ours - got).values()), "extra": sum((got - ours).values())}
-            total.update(short | {"worlds": WORLDS, "sdus": len(said), "bytes": file.stat().st_size})
-            if any(short.values()):
-                print(f"worlds {world} to {world + WORLDS - 1}, PDUs of {pdu_bytes}: {short}", flush=True)
-            world += WORLDS
-    print(dict(total), flush=True)
+        for at in range(first, first + worlds, BATCH):
+            since += judge(program, at, min(BATCH, first + worlds - at), pathlib.Path(folder) / "rlc.pcap")
+            if since["worlds"] >= LINE or at + BATCH >= first + worlds:
+                print(f"up to {at + BATCH - 1}: {dict(since)}", flush=True)
+                total += since
+                since.clear()
+    print(f"worlds {first} to {first + worlds - 1}: {dict(total)}", flush=True)
     return 1 if total["missing"] + total["extra"] else 0
 
 

@@ -1,12 +1,28 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// rlc_capture MODE WORLD PDU_BYTES FILE [WORLDS]: an acknowledged link with losses (am), or an
-// unacknowledged one without (um), or as many of them as WORLDS, each with its own U-RNTI; what its
-// receiver got as a capture into FILE, and the SDUs that it put together, in their order, in
-// hexadecimal on standard output. For the test against tshark (test_umts_tshark.py).
+// Links of the RLC for a foreign witness: what their receivers got as a capture into FILE, and on
+// standard output the SDUs that they put together, "U-RNTI direction bearer octets" each, as
+// tests/support/reassembled_sdus.lua says them of tshark. Bearers have even numbers where LIs have
+// 15 bits.
+//
+// rlc_capture worlds FIRST WORLDS FILE: random ones, each with its own seed and U-RNTI; a last line
+// of counts. See draw_worlds below for what is drawn.
+// rlc_capture case am|um PDU_BYTES SDU_BYTES SDUS FILE [SN ...]: so many SDUs in PDUs that come in
+// the order named, or as they were sent.
+//
+// tshark 4.0 (packet-umts_rlc.c, add_fragment) keeps the ends of SDUs in the order in which they
+// came and puts together what lies between one and the next, when the last PDU of it comes. So a
+// PDU with an end that overtakes another, as after each loss, gives it wrong SDUs. The captures of
+// the worlds are in the order of arrival, doubled PDUs with them, but for this: a PDU in which an
+// SDU ends waits until all before it have come. What it has of an SDU that lost a PDU in
+// unacknowledged mode, or an octet that is left alone in a PDU, it keeps for ever, and spoils with
+// it the SDU that has the same number 128 PDUs later. So what follows a loss or such an octet is
+// another bearer, from the next PDU on that says that an SDU begins with it; what is delivered
+// between is not said.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,95 +36,305 @@ using namespace wip::umts;
 
 namespace {
 
-void say(std::span<const std::uint8_t> sdu) {
-    for (const auto b : sdu) std::printf("%02x", static_cast<unsigned>(b));
-    std::printf("\n");
-}
+using octets = std::vector<std::uint8_t>;
 
 struct capture {
-    rlc_channel channel;
-    std::vector<std::uint8_t> file, framed;
-    void take(std::span<const std::uint8_t> pdu, std::int64_t time_ns) {
+    rlc_channel channel{.user_data = true};
+    octets file, framed;
+    std::string said;
+    std::int64_t spacing_ns = 1'000'000, frames = 0;
+    std::uint64_t sdus = 0;
+
+    void take(std::span<const std::uint8_t> pdu) {
         frame_pdu(channel, pdu, framed);
-        append_pcap_packet(time_ns, framed, file);
+        append_pcap_packet(frames++ * spacing_ns, framed, file);
+    }
+    void say(std::span<const std::uint8_t> sdu) {
+        static constexpr char digits[] = "0123456789abcdef";
+        said += std::to_string(channel.urnti) + (channel.downlink ? " 1 " : " 0 ") +
+                std::to_string(channel.radio_bearer) + ' ';
+        for (const auto b : sdu) {
+            said += digits[b >> 4];
+            said += digits[b & 15];
+        }
+        said += '\n';
+        ++sdus;
+    }
+    void begin(rlc_mode mode, std::uint32_t urnti, int pdu_bytes) {
+        const bool am = mode == rlc_mode::acknowledged;
+        channel = {.mode = mode, .urnti = urnti, .user_data = true};
+        channel.wide_li =
+            li_bytes(am ? data_mode::acknowledged : data_mode::unacknowledged, pdu_bytes) == 2;
+        channel.radio_bearer = channel.wide_li ? 2 : 1;
+        // tshark takes a number that comes again within 5 s for a duplicate: 128 of them last
+        // longer.
+        spacing_ns = am ? 1'000'000 : 100'000'000;
+        frames = 0;
     }
 };
 
-std::vector<std::uint8_t> draw_sdu(splitmix64& r) {
-    std::vector<std::uint8_t> sdu(20 + r.next() % 500);
-    for (auto& b : sdu) b = static_cast<std::uint8_t>(r.next());
+// Of all worlds.
+struct tally {
+    std::uint64_t am = 0, um = 0, wrapped = 0, pdus = 0, lost = 0, late = 0, doubled = 0,
+                  unsorted = 0, held = 0, unjudged = 0, unfinished = 0;
+};
+
+struct dice {
+    splitmix64 r;
+    // lo .. hi
+    int within(int lo, int hi) {
+        return lo + static_cast<int>(r.next() % static_cast<unsigned>(hi - lo + 1));
+    }
+    bool hits(int percent) { return within(0, 99) < percent; }
+};
+
+octets draw_sdu(dice& d, int bytes) {
+    octets sdu(static_cast<std::size_t>(bytes));
+    for (auto& b : sdu) b = static_cast<std::uint8_t>(d.r.next());
+    // No version of IP, which would be dissected further.
+    if (sdu[0] >> 4 == 4 || sdu[0] >> 4 == 6) sdu[0] ^= 0x80;
     return sdu;
 }
 
-void acknowledged(std::uint64_t seed, int pdu_bytes, capture& to) {
-    splitmix64 r(seed);
-    const auto hits = [&r](int percent) { return r.next() % 100 < static_cast<unsigned>(percent); };
-    am_config c;
-    c.pdu_bytes = pdu_bytes;
-    c.in_sequence = hits(50);
-    c.special_he = hits(50);
-    c.format = static_cast<missing_format>(r.next() % 3);
-    c.status_prohibit_ns = 5 * tti_ns;
-    c.max_dat = 100;
-    rlc_world w(c, 3, 4);
-    // What came, in the order of its numbers: tshark puts together what comes in order only. The
-    // SDUs of the downlink are said.
-    std::map<int, std::vector<std::uint8_t>> came[2];
-    pdu_content content(pdu_bytes);
-    w.heard = [&](int from, const auto& pdu) {
-        if (read_pdu(data_mode::acknowledged, pdu, content)) came[from][content.sn] = pdu;
-    };
-    w.assembled = [](int side, std::span<const std::uint8_t> sdu) {
-        if (side == 1) say(sdu);
-    };
-    w.lose = [&](int, const auto&) { return hits(10); };
-    for (int t = 0; t < 250; ++t) {
-        if (hits(40)) w.give(0, draw_sdu(r));
-        if (hits(10)) w.give(1, draw_sdu(r));
-        w.step();
+// LIs of 7 bits, or of 15. tshark reads 16 of them at most in a PDU.
+struct sizes {
+    int pdu, header, longest;
+    sizes(dice& d, data_mode mode)
+        : pdu(d.hits(75) ? d.within(8, 126) : d.within(127, 400)),
+          header(header_bytes(mode)),
+          longest(d.within(2, 8) * pdu) {}
+    int sdu(dice& d) const {
+        // About what fills PDUs exactly, if they begin together.
+        if (d.hits(20)) return d.within(1, 4) * (pdu - header) + d.within(-3, 2);
+        return d.within(pdu / 10 + 1, longest);
     }
-    for (int t = 0; t < 3000 && !w.quiet(); ++t) w.step();
-    for (int from = 0; from < 2; ++from) {
-        to.channel.downlink = from == 0;
-        for (const auto& [sn, pdu] : came[from]) to.take(pdu, sn * tti_ns);
+};
+
+struct arrival {
+    int sn;
+    bool ends;
+    octets pdu;
+};
+
+void take_as_tshark_can(const std::vector<arrival>& came, capture& to, tally& t) {
+    std::set<int> taken;
+    std::map<int, std::vector<const arrival*>> held;
+    int next = 0, highest = -1;
+    const auto take = [&](const arrival& a) {
+        to.take(a.pdu);
+        ++t.pdus;
+        if (a.sn < highest) ++t.unsorted;
+        highest = std::max(highest, a.sn);
+        taken.insert(a.sn);
+        while (taken.contains(next)) ++next;
+    };
+    for (const auto& a : came) {
+        if (a.ends && a.sn > next) {
+            held[a.sn].push_back(&a);
+            ++t.held;
+            continue;
+        }
+        take(a);
+        for (auto h = held.begin(); h != held.end() && h->first == next; h = held.erase(h))
+            for (const auto* each : h->second) take(*each);
     }
 }
 
-void unacknowledged(std::uint64_t seed, int pdu_bytes, capture& to) {
-    splitmix64 r(seed);
+// Two ends, each with SDUs for the other. 0 to 30 % of the PDUs are lost, 0 to 30 % are up to 8
+// intervals late, 0 to 20 % come twice; window, order of delivery, form and prohibit time of the
+// status, delay, PDUs of an interval are drawn, too.
+void acknowledged(dice& d, std::uint32_t urnti, capture& to, tally& t) {
+    const sizes z(d, data_mode::acknowledged);
+    am_config c;
+    c.pdu_bytes = z.pdu;
+    c.window = d.within(4, 64);
+    c.queue_sdus = 16;
+    c.largest_sdu = std::max(z.longest, 4 * z.pdu);
+    c.in_sequence = d.hits(50);
+    c.special_he = d.hits(50);
+    c.format = static_cast<missing_format>(d.within(0, 2));
+    c.status_prohibit_ns = d.within(0, 8) * tti_ns;
+    c.max_dat = 1000;
+    const int lost = d.within(0, 30), late = d.within(0, 30), doubled = d.within(0, 20);
+    rlc_world w(c, d.within(1, 4), d.within(1, 4));
+    std::vector<arrival> came[2];
+    pdu_content content(z.pdu);
+    w.heard = [&](int from, const auto& pdu) {
+        if (!read_pdu(data_mode::acknowledged, pdu, content)) return;
+        bool ends = content.segments.empty();
+        for (const auto& s : content.segments) ends |= s.ends;
+        came[from].push_back({content.sn, ends, pdu});
+    };
+    to.begin(rlc_mode::acknowledged, urnti, z.pdu);
+    w.assembled = [&](int side, std::span<const std::uint8_t> sdu) {
+        to.channel.downlink = side == 1;
+        to.say(sdu);
+    };
+    w.lose = [&](int, const auto&) { return d.hits(lost) && ++t.lost > 0; };
+    w.late = [&] { return d.hits(late) && ++t.late > 0 ? d.within(1, 8) : 0; };
+    w.twice = [&] { return d.hits(doubled) && ++t.doubled > 0; };
+    int left[2] = {d.within(1, 12), d.within(0, 6)};
+    int steps = 0;
+    for (; (left[0] + left[1] > 0 || !w.quiet()) && steps < 20000; ++steps) {
+        for (int s = 0; s < 2; ++s)
+            if (left[s] > 0 && d.hits(40) && w.give(s, draw_sdu(d, z.sdu(d)))) --left[s];
+        w.step();
+    }
+    t.unfinished += w.quiet() ? 0 : 1;
+    w.run(13);  // what is on its way still
+    ++t.am;
+    for (int from = 0; from < 2; ++from) {
+        to.channel.downlink = from == 0;
+        take_as_tshark_can(came[from], to, t);
+    }
+}
+
+// Behind the last end of a PDU with LIs of 15 bits, or a padding octet.
+bool octet_left_alone(const pdu_content& c, int pdu_bytes) {
+    if (c.segments.empty() || !c.segments.back().ends) return false;
+    return li_bytes(data_mode::unacknowledged, pdu_bytes) == 2 &&
+           pdu_bytes - c.segments.back().offset - c.segments.back().bytes == 1;
+}
+
+// One end. In a third of them nothing is lost, else up to 30 %. One in eight has so many SDUs that
+// its numbers wrap around.
+void unacknowledged(dice& d, std::uint32_t urnti, capture& to, tally& t) {
+    const sizes z(d, data_mode::unacknowledged);
     um_config c;
-    c.pdu_bytes = pdu_bytes;
+    c.pdu_bytes = z.pdu;
+    c.queue_sdus = 16;
+    c.largest_sdu = std::max(z.longest, 4 * z.pdu);
     um_transmitter sender(c);
-    um_receiver receiver(c, say);
-    std::vector<std::uint8_t> pdu(static_cast<std::size_t>(pdu_bytes));
-    to.channel.mode = rlc_mode::unacknowledged;
-    for (int t = 0; t < 600; ++t) {
-        if (r.next() % 100 < 30) sender.on_sdu(draw_sdu(r), t * tti_ns);
-        for (int n = 0; n < 4 && sender.next_pdu(pdu, t * tti_ns); ++n) {
-            to.take(pdu, t * tti_ns);
+    to.begin(rlc_mode::unacknowledged, urnti, z.pdu);
+    bool judged = true, renew = false;
+    um_receiver receiver(c, [&](auto sdu) {
+        if (judged)
+            to.say(sdu);
+        else
+            ++t.unjudged;
+    });
+    const int lost = d.hits(33) ? 0 : d.within(1, 30);
+    int left = d.hits(12) ? d.within(30, 120) : d.within(1, 16), pdus = 0;
+    const int busy = d.within(10, 60), per_interval = d.within(1, 4);
+    octets pdu(static_cast<std::size_t>(z.pdu));
+    pdu_content content(z.pdu);
+    while (left > 0 || sender.has_pdu()) {
+        if (left > 0 && d.hits(busy) && sender.on_sdu(draw_sdu(d, z.sdu(d)), 0)) --left;
+        for (int n = 0; n < per_interval && sender.next_pdu(pdu, 0); ++n, ++pdus) {
+            if (d.hits(lost)) {
+                judged = false;
+                renew = true;
+                ++t.lost;
+                continue;
+            }
+            read_pdu(data_mode::unacknowledged, pdu, content);
+            if (renew && content.begins) {
+                renew = false;
+                judged = to.channel.radio_bearer < 254;
+                to.channel.radio_bearer += judged ? 2 : 0;
+            }
+            if (judged) to.take(pdu), ++t.pdus;
+            renew |= octet_left_alone(content, z.pdu);
             receiver.on_pdu(pdu);
         }
+    }
+    ++t.um;
+    t.wrapped += pdus > um_sn_space ? 1 : 0;
+}
+
+void draw_worlds(std::uint64_t first, std::uint64_t worlds, capture& to) {
+    tally t;
+    for (auto w = first; w < first + worlds; ++w) {
+        dice d{splitmix64(w)};
+        const auto urnti = static_cast<std::uint32_t>(1 + w - first);
+        (d.hits(70) ? acknowledged : unacknowledged)(d, urnti, to, t);
+    }
+    for (const auto& [name, count] : {std::pair("acknowledged", t.am),
+                                      {"unacknowledged", t.um},
+                                      {"wrapped", t.wrapped},
+                                      {"pdus", t.pdus},
+                                      {"lost", t.lost},
+                                      {"late", t.late},
+                                      {"doubled", t.doubled},
+                                      {"unsorted", t.unsorted},
+                                      {"held", t.held},
+                                      {"sdus", to.sdus},
+                                      {"unjudged", t.unjudged},
+                                      {"unfinished", t.unfinished}})
+        to.said += std::string(name) + '=' + std::to_string(count) + ' ';
+    to.said.back() = '\n';
+}
+
+std::vector<octets> sent_acknowledged(const am_config& c, int sdu_bytes, int sdus) {
+    rlc_world w(c, 1, 8);
+    std::vector<octets> sent;
+    w.seen = [&](int from, const auto& pdu) {
+        if (from == 0 && (pdu[0] & 0x80) != 0) sent.push_back(pdu);
+    };
+    dice d{splitmix64(1)};
+    for (int given = 0; given < sdus || !w.quiet(); w.step())
+        if (given < sdus && w.give(0, draw_sdu(d, sdu_bytes))) ++given;
+    return sent;
+}
+
+std::vector<octets> sent_unacknowledged(const um_config& c, int sdu_bytes, int sdus) {
+    um_transmitter sender(c);
+    std::vector<octets> sent;
+    dice d{splitmix64(1)};
+    octets pdu(static_cast<std::size_t>(c.pdu_bytes));
+    for (int i = 0; i < sdus; ++i) sender.on_sdu(draw_sdu(d, sdu_bytes), 0);
+    while (sender.next_pdu(pdu, 0)) sent.push_back(pdu);
+    return sent;
+}
+
+void one_case(int argc, char** argv, capture& to) {
+    const bool am = std::string(argv[2]) == "am";
+    const int pdu_bytes = std::atoi(argv[3]), sdu_bytes = std::atoi(argv[4]),
+              sdus = std::atoi(argv[5]);
+    am_config a;
+    a.pdu_bytes = pdu_bytes;
+    um_config u;
+    u.pdu_bytes = pdu_bytes;
+    u.queue_sdus = sdus;
+    const auto sent =
+        am ? sent_acknowledged(a, sdu_bytes, sdus) : sent_unacknowledged(u, sdu_bytes, sdus);
+    std::vector<std::size_t> order;
+    for (int i = 7; i < argc; ++i) order.push_back(std::strtoul(argv[i], nullptr, 10));
+    if (order.empty())
+        for (std::size_t i = 0; i < sent.size(); ++i) order.push_back(i);
+    to.begin(am ? rlc_mode::acknowledged : rlc_mode::unacknowledged, 1, pdu_bytes);
+    am_receiver acknowledged(a, [&](auto sdu, const auto&) { to.say(sdu); });
+    um_receiver unacknowledged(u, [&](auto sdu) { to.say(sdu); });
+    for (const auto i : order) {
+        to.take(sent.at(i));
+        if (am)
+            acknowledged.on_pdu(sent[i], 0);
+        else
+            unacknowledged.on_pdu(sent[i]);
     }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 5 && argc != 6) return 2;
-    const auto first = std::strtoull(argv[2], nullptr, 10);
-    const auto worlds = argc == 6 ? std::strtoull(argv[5], nullptr, 10) : 1;
-    const int pdu_bytes = std::atoi(argv[3]);
-    const bool am = std::string(argv[1]) == "am";
-    capture to;
-    to.channel.wide_li =
-        li_bytes(am ? data_mode::acknowledged : data_mode::unacknowledged, pdu_bytes) == 2;
-    append_pcap_header(to.file);
-    for (auto w = first; w < first + worlds; ++w) {
-        to.channel.urnti = static_cast<std::uint32_t>(1 + w - first);
-        (am ? acknowledged : unacknowledged)(w, pdu_bytes, to);
+    const std::string what = argc > 1 ? argv[1] : "";
+    const bool worlds = what == "worlds" && argc == 5;
+    if (!worlds && (what != "case" || argc < 7)) {
+        std::fprintf(stderr,
+                     "%s: worlds FIRST WORLDS FILE, or case am|um PDU_BYTES SDU_BYTES SDUS FILE "
+                     "[SN ...]\n",
+                     argv[0]);
+        return 2;
     }
-    std::ofstream(argv[4], std::ios::binary)
+    capture to;
+    append_pcap_header(to.file);
+    if (worlds)
+        draw_worlds(std::strtoull(argv[2], nullptr, 10), std::strtoull(argv[3], nullptr, 10), to);
+    else
+        one_case(argc, argv, to);
+    std::ofstream(argv[worlds ? 4 : 6], std::ios::binary)
         .write(reinterpret_cast<const char*>(to.file.data()),
                static_cast<std::streamsize>(to.file.size()));
+    std::fwrite(to.said.data(), 1, to.said.size(), stdout);
     return 0;
 }
