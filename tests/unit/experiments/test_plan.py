@@ -105,6 +105,12 @@ class Grid(unittest.TestCase):
         self.assertEqual(plain.runs()[0].spec["workload"]["congestion_control"], "cubic")
         self.assertNotIn("tcp", other.runs()[0].spec)       # that of ns-3
         self.assertFalse({r.key for r in plain.runs()} & {r.key for r in other.runs()})
+        same = [plan.Experiment(self.world.file, "full", "virtual", tcp_settings.read([word])).fingerprint for word in ("rack=1", "sysctl.tcp_recovery=1")]
+        self.assertEqual(same[0], same[1])
+        left: dict[str, str] = {}
+        there = options.load(TOP, ["all"], "quick", "virtual", tcp_settings.read(["congestion_control=bbr"]), left)
+        self.assertIn("C2", left)
+        self.assertFalse({e.name for e in there} & left.keys())
 
     def test_ns3_leaves_out_the_points_that_it_cannot_run_and_refuses_a_file_without_others(self):
         self.world.write(SMALL.replace("modulation: [adaptive, 1, 2, 3]", "congestion_control: [reno, tahoe]\n  rack: [0, 1]"))
@@ -198,7 +204,11 @@ class Refused(unittest.TestCase):
                                    (["A1", "--tcp", "sack=off"], "--tcp sack is 'off'; valid: 0..1"), (["A1", "--tcp", "sack"], "--tcp is 'sack'; valid: NAME=VALUE"),
                                    (["A1", "--tcp", "sender=tahoe"], "--tcp sender=tahoe; valid: congestion_control, window_bytes, sack.*; with --time ns3"),
                                    (["A1", "--tcp", "snr=3"], "--tcp snr=3; valid"), (["A1", "--tcp", "sysctl.x=3"], "--tcp sysctl.x=3; valid"),
-                                   (["A1", "--tcp", "congestion_control=tahoe"], "congestion_control is 'tahoe' with --time real; valid: cubic"),
+                                   (["A1", "--tcp", "congestion_control=tahoe"], "--tcp congestion_control is 'tahoe'; valid: cubic"),
+                                   (["A1", "--tcp", "rack=1", "--tcp", "sysctl.tcp_recovery=0"], "--tcp sysctl.tcp_recovery=0 is --tcp rack=1 by another name"),
+                                   (["U-B6", "--time", "virtual", "--tcp", "sysctl.tcp_recovery=1"], "--tcp sysctl.tcp_recovery is over rack, which the grid"),
+                                   (["D-errors", "--time", "virtual", "--tcp", "rack=1"], "--tcp rack is over sender, which the grid varies"),
+                                   (["D-errors", "--time", "virtual", "--tcp", "initial_window=9"], "--tcp initial_window with workload 'uploads'"),
                                    (["C2", "--tcp", "sack=0"], "--tcp sack with workload 'voip', which has no TCP"),
                                    (["U-B6", "--time", "virtual", "--tcp", "congestion_control=bbr"], "--tcp congestion_control is over .* the grid"),
                                    (["A1", "--time", "ns3", "--tcp", "sender=tahoo"], "--tcp sender is 'tahoo'; valid: cubic, reno"),

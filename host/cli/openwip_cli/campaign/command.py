@@ -11,7 +11,7 @@ from ..errors import INVALID, VALID, Terminated
 from ..machine import system
 from ..machine.places import Places
 from ..runs import emulate, ns3, pool, virtual
-from . import metrics, plan, report, statements
+from . import metrics, plan, report, statements, tcp_settings
 from .options import parse
 from .plan import Experiment
 from .runner import Progress, Store
@@ -65,6 +65,8 @@ def run(given: Any, places: Places, say: Callable[[str], None], command: list[st
     with many.owned():
         given.store.write_plan(given.plan)
         progress = Progress(given.store, given.experiments, runs, say)
+        for name, reason in given.left_out.items():
+            say(f"{name} is left out: {reason}")
         for e in given.experiments:
             for why, points in e.left_out.items():
                 say(f"{e.name}: {points} of {points + len(e.points)} points are left out: {why}")
@@ -102,7 +104,7 @@ def main(arguments: list[str], places: Places, command: list[str] | None = None)
             repeated = run(given, places, say, command)
         except Terminated as e:
             return e.code
-    about = {"mode": given.mode, "time": " ".join([given.time, *(f"{n}={v}" for n, v in given.tcp.items())]), "runs at a time": str(given.profile or given.slots),
+    about = {"mode": given.mode, "time": tcp_settings.clock(given.time, given.tcp), "runs at a time": str(given.profile or given.slots),
              "attempts that were repeated": repeated, "minutes": round((time.monotonic() - began) / 60, 1)}
     judged = evaluate(given.experiments, given.store, about)
     complete = all(c["valid"] == c["runs"] for _, _, c, _ in judged)

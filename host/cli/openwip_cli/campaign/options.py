@@ -41,7 +41,7 @@ def check_plan(store: Store, experiments: list[Experiment]) -> dict[str, Any]:
     """The folder's plan, with these experiments in it; refuses to mix results of different files."""
     old = store.plan or {"experiments": {}}
     for e in experiments:
-        is_now = {"mode": e.mode, "time": " ".join([e.time, *(f"{n}={v}" for n, v in e.tcp.items())]), "fingerprint": e.fingerprint}
+        is_now = {"mode": e.mode, "time": tcp_settings.clock(e.time, e.tcp), "fingerprint": e.fingerprint}
         before = {"time": "real"} | old["experiments"].get(e.name, is_now)
         for what in ("mode", "time"):
             if before[what] != is_now[what]:
@@ -52,8 +52,9 @@ def check_plan(store: Store, experiments: list[Experiment]) -> dict[str, Any]:
     return old
 
 
-def load(top: pathlib.Path, names: list[str], mode: str, time: str = "real", tcp: dict[str, Any] | None = None) -> list[Experiment]:
-    experiments = plan.load(top, names, mode, time, tcp)
+def load(top: pathlib.Path, names: list[str], mode: str, time: str = "real", tcp: dict[str, Any] | None = None,
+         left_out: dict[str, str] | None = None) -> list[Experiment]:
+    experiments = plan.load(top, names, mode, time, tcp, left_out)
     for e in experiments:
         statements.check_statements(e.path, e.tree["statements"])
         metrics.split(metrics.watched(e))
@@ -85,7 +86,8 @@ def parse(arguments: list[str], places: Places) -> Any:
     given.slots = given.cores * PER_CORE[given.time]
     given.profile = profile_of(given, places)
     given.tcp = (ns3_tcp if given.time == "ns3" else tcp_settings).read(given.tcp)
-    given.experiments = load(places.top, given.names, given.mode, given.time, given.tcp)
+    given.left_out = dict[str, str]()
+    given.experiments = load(places.top, given.names, given.mode, given.time, given.tcp, given.left_out)
     default = places.build / "experiments" / (given.mode + f"-{given.time}" * (given.time != "real"))
     given.store = runner.Store(pathlib.Path(given.out) if given.out else default)
     given.store.prepare()

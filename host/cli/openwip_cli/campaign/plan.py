@@ -73,7 +73,7 @@ class Until:
         there = sorted(values)
         for n in range(self.at_least, len(there) + 1):
             e = estimate([values[r] for r in there[:n]])
-            if e.half <= self.half_width * abs(e.mean):
+            if e.half <= self.half_width * abs(e.mean) and e.mean:      # none five times may still be some
                 return there[n - 1]
         return None
 
@@ -155,7 +155,6 @@ class Experiment:
         common_path = self.path.parent / str(tree["defaults"])
         common = read_tree(common_path)
         check_parts(common_path, common, DEFAULT_PARTS)
-        self.common = common
         self.title = tree["title"]
         settings = read_settings(common_path, common["settings"]) | read_settings(path, tree.get("settings", {}))
         own = tree[mode] or {}
@@ -168,9 +167,11 @@ class Experiment:
         self.flows = size.get("flows", common.get("flows", {}))
         self.points = expand(path, own.get("grid", tree["grid"]))
         self.settings = settings
+        self.common = common
         self.until = self._until(tree.get("until"))
         varied = {name for p in self.points for name, _ in p.settings}
         self._check_tcp(varied)
+        settings = self.settings
         for p in self.points:
             absent = varied - {name for name, _ in p.settings}
             if absent:
@@ -199,13 +200,21 @@ class Experiment:
 
     def _check_tcp(self, varied: set[str]) -> None:
         """That --tcp is over nothing that the grid varies; Linux' is a setting like those of the file."""
+        there = {tcp_settings.key_of(name): name for name in varied}
+        if self.settings.get("workload") in VIRTUAL:
+            there |= {f"sysctl.{key.rpartition('/')[2]}": "sender" for sysctls in self.common.get("senders", {}).values() for key in sysctls if "sender" in varied}
         for name in self.tcp:
-            if (setting := tcp_settings.OVER.get(name, name) if self.time == "ns3" else name) in varied:
-                raise NothingToRun(f"experiment file {self.path}: --tcp {name} is over {setting}, which the grid varies; valid: one of the two")
-        if self.time != "ns3":
-            if self.tcp and self.settings.get("workload") == "voip":
-                raise NothingToRun(f"experiment file {self.path}: --tcp {next(iter(self.tcp))} with workload 'voip', which has no TCP; valid: none")
-            self.settings |= self.tcp
+            key = tcp_settings.key_of(tcp_settings.OVER.get(name, name) if self.time == "ns3" else name)
+            if key in there:
+                raise NothingToRun(f"experiment file {self.path}: --tcp {name} is over {there[key]}, which the grid varies; valid: one of the two")
+        if self.time != "ns3" and self.tcp:
+            kind, first = self.settings.get("workload"), next(iter(self.tcp))
+            if kind == "voip":
+                raise NothingToRun(f"experiment file {self.path}: --tcp {first} with workload 'voip', which has no TCP; valid: none")
+            of_route = [n for n in self.tcp if SETTINGS[n].role == TCP and not tcp_settings.key_of(n).startswith("sysctl.")]
+            if kind in VIRTUAL and of_route:
+                raise NothingToRun(f"experiment file {self.path}: --tcp {of_route[0]} with workload {kind!r}; valid there: sysctls, congestion_control")
+            self.settings = {n: v for n, v in self.settings.items() if tcp_settings.key_of(n) not in map(tcp_settings.key_of, self.tcp)} | self.tcp
 
     def _check_axes(self) -> None:
         """Of the figures: before the runs, not after them."""
@@ -333,8 +342,10 @@ def path_of(top: pathlib.Path, name: str) -> pathlib.Path | None:
     return next((p for p in places if name != "defaults" and p.exists()), None)
 
 
-def load(top: pathlib.Path, names: Any, mode: str, time: str = "real", tcp: dict[str, Any] | None = None) -> list[Any]:
-    """Experiments by name, or by the path of a file (NAME.yaml) of one's own; `all`: those that run in this time."""
+def load(top: pathlib.Path, names: Any, mode: str, time: str = "real", tcp: dict[str, Any] | None = None,
+         left_out: dict[str, str] | None = None) -> list[Any]:
+    """Experiments by name, or by the path of a file (NAME.yaml) of one's own; `all`: those that run in this time, and
+    `left_out` why others do not."""
     there = known(top)
     every = names == ["all"]
     if every:
@@ -346,10 +357,12 @@ def load(top: pathlib.Path, names: Any, mode: str, time: str = "real", tcp: dict
             raise BadInput(f"unknown experiment {name}; known: {', '.join(there)}, or a file NAME.yaml")
         try:
             e = Experiment(path, mode, time, tcp)
-        except NothingToRun:
-            if every:
-                continue
-            raise
+        except NothingToRun as why:
+            if not every:
+                raise
+            if left_out is not None:
+                left_out[name] = str(why)
+            continue
         if e.name in experiments:
             raise BadInput(f"experiment {e.name} is named twice: {experiments[e.name].path} and {e.path}")
         experiments[e.name] = e

@@ -43,7 +43,7 @@ class SysctlValue:
     def read(self, value: Any) -> int | str:
         if isinstance(value, bool) or not re.fullmatch(r"-?\d+( -?\d+)*", str(value)):
             raise ValueError
-        return value
+        return int(value) if re.fullmatch(r"-?\d+", str(value)) else value
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,7 +7,7 @@ from ..errors import BadInput
 from ..runs import ns3_tcp
 from ..settings import command_line
 from ..settings.emulator import scenario_of
-from .settings import SETTINGS, TCP, VIRTUAL
+from .settings import OF_LINUX, SETTINGS, TCP, VIRTUAL
 
 # Names of --tcp that are another one's in a grid.
 OVER = {"sender": "congestion_control", "min_rto_ms": "rto_min_ms", "receive_window": "window_bytes", "mss": "mtu"}
@@ -20,7 +20,23 @@ def read(words: Iterable[str]) -> dict[str, Any]:
     for name in given:
         if name not in SETTINGS or name not in known and SETTINGS[name].role != TCP:
             raise BadInput(f"--tcp {name}={given[name]}; valid: {', '.join(known)}, sysctl.tcp_NAME; with --time ns3 others (docs/ns3.md)")
+    first: dict[str, str] = {}
+    for name in given:
+        if (other := first.setdefault(key_of(name), name)) != name:
+            raise BadInput(f"--tcp {name}={given[name]} is --tcp {other}={given[other]} by another name; valid: one of the two")
+    if (control := given.get("congestion_control", OF_LINUX[0])) not in OF_LINUX:
+        raise BadInput(f"--tcp congestion_control is {control!r}; valid: {', '.join(OF_LINUX)}; with --time ns3 others (docs/ns3.md)")
     return {name: command_line.read(f"--tcp {name}", SETTINGS[name].kind, value) for name, value in given.items()}
+
+
+def key_of(name: str) -> str:
+    """The same for two names of one setting: rack, sysctl.tcp_recovery."""
+    return str(SETTINGS[name].key) if name in SETTINGS and SETTINGS[name].role == TCP else name
+
+
+def clock(time: str, tcp: dict[str, Any]) -> str:
+    """What a folder of results is of."""
+    return " ".join([time, *sorted(f"{n}={v}" for n, v in tcp.items())])
 
 
 def sysctls_of(work: dict[str, Any]) -> dict[str, Any]:
