@@ -22,9 +22,10 @@ constexpr std::size_t rows = nof_subcarriers + 1;
 
 // 1 / sin(pi d / 768), d = 1..500, less the first value: least squares, mostly of the absolute
 // error. The last exponential does not fall.
-constexpr std::array<float, 3> falls{0.98153085F, 0.87972637F, 0.50655545F};
-constexpr std::array<float, 4> weight{9.65978404F, 48.72763173F, 135.07296435F, 1.04719944F};
-constexpr float rest_of_first = 49.95509F;
+constexpr std::array<float, 4> falls{0.98514888F, 0.93079409F, 0.76039052F, 0.3762184F};
+constexpr std::array<float, 5> weight{6.65541725F, 22.93821644F, 65.79358825F, 114.9769806F,
+                                      1.00835126F};
+constexpr float rest_of_first = 33.09012F;
 constexpr float scale = symbols_per_slot / (2.F * slot_samples);
 
 constexpr std::size_t quad_floats = 4;
@@ -116,7 +117,7 @@ void intercarrier::turn_and_transpose(const plane& b, const plane& c, const grid
 void intercarrier::filter() noexcept {
     const auto sum = [](const std::array<lanes, falls.size()>& f, lanes all, lanes last) {
         return scale * weight[0] * f[0] + scale * weight[1] * f[1] + scale * weight[2] * f[2] +
-               scale * weight[3] * all + scale * rest_of_first * last;
+               scale * weight[3] * f[3] + scale * weight[4] * all + scale * rest_of_first * last;
     };
     for (std::size_t part = 0; part < row; part += lane_count) {
         const float* in = moving_.data() + part;

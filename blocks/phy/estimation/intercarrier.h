@@ -11,8 +11,8 @@
 //     g(d) = (768/853.3) / (2 * 768 sin(pi d / 768)), odd:
 // with spectra turned by p a subcarrier, a real filter. It falls only with 1/d: 7 % of its power
 // comes from more than eight subcarriers away, and into a bin that fades the strong part of the
-// band reaches from far. So all of it is taken, by recursion: g(1) as it is, beyond that four
-// exponentials, which miss 1e-4 of its power. One runs up the band, one down, over all symbols at
+// band reaches from far. So all of it is taken, by recursion: g(1) as it is, beyond that five
+// exponentials, which miss 6e-6 of its power. They run up the band and down it, over all symbols at
 // once: the twelve parts of six complex values lie side by side.
 #pragma once
 

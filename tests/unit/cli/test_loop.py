@@ -16,8 +16,9 @@ PEER = ("--radio", "type=b200", "--peer", "127.0.0.1")
 FREE = ("--clock", "realtime", "--loop", "auto")
 
 
-def found(lead_us=200.0, median_us=150.0, rare_us=1350.0):
-    return {"transmit": {"lead_us": lead_us}, "receive": {"median_us": median_us, "one_in_ten_thousand_us": rare_us}}
+def found(lead_us=200.0, median_us=150.0, rare_us=1350.0, less_rare_us=None):
+    return {"transmit": {"lead_us": lead_us}, "receive": {"median_us": median_us, "one_in_ten_thousand_us": rare_us,
+                                                          "one_in_thousand_us": rare_us if less_rare_us is None else less_rare_us}}
 
 
 class Taken(unittest.TestCase):
@@ -66,6 +67,10 @@ class Taken(unittest.TestCase):
         with self.assertRaisesRegex(Stop, r"^--loop auto: .*longer than a loop can be .*doctor --loop") as caught:
             self.demo(answers=[found(rare_us=20000.0)])
         self.assertNotIsInstance(caught.exception, BadInput)
+
+    def test_where_one_in_10_000_would_be_too_long_one_in_1_000_is_taken(self):
+        wanted, _ = self.demo(answers=[found(rare_us=20000.0, less_rare_us=1350.0)])
+        self.assertEqual((wanted.scenario["link.transmit_lead_slots"], wanted.scenario.retransmission_delay_slots), (8, 14))
 
     def test_the_report_says_what_was_taken_and_of_what(self):
         wanted, _ = self.demo(answers=[found()])

@@ -291,7 +291,7 @@ TEST(intercarrier, is_what_a_linear_change_within_the_window_moves_between_subca
             error += std::norm(get(out[static_cast<std::size_t>(l)], k) - w);
             power += std::norm(w);
         }
-        EXPECT_LT(error, 2e-4 * power) << l;
+        EXPECT_LT(error, 2e-5 * power) << l;
     }
 }
 

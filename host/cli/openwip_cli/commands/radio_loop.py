@@ -6,7 +6,7 @@ from typing import Any
 
 from .finding import Finding
 from ..air import SLOTS_PER_SECOND
-from ..cell.radio_loop import of_found
+from ..cell.radio_loop import RARE, of_found
 from ..settings.scenario import by_clock
 
 SHARE = 1e-4
@@ -47,7 +47,7 @@ def findings_of_loop(found: dict[str, Any]) -> Iterator[Finding]:
     else:
         yield Finding("path", f"a burst is received {found['path_delay_us']:.1f} us after its time")
     loop = of_found(found)
-    often = of_found(found, "one_in_thousand_us")     # what a verdict allows
+    often = of_found(found, RARE[1])
     found["recommended"] = {"transmit_lead_slots": loop.lead, "retransmission_delay_ms": loop.delay_ms,
                             "for_one_in_thousand": {"transmit_lead_slots": often.lead, "retransmission_delay_ms": often.delay_ms}}
     defaults = by_clock("realtime")
