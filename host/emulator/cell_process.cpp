@@ -18,9 +18,11 @@ constexpr std::int64_t control_every = 15;
 
 class cell_process final : public emulator_process {
 public:
-    cell_process(zmq::context_t& context, const config::settings& s, const emulator_config& c)
+    // The path is there before interfaces and sockets: what it refuses is told first.
+    cell_process(std::unique_ptr<cell_path> path, zmq::context_t& context,
+                 const config::settings& s, const emulator_config& c)
         : emulator_process(context, s, c, slot_count(1), slot_count(1)),
-          path_(c),
+          path_(std::move(path)),
           topics_(cell_, stations[0].telemetry, stations[1].telemetry, c.cell.cell,
                   c.telemetry.packets_per_second) {
         deliver();
@@ -35,8 +37,8 @@ public:
     }
 
 private:
-    packet_path& path() override { return path_; }
-    delayed_pair& links() override { return path_.links; }
+    packet_path& path() override { return *path_; }
+    delayed_pair& links() override { return path_->links; }
     void prepare() override { cell_.prepare_errors(); }
     // Not the slot itself: what has come until now is read first.
     void advance(std::int64_t t, std::int64_t due) override {
@@ -62,8 +64,8 @@ private:
     void apply(const emulator_config& wanted, const std::vector<std::string>& changed);
     void end_what_passes() override;
 
-    cell_path path_;
-    emulated_cell& cell_ = path_.cell;
+    std::unique_ptr<cell_path> path_;
+    emulated_cell& cell_ = path_->cell;
     emulator_telemetry topics_;
 };
 
@@ -85,7 +87,7 @@ bool cell_process::configure(const std::string& yaml, station asked) {
 
 void cell_process::check(const config::settings& wanted, const std::string& key,
                          station asked) const {
-    if (starts_with_any(key, {"umts.", "wlan."})) throw no_such_setting(key);
+    if (starts_with_any(key, {"umts.", "wlan."})) throw no_such_setting(wanted, key);
     const station owner = starts_with_any(key, {"channel.", "scheduling."}) ? station::air
                           : key.starts_with("uplink.")                      ? station::terminal
                                                                             : station::base;
@@ -153,7 +155,8 @@ void cell_process::end_what_passes() {
 std::unique_ptr<emulator_process> make_cell_process(zmq::context_t& context,
                                                     const config::settings& settings,
                                                     const emulator_config& config) {
-    return std::make_unique<cell_process>(context, settings, config);
+    return std::make_unique<cell_process>(std::make_unique<cell_path>(config), context, settings,
+                                          config);
 }
 
 }  // namespace wip::emulator

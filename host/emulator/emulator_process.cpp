@@ -151,7 +151,7 @@ void emulator_process::fill(station which, MacStatus& status) {
             const auto& gate = terminals[u].gate;
             add(terminals[u]);
             if (config.tcp_l) gate.add_relay(*status.mutable_terminal());
-            if (status.users_size() > 0)
+            if (static_cast<int>(u) < status.users_size())
                 host::set(*status.mutable_users(static_cast<int>(u))
                                ->mutable_downlink()
                                ->mutable_delivered(),
@@ -228,9 +228,10 @@ void emulator_process::replace(const std::string& key, const std::string& value)
     effective_yaml = settings.to_yaml();
 }
 
-config::error emulator_process::no_such_setting(const std::string& key) const {
-    return settings.refuse(
-        key, "a link of kind " + settings.text("link.kind") + " has no such live setting");
+config::error emulator_process::no_such_setting(const config::settings& wanted,
+                                                const std::string& key) {
+    return wanted.refuse(
+        key, "a link of kind " + wanted.text("link.kind") + " has no such live setting");
 }
 
 }  // namespace wip::emulator

@@ -79,7 +79,7 @@ protected:
     void settle(const config::settings& wanted, const std::vector<std::string>& changed,
                 station asked);
     void replace(const std::string& key, const std::string& value);
-    config::error no_such_setting(const std::string& key) const;
+    static config::error no_such_setting(const config::settings& wanted, const std::string& key);
 
     config::settings settings;
     emulator_config config;

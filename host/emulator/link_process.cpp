@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <utility>
 
 #include "emulator/delayed_path.h"
 #include "emulator/emulator_process.h"
@@ -21,9 +22,11 @@ constexpr std::int64_t beat_slots = 15;  // 10 ms, exactly
 
 class link_process final : public emulator_process {
 public:
-    link_process(zmq::context_t& context, const config::settings& s, const emulator_config& c)
+    // The path is there before interfaces and sockets: what it refuses is told first.
+    link_process(std::unique_ptr<pair_path> path, zmq::context_t& context,
+                 const config::settings& s, const emulator_config& c)
         : emulator_process(context, s, c, slot_count(beat_slots), slot_count(0)),
-          path_(c),
+          path_(std::move(path)),
           server_log_(stations[0].telemetry),
           packet_records_(c.telemetry.packets_per_second),
           server_pdus_(stations[0].telemetry, 0, topic::frames) {
@@ -31,8 +34,8 @@ public:
             pdus_.emplace_back(stations[1].telemetry, u, topic::frames);
             logs_.emplace_back(stations[1].telemetry, u);
         }
-        path_.carrier->watch_pdus([this](bool down, int user, std::span<const std::uint8_t> packet,
-                                         std::int64_t sent_ns, bool lost) {
+        path_->carrier->watch_pdus([this](bool down, int user, std::span<const std::uint8_t> packet,
+                                          std::int64_t sent_ns, bool lost) {
             auto& log = down ? server_pdus_ : pdus_[static_cast<std::size_t>(user)];
             log.add(ip_log::way::in, down ? ip_log::link::down : ip_log::link::up, packet, sent_ns,
                     {}, lost);
@@ -41,8 +44,8 @@ public:
     }
 
 private:
-    packet_path& path() override { return path_; }
-    delayed_pair& links() override { return path_.links; }
+    packet_path& path() override { return *path_; }
+    delayed_pair& links() override { return path_->links; }
     void advance(std::int64_t t, std::int64_t) override {
         if (t >= 0 && links().next_wakeup() <= t) links().advance(t);
     }
@@ -73,7 +76,7 @@ private:
     bool configure(const std::string& yaml, station asked) override;
     void end_what_passes() override;
 
-    pair_path path_;
+    std::unique_ptr<pair_path> path_;
     ip_log server_log_;
     host::packet_topic packet_records_;
     bool following_packets_ = false;
@@ -88,7 +91,7 @@ void link_process::follow_packets() {
     if (wanted != following_packets_) {
         following_packets_ = wanted;
         packet_records_.begin();
-        path_.carrier->follow_packets(
+        path_->carrier->follow_packets(
             wanted ? [this](const packet_record& r, int user) { packet_records_.add(r, user); }
                    : link_pair::packet_fn());
     }
@@ -112,13 +115,13 @@ bool link_process::configure(const std::string& yaml, station asked) {
     if (changed.empty()) return false;
     for (const auto& key : changed) {
         const bool of_station = starts_with_any(key, {"telemetry.", "delay_injection."});
-        if (!of_station && !of_the_link(key)) throw no_such_setting(key);
+        if (!of_station && !of_the_link(key)) throw no_such_setting(wanted, key);
         if (of_station == (asked == station::air))
             throw wanted.refuse(key, of_station ? "ask the base station" : "ask air");
     }
     const emulator_config made = translate(wanted);
     const std::int64_t t = std::max<std::int64_t>(0, now());
-    path_.carrier->apply(made, t);
+    path_->carrier->apply(made, t);
     const bool delayed = std::ranges::any_of(
         changed, [](const auto& key) { return key.starts_with("delay_injection."); });
     if (delayed) links().apply(made, t);
@@ -129,10 +132,10 @@ bool link_process::configure(const std::string& yaml, station asked) {
 }
 
 void link_process::end_what_passes() {
-    const auto keys = path_.carrier->ended(now());
+    const auto keys = path_->carrier->ended(now());
     if (keys.empty()) return;
     for (const auto& key : keys) replace(key, "0");
-    path_.carrier->apply(translate(settings), now());
+    path_->carrier->apply(translate(settings), now());
 }
 
 }  // namespace
@@ -140,7 +143,8 @@ void link_process::end_what_passes() {
 std::unique_ptr<emulator_process> make_link_process(zmq::context_t& context,
                                                     const config::settings& settings,
                                                     const emulator_config& config) {
-    return std::make_unique<link_process>(context, settings, config);
+    return std::make_unique<link_process>(std::make_unique<pair_path>(config), context, settings,
+                                          config);
 }
 
 }  // namespace wip::emulator

@@ -236,7 +236,7 @@ class Running(unittest.TestCase):
                 return wait_until(lambda: settings.read() or getattr(settings.status["base"].delay_injection, name) >= least, 20)
 
             self.assertTrue(count("samples", 100))
-            with self.assertRaisesRegex(BadInput, "link of kind ofdm has no such live setting"):
+            with self.assertRaisesRegex(BadInput, "wlan.rate_mbps = 1: a link of kind ofdm has no such live setting"):
                 settings.set({"wlan.rate_mbps": 1})
             settings.set({"channel.blackout": 300})
             self.assertTrue(count("held", 1))
@@ -288,7 +288,7 @@ class Running(unittest.TestCase):
                 settings.set({"umts.spikes": "1"})
             with self.assertRaisesRegex(BadInput, "umts.classes.*conversational, streaming"):
                 settings.set({"umts.classes": "urgent"})
-            with self.assertRaisesRegex(BadInput, "link of kind umts has no such live setting"):
+            with self.assertRaisesRegex(BadInput, "channel.snr_db = 10: a link of kind umts has no such live setting"):
                 settings.set({"channel.snr_db": 10})
             return {"lost_before": whole, "spike": spike, "slow": slow}
 
