@@ -115,19 +115,33 @@ class ConfinedTrace(unittest.TestCase):
         program.kill()
         self.assert_ends(reader)
 
+    def long_file(self, slots, predicted):
+        file = self.file.with_name("long.h5")
+        shutil.copy(self.file, file)
+        with h5py.File(file, "r+") as f:
+            for key in ("snr_db", "predicted_snr_db"):
+                attributes = dict(f[key].attrs)
+                del f[key]
+                if key == "snr_db" or predicted:      # no chunk is ever written
+                    f.create_dataset(key, (slots, 25), "f4", fillvalue=20, chunks=(1500, 25)).attrs.update(attributes)
+        self.assertLess(file.stat().st_size, 1 << 20)
+        return file
+
+    def test_the_rows_of_a_trace_are_in_memory_once(self):
+        slots = 500_000
+        file = self.long_file(slots, True)
+        program = subprocess.Popen([EMULATOR, "--check", "--set", f"channel.model={file}", "--set", "channel.prediction_nmse=trace"])
+        _, status, used = os.wait4(program.pid, 0)
+        program.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(program.returncode, 0)
+        rows = 2 * 25 * 4 * slots
+        self.assertTrue(rows < used.ru_maxrss * 1024 < 1.6 * rows, used.ru_maxrss)
+
     def test_a_small_file_with_more_rows_than_there_is_room_for_is_refused(self):
         for slots, predicted, valid in ((3000, True, None), (3000, False, None), (10_800_001, False, 10_800_000),
                                         (5_400_001, True, 5_400_000), (7 * 86400 * 1500, True, 5_400_000)):
             with self.subTest(slots=slots, predicted=predicted):
-                file = self.file.with_name("long.h5")
-                shutil.copy(self.file, file)
-                with h5py.File(file, "r+") as f:
-                    for key in ("snr_db", "predicted_snr_db"):
-                        attributes = dict(f[key].attrs)
-                        del f[key]
-                        if key == "snr_db" or predicted:      # no chunk is ever written
-                            f.create_dataset(key, (slots, 25), "f4", fillvalue=20, chunks=(1500, 25)).attrs.update(attributes)
-                self.assertLess(file.stat().st_size, 1 << 20)
+                file = self.long_file(slots, predicted)
                 done = self.emulator(file, "--check", nmse="trace" if predicted else "0")
                 kind = " with predictions" if predicted else ""
                 self.assertEqual((done.returncode, done.stderr), (0, "") if valid is None else (

@@ -72,6 +72,7 @@ class Placement(unittest.TestCase):
                     at.write_text(f"{us}\n")
             cpu = {"air": 0.1, "fader": 0.34, "base.radio": 0.4, "iperf3": 9.0}
             one, two = placement.Placement([1], [0]), placement.Placement([1], [0], apart=[0])
+            self.assertEqual([set(slot_path.on_its_core(cpu, p)) for p in (one, two)], [{"air", "fader", "base.radio"}, {"air", "base.radio"}])
             self.assertIsNone(slot_path.realtime_share(cpu, one, folder))
             allows(950000, 1000000)
             self.assertEqual(slot_path.realtime_share(cpu, one, folder), {"used": 0.84, "allowed": 0.95})

@@ -168,6 +168,8 @@ class Verdict(unittest.TestCase):
             reasons = one_station.judge(now.role, self.status(now.role, 0), now, now, None, [], [], 0, None, stood)["reasons"]
             self.assertIn("real-time throttling: the kernel held the slot path back 1 times", reasons[0])
             self.assertIn("the machine stood still for 2 ms or more 2 times", reasons[1])
+        said = one_station.result("terminal", now, now) | {"verdict": {"valid": True, "reasons": []}, "standstills": stood}
+        self.assertIn("  stalls       the machine stood still for 2 ms or more 2 times, 49.0 ms at longest", one_station.screen(said))
         fine = self.status("base", late_slots=15)
         self.assertEqual(one_station.judge("base", self.status("base", 0), fine, fine, None, [], [], 0, None, stood)["reasons"], [])
 

@@ -90,6 +90,8 @@ def screen(r: dict[str, Any]) -> str:
         radio = r["radio"]
         lines.append(f"  radio        cell {radio['cell']}, SNR {radio['mean_snr_db']:.1f} dB, EVM {radio['evm_percent']:.1f} %, CFO "
                      f"{radio['cfo_hz']:.0f} Hz, lock lost {radio['lock_losses']} times")
+    if r.get("standstills"):
+        lines.append(f"  stalls       {standstills.words(r['standstills']).removeprefix('; ')}")
     lines += report.loop_lines(r.get("loop")) + report.fader_lines(r.get("fader"))
     if "bursts_heard" in r and not r.get("fader"):
         lines.append(f"  fader        {len(r['bursts_heard'])} bursts of the base station heard, not compared with what the fader commanded: its control is "

@@ -148,6 +148,11 @@ def together(found: list[dict[str, Any]]) -> dict[str, Any]:
     return {key: one(key) for key in found[0]} if len(found) > 1 else found[0]
 
 
+def on_its_core(by_name: dict[str, Any], place: placement.Placement) -> dict[str, Any]:
+    """Of what is known by process: those that have the slot path's core together."""
+    return {n: v for n, v in by_name.items() if n in PROCESSES and not (n == "fader" and place.apart)}
+
+
 def realtime_share(cpu: dict[str, float], place: placement.Placement, proc: str = "/proc") -> dict[str, float] | None:
     """{"used", "allowed"}: of the slot path's core, by it over a test (`cpu`: cores by process), and by real-time processes in each period.
     None: it has not one core, or there is no limit."""
@@ -155,7 +160,7 @@ def realtime_share(cpu: dict[str, float], place: placement.Placement, proc: str 
         runtime, period = (int(pathlib.Path(proc, f"sys/kernel/sched_rt_{what}_us").read_text()) for what in ("runtime", "period"))
     except (OSError, ValueError):
         return None
-    on_it = [cpu[n] for n in PROCESSES if n in cpu and not (n == "fader" and place.apart)]
+    on_it = list(on_its_core(cpu, place).values())
     if len(place.slot_path or ()) != 1 or not on_it or runtime < 0:
         return None
     return {"used": round(sum(on_it), 4), "allowed": runtime / period}

@@ -107,8 +107,7 @@ def most_behind(cell: Cell) -> Callable[[], float | None]:
 def traffic_of(cell: run.MeasuredCell, places: Places, progress: Callable[[str], None]) -> Any:
     """The workload: ping, TCP, UDP. What fails is a reason of the verdict, and the rest goes on."""
     keeper, s = cell.keeper, cell.scenario
-    stalls = slot_path.StallWatch({n: p for n, p in keeper.pids.items() if n in slot_path.PROCESSES}, most_behind(cell.cell),
-                                  keeper.placement.slot_path)
+    stalls = slot_path.StallWatch(slot_path.on_its_core(keeper.pids, keeper.placement), most_behind(cell.cell), keeper.placement.slot_path)
     stalls.start()
     # Where the clock waits nothing is lost, and a switch a millisecond would be for nothing.
     standstills = slot_path.StandstillWatch(keeper.placement.realtime if s["air.clock"] == "realtime" else [], places)
