@@ -293,9 +293,11 @@ void one_case(int argc, char** argv, capture& to) {
               sdus = std::atoi(argv[5]);
     am_config a;
     a.pdu_bytes = pdu_bytes;
+    a.largest_sdu = sdu_bytes;
     um_config u;
     u.pdu_bytes = pdu_bytes;
     u.queue_sdus = sdus;
+    u.largest_sdu = sdu_bytes;
     const auto sent =
         am ? sent_acknowledged(a, sdu_bytes, sdus) : sent_unacknowledged(u, sdu_bytes, sdus);
     std::vector<std::size_t> order;
