@@ -8,7 +8,8 @@ import sys
 import tempfile
 import unittest
 
-from rlc_witness import differences, sdus_of_tshark
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+from rlc_witness import differences, sdus_of_tshark  # noqa: E402
 
 PROGRAM = sys.argv.pop(1)
 
