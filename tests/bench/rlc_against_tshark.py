@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Random worlds of the RLC through tshark: python3 rlc_against_tshark.py RLC_CAPTURE WORLDS [FIRST]. What tshark puts together has to be what
 our receivers did, byte for byte. What a world is: tests/unit/mac/rlc_capture_main.cpp. A line of counts every 20,000 worlds, and one of
-their sum; exit code 1: something differs. test_umts_tshark has the first of these worlds."""
+their sum; exit code 1: something differs,
+or is not what was sent (altered), or did not end (unfinished). test_umts_tshark has the first of these worlds."""
 import collections
 import pathlib
 import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from rlc_witness import differences, sdus_of_tshark  # noqa: E402
 
 BATCH, LINE = 1000, 20000
@@ -41,7 +42,7 @@ def main() -> int:
                 total += since
                 since.clear()
     print(f"worlds {first} to {first + worlds - 1}: {dict(total)}", flush=True)
-    return 1 if total["missing"] + total["extra"] else 0
+    return 1 if total["missing"] + total["extra"] + total["altered"] + total["unfinished"] else 0
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ struct capture {
 // Of all worlds.
 struct tally {
     std::uint64_t am = 0, um = 0, wrapped = 0, pdus = 0, lost = 0, late = 0, doubled = 0,
-                  unsorted = 0, held = 0, unjudged = 0, unfinished = 0;
+                  unsorted = 0, held = 0, unjudged = 0, unfinished = 0, altered = 0;
 };
 
 struct dice {
@@ -181,6 +181,7 @@ void acknowledged(dice& d, std::uint32_t urnti, capture& to, tally& t) {
         w.step();
     }
     t.unfinished += w.quiet() ? 0 : 1;
+    t.altered += static_cast<std::uint64_t>(w.altered + w.unknown);
     w.run(13);  // what is on its way still
     ++t.am;
     for (int from = 0; from < 2; ++from) {
@@ -207,7 +208,9 @@ void unacknowledged(dice& d, std::uint32_t urnti, capture& to, tally& t) {
     um_transmitter sender(c);
     to.begin(rlc_mode::unacknowledged, urnti, z.pdu);
     bool judged = true, renew = false;
+    std::set<octets> given;
     um_receiver receiver(c, [&](auto sdu) {
+        if (!given.contains(octets(sdu.begin(), sdu.end()))) ++t.altered;
         if (judged)
             to.say(sdu);
         else
@@ -219,7 +222,10 @@ void unacknowledged(dice& d, std::uint32_t urnti, capture& to, tally& t) {
     octets pdu(static_cast<std::size_t>(z.pdu));
     pdu_content content(z.pdu);
     while (left > 0 || sender.has_pdu()) {
-        if (left > 0 && d.hits(busy) && sender.on_sdu(draw_sdu(d, z.sdu(d)), 0)) --left;
+        if (left > 0 && d.hits(busy)) {
+            const auto sdu = draw_sdu(d, z.sdu(d));
+            if (sender.on_sdu(sdu, 0)) given.insert(sdu), --left;
+        }
         for (int n = 0; n < per_interval && sender.next_pdu(pdu, 0); ++n, ++pdus) {
             if (d.hits(lost)) {
                 judged = false;
@@ -260,7 +266,8 @@ void draw_worlds(std::uint64_t first, std::uint64_t worlds, capture& to) {
                                       {"held", t.held},
                                       {"sdus", to.sdus},
                                       {"unjudged", t.unjudged},
-                                      {"unfinished", t.unfinished}})
+                                      {"unfinished", t.unfinished},
+                                      {"altered", t.altered}})
         to.said += std::string(name) + '=' + std::to_string(count) + ' ';
     to.said.back() = '\n';
 }
@@ -293,9 +300,11 @@ void one_case(int argc, char** argv, capture& to) {
               sdus = std::atoi(argv[5]);
     am_config a;
     a.pdu_bytes = pdu_bytes;
+    a.largest_sdu = sdu_bytes;
     um_config u;
     u.pdu_bytes = pdu_bytes;
     u.queue_sdus = sdus;
+    u.largest_sdu = sdu_bytes;
     const auto sent =
         am ? sent_acknowledged(a, sdu_bytes, sdus) : sent_unacknowledged(u, sdu_bytes, sdus);
     std::vector<std::size_t> order;

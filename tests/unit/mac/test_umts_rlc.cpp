@@ -438,6 +438,29 @@ TEST(Window, ThePeerMayMakeItSmaller) {
     EXPECT_EQ(w.sides[0].sdus[0].delivered, 1);
 }
 
+// A number of 12 bits alone tells an old PDU from a new one as long as the window is not above half
+// of the numbers. Beyond that one that comes again, two or more behind the window, is taken for one
+// ahead (docs/umts.md, not there yet): the status says so, and the sender resets the link.
+TEST(Window, AnOldPduIsOutsideUpToHalfOfTheNumbersAndTakenForANewOneBeyond) {
+    for (const auto& [window, taken] : {std::pair(2047, false), {2048, false}, {4095, true}}) {
+        am_config c;
+        c.window = window;
+        am_transmitter sender(
+            c, [](auto, const auto&, auto) {}, [](auto) {});
+        am_receiver receiver(c, [](auto, const auto&) {});
+        std::vector<std::vector<std::uint8_t>> pdus(4, std::vector<std::uint8_t>(42));
+        const std::vector<std::uint8_t> data(one_pdu, 7);
+        for (auto& pdu : pdus) {
+            ASSERT_TRUE(sender.on_sdu(data, 0, 0));
+            ASSERT_TRUE(sender.next_pdu(pdu, {}, 0));
+            receiver.on_pdu(pdu, 0);
+        }
+        receiver.on_pdu(pdus[1], 0);
+        EXPECT_EQ(receiver.counts().outside, taken ? 0U : 1U) << window;
+        EXPECT_EQ(receiver.highest(), taken ? 1 + sn_space + 1 : 4) << window;
+    }
+}
+
 // --- random worlds ---
 
 struct drawn {
