@@ -2,6 +2,7 @@
 // What a scheduler has to know of one user to share out the bins of a slot.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -23,15 +24,22 @@ struct scheduling_view {
 
 // Bins by falling SNR, of equal ones the lower first. No NaN.
 inline std::array<bin_index, nof_bins> strongest_first(const std::array<float, nof_bins>& snr_db) {
-    // The place of a bin is the number of those before it. Counted in whole vectors this is faster
-    // than sorting.
-    std::array<bin_index, nof_bins> order{};
-    for (std::size_t b = 0; b < nof_bins; ++b) {
-        int before = 0;
-        for (std::size_t c = 0; c < nof_bins; ++c)
-            before += snr_db[c] > snr_db[b] || (snr_db[c] == snr_db[b] && c < b) ? 1 : 0;
-        order[static_cast<std::size_t>(before)] = bin_index(b);
+    // The place of a bin is the number of those before it. Counted for all bins at a time, in whole
+    // vectors, this is faster than sorting.
+    constexpr std::size_t room = 32;
+    static_assert(nof_bins <= room);
+    std::array<float, room> mine{};
+    std::copy(snr_db.begin(), snr_db.end(), mine.begin());
+    std::array<std::int32_t, room> before{};
+    for (std::size_t c = 0; c < nof_bins; ++c) {
+        const float other = snr_db[c];
+        for (std::size_t b = 0; b < room; ++b)
+            before[b] += static_cast<int>(other > mine[b]) |
+                         (static_cast<int>(other == mine[b]) & static_cast<int>(c < b));
     }
+    std::array<bin_index, nof_bins> order{};
+    for (std::size_t b = 0; b < nof_bins; ++b)
+        order[static_cast<std::size_t>(before[b])] = bin_index(b);
     return order;
 }
 

@@ -8,9 +8,11 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <random>
 #include <stdexcept>
 
 #include "link/frame_success.h"
+#include "link/scheduling_view.h"
 #include "link/switch_table.h"
 #include "users_world.h"
 
@@ -257,6 +259,20 @@ TEST(CellScheduler, SettingsThatMakeNoSenseAreNamed) {
     EXPECT_EQ(scheduling_of("proportional_fair"), scheduling_kind::proportional_fair);
     EXPECT_EQ(scheduling_of("static"), scheduling_kind::fixed);
     EXPECT_EQ(scheduling_of("fair"), std::nullopt);
+}
+
+TEST(cell_scheduler, the_strongest_bins_come_first_and_of_equal_ones_the_lower) {
+    std::mt19937 draw(1);
+    for (int n = 0; n < 200; ++n) {
+        // Of few values, so that many are equal; without signal they are very low.
+        std::array<float, nof_bins> snr_db{};
+        for (auto& x : snr_db) x = static_cast<float>(draw() % 9) * 10.0F - 60.0F;
+        std::array<bin_index, nof_bins> wanted{};
+        for (std::size_t b = 0; b < nof_bins; ++b) wanted[b] = bin_index(b);
+        std::ranges::stable_sort(wanted, std::ranges::greater{},
+                                 [&](bin_index b) { return snr_db[b.n()]; });
+        EXPECT_EQ(strongest_first(snr_db), wanted);
+    }
 }
 
 }  // namespace

@@ -134,8 +134,8 @@ def with_tcp(mode: str, case: Any, duration: float, places: Places) -> dict[str,
     kind, bins, modulation = case
     s = emulator.scenario_of(settings(*case) | {"traffic.duration_s": duration})
     size = round(SLOTS_PER_SECOND * sum(frames_of(modulation, bins)) * duration / 8)
-    report = (virtual.run if mode == "kernel" else ns3.run)(s, places, virtual.Plan(
-        [f"transfer 0 1 {virtual.START_S:g} {size} {s['traffic.tcp_cc']} {s['traffic.tcp_window_kb']}"]))
+    plan = virtual.Plan([f"transfer 0 1 {virtual.START_S:g} {size} {s['traffic.tcp_cc']} {s['traffic.tcp_window_kb']}"])
+    report = virtual.run(s, places, plan) if mode == "kernel" else ns3.run(s, places, plan)
     ends = {e["end"]: e for e in report["flows"] if "failed" not in e}
     got, sent = ends.get("receiver"), ends.get("sender")
     if not got or not sent or got["bytes"] != size:
