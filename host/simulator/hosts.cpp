@@ -5,6 +5,7 @@
 #include <ns3/node-container.h>
 #include <ns3/rng-seed-manager.h>
 #include <ns3/simulator.h>
+#include <ns3/version-defines.h>
 
 #include <fstream>
 #include <stdexcept>
@@ -14,7 +15,7 @@
 namespace wip::simulator {
 
 hosts::hosts(std::uint64_t seed, const std::vector<std::string>& addresses, packet_link& down,
-             packet_link& up, const std::string& plan)
+             packet_link& up, const std::string& plan, int mtu)
     : channel_(ns3::CreateObject<link_channel>()) {
     ns3::RngSeedManager::SetSeed(static_cast<std::uint32_t>(seed % 4294944442U) + 1);
     set_defaults();
@@ -26,7 +27,8 @@ hosts::hosts(std::uint64_t seed, const std::vector<std::string>& addresses, pack
     for (std::uint32_t i = 0; i < nodes.GetN(); ++i) {
         const auto slash = addresses[i].find('/');
         const ns3::Ipv4Address address(addresses[i].substr(0, slash).c_str());
-        channel_->attach(nodes.Get(i), address, std::stoi(addresses[i].substr(slash + 1)));
+        channel_->attach(nodes.Get(i), address, std::stoi(addresses[i].substr(slash + 1)),
+                         static_cast<std::uint16_t>(mtu));
         places.push_back({nodes.Get(i), address});
     }
     channel_->connect(down, up);
@@ -44,6 +46,11 @@ void hosts::go_to(std::int64_t ns) {
 }
 
 std::int64_t hosts::now() const { return ns3::Simulator::Now().GetNanoSeconds(); }
+std::string hosts::members() const {
+    return ", \"flows\": " + traffic_->json() + ", \"ns3\": \"" +
+           std::to_string(NS3_VERSION_MAJOR) + "." + std::to_string(NS3_VERSION_MINOR) + "\"";
+}
+
 std::uint64_t hosts::steps() const { return ns3::Simulator::GetEventCount(); }
 
 }  // namespace wip::simulator

@@ -18,7 +18,7 @@ public:
     // `addresses`: with the length of the prefix; the server's, then the terminals'. `plan`: file
     // of what traffic.h says, a line each. Throws std::invalid_argument for it.
     hosts(std::uint64_t seed, const std::vector<std::string>& addresses, packet_link& down,
-          packet_link& up, const std::string& plan);
+          packet_link& up, const std::string& plan, int mtu = usual_mtu);
     ~hosts() override;
 
     void go_to(std::int64_t ns) override;
@@ -27,7 +27,9 @@ public:
     std::uint64_t steps() const;
     link_channel& channel() { return *channel_; }
     const link_channel& channel() const { return *channel_; }
-    std::string flows_json() const { return traffic_->json(); }
+    // Members of an object, each after a comma: what has come to its end so far, and whose TCP it
+    // is.
+    std::string members() const;
 
 private:
     ns3::Ptr<link_channel> channel_;

@@ -58,9 +58,11 @@ void link_channel::connect(packet_link& down, packet_link& up) {
     plan();
 }
 
-void link_channel::attach(const ns3::Ptr<ns3::Node>& node, ns3::Ipv4Address address, int prefix) {
+void link_channel::attach(const ns3::Ptr<ns3::Node>& node, ns3::Ipv4Address address, int prefix,
+                          std::uint16_t mtu) {
     const auto device = ns3::CreateObject<link_device>();
     device->be(this, sides_.size());
+    device->SetMtu(mtu);
     sides_.push_back({device, address, {}, {}, 0});
     node->AddDevice(device);
     const auto ip = node->GetObject<ns3::Ipv4>();

@@ -22,6 +22,8 @@ namespace wip::simulator {
 
 class link_device;
 
+constexpr std::uint16_t usual_mtu = 1500;
+
 class link_channel final : public ns3::Channel {
 public:
     static ns3::TypeId GetTypeId();
@@ -31,7 +33,8 @@ public:
 
     // They outlive the simulation. Calls in the order of the sides.
     void connect(packet_link& down, packet_link& up);
-    void attach(const ns3::Ptr<ns3::Node>& node, ns3::Ipv4Address address, int prefix);
+    void attach(const ns3::Ptr<ns3::Node>& node, ns3::Ipv4Address address, int prefix,
+                std::uint16_t mtu = usual_mtu);
     void watch(watch_fn seen) { seen_ = std::move(seen); }
 
     packets_bytes sent(std::size_t side) const { return sides_[side].sent; }
@@ -65,7 +68,7 @@ private:
     bool awake_ = false;
 };
 
-// An interface for IP packets of 1500 bytes, without addresses of its own and without ARP.
+// An interface for IP packets, without addresses of its own and without ARP.
 class link_device final : public ns3::NetDevice {
 public:
     static ns3::TypeId GetTypeId();
@@ -78,8 +81,11 @@ public:
     ns3::Ptr<ns3::Channel> GetChannel() const override { return channel_; }
     void SetAddress(ns3::Address /*address*/) override {}
     ns3::Address GetAddress() const override;
-    bool SetMtu(std::uint16_t mtu) override { return mtu == GetMtu(); }
-    std::uint16_t GetMtu() const override { return 1500; }
+    bool SetMtu(std::uint16_t mtu) override {
+        mtu_ = mtu;
+        return true;
+    }
+    std::uint16_t GetMtu() const override { return mtu_; }
     bool IsLinkUp() const override { return true; }
     void AddLinkChangeCallback(ns3::Callback<void> /*changed*/) override {}
     bool IsBroadcast() const override { return false; }
@@ -105,6 +111,7 @@ private:
 
     ns3::Ptr<link_channel> channel_;
     std::size_t side_ = 0;
+    std::uint16_t mtu_ = usual_mtu;
     std::uint32_t index_ = 0;
     ns3::Ptr<ns3::Node> node_;
     ReceiveCallback up_;

@@ -32,7 +32,7 @@ private:
     counts interface(std::size_t side) const override {
         return {hosts_.channel().sent(side), hosts_.channel().received(side), {}};
     }
-    std::string more_members() const override { return ", \"flows\": " + hosts_.flows_json(); }
+    std::string more_members() const override { return hosts_.members(); }
 
     hosts hosts_;
 };

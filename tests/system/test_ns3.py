@@ -57,7 +57,26 @@ class Refusals(unittest.TestCase):
     def test_damaged_segments_are_not_for_ns3(self):
         for given in ((), ("--relay", "on")):
             self.assert_refused("at the interface; valid: off", "--time", "ns3", *given, of="tcp-l")
-        self.assert_refused("--tcp-cc is 'nonsense'", "--time", "ns3", "--relay", "off", "--tcp-cc", "nonsense", of="tcp-l")
+        self.assert_refused("westwood-per-ack", "--time", "ns3", "--relay", "off", "--tcp-cc", "nonsense", of="tcp-l")
+        self.assert_refused("--tcp-cc is 'tahoe'", "--time", "virtual", "--tcp-cc", "tahoe", of="tcp-l")
+
+    def test_tcp_l_refuses_what_it_would_ignore(self):
+        for flag, value in (("--capture", "/tmp/x"), ("--record", "/tmp/x"), ("--monitor", None), ("--cores", "77"), ("--listen", "tcp://127.0.0.1:9"),
+                            ("--keep", None)):
+            for time in ("ns3", "real"):
+                with self.assertRaisesRegex(BadInput, f"{flag} with tcp-l.*valid: not here"):
+                    tcpl.parse(["--time", time, "--relay", "off", flag, *([value] if value else [])])
+
+    def test_longer_packets_than_the_kernel_in_virtual_time_takes(self):
+        with self.assertRaisesRegex(BadInput, "--mtu is 9000 with --time virtual.*576..1500"):
+            tcpl.parse(["--time", "virtual", "--mtu", "576,9000"])
+        self.assertEqual(tcpl.parse(["--time", "ns3", "--relay", "off", "--mtu", "9000", "--tcp-cc", "tahoe"])[2]["traffic.tcp_cc"], "tahoe")
+
+    def test_a_name_that_is_not_utf8_is_said(self):
+        with tempfile.TemporaryDirectory() as folder:
+            trace = os.path.join(os.fsencode(folder), b"tr\xff.h5")
+            pathlib.Path(os.fsdecode(trace)).touch()
+            self.assert_refused("valid: text in UTF-8", "--time", "ns3", "--channel", trace)
 
     def test_a_build_without_ns3_names_the_command_that_mends_it(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -215,6 +234,17 @@ class Runs(unittest.TestCase):
         self.assertTrue(never["unfinished"])
         self.assertNotIn("kbyte_s", never)
         self.assertGreater(never["checksum_errors"], 0)
+        self.assertRegex(clean["ns3"], r"^3\.\d+$")
+
+    def test_transfers_with_long_packets_and_those_that_take_longer_than_the_limit(self):
+        point = {"mtu": 9000, "ber": 0, "burstiness": 0, "run": 0, "seed": 1, "relay": False}
+        long, old, late = (tcpl.run_ns3(point | more, Scenario({"traffic.bytes": 100000, "traffic.limit_s": 60.0} | given, tcpl.SETTINGS), PLACES)
+                           for more, given in (({}, {}), ({"mtu": 1500}, {"traffic.tcp_cc": "tahoe"}),
+                                               ({"mtu": 1500}, {"traffic.bytes": 1000000, "traffic.limit_s": 1.0})))
+        self.assertEqual((long["mss"], long["checksum_errors"], old["congestion_control"]), (8948, 0, "tahoe"))
+        self.assertLess(long["seconds"], 5)
+        self.assertTrue(late["unfinished"])        # it ends 20 s later, while the line runs empty
+        self.assertNotIn("kbyte_s", late)
 
     def test_the_program_itself_refuses_a_relay(self):
         s = Scenario({}, tcpl.SETTINGS)

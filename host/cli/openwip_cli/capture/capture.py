@@ -24,6 +24,7 @@ from ..machine.places import Places, version
 from ..messages import control
 from ..settings.command_line import Parser
 from ..settings.kinds import Integer, Real
+from ..yaml_text import to_yaml
 from . import wireshark
 
 PROGRAM = "host/capture/wip_capture"
@@ -139,7 +140,7 @@ class Recording:
         self.process: Any = subprocess.Popen(
             [places.program(PROGRAM), "-o", file, *endpoints(cell, len(cell.terminals)), "--speed", f"{speed:g}",
              "--wait", "120", "--end-file", self.last_words.name, *pdus(configuration),
-             *comments(cell, places, [("configuration", yaml.safe_dump(configuration, sort_keys=False))])],
+             *comments(cell, places, [("configuration", to_yaml(configuration))])],
             stdin=subprocess.DEVNULL, stderr=self.said, preexec_fn=lambda: system.die_with_parent(parent))
 
     def end(self, verdict: dict[str, Any] | None = None) -> None:

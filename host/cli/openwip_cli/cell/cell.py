@@ -26,6 +26,7 @@ from ..machine import own_files, rights, system
 from ..machine.places import Places
 from ..settings import radios, table
 from ..settings.scenario import NOMINAL_TRANSMIT_DBFS, Scenario, text_of
+from ..yaml_text import to_yaml
 
 MACD, MEDIUM, FADER = "host/macd/macd", "host/medium/air", "host/cabled/wip_fader"     # of the build
 RUN_ROOT = pathlib.Path("/run/openwip")
@@ -309,7 +310,7 @@ def fader_config(cell: Cell, scenario: Scenario) -> dict[str, Any]:
 def write_config(cell: Cell, name: str, tree: dict[str, Any]) -> str:
     """Of a process, into the run folder: its path."""
     path = cell.run / f"{name}.yaml"
-    own_files.create(path, table.to_yaml(tree))
+    own_files.create(path, to_yaml(tree))
     return str(path)
 
 

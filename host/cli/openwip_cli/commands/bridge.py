@@ -15,8 +15,6 @@ import sys
 import tempfile
 from typing import Any
 
-import yaml
-
 from ..errors import BadInput, CellDied
 from ..machine import system
 from ..machine.places import Places
@@ -24,6 +22,7 @@ from ..settings import controls, table
 from ..settings.command_line import Parser
 from ..settings.emulator import NAME, SETTINGS
 from ..settings.scenario import text_of
+from ..yaml_text import to_yaml
 from .settings_command import RunningSettings
 
 PROGRAM = "host/emulator/wip_emulator"
@@ -119,7 +118,7 @@ def main(arguments: list[str], places: Places) -> int:
     places.check_built(PROGRAM, "python/openwip_schema")
     folder, me = memory_folder(), os.getpid()
     with tempfile.TemporaryFile("w+") as f:
-        yaml.safe_dump(config(given), f)
+        f.write(to_yaml(config(given)))
         f.seek(0)
         os.set_inheritable(f.fileno(), True)
         process = subprocess.Popen(

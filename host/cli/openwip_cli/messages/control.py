@@ -4,10 +4,10 @@ import threading
 import time
 from typing import Any
 
-import yaml
 import zmq
 from openwip_schema import control_pb2 as pb
 
+from ..yaml_text import to_yaml
 from . import telemetry
 
 
@@ -49,7 +49,7 @@ class Control:
 
     def configure(self, tree: dict[str, Any], timeout_s: float = 3.0) -> Any:
         """`tree`: nested settings of the process. Returns the reply, which has the slot they hold from."""
-        return self.ask(pb.Request(configure_yaml=yaml.safe_dump(tree)), timeout_s)
+        return self.ask(pb.Request(configure_yaml=to_yaml(tree)), timeout_s)
 
     def status(self, timeout_s: float = 1.0) -> Any:
         reply = self.ask(pb.Request(status=pb.Empty()), timeout_s)

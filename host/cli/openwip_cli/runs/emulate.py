@@ -31,6 +31,7 @@ from ..settings.command_line import check_cell_name
 from ..settings import table
 from ..settings.emulator import NAME, SETTINGS, scenario_of
 from ..settings.scenario import Scenario, text_of
+from ..yaml_text import to_yaml
 from . import run as runs, split_tcp
 from .options import Options
 
@@ -178,7 +179,7 @@ def generate(s: Scenario, seconds: float, places: Places, packet_bytes: int = ac
     places.check_built(PROGRAM, "python/openwip_schema")
     with with_predictions(s, places) as as_run, tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
         tree = config(cells.Cell(NAME), as_run)
-        f.write(table.to_yaml(tree))
+        f.write(to_yaml(tree))
         f.flush()
         done = subprocess.run([places.program(PROGRAM), "--config", f.name, "--generate", str(seconds),
                                "--packet-bytes", str(packet_bytes)], capture_output=True, text=True)
@@ -206,7 +207,7 @@ def generate(s: Scenario, seconds: float, places: Places, packet_bytes: int = ac
         "link": link, "packets": {name: path.report() for name, path in paths.items()},
         "emulator": emulator_report(base, terminal),
         "users": users_of(base, terminal),
-        "effective": {"emulator": table.to_yaml(tree)},
+        "effective": {"emulator": to_yaml(tree)},
     } | identity(s, places), raw
 
 

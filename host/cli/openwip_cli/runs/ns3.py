@@ -16,7 +16,7 @@ from ..machine import system
 from ..machine.places import Places
 from ..settings.emulator import NAME
 from ..settings.scenario import Scenario
-from ..settings.table import to_yaml
+from ..yaml_text import to_yaml
 from . import emulate, ns3_tcp, split_tcp, virtual
 
 PROGRAM = "host/simulator/wip_ns3"      # of the build
@@ -41,6 +41,7 @@ def run(s: Scenario, places: Places, plan: virtual.Plan | None = None, packets: 
         raw = run_program(places, tree, lines, plan, as_run, pathlib.Path(folder), packets)
     made = virtual.report(s, places, tree, raw, {"flows": raw["flows"], "sysctl": {}, "programs": []})
     made["effective"]["plan"] = "\n".join(lines)
+    made["versions"] = made["versions"] | {"ns3": raw["ns3"]}
     return made
 
 

@@ -6,6 +6,7 @@ run_one(point, ...) is one transfer in namespaces of its own; main() runs the po
 at a time, each in a process of its own so that a kill of any of them is cleaned up as always."""
 import contextlib
 import csv
+import dataclasses
 import itertools
 import json
 import pathlib
@@ -30,8 +31,9 @@ from ..machine import outputs, placement, system
 from ..machine.places import Places
 from ..measure import traffic
 from ..programs import transfer as transfer_program
+from ..settings.kinds import Choice
 from ..settings.scenario import Scenario
-from ..settings.table import nested, process_keys, settings_of
+from ..settings.table import Setting, nested, process_keys, settings_of
 from . import ns3, ns3_tcp, run as runs, virtual
 from .options import Options, options_parser, scenario_of
 from .pool import Pool, check as check_pool
@@ -45,6 +47,7 @@ LATE_LIMIT_MS = 20.0   # of a packet; a fifth of the shortest time in which TCP 
 
 
 SETTINGS = settings_of("tcp-l")
+OF_ONE_CELL = ("record", "capture", "listen", "keys", "monitor", "keep", "logs", "cores")
 
 
 def parse(arguments: list[str]) -> tuple[Any, Any, Any]:
@@ -56,19 +59,25 @@ def parse(arguments: list[str]) -> tuple[Any, Any, Any]:
                         help="virtual: with a Linux kernel of its own; ns3: with the TCP of ns-3, only with --relay off; no root "
                         "(docs/virtual-time.md, docs/ns3.md; default real)")
     given = parser.parse_args(arguments)
-    if given.keep or given.logs:
-        raise BadInput("--keep and --logs: every transfer has a cell of its own; valid: not here")
+    for flag in OF_ONE_CELL:
+        if getattr(given, flag) != parser.get_default(flag):
+            raise BadInput(f"--{flag} with tcp-l, of which every transfer has a cell of its own, or none; valid: not here")
     if len(given.name) > 8:
         raise BadInput(f"--name is {given.name!r}; valid here: 1..8 letters, cells are NAME0, NAME1, ...")
-    s = scenario_of(given, SETTINGS)
+    s = scenario_of(given, settings_with(given.time))
     if given.time == "virtual" and s["traffic.bytes"] > MOST_VIRTUAL:
         raise BadInput(f"--bytes is {s['traffic.bytes']} with --time virtual; valid: 1000..{MOST_VIRTUAL}, as the kernel's memory holds them")
-    if given.time == "ns3":
-        if s["relay"] != "off":
-            raise BadInput(f"--relay is {s['relay']!r} with --time ns3, which takes no damaged segment: it drops them at the interface; valid: off")
-        if s["traffic.tcp_cc"] not in ns3_tcp.SENDERS:
-            raise BadInput(f"--tcp-cc is {s['traffic.tcp_cc']!r} with --time ns3; valid: {', '.join(ns3_tcp.SENDERS)}")
+    if given.time == "virtual" and max(s["line.mtu"]) > accounting.MTU:
+        raise BadInput(f"--mtu is {max(s['line.mtu'])} with --time virtual, whose kernel takes no longer packets; valid: 576..{accounting.MTU}")
+    if given.time == "ns3" and s["relay"] != "off":
+        raise BadInput(f"--relay is {s['relay']!r} with --time ns3, which takes no damaged segment: it drops them at the interface; valid: off")
     return given, given.name, s
+
+
+def settings_with(time: str) -> list[Setting]:
+    """ns-3 has senders of its own."""
+    own = {"traffic.tcp_cc": Choice(*ns3_tcp.SENDERS)} if time == "ns3" else {}
+    return [dataclasses.replace(of, kind=own.get(of.key, of.kind)) for of in SETTINGS]
 
 
 def points_of(s: Scenario) -> Iterator[dict[str, Any]]:
@@ -219,7 +228,7 @@ def run_ns3(point: dict[str, Any], s: Scenario, places: Places) -> dict[str, Any
         moved = {"seconds": seconds, "kbyte_s": size / seconds / 1000, "bytes_wrong": 0, "bits_wrong": 0, "congestion_control": sender}
         moved |= {k: ends["sender"][k] for k in ("retransmits", "mss")} if "sender" in ends else {}
     return result_of(point, moved, failed, json_format.ParseDict(raw["path"], pb.PathStatus()), raw["damaged"]) | {
-        "virtual_seconds": raw["virtual_seconds"], "wall_seconds": raw["wall_seconds"]}
+        "ns3": raw["ns3"], "virtual_seconds": raw["virtual_seconds"], "wall_seconds": raw["wall_seconds"]}
 
 
 WITHOUT_CLOCK = {"virtual": run_virtual, "ns3": run_ns3}
@@ -241,7 +250,7 @@ def run_all(s: Scenario, name: str, places: Places, progress: Callable[[str], No
             result = run["result"]
             if result is None:
                 raise CellDied(f"a transfer failed: {run['attempts'][-1]['reasons'][0]}")
-            results[key] = result
+            results[key] = {"time": time} | result
             progress(f"{len(results)} of {len(specs)}: MTU {result['mtu']}, BER {result['ber']:g}, burstiness "
                      f"{result['burstiness']:g}, {'TCP-L' if result['relay'] else 'TCP  '}: "
                      + (f"{result['kbyte_s']:.1f} kbyte/s" if "kbyte_s" in result else "unfinished" if result.get("unfinished") else "failed")
@@ -325,7 +334,7 @@ def draw(rows: list[dict[str, Any]]) -> Any:
 
 
 def write_csv(path: pathlib.Path | str, results: list[dict[str, Any]]) -> None:
-    columns = ["mtu", "ber", "burstiness", "relay", "run", "seed", "seconds", "kbyte_s", "bytes_wrong", "bits_wrong", "packets",
+    columns = ["time", "mtu", "ber", "burstiness", "relay", "run", "seed", "seconds", "kbyte_s", "bytes_wrong", "bits_wrong", "packets",
                "packets_damaged", "queue_drops", "path_bits_wrong", "headers_restored", "checksum_errors", "retransmits",
                "late_max_ms", "unfinished", "valid"]
     with open(path, "w", newline="", encoding="utf-8") as f:
@@ -354,9 +363,13 @@ def main(arguments: list[str], places: Places) -> int:
     verdict = {"valid": not invalid, "reasons": sorted({reason for r in invalid for reason in r["verdict"]["reasons"]})}
     print("\n".join(report.verdict_lines(verdict)))
     print(f"line: {s['line.rate_kbps']:g} kbit/s, {s['line.delay_ms']:g} ms each way; {s['traffic.bytes']} bytes, "
-          f"{s['traffic.tcp_cc']}, {s['runs']} runs of each; {repeated} repeated\n")
+          f"{s['traffic.tcp_cc']}, --time {given.time}, {s['runs']} runs of each; {repeated} repeated\n")
     print(table(rows))
-    outputs.write_json(given.json, {"verdict": verdict, "summary": rows, "runs": results, "repeated": repeated} | identity(s, places))
+    if unfinished := sum(bool(r.get("unfinished")) for r in results):
+        print(f"\n{unfinished} of {len(results)} transfers did not end within {s['traffic.limit_s']:g} s (--limit): they are in no mean")
+    made = {"verdict": verdict, "time": given.time, "summary": rows, "runs": results, "repeated": repeated} | identity(s, places)
+    made["versions"] = made["versions"] | {"ns3": r["ns3"] for r in results if "ns3" in r}
+    outputs.write_json(given.json, made)
     if given.csv:
         with outputs.writing("--csv", given.csv):
             write_csv(given.csv, results)

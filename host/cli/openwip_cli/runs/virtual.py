@@ -26,7 +26,7 @@ from ..machine.places import Places
 from ..records import record
 from ..settings.emulator import NAME
 from ..settings.scenario import Scenario
-from ..settings.table import to_yaml
+from ..yaml_text import to_yaml
 from . import emulate, split_tcp
 
 KERNEL, GUEST = "virtual-time/linux", "host/virtual/wip_guest"      # of the build
