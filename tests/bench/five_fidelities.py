@@ -9,7 +9,8 @@ ns3       ns-3's CUBIC; virtual: Linux in virtual time; real: Linux in real time
 
 The link is the same in all of them: computed errors at the level of bins, the same seeds of the fading. OUT/runs.json keeps every run:
 the same command goes on where it was ended, another one (--fidelities real --seeds 2 --points B1) adds to it, figure and table have all
-that is there. A run in real time that is invalid is tried again by the next call. C1 (a file) has no run in real time here.
+that is there. Seconds, sender and version of the tree are in it, and others are refused: they want another OUT. A run in real time that is
+invalid is tried again by the next call. C1 (a file) has no run in real time here.
 
 EXPECTED, written before the first run: at every point the 95 % intervals of ns-3 and of Linux in virtual time overlap, and so do those of Linux
 in virtual and in real time; points at which they do not are listed at the end and make the exit code 1.
@@ -30,7 +31,7 @@ import matplotlib
 from scipy import stats
 
 from openwip_cli.campaign import in_virtual_time, plan as plans, tcp_settings, workloads
-from openwip_cli.errors import CellDied
+from openwip_cli.errors import BadInput, CellDied
 from openwip_cli.figures import accounting
 from openwip_cli.machine import places as whereabouts
 from openwip_cli.runs import emulate, ns3, virtual
@@ -126,11 +127,20 @@ FIDELITIES = {"formula": of_formula, "ns3": of_ns3, "virtual": of_linux, "real":
 
 
 class Kept:
-    """Every run that was made: {"point|fidelity|seed": Mbit/s, or why it is invalid}."""
+    """What the runs have in common (`made`), and every one that was made: {"point|fidelity|seed": Mbit/s, or why it is invalid}."""
 
-    def __init__(self, file: pathlib.Path) -> None:
-        self.file = file
-        self.runs: dict[str, float | str | None] = json.loads(file.read_text()) if file.exists() else {}
+    def __init__(self, file: pathlib.Path, made: dict[str, Any]) -> None:
+        self.file, self.made = file, made
+        self.runs: dict[str, float | str | None] = {}
+        if file.exists():
+            try:
+                there = json.loads(file.read_text())
+                self.runs = there["runs"]
+            except (ValueError, KeyError, TypeError):
+                raise BadInput(f"{file} does not say with what it was made; valid: another OUT") from None
+            for name, value in made.items():
+                if (its := there.get(name)) != value:
+                    raise BadInput(f"{file} was made with {name} {its!r}, and this is {value!r}; valid: the same, or another OUT")
 
     def make(self, point: Point, name: str, seed: int, given: Any, places: Any) -> None:
         key = f"{point.label}|{name}|{seed}"
@@ -142,7 +152,7 @@ class Kept:
                 self.runs[key] = str(e)
             print(key, self.runs[key], flush=True)
             part = self.file.with_suffix(".part")
-            part.write_text(json.dumps(self.runs, indent=1))
+            part.write_text(json.dumps(self.made | {"runs": self.runs}, indent=1))
             part.rename(self.file)
 
     def values(self, label: str, name: str) -> dict[int, float]:
@@ -157,16 +167,17 @@ class Kept:
         return [{"point": label, "fidelity": name, "mean": mean, "half": half, "runs": len(values), "invalid": invalid,
                  "values": " ".join(f"{v:.4f}" for v in values.values())}]
 
-    def agree(self, label: str, a: str, b: str) -> bool:
-        """As it is expected above; with nothing to compare, yes."""
+    def agree(self, label: str, a: str, b: str) -> bool | None:
+        """As it is expected above; None: not measured."""
         one, other = self.values(label, a), self.values(label, b)
         if len(one) < 2 or len(other) < 2:
-            return True
+            return None
         (mean, half), (there, half_there) = interval(list(one.values())), interval(list(other.values()))
-        if len(one) >= len(other):
+        if a != "real" or len(one) >= len(other):
             return abs(mean - there) <= half + half_there
-        same = statistics.fmean(other[seed] for seed in one if seed in other)
-        return abs(mean - there) <= half_there or abs(mean - same) <= 0.03 * same
+        if not (same := [other[seed] for seed in one if seed in other]):
+            return None
+        return abs(mean - there) <= half_there or abs(mean - statistics.fmean(same)) <= 0.03 * statistics.fmean(same)
 
 
 def interval(values: list[float]) -> tuple[float, float]:
@@ -190,7 +201,25 @@ def draw(rows: list[dict[str, Any]], labels: list[str], file: pathlib.Path) -> N
     figure.savefig(file, dpi=110)
 
 
+PAIRS = (("ns3", "virtual"), ("real", "virtual"))
+
+
+def listed(flag: str, text: str, valid: list[str]) -> list[str]:
+    words = text.split(",")
+    if unknown := [w for w in words if w not in valid]:
+        raise BadInput(f"{flag} has {unknown[0]!r}; valid: {', '.join(valid)}, separated by commas")
+    return words
+
+
 def main() -> int:
+    try:
+        return measure()
+    except BadInput as e:
+        print(f"five_fidelities.py: {e}", file=sys.stderr)
+        return e.code
+
+
+def measure() -> int:
     p = argparse.ArgumentParser(description="points of the grid on several fidelities")
     p.add_argument("out", type=pathlib.Path)
     p.add_argument("--fidelities", default="formula,ns3,virtual")
@@ -199,24 +228,35 @@ def main() -> int:
     p.add_argument("--seeds", type=int, default=6)
     p.add_argument("--seconds", type=int, default=10)
     given = p.parse_args()
+    wanted, places = listed("--fidelities", given.fidelities, list(FIDELITIES)), whereabouts.default()
+    names = list(dict.fromkeys(n for n, _ in POINTS))
+    chosen = listed("--points", given.points, names) if given.points else names
+    if given.seeds < 1 or given.seconds < 1:
+        raise BadInput(f"--seeds is {given.seeds}, --seconds is {given.seconds}; valid: 1 and more")
     given.out.mkdir(parents=True, exist_ok=True)
-    wanted, places = given.fidelities.split(","), whereabouts.default()
-    points = [Point(n, v, given.seconds, given.sender) for n, v in POINTS if not given.points or n in given.points.split(",")]
-    kept = Kept(given.out / "runs.json")
+    points = [Point(n, v, given.seconds, given.sender) for n, v in POINTS if n in chosen]
+    kept = Kept(given.out / "runs.json", {"seconds": given.seconds, "sender": given.sender, "version": whereabouts.version(places.top)})
     for point in points:
         for name in wanted:
             for seed in range(1, given.seeds + 1):
                 kept.make(point, name, seed, given, places)
     labels = [point.label for point in (Point(n, v, given.seconds, given.sender) for n, v in POINTS)]
     rows = [row for label in labels for name in FIDELITIES for row in kept.row(label, name)]
+    if not rows:
+        print("no run is valid")
+        return 1
     with open(given.out / "fidelities.csv", "w", newline="") as f:
         writer = csv.DictWriter(f, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
     draw(rows, labels, given.out / "fidelities.png")
-    apart = [(label, a, b) for label in labels for a, b in (("ns3", "virtual"), ("real", "virtual")) if not kept.agree(label, a, b)]
+    found = {(label, a, b): kept.agree(label, a, b) for label in labels for a, b in PAIRS}
+    apart = [row for row, agree in found.items() if agree is False]
     for row in apart:
         print("apart:", *row)
+    for a, b in PAIRS:
+        missing = sum(found[label, a, b] is None for label in labels)
+        print(f"{a} against {b}: {len(labels) - missing} of {len(labels)} points measured, {missing} not measured")
     return 1 if apart else 0
 
 

@@ -1,30 +1,37 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The same runs of virtual time and ns-3 on other kinds of processor and under another kernel: guests of QEMU with Debian's own kernel, which
-have this machine's files read-only (docs/virtual-time.md). The SHA-256 of the packet captures are compared. As root; packages:
-qemu-system-x86 busybox-static cpio; the kernel is fetched (apt-get download) and nothing of it installed.
+"""The same runs of virtual time and ns-3 on other kinds of processor and under another kernel: guests of QEMU with Debian's
+own kernel, which have this machine's files read-only (docs/virtual-time.md). The SHA-256 of the packet captures are compared.
+As root; packages: qemu-system-x86 busybox-static cpio; the kernel is fetched (apt-get download) and nothing of it installed.
 
     OPENWIP_BUILD=BUILD other_processors.py OUT [--machines tcg:max,tcg:Nehalem] [--runs cubic,ns3] [--seconds 60]
 
-A machine is ACCELERATOR:PROCESSOR of QEMU (kvm or tcg); tcg computes every instruction in software and takes minutes a run. The build must be one
-that these processors can run: -DOPENWIP_MARCH=portable. Machines that are there in OUT are not run again.
+A machine is ACCELERATOR:PROCESSOR of QEMU (kvm or tcg); tcg computes every instruction in software and takes minutes a run. The
+build must be one that these processors can run: -DOPENWIP_MARCH=portable. A run that is there in OUT/MACHINE.json is not made
+again, unless seconds, options or programs (by their SHA-256, in the file) are others.
 
-Expected, written before the first run: each run has the same SHA-256 on this machine and on all of them; if not, the exit code is 1."""
+Expected, written before the first run: each run has the same SHA-256 on this machine and on all of them; if not, the exit code
+is 1; 2: it cannot begin; 3: a guest brought no result."""
 import argparse
 import hashlib
 import json
 import os
 import pathlib
 import platform
+import re
 import shutil
 import subprocess
 import sys
 import time
-from typing import Any
+from typing import Any, NoReturn
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-MODULES = ("virtio_ring", "virtio", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "virtio_pci", "netfs", "fscache", "9pnet", "9pnet_virtio", "9p")
-# 60 s of bulk CUBIC, 10 bins of jakes, window 48 KiB: the run of docs/virtual-time.md; then what computes with other things.
+PROGRAMS = ("host/emulator/wip_emulator", "host/simulator/wip_ns3", "virtual-time/linux")     # of the build
+MACHINE = re.compile(r"(kvm|tcg):[\w.+=-]+(,[\w.+=-]+)*")
+MODULES = ("virtio_ring", "virtio", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "virtio_pci", "netfs", "fscache", "9pnet",
+           "9pnet_virtio", "9p")
+# 60 s of bulk CUBIC, 10 bins of jakes, window 48 KiB: the run of docs/virtual-time.md; then what computes with other things, the
+# last one with the predictor's own predictions in the place of drawn ones.
 RUNS = {
     "cubic": ["--time", "virtual", "--symbol-noise", "off"],
     "ns3": ["--time", "ns3", "--symbol-noise", "off"],
@@ -33,18 +40,20 @@ RUNS = {
     "tdl": ["--time", "ns3", "--channel", "tdl-c"],
     "umts": ["--time", "ns3", "--link", "umts"],
     "wlan": ["--time", "ns3", "--link", "wlan"],
-    "told": ["--time", "ns3", "--symbol-noise", "off", "--prediction-nmse", "predictor"],
+    "predictor": ["--time", "ns3", "--symbol-noise", "off", "--prediction-nmse", "predictor"],
 }
 INIT = """#!/bin/busybox sh
 /bin/busybox mkdir -p /proc /sys /dev /host
 /bin/busybox mount -t proc proc /proc
 for m in {modules}; do [ ! -f /$m.ko ] || /bin/busybox insmod /$m.ko; done
 /bin/busybox mount -t 9p -o trans=virtio,version=9p2000.L,ro,cache=loose,msize=262144 host /host
-for f in "proc proc" "sysfs sys" "devtmpfs dev" "tmpfs dev/shm" "tmpfs run"; do set -- $f; /bin/busybox mkdir -p /host/$2; /bin/busybox mount -t $1 $1 /host/$2; done
+for f in "proc proc" "sysfs sys" "devtmpfs dev" "tmpfs dev/shm" "tmpfs run"; do
+  set -- $f; /bin/busybox mkdir -p /host/$2; /bin/busybox mount -t $1 $1 /host/$2
+done
 /bin/busybox mount -t 9p -o trans=virtio,version=9p2000.L,cache=none,msize=262144 out /host/mnt
 /bin/busybox ip link set lo up
-/bin/busybox chroot /host /usr/bin/env -i PATH=/usr/bin:/bin:/usr/sbin:/sbin HOME=/run TMPDIR=/dev/shm OPENWIP_BUILD={build} \\
-    /usr/bin/python3 {script} /mnt --inside {runs} --seconds {seconds} >/dev/ttyS0 2>&1
+/bin/busybox chroot /host /usr/bin/env -i PATH=/usr/bin:/bin:/usr/sbin:/sbin HOME=/run TMPDIR=/dev/shm \\
+    OPENWIP_BUILD={build} /usr/bin/python3 {script} /mnt --inside {runs} --seconds {seconds} >/dev/ttyS0 2>&1
 /bin/busybox poweroff -f
 """
 
@@ -65,22 +74,31 @@ def measure(out: pathlib.Path, runs: list[str], seconds: float) -> dict[str, Any
     capture, report = scratch / f"{os.getpid()}.pcap", scratch / f"{os.getpid()}.json"
     for name in runs:
         began = time.monotonic()
-        done = subprocess.run(["/usr/bin/python3", "-m", "openwip_cli", "emulate", "--duration", f"{seconds:g}", "--tcp-window-kb", "48", *RUNS[name],
-                               "--capture", str(capture), "--json", str(report)], capture_output=True, text=True,
-                              env=os.environ | {"PYTHONPATH": f"{TOP}/host/cli:{build}/python", "OPENWIP_TOP": str(TOP), "PYTHONDONTWRITEBYTECODE": "1"})
+        done = subprocess.run(
+            ["/usr/bin/python3", "-m", "openwip_cli", "emulate", "--duration", f"{seconds:g}", "--tcp-window-kb", "48", *RUNS[name],
+             "--capture", str(capture), "--json", str(report)], capture_output=True, text=True,
+            env=os.environ | {"PYTHONPATH": f"{TOP}/host/cli:{build}/python", "OPENWIP_TOP": str(TOP), "PYTHONDONTWRITEBYTECODE": "1"})
         if done.returncode:
             found["runs"][name] = {"failed": (done.stderr or done.stdout).strip()[-500:]}
         else:
             said = json.loads(report.read_text())
-            found["runs"][name] = {"sha256": hashlib.sha256(capture.read_bytes()).hexdigest(), "capture_bytes": capture.stat().st_size,
-                                   "goodput_bps": said["tcp"]["goodput_bps"],
-                "factor": said["realtime"]["factor"]}
-        found["runs"][name]["wall_s"] = round(time.monotonic() - began, 1)
+            found["runs"][name] = {"sha256": sha256(capture), "capture_bytes": capture.stat().st_size,
+                                   "goodput_bps": said["tcp"]["goodput_bps"], "factor": said["realtime"]["factor"]}
+        found["runs"][name] |= {"options": RUNS[name], "wall_s": round(time.monotonic() - began, 1)}
         print(name, found["runs"][name], flush=True)
         for file in (capture, report):
             file.unlink(missing_ok=True)
     (out / "found.json").write_text(json.dumps(found))
     return found
+
+
+def sha256(file: pathlib.Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def stop(why: str, code: int) -> NoReturn:
+    print(f"other_processors.py: {why}", file=sys.stderr)
+    raise SystemExit(code)
 
 
 def debians_kernel(folder: pathlib.Path) -> pathlib.Path:
@@ -103,12 +121,13 @@ def initramfs(folder: pathlib.Path, kernel: pathlib.Path, runs: list[str], secon
     for module in MODULES:
         for file in kernel.glob(f"lib/modules/*/kernel/**/{module}.ko"):
             shutil.copy(file, root)
-    (root / "init").write_text(INIT.format(modules=" ".join(MODULES), build=os.environ["OPENWIP_BUILD"], script=pathlib.Path(__file__).resolve(),
-                                           runs="--runs " + ",".join(runs), seconds=seconds))
+    (root / "init").write_text(INIT.format(modules=" ".join(MODULES), build=os.environ["OPENWIP_BUILD"],
+                                           script=pathlib.Path(__file__).resolve(), runs="--runs " + ",".join(runs), seconds=seconds))
     (root / "init").chmod(0o755)
     names = "\n".join(str(f.relative_to(root)) for f in [root, *root.rglob("*")])
     image = folder / "initramfs.cpio"
-    image.write_bytes(subprocess.run(["cpio", "-o", "-H", "newc", "--quiet"], cwd=root, input=names.encode(), capture_output=True, check=True).stdout)
+    image.write_bytes(subprocess.run(["cpio", "-o", "-H", "newc", "--quiet"], cwd=root, input=names.encode(), capture_output=True,
+                                     check=True).stdout)
     return image
 
 
@@ -118,14 +137,31 @@ def in_guest(machine: str, folder: pathlib.Path, runs: list[str], seconds: float
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
     share = "local,security_model=none,multidevs=remap"
-    subprocess.run(
-        ["qemu-system-x86_64", "-machine", f"q35,accel={accelerator}", "-cpu", model, "-m", "2G", "-smp", "1", "-display", "none", "-no-reboot", "-nic", "none", "-serial", f"file:{out}/console",
-         "-kernel", str(next(kernel.glob("boot/vmlinuz-*"))), "-initrd", str(initramfs(folder, kernel, runs, seconds)), "-append", "console=ttyS0 quiet panic=-1",
-         "-virtfs", f"{share},path=/,mount_tag=host,readonly=on", "-virtfs", f"{share},path={out},mount_tag=out"],
-        stdin=subprocess.DEVNULL, timeout=limit_s, check=True)
+    try:
+        done = subprocess.run(
+            ["qemu-system-x86_64", "-machine", f"q35,accel={accelerator}", "-cpu", model, "-m", "2G", "-smp", "1", "-display", "none",
+             "-no-reboot", "-nic", "none", "-serial", f"file:{out}/console", "-kernel", str(next(kernel.glob("boot/vmlinuz-*"))),
+             "-initrd", str(initramfs(folder, kernel, runs, seconds)), "-append", "console=ttyS0 quiet panic=-1",
+             "-virtfs", f"{share},path=/,mount_tag=host,readonly=on", "-virtfs", f"{share},path={out},mount_tag=out"],
+            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=limit_s)
+        why = "it ended"
+    except subprocess.TimeoutExpired:
+        done, why = None, f"not over after {limit_s:g} s (--limit)"
+    if done and done.returncode:
+        stop(f"--machines has {machine!r}, which QEMU refuses: {(done.stderr.strip().splitlines() or ['it says nothing'])[-1]}", 2)
     if not (out / "found.json").exists():
-        raise SystemExit(f"{machine}: no result; the last it said: {(out / 'console').read_text(errors='replace')[-600:]}")
+        console = out / "console"
+        said = console.read_text(errors="replace")[-600:].strip() if console.exists() else ""
+        stop(f"{machine}: no result, {why}; the last it said: {said or 'nothing'}", 3)
     return dict(json.loads((out / "found.json").read_text()))
+
+
+def kept_runs(file: pathlib.Path, asked: dict[str, Any]) -> dict[str, Any]:
+    """Those of the file that would come out the same again: with these seconds and programs, and the options of now."""
+    there = json.loads(file.read_text()) if file.exists() else {}
+    if any(there.get(name) != value for name, value in asked.items()):
+        return {}
+    return {name: run for name, run in there["runs"].items() if "sha256" in run and run.get("options") == RUNS.get(name)}
 
 
 def main() -> int:
@@ -141,18 +177,27 @@ def main() -> int:
     runs = given.runs.split(",")
     if unknown := [r for r in runs if r not in RUNS]:
         p.error(f"--runs has {unknown[0]!r}; valid: {', '.join(RUNS)}")
+    machines = re.split(",(?=(?:kvm|tcg):)", given.machines)
+    if wrong := [m for m in machines if not MACHINE.fullmatch(m)]:
+        p.error(f"--machines has {wrong[0]!r}; valid: kvm:PROCESSOR or tcg:PROCESSOR of QEMU, separated by commas")
     if given.inside:
         measure(given.out, runs, given.seconds)
         return 0
+    build = pathlib.Path(os.environ["OPENWIP_BUILD"])
+    tools = ("qemu-system-x86_64", "cpio", "/bin/busybox")
+    if missing := [str(build / f) for f in PROGRAMS if not (build / f).exists()] + [f for f in tools if not shutil.which(f)]:
+        p.error(f"{missing[0]} is missing; needed: a whole build in OPENWIP_BUILD, qemu-system-x86 busybox-static cpio")
+    asked = {"seconds": given.seconds, "programs": {f: sha256(build / f) for f in PROGRAMS}}
     given.out.mkdir(parents=True, exist_ok=True)
     found: dict[str, Any] = {}
-    for machine in ["here", *given.machines.split(",")]:
+    for machine in ["here", *machines]:
         kept = given.out / f"{machine.replace(':', '-')}.json"
-        there = json.loads(kept.read_text()) if kept.exists() else {"runs": {}}
-        if missing := [r for r in runs if "sha256" not in there["runs"].get(r, {})]:
-            new = measure(given.out, missing, given.seconds) if machine == "here" else in_guest(machine, given.out.resolve(), missing, given.seconds, given.limit)
-            there = new | {"runs": there["runs"] | new["runs"]}
-            kept.write_text(json.dumps(there, indent=1))
+        there = kept_runs(kept, asked)
+        if missing := [r for r in runs if r not in there]:
+            new = (measure(given.out, missing, given.seconds) if machine == "here" else
+                   in_guest(machine, given.out.resolve(), missing, given.seconds, given.limit))
+            kept.write_text(json.dumps(asked | new | {"runs": there | new["runs"]}, indent=1))
+        there = json.loads(kept.read_text())
         found[machine] = there
         print(f"{machine}: {there['processor']}, Linux {there['kernel']}, {' '.join(there['flags'])}", flush=True)
         for name in runs:

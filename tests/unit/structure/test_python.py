@@ -12,7 +12,7 @@ TOP = pathlib.Path(__file__).resolve().parents[3]
 PACKAGE = TOP / "host" / "cli" / "openwip_cli"
 LONGEST = 500     # lines of a file
 
-# Room -> the rooms that it may import, from what knows nothing of the others to the commands. `errors`, `air` (numbers of the
+# Room -> the rooms that it may import, from what knows nothing of the others to the commands. `errors`, `yaml_text`, `air` (numbers of the
 # air interface) and a room's own modules are everybody's.
 ALLOWED = {
     "programs": set(),
