@@ -22,12 +22,13 @@ public:
     sample_recorder* operator->() const { return recorder_.get(); }
 
     void start(const std::string& samples_file, const std::string& reports_file,
-               std::int64_t begin_slot, std::int64_t end_slot) {
+               std::int64_t begin_slot, std::int64_t end_slot, std::int64_t nof_slots) {
         sample_recorder_config config;
         config.samples_file = samples_file;
         config.reports_file = reports_file;
         if (begin_slot >= 0) config.begin = first_sample(slot(begin_slot));
         if (end_slot >= 0) config.end = first_sample(slot(end_slot));
+        if (nof_slots > 0) config.most = sample_count(nof_slots * slot_samples);
         {
             const auto holding = hold();
             if (recorder_ || starting_) throw std::runtime_error("a recording is running already");

@@ -5,6 +5,7 @@
 #include <gnuradio/wip/rate_converter.h>
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <optional>
 #include <span>
@@ -33,6 +34,12 @@ model::exact_rate checked_rate(const char* clock, std::int64_t hz, const char* d
     return {hz, by};
 }
 
+std::int64_t checked_first(std::int64_t first) {
+    if (first < 0)
+        throw std::invalid_argument("first: " + std::to_string(first) + ": valid is 0 or more");
+    return first;
+}
+
 class rate_converter_impl : public rate_converter {
 public:
     rate_converter_impl(const model::exact_rate& in, const model::exact_rate& out,
@@ -41,13 +48,15 @@ public:
                     gr::io_signature::make(1, 1, sizeof(gr_complex))),
           in_(in),
           out_(out),
-          first_(first),
+          first_(checked_first(first)),
           converter_(in, out),
           zeros_(static_cast<std::size_t>(converter_.after())) {
         set_relative_rate(1 / converter_.map().step());
         set_tag_propagation_policy(TPP_DONT);
         begin(0);
     }
+
+    void set_first(std::int64_t first) override { first_ = checked_first(first); }
 
     // What is left of a burst needs no input.
     void forecast(int, gr_vector_int& required) override { required[0] = end_ ? 0 : 1; }
@@ -148,7 +157,7 @@ private:
     void begin(std::int64_t sample) {
         converter_.restart(sample);
         position_ = sample;
-        next_ = std::max(first_, converter_.map().at_or_after(sample));
+        next_ = std::max(first_.load(), converter_.map().at_or_after(sample));
         end_.reset();
         marks_.clear();
     }
@@ -167,7 +176,7 @@ private:
     }
 
     const model::exact_rate in_, out_;
-    const std::int64_t first_;
+    std::atomic<std::int64_t> first_;
     model::rate_converter converter_;
     const std::vector<gr_complex> zeros_;
     std::vector<tag_t> tags_;
@@ -182,8 +191,6 @@ private:
 rate_converter::sptr rate_converter::make(std::int64_t in_clock, std::int64_t in_divider,
                                           std::int64_t out_clock, std::int64_t out_divider,
                                           std::int64_t first) {
-    if (first < 0)
-        throw std::invalid_argument("first: " + std::to_string(first) + ": valid is 0 or more");
     return gnuradio::make_block_sptr<rate_converter_impl>(
         checked_rate("in_clock", in_clock, "in_divider", in_divider),
         checked_rate("out_clock", out_clock, "out_divider", out_divider), first);

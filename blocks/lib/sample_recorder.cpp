@@ -40,7 +40,8 @@ void sample_recorder::byte_queue::put(std::span<const std::uint8_t> bytes) noexc
     position += bytes.size();
 }
 
-sample_recorder::sample_recorder(const sample_recorder_config& config) : config_(config) {
+sample_recorder::sample_recorder(const sample_recorder_config& config)
+    : config_(config), end_(config.end) {
     if (!config.samples_file.empty()) {
         sample_queue_.fd = create(config.samples_file);
         sample_queue_.store.resize(config.queue_samples * sizeof(cf32));
@@ -64,17 +65,21 @@ sample_recorder::~sample_recorder() { finish(); }
 
 void sample_recorder::samples(sample first, std::span<const cf32> in) noexcept {
     if (sample_queue_.fd < 0) return;
-    if (first + sample_count(static_cast<std::int64_t>(in.size())) >= config_.end)
-        complete_.store(true, std::memory_order_relaxed);
     if (first < config_.begin) {
         const auto skip = std::min<std::int64_t>((config_.begin - first).value,
                                                  static_cast<std::int64_t>(in.size()));
         first += sample_count(skip);
         in = in.subspan(static_cast<std::size_t>(skip));
     }
-    if (first >= config_.end) return;
+    const sample after = first + sample_count(static_cast<std::int64_t>(in.size()));
+    if (!in.empty() && !begun_) {
+        begun_ = true;
+        if (config_.most > sample_count(0)) end_ = std::min(end_, first + config_.most);
+    }
+    if (after >= end_) complete_.store(true, std::memory_order_relaxed);
+    if (first >= end_) return;
     in = in.first(static_cast<std::size_t>(std::min<std::int64_t>(
-        (config_.end - sample(0)).value - first.value, static_cast<std::int64_t>(in.size()))));
+        (end_ - sample(0)).value - first.value, static_cast<std::int64_t>(in.size()))));
     if (in.empty()) return;
     const auto n = static_cast<std::int64_t>(in.size());
     const bool jump = facts_.stretches.empty() || first != expected_;
@@ -95,7 +100,7 @@ void sample_recorder::samples(sample first, std::span<const cf32> in) noexcept {
 }
 
 void sample_recorder::report(sample start, std::span<const std::uint8_t> message) noexcept {
-    if (report_queue_.fd < 0 || start < config_.begin || start >= config_.end) return;
+    if (report_queue_.fd < 0 || start < config_.begin || start >= end_) return;
     if (failed_.load(std::memory_order_relaxed) || report_queue_.room() < message.size() + 4) {
         ++facts_.reports_lost;
         return;

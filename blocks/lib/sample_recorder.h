@@ -30,6 +30,7 @@ struct sample_recorder_config {
     std::string reports_file = {};  // empty: no reports
     sample begin = sample(std::numeric_limits<std::int64_t>::min());
     sample end = sample(std::numeric_limits<std::int64_t>::max());  // first one not recorded
+    sample_count most = sample_count(0);                            // from the first; 0: all
     std::size_t queue_samples = std::size_t{1} << 23;               // 1.1 s
     std::size_t queue_bytes = std::size_t{1} << 23;                 // of reports
 };
@@ -85,10 +86,12 @@ private:
     bool drain(byte_queue& queue) noexcept;  // true: there was something
 
     const sample_recorder_config config_;
+    sample end_;  // of config_, or what `most` comes to
     byte_queue sample_queue_;
     byte_queue report_queue_;
     recording_facts facts_;
     sample expected_;
+    bool begun_ = false;
     bool lost_ = false;  // since the last sample that was taken
     std::atomic<std::int64_t> taken_{0};
     std::atomic<bool> complete_{false};

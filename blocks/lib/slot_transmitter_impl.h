@@ -41,8 +41,9 @@ public:
     void set_edge_samples(int samples) override;
     void send_bursts_first() override { bursts_left_ = ::wip::cabled::known_burst::nof_slots; }
     void start_recording(const std::string& samples_file, const std::string& reports_file,
-                         std::int64_t begin_slot, std::int64_t end_slot) override {
-        recorder_.start(samples_file, reports_file, begin_slot, end_slot);
+                         std::int64_t begin_slot, std::int64_t end_slot,
+                         std::int64_t nof_slots) override {
+        recorder_.start(samples_file, reports_file, begin_slot, end_slot, nof_slots);
     }
     recording_status recording() const override { return recorder_.status(); }
     recording_status stop_recording() override { return recorder_.stop(); }

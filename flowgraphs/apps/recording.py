@@ -20,16 +20,16 @@ SAMPLE_RATE, SLOT_SAMPLES = 7_680_000, 5120
 class Recording:
     """Of one block. `settings`: what the metadata says of the station: role, hardware, frequency_hz, receiver."""
 
-    def __init__(self, block, settings, first_slot):
-        self.block, self.settings, self.first_slot = block, settings, first_slot
+    def __init__(self, block, settings):
+        self.block, self.settings = block, settings
         self.lock = threading.Lock()
         self.base = None
 
-    def start(self, base, begin_slot=-1, end_slot=-1, from_start=False):
+    def start(self, base, begin_slot=-1, end_slot=-1, from_start=False, nof_slots=-1):
         """RuntimeError names what is wrong."""
         with self.lock:
             receives = self.settings["role"] == "terminal"
-            self.block.start_recording(base + DATA, base + SLOTS if receives else "", begin_slot, end_slot)
+            self.block.start_recording(base + DATA, base + SLOTS if receives else "", begin_slot, end_slot, nof_slots)
             self.base, self.from_start, self.began = base, from_start, time.time()
 
     def status(self):

@@ -127,13 +127,11 @@ def parser(description):
 def recording_of(block, options, role, receiver=None):
     """Of the block's samples: running already with --record-iq, startable with --record-endpoint."""
     from recording import Control, Recording
-    slot, _, _ = options.start_time
     made = Recording(block, {"role": role, "hardware": f"USRP, {options.args}", "frequency_hz": options.freq,
-                             "receiver": receiver}, slot)
+                             "receiver": receiver})
     try:
         if options.record_iq:
-            n = options.record_iq_slots
-            made.start(options.record_iq, end_slot=slot + n if n else -1, from_start=True)
+            made.start(options.record_iq, nof_slots=options.record_iq_slots or -1, from_start=True)
         if options.record_endpoint:
             Control(options.record_endpoint, made).start()
     except (RuntimeError, OSError) as e:
@@ -230,12 +228,13 @@ def radio_rate(radio):
 
 
 def chain(top, radio, first, last, options, receive):
-    """Connects first to last, one of which is the radio, through a converter where the radio has another rate than the cell."""
+    """Connects first to last, one of which is the radio, through a converter where the radio has another rate than the cell.
+    Returns it, or None."""
     from gnuradio import wip
     clock, divider = radio_rate(radio)
     if (clock, divider) == (CELL_RATE, 1):
         top.connect(first, last)
-        return
+        return None
     if receive:   # some samples earlier, so that the first of the cell's can be made
         options.early_s = fractions.Fraction(EARLY_SAMPLES * divider, clock)
         set_start(radio, options)
@@ -245,6 +244,7 @@ def chain(top, radio, first, last, options, receive):
     converter.set_min_output_buffer(CONVERTER_BUFFER)
     say(f"the radio runs at {clock / divider / 1e6:.6f} MS/s, converted {'to' if receive else 'from'} 7.68")
     top.connect(first, converter, last)
+    return converter
 
 
 def settings(options, gain):
@@ -349,17 +349,22 @@ class Watch:
 class Begins:
     """Of a source on a clock that does not wait: the start is set as late as can be, since making the flowgraph takes as long as a busy
     machine has it take, and a command that comes after its time starts nothing. If it was too late even so (nothing came for LIMIT_S
-    after the start): again. What is received says its own time."""
+    after the start): again. What is received says its own time; who has to know the start before is told: moved(slot)."""
     AGAIN_S = 0.5
     LIMIT_S = 1.0       # the receive timeout, and the 250 ms that GNU Radio lets a source sleep that had nothing, are in it
 
-    def __init__(self, radio, options, came):
-        self.radio, self.options, self.came = radio, options, came     # came(): a sample has
+    def __init__(self, radio, options, came, moved):
+        self.radio, self.options, self.came, self.moved = radio, options, came, moved     # came(): a sample has
         self.start = None
 
     def before(self):
         if self.options.start_in is not None:
-            self.start = exact(set_start(self.radio, self.options))
+            self.start = exact(self._set())
+
+    def _set(self):
+        at = set_start(self.radio, self.options)
+        self.moved(self.options.start_time[0])
+        return at
 
     def tick(self):
         if self.start is None:
@@ -371,7 +376,7 @@ class Begins:
             command = uhd.stream_cmd_t(uhd.stream_mode_t.STREAM_MODE_START_CONTINUOUS)
             command.stream_now = False
             self.options.start_in = max(self.options.start_in, self.AGAIN_S)
-            command.time_spec = set_start(self.radio, self.options)
+            command.time_spec = self._set()
             self.radio.issue_stream_cmd(command)
             self.start = exact(command.time_spec)
             say("nothing came from the radio after its start; it is started again")

@@ -49,10 +49,16 @@ def build(options):
     receiver.set_log_level("off")
     source.set_min_output_buffer(BUFFER_SAMPLES)
     source.set_recv_timeout(RECEIVE_TIMEOUT_S)
-    station.chain(top, source, source, receiver, options, receive=True)
+    converter = station.chain(top, source, source, receiver, options, receive=True)
     top.msg_connect(receiver, "gain", source, "command")
     recording = station.recording_of(receiver, options, "terminal", settings)
-    begins, lock_line = station.Begins(source, options, lambda: receiver.status()["slots"] > 0), LockLine(receiver)
+
+    def moved(slot):
+        settings["start_slot"] = slot       # as the recording will say; the receiver goes by the radio's time
+        if converter is not None:
+            converter.set_first(slot * 5120)
+
+    begins, lock_line = station.Begins(source, options, lambda: receiver.status()["slots"] > 0, moved), LockLine(receiver)
 
     def tick():
         begins.tick()

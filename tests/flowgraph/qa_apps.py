@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """base_station.py and terminal.py over the software radio, each with a macd played by the test."""
+import json
 import os
 import pathlib
 import signal
@@ -207,6 +208,7 @@ class LifeAndEnd(Cell):
         self.assertTrue(self.wait(lambda: not alive(child), END_S))
 
 
+RECORDED = 100     # slots
 # The start is told to the radio 0.2 s before the flowgraph starts: 0.15 s after its time. Says when samples come.
 LATE = """
 import sys, time
@@ -230,19 +232,29 @@ terminal.main()
 class TooLate(Cell):
     """On a clock that does not wait, where a command for a time that is over starts nothing."""
 
-    def said(self, slow_call):
+    def said(self, slow_call, radio="type=vusrp", *more):
         """On stderr, of a terminal whose start takes so long at that call, until samples have come and it was asked to stop."""
         process = self.start("terminal", sys.executable, "-c", LATE.replace("SLOW", str(slow_call)), APPS, "terminal",
-                             "--args", "type=vusrp", "--start-in", "0.05")
+                             "--args", radio, "--start-in", "0.05", *more)
         self.assertEqual([process.stdout.readline() for _ in range(2)], ["ready\n", "came\n"])
+        if more:
+            self.assertTrue(self.wait(lambda: (self.run_path / "x.sigmf-data").stat().st_size >= 40960 * RECORDED, END_S))
         process.terminate()
         return process.communicate(timeout=END_S)[1].splitlines()
 
     def test_a_flowgraph_that_takes_longer_to_make_than_there_is_until_the_start_starts_later(self):
         self.assertEqual(self.said(1), ["terminal: asked to stop"])
 
-    def test_a_radio_that_was_told_too_late_is_started_again(self):
-        self.assertEqual(self.said(2), ["terminal: nothing came from the radio after its start; it is started again", "terminal: asked to stop"])
+    def test_a_radio_that_was_told_too_late_is_started_again_and_the_recording_and_the_converter_begin_there(self):
+        for slow_call, radio in ((2, "type=vusrp"), (3, "type=vusrp,product=x310,faults=0")):
+            with self.subTest(radio):
+                said = self.said(slow_call, radio, "--record-iq", self.run_path / "x", "--record-iq-slots", RECORDED)
+                self.assertEqual(said[-2:], ["terminal: nothing came from the radio after its start; it is started again", "terminal: asked to stop"])
+                self.assertEqual((self.run_path / "x.sigmf-data").stat().st_size, 40960 * RECORDED)
+                meta = json.loads((self.run_path / "x.sigmf-meta").read_text())
+                capture, *gaps = meta["captures"]
+                self.assertEqual((capture["openwip:slot"], capture["openwip:slot_sample"], gaps),
+                                 (meta["global"]["openwip:receiver"]["start_slot"], 0, []))
 
 
 def alive(pid):

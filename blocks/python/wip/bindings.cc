@@ -66,9 +66,10 @@ void bind_recording(Class& c) {
     c.def(
         "start_recording", &block::start_recording, py::arg("samples_file"),
         py::arg("reports_file") = "", py::arg("begin_slot") = -1, py::arg("end_slot") = -1,
-        py::call_guard<py::gil_scoped_release>(),
+        py::arg("nof_slots") = -1, py::call_guard<py::gil_scoped_release>(),
         "Samples (cf32) and, of a receiver, slot reports to files, from the slot begin_slot to the "
-        "one before end_slot (-1: from now on, until stopped), by a thread of its own.");
+        "one before end_slot (-1: from now on, until stopped), or nof_slots from the first "
+        "sample that comes, by a thread of its own.");
     c.def(
         "recording", [](const block& b) { return to_dict(b.recording()); },
         "Of the recording that runs: running, complete, samples.");

@@ -115,7 +115,9 @@ A tag rx_time or tx_time begins the stream anew at that time; the first output c
 has at its own rate. tx_sob and tx_eob mark the same burst.)")
         .def(py::init(&rate_converter::make), py::arg("in_clock") = 100'000'000,
              py::arg("in_divider") = 12, py::arg("out_clock") = 7'680'000,
-             py::arg("out_divider") = 1, py::arg("first") = 0);
+             py::arg("out_divider") = 1, py::arg("first") = 0)
+        .def("set_first", &rate_converter::set_first, py::arg("first"),
+             "For the stream that the next time begins anew.");
 }
 
 void bind_receiver(py::module& m) {

@@ -35,7 +35,7 @@ def record(base, begin_slot=-1, end_slot=-1, from_start=True, slots=SLOTS, snr_d
     top.connect(wip.slot_transmitter(nof_slots=slots, modulation=4, transmissions=2),
                 wip.fading_channel(snr_db=snr_db, doppler_hz=20), receiver)
     made = apps.Recording(receiver, {"role": "terminal", "hardware": "none", "frequency_hz": 1.8e9,
-                                     "receiver": SETTINGS}, 150)
+                                     "receiver": SETTINGS})
     made.start(str(base), begin_slot, end_slot, from_start)
     top.run()
     made.stop()
@@ -117,7 +117,7 @@ class Recorded(unittest.TestCase):
 
     def test_gaps_are_captures_and_annotations(self):
         made = apps.Recording(None, {"role": "terminal", "hardware": "none", "frequency_hz": 1.8e9,
-                                     "receiver": SETTINGS}, 0)
+                                     "receiver": SETTINGS})
         made.from_start, made.began = True, 1e9
         meta = made.metadata({"samples": 30, "samples_lost": 7, "reports": 0, "reports_lost": 0, "error": "", "stretches": [
             {"index": 0, "first_sample": 5120, "lost_by_recorder": False},
@@ -305,7 +305,7 @@ class Socket(unittest.TestCase):
         import zmq
         with tempfile.TemporaryDirectory(prefix="openwip-iq-") as folder:
             transmitter = wip.slot_transmitter(nof_slots=20)
-            made = apps.Recording(transmitter, {"role": "base", "hardware": "none", "frequency_hz": 1e9}, 150)
+            made = apps.Recording(transmitter, {"role": "base", "hardware": "none", "frequency_hz": 1e9})
             endpoint = f"ipc://{folder}/iq"
             apps.Control(endpoint, made).start()
             self.assertEqual(os.stat(f"{folder}/iq").st_mode & 0o077, 0)     # nobody else may have files written

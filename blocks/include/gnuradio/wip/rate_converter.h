@@ -23,6 +23,8 @@ public:
     // Throws std::invalid_argument naming parameter, value and range.
     static sptr make(std::int64_t in_clock, std::int64_t in_divider, std::int64_t out_clock,
                      std::int64_t out_divider, std::int64_t first = 0);
+    // For the stream that the next time begins anew, from any thread.
+    virtual void set_first(std::int64_t first) = 0;
 };
 
 }  // namespace wip

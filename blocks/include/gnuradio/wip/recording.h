@@ -37,9 +37,11 @@ public:
     //               slot_link.proto) of every slot; empty: none
     // begin_slot, end_slot  by sample time: from the first sample of the one to the last before the
     //               other; -1: from now on, until stop_recording()
+    // nof_slots     so many from the first sample that comes; -1: as many as come
     // Throws std::runtime_error: a file cannot be made, or a recording runs.
     virtual void start_recording(const std::string& samples_file, const std::string& reports_file,
-                                 std::int64_t begin_slot, std::int64_t end_slot) = 0;
+                                 std::int64_t begin_slot, std::int64_t end_slot,
+                                 std::int64_t nof_slots) = 0;
     virtual recording_status recording() const = 0;
     // Writes what is in the queue. Throws std::runtime_error when none runs.
     virtual recording_status stop_recording() = 0;
