@@ -102,6 +102,13 @@ class EntryPoint(unittest.TestCase):
         for text, missing in (("channel: {model: jakes}     # as jakes.h5\n", set()), ("channel:\n  model: jakes.h5\n", {"libhdf5-dev"})):
             (self.world / "s.yaml").write_text(text)
             self.assertEqual(self.packages_of("demo", "--config", str(self.world / "s.yaml")), missing)
+        for text in ("link: {loop: as_set}\n", "link:\n  loop: auto\n"):
+            (self.world / "s.yaml").write_text(text)
+            self.packages_of("station", "base", "--config", str(self.world / "s.yaml"))
+            self.assertEqual("ninja demo radio" in self.asked, "auto" in text, text)
+        installed.write_text(installed.read_text().replace("nlohmann-json3-dev\n", ""))
+        self.assertEqual(self.packages_of("demo", "--clock", "realtime", "--loop", "auto"), {"nlohmann-json3-dev"})
+        self.assertIn("ninja demo radio", self.asked)
         self.assertEqual(self.packages_of("demo", "--monitor"), {"qt6-base-dev", "libqcustomplot-dev"})
         self.assertIn("ninja demo monitor", self.asked)
         self.assertEqual(self.packages_of("demo", "--capture=run.pcapng"), set())

@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """--loop auto on made-up measurements: which radios are asked, what follows from both, what is refused, what the report says."""
 import copy
+import json
+import os
 import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
 import unittest
 from unittest import mock
 
@@ -9,30 +16,36 @@ from openwip_cli.cell import radio_loop
 from openwip_cli.errors import BadInput, Stop
 from openwip_cli.figures import report
 from openwip_cli.machine.places import Places
-from openwip_cli.runs import loop, options, station_options
+from openwip_cli.machine import rights
+from openwip_cli.runs import demo, loop, options, station, station_options
 
 PLACES = Places(pathlib.Path("/nowhere"), pathlib.Path("/nowhere/build"), "python3")
 PEER = ("--radio", "type=b200", "--peer", "127.0.0.1")
 FREE = ("--clock", "realtime", "--loop", "auto")
 
 
-def found(lead_us=200.0, median_us=150.0, rare_us=1350.0, less_rare_us=None):
-    return {"transmit": {"lead_us": lead_us}, "receive": {"median_us": median_us, "one_in_ten_thousand_us": rare_us,
-                                                          "one_in_thousand_us": rare_us if less_rare_us is None else less_rare_us}}
+def found(lead_us=200.0, median_us=150.0, rare_us=1350.0, less_rare_us=None, late=1e-3, gaps=0, realtime=True):
+    return {"transmit": {"lead_us": lead_us, "late_at_most": late}, "realtime_priority": realtime,
+            "receive": {"median_us": median_us, "one_in_ten_thousand_us": rare_us, "gaps": gaps,
+                        "one_in_thousand_us": rare_us if less_rare_us is None else less_rare_us}}
 
 
 class Taken(unittest.TestCase):
+    def setUp(self):
+        self.lines = []
+
     def take(self, wanted, asked, answers, more_slots=0):
         """Returns what was asked, in order."""
         calls = []
 
-        def ask(_places, command, radio, arguments):
+        def ask(_places, command, radio, arguments, limit_s):
+            self.assertLess(limit_s, 100)
             self.assertEqual((command, arguments[-1]), ("loop", "--seconds=10"))
             calls.append((radio, *arguments[:-1]))
             return copy.deepcopy(answers[len(calls) - 1])
 
         with mock.patch.object(radio_loop, "ask", ask), mock.patch.object(Places, "check_built"):
-            loop.take(wanted, asked, more_slots, PLACES, lambda line: None)
+            loop.take(wanted, asked, more_slots, PLACES, self.lines.append)
         return calls
 
     def demo(self, *arguments, answers):
@@ -78,6 +91,97 @@ class Taken(unittest.TestCase):
         self.assertIn("lead 8 slots, delay 9.33 ms, measured before: a burst has to leave 0.20 ms", report.loop_lines(wanted.loop_found)[0])
         self.assertEqual(report.loop_lines(None), [])
 
+    def test_what_the_measurement_does_not_show_is_said_on_the_screen_and_in_the_report(self):
+        for bad, words in (({"late": 1.1e-3}, "a share of 1.1e-03 may be late (95 %), a verdict allows 0.001"), ({"gaps": 2}, "samples were lost 2 times"),
+                           ({"realtime": False}, "no real-time priority")):
+            with self.subTest(words):
+                wanted, _ = self.demo(answers=[found(**bad)])
+                self.assertIn(words, self.lines[-1])
+                self.assertIn(words, report.loop_lines(wanted.loop_found)[1])
+        self.assertEqual(self.demo(answers=[found()])[0].loop_found["not_shown"], [])
+
+    def test_the_configuration_in_a_report_is_that_of_the_run_and_can_be_run_again(self):
+        peer = ["base", *PEER]
+        made, _ = self.demo(answers=[found()])
+        _, base = station_options.parse([*peer, "--loop", "auto"])
+        self.take(base, {"base": loop.Asked("r", ()), "terminal": loop.Asked("r", ())}, [found()])
+        for wanted, parse in ((made, lambda file: options.parse_demo(["--config", file])), (base, lambda file: station_options.parse([*peer, "--config", file])[1])):
+            with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+                json.dump(wanted.scenario.tree(), file)
+                file.flush()
+                again = parse(file.name).scenario
+            self.assertEqual((again["link.loop"], again["link.transmit_lead_slots"], again.retransmission_delay_slots), ("as_set", 8, 14))
+
+    def test_a_cell_that_is_refused_transmits_nothing(self):
+        for module, arguments in ((demo, list(FREE)), (station, ["base", *PEER, "--loop", "auto"])):
+            with self.subTest(module.__name__), mock.patch.object(module, "owned_cell", side_effect=BadInput("already up")), \
+                    mock.patch.object(radio_loop, "ask") as ask, mock.patch.object(demo, "check"), mock.patch.object(Places, "check_built"), \
+                    mock.patch.object(station.system, "require_root"), mock.patch.object(station.system, "require_tun"):
+                self.assertRaises(BadInput, module.main, arguments, PLACES)
+                ask.assert_not_called()
+
+
+# ./openwip demo --loop auto without a cell, at a build folder whose program stands for one that transmits.
+LAUNCHER = """
+import pathlib, sys
+from unittest import mock
+from openwip_cli import __main__ as entry
+from openwip_cli.cell import session
+from openwip_cli.machine.places import Places
+from openwip_cli.runs import demo
+build = pathlib.Path(sys.argv[1])
+with mock.patch.object(demo, "check"), mock.patch.object(session, "take_over"), mock.patch.object(session, "KeeperClient"), \
+        mock.patch.object(entry.whereabouts, "default", lambda: Places(build, build, "python3")):
+    sys.argv[1:] = ["demo", "--clock", "realtime", "--loop", "auto"]
+    sys.exit(entry.main())
+"""
+
+
+class Ended(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.build = pathlib.Path(folder.name)
+        program = self.build / radio_loop.PROGRAM
+        program.parent.mkdir(parents=True)
+        program.write_text(f"#!/bin/sh\ncat /proc/$$/status >{folder.name}/part; mv {folder.name}/part {folder.name}/status\nexec sleep 30\n")
+        program.chmod(0o755)
+
+    def measuring(self):
+        """(launcher, what the kernel says of the program that it has started)"""
+        launcher = subprocess.Popen([sys.executable, "-c", LAUNCHER, str(self.build)], stderr=subprocess.PIPE, text=True)
+        self.addCleanup(launcher.kill)
+        self.wait((self.build / "status").exists)
+        return launcher, dict(line.split(":\t", 1) for line in (self.build / "status").read_text().splitlines() if ":\t" in line)
+
+    def wait(self, condition):
+        end = time.monotonic() + 10
+        while not condition():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
+
+    def test_what_transmits_ends_with_the_launcher_however_that_ends(self):
+        for signum, code, lines in ((signal.SIGTERM, 143, ["openwip: stopped by SIGTERM; everything is removed"]), (signal.SIGKILL, -9, [])):
+            with self.subTest(signum):
+                launcher, status = self.measuring()
+                launcher.send_signal(signum)
+                said = launcher.communicate(timeout=10)[1].splitlines()
+                self.assertEqual((launcher.returncode, [line for line in said if not line.startswith("[")]), (code, lines))
+                self.wait(lambda: not pathlib.Path(f"/proc/{status['Pid']}").exists())
+                (self.build / "status").unlink()
+
+    def test_it_has_the_rights_of_a_stations_radio(self):
+        launcher, status = self.measuring()
+        self.assertEqual(status["NoNewPrivs"], "1")
+        if os.geteuid() == 0:
+            self.assertEqual(int(status["CapBnd"], 16) & ~sum(1 << rights.CAPABILITY[name] for name in rights.RADIO), 0)
+        launcher.terminate()
+        launcher.communicate(timeout=10)
+
+    def test_one_that_does_not_answer_is_not_waited_for(self):
+        with self.assertRaisesRegex(Stop, r"^the radio did not answer within 0.2 s \(--radio r\)$"):
+            radio_loop.ask(Places(self.build, self.build, "python3"), "loop", "r", [], limit_s=0.2)
+
 
 class Refused(unittest.TestCase):
     def test_what_is_wrong_is_one_line_with_what_would_be_valid(self):
@@ -91,6 +195,15 @@ class Refused(unittest.TestCase):
             with self.subTest(arguments), self.assertRaisesRegex(BadInput, words) as caught:
                 parse(list(arguments))
             self.assertNotIn("\n", str(caught.exception))
+
+    def test_a_file_of_both_ends_is_the_base_stations_at_a_terminal_and_that_is_told(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write("link: {loop: auto, bins: 9}\n")
+            file.flush()
+            terminal, wanted = station_options.parse(["terminal", *PEER, "--config", file.name])
+            base, _ = station_options.parse(["base", *PEER, "--config", file.name])
+            self.assertRaises(BadInput, station_options.parse, ["terminal", *PEER, "--config", file.name, "--loop", "auto"])
+        self.assertEqual((wanted.scenario["link.loop"], wanted.scenario["link.bins"], terminal.unused, base.unused), ("as_set", 9, ["link.loop"], []))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from ..air import SLOTS_PER_SECOND
 from ..errors import BAD_INPUT, BadInput, Stop
+from ..machine import rights, system
 from ..machine.places import Places
 from ..settings import table
 
@@ -29,10 +30,21 @@ def environment(places: Places) -> dict[str, str]:
             "UHD_LOG_FASTPATH_DISABLE": "1"}
 
 
-def ask(places: Places, command: str, radio: str, options: list[str], environ: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """What it found; BadInput: the radio is not there, or refuses what was asked."""
-    done = subprocess.run([places.program(PROGRAM), command, f"--args={radio}", *options], stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, env=dict(environ or environment(places)))
+def ask(places: Places, command: str, radio: str, options: list[str], environ: Mapping[str, str] | None = None,
+        limit_s: float | None = None) -> dict[str, Any]:
+    """What it found; BadInput: the radio is not there, or refuses what was asked. It has the rights of a station's radio, and ends with
+    this process, whatever ends that: it may be transmitting."""
+    parent = os.getpid()
+
+    def begin() -> None:
+        system.die_with_parent(parent)
+        rights.limit(rights.RADIO)
+
+    try:
+        done = subprocess.run([places.program(PROGRAM), command, f"--args={radio}", *options], stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, env=dict(environ or environment(places)), preexec_fn=begin, timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        raise Stop(f"the radio did not answer within {limit_s:g} s (--radio {radio or 'not given: the first that is found'})") from None
     if done.returncode != 0:
         said = [line for line in done.stderr.splitlines() if line.strip()] or [f"radio: ended with {done.returncode}"]
         why = f"{said[-1].removeprefix('radio: ').rstrip()} (--radio {radio or 'not given: the first that is found'})"

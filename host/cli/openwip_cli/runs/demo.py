@@ -187,12 +187,12 @@ def main(arguments: list[str], places: Places) -> int:
     progress = Progress()
     outputs.fresh("--json", options.json)
     check(options, places)
-    if options.scenario["link.loop"] == loop.AUTO:
-        loop.take(options, loop.radios_of_demo(options.scenario), 0, places, progress)
     try:
         if options.scenario["air.speed"] == pace.AUTO:
             return run_at_the_pace_found(options, places, progress)
         with owned_cell(options.name, progress) as (cell, keeper):
+            if options.scenario["link.loop"] == loop.AUTO:      # its clock has one pace, so no other is tried
+                loop.take(options, loop.radios_of_demo(options.scenario), 0, places, progress)
             return run_cell(cell, keeper, options, places, progress)
     except NoLock as e:
         reasons = [f"lock: {e}"]

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """--loop auto: lead and retransmission delay of a cell from what its radios and this machine take, measured before it is made. The
-measurement is that of ./openwip doctor --loop, shorter: it shows one late slot in a thousand, which is what a verdict allows."""
-from collections.abc import Callable
+measurement is that of ./openwip doctor --loop, shorter; what it does not show is said."""
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ..cell import radio_loop, station
 from ..errors import BadInput, Stop
+from ..figures.accounting import LATE_SHARE
 from ..machine.places import Places
 from ..settings import radios, table
 from ..settings.scenario import Scenario, check_cables, check_free_running, text_of
 
-AUTO = "auto"
+AUTO, AS_SET = "auto", "as_set"
 SECONDS = 10.0      # of bursts and slots, at each radio
+LIMIT_S = SECONDS + 50      # with opening the radio, which may have to be loaded first
 MEASURED = ("link.transmit_lead_slots", "link.retransmission_delay_ms")
 
 
@@ -41,13 +43,24 @@ def radios_of_base(radio: station.Radio) -> dict[str, Asked]:
     return {"base": asked, "terminal": asked}
 
 
+def not_shown(found: dict[str, Any]) -> Iterator[str]:
+    """What this measurement of a radio does not say of a run."""
+    late = found["transmit"]["late_at_most"]
+    if late > LATE_SHARE:
+        yield f"of the bursts a share of {late:.1e} may be late (95 %), a verdict allows {LATE_SHARE:g}"
+    if found["receive"]["gaps"]:
+        yield f"samples were lost {found['receive']['gaps']} times"
+    if not found["realtime_priority"]:
+        yield "it had no real-time priority"
+
+
 def take(wanted: Any, asked: dict[str, Asked], more_slots: int, places: Places, progress: Callable[[str], None]) -> None:
-    """Into the scenario of the run's options, and what was found into their loop_found."""
+    """Into the scenario of the run's options, and what was found into their loop_found. The cell is ours: who is refused one transmits nothing."""
     places.check_built(radio_loop.PROGRAM)
     found: dict[Asked, dict[str, Any]] = {}
     for one in dict.fromkeys(asked.values()):
         progress(f"measuring the loop of {one.radio}, {SECONDS:g} s: THIS TRANSMITS")
-        found[one] = radio_loop.ask(places, "loop", one.radio, [*one.options, f"--seconds={SECONDS:g}"])
+        found[one] = radio_loop.ask(places, "loop", one.radio, [*one.options, f"--seconds={SECONDS:g}"], limit_s=LIMIT_S)
     scenario = wanted.scenario
     for rare in radio_loop.RARE:    # one standstill of 20 ms is no reason not to begin
         loop = radio_loop.of_cell(found[asked["base"]], found[asked["terminal"]], more_slots + scenario.fader_slots, rare)
@@ -55,9 +68,12 @@ def take(wanted: Any, asked: dict[str, Asked], more_slots: int, places: Places, 
             break
     if why:
         raise Stop(f"--loop auto: {loop.flags} follow from this machine, {why}; ./openwip doctor --loop says what takes so long")
-    scenario.values.update(loop.settings)
+    scenario.values.update(loop.settings, **{"link.loop": AS_SET})      # the report's `config` is this run
     check_cables(scenario)
     check_free_running(scenario)
-    wanted.loop_found = loop.settings | {role: {"radio": one.radio, "transmit": found[one]["transmit"], "receive": found[one]["receive"]}
-                                         for role, one in asked.items()}
+    doubts = [f"{one.radio}: {doubt}" for one, of in found.items() for doubt in not_shown(of)]
+    wanted.loop_found = loop.settings | {"not_shown": doubts} | {
+        role: {"radio": one.radio, "transmit": found[one]["transmit"], "receive": found[one]["receive"]} for role, one in asked.items()}
     progress(f"loop: {loop.flags} ({loop.delay} slots)")
+    for doubt in doubts:
+        progress(f"loop: not shown: {doubt}")

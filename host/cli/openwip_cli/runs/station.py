@@ -174,10 +174,10 @@ def main(arguments: list[str], places: Places) -> int:
     system.require_tun()
     places.check_built(cells.MACD, OBSERVER, "python/openwip_schema")
     fader = Fader(wanted.fader, options.scenario["fader.delay_samples"])
-    if options.scenario["link.loop"] == loop.AUTO:
-        loop.take(options, loop.radios_of_base(wanted.radio), BETWEEN_SLOTS, places, progress)
     try:
         with owned_cell(options.name, progress, terminals=int(wanted.role == "terminal"), base=wanted.role == "base") as (cell, keeper):
+            if options.scenario["link.loop"] == loop.AUTO:
+                loop.take(options, loop.radios_of_base(wanted.radio), BETWEEN_SLOTS, places, progress)
             progress(f"cell '{cell.name}': namespace {cell.namespace(wanted.role)}")
             result = run.in_cell(cell, keeper, options, places, progress, lambda: phases(cell, keeper, wanted, options, places, fader, progress))
     except CellDied as e:

@@ -41,6 +41,8 @@ def scenario(role: str, given: Any) -> tuple[scenarios.Scenario, list[str]]:
     faded = role == "base" and file.get("air.fade") == "transmitter"
     mine = settings_of(role) + [s for s in SETTINGS if faded and (s.key == "air.fade" or s.key.startswith("channel."))]
     keys = {s.key for s in mine}
+    if role == "terminal" and file.get("link.loop") == loop.AUTO:
+        keys.remove("link.loop")        # the base station measures it
     values = {k: v for k, v in file.items() if k in keys} | {"air.over": over(file, given)}
     fader_slots = scenario_of(given, settings_of(role), file=values).fader_slots
     loop_ms = scenarios.by_clock("realtime", BETWEEN_SLOTS + fader_slots)["link.retransmission_delay_ms"]
