@@ -15,8 +15,8 @@ from unittest import mock
 from openwip_cli.cell import radio_loop
 from openwip_cli.errors import BadInput, Stop
 from openwip_cli.figures import report
+from openwip_cli.machine import rights, system
 from openwip_cli.machine.places import Places
-from openwip_cli.machine import rights
 from openwip_cli.runs import demo, loop, options, station, station_options
 
 PLACES = Places(pathlib.Path("/nowhere"), pathlib.Path("/nowhere/build"), "python3")
@@ -167,7 +167,7 @@ class Ended(unittest.TestCase):
                 launcher.send_signal(signum)
                 said = launcher.communicate(timeout=10)[1].splitlines()
                 self.assertEqual((launcher.returncode, [line for line in said if not line.startswith("[")]), (code, lines))
-                self.wait(lambda: not pathlib.Path(f"/proc/{status['Pid']}").exists())
+                self.wait(lambda: system.start_time(int(status["Pid"])) is None)      # gone, or a zombie
                 (self.build / "status").unlink()
 
     def test_it_has_the_rights_of_a_stations_radio(self):
