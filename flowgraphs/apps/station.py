@@ -270,7 +270,7 @@ class Watch:
     """Runs a top block until it, the radio, macd or a signal ends it. Owns all it is given: at the end the
     radio has to be let go of in order, so nobody else may hold it."""
 
-    def __init__(self, top, block, radio, recording, tick=lambda: None, real_time=True, before=lambda: None):
+    def __init__(self, top, block, radio, recording, tick=lambda: None, real_time=True, before=lambda over: None):
         self.before = before        # the start, with its priority
         self.top, self.block, self.radio, self.tick = top, block, radio, tick
         self.recording, self.real_time = recording, real_time
@@ -286,7 +286,7 @@ class Watch:
             signal.signal(number, self._on_signal)
         follow_parent()
         with realtime(self.real_time):
-            self.before()
+            self.before(lambda: self.signalled is not None)
             self.top.start()
         print("ready", flush=True)
         threading.Thread(target=self._wait, daemon=True).start()
@@ -350,6 +350,7 @@ class Begins:
     """Of a source on a clock that does not wait: the start is set as late as can be, since making the flowgraph takes as long as a busy
     machine has it take, and a command that comes after its time starts nothing. If it was too late even so (nothing came for LIMIT_S
     after the start): again. What is received says its own time; who has to know the start before is told: moved(slot)."""
+    AHEAD_S = 0.25      # of it the flowgraph starts: before the receive timeout, whose sleep overflows the radio
     AGAIN_S = 0.5
     LIMIT_S = 1.0       # the receive timeout, and the 250 ms that GNU Radio lets a source sleep that had nothing, are in it
 
@@ -357,9 +358,12 @@ class Begins:
         self.radio, self.options, self.came, self.moved = radio, options, came, moved     # came(): a sample has
         self.start = None
 
-    def before(self):
+    def before(self, over):
+        """over(): nobody wants it any more."""
         if self.options.start_in is not None:
             self.start = exact(self._set())
+            while not over() and (left := float(self.start - exact(self.radio.get_time_now())) - self.AHEAD_S) > 0:
+                time.sleep(min(left, TICK_S))
 
     def _set(self):
         at = set_start(self.radio, self.options)

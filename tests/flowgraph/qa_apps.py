@@ -10,11 +10,14 @@ import tempfile
 import threading
 import time
 import unittest
+from unittest import mock
 
 from fake_macd import Planner, Recorder
+from gnuradio import uhd
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 APPS = TOP / "flowgraphs" / "apps"
+sys.path.insert(0, str(APPS))
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
 END_S = 3       # to notice and say so; the apps themselves need less than one
 MODULATION = [8, 7, 6, 5, 4, 3, 2, 1] + [4] * 17
@@ -255,6 +258,18 @@ class TooLate(Cell):
                 capture, *gaps = meta["captures"]
                 self.assertEqual((capture["openwip:slot"], capture["openwip:slot_sample"], gaps),
                                  (meta["global"]["openwip:receiver"]["start_slot"], 0, []))
+
+    def test_a_start_that_is_far_ahead_is_waited_for_before_the_source_times_out(self):
+        import station
+        slept = []
+        radio = mock.Mock(get_time_now=lambda: uhd.time_spec(10 + sum(slept)))
+        options = mock.Mock(start_in=5.0, early_s=0)
+        with mock.patch.object(station.time, "sleep", slept.append):
+            station.Begins(radio, options, None, lambda slot: None).before(lambda: len(slept) > 100)
+            self.assertAlmostEqual(sum(slept), 5 - station.Begins.AHEAD_S, places=2)
+            self.assertEqual(options.start_time[0], 15 * 1500)
+            station.Begins(radio, options, None, lambda slot: None).before(lambda: True)
+        self.assertAlmostEqual(sum(slept), 5 - station.Begins.AHEAD_S, places=2)
 
 
 def alive(pid):
