@@ -138,7 +138,7 @@ void fader::mix_and_send(tick at, std::size_t size) {
         mixer_.hear(i, at, out, sources_, tunings_);
         clipped += over_components<std::uint32_t>(
             out, [](float v) { return static_cast<std::uint32_t>(std::abs(v) >= 1); });
-        // The last one has the least of it; to ask costs some microseconds.
+        // One time for all radios, so the last has the least; to ask costs some microseconds.
         if (i == last_that_hears_) lead = at + setup_.delay - radios_[i]->now();
         radios_[i]->send(at + setup_.delay, out);
         if (sounding_) sounding_->heard(i, at, out, mixer_);

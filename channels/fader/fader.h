@@ -55,7 +55,9 @@ struct fader_status {
     std::uint64_t lost_samples = 0;          // that are zero instead
     std::uint64_t late = 0, underflows = 0;  // at a transmitter
     std::uint64_t clipped = 0;               // components at full scale of what was sent
-    tick least_lead = never;  // between a piece's end of mixing and its time on the air
+    // Between a piece's end of mixing and its time on the air. All radios share one time, whatever
+    // device they are of (host/cabled/usrp_radio.cpp refuses others).
+    tick least_lead = never;
 };
 
 // Of what is mixed now.

@@ -91,6 +91,9 @@ air::controlled controlled_fader(const fader_config& c, fader& f) {
         a.set_late(s.late);
         a.set_underflows(s.underflows);
         a.set_overflows(s.overflows);
+        a.mutable_fader_radios()->set_late(s.late);
+        a.mutable_fader_radios()->set_underflows(s.underflows);
+        a.mutable_fader_radios()->set_overflows(s.overflows);
         a.set_delay_samples(c.setup.delay);
         a.set_lost_samples(s.lost_samples);
         a.set_clipped(s.clipped);

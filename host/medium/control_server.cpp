@@ -27,11 +27,10 @@ std::string refusal(const std::string& why, const std::function<void(const std::
     return reply.SerializeAsString();
 }
 
-// What the fader counts, and its channel instead of none.
+// What the fader counts, and its channel instead of none. The medium has counted what happened at
+// the fader's radios with that of its other nodes.
 void add_fader(const openwip::control::AirStatus& fader, openwip::control::AirStatus& a) {
-    a.set_late(a.late() + fader.late());
-    a.set_underflows(a.underflows() + fader.underflows());
-    a.set_overflows(a.overflows() + fader.overflows());
+    *a.mutable_fader_radios() = fader.fader_radios();
     a.set_delay_samples(fader.delay_samples());
     a.set_lost_samples(fader.lost_samples());
     a.set_clipped(fader.clipped());

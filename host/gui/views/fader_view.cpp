@@ -19,6 +19,10 @@ QString off(double residual_db, double limit_db) {
         .arg(limit_db, 0, 'f', 1);
 }
 
+std::uint64_t too_late(const openwip::control::AirStatus& a) {
+    return a.fader_radios().late() + a.fader_radios().underflows();
+}
+
 }  // namespace
 
 fader_view::fader_view(const session_model& model, slot_axis& axis)
@@ -68,10 +72,11 @@ fader_view::fader_view(const session_model& model, slot_axis& axis)
 QString fader_view::words() const {
     const auto& a = model().air();
     if (a.delay_samples() == 0) return {};
-    QString text = QStringLiteral("delay %1 ms, clipped %2, lost %3")
+    QString text = QStringLiteral("delay %1 ms, clipped %2, lost %3, too late %4")
                        .arg(static_cast<double>(a.delay_samples()) / samples_per_ms, 0, 'f', 3)
                        .arg(a.clipped())
-                       .arg(a.lost_samples());
+                       .arg(a.lost_samples())
+                       .arg(too_late(a));
     for (const auto& s : a.soundings())
         text += s.not_judged().empty() ? "\nsounded " + off(s.residual_db(), s.limit_db())
                                        : QStringLiteral("\nnot sounded");
@@ -89,7 +94,7 @@ void fader_view::refresh(bool) {
     const auto& a = model().air();
     const bool is_there = a.delay_samples() != 0;
     plot_->say(is_there ? QString() : "No fader: the channel is in the medium (demo --air cabled)");
-    bool bad = a.clipped() + a.lost_samples() != 0;
+    bool bad = a.clipped() + a.lost_samples() + too_late(a) != 0;
     for (const auto& s : a.soundings())
         bad |= s.not_judged().empty() && s.residual_db() > s.limit_db();
     bad |= model().verdict().through_radios().wrong();

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Radios of a demo: device arguments, gains and levels of each product; what is refused; the page says what the table says."""
+import math
 import pathlib
+import re
 import sys
 import unittest
 
@@ -55,6 +57,17 @@ class Radios(unittest.TestCase):
                 self.assertAlmostEqual(noise + terminal.level_db, scenario.noise_dbfs, 3)
                 self.assertAlmostEqual(air["nodes"]["base"].get("transmit_dbfs", -15.0), scenarios.NOMINAL_TRANSMIT_DBFS + base.level_db, 3)
                 self.assertTrue(-200 <= path <= 100 and -200 <= noise <= 20)
+
+    def test_the_level_that_a_transmitter_has_is_the_same_wherever_it_is_written(self):
+        """blocks/types/db.h has it; others cannot read that."""
+        level = float(re.search(r"nominal_transmit_level\{(.*)\};", (TOP / "blocks/types/db.h").read_text())[1])
+        app = (TOP / "flowgraphs/apps/station.py").read_text()
+        burst = (TOP / "channels/fader/known_burst.h").read_text()
+        self.assertEqual(scenarios.NOMINAL_TRANSMIT_DBFS, level)
+        self.assertEqual(float(re.search(r"transmit_dbfs: .*default: ([^,]*),", (TOP / "mac/schema/settings.yaml").read_text())[1]), level)
+        self.assertEqual(float(re.search(r"^CARRIER_DBFS = (\S+)", app, re.MULTILINE)[1]), level)
+        self.assertAlmostEqual(20 * math.log10(float(re.search(r" amplitude = (.*);", burst)[1])), level, 1)
+        self.assertEqual(devices_page.SENT_DBFS, level)
 
     def test_each_station_may_have_its_own(self):
         both = radios.radios(parse("--product", "b210", "--terminal-radio", "product=x310,master_clock_rate=200e6,ppm=1"))

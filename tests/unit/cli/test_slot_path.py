@@ -2,6 +2,7 @@
 """Where the slot path runs, what it costs, whose a stall was, which pace a machine can hold."""
 import contextlib
 import io
+import json
 import os
 import pathlib
 import signal
@@ -13,7 +14,7 @@ import time
 import types
 import unittest
 
-from openwip_cli.figures import accounting
+from openwip_cli.figures import accounting, standstills
 from openwip_cli.machine import placement, slot_path
 from openwip_cli.measure import pace
 from openwip_cli.errors import BadInput
@@ -210,9 +211,17 @@ class Standstills(unittest.TestCase):
     def test_what_the_witness_says_at_the_end_of_its_input_is_the_report(self):
         self.assertEqual(self.found('cat; echo "{\\"asked\\": \\"$*\\"}"', [3]), {"asked": "standstills 3 2"})
 
-    def test_witnesses_of_several_cores_are_one_report_and_none_where_one_is_missing(self):
-        said = '{"least_ms": 2, "count": \'"$2"\', "longest_ms": 1.5, "held_back": {"count": 1, "longest_ms": \'"$2"\'.5}}'
-        self.assertEqual(self.found(f"cat; echo '{said}'", [3, 4]), {"least_ms": 2, "count": 7, "longest_ms": 1.5, "held_back": {"count": 2, "longest_ms": 4.5}})
+    def test_of_several_cores_the_worst_is_told_and_named_and_no_standstill_counts_twice(self):
+        """One of 5 ms took both cores; the fader's was held back once more."""
+        def one(count, together, held):
+            return {"least_ms": 2, "count": count, "longest_ms": 5, "together_ms": together, "held_back": {
+                "count": held, "longest_ms": 3 * held, "together_ms": 3 * held}}
+        said = f'[ "$2" = 3 ] && echo \'{json.dumps(one(2, 8, 0))}\' || echo \'{json.dumps(one(1, 5, 1))}\''
+        found = self.found(f"cat; {said}", [3, 4])
+        self.assertEqual(found, {"core": 3} | one(2, 8, 0) | {"held_back": {"core": 4, "count": 1, "longest_ms": 3, "together_ms": 3}})
+        self.assertEqual(standstills.words(found), "; the machine stood still for 2 ms or more 2 times, 5.0 ms at longest, 8 ms together (core 3, the worst) "
+                                                   "(the kernel held core 4 back 1 times)")
+        self.assertIn(" held core 4 back 1 times, ", standstills.throttling(found, None)[0])
         self.assertIsNone(self.found('cat; [ "$2" = 3 ] && echo "{}"', [3, 4]))
 
     def test_a_core_or_a_time_that_is_none_is_refused_in_one_line(self):

@@ -91,11 +91,13 @@ class SoFar(unittest.TestCase):
         return self.so_far.verdict(list(telemetry), waiting, tun)
 
     def test_a_fader_that_loses_samples_or_makes_another_channel_is_not_valid(self):
-        def after(lost=0, through=(), **sounded):
+        def after(lost=0, through=(), gone=(), **sounded):
             self.setUp()
             two = [statuses(1), statuses(2)]
             for s in two:
-                s.air.delay_samples, s.air.lost_samples = 10240, lost
+                s.air.delay_samples, s.air.lost_samples, s.air.least_lead_us = 10240, lost, -1110
+                s.air.fader_radios.MergeFrom(control.RadioEvents(**dict(gone)))
+                s.air.overflows = 9     # of all radios: what a station misses is no loss of the fader
                 bursts(s, *through)
                 if sounded:
                     s.air.soundings.add(to="terminal", limit_db=-25, **{"from": "base"}, **sounded)
@@ -103,6 +105,10 @@ class SoFar(unittest.TestCase):
         self.assertEqual(after(residual_db=-30), [])
         self.assertEqual(after(residual_db=0, not_judged="impairments of a path"), [])
         self.assertEqual(after(lost=7, residual_db=-30), ["fader: 7 samples lost at its receivers (0 overflows)"])
+        too_late = "fader: samples left too late and were lost at its transmitters ({} late, {} underflows; -1.11 ms left at worst): a longer delay"
+        self.assertEqual(after(gone={"late": 1}, residual_db=-30), [too_late.format(1, 0)])
+        self.assertEqual(after(gone={"underflows": 2}, residual_db=-30), [too_late.format(0, 2)])
+        self.assertEqual(after(gone={"overflows": 2}, residual_db=-30), ["fader: 0 samples lost at its receivers (2 overflows)"])
         self.assertEqual(after(residual_db=-24), ["fader: from base to terminal the channel is -24.0 dB off the commanded one (limit -25.0 dB)"])
         self.assertEqual(after(residual_db=float("nan"))[0][:20], "fader: from base to ")
         self.assertEqual(after(), ["fader: its channel was not sounded"])

@@ -183,8 +183,8 @@ class Verdict(unittest.TestCase):
         cell.air.delay_samples = 10240
         cell.air.soundings.add(to="terminal", residual_db=-30, limit_db=-25, **{"from": "base"})
         bursts(cell, lambda c, h: h.__delitem__(slice(heard + 1 if heard else 0, None)))
-        before, first, now = control_pb2.AirStatus(lost_samples=5), self.status(role, 0), self.status(role)
-        cell.air.lost_samples = 7
+        before, first, now = control_pb2.AirStatus(lost_samples=5, fader_radios={"late": 2}), self.status(role, 0), self.status(role)
+        cell.air.lost_samples, cell.air.fader_radios.late, cell.air.least_lead_us = 7, 2, -580
         now.radio.bursts.extend(cell.terminal.radio.bursts)
         first.peer_connected = there_first
         found = one_station.fader_of(role, first, now, before, cell.air)
@@ -196,6 +196,8 @@ class Verdict(unittest.TestCase):
         found, reasons, said = self.cabled("terminal")
         self.assertEqual((found["through_radios"]["heard"], reasons), (8, [lost]))
         self.assertIn("dB off in 8 of 8 bursts", one_station.screen(said))
+        self.assertIn("-0.58 ms of it left at worst (the software radios stood still with it: nothing was lost); 2 samples lost, 0 times too late,",
+                      one_station.screen(said))
         self.assertEqual(self.cabled("terminal", heard=0)[1], [lost, "fader: through the radios 0 bursts of 8 were heard"])
         late = self.cabled("terminal", heard=0, there_first=True)
         self.assertEqual(late[1], [lost])

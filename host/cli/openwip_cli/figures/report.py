@@ -169,8 +169,10 @@ def fader_lines(fader: dict[str, Any] | None) -> list[str]:
         return []
     sounded = ", ".join(f"{s['residual_db']:.1f} dB off the commanded channel (limit {s['limit_db']:.1f})" if not s["not_judged"] else
                         f"not compared with the commanded channel ({s['not_judged']})" for s in fader["soundings"])
+    gone = fader["late"] + fader["underflows"]
+    behind = " (the software radios stood still with it: nothing was lost)" if fader["least_lead_us"] < 0 and not gone else ""
     return [f"  fader        {fader['delay_samples']} samples ({fader['delay_us'] / 1000:.2f} ms) later, {fader['least_lead_us'] / 1000:.2f} ms of it left at "
-            f"worst; {fader['lost_samples']} samples lost, {fader['clipped']} clipped; sounded: {sounded}; through the radios {through_words(fader['through_radios'])}"]
+            f"worst{behind}; {fader['lost_samples']} samples lost, {gone} times too late, {fader['clipped']} clipped; sounded: {sounded}; through the radios {through_words(fader['through_radios'])}"]
 
 
 def through_words(t: dict[str, Any] | None) -> str:

@@ -15,9 +15,16 @@ def words(found: dict[str, Any] | None) -> str:
     least = f"{found['least_ms']:g} ms or more"
     if not found["count"]:
         return f"; the machine did not stand still for {least}"
-    held = found.get("held_back", {}).get("count", 0)
+    worst = f" (core {found['core']}, the worst)" if "core" in found else ""
+    held = found.get("held_back", {"count": 0})
     return (f"; the machine stood still for {least} {found['count']} times, {found['longest_ms']:.1f} ms at longest, "
-            f"{found['together_ms']:.0f} ms together") + (f" (the kernel held the slot path back {held} of these times)" if held else "")
+            f"{found['together_ms']:.0f} ms together{worst}") + (f" (the kernel held {whom(held)} back {held['count']} "
+                                                                 f"{'times' if worst else 'of these times'})" if held["count"] else "")
+
+
+def whom(held: dict[str, Any]) -> str:
+    """Of several cores the fader may have one."""
+    return f"core {held['core']}" if "core" in held else "the slot path"
 
 
 def throttling(found: dict[str, Any] | None, share: dict[str, float] | None) -> list[str]:
@@ -26,7 +33,7 @@ def throttling(found: dict[str, Any] | None, share: dict[str, float] | None) -> 
     held = (found or {}).get("held_back", {"count": 0})
     used = f"it used {share['used']:.0%} of its core, of which real-time processes may have {share['allowed']:.0%}" if share else ""
     if held["count"]:
-        return [f"real-time throttling: the kernel held the slot path back {held['count']} times, {held['longest_ms']:.1f} ms at longest, while it was "
+        return [f"real-time throttling: the kernel held {whom(held)} back {held['count']} times, {held['longest_ms']:.1f} ms at longest, while it was "
                 f"ready{'; ' + used if used else ''}; {REMEDY}"]
     if share and share["used"] >= NEAR * share["allowed"]:
         return [f"real-time throttling: the slot path may have been held back: {used}; {REMEDY}"]

@@ -118,14 +118,15 @@ class StandstillWatch:
     (host/runtime/standstills.h). On a clock that does not wait that costs slots, and no program can mend it."""
 
     def __init__(self, cores: list[int], places: Places) -> None:
+        self.cores = cores
         self.processes = [subprocess.Popen([places.build / placement.PROBE, "standstills", str(core), f"{NO_STALL_S * 1e3:g}"],
                                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) for core in cores]
 
     def report(self) -> dict[str, Any] | None:
-        """{"least_ms", "count", "longest_ms", "together_ms", "held_back"}, of all cores together; None: nobody could look (no core of its
-        own, no real-time priority)."""
+        """{"least_ms", "count", "longest_ms", "together_ms", "held_back": {"count", "longest_ms", "together_ms"}}, of several cores the worst;
+        None: nobody could look (no core of its own, no real-time priority)."""
         found = [one for one in map(said, self.processes) if one is not None]
-        return together(found) if found and len(found) == len(self.processes) else None
+        return worst_of(dict(zip(self.cores, found, strict=True))) if found and len(found) == len(self.processes) else None
 
 
 def said(process: subprocess.Popen[str]) -> dict[str, Any] | None:
@@ -138,14 +139,16 @@ def said(process: subprocess.Popen[str]) -> dict[str, Any] | None:
         return None
 
 
-def together(found: list[dict[str, Any]]) -> dict[str, Any]:
-    """What the witnesses of several cores say, as one."""
-    def one(key: str) -> Any:
-        values = [f[key] for f in found]
-        if isinstance(values[0], dict):
-            return together(values)
-        return values[0] if key == "least_ms" else max(values) if key == "longest_ms" else sum(values)
-    return {key: one(key) for key in found[0]} if len(found) > 1 else found[0]
+def worst_of(found: dict[int, dict[str, Any]]) -> dict[str, Any]:
+    """What the witnesses of several cores say: of the one that stood still most, with its number, as `held_back` is of the one that was
+    most. No sum: a machine that stands still does on all of its cores at once."""
+    if len(found) == 1:
+        return next(iter(found.values()))
+
+    def most(of: dict[int, dict[str, Any]]) -> dict[str, Any]:
+        core = max(of, key=lambda c: of[c]["together_ms"])
+        return {"core": core} | of[core]
+    return most(found) | {"held_back": most({core: f["held_back"] for core, f in found.items()})}
 
 
 def on_its_core(by_name: dict[str, Any], place: placement.Placement) -> dict[str, Any]:
