@@ -97,7 +97,7 @@ class SoFar(unittest.TestCase):
             for s in two:
                 s.air.delay_samples, s.air.lost_samples, s.air.least_lead_us = 10240, lost, -1110
                 s.air.fader_radios.MergeFrom(control.RadioEvents(**dict(gone)))
-                s.air.overflows = 9     # of all radios: what a station misses is no loss of the fader
+                s.air.late, s.air.underflows, s.air.overflows = dict(gone).get("late", 0), dict(gone).get("underflows", 0), 9     # of all radios
                 bursts(s, *through)
                 if sounded:
                     s.air.soundings.add(to="terminal", limit_db=-25, **{"from": "base"}, **sounded)

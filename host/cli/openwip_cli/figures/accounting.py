@@ -284,8 +284,11 @@ def observed(air_before: Any, now: Any, **more: Any) -> "Observed":
 
 
 def missed(air: Any, transmitter: Any) -> dict[str, int]:
-    """Slots that missed their time, by reason (mac/schema/receiver.proto); `late` as the medium counts it where that is more."""
-    return {"late": max(air.late, transmitter.late_slots), "underflows": max(air.underflows, transmitter.underflows),
+    """Slots that missed their time, by reason (mac/schema/receiver.proto); `late` as the medium counts it where that is more; what
+    it counts at a fader's radios is the fader's."""
+    def of(name: str) -> int:
+        return int(getattr(air, name) - getattr(air.fader_radios, name))
+    return {"late": max(of("late"), transmitter.late_slots), "underflows": max(of("underflows"), transmitter.underflows),
             "late_plans": transmitter.late_plans, "left_out": transmitter.slots_left_out}
 
 
