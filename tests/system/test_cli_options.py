@@ -225,6 +225,8 @@ class Derived(unittest.TestCase):
             cell = cells.Cell("x")
             self.assertEqual(s.retransmission_delay_slots, delay)
             self.assertEqual(cells.fader_config(cell, s)["fader"]["delay_samples"], samples)
+            # A clock that does not wait takes its samples when they are due: before a station's search for the lock.
+            self.assertEqual(cells.fader_config(cell, s)["air"].get("priority"), 11 if "realtime" in arguments else None)
             self.assertEqual(cells.mac_config(cell, s, "base")["link"]["fader_slots"], s.fader_slots)
         for arguments, words in ((("--retransmission-delay-ms", "3"), "takes 10240 samples; valid: 4..32"),
                                  (("--clock", "realtime", "--retransmission-delay-ms", "7"), "takes 10240 samples; valid: 8..32")):

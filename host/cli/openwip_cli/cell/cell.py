@@ -36,6 +36,7 @@ ADDRESS = {"base": "10.42.0.1", "terminal": "10.42.0.2"}
 WIRED_ADDRESS, RADIO_ADDRESS = "10.42.254.1/32", "10.42.254.2/32"     # of a controller, at the wired network and at the bearer
 STATIONS = ("base", "terminal")
 CONTROLLER = "controller"   # between the base station's server and the bearer (runs/split_tcp.py)
+FADER_PRIORITY = 11         # above the stations' (host/runtime/realtime.h), where its clock does not wait for them
 KEEPER = "owip-keeper"      # the name of that process
 MARK = "openwip cell "      # in a namespace, before the name of its cell
 
@@ -301,7 +302,10 @@ def fader_config(cell: Cell, scenario: Scenario) -> dict[str, Any]:
     gains = {"base": "receive_gain_db", "terminal": "transmit_gain_db"}
     radio = {node: {"radio": ",".join(filter(None, (f"type=vusrp,air={cell.name},node=fader-{node}", of[f"fader-{node}"].arguments))),
                     gain: of[f"fader-{node}"].gain} for node, gain in gains.items()}
-    return {"air": {"name": cell.name, "seed": scenario["seed"], "control": cell.endpoint("fader.control"), "user": system.account()[0]},
+    air = {"name": cell.name, "seed": scenario["seed"], "control": cell.endpoint("fader.control"), "user": system.account()[0]}
+    if scenario["air.clock"] == "realtime":     # its samples are due, whatever a station computes: a search for the lock takes long
+        air["priority"] = FADER_PRIORITY
+    return {"air": air,
             "fader": {"delay_samples": scenario["fader.delay_samples"], "start_delay_s": 0.05},
             "nodes": {"base": radio["base"], "terminal": radio["terminal"] | {"noise_dbfs": round(scenario.noise_dbfs, 4)}},
             "paths": [path | {"gain_db": 0.0}]}
