@@ -52,13 +52,13 @@ void run_line(const tcpl::tcpl_config& config, const std::string& plan, double s
     hosts ends(config.path.errors.seed, {config.sender.tun.address, config.receiver.tun.address},
                down, up, plan, config.sender.tun.mtu);
     ends.go_on(virtual_time::to_ns(seconds));
-    // Before the drain, in which what is not over goes on: that is not in time any more.
-    const std::string flows = ends.members();
-    ends.drain([&] { return down.idle(); });
+    // What is not over ends here, with what is still on the line: its sender would go on.
+    if (ends.over()) ends.drain([&] { return down.idle(); });
     tcpl::calendar_run r{
         {ends.channel().received(0), ends.channel().received(1)}, {}, ends.steps(), ends.now(), 0};
     r.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - t0).count();
-    write(path, r, ", \"damaged\": " + std::to_string(ends.channel().damaged(1)) + flows, out);
+    write(path, r, ", \"damaged\": " + std::to_string(ends.channel().damaged(1)) + ends.members(),
+          out);
 }
 
 }  // namespace wip::simulator
