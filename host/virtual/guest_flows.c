@@ -3,11 +3,13 @@
 // what came of it as one line of JSON.
 #include <errno.h>
 #include <linux/tcp.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "virtual/guest.h"
@@ -15,9 +17,10 @@
 
 enum {
     most_seconds = 4000,
-    connect_s = 6,         // a link that takes longer is too bad for a test
-    session_s = 120,       // for a step of a file transfer
-    session_block = 65536  // of a write()
+    connect_s = 6,          // a link that takes longer is too bad for a test
+    session_s = 120,        // for a step of a file transfer
+    session_block = 65536,  // of a write()
+    session_sample_ns = 20000000
 };
 static int flows;
 static char chunk[1 << 17];
@@ -25,7 +28,7 @@ static char chunk[1 << 17];
 static struct {
     double sum, longest;
     int n;
-} round_trips;  // ms, sampled once a second
+} round_trips;  // ms, sampled once a second, of a file transfer more often
 
 static struct tcp_info info_of(int s) {
     struct tcp_info i = {0};
@@ -198,6 +201,15 @@ static void send_bulk(int to, int flow, double start, double seconds, long long 
     tell_sender(flow, s, start, written, &from);
 }
 
+// Beside the transfer, which waits in write() and read().
+static void* sample_session(void* s) {
+    const struct timespec step = {0, session_sample_ns};
+    for (;;) {
+        sample_round_trip(*(int*)s);
+        nanosleep(&step, NULL);  // where the thread is cancelled
+    }
+}
+
 // File transfers one after the other, on a connection each: BYTES TIMES ...; of each when it began,
 // was connected, was over.
 static void send_sessions(int to, int flow, double start, const char* control, char** sizes,
@@ -211,6 +223,9 @@ static void send_sessions(int to, int flow, double start, const char* control, c
             const double began = now();
             if (connect(s, (const struct sockaddr*)&a, sizeof a)) give_up(flow, "connect");
             const double there = now();
+            memset(&round_trips, 0, sizeof round_trips);
+            pthread_t sampling;
+            if (pthread_create(&sampling, NULL, sample_session, &s)) give_up(flow, "thread");
             for (long long left = atoll(sizes[i]); left > 0;) {
                 ssize_t m = write(s, chunk, left < session_block ? (size_t)left : session_block);
                 if (m < 0) give_up(flow, "write");
@@ -219,12 +234,17 @@ static void send_sessions(int to, int flow, double start, const char* control, c
             shutdown(s, SHUT_WR);
             while (read(s, chunk, sizeof chunk) > 0) {
             }
+            pthread_cancel(sampling);
+            pthread_join(sampling, NULL);
+            if (round_trips.n == 0) sample_round_trip(s);
             const struct tcp_info info = info_of(s);
             close(s);
             tell(
                 "{\"part\": 1, \"flow\": %d, \"end\": \"sender\", \"sessions\": [{\"bytes\": %lld, "
-                "\"began\": %.9f, \"connected\": %.9f, \"retransmits\": %u, \"segments\": %u}]}\n",
-                flow, atoll(sizes[i]), began, there, info.tcpi_total_retrans, info.tcpi_segs_out);
+                "\"began\": %.9f, \"connected\": %.9f, \"retransmits\": %u, \"segments\": %u, "
+                "\"rtt_ms\": %.3f}]}\n",
+                flow, atoll(sizes[i]), began, there, info.tcpi_total_retrans, info.tcpi_segs_out,
+                round_trips.sum / round_trips.n);
         }
     }
     tell("{\"flow\": %d, \"end\": \"sender\", \"congestion_control\": \"%s\"}\n", flow, control);

@@ -79,7 +79,7 @@ def flows(work: dict[str, Any]) -> tuple[virtual.Plan, Any]:
 
     def result(_: Any, sender: dict[str, Any], receiver: dict[str, Any]) -> dict[str, Any]:
         sent = [{"kb": f["bytes"] // 1000, "began_ns": ns(f["began"]), "connected_ns": ns(f["connected"]),
-                 "retransmits": f["retransmits"], "segments": f["segments"]} for f in sender["sessions"]]
+                 **{k: f[k] for k in flow_program.MORE if k in f}} for f in sender["sessions"]]
         got = [{"bytes": f["bytes"], "last_byte_ns": ns(f["last_byte"]), "closed_ns": ns(f["closed"])} for f in receiver["sessions"]]
         return {"flows": workloads.by_size(flow_program.summary(sent, got))}
 

@@ -101,6 +101,7 @@ METRICS = {
     "download_s": ("download time (s)", _flow("last_byte_s")),
     "download_ip_kbps": ("download rate (kbit/s of IP)", lambda r, p, _: p["flow_kb"] * 8 * p["mtu"] / (p["mtu"] - 40) / _flow("last_byte_s")(r, p, _)),
     "flow_retransmitted": ("retransmitted TCP segments (share)", lambda r, p, _: _flow("retransmits")(r, p, _) / _flow("segments")(r, p, _)),
+    "flow_rtt_ms": ("mean round trip of TCP (ms)", _flow("rtt_ms")),
     "sdu_loss": ("packets given up (share)", lambda r, *_: r["packets"]["downlink"]["dropped"].get("rlc_given_up", 0) / r["packets"]["downlink"]["in"]),
     "status_share": ("status PDUs for each PDU of data", _bearer("up.status_pdus+status_piggybacked", "pdus")),
     "pdu_retransmissions": ("PDUs that are retransmissions (share)", _bearer("retransmissions", "pdus")),

@@ -27,7 +27,10 @@ def write_csv(results: Results, folder: pathlib.Path) -> None:
                 continue
             place = [point[s] for s in settings]
             for metric in metrics:
-                values = results.values(point, metric)
+                try:
+                    values = results.values(point, metric)
+                except LookupError:     # runs of ns-3, or before there was such a metric, do not have it
+                    continue
                 for realisation, value in values.items():
                     rows.writerow([*place, realisation, experiment.run(point, realisation).key, metric, value])
                 e = estimates.estimate(values.values())

@@ -18,6 +18,7 @@ from typing import Any
 
 LIMIT_S = 120    # of one flow; then it counts as failed
 LINGER = struct.pack("ii", 1, 30)
+MORE = ("retransmits", "segments", "rtt_ms")    # of a flow, where the sender tells: in virtual time
 
 
 def send(address: str, port: int, flows: list[tuple[int, ...]]) -> list[dict[str, int]]:
@@ -67,7 +68,7 @@ def summary(sent: Any, received: Any) -> list[dict[str, Any]]:
             raise ValueError(f"a flow of {s['kb']} kB arrived with {r['bytes']} bytes")
         flows.append({"kb": s["kb"], "connect_s": (s["connected_ns"] - s["began_ns"]) / 1e9,
                       "last_byte_s": (r["last_byte_ns"] - s["began_ns"]) / 1e9,
-                      "session_s": (r["closed_ns"] - s["began_ns"]) / 1e9} | {k: s[k] for k in ("retransmits", "segments") if k in s})
+                      "session_s": (r["closed_ns"] - s["began_ns"]) / 1e9} | {k: s[k] for k in MORE if k in s})
     return flows
 
 
