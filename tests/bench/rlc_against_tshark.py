@@ -1,23 +1,29 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Random worlds of the RLC through tshark: python3 rlc_against_tshark.py RLC_CAPTURE WORLDS [FIRST]. What tshark puts together has to be what
-our receivers did, byte for byte. What a world is: tests/unit/mac/rlc_capture_main.cpp. A line of counts every 20,000 worlds, and one of
-their sum; exit code 1: something differs,
-or is not what was sent (altered), or did not end (unfinished). test_umts_tshark has the first of these worlds."""
+our receivers did, byte for byte, and that what was given. What a world is: tests/unit/mac/rlc_capture_main.cpp. A line of counts every
+20,000 worlds, and one of their sum. Exit code 1: something differs, is not what was given or in another order, did not end, or there was
+no SDU; 2: refused arguments. test_umts_tshark has the first of these worlds."""
 import collections
+import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from rlc_witness import differences, sdus_of_tshark  # noqa: E402
+from rlc_witness import differences, sdus_of_tshark, wrong  # noqa: E402
 
 BATCH, LINE = 1000, 20000
 
 
 def judge(program: str, first: int, worlds: int, file: pathlib.Path) -> collections.Counter[str]:
     """Counts of one capture. What differs is printed."""
-    said = subprocess.run([program, "worlds", str(first), str(worlds), str(file)], capture_output=True, text=True, check=True).stdout.splitlines()
+    done = subprocess.run([program, "worlds", str(first), str(worlds), str(file)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        print(f"{program}: worlds from {first}: exit code {done.returncode}: {done.stderr.strip()[-200:]}", flush=True)
+        return collections.Counter({"worlds": worlds, "unfinished": worlds})
+    said = done.stdout.splitlines()
     counts = collections.Counter({name: int(value) for name, value in (c.split("=") for c in said.pop().split())})
     missing, extra, octets = differences(said, sdus_of_tshark(file))
     for what, lines in (("missing", missing), ("extra", extra)):
@@ -32,6 +38,12 @@ def main() -> int:
         print(__doc__, file=sys.stderr)
         return 2
     program, worlds = sys.argv[1], int(sys.argv[2])
+    for ok, what in ((os.access(program, os.X_OK) and not os.path.isdir(program), f"RLC_CAPTURE is {program}; valid: that program of a build"),
+                     (worlds > 0, f"WORLDS is {worlds}; valid: 1 or more"),
+                     (shutil.which("tshark"), "tshark is not there")):
+        if not ok:
+            print(what, file=sys.stderr)
+            return 2
     first = int(sys.argv[3]) if len(sys.argv) == 4 else 1
     total, since = collections.Counter[str](), collections.Counter[str]()
     with tempfile.TemporaryDirectory() as folder:
@@ -42,7 +54,9 @@ def main() -> int:
                 total += since
                 since.clear()
     print(f"worlds {first} to {first + worlds - 1}: {dict(total)}", flush=True)
-    return 1 if total["missing"] + total["extra"] + total["altered"] + total["unfinished"] else 0
+    for what in (found := wrong(total)):
+        print(f"wrong: {what}", flush=True)
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

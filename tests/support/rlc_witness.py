@@ -17,23 +17,38 @@ def sdus_of_tshark(file: pathlib.Path) -> list[str]:
     return said.stdout.splitlines()
 
 
-def without_left_octets(line: str, ours: collections.Counter[str]) -> str:
-    """With LIs of 15 bits (bearers of even numbers) an octet that is left alone in a PDU, behind an SDU's end or its last LI, is padding
-    without an LI (9.2.2.8), which the receiver ignores. tshark 4.0 does not: it has it as the last octet of that SDU, or as the
-    first of the next one. So: the line as it is, or less a zero octet at an end, if that is one of ours."""
+# Counts of rlc_capture and of differences() that have to be 0.
+WRONG = ("missing", "extra", "altered", "disordered", "repeated", "undelivered", "unfinished")
+
+
+def wrong(counts: dict[str, int]) -> list[str]:
+    """What is wrong with these counts, and that there were no SDUs."""
+    return [f"{name}: {counts[name]}" for name in WRONG if counts.get(name)] + ([] if counts.get("sdus") else ["no SDUs"])
+
+
+def with_left_octets(line: str, marks: str) -> list[str]:
+    """With LIs of 15 bits an octet that is left alone in a PDU, behind an SDU's end or its last LI, is padding without an LI (9.2.2.8), which
+    the receiver ignores. tshark 4.0 does not: it has it as the last octet of that SDU, or as the first of the next one. So: how it may
+    have this SDU, where the sender left one behind it (>) or before it (<)."""
     *channel, sdu = line.split(" ")
-    if int(channel[2]) % 2:
-        return line
-    start = " ".join(channel) + " "
-    shorter = [*([sdu[:-2]] if sdu.endswith("00") else []), *([sdu[2:]] if sdu.startswith("00") else []),
-               *([sdu[2:-2]] if sdu.startswith("00") and sdu.endswith("00") else [])]
-    return next((start + s for s in shorter if start + s in ours), line)
+    before, behind = "00" * ("<" in marks), "00" * (">" in marks)
+    return [" ".join([*channel, has]) for has in {sdu + behind, before + sdu, before + sdu + behind} - {sdu}]
 
 
 def differences(ours: Iterable[str], theirs: Iterable[str]) -> tuple[list[str], list[str], int]:
     """Ours that tshark has not, its that are not ours, and how many of its have an octet more that was left alone."""
-    mine, its = collections.Counter(ours), collections.Counter(theirs)
+    marks: dict[str, str] = collections.defaultdict(str)
+    mine, its, octets = collections.Counter[str](), collections.Counter(theirs), 0
+    for line in ours:
+        words = line.split(" ")
+        mine[plain := " ".join(words[:4])] += 1
+        marks[plain] += "".join(words[4:])
     missing, extra = mine - its, its - mine
-    trimmed = collections.Counter(without_left_octets(line, missing) for line in extra.elements())
-    octets = sum((missing & trimmed).values())
-    return list((missing - trimmed).elements()), list((trimmed - missing).elements()), octets
+    for line in list(missing.elements()):
+        for has in with_left_octets(line, marks[line]):
+            if extra[has] > 0:
+                extra[has] -= 1
+                missing[line] -= 1
+                octets += 1
+                break
+    return list(missing.elements()), list(extra.elements()), octets

@@ -5,7 +5,10 @@
 // 15 bits.
 //
 // rlc_capture worlds FIRST WORLDS FILE: random ones, each with its own seed and U-RNTI; a last line
-// of counts. See draw_worlds below for what is drawn.
+// of counts. See draw_worlds below for what is drawn. Behind an SDU's octets: > if the sender left
+// an octet alone behind it, < if it did before it (9.2.2.8). What is delivered is compared with
+// what was given, here: altered, also what was never given; disordered, though order was asked for;
+// repeated; undelivered, though nothing was lost for good; unfinished, links that did not end.
 // rlc_capture case am|um PDU_BYTES SDU_BYTES SDUS FILE [SN ...]: so many SDUs in PDUs that come in
 // the order named, or as they were sent.
 //
@@ -17,9 +20,12 @@
 // unacknowledged mode, or an octet that is left alone in a PDU, it keeps for ever, and spoils with
 // it the SDU that has the same number 128 PDUs later. So what follows a loss or such an octet is
 // another bearer, from the next PDU on that says that an SDU begins with it; what is delivered
-// between is not said.
+// between is not said, but compared with what was given as well.
+#include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <map>
 #include <set>
@@ -49,7 +55,8 @@ struct capture {
         frame_pdu(channel, pdu, framed);
         append_pcap_packet(frames++ * spacing_ns, framed, file);
     }
-    void say(std::span<const std::uint8_t> sdu) {
+    void say(std::span<const std::uint8_t> sdu, bool left_before = false,
+             bool left_behind = false) {
         static constexpr char digits[] = "0123456789abcdef";
         said += std::to_string(channel.urnti) + (channel.downlink ? " 1 " : " 0 ") +
                 std::to_string(channel.radio_bearer) + ' ';
@@ -57,6 +64,9 @@ struct capture {
             said += digits[b >> 4];
             said += digits[b & 15];
         }
+        if (left_before || left_behind) said += ' ';
+        if (left_before) said += '<';
+        if (left_behind) said += '>';
         said += '\n';
         ++sdus;
     }
@@ -76,7 +86,8 @@ struct capture {
 // Of all worlds.
 struct tally {
     std::uint64_t am = 0, um = 0, wrapped = 0, pdus = 0, lost = 0, late = 0, doubled = 0,
-                  unsorted = 0, held = 0, unjudged = 0, unfinished = 0, altered = 0;
+                  unsorted = 0, held = 0, sorted = 0, overtaken = 0, unjudged = 0, unfinished = 0,
+                  altered = 0, disordered = 0, repeated = 0, undelivered = 0;
 };
 
 struct dice {
@@ -93,6 +104,9 @@ octets draw_sdu(dice& d, int bytes) {
     for (auto& b : sdu) b = static_cast<std::uint8_t>(d.r.next());
     // No version of IP, which would be dissected further.
     if (sdu[0] >> 4 == 4 || sdu[0] >> 4 == 6) sdu[0] ^= 0x80;
+    // More zeros at the ends than chance has: they look like an octet that is left alone.
+    if (sdu.front() < 16) sdu.front() = 0;
+    if (sdu.back() < 64) sdu.back() = 0;
     return sdu;
 }
 
@@ -140,6 +154,27 @@ void take_as_tshark_can(const std::vector<arrival>& came, capture& to, tally& t)
     }
 }
 
+// Octets behind the last end of a PDU with LIs of 15 bits.
+int octets_behind(data_mode mode, const pdu_content& c, int pdu_bytes) {
+    if (li_bytes(mode, pdu_bytes) != 2 || c.segments.empty() || !c.segments.back().ends) return 0;
+    return pdu_bytes - c.segments.back().offset - c.segments.back().bytes;
+}
+
+// Which of the SDUs that end in this PDU have an octet behind them that is left alone: the first is
+// 1. One that is padding, or a status, has an LI that says so.
+std::vector<int> left_alone(data_mode mode, const pdu_content& c,
+                            std::span<const std::uint8_t> pdu) {
+    std::vector<int> which;
+    for (int i = 0; const auto& s : c.segments)
+        if (++i; s.ends && s.trim) which.push_back(i);
+    if (octets_behind(mode, c, static_cast<int>(pdu.size())) == 1 && c.status_offset == 0) {
+        const auto last_li = static_cast<std::size_t>(c.segments.front().offset) - 2;
+        if ((pdu[last_li] << 7 | pdu[last_li + 1] >> 1) != 0x7fff)
+            which.push_back(static_cast<int>(c.segments.size()));
+    }
+    return which;
+}
+
 // Two ends, each with SDUs for the other. 0 to 30 % of the PDUs are lost, 0 to 30 % are up to 8
 // intervals late, 0 to 20 % come twice; window, order of delivery, form and prohibit time of the
 // status, delay, PDUs of an interval are drawn, too.
@@ -166,9 +201,21 @@ void acknowledged(dice& d, std::uint32_t urnti, capture& to, tally& t) {
         came[from].push_back({content.sn, ends, pdu});
     };
     to.begin(rlc_mode::acknowledged, urnti, z.pdu);
-    w.assembled = [&](int side, std::span<const std::uint8_t> sdu) {
+    std::set<std::uint64_t> left_behind[2];
+    w.seen = [&](int from, const auto& pdu) {
+        if (!read_pdu(data_mode::acknowledged, pdu, content)) return;
+        const auto& placed = w.sides[from].placed;
+        for (const int end : left_alone(data_mode::acknowledged, content, pdu))
+            if (const auto at = placed.find({0, content.sn, end}); at != placed.end())
+                left_behind[from].insert(at->second);
+    };
+    w.assembled = [&](int side, std::span<const std::uint8_t> sdu, const sdu_position& p) {
+        const auto& left = left_behind[1 - side];
+        const auto at = w.sides[1 - side].placed.find(p);
+        const bool known = at != w.sides[1 - side].placed.end();
         to.channel.downlink = side == 1;
-        to.say(sdu);
+        to.say(sdu, known && at->second > 0 && left.contains(at->second - 1),
+               known && left.contains(at->second));
     };
     w.lose = [&](int, const auto&) { return d.hits(lost) && ++t.lost > 0; };
     w.late = [&] { return d.hits(late) && ++t.late > 0 ? d.within(1, 8) : 0; };
@@ -180,21 +227,23 @@ void acknowledged(dice& d, std::uint32_t urnti, capture& to, tally& t) {
             if (left[s] > 0 && d.hits(40) && w.give(s, draw_sdu(d, z.sdu(d)))) --left[s];
         w.step();
     }
-    t.unfinished += w.quiet() ? 0 : 1;
-    t.altered += static_cast<std::uint64_t>(w.altered + w.unknown);
+    const bool ended = left[0] + left[1] == 0 && w.quiet();
+    t.unfinished += ended ? 0 : 1;
     w.run(13);  // what is on its way still
+    t.altered += static_cast<std::uint64_t>(w.altered + w.unknown);
+    for (const auto& side : w.sides) {
+        const bool sorted = std::ranges::is_sorted(side.arrived);
+        ++(sorted ? t.sorted : c.in_sequence ? t.disordered : t.overtaken);
+        for (const auto& g : side.sdus) {
+            t.repeated += g.delivered > 1 ? 1 : 0;
+            t.undelivered += ended && g.delivered == 0 ? 1 : 0;
+        }
+    }
     ++t.am;
     for (int from = 0; from < 2; ++from) {
         to.channel.downlink = from == 0;
         take_as_tshark_can(came[from], to, t);
     }
-}
-
-// Behind the last end of a PDU with LIs of 15 bits, or a padding octet.
-bool octet_left_alone(const pdu_content& c, int pdu_bytes) {
-    if (c.segments.empty() || !c.segments.back().ends) return false;
-    return li_bytes(data_mode::unacknowledged, pdu_bytes) == 2 &&
-           pdu_bytes - c.segments.back().offset - c.segments.back().bytes == 1;
 }
 
 // One end. In a third of them nothing is lost, else up to 30 %. One in eight has so many SDUs that
@@ -208,11 +257,19 @@ void unacknowledged(dice& d, std::uint32_t urnti, capture& to, tally& t) {
     um_transmitter sender(c);
     to.begin(rlc_mode::unacknowledged, urnti, z.pdu);
     bool judged = true, renew = false;
-    std::set<octets> given;
+    std::vector<octets> given;
+    std::size_t next = 0, delivered = 0, ended = 0;
+    std::set<std::size_t> left_behind;
     um_receiver receiver(c, [&](auto sdu) {
-        if (!given.contains(octets(sdu.begin(), sdu.end()))) ++t.altered;
+        ++delivered;
+        std::size_t i = next;
+        while (i < given.size() && !std::ranges::equal(given[i], sdu)) ++i;
+        if (i < given.size())
+            next = i + 1;
+        else
+            ++t.altered;  // or it came twice, or late: this mode does neither
         if (judged)
-            to.say(sdu);
+            to.say(sdu, i > 0 && left_behind.contains(i - 1), left_behind.contains(i));
         else
             ++t.unjudged;
     });
@@ -221,30 +278,38 @@ void unacknowledged(dice& d, std::uint32_t urnti, capture& to, tally& t) {
     const int busy = d.within(10, 60), per_interval = d.within(1, 4);
     octets pdu(static_cast<std::size_t>(z.pdu));
     pdu_content content(z.pdu);
-    while (left > 0 || sender.has_pdu()) {
+    bool whole = true;
+    int steps = 0;
+    for (; (left > 0 || sender.has_pdu()) && steps < 20000; ++steps) {
         if (left > 0 && d.hits(busy)) {
             const auto sdu = draw_sdu(d, z.sdu(d));
-            if (sender.on_sdu(sdu, 0)) given.insert(sdu), --left;
+            if (sender.on_sdu(sdu, 0)) given.push_back(sdu), --left;
         }
         for (int n = 0; n < per_interval && sender.next_pdu(pdu, 0); ++n, ++pdus) {
+            read_pdu(data_mode::unacknowledged, pdu, content);
+            for (const int end : left_alone(data_mode::unacknowledged, content, pdu))
+                left_behind.insert(ended + static_cast<std::size_t>(end) - 1);
+            for (const auto& s : content.segments) ended += s.ends ? 1 : 0;
             if (d.hits(lost)) {
-                judged = false;
+                judged = whole = false;
                 renew = true;
                 ++t.lost;
                 continue;
             }
-            read_pdu(data_mode::unacknowledged, pdu, content);
             if (renew && content.begins) {
                 renew = false;
                 judged = to.channel.radio_bearer < 254;
                 to.channel.radio_bearer += judged ? 2 : 0;
             }
             if (judged) to.take(pdu), ++t.pdus;
-            renew |= octet_left_alone(content, z.pdu);
+            renew |= octets_behind(data_mode::unacknowledged, content, z.pdu) == 1;
             receiver.on_pdu(pdu);
         }
     }
     ++t.um;
+    const bool done = left == 0 && !sender.has_pdu();
+    t.unfinished += done ? 0 : 1;
+    if (done && whole && delivered < given.size()) t.undelivered += given.size() - delivered;
     t.wrapped += pdus > um_sn_space ? 1 : 0;
 }
 
@@ -264,10 +329,15 @@ void draw_worlds(std::uint64_t first, std::uint64_t worlds, capture& to) {
                                       {"doubled", t.doubled},
                                       {"unsorted", t.unsorted},
                                       {"held", t.held},
+                                      {"sorted", t.sorted},
+                                      {"overtaken", t.overtaken},
                                       {"sdus", to.sdus},
                                       {"unjudged", t.unjudged},
                                       {"unfinished", t.unfinished},
-                                      {"altered", t.altered}})
+                                      {"altered", t.altered},
+                                      {"disordered", t.disordered},
+                                      {"repeated", t.repeated},
+                                      {"undelivered", t.undelivered}})
         to.said += std::string(name) + '=' + std::to_string(count) + ' ';
     to.said.back() = '\n';
 }
@@ -294,10 +364,27 @@ std::vector<octets> sent_unacknowledged(const um_config& c, int sdu_bytes, int s
     return sent;
 }
 
+[[noreturn]] void refuse_argument(const char* name, const char* given, const std::string& valid) {
+    std::fprintf(stderr, "rlc_capture: %s is %s; valid: %s\n", name, given, valid.c_str());
+    std::exit(2);
+}
+
+std::uint64_t number(const char* name, const char* given, std::uint64_t low, std::uint64_t high) {
+    std::uint64_t value = 0;
+    const char* end = given + std::strlen(given);
+    const auto read = std::from_chars(given, end, value);
+    if (read.ec != std::errc() || read.ptr != end || value < low || value > high)
+        refuse_argument(name, given, std::to_string(low) + " .. " + std::to_string(high));
+    return value;
+}
+
 void one_case(int argc, char** argv, capture& to) {
-    const bool am = std::string(argv[2]) == "am";
-    const int pdu_bytes = std::atoi(argv[3]), sdu_bytes = std::atoi(argv[4]),
-              sdus = std::atoi(argv[5]);
+    const std::string mode = argv[2];
+    if (mode != "am" && mode != "um") refuse_argument("mode", argv[2], "am, um");
+    const bool am = mode == "am";
+    const int pdu_bytes = static_cast<int>(number("PDU_BYTES", argv[3], 8, 5000)),
+              sdu_bytes = static_cast<int>(number("SDU_BYTES", argv[4], 1, longest_sdu)),
+              sdus = static_cast<int>(number("SDUS", argv[5], 1, 10000));
     am_config a;
     a.pdu_bytes = pdu_bytes;
     a.largest_sdu = sdu_bytes;
@@ -308,14 +395,14 @@ void one_case(int argc, char** argv, capture& to) {
     const auto sent =
         am ? sent_acknowledged(a, sdu_bytes, sdus) : sent_unacknowledged(u, sdu_bytes, sdus);
     std::vector<std::size_t> order;
-    for (int i = 7; i < argc; ++i) order.push_back(std::strtoul(argv[i], nullptr, 10));
+    for (int i = 7; i < argc; ++i) order.push_back(number("SN", argv[i], 0, sent.size() - 1));
     if (order.empty())
         for (std::size_t i = 0; i < sent.size(); ++i) order.push_back(i);
     to.begin(am ? rlc_mode::acknowledged : rlc_mode::unacknowledged, 1, pdu_bytes);
     am_receiver acknowledged(a, [&](auto sdu, const auto&) { to.say(sdu); });
     um_receiver unacknowledged(u, [&](auto sdu) { to.say(sdu); });
     for (const auto i : order) {
-        to.take(sent.at(i));
+        to.take(sent[i]);
         if (am)
             acknowledged.on_pdu(sent[i], 0);
         else
@@ -338,12 +425,15 @@ int main(int argc, char** argv) {
     capture to;
     append_pcap_header(to.file);
     if (worlds)
-        draw_worlds(std::strtoull(argv[2], nullptr, 10), std::strtoull(argv[3], nullptr, 10), to);
+        draw_worlds(number("FIRST", argv[2], 0, 1'000'000'000'000),
+                    number("WORLDS", argv[3], 1, 100'000), to);
     else
         one_case(argc, argv, to);
-    std::ofstream(argv[worlds ? 4 : 6], std::ios::binary)
-        .write(reinterpret_cast<const char*>(to.file.data()),
+    const char* name = argv[worlds ? 4 : 6];
+    std::ofstream file(name, std::ios::binary);
+    file.write(reinterpret_cast<const char*>(to.file.data()),
                static_cast<std::streamsize>(to.file.size()));
+    if (!file.flush()) refuse_argument("FILE", name, "one that can be written");
     std::fwrite(to.said.data(), 1, to.said.size(), stdout);
     return 0;
 }

@@ -103,7 +103,7 @@ public:
     side sides[2];
     lose_fn lose;
     std::function<void(int from, const std::vector<std::uint8_t>&)> seen, heard;
-    std::function<void(int side, std::span<const std::uint8_t>)> assembled;
+    std::function<void(int side, std::span<const std::uint8_t>, const sdu_position&)> assembled;
     std::function<int()> late;
     std::function<bool()> twice;
     int altered = 0, unknown = 0;
@@ -114,7 +114,7 @@ private:
         std::vector<std::uint8_t> pdu;
     };
     void deliver(int to, std::span<const std::uint8_t> sdu, const sdu_position& p) {
-        if (assembled) assembled(to, sdu);
+        if (assembled) assembled(to, sdu, p);
         auto& from = sides[1 - to];
         const auto at = from.placed.find(p);
         if (at == from.placed.end()) {

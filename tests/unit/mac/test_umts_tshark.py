@@ -9,9 +9,42 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
-from rlc_witness import differences, sdus_of_tshark  # noqa: E402
+from rlc_witness import differences, sdus_of_tshark, wrong  # noqa: E402
 
 PROGRAM = sys.argv.pop(1)
+
+
+BENCH = pathlib.Path(__file__).resolve().parents[2] / "bench" / "rlc_against_tshark.py"
+
+
+class Judging(unittest.TestCase):
+    def test_each_count_that_has_to_be_0_is_told_and_none_at_all(self) -> None:
+        self.assertEqual(wrong({"sdus": 1, "lost": 5, "unjudged": 2, "altered": 0}), [])
+        self.assertEqual(wrong({"sdus": 1, "unfinished": 2, "altered": 1}), ["altered: 1", "unfinished: 2"])
+        self.assertEqual(wrong({}), ["no SDUs"])
+
+    def test_an_octet_more_is_excused_only_where_one_was_left(self) -> None:
+        self.assertEqual(differences(["1 1 2 ab00 >"], ["1 1 2 ab0000"]), ([], [], 1))
+        self.assertEqual(differences(["1 1 2 ab00 <"], ["1 1 2 00ab00"]), ([], [], 1))
+        self.assertEqual(differences(["1 1 2 ab <>", "1 1 2 ab"], ["1 1 2 00ab00", "1 1 2 ab"]), ([], [], 1))
+        for ours, theirs in (("1 1 2 ab", "1 1 2 ab00"), ("1 1 2 ab <", "1 1 2 ab00"), ("1 1 2 ab >", "1 1 2 ab01")):
+            self.assertEqual(differences([ours], [theirs]), ([ours[:8]], [theirs], 0))
+
+    def test_refused_arguments(self) -> None:
+        for arguments, words in ((["worlds", "x", "1", "f"], "FIRST is x; valid: 0 .."), (["worlds", "1", "0", "f"], "WORLDS is 0; valid: 1 .."),
+                                 (["case", "am", "0", "1", "1", "f"], "PDU_BYTES is 0; valid: 8 .."), (["case", "um", "42", "0", "1", "f"], "SDU_BYTES is 0"),
+                                 (["case", "am", "42", "1", "-1", "f"], "SDUS is -1"), (["case", "tm", "42", "1", "1", "f"], "mode is tm; valid: am, um"),
+                                 (["case", "am", "42", "30", "1", "/dev/null", "1"], "SN is 1; valid: 0 .. 0"), (["case", "am"], "worlds FIRST"),
+                                 (["worlds", "1", "1", "/nowhere/f"], "FILE is /nowhere/f")):
+            done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, check=False, timeout=60)
+            self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), arguments)
+            self.assertIn(words, done.stderr)
+
+    def test_the_bench_refuses_what_cannot_run(self) -> None:
+        for arguments, words in ((["/nowhere/rlc_capture", "10"], "RLC_CAPTURE is /nowhere/rlc_capture"), ([PROGRAM, "0"], "WORLDS is 0")):
+            done = subprocess.run([sys.executable, BENCH, *arguments], capture_output=True, text=True, check=False, timeout=60)
+            self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), arguments)
+            self.assertIn(words, done.stderr)
 
 
 @unittest.skipUnless(shutil.which("tshark"), "no tshark here")
@@ -33,9 +66,13 @@ class Witness(unittest.TestCase):
 class Worlds(Witness):
     def test_random_worlds_of_both_modes(self) -> None:
         ours = self.ours("worlds", 1, 400, self.file)
-        self.assertRegex(ours.pop(), r"acknowledged=2\d\d unacknowledged=1\d\d wrapped=\d.* unfinished=0 altered=0$")
+        counts = {name: int(value) for name, value in (c.split("=") for c in ours.pop().split())}
+        self.assertEqual(wrong(counts), [])
+        for name, least in (("acknowledged", 200), ("unacknowledged", 100), ("wrapped", 5), ("lost", 1000), ("overtaken", 50), ("sorted", 200)):
+            self.assertGreater(counts[name], least, name)
         missing, extra, octets = differences(ours, sdus_of_tshark(self.file))
         self.assertEqual((missing, extra), ([], []))
+        self.assertGreater(octets, 5)
         self.assertGreater(len(ours), 3000)
         self.assertLess(octets, len(ours) / 50)
 
