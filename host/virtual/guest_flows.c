@@ -208,6 +208,7 @@ static void* sample_session(void* s) {
         sample_round_trip(*(int*)s);
         nanosleep(&step, NULL);  // where the thread is cancelled
     }
+    return NULL;
 }
 
 // File transfers one after the other, on a connection each: BYTES TIMES ...; of each when it began,

@@ -97,7 +97,8 @@ class Options(unittest.TestCase):
     @staticmethod
     def beside(setting):
         """What makes a value possible."""
-        return ("--clock", "realtime", "--retransmission-delay-ms", "32") if setting.key == "link.transmit_lead_slots" else ()
+        of_realtime = {"link.transmit_lead_slots": ("--retransmission-delay-ms", "32"), "link.loop": ()}
+        return ("--clock", "realtime", *of_realtime[setting.key]) if setting.key in of_realtime else ()
 
     def test_every_flag_reaches_its_setting(self):
         for s in (x for x in scenario.SETTINGS if x.flag):
