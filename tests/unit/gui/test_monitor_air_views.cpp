@@ -150,7 +150,8 @@ private Q_SLOTS:
         }
         QVERIFY(w.settle());
         const QImage image = w.picture("fader");
-        const QString own = "delay 1.333 ms, clipped 3, lost 0, too late 0\nsounded -31.5 dB off (limit -25.0)";
+        const QString own =
+            "delay 1.333 ms, clipped 3, lost 0, too late 0\nsounded -31.5 dB off (limit -25.0)";
         QCOMPARE(v.words(), own);
         QCOMPARE(v.input().data()->size(), 100);
         QCOMPARE(v.input().data()->at(0)->value, -15.0);
