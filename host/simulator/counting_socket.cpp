@@ -99,24 +99,13 @@ void counting_socket::ReTxTimeout() {
     TcpSocketBase::ReTxTimeout();
 }
 
-void counting_socket::PersistTimeout() {
-    if (m_txBuffer->SizeFromSequence(m_tcb->m_nextTxSequence) > 0) {
-        TcpSocketBase::PersistTimeout();
-        return;
-    }
-    // What is outstanding has its own timer.
-    SetPersistTimeout(std::min(ns3::Seconds(60), ns3::Time(2 * GetPersistTimeout())));
-    m_persistEvent =
-        ns3::Simulator::Schedule(GetPersistTimeout(), &counting_socket::PersistTimeout, this);
-}
-
 void counting_socket::DoForwardUp(ns3::Ptr<ns3::Packet> packet, const ns3::Address& from,
                                   const ns3::Address& to) {
-    if (m_state == TIME_WAIT) {
-        ns3::TcpHeader header;
-        packet->PeekHeader(header);
-        if ((header.GetFlags() & ns3::TcpHeader::FIN) != 0) SendEmptyPacket(ns3::TcpHeader::ACK);
-    }
+    ns3::TcpHeader header;
+    packet->PeekHeader(header);
+    if (m_state == LISTEN && (header.GetFlags() & ns3::TcpHeader::RST) != 0) return;
+    if (m_state == TIME_WAIT && (header.GetFlags() & ns3::TcpHeader::FIN) != 0)
+        SendEmptyPacket(ns3::TcpHeader::ACK);
     TcpSocketBase::DoForwardUp(packet, from, to);
 }
 

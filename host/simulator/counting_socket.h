@@ -18,8 +18,10 @@
 // Without SACK, duplicates are counted anew after each ACK of new data, as RFC 5681 has it.
 //
 // Its window is that of ns-3, but for new data that the receiver's window has no room for as a
-// whole segment: ns-3 3.37 sends what fits, and when that is nothing it does not survive it. Nor
-// does it survive to probe a closed window when there is nothing behind what was sent.
+// whole segment: ns-3 3.37 sends what fits, and when that is nothing it does not survive it.
+//
+// A reset does nothing to an end that listens (RFC 9293, 3.10.7.2): ns-3 3.37 takes the window of a
+// connection that there is not for closed, probes it, and does not survive that either.
 #pragma once
 
 #include <ns3/rtt-estimator.h>
@@ -69,7 +71,6 @@ protected:
     void EstimateRtt(const ns3::TcpHeader& header) override;
     void NewAck(const ns3::SequenceNumber32& ack, bool restart_timer) override;
     void ReTxTimeout() override;
-    void PersistTimeout() override;
     void DoForwardUp(ns3::Ptr<ns3::Packet> packet, const ns3::Address& from,
                      const ns3::Address& to) override;
     void ReceivedAck(ns3::Ptr<ns3::Packet> packet, const ns3::TcpHeader& header) override;

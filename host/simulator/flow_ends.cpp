@@ -147,6 +147,9 @@ std::string flow_end::json() const { return told_; }
 
 constexpr std::uint64_t endless = std::numeric_limits<std::uint64_t>::max();
 
+// Where counts begin, a connection is tried for until then.
+double connect_for(const tcp_flow& f) { return std::max(connect_s, f.measured); }
+
 tcp_sender::tcp_sender(const tcp_flow& f)
     : flow_end(f.flow, "sender"), flow_(f), left_(f.seconds > 0 ? endless : f.bytes) {
     socket_ = make_socket(f.from.node, f.sender);
@@ -162,7 +165,7 @@ void tcp_sender::start() {
     socket_->Bind();
     socket_->Connect(end_of(flow_.to, flow_.flow));
     if (flow_.seconds > 0)
-        at(flow_.start + connect_s, [this] {
+        at(flow_.start + connect_for(flow_), [this] {
             if (connected_ || done()) return;
             tell("\"problem\": \"connect: it takes too long\"");
             close_silently(socket_);
@@ -239,7 +242,7 @@ tcp_receiver::tcp_receiver(const tcp_flow& f) : flow_end(f.flow, "receiver"), fl
     listening_ = listening(f.to, f.flow, f.sender, f.window_kb);
     on_connection(listening_, [this](const Ptr<Socket>& s) { accept(s); });
     if (f.seconds > 0)
-        at(f.start + connect_s + 1, [this] {
+        at(f.start + connect_for(f) + 1, [this] {
             if (began_ == 0) finish(now_s());
         });
 }

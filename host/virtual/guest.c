@@ -14,7 +14,7 @@
 //   between SIDE SIDE PROGRAM ARGUMENT...    one of the folder's, from here on until the traffic is over: in the first's
 //                                            namespace, the second's is descriptor 3; what it prints is read back
 //   bulk FROM TO START SECONDS CC [KB [S]]   TCP as fast as it goes; seconds of the kernel's clock; KB of socket buffer (0: the
-//                                            kernel's own); counted anew from S seconds on
+//                                            kernel's own); counted anew from S seconds on, until when it tries to connect
 //   transfer FROM TO START BYTES CC [KB]     TCP, so many bytes
 //   sessions FROM TO START CC BYTES TIMES ...           file transfers one after the other, a connection each
 //   compare FROM TO START BYTES CC KB LIMIT SEED        bytes that are compared; sender's buffer; given up after LIMIT s

@@ -114,12 +114,17 @@ static void tell_sender(int flow, int s, double began, unsigned long long writte
 // What has arrived, and is looked at by nobody.
 static ssize_t take(int s) { return recv(s, chunk, sizeof chunk, MSG_TRUNC); }
 
+// So long is a connection tried for; where counts begin at `measured`, until then.
+static double connect_for(double start, double measured) {
+    return measured > start + connect_s ? measured - start : connect_s;
+}
+
 // Until the peer has closed, or for so many seconds: bytes, first arrival and end, bytes in each
 // second of the flow. The clock is read once a second: a read of it costs as much as one of data.
-static void receive_bulk(int side, int flow, double start, double seconds) {
+static void receive_bulk(int side, int flow, double start, double seconds, double measured) {
     static unsigned long long by_second[most_seconds];
     unsigned long long bytes = 0, counted = 0, first_bytes = 0;
-    double first = 0, began = 0, until = start + connect_s + 1, t = 0;
+    double first = 0, began = 0, until = start + connect_for(start, measured) + 1, t = 0;
     int l = listening(side, flow, SOCK_STREAM), used = 0;
     if (seconds > 0) wake_at(until);
     int s = accept(l, NULL, NULL);
@@ -152,8 +157,8 @@ static void receive_bulk(int side, int flow, double start, double seconds) {
 }
 
 // `seconds` > 0: as much as goes in so many from the connection on, and what is not sent is
-// dropped; a link that is too bad to connect over is a result. Else so many bytes, and an orderly
-// end. `measured` > 0: from that time on there are counts besides.
+// dropped; a link that is too bad to connect over is told. Else so many bytes, and an orderly end.
+// `measured` > 0: from that time on there are counts besides.
 static void send_bulk(int to, int flow, double start, double seconds, long long bytes,
                       const char* control, double measured) {
     struct mark from = {0};
@@ -161,7 +166,7 @@ static void send_bulk(int to, int flow, double start, double seconds, long long 
     unsigned long long written = 0;
     sleep_until(start);
     int s = to_connect(flow, control);
-    if (seconds > 0) limit_time(s, connect_s);
+    if (seconds > 0) limit_time(s, (time_t)connect_for(start, measured));
     if (connect(s, (const struct sockaddr*)&a, sizeof a)) {
         if (seconds <= 0) give_up(flow, "connect");
         tell("{\"flow\": %d, \"end\": \"sender\", \"problem\": \"connect: %s\"}\n", flow,
@@ -441,14 +446,14 @@ int add_flow(char** w, int n) {
     buffer_bytes = 0;
     if (!strcmp(w[0], "bulk")) {
         if (n >= 7) buffer_bytes = 1024 * atoi(w[6]);
-        if (starts(to)) receive_bulk(to, flow, start, length), exit(0);
         const double measured = n >= 8 ? start + atof(w[7]) : 0;
+        if (starts(to)) receive_bulk(to, flow, start, length, measured), exit(0);
         if (starts(from)) send_bulk(to, flow, start, length, 0, w[5], measured), exit(0);
         return 2;
     }
     if (!strcmp(w[0], "transfer")) {
         if (n >= 7) buffer_bytes = 1024 * atoi(w[6]);
-        if (starts(to)) receive_bulk(to, flow, start, 0), exit(0);
+        if (starts(to)) receive_bulk(to, flow, start, 0, 0), exit(0);
         if (starts(from)) send_bulk(to, flow, start, 0, atoll(w[4]), w[5], 0), exit(0);
         return 2;
     }

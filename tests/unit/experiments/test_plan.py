@@ -270,12 +270,19 @@ class Shipped(unittest.TestCase):
         def sender(spurious):
             return {"since": {"seconds": 40.0, "bytes_acked": 5_000_000, "bytes_sent": 6_000_000, "bytes_retransmitted": 600_000, "rtt_ms": 80,
                               "TCPTimeouts": 10, "TCPLossUndo": spurious}}
-        work = virtual_work.result_of({"flows": [sender(4), {"end": "receiver"}, sender(1)]}, "uploads")["workload"]
+        verdict = {"valid": True, "reasons": [], "checks": {"sums": True, "traffic": True}}
+        both = {"verdict": verdict, "flows": [sender(4), {"end": "receiver"}, sender(1)]}
+        report = virtual_work.result_of(both, "uploads")
+        self.assertEqual(report["verdict"], verdict)
+        work = report["workload"]
         self.assertEqual((work["goodput_bps"], work["rtt_ms"]), (2e6, 80))
         self.assertEqual((work["timeouts"], work["timeouts_spurious"], work["timeouts_real"]), (60, 15, 45))
         self.assertAlmostEqual(metrics.METRICS["useful"][1]({"workload": work}), 0.9)
-        nothing = virtual_work.result_of({"flows": []}, "uploads")["workload"]
+        nothing = virtual_work.result_of({"verdict": verdict, "flows": []}, "uploads")["workload"]
         self.assertEqual((nothing["goodput_bps"], nothing["timeouts"]), (0, 0))
+        alone = virtual_work.result_of(both | {"flows": [sender(4), {"flow": 1, "end": "sender", "problem": "connect: Connection timed out"}]}, "uploads")
+        self.assertEqual(alone["verdict"], {"valid": False, "reasons": ["traffic: flow 1: connect: Connection timed out"],
+                                            "checks": {"sums": True, "traffic": False}})
 
     def test_full_size_is_that_of_the_text(self):
         for e in plan.load(TOP, ["all"], "full"):

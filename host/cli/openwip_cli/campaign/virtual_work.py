@@ -10,6 +10,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..figures import accounting
 from ..machine.places import Places
 from ..runs import virtual
 from ..settings import emulator
@@ -32,7 +33,10 @@ def plan_of(settings: dict[str, Any], work: dict[str, Any]) -> virtual.Plan:
 
 
 def result_of(report: dict[str, Any], kind: str) -> dict[str, Any]:
+    """A user without a connection is no user: the others have the link for themselves."""
     since = [f["since"] for f in report["flows"] if "since" in f]
+    report = report | {"verdict": accounting.with_reasons(
+        report["verdict"], "traffic", [f"traffic: flow {f['flow']}: {f['problem']}" for f in report["flows"] if "problem" in f])}
 
     def total(name: str) -> Any:
         return sum(s[name] for s in since)

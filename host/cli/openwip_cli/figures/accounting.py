@@ -321,6 +321,11 @@ def verdict(checks: Any) -> dict[str, Any]:
             "checks": {name: not found for name, found in checks}}
 
 
+def with_reasons(judged: dict[str, Any], check: str, reasons: list[str]) -> dict[str, Any]:
+    """What is known later."""
+    return judged if not reasons else {"valid": False, "reasons": judged["reasons"] + reasons, "checks": judged["checks"] | {check: False}}
+
+
 def realtime_of(before: Any, after: Any, missed_slots: dict[str, int]) -> dict[str, Any]:
     """Of the measured interval, from two statuses of the medium."""
     wall = after.wall_seconds - before.wall_seconds

@@ -45,7 +45,7 @@ def complete(base: str, node: str, side: str, config: str, places: Places, more:
     name = f"{base}-{node}-{side}"
     facts = read_facts(pathlib.Path(name + FACTS), timeout_s)
     of = recording.Recording(None, {"role": "fader", "hardware": tree["nodes"][node]["radio"],
-                                    "frequency_hz": tree.get("fader", {}).get("frequency_hz", 1.8e9)}, 0)
+                                    "frequency_hz": tree.get("fader", {}).get("frequency_hz", 1.8e9)})
     of.from_start, of.began = False, os.path.getmtime(name + FACTS) - facts["samples"] / SAMPLE_RATE
     meta = of.metadata(facts)
     meta["global"] |= {"core:description": f"{SIDES[side]} {node} by the fader", "openwip:node": node, "openwip:side": side}

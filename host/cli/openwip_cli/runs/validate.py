@@ -13,7 +13,7 @@ from typing import Any
 from ..air import SLOTS_PER_SECOND, SYMBOLS_PER_BIN
 from ..cell.session import Progress
 from ..errors import INVALID, VALID, BadInput
-from ..figures.accounting import MTU, USUAL_MSS
+from ..figures.accounting import MTU, USUAL_MSS, with_reasons
 from ..machine import outputs
 from ..machine.places import Places
 from ..measure import traffic
@@ -139,8 +139,10 @@ def with_tcp(mode: str, case: Any, duration: float, places: Places) -> dict[str,
     ends = {e["end"]: e for e in report["flows"] if "failed" not in e}
     got, sent = ends.get("receiver"), ends.get("sender")
     if not got or not sent or got["bytes"] != size:
-        report["verdict"] = {"valid": False, "reasons": report["verdict"]["reasons"] or [f"traffic: not all of {size} bytes arrived"]}
-        return row_of(mode, kind, bins, modulation, 0.0, MTU - USUAL_MSS, report["verdict"])
+        found = report["verdict"]
+        if found["valid"]:
+            found = with_reasons(found, "traffic", [f"traffic: not all of {size} bytes arrived"])
+        return row_of(mode, kind, bins, modulation, 0.0, MTU - USUAL_MSS, found)
     rate = (got["bytes"] - got["first_bytes"]) * 8 / (got["last"] - got["first"])
     return row_of(mode, kind, bins, modulation, rate, MTU - sent["mss"], report["verdict"]) | {"realtime": report["realtime"]}
 
