@@ -19,6 +19,10 @@ import time
 
 import radio_time
 
+CLI = str(pathlib.Path(__file__).resolve().parents[2] / "host" / "cli")
+if CLI not in sys.path:
+    sys.path.append(CLI)
+
 # Before GNU Radio and UHD are loaded: no control port, no banners, no letters (O, U, L) on the console:
 # events are counted and reported instead.
 os.environ.setdefault("GR_CONF_CONTROLPORT_ON", "False")
@@ -63,9 +67,6 @@ def ranged(kind, low, high):
 
 def setting(p, key):
     """An option that is a setting of the demo: all of it is in the table of settings (mac/schema/settings.yaml)."""
-    cli = str(pathlib.Path(__file__).resolve().parents[2] / "host" / "cli")
-    if cli not in sys.path:
-        sys.path.append(cli)
     from openwip_cli.settings import table
     s = table.setting(key, "demo")
 
@@ -400,12 +401,16 @@ LONGEST_RUN_US = 300_000
 @contextlib.contextmanager
 def realtime(wanted):
     """The threads that begin meanwhile have real-time priority, if the system grants it; this one has not,
-    before or after. One that runs for 0.3 s without a pause takes it from all of them."""
+    before or after. One that runs for 0.3 s without a pause takes it from all of them. And the process locks its memory."""
     def give_back(*_):
         for thread in os.listdir("/proc/self/task"):
             with contextlib.suppress(OSError):
                 os.sched_setscheduler(int(thread), os.SCHED_OTHER, os.sched_param(0))
 
+    if wanted:
+        from openwip_cli.machine import rights
+        with contextlib.suppress(OSError):
+            rights.lock_memory()
     try:
         if wanted:
             signal.signal(signal.SIGXCPU, give_back)
