@@ -26,7 +26,8 @@ def radio_lines(r: dict[str, Any]) -> list[Any]:
     radio = r["radio"]
     return [f"  radio        locked after {radio.get('lock_s', 0) * 1000:.0f} ms, SNR "
             f"{radio['mean_snr_db']:.1f} dB, EVM {radio['evm_percent']:.1f} %, prediction NMSE "
-            f"{r['prediction']['nmse']:.3f} {r['prediction']['horizon_slots']} slots ahead"]
+            f"{r['prediction']['nmse']:.3f} {r['prediction']['horizon_slots']} slots ahead"
+            + (f"; {radio['clipped']} samples at full scale" if radio.get("clipped") else "")]
 
 
 def bearer_lines(bearer: dict[str, Any]) -> list[str]:

@@ -147,7 +147,7 @@ def measure(cell: run.MeasuredCell, watch: Any, applications: Any, places: Place
     return common | more | {
         "placement": keeper.placement.report() | slot_path.granted(keeper.pids) | {"page_faults": more.pop("page_faults")},
         "fader": accounting.fader_of(now.air, radio),
-        "radio": accounting.counts_of(radio, "cell", "locks", "lock_losses", "gain_", "cfo_hz", "evm_", "mean_snr_db", "overflows") | {
+        "radio": accounting.counts_of(radio, "cell", "locks", "lock_losses", "gain_", "cfo_hz", "evm_", "mean_snr_db", "overflows", "clipped") | {
             "state": radio.mode, "level_dbfs": radio.rx_level_dbfs,
             "transitions": accounting.counts_of(radio, "candidates", "synchronisations", "losses_"),
             "grants_failed": link.grants_failed, "slots_unlocked": link.slots_unlocked, "frames_combined": link.frames_combined,
