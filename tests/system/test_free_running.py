@@ -63,6 +63,9 @@ class FreeRunning(unittest.TestCase):
         self.assertEqual(report["prediction"]["horizon_slots"], 12)
         self.assertIn("transmit_lead_slots: 6", report["effective"]["base"])
         self.assertGreater(report["packets"]["downlink"]["delivered"], 100)
+        self.assertEqual(set(report["placement"]["page_faults"]), set(PROCESSES))
+        self.assertEqual(set(report["placement"]["memory_locked"]), set(PROCESSES))
+        self.assertEqual(report["radio"]["clipped"], 0)
         self.assertEqual(left_of(cells.Cell(CELL)), [])
 
     def test_it_goes_on_after_any_process_stood_still_for_50_ms(self):

@@ -135,7 +135,7 @@ TEST(memory_lock, under_a_limit_a_process_that_gives_its_rights_up_may_still_gro
         if (::syscall(SYS_capset, &header, held) != 0) return 3;
         std::vector<char> later(64 << 20, 1);
         std::thread([] { stack_of(1000); }).join();
-        return stack_of(6000) == 0 && later.back() == 1 ? 0 : 4;
+        return stack_of(3000) == 0 && later.back() == 1 ? 0 : 4;
     });
     EXPECT_EQ(code, 0);
 }
