@@ -146,8 +146,8 @@ void slot_receiver_impl::on_slot(const ::wip::phy::received_slot& slot) {
         settings_.fill(receiver_, state);
         state.set_gain_db(gain_.gain().value);
         state.set_gain_changes(gain_.changes());
+        state.set_clipped(clipped_);
         status.malformed = link_ ? link_->malformed() : 0;
-        status.clipped = clipped_;
         status.unexpected = link_ ? link_->unexpected() : 0;
     });
     // One a slot: it takes time.

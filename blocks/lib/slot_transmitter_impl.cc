@@ -176,8 +176,14 @@ slot_transmitter_impl::outcome slot_transmitter_impl::without_plan(slot_span out
     send_empty(out);
     const std::lock_guard lock(mutex_);
     ++status_.late_plans;
-    if (not_sent_.size() < most_not_sent) not_sent_.push_back(stretch_.next().value);
+    not_sent(stretch_.next());
     return outcome::made;
+}
+
+// Several packets of one slot may be late.
+void slot_transmitter_impl::not_sent(::wip::slot s) {
+    if (not_sent_.size() < most_not_sent && (not_sent_.empty() || not_sent_.back() != s.value))
+        not_sent_.push_back(s.value);
 }
 
 // Until the next slot has to be begun. False: asked to stop, or macd is gone.
@@ -250,9 +256,9 @@ void slot_transmitter_impl::on_async(const pmt::pmt_t& message) {
             return;
     }
     if (pace_) {  // the next slots have their own times
-        if (event.kind == ::wip::uhd_event_kind::underflow && event.time &&
-            not_sent_.size() < most_not_sent)
-            not_sent_.push_back(::wip::slot_of(*event.time).value);
+        // What came too late says when that was, not what it was. Slots go out in order, so the
+        // one of that moment has not gone out either; mostly it is the same.
+        if (event.time) not_sent(::wip::slot_of(*event.time));
         return;
     }
     stretch_.fault(event.time ? std::optional(::wip::slot_of(*event.time)) : std::nullopt);

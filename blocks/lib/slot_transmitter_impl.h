@@ -60,6 +60,7 @@ private:
     void send_burst(slot_span out);
     void end_stretch(slot_span out);
     void record(slot_span out);
+    void not_sent(::wip::slot s);
     bool modulate_plan(const openwip::slot_link::SlotPlan& plan, slot_span out);
     void on_async(const pmt::pmt_t& message);
     void tag_start();

@@ -7,13 +7,14 @@
 Prints "ready" when the flowgraph runs. Ends: see station.py."""
 import argparse
 import os
+from typing import Any
 
 import station
 
 CHANNEL_BUFFER = 15360      # three slots, as the transmitter's
 
 
-def channel(text):
+def channel(text: str) -> dict[str, Any]:
     """MODEL[,KEY=VALUE...] as arguments of the block."""
     from gnuradio import wip
     kinds = {"speed_kmh": float, "shadowing": str, "user": int, "noise_dbfs": float, "seed": int}
@@ -31,7 +32,7 @@ def channel(text):
     return found
 
 
-def build(options):
+def build(options: argparse.Namespace) -> station.Watch:
     from gnuradio import gr, uhd, wip
     top = gr.top_block("base_station")
     sink = station.open_radio(
@@ -65,7 +66,7 @@ def build(options):
                          real_time=not options.no_realtime)
 
 
-def main():
+def main() -> None:
     p = station.parser(__doc__.splitlines()[0])
     p.add_argument("--cell", type=station.ranged(int, 0, 63), default=0, help="identity of the cell, 0..63")
     p.add_argument("--tx-gain", type=station.ranged(float, -100, 200), default=0.0, help="dB")

@@ -3,7 +3,10 @@
 
 Each wait ends with `Missing`, in one line: what did not come, within how long, and what to look at. `radio` is a block of
 gr-uhd; a test gives its own."""
+import fractions
 import time
+from collections.abc import Callable
+from typing import Any
 
 REFERENCE_S = 10.0      # a PLL takes one second or two, an oven of a GPSDO that was just switched on longer
 GPS_S = 60.0
@@ -22,7 +25,7 @@ class Missing(RuntimeError):
     """What a station waits for and does not get."""
 
 
-def choose(radio, clock_source, time_source):
+def choose(radio: Any, clock_source: str, time_source: str) -> None:
     """Sets both. Raises Missing for what the device does not have."""
     for what, wanted, there, choose_it in (
             ("clock", clock_source, radio.get_clock_sources(0), lambda s: radio.set_clock_source(s, 0)),
@@ -32,7 +35,8 @@ def choose(radio, clock_source, time_source):
         choose_it(wanted)
 
 
-def wait_for(condition, seconds, words, sleep=time.sleep, now=time.monotonic):
+def wait_for(condition: Callable[[], bool], seconds: float, words: tuple[str, str], sleep: Callable[[float], None] = time.sleep,
+             now: Callable[[], float] = time.monotonic) -> None:
     end = now() + seconds
     while not condition():
         if now() >= end:
@@ -40,20 +44,20 @@ def wait_for(condition, seconds, words, sleep=time.sleep, now=time.monotonic):
         sleep(AGAIN_S)
 
 
-def wait_for_reference(radio, clock_source, **clock):
+def wait_for_reference(radio: Any, clock_source: str, **clock: Any) -> None:
     """A device that has no such sensor says nothing of it, and is believed."""
     if "ref_locked" in radio.get_mboard_sensor_names(0):
         wait_for(lambda: radio.get_mboard_sensor("ref_locked", 0).to_bool(), REFERENCE_S,
                  (f"ref_locked (clock source {clock_source})", HINTS["ref_locked", clock_source]), **clock)
 
 
-def wait_for_lo(radio, **clock):
+def wait_for_lo(radio: Any, **clock: Any) -> None:
     if "lo_locked" in radio.get_sensor_names(0):
         wait_for(lambda: radio.get_sensor("lo_locked", 0).to_bool(), LO_S,
                  ("lo_locked", "the synthesizer cannot hold this frequency (--freq), or the board is faulty"), **clock)
 
 
-def next_second(radio, time_source, **clock):
+def next_second(radio: Any, time_source: str, **clock: Any) -> int | None:
     """Waits for an edge of the second; then sets the time that the device has at the next one: of the GPSDO, or of this
     computer. Without a common edge (internal) the device's time stays as it is: nothing needs it."""
     if time_source == "internal":
@@ -74,10 +78,11 @@ def next_second(radio, time_source, **clock):
     return radio.get_mboard_sensor("gps_time", 0).to_int() + 1
 
 
-def prepare(radio, clock_source, time_source, spec, sleep=time.sleep, now=time.monotonic):
+def prepare(radio: Any, clock_source: str, time_source: str, spec: Callable[[int], Any], sleep: Callable[[float], None] = time.sleep,
+            now: Callable[[], float] = time.monotonic) -> None:
     """All of it, before a station computes its start. `spec`: makes a UHD time of whole seconds."""
     choose(radio, clock_source, time_source)
-    clock = {"sleep": sleep, "now": now}
+    clock: dict[str, Any] = {"sleep": sleep, "now": now}
     wait_for_reference(radio, clock_source, **clock)
     wait_for_lo(radio, **clock)
     second = next_second(radio, time_source, **clock)
@@ -89,6 +94,6 @@ def prepare(radio, clock_source, time_source, spec, sleep=time.sleep, now=time.m
               "another program may set it too"), **clock)
 
 
-def first_slot(device_seconds, ahead_seconds):
+def first_slot(device_seconds: fractions.Fraction, ahead_seconds: fractions.Fraction) -> int:
     """The first slot (of 1/1500 s) that begins `ahead_seconds` after a device time, or later."""
     return -int(-(device_seconds + ahead_seconds) * 1500 // 1)

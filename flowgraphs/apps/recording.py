@@ -10,6 +10,7 @@ import json
 import os
 import threading
 import time
+from typing import Any
 
 VERSION = "1.2.0"              # of SigMF
 EXTENSION_VERSION = "1.1.0"    # of host/cli/openwip_cli/iq/sigmf-openwip.schema.json
@@ -20,27 +21,28 @@ SAMPLE_RATE, SLOT_SAMPLES = 7_680_000, 5120
 class Recording:
     """Of one block. `settings`: what the metadata says of the station: role, hardware, frequency_hz, receiver."""
 
-    def __init__(self, block, settings):
+    def __init__(self, block: Any, settings: dict[str, Any]) -> None:
         self.block, self.settings = block, settings
         self.lock = threading.Lock()
-        self.base = None
+        self.base: str | None = None
 
-    def start(self, base, begin_slot=-1, end_slot=-1, from_start=False, nof_slots=-1):
+    def start(self, base: str, begin_slot: int = -1, end_slot: int = -1, from_start: bool = False, nof_slots: int = -1) -> None:
         """RuntimeError names what is wrong."""
         with self.lock:
             receives = self.settings["role"] == "terminal"
             self.block.start_recording(base + DATA, base + SLOTS if receives else "", begin_slot, end_slot, nof_slots)
             self.base, self.from_start, self.began = base, from_start, time.time()
 
-    def status(self):
+    def status(self) -> dict[str, Any]:
         with self.lock:
             status = self.block.status()
             return self.block.recording() | {"air": status.get("air", status.get("next_slot"))}
 
-    def stop(self):
+    def stop(self) -> tuple[str, dict[str, Any]]:
         """Name of the metadata file."""
         with self.lock:
             facts = self.block.stop_recording()
+            assert self.base is not None        # or the block had refused
             path = self.base + META
             partial = path + ".part"
             with open(partial, "w", encoding="utf-8") as f:
@@ -50,16 +52,16 @@ class Recording:
             self.base = None
             return path, facts
 
-    def stop_if_running(self):
+    def stop_if_running(self) -> None:
         if self.base is not None:
             self.stop()
 
-    def metadata(self, facts):
+    def metadata(self, facts: dict[str, Any]) -> dict[str, Any]:
         s = self.settings
         stretches = facts["stretches"]
         origin = stretches[0]["first_sample"] if stretches else 0
 
-        def wall(sample):
+        def wall(sample: int) -> str:
             when = self.began + (sample - origin) / SAMPLE_RATE
             return datetime.datetime.fromtimestamp(when, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
@@ -79,7 +81,9 @@ class Recording:
             whole["openwip:receiver"] = s["receiver"]
         if facts["error"]:
             whole["openwip:error"] = facts["error"]
-        captures, gaps, previous_end = [], [], None
+        captures: list[dict[str, Any]] = []
+        gaps: list[dict[str, Any]] = []
+        previous_end = None
         for stretch, following in zip(stretches, [*stretches[1:], {"index": facts["samples"]}]):
             first, index = stretch["first_sample"], stretch["index"]
             captures.append({"core:sample_start": index, "core:global_index": first,
@@ -100,7 +104,7 @@ class Recording:
 class Control(threading.Thread):
     """The socket. Only the user of this process connects."""
 
-    def __init__(self, endpoint, recording):
+    def __init__(self, endpoint: str, recording: Recording) -> None:
         super().__init__(daemon=True)
         import zmq
         self.recording = recording
@@ -112,7 +116,7 @@ class Control(threading.Thread):
         finally:
             os.umask(before)
 
-    def run(self):
+    def run(self) -> None:
         import zmq
         while True:
             try:
@@ -125,7 +129,7 @@ class Control(threading.Thread):
                 answer = {"ok": False, "error": " ".join(str(e).split()) or type(e).__name__}
             self.socket.send_string(json.dumps(answer))
 
-    def answer(self, request):
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         if request["do"] == "start":
             self.recording.start(str(request["file"]), int(request.get("begin_slot", -1)),
                                  int(request.get("end_slot", -1)))

@@ -16,8 +16,17 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import radio_time
+
+if TYPE_CHECKING:
+    from recording import Recording
+
+CLI = str(pathlib.Path(__file__).resolve().parents[2] / "host" / "cli")
+if CLI not in sys.path:
+    sys.path.append(CLI)
 
 # Before GNU Radio and UHD are loaded: no control port, no banners, no letters (O, U, L) on the console:
 # events are counted and reported instead.
@@ -35,22 +44,22 @@ STOP_LIMIT_S = 0.6    # then the process ends even if a thread hangs in a driver
 PROGRAM = pathlib.Path(sys.argv[0]).stem
 
 
-def say(text):
+def say(text: str) -> None:
     print(f"{PROGRAM}: {text}", file=sys.stderr, flush=True)
 
 
-def bad_input(text):
+def bad_input(text: str) -> NoReturn:
     say(text)
     sys.exit(EXIT_BAD_INPUT)
 
 
 class OneLineParser(argparse.ArgumentParser):
-    def error(self, message):
+    def error(self, message: str) -> NoReturn:
         bad_input(f"{message} (--help lists the options)")
 
 
-def ranged(kind, low, high):
-    def parse(text):
+def ranged(kind: Callable[[str], Any], low: float, high: float) -> Callable[[str], Any]:
+    def parse(text: str) -> Any:
         try:
             value = kind(text)
         except ValueError:
@@ -61,23 +70,20 @@ def ranged(kind, low, high):
     return parse
 
 
-def setting(p, key):
+def setting(p: argparse.ArgumentParser, key: str) -> None:
     """An option that is a setting of the demo: all of it is in the table of settings (mac/schema/settings.yaml)."""
-    cli = str(pathlib.Path(__file__).resolve().parents[2] / "host" / "cli")
-    if cli not in sys.path:
-        sys.path.append(cli)
     from openwip_cli.settings import table
     s = table.setting(key, "demo")
 
-    def parse(text):
+    def parse(text: str) -> Any:
         try:
             return s.kind.read(text)
         except ValueError:
             raise argparse.ArgumentTypeError(f"'{text}' is not valid; valid: {s.kind.valid}") from None
-    p.add_argument(s.flag, type=parse, default=s.default, metavar="X", help=f"{s.help}; {s.kind.valid} (default {s.default})")
+    p.add_argument(str(s.flag), type=parse, default=s.default, metavar="X", help=f"{s.help}; {s.kind.valid} (default {s.default})")
 
 
-def slot_time(text):
+def slot_time(text: str) -> tuple[int, int, float]:
     """Device time of the first sample, which has to be the start of a slot: (slot, full, fraction)."""
     from gnuradio import wip
     try:
@@ -89,14 +95,14 @@ def slot_time(text):
     return time_of_slot(slot)
 
 
-def time_of_slot(slot):
+def time_of_slot(slot: int) -> tuple[int, int, float]:
     """(slot, full, fraction)"""
     from gnuradio import wip
     full, samples = divmod(slot * wip.SLOT_SAMPLES, wip.SAMPLE_RATE)
     return slot, full, samples / wip.SAMPLE_RATE
 
 
-def parser(description):
+def parser(description: str) -> OneLineParser:
     p = OneLineParser(description=description, allow_abbrev=False)
     p.add_argument("--args", required=True, help="UHD device address, e.g. type=vusrp,air=demo,node=base")
     p.add_argument("--endpoint", default="", help="address of macd's slot link, shm://PATH or a ZeroMQ address")
@@ -124,7 +130,7 @@ def parser(description):
     return p
 
 
-def recording_of(block, options, role, receiver=None):
+def recording_of(block: Any, options: argparse.Namespace, role: str, receiver: dict[str, Any] | None = None) -> "Recording":
     """Of the block's samples: running already with --record-iq, startable with --record-endpoint."""
     from recording import Control, Recording
     made = Recording(block, {"role": role, "hardware": f"USRP, {options.args}", "frequency_hz": options.freq,
@@ -139,7 +145,7 @@ def recording_of(block, options, role, receiver=None):
     return made
 
 
-def follow_parent():
+def follow_parent() -> None:
     """Under the launcher: end with it, whatever ended it."""
     if "OPENWIP_RUN" not in os.environ:
         return
@@ -149,7 +155,7 @@ def follow_parent():
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-def reason_for_signal():
+def reason_for_signal() -> tuple[str, int]:
     """(text, exit code): the run's file `why` says what died; without it somebody just asked."""
     try:
         text = (pathlib.Path(os.environ["OPENWIP_RUN"]) / "why").read_text().strip()
@@ -160,7 +166,7 @@ def reason_for_signal():
     return "asked to stop", 0
 
 
-def open_radio(make, settings, options):
+def open_radio(make: Callable[[], Any], settings: Iterable[Callable[[Any], None]], options: argparse.Namespace) -> Any:
     """A UHD block of gr-uhd, set up, with its clock and time as they have to be; ends the program in one line when the
     device refuses, or what it needs does not come. From then on options.start_time is the start."""
     from gnuradio import uhd
@@ -176,11 +182,11 @@ def open_radio(make, settings, options):
     return radio
 
 
-def exact(time_spec):
+def exact(time_spec: Any) -> fractions.Fraction:
     return time_spec.get_full_secs() + fractions.Fraction(time_spec.get_frac_secs())
 
 
-def set_start(radio, options):
+def set_start(radio: Any, options: argparse.Namespace) -> Any:
     """Of the radio's stream, from now where it is --start-in, so it may be called again while nothing streams. Returns it."""
     from gnuradio import uhd, wip
     if options.start_in is not None:
@@ -195,7 +201,7 @@ def set_start(radio, options):
 CARRIER_DBFS = -15.0     # nominal_transmit_level (blocks/types/db.h): what all bins in use come to
 
 
-def transmit_power(radio, dbm):
+def transmit_power(radio: Any, dbm: float) -> None:
     """By UHD's power calibration, whose reference is the power of full scale."""
     if not radio.has_power_reference(0):
         bad_input("--tx-power: the radio has no power calibration (uhd_power_cal.py makes one); valid: --tx-gain")
@@ -210,7 +216,7 @@ def transmit_power(radio, dbm):
 CELL_RATE = 7_680_000
 
 
-def radio_rate(radio):
+def radio_rate(radio: Any) -> tuple[int, int]:
     """Sets it: (clock, divider) of the rate, the cell's if the radio has it. Otherwise the lowest above that its clock gives
     divided by an even number, for the sake of its half-band filters."""
     clock = round(radio.get_clock_rate())
@@ -227,7 +233,7 @@ def radio_rate(radio):
     return clock, divider
 
 
-def chain(top, radio, first, last, options, receive):
+def chain(top: Any, radio: Any, first: Any, last: Any, options: argparse.Namespace, receive: bool) -> Any:
     """Connects first to last, one of which is the radio, through a converter where the radio has another rate than the cell.
     Returns it, or None."""
     from gnuradio import wip
@@ -247,7 +253,7 @@ def chain(top, radio, first, last, options, receive):
     return converter
 
 
-def settings(options, gain):
+def settings(options: argparse.Namespace, gain: float) -> Iterator[Callable[[Any], None]]:
     from gnuradio import uhd
     yield lambda r: r.set_samp_rate(CELL_RATE)
     yield lambda r: r.set_center_freq(options.freq)
@@ -258,9 +264,9 @@ def settings(options, gain):
         yield lambda r: r.set_time_now(uhd.time_spec(0.0))
 
 
-def tell_time(radio, block):
+def tell_time(radio: Any, block: Any) -> Callable[[], None]:
     """A function: reads the radio's clock for the block. Called ten times a second by Watch, and before it starts."""
-    def tell():
+    def tell() -> None:
         now = radio.get_time_now()
         block.set_radio_time(now.get_full_secs(), now.get_frac_secs(), time.monotonic_ns())
     return tell
@@ -270,18 +276,21 @@ class Watch:
     """Runs a top block until it, the radio, macd or a signal ends it. Owns all it is given: at the end the
     radio has to be let go of in order, so nobody else may hold it."""
 
-    def __init__(self, top, block, radio, recording, tick=lambda: None, real_time=True, before=lambda over: None):
-        self.before = before        # the start, with its priority
-        self.top, self.block, self.radio, self.tick = top, block, radio, tick
-        self.recording, self.real_time = recording, real_time
+    def __init__(self, top: Any, block: Any, radio: Any, recording: "Recording", tick: Callable[[], None] = lambda: None,
+                 real_time: bool = True, before: Callable[[Callable[[], bool]], None] = lambda over: None) -> None:
+        # Until _stop() lets go of them.
+        self.before: Any = before       # the start, with its priority
+        self.tick: Any = tick
+        self.recording: Any = recording
+        self.top, self.block, self.radio, self.real_time = top, block, radio, real_time
         self.finished = threading.Event()
-        self.signalled = None
+        self.signalled: tuple[str, int] | None = None
         # A software USRP says when its medium is gone; its streams may only fall silent.
         self.sensor = "air_connected" if "air_connected" in radio.get_mboard_sensor_names() else None
         if self.sensor:
             quiet()
 
-    def run(self):
+    def run(self) -> NoReturn:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_signal)
         follow_parent()
@@ -296,15 +305,15 @@ class Watch:
         sys.stdout.flush()
         os._exit(code)   # a driver's thread that hangs must not keep the process
 
-    def _on_signal(self, _number, _frame):
+    def _on_signal(self, _number: int, _frame: Any) -> None:
         if self.signalled is None:
             self.signalled = reason_for_signal()
 
-    def _wait(self):
+    def _wait(self) -> None:
         self.top.wait()
         self.finished.set()
 
-    def _watch(self):
+    def _watch(self) -> tuple[str, int]:
         while True:
             over = self.finished.wait(TICK_S)
             if self.signalled:
@@ -318,7 +327,7 @@ class Watch:
                 return f"radio: {trouble}", EXIT_DEPENDENCY
             self.tick()
 
-    def _radio_trouble(self):
+    def _radio_trouble(self) -> str | None:
         try:
             if self.sensor and not self.radio.get_mboard_sensor(self.sensor).to_bool():
                 return "the medium is gone"
@@ -327,8 +336,8 @@ class Watch:
             return " ".join(str(e).split())
         return None
 
-    def _stop(self):
-        def stop():
+    def _stop(self) -> None:
+        def stop() -> None:
             self.top.stop()
             self.finished.wait()
             self.recording.stop_if_running()
@@ -354,23 +363,23 @@ class Begins:
     AGAIN_S = 0.5
     LIMIT_S = 1.0       # the receive timeout, and the 250 ms that GNU Radio lets a source sleep that had nothing, are in it
 
-    def __init__(self, radio, options, came, moved):
+    def __init__(self, radio: Any, options: argparse.Namespace, came: Callable[[], bool], moved: Callable[[int], None]) -> None:
         self.radio, self.options, self.came, self.moved = radio, options, came, moved     # came(): a sample has
-        self.start = None
+        self.start: fractions.Fraction | None = None
 
-    def before(self, over):
+    def before(self, over: Callable[[], bool]) -> None:
         """over(): nobody wants it any more."""
         if self.options.start_in is not None:
             self.start = exact(self._set())
             while not over() and (left := float(self.start - exact(self.radio.get_time_now())) - self.AHEAD_S) > 0:
                 time.sleep(min(left, TICK_S))
 
-    def _set(self):
+    def _set(self) -> Any:
         at = set_start(self.radio, self.options)
         self.moved(self.options.start_time[0])
         return at
 
-    def tick(self):
+    def tick(self) -> None:
         if self.start is None:
             return
         if self.came():
@@ -386,7 +395,7 @@ class Begins:
             say("nothing came from the radio after its start; it is started again")
 
 
-def quiet():
+def quiet() -> None:
     """No lines of GNU Radio's own about threads that end because the medium did: Watch says it."""
     from gnuradio import gr
     gr.logging().set_default_level(gr.log_levels.off)
@@ -398,14 +407,18 @@ LONGEST_RUN_US = 300_000
 
 
 @contextlib.contextmanager
-def realtime(wanted):
+def realtime(wanted: bool) -> Iterator[None]:
     """The threads that begin meanwhile have real-time priority, if the system grants it; this one has not,
-    before or after. One that runs for 0.3 s without a pause takes it from all of them."""
-    def give_back(*_):
+    before or after. One that runs for 0.3 s without a pause takes it from all of them. And the process locks its memory."""
+    def give_back(*_: Any) -> None:
         for thread in os.listdir("/proc/self/task"):
             with contextlib.suppress(OSError):
                 os.sched_setscheduler(int(thread), os.SCHED_OTHER, os.sched_param(0))
 
+    if wanted:
+        from openwip_cli.machine import rights
+        with contextlib.suppress(OSError):
+            rights.lock_memory()
     try:
         if wanted:
             signal.signal(signal.SIGXCPU, give_back)

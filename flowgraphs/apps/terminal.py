@@ -6,6 +6,9 @@
 
 Prints "ready" when the flowgraph runs and "locked ..." when the receiver locks first. Ends: see
 station.py."""
+import argparse
+from typing import Any
+
 import station
 
 # One packet a slot, so that a slot wakes each thread once. The software radio releases whole slots: a slot that
@@ -23,11 +26,11 @@ ANY_CELL = -1
 UNTIMED_GAIN = ("B200", "B210", "B200mini", "B205mini", "e310", "e313", "e320", "n300", "n310")
 
 
-def cell(text):
+def cell(text: str) -> int:
     return ANY_CELL if text == "any" else station.ranged(int, 0, 63)(text)
 
 
-def build(options):
+def build(options: argparse.Namespace) -> station.Watch:
     from gnuradio import gr, uhd, wip
     top = gr.top_block("terminal")
     source = station.open_radio(
@@ -53,14 +56,14 @@ def build(options):
     top.msg_connect(receiver, "gain", source, "command")
     recording = station.recording_of(receiver, options, "terminal", settings)
 
-    def moved(slot):
+    def moved(slot: int) -> None:
         settings["start_slot"] = slot       # as the recording will say; the receiver goes by the radio's time
         if converter is not None:
             converter.set_first(slot * 5120)
 
     begins, lock_line = station.Begins(source, options, lambda: receiver.status()["slots"] > 0, moved), LockLine(receiver)
 
-    def tick():
+    def tick() -> None:
         begins.tick()
         lock_line()
     return station.Watch(top, receiver, source, recording, tick, not options.no_realtime, begins.before)
@@ -72,10 +75,10 @@ CLIPPING = 1e-4     # share of the samples from which on it is said
 class LockLine:
     """Prints one line when the receiver locks for the first time, and one when the radio's converter clips first."""
 
-    def __init__(self, receiver):
+    def __init__(self, receiver: Any) -> None:
         self.receiver, self.said, self.clips = receiver, False, False
 
-    def __call__(self):
+    def __call__(self) -> None:
         if self.said and self.clips:
             return
         status = self.receiver.status()
@@ -90,7 +93,7 @@ class LockLine:
                   f"mean SNR {status['mean_snr_db']:.1f} dB", flush=True)
 
 
-def main():
+def main() -> None:
     p = station.parser(__doc__.splitlines()[0])
     p.add_argument("--cell", type=cell, default=ANY_CELL,
                    help="identity of the cell, 0..63, or any: the strongest (default)")

@@ -201,8 +201,12 @@ void terminal_station::fill(openwip::control::MacStatus& status) const {
     auto& r = *status.mutable_radio() = state_;
     r.set_locked(locked_);
     r.set_mean_snr_db(mean_snr_ > 0 ? 10 * std::log10(mean_snr_) : 0);
-    r.set_overflows(
-        state_.overflows() > overflows_at_reset_ ? state_.overflows() - overflows_at_reset_ : 0);
+    // A radio that started again counts from the beginning.
+    const auto since_reset = [](std::uint64_t now, std::uint64_t then) {
+        return now > then ? now - then : 0;
+    };
+    r.set_overflows(since_reset(state_.overflows(), overflows_at_reset_));
+    r.set_clipped(since_reset(state_.clipped(), clipped_at_reset_));
     status.set_stale_messages(stale_);
 }
 
@@ -211,7 +215,10 @@ void terminal_station::flush_telemetry() {
     ip_.flush();
 }
 
-void terminal_station::reset_counters() { overflows_at_reset_ = state_.overflows(); }
+void terminal_station::reset_counters() {
+    overflows_at_reset_ = state_.overflows();
+    clipped_at_reset_ = state_.clipped();
+}
 
 void terminal_station::reconfigure(config::settings& next,
                                    const std::vector<std::string>& changed) {

@@ -64,7 +64,7 @@ private:
     packets_bytes unsent_;  // uplink packets that the socket to the base station refused
     openwip::receiver::State state_;
     receiver_control receiver_;
-    std::uint64_t overflows_at_reset_ = 0;
+    std::uint64_t overflows_at_reset_ = 0, clipped_at_reset_ = 0;
     int detail_every_ = 0;  // what the receiver was asked for
     double mean_snr_ = 0;   // linear, over about a second of locked slots
 

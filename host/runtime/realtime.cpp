@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "runtime/memory_lock.h"
+
 namespace wip::runtime {
 namespace {
 
@@ -27,6 +29,7 @@ void give_back(int) {
 }  // namespace
 
 bool use_realtime(int priority) noexcept {
+    lock_memory();
     guarded.store(static_cast<pid_t>(::syscall(SYS_gettid)));
     struct sigaction action {};
     action.sa_handler = give_back;

@@ -17,7 +17,7 @@ inline constexpr int longest_run_ms = 300;
 
 // For the calling thread, one in each process; threads that it makes begin without it. `priority`
 // 1 .. 99. False where the kernel does not grant it (no right, or a group without a share): all
-// works without it, later.
+// works without it, later. The process locks its memory (memory_lock.h), whatever it is granted.
 bool use_realtime(int priority = slot_path_priority) noexcept;
 // The guard has taken it away.
 bool realtime_was_taken() noexcept;

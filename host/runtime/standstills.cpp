@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -82,8 +81,6 @@ standstills watch_core(int core, standstills::duration least) {
     CPU_SET(static_cast<std::size_t>(core), &set);
     check(::pthread_setaffinity_np(::pthread_self(), sizeof set, &set), "core");
     if (!use_realtime(witness_priority)) check(EPERM, "real-time priority");
-    ::mlockall(MCL_CURRENT |
-               MCL_FUTURE);  // a page that is fetched is no standstill; else: as it is
     standstills found(least);
     using clock = std::chrono::steady_clock;  // CLOCK_MONOTONIC
     auto ready_before = ready_without_core().value_or(standstills::duration{});

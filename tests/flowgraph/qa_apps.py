@@ -288,6 +288,15 @@ class BadInput(Cell):
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn(words, done.stderr)
 
+    def test_the_carrier_has_the_power_that_was_asked_for(self):
+        """A b210 has full scale at 10 dBm with 89.75 dB, and the carrier is 15 dB below that."""
+        for power, gain in ((-10, 84.75), (-40.25, 54.5)):
+            base = self.start("base", sys.executable, APPS / "base_station.py", "--args", "type=vusrp,clock=lockstep,product=b210,calibrated=1",
+                              "--tx-power", str(power))
+            self.assertEqual(base.stdout.readline(), "ready\n")
+            base.terminate()
+            self.assertIn(f"base_station: carrier of {power:.1f} dBm: gain {gain:g} dB", base.communicate(timeout=END_S)[1])
+
     def test_bad_options_end_with_one_line_and_code_2(self):
         for arguments, words in (
                 ([], "--args"), (["--args", "type=vusrp", "--cell", "64"], "0 .. 63"),

@@ -5,6 +5,7 @@ import unittest
 
 import numpy as np
 import pmt
+from fake_macd import Endpoint, Planner
 from gnuradio import blocks, gr, wip
 
 SLOT = wip.SLOT_SAMPLES
@@ -135,7 +136,7 @@ class TransmitEvents(unittest.TestCase):
 class FreeRunning(unittest.TestCase):
     """A radio whose clock does not wait, played by the test: a reading of it ten times a second, and a sink that takes all."""
 
-    def run_for(self, slots, lead=6, stand_still=None, **settings):
+    def run_for(self, slots, lead=6, stand_still=None, events_at=(0, ()), **settings):
         top = gr.top_block()
         transmitter = wip.slot_transmitter(nof_slots=slots, lead_slots=lead, start_slot=30, **settings)
         sink = blocks.vector_sink_c()
@@ -151,6 +152,10 @@ class FreeRunning(unittest.TestCase):
         deadline = time.monotonic() + 20
         while transmitter.status()["slots"] < slots and time.monotonic() < deadline:
             time.sleep(0.01)
+            if events_at[1] and transmitter.status()["slots"] > events_at[0]:
+                for message in events_at[1]:
+                    transmitter.to_basic_block()._post(pmt.intern("async"), message)
+                events_at = (0, ())
             tell(stand_still if stand_still and transmitter.status()["slots"] > slots / 2 else 0.0)
         took = (time.monotonic_ns() - began) * 1e-9
         top.stop()
@@ -181,6 +186,20 @@ class FreeRunning(unittest.TestCase):
         self.assertGreater(min(jumps.values()), 1)
         self.assertEqual(status["slots_left_out"], sum(jumps.values()) - len(jumps))
         self.assertEqual([offset // SLOT for offset, key, _ in tags if key == "tx_sob"], [0, *jumps])
+
+    def test_a_slot_that_came_too_late_or_ran_out_of_samples_is_told_with_the_next_request_once(self):
+        def during(slot):
+            return divmod((slot + 0.4) / 1500, 1)       # device time of which the event is
+        with Endpoint() as endpoint:
+            planner = Planner(endpoint, [2] * 25)
+            planner.start()
+            self.addCleanup(planner.end)
+            late, out = 130, 140
+            events = [event(code, int(full), fraction) for code, (full, fraction) in
+                      (("time_error", during(late)), ("time_error", during(late)), ("underflow", during(out)))]
+            self.run_for(300, endpoint=endpoint, events_at=(150, events))
+            told = [slot for request in planner.requests for slot in request.not_sent]
+        self.assertEqual([told.count(slot) for slot in (late, out)], [1, 1], told)      # a busy machine adds plans that came too late
 
     def test_without_a_reading_nothing_is_sent(self):
         top = gr.top_block()

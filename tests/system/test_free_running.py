@@ -1,17 +1,25 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A cell whose radios run on a clock of their own: what arrives is right, and it goes on after a standstill of any process.
-Nothing here judges how many slots a busy machine makes too late; what is said of them has to add up."""
+Nothing here judges how many slots a busy machine makes too late while nothing is stopped; what is said of them has to add up."""
 import json
 import os
 import pathlib
 import signal
+import sys
 import tempfile
 import time
 import unittest
 
 from demo_support import PROCESSES, Demo, built, cells, left_of, openwip
 
+from openwip_cli.air import SLOTS_PER_SECOND
+from openwip_cli.figures import one_station
+from openwip_cli.messages import control
+
 CELL = f"f{os.getpid() % 100000}"
+STOP_S = 0.05
+LOST_BY_A_STOP = 150    # slots: fewer than twice its length
+KEEPS_LOCK_S = 0.06     # 100 slots without pilots cost no lock
 FREE = ("--clock", "realtime", "--pings", "5", "--pacing-limit-ms", "1000", "--bins", "10", "--modulation", "4", "--snr", "30")
 
 
@@ -30,6 +38,21 @@ class FreeRunning(unittest.TestCase):
         few = sum(missed.values()) <= 1e-3 * report["realtime"]["slots"]
         self.assertEqual(report["verdict"]["checks"]["late_slots"], few, missed)
 
+    def missed(self):
+        radio = control.Control(cells.Cell(CELL).endpoint("base.control")).status().radio
+        return sum(one_station.missed_of({n: getattr(radio, n) for n in ("late_slots", "underflows", "late_plans", "slots_left_out")}).values())
+
+    def stop(self, pid):
+        """(seconds that it stood still, slots missed from then until a second later)"""
+        before = self.missed()
+        os.kill(pid, signal.SIGSTOP)
+        began = time.monotonic()
+        time.sleep(STOP_S)
+        os.kill(pid, signal.SIGCONT)
+        stopped = time.monotonic() - began
+        time.sleep(1)
+        return round(stopped, 4), self.missed() - before
+
     def test_a_demo_on_a_free_running_clock(self):
         with tempfile.TemporaryDirectory() as folder:
             done = openwip("demo", "--name", CELL, *FREE, "--duration", "2", "--json", f"{folder}/r.json")
@@ -40,6 +63,9 @@ class FreeRunning(unittest.TestCase):
         self.assertEqual(report["prediction"]["horizon_slots"], 12)
         self.assertIn("transmit_lead_slots: 6", report["effective"]["base"])
         self.assertGreater(report["packets"]["downlink"]["delivered"], 100)
+        self.assertEqual(set(report["placement"]["page_faults"]), set(PROCESSES))
+        self.assertEqual(set(report["placement"]["memory_locked"]), set(PROCESSES))
+        self.assertEqual(report["radio"]["clipped"], 0)
         self.assertEqual(left_of(cells.Cell(CELL)), [])
 
     def test_it_goes_on_after_any_process_stood_still_for_50_ms(self):
@@ -47,17 +73,21 @@ class FreeRunning(unittest.TestCase):
             run = Demo(CELL, *FREE, "--duration", "8", "--json", f"{folder}/r.json")
             self.addCleanup(run.close)
             run.wait_for("TCP download")
-            for name in PROCESSES:
-                time.sleep(1)
-                os.kill(run.pid(name), signal.SIGSTOP)
-                time.sleep(0.05)
-                os.kill(run.pid(name), signal.SIGCONT)
+            time.sleep(1)
+            lost = {name: self.stop(run.pid(name)) for name in PROCESSES}
             self.assertIn(run.ended(60), (0, 1), run.said)
             report = self.report(folder)
         self.check_sums(report)
         # The link was used after the last one too: 8 s at 4 bit/symbol and 10 bins, less what was lost.
         self.assertGreater(report["link"]["frames_acknowledged"], 0.5 * 1500 * 10 * 8 * 0.8)
         self.assertGreater(sum(report["realtime"]["missed"].values()), 0)
+        # The machine's own standstills come on top.
+        stood = report["realtime"]["standstills"] or {"together_ms": 0, "longest_ms": 0}
+        print(f"(seconds stopped, slots missed): {lost}; standstills {stood['together_ms']} ms", file=sys.stderr)
+        for name, (stopped, missed) in lost.items():
+            self.assertLess(missed, LOST_BY_A_STOP * stopped / STOP_S + SLOTS_PER_SECOND / 1000 * stood["together_ms"], f"{name}: {lost} {report['realtime']}")
+        if stood["longest_ms"] < KEEPS_LOCK_S * 1e3:
+            self.assertEqual(report["radio"]["lock_losses"], 0, report["radio"])
 
 
 if __name__ == "__main__":

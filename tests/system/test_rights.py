@@ -10,7 +10,8 @@ import unittest
 
 from demo_support import TOP, Demo, built, cells, openwip, system, wait_until
 
-from openwip_cli.machine import rights
+from openwip_cli.commands import doctor
+from openwip_cli.machine import rights, slot_path
 
 CELL = f"r{os.getpid() % 100000}"
 STATED = {name: set(re.findall(r"`CAP_(\w+)`", line.split("|")[3])) for line in (TOP / "docs/rights.md").read_text().splitlines()
@@ -66,6 +67,13 @@ class Rights(unittest.TestCase):
             self.assertIsNotNone(found[name], name)
         return found
 
+    def check_memory(self, processes):
+        """A page of the slot path that has to come from the disk makes a slot late."""
+        if doctor.Machine.can(rights.lock_memory):
+            return
+        locked = slot_path.granted(processes)["memory_locked"]
+        self.assertEqual(locked, dict.fromkeys(("air", "base.macd", "terminal.macd", "base.radio", "terminal.radio"), True))
+
     def check(self, processes):
         _, account, _ = system.account()
         for name, pid in processes.items():
@@ -85,6 +93,7 @@ class Rights(unittest.TestCase):
         processes = self.start("demo", "--speed", "0.5", "--pacing-limit-ms", "1000")
         self.assertLessEqual({"air", "base.macd", "terminal.macd", "base.radio", "terminal.radio", "observer", "judge",
                               "forward", "recorder", "wip_capture"}, set(processes))
+        self.check_memory(processes)
         self.check(processes)
 
     def test_of_an_emulated_cell(self):

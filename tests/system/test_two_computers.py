@@ -2,7 +2,6 @@
 """./openwip station on two computers (two_computers.py): the link is there, survives the death of either station, and nothing
 of a killed one is left. How many slots a busy machine makes too late is not judged here."""
 import os
-import signal
 import sys
 import time
 import unittest
@@ -12,7 +11,8 @@ from two_computers import FADER_SAMPLES, World
 from uhd_support import BUILD
 
 NAME = f"t{os.getpid() % 100000}"
-HEALS_S = 2.0
+HEALS_S = 2.0       # asked; alone on two cores 1.4 to 1.9 s from the restart
+BUSY_S = 3.0        # that a machine with other work may take longer to start the programs, four of them Python's
 FAR = {"base": "10.42.0.2", "terminal": "10.42.0.1"}
 
 
@@ -24,33 +24,33 @@ class TwoComputers(unittest.TestCase):
         self.addCleanup(self.world.close)
 
     def healed(self, station):
-        """Seconds from the moment that it was up to the first answer over the link."""
+        """Seconds from the start of the command to the first answer over the link."""
         station.wait_until_up()
         self.assertTrue(system.wait_until(lambda: station.hears(FAR[station.role]), 10, 0.01), station.said)
         now = time.monotonic()
         print(f"{station.role}: {now - station.began:.2f} s after its start, {now - station.up_at:.2f} s after it is up", file=sys.stderr)
-        return now - station.up_at
+        self.assertLess(now - station.up_at, HEALS_S)
+        return now - station.began
 
     def test_either_station_may_come_first_die_and_come_back(self):
         world = self.world
         terminal = world.station("terminal")
         terminal.wait_until_up()            # the terminal first
         base = world.station("base")
-        self.assertLess(self.healed(base), HEALS_S)
+        self.assertLess(self.healed(base), HEALS_S + BUSY_S)
 
         terminal.power_fails()
         again = world.station("terminal")   # and removes what the other one left
-        self.assertLess(self.healed(again), HEALS_S)
+        self.assertLess(self.healed(again), HEALS_S + BUSY_S)
         self.assertIn("removing what an earlier run left", again.said)
 
         base.process.kill()
         self.assertTrue(system.wait_until(lambda: left_of(base.cell) == [], 4), left_of(base.cell))
         base = world.station("base")
-        self.assertLess(self.healed(base), HEALS_S)
+        self.assertLess(self.healed(base), HEALS_S + BUSY_S)
 
         # Nothing of it came from the LAN's delays: 2 ms are three slots, and lock has been lost with the base station only.
         self.assertLessEqual(again.said.count("lock lost"), 1, again.said)
-        again.process.send_signal(signal.SIGINT)
         code, of_terminal = again.ends()
         self.assertEqual(code, 1)           # its run was broken into
         self.assertTrue(of_terminal["verdict"]["checks"]["sums"], of_terminal["verdict"])
@@ -60,6 +60,9 @@ class TwoComputers(unittest.TestCase):
         self.assertEqual(stranger.refuses(), 2, stranger.said)
         self.assertIn("the base station does not fit: here is link.packing = off, there link.packing = on; valid: the same at both ends", stranger.said)
         code, of_base = base.ends()
+        for of, role in ((of_base, "base"), (of_terminal, "terminal")):
+            self.assertEqual({what: set(by) for what, by in of["machine"].items()},
+                             dict.fromkeys(("realtime_priority", "memory_locked", "page_faults"), {f"{role}.macd", f"{role}.radio"}))
         self.assertIn(code, (0, 1), base.said)
         self.assertTrue(of_base["verdict"]["checks"]["sums"], of_base["verdict"])
         for station in (base, again, stranger):

@@ -40,7 +40,6 @@ py::dict to_dict(const gr::wip::slot_receiver_status& s) {
     d["frames_good"] = s.frames_good;
     d["frames_bad"] = s.frames_bad;
     d["frames_combined"] = s.frames_combined;
-    d["clipped"] = s.clipped;
     d["malformed"] = s.malformed;
     d["unexpected"] = s.unexpected;
     return d;

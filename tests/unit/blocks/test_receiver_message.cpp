@@ -51,11 +51,12 @@ TEST(ReceiverMessage, HasAllThatTheReceiverAndItsSettingsKnow) {
     settings.change(unknown, receiver);
     settings.fill(receiver, state);
     EXPECT_EQ(state.settings_refused(), 1U);
-    // The rest is the block's (bursts, sample time, gain control, mean) and the base station's.
-    EXPECT_EQ(
-        empty_fields(state),
-        (std::set<std::string>{"bursts", "overflows", "gain_db", "gain_changes", "mean_snr_db",
-                               "late_slots", "underflows", "late_plans", "slots_left_out"}));
+    // The rest is the block's (bursts, sample time, full scale, gain control, mean) and the base
+    // station's.
+    EXPECT_EQ(empty_fields(state),
+              (std::set<std::string>{"bursts", "overflows", "clipped", "gain_db", "gain_changes",
+                                     "mean_snr_db", "late_slots", "underflows", "late_plans",
+                                     "slots_left_out"}));
 }
 
 TEST(ReceiverMessage, HasANameAndAValueForEveryField) {

@@ -14,7 +14,7 @@ import time
 import types
 import unittest
 
-from openwip_cli.figures import accounting, standstills
+from openwip_cli.figures import accounting, report, standstills
 from openwip_cli.machine import placement, slot_path
 from openwip_cli.measure import pace
 from openwip_cli.errors import BadInput
@@ -117,6 +117,29 @@ class Placement(unittest.TestCase):
     def test_the_words_say_where_and_why(self):
         p = placement.Placement([1], [0], "why", {"same_core": 11.2, "other_core": 80.0})
         self.assertEqual(p.words(), "slot path on core 1, the rest on 0 (why); a wake-up and its answer take 11 us on one core, 80 us across two")
+
+
+class Memory(unittest.TestCase):
+    def test_page_faults_are_those_since_it_began_of_the_slot_paths_processes_that_live(self):
+        faults = slot_path.PageFaults({"air": os.getpid(), "judge": os.getpid(), "base.macd": 2**22 + 1})
+        self.assertLess(faults.report()["air"]["minor"], 4096)
+        taken = bytearray(os.urandom(1) * (64 << 20))
+        self.assertEqual(set(faults.report()), {"air"})
+        self.assertGreater(faults.report()["air"]["minor"], len(taken) >> 21)      # even where pages are of 2 MB
+
+    def test_what_was_not_granted_and_who_waited_for_the_disk_is_said(self):
+        fine = {"realtime_priority": {"air": True, "base.macd": None}, "memory_locked": {"air": True, "base.macd": None},
+                "page_faults": {"air": {"minor": 9, "major": 0}}}
+        self.assertEqual(report.granted_words(fine), "real-time priority")
+        self.assertEqual(report.granted_words({"realtime_priority": {"air": False}, "memory_locked": {"air": False, "base.macd": True, "base.radio": False},
+                                               "page_faults": {"air": {"minor": 9, "major": 0}, "base.radio": {"minor": 1, "major": 3}}}),
+                         "without real-time priority: air; memory not locked: air, base.radio; waited for pages from disk: base.radio 3 times")
+
+    def test_it_is_asked_of_the_kernel(self):
+        code = ("import ctypes, sys; ctypes.CDLL(None).mlock(ctypes.create_string_buffer(8192), 8192); print('on', flush=True); sys.stdin.read()")
+        with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+            child.stdout.readline()
+            self.assertEqual(slot_path.granted({"air": child.pid, "base.macd": 2**22 + 1, "judge": 1})["memory_locked"], {"air": True, "base.macd": None})
 
 
 class Cost(unittest.TestCase):

@@ -3,9 +3,11 @@
 import contextlib
 import io
 import json
+import os
 import pathlib
 import tempfile
 import threading
+import types
 import unittest
 from unittest import mock
 
@@ -47,6 +49,8 @@ class CommandLine(unittest.TestCase):
                                 (("base", *HERE, "--predictor", "ar"), "--predictor"), (("terminal", *HERE, "--edge-samples", "8"), "--edge-samples"),
                                 (("base", *HERE, "--air", "medium"), "valid: radio, cabled"), (("base", *HERE, "--fader", "ipc:///x"), "valid: with --air cabled"),
                                 (("base", *HERE, "--air", "cabled", "--retransmission-delay-ms", "7.3"), "valid: 8..32"),
+                                (("base", *HERE, "--power", "5", "--gain", "0"), "--power is 5 with --gain 0; valid: one of the two"),
+                                (("base", *HERE, "--power", "101"), "--power"), (("terminal", *HERE, "--power", "5"), "--power"),
                                 (("base", *HERE, "--duration", "soon"), "--duration"), (("base", *HERE, "--snr", "20"), "--snr")):
             self.assertIn(word, self.refused(*arguments), arguments)
 
@@ -124,6 +128,20 @@ class Processes(unittest.TestCase):
             self.assertIn(words, said)
         self.assertTrue(str(cells.flowgraph("base", places.default())[1]).endswith("base_station.py"))
 
+    def test_a_power_is_asked_for_instead_of_a_gain_and_at_a_base_station(self):
+        said = parse("base", *HERE, "--power", "-10.5")[0].radio.options("base")
+        self.assertEqual((said[said.index("--tx-power") + 1], "--tx-gain" in said), ("-10.5", False))
+
+    @unittest.skipIf(os.geteuid() != 0, "only root's files are believed")
+    def test_what_the_radio_made_of_a_power_is_told(self):
+        with tempfile.TemporaryDirectory() as folder:
+            log = pathlib.Path(folder, "base.radio.log")
+            log.write_text("base_station: the radio runs at 8.3 MS/s\nbase_station: carrier of -10.0 dBm: gain 84.75 dB\nready\n")
+            here = types.SimpleNamespace(run=pathlib.Path(folder))
+            self.assertEqual(station_run.carrier(here), "carrier of -10.0 dBm: gain 84.75 dB")
+            log.write_text("ready\n")
+            self.assertEqual(station_run.carrier(here), "the radio does not say its power")
+
 
 class Verdict(unittest.TestCase):
     def status(self, role, slot=15000, **radio):
@@ -172,6 +190,28 @@ class Verdict(unittest.TestCase):
         self.assertIn("  stalls       the machine stood still for 2 ms or more 2 times, 49.0 ms at longest", one_station.screen(said))
         fine = self.status("base", late_slots=15)
         self.assertEqual(one_station.judge("base", self.status("base", 0), fine, fine, None, [], [], 0, None, stood)["reasons"], [])
+
+    def test_what_the_machine_did_not_grant_is_on_the_screen_of_both(self):
+        machine = {"realtime_priority": {"base.macd": False, "base.radio": True}, "memory_locked": {"base.macd": True, "base.radio": False},
+                   "page_faults": {"base.radio": {"minor": 3, "major": 2}}}
+        for role in ("base", "terminal"):
+            now = self.status(role)
+            said = one_station.screen(one_station.result(role, now, now) | {"verdict": {"valid": True, "reasons": []}, "machine": machine})
+            self.assertIn("  machine      without real-time priority: base.macd; memory not locked: base.radio; waited for pages from disk: base.radio 2 times", said)
+
+    def test_a_radio_that_clips_is_told_while_it_runs_and_at_the_end(self):
+        first, limit = self.status("terminal", clipped=7), 7680     # of 15000 slots a sample in 10,000
+        for clipped, words in ((7 + limit, False), (8 + limit, True)):
+            now, said = self.status("terminal", 30000, clipped=clipped), []
+            found = one_station.result("terminal", first, now)
+            self.assertEqual((found["radio"]["clipped"], found["radio"]["samples"]), (clipped - 7, 76_800_000))
+            screen = one_station.screen(found | {"verdict": {"valid": True, "reasons": []}})
+            self.assertIn(f"{clipped - 7} samples at full scale", screen)
+            follow = station_run.Follower("terminal", said.append)
+            for status in (first, now, now):
+                follow(status)
+            self.assertEqual((sum("the radio clips" in line for line in said), "the radio clips" in screen), (words, words))
+        self.assertNotIn("clips", one_station.screen(one_station.result("base", first, now) | {"verdict": {"valid": True, "reasons": []}}))
 
     def test_what_follows_the_other_stations_end_is_not_judged(self):
         ended = self.status("terminal", locked=False, lock_losses=1)

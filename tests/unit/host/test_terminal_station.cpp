@@ -196,6 +196,7 @@ TEST_F(Terminal, TheStateOfTheReceiverIsShown) {
     r.mutable_state()->set_cfo_hz(123.5);
     r.mutable_state()->set_lock_losses(2);
     r.mutable_state()->set_overflows(4);
+    r.mutable_state()->set_clipped(70);
     r.mutable_state()->set_mode("locked");
     r.mutable_state()->set_cell(17);
     r.mutable_state()->set_losses_gap(1);
@@ -204,12 +205,18 @@ TEST_F(Terminal, TheStateOfTheReceiverIsShown) {
     EXPECT_EQ(status().radio().cfo_hz(), 123.5);
     EXPECT_EQ(status().radio().lock_losses(), 2U);
     EXPECT_EQ(status().radio().overflows(), 4U);
+    EXPECT_EQ(status().radio().clipped(), 70U);
     EXPECT_EQ(status().radio().mode(), "locked");
     EXPECT_EQ(status().radio().cell(), 17);
     EXPECT_EQ(status().radio().losses_gap(), 1U);
     EXPECT_NEAR(status().radio().mean_snr_db(), 20, 1e-6);
     terminal->reset_counters();
     EXPECT_EQ(status().radio().overflows(), 0U);
+    EXPECT_EQ(status().radio().clipped(), 0U);
+    auto next = report(151);
+    next.mutable_state()->set_clipped(75);
+    terminal->on_report(next);
+    EXPECT_EQ(status().radio().clipped(), 5U);
 }
 TEST_F(Terminal, TheLinkIsNotConfiguredHereAndTheUplinkIs) {
     config::settings s(macd_keys());

@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Real-time priority and its guard, each in a process of its own; what a wake-up costs.
 #include <gtest/gtest.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <fstream>
+#include <string>
 #include <thread>
+#include <vector>
 
+#include "runtime/memory_lock.h"
 #include "runtime/pacing.h"
 #include "runtime/realtime.h"
 #include "runtime/standstills.h"
@@ -82,6 +89,54 @@ TEST(realtime, a_thread_that_sleeps_in_between_keeps_it) {
         return realtime_was_taken() ? 1 : 0;
     });
     if (code == refused) GTEST_SKIP() << "real-time priority is not granted here";
+    EXPECT_EQ(code, 0);
+}
+
+long locked_kib() {
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);)
+        if (line.starts_with("VmLck:")) return std::stol(line.substr(6));
+    return -1;
+}
+
+int stack_of(int kib) {
+    volatile char page[1024];
+    page[0] = static_cast<char>(kib);
+    return kib == 0 ? 0 : stack_of(kib - 1) + page[0] - page[0];
+}
+
+TEST(memory_lock, comes_with_the_priority_and_what_is_mapped_later_is_not_refused) {
+    const int code = in_child([] {
+        const bool mapped_before = locked_kib() != 0;
+        use_realtime();
+        if (locked_kib() == 0) return refused;
+        if (mapped_before) return 1;
+        std::vector<char> later(64 << 20, 1);
+        return later.back() == 1 ? 0 : 2;
+    });
+    if (code == refused) GTEST_SKIP() << "locking memory is not granted here, or is a sanitizer's";
+    EXPECT_EQ(code, 0);
+}
+
+// A right that the process gives up: what the kernel would then refuse is not asked of it.
+TEST(memory_lock, under_a_limit_a_process_that_gives_its_rights_up_may_still_grow) {
+    const int code = in_child([] {
+        const rlimit little{65536, 65536};
+        ::setrlimit(RLIMIT_MEMLOCK, &little);
+        __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+        __user_cap_data_struct held[2]{};
+        ::syscall(SYS_capget, &header, held);
+        held[0].effective &= ~(1U << CAP_SYS_RESOURCE);  // root would raise the limit
+        held[0].permitted &= ~(1U << CAP_SYS_RESOURCE);
+        if (::syscall(SYS_capset, &header, held) != 0) return 1;
+        const bool may = (held[0].effective >> CAP_IPC_LOCK & 1U) != 0;
+        if (may && !lock_memory()) return 2;
+        for (auto& h : held) h.effective = h.permitted = 0;
+        if (::syscall(SYS_capset, &header, held) != 0) return 3;
+        std::vector<char> later(64 << 20, 1);
+        std::thread([] { stack_of(1000); }).join();
+        return stack_of(3000) == 0 && later.back() == 1 ? 0 : 4;
+    });
     EXPECT_EQ(code, 0);
 }
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The rooms of host/cli: who may import whom, in functions too; no circle; typed, and mypy finds nothing."""
+"""The rooms of host/cli, and the flowgraphs' programs beside them: who may import whom, in functions too; no circle; typed, and mypy finds
+nothing."""
 import ast
+import os
 import pathlib
 import shutil
 import subprocess
@@ -10,6 +12,8 @@ import unittest
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
 PACKAGE = TOP / "host" / "cli" / "openwip_cli"
+APPS = TOP / "flowgraphs" / "apps"
+OF_APPS = {"machine", "settings"}     # rooms that they may import: they run where nothing of a cell's is known
 LONGEST = 500     # lines of a file
 
 # Room -> the rooms that it may import, from what knows nothing of the others to the commands. `errors`, `yaml_text`, `air` (numbers of the
@@ -35,6 +39,10 @@ ALLOWED = {
     "air": set(),
     "yaml_text": set(),
 }
+
+
+def apps():
+    return {path.stem: path for path in sorted(APPS.glob("*.py"))}
 
 
 def modules():
@@ -119,13 +127,43 @@ class Rooms(unittest.TestCase):
         self.assertEqual(long, {})
 
 
+class Apps(unittest.TestCase):
+    def imports(self):
+        """program or module -> what it imports of its own and of host/cli, anywhere in it"""
+        found = {}
+        for name, path in apps().items():
+            used = set()
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.ImportFrom) and node.module:
+                    used |= {node.module, *(f"{node.module}.{a.name}" for a in node.names)}
+                elif isinstance(node, ast.Import):
+                    used |= {a.name for a in node.names}
+            found[name] = {m for m in used if m in apps() or m.startswith(f"{PACKAGE.name}.")}
+        return found
+
+    def test_they_import_of_the_commands_rooms_only_these(self):
+        rooms = {m.split(".")[1] for used in self.imports().values() for m in used if m.startswith(f"{PACKAGE.name}.")}
+        self.assertEqual(rooms - OF_APPS - {"air"}, set())
+
+    def test_there_is_no_circle_among_them(self):
+        left = {name: {m for m in used if m in apps()} for name, used in self.imports().items()}
+        self.assertGreater(len(left), 4)
+        while free := [name for name, used in left.items() if not used & set(left)]:
+            for name in free:
+                del left[name]
+        self.assertEqual(left, {})
+
+    def test_no_file_is_longer_than_that_either(self):
+        self.assertEqual({name for name, path in apps().items() if len(path.read_text().splitlines()) > LONGEST}, set())
+
+
 class Types(unittest.TestCase):
     def test_mypy_finds_nothing(self):
         mypy = shutil.which("mypy")
         self.assertIsNotNone(mypy, "mypy is not installed: run ./openwip setup test")
         done = subprocess.run([mypy, "--config-file", pathlib.Path(__file__).with_name("mypy.ini"), "--python-executable", sys.executable,
-                               "--cache-dir", "/dev/null", "-p", PACKAGE.name],
-                              capture_output=True, text=True, cwd=PACKAGE.parent)
+                               "--cache-dir", "/dev/null", "-p", PACKAGE.name, *(f"-m{name}" for name in apps())],
+                              capture_output=True, text=True, cwd=PACKAGE.parent, env=os.environ | {"MYPYPATH": str(APPS)})
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout[-6000:])
 
 

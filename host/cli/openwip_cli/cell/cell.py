@@ -371,10 +371,10 @@ def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: An
                        common, cell.namespace(role), slot_path=True)
 
     fader = [Process("fader", [str(build / FADER), "--config", str(run / "fader.yaml"), *record_iq.get("fader", ())], radio, slot_path=True, apart=True,
-                     capabilities=rights.TO_BECOME_THE_ACCOUNT)] if scenario.cabled else []
+                     capabilities=rights.SLOT_PATH)] if scenario.cabled else []
     return [
         Process("air", [str(build / MEDIUM), "--config", str(run / "air.yaml")], common, slot_path=True,
-                capabilities=rights.TO_BECOME_THE_ACCOUNT),
+                capabilities=rights.SLOT_PATH),
         *fader,
         mac("base"),
         mac("terminal"),

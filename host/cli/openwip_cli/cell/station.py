@@ -35,10 +35,15 @@ class Radio:
     antenna: str
     clock_source: str
     time_source: str
+    power: float | None = None      # dBm of the carrier, instead of a gain
+
+    def level(self, role: str) -> list[str]:
+        if self.power is not None:
+            return ["--tx-power", f"{self.power:g}"]
+        return ["--tx-gain" if role == "base" else "--rx-gain", f"{self.gain:g}"]
 
     def options(self, role: str) -> list[str]:
-        return ["--args", self.arguments, "--freq", f"{self.frequency:.12g}", "--tx-gain" if role == "base" else "--rx-gain", f"{self.gain:g}",
-                "--antenna", self.antenna, "--clock-source", self.clock_source, "--time-source", self.time_source,
+        return ["--args", self.arguments, "--freq", f"{self.frequency:.12g}", *self.level(role), "--antenna", self.antenna, "--clock-source", self.clock_source, "--time-source", self.time_source,
                 "--start-in", str(START_IN_S)]
 
 

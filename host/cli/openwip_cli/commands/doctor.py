@@ -7,7 +7,6 @@ import ctypes
 import os
 import pathlib
 import re
-import resource
 import shutil
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from .finding import Finding, as_json, show
 from .radio_program import asked, radio_option, receive_options, transmit_options
 from ..cell.radio_loop import PROGRAM, ask, environment
 from ..errors import INVALID, VALID, BadInput
-from ..machine import outputs
+from ..machine import outputs, rights
 from ..machine.places import Places
 from ..settings.command_line import Parser
 from ..settings.kinds import Real
@@ -201,12 +200,9 @@ def check_rights(m: Machine, _radio: str) -> Iterator[Finding]:
     why = m.can(lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10)))
     yield Finding("real-time priority", why, "any other program delays a slot", priority) if why else Finding("real-time priority", "granted")
     yield realtime_share(m)
-    limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
-    if limit == resource.RLIM_INFINITY or os.geteuid() == 0:
-        yield Finding("memory locking", "no limit")
-    else:
-        yield Finding("memory locking", f"{limit} bytes", "a page that is fetched from disk makes a slot late",
-                      "run as root, or: echo '@usrp - memlock unlimited' | sudo tee -a /etc/security/limits.d/usrp.conf")
+    memory = "run as root with CAP_IPC_LOCK, or: echo '@usrp - memlock unlimited' | sudo tee -a /etc/security/limits.d/usrp.conf"
+    why = m.can(rights.lock_memory)
+    yield Finding("memory locking", why, "a page that is fetched from disk makes a slot late", memory) if why else Finding("memory locking", "granted")
     yield check_tun(m)
     libc = ctypes.CDLL(None, use_errno=True)
 

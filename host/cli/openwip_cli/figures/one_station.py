@@ -4,8 +4,10 @@ end sent came out at the other is not among it: the other end is on another comp
 from collections.abc import Sequence
 from typing import Any
 
-from ..air import SLOTS_PER_SECOND
+from ..air import SLOT_SAMPLES, SLOTS_PER_SECOND
 from . import accounting, meaning, report, standstills
+
+CLIPS = "the radio clips, which is noise in every bin: less --gain, or --gain-control on"
 
 
 def sums(role: str, now: Any, tun: Any) -> list[str]:
@@ -70,6 +72,16 @@ def heard(now: Any) -> list[dict[str, Any]]:
     return [{"centre": b.centre, "noise": b.noise, "response": list(b.response)} for b in now.radio.bursts]
 
 
+def at_full_scale(first: Any, now: Any) -> dict[str, int]:
+    """Of a terminal's radio, between two statuses."""
+    return {"clipped": now.radio.clipped - first.radio.clipped, "samples": max(0, now.slot - first.slot) * SLOT_SAMPLES}
+
+
+def clips(clipped: int, samples: int) -> bool:
+    """So that it costs something: a few samples are noise's."""
+    return clipped > max(accounting.CLIPPED_SHARE * samples, 100)
+
+
 def result(role: str, first: Any, now: Any) -> dict[str, Any]:
     directions = {name: accounting.End(d).report() for name, d in (("downlink", now.downlink), ("uplink", now.uplink))}
     found = {"role": role, "seconds": (now.slot - first.slot) / SLOTS_PER_SECOND, "packets": directions}
@@ -77,7 +89,7 @@ def result(role: str, first: Any, now: Any) -> dict[str, Any]:
         return found | {"link": accounting.link_interval(first, now), "radio": accounting.counts_of(
             now.radio, "late_slots", "underflows", "late_plans", "slots_left_out")}
     return found | {"radio": accounting.counts_of(now.radio, "cell", "locks", "lock_losses", "cfo_hz", "evm_", "mean_snr_db", "overflows",
-                                                  "prediction_nmse", "horizon")}
+                                                  "prediction_nmse", "horizon") | at_full_scale(first, now)}
 
 
 def screen(r: dict[str, Any]) -> str:
@@ -89,7 +101,11 @@ def screen(r: dict[str, Any]) -> str:
     else:
         radio = r["radio"]
         lines.append(f"  radio        cell {radio['cell']}, SNR {radio['mean_snr_db']:.1f} dB, EVM {radio['evm_percent']:.1f} %, CFO "
-                     f"{radio['cfo_hz']:.0f} Hz, lock lost {radio['lock_losses']} times")
+                     f"{radio['cfo_hz']:.0f} Hz, lock lost {radio['lock_losses']} times, {radio['clipped']} samples at full scale")
+        if clips(radio["clipped"], radio["samples"]):
+            lines.append(f"               {CLIPS}")
+    if r.get("machine"):
+        lines.append(f"  machine      {report.granted_words(r['machine'])}")
     if r.get("standstills"):
         lines.append(f"  stalls       {standstills.words(r['standstills']).removeprefix('; ')}")
     lines += report.loop_lines(r.get("loop")) + report.fader_lines(r.get("fader"))

@@ -26,7 +26,8 @@ def radio_lines(r: dict[str, Any]) -> list[Any]:
     radio = r["radio"]
     return [f"  radio        locked after {radio.get('lock_s', 0) * 1000:.0f} ms, SNR "
             f"{radio['mean_snr_db']:.1f} dB, EVM {radio['evm_percent']:.1f} %, prediction NMSE "
-            f"{r['prediction']['nmse']:.3f} {r['prediction']['horizon_slots']} slots ahead"]
+            f"{r['prediction']['nmse']:.3f} {r['prediction']['horizon_slots']} slots ahead"
+            + (f"; {radio['clipped']} samples at full scale" if radio.get("clipped") else "")]
 
 
 def bearer_lines(bearer: dict[str, Any]) -> list[str]:
@@ -194,9 +195,17 @@ def placement_lines(p: dict[str, Any] | None) -> list[Any]:
     if not p:
         return []
     wake = ", ".join(f"{us:.0f} us {'on one core' if where == 'same_core' else 'across two'}" for where, us in p["wake_up_us"].items())
-    without = [n for n, granted in p.get("realtime_priority", {}).items() if granted is False]
-    return [f"  placement    {p['where']} ({p['why']})" + (f"; wake-up and answer {wake}" if wake else "") +
-            ("; real-time priority" if not without else f"; without real-time priority: {', '.join(without)}")]
+    return [f"  placement    {p['where']} ({p['why']})" + (f"; wake-up and answer {wake}; " if wake else "; ") + granted_words(p)]
+
+
+def granted_words(p: dict[str, Any]) -> str:
+    """Of the slot path's processes: what the machine did not grant them, and pages that came from the disk while it was measured."""
+    def refused(what: str) -> str:
+        return ", ".join(n for n, granted in p.get(what, {}).items() if granted is False)
+    priority, memory = refused("realtime_priority"), refused("memory_locked")
+    major = {n: f["major"] for n, f in p.get("page_faults", {}).items() if f["major"]}
+    return "; ".join([f"without real-time priority: {priority}" if priority else "real-time priority", *([f"memory not locked: {memory}"] if memory else []),
+                      *([f"waited for pages from disk: {', '.join(f'{n} {count} times' for n, count in major.items())}"] if major else [])])
 
 
 def application_lines(a: Any) -> list[Any]:

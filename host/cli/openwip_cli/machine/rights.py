@@ -5,6 +5,7 @@ The keeper is root; what it starts gets, with limit(), a bounding set of the few
 and no way to gain others. From there a process goes on itself: become_account(), hold_only()."""
 import contextlib
 import ctypes
+import errno
 import os
 import resource
 from collections.abc import Iterable
@@ -13,11 +14,13 @@ from typing import Any
 from . import system
 
 CAPABILITY = {"chown": 0, "dac_override": 1, "dac_read_search": 2, "setgid": 6, "setuid": 7, "setpcap": 8,
-              "net_bind_service": 10, "net_raw": 13, "sys_ptrace": 19, "sys_admin": 21, "sys_nice": 23}
+              "net_bind_service": 10, "net_raw": 13, "ipc_lock": 14, "sys_ptrace": 19, "sys_admin": 21, "sys_nice": 23}
 # To read the tree, make its sockets and files, take its priority, and give all of that up.
 TO_BECOME_THE_ACCOUNT = ("chown", "dac_override", "setgid", "setuid", "setpcap", "sys_nice")
-# Threads that UHD makes later take the priority of the slot path; recordings go to files that root names, at any time.
-RADIO = ("dac_override", "sys_nice")
+SLOT_PATH = (*TO_BECOME_THE_ACCOUNT, "ipc_lock")    # and locks its memory before
+# Threads that UHD makes later take the priority of the slot path, and what they map is locked; recordings go to files that root names,
+# at any time.
+RADIO = ("dac_override", "sys_nice", "ipc_lock")
 REPLAY = (*RADIO, "sys_ptrace")    # and its reports to a file of the launcher's that has no name
 # In whose namespace a process is, only root sees; the counters of an interface are read in its namespace; the control
 # sockets of the stations are the account's alone.
@@ -26,6 +29,7 @@ JUDGE_AT_FIRST = (*JUDGE, "setpcap")
 RECORDER = ("dac_override",)       # writes where root was asked to
 
 _HIGHEST_PRIORITY = 10             # of the slot path (host/runtime/realtime.h)
+_MCL_CURRENT, _MCL_FUTURE, _MCL_ONFAULT = 1, 2, 4
 _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _VERSION_3 = 24, 38, 0x20080522
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -50,11 +54,23 @@ def _forbid_others(keep: Iterable[str]) -> None:
 
 def limit(keep: Iterable[str]) -> None:
     """Between fork and exec: the program begins with no more than `keep`. Where the kernel lets everybody take the
-    slot path's priority, it needs no capability for that."""
-    with contextlib.suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_RTPRIO, (_HIGHEST_PRIORITY, _HIGHEST_PRIORITY))
-        keep = [name for name in keep if name != "sys_nice"]
+    slot path's priority, or lock memory, it needs no capability for that."""
+    for what, most, capability in ((resource.RLIMIT_RTPRIO, _HIGHEST_PRIORITY, "sys_nice"), (resource.RLIMIT_MEMLOCK, resource.RLIM_INFINITY, "ipc_lock")):
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(what, (most, most))
+            keep = [name for name in keep if name != capability]
     _forbid_others(keep)
+
+
+def lock_memory() -> None:
+    """As host/runtime/memory_lock.h has it, of a process that keeps its rights. Raises OSError: nothing is locked."""
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_MEMLOCK, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
+    if limit != resource.RLIM_INFINITY and not _permitted() >> CAPABILITY["ipc_lock"] & 1:
+        raise OSError(errno.ENOMEM, f"{limit} bytes")     # beyond that the kernel would refuse all that is mapped later
+    if _libc.mlockall(_MCL_CURRENT | _MCL_FUTURE | _MCL_ONFAULT) != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
 def hold_only(keep: Iterable[str]) -> None:

@@ -113,6 +113,29 @@ class StallWatch(threading.Thread):
                 "stolen": (self.last.steal_s - self.first.steal_s) / passed if passed > 0 else 0.0}
 
 
+class PageFaults:
+    """Of the slot path's processes, from when it is made until report()."""
+
+    def __init__(self, pids: dict[str, int]) -> None:
+        self.pids = {n: p for n, p in pids.items() if n in PROCESSES}
+        self.before = self._now()
+
+    def _now(self) -> dict[str, tuple[int, int]]:
+        return {n: found for n, p in self.pids.items() if (found := system.page_faults(p)) is not None}
+
+    def report(self) -> dict[str, dict[str, int]]:
+        """{process: {"minor", "major"}}; a major one waited for the disk."""
+        return {n: {kind: now[i] - self.before[n][i] for i, kind in enumerate(("minor", "major"))}
+                for n, now in self._now().items() if n in self.before}
+
+
+def granted(pids: dict[str, int]) -> dict[str, Any]:
+    """What the kernel grants the slot path's processes, by name; None: there is no such process any more."""
+    mine = {n: p for n, p in pids.items() if n in PROCESSES}
+    return {"realtime_priority": {n: system.has_realtime_thread(p) for n, p in mine.items()},
+            "memory_locked": {n: system.locks_memory(p) for n, p in mine.items()}}
+
+
 class StandstillWatch:
     """Whether the machine stood still: threads above the slot path, one on each of its cores, that were woken late
     (host/runtime/standstills.h). On a clock that does not wait that costs slots, and no program can mend it."""

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import pwd
+import re
 import select
 import signal
 import subprocess
@@ -60,6 +61,22 @@ def has_realtime_thread(pid: int) -> bool | None:
     except OSError:
         return None
     return any(p & ~os.SCHED_RESET_ON_FORK == os.SCHED_FIFO for p in policies)
+
+
+def locks_memory(pid: int) -> bool | None:
+    """What it has mapped is locked in memory, or some of it; None: there is no such process."""
+    try:
+        text = pathlib.Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return None
+    found = re.search(r"^VmLck:\s*(\d+)", text, re.M)
+    return found is not None and int(found[1]) > 0
+
+
+def page_faults(pid: int) -> tuple[int, int] | None:
+    """(that took a page of the memory, that waited for the disk) of all threads of a process so far; None: there is none."""
+    fields = _stat_fields(pid)
+    return None if fields is None else (int(fields[7]), int(fields[9]))
 
 
 CORE_TICKS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")     # proc(5)

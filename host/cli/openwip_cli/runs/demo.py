@@ -13,7 +13,7 @@ from ..cell.session import OBSERVER, START_TIMEOUT_S, Progress, identity, owned_
 from ..errors import NoLock
 from ..figures import accounting, report
 from ..iq import command as iq, fader_recordings, recordings
-from ..machine import outputs, slot_path, system
+from ..machine import outputs, slot_path
 from ..machine.places import Places
 from ..measure import pace, traffic
 from ..measure.watching import watching
@@ -111,6 +111,7 @@ def traffic_of(cell: run.MeasuredCell, places: Places, progress: Callable[[str],
     stalls.start()
     # Where the clock waits nothing is lost, and a switch a millisecond would be for nothing.
     standstills = slot_path.StandstillWatch(keeper.placement.realtime if s["air.clock"] == "realtime" else [], places)
+    faults = slot_path.PageFaults(keeper.pids)
     failed = []
 
     def attempt(what: str, function: Callable[[], Any]) -> Any:
@@ -133,7 +134,7 @@ def traffic_of(cell: run.MeasuredCell, places: Places, progress: Callable[[str],
         progress(f"UDP stream with iperf3, {rate / 1e6:.2f} Mbit/s")
         udp = attempt("UDP", lambda: traffic.udp(keeper, cell.cell, s, rate))
         result["udp"] = udp[0] if udp else None
-    return result | {"failed": failed, "stall": stalls.report(), "standstills": standstills.report()}
+    return result | {"failed": failed, "stall": stalls.report(), "standstills": standstills.report(), "page_faults": faults.report()}
 
 
 def measure(cell: run.MeasuredCell, watch: Any, applications: Any, places: Places, progress: Callable[[str], None]) -> Any:
@@ -144,10 +145,9 @@ def measure(cell: run.MeasuredCell, watch: Any, applications: Any, places: Place
     radio, link = now.terminal.radio, now.terminal.terminal
     common["realtime"]["stall"] = more.pop("stall")
     return common | more | {
-        "placement": keeper.placement.report() | {"realtime_priority": {
-            n: system.has_realtime_thread(p) for n, p in keeper.pids.items() if n in slot_path.PROCESSES}},
+        "placement": keeper.placement.report() | slot_path.granted(keeper.pids) | {"page_faults": more.pop("page_faults")},
         "fader": accounting.fader_of(now.air, radio),
-        "radio": accounting.counts_of(radio, "cell", "locks", "lock_losses", "gain_", "cfo_hz", "evm_", "mean_snr_db", "overflows") | {
+        "radio": accounting.counts_of(radio, "cell", "locks", "lock_losses", "gain_", "cfo_hz", "evm_", "mean_snr_db", "overflows", "clipped") | {
             "state": radio.mode, "level_dbfs": radio.rx_level_dbfs,
             "transitions": accounting.counts_of(radio, "candidates", "synchronisations", "losses_"),
             "grants_failed": link.grants_failed, "slots_unlocked": link.slots_unlocked, "frames_combined": link.frames_combined,

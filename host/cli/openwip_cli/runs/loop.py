@@ -37,7 +37,8 @@ def radios_of_demo(scenario: Scenario) -> dict[str, Asked]:
 
 
 def radios_of_base(radio: station.Radio) -> dict[str, Asked]:
-    """The terminal and its computer are taken to be like the base station and this one. What it sends is what the station would."""
+    """The terminal and its computer are taken to be like the base station and this one. What it sends is what the station would,
+    but for a power, which is not asked for: how late a burst is does not depend on it."""
     antenna = (f"--transmit-antenna={radio.antenna}",) if radio.antenna else ()
     asked = Asked(radio.arguments, (f"--freq={radio.frequency:.12g}", f"--transmit-gain={radio.gain:g}", *antenna))
     return {"base": asked, "terminal": asked}

@@ -12,7 +12,7 @@ from ..cell.keeper import KeeperClient
 from ..cell.session import OBSERVER, SIGNALS, START_TIMEOUT_S, Progress, identity, owned_cell, start_process
 from ..errors import BAD_INPUT, BadInput, CellDied, Terminated
 from ..figures import one_station
-from ..machine import outputs, slot_path, system
+from ..machine import outputs, own_files, slot_path, system
 from ..machine.places import Places
 from ..measure.watching import telemetry_reasons, watching
 from ..messages import control
@@ -37,12 +37,15 @@ class Follower:
         self.returns = -1           # of the other station
         self.until: Any = None      # status from before it left for good: what follows says nothing about the link
         self.before: tuple[bool, bool] = (False, False)
+        self.first: Any = None
+        self.clips = False
         self.recent: collections.deque[Any] = collections.deque(maxlen=round(BEFORE_LEAVING_S / LOOK_S))
 
     def __call__(self, now: Any) -> None:
         peer, locked = now.peer_connected, self.terminal and now.radio.locked
         was_there, was_locked = self.before
         self.recent.append(now)
+        self.first = self.first or now
         if peer != was_there:
             self.returns += peer
             self.until = None if peer else self.recent[0]
@@ -50,6 +53,10 @@ class Follower:
         if locked != was_locked:
             self.progress(f"locked: SNR {now.radio.mean_snr_db:.1f} dB, CFO {now.radio.cfo_hz:.0f} Hz" if locked
                           else f"lock lost ({one_station.lock_words(now)})")
+        scale = one_station.at_full_scale(self.first, now)
+        if self.terminal and not self.clips and one_station.clips(**scale):
+            self.clips = True
+            self.progress(f"{one_station.CLIPS} ({scale['clipped']} of {scale['samples']} samples so far)")
         self.before = (peer, locked)
 
 
@@ -124,10 +131,12 @@ def phases(cell: Cell, keeper: KeeperClient, wanted: Station, options: Options, 
             keeper.blame("the radio does not deliver slots")
         keeper.start(cells.Process("observer", [places.program(OBSERVER), "--set", f"stations={role}={cell.namespace(role)}",
                                                 "--set", f"user={system.account()[0]}"], {"OPENWIP_RUN": str(cell.run)}, essential=False))
+        if wanted.radio.power is not None:
+            progress(carrier(cell))
         progress(f"up: ./openwip exec --name {cell.name} {role} -- COMMAND runs one in its namespace, Ctrl-C ends it")
         follow = Follower(role, progress)
         standstills = slot_path.StandstillWatch(keeper.placement.realtime, places)
-        first = running.status()
+        first, faults = running.status(), slot_path.PageFaults(keeper.pids)
 
         def look() -> bool:
             follow(running.status())
@@ -142,13 +151,13 @@ def phases(cell: Cell, keeper: KeeperClient, wanted: Station, options: Options, 
         now, tun = running.at_rest()
         follow(now)
         watch.end()
-        stood = standstills.report()
+        stood, machine = standstills.report(), slot_path.granted(keeper.pids) | {"page_faults": faults.report()}
         air, silent = fader.status()
         channel = one_station.fader_of(role, first, now, fader.before, air)
         found: dict[str, Any] = one_station.result(role, first, now) | {
             "verdict": one_station.judge(role, first, follow.until or now, now, tun, telemetry_reasons(watch) + keeper.lost + silent,
                                          keeper.noted, follow.returns, channel, stood),
-            "standstills": stood, "peer": {"endpoint": wanted.peer.endpoint, "returns": follow.returns, "there": follow.until is None}}
+            "standstills": stood, "machine": machine, "peer": {"endpoint": wanted.peer.endpoint, "returns": follow.returns, "there": follow.until is None}}
         if options.loop_found:
             found["loop"] = options.loop_found
         if channel:
@@ -156,6 +165,12 @@ def phases(cell: Cell, keeper: KeeperClient, wanted: Station, options: Options, 
         if options.scenario.cabled and role == "terminal":
             found["bursts_heard"] = one_station.heard(now)
     return found | identity(options.scenario, places)
+
+
+def carrier(cell: Cell) -> str:
+    """What the flowgraph says of a power that was asked for: what its radio made of it."""
+    said = own_files.read(cell.run / "base.radio.log").decode(errors="replace")
+    return next((line.partition(": ")[2] for line in said.splitlines() if "carrier of" in line), "the radio does not say its power")
 
 
 def said_by_the_device(e: CellDied) -> Exception:
