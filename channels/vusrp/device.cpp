@@ -49,10 +49,6 @@ std::shared_ptr<node_port> open_port(const uhd::device_addr_t& args) {
     }
 }
 
-uhd::sensor_value_t locked(const char* name) {
-    return uhd::sensor_value_t(name, true, "locked", "unlocked");
-}
-
 sample_format format_of(const uhd::stream_args_t& args, const radio_model& model, side s) {
     const auto f = parse_format(args.cpu_format);
     if (!f)
@@ -115,15 +111,16 @@ device::side_properties device::properties(side s) const {
             .antennas = f.antennas};
 }
 
-device::device(const uhd::device_addr_t& args) : model_(args), port_(open_port(args)) {
+device::device(const uhd::device_addr_t& args)
+    : model_(args), port_(open_port(args)), inputs_(inputs_of(args)) {
     _type = uhd::device::USRP;
     _tree = uhd::property_tree::make();
     front_end_hz_[0] = front_end_hz_[1] = air::default_frequency;
     dsp_hz_[0] = dsp_hz_[1] = 0;
     hold_ = number_of(args, "hold", 0, 0, 1) != 0;
     make_motherboard(args);
-    make_sources();
-    make_time();
+    make_time(args);
+    make_sources(args);
     make_side(side::receive);
     make_side(side::transmit);
 }
@@ -154,63 +151,6 @@ void device::make_motherboard(const uhd::device_addr_t& args) {
     const uhd::usrp::subdev_spec_t spec(model_.ideal() ? "A:0" : model_.kind().subdevice);
     for (const char* node : {"rx_subdev_spec", "tx_subdev_spec"})
         _tree->create<uhd::usrp::subdev_spec_t>(board / node).set(spec);
-}
-
-void device::make_sources() {
-    const uhd::fs_path board = "/mboards/0";
-    const strings known{"internal", "external"};
-    for (const std::string source : {"clock_source", "time_source"}) {
-        _tree->create<strings>(board / source / "options").set(known);
-        _tree->create<std::string>(board / source / "value")
-            .set_coercer([this, source, known](const std::string& value) {
-                if (!model_.ideal() && std::find(known.begin(), known.end(), value) == known.end())
-                    throw uhd::key_error("update_" + source + ": unknown source: " + value);
-                return value;
-            })
-            .set("internal");
-    }
-    _tree->create<uhd::sensor_value_t>(board / "sensors/ref_locked").set_publisher([] {
-        return locked("Ref");
-    });
-    const std::shared_ptr<node_port> port = port_;
-    _tree->create<uhd::sensor_value_t>(board / "sensors/air_connected").set_publisher([port] {
-        return uhd::sensor_value_t("Air", port->connected(), "connected", "gone");
-    });
-}
-
-// Device time is the radio's own clock: ticks of the medium's rate as that clock counts them.
-void device::make_time() {
-    const uhd::fs_path time = "/mboards/0/time";
-    const exact_rate base{model_.base().clock};
-    const auto now = [this] { return model_.own_of_medium(port_->now()); };
-    _tree->create<uhd::time_spec_t>(time / "now")
-        .set_publisher([this, base, now] {  // reading the time is a command too: it may be timed
-            const tick when = command_time();
-            const bool ahead = when > port_->now();
-            if (ahead) port_->wait_until(when, 2.0);
-            return to_time(ahead && port_->now() >= when ? model_.own_of_medium(when) : now(), base,
-                           port_->offset());
-        })
-        .add_coerced_subscriber([this, now](const uhd::time_spec_t& t) {
-            port_->set_offset(t.to_ticks(native_rate) - now());
-        });
-    const tick second = static_cast<tick>(native_rate);
-    _tree->create<uhd::time_spec_t>(time / "pps")
-        .set_publisher([this, base, second] {  // the last edge: whole seconds of the medium
-            const tick edge = port_->now() / second * second;
-            return to_time(model_.own_of_medium(edge), base, port_->offset());
-        })
-        .add_coerced_subscriber([this, second](const uhd::time_spec_t& t) {
-            const tick edge = port_->running() ? (port_->now() / second + 1) * second : 0;
-            port_->set_offset_at(edge, t.to_ticks(native_rate) - model_.own_of_medium(edge));
-        });
-    _tree->create<uhd::time_spec_t>(time / "cmd")
-        .set(uhd::time_spec_t(0.0))
-        .add_coerced_subscriber([this](const uhd::time_spec_t& t) {
-            const std::lock_guard lock(mutex_);
-            timed_ = t != uhd::time_spec_t(0.0);  // 0.0 is how UHD says "no command time"
-            command_time_ = t;
-        });
 }
 
 tick device::command_time() {
@@ -299,8 +239,8 @@ void device::make_antennas(side s, const side_properties& p) {
     _tree->create<bool>(front / "enabled").set(true);
     _tree->create<bool>(front / "use_lo_offset").set(false);
     _tree->create<uhd::device_addr_t>(front / "tune_args").set(uhd::device_addr_t());
-    _tree->create<uhd::sensor_value_t>(front / "sensors/lo_locked").set_publisher([] {
-        return locked("LO");
+    _tree->create<uhd::sensor_value_t>(front / "sensors/lo_locked").set_publisher([this] {
+        return uhd::sensor_value_t("LO", inputs_.lo, "locked", "unlocked");
     });
 }
 

@@ -17,6 +17,12 @@
 
 namespace wip::vusrp {
 
+// What is connected to the radio that device arguments describe, and works.
+struct clock_inputs {
+    bool reference, pps, gpsdo, lo;
+};
+clock_inputs inputs_of(const uhd::device_addr_t& args);
+
 class device : public uhd::device {
 public:
     explicit device(const uhd::device_addr_t& args);
@@ -32,8 +38,11 @@ private:
 
     uhd::fs_path front_path(side s) const;
     void make_motherboard(const uhd::device_addr_t& args);
-    void make_sources();
-    void make_time();
+    void make_sources(const uhd::device_addr_t& args);
+    void make_time(const uhd::device_addr_t& args);
+    void choose_clock(const std::string& source);
+    void choose_time(const std::string& source);
+    tick last_edge() const;
     void make_side(side s);
     void make_antennas(side s, const side_properties& p);
     void make_tuning(side s, const side_properties& p);
@@ -48,6 +57,9 @@ private:
 
     radio_model model_;
     std::shared_ptr<node_port> port_;
+    const clock_inputs inputs_;
+    std::string clock_source_ = "internal";
+    tick stopped_edge_ = -1;  // the last one of the second before the source had none; -1: it has
     std::weak_ptr<receive_stream> receive_;
     std::weak_ptr<transmit_stream> transmit_;
     std::mutex mutex_, queue_mutex_;

@@ -85,9 +85,9 @@ radio_model::radio_model(const uhd::device_addr_t& args)
       random_(seed_) {
     // The error of its oscillator: anywhere within the limits, the same each time.
     const double drawn = static_cast<double>(seed_ % 2001) / 1000 - 1;
-    parts_ = std::llround(1e6 * number_of(args, "ppm", kind_ ? drawn * kind_->ppm : 0, -100, 100));
-    base_.parts = rate_[0].parts = rate_[1].parts = parts_;
-    own_ = sample_model::rate_map({medium_hz}, base_);
+    own_parts_ =
+        std::llround(1e6 * number_of(args, "ppm", kind_ ? drawn * kind_->ppm : 0, -100, 100));
+    follow_reference(false);
     latency_ =
         microseconds(number_of(args, "latency_us", kind_ ? kind_->latency_us : 0, 0, 20'000));
     spread_ = microseconds(number_of(args, "spread_us", kind_ ? kind_->spread_us : 0, 0, 20'000));
@@ -126,6 +126,12 @@ double radio_model::first_clock(const uhd::device_addr_t& args) {
         return initial;
     }
     return set_clock(asked);
+}
+
+void radio_model::follow_reference(bool on) {
+    parts_ = on ? 0 : own_parts_;
+    base_.parts = rate_[0].parts = rate_[1].parts = parts_;
+    own_ = sample_model::rate_map({medium_hz}, base_);
 }
 
 double radio_model::clock() const { return static_cast<double>(clock_hz_); }

@@ -58,6 +58,9 @@ public:
         return static_cast<double>(rate(s).clock) / static_cast<double>(rate(s).divider);
     }
     double ppm() const noexcept { return 1e-6 * static_cast<double>(parts_); }
+    // On a reference, which is exact, or with the oscillator's own error; of streams made from then
+    // on.
+    void follow_reference(bool on);
     // Device time runs in ticks of its own: the medium's rate by its clock.
     const exact_rate& base() const noexcept { return base_; }
     tick own_of_medium(tick t) const noexcept { return own_.at_or_after(t); }
@@ -98,7 +101,7 @@ private:
     double first_clock(const uhd::device_addr_t& args);
 
     const product* kind_ = nullptr;
-    std::int64_t clock_hz_, parts_ = 0;
+    std::int64_t clock_hz_, parts_ = 0, own_parts_ = 0;
     bool automatic_ = false, faults_ = true, calibrated_ = false;
     double wish_[2];
     exact_rate rate_[2], base_;

@@ -50,6 +50,24 @@ class LoopRecorder(Recorder):
         return bool(self.reports) and self.reports[-1].air >= air
 
 
+WAITING = {}    # started with the first test, looked at by the last: a reference is waited for 10 s
+
+
+def setUpModule():
+    for what, program, *more in (("reference", "terminal", "type=vusrp,product=b210", "--clock-source", "external"),
+                                 ("edge", "base_station", "type=vusrp,reference=1", "--clock-source", "external", "--time-source", "external"),
+                                 ("both", "terminal", "type=vusrp,reference=1,pps=1", "--clock-source", "external", "--time-source", "external",
+                                  "--start-in", "0.2")):
+        WAITING[what] = subprocess.Popen([sys.executable, APPS / f"{program}.py", "--args", *more], stdout=subprocess.PIPE,
+                                         stderr=subprocess.PIPE, text=True)
+
+
+def tearDownModule():
+    for process in WAITING.values():
+        process.kill()
+        process.communicate()
+
+
 class Cell(unittest.TestCase):
     def setUp(self):
         self.run_folder = tempfile.TemporaryDirectory(prefix="openwip-qa-")
@@ -314,6 +332,55 @@ class BadInput(Cell):
                     self.assertEqual(done.returncode, 2, done.stderr)
                     self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
                     self.assertIn(words, done.stderr)
+
+
+class WhatTheClockNeeds(unittest.TestCase):
+    """Of software radios, in gr-uhd: not of a mock (test_radio_time)."""
+
+    def said(self, what):
+        """(exit code, standard error) of a program that was started with the first test."""
+        out, err = WAITING[what].communicate(timeout=20)
+        return WAITING[what].returncode, err.splitlines()
+
+    def test_a_reference_that_is_not_connected_ends_the_program_in_one_line(self):
+        self.assertEqual(self.said("reference"), (2, [
+            "terminal: radio: ref_locked (clock source external) did not come within 10 s: connect 10 MHz to REF IN (level: the device's "
+            "manual), or --clock-source internal"]))
+
+    def test_an_edge_that_does_not_come_ends_the_program_in_one_line(self):
+        self.assertEqual(self.said("edge"), (2, [
+            "base_station: radio: an edge of the second (time source external) did not come within 2.5 s: connect 1 PPS to PPS IN, or "
+            "--time-source internal"]))
+
+    def test_with_both_connected_it_starts(self):
+        self.assertEqual(WAITING["both"].stdout.readline(), "ready\n")
+        WAITING["both"].terminate()
+        self.assertEqual(self.said("both"), (0, ["terminal: asked to stop"]))
+
+    def prepared(self, arguments, clock, edge):
+        """A radio, ten seconds to the second, after its preparation."""
+        import radio_time
+        radio = uhd.usrp_source(f"type=vusrp,speed=10,{arguments}", uhd.stream_args("fc32"))
+        moment = [0.0]
+
+        def sleep(seconds):
+            moment[0] += seconds
+            time.sleep(seconds / 10)
+        radio_time.prepare(radio, clock, edge, uhd.time_spec, sleep, lambda: moment[0])
+        return radio
+
+    def test_its_time_is_that_of_the_computer_or_of_gps(self):
+        self.assertAlmostEqual(self.prepared("pps=1", "internal", "external").get_time_now().get_real_secs(), time.time(), delta=30)
+        self.assertAlmostEqual(self.prepared("gpsdo=1", "gpsdo", "gpsdo").get_time_now().get_real_secs(), 1_767_225_600, delta=30)
+
+    def test_what_does_not_come_is_missing(self):
+        import radio_time
+        for arguments, clock, edge, words in (
+                ("reference=0", "gpsdo", "internal", "--clock-source is 'gpsdo'; valid with this device: internal, external"),
+                ("pps=0", "internal", "gpsdo", "--time-source is 'gpsdo'; valid with this device: internal, external"),
+                ("lo=0", "internal", "internal", "lo_locked did not come within 2 s")):
+            with self.subTest(arguments), self.assertRaisesRegex(radio_time.Missing, words):
+                self.prepared(arguments, clock, edge)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,9 @@ FAR = {"base": "10.42.0.2", "terminal": "10.42.0.1"}
 @unittest.skipUnless(built(), "macd is not built")
 class TwoComputers(unittest.TestCase):
     def setUp(self):
-        self.world = World(NAME, base=("--bins", "10", "--modulation", "4"))
+        # The terminal's radio was switched on a day before the medium: its device time is not the base station's, nor are its slots.
+        self.world = World(NAME, base=("--bins", "10", "--modulation", "4"),
+                           terminal=("--radio", f"type=vusrp,air={NAME},node=terminal,time=86400.1234567"))
         self.addCleanup(self.world.close)
 
     def healed(self, station):

@@ -13,30 +13,15 @@
 #include <uhd/usrp/multi_usrp.hpp>
 #include <vector>
 
-#include "air_process.h"
+#include "two_radios.h"
 #include "vusrp/product.h"
 
 namespace {
 
-using cf32 = std::complex<float>;
-using samples = std::vector<cf32>;
-using usrp = uhd::usrp::multi_usrp;
+using namespace wip::test;
 using wip::vusrp::find_product;
 using wip::vusrp::product;
 using wip::vusrp::products;
-
-usrp::sptr make(const std::string& args) {
-    return usrp::make(uhd::device_addr_t("type=vusrp,clock=lockstep," + args));
-}
-
-std::string refusal(const std::string& args) {
-    try {
-        make(args);
-    } catch (const std::exception& e) {
-        return e.what();
-    }
-    return "";
-}
 
 // --- what the property tree says ---
 
@@ -149,8 +134,16 @@ TEST(Properties, refusals_are_in_the_words_of_the_device) {
     EXPECT_NE(says("product=b210", [](usrp& u) { u.set_rx_rate(70e6); })
                   .find("sampling rate exceeds maximum tick rate"),
               std::string::npos);
-    EXPECT_NE(says("product=b210", [](usrp& u) { u.set_clock_source("sun"); })
-                  .find("update_clock_source: unknown source: sun"),
+    for (const char* kind : {"product=b210", "product=n310", "gain_db=0"}) {
+        EXPECT_NE(says(kind, [](usrp& u) { u.set_clock_source("gpsdo"); })
+                      .find("update_clock_source: unknown source: gpsdo"),
+                  std::string::npos);
+        EXPECT_NE(says(kind, [](usrp& u) { u.set_time_source("sun"); })
+                      .find("update_time_source: unknown source: sun"),
+                  std::string::npos);
+    }
+    EXPECT_NE(refusal("clock_source=gpsdo").find("unknown source: gpsdo"), std::string::npos);
+    EXPECT_NE(refusal("reference=2").find("reference=2: valid is a number from"),
               std::string::npos);
     const auto stream = [](const std::string& wire, std::size_t channel) {
         return [=](usrp& u) {
@@ -173,55 +166,6 @@ TEST(Properties, refusals_are_in_the_words_of_the_device) {
 
 // --- what happens to samples ---
 
-constexpr double carrier = 1.8e9;
-
-// From one radio to another in lockstep, as fast as it goes.
-struct link {
-    link(const std::string& from, const std::string& to, double rate_from, double rate_to)
-        : air("clock: lockstep, speed: 0, wait_for: {transmitters: 1, receivers: 1}",
-              "nodes: {base: {}, terminal: {}}\npaths: [{from: base, to: terminal, gain_db: 0}]\n"),
-          base(usrp::make(uhd::device_addr_t(air.args("base") + from))),
-          terminal(usrp::make(uhd::device_addr_t(air.args("terminal") + to))) {
-        base->set_tx_rate(rate_from);
-        terminal->set_rx_rate(rate_to);
-        base->set_tx_freq(carrier);
-        terminal->set_rx_freq(carrier);
-        tx = base->get_tx_stream(uhd::stream_args_t("fc32", "sc16"));
-        rx = terminal->get_rx_stream(uhd::stream_args_t("fc32", "sc16"));
-    }
-    void send(const samples& x, double seconds) {
-        uhd::tx_metadata_t m;
-        m.has_time_spec = m.start_of_burst = m.end_of_burst = true;
-        m.time_spec = uhd::time_spec_t(seconds);
-        ASSERT_EQ(tx->send(x.data(), x.size(), m, 5.0), x.size());
-    }
-    samples hear(double seconds, std::size_t n) {
-        uhd::stream_cmd_t c(uhd::stream_cmd_t::STREAM_MODE_NUM_SAMPS_AND_DONE);
-        c.num_samps = n;
-        c.stream_now = false;
-        c.time_spec = uhd::time_spec_t(seconds);
-        rx->issue_stream_cmd(c);
-        return {};
-    }
-    samples take(std::size_t n) {
-        samples y(n);
-        y.resize(rx->recv(y.data(), n, md, 5.0));
-        return y;
-    }
-    wip::test::air_process air;
-    usrp::sptr base, terminal;
-    uhd::tx_streamer::sptr tx;
-    uhd::rx_streamer::sptr rx;
-    uhd::rx_metadata_t md;
-};
-
-samples tone(double hz, double rate, double amplitude, std::size_t n) {
-    samples x(n);
-    for (std::size_t i = 0; i < n; ++i)
-        x[i] = cf32(std::polar(amplitude, 2 * std::numbers::pi * hz / rate * double(i)));
-    return x;
-}
-
 std::complex<double> component(const samples& x, double hz, double rate) {
     std::complex<double> sum;
     double weight = 0;
@@ -242,13 +186,13 @@ double level_db(const samples& x, double hz, double rate) {
 TEST(Samples, a_receiver_has_the_faults_of_its_product) {
     for (const product& p : products()) {
         SCOPED_TRACE(p.name);
-        link l("",
-               ",ppm=0,product=" + p.name +
-                   (p.name == "x310"   ? ",master_clock_rate=184.32e6"
-                    : p.name == "e320" ? ",master_clock_rate=30.72e6"
-                    : p.name == "n310" ? ",master_clock_rate=122.88e6"
-                                       : ""),
-               7.68e6, p.name == "n210" ? 10e6 : 7.68e6);
+        two_radios l("",
+                     ",ppm=0,product=" + p.name +
+                         (p.name == "x310"   ? ",master_clock_rate=184.32e6"
+                          : p.name == "e320" ? ",master_clock_rate=30.72e6"
+                          : p.name == "n310" ? ",master_clock_rate=122.88e6"
+                                             : ""),
+                     7.68e6, p.name == "n210" ? 10e6 : 7.68e6);
         const double rate = l.terminal->get_rx_rate();
         l.terminal->set_rx_gain(10);
         l.base->set_tx_gain(-p.receive_level_db(10));
@@ -282,7 +226,7 @@ TEST(Samples, a_receiver_has_the_faults_of_its_product) {
 
 TEST(Samples, a_transmitter_leaks_its_oscillator_and_an_image) {
     const product& p = find_product("n320");
-    link l(",ppm=0,product=n320", "", 7.68e6, 7.68e6);
+    two_radios l(",ppm=0,product=n320", "", 7.68e6, 7.68e6);
     l.base->set_tx_gain(60 - 15);  // 0 dBm
     const double hz = 625e3;
     l.hear(0.05, 20000);
@@ -299,8 +243,8 @@ TEST(Samples, a_transmitter_leaks_its_oscillator_and_an_image) {
 TEST(Samples, an_analog_filter_takes_the_edges_of_the_band) {
     const double tones[] = {300e3, 1.5e6, 2.5e6};
     const auto loss = [&](const std::string& kind, const auto& set) {
-        link l(",ppm=0,faults=0,product=" + kind, ",ppm=0,faults=0,product=" + kind, 7.68e6,
-               7.68e6);
+        two_radios l(",ppm=0,faults=0,product=" + kind, ",ppm=0,faults=0,product=" + kind, 7.68e6,
+                     7.68e6);
         set(*l.base, *l.terminal);
         samples x(40000);
         for (const double hz : tones) {
@@ -344,7 +288,7 @@ TEST(Samples, an_analog_filter_takes_the_edges_of_the_band) {
 
 // A receiver 2 ppm fast hears the carrier 3.6 kHz low, and a sample too many in half a million.
 TEST(Samples, an_oscillator_makes_carrier_and_clock) {
-    link l("", ",ppm=2,product=b210", 7.68e6, 7.68e6);
+    two_radios l("", ",ppm=2,product=b210", 7.68e6, 7.68e6);
     l.terminal->set_rx_gain(10);
     l.base->set_tx_gain(-20);
     const double hz = 625e3;
@@ -367,19 +311,8 @@ TEST(Samples, an_oscillator_makes_carrier_and_clock) {
 }
 
 TEST(Samples, each_radio_has_an_error_of_its_own_and_keeps_it) {
-    const auto shift = [](const std::string& serial) {
-        link l("", ",product=b210,name=" + serial, 7.68e6, 7.68e6);
-        l.terminal->set_rx_gain(10);
-        l.base->set_tx_gain(-20);
-        l.hear(0.05, 7680);
-        l.send(tone(0, 7.68e6, 0.5, 40000), 0.048);
-        const samples y = l.take(7680);
-        double sum = 0;
-        for (std::size_t i = 1; i < y.size(); ++i) sum += std::arg(y[i] * std::conj(y[i - 1]));
-        return sum / double(y.size()) / (2 * std::numbers::pi) * 7.68e6;
-    };
-    const double once = shift("a");
-    EXPECT_NEAR(once, shift("a"), 1);
+    const double once = heard_off(",name=a");
+    EXPECT_NEAR(once, heard_off(",name=a"), 1);
     EXPECT_LT(std::abs(once), 2e-6 * carrier + 10);
 }
 
@@ -405,8 +338,8 @@ TEST(Samples, times_are_exact_at_another_rate) {
     };
     const double tx_rate[] = {7.68e6, 10e6}, rx_rate[] = {10e6, 7.68e6};
     for (int i = 0; i < 2; ++i) {
-        link l(i ? ",ppm=0,product=n210" : "", i ? "" : ",ppm=0,product=n210", tx_rate[i],
-               rx_rate[i]);
+        two_radios l(i ? ",ppm=0,product=n210" : "", i ? "" : ",ppm=0,product=n210", tx_rate[i],
+                     rx_rate[i]);
         if (i) l.base->set_tx_gain(11.5);  // 0 dBm
         l.hear(0.05, 10000);
         l.send(pulse(tx_rate[i], 0.0005, 8000), 0.05);
@@ -420,7 +353,7 @@ TEST(Samples, times_are_exact_at_another_rate) {
 // --- time ---
 
 TEST(Time, samples_come_as_late_as_the_transport_makes_them) {
-    link l("", ",ppm=0,product=b210,latency_us=3000,spread_us=0", 7.68e6, 7.68e6);
+    two_radios l("", ",ppm=0,product=b210,latency_us=3000,spread_us=0", 7.68e6, 7.68e6);
     l.hear(0.05, 200000);
     l.send(samples(300000), 0.048);
     samples y(2040);
@@ -486,7 +419,7 @@ TEST(Time, a_stream_runs_dry_while_its_samples_are_on_their_way) {
 // command arrives.
 TEST(Time, a_timed_gain_is_timed_where_the_device_can) {
     const auto step_at = [](const std::string& args) {
-        link l("", args, 7.68e6, 7.68e6);
+        two_radios l("", args, 7.68e6, 7.68e6);
         l.terminal->set_rx_gain(0);
         const double level = l.terminal->get_mboard_name() == "X310" ? 0 : 10;
         l.base->set_tx_gain(-20 - level);

@@ -24,6 +24,7 @@ def bench(name):
 
 
 five, other = bench("five_fidelities"), bench("other_processors")
+free, beside, clocks = bench("free_running"), bench("adjacent_channel"), bench("two_clocks")
 
 
 def code_of(module, *arguments):
@@ -100,6 +101,38 @@ class Processors(unittest.TestCase):
             self.assertEqual(list(other.kept_runs(file, asked)), ["cubic"])
             self.assertEqual(other.kept_runs(file, asked | {"seconds": 5.0}), {})
             self.assertEqual(other.kept_runs(file, asked | {"programs": {"a": "2"}}), {})
+
+
+class Judged(unittest.TestCase):
+    """What a bench of radios says is outside."""
+
+    def test_a_cell_on_a_clock_that_does_not_wait(self):
+        def run(valid=True, **found):
+            figures = {"late_share": ("below", 1e-3, 0.0), "lock_losses": ("below", 1, 0), "tcp_of_capacity": ("least", 0.97, 0.97)}
+            return {"product": "b210", "verdict": {"valid": valid},
+                    **{name: {"found": found.get(name, usual), how: much} for name, (how, much, usual) in figures.items()}}
+
+        def stop(slots, locks):
+            return {"air": {"most_slots": {"found": slots, "below": 150}, "locks_lost": {"found": locks, "below": 1}}}
+        self.assertEqual(free.outside([run()], stop(149, 0)), [])
+        self.assertEqual(free.outside([run(False, late_share=1e-3, lock_losses=1, tcp_of_capacity=0.969)], stop(150, 1)),
+                         ["b210: verdict", "b210: late_share", "b210: lock_losses", "b210: tcp_of_capacity", "stop of air: most_slots",
+                          "stop of air: locks_lost"])
+        self.assertEqual(free.outside([{"product": "ideal", "verdict": {"valid": False}}], {}), ["ideal: verdict"])
+
+    def test_what_is_beside_the_carrier(self):
+        def rows(leakage, evm, power):
+            return [{"edge_samples": 0, "evm_percent": 0.02},
+                    {"edge_samples": 16, "leakage_db": leakage, "evm_percent": evm, "most_dbm_inside_mask": {"Local Area": power, "Wide Area": 21}}]
+        self.assertEqual(beside.outside(rows(-45.1, 0.32, -5)), [])
+        self.assertEqual(beside.outside(rows(-45, 0.33, -5.1)), ["leakage_db", "evm_percent", "most_dbm_inside_mask"])
+
+
+    def test_slots_that_a_clock_gains(self):
+        self.assertTrue(clocks.gained_as_expected(58, 54))
+        self.assertFalse(clocks.gained_as_expected(58.1, 54))
+        self.assertFalse(clocks.gained_as_expected(0, 8))      # clocks that are alike
+        self.assertIsNone(clocks.gained_as_expected(0, 7.9))
 
 
 if __name__ == "__main__":

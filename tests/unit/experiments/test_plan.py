@@ -293,6 +293,12 @@ class Shipped(unittest.TestCase):
         self.assertEqual(alone["verdict"], {"valid": False, "reasons": ["traffic: flow 1: connect: Connection timed out"],
                                             "checks": {"sums": True, "traffic": False}})
 
+    def test_the_length_of_the_loop_is_shown_with_the_error_of_its_prediction_and_its_delay(self):
+        e = plan.load(TOP, ["L1"], "quick")[0]
+        self.assertEqual(metrics.metrics_of(e), ["goodput_mbps", "prediction_nmse", "tcp_rtt_ms"])
+        result = {"emulator": {"prediction_nmse": 0.02}, "workload": {"rtt_ms": 80, "goodput_bps": 3e6}}
+        self.assertEqual([metrics.read(result, e.points[0], m) for m in metrics.metrics_of(e)], [3.0, 0.02, 80])
+
     def test_full_size_is_that_of_the_text(self):
         for e in plan.load(TOP, ["all"], "full"):
             self.assertEqual((e.realisations, e.duration_s), (30, 30), e.name)

@@ -80,6 +80,7 @@ METRICS = {
     "goodput_mbps": ("TCP throughput (Mbit/s)", _goodput),
     "tcp_retransmits": ("retransmitted TCP segments", lambda r, *_: r["workload"]["retransmits"] or 0),
     "tcp_rtt_ms": ("mean round trip of TCP (ms)", lambda r, *_: r["workload"]["rtt_ms"]),
+    "prediction_nmse": ("prediction error (NMSE)", lambda r, *_: r["emulator"]["prediction_nmse"]),
     "frame_error_rate": ("frame error rate", lambda r, *_: r["link"]["frame_error_rate"]),
     "link_goodput_mbps": ("link goodput (Mbit/s)", lambda r, *_: r["link"]["goodput_bps"] / 1e6),
     "retransmissions": ("retransmitted link frames (share)", _retransmissions),
