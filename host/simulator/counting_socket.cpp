@@ -6,6 +6,7 @@
 #include <ns3/tcp-option-ts.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace wip::simulator {
@@ -35,25 +36,34 @@ std::uint32_t counting_socket::SendDataPacket(ns3::SequenceNumber32 sequence, st
     return sent;
 }
 
-void counting_socket::EstimateRtt(const ns3::TcpHeader& header) {
+// A segment that was sent once has the exact one, an ACK of others the one of the timestamp that it
+// echoes, which tells which transmission it answers; as Linux takes them (tcp_ack_update_rtt()).
+std::optional<ns3::Time> counting_socket::round_trip_of(const ns3::TcpHeader& header) const {
+    if (header.GetAckNumber() <= m_txBuffer->HeadSequence()) return {};
     if (!m_history.empty()) {
         const auto& h = m_history.front();
-        if (!h.retx && header.GetAckNumber() >= h.seq + ns3::SequenceNumber32(h.count)) {
-            const double ms = 1e3 * (ns3::Simulator::Now() - h.time).GetSeconds();
-            round_trip_ms_ = round_trip_ms_ > 0 ? round_trip_ms_ + (ms - round_trip_ms_) / 8 : ms;
-            least_ms_ = least_ms_ > 0 ? std::min(least_ms_, ms) : ms;
-        }
+        if (!h.retx && header.GetAckNumber() >= h.seq + ns3::SequenceNumber32(h.count))
+            return ns3::Simulator::Now() - h.time;
+    }
+    if (!m_timestampEnabled || !header.HasOption(ns3::TcpOption::TS)) return {};
+    const auto option =
+        ns3::DynamicCast<const ns3::TcpOptionTS>(header.GetOption(ns3::TcpOption::TS));
+    return std::max(ns3::Time(ns3::MicroSeconds(1)),
+                    ns3::TcpOptionTS::ElapsedTimeFromTsValue(option->GetEcho()));
+}
+
+void counting_socket::EstimateRtt(const ns3::TcpHeader& header) {
+    const auto sample = round_trip_of(header);
+    if (sample) {
+        const double ms = 1e3 * sample->GetSeconds();
+        round_trip_ms_ = round_trip_ms_ > 0 ? round_trip_ms_ + (ms - round_trip_ms_) / 8 : ms;
+        least_ms_ = least_ms_ > 0 ? std::min(least_ms_, ms) : ms;
     }
     const std::uint32_t samples = m_rtt->GetNSamples();
     TcpSocketBase::EstimateRtt(header);
-    if (m_rtt->GetNSamples() == samples && m_timestampEnabled &&
-        header.GetAckNumber() > m_txBuffer->HeadSequence() &&
-        header.HasOption(ns3::TcpOption::TS)) {
-        const auto option =
-            ns3::DynamicCast<const ns3::TcpOptionTS>(header.GetOption(ns3::TcpOption::TS));
-        m_rtt->Measurement(std::max(ns3::MicroSeconds(1),
-                                    ns3::TcpOptionTS::ElapsedTimeFromTsValue(option->GetEcho())));
-    }
+    if (m_rtt->GetNSamples() == samples && m_timestampEnabled && sample &&
+        header.HasOption(ns3::TcpOption::TS))
+        m_rtt->Measurement(*sample);
     if (m_rtt->GetNSamples() != samples) backed_off_ = false;
 }
 

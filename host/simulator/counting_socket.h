@@ -31,6 +31,7 @@
 #include <ns3/tcp-tx-buffer.h>
 
 #include <cstdint>
+#include <optional>
 
 namespace wip::simulator {
 
@@ -47,8 +48,8 @@ public:
     ns3::TypeId GetInstanceTypeId() const override { return GetTypeId(); }
 
     const sender_counts& counts() const { return counts_; }
-    // Of segments that were sent once, whatever the sender's own timer makes of them: smoothed with
-    // 1/8, and the least. 0: there was none.
+    // One of each ACK of new data, whatever the sender's own timer makes of it: smoothed with 1/8,
+    // and the least. Without timestamps of segments that were sent once only. 0: there was none.
     double round_trip_ms() const { return round_trip_ms_; }
     double least_round_trip_ms() const { return least_ms_; }
     double timeout_ms() const { return 1e3 * m_rto.Get().GetSeconds(); }
@@ -88,6 +89,9 @@ protected:
     recovery judged_spurious() const { return spurious_; }
     recovery judged() const { return judged_; }
     recovery waiting_for_judgement() const { return waiting_; }
+
+    // Of this ACK, before the base has seen it.
+    std::optional<ns3::Time> round_trip_of(const ns3::TcpHeader& header) const;
 
     // Before ReceivedAck() of the base, which does it here, and then that.
     void judge(const ns3::TcpHeader& header);

@@ -23,6 +23,7 @@ enum {
     session_sample_ns = 20000000
 };
 static int flows;
+static int my_side;  // of this process
 static char chunk[1 << 17];
 
 static struct {
@@ -74,15 +75,17 @@ static struct mark mark_now(int s) {
     return m;
 }
 
-// From a mark until now, and of the round trips sampled in between.
+// From a mark until now, and of the round trips sampled in between. The kernel's counters are those
+// of the whole side: what sends beside this flow there tells the same.
 static void say_since(const struct mark* from, int s, char* text, size_t size) {
     const struct mark m = mark_now(s);
-    size_t at = (size_t)snprintf(
-        text, size,
-        ", \"since\": {\"seconds\": %.9f, \"bytes_acked\": %llu, \"bytes_sent\": %llu, "
-        "\"bytes_retransmitted\": %llu, \"rtt_ms\": %.3f",
-        m.at - from->at, m.acked - from->acked, m.sent - from->sent, m.again - from->again,
-        round_trips.n ? round_trips.sum / round_trips.n : 0);
+    size_t at = (size_t)snprintf(text, size,
+                                 ", \"since\": {\"side\": %d, \"seconds\": %.9f, \"bytes_acked\": "
+                                 "%llu, \"bytes_sent\": %llu, "
+                                 "\"bytes_retransmitted\": %llu, \"rtt_ms\": %.3f",
+                                 my_side, m.at - from->at, m.acked - from->acked,
+                                 m.sent - from->sent, m.again - from->again,
+                                 round_trips.n ? round_trips.sum / round_trips.n : 0);
     for (int c = 0; c < most_counters && at < size; ++c)
         at += (size_t)snprintf(text + at, size - at, ", \"%s\": %llu", counters[c],
                                m.counts[c] - from->counts[c]);
@@ -422,7 +425,7 @@ static void talk_voip(int to, int flow, double start, double until, double inter
 static int starts(int side) {  // true in the new process
     pid_t pid = fork();
     if (pid < 0) fail("fork");
-    if (pid == 0) enter(side);
+    if (pid == 0) my_side = side, enter(side);
     return pid == 0;
 }
 

@@ -278,6 +278,11 @@ class Shipped(unittest.TestCase):
         self.assertEqual((work["goodput_bps"], work["rtt_ms"]), (2e6, 80))
         self.assertEqual((work["timeouts"], work["timeouts_spurious"], work["timeouts_real"]), (60, 15, 45))
         self.assertAlmostEqual(metrics.METRICS["useful"][1]({"workload": work}), 0.9)
+        # Two stations: each with its own counters. One server that sends to both: its counters, told twice, the second time from later on.
+        for side, expected in ((2, (60, 15, 45)), (1, (30, 12, 18))):
+            flows = [{"since": sender(4)["since"] | {"side": 1}}, {"since": sender(1)["since"] | {"side": side, "TCPTimeouts": 8 if side == 1 else 10}}]
+            work = virtual_work.result_of({"verdict": verdict, "flows": flows}, "downloads")["workload"]
+            self.assertEqual((work["timeouts"], work["timeouts_spurious"], work["timeouts_real"], work["goodput_bps"]), (*expected, 2e6))
         nothing = virtual_work.result_of({"verdict": verdict, "flows": []}, "uploads")["workload"]
         self.assertEqual((nothing["goodput_bps"], nothing["timeouts"]), (0, 0))
         alone = virtual_work.result_of(both | {"flows": [sender(4), {"flow": 1, "end": "sender", "problem": "connect: Connection timed out"}]}, "uploads")

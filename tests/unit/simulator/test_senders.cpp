@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Each sender of our own against a line on which every packet's fate is written down: what is lost,
-// what is held up. Its defining behaviour is read from the segments that it sends, beside what
-// NewReno does on the same line. Numbers of RFC 4015, of the 4.4BSD timer and of Westwood's filter
-// are worked out by hand from their formulas.
+// Each sender of our own against a line on which every packet's fate is written down. Its defining
+// behaviour is read from the segments that it sends, beside what NewReno does on the same line.
+// Numbers of RFC 4015, the 4.4BSD timer and Westwood's filter are worked out by hand.
 #include <gtest/gtest.h>
 #include <ns3/inet-socket-address.h>
 #include <ns3/internet-stack-helper.h>
@@ -16,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,8 +33,7 @@ constexpr std::int64_t ms = 1'000'000;
 constexpr double lost = -1, damaged = -2;
 
 // 50 ms, and what the script adds for the nth packet with data (from 0): `lost`, `damaged`
-// (a TCP header that cannot be), or ms. In order
-// unless that is not wanted.
+// (a TCP header that cannot be), or ms. In order unless that is not wanted.
 class scripted_link final : public packet_link {
 public:
     using script = std::function<double(int nth, double now_ms)>;
@@ -176,12 +175,11 @@ scripted_link::script spike(double from, double to, double extra) {
 }
 
 TEST(Senders, all_names_send_a_file_and_another_name_is_refused_with_those_that_are_valid) {
-    for (const char* name : {"cubic",           "reno",  "bbr",         "westwood",
-                             "vegas",           "veno",  "dctcp",       "bic",
-                             "highspeed",       "htcp",  "hybla",       "illinois",
-                             "ledbat",          "lp",    "scalable",    "yeah",
-                             "newreno",         "tahoe", "coarse-reno", "eifel",
-                             "westwood-per-ack"}) {
+    std::istringstream names(
+        "cubic reno bbr westwood vegas veno dctcp bic highspeed htcp hybla "
+        "illinois ledbat lp scalable yeah newreno tahoe coarse-reno eifel "
+        "westwood-per-ack");
+    for (std::string name; names >> name;) {
         world w(name, 100, loses({30}));
         w.run_until(60'000);
         EXPECT_TRUE(w.complete()) << name;
@@ -238,8 +236,7 @@ TEST(Tahoe, the_threshold_is_half_of_what_was_in_flight) {
     w.run_until(450);
     EXPECT_EQ(w.socket->counts().fast_retransmits, 1U);
     // Of the third window, 30..69, the first ten are acknowledged and let out two each: 40..89.
-    const std::uint32_t flight = 50'000;
-    EXPECT_EQ(w.socket->slow_start_threshold(), flight / 2);
+    EXPECT_EQ(w.socket->slow_start_threshold(), 50'000U / 2);
 }
 
 TEST(CoarseReno, each_further_loss_of_a_window_costs_a_recovery_where_newreno_needs_one) {
@@ -387,10 +384,10 @@ TEST(Eifel, the_timer_takes_the_spike_in_with_the_first_new_round_trip) {
 
 TEST(Eifel, a_timeout_after_a_real_loss_is_answered_as_ever) {
     const auto burst = [](int, double now) { return now > 299 && now < 330 ? lost : 0.0; };
-    world eifel("eifel", 400, burst);
-    eifel.run_until(20'000);
-    EXPECT_TRUE(eifel.complete());
-    const auto counts = eifel.socket->counts();
+    world w("eifel", 400, burst);
+    w.run_until(20'000);
+    EXPECT_TRUE(w.complete());
+    const auto counts = w.socket->counts();
     EXPECT_EQ(counts.spurious_timeouts, 0U);
     EXPECT_EQ(counts.timeouts, 1U);
     EXPECT_EQ(counts.retransmits, 40U);
@@ -429,6 +426,20 @@ TEST(Timer, its_floor_is_settable) {
     EXPECT_NEAR(waits("1s"), 1100, 1);
     EXPECT_LT(waits("200ms"), 500);
     EXPECT_LE(waits("0ms"), waits("200ms"));
+}
+
+// Ten segments at 100 ms; the last one arrives a second later than the others, when it has been
+// sent again more than once.
+TEST(RoundTrip, that_of_a_segment_that_was_sent_again_is_told_by_the_timestamp_that_comes_back) {
+    for (const std::string stamps : {"true", "false"}) {
+        world w("newreno", 10, [](int nth, double) { return nth == 9 ? 1000.0 : 0.0; },
+                {{"ns3::TcpSocketBase::Timestamp", stamps}});
+        w.run_until(20'000);
+        EXPECT_TRUE(w.complete() && w.times_of(9).size() >= 2);
+        // 100 + (1100 - 100)/8: the copies were answered as well, and say nothing new.
+        EXPECT_NEAR(w.socket->round_trip_ms(), stamps == "true" ? 225 : 100, 1);
+        EXPECT_NEAR(w.socket->least_round_trip_ms(), 100, 1);
+    }
 }
 
 // From 1 s on a round trip takes 400 ms and not 100: each segment comes, none in time.
@@ -478,13 +489,11 @@ TEST(Westwood, the_filter_is_the_low_pass_of_its_time_constant) {
 
 TEST(Westwood, after_a_loss_the_threshold_is_what_the_path_carries) {
     // 40 segments a round trip of 100 ms come through, one is lost: the pipe, not half of it.
-    world westwood("westwood-per-ack", 2000, loses({900}),
-                   {{"ns3::TcpSocket::RcvBufSize", "40000"}});
-    world* w = &westwood;
-    w->run_until(5000);
-    EXPECT_EQ(w->socket->counts().fast_retransmits, 1U);
-    EXPECT_GT(w->socket->slow_start_threshold(), 30'000U);
-    EXPECT_LE(w->socket->slow_start_threshold(), 41'000U);
+    world w("westwood-per-ack", 2000, loses({900}), {{"ns3::TcpSocket::RcvBufSize", "40000"}});
+    w.run_until(5000);
+    EXPECT_EQ(w.socket->counts().fast_retransmits, 1U);
+    EXPECT_GT(w.socket->slow_start_threshold(), 30'000U);
+    EXPECT_LE(w.socket->slow_start_threshold(), 41'000U);
 }
 
 }  // namespace

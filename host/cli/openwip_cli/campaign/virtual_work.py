@@ -5,7 +5,10 @@ what happens from `measured_from_s` on.
 
 A timeout is spurious when the kernel took it back: an acknowledgement showed by its timestamp, or F-RTO did, that the segment had
 not been lost. A timer that runs out again while it is so counts once as spurious and the other times as real. Timeouts are given
-as of the text's 120 s."""
+as of the text's 120 s.
+
+The kernel counts timeouts of a whole station: flows that send from one `side` tell the same, which counts once, the most of what they
+tell (who begins to be counted later has seen less). ns-3 counts those of each flow, and names no side."""
 import random
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -38,15 +41,19 @@ def result_of(report: dict[str, Any], kind: str) -> dict[str, Any]:
     report = report | {"verdict": accounting.with_reasons(
         report["verdict"], "traffic", [f"traffic: flow {f['flow']}: {f['problem']}" for f in report["flows"] if "problem" in f])}
 
-    def total(name: str) -> Any:
-        return sum(s[name] for s in since)
+    sides: dict[Any, list[dict[str, Any]]] = {}
+    for n, s in enumerate(since):
+        sides.setdefault(s.get("side", f"flow {n}"), []).append(s)
 
-    spurious = min(total("TCPLossUndo"), total("TCPTimeouts"))
+    def of_each_side(name: str) -> list[int]:
+        return [max(s[name] for s in of_side) for of_side in sides.values()]
+
+    timeouts = sum(of_each_side("TCPTimeouts"))
+    spurious = sum(map(min, of_each_side("TCPLossUndo"), of_each_side("TCPTimeouts")))
     scale = TIMEOUTS_IN_S / max((s["seconds"] for s in since), default=TIMEOUTS_IN_S)
     return report | {"workload": {
         "kind": kind, "goodput_bps": sum(s["bytes_acked"] * 8 / s["seconds"] for s in since),
-        "timeouts": total("TCPTimeouts") * scale, "timeouts_spurious": spurious * scale,
-        "timeouts_real": (total("TCPTimeouts") - spurious) * scale,
+        "timeouts": timeouts * scale, "timeouts_spurious": spurious * scale, "timeouts_real": (timeouts - spurious) * scale,
         "rtt_ms": sum(s["rtt_ms"] for s in since) / max(1, len(since)), "each": since}}
 
 
