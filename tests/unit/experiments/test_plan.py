@@ -246,7 +246,11 @@ class Shipped(unittest.TestCase):
 
     def test_experiments_of_802_11_are_planned_in_virtual_time_and_not_among_all(self):
         names = sorted(p.stem for p in (TOP / "flowgraphs/scenarios/wlan").glob("D-*.yaml"))
-        for e in options.load(TOP, names, "quick", "virtual"):
+        names.remove("D-senders-2003")
+        then = options.load(TOP, ["D-senders-2003"], "quick", "ns3")
+        with self.assertRaisesRegex(BadInput, "give --time ns3"):
+            options.load(TOP, ["D-senders-2003"], "quick", "virtual")
+        for e in then + options.load(TOP, names, "quick", "virtual"):
             with self.subTest(e.name):
                 spec = e.run(e.points[0], 1).spec
                 self.assertEqual((e.duration_s, spec["emulator"]["link.kind"]), (60, "wlan"))

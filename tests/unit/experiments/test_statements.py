@@ -89,6 +89,28 @@ class Comparisons(Case):
         self.assertEqual(self.judge(rises, lambda p: 4 + 20 * p["wired_loss"], grid).holds, "yes")
         self.assertEqual(self.judge(rises, lambda p: 4 - 20 * p["wired_loss"], grid).holds, "no")
 
+    def test_gains_are_compared_as_ratios_or_differences_at_values_that_are_there(self):
+        grid = "modulation: [1, 2]\n  wired_loss: [0, 0.01, 0.05]\n  channel: [jakes, winner]"
+        gains = {"kind": "gains", "over": "wired_loss", "among": [0, 0.01, 0.05], "a": {"modulation": 2}, "b": {"modulation": 1}, "at_each": {"channel": ["jakes"]}}
+        lower = {0: 2.0, 0.01: 4.0, 0.05: 8.0}
+
+        def of(*more):      # of modulation 2 over 1
+            more = dict(zip(lower, more))
+            return lambda p: None if more[p["wired_loss"]] is None else lower[p["wired_loss"]] + (
+                more[p["wired_loss"]] if p["modulation"] == 2 and p["channel"] == "jakes" else 0)
+
+        for more, by_ratio, by_difference in (((2, 1.5, 1), "yes", "yes"), ((1.2, 1.5, 2), "yes", "no"), ((0, 1.5, 2), "no", "no"),
+                                              ((2, None, 1), "yes", "yes"), ((None, None, 1), *["not measured"] * 2)):
+            for by, holds in (("ratio", by_ratio), ("difference", by_difference)):
+                with self.subTest(more=more, by=by):
+                    self.assertEqual(self.judge(gains | {"by": by}, of(*more), grid).holds, holds)
+        shown = self.judge(gains | {"by": "difference"}, of(1, 1.5, 1.7), grid).measured
+        self.assertIn("-0.500 ± 0.000 (channel jakes, wired_loss 0 and 0.01)", shown)
+        for wrong, said in (({"by": "share"}, "by is 'share'; valid: ratio, difference"), ({"among": None}, "gains needs metric, a, b, over and among")):
+            whole = gains | {"id": "x", "says": "y", "metric": "goodput_mbps"} | wrong
+            with self.assertRaisesRegex(world.plan.BadInput, said):
+                statements.check_statements(pathlib.Path("f"), [{k: v for k, v in whole.items() if v is not None}])
+
     def test_averaged_is_the_mean_over_settings_where_all_of_them_are_there(self):
         grid = "channel: [jakes, winner]\n  wired_loss: [0, 0.01, 0.05]"
         value = {"kind": "value", "averaged": ["channel"], "where": {"wired_loss": 0.01}, "least": 4.9, "most": 5.1}

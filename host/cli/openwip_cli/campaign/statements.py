@@ -106,6 +106,38 @@ def above(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Fin
                    f"{d.text(check.get('digits', 3))} ({name})", d.mean > 0, not math.isnan(d.half) and not d.covers(0))
 
 
+def gains(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Finding":
+    """What `a` has more than `b`, as a ratio or (`by: difference`) in the metric's unit, is larger at each value of `over` than at the
+    next one of `among`: the closest is shown. `at_each` repeats it over other settings."""
+    over, metric = check["over"], check["metric"]
+
+    def gain(place: dict[str, Any]) -> dict[int, float]:
+        a, b = (results.values(results.one(check[k] | place | case), metric) for k in ("a", "b"))
+        return {r: a[r] - b[r] if check.get("by") == "difference" else a[r] / b[r]
+                for r in set(a) & set(b) if check.get("by") == "difference" or b[r]}
+
+    closest: Any = None
+    at = check.get("at_each", {})
+    for place in (dict(zip(at, v)) for v in itertools.product(*at.values())):
+        found = {}
+        for v in check["among"]:
+            try:
+                found[v] = gain(place | {over: v})
+            except LookupError:
+                continue
+        for (v, here), (w, there) in itertools.pairwise(found.items()):
+            if not set(here) & set(there):
+                continue
+            d = estimates.difference(here, there)
+            if closest is None or d.mean < closest[0].mean:
+                closest = (d, ", ".join(f"{k} {x}" for k, x in (place | {over: f"{v} and {w}"}).items()))
+    if closest is None:
+        raise LookupError("nothing to compare")
+    d, name = closest
+    return Finding(f"least difference of gains {'+' if d.mean >= 0 else ''}{d.text(check.get('digits', 3))} ({name})", d.mean > 0,
+                   not math.isnan(d.half) and not d.covers(0))
+
+
 def best(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Finding":
     """Over one setting the metric is highest where `expect` says."""
     over, metric, among = check["over"], check["metric"], check["among"]
@@ -243,7 +275,7 @@ def steps(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Fin
     return Finding("; ".join(texts), holds, True)
 
 
-KINDS = {f.__name__: f for f in (value, ratio, covers, above, best, disjoint, crossing, spread, falls, rises, model, steps)}
+KINDS = {f.__name__: f for f in (value, ratio, covers, above, gains, best, disjoint, crossing, spread, falls, rises, model, steps)}
 
 
 def check_averaged(path: pathlib.Path, what: str, part: dict[str, Any]) -> None:
@@ -261,6 +293,10 @@ def check_statements(path: pathlib.Path, given: Any) -> None:
             raise BadInput(f"experiment file {path}: statements: {s!r} needs id, says and kind")
         if s["kind"] not in KINDS:
             raise BadInput(f"experiment file {path}: statement {s['id']}: kind is {s['kind']!r}; valid: {', '.join(KINDS)}")
+        if s["kind"] == "gains" and not {"metric", "a", "b", "over", "among"} <= set(s):
+            raise BadInput(f"experiment file {path}: statement {s['id']}: gains needs metric, a, b, over and among")
+        if s.get("by", "ratio") not in ("ratio", "difference"):
+            raise BadInput(f"experiment file {path}: statement {s['id']}: by is {s['by']!r}; valid: ratio, difference")
         if "metric" in s:
             split(s["metric"])
         check_averaged(path, f"statement {s['id']}", s)

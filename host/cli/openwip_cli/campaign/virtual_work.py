@@ -49,7 +49,7 @@ def result_of(report: dict[str, Any], kind: str) -> dict[str, Any]:
         return [max(s[name] for s in of_side) for of_side in sides.values()]
 
     timeouts = sum(of_each_side("TCPTimeouts"))
-    spurious = sum(map(min, of_each_side("TCPLossUndo"), of_each_side("TCPTimeouts")))
+    spurious = sum(min(pair) for pair in zip(of_each_side("TCPLossUndo"), of_each_side("TCPTimeouts")))
     scale = TIMEOUTS_IN_S / max((s["seconds"] for s in since), default=TIMEOUTS_IN_S)
     return report | {"workload": {
         "kind": kind, "goodput_bps": sum(s["bytes_acked"] * 8 / s["seconds"] for s in since),
