@@ -166,3 +166,22 @@ TEST(DelayedPair, WhatIsHeldLeavesAtTheEndAndTheLastSampleIsTold) {
     ASSERT_EQ(down.size(), 12U);
     EXPECT_EQ(down.back(), 1161 * ms);
 }
+
+// The SNR that a fading channel has to have is that of the rate, in a running cell as well.
+TEST(WlanPath, ItsSettingsReachTheCellAndItsErrors) {
+    const auto made = [](std::initializer_list<const char*> assignments) {
+        config::settings s(emulator_keys());
+        s.merge_assignment("link.kind=wlan");
+        s.merge_assignment("terminal.namespace=x");
+        for (const auto* a : assignments) s.merge_assignment(a);
+        return translate(s).wlan;
+    };
+    for (const auto& [rate, needed] : {std::pair("wlan.rate_mbps=1", -3.8),
+                                       {"wlan.rate_mbps=2", 0.7},
+                                       {"wlan.rate_mbps=5.5", 3.3},
+                                       {"wlan.rate_mbps=11", 6.3}})
+        EXPECT_EQ(made({rate, "wlan.errors=fading"}).errors.needed_db, needed) << rate;
+    EXPECT_TRUE(made({}).cell.put_back && !made({}).cell.late_growth);
+    EXPECT_FALSE(made({"wlan.put_back=off"}).cell.put_back);
+    EXPECT_TRUE(made({"wlan.window_growth=late"}).cell.late_growth);
+}
