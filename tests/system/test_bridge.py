@@ -27,6 +27,24 @@ while True:
     s.sendall(bytes(4000))
     time.sleep(0.01)
 """
+# Pure acknowledgements of one flow, numbered, that echo a time: ten regular ones, one that is 20 s late, three more.
+ACKS = """
+import struct
+s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_TCP)
+s.connect(("10.42.0.2", 0))
+for n in range(14):
+    echo = int(1000 * time.monotonic()) - (20000 if n == 10 else 40)
+    s.send(struct.pack(">HHIIBBHHHBBBBII", 80, 9, n, 0, 0x80, 0x10, 1, 0, 0, 1, 1, 8, 10, 0, echo & 0xffffffff))
+    time.sleep(0.02 if n < 10 else 0)
+print("sent", flush=True)
+"""
+NUMBERS = """
+import struct
+s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_TCP)
+s.settimeout(15)
+print("listens", flush=True)
+print([struct.unpack_from(">I", s.recv(2000), 24)[0] for _ in range(14)], flush=True)
+"""
 PRIVILEGED = os.geteuid() == 0 and os.path.exists("/dev/net/tun")
 
 
@@ -66,8 +84,8 @@ class Live(unittest.TestCase):
     def interfaces(self):
         return [ip("-n", name, "link", "show", "wip0").returncode == 0 for name in NAMES]
 
-    def bridge(self):
-        process = subprocess.Popen([sys.executable, "-m", "openwip_cli", "bridge", *NAMES, "--wired-delay-ms", "5",
+    def bridge(self, wired_ms=5):
+        process = subprocess.Popen([sys.executable, "-m", "openwip_cli", "bridge", *NAMES, "--wired-delay-ms", str(wired_ms),
                                     "--delay-injection", "adaptive"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
@@ -106,6 +124,16 @@ class Live(unittest.TestCase):
         self.assertTrue(self.counts(last)["spikes"] > 0 and self.counts(last)["held"] > 0, last)
         self.assertRegex(last, r"; last: pdelay -?[\d.]+, threshold -?[\d.]+, D [\d.]+ ms$")
         self.assertEqual(process.wait(10), 0)
+
+    def test_what_is_held_leaves_at_the_end(self):
+        process = self.bridge(wired_ms=0)
+        receiver = self.python(NAMES[1], NUMBERS)
+        self.assertIn("listens", receiver.stdout.readline())
+        self.assertIn("sent", self.python(NAMES[0], ACKS).stdout.readline())
+        process.send_signal(signal.SIGINT)      # within the second for which the last three are held
+        self.assertRegex(process.stdout.readline(), " 1 delay spikes in 14 .* 3 held")
+        self.assertEqual(process.wait(10), 0)
+        self.assertEqual(receiver.stdout.readline(), f"{list(range(14))}\n")
 
     def test_packets_pass_settings_change_and_a_kill_leaves_nothing(self):
         process = self.bridge()
