@@ -185,9 +185,9 @@ TEST(WlanCell, LimitsAreSevenAndFourByTheThreshold) {
 
 // A station's cell with a limit that follows bursts of so many attempts.
 struct dynamic_world {
-    explicit dynamic_world(double patience_ms, int first = 0)
+    explicit dynamic_world(double patience_ms, int first = 0, bool late = false)
         : burst(first),
-          w({.dynamic_limit = true, .patience_ms = patience_ms},
+          w({.dynamic_limit = true, .patience_ms = patience_ms, .late_growth = late},
             scripted_errors([this](int i) { return i % 100 < burst; })) {
         w.saturate(w.cell.uplink(), 0);
     }
@@ -227,6 +227,10 @@ TEST(WlanCell, ADynamicLimitGivesUpWhatTakesLongerThanItsPatience) {
         const auto lost = static_cast<std::uint64_t>(burst / limit);
         EXPECT_EQ(d.after(1000), std::pair(limit, 10 * lost)) << patience << " ms, " << burst;
     }
+    // Sixteen take 158 ms, or 148 with a window that grows late.
+    dynamic_world late(150, 20, true);
+    late.after(10000);
+    EXPECT_EQ(late.after(1000).first, 17);
 }
 
 TEST(WlanCell, StationsShareTheChannelAlike) {
