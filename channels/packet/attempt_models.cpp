@@ -87,6 +87,10 @@ void attempt_config::check() const {
     in_range("doppler_hz", doppler_hz, 0, 2000, "0 .. 2000");
 }
 
+double needed_db_of(double rate_mbps) {
+    return rate_mbps < 2 ? -3.8 : rate_mbps < 5.5 ? 0.7 : rate_mbps < 11 ? 3.3 : 6.3;
+}
+
 std::unique_ptr<attempt_errors> make_attempt_errors(const attempt_config& config,
                                                     std::uint32_t purpose) {
     config.check();

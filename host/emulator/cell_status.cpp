@@ -77,7 +77,11 @@ void add_held(const delayed_pair& links, MacStatus& status) {
 }
 
 void fill_delay_injection(const delayed_pair& links, MacStatus& status) {
-    for (const auto* stage : {&links.at_downlink(), &links.at_uplink()}) {
+    const auto *down = &links.at_downlink(), *up = &links.at_uplink();
+    const bool up_is_last =
+        down->count().samples == 0 ||
+        (up->count().samples > 0 && up->count().last_ns >= down->count().last_ns);
+    for (const auto* stage : {down, up}) {
         const auto& c = stage->count();
         if (c.samples == 0) continue;
         auto& d = *status.mutable_delay_injection();
@@ -87,6 +91,7 @@ void fill_delay_injection(const delayed_pair& links, MacStatus& status) {
         d.set_held(d.held() + c.held);
         d.set_held_now(d.held_now() + stage->held_now());
         d.set_held_ms(d.held_ms() + c.held_ms);
+        if (stage != (up_is_last ? up : down)) continue;
         d.set_pdelay_ms(c.pdelay_ms);
         d.set_threshold_ms(c.threshold_ms);
         d.set_delay_ms(c.delay_ms);

@@ -31,6 +31,13 @@ public:
     }
     std::int64_t next_wakeup() const { return std::min(down_.next_wakeup(), up_.next_wakeup()); }
 
+    // What is held goes on its way: up into the interface, down into the link.
+    void flush(std::int64_t now_ns) {
+        at_downlink_.flush(now_ns);
+        at_uplink_.flush(now_ns);
+        advance(now_ns);
+    }
+
     const delay_injection& at_downlink() const { return at_downlink_; }
     const delay_injection& at_uplink() const { return at_uplink_; }
     void apply(const emulator_config& wanted, std::int64_t now_ns) {

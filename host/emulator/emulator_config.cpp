@@ -59,6 +59,8 @@ void wlan_from(const config::settings& s, emulator_config& c) {
     cell.retry_limit = static_cast<int>(s.integer("wlan.retry_limit"));
     cell.dynamic_limit = s.text("wlan.retry_policy") == "dynamic";
     cell.patience_ms = s.real("wlan.patience_ms");
+    cell.late_growth = s.text("wlan.window_growth") == "late";
+    cell.put_back = s.flag("wlan.put_back");
     cell.hops = static_cast<int>(s.integer("wlan.hops"));
     cell.queue_packets = static_cast<int>(s.integer("wlan.queue_packets"));
     cell.stations = c.cell.cell.users;
@@ -77,6 +79,7 @@ void wlan_from(const config::settings& s, emulator_config& c) {
     errors.good_ms = s.real("wlan.good_ms");
     errors.bad_ms = s.real("wlan.bad_ms");
     errors.snr_db = c.channel.snr_db;
+    errors.needed_db = packet_model::needed_db_of(cell.rate_mbps);
     errors.doppler_hz = c.channel.speed_kmh.value_or(3) / 3.6 * wlan_wavelengths_per_m;
     errors.seed = c.cell.seed;
     c.wlan.to_base = c.cell.to_base;

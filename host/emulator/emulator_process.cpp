@@ -84,6 +84,7 @@ int emulator_process::run(int signal_fd, bool realtime) {
         wait_until(due);
         if (!end.reached()) beat(due);
     }
+    links().flush(std::max<std::int64_t>(0, now()));
     return end.code();
 }
 

@@ -124,11 +124,13 @@ std::int64_t delay_injection::sample(flow& f, std::int64_t now_ns, std::uint32_t
     f.echoed += static_cast<std::int32_t>(echo - f.echo);
     f.echo = echo;
     if (f.until_ns <= now_ns) f.held.clear();  // they leave by themselves
-    count_.threshold_ms = f.rule.threshold_ms();
+    const double compared_ms = f.rule.threshold_ms();
     count_.pdelay_ms = static_cast<double>(now_ns - f.first_ns) * 1e-6 -
                        static_cast<double>(f.echoed) * config_.tick_ms;
     const auto d = f.rule.on_sample(count_.pdelay_ms, !f.held.empty());
+    count_.threshold_ms = std::isfinite(compared_ms) ? compared_ms : f.rule.threshold_ms();
     count_.delay_ms = f.rule.delay_ms();
+    count_.last_ns = now_ns;
     ++count_.samples;
     if (d.spike) {
         ++count_.spikes;

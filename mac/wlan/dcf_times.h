@@ -23,6 +23,7 @@ struct dcf_times {
 
     std::int64_t data_kbps = 11000, control_kbps = 1000;
     std::int64_t preamble = 192 * us;
+    bool late_growth = false;  // of the window: wlan_config.h
 
     std::int64_t frame(std::size_t bytes, std::int64_t kbps) const {
         return preamble + (static_cast<std::int64_t>(bytes) * 8 * us + kbps - 1) / kbps * us;
@@ -37,16 +38,20 @@ struct dcf_times {
     // What a station that could not read a frame waits instead of DIFS, less DIFS.
     std::int64_t unread() const { return sifs + frame(ack_bytes, 1000); }
 
+    // Slots from which a backoff is drawn after so many failures, the least being 0.
+    std::int64_t window(int failures) const {
+        const int doublings = std::clamp(failures - (late_growth ? 1 : 0), 0, most_doublings);
+        return (std::int64_t{least_window + 1} << doublings) - 1;
+    }
+
     // Of so many attempts with a packet that all fail, without competition: each with what follows
     // until the next one, the mean backoff from a window that has doubled; nanoseconds.
     double mean_failed(std::size_t packet, int attempts, bool with_rts = false) const {
         double sum = 0;
         for (int n = 1; n <= attempts; ++n)
-            sum +=
-                static_cast<double>((with_rts ? handshake() : 0) + data(packet) + no_answer() +
-                                    difs) +
-                0.5 * static_cast<double>(((least_window + 1) << std::min(n, most_doublings)) - 1) *
-                    static_cast<double>(slot);
+            sum += static_cast<double>((with_rts ? handshake() : 0) + data(packet) + no_answer() +
+                                       difs) +
+                   0.5 * static_cast<double>(window(n)) * static_cast<double>(slot);
         return sum;
     }
 

@@ -37,6 +37,7 @@ dcf_times wlan_config::times() const {
     t.data_kbps = static_cast<std::int64_t>(rate_mbps * 1000);
     t.control_kbps = static_cast<std::int64_t>(control_mbps * 1000);
     if (short_preamble) t.preamble = 96 * dcf_times::us;
+    t.late_growth = late_growth;
     return t;
 }
 
@@ -152,14 +153,9 @@ void wlan_cell::advance(std::int64_t now_ns) {
     advancing_ = false;
 }
 
-std::int64_t wlan_cell::window(const node& n) const {
-    const int doublings =
-        std::clamp(n.doublings - (config_.late_growth ? 1 : 0), 0, dcf_times::most_doublings);
-    return (std::int64_t{dcf_times::least_window + 1} << doublings) - 1;
-}
-
 void wlan_cell::draw(node& n) {
-    n.slots = static_cast<std::int64_t>(dice_.next() % static_cast<std::uint64_t>(window(n) + 1));
+    n.slots = static_cast<std::int64_t>(dice_.next() %
+                                        static_cast<std::uint64_t>(times_.window(n.doublings) + 1));
 }
 
 bool wlan_cell::with_rts(const frame& f) const {
@@ -284,7 +280,7 @@ void wlan_cell::end_of_failed(node& n, const sender& s) {
     const bool access_point = s.node == 0 && config_.put_back;
     if (access_point)
         q.debt_ns += static_cast<double>(n.counts_at - since_) +
-                     0.5 * static_cast<double>(window(n) * dcf_times::slot);
+                     0.5 * static_cast<double>(times_.window(n.doublings) * dcf_times::slot);
     ++n.doublings;
     int& tries = handshake && collided_ ? n.rts_tries : n.tries;
     if (++tries < limit(n, f.data.size(), handshake, collided_)) return;

@@ -136,7 +136,6 @@ private:
     int next_node(int from, const frame& f) const;
     bool with_rts(const frame& f) const;
     int limit(const node& n, std::size_t packet, bool handshake, bool collided) const;
-    std::int64_t window(const node& n) const;
     void draw(node& n);
     queue& choose(node& n);
     bool enqueue(int where, frame f, std::int64_t now_ns);

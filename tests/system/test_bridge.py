@@ -2,9 +2,11 @@
 """./openwip bridge: two namespaces that were there before, joined; what it refuses; what a kill leaves: nothing."""
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
+import time
 import unittest
 
 from demo_support import wait_until
@@ -12,6 +14,37 @@ from openwip_cli.commands import bridge
 from openwip_cli.errors import BadInput
 
 NAMES = ("openwip-br-a", "openwip-br-b")
+SERVER = """
+s = socket.create_server(("10.42.0.1", 5000))
+print("listens", flush=True)
+c = s.accept()[0]
+while c.recv(65536):
+    pass
+"""
+CLIENT = """
+s = socket.create_connection(("10.42.0.1", 5000))
+while True:
+    s.sendall(bytes(4000))
+    time.sleep(0.01)
+"""
+# Pure acknowledgements of one flow, numbered, that echo a time: ten regular ones, one that is 20 s late, three more.
+ACKS = """
+import struct
+s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_TCP)
+s.connect(("10.42.0.2", 0))
+for n in range(14):
+    echo = int(1000 * time.monotonic()) - (20000 if n == 10 else 40)
+    s.send(struct.pack(">HHIIBBHHHBBBBII", 80, 9, n, 0, 0x80, 0x10, 1, 0, 0, 1, 1, 8, 10, 0, echo & 0xffffffff))
+    time.sleep(0.02 if n < 10 else 0)
+print("sent", flush=True)
+"""
+NUMBERS = """
+import struct
+s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_TCP)
+s.settimeout(15)
+print("listens", flush=True)
+print([struct.unpack_from(">I", s.recv(2000), 24)[0] for _ in range(14)], flush=True)
+"""
 PRIVILEGED = os.geteuid() == 0 and os.path.exists("/dev/net/tun")
 
 
@@ -51,19 +84,65 @@ class Live(unittest.TestCase):
     def interfaces(self):
         return [ip("-n", name, "link", "show", "wip0").returncode == 0 for name in NAMES]
 
-    def test_packets_pass_settings_change_and_a_kill_leaves_nothing(self):
-        process = subprocess.Popen([sys.executable, "-m", "openwip_cli", "bridge", *NAMES, "--wired-delay-ms", "5",
+    def bridge(self, wired_ms=5):
+        process = subprocess.Popen([sys.executable, "-m", "openwip_cli", "bridge", *NAMES, "--wired-delay-ms", str(wired_ms),
                                     "--delay-injection", "adaptive"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
         self.assertIn("10.42.0.2/30 in openwip-br-b", process.stdout.readline())
+        return process
+
+    def tell(self, process, line):
+        process.stdin.write(line + "\n")
+        process.stdin.flush()
+        return process.stdout.readline()
+
+    def python(self, name, code):
+        process = subprocess.Popen(["ip", "netns", "exec", name, sys.executable, "-c", "import socket, time\n" + code], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process
+
+    def counts(self, line):
+        self.assertRegex(line, r"^delay injection: \d+ delay spikes in \d+ acknowledgements of \d+ flows; \d+ held, [\d.]+ ms each, \d+ now")
+        return dict(zip(("spikes", "samples", "flows", "held"), map(int, re.findall(r"\b\d+\b(?= [dafh])", line))))
+
+    def test_acknowledgements_of_an_upload_are_held_after_a_delay_spike_and_the_end_tells_it(self):
+        process = self.bridge()
+        self.assertEqual(self.counts(self.tell(process, "status")), {"spikes": 0, "samples": 0, "flows": 0, "held": 0})
+        server = self.python(NAMES[0], SERVER)
+        self.assertIn("listens", server.stdout.readline())
+        self.python(NAMES[1], CLIENT)
+        self.assertTrue(wait_until(lambda: self.counts(self.tell(process, "status"))["samples"] > 10, 10))
+        emulator = int(subprocess.check_output(["pgrep", "-P", str(process.pid)], text=True))
+        os.kill(emulator, signal.SIGSTOP)       # the link stands still: what is on its way comes so much later
+        time.sleep(0.4)
+        os.kill(emulator, signal.SIGCONT)
+        self.assertTrue(wait_until(lambda: self.counts(self.tell(process, "status"))["held"] > 0, 10))
+        process.send_signal(signal.SIGINT)
+        last = process.stdout.readline()
+        self.assertTrue(self.counts(last)["spikes"] > 0 and self.counts(last)["held"] > 0, last)
+        self.assertRegex(last, r"; last: pdelay -?[\d.]+, threshold -?[\d.]+, D [\d.]+ ms$")
+        self.assertEqual(process.wait(10), 0)
+
+    def test_what_is_held_leaves_at_the_end(self):
+        process = self.bridge(wired_ms=0)
+        receiver = self.python(NAMES[1], NUMBERS)
+        self.assertIn("listens", receiver.stdout.readline())
+        self.assertIn("sent", self.python(NAMES[0], ACKS).stdout.readline())
+        process.send_signal(signal.SIGINT)      # within the second for which the last three are held
+        self.assertRegex(process.stdout.readline(), " 1 delay spikes in 14 .* 3 held")
+        self.assertEqual(process.wait(10), 0)
+        self.assertEqual(receiver.stdout.readline(), f"{list(range(14))}\n")
+
+    def test_packets_pass_settings_change_and_a_kill_leaves_nothing(self):
+        process = self.bridge()
         ping = ["netns", "exec", NAMES[0], "ping", "-n", "-q", "-c", "3", "-i", "0.05", "-W", "10", "10.42.0.2"]
         self.assertEqual(ip(*ping).returncode, 0)
         for line, answer in (("delay_injection.mode=static", "delay_injection.mode = static"),
-                             ("delay_injection.mode=x", "valid: off|static|adaptive"), ("wired.delay_ms=1", "wired.delay_ms")):
-            process.stdin.write(line + "\n")
-            process.stdin.flush()
-            self.assertIn(answer, process.stdout.readline())
+                             ("delay_injection.mode=x", "valid: off|static|adaptive"), ("wired.delay_ms=1", "wired.delay_ms"),
+                             ("nonsense", "valid: KEY=VALUE, status")):
+            self.assertIn(answer, self.tell(process, line))
         self.assertEqual(ip(*ping).returncode, 0)
         process.send_signal(signal.SIGKILL)
         process.wait()

@@ -98,15 +98,22 @@ std::uint64_t sum(const std::vector<std::uint64_t>& v) {
     return std::accumulate(v.begin(), v.end(), std::uint64_t{0});
 }
 
+// By hand, in us: DIFS 50 + 15.5 slots of 20 + preamble 192 + 1536 bytes, rounded up to a whole us
+// + SIFS 10 + ACK 304; before it RTS 352, CTS 304 and two SIFS. At 11 Mbit/s 504.0 packets/s.
 TEST(WlanCell, OneStationReachesTheAnalyticalThroughput) {
-    for (const double rate : {1.0, 2.0, 5.5, 11.0})
+    for (const auto& [rate, alone, after_rts] : {std::tuple(1.0, 13154.0, 13830.0),
+                                                 {2.0, 7010.0, 7686.0},
+                                                 {5.5, 3101.0, 3777.0},
+                                                 {11.0, 1984.0, 2660.0}})
         for (const int threshold : {2347, 0}) {
+            const double us = threshold == 0 ? after_rts : alone;
             world w({.rate_mbps = rate, .rts_threshold = threshold});
             w.saturate(w.cell.uplink(), 0);
             w.run_until(60 * s);
-            const double most =
-                60e9 / wlan_config{.rate_mbps = rate}.times().mean_turn(size, threshold == 0);
-            EXPECT_NEAR(static_cast<double>(w.up[0]), most, 0.005 * most) << rate << threshold;
+            EXPECT_NEAR(static_cast<double>(w.up[0]), 60e6 / us, 0.005 * 60e6 / us)
+                << rate << threshold;
+            EXPECT_EQ((wlan_config{.rate_mbps = rate}.times().mean_turn(size, threshold == 0)),
+                      1000 * us);
         }
 }
 
@@ -178,9 +185,9 @@ TEST(WlanCell, LimitsAreSevenAndFourByTheThreshold) {
 
 // A station's cell with a limit that follows bursts of so many attempts.
 struct dynamic_world {
-    explicit dynamic_world(double patience_ms, int first = 0)
+    explicit dynamic_world(double patience_ms, int first = 0, bool late = false)
         : burst(first),
-          w({.dynamic_limit = true, .patience_ms = patience_ms},
+          w({.dynamic_limit = true, .patience_ms = patience_ms, .late_growth = late},
             scripted_errors([this](int i) { return i % 100 < burst; })) {
         w.saturate(w.cell.uplink(), 0);
     }
@@ -220,6 +227,10 @@ TEST(WlanCell, ADynamicLimitGivesUpWhatTakesLongerThanItsPatience) {
         const auto lost = static_cast<std::uint64_t>(burst / limit);
         EXPECT_EQ(d.after(1000), std::pair(limit, 10 * lost)) << patience << " ms, " << burst;
     }
+    // Sixteen take 158 ms, or 148 with a window that grows late.
+    dynamic_world late(150, 20, true);
+    late.after(10000);
+    EXPECT_EQ(late.after(1000).first, 17);
 }
 
 TEST(WlanCell, StationsShareTheChannelAlike) {
@@ -303,6 +314,70 @@ TEST(WlanCell, ModelsOfErrorsFailAsOftenAsTheySay) {
     EXPECT_THROW(packet_model::make_attempt_errors({.bad_loss = 1.5}, 1), std::invalid_argument);
 }
 
+// Packets a second, of 504.0 without errors, and the share of attempts that failed.
+std::pair<double, double> with_errors(const attempt_config& c) {
+    world w({.retry_limit = 50}, [&](int from, int to) {
+        return packet_model::make_attempt_errors(c, static_cast<std::uint32_t>(100 * from + to));
+    });
+    w.saturate(w.cell.uplink(), 0);
+    w.run_until(300 * s);
+    const auto& n = w.cell.counts(1);
+    return {static_cast<double>(w.up[0]) / 300,
+            static_cast<double>(n.failed) / static_cast<double>(n.attempts)};
+}
+
+// Nothing passes while the channel is bad, and until the backoff that began meanwhile is over, at
+// most some 10 ms.
+TEST(WlanCell, InABadTimeNothingPasses) {
+    using model = attempt_config::model;
+    const auto [rate, failed] = with_errors({.kind = model::gilbert_elliott});  // 900, 100 ms
+    EXPECT_GT(rate, (0.9 - 0.03) * 504.0);
+    EXPECT_LT(rate, (0.9 + 0.02) * 504.0);
+    EXPECT_GT(failed, 0.01);
+    const auto half = with_errors({.kind = model::gilbert_elliott, .bad_loss = 0.5});
+    EXPECT_GT(half.first, rate);
+    // Rayleigh at 5 Hz: 1 - exp(-1/10) of the time 10 dB below the mean, in fades of 27 ms.
+    const auto fading = with_errors({.kind = model::fading});
+    EXPECT_GT(fading.first, (0.905 - 0.06) * 504.0);
+    EXPECT_LT(fading.first, (0.905 + 0.01) * 504.0);
+    EXPECT_LT(with_errors({.kind = model::fading, .snr_db = 10}).first, 0.4 * 504.0);
+    EXPECT_LT(with_errors({.kind = model::fading, .snr_db = 60}).second, 1e-4);
+}
+
+TEST(WlanCell, WhatIsSetInARunningCellHoldsFromTheNextAttemptOn) {
+    world w({}, scripted_errors([](int) { return true; }));
+    std::uint64_t before = 0, at_station = 0;
+    // Attempts with a packet up that never arrives.
+    const auto attempts = [&](const wlan_config& c) {
+        w.cell.reconfigure(c);
+        w.cell.uplink().offer(std::vector<std::uint8_t>(size), w.now, 0);
+        w.run_until(w.now + 5 * s);
+        before = std::exchange(at_station, w.cell.counts(1).attempts);
+        return at_station - before;
+    };
+    EXPECT_EQ(attempts({}), 7U);
+    EXPECT_EQ(attempts({.retry_limit = 50}), 50U);
+    EXPECT_EQ(attempts({.rts_threshold = 0}), 4U);
+    EXPECT_EQ(attempts({.dynamic_limit = true, .patience_ms = 1}), 7U);
+    EXPECT_EQ(w.dropped(w.cell.uplink(), "wlan_retry_limit"), 4U);
+    w.cell.downlink().offer(std::vector<std::uint8_t>(size), w.now, 0);
+    w.run_until(w.now + s);
+    EXPECT_EQ(w.dropped(w.cell.downlink(), "wlan_retry_limit"), 0U);
+    w.cell.reconfigure({.put_back = false});
+    w.run_until(w.now + s);
+    EXPECT_EQ(w.dropped(w.cell.downlink(), "wlan_retry_limit"), 1U);
+    // Other errors: none. Then another rate.
+    w.cell.replace({});
+    w.saturate(w.cell.uplink(), 0);
+    for (const auto& [rate, us] : {std::pair(11.0, 1984.0), {1.0, 13154.0}}) {
+        w.cell.reconfigure({.rate_mbps = rate});
+        w.run_until(w.now + s);
+        const auto passed = w.up[0];
+        w.run_until(w.now + 60 * s);
+        EXPECT_NEAR(static_cast<double>(w.up[0] - passed), 60e6 / us, 0.01 * 60e6 / us) << rate;
+    }
+}
+
 TEST(WlanCell, RefusesWhatItCannotBe) {
     const auto refused = [](const wlan_config& c, const std::string& key) {
         try {
@@ -322,7 +397,6 @@ TEST(WlanCell, RefusesWhatItCannotBe) {
     refused({.queue_packets = 0}, "queue_packets");
     wlan_cell cell({});
     EXPECT_THROW(cell.reconfigure({.stations = 2}), std::invalid_argument);
-    EXPECT_NO_THROW(cell.reconfigure({.retry_limit = 50}));
 }
 
 }  // namespace

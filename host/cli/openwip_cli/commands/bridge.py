@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip bridge SERVER TERMINAL: joins two network namespaces that are there already. Whatever goes between them passes delay
 injection and a wire. It is one process with an interface in each and its sockets in a file system that no path leads to, so that
-nothing is left of it, however it ends. Lines KEY=VALUE on standard input change it while it runs."""
+nothing is left of it, however it ends. Lines KEY=VALUE on standard input change it while it runs, `status` tells what delay injection
+has done, and so does the end by Ctrl-C."""
 import contextlib
 import ctypes
 import ipaddress
@@ -16,8 +17,10 @@ import tempfile
 from typing import Any
 
 from ..errors import BadInput, CellDied
+from ..figures import accounting, report
 from ..machine import system
 from ..machine.places import Places
+from ..messages import control
 from ..settings import controls, table
 from ..settings.command_line import Parser
 from ..settings.emulator import NAME, SETTINGS
@@ -97,11 +100,23 @@ def config(given: Any) -> dict[str, Any]:
     return tree | ends | {"name": "bridge", "user": system.account()[0], "link": {"kind": "wire"}}
 
 
+def counts(running: RunningSettings) -> str:
+    try:
+        d = running.controls["base"].status(3.0).delay_injection
+    except control.NoAnswer as e:
+        return f"delay injection: {e}"
+    last = f"; last: pdelay {d.pdelay_ms:.1f}, threshold {d.threshold_ms:.1f}, D {d.delay_ms:.1f} ms" if d.samples else ""
+    return f"delay injection: {report.injection_words(accounting.counts_of(d, ''))}, {d.held_now} now{last}"
+
+
 def change(running: RunningSettings, line: str) -> None:
     key, equal, text = line.strip().partition("=")
+    if line.strip() == "status":
+        print(counts(running), flush=True)
+        return
     try:
         if not equal:
-            raise BadInput(f"{line.strip()!r}; valid: KEY=VALUE")
+            raise BadInput(f"{line.strip()!r}; valid: KEY=VALUE, status")
         row = controls.find(running.rows, key)
         running.set({row.key: row.check(text)})
         print(f"{row.key} = {row.check(text)}", flush=True)
@@ -117,6 +132,11 @@ def main(arguments: list[str], places: Places) -> int:
         check_namespace(name)
     places.check_built(PROGRAM, "python/openwip_schema")
     folder, me = memory_folder(), os.getpid()
+
+    def begin() -> None:
+        os.setpgrp()        # Ctrl-C is for this process, which asks that one for its counts first
+        system.die_with_parent(me, signal.SIGKILL)
+
     with tempfile.TemporaryFile("w+") as f:
         f.write(to_yaml(config(given)))
         f.seek(0)
@@ -124,7 +144,7 @@ def main(arguments: list[str], places: Places) -> int:
         process = subprocess.Popen(
             [places.program(PROGRAM), "--config", f"/proc/self/fd/{f.fileno()}"], pass_fds=[f.fileno(), folder],
             env=os.environ | {"OPENWIP_RUN": f"/proc/self/fd/{folder}"}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE, text=True, preexec_fn=lambda: system.die_with_parent(me, signal.SIGKILL))
+            stderr=subprocess.PIPE, text=True, preexec_fn=begin)
     return run(given, process, folder)
 
 
@@ -140,7 +160,10 @@ def run(given: Any, process: Any, folder: int) -> int:
         if running:
             print(f"{given.tun} {given.addresses[0]} in {given.server}, {given.addresses[1]} in {given.terminal}; Ctrl-C ends it", flush=True)
             follow(running, process)
-    process.send_signal(signal.SIGTERM) if process.poll() is None else None
+    if process.poll() is None:
+        if running:
+            print(counts(running), flush=True)
+        process.send_signal(signal.SIGTERM)
     rest = process.communicate()[1]
     if process.returncode == BadInput.code:
         raise BadInput((words or ["it failed"])[-1].removeprefix("wip_emulator: "))

@@ -47,12 +47,16 @@ def split_lines(split: dict[str, Any] | None) -> list[str]:
                     for name, w in split["bytes_from"].items()]
 
 
+def injection_words(d: dict[str, Any]) -> str:
+    return (f"{d['spikes']} delay spikes in {d['samples']} acknowledgements of {d['flows']} flows; {d['held']} held, "
+            f"{d['held_ms'] / max(1, d['held']):.1f} ms each")
+
+
 def emulator_lines(r: dict[str, Any]) -> list[Any]:
     e, late = r["emulator"], r["emulator"].get("release_us")
     d, lines = e.get("delay_injection"), []
     if d:
-        lines.append(f"  injection    {d['spikes']} delay spikes in {d['samples']} acknowledgements of {d['flows']} flows; {d['held']} held, "
-                     f"{d['held_ms'] / max(1, d['held']):.1f} ms each")
+        lines.append("  injection    " + injection_words(d))
     for n, node in enumerate(e.get("wlan") or []):
         lines.append(f"  802.11 node {n} {node['attempts']} attempts, {node['failed']} failed ({node['collisions']} collisions), "
                      f"{node['put_back']} frames put back, {node['given_up']} given up")
