@@ -70,13 +70,16 @@ delays of_prohibit(int prohibit_ms) {
 }
 
 TEST(Retransmission, ComesAfter180To220MillisecondsByTheProhibit) {
+    std::map<int, delays> found;
     for (const auto& [prohibit_ms, text_ms] :
          std::map<int, double>{{50, 180}, {100, 200}, {150, 220}}) {
-        const delays d = of_prohibit(prohibit_ms);
+        const delays d = found[prohibit_ms] = of_prohibit(prohibit_ms);
         std::printf("prohibit %d ms: %.1f ms from the loss of %d PDUs, %.1f %% sent in vain\n",
                     prohibit_ms, d.mean_ms, d.losses, 100 * d.again);
         EXPECT_NEAR(d.mean_ms, text_ms, 0.15 * text_ms) << prohibit_ms;
     }
+    // Shorter than the way of a retransmission, it asks for what is coming.
+    EXPECT_GT(found[50].again, 2 * found[100].again);
 }
 
 }  // namespace
