@@ -23,7 +23,7 @@ def bench(name):
     return module
 
 
-five, other = bench("five_fidelities"), bench("other_processors")
+five, other, applications = bench("five_fidelities"), bench("other_processors"), bench("umts_applications")
 
 
 def code_of(module, *arguments):
@@ -100,6 +100,20 @@ class Processors(unittest.TestCase):
             self.assertEqual(list(other.kept_runs(file, asked)), ["cubic"])
             self.assertEqual(other.kept_runs(file, asked | {"seconds": 5.0}), {})
             self.assertEqual(other.kept_runs(file, asked | {"programs": {"a": "2"}}), {})
+
+
+class Applications(unittest.TestCase):
+    def test_what_comes_sooner_than_the_bearer_can_is_told_and_is_an_error(self):
+        slow, soon = {"page_s": [3.66, 3.68], "file_s": 27.5}, {"page_s": [3.66, 2.9], "file_s": 25.2}
+        self.assertEqual(applications.below_the_floor("umts-32", slow), [])
+        self.assertEqual(applications.below_the_floor("umts-32", soon), ["page_s", "file_s"])
+        self.assertEqual(applications.below_the_floor("umts-384", soon), [])
+        self.assertEqual(applications.below_the_floor("umts-384", {}), [])
+        for valid, workload, code in ((True, slow, 0), (True, soon, 1), (False, slow, 1)):
+            report = {"workload": workload, "verdict": {"valid": valid}, "realtime": {"pacing_us": {}}}
+            with unittest.mock.patch.object(applications.emulate, "run", return_value=report), contextlib.redirect_stdout(io.StringIO()), \
+                    unittest.mock.patch.object(sys, "argv", ["umts_applications", "--bearer", "umts-32"]):
+                self.assertEqual(applications.main(), code)
 
 
 if __name__ == "__main__":
