@@ -25,6 +25,7 @@ def bench(name):
 
 five, other = bench("five_fidelities"), bench("other_processors")
 free, beside, clocks = bench("free_running"), bench("adjacent_channel"), bench("two_clocks")
+applications = bench("umts_applications")
 
 
 def code_of(module, *arguments):
@@ -133,6 +134,20 @@ class Judged(unittest.TestCase):
         self.assertFalse(clocks.gained_as_expected(58.1, 54))
         self.assertFalse(clocks.gained_as_expected(0, 8))      # clocks that are alike
         self.assertIsNone(clocks.gained_as_expected(0, 7.9))
+
+
+class Applications(unittest.TestCase):
+    def test_what_comes_sooner_than_the_bearer_can_is_told_and_is_an_error(self):
+        slow, soon = {"page_s": [3.66, 3.68], "file_s": 27.5}, {"page_s": [3.66, 2.9], "file_s": 25.2}
+        self.assertEqual(applications.below_the_floor("umts-32", slow), [])
+        self.assertEqual(applications.below_the_floor("umts-32", soon), ["page_s", "file_s"])
+        self.assertEqual(applications.below_the_floor("umts-384", soon), [])
+        self.assertEqual(applications.below_the_floor("umts-384", {}), [])
+        for valid, workload, code in ((True, slow, 0), (True, soon, 1), (False, slow, 1)):
+            report = {"workload": workload, "verdict": {"valid": valid}, "realtime": {"pacing_us": {}}}
+            with unittest.mock.patch.object(applications.emulate, "run", return_value=report), contextlib.redirect_stdout(io.StringIO()), \
+                    unittest.mock.patch.object(sys, "argv", ["umts_applications", "--bearer", "umts-32"]):
+                self.assertEqual(applications.main(), code)
 
 
 if __name__ == "__main__":

@@ -64,6 +64,8 @@ class Comparisons(Case):
         ratio = {"kind": "ratio", "a": at | {"modulation": 2}, "b": at | {"modulation": 1}, "least": 0.9, "most": 1.1}
         for high, holds in ((1.0, "yes"), (3.0, "no")):
             self.assertEqual(self.judge(ratio, lambda p: high if p["modulation"] == 2 else 1.0).holds, holds)
+        self.assertEqual(self.judge(ratio | {"times": 0.9, "least": 0.85, "most": 0.95}, lambda p: 1.0).holds, "yes")
+        self.assertEqual(self.judge(ratio | {"times": 0.9, "least": 0.95}, lambda p: 1.0).holds, "no")
         value = {"kind": "value", "where": at | {"modulation": 2}, "least": 2.0, "most": 5.0}
         self.assertEqual(self.judge(value, lambda p: 2.0).holds, "yes")      # mean 3.25 of 2.5, 3, 3.5, 4
         self.assertEqual(self.judge(value, lambda p: 9.0).holds, "no")
@@ -186,6 +188,13 @@ class Model(Case):
         self.assertIn("model 3.33 at RTT 26.7 ms", j.measured)
 
 
+    def test_the_round_trip_and_the_download_of_equations_5_8_and_5_14(self):
+        for prohibit, rtt_ms, seconds in ((50, 283.0, 3.58), (100, 290.7, 3.63), (150, 298.5, 3.68)):
+            s = {"umts.status_prohibit_ms": prohibit, "umts.errors": 0.1, "flow_kb": 100}
+            self.assertAlmostEqual(figures.MODELS["flow_rtt_ms"](s), rtt_ms, delta=0.05)
+            self.assertAlmostEqual(figures.MODELS["download_s"](s), seconds, delta=0.02)
+
+
 class Output(Case):
     def test_every_kind_of_figure_is_drawn_and_a_figure_without_runs_says_so(self):
         grid = "channel: [jakes, winner]\n  retransmission_delay_ms: [2, 16]\n  queue_packets: [1, 5, 20]"
@@ -212,6 +221,31 @@ class Output(Case):
             self.assertEqual([why for _, _, why in done], [None] * 6 + ["no valid run"])
             for name, _, why in done[:6]:
                 self.assertGreater((pathlib.Path(folder) / f"{name}.png").stat().st_size, 5000, name)
+
+    def test_a_bar_stands_at_its_category_and_a_missing_one_leaves_a_place_that_says_so(self):
+        e = self.experiment("channel: [jakes, winner]\n  modulation: [adaptive, 1, 2, 3]")
+        spec = {"kind": "bars", "x": "modulation", "series": "channel", "metric": "goodput_mbps", "missing": "not over"}
+        absent = [("jakes", "adaptive"), ("jakes", 3), ("winner", 2)]
+        r = results(e, lambda p, n: None if (p["channel"], p["modulation"]) in absent else {"goodput_mbps": 1.0})
+        titles, series = figures.groups_of(r, spec, {})
+        self.assertEqual(titles, [figures.QAM[m] for m in ("adaptive", 1, 2, 3)])
+        self.assertEqual({s: [i for i, v in places.items() if v is None] for s, places in series.items()}, {("jakes",): [0, 3], ("winner",): [2]})
+        axes = figures.bars(r, spec).axes[0]
+        self.addCleanup(figures.plt.close, "all")
+        self.assertEqual([t.get_text() for t in axes.get_xticklabels()], titles)
+        self.assertEqual([round(b.get_x() + b.get_width() / 2, 1) for bars in axes.containers if hasattr(bars, "patches") for b in bars], [0.8, 1.8, 0.2, 1.2, 3.2])
+        self.assertEqual(sorted((t.get_text(), round(t.xy[0], 1)) for t in axes.texts), [("not over", -0.2), ("not over", 2.2), ("not over", 2.8)])
+        with self.assertRaisesRegex(LookupError, "two points"):
+            figures.groups_of(r, spec | {"x": "channel"}, {})
+
+    def test_a_point_that_the_grid_leaves_out_is_no_gap_and_a_series_keeps_its_colour_in_every_panel(self):
+        e = self.experiment("- {channel: jakes, modulation: [1, 2], combining: ['on', 'off']}\n  - {channel: winner, modulation: 2, combining: 'off'}")
+        axes = figures.bars(results(e, lambda p, n: {}), {"panels": "channel", "x": "modulation", "series": "combining", "metric": "goodput_mbps"}).axes
+        self.addCleanup(figures.plt.close, "all")
+        self.assertEqual([len(a.texts) for a in axes], [0, 0])
+        colours = [[bars[0].get_facecolor() for bars in a.containers if hasattr(bars, "patches")] for a in axes]
+        self.assertEqual(colours[1], colours[0][1:])
+        self.assertIsNotNone(axes[0].get_legend())
 
     def test_invalid_and_absent_runs_are_counted_and_left_out(self):
         e = self.experiment()

@@ -105,7 +105,7 @@ double saturated(const bearer_config& c, bool down, int bytes, int seconds) {
 }
 
 TEST(Rate, ConstantWithinOnePercent) {
-    for (const char* name : {"umts-384", "umts-64", "lundsten-384"}) {
+    for (const char* name : {"umts-384", "umts-64", "umts-32", "lundsten-384"}) {
         const bearer_config c = of_profile(name);
         EXPECT_NEAR(saturated(c, true, 1500, 30) / (c.profile.kbps_down * 1e3), 1, 0.01) << name;
         EXPECT_NEAR(saturated(c, false, 1500, 60) / (c.profile.kbps_up * 1e3), 1, 0.01) << name;

@@ -27,7 +27,8 @@ WORDS = {("allocation", "best"): "scheduled", ("combining", "on"): "combining (c
          ("switch_table", "nmse_0"): "table for NMSE 0", ("switch_table", "nmse_0_1"): "table for NMSE 0.1",
          ("window_bytes", 0): "window tuned", ("window_bytes", 64096): "window 64 kB", ("window_bytes", 13400): "window 25 segments",
          ("rack", 0): "TCP of then", ("rack", 1): "TCP of today", ("umts.errors", 0.0): "no errors", ("umts.errors", 0.1): "10 % of blocks lost",
-         ("timestamps", 0): "without timestamps", ("timestamps", 1): "timestamps"}
+         ("timestamps", 0): "without timestamps", ("timestamps", 1): "timestamps",
+         ("umts.order", "as_completed"): "out of order", ("umts.order", "in_order"): "in order"}
 
 
 def name_of(setting: Any, value: Any) -> Any:
@@ -88,10 +89,15 @@ def each_panel(results: Results, spec: dict[str, Any], **kwargs: Any) -> tuple[A
                  for a, v in zip(axes, found)]
 
 
-def download_s(s: dict[str, Any]) -> float:
-    """Teyeb 2006: equation 5.14 and two round trips, with the retransmission delays that 5.3.4 found, in TTI; UMTS and internet take 165 ms."""
+def round_trip_s(s: dict[str, Any]) -> float:
+    """Teyeb 2006: equation 5.8 with the retransmission delays that 5.3.4 found, in TTI; UMTS and internet take 165 ms."""
     ret = {50: 18, 100: 20, 150: 22}[s["umts.status_prohibit_ms"]]
-    rtt = rlc_model.round_trip(s["umts.errors"], ret, 384e3, 32e3, 0.165)
+    return rlc_model.round_trip(s["umts.errors"], ret, 384e3, 32e3, 0.165)
+
+
+def download_s(s: dict[str, Any]) -> float:
+    """Teyeb 2006: equation 5.14 and two round trips."""
+    rtt = round_trip_s(s)
     return rlc_model.download(math.ceil(s["flow_kb"] * 1000 / 1460), s["umts.errors"], rtt, 384e3) + 2 * rtt
 
 
@@ -100,7 +106,7 @@ def packet_loss(s: dict[str, Any]) -> float:
     return 1 - (1 - s["umts.errors"] ** s["umts.max_dat"]) ** 4
 
 
-MODELS = {"download_s": download_s, "packet_loss": packet_loss}
+MODELS = {"download_s": download_s, "flow_rtt_ms": lambda s: 1000 * round_trip_s(s), "packet_loss": packet_loss}
 
 
 def lines(results: Results, spec: dict[str, Any]) -> Any:
@@ -130,33 +136,51 @@ def lines(results: Results, spec: dict[str, Any]) -> Any:
     return fig
 
 
+def groups_of(results: Results, spec: dict[str, Any], where: dict[str, Any]) -> tuple[list[str], dict[Any, dict[int, Any]]]:
+    """The names of a panel's categories, those of the grid whatever has results; then, of each series that the grid has there, the estimate
+    at each category's place, None where no run of a point is valid. A place that the grid leaves out is in no series."""
+    names, metric, x, arguments = as_list(spec["series"]), spec["metric"], spec.get("x"), spec.get("categories")
+    planned = results.planned_where(**where)
+    if arguments:
+        places, titles = arguments, [QAM[c] if metric == "modulation_share" else str(c) for c in arguments]
+    else:
+        places = list(dict.fromkeys(p[x] for p in planned))
+        titles = [str(name_of(x, v)) for v in places]
+    found: dict[Any, dict[int, Any]] = {}
+    for p in planned:
+        mine = found.setdefault(tuple(p[n] for n in names), {})
+        for place, metric_there in ((i, f"{metric}:{c}") for i, c in enumerate(arguments)) if arguments else [(places.index(p[x]), metric)]:
+            if place in mine:
+                raise LookupError(f"two points have {p.text()} but for what the figure shows")
+            mine[place] = estimates.estimate(results.values(p, metric_there).values()) if p in results.parts else None
+    return titles, found
+
+
 def bars(results: Results, spec: dict[str, Any]) -> Any:
-    """One group of bars per category (a setting, or the arguments of a metric), one bar per series."""
+    """One group of bars per category (a setting, or the arguments of a metric), one bar per series. Where a point of the grid has no
+    valid run its place is empty and says so: `missing`."""
     fig, panels = each_panel(results, spec)
-    names, metric, categories = as_list(spec["series"]), spec["metric"], spec.get("categories")
-    x = spec.get("x")
+    names = as_list(spec["series"])
+    order = list(dict.fromkeys(tuple(p[n] for n in names) for p in results.planned_where(**spec.get("where", {}))))
     for a, where, title in panels:
-        series = combinations(results, names, where)
+        titles, series = groups_of(results, spec, where)
         width = 0.8 / max(1, len(series))
-        for i, values in enumerate(series):
-            mine = where | dict(zip(names, values))
-            if categories:
-                point = results.one(mine)
-                groups = [(QAM[c] if metric == "modulation_share" else str(c),
-                           estimates.estimate(results.values(point, f"{metric}:{c}").values())) for c in categories]
-            else:
-                groups = [(name_of(x, p[x]), estimates.estimate(results.values(p, metric).values()))
-                          for p in results.where(**mine)]
-            at = np.arange(len(groups)) + (i - (len(series) - 1) / 2) * width
-            a.bar(at, [e.mean for _, e in groups], width * 0.92, color=COLOURS[i], edgecolor="black", linewidth=0.5,
-                  hatch=("", "//", "..", "xx")[i % 4],
-                  yerr=[0 if math.isnan(e.half) else e.half for _, e in groups], capsize=3,
+        for i, (values, places) in enumerate(series.items()):
+            number = order.index(values)
+            at = {place: place + (i - (len(series) - 1) / 2) * width for place in places}
+            there = {place: e for place, e in places.items() if e is not None}
+            a.bar([at[place] for place in there], [e.mean for e in there.values()], width * 0.92, color=COLOURS[number % len(COLOURS)],
+                  edgecolor="black", linewidth=0.5, hatch=("", "//", "..", "xx")[number % 4],
+                  yerr=[0 if math.isnan(e.half) else e.half for e in there.values()], capsize=3,
                   label=", ".join(name_of(n, v) for n, v in zip(names, values)))
-            a.set_xticks(range(len(groups)))
-            a.set_xticklabels([name for name, _ in groups], fontsize=8)
+            for place in places.keys() - there.keys():
+                a.annotate(spec.get("missing", "no valid run"), (at[place], 0), (0, 2), xycoords=("data", "axes fraction"),
+                           textcoords="offset points", rotation=90, ha="center", va="bottom", fontsize=7)
+        crowded = sum(map(len, titles)) > 50
+        a.set_xticks(range(len(titles)), titles, fontsize=8, **({"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if crowded else {}))
         a.set(title=title, xlabel=spec.get("xlabel", ""), yscale=spec.get("yscale", "linear"))
-    panels[0][0].set_ylabel(label(metric))
-    panels[-1][0].legend(fontsize=8)
+    panels[0][0].set_ylabel(label(spec["metric"]))
+    fullest(panels).legend(fontsize=8)
     return fig
 
 
@@ -244,7 +268,7 @@ def draw(results: Results, folder: pathlib.Path) -> list[pathlib.Path]:
             continue
         experiment = results.experiment
         n = max(len(r) for r in results.found.values())
-        fig.suptitle(f"{experiment.name} - {spec.get('title', experiment.title)}   [as figure {spec['number']}; {n} "
+        fig.suptitle(f"{experiment.name} - {spec.get('title', experiment.title)}   [as {'' if str(spec['number']).startswith('table') else 'figure '}{spec['number']}; {n} "
                      f"realisation{'s' if n > 1 else ''}]", fontsize=10, wrap=True)
         if spec["kind"] == "surface":    # tight_layout cannot place three-dimensional axes
             fig.subplots_adjust(top=0.82)    # a title of two lines, and that of the picture

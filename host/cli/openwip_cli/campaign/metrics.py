@@ -156,6 +156,7 @@ class Results:
         """`get(key)`: a finished run or None (runner.Store.get)."""
         self.experiment = experiment
         self.found: dict[Point, dict[int, Any]] = {}        # point -> {realisation: result}
+        self.planned: list[Point] = experiment.points       # with results or without
         self.parts: dict[Point, list[Point]] = {}           # point -> those over which it is the mean: itself, but for averaged()
         self.absent, self.invalid, self.repeated = 0, 0, 0
         seen = {}
@@ -183,12 +184,17 @@ class Results:
         other, groups = copy.copy(self), dict[Point, list[Point]]()
         for p in self.experiment.points:
             groups.setdefault(Point(tuple((k, v) for k, v in p.settings if k not in over)), []).append(p)
+        other.planned = list(groups)
         other.parts = {p: parts for p, parts in groups.items() if all(part in self.found for part in parts)}
         return other
 
     def where(self, **wanted: Any) -> list[Any]:
         """Points with these settings that have results, in the order of the grid."""
         return [p for p in self.parts if p.matches(wanted)]
+
+    def planned_where(self, **wanted: Any) -> list[Any]:
+        """As where(), with those that have none."""
+        return [p for p in self.planned if p.matches(wanted)]
 
     def one(self, wanted: dict[str, Any]) -> Point:
         points = self.where(**wanted)

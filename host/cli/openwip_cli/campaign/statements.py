@@ -71,10 +71,11 @@ def covers(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Fi
 
 
 def ratio(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Finding":
-    """The metric at `a` over that at `b` lies between least and most."""
+    """The metric at `a` over that at `b`, `times` that where the text does so, lies between least and most."""
     a, b = (results.values(results.one(check[k] | case), check["metric"]) for k in ("a", "b"))
-    e = estimates.ratio(a, b)
-    return Finding(f"{estimates.estimate(a.values()).text()} / {estimates.estimate(b.values()).text()} = {e.text(3)}",
+    e, times = estimates.ratio(a, b), check.get("times", 1)
+    e = estimates.Estimate(e.mean * times, e.half * times, e.n)
+    return Finding(f"{f'{times} * ' if times != 1 else ''}{estimates.estimate(a.values()).text()} / {estimates.estimate(b.values()).text()} = {e.text(3)}",
                    *_limits(e, check))
 
 
