@@ -141,6 +141,9 @@ class InVirtualTime(unittest.TestCase):
         comparison = json.loads(pathlib.Path(folder, "out", "comparison.json").read_text())["experiments"]["S1"]
         self.assertEqual((comparison["counts"]["valid"], comparison["statements"][0]["holds"]), (6, "yes"))
         runs = [json.loads(p.read_text()) for p in pathlib.Path(folder, "out", "runs").glob("*.json")]
+        for r in runs:      # the host's kernel, and the one whose TCP it was
+            self.assertTrue({"kernel", "virtual_kernel", "virtual_kernel_made_of"} <= set(r["versions"]))
+            self.assertEqual(r["versions"]["virtual_kernel"], r["result"]["versions"]["virtual_kernel"])
         return {(r["spec"]["workload"]["kind"], r["spec"]["realisation"]): r["result"]["workload"] for r in runs}
 
     def test_every_application_measures_what_it_does_in_real_time_and_the_same_twice(self):

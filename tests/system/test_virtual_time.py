@@ -83,6 +83,8 @@ class Runs(unittest.TestCase):
                 reports.append(run(packets=packets, recorded=to, seed=seed))
                 digests.append(hashlib.sha256(pathlib.Path(packets).read_bytes()).hexdigest())
             self.check_record(recorded, reports[1])
+        self.assertRegex(reports[0]["versions"]["virtual_kernel"], r"^6\.\d+\.\d+")
+        self.assertRegex(reports[0]["versions"]["virtual_kernel_made_of"], "^[0-9a-f]{16}$")
         self.assertEqual(digests[0], digests[1])
         self.assertNotEqual(digests[0], digests[2])
         for report in reports:
@@ -94,6 +96,20 @@ class Runs(unittest.TestCase):
             # 10 ms of wire each way, two slots of air, one of uplink.
             self.assertGreater(tcp["rtt_ms"]["min"], 20)
         self.assertEqual([r["tcp"] for r in reports[:1]], [r["tcp"] for r in reports[1:2]])
+
+    @unittest.skipIf(os.geteuid() != 0, "mounting a /dev/shm needs root")
+    def test_a_containers_dev_shm_changes_nothing(self):
+        # noexec: the kernel would not start; 1 MB: it would die.
+        digests = {}
+        with tempfile.TemporaryDirectory() as folder:
+            for options in (None, "noexec,size=64m", "size=1m"):
+                packets = pathlib.Path(folder, f"{options}.pcap")
+                command = [sys.executable, "-m", "openwip_cli", "emulate", "--time", "virtual", "--duration", "1", "--capture", str(packets)]
+                shm = ["unshare", "--mount", "sh", "-c", f'mount -t tmpfs -o {options} none /dev/shm && exec "$@"', "sh"] if options else []
+                done = subprocess.run([*shm, *command], capture_output=True, text=True, timeout=120)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                digests[options] = hashlib.sha256(packets.read_bytes()).hexdigest()
+        self.assertEqual(len(set(digests.values())), 1, digests)
 
     def test_every_link_carries_it_and_the_same_seed_gives_the_same_packets(self):
         bearer = {"link.kind": "umts", "umts.errors": 0.1}

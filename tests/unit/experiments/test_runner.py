@@ -227,6 +227,28 @@ class Command(unittest.TestCase):
         self.assertEqual({r.key for r in real} & {r.key for r in virtual}, set())
         self.assertEqual([r.spec | {"time": "virtual"} for r in real], [r.spec for r in virtual])
 
+    def test_results_of_another_kernel_are_not_mixed_and_which_it_was_is_said(self):
+        kernel = self.world.path / "virtual-time" / "linux"
+        kernel.parent.mkdir()
+
+        def built(release, made_of):
+            kernel.write_text(f"#!/bin/sh\n[ $1 = --version ] && echo {release}\n")
+            kernel.chmod(0o755)
+            (kernel.parent / "made-of").write_text(f"{made_of}  -")
+
+        quick = ("--quick", "--time", "virtual")
+        self.command(*quick)                # before folders said it, or with a kernel that was not there yet
+        built("6.12.1", "a" * 64)
+        for _ in range(2):
+            self.assertEqual(self.command(*quick)[0], 0)
+            self.assertIn(f"Linux of virtual time: 6.12.1 {'a' * 16}", (self.out / "comparison.md").read_text())
+        for release, made_of in (("6.12.2", "a" * 64), ("6.12.1", "b" * 64)):
+            built(release, made_of)
+            with self.assertRaisesRegex(BadInput, f"S1 in .* begun with Linux 6.12.1 a{{16}}, and that of this build is {release} {made_of[:16]}; use"):
+                self.command(*quick)
+        self.assertEqual(self.command(*quick, "--only-evaluate")[0], 0)
+        self.assertEqual(json.loads((self.out / "plan.json").read_text())["experiments"]["S1"]["kernel"], f"6.12.1 {'a' * 16}")
+
     def test_two_campaigns_in_one_folder_are_refused(self):
         def attempt(*_):
             self.command()

@@ -5,7 +5,7 @@ from typing import Any
 
 from ..errors import BadInput
 from ..machine import placement
-from ..machine.places import Places
+from ..machine.places import KERNEL, Places, virtual_kernel
 from ..runs import ns3_tcp
 from ..settings.command_line import Parser
 from ..settings.kinds import Integer
@@ -39,17 +39,20 @@ def parser() -> Parser:
     return p
 
 
-def check_plan(store: Store, experiments: list[Experiment]) -> dict[str, Any]:
-    """The folder's plan, with these experiments in it; refuses to mix results of different files."""
+def check_plan(store: Store, experiments: list[Experiment], kernel: str | None = None) -> dict[str, Any]:
+    """The folder's plan, with these experiments in it; refuses to mix results of different files, or of different kernels in
+    virtual time (None: of whichever)."""
     old = store.plan or {"experiments": {}}
     for e in experiments:
-        is_now = {"mode": e.mode, "time": tcp_settings.clock(e.time, e.tcp), "fingerprint": e.fingerprint}
+        is_now = {"mode": e.mode, "time": tcp_settings.clock(e.time, e.tcp), "fingerprint": e.fingerprint} | ({"kernel": kernel} if kernel else {})
         before = {"time": "real"} | old["experiments"].get(e.name, is_now)
         for what in ("mode", "time"):
             if before[what] != is_now[what]:
                 raise BadInput(f"--out: {e.name} in {store.out} is {before[what]}, not {is_now[what]}; use another --out")
         if before["fingerprint"] != e.fingerprint:
             raise BadInput(f"--out: {e.path} or its defaults changed since {store.out} was begun; use another --out")
+        if kernel and before.get("kernel", kernel) != kernel:
+            raise BadInput(f"--out: {e.name} in {store.out} was begun with Linux {before['kernel']}, and that of this build is {kernel}; use another --out")
         old["experiments"][e.name] = is_now
     return old
 
@@ -94,5 +97,7 @@ def parse(arguments: list[str], places: Places) -> Any:
     default = places.build / "experiments" / (given.mode + f"-{given.time}" * (given.time != "real"))
     given.store = runner.Store(pathlib.Path(given.out) if given.out else default)
     given.store.prepare()
-    given.plan = check_plan(given.store, given.experiments)
+    has_kernel = given.time == "virtual" and (places.build / KERNEL).exists()
+    given.kernel = " ".join(virtual_kernel(places).values()) if has_kernel and not given.only_evaluate else None
+    given.plan = check_plan(given.store, given.experiments, given.kernel)
     return given

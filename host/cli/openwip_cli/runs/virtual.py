@@ -22,14 +22,14 @@ from ..cell.session import identity
 from ..errors import BadInput, CellDied
 from ..figures import accounting
 from ..machine import system
-from ..machine.places import Places
+from ..machine.places import KERNEL, Places, virtual_kernel
 from ..records import record
 from ..settings.emulator import NAME
 from ..settings.scenario import Scenario
 from ..yaml_text import to_yaml
 from . import emulate, split_tcp
 
-KERNEL, GUEST = "virtual-time/linux", "host/virtual/wip_guest"      # of the build
+GUEST = "host/virtual/wip_guest"        # of the build
 PORT = 5001         # of the first flow
 CONFIG, TELEMETRY = "config.yaml", "telemetry"     # of the folder
 MEMORY_MB = 128     # of the kernel
@@ -87,6 +87,7 @@ def run(s: Scenario, places: Places, plan: Plan | None = None, packets: str | No
         root = prepared(folder, tree, plan, addresses(tree, as_run["terminals"]), as_run["seed"], places)
         raw, result = run_program(places, root, plan, as_run, packets, cores, bool(recorded))
         made = report(s, places, tree, raw, result)
+        made["versions"] = made["versions"] | virtual_kernel(places)
         if recorded:
             progress("writing the run record")
             made["record"] = record.of_file(pathlib.Path(folder, TELEMETRY), recorded, about, made["effective"], made, places)
