@@ -37,6 +37,11 @@ class Refusals(unittest.TestCase):
         self.assert_refused("--cores", "--time", "virtual", "--cores", "1")
         self.assert_refused("--generator", "--time", "virtual", "--generator")
         self.assert_refused("--mode", "validate", "--time", "virtual", "--mode", "virtual")
+        for other in (("--time", "virtual"), ("--time", "ns3"), ("--generator",)):
+            self.assert_refused(f"--pacing-limit-ms with {' '.join(other)}, ", *other, "--pacing-limit-ms", "5")
+        for time in ("virtual", "ns3"):
+            with self.assertRaisesRegex(BadInput, f"--parallel is 2 with --time {time}, .*valid: with --time real"):
+                tcpl.parse(["--time", time, "--relay", "off", "--parallel", "2"])
         self.assert_refused("--sysctl", "--sysctl", "net.ipv4.tcp_sack=0")
         self.assert_refused("--sysctl", "--time", "virtual", "--sysctl", "kernel.hostname=x")
 
@@ -181,6 +186,10 @@ class Runs(unittest.TestCase):
         self.assertIn("nonsense", report["verdict"]["reasons"][0])
         report = run(virtual.Plan(["dance 0 1 1 1"]))
         self.assertIn("dance", json.dumps(report["verdict"]["reasons"]))
+
+    def test_a_setting_that_is_read_back_otherwise_at_another_side_is_no_valid_run(self):
+        report = run(virtual.Plan(["bulk 0 1 1 1 cubic"], {"../../dev/urandom": "1"}))      # reads otherwise every time
+        self.assertIn("traffic: ../../dev/urandom is not the same at all sides", report["verdict"]["reasons"][0])
 
 
 if __name__ == "__main__":

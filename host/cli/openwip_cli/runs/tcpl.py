@@ -62,6 +62,8 @@ def parse(arguments: list[str]) -> tuple[Any, Any, Any]:
     for flag in OF_ONE_CELL:
         if getattr(given, flag) != parser.get_default(flag):
             raise BadInput(f"--{flag} with tcp-l, of which every transfer has a cell of its own, or none; valid: not here")
+    if given.time in WITHOUT_CLOCK and given.parallel is not None:
+        raise BadInput(f"--parallel is {given.parallel} with --time {given.time}, which has one transfer on each core; valid: with --time real")
     if len(given.name) > 8:
         raise BadInput(f"--name is {given.name!r}; valid here: 1..8 letters, cells are NAME0, NAME1, ...")
     s = scenario_of(given, settings_with(given.time))
