@@ -5,7 +5,11 @@
 #include <cstring>
 #include <ostream>
 
+#include "emulator/delayed_path.h"
+#include "emulator/emulator_telemetry.h"
+#include "emulator/ends.h"
 #include "emulator/status_json.h"
+#include "runtime/telemetry_file.h"
 #include "station/packet_gate.h"
 #include "types/slot_time.h"
 
@@ -26,9 +30,36 @@ std::string pair(const packets_bytes& c) {
 
 }  // namespace
 
+struct path_run::told {
+    told(emulated_cell& cell, const emulator_config& c, const host::telemetry_file::file& file)
+        : base(file, "base", c.telemetry),
+          terminal(file, "terminal", c.telemetry),
+          base_events(base, "base"),
+          terminal_events(terminal, "terminal"),
+          topics(cell, base, terminal, c.cell.cell, c.telemetry.packets_per_second) {}
+    host::telemetry_file base, terminal;
+    host::status_events base_events, terminal_events;
+    emulator_telemetry topics;
+};
+
 path_run::path_run(const emulator_config& config, const run_times& times)
     : path_(make_path(config)), times_(times), sides_(config.terminals.size() + 1) {
     if (!times.packets.empty()) packets_.emplace(times.packets);
+    auto* const ofdm = dynamic_cast<cell_path*>(path_.get());
+    if (!times.telemetry.empty() && ofdm != nullptr) tell(ofdm->cell, config);
+}
+path_run::~path_run() = default;
+
+void path_run::tell(emulated_cell& cell, const emulator_config& config) {
+    telemetry_ = std::make_unique<told>(cell, config, host::telemetry_file::open(times_.telemetry));
+    cell.watch({[this](slot k) { telemetry_->topics.prepare(k); },
+                [this](slot k) {
+                    auto& t = *telemetry_;
+                    t.topics.publish(k);
+                    publish_status(t.base, t.base_events, k, [this](auto& m) { fill_base(m); });
+                    publish_status(t.terminal, t.terminal_events, k,
+                                   [this](auto& m) { fill_terminal(m); });
+                }});
 }
 
 std::int64_t path_run::slots() { return run().now() * slots_per_second / 1'000'000'000; }

@@ -27,6 +27,18 @@ def run(plan=None, packets=None, recorded=None, **settings):
     return virtual.run(emulator.scenario_of(values), PLACES, plan, packets, recorded=recorded)
 
 
+def check_record(test, recorded, report):
+    """Nothing is lost of what the cell told, and the page of the run can be made of it."""
+    test.assertEqual(report["record"]["lost"], 0)
+    done = subprocess.run([sys.executable, "-m", "openwip_cli", "record", "info", recorded], capture_output=True, text=True, timeout=120)
+    for line in ("packet    base", "slot      terminal", "status    base"):
+        test.assertIn(line, done.stdout)
+    page = recorded.replace(".h5", ".html")
+    done = subprocess.run([sys.executable, "-m", "openwip_cli", "report", recorded, "--out", page], capture_output=True, text=True, timeout=120)
+    test.assertEqual(done.returncode, 0, done.stderr)
+    test.assertIn("VALID", pathlib.Path(page).read_text())
+
+
 class Refusals(unittest.TestCase):
     def assert_refused(self, word, *arguments):
         done = subprocess.run([sys.executable, "-m", "openwip_cli", *(() if arguments[0] == "validate" else ("emulate",)), *arguments], capture_output=True, text=True, timeout=120)
@@ -42,6 +54,7 @@ class Refusals(unittest.TestCase):
         for time in ("virtual", "ns3"):
             with self.assertRaisesRegex(BadInput, f"--parallel is 2 with --time {time}, .*valid: with --time real"):
                 tcpl.parse(["--time", time, "--relay", "off", "--parallel", "2"])
+        self.assert_refused("--record with --time virtual and link.kind umts", "--time", "virtual", "--link", "umts", "--record", "/tmp/none.h5")
         self.assert_refused("--sysctl", "--sysctl", "net.ipv4.tcp_sack=0")
         self.assert_refused("--sysctl", "--time", "virtual", "--sysctl", "kernel.hostname=x")
 
@@ -87,7 +100,7 @@ class Runs(unittest.TestCase):
             for seed, to in ((1, None), (1, recorded), (2, None)):
                 reports.append(run(packets=packets, recorded=to, seed=seed))
                 digests.append(hashlib.sha256(pathlib.Path(packets).read_bytes()).hexdigest())
-            self.check_record(recorded, reports[1])
+            check_record(self, recorded, reports[1])
         self.assertRegex(reports[0]["versions"]["virtual_kernel"], r"^6\.\d+\.\d+")
         self.assertRegex(reports[0]["versions"]["virtual_kernel_made_of"], "^[0-9a-f]{16}$")
         self.assertEqual(digests[0], digests[1])
@@ -137,17 +150,6 @@ class Runs(unittest.TestCase):
                         self.assertGreater(report["bearer"]["down"]["retransmissions"], 0)
                 self.assertEqual(digests[0], digests[1])
                 self.assertNotEqual(digests[0], digests[2])
-
-    def check_record(self, recorded, report):
-        """Nothing is lost of what the cell told, and the page of the run can be made of it."""
-        self.assertEqual(report["record"]["lost"], 0)
-        done = subprocess.run([sys.executable, "-m", "openwip_cli", "record", "info", recorded], capture_output=True, text=True, timeout=120)
-        for line in ("packet    base", "slot      terminal", "status    base"):
-            self.assertIn(line, done.stdout)
-        page = recorded.replace(".h5", ".html")
-        done = subprocess.run([sys.executable, "-m", "openwip_cli", "report", recorded, "--out", page], capture_output=True, text=True, timeout=120)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("VALID", pathlib.Path(page).read_text())
 
     def test_all_kinds_of_traffic_come_through_and_settings_of_the_kernel_are_read_back(self):
         plan = virtual.Plan(["transfer 0 1 1 50000 reno", f"pages 1 0 1 {SECONDS} 300 20000 0.5 cubic",

@@ -152,10 +152,8 @@ def parse_emulate(arguments: list[str]) -> Options:
             raise BadInput(f"--{flag} with --generator: there is no cell")
     for action in parser._actions:
         flag = (action.option_strings or [""])[-1]
-        of_cell = AROUND_A_CELL + ("--record",) * (given.time == "ns3")
-        if given.time != "real" and flag in of_cell and getattr(given, action.dest) != action.default:
-            valid = "--json, --capture" + ", --record" * (given.time == "virtual")
-            raise BadInput(f"{flag} with --time {given.time}: there is no cell; valid: {valid}")
+        if given.time != "real" and flag in AROUND_A_CELL and getattr(given, action.dest) != action.default:
+            raise BadInput(f"{flag} with --time {given.time}: there is no cell; valid: --json, --capture, --record")
     if given.pacing_limit_ms is not None and (given.time != "real" or given.generator):
         beside = "--generator" if given.generator else f"--time {given.time}"
         raise BadInput(f"--pacing-limit-ms with {beside}, which keeps no wall clock; valid: with --time real")

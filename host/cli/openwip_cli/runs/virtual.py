@@ -31,7 +31,7 @@ from . import emulate, split_tcp
 
 GUEST = "host/virtual/wip_guest"        # of the build
 PORT = 5001         # of the first flow
-CONFIG, TELEMETRY = "config.yaml", "telemetry"     # of the folder
+CONFIG, TELEMETRY, CAPTURE = "config.yaml", "telemetry", "packets.pcap"     # of the folder
 MEMORY_MB = 128     # of the kernel
 START_S = 1.0       # of the traffic; the kernel is up after some hundredths of a second
 # Of a machine with memory enough; a small kernel would compute smaller ones. tcp_rmem, tcp_wmem: Linux's usual.
@@ -74,8 +74,7 @@ def run(s: Scenario, places: Places, plan: Plan | None = None, packets: str | No
     it runs; cell and kernel wait for each other, so a second core only makes waking dearer. `recorded`: a file for the run record."""
     check(places)
     split_tcp.check(s, "virtual")
-    if recorded and s["link.kind"] != "ofdm":
-        raise BadInput(f"--record with --time virtual and link.kind {s['link.kind']}, which tells nothing there; valid: ofdm")
+    check_record(s, "virtual", recorded)
     plan, about = plan or download(s), record.about_run(s.tree(), s["seed"])
     with emulate.with_predictions(s, places) as as_run, tempfile.TemporaryDirectory(prefix="openwip-") as folder:
         tree = emulate.config(cells.Cell(NAME), as_run)
@@ -89,9 +88,20 @@ def run(s: Scenario, places: Places, plan: Plan | None = None, packets: str | No
         made = report(s, places, tree, raw, result)
         made["versions"] = made["versions"] | virtual_kernel(places)
         if recorded:
-            progress("writing the run record")
-            made["record"] = record.of_file(pathlib.Path(folder, TELEMETRY), recorded, about, made["effective"], made, places)
+            write_record(pathlib.Path(folder), recorded, about, made, places, progress)
     return made
+
+
+def check_record(s: Scenario, time: str, recorded: str | None) -> None:
+    if recorded and s["link.kind"] != "ofdm":
+        raise BadInput(f"--record with --time {time} and link.kind {s['link.kind']}, which tells nothing there; valid: ofdm")
+
+
+def write_record(root: pathlib.Path, recorded: str, about: dict[str, Any], made: dict[str, Any], places: Places,
+                 progress: Callable[[str], None]) -> None:
+    """Of what the program told while it ran; `made` gets to say what is in it."""
+    progress("writing the run record")
+    made["record"] = record.of_file(root / TELEMETRY, recorded, about, made["effective"], made, places)
 
 
 def check(places: Places, program: str = emulate.PROGRAM) -> None:
@@ -137,14 +147,18 @@ def times(plan: Plan, s: Scenario) -> tuple[float, float, float]:
 
 def run_program(places: Places, root: pathlib.Path, plan: Plan, s: Scenario, packets: str | None, cores: Sequence[int] | None,
                 tells: bool) -> tuple[Any, Any]:
-    first, last, longest = times(plan, s)
-    captured = root / "packets.pcap"
-    found = launch(places.program(emulate.PROGRAM), root, longest, cores, [
-        "--memory-mb", str(MEMORY_MB), "--first", f"{first:.9g}", "--last", f"{last:.9g}", *(["--packets", str(captured)] if packets else []),
-        *(["--telemetry", str(root / TELEMETRY)] if tells else [])])
+    found = launch(places.program(emulate.PROGRAM), root, times(plan, s)[2], cores, [
+        "--memory-mb", str(MEMORY_MB), *counts_and_files(plan, s, root, packets, tells)])
     if packets:
-        shutil.copy(captured, packets)
+        shutil.copy(root / CAPTURE, packets)
     return found
+
+
+def counts_and_files(plan: Plan, s: Scenario, root: pathlib.Path, packets: str | None, tells: bool) -> list[str]:
+    """Options of the programs in virtual time (host/emulator/path_run_program.h)."""
+    first, last, _ = times(plan, s)
+    return ["--first", f"{first:.9g}", "--last", f"{last:.9g}", *(["--packets", str(root / CAPTURE)] if packets else []),
+            *(["--telemetry", str(root / TELEMETRY)] if tells else [])]
 
 
 def launch(program: str, root: pathlib.Path, longest_s: float, cores: Sequence[int] | None, more: Sequence[str] = ()) -> tuple[Any, Any]:
