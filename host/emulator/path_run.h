@@ -24,9 +24,8 @@ namespace wip::emulator {
 struct run_times {
     double first_s = 0;  // when the first and the last counts are taken
     double last_s = 0;
-    std::string packets;  // file: all IP packets at the interfaces (pcap); empty: none
-    std::string
-        telemetry;  // file: what the OFDM cell tells (runtime/telemetry_file.h); empty: none
+    std::string packets;    // file: all IP packets at the interfaces (pcap); empty: none
+    std::string telemetry;  // file: what is told on the way (runtime/telemetry_file.h); empty: none
 };
 
 class path_run {
@@ -70,7 +69,8 @@ private:
     std::int64_t slots();
     std::string statuses();
     std::string interfaces() const;
-    void tell(emulated_cell& cell, const emulator_config& config);
+    void publish_statuses(slot k);
+    void tell_of_links();
 
     const run_times times_;
     const std::size_t sides_;

@@ -27,7 +27,7 @@ inline void add_times(CLI::App& app, double& longest_s, run_times& times,
     auto* packets = app.add_option("--packets", times.packets,
                                    "file of all IP packets at the interfaces (pcap)");
     auto* telemetry =
-        app.add_option("--telemetry", times.telemetry, "file of what the OFDM cell tells");
+        app.add_option("--telemetry", times.telemetry, "file of what is told on the way");
     for (auto* option : {packets, telemetry})
         if (with != nullptr) option->needs(with);
 }

@@ -51,8 +51,6 @@ class Refusals(unittest.TestCase):
 
     def test_what_makes_no_sense_is_said(self):
         self.assert_refused("--monitor", "--time", "ns3", "--monitor")
-        with self.assertRaisesRegex(BadInput, "--record with --time ns3 and link.kind wlan, .*valid: ofdm"):
-            virtual.check_record(emulator.scenario_of({"link.kind": "wlan"}), "ns3", "/tmp/x.h5")
         self.assert_refused("--tcp", "--tcp", "sack=off")
         self.assert_refused("--sysctl", "--time", "ns3", "--sysctl", "net.ipv4.tcp_sack=0")
         self.assert_refused("--tcp", "--time", "ns3", "--tcp", "sack")
@@ -139,8 +137,14 @@ class Runs(unittest.TestCase):
         self.assertGreater(report["users"][0]["delivered_packets"], 500)
 
     def test_every_link_and_settings_of_tcp(self):
-        rates = [run(link__kind="umts", tcp={"sender": "eifel", "receive_window": window})["tcp"]["goodput_bps"] for window in (4 * 1448, 40 * 1448)]
+        with tempfile.TemporaryDirectory() as folder:
+            recorded = os.path.join(folder, "run.h5")
+            rates = [run(link__kind="umts", tcp={"sender": "eifel", "receive_window": window}, recorded=to) for window, to in
+                     ((4 * 1448, None), (40 * 1448, None), (40 * 1448, recorded))]
+            check_record(self, recorded, rates[2], ("packet    base", "status    base", "status    terminal"))
+        rates = [report["tcp"]["goodput_bps"] for report in rates]
         self.assertLess(rates[0], 0.8 * rates[1])
+        self.assertEqual(rates[1], rates[2])
         # The access point puts a head back that it could not send, the station gives it up.
         report = run(virtual.Plan([f"bulk 1 0 1 {SECONDS} coarse-reno"]), link__kind="wlan", wlan__errors="burst", wlan__burst=20,
                      wlan__retry_limit=4, tcp={"min_rto_ms": 1000})

@@ -30,7 +30,6 @@ def run(s: Scenario, places: Places, plan: virtual.Plan | None = None, packets: 
     check(places)
     ns3_tcp.check(s)
     split_tcp.check(s, "ns3")
-    virtual.check_record(s, "ns3", recorded)
     about = record.about_run(s.tree(), s["seed"])
     tcp = dict(tcp or {})
     sender = tcp.pop("sender", s["traffic.tcp_cc"])

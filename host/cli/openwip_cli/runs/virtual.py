@@ -74,7 +74,6 @@ def run(s: Scenario, places: Places, plan: Plan | None = None, packets: str | No
     it runs; cell and kernel wait for each other, so a second core only makes waking dearer. `recorded`: a file for the run record."""
     check(places)
     split_tcp.check(s, "virtual")
-    check_record(s, "virtual", recorded)
     plan, about = plan or download(s), record.about_run(s.tree(), s["seed"])
     with emulate.with_predictions(s, places) as as_run, tempfile.TemporaryDirectory(prefix="openwip-") as folder:
         tree = emulate.config(cells.Cell(NAME), as_run)
@@ -90,11 +89,6 @@ def run(s: Scenario, places: Places, plan: Plan | None = None, packets: str | No
         if recorded:
             write_record(pathlib.Path(folder), recorded, about, made, places, progress)
     return made
-
-
-def check_record(s: Scenario, time: str, recorded: str | None) -> None:
-    if recorded and s["link.kind"] != "ofdm":
-        raise BadInput(f"--record with --time {time} and link.kind {s['link.kind']}, which tells nothing there; valid: ofdm")
 
 
 def write_record(root: pathlib.Path, recorded: str, about: dict[str, Any], made: dict[str, Any], places: Places,
