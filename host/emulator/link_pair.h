@@ -19,6 +19,9 @@
 
 namespace wip::emulator {
 
+// Between two times at which a link tells what it is at: 10 ms, exactly.
+inline constexpr std::int64_t beat_slots = 15;
+
 class link_pair {
 public:
     virtual ~link_pair() = default;

@@ -18,8 +18,6 @@ namespace {
 using host::ip_log;
 using host::topic;
 
-constexpr std::int64_t beat_slots = 15;  // 10 ms, exactly
-
 class link_process final : public emulator_process {
 public:
     // The path is there before interfaces and sockets: what it refuses is told first.

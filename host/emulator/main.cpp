@@ -85,7 +85,6 @@ void add_options(CLI::App& app, modes& mode) {
     memory->transform(config::number_in(16, 4096))->needs(kernel);
     kernel->needs(memory);
     add_times(app, k.run.longest_s, k.times, kernel);
-    app.add_option("--telemetry", k.telemetry, "file of what the OFDM cell tells")->needs(kernel);
 }
 
 }  // namespace

@@ -5,8 +5,13 @@
 #include <cstring>
 #include <ostream>
 
+#include "emulator/delayed_path.h"
+#include "emulator/emulator_telemetry.h"
+#include "emulator/ends.h"
 #include "emulator/status_json.h"
+#include "runtime/telemetry_file.h"
 #include "station/packet_gate.h"
+#include "station/packet_topic.h"
 #include "types/slot_time.h"
 
 namespace wip::emulator {
@@ -26,9 +31,64 @@ std::string pair(const packets_bytes& c) {
 
 }  // namespace
 
+// What is told on the way: an OFDM cell slot by slot, other links as in real time, every 10 ms.
+struct path_run::told {
+    told(const emulator_config& c, const host::telemetry_file::file& file)
+        : base(file, "base", c.telemetry),
+          terminal(file, "terminal", c.telemetry),
+          base_events(base, "base"),
+          terminal_events(terminal, "terminal"),
+          packets(c.telemetry.packets_per_second) {}
+    ~told() {
+        if (links == nullptr) return;
+        links->follow_packets({});
+        packets.flush(next, 0, base);
+    }
+    host::telemetry_file base, terminal;
+    host::status_events base_events, terminal_events;
+    std::optional<emulator_telemetry> cell;
+    link_pair* links = nullptr;
+    host::packet_topic packets;  // of the links
+    slot next;                   // when they tell
+};
+
 path_run::path_run(const emulator_config& config, const run_times& times)
     : path_(make_path(config)), times_(times), sides_(config.terminals.size() + 1) {
     if (!times.packets.empty()) packets_.emplace(times.packets);
+    if (times.telemetry.empty()) return;
+    telemetry_ = std::make_unique<told>(config, host::telemetry_file::open(times.telemetry));
+    told& t = *telemetry_;
+    if (auto* const ofdm = dynamic_cast<cell_path*>(path_.get())) {
+        t.cell.emplace(ofdm->cell, t.base, t.terminal, config.cell.cell,
+                       config.telemetry.packets_per_second);
+        ofdm->cell.watch({[&t](slot k) { t.cell->prepare(k); },
+                          [this, &t](slot k) {
+                              t.cell->publish(k);
+                              publish_statuses(k);
+                          }});
+    } else {
+        t.links = dynamic_cast<pair_path&>(*path_).carrier.get();
+        t.packets.begin();
+        if (t.base.wanted(host::topic::packet))
+            t.links->follow_packets(
+                [&t](const packet_record& r, int user) { t.packets.add(r, user); });
+    }
+}
+path_run::~path_run() = default;
+
+void path_run::publish_statuses(slot k) {
+    auto& t = *telemetry_;
+    publish_status(t.base, t.base_events, k, [this](auto& m) { fill_base(m); });
+    publish_status(t.terminal, t.terminal_events, k, [this](auto& m) { fill_terminal(m); });
+}
+
+void path_run::tell_of_links() {
+    auto& t = *telemetry_;
+    for (const slot now(slots()); t.next <= now; t.next += slot_count(beat_slots)) {
+        for (std::int64_t i = 0; i < beat_slots; ++i)
+            t.packets.slot_done(t.next + slot_count(i), 0, t.base);
+        publish_statuses(t.next);
+    }
 }
 
 std::int64_t path_run::slots() { return run().now() * slots_per_second / 1'000'000'000; }
@@ -89,7 +149,8 @@ void path_run::write(double longest_s, std::ostream& out) {
     };
     const auto seconds = [this] { return static_cast<double>(run().now()) * 1e-9; };
     const auto began = clock::now();
-    run().go_to(virtual_time::to_ns(times_.first_s));
+    if (telemetry_ && telemetry_->links != nullptr) run().watch([this] { tell_of_links(); });
+    run().go_through(virtual_time::to_ns(times_.first_s));
     out << "{\"first\": " << statuses() << ",\n";
     const auto first = clock::now();
     run().go_on(virtual_time::to_ns(times_.last_s));

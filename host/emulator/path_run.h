@@ -24,13 +24,14 @@ namespace wip::emulator {
 struct run_times {
     double first_s = 0;  // when the first and the last counts are taken
     double last_s = 0;
-    std::string packets;  // file: all IP packets at the interfaces (pcap); empty: none
+    std::string packets;    // file: all IP packets at the interfaces (pcap); empty: none
+    std::string telemetry;  // file: what is told on the way (runtime/telemetry_file.h); empty: none
 };
 
 class path_run {
 public:
     path_run(const emulator_config& config, const run_times& times);
-    virtual ~path_run() = default;
+    virtual ~path_run();
     path_run(const path_run&) = delete;
     path_run& operator=(const path_run&) = delete;
 
@@ -68,9 +69,13 @@ private:
     std::int64_t slots();
     std::string statuses();
     std::string interfaces() const;
+    void publish_statuses(slot k);
+    void tell_of_links();
 
     const run_times times_;
     const std::size_t sides_;
+    struct told;
+    std::unique_ptr<told> telemetry_;  // after what it reads
 };
 
 }  // namespace wip::emulator

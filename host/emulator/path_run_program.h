@@ -26,7 +26,10 @@ inline void add_times(CLI::App& app, double& longest_s, run_times& times,
     seconds("--longest", longest_s, "when a run that does not end is given up");
     auto* packets = app.add_option("--packets", times.packets,
                                    "file of all IP packets at the interfaces (pcap)");
-    if (with != nullptr) packets->needs(with);
+    auto* telemetry =
+        app.add_option("--telemetry", times.telemetry, "file of what is told on the way");
+    for (auto* option : {packets, telemetry})
+        if (with != nullptr) option->needs(with);
 }
 
 inline void give_up_rights(const host::privileged_start& start) {

@@ -8,12 +8,10 @@
 
 #include "calendar/calendar.h"
 #include "emulator/delayed_path.h"
-#include "emulator/emulator_telemetry.h"
 #include "emulator/ends.h"
 #include "emulator/path_run.h"
 #include "emulator/status_json.h"
 #include "relay/tcpl_recovery.h"
-#include "runtime/telemetry_file.h"
 #include "station/packet_gate.h"
 #include "virtual/guest_run.h"
 #include "virtual/linux_guest.h"
@@ -38,8 +36,6 @@ public:
           run_(time_, guest_, v.run.folder),
           refused_(static_cast<std::size_t>(interfaces_of(config))) {
         if (config.tcp_l) relays_.resize(config.terminals.size());
-        auto* const ofdm = dynamic_cast<cell_path*>(path_.get());
-        if (!v.telemetry.empty() && ofdm != nullptr) tell(ofdm->cell, config, v.telemetry);
         path_->downlink().deliver_to(
             [this](const link_packet& p) { return deliver(p.tag + 1, p.data, p.due_ns); });
         path_->uplink().deliver_to(
@@ -74,7 +70,6 @@ private:
     void add_to_terminal(openwip::control::MacStatus& terminal) const override {
         for (const auto& relay : relays_) host::add_relay(relay, *terminal.mutable_terminal());
     }
-    void tell(emulated_cell& cell, const emulator_config& config, const std::string& file);
     void sent(int interface, std::span<const std::uint8_t> packet, std::int64_t now) {
         if (wired_.there() && (interface == 0 || interface == wired_end()))
             return wired_.offer(interface == 0, packet, now);
@@ -139,32 +134,7 @@ private:
     std::vector<tcpl::tcpl_recovery> relays_;  // of the terminals, or none
     std::vector<std::uint8_t> repaired_;
     std::vector<std::map<int, packets_bytes>> refused_;
-    struct told {
-        told(emulated_cell& cell, const emulator_config& c, const host::telemetry_file::file& file)
-            : base(file, "base", c.telemetry),
-              terminal(file, "terminal", c.telemetry),
-              base_events(base, "base"),
-              terminal_events(terminal, "terminal"),
-              topics(cell, base, terminal, c.cell.cell, c.telemetry.packets_per_second) {}
-        host::telemetry_file base, terminal;
-        host::status_events base_events, terminal_events;
-        emulator_telemetry topics;
-    };
-    std::optional<told> telemetry_;  // after what it reads
 };
-
-void virtual_cell::tell(emulated_cell& cell, const emulator_config& config,
-                        const std::string& file) {
-    telemetry_.emplace(cell, config, host::telemetry_file::open(file));
-    cell.watch({[this](slot k) { telemetry_->topics.prepare(k); },
-                [this](slot k) {
-                    auto& t = *telemetry_;
-                    t.topics.publish(k);
-                    publish_status(t.base, t.base_events, k, [this](auto& m) { fill_base(m); });
-                    publish_status(t.terminal, t.terminal_events, k,
-                                   [this](auto& m) { fill_terminal(m); });
-                }});
-}
 
 void virtual_cell::connect_wired() {
     wired_.path().downlink().deliver_to(

@@ -17,7 +17,6 @@ namespace wip::emulator {
 struct virtual_config {
     virtual_time::run_config run;
     run_times times;
-    std::string telemetry;  // file: what the cell tells (runtime/telemetry_file.h); empty: none
 };
 
 // Writes what a path_run does. Throws std::runtime_error, also when the kernel fails.

@@ -6,7 +6,7 @@
 // clang-format off
 //   seed N                                   of the kernel's random numbers
 //   side ADDRESS/PREFIX                      the next interface, in a network namespace of its own
-//   sysctl NAME VALUE...                     of every side from here on (net/ipv4/tcp_sack 1); read back
+//   sysctl NAME VALUE...                     of every side from here on (net/ipv4/tcp_sack 1); read back, the same at all
 //   run SIDE [</FILE] PROGRAM ARGUMENT...    of the host's programs (tc qdisc ...), with a file of the folder as its
 //                                            input; what it prints is read back
 //   after SIDE PROGRAM ARGUMENT...           the same when the traffic is over
@@ -141,9 +141,10 @@ static void add_side(char* address) {
     ++sides;
 }
 
-// Of every side, or of the kernel where they have none of their own.
+// Of every side, or of the kernel where they have none of their own. What is read back is one
+// value.
 static void set_everywhere(char** words, int n) {
-    char path[256], value[256] = "", got[256] = "";
+    char path[256], value[256] = "", got[256] = "", before[256] = "", differs[256];
     snprintf(path, sizeof path, "/proc/sys/%s", words[0]);
     for (int i = 1; i < n; ++i)
         snprintf(value + strlen(value), sizeof value - strlen(value), "%s%s", i > 1 ? " " : "",
@@ -157,6 +158,9 @@ static void set_everywhere(char** words, int n) {
         if (size < 0) fail(words[0]);
         got[size] = 0;
         close(f);
+        snprintf(differs, sizeof differs, "%s is not the same at all sides", words[0]);
+        if (side > 0 && strcmp(got, before)) errno = ECANCELED, fail(differs);
+        memcpy(before, got, sizeof got);
     }
     for (char* c = got; *c; ++c)
         if (*c == '\t') *c = ' ';

@@ -2,9 +2,12 @@
 #include "virtual/linux_guest.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +20,21 @@
 #include "virtual/unix_socket.h"
 
 namespace wip::virtual_time {
+namespace {
+
+// The kernel's memory is a file that it maps to execute: in TMPDIR, without it in /dev/shm where
+// that is a tmpfs (arch/um/os-Linux/mem.c). Containers have /dev/shm with noexec, where the kernel
+// does not start, and with 64 MB, where it dies once it needs more.
+bool shm_holds(std::uint64_t bytes) {
+    const char* shm = "/dev/shm";
+    struct statfs kind = {};
+    struct statvfs room = {};
+    return ::statfs(shm, &kind) == 0 && kind.f_type == TMPFS_MAGIC && ::statvfs(shm, &room) == 0 &&
+           (room.f_flag & ST_NOEXEC) == 0 && room.f_bavail * room.f_frsize >= bytes &&
+           ::access(shm, W_OK | X_OK) == 0;
+}
+
+}  // namespace
 
 linux_guest::linux_guest(const guest_config& config, const calendar& time, packet_fn sent)
     : time_(time), sent_(std::move(sent)) {
@@ -61,8 +79,9 @@ void linux_guest::start(const guest_config& config) {
     std::vector<char*> arguments;
     for (auto& w : words) arguments.push_back(w.data());
     arguments.push_back(nullptr);
-    std::string home = "HOME=.", path = "PATH=/usr/bin:/bin";
-    char* environment[] = {home.data(), path.data(), nullptr};
+    std::string home = "HOME=.", path = "PATH=/usr/bin:/bin", memory = "TMPDIR=.";
+    const bool in_shm = shm_holds(std::uint64_t(config.memory_mb) << 20);
+    char* environment[] = {home.data(), path.data(), in_shm ? nullptr : memory.data(), nullptr};
 
     const pid_t parent = ::getpid();
     process_ = ::fork();

@@ -11,6 +11,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace wip::virtual_time {
 
@@ -36,9 +37,15 @@ public:
     virtual std::int64_t now() const = 0;
     virtual bool over() const = 0;  // the traffic
 
+    // `look`: every 10 ms from then on, and whenever else the run stops.
+    void watch(std::function<void()> look) { look_ = std::move(look); }
+    // Until then, whether the traffic is over or not.
+    void go_through(std::int64_t ns) {
+        while (now() < ns) step_to(look_ ? std::min(now() + look_every_ns, ns) : ns);
+    }
     // Until then, or until the traffic is over.
     void go_on(std::int64_t ns) {
-        while (now() < ns && !over()) go_to(std::min(now() + look_every_ns, ns));
+        while (now() < ns && !over()) step_to(std::min(now() + look_every_ns, ns));
     }
     // Throws std::runtime_error when it is not over in time.
     void to_result(double longest_s) {
@@ -50,11 +57,17 @@ public:
     // One look at least: an end may just have sent its last packet.
     void drain(const std::function<bool()>& idle) {
         const std::int64_t ended = now();
-        do go_to(now() + look_every_ns);
+        do step_to(now() + look_every_ns);
         while (!idle() && now() < ended + longest_drain_ns);
     }
 
 private:
+    void step_to(std::int64_t ns) {
+        go_to(ns);
+        if (look_) look_();
+    }
+
+    std::function<void()> look_;
     // Between two looks whether the traffic has come to its end.
     static constexpr std::int64_t look_every_ns = 10'000'000;
     // After that: everything is there, or was given up, long before.

@@ -141,6 +141,9 @@ class InVirtualTime(unittest.TestCase):
         comparison = json.loads(pathlib.Path(folder, "out", "comparison.json").read_text())["experiments"]["S1"]
         self.assertEqual((comparison["counts"]["valid"], comparison["statements"][0]["holds"]), (6, "yes"))
         runs = [json.loads(p.read_text()) for p in pathlib.Path(folder, "out", "runs").glob("*.json")]
+        for r in runs:      # the host's kernel, and the one whose TCP it was
+            self.assertTrue({"kernel", "virtual_kernel", "virtual_kernel_made_of"} <= set(r["versions"]))
+            self.assertEqual(r["versions"]["virtual_kernel"], r["result"]["versions"]["virtual_kernel"])
         return {(r["spec"]["workload"]["kind"], r["spec"]["realisation"]): r["result"]["workload"] for r in runs}
 
     def test_every_application_measures_what_it_does_in_real_time_and_the_same_twice(self):
@@ -167,18 +170,28 @@ class InVirtualTime(unittest.TestCase):
     def test_variants_of_tcp_and_the_queue_of_a_bottleneck_are_settings_of_the_grid_and_read_back(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "S1.yaml")
-            file.write_text(SMALL.replace("workload: [tcp, voip, flows]", "workload: tcp, congestion_control: [bbr, westwood], rack: 1, tail_loss_probe: 3, "
-                                          "sysctl.tcp_sack: 0, qdisc: fq_codel, bottleneck_mbps: 1"))
+            rest = "workload: tcp, channel: jakes, bottleneck_mbps: 1, wired_loss: 0.05"
+            file.write_text(SMALL.replace("grid: {workload: [tcp, voip, flows], channel: jakes}", f"""grid:
+  - {{congestion_control: [bbr, westwood], rack: 1, tail_loss_probe: 3, sysctl.tcp_sack: 0, qdisc: fq_codel, {rest}}}
+  - {{congestion_control: [vegas, veno, dctcp], rack: 0, tail_loss_probe: 0, sysctl.tcp_sack: 1, qdisc: fifo, {rest}}}
+  - {{congestion_control: cubic, rack: [0, 1], tail_loss_probe: 0, sysctl.tcp_sack: 1, qdisc: [codel, cake], {rest}}}"""))
             done = openwip("experiment", str(file), "--time", "virtual", "--out", f"{folder}/out")
             self.assertEqual(done.returncode, 0, done.stderr)
-            runs = [json.loads(p.read_text())["result"]["workload"] for p in pathlib.Path(folder, "out", "runs").glob("*.json")]
-        self.assertEqual({r["congestion_control"] for r in runs}, {"bbr", "westwood"})
-        for r in runs:
-            sysctl = r["tcp_settings"]["base"]["sysctl"]
-            self.assertEqual([sysctl[k] for k in ("tcp_recovery", "tcp_early_retrans", "tcp_sack")], ["1", "3", "0"])
-            self.assertIn("qdisc fq_codel", r["queue"])
+            runs = [json.loads(p.read_text()) for p in pathlib.Path(folder, "out", "runs").glob("*.json")]
+        self.assertEqual(len(runs), 9)
+        carried = {}
+        for spec, r in ((run["spec"]["workload"], run["result"]["workload"]) for run in runs):
+            control, qdisc, rack = spec["congestion_control"], spec["qdisc"], spec["tcp"]["sysctl"]["tcp_recovery"]
+            self.assertEqual(r["congestion_control"], control)      # dctcp-reno, had it no ECN
+            for end in ("base", "terminal"):
+                sysctl = r["tcp_settings"][end]["sysctl"]
+                self.assertEqual([sysctl[k] for k in ("tcp_recovery", "tcp_early_retrans", "tcp_sack")],
+                                 [str(rack), *(("3", "0") if qdisc == "fq_codel" else ("0", "1"))])
+            self.assertRegex(r["queue"], f"qdisc {'pfifo' if qdisc == 'fifo' else qdisc} ")
             self.assertLess(r["goodput_bps"], 1e6)
-            self.assertGreater(r["goodput_bps"], 0.6e6)
+            self.assertGreater(r["goodput_bps"], 0.2e6)
+            carried[control, qdisc, rack] = r["goodput_bps"], r["retransmits"], r["rtt_ms"]
+        self.assertEqual(len(set(carried.values())), 9, carried)      # each is another one
 
     def test_a_link_over_which_nothing_comes_is_a_result(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -9,6 +9,8 @@ import tempfile
 import unittest
 import unittest.mock
 
+from test_virtual_time import check_record
+
 from openwip_cli.campaign import in_ns3, metrics, one_run, options, plan, statements
 from openwip_cli.errors import BadInput
 from openwip_cli.machine.places import Places
@@ -36,9 +38,9 @@ statements:
 """
 
 
-def run(plan=None, packets=None, tcp=None, **settings):
+def run(plan=None, packets=None, tcp=None, recorded=None, **settings):
     values = {"channel.model": "jakes", "traffic.duration_s": SECONDS} | {k.replace("__", "."): v for k, v in settings.items()}
-    return ns3.run(emulator.scenario_of(values), PLACES, plan, packets, tcp=tcp)
+    return ns3.run(emulator.scenario_of(values), PLACES, plan, packets, tcp=tcp, recorded=recorded)
 
 
 class Refusals(unittest.TestCase):
@@ -48,7 +50,7 @@ class Refusals(unittest.TestCase):
         self.assertIn(word, done.stderr.strip().splitlines()[-1])
 
     def test_what_makes_no_sense_is_said(self):
-        self.assert_refused("--record", "--time", "ns3", "--record", "/tmp/x.h5")
+        self.assert_refused("--monitor", "--time", "ns3", "--monitor")
         self.assert_refused("--tcp", "--tcp", "sack=off")
         self.assert_refused("--sysctl", "--time", "ns3", "--sysctl", "net.ipv4.tcp_sack=0")
         self.assert_refused("--tcp", "--time", "ns3", "--tcp", "sack")
@@ -105,10 +107,12 @@ class Runs(unittest.TestCase):
     def test_the_same_seed_gives_the_same_packets_on_a_lesser_processor_too(self):
         digests = []
         with tempfile.TemporaryDirectory() as folder:
-            packets = os.path.join(folder, "packets.pcap")
-            for seed, without in ((1, ""), (1, LESSER), (2, "")):
+            packets, recorded = os.path.join(folder, "packets.pcap"), os.path.join(folder, "run.h5")
+            for seed, without, to in ((1, "", None), (1, LESSER, recorded), (2, "", None)):
                 with unittest.mock.patch.dict(os.environ, GLIBC_TUNABLES=without):
-                    report = run(packets=packets, seed=seed)
+                    report = run(packets=packets, seed=seed, recorded=to)
+                if to:
+                    check_record(self, recorded, report)
                 self.assertEqual(report["verdict"]["reasons"], [])
                 capacity = report["capacity"]["tcp_payload_bps"]
                 self.assertGreater(report["tcp"]["goodput_bps"], 0.5 * capacity)
@@ -133,8 +137,14 @@ class Runs(unittest.TestCase):
         self.assertGreater(report["users"][0]["delivered_packets"], 500)
 
     def test_every_link_and_settings_of_tcp(self):
-        rates = [run(link__kind="umts", tcp={"sender": "eifel", "receive_window": window})["tcp"]["goodput_bps"] for window in (4 * 1448, 40 * 1448)]
+        with tempfile.TemporaryDirectory() as folder:
+            recorded = os.path.join(folder, "run.h5")
+            rates = [run(link__kind="umts", tcp={"sender": "eifel", "receive_window": window}, recorded=to) for window, to in
+                     ((4 * 1448, None), (40 * 1448, None), (40 * 1448, recorded))]
+            check_record(self, recorded, rates[2], ("packet    base", "status    base", "status    terminal"))
+        rates = [report["tcp"]["goodput_bps"] for report in rates]
         self.assertLess(rates[0], 0.8 * rates[1])
+        self.assertEqual(rates[1], rates[2])
         # The access point puts a head back that it could not send, the station gives it up.
         report = run(virtual.Plan([f"bulk 1 0 1 {SECONDS} coarse-reno"]), link__kind="wlan", wlan__errors="burst", wlan__burst=20,
                      wlan__retry_limit=4, tcp={"min_rto_ms": 1000})

@@ -27,6 +27,18 @@ def run(plan=None, packets=None, recorded=None, **settings):
     return virtual.run(emulator.scenario_of(values), PLACES, plan, packets, recorded=recorded)
 
 
+def check_record(test, recorded, report, lines=("packet    base", "slot      terminal", "status    base")):
+    """Nothing is lost of what the cell told, and the page of the run can be made of it."""
+    test.assertEqual(report["record"]["lost"], 0)
+    done = subprocess.run([sys.executable, "-m", "openwip_cli", "record", "info", recorded], capture_output=True, text=True, timeout=120)
+    for line in lines:
+        test.assertIn(line, done.stdout)
+    page = recorded.replace(".h5", ".html")
+    done = subprocess.run([sys.executable, "-m", "openwip_cli", "report", recorded, "--out", page], capture_output=True, text=True, timeout=120)
+    test.assertEqual(done.returncode, 0, done.stderr)
+    test.assertIn("VALID", pathlib.Path(page).read_text())
+
+
 class Refusals(unittest.TestCase):
     def assert_refused(self, word, *arguments):
         done = subprocess.run([sys.executable, "-m", "openwip_cli", *(() if arguments[0] == "validate" else ("emulate",)), *arguments], capture_output=True, text=True, timeout=120)
@@ -37,6 +49,11 @@ class Refusals(unittest.TestCase):
         self.assert_refused("--cores", "--time", "virtual", "--cores", "1")
         self.assert_refused("--generator", "--time", "virtual", "--generator")
         self.assert_refused("--mode", "validate", "--time", "virtual", "--mode", "virtual")
+        for other in (("--time", "virtual"), ("--time", "ns3"), ("--generator",)):
+            self.assert_refused(f"--pacing-limit-ms with {' '.join(other)}, ", *other, "--pacing-limit-ms", "5")
+        for time in ("virtual", "ns3"):
+            with self.assertRaisesRegex(BadInput, f"--parallel is 2 with --time {time}, .*valid: with --time real"):
+                tcpl.parse(["--time", time, "--relay", "off", "--parallel", "2"])
         self.assert_refused("--sysctl", "--sysctl", "net.ipv4.tcp_sack=0")
         self.assert_refused("--sysctl", "--time", "virtual", "--sysctl", "kernel.hostname=x")
 
@@ -82,7 +99,9 @@ class Runs(unittest.TestCase):
             for seed, to in ((1, None), (1, recorded), (2, None)):
                 reports.append(run(packets=packets, recorded=to, seed=seed))
                 digests.append(hashlib.sha256(pathlib.Path(packets).read_bytes()).hexdigest())
-            self.check_record(recorded, reports[1])
+            check_record(self, recorded, reports[1])
+        self.assertRegex(reports[0]["versions"]["virtual_kernel"], r"^6\.\d+\.\d+")
+        self.assertRegex(reports[0]["versions"]["virtual_kernel_made_of"], "^[0-9a-f]{16}$")
         self.assertEqual(digests[0], digests[1])
         self.assertNotEqual(digests[0], digests[2])
         for report in reports:
@@ -95,16 +114,33 @@ class Runs(unittest.TestCase):
             self.assertGreater(tcp["rtt_ms"]["min"], 20)
         self.assertEqual([r["tcp"] for r in reports[:1]], [r["tcp"] for r in reports[1:2]])
 
+    @unittest.skipIf(os.geteuid() != 0, "mounting a /dev/shm needs root")
+    def test_a_containers_dev_shm_changes_nothing(self):
+        # noexec: the kernel would not start; 1 MB: it would die.
+        digests = {}
+        with tempfile.TemporaryDirectory() as folder:
+            for options in (None, "noexec,size=64m", "size=1m"):
+                packets = pathlib.Path(folder, f"{options}.pcap")
+                command = [sys.executable, "-m", "openwip_cli", "emulate", "--time", "virtual", "--duration", "1", "--capture", str(packets)]
+                shm = ["unshare", "--mount", "sh", "-c", f'mount -t tmpfs -o {options} none /dev/shm && exec "$@"', "sh"] if options else []
+                done = subprocess.run([*shm, *command], capture_output=True, text=True, timeout=120)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                digests[options] = hashlib.sha256(packets.read_bytes()).hexdigest()
+        self.assertEqual(len(set(digests.values())), 1, digests)
+
     def test_every_link_carries_it_and_the_same_seed_gives_the_same_packets(self):
         bearer = {"link.kind": "umts", "umts.errors": 0.1}
         wlan = {"link.kind": "wlan", "wlan.errors": "burst", "terminals": 2, "delay_injection.mode": "adaptive"}
         up = virtual.Plan([f"bulk 2 0 1 {SECONDS} cubic"])
         for link, plan, limit_bps in ((bearer, None, 384e3), (bearer | {"umts.profile": "lundsten-64"}, None, 64e3), (wlan, up, 5e6)):
             with self.subTest(link), tempfile.TemporaryDirectory() as folder:
-                packets = os.path.join(folder, "packets.pcap")
+                packets, recorded = os.path.join(folder, "packets.pcap"), os.path.join(folder, "run.h5")
                 digests = []
-                for seed in (1, 1, 2):
-                    report = run(plan, packets, seed=seed, **link)
+                for seed, to in ((1, None), (1, recorded), (2, None)):
+                    report = run(plan, packets, seed=seed, recorded=to, **link)
+                    if to:
+                        journal = () if link is wlan else ("packet    base",)      # 802.11b has none in real time either
+                        check_record(self, recorded, report, (*journal, "status    base", "status    terminal"))
                     digests.append(hashlib.sha256(pathlib.Path(packets).read_bytes()).hexdigest())
                     self.assertEqual(report["verdict"]["reasons"], [])
                     self.assertGreater(report["tcp"]["goodput_bps"], 0.3 * limit_bps)
@@ -116,17 +152,6 @@ class Runs(unittest.TestCase):
                         self.assertGreater(report["bearer"]["down"]["retransmissions"], 0)
                 self.assertEqual(digests[0], digests[1])
                 self.assertNotEqual(digests[0], digests[2])
-
-    def check_record(self, recorded, report):
-        """Nothing is lost of what the cell told, and the page of the run can be made of it."""
-        self.assertEqual(report["record"]["lost"], 0)
-        done = subprocess.run([sys.executable, "-m", "openwip_cli", "record", "info", recorded], capture_output=True, text=True, timeout=120)
-        for line in ("packet    base", "slot      terminal", "status    base"):
-            self.assertIn(line, done.stdout)
-        page = recorded.replace(".h5", ".html")
-        done = subprocess.run([sys.executable, "-m", "openwip_cli", "report", recorded, "--out", page], capture_output=True, text=True, timeout=120)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("VALID", pathlib.Path(page).read_text())
 
     def test_all_kinds_of_traffic_come_through_and_settings_of_the_kernel_are_read_back(self):
         plan = virtual.Plan(["transfer 0 1 1 50000 reno", f"pages 1 0 1 {SECONDS} 300 20000 0.5 cubic",
@@ -165,6 +190,10 @@ class Runs(unittest.TestCase):
         self.assertIn("nonsense", report["verdict"]["reasons"][0])
         report = run(virtual.Plan(["dance 0 1 1 1"]))
         self.assertIn("dance", json.dumps(report["verdict"]["reasons"]))
+
+    def test_a_setting_that_is_read_back_otherwise_at_another_side_is_no_valid_run(self):
+        report = run(virtual.Plan(["bulk 0 1 1 1 cubic"], {"../../dev/urandom": "1"}))      # reads otherwise every time
+        self.assertIn("traffic: ../../dev/urandom is not the same at all sides", report["verdict"]["reasons"][0])
 
 
 if __name__ == "__main__":

@@ -66,6 +66,18 @@ class Fidelities(unittest.TestCase):
         self.assertTrue(self.kept(real=near, virtual=wide).agree("P", "real", "virtual"))      # within 3 % of seeds 1 and 2
         self.assertFalse(self.kept(ns3=near, virtual=wide).agree("P", "ns3", "virtual"))
 
+    def test_a_file_in_real_time_is_one_transfer_until_its_last_byte(self):
+        name, values = next(p for p in five.POINTS if p[0] == "C1")
+        report = {"verdict": {"valid": True, "reasons": []}, "workload": {"flows": {"100": {"last_byte_s": 0.5, "goodput_bps": 1}}}}
+        with unittest.mock.patch.object(five.emulate, "run", return_value=report) as run, \
+                unittest.mock.patch.object(five.workloads, "make", side_effect=lambda work: work):
+            self.assertAlmostEqual(five.FIDELITIES["real"](five.Point(name, values, 1), 1, None), 1.6)
+        work = run.call_args.args[1]
+        self.assertEqual((work["kind"], work["flows"], work["congestion_control"]), ("flows", [{"kb": 100, "times": 1}], "cubic"))
+        report["verdict"] = {"valid": False, "reasons": ["pacing"]}
+        with unittest.mock.patch.object(five.emulate, "run", return_value=report), self.assertRaisesRegex(RuntimeError, "pacing"):
+            five.FIDELITIES["real"](five.Point(name, values, 1), 1, None)
+
     def test_what_was_not_measured_agrees_with_nothing(self):
         six = {seed: 1 + seed / 10 for seed in range(1, 7)}
         self.assertIsNone(self.kept(ns3={1: 1.0}, virtual=six).agree("P", "ns3", "virtual"))

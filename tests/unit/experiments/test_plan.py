@@ -233,7 +233,16 @@ class Shipped(unittest.TestCase):
                     with self.subTest(f"{e.name} {mode} {time}"):
                         self.assertTrue(e.points and e.tree["figures"] and e.tree["statements"])
                         self.assertTrue(time == "ns3" or e.tree.get("time") != "ns3")
-        self.assertEqual([line.split()[0] for line in command.listing(TOP).splitlines()[1:-1]], plan.known(TOP))
+        self.assertEqual([line.split()[0] for line in command.listing(TOP).splitlines()[1:]], [*plan.known(TOP), *plan.SETS])
+
+    def test_chapter_6_is_a_name_for_its_eleven_experiments_in_every_time(self):
+        eleven = ["A1", "A2", "A3", "A4", "A5", "B1", "B2", "B3", "B4", "C1", "C2"]
+        for time in ("real", "virtual", "ns3"):
+            self.assertEqual([e.name for e in options.load(TOP, ["chapter6"], "quick", time)], eleven)
+        runs = [len(plan.unique_runs(options.load(TOP, ["chapter6"], mode, "virtual"))) for mode in plan.MODES]
+        self.assertEqual(runs, [927, 32580])      # docs/virtual-time.md says so
+        with self.assertRaisesRegex(BadInput, "unknown experiment chapter6; known: A1, .*; alone: all, chapter6$"):
+            options.load(TOP, ["chapter6", "L1"], "quick")
 
     def test_every_reading_of_the_shadowing_sets_what_the_emulator_runs_with(self):
         files = sorted((TOP / "flowgraphs/scenarios/readings").glob("*.yaml"))

@@ -173,6 +173,38 @@ class Command(unittest.TestCase):
         self.assertEqual((table["counts"]["valid"], table["statements"][0]["holds"]), (32, "yes"))
         self.assertIn("| S1 | 2 is best [here] | jakes: 2 (2.2", (self.out / "comparison.md").read_text())
 
+    def test_statements_of_several_folders_stand_side_by_side(self):
+        self.command()
+        tree = json.loads((self.out / "comparison.json").read_text())
+        first, = tree["experiments"]["S1"]["statements"]
+        changed = first | {"holds": "no (not sure)", "measured": "a|b"}
+        tree["experiments"]["S1"]["statements"] = [changed, first | {"id": "more", "holds": "not measured", "measured": ""}]
+        other = self.out.parent / "other=1"
+        other.mkdir()
+        (other / "comparison.json").write_text(json.dumps(tree))
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            code = command.main(["--beside", str(self.out), f"BBR=3={self.out}", str(other)], world.places(self.world.path))
+        head, _, *rows, last = out.getvalue().splitlines()
+        self.assertEqual((code, head), (0, "| statement | the text says | real, full | BBR=3 | real, full |"))
+        self.assertEqual(rows[0], f"| S1 {first['id']} | 2 is best | **yes**: {first['measured']} | **yes**: {first['measured']} "
+                                  "| **no (not sure)**: a\\|b |")
+        self.assertEqual(rows[1:], ["| S1 more | 2 is best | - | - | **not measured**: - |"])
+        self.assertEqual(last, "| hold, of those measured | | 1 of 1 | 1 of 1 | 0 of 1 |")
+
+    def test_what_has_no_statements_to_put_beside_others_is_refused(self):
+        (self.out / "runs").mkdir(parents=True)
+        for content, words in ((None, "No such file"), ("[]", "no comparison.json of"), ('{"experiments": {"S1": 1}}', "no comparison.json of"),
+                               ("{", "no comparison.json of")):
+            if content is not None:
+                (self.out / "comparison.json").write_text(content)
+            with self.subTest(content), self.assertRaisesRegex(BadInput, f"--beside {self.out}: .*{words}"):
+                command.main(["--beside", str(self.out)], world.places(self.world.path))
+        with self.assertRaisesRegex(BadInput, "valid: FOLDER or TITLE=FOLDER"):
+            command.main(["--beside", f"={self.out}"], world.places(self.world.path))
+        with self.assertRaisesRegex(BadInput, "--beside takes no names"):
+            command.main(["A1", "--beside", str(self.out)], world.places(self.world.path))
+
     def test_the_same_command_goes_on_and_repeats_nothing(self):
         self.command("--quick")
         code, _, err = self.command("--quick")
@@ -194,6 +226,28 @@ class Command(unittest.TestCase):
         real, virtual = (plan.Experiment(self.world.file, "quick", time).runs() for time in ("real", "virtual"))
         self.assertEqual({r.key for r in real} & {r.key for r in virtual}, set())
         self.assertEqual([r.spec | {"time": "virtual"} for r in real], [r.spec for r in virtual])
+
+    def test_results_of_another_kernel_are_not_mixed_and_which_it_was_is_said(self):
+        kernel = self.world.path / "virtual-time" / "linux"
+        kernel.parent.mkdir()
+
+        def built(release, made_of):
+            kernel.write_text(f"#!/bin/sh\n[ $1 = --version ] && echo {release}\n")
+            kernel.chmod(0o755)
+            (kernel.parent / "made-of").write_text(f"{made_of}  -")
+
+        quick = ("--quick", "--time", "virtual")
+        self.command(*quick)                # before folders said it, or with a kernel that was not there yet
+        built("6.12.1", "a" * 64)
+        for _ in range(2):
+            self.assertEqual(self.command(*quick)[0], 0)
+            self.assertIn(f"Linux of virtual time: 6.12.1 {'a' * 16}", (self.out / "comparison.md").read_text())
+        for release, made_of in (("6.12.2", "a" * 64), ("6.12.1", "b" * 64)):
+            built(release, made_of)
+            with self.assertRaisesRegex(BadInput, f"S1 in .* begun with Linux 6.12.1 a{{16}}, and that of this build is {release} {made_of[:16]}; use"):
+                self.command(*quick)
+        self.assertEqual(self.command(*quick, "--only-evaluate")[0], 0)
+        self.assertEqual(json.loads((self.out / "plan.json").read_text())["experiments"]["S1"]["kernel"], f"6.12.1 {'a' * 16}")
 
     def test_two_campaigns_in_one_folder_are_refused(self):
         def attempt(*_):

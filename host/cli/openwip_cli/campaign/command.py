@@ -11,7 +11,7 @@ from ..errors import INVALID, VALID, Terminated
 from ..machine import system
 from ..machine.places import Places
 from ..runs import emulate, ns3, pool, virtual
-from . import metrics, plan, report, statements, tcp_settings
+from . import metrics, plan, report, side_by_side, statements, tcp_settings
 from .options import parse
 from .plan import Experiment
 from .runner import Progress, Store
@@ -27,8 +27,10 @@ def listing(top: pathlib.Path) -> str:
     for name in plan.known(top):
         quick, full = (plan.load(top, [name], mode, plan.time_of(top, name))[0] for mode in plan.MODES)
         lines.append(f"{name:6}{quick.title[:56]:56}{len(quick.runs()):>7} runs{len(full.runs()):>7} runs")
-    shared = [len(plan.unique_runs(plan.load(top, ["all"], mode))) for mode in plan.MODES]
-    return "\n".join([*lines, f"{'all (experiments share some)':62}{shared[0]:>7} runs{shared[1]:>7} runs"])
+    for name in plan.SETS:
+        shared = [len(plan.unique_runs(plan.load(top, [name], mode))) for mode in plan.MODES]
+        lines.append(f"{name + ' (experiments share some)':62}{shared[0]:>7} runs{shared[1]:>7} runs")
+    return "\n".join(lines)
 
 
 def evaluate(experiments: list[Experiment], store: Store, about: dict[str, Any]) -> Any:
@@ -90,6 +92,9 @@ def main(arguments: list[str], places: Places, command: list[str] | None = None)
     if given.list:
         print(listing(places.top))
         return VALID
+    if given.beside:
+        print(side_by_side.markdown([side_by_side.read(folder) for folder in given.beside]))
+        return VALID
     began = time.monotonic()
 
     def say(text: str) -> None:
@@ -104,7 +109,7 @@ def main(arguments: list[str], places: Places, command: list[str] | None = None)
             repeated = run(given, places, say, command)
         except Terminated as e:
             return e.code
-    about = {"mode": given.mode, "time": tcp_settings.clock(given.time, given.tcp), "runs at a time": str(given.profile or given.slots),
+    about = {"mode": given.mode, "time": tcp_settings.clock(given.time, given.tcp), "runs at a time": str(given.profile or given.slots), **({"Linux of virtual time": given.kernel} if given.kernel else {}),
              "attempts that were repeated": repeated, "minutes": round((time.monotonic() - began) / 60, 1)}
     judged = evaluate(given.experiments, given.store, about)
     complete = all(c["valid"] == c["runs"] for _, _, c, _ in judged)

@@ -15,7 +15,7 @@ from typing import Any
 from ..cell import cell as cells
 from ..errors import VALID, BadInput, CellDied
 from ..machine import outputs, placement, system
-from ..machine.places import Places, versions
+from ..machine.places import Places, versions, virtual_kernel
 from ..runs import emulate, pool, tcpl
 from ..settings.command_line import Parser
 from ..settings.scenario import Scenario
@@ -111,6 +111,7 @@ def main(arguments: list[str], places: Places) -> int:
         print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
     made = attempts_of(spec, places, progress)
-    pool.write_json(out, {"key": path.stem, "spec": spec} | made | {"machine": machine(), "versions": versions(places),
+    of_run = versions(places) | (virtual_kernel(places) if spec.get("time") == "virtual" else {})
+    pool.write_json(out, {"key": path.stem, "spec": spec} | made | {"machine": machine(), "versions": of_run,
                                                                     "ended": time.strftime("%Y-%m-%dT%H:%M:%S%z")})
     return VALID

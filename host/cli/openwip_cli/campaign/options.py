@@ -5,7 +5,7 @@ from typing import Any
 
 from ..errors import BadInput
 from ..machine import placement
-from ..machine.places import Places
+from ..machine.places import KERNEL, Places, virtual_kernel
 from ..runs import ns3_tcp
 from ..settings.command_line import Parser
 from ..settings.kinds import Integer
@@ -20,7 +20,7 @@ PROFILES = ("slurm", "kubernetes")      # of host/campaign
 def parser() -> Parser:
     p = Parser("experiment", "Many runs on the emulator (the experiments of the literature, or a file of one's own): results as CSV, figures "
                              "as PNG, and what the text says against what was measured. What is in the folder already is not repeated.")
-    p.add_argument("names", nargs="*", metavar="NAME", help="A1 ... C2, all (--list shows them), or a file of one's own")
+    p.add_argument("names", nargs="*", metavar="NAME", help="A1 ... C2, chapter6 (these eleven), all (--list shows them), or a file of one's own")
     p.add_argument("--quick", action="store_true", help="fewer points, few realisations, short flows")
     p.add_argument("--time", choices=tuple(PER_CORE), default="real",
                    help="virtual: with a Linux kernel of its own, ns3: with the TCP of ns-3, both as fast as the machine can, without root "
@@ -33,21 +33,26 @@ def parser() -> Parser:
     p.add_argument("--profile", metavar="P", help=f"run elsewhere (--time virtual): {', '.join(PROFILES)}, or a folder with Snakemake's config.yaml")
     p.add_argument("--out", metavar="DIR", help="folder of the results (default experiments/quick or experiments/full of the build folder)")
     p.add_argument("--only-evaluate", action="store_true", help="run nothing: figures and tables of the runs that are there")
+    p.add_argument("--beside", metavar="FOLDER", nargs="+", help="run nothing: the statements of several folders of results (FOLDER or "
+                   "TITLE=FOLDER), a column each, as a table of Markdown")
     p.add_argument("--list", action="store_true", help="what there is, with the number of runs")
     return p
 
 
-def check_plan(store: Store, experiments: list[Experiment]) -> dict[str, Any]:
-    """The folder's plan, with these experiments in it; refuses to mix results of different files."""
+def check_plan(store: Store, experiments: list[Experiment], kernel: str | None = None) -> dict[str, Any]:
+    """The folder's plan, with these experiments in it; refuses to mix results of different files, or of different kernels in
+    virtual time (None: of whichever)."""
     old = store.plan or {"experiments": {}}
     for e in experiments:
-        is_now = {"mode": e.mode, "time": tcp_settings.clock(e.time, e.tcp), "fingerprint": e.fingerprint}
+        is_now = {"mode": e.mode, "time": tcp_settings.clock(e.time, e.tcp), "fingerprint": e.fingerprint} | ({"kernel": kernel} if kernel else {})
         before = {"time": "real"} | old["experiments"].get(e.name, is_now)
         for what in ("mode", "time"):
             if before[what] != is_now[what]:
                 raise BadInput(f"--out: {e.name} in {store.out} is {before[what]}, not {is_now[what]}; use another --out")
         if before["fingerprint"] != e.fingerprint:
             raise BadInput(f"--out: {e.path} or its defaults changed since {store.out} was begun; use another --out")
+        if kernel and before.get("kernel", kernel) != kernel:
+            raise BadInput(f"--out: {e.name} in {store.out} was begun with Linux {before['kernel']}, and that of this build is {kernel}; use another --out")
         old["experiments"][e.name] = is_now
     return old
 
@@ -76,12 +81,13 @@ def profile_of(given: Any, places: Places) -> pathlib.Path | None:
 def parse(arguments: list[str], places: Places) -> Any:
     """Everything that can be refused before anything is built."""
     given = parser().parse_args(arguments)
-    if given.list:
-        if given.names:
-            raise BadInput("--list takes no names")
-        return given
+    for flag, alone in (("--list", given.list), ("--beside", given.beside)):
+        if alone:
+            if given.names:
+                raise BadInput(f"{flag} takes no names")
+            return given
     if not given.names:
-        raise BadInput(f"name an experiment: {', '.join(plan.known(places.top))}, or all")
+        raise BadInput(f"name an experiment: {', '.join(plan.known(places.top))}, or {', '.join(plan.SETS)}")
     given.mode = "quick" if given.quick else "full"
     given.slots = given.cores * PER_CORE[given.time]
     given.profile = profile_of(given, places)
@@ -91,5 +97,7 @@ def parse(arguments: list[str], places: Places) -> Any:
     default = places.build / "experiments" / (given.mode + f"-{given.time}" * (given.time != "real"))
     given.store = runner.Store(pathlib.Path(given.out) if given.out else default)
     given.store.prepare()
-    given.plan = check_plan(given.store, given.experiments)
+    has_kernel = given.time == "virtual" and (places.build / KERNEL).exists()
+    given.kernel = " ".join(virtual_kernel(places).values()) if has_kernel and not given.only_evaluate else None
+    given.plan = check_plan(given.store, given.experiments, given.kernel)
     return given

@@ -16,6 +16,7 @@ import hashlib
 import itertools
 import json
 import pathlib
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -34,6 +35,7 @@ PARTS = {"title", "defaults", "text_figures", "settings", "grid", "quick", "full
 DEFAULT_PARTS = {"settings", "channels", "methods", "senders", "bulk", "tcp", "voip", "flows", "quick", "full"}
 MODES = ("quick", "full")
 AT_LEAST = 5                # realisations of a point before it may stop
+SETS = {"all": ".*", "chapter6": "[ABC][0-9]+"}     # names of several experiments, which those are
 NAMED = {"channel": "channels", "method": "methods", "sender": "senders"}   # setting -> part of the defaults file
 
 
@@ -344,21 +346,21 @@ def path_of(top: pathlib.Path, name: str) -> pathlib.Path | None:
 
 def load(top: pathlib.Path, names: Any, mode: str, time: str = "real", tcp: dict[str, Any] | None = None,
          left_out: dict[str, str] | None = None) -> list[Any]:
-    """Experiments by name, or by the path of a file (NAME.yaml) of one's own; `all`: those that run in this time, and
-    `left_out` why others do not."""
+    """Experiments by name, or by the path of a file (NAME.yaml) of one's own; a name of SETS: those of it that run in this
+    time, and `left_out` why others do not."""
     there = known(top)
-    every = names == ["all"]
-    if every:
-        names = [n for n in there if fits(read_tree(folder(top) / f"{n}.yaml"), time)]
+    a_set = SETS.get(names[0]) if len(names) == 1 else None
+    if a_set:
+        names = [n for n in there if re.fullmatch(a_set, n) and fits(read_tree(folder(top) / f"{n}.yaml"), time)]
     experiments: dict[str, Experiment] = {}
     for name in dict.fromkeys(names):
         path = path_of(top, name)
         if path is None:
-            raise BadInput(f"unknown experiment {name}; known: {', '.join(there)}, or a file NAME.yaml")
+            raise BadInput(f"unknown experiment {name}; known: {', '.join(there)}, or a file NAME.yaml; alone: {', '.join(SETS)}")
         try:
             e = Experiment(path, mode, time, tcp)
         except NothingToRun as why:
-            if not every:
+            if not a_set:
                 raise
             if left_out is not None:
                 left_out[name] = str(why)

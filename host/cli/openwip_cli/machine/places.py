@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 from ..errors import BadInput
 from . import outputs
 
+KERNEL = "virtual-time/linux"       # of the build: User Mode Linux, made by host/virtual/build-kernel
+
 
 class Places(NamedTuple):
     top: pathlib.Path
@@ -87,3 +89,11 @@ def versions(places: Places) -> dict[str, Any]:
         "iperf3": kept_line(places, "iperf3", "--version").removeprefix("iperf ").split(" ")[0],
         "python": platform.python_version(),
     }
+
+
+def virtual_kernel(places: Places) -> dict[str, str]:
+    """Which Linux the TCP of virtual time is, beside `kernel`, which is the host's: as it says itself, and the hash of what it was made of."""
+    kernel, made_of = places.build / KERNEL, "unknown"
+    with contextlib.suppress(OSError, IndexError):
+        made_of = kernel.with_name("made-of").read_text().split()[0][:16]
+    return {"virtual_kernel": first_line(str(kernel), "--version"), "virtual_kernel_made_of": made_of}

@@ -30,7 +30,7 @@ def main(arguments: list[str], places: Places) -> int:
         for signum in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(signum, raise_terminated)     # its folder goes with it
         if options.time == "ns3":
-            result = ns3.run(options.scenario, places, None, options.capture, progress, options.tcp)
+            result = ns3.run(options.scenario, places, None, options.capture, progress, options.tcp, options.record)
         else:
             result = virtual.run(options.scenario, places, virtual.download(options.scenario, options.sysctl), options.capture, progress,
                                  placement.choose(placement.usable(), placement.share_of_work()).slot_path, options.record)

@@ -14,6 +14,7 @@ from ..cell.program_check import last_line
 from ..errors import BadInput, CellDied
 from ..machine import system
 from ..machine.places import Places
+from ..records import record
 from ..settings.emulator import NAME
 from ..settings.scenario import Scenario
 from ..yaml_text import to_yaml
@@ -23,11 +24,13 @@ PROGRAM = "host/simulator/wip_ns3"      # of the build
 
 
 def run(s: Scenario, places: Places, plan: virtual.Plan | None = None, packets: str | None = None,
-        progress: Callable[[str], None] = lambda text: None, tcp: dict[str, Any] | None = None) -> dict[str, Any]:
+        progress: Callable[[str], None] = lambda text: None, tcp: dict[str, Any] | None = None,
+        recorded: str | None = None) -> dict[str, Any]:
     """The report, as of virtual.run(). `tcp`: settings of all senders and receivers (ns3_tcp.TCP); `sender` is the default plan's."""
     check(places)
     ns3_tcp.check(s)
     split_tcp.check(s, "ns3")
+    about = record.about_run(s.tree(), s["seed"])
     tcp = dict(tcp or {})
     sender = tcp.pop("sender", s["traffic.tcp_cc"])
     window = 0 if "receive_window" in tcp else s["traffic.tcp_window_kb"]
@@ -38,10 +41,12 @@ def run(s: Scenario, places: Places, plan: virtual.Plan | None = None, packets: 
     with emulate.with_predictions(s, places) as as_run, tempfile.TemporaryDirectory(prefix="openwip-") as folder:
         tree = emulate.config(cells.Cell(NAME), as_run)
         progress("ns-3, simulated time")
-        raw = run_program(places, tree, lines, plan, as_run, pathlib.Path(folder), packets)
-    made = virtual.report(s, places, tree, raw, {"flows": raw["flows"], "sysctl": {}, "programs": []})
-    made["effective"]["plan"] = "\n".join(lines)
-    made["versions"] = made["versions"] | {"ns3": raw["ns3"]}
+        raw = run_program(places, tree, lines, plan, as_run, pathlib.Path(folder), packets, bool(recorded))
+        made = virtual.report(s, places, tree, raw, {"flows": raw["flows"], "sysctl": {}, "programs": []})
+        made["effective"]["plan"] = "\n".join(lines)
+        made["versions"] = made["versions"] | {"ns3": raw["ns3"]}
+        if recorded:
+            virtual.write_record(pathlib.Path(folder), recorded, about, made, places, progress)
     return made
 
 
@@ -52,13 +57,11 @@ def check(places: Places, program: str = PROGRAM) -> None:
 
 
 def run_program(places: Places, tree: dict[str, Any], lines: list[str], plan: virtual.Plan, s: Scenario, root: pathlib.Path,
-                packets: str | None) -> Any:
-    first, last, longest = virtual.times(plan, s)
-    captured = root / "packets.pcap"
+                packets: str | None, tells: bool) -> Any:
     raw = launch(places.program(PROGRAM), root, tree, lines, [
-        "--first", f"{first:.9g}", "--last", f"{last:.9g}", "--longest", f"{longest:.9g}", *(["--packets", str(captured)] if packets else [])])
+        "--longest", f"{virtual.times(plan, s)[2]:.9g}", *virtual.counts_and_files(plan, s, root, packets, tells)])
     if packets:
-        pathlib.Path(packets).write_bytes(captured.read_bytes())
+        pathlib.Path(packets).write_bytes((root / virtual.CAPTURE).read_bytes())
     return raw
 
 

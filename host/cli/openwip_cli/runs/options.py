@@ -59,10 +59,10 @@ def settings_parser(command: str, description: str, settings: Any, name: str) ->
     return p
 
 
-def options_parser(command: str, description: str, settings: Any, name: str) -> Parser:
+def options_parser(command: str, description: str, settings: Any, name: str, captured: str = "IP and link frames of the run, for Wireshark (pcapng)") -> Parser:
     p = settings_parser(command, description, settings, name)
     p.add_argument("--record", metavar="FILE", help="record all telemetry of the run there (HDF5; ./openwip report FILE)")
-    p.add_argument("--capture", metavar="FILE", help="IP and link frames of the run, for Wireshark (pcapng)")
+    p.add_argument("--capture", metavar="FILE", help=captured)
     p.add_argument("--listen", metavar="tcp://ADDR:PORT",
                    help="forward telemetry and control there, from PORT on; beyond loopback with --keys only")
     p.add_argument("--keys", metavar="DIR", help="keys of ./openwip keys, for --listen")
@@ -135,7 +135,8 @@ AROUND_A_CELL = ("--keep", "--listen", "--monitor", "--logs", "--cores", "--name
 def parse_emulate(arguments: list[str]) -> Options:
     parser = options_parser(
         "emulate", "The downlink at one SNR for each bin and slot, between two network namespaces: TCP "
-                   "through it, and a verdict.", emulator.SETTINGS, emulator.NAME)
+                   "through it, and a verdict.", emulator.SETTINGS, emulator.NAME,
+        "IP and link frames of the run, for Wireshark (pcapng); with --time virtual or ns3 IP packets alone (pcap)")
     parser.add_argument("--generator", action="store_true",
                         help="virtual time, full queues, no interfaces: as fast as the machine can")
     parser.add_argument("--time", choices=("real", "virtual", "ns3"), default="real",
@@ -151,10 +152,11 @@ def parse_emulate(arguments: list[str]) -> Options:
             raise BadInput(f"--{flag} with --generator: there is no cell")
     for action in parser._actions:
         flag = (action.option_strings or [""])[-1]
-        of_cell = AROUND_A_CELL + ("--record",) * (given.time == "ns3")
-        if given.time != "real" and flag in of_cell and getattr(given, action.dest) != action.default:
-            valid = "--json, --capture" + ", --record" * (given.time == "virtual")
-            raise BadInput(f"{flag} with --time {given.time}: there is no cell; valid: {valid}")
+        if given.time != "real" and flag in AROUND_A_CELL and getattr(given, action.dest) != action.default:
+            raise BadInput(f"{flag} with --time {given.time}: there is no cell; valid: --json, --capture, --record")
+    if given.pacing_limit_ms is not None and (given.time != "real" or given.generator):
+        beside = "--generator" if given.generator else f"--time {given.time}"
+        raise BadInput(f"--pacing-limit-ms with {beside}, which keeps no wall clock; valid: with --time real")
     if given.generator and given.time != "real":
         raise BadInput(f"--generator with --time {given.time}: it makes packets without TCP; valid: one of the two")
     for flag, words, clock in (("--sysctl", given.sysctl, "virtual"), ("--tcp", given.tcp, "ns3")):

@@ -28,7 +28,7 @@ from ..errors import INVALID, VALID, BadInput, CellDied
 from ..figures import accounting, meaning, report
 from ..figures.estimates import estimate
 from ..machine import outputs, placement, system
-from ..machine.places import Places
+from ..machine.places import Places, virtual_kernel
 from ..measure import traffic
 from ..programs import transfer as transfer_program
 from ..settings.kinds import Choice
@@ -62,6 +62,8 @@ def parse(arguments: list[str]) -> tuple[Any, Any, Any]:
     for flag in OF_ONE_CELL:
         if getattr(given, flag) != parser.get_default(flag):
             raise BadInput(f"--{flag} with tcp-l, of which every transfer has a cell of its own, or none; valid: not here")
+    if given.time in WITHOUT_CLOCK and given.parallel is not None:
+        raise BadInput(f"--parallel is {given.parallel} with --time {given.time}, which has one transfer on each core; valid: with --time real")
     if len(given.name) > 8:
         raise BadInput(f"--name is {given.name!r}; valid here: 1..8 letters, cells are NAME0, NAME1, ...")
     s = scenario_of(given, settings_with(given.time))
@@ -368,7 +370,7 @@ def main(arguments: list[str], places: Places) -> int:
     if unfinished := sum(bool(r.get("unfinished")) for r in results):
         print(f"\n{unfinished} of {len(results)} transfers did not end within {s['traffic.limit_s']:g} s (--limit): they are in no mean")
     made = {"verdict": verdict, "time": given.time, "summary": rows, "runs": results, "repeated": repeated} | identity(s, places)
-    made["versions"] = made["versions"] | {"ns3": r["ns3"] for r in results if "ns3" in r}
+    made["versions"] = made["versions"] | {"ns3": r["ns3"] for r in results if "ns3" in r} | (virtual_kernel(places) if given.time == "virtual" else {})
     outputs.write_json(given.json, made)
     if given.csv:
         with outputs.writing("--csv", given.csv):

@@ -22,16 +22,16 @@ from ..cell.session import identity
 from ..errors import BadInput, CellDied
 from ..figures import accounting
 from ..machine import system
-from ..machine.places import Places
+from ..machine.places import KERNEL, Places, virtual_kernel
 from ..records import record
 from ..settings.emulator import NAME
 from ..settings.scenario import Scenario
 from ..yaml_text import to_yaml
 from . import emulate, split_tcp
 
-KERNEL, GUEST = "virtual-time/linux", "host/virtual/wip_guest"      # of the build
+GUEST = "host/virtual/wip_guest"        # of the build
 PORT = 5001         # of the first flow
-CONFIG, TELEMETRY = "config.yaml", "telemetry"     # of the folder
+CONFIG, TELEMETRY, CAPTURE = "config.yaml", "telemetry", "packets.pcap"     # of the folder
 MEMORY_MB = 128     # of the kernel
 START_S = 1.0       # of the traffic; the kernel is up after some hundredths of a second
 # Of a machine with memory enough; a small kernel would compute smaller ones. tcp_rmem, tcp_wmem: Linux's usual.
@@ -74,8 +74,6 @@ def run(s: Scenario, places: Places, plan: Plan | None = None, packets: str | No
     it runs; cell and kernel wait for each other, so a second core only makes waking dearer. `recorded`: a file for the run record."""
     check(places)
     split_tcp.check(s, "virtual")
-    if recorded and s["link.kind"] != "ofdm":
-        raise BadInput(f"--record with --time virtual and link.kind {s['link.kind']}, which tells nothing there; valid: ofdm")
     plan, about = plan or download(s), record.about_run(s.tree(), s["seed"])
     with emulate.with_predictions(s, places) as as_run, tempfile.TemporaryDirectory(prefix="openwip-") as folder:
         tree = emulate.config(cells.Cell(NAME), as_run)
@@ -87,10 +85,17 @@ def run(s: Scenario, places: Places, plan: Plan | None = None, packets: str | No
         root = prepared(folder, tree, plan, addresses(tree, as_run["terminals"]), as_run["seed"], places)
         raw, result = run_program(places, root, plan, as_run, packets, cores, bool(recorded))
         made = report(s, places, tree, raw, result)
+        made["versions"] = made["versions"] | virtual_kernel(places)
         if recorded:
-            progress("writing the run record")
-            made["record"] = record.of_file(pathlib.Path(folder, TELEMETRY), recorded, about, made["effective"], made, places)
+            write_record(pathlib.Path(folder), recorded, about, made, places, progress)
     return made
+
+
+def write_record(root: pathlib.Path, recorded: str, about: dict[str, Any], made: dict[str, Any], places: Places,
+                 progress: Callable[[str], None]) -> None:
+    """Of what the program told while it ran; `made` gets to say what is in it."""
+    progress("writing the run record")
+    made["record"] = record.of_file(root / TELEMETRY, recorded, about, made["effective"], made, places)
 
 
 def check(places: Places, program: str = emulate.PROGRAM) -> None:
@@ -136,14 +141,18 @@ def times(plan: Plan, s: Scenario) -> tuple[float, float, float]:
 
 def run_program(places: Places, root: pathlib.Path, plan: Plan, s: Scenario, packets: str | None, cores: Sequence[int] | None,
                 tells: bool) -> tuple[Any, Any]:
-    first, last, longest = times(plan, s)
-    captured = root / "packets.pcap"
-    found = launch(places.program(emulate.PROGRAM), root, longest, cores, [
-        "--memory-mb", str(MEMORY_MB), "--first", f"{first:.9g}", "--last", f"{last:.9g}", *(["--packets", str(captured)] if packets else []),
-        *(["--telemetry", str(root / TELEMETRY)] if tells else [])])
+    found = launch(places.program(emulate.PROGRAM), root, times(plan, s)[2], cores, [
+        "--memory-mb", str(MEMORY_MB), *counts_and_files(plan, s, root, packets, tells)])
     if packets:
-        shutil.copy(captured, packets)
+        shutil.copy(root / CAPTURE, packets)
     return found
+
+
+def counts_and_files(plan: Plan, s: Scenario, root: pathlib.Path, packets: str | None, tells: bool) -> list[str]:
+    """Options of the programs in virtual time (host/emulator/path_run_program.h)."""
+    first, last, _ = times(plan, s)
+    return ["--first", f"{first:.9g}", "--last", f"{last:.9g}", *(["--packets", str(root / CAPTURE)] if packets else []),
+            *(["--telemetry", str(root / TELEMETRY)] if tells else [])]
 
 
 def launch(program: str, root: pathlib.Path, longest_s: float, cores: Sequence[int] | None, more: Sequence[str] = ()) -> tuple[Any, Any]:
