@@ -33,8 +33,7 @@ private:
     bool burst_begins_ = true;
 };
 
-// Opens each device once. With more than one they need a common time: it is set at the next pulse
-// of it. Throws as usrp_radio.
+// Opens each device once, and gives them a common time (common_time.h). Throws as usrp_radio.
 std::vector<std::unique_ptr<usrp_radio>> open_radios(const fader_config& config);
 
 }  // namespace wip::cabled
