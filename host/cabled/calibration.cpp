@@ -82,7 +82,7 @@ std::optional<std::vector<cf32>> heard_once(fading_radio& transmitter, fading_ra
     const auto events = transmitter.take_events();
     receiver.stop();
     if (!one) transmitter.stop();
-    if (events.late + events.underflows > 0) return std::nullopt;
+    if (events.late + events.underflows + events.stalls > 0) return std::nullopt;
     all.erase(all.begin(), all.begin() + lead);
     return all;
 }

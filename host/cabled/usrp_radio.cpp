@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "cabled/common_time.h"
 
@@ -143,13 +145,16 @@ void usrp_radio::send(tick time, std::span<const mix::cf32> x) {
         const std::size_t n =
             transmitter_->send(x.data() + done, x.size() - done, metadata, send_timeout_s);
         metadata.start_of_burst = false;
-        if (n == 0) return;  // counted by the device as late or as an underflow
+        if (n == 0) {  // no event of the device says so
+            ++stalls_;
+            return;
+        }
         done += n;
     }
 }
 
 fading_radio::events usrp_radio::take_events() {
-    events e;
+    events e{.stalls = std::exchange(stalls_, 0)};
     uhd::async_metadata_t m;
     while (transmitter_->recv_async_msg(m, 0)) {
         using code = uhd::async_metadata_t;

@@ -2,7 +2,7 @@
 // Radios of the fader behind UHD. Times are samples of 7.68 MHz since the device's time 0.
 #pragma once
 
-#include <map>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <uhd/usrp/multi_usrp.hpp>
@@ -31,6 +31,7 @@ private:
     uhd::rx_streamer::sptr receiver_;
     uhd::tx_streamer::sptr transmitter_;
     bool burst_begins_ = true;
+    std::uint64_t stalls_ = 0;  // since take_events()
 };
 
 // Opens each device once, and gives them a common time (common_time.h). Throws as usrp_radio.

@@ -53,6 +53,11 @@ struct array_radio final : fading_radio {
             lost_at.reset();
             return {received::lost, 0, 0};
         }
+        if (silent_at && at >= *silent_at && nof_silent-- > 0) {
+            passed += clock_goes_on ? wait : 0;
+            at_silence();
+            return {};
+        }
         std::size_t n = std::min(out.size(), 1 + static_cast<std::size_t>(random() % 700));
         n = std::min(n, in.size() - static_cast<std::size_t>(at));
         if (lost_at) n = std::min(n, static_cast<std::size_t>(*lost_at - at));
@@ -62,16 +67,22 @@ struct array_radio final : fading_radio {
         }
         std::copy_n(in.begin() + at, n, out.begin());
         at += static_cast<tick>(n);
-        return {received::samples, beginning + at - static_cast<tick>(n), n};
+        return {received::samples, beginning + passed + at - static_cast<tick>(n), n};
     }
     void send(tick time, std::span<const cf32> x) override {
         EXPECT_EQ(time, beginning + static_cast<tick>(sent.size()));
         sent.insert(sent.end(), x.begin(), x.end());
     }
     events take_events() override { return std::exchange(happened, {}); }
-    tick now() override { return beginning + at; }
+    tick now() override { return beginning + passed + at; }
 
+    static constexpr tick wait = 768000;  // a tenth of a second
     std::vector<cf32> in, sent;
+    std::optional<tick> silent_at;
+    int nof_silent = 0;  // waits
+    bool clock_goes_on = true;
+    tick passed = 0;  // in silence
+    std::function<void()> at_silence = [] {};
     tick at = 0, lost_for = 0;
     std::optional<tick> lost_at;
     bool receives = false, transmits = false;
@@ -154,6 +165,7 @@ TEST_F(Fader, what_a_receiver_loses_is_zero_and_what_follows_keeps_its_time) {
     std::fill_n(known.begin() + 12345, 4321, cf32{});
     run(s);
     EXPECT_EQ(status.overflows, 1U);
+    EXPECT_EQ(status.gaps, 1U);
     EXPECT_EQ(status.lost_samples, 4321U);
     const auto expected = mixed(s, known);
     for (std::size_t i = 0; i < expected.size(); ++i)
@@ -161,10 +173,45 @@ TEST_F(Fader, what_a_receiver_loses_is_zero_and_what_follows_keeps_its_time) {
 }
 
 TEST_F(Fader, events_of_the_transmitter_are_counted) {
-    terminal.happened = {.late = 2, .underflows = 3};
+    terminal.happened = {.late = 2, .underflows = 3, .stalls = 4};
     run(one_way());
     EXPECT_EQ(status.late, 2U);
     EXPECT_EQ(status.underflows, 3U);
+    EXPECT_EQ(status.stalls, 4U);
+    EXPECT_TRUE(status.lost_something());
+}
+
+TEST_F(Fader, a_receiver_that_is_silent_is_named_and_events_are_counted_meanwhile) {
+    fader_setup s = one_way();
+    std::vector<std::pair<std::size_t, bool>> said;
+    fader* running = nullptr;
+    s.says = [&](std::size_t node, bool silent) {
+        said.emplace_back(node, silent);
+        if (!silent) running->stop();
+    };
+    fader f(s, {&base, &terminal});
+    running = &f;
+    base.silent_at = 2 * slot_samples, base.nof_silent = 14;
+    base.at_silence = [&] {
+        if (base.nof_silent == 12) terminal.happened = {.late = 0, .underflows = 3};
+        if (base.nof_silent == 10) {
+            EXPECT_EQ(f.status().underflows, 3U);
+        }
+    };
+    f.run(beginning);
+    const std::vector<std::pair<std::size_t, bool>> once{{0, true}, {0, false}};
+    EXPECT_EQ(said, once);
+    EXPECT_EQ(f.status().silences, 1U);
+    EXPECT_EQ(f.status().gaps, 1U);
+    EXPECT_EQ(f.status().lost_samples, static_cast<std::uint64_t>(14 * array_radio::wait));
+}
+
+TEST_F(Fader, a_clock_that_stands_still_is_no_silence) {
+    base.silent_at = 2 * slot_samples, base.nof_silent = 50;
+    base.clock_goes_on = false;
+    run(one_way());
+    EXPECT_FALSE(status.lost_something());
+    EXPECT_GT(status.pieces, 30U);
 }
 
 TEST_F(Fader, counts_what_it_sends_at_full_scale) {

@@ -99,7 +99,7 @@ std::string refused(const std::string& nodes) {
 TEST(FaderDevices, all_have_one_time_whatever_they_had_and_each_is_told_once) {
     world w;
     for (const double its_time : {100.0, 7.0, 4321.0}) w.add("d", its_time);
-    w.now = 0.97;  // an edge comes while they would be told one by one
+    w.now = 0.985;  // an edge comes while they would be told one by one
     w.give();
     for (auto& d : w.devices) {
         EXPECT_EQ(d.times_told, 1);
