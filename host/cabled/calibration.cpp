@@ -155,7 +155,7 @@ void measure_levels(std::ostream& out, fading_radio& transmitter, fading_radio& 
 
 std::string calibrate(const fader_config& config, const std::vector<fading_radio*>& radios) {
     std::ostringstream out;
-    out << "{\"paths\": [";
+    out << "[";
     const std::vector<cf32> known = burst();
     bool first = true;
     for (const auto& p : config.setup.mix.paths) {
@@ -173,7 +173,7 @@ std::string calibrate(const fader_config& config, const std::vector<fading_radio
         if (delay) measure_levels(out, transmitter, receiver, *delay);
         out << "}";
     }
-    out << "]}";
+    out << "]";
     return out.str();
 }
 

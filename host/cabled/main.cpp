@@ -138,7 +138,11 @@ int run(config::settings& settings, trace::played_traces& traces, bool calibrate
     if (calibrates) {
         if (config.priority > 0) runtime::use_realtime(config.priority);
         return host::run_to_its_end([&] {
-            std::cout << calibrate(config, ends) << std::endl;
+            std::cout << "{\"devices\": {";
+            for (std::size_t i = 0; i < radios.size(); ++i)
+                std::cout << (i == 0 ? "\"" : ", \"") << config.radios[i].node
+                          << "\": " << radios[i]->identity();
+            std::cout << "}, \"paths\": " << calibrate(config, ends) << "}" << std::endl;
             return 0;
         });
     }

@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iomanip>
 #include <map>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "cabled/common_time.h"
@@ -178,6 +181,25 @@ void usrp_radio::stop() {
 }
 
 tick usrp_radio::now() { return to_tick(device_->get_time_now()); }
+
+std::string usrp_radio::identity() const {
+    const auto rx = device_->get_usrp_rx_info(config_.channel);
+    const auto tx = device_->get_usrp_tx_info(config_.channel);
+    std::ostringstream out;
+    const char* before = "{";
+    for (const auto& [name, of, key] : {std::tuple{"product", &rx, "mboard_id"},
+                                        {"name", &rx, "mboard_name"},
+                                        {"serial", &rx, "mboard_serial"},
+                                        {"receiver", &rx, "rx_id"},
+                                        {"receiver_serial", &rx, "rx_serial"},
+                                        {"transmitter", &tx, "tx_id"},
+                                        {"transmitter_serial", &tx, "tx_serial"}}) {
+        out << before << std::quoted(name) << ": " << std::quoted(of->get(key, ""));
+        before = ", ";
+    }
+    out << "}";
+    return out.str();
+}
 
 std::vector<std::unique_ptr<usrp_radio>> open_radios(const fader_config& config) {
     std::map<std::string, uhd::usrp::multi_usrp::sptr> devices;

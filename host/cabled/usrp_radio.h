@@ -25,6 +25,9 @@ public:
     mix::tick now() override;
     void stop() override;
 
+    // What the device says that it is: JSON object.
+    std::string identity() const;
+
 private:
     uhd::usrp::multi_usrp::sptr device_;
     radio_config config_;

@@ -168,6 +168,8 @@ class OnItsOwnCable(unittest.TestCase):
             self.assertEqual([line.split(":")[0] for line in done.stdout.splitlines() if line.startswith("COSTS")], ["COSTS image, base to terminal"])
             found = json.loads(out.read_text())
             self.assertIn("fader-base", found["devices"]["base"]["radio"])
+            said = {node: d["found"]["serial"] for node, d in found["devices"].items()}
+            self.assertEqual(said, {n: f"{air.name}.fader-{n}" for n in ("base", "terminal")})     # as the device says it
             self.assertRegex(found["date"], r"^20\d\d-\d\d-\d\dT[\d:]+Z$")
             path, = found["paths"]
             self.assertEqual(path["delays"], [9] * 20)

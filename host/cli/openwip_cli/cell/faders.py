@@ -10,6 +10,7 @@ from ..figures.through_radios import TERMINAL
 from ..messages import control
 
 ANSWER_S = 2.0
+VALID = "air.control of a ./openwip fader that runs"    # of a station's --fader
 SILENT = (control.NoAnswer, zmq.ZMQError, DecodeError)
 
 

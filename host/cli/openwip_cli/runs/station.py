@@ -96,7 +96,7 @@ class Fader:
         self.before: Any = None
         if endpoint is None:
             return
-        self.before = faders.find("--fader", endpoint, "air.control of a ./openwip fader that runs")
+        self.before = faders.find("--fader", endpoint, faders.VALID)
         if self.before.delay_samples > delay_samples:
             raise BadInput(f"--fader-delay-samples is {delay_samples} at a fader with {self.before.delay_samples}; valid: that number")
 

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from ..cell import station
+from ..cell import faders, station
 from ..errors import BadInput
 from ..machine import placement
 from ..settings import scenario as scenarios
@@ -16,7 +16,8 @@ from .options import Options, scenario_of, settings_parser
 BETWEEN_SLOTS = 3   # 2 ms that feedback may be on its way between two computers
 SOURCES = ("internal", "external", "gpsdo")
 # Settings of the demo that a station has; what is the other one's is told there.
-OF_BOTH = ("link.", "air.over", "fader.delay_samples", "seed")
+DELAY = "fader.delay_samples"
+OF_BOTH = ("link.", "air.over", DELAY, "seed")
 OF_ROLE = {"base": (*OF_BOTH, "radio.edge_samples"), "terminal": (*OF_BOTH, "phy.", "uplink.")}
 
 
@@ -44,6 +45,7 @@ def scenario(role: str, given: Any) -> tuple[scenarios.Scenario, list[str]]:
     if role == "terminal" and file.get("link.loop") == loop.AUTO:
         keys.remove("link.loop")        # the base station measures it
     values = {k: v for k, v in file.items() if k in keys} | {"air.over": over(file, given)}
+    values |= said_by_fader(given, values)
     fader_slots = scenario_of(given, settings_of(role), file=values).fader_slots
     loop_ms = scenarios.by_clock("realtime", BETWEEN_SLOTS + fader_slots)["link.retransmission_delay_ms"]
     made = scenario_of(given, settings_of(role), {"air.clock": "realtime", "air.speed": 1.0, "link.retransmission_delay_ms": loop_ms}, values)
@@ -62,6 +64,14 @@ def over(file: dict[str, Any], given: Any) -> str:
     if getattr(given, "air.over") == "medium":
         raise BadInput("--air is 'medium' at a station, whose radio has an air of its own; valid: radio, cabled")
     return "cabled" if file.get("air.over") == "cabled" else "radio"
+
+
+def said_by_fader(given: Any, values: dict[str, Any]) -> dict[str, Any]:
+    """The delay that the loop is longer by, of a fader that can be asked, where nobody says it."""
+    asked = getattr(given, "air.over") or values["air.over"]
+    if not given.fader or asked != "cabled" or getattr(given, DELAY) is not None or DELAY in values:
+        return {}
+    return {DELAY: faders.find("--fader", given.fader, faders.VALID).delay_samples}
 
 
 def parse(arguments: list[str]) -> tuple[Station, Options]:
