@@ -9,6 +9,7 @@
 #include <random>
 #include <thread>
 
+#include "array_radio.h"
 #include "fader/fader.h"
 #include "fader/known_burst.h"
 #include "fader/station_soundings.h"
@@ -16,18 +17,9 @@
 
 using namespace wip;
 using namespace wip::cabled;
+using namespace wip::cabled::test;
 
 namespace {
-
-constexpr tick beginning = 3 * slot_samples;
-
-std::vector<cf32> random_samples(std::size_t n, unsigned seed) {
-    std::mt19937 random(seed);
-    std::normal_distribution<float> normal(0, 0.1f);
-    std::vector<cf32> x(n);
-    for (auto& v : x) v = {normal(random), normal(random)};
-    return x;
-}
 
 // Bins `step_db` above each other, that fade by 4 dB in ten slots.
 sample_model::trace_config slope(float lowest_db, float step_db) {
@@ -37,74 +29,6 @@ sample_model::trace_config slope(float lowest_db, float step_db) {
             (*rows)[t][b] = lowest_db + static_cast<float>(b) * step_db +
                             2 * std::sin(std::numbers::pi_v<float> / 10 * static_cast<float>(t));
     return {rows, 22};
-}
-
-// Receives what it was given, in packets of any size, and keeps what is sent.
-struct array_radio final : fading_radio {
-    explicit array_radio(std::vector<cf32> x = {}) : in(std::move(x)) {}
-
-    void start(tick time, bool r, bool t) override {
-        EXPECT_EQ(time, beginning);
-        receives = r, transmits = t;
-    }
-    received receive(std::span<cf32> out) override {
-        if (lost_at && at >= *lost_at) {
-            at += lost_for;
-            lost_at.reset();
-            return {received::lost, 0, 0};
-        }
-        if (silent_at && at >= *silent_at && nof_silent-- > 0) {
-            passed += clock_goes_on ? wait : 0;
-            at_silence();
-            return {};
-        }
-        std::size_t n = std::min(out.size(), 1 + static_cast<std::size_t>(random() % 700));
-        n = std::min(n, in.size() - static_cast<std::size_t>(at));
-        if (lost_at) n = std::min(n, static_cast<std::size_t>(*lost_at - at));
-        if (n == 0) {
-            at_end();
-            return {};
-        }
-        std::copy_n(in.begin() + at, n, out.begin());
-        at += static_cast<tick>(n);
-        return {received::samples, beginning + passed + at - static_cast<tick>(n), n};
-    }
-    void send(tick time, std::span<const cf32> x) override {
-        EXPECT_EQ(time, beginning + static_cast<tick>(sent.size()));
-        sent.insert(sent.end(), x.begin(), x.end());
-    }
-    events take_events() override { return std::exchange(happened, {}); }
-    tick now() override { return beginning + passed + at; }
-
-    static constexpr tick wait = 768000;  // a tenth of a second
-    std::vector<cf32> in, sent;
-    std::optional<tick> silent_at;
-    int nof_silent = 0;  // waits
-    bool clock_goes_on = true;
-    tick passed = 0;  // in silence
-    std::function<void()> at_silence = [] {};
-    tick at = 0, lost_for = 0;
-    std::optional<tick> lost_at;
-    bool receives = false, transmits = false;
-    events happened;
-    std::mt19937 random{7};
-    std::function<void()> at_end = [] {};
-};
-
-fader_setup one_way(tick delay = 4000, tick chunk = 1280) {
-    fader_setup s;
-    s.delay = delay;
-    s.sounds = false;
-    s.chunk = chunk;
-    s.mix.seed = 5;
-    s.mix.nodes = {{"base", {}}, {"terminal", -40.0}};
-    mix::path_config p{.from = 0, .to = 1, .gain_db = -3, .delay_samples = 9};
-    p.channel = sample_model::channel_config{};
-    p.channel->profile.taps = {{0, 0, sample_model::tap_fading::rayleigh},
-                               {1e-6, -3, sample_model::tap_fading::rayleigh}};
-    p.channel->movement.path = sample_model::constant_speed{125};
-    s.mix.paths = {p};
-    return s;
 }
 
 // What a mixer alone makes of the same samples.
