@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from ..cell import faders, station
+from ..cell import station
 from ..errors import BadInput
 from ..machine import placement
 from ..settings import scenario as scenarios
@@ -71,6 +71,7 @@ def said_by_fader(given: Any, values: dict[str, Any]) -> dict[str, Any]:
     asked = getattr(given, "air.over") or values["air.over"]
     if not given.fader or asked != "cabled" or getattr(given, DELAY) is not None or DELAY in values:
         return {}
+    from ..cell import faders   # late: experiments read this command line where no schema is built
     return {DELAY: faders.find("--fader", given.fader, faders.VALID).delay_samples}
 
 
