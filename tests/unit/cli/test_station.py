@@ -98,10 +98,14 @@ class CommandLine(unittest.TestCase):
         air = control_pb2.AirStatus(nodes=["terminal:3"], clock="fader", delay_samples=46080)
         with tempfile.TemporaryDirectory() as folder, answering(f"ipc://{folder}/x", control_pb2.Reply(ok=True, air=air).SerializeToString()):
             for more, samples, slots in (((), 46080, 10), (("--fader-delay-samples", "51200"), 51200, 11)):
-                chosen = parse("base", *HERE, "--air", "cabled", "--fader", f"ipc://{folder}/x", *more)[1].scenario
+                said = ["base", *HERE, "--air", "cabled", "--fader", f"ipc://{folder}/x", *more]
+                chosen = station_options.parse(said, faders.delay_of)[1].scenario
                 self.assertEqual((chosen["fader.delay_samples"], chosen.fader_slots, chosen.retransmission_delay_slots), (samples, slots, 15 + slots))
-        with mock.patch.object(faders, "ANSWER_S", 0.1):
-            self.assertIn("where no fader answers", self.refused("terminal", *HERE, "--air", "cabled", "--fader", "ipc:///nowhere/x"))
+        said = ["terminal", *HERE, "--air", "cabled", "--fader", "ipc:///nowhere/x"]
+        with mock.patch.object(faders, "ANSWER_S", 0.1), self.assertRaisesRegex(BadInput, "where no fader answers"):
+            station_options.parse(said, faders.delay_of)
+        # Before anything is built nobody is asked, and what may have room is not refused.
+        self.assertEqual(parse(*said, "--retransmission-delay-ms", "8")[1].scenario["fader.delay_samples"], 256)
 
     def test_the_base_station_listens_where_the_other_computer_is_and_the_terminal_connects_there(self):
         for text, where in (("127.0.0.1", "tcp://127.0.0.1:7680"), ("localhost:99", "tcp://127.0.0.1:99"), ("[::1]:5", "tcp://[::1]:5")):

@@ -10,7 +10,6 @@ from ..figures.through_radios import TERMINAL
 from ..messages import control
 
 ANSWER_S = 2.0
-VALID = "air.control of a ./openwip fader that runs"    # of a station's --fader
 SILENT = (control.NoAnswer, zmq.ZMQError, DecodeError)
 
 
@@ -29,3 +28,13 @@ def find(what: str, endpoint: Any, valid: str) -> Any:
     if getattr(air, "clock", "") != "fader" or TERMINAL not in nodes:
         raise BadInput(f"{what} is {endpoint!r}, with nodes {', '.join(nodes) or 'none'}; valid: a fader with one of the name {TERMINAL}")
     return air
+
+
+def of_station(endpoint: str) -> Any:
+    return find("--fader", endpoint, "air.control of a ./openwip fader that runs")
+
+
+def delay_of(endpoint: str) -> int:
+    """In samples."""
+    delay: int = of_station(endpoint).delay_samples
+    return delay
