@@ -9,7 +9,7 @@ from ..errors import BadInput
 from ..machine import placement
 from ..settings import scenario as scenarios
 from ..settings.command_line import Parser
-from ..settings.kinds import Real
+from ..settings.kinds import Integer, Real
 from ..settings.scenario import SETTINGS
 from . import loop
 from .options import Options, scenario_of, settings_parser
@@ -74,8 +74,9 @@ def said_by_fader(given: Any, values: dict[str, Any], ask: Ask | None) -> dict[s
     asked = getattr(given, "air.over") or values["air.over"]
     if not given.fader or asked != "cabled" or getattr(given, DELAY) is not None or DELAY in values:
         return {}
-    least: int = next(s for s in SETTINGS if s.key == DELAY).kind.low
-    return {DELAY: ask(given.fader) if ask else least}
+    kind = next(s for s in SETTINGS if s.key == DELAY).kind
+    assert isinstance(kind, Integer)
+    return {DELAY: ask(given.fader) if ask else kind.low}
 
 
 def parse(arguments: list[str], ask: Ask | None = None) -> tuple[Station, Options]:
