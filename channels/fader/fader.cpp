@@ -9,6 +9,8 @@
 namespace wip::cabled {
 namespace {
 
+constexpr auto longest_silence = static_cast<tick>(mix::sample_rate);
+
 // What a mixer may go back to, and as much again for what has come and is not mixed yet.
 std::size_t ring_size(const mix::mixer& m, tick chunk) {
     return std::bit_ceil(static_cast<std::size_t>(2 * (m.max_delay() + chunk) + 65536));
@@ -50,6 +52,7 @@ fader::fader(const fader_setup& setup, std::vector<fading_radio*> radios)
       tunings_(setup.mix.nodes.size()),
       sends_(setup.mix.nodes.size()),
       hears_(setup.mix.nodes.size()),
+      silent_(setup.mix.nodes.size()),
       in_(static_cast<std::size_t>(setup.chunk)),
       out_(static_cast<std::size_t>(setup.chunk)),
       stations_(setup.mix) {
@@ -104,15 +107,27 @@ bool fader::collect(tick until) {
     for (std::size_t i = 0; i < radios_.size(); ++i)
         while (sends_[i] && rings_[i].end() < until) {
             if (stop_.load()) return false;
-            receive_from(i);
+            if (receive_from(i)) continue;
+            count_events();
+            look_for_silence(i);
         }
     return true;
 }
 
-void fader::receive_from(std::size_t node) {
+void fader::look_for_silence(std::size_t node) {
+    if (silent_[node] || radios_[node]->now() - rings_[node].end() < longest_silence) return;
+    silent_[node] = true;
+    if (setup_.says) setup_.says(node, true);
+    const std::lock_guard lock(mutex_);
+    ++status_.silences;
+}
+
+bool fader::receive_from(std::size_t node) {
     const auto got = radios_[node]->receive(in_);
     using side = fader_setup::side;
-    if (got.what == fading_radio::received::nothing) return;
+    if (got.what == fading_radio::received::nothing) return false;
+    if (silent_[node] && setup_.says) setup_.says(node, false);
+    silent_[node] = false;
     tick missing = 0;
     if (got.what == fading_radio::received::samples) {
         const std::span<cf32> x = std::span(in_).first(got.size);
@@ -126,7 +141,9 @@ void fader::receive_from(std::size_t node) {
     const std::lock_guard lock(mutex_);
     status_.now = std::max(status_.now, rings_[node].end());
     status_.lost_samples += static_cast<std::uint64_t>(missing);
+    status_.gaps += missing > 0;
     if (got.what == fading_radio::received::lost) ++status_.overflows;
+    return true;
 }
 
 void fader::mix_and_send(tick at, std::size_t size) {
@@ -168,10 +185,11 @@ void fader::count_events() {
     for (std::size_t i = 0; i < radios_.size(); ++i) {
         if (!hears_[i]) continue;
         const auto e = radios_[i]->take_events();
-        if (e.late + e.underflows == 0) continue;
+        if (e.late + e.underflows + e.stalls == 0) continue;
         const std::lock_guard lock(mutex_);
         status_.late += e.late;
         status_.underflows += e.underflows;
+        status_.stalls += e.stalls;
     }
 }
 

@@ -14,7 +14,9 @@
 //
 // One thread: a piece of `chunk` samples is received from every radio that some path begins at,
 // mixed for every radio that some path ends at, and sent. What a receiver loses is zero, counted,
-// and what comes after it keeps its time; what leaves too late is lost at the radio and counted.
+// and what comes after it keeps its time; what leaves too late is lost at the radio and counted. A
+// receiver that falls silent holds up all radios: it is named, and events are counted meanwhile.
+// One whose clock stands still as well, as in a medium that waits, is not silent.
 #pragma once
 
 #include <atomic>
@@ -40,6 +42,9 @@ struct fader_setup {
     // by the thread that mixes. Empty: nobody wants it.
     enum class side { input, output };
     std::function<void(std::size_t node, side, tick, std::span<const cf32>)> watch{};
+    // A receiver gives nothing for a second of its own time, or again something: called by the
+    // same.
+    std::function<void(std::size_t node, bool silent)> says{};
 };
 
 // Mean power over the last 64 pieces, by node.
@@ -52,12 +57,19 @@ struct fader_status {
     tick now = 0;                            // received so far
     std::uint64_t pieces = 0;                // mixed and sent
     std::uint64_t overflows = 0;             // at a receiver
-    std::uint64_t lost_samples = 0;          // that are zero instead
+    std::uint64_t gaps = 0;                  // stretches that are zero instead
+    std::uint64_t lost_samples = 0;          // in them
+    std::uint64_t silences = 0;              // of a receiver, each longer than a second
     std::uint64_t late = 0, underflows = 0;  // at a transmitter
+    std::uint64_t stalls = 0;                // of a transmitter (fading_radio.h)
     std::uint64_t clipped = 0;               // components at full scale of what was sent
     // Between a piece's end of mixing and its time on the air. All radios share one time, whatever
     // device they are of (host/cabled/usrp_radio.cpp refuses others).
     tick least_lead = never;
+
+    bool lost_something() const noexcept {
+        return overflows + gaps + silences + late + underflows + stalls > 0;
+    }
 };
 
 // Of what is mixed now.
@@ -88,7 +100,8 @@ public:
 
 private:
     bool collect(tick until);
-    void receive_from(std::size_t node);
+    bool receive_from(std::size_t node);  // false: nothing came
+    void look_for_silence(std::size_t node);
     void mix_and_send(tick at, std::size_t size);
     void count_events();
     void look(tick at);
@@ -100,6 +113,7 @@ private:
     std::vector<const mix::sample_source*> sources_;
     std::vector<mix::node_tuning> tunings_;
     std::vector<bool> sends_, hears_;  // by node: a path begins, ends at it
+    std::vector<bool> silent_;         // by node
     std::size_t last_that_hears_ = 0;
     std::vector<cf32> in_, out_;
     mix::change_door changes_;

@@ -19,6 +19,7 @@ public:
     };
     struct events {
         std::uint64_t late = 0, underflows = 0;
+        std::uint64_t stalls = 0;  // the device took nothing for a second: what was left is lost
     };
 
     virtual ~fading_radio() = default;

@@ -82,7 +82,7 @@ std::optional<std::vector<cf32>> heard_once(fading_radio& transmitter, fading_ra
     const auto events = transmitter.take_events();
     receiver.stop();
     if (!one) transmitter.stop();
-    if (events.late + events.underflows > 0) return std::nullopt;
+    if (events.late + events.underflows + events.stalls > 0) return std::nullopt;
     all.erase(all.begin(), all.begin() + lead);
     return all;
 }
@@ -155,7 +155,7 @@ void measure_levels(std::ostream& out, fading_radio& transmitter, fading_radio& 
 
 std::string calibrate(const fader_config& config, const std::vector<fading_radio*>& radios) {
     std::ostringstream out;
-    out << "{\"paths\": [";
+    out << "[";
     const std::vector<cf32> known = burst();
     bool first = true;
     for (const auto& p : config.setup.mix.paths) {
@@ -173,7 +173,7 @@ std::string calibrate(const fader_config& config, const std::vector<fading_radio
         if (delay) measure_levels(out, transmitter, receiver, *delay);
         out << "}";
     }
-    out << "]}";
+    out << "]";
     return out.str();
 }
 

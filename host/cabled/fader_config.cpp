@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "cabled/fader_config.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace wip::cabled {
 namespace {
 
@@ -32,6 +35,22 @@ void check_shared(const config::settings& s, const std::vector<radio_config>& ra
         }
 }
 
+// Several devices have one clock and one time by their inputs; software USRPs by their medium.
+void check_common(const config::settings& s, const std::vector<radio_config>& radios) {
+    const auto other = [&](const radio_config& r) { return r.arguments != radios[0].arguments; };
+    if (std::ranges::none_of(radios, other)) return;
+    for (const radio_config& r : radios) {
+        if (r.arguments.find("type=vusrp") != std::string::npos) continue;
+        for (const auto& [key, value] :
+             {std::pair{".clock_source", r.clock_source}, std::pair{".time_source", r.time_source}})
+            if (value == "internal")
+                throw s.refuse(
+                    "nodes." + r.node + key,
+                    "not valid; expected external or gpsdo: it is one of several radios, "
+                    "which need a common reference and pulse");
+    }
+}
+
 }  // namespace
 
 const std::vector<config::key>& fader_keys() {
@@ -55,6 +74,7 @@ fader_config translate(const config::settings& s, const air::read_trace_fn& read
                                "cannot make: its radios have one clock, and its delay is constant");
     }
     check_shared(s, c.radios);
+    check_common(s, c.radios);
     c.setup.chunk = s.integer("fader.piece_samples");
     c.setup.delay = s.integer("fader.delay_samples");
     if (c.setup.delay < 2 * c.setup.chunk)

@@ -94,6 +94,9 @@ air::controlled controlled_fader(const fader_config& c, fader& f) {
         a.mutable_fader_radios()->set_late(s.late);
         a.mutable_fader_radios()->set_underflows(s.underflows);
         a.mutable_fader_radios()->set_overflows(s.overflows);
+        a.mutable_fader_radios()->set_stalls(s.stalls);
+        a.mutable_fader_radios()->set_silences(s.silences);
+        a.mutable_fader_radios()->set_gaps(s.gaps);
         a.set_delay_samples(c.setup.delay);
         a.set_lost_samples(s.lost_samples);
         a.set_clipped(s.clipped);
@@ -108,6 +111,16 @@ air::controlled controlled_fader(const fader_config& c, fader& f) {
             fill,
             [&f] { f.reset_counters(); },
             [&f](mix::mixer_change change) { return f.change(std::move(change)); }};
+}
+
+// One line of all that was lost, since the start or the last reset.
+std::string what_was_lost(const fader_status& s) {
+    std::ostringstream line;
+    line << "sent: " << s.late << " late, " << s.underflows << " underflows, " << s.stalls
+         << " stalls; received: " << s.overflows << " overflows, " << s.gaps << " gaps ("
+         << s.lost_samples << " samples), " << s.silences << " silences; " << s.clipped
+         << " clipped";
+    return line.str();
 }
 
 // The first border of a slot that far ahead.
@@ -125,7 +138,11 @@ int run(config::settings& settings, trace::played_traces& traces, bool calibrate
     if (calibrates) {
         if (config.priority > 0) runtime::use_realtime(config.priority);
         return host::run_to_its_end([&] {
-            std::cout << calibrate(config, ends) << std::endl;
+            std::cout << "{\"devices\": {";
+            for (std::size_t i = 0; i < radios.size(); ++i)
+                std::cout << (i == 0 ? "\"" : ", \"") << config.radios[i].node
+                          << "\": " << radios[i]->identity();
+            std::cout << "}, \"paths\": " << calibrate(config, ends) << "}" << std::endl;
             return 0;
         });
     }
@@ -137,6 +154,11 @@ int run(config::settings& settings, trace::played_traces& traces, bool calibrate
             recorder->take(node, side, first, x);
         };
     }
+    config.setup.says = [&config](std::size_t node, bool silent) {
+        spdlog::warn("nodes.{}: its receiver {}", config.radios[node].node,
+                     silent ? "is silent: no sample for a second, and nothing is sent"
+                            : "has samples again");
+    };
     fader running(config.setup, ends);
     std::unique_ptr<air::control_server> control;
     if (!config.control.empty())
@@ -160,9 +182,18 @@ int run(config::settings& settings, trace::played_traces& traces, bool calibrate
         });
         const tick begin = beginning(*ends[0], config.start_delay_s);
         if (recorder) recorder->begin(begin);
-        running.run(begin);
+        const auto close = [&running] { spdlog::info("{}", what_was_lost(running.status())); };
+        try {
+            running.run(begin);
+        } catch (...) {
+            close();
+            throw;
+        }
+        close();
         spdlog::info("{}", host::reason_to_stop());
-        return host::exit_code_of(host::reason_to_stop());
+        const int code = host::exit_code_of(host::reason_to_stop());
+        return code == host::exit_asked && running.status().lost_something() ? host::exit_failed
+                                                                             : code;
     });
 }
 

@@ -4,8 +4,15 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iomanip>
+#include <map>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
+#include <tuple>
+#include <utility>
+
+#include "cabled/common_time.h"
 
 namespace wip::cabled {
 namespace {
@@ -51,6 +58,9 @@ void wait_for_reference(uhd::usrp::multi_usrp& device, const radio_config& c) {
 
 uhd::usrp::multi_usrp::sptr open(const radio_config& c) try {
     auto device = uhd::usrp::multi_usrp::make(uhd::device_addr_t(c.arguments));
+    if (device->get_num_mboards() != 1)
+        refuse(c, "it is " + std::to_string(device->get_num_mboards()) +
+                      " devices; expected one, a node for each");
     if (device->get_clock_source(0) != c.clock_source) device->set_clock_source(c.clock_source);
     if (device->get_time_source(0) != c.time_source) device->set_time_source(c.time_source);
     wait_for_reference(*device, c);
@@ -58,6 +68,24 @@ uhd::usrp::multi_usrp::sptr open(const radio_config& c) try {
 } catch (const uhd::exception& e) {
     refuse(c, e.what());
 }
+
+class usrp_time final : public timed_device {
+public:
+    usrp_time(uhd::usrp::multi_usrp::sptr device, const radio_config& config)
+        : device_(std::move(device)), config_(config) {}
+
+    std::string name() const override {
+        return "nodes." + config_.node + ".radio = '" + config_.arguments + "'";
+    }
+    bool takes_pulses() const override { return config_.time_source != "internal"; }
+    tick time_of_last_edge() override { return to_tick(device_->get_time_last_pps()); }
+    void set_time_at_next_edge(tick time) override { device_->set_time_next_pps(to_time(time)); }
+    tick now() override { return to_tick(device_->get_time_now()); }
+
+private:
+    uhd::usrp::multi_usrp::sptr device_;
+    radio_config config_;
+};
 
 }  // namespace
 
@@ -120,13 +148,16 @@ void usrp_radio::send(tick time, std::span<const mix::cf32> x) {
         const std::size_t n =
             transmitter_->send(x.data() + done, x.size() - done, metadata, send_timeout_s);
         metadata.start_of_burst = false;
-        if (n == 0) return;  // counted by the device as late or as an underflow
+        if (n == 0) {  // no event of the device says so
+            ++stalls_;
+            return;
+        }
         done += n;
     }
 }
 
 fading_radio::events usrp_radio::take_events() {
-    events e;
+    events e{.stalls = std::exchange(stalls_, 0)};
     uhd::async_metadata_t m;
     while (transmitter_->recv_async_msg(m, 0)) {
         using code = uhd::async_metadata_t;
@@ -151,20 +182,41 @@ void usrp_radio::stop() {
 
 tick usrp_radio::now() { return to_tick(device_->get_time_now()); }
 
+std::string usrp_radio::identity() const {
+    const auto rx = device_->get_usrp_rx_info(config_.channel);
+    const auto tx = device_->get_usrp_tx_info(config_.channel);
+    std::ostringstream out;
+    const char* before = "{";
+    for (const auto& [name, of, key] : {std::tuple{"product", &rx, "mboard_id"},
+                                        {"name", &rx, "mboard_name"},
+                                        {"serial", &rx, "mboard_serial"},
+                                        {"receiver", &rx, "rx_id"},
+                                        {"receiver_serial", &rx, "rx_serial"},
+                                        {"transmitter", &tx, "tx_id"},
+                                        {"transmitter_serial", &tx, "tx_serial"}}) {
+        out << before << std::quoted(name) << ": " << std::quoted(of->get(key, ""));
+        before = ", ";
+    }
+    out << "}";
+    return out.str();
+}
+
 std::vector<std::unique_ptr<usrp_radio>> open_radios(const fader_config& config) {
     std::map<std::string, uhd::usrp::multi_usrp::sptr> devices;
     std::vector<std::unique_ptr<usrp_radio>> radios;
+    std::vector<usrp_time> times;
     for (const radio_config& c : config.radios) {
         auto& device = devices[c.arguments];
-        if (!device) device = open(c);
+        if (!device) {
+            device = open(c);
+            times.emplace_back(device, c);
+        }
         radios.push_back(std::make_unique<usrp_radio>(device, c, config.frequency_hz));
     }
-    if (devices.size() == 1) return radios;
-    for (const radio_config& c : config.radios)
-        if (c.time_source == "internal" && c.arguments.find("type=vusrp") == std::string::npos)
-            refuse(c, "one of several radios; expected a time_source in common, external or gpsdo");
-    for (const radio_config& c : config.radios)
-        if (c.time_source != "internal") devices[c.arguments]->set_time_unknown_pps({0.0});
+    std::vector<timed_device*> all;
+    for (usrp_time& t : times) all.push_back(&t);
+    give_common_time(
+        all, [](double s) { std::this_thread::sleep_for(std::chrono::duration<double>(s)); });
     return radios;
 }
 

@@ -2,7 +2,7 @@
 // Radios of the fader behind UHD. Times are samples of 7.68 MHz since the device's time 0.
 #pragma once
 
-#include <map>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <uhd/usrp/multi_usrp.hpp>
@@ -25,16 +25,19 @@ public:
     mix::tick now() override;
     void stop() override;
 
+    // What the device says that it is: JSON object.
+    std::string identity() const;
+
 private:
     uhd::usrp::multi_usrp::sptr device_;
     radio_config config_;
     uhd::rx_streamer::sptr receiver_;
     uhd::tx_streamer::sptr transmitter_;
     bool burst_begins_ = true;
+    std::uint64_t stalls_ = 0;  // since take_events()
 };
 
-// Opens each device once. With more than one they need a common time: it is set at the next pulse
-// of it. Throws as usrp_radio.
+// Opens each device once, and gives them a common time (common_time.h). Throws as usrp_radio.
 std::vector<std::unique_ptr<usrp_radio>> open_radios(const fader_config& config);
 
 }  // namespace wip::cabled

@@ -24,6 +24,7 @@ from openwip_schema import attenuator_pb2 as pb  # noqa: E402
 
 FIRMWARE = BUILD / "firmware/arm/netduinoplus2.elf"
 TICK_US = 1000
+TRIGGER_OUT = 1 << 9    # pin of port B
 PATIENCE_S = 20
 
 
@@ -49,6 +50,9 @@ class InQemu(unittest.TestCase):
 
     def steps(self):
         return qemu.steps(self.trace)
+
+    def pins(self):
+        return [w for w in qemu.outputs(self.trace) if isinstance(w, qemu.Pins)]
 
     def until(self, what, happens):
         end = time.monotonic() + PATIENCE_S
@@ -118,8 +122,13 @@ class Playback(InQemu):
         self.be_patient()
         channels, nof_steps = range(1, 9), 500
         table = bytes((k + 16 * c) % 128 for k in range(nof_steps) for c in range(8))
+        self.device.command("TRIG:OUTP ON")
         status = self.device.play(channels, table)
         self.assertEqual((status.state, status.underflows, status.late, status.missed_ticks), (pb.ENDED, 0, 0, 0))
+        # The trigger output is up from the first step's tick to the next, and not again.
+        around = [w if isinstance(w, qemu.Pins) else w[1] for w in qemu.outputs(self.trace)
+                  if isinstance(w, qemu.Pins) and (w.up | w.down) & TRIGGER_OUT or w[0] == "step"]
+        self.assertEqual(around, [0, qemu.Pins(TRIGGER_OUT, 0), 1, qemu.Pins(0, TRIGGER_OUT), *range(2, nof_steps)])
         played = self.steps()
         self.assertEqual([s.number for s in played], list(range(nof_steps)))
         for s in played:
@@ -175,7 +184,7 @@ class Playback(InQemu):
         self.assertIn((202, "Host silent"), self.device.errors())
 
     def words(self):
-        return [w for w in qemu.chip_words(self.trace) if isinstance(w, qemu.Latch)]
+        return [w for w in qemu.outputs(self.trace) if isinstance(w, qemu.Latch)]
 
     def test_settings_outlast_a_restart(self):
         self.device.command("INP1:SER ON")
@@ -250,6 +259,11 @@ class CommandLine(InQemu):
         done = self.openwip("set", "all=20", "2=3.5", "--switch", "2", "--watchdog", "60000")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("20 3.5 20", done.stdout)
+        for position in (1, 2, 3, 4):
+            self.device.command(f"ROUT:SWIT {position}")
+            code = position - 1     # in binary on two pins
+            self.until("the switch", lambda: self.pins()[-1] == qemu.Pins(code, 3 & ~code))
+        self.device.command("ROUT:SWIT 2")
         table = self.folder / "table.csv"
         table.write_text("# dB\n1,3\n" + "\n".join(f"{k % 30},{k % 7 + 0.25}" for k in range(300)))
         done = self.openwip("play", str(table), "--json", str(self.folder / "played.json"))

@@ -8,7 +8,10 @@ import tempfile
 import time
 import unittest
 
+import yaml
+
 from demo_support import GENTLE, PROCESSES, Demo, built, cells, left_of, openwip, wait_until
+from openwip_cli.messages import control
 
 # What a process says that noticed the loss of its neighbour before anybody told it.
 OWN_WORDS = r"macd at \S+ went away|node '\w+' \(process \d+\) died|medium is gone|(flowgraph|peer)\b.*\bgone"
@@ -88,13 +91,27 @@ class Killed(unittest.TestCase):
         self.expect_nothing_left(demo, 0.1)
 
     def test_ctrl_c(self):
-        demo = self.running_demo()
+        demo = self.running_demo("--fade", "transmitter", "--snr", "25")
+        self.channel_is_in_the_transmitter(demo)
         began = time.monotonic()
         os.kill(demo.pid("launcher"), signal.SIGINT)
         self.assertEqual(demo.ended(), 130)
         self.assertLess(time.monotonic() - began, 3)
         self.expect_nothing_left(demo, 0.1)
         self.assertNotIn("Traceback", demo.said)
+
+    def channel_is_in_the_transmitter(self, demo):
+        """The block's, which changes at once; the medium is nothing but a cable."""
+        def heard():
+            return control.Control(demo.cell.endpoint("terminal.control")).status(5).radio.mean_snr_db
+        self.assertGreater(heard(), 21)
+        block = control.Control(demo.cell.endpoint(cells.TRANSMITTER))
+        block.configure({"channel": {"snr_db": 15}}, 5)
+        self.assertTrue(wait_until(lambda: heard() < 20, 10), heard())
+        block = block.status(5)
+        self.assertIn("snr_db: 15", block.effective_yaml)
+        paths = yaml.safe_load((demo.cell.run / "air.yaml").read_text())["paths"]
+        self.assertEqual([set(p) - {"from", "to", "gain_db"} for p in paths], [set()])
 
     def test_the_next_demo_removes_what_a_kill_left(self):
         demo = self.running_demo()

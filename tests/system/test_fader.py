@@ -67,6 +67,15 @@ class Fader:
         return other.ask().air
 
 
+def any_answer(fader):
+    """What it has received so far; -1: it does not answer yet."""
+    import zmq
+    try:
+        return fader.ask().now
+    except zmq.ZMQError:
+        return -1
+
+
 @unittest.skipUnless(FADER.exists(), "wip_fader is not built")
 class Cabled(unittest.TestCase):
     def test_a_stream_comes_through_with_every_bit_exactly_the_delay_later(self):
@@ -90,7 +99,7 @@ class Cabled(unittest.TestCase):
             sender.communicate(timeout=20)
 
     def test_it_ends_when_asked_and_its_radios_are_free_again(self):
-        with Medium(AIR.replace("2", "1"), NODES, CABLES) as air:
+        with Medium("clock: lockstep, speed: 1, wait_for: {transmitters: 1, receivers: 1}", NODES, CABLES) as air:     # time to begin
             for _ in range(2):
                 fader = Fader(air)
                 deadline = time.monotonic() + 10
@@ -98,7 +107,31 @@ class Cabled(unittest.TestCase):
                     time.sleep(0.02)
                 fader.process.send_signal(signal.SIGTERM)
                 code = fader.process.wait(5)
-                self.assertEqual((code, fader.end().count("asked to stop")), (0, 1))
+                text = fader.end()
+                self.assertEqual((code, text.count("asked to stop")), (0, 1), text)
+                self.assertIn("sent: 0 late, 0 underflows, 0 stalls; received: 0 overflows, 0 gaps (0 samples), 0 silences; 0 clipped", text)
+
+    def test_what_is_lost_is_said_at_its_end_and_is_its_exit_code(self):
+        """Alone and with recordings: 0.3 s without the fader, on a clock that does not wait."""
+        with Medium("clock: realtime", NODES, CABLES) as air:
+            fader = Fader(air)
+            self.addCleanup(fader.end)
+            fader.process.kill()
+            fader.process.wait(5)
+            run = subprocess.Popen([TOP / "openwip", "fader", fader.file, "--record", pathlib.Path(fader.folder.name) / "run", "--seconds", "0.01"],
+                                   env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            self.addCleanup(lambda: run.poll() is None and run.kill())
+            self.assertTrue(wait_until(lambda: run.poll() is not None or any_answer(fader) > 0, 30))
+            program, = subprocess.run(["pgrep", "-f", f"wip_fader --config {fader.file}"], capture_output=True, text=True).stdout.split()
+            os.kill(int(program), signal.SIGSTOP)
+            time.sleep(0.3)
+            os.kill(int(program), signal.SIGCONT)
+            self.assertTrue(wait_until(lambda: run.poll() is not None or any(getattr(fader.ask().fader_radios, n) for n in ("late", "underflows")), 10))
+            run.terminate()
+            text = run.communicate(timeout=20)[0]
+            self.assertEqual(run.returncode, 1, text)
+            self.assertRegex(text, r"sent: \d+ late, \d+ underflows, 0 stalls; received: ")
+            self.assertNotIn("sent: 0 late, 0 underflows", text)
 
     def test_what_cannot_be_is_refused_in_one_line(self):
         def refused(change, words, code=2):
@@ -135,6 +168,8 @@ class OnItsOwnCable(unittest.TestCase):
             self.assertEqual([line.split(":")[0] for line in done.stdout.splitlines() if line.startswith("COSTS")], ["COSTS image, base to terminal"])
             found = json.loads(out.read_text())
             self.assertIn("fader-base", found["devices"]["base"]["radio"])
+            said = {node: d["found"]["serial"] for node, d in found["devices"].items()}
+            self.assertEqual(said, {n: f"{air.name}.fader-{n}" for n in ("base", "terminal")})     # as the device says it
             self.assertRegex(found["date"], r"^20\d\d-\d\d-\d\dT[\d:]+Z$")
             path, = found["paths"]
             self.assertEqual(path["delays"], [9] * 20)

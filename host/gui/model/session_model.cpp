@@ -229,9 +229,11 @@ bool session_model::take(const std::string& source, const Telemetry& m) {
 void session_model::take_fader(std::int64_t slot) {
     const double none = std::numeric_limits<double>::quiet_NaN();
     fader_point p{slot, none, none, air_.clipped(), air_.lost_samples()};
+    if (air_.fader_paths_size() == 0) return;
+    const auto& path = air_.fader_paths(0);  // of several: what lies between two levels is one's
     for (const auto& node : air_.fader_nodes()) {
-        if (node.has_input_dbfs()) p.input_dbfs = std::fmax(p.input_dbfs, node.input_dbfs());
-        if (node.has_output_dbfs()) p.output_dbfs = std::fmax(p.output_dbfs, node.output_dbfs());
+        if (node.name() == path.from() && node.has_input_dbfs()) p.input_dbfs = node.input_dbfs();
+        if (node.name() == path.to() && node.has_output_dbfs()) p.output_dbfs = node.output_dbfs();
     }
     fader_points_.push(p);
 }

@@ -137,6 +137,7 @@ void time_plot::place_note() {
     for (auto* beside : findChildren<QCPLegend*>()) {
         if (!beside->visible()) continue;  // every QCustomPlot has one that is not in use
         const QRect taken = beside->outerRect();
+        if (taken.top() > area.bottom()) continue;  // of an axis rect below
         const int room = taken.left() - area.left() - 12;
         if (QFontMetrics(note_->font()).size(0, note_->text()).width() > room)
             top = double(taken.bottom() + 2 - area.top()) / area.height();

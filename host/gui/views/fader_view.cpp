@@ -19,22 +19,33 @@ QString off(double residual_db, double limit_db) {
         .arg(limit_db, 0, 'f', 1);
 }
 
+constexpr int first_colour = 2;  // of a path; below are input and output, and 3 the channel
+QColor path_colour(std::size_t path) {
+    return series_colour(path == 0 ? first_colour : static_cast<int>(path) + 3);
+}
+
+template <class Of>
+QString way_of(const Of& of) {
+    return QString::fromStdString(of.from() + " to " + of.to());
+}
+
 std::uint64_t too_late(const openwip::control::AirStatus& a) {
-    return a.fader_radios().late() + a.fader_radios().underflows();
+    return a.fader_radios().late() + a.fader_radios().underflows() + a.fader_radios().stalls();
 }
 
 }  // namespace
 
 fader_view::fader_view(const session_model& model, slot_axis& axis)
-    : view("fader", "Fader",
-           "A cabled cell's fader. Above: what it receives from the base station and sends to the "
-           "terminal (dBFS; 0 is full scale), and what lies between (dB): the track of an "
-           "attenuator, of shadowing, of a blackout. Below: the taps of its channel now (dB over "
-           "us). "
-           "The words: the channel as measured at the start, in the fader and through the radios "
-           "(what is wrong over what is commanded). Orange: samples were lost or clipped, or the "
-           "channel is not the commanded one.",
-           model, axis) {
+    : view(
+          "fader", "Fader",
+          "A cabled cell's fader. Above: what it receives at the begin of its first path and sends "
+          "at its end (dBFS; 0 is full scale), and what lies between (dB): the track of an "
+          "attenuator, of shadowing, of a blackout. Below: the taps now (dB over us), a colour for "
+          "each path. "
+          "The words: the channel as measured at the start, in the fader and through the radios "
+          "(what is wrong over what is commanded). Orange: samples were lost or clipped, or the "
+          "channel is not the commanded one.",
+          model, axis) {
     plot_ = new time_plot(axis);
     plot_->setToolTip(help());
     plot_->yAxis->setLabel("dBFS, dB");
@@ -51,22 +62,49 @@ fader_view::fader_view(const session_model& model, slot_axis& axis)
     channel_->setLineStyle(QCPGraph::lsStepLeft);
     auto* legend = small_legend(plot_, plot_->axisRect());
     for (auto* g : {input_, output_, channel_}) g->addToLegend(legend);
-    auto* below = new QCPAxisRect(plot_);
-    plot_->plotLayout()->addElement(1, 0, below);
-    for (auto* a : below->axes()) {
+    below_ = new QCPAxisRect(plot_);
+    plot_->plotLayout()->addElement(1, 0, below_);
+    for (auto* a : below_->axes()) {
         a->setLayer("axes");
         a->grid()->setLayer("grid");
     }
     auto* edges = new QCPMarginGroup(plot_);
     for (auto* rect : plot_->axisRects()) rect->setMarginGroup(QCP::msLeft | QCP::msRight, edges);
-    below->axis(QCPAxis::atBottom)->setLabel("delay, us");
-    below->axis(QCPAxis::atLeft)->setLabel("tap, dB");
-    below->axis(QCPAxis::atLeft)->setRange(lowest_db, 20);
-    taps_ = new QCPBars(below->axis(QCPAxis::atBottom), below->axis(QCPAxis::atLeft));
-    taps_->setBaseValue(lowest_db);
-    taps_->setPen(QPen(series_colour(2)));
-    taps_->setBrush(series_colour(2));
+    below_->axis(QCPAxis::atBottom)->setLabel("delay, us");
+    below_->axis(QCPAxis::atLeft)->setLabel("tap, dB");
+    below_->axis(QCPAxis::atLeft)->setRange(lowest_db, 20);
+    path_names_ = small_legend(plot_, below_);
     setWidget(plot_);
+}
+
+void fader_view::draw_taps(const openwip::control::AirStatus& a) {
+    const auto nof_paths = static_cast<std::size_t>(a.fader_paths_size());
+    while (taps_.size() < nof_paths) {
+        auto* bars = new QCPBars(below_->axis(QCPAxis::atBottom), below_->axis(QCPAxis::atLeft));
+        bars->setBaseValue(lowest_db);
+        bars->setPen(QPen(path_colour(taps_.size())));
+        bars->setBrush(path_colour(taps_.size()));
+        taps_.push_back(bars);
+        bars->addToLegend(path_names_);
+    }
+    double longest = 1;
+    for (const auto& path : a.fader_paths())
+        for (const double delay : path.tap_delay_us()) longest = std::max(longest, delay);
+    for (std::size_t k = 0; k < taps_.size(); ++k) {
+        QVector<double> delays, gains;
+        if (k < nof_paths) {
+            const auto& path = a.fader_paths(static_cast<int>(k));
+            for (int i = 0; i < std::min(path.tap_delay_us_size(), path.tap_gain_db_size()); ++i) {
+                delays.append(path.tap_delay_us(i));
+                gains.append(
+                    std::max(path.tap_gain_db(i) - lowest_db, 0.0));  // of a bar: its length
+            }
+            taps_[k]->setName(way_of(path));
+        }
+        taps_[k]->setData(delays, gains);
+        taps_[k]->setWidth(0.02 * longest);
+    }
+    below_->axis(QCPAxis::atBottom)->setRange(0, 1.2 * longest);
 }
 
 QString fader_view::words() const {
@@ -77,9 +115,11 @@ QString fader_view::words() const {
                        .arg(a.clipped())
                        .arg(a.lost_samples())
                        .arg(too_late(a));
-    for (const auto& s : a.soundings())
-        text += s.not_judged().empty() ? "\nsounded " + off(s.residual_db(), s.limit_db())
-                                       : QStringLiteral("\nnot sounded");
+    for (const auto& s : a.soundings()) {
+        text += a.soundings_size() > 1 ? "\n" + way_of(s) + ": " : QStringLiteral("\n");
+        text += s.not_judged().empty() ? "sounded " + off(s.residual_db(), s.limit_db())
+                                       : QStringLiteral("not sounded");
+    }
     if (!model().verdict().has_through_radios()) return text;
     const auto& t = model().verdict().through_radios();
     text += QStringLiteral("\nthrough the radios ");
@@ -111,19 +151,7 @@ void fader_view::refresh(bool) {
     channel_->data()->set(channel, true);
     input_->data()->set(in, true);
     output_->data()->set(out, true);
-    QVector<double> delays, gains;
-    double longest = 1;
-    if (is_there)
-        for (const auto& path : a.fader_paths())
-            for (int i = 0; i < std::min(path.tap_delay_us_size(), path.tap_gain_db_size()); ++i) {
-                delays.append(path.tap_delay_us(i));
-                gains.append(
-                    std::max(path.tap_gain_db(i) - lowest_db, 0.0));  // of a bar: its length
-                longest = std::max(longest, path.tap_delay_us(i));
-            }
-    taps_->setData(delays, gains);
-    taps_->setWidth(0.02 * longest);
-    plot_->axisRect(1)->axis(QCPAxis::atBottom)->setRange(0, 1.2 * longest);
+    draw_taps(is_there ? a : openwip::control::AirStatus());
     plot_->redraw_all();
 }
 
@@ -133,16 +161,18 @@ QString fader_view::csv() const {
     QTextStream out(&text);
     // First the levels, then the taps that are commanded now.
     out << "slot,seconds,input_dbfs,output_dbfs,clipped,lost_samples,tap_delay_us,tap_gain_db,tap_"
-           "phase\n";
+           "phase,tap_from,tap_to\n";
     for (const auto& p : model().fader_points().between(axis().left(), axis().right()))
         out << p.slot << ',' << seconds_of(static_cast<double>(p.slot)) << ',' << p.input_dbfs
-            << ',' << p.output_dbfs << ',' << p.clipped << ',' << p.lost_samples << ",,,\n";
+            << ',' << p.output_dbfs << ',' << p.clipped << ',' << p.lost_samples << ",,,,,\n";
     for (const auto& path : model().air().fader_paths())
         for (int i = 0; i < std::min({path.tap_delay_us_size(), path.tap_gain_db_size(),
                                       path.tap_phase_size()});
              ++i)
             out << model().newest_slot() << ",,,,,," << path.tap_delay_us(i) << ','
-                << path.tap_gain_db(i) << ',' << path.tap_phase(i) << '\n';
+                << path.tap_gain_db(i) << ',' << path.tap_phase(i) << ','
+                << QString::fromStdString(path.from()) << ',' << QString::fromStdString(path.to())
+                << '\n';
     return text;
 }
 

@@ -9,6 +9,7 @@
 #include <random>
 #include <thread>
 
+#include "array_radio.h"
 #include "fader/fader.h"
 #include "fader/known_burst.h"
 #include "fader/station_soundings.h"
@@ -16,18 +17,9 @@
 
 using namespace wip;
 using namespace wip::cabled;
+using namespace wip::cabled::test;
 
 namespace {
-
-constexpr tick beginning = 3 * slot_samples;
-
-std::vector<cf32> random_samples(std::size_t n, unsigned seed) {
-    std::mt19937 random(seed);
-    std::normal_distribution<float> normal(0, 0.1f);
-    std::vector<cf32> x(n);
-    for (auto& v : x) v = {normal(random), normal(random)};
-    return x;
-}
 
 // Bins `step_db` above each other, that fade by 4 dB in ten slots.
 sample_model::trace_config slope(float lowest_db, float step_db) {
@@ -37,63 +29,6 @@ sample_model::trace_config slope(float lowest_db, float step_db) {
             (*rows)[t][b] = lowest_db + static_cast<float>(b) * step_db +
                             2 * std::sin(std::numbers::pi_v<float> / 10 * static_cast<float>(t));
     return {rows, 22};
-}
-
-// Receives what it was given, in packets of any size, and keeps what is sent.
-struct array_radio final : fading_radio {
-    explicit array_radio(std::vector<cf32> x = {}) : in(std::move(x)) {}
-
-    void start(tick time, bool r, bool t) override {
-        EXPECT_EQ(time, beginning);
-        receives = r, transmits = t;
-    }
-    received receive(std::span<cf32> out) override {
-        if (lost_at && at >= *lost_at) {
-            at += lost_for;
-            lost_at.reset();
-            return {received::lost, 0, 0};
-        }
-        std::size_t n = std::min(out.size(), 1 + static_cast<std::size_t>(random() % 700));
-        n = std::min(n, in.size() - static_cast<std::size_t>(at));
-        if (lost_at) n = std::min(n, static_cast<std::size_t>(*lost_at - at));
-        if (n == 0) {
-            at_end();
-            return {};
-        }
-        std::copy_n(in.begin() + at, n, out.begin());
-        at += static_cast<tick>(n);
-        return {received::samples, beginning + at - static_cast<tick>(n), n};
-    }
-    void send(tick time, std::span<const cf32> x) override {
-        EXPECT_EQ(time, beginning + static_cast<tick>(sent.size()));
-        sent.insert(sent.end(), x.begin(), x.end());
-    }
-    events take_events() override { return std::exchange(happened, {}); }
-    tick now() override { return beginning + at; }
-
-    std::vector<cf32> in, sent;
-    tick at = 0, lost_for = 0;
-    std::optional<tick> lost_at;
-    bool receives = false, transmits = false;
-    events happened;
-    std::mt19937 random{7};
-    std::function<void()> at_end = [] {};
-};
-
-fader_setup one_way(tick delay = 4000, tick chunk = 1280) {
-    fader_setup s;
-    s.delay = delay;
-    s.sounds = false;
-    s.chunk = chunk;
-    s.mix.seed = 5;
-    s.mix.nodes = {{"base", {}}, {"terminal", -40.0}};
-    mix::path_config p{.from = 0, .to = 1, .gain_db = -3, .delay_samples = 9};
-    p.channel = sample_model::channel_config{};
-    p.channel->profile.taps = {{0, 0, sample_model::tap_fading::rayleigh},
-                               {1e-6, -3, sample_model::tap_fading::rayleigh}};
-    p.channel->movement.path = sample_model::constant_speed{125};
-    s.mix.paths = {p};
-    return s;
 }
 
 // What a mixer alone makes of the same samples.
@@ -154,6 +89,7 @@ TEST_F(Fader, what_a_receiver_loses_is_zero_and_what_follows_keeps_its_time) {
     std::fill_n(known.begin() + 12345, 4321, cf32{});
     run(s);
     EXPECT_EQ(status.overflows, 1U);
+    EXPECT_EQ(status.gaps, 1U);
     EXPECT_EQ(status.lost_samples, 4321U);
     const auto expected = mixed(s, known);
     for (std::size_t i = 0; i < expected.size(); ++i)
@@ -161,10 +97,45 @@ TEST_F(Fader, what_a_receiver_loses_is_zero_and_what_follows_keeps_its_time) {
 }
 
 TEST_F(Fader, events_of_the_transmitter_are_counted) {
-    terminal.happened = {.late = 2, .underflows = 3};
+    terminal.happened = {.late = 2, .underflows = 3, .stalls = 4};
     run(one_way());
     EXPECT_EQ(status.late, 2U);
     EXPECT_EQ(status.underflows, 3U);
+    EXPECT_EQ(status.stalls, 4U);
+    EXPECT_TRUE(status.lost_something());
+}
+
+TEST_F(Fader, a_receiver_that_is_silent_is_named_and_events_are_counted_meanwhile) {
+    fader_setup s = one_way();
+    std::vector<std::pair<std::size_t, bool>> said;
+    fader* running = nullptr;
+    s.says = [&](std::size_t node, bool silent) {
+        said.emplace_back(node, silent);
+        if (!silent) running->stop();
+    };
+    fader f(s, {&base, &terminal});
+    running = &f;
+    base.silent_at = 2 * slot_samples, base.nof_silent = 14;
+    base.at_silence = [&] {
+        if (base.nof_silent == 12) terminal.happened = {.late = 0, .underflows = 3};
+        if (base.nof_silent == 10) {
+            EXPECT_EQ(f.status().underflows, 3U);
+        }
+    };
+    f.run(beginning);
+    const std::vector<std::pair<std::size_t, bool>> once{{0, true}, {0, false}};
+    EXPECT_EQ(said, once);
+    EXPECT_EQ(f.status().silences, 1U);
+    EXPECT_EQ(f.status().gaps, 1U);
+    EXPECT_EQ(f.status().lost_samples, static_cast<std::uint64_t>(14 * array_radio::wait));
+}
+
+TEST_F(Fader, a_clock_that_stands_still_is_no_silence) {
+    base.silent_at = 2 * slot_samples, base.nof_silent = 50;
+    base.clock_goes_on = false;
+    run(one_way());
+    EXPECT_FALSE(status.lost_something());
+    EXPECT_GT(status.pieces, 30U);
 }
 
 TEST_F(Fader, counts_what_it_sends_at_full_scale) {

@@ -109,6 +109,8 @@ class SoFar(unittest.TestCase):
         self.assertEqual(after(gone={"late": 1}, residual_db=-30), [too_late.format(1, 0)])
         self.assertEqual(after(gone={"underflows": 2}, residual_db=-30), [too_late.format(0, 2)])
         self.assertEqual(after(gone={"overflows": 2}, residual_db=-30), ["fader: 0 samples lost at its receivers (2 overflows)"])
+        self.assertEqual(after(gone={"silences": 1}, residual_db=-30), ["fader: its receivers were silent 1 times, for a second and more"])
+        self.assertEqual(after(gone={"stalls": 3}, residual_db=-30), ["fader: its transmitters took nothing for a second, 3 times"])
         self.assertEqual(after(residual_db=-24), ["fader: from base to terminal the channel is -24.0 dB off the commanded one (limit -25.0 dB)"])
         self.assertEqual(after(residual_db=float("nan"))[0][:20], "fader: from base to ")
         self.assertEqual(after(), ["fader: its channel was not sounded"])

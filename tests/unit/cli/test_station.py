@@ -98,6 +98,19 @@ class CommandLine(unittest.TestCase):
             self.assertIn("--fade is 'transmitter' with --air cabled", self.refused("base", *HERE, "--config", f.name))
             self.assertEqual(parse("base", *HERE, "--config", f.name, "--air", "radio")[1].scenario.fader_slots, 0)
 
+    def test_a_fader_that_can_be_asked_says_its_delay_and_the_loop_follows(self):
+        air = control_pb2.AirStatus(nodes=["terminal:3"], clock="fader", delay_samples=46080)
+        with tempfile.TemporaryDirectory() as folder, answering(f"ipc://{folder}/x", control_pb2.Reply(ok=True, air=air).SerializeToString()):
+            for more, samples, slots in (((), 46080, 10), (("--fader-delay-samples", "51200"), 51200, 11)):
+                said = ["base", *HERE, "--air", "cabled", "--fader", f"ipc://{folder}/x", *more]
+                chosen = station_options.parse(said, faders.delay_of)[1].scenario
+                self.assertEqual((chosen["fader.delay_samples"], chosen.fader_slots, chosen.retransmission_delay_slots), (samples, slots, 15 + slots))
+        said = ["terminal", *HERE, "--air", "cabled", "--fader", "ipc:///nowhere/x"]
+        with mock.patch.object(faders, "ANSWER_S", 0.1), self.assertRaisesRegex(BadInput, "where no fader answers"):
+            station_options.parse(said, faders.delay_of)
+        # Before anything is built nobody is asked, and what may have room is not refused.
+        self.assertEqual(parse(*said, "--retransmission-delay-ms", "8")[1].scenario["fader.delay_samples"], 256)
+
     def test_the_base_station_listens_where_the_other_computer_is_and_the_terminal_connects_there(self):
         for text, where in (("127.0.0.1", "tcp://127.0.0.1:7680"), ("localhost:99", "tcp://127.0.0.1:99"), ("[::1]:5", "tcp://[::1]:5")):
             for role in ("base", "terminal"):
@@ -259,7 +272,7 @@ class Verdict(unittest.TestCase):
 class Compare(unittest.TestCase):
     """./openwip fader compare CONFIG REPORT."""
 
-    def compare(self, heard, control=None, report=None, commanded=lambda c: None, reply=None):
+    def compare(self, heard, control=None, report=None, commanded=lambda c: None, reply=None, fader_says=lambda air: None):
         """(exit code, what it prints)"""
         cell = statuses(1)
 
@@ -267,7 +280,9 @@ class Compare(unittest.TestCase):
             [b.update(noise=0.0) for b in h if "noise" not in b]
             [commanded(b) for b in c]
         bursts(cell, spoil)
-        cell.air.clock = "fader"
+        cell.air.clock, cell.air.delay_samples = "fader", 10240
+        cell.air.soundings.add(to="terminal", residual_db=-30, limit_db=-25, **{"from": "base"})
+        fader_says(cell.air)
         cell.air.nodes.extend(("base:2", "terminal:3"))
         with tempfile.TemporaryDirectory() as folder:
             config, file = pathlib.Path(folder, "fader.yaml"), pathlib.Path(folder, "terminal.json")
@@ -287,6 +302,17 @@ class Compare(unittest.TestCase):
         self.assertIn("fader: through the radios 2 bursts of 8 were heard", said)
         code, said = self.compare(lambda h: [*h[:4], h[4] | {"response": [2 * v for v in h[4]["response"]]}, *h[5:]])
         self.assertEqual((code, said[:6]), (1, "COSTS "))
+
+    def test_what_the_fader_itself_lost_or_sounded_is_judged_there_too(self):
+        self.assertIn("ok    the fader since it began: nothing lost", self.compare(lambda h: h)[1])
+        for spoil, words in ((lambda air: setattr(air, "lost_samples", 7), "7 samples lost at its receivers (0 overflows)"),
+                             (lambda air: air.fader_radios.MergeFrom(control_pb2.RadioEvents(late=2)), "lost at its transmitters (2 late, 0 underflows"),
+                             (lambda air: setattr(air.soundings[0], "residual_db", -20), "the channel is -20.0 dB off the commanded one (limit -25.0 dB)"),
+                             (lambda air: air.ClearField("soundings"), "its channel was not sounded")):
+            code, said = self.compare(lambda h: h, fader_says=spoil)
+            self.assertEqual((code, said[:25]), (1, "ok    through the radios: "[:25]), said)
+            self.assertIn("COSTS the fader since it began: ", said)
+            self.assertIn(words, said)
 
     def test_what_could_not_be_judged_is_not_ok(self):
         for commanded, why in ((lambda c: c.update(snr_db=-3.0), "the channel is below its noise"),

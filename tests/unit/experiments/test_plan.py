@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Scenario files of experiments: what they expand to, what a run is identified by, and what is refused."""
+import pathlib
 import unittest
+
+import yaml
 
 import world
 from world import DEFAULTS, SMALL, TOP, World
 
 from openwip_cli.errors import BadInput
-from openwip_cli.campaign import command, metrics, options, plan, statements, tcp_settings, virtual_work, workloads
+from openwip_cli.machine import places
+from openwip_cli.campaign import command, metrics, one_run, options, plan, statements, tcp_settings, virtual_work, workloads
 
 
 class Grid(unittest.TestCase):
@@ -252,6 +256,17 @@ class Shipped(unittest.TestCase):
                 specs = [e.run(p, 1).spec["emulator"] for p in e.points]
                 self.assertEqual({spec["channel.shadowing"] for spec in specs}, {4.0, 2.0, "off"})
                 self.assertEqual({spec["channel.model"] for spec in specs}, {"jakes"})
+
+    def test_the_shadowing_that_the_attenuator_plays_is_a_definition_of_the_tree(self):
+        e, = options.load(TOP, [str(TOP / "flowgraphs/scenarios/attenuator-jakes.yaml")], "quick")
+        specs = [e.run(p, 1).spec["emulator"] for p in e.points]
+        self.assertEqual([(s["channel.model"], s["channel.speed_kmh"]) for s in specs],
+                         [("jakes", 75)] * 2 + [("flowgraphs/scenarios/jakes-attenuator.yaml", 75)] * 2)
+        made = one_run.emulator_of({"emulator": specs[-1]}, places.default())
+        self.assertEqual(made | {"channel.model": specs[-1]["channel.model"]}, specs[-1])
+        played = yaml.safe_load(pathlib.Path(made["channel.model"]).read_text())
+        self.assertEqual(played["based_on"], "jakes")
+        self.assertEqual(played["attenuator"], yaml.safe_load((TOP / "channels/profiles/attenuator.yaml").read_text())["attenuator"])
 
     def test_experiments_of_802_11_are_planned_in_virtual_time_and_not_among_all(self):
         names = sorted(p.stem for p in (TOP / "flowgraphs/scenarios/wlan").glob("D-*.yaml"))

@@ -297,20 +297,34 @@ public:
         publish("observer", "air", m);
     }
     // A cabled cell's: a fader of 10240 samples, two taps.
-    void say_fader(std::int64_t slot, double input_dbfs, unsigned clipped = 3) {
+    void say_fader(std::int64_t slot, double input_dbfs, unsigned clipped = 3,
+                   bool way_back = false) {
         message m;
         m.set_slot(slot);
         auto& a = *m.mutable_air();
         a.set_delay_samples(10240);
         a.set_clipped(clipped);
-        a.add_fader_nodes()->set_input_dbfs(input_dbfs);
-        a.add_fader_nodes()->set_output_dbfs(-30);
-        auto& path = *a.add_fader_paths();
-        for (const double x : {0.0, 1.0}) {
-            path.add_tap_delay_us(0.78 + x);
-            path.add_tap_gain_db(-3 - 10 * x);
-            path.add_tap_phase(x);
-        }
+        // A way back is louder than what the first path makes.
+        const auto node = [&](const char* name, double input, double output) {
+            auto& n = *a.add_fader_nodes();
+            n.set_name(name);
+            n.set_input_dbfs(input);
+            n.set_output_dbfs(output);
+        };
+        node("base", input_dbfs, -5);
+        node("terminal", -4, -30);
+        const auto path = [&](const char* from, const char* to, std::vector<double> taps) {
+            auto& p = *a.add_fader_paths();
+            p.set_from(from);
+            p.set_to(to);
+            for (const double x : taps) {
+                p.add_tap_delay_us(0.78 + x);
+                p.add_tap_gain_db(-3 - 10 * x);
+                p.add_tap_phase(x);
+            }
+        };
+        path("base", "terminal", {0.0, 1.0});
+        if (way_back) path("terminal", "base", {2.0});
         auto& sounding = *a.add_soundings();
         sounding.set_residual_db(-31.5);
         sounding.set_limit_db(-25);

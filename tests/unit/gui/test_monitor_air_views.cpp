@@ -164,8 +164,29 @@ private Q_SLOTS:
         QCOMPARE(v.taps().data()->at(1)->value, 47.0);  // from -60 dB up
         QVERIFY(count(image, series_colour(2)) > 50);
         const auto lines = lines_of(v);
-        QVERIFY(lines.contains("150,0.1,-15,-30,3,0,,,"));
-        QCOMPARE(lines.last(), QString("15000,,,,,,1.78,-13,1"));
+        QVERIFY(lines.contains("150,0.1,-15,-30,3,0,,,,,"));
+        QCOMPARE(lines.last(), QString("15000,,,,,,1.78,-13,1,base,terminal"));
+    }
+
+    void of_a_fader_each_path_has_its_colour_its_name_and_its_rows() {
+        world w;
+        auto& v = w.of<fader_view>("fader");
+        w.cell.say_slot(150);
+        w.cell.say_fader(150, -15, 0, true);
+        QVERIFY(w.settle());
+        const QImage image = w.picture("fader");
+        QCOMPARE(v.nof_paths(), std::size_t{2});
+        QCOMPARE(v.taps(0).name(), QString("base to terminal"));
+        QCOMPARE(v.taps(1).name(), QString("terminal to base"));
+        QCOMPARE(v.taps(0).data()->size(), 2);
+        QCOMPARE(v.taps(1).data()->size(), 1);
+        QVERIFY(v.taps(0).brush().color() != v.taps(1).brush().color());
+        for (const std::size_t path : {0, 1})
+            QVERIFY(count(image, v.taps(path).brush().color()) > 50);
+        // Levels are those of the first path, though the way back is louder.
+        QCOMPARE(v.input().data()->at(0)->value, -15.0);
+        QCOMPARE(v.output().data()->at(0)->value, -30.0);
+        QCOMPARE(lines_of(v).last(), QString("150,,,,,,2.78,-23,2,terminal,base"));
     }
 
     void the_sounding_through_the_radios_is_what_the_verdict_says_of_it() {

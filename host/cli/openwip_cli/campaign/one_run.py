@@ -57,17 +57,24 @@ def seat(prefix: str) -> Iterator[tuple[str, placement.Placement]]:
                 return
 
 
+def emulator_of(spec: dict[str, Any], places: Places) -> dict[str, Any]:
+    """Its settings. A channel's file is named from the top of the tree, wherever the run is made."""
+    settings: dict[str, Any] = spec["emulator"]
+    model = str(settings.get("channel.model", ""))
+    return settings | ({"channel.model": str(places.top / model)} if model.endswith(".yaml") else {})
+
+
 def attempt(spec: dict[str, Any], places: Places, progress: Callable[[str], None]) -> dict[str, Any]:
     if "tcp-l" in spec and spec.get("time") in tcpl.WITHOUT_CLOCK:
         return tcpl.WITHOUT_CLOCK[spec["time"]](spec["tcp-l"], Scenario(spec["settings"], tcpl.SETTINGS), places)
     if spec.get("time") == "virtual":
-        return in_virtual_time.run(spec["emulator"], spec["workload"], progress, places=places)
+        return in_virtual_time.run(emulator_of(spec, places), spec["workload"], progress, places=places)
     if spec.get("time") == "ns3":
-        return in_ns3.run(spec["emulator"], spec["workload"], spec.get("tcp"), progress, places=places)
+        return in_ns3.run(emulator_of(spec, places), spec["workload"], spec.get("tcp"), progress, places=places)
     with seat(spec.get("name", "x")) as (name, cores):
         if "tcp-l" in spec:
             return tcpl.run_one(spec["tcp-l"], Scenario(spec["settings"], tcpl.SETTINGS), name, places, cores=cores)
-        return emulate.run(spec["emulator"], workloads.make(spec["workload"]), progress, places=places, name=name, cores=cores)
+        return emulate.run(emulator_of(spec, places), workloads.make(spec["workload"]), progress, places=places, name=name, cores=cores)
 
 
 def again(spec: dict[str, Any], reasons: list[str]) -> bool:

@@ -28,3 +28,13 @@ def find(what: str, endpoint: Any, valid: str) -> Any:
     if getattr(air, "clock", "") != "fader" or TERMINAL not in nodes:
         raise BadInput(f"{what} is {endpoint!r}, with nodes {', '.join(nodes) or 'none'}; valid: a fader with one of the name {TERMINAL}")
     return air
+
+
+def of_station(endpoint: str) -> Any:
+    return find("--fader", endpoint, "air.control of a ./openwip fader that runs")
+
+
+def delay_of(endpoint: str) -> int:
+    """In samples."""
+    delay: int = of_station(endpoint).delay_samples
+    return delay

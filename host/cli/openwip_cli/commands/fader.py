@@ -17,7 +17,7 @@ from .finding import Finding, as_json, show
 from ..air import SAMPLE_RATE
 from ..cell import faders, radio_loop
 from ..errors import BAD_INPUT, INVALID, VALID, BadInput, Stop
-from ..figures import report, through_radios
+from ..figures import accounting, report, through_radios
 from ..iq import fader_recordings, recordings
 from ..machine import outputs
 from ..machine.places import Places
@@ -113,8 +113,8 @@ def calibrate(arguments: list[str], places: Places) -> int:
     nodes = yaml.safe_load(pathlib.Path(given.config).read_text(encoding="utf-8"))["nodes"]
     findings = [f for path in found["paths"] for f in findings_of(path)]
     show(findings)
-    outputs.write_json(given.out, {"date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"), "devices": nodes,
-                                   **found, "findings": as_json(findings)})
+    outputs.write_json(given.out, {"date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"), "devices": {
+        node: asked | {"found": found["devices"][node]} for node, asked in nodes.items()}, "paths": found["paths"], "findings": as_json(findings)})
     return VALID if all(f.ok for f in findings) else INVALID
 
 
@@ -146,10 +146,17 @@ def compare(arguments: list[str], _places: Places) -> int:
     tree = read_yaml("fader's file", given.config)
     side = tree.get("air") if isinstance(tree, dict) else None
     air = faders.find(f"{given.config}: air.control", side.get("control") if isinstance(side, dict) else None, "the file of a ./openwip fader that runs")
-    found = through_radios.compare(air.bursts, heard)
-    finding = of_comparison(found)
-    show([finding])
-    return VALID if finding.ok else INVALID
+    findings = [of_comparison(through_radios.compare(air.bursts, heard)), of_fader(air)]
+    show(findings)
+    return VALID if all(f.ok for f in findings) else INVALID
+
+
+def of_fader(air: Any) -> Finding:
+    """What it lost since it began, and its own sounding: stations that cannot ask it do not judge them."""
+    own = accounting.fader_of(air, None)
+    wrong = accounting.check_fader(own) if own else ["fader: it says no delay"]
+    return judged("the fader since it began", "; ".join(w.removeprefix("fader: ") for w in wrong) or "nothing lost, its channel as commanded", not wrong,
+                  "the terminal heard gaps, or another channel", "as said; losses from before the stations count too: begin it again, then the stations")
 
 
 def of_comparison(found: dict[str, Any]) -> Finding:

@@ -361,10 +361,10 @@ def fader_of(air: Any, terminal: Any, before: Any = None) -> dict[str, Any] | No
     if not air.delay_samples:
         return None
     lost, clipped = (getattr(air, n) - (getattr(before, n) if before else 0) for n in ("lost_samples", "clipped"))
-    late, underflows, overflows = (getattr(air.fader_radios, n) - (getattr(before.fader_radios, n) if before else 0) for n in
-                                   ("late", "underflows", "overflows"))
+    radios = {n: getattr(air.fader_radios, n) - (getattr(before.fader_radios, n) if before else 0) for n in
+              ("late", "underflows", "overflows", "stalls", "silences")}
     return {"delay_samples": air.delay_samples, "delay_us": air.delay_samples / SAMPLE_RATE * 1e6, "least_lead_us": air.least_lead_us,
-            "lost_samples": lost, "overflows": overflows, "late": late, "underflows": underflows, "clipped": clipped,
+            "lost_samples": lost, "clipped": clipped, **radios,
             "soundings": [{"from": getattr(s, "from"), "to": s.to, "residual_db": s.residual_db, "limit_db": s.limit_db,
                            "not_judged": s.not_judged} for s in air.soundings],
             "through_radios": None if terminal is None else through_radios.compare(air.bursts, terminal.bursts)}
@@ -374,9 +374,13 @@ def check_fader(fader: dict[str, Any]) -> list[str]:
     """What its radios lost, and its channel as it was measured at the start: in itself (channels/fader/sounding.h), and by the
     stations. Not the least lead: it is of the computer's clock, and a medium that stood still with the fader takes the piece all the
     same. A piece that no transmitter took in time is late or an underflow."""
-    lost, overflows, late, underflows, soundings, through = (fader[n] for n in (
-        "lost_samples", "overflows", "late", "underflows", "soundings", "through_radios"))
+    lost, overflows, silences, late, underflows, stalls, soundings, through = (fader[n] for n in (
+        "lost_samples", "overflows", "silences", "late", "underflows", "stalls", "soundings", "through_radios"))
     wrong = [f"fader: {lost} samples lost at its receivers ({overflows} overflows)"] if lost + overflows else []
+    if silences:
+        wrong.append(f"fader: its receivers were silent {silences} times, for a second and more")
+    if stalls:
+        wrong.append(f"fader: its transmitters took nothing for a second, {stalls} times")
     if late + underflows:
         wrong.append(f"fader: samples left too late and were lost at its transmitters ({late} late, {underflows} underflows; "
                      f"{fader['least_lead_us'] / 1000:.2f} ms left at worst): a longer delay")

@@ -3,7 +3,7 @@
 
 Time is counted instructions (-icount: 64 ns each, held back to the pace of the wall clock): a stall of this machine is none inside, so
 that each tick of 1 ms comes when it is due. What the firmware writes to registers can be read from a trace: SPI words, latches,
-switch, step numbers with their time."""
+switch, trigger output, step numbers with their time."""
 import os
 import pathlib
 import re
@@ -19,7 +19,7 @@ from ..errors import BadInput, CellDied
 
 NS_PER_INSTRUCTION = 64
 START_S = 30
-SPI_DATA, GPIO_C, ITM_STEP, ITM_TIME = "0x4001300c", "0x40020818", "0xe0000004", "0xe0000008"
+SPI_DATA, GPIO_B, GPIO_C, ITM_STEP, ITM_TIME = "0x4001300c", "0x40020418", "0x40020818", "0xe0000004", "0xe0000008"
 
 
 class Qemu:
@@ -93,6 +93,12 @@ class Latch(NamedTuple):
     word: int
 
 
+class Pins(NamedTuple):
+    """Pins of port B that went up and down at once (firmware/board/pins.h): 0 and 1 are the switch, 9 is the trigger output."""
+    up: int
+    down: int
+
+
 class Step(NamedTuple):
     """What the trace has of a step: when its tick began (us), and what went to the chips in it."""
     number: int
@@ -110,8 +116,8 @@ def writes(trace: pathlib.Path | str) -> Iterator[tuple[str, int]]:
                 yield found[1], int(found[2], 16)
 
 
-def chip_words(trace: pathlib.Path | str) -> Iterator[Latch | tuple[str, int]]:
-    """In their order: words that chips took, and ("step", n), ("time", us)."""
+def outputs(trace: pathlib.Path | str) -> Iterator[Latch | Pins | tuple[str, int]]:
+    """In their order: words that chips took, switch and trigger output, and ("step", n), ("time", us)."""
     shifted = None
     for address, value in writes(trace):
         if address == SPI_DATA:
@@ -119,6 +125,8 @@ def chip_words(trace: pathlib.Path | str) -> Iterator[Latch | tuple[str, int]]:
         elif address == GPIO_C and 0 < value < 0x10000 and shifted is not None:
             yield Latch(value.bit_length() - 1, shifted)
             shifted = None
+        elif address == GPIO_B:
+            yield Pins(value & 0xffff, value >> 16)
         elif address == ITM_STEP:
             yield "step", value
         elif address == ITM_TIME:
@@ -128,10 +136,12 @@ def chip_words(trace: pathlib.Path | str) -> Iterator[Latch | tuple[str, int]]:
 def steps(trace: pathlib.Path | str) -> list[Step]:
     found: list[Step] = []
     number = None
-    for what in chip_words(trace):
+    for what in outputs(trace):
         if isinstance(what, Latch):
             if found and len(found[-1].latches) < 8:
                 found[-1].latches.append(what)
+        elif isinstance(what, Pins):
+            continue
         elif what[0] == "step":
             number = what[1]
         elif number is not None:

@@ -103,7 +103,7 @@ class Fader:
         self.before: Any = None
         if endpoint is None:
             return
-        self.before = faders.find("--fader", endpoint, "air.control of a ./openwip fader that runs")
+        self.before = faders.of_station(endpoint)
         if self.before.delay_samples > delay_samples:
             raise BadInput(f"--fader-delay-samples is {delay_samples} at a fader with {self.before.delay_samples}; valid: that number")
 
@@ -180,7 +180,7 @@ def said_by_the_device(e: CellDied) -> Exception:
 
 
 def main(arguments: list[str], places: Places) -> int:
-    wanted, options = parse(arguments)
+    wanted, options = parse(arguments, faders.delay_of)
     progress = Progress()
     if wanted.unused:
         progress(f"of the scenario file a station has no use for {', '.join(wanted.unused)}")

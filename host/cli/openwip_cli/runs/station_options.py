@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The command line of ./openwip station."""
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 from ..cell import station
@@ -8,15 +9,17 @@ from ..errors import BadInput
 from ..machine import placement
 from ..settings import scenario as scenarios
 from ..settings.command_line import Parser
-from ..settings.kinds import Real
+from ..settings.kinds import Integer, Real
 from ..settings.scenario import SETTINGS
 from . import loop
 from .options import Options, scenario_of, settings_parser
 
 BETWEEN_SLOTS = 3   # 2 ms that feedback may be on its way between two computers
+Ask = Callable[[str], int]
 SOURCES = ("internal", "external", "gpsdo")
 # Settings of the demo that a station has; what is the other one's is told there.
-OF_BOTH = ("link.", "air.over", "fader.delay_samples", "seed")
+DELAY = "fader.delay_samples"
+OF_BOTH = ("link.", "air.over", DELAY, "seed")
 OF_ROLE = {"base": (*OF_BOTH, "radio.edge_samples"), "terminal": (*OF_BOTH, "phy.", "uplink.")}
 
 
@@ -34,7 +37,7 @@ def settings_of(role: str) -> list[Any]:
     return [s for s in SETTINGS if s.key.startswith(OF_ROLE[role])]
 
 
-def scenario(role: str, given: Any) -> tuple[scenarios.Scenario, list[str]]:
+def scenario(role: str, given: Any, ask: Ask | None) -> tuple[scenarios.Scenario, list[str]]:
     """A demo's scenario file is taken too: what it says of the other station, the clock and the medium is left out, and named; its channel
     is, where the base station's flowgraph makes it."""
     file = scenarios.read_file(given.config) if given.config else {}
@@ -44,6 +47,7 @@ def scenario(role: str, given: Any) -> tuple[scenarios.Scenario, list[str]]:
     if role == "terminal" and file.get("link.loop") == loop.AUTO:
         keys.remove("link.loop")        # the base station measures it
     values = {k: v for k, v in file.items() if k in keys} | {"air.over": over(file, given)}
+    values |= said_by_fader(given, values, ask)
     fader_slots = scenario_of(given, settings_of(role), file=values).fader_slots
     loop_ms = scenarios.by_clock("realtime", BETWEEN_SLOTS + fader_slots)["link.retransmission_delay_ms"]
     made = scenario_of(given, settings_of(role), {"air.clock": "realtime", "air.speed": 1.0, "link.retransmission_delay_ms": loop_ms}, values)
@@ -64,7 +68,19 @@ def over(file: dict[str, Any], given: Any) -> str:
     return "cabled" if file.get("air.over") == "cabled" else "radio"
 
 
-def parse(arguments: list[str]) -> tuple[Station, Options]:
+def said_by_fader(given: Any, values: dict[str, Any], ask: Ask | None) -> dict[str, Any]:
+    """The delay that the loop is longer by, of a fader that can be asked, where nobody says it. Without `ask` the least one there is:
+    what that loop does not have room for, no other has."""
+    asked = getattr(given, "air.over") or values["air.over"]
+    if not given.fader or asked != "cabled" or getattr(given, DELAY) is not None or DELAY in values:
+        return {}
+    kind = next(s for s in SETTINGS if s.key == DELAY).kind
+    assert isinstance(kind, Integer)
+    return {DELAY: ask(given.fader) if ask else kind.low}
+
+
+def parse(arguments: list[str], ask: Ask | None = None) -> tuple[Station, Options]:
+    """`ask`: the delay of the fader at an endpoint, in samples; None: before anything is built."""
     role = arguments[0] if arguments else ""
     if role in ("-h", "--help"):
         arguments, role = ["--help"], "base"
@@ -74,7 +90,7 @@ def parse(arguments: list[str]) -> tuple[Station, Options]:
                         settings_of(role), "demo")
     add_options(p, role)
     given = p.parse_args(arguments[1:] if arguments[:1] == [role] else arguments)
-    chosen, unused = scenario(role, given)
+    chosen, unused = scenario(role, given, ask)
     if given.radio is None or given.peer is None:
         raise BadInput(f"station {role}: {'--radio' if given.radio is None else '--peer'} is missing; valid: --radio ARGS (uhd_find_devices "
                        "lists them) and --peer HOST, the other computer")

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "cabled/common_time.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace wip::cabled {
+namespace {
+
+using mix::tick;
+
+constexpr double look_s = 0.01, longest_s = 2.5;  // two edges at least
+// Behind the edge: all have it, and the next one is far.
+constexpr double settled_s = 0.2;
+constexpr tick apart = 77;  // 10 us: of two pulses, beyond the time that reading takes
+
+[[noreturn]] void refuse(const timed_device& d, const std::string& why) {
+    throw std::runtime_error(d.name() + ": " + why);
+}
+
+std::string seconds(tick t) {
+    return std::to_string(static_cast<double>(t) / mix::sample_rate) + " s";
+}
+
+// Until the last edge has another time.
+void wait_for_edge(timed_device& d, const sleep_fn& sleep) {
+    const tick before = d.time_of_last_edge();
+    for (double waited = 0; d.time_of_last_edge() == before; waited += look_s) {
+        if (waited > longest_s)
+            refuse(d, "no edge of the second within 2.5 s; connect 1 PPS to it (time_source)");
+        sleep(look_s);
+    }
+}
+
+void compare(timed_device& first, timed_device& other) {
+    tick a = first.time_of_last_edge(), b = other.time_of_last_edge();
+    if (a != b)  // an edge in between
+        a = first.time_of_last_edge(), b = other.time_of_last_edge();
+    if (a != b)
+        refuse(other, "its time at the last edge of the second is " + seconds(b) + ", that of " +
+                          first.name() + " " + seconds(a) +
+                          "; connect the same 1 PPS and reference to both (time_source, "
+                          "clock_source)");
+    const tick earliest = first.now(), now = other.now(), latest = first.now();
+    if (now < earliest - apart || now > latest + apart)
+        refuse(other, "its time is " + seconds(now) + " while that of " + first.name() + " is " +
+                          seconds(earliest) + " to " + seconds(latest) +
+                          "; connect the same 1 PPS and reference to both (time_source, "
+                          "clock_source)");
+}
+
+}  // namespace
+
+void give_common_time(const std::vector<timed_device*>& devices, const sleep_fn& sleep) {
+    if (devices.size() < 2) return;
+    std::vector<timed_device*> told;
+    std::ranges::copy_if(devices, std::back_inserter(told), &timed_device::takes_pulses);
+    if (!told.empty()) {
+        wait_for_edge(*told[0], sleep);
+        for (timed_device* d : told) d->set_time_at_next_edge(0);
+        wait_for_edge(*told[0], sleep);
+        sleep(settled_s);
+    }
+    for (timed_device* d : devices)
+        if (d != devices[0]) compare(*devices[0], *d);
+}
+
+}  // namespace wip::cabled
