@@ -117,6 +117,28 @@ std::vector<umts::episode> episodes_from(const config::settings& s, const std::s
 
 constexpr std::int64_t least_pdu_octets = 8;
 
+// Without acknowledgements nothing is there that these could be about.
+void refuse_acknowledged(const config::settings& s, umts::rlc_mode mode) {
+    const config::settings defaults(emulator_keys());
+    const auto of_am = [](const std::string& key) {
+        return key.starts_with("umts.poll_") || key.starts_with("umts.status_") ||
+               key == "umts.max_dat" || key == "umts.window" || key == "umts.receiver_window" ||
+               key == "umts.order";
+    };
+    for (const auto& key : s.changed_from(defaults))
+        if (of_am(key) || (key == "umts.discard" && s.text(key) != "timer"))
+            throw s.refuse(key, "umts.mode is " + s.text("umts.mode") +
+                                    ", which acknowledges nothing; valid: " +
+                                    (key == "umts.discard" ? "timer, or nothing given"
+                                                           : "its default " + defaults.text(key)) +
+                                    ", or umts.mode am");
+    if (mode != umts::rlc_mode::transparent) return;
+    // Each has all of an interval, or it is a torso.
+    if (s.real("umts.cell_kbps") != 0)
+        throw s.refuse("umts.cell_kbps",
+                       "umts.mode is tm, whose packets have intervals to themselves; valid: 0");
+}
+
 umts::bearer_config bearer_from(const config::settings& s) {
     umts::bearer_config b;
     b.profile = *umts::find_bearer_profile(s.text("umts.profile"));
@@ -131,6 +153,11 @@ umts::bearer_config bearer_from(const config::settings& s) {
         if (given < least_pdu_octets) throw s.refuse("umts.pdu_octets", "valid: 0, or 8..2000");
         b.profile.block_down = static_cast<int>(given);
     }
+    const std::string& mode_name = s.text("umts.mode");
+    b.mode = mode_name == "um"   ? umts::rlc_mode::unacknowledged
+             : mode_name == "tm" ? umts::rlc_mode::transparent
+                                 : umts::rlc_mode::acknowledged;
+    if (b.mode != umts::rlc_mode::acknowledged) refuse_acknowledged(s, b.mode);
     b.pdus_alone = s.text("umts.error_unit") == "pdu";
     const std::string& model = s.text("umts.error_model");
     using errors = umts::error_model;

@@ -2,7 +2,10 @@
 // The emulator around its cell: what it refuses, and that the statuses it reports add up.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "emulator/cell_status.h"
 #include "emulator/emulator_config.h"
@@ -74,6 +77,33 @@ TEST(CellStatus, InIsDeliveredQueuedAndDroppedInEverySlotAndOfEveryUser) {
     for (const auto& d : base.downlink().dropped()) drops[d.reason()] = d.count().packets();
     for (const char* reason : {"wired_loss", "queue_full", "retransmissions_exceeded"})
         EXPECT_GT(drops[reason], 0U) << reason;
+}
+
+TEST(EmulatorConfig, WithoutAcknowledgementsWhatIsAboutThemIsRefused) {
+    const auto refusal = [](const std::vector<const char*>& assignments) -> std::string {
+        config::settings s(emulator_keys());
+        for (const auto* a : assignments) s.merge_assignment(a);
+        try {
+            translate(s);
+        } catch (const config::error& e) {
+            return e.what();
+        }
+        return "";
+    };
+    for (const auto* key :
+         {"umts.max_dat=3", "umts.window=100", "umts.poll_timer_ms=20", "umts.order=as_completed",
+          "umts.status_prohibit_ms=0", "umts.discard=reset", "umts.discard=never"})
+        for (const auto* mode : {"umts.mode=um", "umts.mode=tm"}) {
+            const std::string text = refusal({mode, key}), name(key, std::strchr(key, '='));
+            EXPECT_NE(text.find(name + " = "), std::string::npos) << text;
+            EXPECT_NE(text.find("acknowledges nothing; valid: "), std::string::npos) << text;
+            EXPECT_EQ(refusal({key}), "");
+        }
+    EXPECT_NE(refusal({"umts.mode=tm", "umts.cell_kbps=500"}).find("valid: 0"), std::string::npos);
+    EXPECT_NE(refusal({"umts.mode=tm", "umts.rrc=states"}).find("umts.rrc = states"),
+              std::string::npos);
+    for (const auto* fine : {"umts.discard=timer", "umts.errors=0.1", "umts.max_dat=10"})
+        EXPECT_EQ(refusal({"umts.mode=um", fine}), "") << fine;
 }
 
 TEST(EmulatorConfig, BadConfigurationIsRefusedWithItsKey) {
