@@ -139,6 +139,44 @@ void refuse_acknowledged(const config::settings& s, umts::rlc_mode mode) {
                        "umts.mode is tm, whose packets have intervals to themselves; valid: 0");
 }
 
+void triggers_from(const config::settings& s, umts::am_config& c) {
+    c.poll_last = s.flag("umts.poll_last");
+    c.poll_last_retransmitted = s.flag("umts.poll_retransmitted");
+    c.poll_pdus = static_cast<int>(s.integer("umts.poll_pdus"));
+    c.poll_sdus = static_cast<int>(s.integer("umts.poll_sdus"));
+    c.poll_window_percent = static_cast<int>(s.integer("umts.poll_window_percent"));
+    c.poll_period_ns = nanoseconds(s.real("umts.poll_period_ms"));
+    c.poll_timer_ns = nanoseconds(s.real("umts.poll_timer_ms"));
+    c.poll_prohibit_ns = nanoseconds(s.real("umts.poll_prohibit_ms"));
+    c.status_missing = s.flag("umts.status_missing");
+    c.status_period_ns = nanoseconds(s.real("umts.status_period_ms"));
+    c.status_prohibit_ns = nanoseconds(s.real("umts.status_prohibit_ms"));
+    const std::string& format = s.text("umts.status_format");
+    c.format = format == "bitmap"  ? umts::missing_format::bitmap
+               : format == "rlist" ? umts::missing_format::rlist
+                                   : umts::missing_format::list;
+}
+
+umts::rrc_config rrc_from(const config::settings& s) {
+    umts::rrc_config c;
+    c.always_dch = s.text("umts.rrc") == "dch";
+    c.set_up_ns = nanoseconds(s.real("umts.rrc_set_up_ms"));
+    c.page_ns = nanoseconds(s.real("umts.rrc_page_ms"));
+    c.switch_ns = nanoseconds(s.real("umts.rrc_switch_ms"));
+    c.dch_inactive_ns = nanoseconds(s.real("umts.rrc_dch_s") * 1e3);
+    c.fach_inactive_ns = nanoseconds(s.real("umts.rrc_fach_s") * 1e3);
+    c.pch_inactive_ns = nanoseconds(s.real("umts.rrc_pch_s") * 1e3);
+    c.threshold_bytes = static_cast<int>(s.integer("umts.rrc_threshold_bytes"));
+    c.fach_kbps = s.real("umts.rrc_fach_kbps");
+    if (!c.always_dch) return c;
+    for (const auto& key : s.changed_from(config::settings(emulator_keys())))
+        if (key.starts_with("umts.rrc_"))
+            throw s.refuse(key,
+                           "umts.rrc is dch, which has no other state; valid: its default, "
+                           "or umts.rrc states");
+    return c;
+}
+
 umts::bearer_config bearer_from(const config::settings& s) {
     umts::bearer_config b;
     b.profile = *umts::find_bearer_profile(s.text("umts.profile"));
@@ -175,12 +213,12 @@ umts::bearer_config bearer_from(const config::settings& s) {
                                          : mode::after_max_dat;
     b.rlc.max_dat = static_cast<int>(s.integer("umts.max_dat"));
     b.rlc.discard_ns = nanoseconds(s.real("umts.discard_ms"));
-    b.rlc.status_prohibit_ns = nanoseconds(s.real("umts.status_prohibit_ms"));
-    b.rlc.poll_timer_ns = nanoseconds(s.real("umts.poll_timer_ms"));
+    triggers_from(s, b.rlc);
     b.rlc.window = static_cast<int>(s.integer("umts.window"));
     b.rlc.in_sequence = s.text("umts.order") == "in_order";
     b.rlc.queue_sdus = static_cast<int>(s.integer("link.queue_packets"));
-    b.control.always_dch = s.text("umts.rrc") == "dch";
+    b.granted_window = static_cast<int>(s.integer("umts.receiver_window"));
+    b.control = rrc_from(s);
     b.spikes = episodes_from(s, "umts.spikes");
     b.outages = episodes_from(s, "umts.outages");
     b.seed = static_cast<std::uint64_t>(s.integer("seed"));

@@ -37,7 +37,7 @@ void fill_bearer(const bearer& b, bearer::way way, MacStatus& status) {
     d.set_resets(sent.resets);
     d.set_window_used(sent.window_used);
     d.set_sdus_held(sent.held);
-    status.set_rrc_state(rrc_names[static_cast<std::size_t>(b.control().state())]);
+    status.set_rrc_state(rrc_names[static_cast<std::size_t>(b.control_state())]);
 }
 
 void fill_base_of(const bearer& b, MacStatus& status) {
@@ -141,6 +141,7 @@ void umts_links::apply(const emulator_config& wanted, std::int64_t now_ns) {
         b.set_rate(c.profile.kbps_down, c.profile.kbps_up);
         if (c.errors_down != b.config().errors_down || c.errors_up != b.config().errors_up)
             b.set_errors(c.errors_down, c.errors_up);
+        b.grant_window(c.granted_window);
         b.set_episodes(spike_.with(c.spikes), outage_.with(c.outages));
     }
     cell_.reconfigure(wanted.umts_cell);

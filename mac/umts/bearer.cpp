@@ -45,9 +45,16 @@ void bearer_config::check() const {
             (std::to_string(least_ms) + " (radio_ms and 1.5 tti_ms) .. 60000").c_str());
     if (mode == rlc_mode::transparent && !control.always_dch)
         refuse("rrc", "states", "dch with mode tm: a FACH has no interval for a whole packet");
+    if (mode == rlc_mode::acknowledged && !rlc.poll_last && rlc.poll_period_ns == 0)
+        refuse("poll_last", "off",
+               "on, or poll_period_ms more than 0: else nobody asks for the last PDU of all when "
+               "it is lost");
+    require(granted_window >= 0 && granted_window <= rlc.window, "receiver_window", granted_window,
+            "0 .. window");
     require(p.radio_ms >= 0, "radio_ms", p.radio_ms, "0 .. one_way_ms less 1.5 tti_ms");
     errors_down.check();
     errors_up.check();
+    control.check();
     rlc.check();
 }
 
@@ -86,9 +93,11 @@ void bearer::set_up_entities() {
         takes.pdu_bytes = of(other(w)).block + header_of(config_.mode);
         if (w == way::up && config_.profile.quiet_uplink) {
             sends.poll_last = sends.poll_last_retransmitted = false;
-            sends.poll_period_ns = quiet_poll_ns;
+            if (sends.poll_period_ns == 0) sends.poll_period_ns = quiet_poll_ns;
         }
         ends_[static_cast<std::size_t>(w)] = make_entity(config_.mode, sends, takes, std::move(e));
+        if (config_.granted_window > 0)
+            ends_[static_cast<std::size_t>(w)]->ask_for_window(config_.granted_window);
     }
     pdu_.resize(static_cast<std::size_t>(std::max(sides_[0].block, sides_[1].block) +
                                          header_of(config_.mode)));
@@ -104,6 +113,12 @@ void bearer::set_errors(const block_error_config& down, const block_error_config
     config_.errors_up = up;
     sides_[0].errors = block_errors(down, config_.seed * 2);
     sides_[1].errors = block_errors(up, config_.seed * 2 + 1);
+}
+
+void bearer::grant_window(int pdus) {
+    if (pdus == config_.granted_window) return;
+    config_.granted_window = pdus;
+    for (const auto& end : ends_) end->ask_for_window(pdus > 0 ? pdus : config_.rlc.window);
 }
 
 void bearer::set_episodes(std::vector<episode> spikes, std::vector<episode> outages) {

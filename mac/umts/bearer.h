@@ -49,6 +49,7 @@ struct bearer_config {
     rrc_config control;
     std::vector<episode> spikes;   // no block begins in one, either way: what waits comes later
     std::vector<episode> outages;  // every block that begins in one is lost
+    int granted_window = 0;        // to a peer by a receiver; 0: all of it
     std::uint64_t seed = 1;
     void check() const;  // throws std::invalid_argument naming key, value and what would be valid
 };
@@ -74,6 +75,8 @@ public:
     // From the next interval on.
     void set_rate(double kbps_down, double kbps_up);
     void set_errors(const block_error_config& down, const block_error_config& up);
+    // The window that each end's receiver grants the other one; 0: all of it. With a status.
+    void grant_window(int pdus);
     void set_episodes(std::vector<episode> spikes, std::vector<episode> outages);
 
     // advance() in its steps, for who moves several bearers on together (cell.h): at next_wakeup(),
@@ -100,7 +103,8 @@ public:
     packets_bytes delivered(way w) const {
         return of(w).sums[static_cast<std::size_t>(fate::delivered)];
     }
-    const rrc& control() const { return control_; }
+    // At the time that it was last moved on to.
+    rrc_state control_state() const { return control_.state_at(now_ns_); }
     const bearer_config& config() const { return config_; }
 
 private:

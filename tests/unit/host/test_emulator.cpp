@@ -102,8 +102,83 @@ TEST(EmulatorConfig, WithoutAcknowledgementsWhatIsAboutThemIsRefused) {
     EXPECT_NE(refusal({"umts.mode=tm", "umts.cell_kbps=500"}).find("valid: 0"), std::string::npos);
     EXPECT_NE(refusal({"umts.mode=tm", "umts.rrc=states"}).find("umts.rrc = states"),
               std::string::npos);
+    for (const auto* key : {"umts.poll_pdus=3", "umts.poll_last=off", "umts.status_format=rlist",
+                            "umts.status_missing=off", "umts.receiver_window=9"})
+        EXPECT_NE(refusal({"umts.mode=um", key}).find("acknowledges nothing"), std::string::npos)
+            << key;
+    EXPECT_NE(refusal({"umts.poll_last=off", "umts.poll_pdus=3"}).find("umts.poll_last = off"),
+              std::string::npos);
+    EXPECT_NE(refusal({"umts.window=8", "umts.receiver_window=9"}).find("umts.receiver_window = 9"),
+              std::string::npos);
+    EXPECT_NE(refusal({"umts.rrc_fach_kbps=9"}).find("umts.rrc is dch"), std::string::npos);
+    EXPECT_EQ(refusal({"umts.rrc=states", "umts.rrc_fach_kbps=9"}), "");
     for (const auto* fine : {"umts.discard=timer", "umts.errors=0.1", "umts.max_dat=10"})
         EXPECT_EQ(refusal({"umts.mode=um", fine}), "") << fine;
+}
+
+// Each setting is one field, and that one alone.
+TEST(EmulatorConfig, TriggersAndRadioControlAreWhatIsSet) {
+    const auto made = [](const char* assignment) {
+        config::settings s(emulator_keys());
+        for (const char* a : {"umts.rrc=states", assignment}) s.merge_assignment(a);
+        return translate(s).bearer;
+    };
+    const auto as_text = [](const umts::bearer_config& b) {
+        const auto& r = b.rlc;
+        const auto& c = b.control;
+        std::string all;
+        for (const std::int64_t n : {std::int64_t{r.poll_last},
+                                     std::int64_t{r.poll_last_retransmitted},
+                                     std::int64_t{r.poll_pdus},
+                                     std::int64_t{r.poll_sdus},
+                                     std::int64_t{r.poll_window_percent},
+                                     r.poll_period_ns,
+                                     r.poll_timer_ns,
+                                     r.poll_prohibit_ns,
+                                     std::int64_t{r.status_missing},
+                                     r.status_period_ns,
+                                     r.status_prohibit_ns,
+                                     static_cast<std::int64_t>(r.format),
+                                     std::int64_t{b.granted_window},
+                                     c.set_up_ns,
+                                     c.page_ns,
+                                     c.switch_ns,
+                                     c.dch_inactive_ns,
+                                     c.fach_inactive_ns,
+                                     c.pch_inactive_ns,
+                                     std::int64_t{c.threshold_bytes},
+                                     static_cast<std::int64_t>(c.fach_kbps)})
+            all += std::to_string(n) + ' ';
+        return all;
+    };
+    const auto expect = [&](const char* assignment, auto change) {
+        umts::bearer_config b;
+        b.control.always_dch = false;
+        change(b);
+        EXPECT_EQ(as_text(made(assignment)), as_text(b)) << assignment;
+    };
+    constexpr std::int64_t ms = 1'000'000;
+    expect("umts.errors=0", [](auto&) {});  // the defaults are the structure's
+    expect("umts.poll_retransmitted=off", [](auto& b) { b.rlc.poll_last_retransmitted = false; });
+    expect("umts.poll_pdus=7", [](auto& b) { b.rlc.poll_pdus = 7; });
+    expect("umts.poll_sdus=3", [](auto& b) { b.rlc.poll_sdus = 3; });
+    expect("umts.poll_window_percent=80", [](auto& b) { b.rlc.poll_window_percent = 80; });
+    expect("umts.poll_period_ms=250", [](auto& b) { b.rlc.poll_period_ns = 250 * ms; });
+    expect("umts.poll_prohibit_ms=60", [](auto& b) { b.rlc.poll_prohibit_ns = 60 * ms; });
+    expect("umts.status_missing=off", [](auto& b) { b.rlc.status_missing = false; });
+    expect("umts.status_period_ms=40", [](auto& b) { b.rlc.status_period_ns = 40 * ms; });
+    expect("umts.status_format=bitmap",
+           [](auto& b) { b.rlc.format = umts::missing_format::bitmap; });
+    expect("umts.status_format=rlist", [](auto& b) { b.rlc.format = umts::missing_format::rlist; });
+    expect("umts.receiver_window=9", [](auto& b) { b.granted_window = 9; });
+    expect("umts.rrc_set_up_ms=2", [](auto& b) { b.control.set_up_ns = 2 * ms; });
+    expect("umts.rrc_page_ms=3", [](auto& b) { b.control.page_ns = 3 * ms; });
+    expect("umts.rrc_switch_ms=4", [](auto& b) { b.control.switch_ns = 4 * ms; });
+    expect("umts.rrc_dch_s=5.5", [](auto& b) { b.control.dch_inactive_ns = 5500 * ms; });
+    expect("umts.rrc_fach_s=6", [](auto& b) { b.control.fach_inactive_ns = 6000 * ms; });
+    expect("umts.rrc_pch_s=7", [](auto& b) { b.control.pch_inactive_ns = 7000 * ms; });
+    expect("umts.rrc_threshold_bytes=8", [](auto& b) { b.control.threshold_bytes = 8; });
+    expect("umts.rrc_fach_kbps=9", [](auto& b) { b.control.fach_kbps = 9; });
 }
 
 TEST(EmulatorConfig, BadConfigurationIsRefusedWithItsKey) {
