@@ -139,6 +139,25 @@ void refuse_acknowledged(const config::settings& s, umts::rlc_mode mode) {
                        "umts.mode is tm, whose packets have intervals to themselves; valid: 0");
 }
 
+// Of one direction: `keys` is what its keys begin with.
+umts::block_error_config errors_from(const config::settings& s, const std::string& keys,
+                                     const std::string& model, double burst) {
+    using errors = umts::error_model;
+    umts::block_error_config c;
+    c.model = model == "markov2"   ? errors::markov2
+              : model == "markov3" ? errors::markov3
+              : model == "burst"   ? errors::burst
+                                   : errors::uniform;
+    c.rate = s.real(keys + "errors");
+    c.burst = burst;
+    for (const double n : s.numbers(keys + "error_trace")) c.runs.push_back(static_cast<int>(n));
+    if (!c.runs.empty() && c.rate != 0)
+        throw s.refuse(keys + "errors", keys + "error_trace says which blocks are lost; valid: 0");
+    if (!c.runs.empty() && std::ranges::all_of(c.runs, [](int n) { return n == 0; }))
+        throw s.refuse(keys + "error_trace", "valid: one run of more than 0 blocks at least");
+    return c;
+}
+
 void triggers_from(const config::settings& s, umts::am_config& c) {
     c.poll_last = s.flag("umts.poll_last");
     c.poll_last_retransmitted = s.flag("umts.poll_retransmitted");
@@ -197,14 +216,14 @@ umts::bearer_config bearer_from(const config::settings& s) {
                                  : umts::rlc_mode::acknowledged;
     if (b.mode != umts::rlc_mode::acknowledged) refuse_acknowledged(s, b.mode);
     b.pdus_alone = s.text("umts.error_unit") == "pdu";
-    const std::string& model = s.text("umts.error_model");
-    using errors = umts::error_model;
-    const errors m = model == "markov2"   ? errors::markov2
-                     : model == "markov3" ? errors::markov3
-                     : model == "burst"   ? errors::burst
-                                          : errors::uniform;
-    b.errors_down = {m, s.real("umts.errors"), s.real("umts.error_burst")};
-    b.errors_up = {m, s.real("umts.up_errors"), s.real("umts.error_burst")};
+    b.errors_down = errors_from(s, "umts.", s.text("umts.error_model"), s.real("umts.error_burst"));
+    const std::string& up_model = s.text("umts.up_error_model");
+    const double up_burst = s.real("umts.up_error_burst");
+    if (up_burst != 0 && up_burst < 1)
+        throw s.refuse("umts.up_error_burst", "valid: 0, or 1..1000 blocks");
+    b.errors_up =
+        errors_from(s, "umts.up_", up_model == "as_down" ? s.text("umts.error_model") : up_model,
+                    up_burst == 0 ? s.real("umts.error_burst") : up_burst);
     const std::string& discard = s.text("umts.discard");
     using mode = umts::discard_mode;
     b.rlc.discard = discard == "never"   ? mode::never

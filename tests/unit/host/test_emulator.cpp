@@ -116,6 +116,30 @@ TEST(EmulatorConfig, WithoutAcknowledgementsWhatIsAboutThemIsRefused) {
         EXPECT_EQ(refusal({"umts.mode=um", fine}), "") << fine;
 }
 
+TEST(EmulatorConfig, EachDirectionHasItsOwnErrors) {
+    const auto made = [](const std::vector<const char*>& assignments) {
+        config::settings s(emulator_keys());
+        for (const auto* a : assignments) s.merge_assignment(a);
+        return translate(s).bearer;
+    };
+    using umts::error_model;
+    auto b = made({"umts.error_model=markov2", "umts.error_burst=7", "umts.errors=0.1"});
+    EXPECT_EQ(b.errors_down, (umts::block_error_config{error_model::markov2, 0.1, 7}));
+    EXPECT_EQ(b.errors_up, (umts::block_error_config{error_model::markov2, 0, 7}));
+    b = made({"umts.error_model=markov2", "umts.up_error_model=burst", "umts.up_error_burst=3",
+              "umts.up_errors=0.2"});
+    EXPECT_EQ(b.errors_down, (umts::block_error_config{error_model::markov2, 0, 5}));
+    EXPECT_EQ(b.errors_up, (umts::block_error_config{error_model::burst, 0.2, 3}));
+    b = made({"umts.error_trace=5,2", "umts.up_error_trace=0,1,3"});
+    EXPECT_EQ(b.errors_down.runs, (std::vector{5, 2}));
+    EXPECT_EQ(b.errors_up.runs, (std::vector{0, 1, 3}));
+    for (const auto& wrong :
+         std::vector<std::vector<const char*>>{{"umts.up_error_burst=0.5"},
+                                               {"umts.error_trace=0,0"},
+                                               {"umts.up_error_trace=1,1", "umts.up_errors=0.1"}})
+        EXPECT_THROW(made(wrong), config::error) << wrong.front();
+}
+
 // Each setting is one field, and that one alone.
 TEST(EmulatorConfig, TriggersAndRadioControlAreWhatIsSet) {
     const auto made = [](const char* assignment) {
