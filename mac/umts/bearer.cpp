@@ -49,6 +49,15 @@ void bearer_config::check() const {
         refuse("poll_last", "off",
                "on, or poll_period_ms more than 0: else nobody asks for the last PDU of all when "
                "it is lost");
+    // A status goes first. Of two PDUs of the slower direction one is left for data.
+    double pdu_ms = p.tti_ms;
+    for (const auto& [kbps, block] :
+         {std::pair(p.kbps_down, p.block_down), {p.kbps_up, p.block_up}})
+        pdu_ms = std::max(
+            pdu_ms, block * 8 / (control.always_dch ? kbps : std::min(kbps, control.fach_kbps)));
+    const double period_ms = static_cast<double>(rlc.status_period_ns) * 1e-6;
+    require(period_ms == 0 || period_ms >= 2 * pdu_ms, "status_period_ms", period_ms,
+            ("0, or " + std::to_string(2 * pdu_ms) + " or more, or data has no room").c_str());
     require(granted_window >= 0 && granted_window <= rlc.window, "receiver_window", granted_window,
             "0 .. window");
     require(p.radio_ms >= 0, "radio_ms", p.radio_ms, "0 .. one_way_ms less 1.5 tti_ms");

@@ -140,12 +140,19 @@ TEST(Window, WhatTheReceiverGrantsIsKeptUnderLosses) {
     EXPECT_THROW(bearer{c}, std::invalid_argument);
 }
 
-TEST(Triggers, OneThatEndsABurstIsNeeded) {
+TEST(Triggers, OneThatEndsABurstIsNeededAndStatusesLeaveRoom) {
     bearer_config c = of_profile("umts-384");
     c.rlc.poll_last = false;
     c.rlc.poll_pdus = 4;
     EXPECT_THROW(bearer{c}, std::invalid_argument);
     c.rlc.poll_period_ns = 200 * ms;
+    EXPECT_NO_THROW(bearer{c});
+    // 20 ms of two PDUs, and 80 of an uplink of 8 kbit/s.
+    c.rlc.status_period_ns = 20 * ms;
+    EXPECT_NO_THROW(bearer{c});
+    c.profile.kbps_up = 8;
+    EXPECT_THROW(bearer{c}, std::invalid_argument);
+    c.rlc.status_period_ns = 80 * ms;
     EXPECT_NO_THROW(bearer{c});
     c.rlc.poll_period_ns = 0;
     c.mode = rlc_mode::unacknowledged;
