@@ -120,6 +120,85 @@ std::vector<umts::episode> episodes_from(const config::settings& s, const std::s
 
 constexpr std::int64_t least_pdu_octets = 8;
 
+// Without acknowledgements nothing is there that these could be about.
+void refuse_acknowledged(const config::settings& s, umts::rlc_mode mode) {
+    const config::settings defaults(emulator_keys());
+    const auto of_am = [](const std::string& key) {
+        return key.starts_with("umts.poll_") || key.starts_with("umts.status_") ||
+               key == "umts.max_dat" || key == "umts.window" || key == "umts.receiver_window" ||
+               key == "umts.order";
+    };
+    for (const auto& key : s.changed_from(defaults))
+        if (of_am(key) || (key == "umts.discard" && s.text(key) != "timer"))
+            throw s.refuse(key, "umts.mode is " + s.text("umts.mode") +
+                                    ", which acknowledges nothing; valid: " +
+                                    (key == "umts.discard" ? "timer, or nothing given"
+                                                           : "its default " + defaults.text(key)) +
+                                    ", or umts.mode am");
+    if (mode != umts::rlc_mode::transparent) return;
+    // Each has all of an interval, or it is a torso.
+    if (s.real("umts.cell_kbps") != 0)
+        throw s.refuse("umts.cell_kbps",
+                       "umts.mode is tm, whose packets have intervals to themselves; valid: 0");
+}
+
+// Of one direction: `keys` is what its keys begin with.
+umts::block_error_config errors_from(const config::settings& s, const std::string& keys,
+                                     const std::string& model, double burst) {
+    using errors = umts::error_model;
+    umts::block_error_config c;
+    c.model = model == "markov2"   ? errors::markov2
+              : model == "markov3" ? errors::markov3
+              : model == "burst"   ? errors::burst
+                                   : errors::uniform;
+    c.rate = s.real(keys + "errors");
+    c.burst = burst;
+    for (const double n : s.numbers(keys + "error_trace")) c.runs.push_back(static_cast<int>(n));
+    if (!c.runs.empty() && c.rate != 0)
+        throw s.refuse(keys + "errors", keys + "error_trace says which blocks are lost; valid: 0");
+    if (!c.runs.empty() && std::ranges::all_of(c.runs, [](int n) { return n == 0; }))
+        throw s.refuse(keys + "error_trace", "valid: one run of more than 0 blocks at least");
+    return c;
+}
+
+void triggers_from(const config::settings& s, umts::am_config& c) {
+    c.poll_last = s.flag("umts.poll_last");
+    c.poll_last_retransmitted = s.flag("umts.poll_retransmitted");
+    c.poll_pdus = static_cast<int>(s.integer("umts.poll_pdus"));
+    c.poll_sdus = static_cast<int>(s.integer("umts.poll_sdus"));
+    c.poll_window_percent = static_cast<int>(s.integer("umts.poll_window_percent"));
+    c.poll_period_ns = nanoseconds(s.real("umts.poll_period_ms"));
+    c.poll_timer_ns = nanoseconds(s.real("umts.poll_timer_ms"));
+    c.poll_prohibit_ns = nanoseconds(s.real("umts.poll_prohibit_ms"));
+    c.status_missing = s.flag("umts.status_missing");
+    c.status_period_ns = nanoseconds(s.real("umts.status_period_ms"));
+    c.status_prohibit_ns = nanoseconds(s.real("umts.status_prohibit_ms"));
+    const std::string& format = s.text("umts.status_format");
+    c.format = format == "bitmap"  ? umts::missing_format::bitmap
+               : format == "rlist" ? umts::missing_format::rlist
+                                   : umts::missing_format::list;
+}
+
+umts::rrc_config rrc_from(const config::settings& s) {
+    umts::rrc_config c;
+    c.always_dch = s.text("umts.rrc") == "dch";
+    c.set_up_ns = nanoseconds(s.real("umts.rrc_set_up_ms"));
+    c.page_ns = nanoseconds(s.real("umts.rrc_page_ms"));
+    c.switch_ns = nanoseconds(s.real("umts.rrc_switch_ms"));
+    c.dch_inactive_ns = nanoseconds(s.real("umts.rrc_dch_s") * 1e3);
+    c.fach_inactive_ns = nanoseconds(s.real("umts.rrc_fach_s") * 1e3);
+    c.pch_inactive_ns = nanoseconds(s.real("umts.rrc_pch_s") * 1e3);
+    c.threshold_bytes = static_cast<int>(s.integer("umts.rrc_threshold_bytes"));
+    c.fach_kbps = s.real("umts.rrc_fach_kbps");
+    if (!c.always_dch) return c;
+    for (const auto& key : s.changed_from(config::settings(emulator_keys())))
+        if (key.starts_with("umts.rrc_"))
+            throw s.refuse(key,
+                           "umts.rrc is dch, which has no other state; valid: its default, "
+                           "or umts.rrc states");
+    return c;
+}
+
 umts::bearer_config bearer_from(const config::settings& s) {
     umts::bearer_config b;
     b.profile = *umts::find_bearer_profile(s.text("umts.profile"));
@@ -134,15 +213,20 @@ umts::bearer_config bearer_from(const config::settings& s) {
         if (given < least_pdu_octets) throw s.refuse("umts.pdu_octets", "valid: 0, or 8..2000");
         b.profile.block_down = static_cast<int>(given);
     }
+    const std::string& mode_name = s.text("umts.mode");
+    b.mode = mode_name == "um"   ? umts::rlc_mode::unacknowledged
+             : mode_name == "tm" ? umts::rlc_mode::transparent
+                                 : umts::rlc_mode::acknowledged;
+    if (b.mode != umts::rlc_mode::acknowledged) refuse_acknowledged(s, b.mode);
     b.pdus_alone = s.text("umts.error_unit") == "pdu";
-    const std::string& model = s.text("umts.error_model");
-    using errors = umts::error_model;
-    const errors m = model == "markov2"   ? errors::markov2
-                     : model == "markov3" ? errors::markov3
-                     : model == "burst"   ? errors::burst
-                                          : errors::uniform;
-    b.errors_down = {m, s.real("umts.errors"), s.real("umts.error_burst")};
-    b.errors_up = {m, s.real("umts.up_errors"), s.real("umts.error_burst")};
+    b.errors_down = errors_from(s, "umts.", s.text("umts.error_model"), s.real("umts.error_burst"));
+    const std::string& up_model = s.text("umts.up_error_model");
+    const double up_burst = s.real("umts.up_error_burst");
+    if (up_burst != 0 && up_burst < 1)
+        throw s.refuse("umts.up_error_burst", "valid: 0, or 1..1000 blocks");
+    b.errors_up =
+        errors_from(s, "umts.up_", up_model == "as_down" ? s.text("umts.error_model") : up_model,
+                    up_burst == 0 ? s.real("umts.error_burst") : up_burst);
     const std::string& discard = s.text("umts.discard");
     using mode = umts::discard_mode;
     b.rlc.discard = discard == "never"   ? mode::never
@@ -151,12 +235,12 @@ umts::bearer_config bearer_from(const config::settings& s) {
                                          : mode::after_max_dat;
     b.rlc.max_dat = static_cast<int>(s.integer("umts.max_dat"));
     b.rlc.discard_ns = nanoseconds(s.real("umts.discard_ms"));
-    b.rlc.status_prohibit_ns = nanoseconds(s.real("umts.status_prohibit_ms"));
-    b.rlc.poll_timer_ns = nanoseconds(s.real("umts.poll_timer_ms"));
+    triggers_from(s, b.rlc);
     b.rlc.window = static_cast<int>(s.integer("umts.window"));
     b.rlc.in_sequence = s.text("umts.order") == "in_order";
     b.rlc.queue_sdus = static_cast<int>(s.integer("link.queue_packets"));
-    b.control.always_dch = s.text("umts.rrc") == "dch";
+    b.granted_window = static_cast<int>(s.integer("umts.receiver_window"));
+    b.control = rrc_from(s);
     b.spikes = episodes_from(s, "umts.spikes");
     b.outages = episodes_from(s, "umts.outages");
     b.seed = static_cast<std::uint64_t>(s.integer("seed"));

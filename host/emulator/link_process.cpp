@@ -45,7 +45,8 @@ private:
     packet_path& path() override { return *path_; }
     delayed_pair& links() override { return path_->links; }
     void advance(std::int64_t t, std::int64_t) override {
-        if (t >= 0 && links().next_wakeup() <= t) links().advance(t);
+        // Also when nothing is due: silence changes what a link says of itself, too.
+        if (t >= 0) links().advance(t);
     }
     void beat(std::int64_t due) override {
         beats.add(static_cast<double>(now() - due) * 1e-3);

@@ -124,6 +124,8 @@ void path_run::fill_terminal(MacStatus& terminal) {
 
 std::string path_run::statuses() {
     MacStatus base, terminal;
+    // Silence changes what a link says of itself, too.
+    path_->downlink().advance(run().now() - 1);
     fill_base(base);
     fill_terminal(terminal);
     return "{\"base\": " + emulator::to_json(base) +

@@ -23,8 +23,7 @@ constexpr std::array<const char*, 4> rrc_names{"idle", "pch", "fach", "dch"};
 
 void fill_bearer(const bearer& b, bearer::way way, MacStatus& status) {
     BearerDirection& d = *status.mutable_bearer();
-    const auto& entity = b.sender(way);
-    const auto& sent = entity.transmitter().counts();
+    const umts::rlc_counts sent = b.sender(way).counts();
     const auto& blocks = b.counts(way);
     d.set_rate_bps(b.kbps(way) * 1e3);
     d.set_blocks(blocks.blocks);
@@ -32,13 +31,13 @@ void fill_bearer(const bearer& b, bearer::way way, MacStatus& status) {
     d.set_pdus(sent.pdus);
     d.set_retransmissions(sent.retransmissions);
     d.set_polls(sent.polls);
-    d.set_status_pdus(entity.counts().status_pdus);
-    d.set_status_piggybacked(entity.counts().piggybacked);
+    d.set_status_pdus(sent.status_pdus);
+    d.set_status_piggybacked(sent.piggybacked);
     d.set_sdus_given_up(sent.discarded);
-    d.set_resets(entity.counts().resets);
-    d.set_window_used(entity.transmitter().next_sn() - entity.transmitter().acknowledged());
-    d.set_sdus_held(entity.transmitter().held_sdus());
-    status.set_rrc_state(rrc_names[static_cast<std::size_t>(b.control().state())]);
+    d.set_resets(sent.resets);
+    d.set_window_used(sent.window_used);
+    d.set_sdus_held(sent.held);
+    status.set_rrc_state(rrc_names[static_cast<std::size_t>(b.control_state())]);
 }
 
 void fill_base_of(const bearer& b, MacStatus& status) {
@@ -50,7 +49,7 @@ void fill_base_of(const bearer& b, MacStatus& status) {
     link.set_slots_planned(b.counts(bearer::way::down).blocks);
     link.set_frames_sent(b.counts(bearer::way::down).pdus);
     link.set_frames_failed(b.counts(bearer::way::down).pdus_lost);
-    link.set_frames_given_up(b.sender(bearer::way::down).transmitter().counts().discarded);
+    link.set_frames_given_up(b.sender(bearer::way::down).counts().discarded);
     link.set_payload_bits_acknowledged(b.delivered(bearer::way::down).bytes * 8);
 }
 
@@ -142,6 +141,7 @@ void umts_links::apply(const emulator_config& wanted, std::int64_t now_ns) {
         b.set_rate(c.profile.kbps_down, c.profile.kbps_up);
         if (c.errors_down != b.config().errors_down || c.errors_up != b.config().errors_up)
             b.set_errors(c.errors_down, c.errors_up);
+        b.grant_window(c.granted_window);
         b.set_episodes(spike_.with(c.spikes), outage_.with(c.outages));
     }
     cell_.reconfigure(wanted.umts_cell);
@@ -153,11 +153,8 @@ void umts_links::watch_pdus(const pdu_fn& watch) {
         cell_.user(u).watch([this, watch, u](bearer::way way, std::span<const std::uint8_t> pdu,
                                              std::int64_t sent_ns, bool lost) {
             const bool down = way == bearer::way::down;
-            umts::frame_pdu({.downlink = down,
-                             .urnti = static_cast<std::uint32_t>(u) + 1,
-                             .wide_li = umts::li_bytes(umts::data_mode::acknowledged,
-                                                       static_cast<int>(pdu.size())) == 2},
-                            pdu, framed_);
+            umts::frame_pdu(umts::channel_of(cell_.user(u).config().mode, down, u, pdu.size()), pdu,
+                            framed_);
             watch(down, u, framed_, sent_ns, lost);
         });
 }
@@ -167,7 +164,8 @@ void umts_links::follow_packets(const packet_fn& take) {
     journals_.clear();
     for (int u = 0; take && u < cell_.users(); ++u) {
         journals_.push_back(
-            std::make_unique<umts::sdu_journal>([take, u](const packet_record& r) { take(r, u); }));
+            std::make_unique<umts::sdu_journal>([take, u](const packet_record& r) { take(r, u); },
+                                                umts::numbers_of(cell_.user(u).config().mode)));
         cell_.user(u).follow(journals_.back().get());
     }
 }

@@ -129,7 +129,7 @@ void am_entity::advance(std::int64_t now_ns) {
 }
 
 bool am_entity::status_wanted(std::int64_t now_ns) const {
-    return receiver_.status_due(now_ns) || transmitter_.move_due() || window_ > 0;
+    return receiver_.status_due(now_ns) || transmitter_.move_due() || window_due_;
 }
 
 bool am_entity::has_pdu(std::int64_t now_ns) const {
@@ -150,7 +150,7 @@ std::size_t am_entity::make_status(std::int64_t now_ns) {
     std::ranges::fill(status_, std::uint8_t{0});
     status_writer out(status_);
     if (const auto m = transmitter_.move_due(); m && out.move(*m)) transmitter_.move_sent(now_ns);
-    if (window_ > 0 && out.window(window_)) window_ = 0;
+    if (window_ > 0 && out.window(window_)) window_due_ = false;
     receiver_.acknowledge(out, now_ns);
     return out.bytes();
 }

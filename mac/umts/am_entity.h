@@ -45,8 +45,12 @@ public:
     bool has_pdu(std::int64_t now_ns) const;
     // Not before then has it a PDU, if nothing comes.
     std::int64_t next_wakeup(std::int64_t now_ns) const;
-    // The window that the peer may use, from now on.
-    void ask_for_window(int pdus) { window_ = pdus; }
+    // The window that the peer may use, from now on: it is told at once, and again with each
+    // status, of which one may be lost. It takes no more than it is configured for.
+    void ask_for_window(int pdus) {
+        window_ = pdus;
+        window_due_ = true;
+    }
     // A RESET was not answered max_reset times: nothing works any more.
     bool failed() const { return failed_; }
     // RESETs so far, of either end.
@@ -70,6 +74,7 @@ private:
     status_content content_;
     std::vector<std::uint8_t> status_;
     int window_ = 0;
+    bool window_due_ = false;
     bool resetting_ = false, reset_rsn_ = false, reset_to_send_ = false, failed_ = false;
     int resets_sent_ = 0;
     std::int64_t reset_timer_ns_ = -1;

@@ -193,6 +193,7 @@ bool am_transmitter::is_wrong(const status_content& c) const {
 bool am_transmitter::on_status(const status_content& c) {
     if (is_stale(c)) return true;
     if (is_wrong(c)) return false;
+    const int before = window_;
     if (c.window && *c.window > 0) window_ = std::min<int>(*c.window, config_.window);
     if (c.move_ack) on_move_ack(*c.move_ack);
     const std::int64_t often_enough = take_missing(c);
@@ -207,6 +208,9 @@ bool am_transmitter::on_status(const status_content& c) {
         }
     }
     slide();
+    // What was sent last is the last of the smaller window, and did not ask.
+    if (window_ < before && config_.poll_last && next_ >= first_ + window_)
+        poll_due_ |= poll_candidate() >= 0;
     return true;
 }
 

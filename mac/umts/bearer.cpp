@@ -13,6 +13,7 @@ namespace wip::umts {
 namespace {
 
 constexpr std::int64_t never = packet_link::never;
+constexpr double round = 1e-6;  // of a PDU
 constexpr std::int64_t quiet_poll_ns = 5'000'000'000;
 // So long a packet that was given up may still arrive: longer than anything is on the air.
 constexpr std::int64_t forget_ns = 30'000'000'000;
@@ -42,9 +43,27 @@ void bearer_config::check() const {
     const double least_ms = p.radio_ms + 1.5 * p.tti_ms;
     require(p.one_way_ms >= least_ms && p.one_way_ms <= 60000, "one_way_ms", p.one_way_ms,
             (std::to_string(least_ms) + " (radio_ms and 1.5 tti_ms) .. 60000").c_str());
+    if (mode == rlc_mode::transparent && !control.always_dch)
+        refuse("rrc", "states", "dch with mode tm: a FACH has no interval for a whole packet");
+    if (mode == rlc_mode::acknowledged && !rlc.poll_last && rlc.poll_period_ns == 0)
+        refuse("poll_last", "off",
+               "on, or poll_period_ms more than 0: else nobody asks for the last PDU of all when "
+               "it is lost");
+    // A status goes first. Of two PDUs of the slower direction one is left for data.
+    double pdu_ms = p.tti_ms;
+    for (const auto& [kbps, block] :
+         {std::pair(p.kbps_down, p.block_down), {p.kbps_up, p.block_up}})
+        pdu_ms = std::max(
+            pdu_ms, block * 8 / (control.always_dch ? kbps : std::min(kbps, control.fach_kbps)));
+    const double period_ms = static_cast<double>(rlc.status_period_ns) * 1e-6;
+    require(period_ms == 0 || period_ms >= 2 * pdu_ms, "status_period_ms", period_ms,
+            ("0, or " + std::to_string(2 * pdu_ms) + " or more, or data has no room").c_str());
+    require(granted_window >= 0 && granted_window <= rlc.window, "receiver_window", granted_window,
+            "0 .. window");
     require(p.radio_ms >= 0, "radio_ms", p.radio_ms, "0 .. one_way_ms less 1.5 tti_ms");
     errors_down.check();
     errors_up.check();
+    control.check();
     rlc.check();
 }
 
@@ -69,25 +88,28 @@ bearer::~bearer() = default;
 // Each has PDUs of its own direction's size, and those of the other come to it.
 void bearer::set_up_entities() {
     for (const way w : {way::down, way::up}) {
-        am_entity::events e;
+        rlc_entity::events e;
         e.placed = [this, w](std::uint64_t id, const sdu_position& p, std::int64_t first_sn) {
             on_placed(w, id, p, first_sn);
         };
         e.discarded = [this, w](std::uint64_t id) { settle(of(w), id, fate::given_up); };
+        e.too_long = [this, w](std::uint64_t id) { settle(of(w), id, fate::too_long); };
         e.deliver = [this, w](std::span<const std::uint8_t> sdu, const sdu_position& p) {
             on_assembled(other(w), sdu, p);
         };
         am_config sends = config_.rlc, takes = config_.rlc;
-        sends.pdu_bytes = of(w).block + header_bytes(data_mode::acknowledged);
-        takes.pdu_bytes = of(other(w)).block + header_bytes(data_mode::acknowledged);
+        sends.pdu_bytes = of(w).block + header_of(config_.mode);
+        takes.pdu_bytes = of(other(w)).block + header_of(config_.mode);
         if (w == way::up && config_.profile.quiet_uplink) {
             sends.poll_last = sends.poll_last_retransmitted = false;
-            sends.poll_period_ns = quiet_poll_ns;
+            if (sends.poll_period_ns == 0) sends.poll_period_ns = quiet_poll_ns;
         }
-        ends_[static_cast<std::size_t>(w)] =
-            std::make_unique<am_entity>(sends, takes, std::move(e));
+        ends_[static_cast<std::size_t>(w)] = make_entity(config_.mode, sends, takes, std::move(e));
+        if (config_.granted_window > 0)
+            ends_[static_cast<std::size_t>(w)]->ask_for_window(config_.granted_window);
     }
-    pdu_.resize(static_cast<std::size_t>(std::max(sides_[0].block, sides_[1].block)) + 2);
+    pdu_.resize(static_cast<std::size_t>(std::max(sides_[0].block, sides_[1].block) +
+                                         header_of(config_.mode)));
 }
 
 void bearer::set_rate(double kbps_down, double kbps_up) {
@@ -100,6 +122,12 @@ void bearer::set_errors(const block_error_config& down, const block_error_config
     config_.errors_up = up;
     sides_[0].errors = block_errors(down, config_.seed * 2);
     sides_[1].errors = block_errors(up, config_.seed * 2 + 1);
+}
+
+void bearer::grant_window(int pdus) {
+    if (pdus == config_.granted_window) return;
+    config_.granted_window = pdus;
+    for (const auto& end : ends_) end->ask_for_window(pdus > 0 ? pdus : config_.rlc.window);
 }
 
 void bearer::set_episodes(std::vector<episode> spikes, std::vector<episode> outages) {
@@ -160,6 +188,7 @@ void bearer::on_assembled(way w, std::span<const std::uint8_t> sdu, const sdu_po
     const std::uint64_t id = s.placed[at].second;
     record& r = s.records[id - s.first_id];
     if (r.what == fate::delivered) return;
+    if (!acknowledged() && sdu.size() != r.bytes) return;
     if (w == way::up && core_ns_ > 0) {
         if (r.what != fate::queued) settle(s, id, fate::queued);  // it has arrived after all
         r.placed = false;                                         // and cannot be lost any more
@@ -185,8 +214,9 @@ void bearer::settle(side& s, std::uint64_t id, fate what) {
         journal_->left(id, now_ns_, reason_of(what));
     while (!s.records.empty()) {
         const record& f = s.records.front();
-        const bool over = f.what == fate::delivered || f.what == fate::refused ||
-                          (f.what != fate::queued && now_ns_ - f.settled_ns > forget_ns);
+        const bool over =
+            f.what == fate::delivered || f.what == fate::refused ||
+            (f.what != fate::queued && (!acknowledged() || now_ns_ - f.settled_ns > forget_ns));
         if (!over) break;
         s.records.pop();
         ++s.first_id;
@@ -194,16 +224,17 @@ void bearer::settle(side& s, std::uint64_t id, fate what) {
     while (!s.placed.empty() && s.placed.front().second < s.first_id) s.placed.pop();
 }
 
-// RESET: what had its last PDU before it, and has not been put together, will not be.
-void bearer::lose_before(way w, std::uint32_t epoch) {
+// What had its end before this one (that of a RESET, or of the PDUs that are through), and has not
+// been put together, will not be.
+void bearer::lose_before(way w, const sdu_position& p, fate what) {
     side& s = of(w);
-    for (std::size_t i = 0; i < s.placed.size() && s.placed[i].first.epoch < epoch; ++i) {
+    for (std::size_t i = 0; i < s.placed.size() && s.placed[i].first < p; ++i) {
         const std::uint64_t id = s.placed[i].second;
         if (id < s.first_id) continue;
         const record& r = s.records[id - s.first_id];
         if (r.what == fate::queued && r.placed) {
             const std::size_t before = s.placed.size();
-            settle(s, id, fate::lost_by_reset);
+            settle(s, id, what);
             i -= std::min(i, before - s.placed.size());
         }
     }
@@ -234,18 +265,21 @@ void bearer::re_establish() {
 link_sums bearer::sums(way w) const {
     const side& s = of(w);
     const auto of_fate = [&s](fate f) { return s.sums[static_cast<std::size_t>(f)]; };
-    return {s.in,
-            of_fate(fate::delivered),
-            of_fate(fate::queued),
-            {{reason_of(fate::refused), of_fate(fate::refused)},
-             {reason_of(fate::given_up), of_fate(fate::given_up)},
-             {reason_of(fate::lost_by_reset), of_fate(fate::lost_by_reset)}}};
+    link_sums all{s.in, of_fate(fate::delivered), of_fate(fate::queued), {}};
+    const auto add = [&](fate f) { all.dropped.push_back({reason_of(f), of_fate(f)}); };
+    add(fate::refused);
+    add(fate::given_up);
+    add(acknowledged() ? fate::lost_by_reset : fate::lost);
+    if (config_.mode == rlc_mode::transparent) add(fate::too_long);
+    return all;
 }
 
 const char* bearer::reason_of(fate f) {
     return f == fate::refused         ? "queue_full"
            : f == fate::given_up      ? "rlc_given_up"
            : f == fate::lost_by_reset ? "rlc_reset"
+           : f == fate::lost          ? "rlc_lost"
+           : f == fate::too_long      ? "rlc_too_long"
                                       : "";
 }
 
@@ -318,12 +352,17 @@ void bearer::arrive(std::int64_t now_ns) {
 
 void bearer::block_arrives(way w, std::int64_t now_ns) {
     side& s = of(w);
-    am_entity& to = entity(other(w));
+    rlc_entity& to = entity(other(w));
     while (s.air.due_ns() <= now_ns) {
         const std::uint32_t before = to.epoch();
-        to.on_pdu(s.air.front().data, now_ns);
+        const std::int64_t due = s.air.front().due_ns;
+        const auto number = static_cast<std::int64_t>(s.air.front().id);
+        to.on_pdu(s.air.front().data, number, now_ns);
         s.air.pop();
-        if (to.epoch() != before) lose_before(w, to.epoch());
+        if (to.epoch() != before) lose_before(w, {to.epoch(), 0, 0}, fate::lost_by_reset);
+        if (acknowledged() || s.air.due_ns() == due) continue;
+        to.end_of_interval();
+        lose_before(w, {0, number + 1, 0}, fate::lost);
     }
 }
 
@@ -331,13 +370,16 @@ std::int64_t bearer::waiting_bytes() const {
     return static_cast<std::int64_t>(sides_[0].sums[0].bytes + sides_[1].sums[0].bytes);
 }
 
-// PDUs of this interval: the whole part of what the rate has come to, less that of the last one.
-int bearer::pdus_of(way w, std::int64_t start_ns) const {
+double bearer::pdus_per_interval(way w) const {
     const side& s = of(w);
     const double kbps = control_.state() == rrc_state::fach ? control_.config().fach_kbps : s.kbps;
-    const double each = kbps * static_cast<double>(tti_ns_) * 1e-6 / 8 / s.block;
+    return kbps * static_cast<double>(tti_ns_) * 1e-6 / 8 / s.block;
+}
+
+// PDUs of this interval: the whole part of what the rate has come to, less that of the last one.
+int bearer::pdus_of(way w, std::int64_t start_ns) const {
+    const double each = pdus_per_interval(w);
     const auto k = static_cast<double>(start_ns / tti_ns_);
-    constexpr double round = 1e-6;
     return static_cast<int>(std::floor((k + 1) * each + round) - std::floor(k * each + round));
 }
 
@@ -345,21 +387,26 @@ int bearer::begin_interval(way w, std::int64_t start_ns) {
     side& s = of(w);
     s.done_ns = start_ns;
     s.in_block = false;
-    am_entity& from = entity(w);
+    rlc_entity& from = entity(w);
     control_.update(waiting_bytes(), from.has_pdu(start_ns), start_ns);
-    from.advance(start_ns);
+    const int pdus = control_.connected() ? pdus_of(w, start_ns) : 0;
+    const int most = static_cast<int>(std::ceil(pdus_per_interval(w) - round));
+    from.begin_interval(pdus, most, start_ns);
     if (from.failed()) {
         re_establish();
         return 0;
     }
-    return control_.connected() ? pdus_of(w, start_ns) : 0;
+    return pdus;
 }
 
 bool bearer::send_pdu(way w, std::int64_t start_ns) {
     side& s = of(w);
-    const auto pdu = std::span(pdu_).first(static_cast<std::size_t>(s.block) + 2);
-    const std::uint64_t again = entity(w).transmitter().counts().retransmissions;
-    if (!entity(w).next_pdu(pdu, start_ns)) return false;
+    const auto room =
+        std::span(pdu_).first(static_cast<std::size_t>(s.block + header_of(config_.mode)));
+    const rlc_entity::sent sent = entity(w).next_pdu(room, start_ns);
+    if (sent.bytes == 0) return false;
+    const auto pdu = room.first(sent.bytes);
+    const std::int64_t due = start_ns + tti_ns_ + radio_ns_;
     if (!s.in_block || config_.pdus_alone) {
         s.in_block = true;
         s.block_lost = s.errors.lost() || end_of(config_.outages, start_ns) > start_ns;
@@ -368,12 +415,13 @@ bool bearer::send_pdu(way w, std::int64_t start_ns) {
     }
     ++s.counts.pdus;
     s.counts.pdus_lost += s.block_lost ? 1 : 0;
-    if (journal_ && w == way::down && (pdu[0] & 0x80U) != 0)
-        journal_->sent(static_cast<std::uint16_t>((pdu[0] & 0x7fU) << 5 | pdu[1] >> 3),
-                       entity(w).transmitter().counts().retransmissions != again, start_ns,
-                       start_ns + tti_ns_ + radio_ns_, s.block_lost);
+    if (journal_ && w == way::down && sent.number >= 0)
+        journal_->sent(sent.number, sent.again, start_ns, due, s.block_lost);
     if (watch_) watch_(w, pdu, start_ns, s.block_lost);
-    if (!s.block_lost) s.air.push(start_ns + tti_ns_ + radio_ns_, pdu);
+    // One that is lost without acknowledgements has its moment, too.
+    if (!s.block_lost || !acknowledged())
+        s.air.push(due, s.block_lost ? pdu.first(0) : pdu).id =
+            static_cast<std::uint64_t>(sent.number);
     return true;
 }
 

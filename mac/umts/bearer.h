@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A radio bearer of UMTS as two packet links: network and terminal, an acknowledged RLC entity in
-// each, radio blocks between them.
+// A radio bearer of UMTS as two packet links: network and terminal, an RLC entity in each
+// (rlc_entity.h), radio blocks between them.
 //
 //   server --> core delay --> RLC --> blocks, lost or not --> radio delay --> RLC --> terminal
 //   server <-- core delay <-- RLC <-- radio delay <-- blocks, lost or not <-- RLC <-- terminal
@@ -12,7 +12,9 @@
 //
 // A packet counts as queued until the other end has put it together, as dropped when the RLC gives
 // it up; one that arrives nevertheless is moved over. An RLC that has failed (RESET unanswered) is
-// set up anew.
+// set up anew. Without acknowledgements a packet is lost when the PDUs up to its end have come, or
+// would have, and it has not been put together, or with another length: 128 PDUs lost in a row,
+// which their numbers do not tell.
 #pragma once
 
 #include <array>
@@ -23,10 +25,10 @@
 #include <vector>
 
 #include "port/packet_link.h"
-#include "umts/am_entity.h"
 #include "umts/bearer_profile.h"
 #include "umts/block_errors.h"
 #include "umts/ring.h"
+#include "umts/rlc_entity.h"
 #include "umts/rrc.h"
 #include "umts/sdu_journal.h"
 
@@ -40,12 +42,14 @@ struct episode {
 
 struct bearer_config {
     bearer_profile profile = bearer_profiles().front();
-    am_config rlc;  // but pdu_bytes, which is the profile's
+    rlc_mode mode = rlc_mode::acknowledged;
+    am_config rlc;  // but pdu_bytes, which is the profile's; of it what counts in this mode
     block_error_config errors_down, errors_up;
     bool pdus_alone = false;  // a PDU is a block of its own for the errors, not all of an interval
     rrc_config control;
     std::vector<episode> spikes;   // no block begins in one, either way: what waits comes later
     std::vector<episode> outages;  // every block that begins in one is lost
+    int granted_window = 0;        // to a peer by a receiver; 0: all of it
     std::uint64_t seed = 1;
     void check() const;  // throws std::invalid_argument naming key, value and what would be valid
 };
@@ -71,6 +75,8 @@ public:
     // From the next interval on.
     void set_rate(double kbps_down, double kbps_up);
     void set_errors(const block_error_config& down, const block_error_config& up);
+    // The window that each end's receiver grants the other one; 0: all of it. With a status.
+    void grant_window(int pdus);
     void set_episodes(std::vector<episode> spikes, std::vector<episode> outages);
 
     // advance() in its steps, for who moves several bearers on together (cell.h): at next_wakeup(),
@@ -91,13 +97,14 @@ public:
     void follow(sdu_journal* journal) { journal_ = journal; }
 
     // The entity that sends this way.
-    const am_entity& sender(way w) const { return *ends_[static_cast<std::size_t>(w)]; }
+    const rlc_entity& sender(way w) const { return *ends_[static_cast<std::size_t>(w)]; }
     const bearer_counts& counts(way w) const { return sides_[static_cast<std::size_t>(w)].counts; }
     double kbps(way w) const { return of(w).kbps; }
     packets_bytes delivered(way w) const {
         return of(w).sums[static_cast<std::size_t>(fate::delivered)];
     }
-    const rrc& control() const { return control_; }
+    // At the time that it was last moved on to.
+    rrc_state control_state() const { return control_.state_at(now_ns_); }
     const bearer_config& config() const { return config_; }
 
 private:
@@ -127,7 +134,16 @@ private:
         timed& push(std::int64_t due_ns, std::span<const std::uint8_t> data);
         std::int64_t due_ns() const;
     };
-    enum class fate : std::uint8_t { queued, delivered, given_up, lost_by_reset, refused };
+    enum class fate : std::uint8_t {
+        queued,
+        delivered,
+        given_up,
+        lost_by_reset,
+        refused,
+        lost,
+        too_long,
+    };
+    static constexpr std::size_t fates = 7;
     struct record {
         int tag = 0;
         std::int64_t offered_ns = 0, settled_ns = 0;
@@ -141,7 +157,7 @@ private:
         ring<record> records;  // of first_id, first_id + 1, ...
         std::uint64_t first_id = 0;
         ring<std::pair<sdu_position, std::uint64_t>> placed;
-        std::array<packets_bytes, 5> sums;  // by fate
+        std::array<packets_bytes, fates> sums;  // by fate
         packets_bytes in;
         block_errors errors{{}, 0};
         bearer_counts counts;
@@ -156,26 +172,28 @@ private:
     bool idle(way w) const;
     side& of(way w) { return sides_[static_cast<std::size_t>(w)]; }
     const side& of(way w) const { return sides_[static_cast<std::size_t>(w)]; }
-    am_entity& entity(way w) { return *ends_[static_cast<std::size_t>(w)]; }
+    rlc_entity& entity(way w) { return *ends_[static_cast<std::size_t>(w)]; }
 
     void set_up_entities();
     void into_rlc(way w, const timed& packet, std::int64_t now_ns);
     void block_arrives(way w, std::int64_t now_ns);
+    double pdus_per_interval(way w) const;
     int pdus_of(way w, std::int64_t start_ns) const;
     std::int64_t interval_at(way w, std::int64_t ns) const;
     std::int64_t next_interval(way w) const;
     void on_placed(way w, std::uint64_t id, const sdu_position& p, std::int64_t first_sn);
     void on_assembled(way w, std::span<const std::uint8_t> sdu, const sdu_position& p);
     void settle(side& s, std::uint64_t id, fate what);
+    bool acknowledged() const { return config_.mode == rlc_mode::acknowledged; }
     static const char* reason_of(fate f);
-    void lose_before(way w, std::uint32_t epoch);
+    void lose_before(way w, const sdu_position& p, fate what);
     void re_establish();
     std::int64_t waiting_bytes() const;
 
     bearer_config config_;
     std::int64_t tti_ns_, radio_ns_, core_ns_, now_ns_ = 0;
     std::array<side, 2> sides_;
-    std::array<std::unique_ptr<am_entity>, 2> ends_;  // network, terminal
+    std::array<std::unique_ptr<rlc_entity>, 2> ends_;  // network, terminal
     std::array<link, 2> links_{link{*this, way::down}, link{*this, way::up}};
     rrc control_;
     std::uint32_t epoch_base_ = 0;  // grows with each set-up

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "umts/block_errors.h"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -13,6 +14,9 @@ void block_error_config::check() const {
     require(rate >= 0 && rate <= 1, "rate", rate, "0 .. 1");
     require(model == error_model::uniform || rate <= 0.5, "rate", rate,
             "0 .. 0.5 where errors come together");
+    require(std::ranges::all_of(runs, [](int n) { return n >= 0; }) &&
+                (runs.empty() || std::ranges::any_of(runs, [](int n) { return n > 0; })),
+            "runs", static_cast<double>(runs.size()), "of 0 or more blocks, one of them of any");
     require(burst >= 1 && burst <= 1000, "burst", burst, "1 .. 1000");
 }
 
@@ -38,13 +42,18 @@ block_chain chain_of(const block_error_config& c) {
 }
 
 block_errors::block_errors(const block_error_config& config, std::uint64_t seed)
-    : chain_(chain_of(config)), random_(seed) {
+    : chain_(chain_of(config)), runs_(config.runs), random_(seed) {
     if (config.model != error_model::burst || config.rate == 0) return;
     length_ = static_cast<int>(std::lround(config.burst));
     period_ = static_cast<int>(std::lround(length_ / config.rate));
 }
 
 bool block_errors::lost() noexcept {
+    if (!runs_.empty()) {
+        for (; of_run_ == runs_[run_]; of_run_ = 0) run_ = (run_ + 1) % runs_.size();
+        ++of_run_;
+        return run_ % 2 == 1;
+    }
     if (period_ > 0) {
         at_ = (at_ + 1) % period_;
         return at_ >= period_ - length_;

@@ -2,11 +2,12 @@
 // Which radio blocks are lost: a Markov chain of up to three states, each with its own probability
 // of a lost block; or bursts of a fixed length. One state: independent blocks. Of two: good without
 // loss, bad without anything else. Of three: the middle one loses every second block. `burst` is
-// the mean stay in a state that is not good, in blocks.
+// the mean stay in a state that is not good, in blocks. Or a recorded sequence.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "types/splitmix64.h"
 
@@ -18,6 +19,9 @@ struct block_error_config {
     error_model model = error_model::uniform;
     double rate = 0;   // share of the blocks that is lost, 0 .. 1; of a chain up to 0.5
     double burst = 5;  // blocks, 1 .. 1000
+    // A recorded sequence instead, if there is one: so many blocks arrive, so many are lost, ...;
+    // then from its beginning again.
+    std::vector<int> runs = {};
     bool operator==(const block_error_config&) const = default;
     void check() const;  // throws std::invalid_argument naming key, value and what would be valid
 };
@@ -40,6 +44,9 @@ private:
     double draw() noexcept { return static_cast<double>(random_.next() >> 11) * 0x1p-53; }
 
     block_chain chain_;
+    std::vector<int> runs_;
+    std::size_t run_ = 0;
+    int of_run_ = 0;
     int period_ = 0, length_ = 0, at_ = 0, state_ = 0;
     splitmix64 random_;
 };

@@ -23,6 +23,9 @@ constexpr int sn_space = 4096;  // of AMD PDUs
 constexpr int um_sn_space = 128;
 constexpr int longest_sdu = 65535;
 
+// As Wireshark counts them.
+enum class rlc_mode : std::uint8_t { transparent = 0, unacknowledged = 1, acknowledged = 2 };
+
 enum class data_mode : std::uint8_t { acknowledged, unacknowledged };
 
 // Octets of an LI with its E bit, from the size of the PDU (9.2.2.8).

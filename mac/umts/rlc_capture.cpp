@@ -22,6 +22,15 @@ void little(std::vector<std::uint8_t>& out, std::uint32_t value, int bytes) {
 
 }  // namespace
 
+rlc_channel channel_of(rlc_mode mode, bool downlink, int user, std::size_t pdu_bytes) {
+    const auto lis =
+        mode == rlc_mode::unacknowledged ? data_mode::unacknowledged : data_mode::acknowledged;
+    return {.mode = mode,
+            .downlink = downlink,
+            .urnti = static_cast<std::uint32_t>(user) + 1,
+            .wide_li = li_bytes(lis, static_cast<int>(pdu_bytes)) == 2};
+}
+
 void frame_pdu(const rlc_channel& c, std::span<const std::uint8_t> pdu,
                std::vector<std::uint8_t>& out) {
     const std::size_t framing = signature.size() + (c.user_data ? 2 : 0) + 2 + 2 + 5 + 2 + 2 + 1;

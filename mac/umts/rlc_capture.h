@@ -7,13 +7,14 @@
 //   | 6 radio bearer | 7 size of LIs | 1 PDU
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-namespace wip::umts {
+#include "umts/pdu.h"
 
-enum class rlc_mode : std::uint8_t { transparent = 0, unacknowledged = 1, acknowledged = 2 };
+namespace wip::umts {
 
 struct rlc_channel {
     rlc_mode mode = rlc_mode::acknowledged;
@@ -25,6 +26,9 @@ struct rlc_channel {
     // interfaces anyway does not say so, or each would be counted twice.
     bool user_data = false;
 };
+
+// Of a PDU of that size, of the nth user's bearer, from 0.
+rlc_channel channel_of(rlc_mode mode, bool downlink, int user, std::size_t pdu_bytes);
 
 // The IPv4 packet with the framed PDU, into `out`, which is emptied first.
 void frame_pdu(const rlc_channel& channel, std::span<const std::uint8_t> pdu,

@@ -2,6 +2,9 @@
 #include "umts/rrc.h"
 
 #include <limits>
+#include <utility>
+
+#include "types/require.h"
 
 namespace wip::umts {
 namespace {
@@ -9,6 +12,20 @@ namespace {
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
+
+void rrc_config::check() const {
+    constexpr std::int64_t hour = 3'600'000'000'000;
+    for (const auto& [key, ns] : {std::pair("set_up_ns", set_up_ns),
+                                  {"page_ns", page_ns},
+                                  {"switch_ns", switch_ns},
+                                  {"dch_inactive_ns", dch_inactive_ns},
+                                  {"fach_inactive_ns", fach_inactive_ns},
+                                  {"pch_inactive_ns", pch_inactive_ns}})
+        require(ns >= 1 && ns <= hour, key, static_cast<double>(ns), "1 .. 3600000000000");
+    require(threshold_bytes >= 0 && threshold_bytes <= 1'000'000, "threshold_bytes",
+            threshold_bytes, "0 .. 1000000");
+    require(fach_kbps >= 1 && fach_kbps <= 20000, "fach_kbps", fach_kbps, "1 .. 20000");
+}
 
 rrc::rrc(const rrc_config& config)
     : config_(config),
@@ -35,6 +52,12 @@ std::int64_t rrc::patience_ns() const {
             break;
     }
     return never;
+}
+
+rrc_state rrc::state_at(std::int64_t now_ns) const {
+    rrc then = *this;
+    then.update(0, false, now_ns);
+    return then.state_;
 }
 
 void rrc::update(std::int64_t waiting_bytes, bool active, std::int64_t now_ns) {

@@ -23,6 +23,7 @@ struct rrc_config {
                  pch_inactive_ns = 600'000'000'000;
     int threshold_bytes = 512;
     double fach_kbps = 16;
+    void check() const;  // throws std::invalid_argument naming key, value and what would be valid
 };
 
 class rrc {
@@ -31,7 +32,9 @@ public:
 
     // So much waits now, in both directions together; `active`: something goes to and fro.
     void update(std::int64_t waiting_bytes, bool active, std::int64_t now_ns);
+    // As that call found it; and with the silence since then.
     rrc_state state() const { return state_; }
+    rrc_state state_at(std::int64_t now_ns) const;
     // Something can be sent.
     bool connected() const { return state_ == rrc_state::fach || state_ == rrc_state::dch; }
     // When a change that was begun is made; never (the largest number) if none was.

@@ -34,7 +34,7 @@ void sdu_journal::placed(std::uint64_t id, std::int64_t first_sn, std::int64_t l
     made_ns_ = now_ns;
 }
 
-void sdu_journal::sent(std::uint16_t sn, bool again, std::int64_t start_ns, std::int64_t there_ns,
+void sdu_journal::sent(std::int64_t sn, bool again, std::int64_t start_ns, std::int64_t there_ns,
                        bool lost) {
     pdu& p = at(sn);
     if (!again) p = {start_ns, there_ns, -1, 0};
@@ -71,8 +71,10 @@ void sdu_journal::left(std::uint64_t id, std::int64_t now_ns, const char* droppe
             again_.push_back(at(sn).again);
             there = at(sn).there_ns < 0 ? now_ns : std::max(there, at(sn).there_ns);
         }
-        r.first_pdu = static_cast<std::int32_t>(e->first_sn % sn_space);
-        r.last_pdu = static_cast<std::int32_t>(e->last_sn % sn_space);
+        if (numbers_ > 0) {
+            r.first_pdu = static_cast<std::int32_t>(e->first_sn % numbers_);
+            r.last_pdu = static_cast<std::int32_t>(e->last_sn % numbers_);
+        }
         r.retransmissions = again_;
         r.parts.queue = part_until(e->first_ns);
         r.parts.scheduling = part_until(at(e->last_sn).start_ns);

@@ -27,15 +27,16 @@ namespace wip::umts {
 class sdu_journal {
 public:
     using take_fn = std::function<void(const packet_record&)>;
-    explicit sdu_journal(take_fn take) : take_(std::move(take)) {}
+    // PDUs have numbers below `numbers`; 0: none.
+    explicit sdu_journal(take_fn take, int numbers = sn_space)
+        : take_(std::move(take)), numbers_(numbers) {}
 
     // In the order of their ids, which have no gaps.
     void offered(std::uint64_t id, std::span<const std::uint8_t> packet, std::int64_t now_ns);
     void entered(std::uint64_t id, std::int64_t now_ns);  // the RLC
     // Its last PDU is being made, in the interval that begins now.
     void placed(std::uint64_t id, std::int64_t first_sn, std::int64_t last_sn, std::int64_t now_ns);
-    void sent(std::uint16_t sn, bool again, std::int64_t start_ns, std::int64_t there_ns,
-              bool lost);
+    void sent(std::int64_t sn, bool again, std::int64_t start_ns, std::int64_t there_ns, bool lost);
     // Handed out, or dropped with a reason. What comes later says nothing any more.
     void left(std::uint64_t id, std::int64_t now_ns, const char* dropped = "");
 
@@ -55,6 +56,7 @@ private:
     pdu& at(std::int64_t sn) { return pdus_[static_cast<std::size_t>(sn % sn_space)]; }
 
     take_fn take_;
+    int numbers_;
     ring<entry> entries_;
     std::uint64_t first_id_ = 0;
     std::int64_t made_ns_ = -1;  // the last PDU of the packet that was placed last

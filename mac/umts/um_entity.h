@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "umts/am_config.h"
 #include "umts/pdu.h"
 
 namespace wip::umts {
@@ -31,22 +32,36 @@ struct um_counts {
 
 class um_transmitter {
 public:
-    explicit um_transmitter(const um_config& config);
-    bool on_sdu(std::span<const std::uint8_t> sdu, std::int64_t now_ns);
+    // As those of am_transmitter.h, with PDUs counted from 0.
+    using placed_fn =
+        std::function<void(std::uint64_t id, const sdu_position&, std::int64_t first_pdu)>;
+    using discarded_fn = std::function<void(std::uint64_t id)>;
+    explicit um_transmitter(
+        const um_config& config, placed_fn placed = [](auto, const auto&, auto) {},
+        discarded_fn discarded = [](auto) {});
+    bool on_sdu(std::span<const std::uint8_t> sdu, std::int64_t now_ns, std::uint64_t id = 0);
+    // Gives up what has waited for too long.
+    void advance(std::int64_t now_ns);
     bool has_pdu() const { return count_ > 0 || carry_ != pdu_builder::carry::nothing; }
     bool next_pdu(std::span<std::uint8_t> pdu, std::int64_t now_ns);
+    std::size_t held_sdus() const { return count_; }
     const um_counts& counts() const { return counts_; }
 
 private:
     struct held {
         std::vector<std::uint8_t> data;
-        std::int64_t since_ns = 0;
+        std::uint64_t id = 0;
+        std::int64_t since_ns = 0, first_pdu = 0;
         int taken = 0;
     };
     held& front() { return sdus_[front_]; }
     void drop_front();
 
     um_config config_;
+    placed_fn placed_;
+    discarded_fn discarded_;
+    std::uint64_t carried_id_ = 0;  // whose end the next PDU has to say
+    std::int64_t carried_first_pdu_ = 0;
     std::vector<held> sdus_;
     std::size_t front_ = 0, count_ = 0;
     pdu_builder builder_;
@@ -62,10 +77,13 @@ public:
     using deliver_fn = std::function<void(std::span<const std::uint8_t> sdu)>;
     um_receiver(const um_config& config, deliver_fn deliver);
     void on_pdu(std::span<const std::uint8_t> pdu);
+    // Which of the ends in its PDU is that of the SDU that is being delivered.
+    int end() const { return end_; }
     const um_counts& counts() const { return counts_; }
 
 private:
     um_config config_;
+    int end_ = 0;
     deliver_fn deliver_;
     pdu_content content_;
     std::vector<std::uint8_t> sdu_;

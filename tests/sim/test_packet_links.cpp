@@ -138,6 +138,36 @@ const std::vector<kind> kinds{
          auto b = std::make_shared<umts::bearer>(lossy_bearer("umts-384", 20));
          return made_link{b, &b->downlink()};
      }},
+    {"umts_downlink_unacknowledged", 3,
+     [] {
+         auto c = lossy_bearer("umts-384", 20);
+         c.mode = umts::rlc_mode::unacknowledged;
+         auto b = std::make_shared<umts::bearer>(c);
+         return made_link{b, &b->downlink()};
+     }},
+    {"umts_downlink_unacknowledged_of_three", 3,
+     [] {
+         auto b = lossy_bearer("umts-384", 20);
+         b.mode = umts::rlc_mode::unacknowledged;
+         auto c = std::make_shared<umts::cell>(
+             b, umts::cell_config{.users = 3, .kbps = 900, .users_db = {0, 3, -3}, .classes = {}});
+         return made_link{c, &c->downlink()};
+     }},
+    {"umts_downlink_transparent_of_three", 3,
+     [] {
+         auto b = lossy_bearer("reference", 5);
+         b.mode = umts::rlc_mode::transparent;
+         auto c = std::make_shared<umts::cell>(
+             b, umts::cell_config{.users = 3, .users_db = {}, .classes = {}});
+         return made_link{c, &c->downlink()};
+     }},
+    {"umts_uplink_transparent", 3,
+     [] {
+         auto c = lossy_bearer("reference", 5);
+         c.mode = umts::rlc_mode::transparent;
+         auto b = std::make_shared<umts::bearer>(c);
+         return made_link{b, &b->uplink()};
+     }},
     {"umts_downlink_of_three", 3,
      [] {
          auto c = std::make_shared<umts::cell>(

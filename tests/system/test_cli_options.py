@@ -72,6 +72,18 @@ class Options(unittest.TestCase):
                     options.parse_emulate(["--config", self.file(f"umts: {{{key}: {value}}}")])
                 self.assertNotIn("\n", str(caught.exception))
 
+    def test_lost_blocks_come_from_a_file_of_ones_and_zeros(self):
+        for flag, key in (("--error-trace", "umts.error_trace"), ("--up-error-trace", "umts.up_error_trace")):
+            for text, runs in (("0001\n1\n0 1 # two, then one\n", [3, 2, 1, 1]), ("1 1 0", [0, 2, 1]), ("1", [0, 1])):
+                name = self.file(text)
+                self.assertEqual(options.parse_emulate(["--link", "umts", flag, name]).scenario[key], runs)
+                self.assertEqual(options.parse_emulate(["--config", self.file(f"{key.replace('.', ': {', 1)}: {name}}}")]).scenario[key], runs)
+            self.assertEqual(options.parse_emulate([flag, "5,2"]).scenario[key], [5, 2])
+            for text, said in (("01\n012\n", "line 2 is '012'"), ("# none\n", "nothing in it"), ("01" * 10001, "it has 20002 runs of up to 1 blocks")):
+                with self.subTest(flag=flag, text=text[:20]), self.assertRaisesRegex(BadInput, f"{flag} .*{said}") as caught:
+                    options.parse_emulate([flag, self.file(text)])
+                self.assertNotIn("\n", str(caught.exception))
+
     def test_ports_to_split_are_taken_as_yaml_reads_them(self):
         for value, wanted in (("off", "off"), ("all", "all"), ("80", "80"), ("[80, 5001-5010]", "80,5001-5010"), ("'80,443'", "80,443")):
             s = options.parse_emulate(["--config", self.file(f"{{link: {{kind: umts}}, split_tcp: {{ports: {value}}}}}")]).scenario

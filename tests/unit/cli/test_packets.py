@@ -45,6 +45,16 @@ class Lines(unittest.TestCase):
         self.assertEqual((tree["retransmissions"], tree["each_retransmission_ns"]), ([0, 1, 0], [2_000_000]))
 
 
+    def test_a_pdu_has_the_packets_that_had_a_part_in_it(self):
+        records = [record(1), record(2, first_pdu=0, last_pdu=3), record(3, first_pdu=3, last_pdu=9), record(4, first_pdu=4090, last_pdu=2)]
+        for pdu, numbers in ((3, [2, 3]), (4, [3]), (2, [2, 4]), (4095, [4]), (10, [])):
+            out = io.StringIO()
+            printer = packets.Printer(out, True, None, pdu)
+            printer.batch(pb.PacketBatch(packet=records))
+            self.assertEqual([json.loads(line)["number"] for line in out.getvalue().splitlines()], numbers, pdu)
+            self.assertEqual(printer.shown, len(numbers))
+
+
 class Following(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

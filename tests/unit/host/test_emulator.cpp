@@ -2,7 +2,10 @@
 // The emulator around its cell: what it refuses, and that the statuses it reports add up.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "emulator/cell_status.h"
 #include "emulator/delayed_path.h"
@@ -76,6 +79,132 @@ TEST(CellStatus, InIsDeliveredQueuedAndDroppedInEverySlotAndOfEveryUser) {
     for (const auto& d : base.downlink().dropped()) drops[d.reason()] = d.count().packets();
     for (const char* reason : {"wired_loss", "queue_full", "retransmissions_exceeded"})
         EXPECT_GT(drops[reason], 0U) << reason;
+}
+
+TEST(EmulatorConfig, WithoutAcknowledgementsWhatIsAboutThemIsRefused) {
+    const auto refusal = [](const std::vector<const char*>& assignments) -> std::string {
+        config::settings s(emulator_keys());
+        for (const auto* a : assignments) s.merge_assignment(a);
+        try {
+            translate(s);
+        } catch (const config::error& e) {
+            return e.what();
+        }
+        return "";
+    };
+    for (const auto* key :
+         {"umts.max_dat=3", "umts.window=100", "umts.poll_timer_ms=20", "umts.order=as_completed",
+          "umts.status_prohibit_ms=0", "umts.discard=reset", "umts.discard=never"})
+        for (const auto* mode : {"umts.mode=um", "umts.mode=tm"}) {
+            const std::string text = refusal({mode, key}), name(key, std::strchr(key, '='));
+            EXPECT_NE(text.find(name + " = "), std::string::npos) << text;
+            EXPECT_NE(text.find("acknowledges nothing; valid: "), std::string::npos) << text;
+            EXPECT_EQ(refusal({key}), "");
+        }
+    EXPECT_NE(refusal({"umts.mode=tm", "umts.cell_kbps=500"}).find("valid: 0"), std::string::npos);
+    EXPECT_NE(refusal({"umts.mode=tm", "umts.rrc=states"}).find("umts.rrc = states"),
+              std::string::npos);
+    for (const auto* key : {"umts.poll_pdus=3", "umts.poll_last=off", "umts.status_format=rlist",
+                            "umts.status_missing=off", "umts.receiver_window=9"})
+        EXPECT_NE(refusal({"umts.mode=um", key}).find("acknowledges nothing"), std::string::npos)
+            << key;
+    EXPECT_NE(refusal({"umts.poll_last=off", "umts.poll_pdus=3"}).find("umts.poll_last = off"),
+              std::string::npos);
+    EXPECT_NE(refusal({"umts.window=8", "umts.receiver_window=9"}).find("umts.receiver_window = 9"),
+              std::string::npos);
+    EXPECT_NE(refusal({"umts.rrc_fach_kbps=9"}).find("umts.rrc is dch"), std::string::npos);
+    EXPECT_EQ(refusal({"umts.rrc=states", "umts.rrc_fach_kbps=9"}), "");
+    for (const auto* fine : {"umts.discard=timer", "umts.errors=0.1", "umts.max_dat=10"})
+        EXPECT_EQ(refusal({"umts.mode=um", fine}), "") << fine;
+}
+
+TEST(EmulatorConfig, EachDirectionHasItsOwnErrors) {
+    const auto made = [](const std::vector<const char*>& assignments) {
+        config::settings s(emulator_keys());
+        for (const auto* a : assignments) s.merge_assignment(a);
+        return translate(s).bearer;
+    };
+    using umts::error_model;
+    auto b = made({"umts.error_model=markov2", "umts.error_burst=7", "umts.errors=0.1"});
+    EXPECT_EQ(b.errors_down, (umts::block_error_config{error_model::markov2, 0.1, 7}));
+    EXPECT_EQ(b.errors_up, (umts::block_error_config{error_model::markov2, 0, 7}));
+    b = made({"umts.error_model=markov2", "umts.up_error_model=burst", "umts.up_error_burst=3",
+              "umts.up_errors=0.2"});
+    EXPECT_EQ(b.errors_down, (umts::block_error_config{error_model::markov2, 0, 5}));
+    EXPECT_EQ(b.errors_up, (umts::block_error_config{error_model::burst, 0.2, 3}));
+    b = made({"umts.error_trace=5,2", "umts.up_error_trace=0,1,3"});
+    EXPECT_EQ(b.errors_down.runs, (std::vector{5, 2}));
+    EXPECT_EQ(b.errors_up.runs, (std::vector{0, 1, 3}));
+    for (const auto& wrong :
+         std::vector<std::vector<const char*>>{{"umts.up_error_burst=0.5"},
+                                               {"umts.error_trace=0,0"},
+                                               {"umts.up_error_trace=1,1", "umts.up_errors=0.1"}})
+        EXPECT_THROW(made(wrong), config::error) << wrong.front();
+}
+
+// Each setting is one field, and that one alone.
+TEST(EmulatorConfig, TriggersAndRadioControlAreWhatIsSet) {
+    const auto made = [](const char* assignment) {
+        config::settings s(emulator_keys());
+        for (const char* a : {"umts.rrc=states", assignment}) s.merge_assignment(a);
+        return translate(s).bearer;
+    };
+    const auto as_text = [](const umts::bearer_config& b) {
+        const auto& r = b.rlc;
+        const auto& c = b.control;
+        std::string all;
+        for (const std::int64_t n : {std::int64_t{r.poll_last},
+                                     std::int64_t{r.poll_last_retransmitted},
+                                     std::int64_t{r.poll_pdus},
+                                     std::int64_t{r.poll_sdus},
+                                     std::int64_t{r.poll_window_percent},
+                                     r.poll_period_ns,
+                                     r.poll_timer_ns,
+                                     r.poll_prohibit_ns,
+                                     std::int64_t{r.status_missing},
+                                     r.status_period_ns,
+                                     r.status_prohibit_ns,
+                                     static_cast<std::int64_t>(r.format),
+                                     std::int64_t{b.granted_window},
+                                     c.set_up_ns,
+                                     c.page_ns,
+                                     c.switch_ns,
+                                     c.dch_inactive_ns,
+                                     c.fach_inactive_ns,
+                                     c.pch_inactive_ns,
+                                     std::int64_t{c.threshold_bytes},
+                                     static_cast<std::int64_t>(c.fach_kbps)})
+            all += std::to_string(n) + ' ';
+        return all;
+    };
+    const auto expect = [&](const char* assignment, auto change) {
+        umts::bearer_config b;
+        b.control.always_dch = false;
+        change(b);
+        EXPECT_EQ(as_text(made(assignment)), as_text(b)) << assignment;
+    };
+    constexpr std::int64_t ms = 1'000'000;
+    expect("umts.errors=0", [](auto&) {});  // the defaults are the structure's
+    expect("umts.poll_retransmitted=off", [](auto& b) { b.rlc.poll_last_retransmitted = false; });
+    expect("umts.poll_pdus=7", [](auto& b) { b.rlc.poll_pdus = 7; });
+    expect("umts.poll_sdus=3", [](auto& b) { b.rlc.poll_sdus = 3; });
+    expect("umts.poll_window_percent=80", [](auto& b) { b.rlc.poll_window_percent = 80; });
+    expect("umts.poll_period_ms=250", [](auto& b) { b.rlc.poll_period_ns = 250 * ms; });
+    expect("umts.poll_prohibit_ms=60", [](auto& b) { b.rlc.poll_prohibit_ns = 60 * ms; });
+    expect("umts.status_missing=off", [](auto& b) { b.rlc.status_missing = false; });
+    expect("umts.status_period_ms=40", [](auto& b) { b.rlc.status_period_ns = 40 * ms; });
+    expect("umts.status_format=bitmap",
+           [](auto& b) { b.rlc.format = umts::missing_format::bitmap; });
+    expect("umts.status_format=rlist", [](auto& b) { b.rlc.format = umts::missing_format::rlist; });
+    expect("umts.receiver_window=9", [](auto& b) { b.granted_window = 9; });
+    expect("umts.rrc_set_up_ms=2", [](auto& b) { b.control.set_up_ns = 2 * ms; });
+    expect("umts.rrc_page_ms=3", [](auto& b) { b.control.page_ns = 3 * ms; });
+    expect("umts.rrc_switch_ms=4", [](auto& b) { b.control.switch_ns = 4 * ms; });
+    expect("umts.rrc_dch_s=5.5", [](auto& b) { b.control.dch_inactive_ns = 5500 * ms; });
+    expect("umts.rrc_fach_s=6", [](auto& b) { b.control.fach_inactive_ns = 6000 * ms; });
+    expect("umts.rrc_pch_s=7", [](auto& b) { b.control.pch_inactive_ns = 7000 * ms; });
+    expect("umts.rrc_threshold_bytes=8", [](auto& b) { b.control.threshold_bytes = 8; });
+    expect("umts.rrc_fach_kbps=9", [](auto& b) { b.control.fach_kbps = 9; });
 }
 
 TEST(EmulatorConfig, BadConfigurationIsRefusedWithItsKey) {

@@ -11,6 +11,8 @@
 // repeated; undelivered, though nothing was lost for good; unfinished, links that did not end.
 // rlc_capture case am|um PDU_BYTES SDU_BYTES SDUS FILE [SN ...]: so many SDUs in PDUs that come in
 // the order named, or as they were sent.
+// rlc_capture bearer FILE: packets of 30 to 270 octets down a bearer of unacknowledged mode, framed
+// as its capture has them.
 //
 // tshark 4.0 (packet-umts_rlc.c, add_fragment) keeps the ends of SDUs in the order in which they
 // came and puts together what lies between one and the next, when the last PDU of it comes. So a
@@ -34,6 +36,7 @@
 #include <vector>
 
 #include "rlc_world.h"
+#include "umts/bearer.h"
 #include "umts/rlc_capture.h"
 #include "umts/um_entity.h"
 
@@ -410,15 +413,39 @@ void one_case(int argc, char** argv, capture& to) {
     }
 }
 
+void one_bearer(capture& to) {
+    bearer_config c;
+    c.profile = *find_bearer_profile("umts-384");
+    c.mode = rlc_mode::unacknowledged;
+    bearer b(c);
+    b.watch([&](bearer::way w, std::span<const std::uint8_t> pdu, std::int64_t, bool) {
+        to.channel = channel_of(c.mode, w == bearer::way::down, 0, pdu.size());
+        to.channel.user_data = true;
+        to.take(pdu);
+    });
+    b.downlink().deliver_to([&](const link_packet& p) {
+        to.say(p.data);
+        return 0;
+    });
+    dice d{splitmix64(1)};
+    // Fewer PDUs than numbers: tshark takes one that comes again soon for a duplicate.
+    for (int i = 0; i < 30; ++i) {
+        b.downlink().offer(draw_sdu(d, 30 + 8 * i), i * 10'000'000);
+        b.downlink().advance(i * 10'000'000);
+    }
+    b.downlink().advance(10'000'000'000);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     const std::string what = argc > 1 ? argv[1] : "";
     const bool worlds = what == "worlds" && argc == 5;
-    if (!worlds && (what != "case" || argc < 7)) {
+    const bool whole_bearer = what == "bearer" && argc == 3;
+    if (!worlds && !whole_bearer && (what != "case" || argc < 7)) {
         std::fprintf(stderr,
-                     "%s: worlds FIRST WORLDS FILE, or case am|um PDU_BYTES SDU_BYTES SDUS FILE "
-                     "[SN ...]\n",
+                     "%s: worlds FIRST WORLDS FILE, case am|um PDU_BYTES SDU_BYTES SDUS FILE "
+                     "[SN ...], or bearer FILE\n",
                      argv[0]);
         return 2;
     }
@@ -427,9 +454,11 @@ int main(int argc, char** argv) {
     if (worlds)
         draw_worlds(number("FIRST", argv[2], 0, 1'000'000'000'000),
                     number("WORLDS", argv[3], 1, 100'000), to);
+    else if (whole_bearer)
+        one_bearer(to);
     else
         one_case(argc, argv, to);
-    const char* name = argv[worlds ? 4 : 6];
+    const char* name = argv[worlds ? 4 : whole_bearer ? 2 : 6];
     std::ofstream file(name, std::ios::binary);
     file.write(reinterpret_cast<const char*>(to.file.data()),
                static_cast<std::streamsize>(to.file.size()));

@@ -35,7 +35,7 @@ long steady(discard_mode discard, bool in_sequence) {
         c.advance(t);
     }
     const long allocated = test::allocations - before;
-    EXPECT_GT(c.user(0).sender(bearer::way::down).transmitter().counts().retransmissions, 1000U);
+    EXPECT_GT(c.user(0).sender(bearer::way::down).counts().retransmissions, 1000U);
     EXPECT_GT(c.downlink().sums().delivered.packets, 2000U);
     return allocated;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A bearer in virtual time: delay, constant bit rate, the share of packets that max_dat gives up
-// (Teyeb 2006, 5.2), RRC states, block errors as asked for.
+// (Teyeb 2006, 5.2), block errors as asked for.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,16 +23,6 @@ namespace wip::umts {
 namespace {
 
 constexpr std::int64_t ms = 1'000'000;
-
-// From one wake-up to the next, up to t.
-void run_to(bearer& b, std::int64_t t) {
-    while (b.next_wakeup() <= t) b.advance(b.next_wakeup());
-    b.advance(t);
-}
-
-std::vector<std::uint8_t> packet(int bytes) {
-    return std::vector<std::uint8_t>(static_cast<std::size_t>(bytes), 0x45);
-}
 
 // Answered at once; mean of packets that come at any time within an interval.
 double mean_round_trip_ms(const bearer_config& c, int bytes) {
@@ -165,6 +155,26 @@ TEST(Errors, AsManyAsAskedForAndInBurstsOfTheLengthAskedFor) {
             EXPECT_NEAR(length, 6, 0.3) << static_cast<int>(model);
         }
     }
+}
+
+TEST(Errors, ARecordedSequenceIsKeptAndBeginsAnew) {
+    bearer_config c = of_profile("umts-384");
+    c.errors_down.runs = {3, 2, 1, 1, 2};  // 0001101 00, and anew
+    c.rlc.max_dat = 1000;
+    bearer b(c);
+    std::string lost;
+    std::int64_t last = -1;
+    b.watch([&](bearer::way w, std::span<const std::uint8_t>, std::int64_t start, bool l) {
+        if (w == bearer::way::down && start != last) lost += l ? '1' : '0';
+        last = w == bearer::way::down ? start : last;
+    });
+    for (int i = 0; i < 20; ++i) b.downlink().offer(packet(1500), 0);
+    run_to(b, 20'000 * ms);
+    EXPECT_EQ(lost.substr(0, 21), "000110100000110100000");
+    EXPECT_EQ(b.counts(bearer::way::up).blocks_lost, 0U);
+    EXPECT_EQ(b.downlink().sums().delivered.packets, 20U);
+    c.errors_down.runs = {0, 0};
+    EXPECT_THROW(bearer{c}, std::invalid_argument);
 }
 
 struct spell {
@@ -325,36 +335,6 @@ TEST(Journal, EveryPacketIsToldOnceWithItsPdusAndThePartsAddUp) {
         EXPECT_EQ(told, sent);
     }
     EXPECT_LT(2 * waited[0], waited[1]);
-}
-
-TEST(Control, StatesFollowTheTraffic) {
-    bearer_config c = of_profile("umts-384");
-    c.control.always_dch = false;
-    bearer b(c);
-    std::int64_t arrived = -1;
-    b.downlink().deliver_to([&](const link_packet& p) {
-        arrived = p.due_ns;
-        return 0;
-    });
-    EXPECT_EQ(b.control().state(), rrc_state::idle);
-    b.downlink().offer(packet(1500), 0);
-    run_to(b, 3000 * ms);
-    EXPECT_EQ(b.control().state(), rrc_state::dch);
-    // Set-up of 1 s, four blocks, radio delay.
-    EXPECT_GE(arrived, 1100 * ms);
-    EXPECT_LE(arrived, 1120 * ms);
-    // Ten seconds of silence: FACH, where a small packet stays.
-    run_to(b, 12'000 * ms);
-    arrived = -1;
-    b.downlink().offer(packet(100), 12'000 * ms);
-    run_to(b, 13'000 * ms);
-    EXPECT_EQ(b.control().state(), rrc_state::fach);
-    // 3 PDUs at 16 kbit/s.
-    EXPECT_GE(arrived, 12'110 * ms);
-    EXPECT_LE(arrived, 12'180 * ms);
-    b.downlink().offer(packet(1000), 13'000 * ms);
-    run_to(b, 14'000 * ms);
-    EXPECT_EQ(b.control().state(), rrc_state::dch);
 }
 
 TEST(Config, WhatIsWrongIsNamed) {

@@ -33,7 +33,7 @@ struct world {
     std::vector<std::uint64_t> pdus() const {
         std::vector<std::uint64_t> n;
         for (int u = 0; u < it.users(); ++u)
-            n.push_back(it.user(u).sender(bearer::way::down).transmitter().counts().pdus);
+            n.push_back(it.user(u).sender(bearer::way::down).counts().pdus);
         return n;
     }
     // kbit/s of each from now until then.

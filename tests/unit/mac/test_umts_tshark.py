@@ -85,6 +85,12 @@ class Worlds(Witness):
         self.assertEqual([len(d) for d in differences(ours, sdus_of_tshark(self.file))[:2]], [1, 1])
 
 
+    def test_a_bearer_of_unacknowledged_mode(self) -> None:
+        ours = self.ours("bearer", self.file)
+        self.assertEqual(len(ours), 30)
+        self.assertEqual(sdus_of_tshark(self.file), ours)
+
+
 class Orders(Witness):
     """Two SDUs of 100 octets in PDUs 0 to 5 of 40: 2 has the end of one and the beginning of the next, 5 the end."""
 

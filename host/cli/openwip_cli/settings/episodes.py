@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Spikes and outages of a UMTS bearer from a file: a line for each, when it begins and how long it lasts, in seconds; the next one begins
-when it is over, or later. `#` begins a comment."""
+when it is over, or later. Its lost blocks: 0 for one that arrives, 1 for one that is lost, with or without space between them. `#` begins
+a comment."""
 import argparse
+import itertools
 import os
 import pathlib
 
@@ -9,15 +11,41 @@ from ..errors import BadInput
 from . import table
 from .kinds import Numbers
 
-KEYS = ("umts.spikes", "umts.outages")
+TRACES = ("umts.error_trace", "umts.up_error_trace")
+KEYS = ("umts.spikes", "umts.outages", *TRACES)
+
+
+def lines_of(flag: str, path: pathlib.Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as e:
+        raise BadInput(f"{flag} {path}: {getattr(e, 'strerror', None) or 'it is not text'}") from None
+
+
+def read_trace(flag: str, path: pathlib.Path, kind: Numbers) -> str:
+    """As the option takes it: how many arrive, are lost, arrive, ..."""
+    blocks = ""
+    for number, line in enumerate(lines_of(flag, path), 1):
+        said = "".join(line.partition("#")[0].split())
+        if set(said) - {"0", "1"}:
+            raise BadInput(f"{flag} {path}: line {number} is {line.strip()[:60]!r}; valid: 0 for a block that arrives, 1 for one that is lost")
+        blocks += said
+    runs = [len(list(run)) for _, run in itertools.groupby(blocks)]
+    if blocks.startswith("1"):
+        runs.insert(0, 0)
+    if not runs:
+        raise BadInput(f"{flag} {path}: there is nothing in it; valid: 0 for a block that arrives, 1 for one that is lost")
+    text = ",".join(map(str, runs))
+    try:
+        kind.read(text)
+    except ValueError:
+        raise BadInput(f"{flag} {path}: it has {len(runs)} runs of up to {max(runs)} blocks; valid: {kind.valid}") from None
+    return text
 
 
 def read(flag: str, path: pathlib.Path, kind: Numbers) -> str:
     """As the option takes them: from when, how long, ..."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError) as e:
-        raise BadInput(f"{flag} {path}: {getattr(e, 'strerror', None) or 'it is not text'}") from None
+    lines = lines_of(flag, path)
     values: list[float] = []
     over = 0.0
     for number, line in enumerate(lines, 1):
@@ -39,13 +67,13 @@ def read(flag: str, path: pathlib.Path, kind: Numbers) -> str:
     return ",".join(f"{v:.10g}" for v in values)
 
 
-def numbers_of(where: str, text: str, kind: Numbers) -> str:
+def numbers_of(key: str, where: str, text: str, kind: Numbers) -> str:
     """What is no list of numbers but the name of a file: what is in that."""
     try:
         kind.read(text)
     except ValueError:
         if os.path.exists(text):
-            return read(where, pathlib.Path(text), kind)
+            return (read_trace if key in TRACES else read)(where, pathlib.Path(text), kind)
     return text
 
 
@@ -53,4 +81,4 @@ def take_files(given: argparse.Namespace, command: str) -> None:
     for key in KEYS:
         setting, text = table.setting(key, command), getattr(given, key)
         if text is not None and isinstance(setting.kind, Numbers) and setting.flag:
-            setattr(given, key, numbers_of(setting.flag, text, setting.kind))
+            setattr(given, key, numbers_of(key, setting.flag, text, setting.kind))

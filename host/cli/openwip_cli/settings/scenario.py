@@ -110,9 +110,9 @@ def check(where: str, setting: Setting, value: Any) -> Any:
 
 
 def check_of_file(where: str, setting: Setting, value: Any) -> Any:
-    """Of a scenario file. Spikes and outages may have a file of their own there, too."""
+    """Of a scenario file. Spikes, outages and lost blocks may have a file of their own there, too."""
     if setting.key in episodes.KEYS and isinstance(setting.kind, Numbers) and isinstance(value, str):
-        value = episodes.numbers_of(where, value, setting.kind)
+        value = episodes.numbers_of(setting.key, where, value, setting.kind)
     return check(where, setting, value)
 
 

@@ -67,9 +67,18 @@ def line_of(r: Any) -> str:
     return line
 
 
+def has_pdu(r: Any, number: int) -> bool:
+    """Of a UMTS bearer: a part of the packet was in the PDU of that number, as captures have it. Numbers begin anew at their end."""
+    if not r.HasField("first_pdu"):
+        return False
+    if r.first_pdu <= r.last_pdu:
+        return bool(r.first_pdu <= number <= r.last_pdu)
+    return bool(number >= r.first_pdu or number <= r.last_pdu)
+
+
 class Printer:
-    def __init__(self, out: Any, as_json: Any, count: Any) -> None:
-        self.out, self.as_json, self.left = out, as_json, count
+    def __init__(self, out: Any, as_json: Any, count: Any, pdu: int | None = None) -> None:
+        self.out, self.as_json, self.left, self.pdu = out, as_json, count, pdu
         self.shown = 0
         self.skipped_first: Any = None
         self.skipped_last: Any = None
@@ -85,6 +94,8 @@ class Printer:
         for r in batch.packet:
             if self.left == 0:
                 break
+            if self.pdu is not None and not has_pdu(r, self.pdu):
+                continue
             if not self.as_json and self.shown % 50 == 0:
                 lines.append(HEADER)
             lines.append(json.dumps(tree_of(r), separators=(",", ":")) if self.as_json else line_of(r))
@@ -120,13 +131,14 @@ def main(arguments: list[str], _places: Places) -> int:
     much = p.add_mutually_exclusive_group()
     much.add_argument("--count", type=lambda text: read("--count", Integer(1, 1 << 40), text), default=COUNT, metavar="N", help=f"end after so many packets (default {COUNT})")
     much.add_argument("--follow", action="store_true", help="go on until Ctrl-C, or until the cell ends")
+    p.add_argument("--pdu", type=lambda text: read("--pdu", Integer(0, 4095), text), metavar="SN", help="UMTS: only packets that had a part in the PDU of this number, from now on")
     p.add_argument("--json", action="store_true", help="one JSON object a line, times in nanoseconds")
     given = p.parse_args(arguments)
     count = None if given.follow else given.count
     cell = running_cell(given.name)
     if cell.replay is not None:
         raise BadInput(f"cell '{cell.name}' is a replay of {cell.replay['file']}: the base station follows packets, and it has none")
-    printer = Printer(sys.stdout, given.json, count)
+    printer = Printer(sys.stdout, given.json, count, given.pdu)
     with follow_cell.following({"base": cell.endpoint("base.telemetry")}, ("packet",)) as reader:
         follow(reader, lambda: cell_lives(cell), printer, lambda text: print(f"openwip: {text}", file=sys.stderr))
     print(f"openwip: {printer.shown} packets; {printer.skipped} skipped at the base station; {reader.summary()}", file=sys.stderr)

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One end of a bearer: an RLC entity of any mode, as the bearer uses it. Numbers of PDUs are those
+// that the bearer tells apart what it carries by, without the modulus of the header; a transparent
+// PDU, which has none, has that of its SDU.
+//
+// Acknowledged: am_entity.h. Unacknowledged and transparent (um_entity.h) with what they need to
+// live: a queue, and a timer that gives up SDUs of which nothing has been sent. A transparent SDU
+// has the PDUs of an interval to itself, so one for which no interval has enough is given up.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "umts/am_config.h"
+#include "umts/pdu.h"
+
+namespace wip::umts {
+
+struct rlc_counts {
+    std::uint64_t pdus = 0;  // with data
+    // 0 where nothing is acknowledged:
+    std::uint64_t retransmissions = 0, polls = 0, status_pdus = 0, piggybacked = 0, resets = 0;
+    std::int64_t window_used = 0;
+    std::uint64_t discarded = 0;  // SDUs
+    std::uint64_t held = 0;       // SDUs
+};
+
+class rlc_entity {
+public:
+    struct events {
+        // Its last PDU is being made: where it ends, and in which PDU it begins.
+        std::function<void(std::uint64_t id, const sdu_position&, std::int64_t first_number)>
+            placed;
+        std::function<void(std::uint64_t id)> discarded;
+        std::function<void(std::uint64_t id)> too_long;
+        std::function<void(std::span<const std::uint8_t> sdu, const sdu_position&)> deliver;
+    };
+    struct sent {
+        std::size_t bytes = 0;     // 0: there was no PDU
+        std::int64_t number = -1;  // -1: no data
+        bool again = false;
+    };
+
+    virtual ~rlc_entity() = default;
+    virtual bool on_sdu(std::span<const std::uint8_t> sdu, std::uint64_t id,
+                        std::int64_t now_ns) = 0;
+    // Empty: that one was lost.
+    virtual void on_pdu(std::span<const std::uint8_t> pdu, std::int64_t number,
+                        std::int64_t now_ns) = 0;
+    // Those of an interval were all.
+    virtual void end_of_interval() {}
+    // So many PDUs fit into the interval that begins, and into the largest.
+    virtual void begin_interval(int pdus, int most, std::int64_t now_ns) = 0;
+    virtual sent next_pdu(std::span<std::uint8_t> pdu, std::int64_t now_ns) = 0;
+    virtual bool has_pdu(std::int64_t now_ns) const = 0;
+    // Not before then has it a PDU, if nothing comes.
+    virtual std::int64_t next_wakeup(std::int64_t now_ns) const = 0;
+    virtual rlc_counts counts() const = 0;
+    // Of acknowledged mode.
+    virtual void ask_for_window(int /*pdus*/) {}
+    virtual bool failed() const { return false; }
+    virtual std::uint32_t epoch() const { return 0; }
+};
+
+// Octets of a PDU's header.
+constexpr int header_of(rlc_mode mode) {
+    return mode == rlc_mode::transparent      ? 0
+           : mode == rlc_mode::unacknowledged ? header_bytes(data_mode::unacknowledged)
+                                              : header_bytes(data_mode::acknowledged);
+}
+
+// Of PDUs, which begin anew then; 0: they have none.
+constexpr int numbers_of(rlc_mode mode) {
+    return mode == rlc_mode::transparent      ? 0
+           : mode == rlc_mode::unacknowledged ? um_sn_space
+                                              : sn_space;
+}
+
+// Of what it sends, and of what comes to it; in modes without acknowledgement only sizes, queue
+// and discard by timer count.
+std::unique_ptr<rlc_entity> make_entity(rlc_mode mode, const am_config& sends,
+                                        const am_config& takes, rlc_entity::events e);
+
+}  // namespace wip::umts
