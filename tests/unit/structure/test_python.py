@@ -10,7 +10,6 @@ import unittest
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
 PACKAGE = TOP / "host" / "cli" / "openwip_cli"
-LONGEST = 500     # lines of a file
 
 # Room -> the rooms that it may import, from what knows nothing of the others to the commands. `errors`, `yaml_text`, `air` (numbers of the
 # air interface) and a room's own modules are everybody's.
@@ -113,10 +112,6 @@ class Rooms(unittest.TestCase):
             """)
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
-
-    def test_no_file_is_longer_than_a_page_of_five_hundred_lines(self):
-        long = {name: n for name, path in modules().items() if (n := len(path.read_text().splitlines())) > LONGEST}
-        self.assertEqual(long, {})
 
 
 class Types(unittest.TestCase):
