@@ -7,13 +7,14 @@ from ..errors import BadInput
 from ..machine import placement
 from ..machine.places import Places
 from ..runs import ns3_tcp
+from ..runs.options import CLOCKS
 from ..settings.command_line import Parser
 from ..settings.kinds import Integer
 from . import metrics, plan, runner, statements, tcp_settings
 from .plan import Experiment
 from .runner import Store
 
-PER_CORE = {"real": 3, "virtual": 1, "ns3": 1}    # runs; at 10 bins and 4 Mbit/s a cell needs about a fifth of a core, start and end included
+PER_CORE = dict(zip(CLOCKS, (3, 1, 1)))    # runs; at 10 bins and 4 Mbit/s a cell needs about a fifth of a core, start and end included
 PROFILES = ("slurm", "kubernetes")      # of host/campaign
 
 
@@ -22,7 +23,7 @@ def parser() -> Parser:
                              "as PNG, and what the text says against what was measured. What is in the folder already is not repeated.")
     p.add_argument("names", nargs="*", metavar="NAME", help="A1 ... C2, all (--list shows them), or a file of one's own")
     p.add_argument("--quick", action="store_true", help="fewer points, few realisations, short flows")
-    p.add_argument("--time", choices=tuple(PER_CORE), default="real",
+    p.add_argument("--time", choices=CLOCKS, default="real",
                    help="virtual: with a Linux kernel of its own, ns3: with the TCP of ns-3, both as fast as the machine can, without root "
                    "(docs/virtual-time.md, docs/ns3.md; default real)")
     p.add_argument("--tcp", metavar="NAME=VALUE", action="append", default=[],

@@ -6,7 +6,7 @@ from typing import Any
 from ..cell import station
 from ..errors import BadInput
 from ..machine import placement
-from ..settings import scenario as scenarios
+from ..settings import scenario as scenarios, table
 from ..settings.command_line import Parser
 from ..settings.kinds import Real
 from ..settings.scenario import SETTINGS
@@ -14,7 +14,8 @@ from . import loop
 from .options import Options, scenario_of, settings_parser
 
 BETWEEN_SLOTS = 3   # 2 ms that feedback may be on its way between two computers
-SOURCES = ("internal", "external", "gpsdo")
+CARRIER = table.setting("fader.frequency_hz", "fader")
+SOURCES = tuple(table.column("nodes.*.clock_source", "choices", ("fader",)))
 # Settings of the demo that a station has; what is the other one's is told there.
 OF_BOTH = ("link.", "air.over", "fader.delay_samples", "seed")
 OF_ROLE = {"base": (*OF_BOTH, "radio.edge_samples"), "terminal": (*OF_BOTH, "phy.", "uplink.")}
@@ -89,7 +90,7 @@ def add_options(p: Parser, role: str) -> None:
     p.add_argument("--radio", metavar="ARGS", help="UHD device arguments, such as type=b200 or addr=192.168.10.2")
     p.add_argument("--peer", metavar="HOST[:PORT]", help=f"the other computer (TCP, port {station.PORT} unless said; the base station listens)")
     p.add_argument("--keys", metavar="DIR", help="keys of ./openwip keys; without, the other station has to be on this machine")
-    p.value("--freq", Real(1e6, 1e11), metavar="HZ", default=1.8e9, help="carrier of the downlink (default 1.8e9)")
+    p.value("--freq", CARRIER.kind, metavar="HZ", default=CARRIER.default, help="carrier of the downlink (default 1.8e9)")
     p.value("--gain", Real(-100, 200), metavar="DB", default=0.0, help=f"{'transmit' if role == 'base' else 'receive'} gain of the radio (default 0)")
     p.add_argument("--antenna", metavar="PORT", default="", help="antenna port (default: the device's)")
     for what in ("clock", "time"):
