@@ -35,6 +35,7 @@ def parser() -> Parser:
     p.add_argument("--out", metavar="DIR", help="folder of the results (default experiments/quick or experiments/full of the build folder)")
     p.add_argument("--only-evaluate", action="store_true", help="run nothing: figures and tables of the runs that are there")
     p.add_argument("--list", action="store_true", help="what there is, with the number of runs")
+    p.add_argument("--describe", action="store_true", help="what a file can set, and --tcp: docs/experiment-settings.md")
     return p
 
 
@@ -77,9 +78,9 @@ def profile_of(given: Any, places: Places) -> pathlib.Path | None:
 def parse(arguments: list[str], places: Places) -> Any:
     """Everything that can be refused before anything is built."""
     given = parser().parse_args(arguments)
-    if given.list:
+    if given.list or given.describe:
         if given.names:
-            raise BadInput("--list takes no names")
+            raise BadInput(f"--{'list' if given.list else 'describe'} takes no names")
         return given
     if not given.names:
         raise BadInput(f"name an experiment: {', '.join(plan.known(places.top))}, or all")
