@@ -10,13 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "config/exit_code.h"
 #include "runtime/privileges.h"
 
 namespace wip::host {
 
 inline constexpr int exit_asked = 0;
-inline constexpr int exit_failed = 1;     // a fault of its own, once it was up
-inline constexpr int exit_bad_input = 2;  // configuration, permissions, versions
+inline constexpr int exit_failed = 1;  // a fault of its own, once it was up
+using config::exit_bad_input;
 inline constexpr int exit_peer_lost = 3;  // something this process depends on died
 
 // Blocks SIGTERM, SIGINT and SIGHUP in this thread (threads made later inherit it) and returns a

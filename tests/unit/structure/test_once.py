@@ -75,6 +75,12 @@ class Once(unittest.TestCase):
             self.assertIn(f'setting(p, "{key}"', text)
             self.assertTrue(table.setting(key, program).kind.valid)
 
+    def test_a_refused_command_line_ends_in_one_place(self):
+        """But of wip_radio, whose answer is JSON."""
+        files = {name: (TOP / name).read_text() for name in sizes.lines() if name.startswith("host/") and name.endswith((".h", ".cpp"))}
+        self.assertEqual({n for n, text in files.items() if "catch (const CLI::" in text}, {"host/config/command_line.h", "host/radio/main.cpp"})
+        self.assertEqual({n for n, text in files.items() if re.search(r"constexpr int exit_bad_input", text)}, {"host/config/exit_code.h"})
+
     def test_the_attenuators_command_has_the_limits_of_its_firmware(self):
         core = "firmware/core/"
         self.assertEqual(attenuator.PERIOD_MS, (1, number(core + "instrument.cpp", "max_period_ticks")))
