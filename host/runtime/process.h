@@ -30,7 +30,8 @@ std::optional<std::string> take_signal(int descriptor);
 // changes, so call it again after drop_privileges.
 void follow_parent();
 
-// First line of $OPENWIP_RUN/why, or "asked to stop".
+// First line of $OPENWIP_RUN/why, or that.
+inline constexpr const char* asked_to_stop = "asked to stop";
 std::string reason_to_stop();
 
 // What a process does once it is up; returns its exit code. An exception that leaves it is no fault

@@ -81,6 +81,12 @@ class Once(unittest.TestCase):
         self.assertEqual({n for n, text in files.items() if "catch (const CLI::" in text}, {"host/config/command_line.h", "host/radio/main.cpp"})
         self.assertEqual({n for n, text in files.items() if re.search(r"constexpr int exit_bad_input", text)}, {"host/config/exit_code.h"})
 
+    def test_a_program_that_follows_its_parent_asks_the_runtime(self):
+        """But wip_capture, which keeps what it was started with over the change of its user."""
+        mains = {n: (TOP / n).read_text() for n in sizes.lines() if n.startswith("host/") and n.endswith("main.cpp")}
+        self.assertGreater(len(mains), 10)
+        self.assertEqual({n for n, text in mains.items() if "PR_SET_PDEATHSIG" in text}, {"host/capture/main.cpp"})
+
     def test_the_attenuators_command_has_the_limits_of_its_firmware(self):
         core = "firmware/core/"
         self.assertEqual(attenuator.PERIOD_MS, (1, number(core + "instrument.cpp", "max_period_ticks")))
