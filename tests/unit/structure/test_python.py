@@ -113,6 +113,21 @@ class Rooms(unittest.TestCase):
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_a_kind_of_failure_has_one_type(self):
+        # Those that end a command; what is caught where it is thrown has a name of its own.
+        classes, wrong = {}, []
+        for name, path in modules().items():
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.ClassDef) and node.bases:
+                    bases = {getattr(b, "id", getattr(b, "attr", "")) for b in node.bases}
+                    if any(b.endswith(("Error", "Exception")) or b in ("Stop", "BadInput", "NoAnswer") for b in bases):
+                        classes.setdefault(node.name, []).append(name)
+                if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and getattr(node.exc.func, "id", "") in ("RuntimeError", "Exception"):
+                    wrong.append(f"{name}:{node.lineno}")
+        self.assertIn("Refused", classes)
+        self.assertEqual({n: where for n, where in classes.items() if len(where) > 1}, {})
+        self.assertEqual(wrong, [])
+
 
 class Types(unittest.TestCase):
     def test_mypy_finds_nothing(self):
