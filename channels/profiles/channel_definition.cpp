@@ -202,7 +202,8 @@ channel_definition read_definition(const YAML::Node& root, const std::string& fi
     d.text = out.c_str();
     d.text += '\n';
     d.profile = read_profile(top, d.name, delay_spread_ns);
-    if (const place v = top.at("carrier_hz"); v.given()) d.carrier_hz = v.number(1e8, 1e10);
+    if (const place v = top.at("carrier_hz"); v.given())
+        d.carrier_hz = v.number(lowest_carrier_hz, highest_carrier_hz);
     if (const place v = top.at("speed_kmh"); v.given()) d.speed = read_speed(v);
     if (const place v = top.at("shadowing"); v.given()) read_shadowing(v, d);
     if (const place v = top.at("train"); v.given())

@@ -54,7 +54,7 @@ channel_config realise(const channel_definition& d, const channel_choice& choice
                        std::uint64_t seed) {
     channel_config c{.profile = d.profile, .movement = {}, .large_scale = {}};
     const double carrier = choice.carrier_hz.value_or(d.carrier_hz);
-    check_range("carrier_hz", carrier, 1e8, 1e10);
+    check_range("carrier_hz", carrier, lowest_carrier_hz, highest_carrier_hz);
     c.movement.carrier_hz = carrier;
     if (choice.user >= d.nof_users() && (d.random_users || !d.users.empty()))
         throw std::invalid_argument(one_line("user " + std::to_string(choice.user) +

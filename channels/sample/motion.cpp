@@ -30,7 +30,7 @@ train_place place_of(const passing_train& t, double seconds) {
 motion::motion(const motion_config& config, double sample_rate)
     : config_(config), sample_rate_(sample_rate), wavelength_(speed_of_light / config.carrier_hz) {
     check_range("sample_rate", sample_rate, 1, 1e9);
-    check_range("carrier_hz", config.carrier_hz, 1e6, 1e11);
+    check_range("carrier_hz", config.carrier_hz, lowest_carrier_hz, highest_carrier_hz);
     if (const auto* c = std::get_if<constant_speed>(&config_.path))
         check_range("doppler_hz", c->doppler_hz, 0, max_doppler_hz);
     if (const auto* t = std::get_if<passing_train>(&config_.path)) {

@@ -47,6 +47,8 @@ struct waypoint_track {
     std::vector<waypoint> points;  // one: stands still
     bool closed = true;
 };
+// As the table of settings has it.
+inline constexpr double lowest_carrier_hz = 1e6, highest_carrier_hz = 1e10;
 struct motion_config {
     std::variant<constant_speed, passing_train, waypoint_track> path{};
     double carrier_hz = 1.8e9;  // metres from wavelengths and back

@@ -10,8 +10,9 @@ import os
 from typing import Any
 
 import station
+from tree import SLOT_SAMPLES
 
-CHANNEL_BUFFER = 15360      # three slots, as the transmitter's
+CHANNEL_BUFFER = 3 * SLOT_SAMPLES     # as the transmitter's
 
 
 def channel(text: str) -> dict[str, Any]:
@@ -72,13 +73,11 @@ def main() -> None:
     p.add_argument("--tx-gain", type=station.ranged(float, -100, 200), default=0.0, help="dB")
     p.add_argument("--tx-power", type=station.ranged(float, -200, 100), metavar="DBM",
                    help="power of the carrier with all bins in use, by the radio's own calibration; instead of --tx-gain")
-    p.add_argument("--lead", type=station.ranged(int, 0, 48), default=0,
-                   help="slots before its time on the air at which a slot is asked for; 0: the radio's clock waits")
+    station.setting(p, "link.transmit_lead_slots", "macd", "--lead")
     p.add_argument("--modulation", type=station.ranged(int, 1, 8), default=2,
                    help="test pattern (no --endpoint): bits per symbol, 1..8")
     p.add_argument("--seed", type=station.ranged(int, 0, 2**63), default=1, help="test pattern: seed")
-    p.add_argument("--edge-samples", type=station.ranged(int, 0, 40), default=16,
-                   help="symbols fade into each other over so many samples (default 16); 0: hard edges")
+    station.setting(p, "radio.edge_samples")
     p.add_argument("--bursts-first", action="store_true", help="known bursts before the first slot, which a fader measures the way through the radios with")
     p.add_argument("--channel", type=channel, metavar="MODEL[,KEY=VALUE...]",
                    help="channel before the radio: speed_kmh, shadowing, user, noise_dbfs, seed, as of the block transmit_channel")

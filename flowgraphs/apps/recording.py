@@ -12,10 +12,11 @@ import threading
 import time
 from typing import Any
 
+from tree import SAMPLE_RATE, SLOT_SAMPLES
+
 VERSION = "1.2.0"              # of SigMF
 EXTENSION_VERSION = "1.1.0"    # of host/cli/openwip_cli/iq/sigmf-openwip.schema.json
 DATA, META, SLOTS = ".sigmf-data", ".sigmf-meta", ".openwip-slots"
-SAMPLE_RATE, SLOT_SAMPLES = 7_680_000, 5120
 
 
 class Recording:

@@ -20,13 +20,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import radio_time
+from tree import SAMPLE_RATE, table
 
 if TYPE_CHECKING:
     from recording import Recording
-
-CLI = str(pathlib.Path(__file__).resolve().parents[2] / "host" / "cli")
-if CLI not in sys.path:
-    sys.path.append(CLI)
 
 # Before GNU Radio and UHD are loaded: no control port, no banners, no letters (O, U, L) on the console:
 # events are counted and reported instead.
@@ -70,17 +67,18 @@ def ranged(kind: Callable[[str], Any], low: float, high: float) -> Callable[[str
     return parse
 
 
-def setting(p: argparse.ArgumentParser, key: str) -> None:
-    """An option that is a setting of the demo: all of it is in the table of settings (mac/schema/settings.yaml)."""
-    from openwip_cli.settings import table
-    s = table.setting(key, "demo")
+def setting(p: argparse.ArgumentParser, key: str, program: str = "demo", flag: str | None = None, default: Any = None) -> None:
+    """An option that is a setting: all of it is in the table of settings (mac/schema/settings.yaml), as that program has it, but for a
+    name and a default of its own."""
+    s = table.setting(key, program)
+    default = s.default if default is None else default
 
     def parse(text: str) -> Any:
         try:
             return s.kind.read(text)
         except ValueError:
             raise argparse.ArgumentTypeError(f"'{text}' is not valid; valid: {s.kind.valid}") from None
-    p.add_argument(str(s.flag), type=parse, default=s.default, metavar="X", help=f"{s.help}; {s.kind.valid} (default {s.default})")
+    p.add_argument(flag or str(s.flag), type=parse, default=default, metavar="X", help=f"{s.help}; {s.kind.valid} (default {default})")
 
 
 def slot_time(text: str) -> tuple[int, int, float]:
@@ -106,14 +104,14 @@ def parser(description: str) -> OneLineParser:
     p = OneLineParser(description=description, allow_abbrev=False)
     p.add_argument("--args", required=True, help="UHD device address, e.g. type=vusrp,air=demo,node=base")
     p.add_argument("--endpoint", default="", help="address of macd's slot link, shm://PATH or a ZeroMQ address")
-    p.add_argument("--freq", type=ranged(float, 0, 1e11), default=1.8e9, help="centre frequency, Hz")
+    setting(p, "fader.frequency_hz", "fader", "--freq")
     p.add_argument("--antenna", default="", help="antenna port; empty: the device's default")
     p.add_argument("--start-time", type=slot_time, default="0.1",
                    help="device time of the first sample, s; a multiple of 1/1500 s")
     p.add_argument("--start-in", type=ranged(float, 0.05, 60), metavar="S",
                    help="start so many seconds from now, instead of --start-time: when the radio is ready")
     for what in ("clock", "time"):
-        p.add_argument(f"--{what}-source", choices=("internal", "external", "gpsdo"), default="internal",
+        p.add_argument(f"--{what}-source", choices=table.column(f"nodes.*.{what}_source", "choices", ("fader",)), default="internal",
                        help={"clock": "reference of the radio's oscillators (default internal)",
                              "time": "edge of the second that the radio's time is set by (default internal: none)"}[what])
     p.add_argument("--reset-time", action="store_true",
@@ -191,7 +189,7 @@ def set_start(radio: Any, options: argparse.Namespace) -> Any:
     from gnuradio import uhd, wip
     if options.start_in is not None:
         options.start_time = time_of_slot(radio_time.first_slot(exact(radio.get_time_now()), fractions.Fraction(options.start_in)))
-    start = fractions.Fraction(options.start_time[0] * wip.SLOT_SAMPLES, CELL_RATE) - options.early_s
+    start = fractions.Fraction(options.start_time[0] * wip.SLOT_SAMPLES, SAMPLE_RATE) - options.early_s
     full = math.floor(start)
     at = uhd.time_spec(full, float(start - full))
     radio.set_start_time(at)
@@ -213,23 +211,20 @@ def transmit_power(radio: Any, dbm: float) -> None:
     say(f"carrier of {radio.get_power_reference(0) + CARRIER_DBFS:.1f} dBm: gain {radio.get_gain(0):g} dB")
 
 
-CELL_RATE = 7_680_000
-
-
 def radio_rate(radio: Any) -> tuple[int, int]:
     """Sets it: (clock, divider) of the rate, the cell's if the radio has it. Otherwise the lowest above that its clock gives
     divided by an even number, for the sake of its half-band filters."""
     clock = round(radio.get_clock_rate())
-    divider = clock // CELL_RATE
-    if abs(radio.get_samp_rate() - CELL_RATE) < 1:
-        return CELL_RATE, 1
+    divider = clock // SAMPLE_RATE
+    if abs(radio.get_samp_rate() - SAMPLE_RATE) < 1:
+        return SAMPLE_RATE, 1
     divider -= divider % 2 if divider > 1 else 0
     if divider < 1:
-        bad_input(f"radio: its clock is {clock} Hz; needed is {CELL_RATE} Hz or more")
+        bad_input(f"radio: its clock is {clock} Hz; needed is {SAMPLE_RATE} Hz or more")
     radio.set_samp_rate(clock / divider)
     rate = radio.get_samp_rate()
     if abs(rate - clock / divider) > 1:
-        bad_input(f"radio: sample rate is {rate:.0f}; needed is {CELL_RATE}, or {clock}/{divider} of its clock")
+        bad_input(f"radio: sample rate is {rate:.0f}; needed is {SAMPLE_RATE}, or {clock}/{divider} of its clock")
     return clock, divider
 
 
@@ -238,15 +233,15 @@ def chain(top: Any, radio: Any, first: Any, last: Any, options: argparse.Namespa
     Returns it, or None."""
     from gnuradio import wip
     clock, divider = radio_rate(radio)
-    if (clock, divider) == (CELL_RATE, 1):
+    if (clock, divider) == (SAMPLE_RATE, 1):
         top.connect(first, last)
         return None
     if receive:   # some samples earlier, so that the first of the cell's can be made
         options.early_s = fractions.Fraction(EARLY_SAMPLES * divider, clock)
         set_start(radio, options)
-        converter = wip.rate_converter(clock, divider, CELL_RATE, 1, first=options.start_time[0] * wip.SLOT_SAMPLES)
+        converter = wip.rate_converter(clock, divider, SAMPLE_RATE, 1, first=options.start_time[0] * wip.SLOT_SAMPLES)
     else:
-        converter = wip.rate_converter(CELL_RATE, 1, clock, divider)
+        converter = wip.rate_converter(SAMPLE_RATE, 1, clock, divider)
     converter.set_min_output_buffer(CONVERTER_BUFFER)
     say(f"the radio runs at {clock / divider / 1e6:.6f} MS/s, converted {'to' if receive else 'from'} 7.68")
     top.connect(first, converter, last)
@@ -255,7 +250,7 @@ def chain(top: Any, radio: Any, first: Any, last: Any, options: argparse.Namespa
 
 def settings(options: argparse.Namespace, gain: float) -> Iterator[Callable[[Any], None]]:
     from gnuradio import uhd
-    yield lambda r: r.set_samp_rate(CELL_RATE)
+    yield lambda r: r.set_samp_rate(SAMPLE_RATE)
     yield lambda r: r.set_center_freq(options.freq)
     yield lambda r: r.set_gain(gain)
     if options.antenna:

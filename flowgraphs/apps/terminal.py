@@ -10,10 +10,11 @@ import argparse
 from typing import Any
 
 import station
+from tree import SLOT_SAMPLES
 
 # One packet a slot, so that a slot wakes each thread once. The software radio releases whole slots: a slot that
 # ends with a packet is reported at once, one that does not (a receiver whose own clock has drifted) with the next.
-SAMPLES_PER_PACKET = 5120
+SAMPLES_PER_PACKET = SLOT_SAMPLES
 # Longer than from the command to the first sample: GNU Radio lets a source that had nothing for this long sleep for 250 ms,
 # in which a radio that does not wait overflows. Shorter than station.STOP_LIMIT_S.
 RECEIVE_TIMEOUT_S = 0.4
@@ -59,7 +60,7 @@ def build(options: argparse.Namespace) -> station.Watch:
     def moved(slot: int) -> None:
         settings["start_slot"] = slot       # as the recording will say; the receiver goes by the radio's time
         if converter is not None:
-            converter.set_first(slot * 5120)
+            converter.set_first(slot * SLOT_SAMPLES)
 
     begins, lock_line = station.Begins(source, options, lambda: receiver.status()["slots"] > 0, moved), LockLine(receiver)
 
@@ -82,7 +83,7 @@ class LockLine:
         if self.said and self.clips:
             return
         status = self.receiver.status()
-        samples = 5120 * status["slots"]
+        samples = SLOT_SAMPLES * status["slots"]
         if not self.clips and status["clipped"] > max(CLIPPING * samples, 100):
             self.clips = True
             print(f"the radio clips: {status['clipped']} of {samples} samples so far; less --rx-gain, or --gain-control on", flush=True)
@@ -103,7 +104,7 @@ def main() -> None:
                    help="SNR is predicted this many slots ahead")
     station.setting(p, "link.combining")
     station.setting(p, "phy.predictor")
-    p.add_argument("--spp", type=station.ranged(int, 64, 5120), default=SAMPLES_PER_PACKET,
+    p.add_argument("--spp", type=station.ranged(int, 64, SLOT_SAMPLES), default=SAMPLES_PER_PACKET,
                    help="samples per packet of the radio")
     options = p.parse_args()
     build(options).run()

@@ -13,6 +13,7 @@
 #include <stdexcept>
 
 #include "capture/capture.h"
+#include "config/command_line.h"
 #include "config/number_option.h"
 #include "runtime/process.h"
 #include "runtime/telemetry_reader.h"
@@ -248,18 +249,5 @@ int main(int argc, char** argv) {
     arguments a;
     CLI::App app{"OpenWIP: IP and link frames of a running cell as pcapng"};
     describe(app, a);
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::CallForHelp& e) {
-        return app.exit(e);
-    } catch (const CLI::ParseError& e) {
-        std::fprintf(stderr, "wip_capture: %s\n", e.what());
-        return host::exit_bad_input;
-    }
-    try {
-        return run(a);
-    } catch (const std::exception& e) {
-        std::fprintf(stderr, "openwip capture: %s\n", e.what());
-        return host::exit_bad_input;
-    }
+    return config::with_command_line(app, argc, argv, "openwip capture", [&] { return run(a); });
 }

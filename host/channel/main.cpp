@@ -20,6 +20,7 @@
 
 #include "channel/patterns.h"
 #include "channel/render.h"
+#include "config/command_line.h"
 #include "config/number_option.h"
 #include "trace/trace_file.h"
 #include "types/db.h"
@@ -215,12 +216,7 @@ int main(int argc, char** argv) {
     patterns->add_option("--packet-bytes", p.packet_bytes)->transform(number_in<int>());
     patterns->add_option("--seed", p.seed)->transform(number_in<std::uint64_t>());
 
-    const auto complain = [](const std::string& why) {
-        std::fprintf(stderr, "wip_channel: %s\n", why.c_str());
-        return 2;
-    };
-    try {
-        app.parse(argc, argv);
+    return config::with_command_line(app, argc, argv, "wip_channel", [&] {
         if (*list_command) return list();
         if (*checking) return check(checked);
         if (*writing) return write(w);
@@ -235,11 +231,5 @@ int main(int argc, char** argv) {
         if (!shadowing.empty()) r.choice.shadowing = shadowing == "on" ? use::on : use::off;
         channel_program::render(r);
         return 0;
-    } catch (const CLI::CallForHelp& e) {
-        return app.exit(e);
-    } catch (const CLI::Error& e) {
-        return complain(e.what());
-    } catch (const std::exception& e) {
-        return complain(e.what());
-    }
+    });
 }

@@ -14,6 +14,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "config/command_line.h"
 #include "gui/cell/remote_cell.h"
 #include "gui/cell/session.h"
 #include "gui/main_window.h"
@@ -23,13 +24,12 @@ namespace {
 
 using namespace wip::gui;
 
-constexpr int exit_bad_input = 2;
+using wip::config::exit_bad_input;
 constexpr int exit_not_written = 3;  // a record, as of ./openwip record
 
-int complain(const std::string& why) {
-    std::fprintf(stderr, "openwip monitor: %s\n", why.c_str());
-    return exit_bad_input;
-}
+constexpr const char* program = "openwip monitor";
+
+int complain(const std::string& why) { return wip::config::complain(program, why.c_str()); }
 
 // Qt ends a program that finds no display with abort(); a core dump is no answer.
 void one_line(QtMsgType type, const QMessageLogContext&, const QString& text) {
@@ -142,14 +142,7 @@ int main(int argc, char** argv) {
     app.add_option("--after", wanted.after_s, "seconds until the screenshots (default 5)")
         ->check(CLI::Range(0.1, 86400.0));
     app.add_option("--size", wanted.size, "of the window (default 1600x900)");
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::CallForHelp& e) {
-        return app.exit(e);
-    } catch (const CLI::ParseError& e) {
-        return complain(e.what());
-    }
-    try {
+    return wip::config::with_command_line(app, argc, argv, program, [&] {
         use_endpoints(connect, control, options);
         options.keys = read_keys(key_folder, server_key, key_file);
         size_of(wanted.size);
@@ -163,7 +156,5 @@ int main(int argc, char** argv) {
         application.setApplicationName("monitor");
         application.setOrganizationName("openwip");
         return show_window(std::move(options), wanted);
-    } catch (const std::exception& e) {
-        return complain(e.what());
-    }
+    });
 }

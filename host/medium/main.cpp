@@ -3,12 +3,8 @@
 // the configuration is good; 1: a node died or the machine refused something; 2: bad configuration.
 #include <getopt.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <fstream>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -19,6 +15,7 @@
 #include "medium/air_config.h"
 #include "medium/controlled_medium.h"
 #include "runtime/privileges.h"
+#include "runtime/process.h"
 #include "runtime/realtime.h"
 #include "trace/played_trace.h"
 
@@ -38,24 +35,13 @@ void say(const std::string& line) {
     std::fprintf(stderr, "air: %s\n", line.c_str());
 }
 
-// Why everything is being stopped, written by whoever started this process.
-std::string why_asked() {
-    const char* run = std::getenv("OPENWIP_RUN");
-    std::string why;
-    if (run) {
-        std::ifstream file(std::string(run) + "/why");
-        std::getline(file, why);
-    }
-    return why;
-}
-
 // The segment goes with it, so that it can be removed at the end.
 void give_up_root(const wip::air::medium_config& config) {
     if (config.user.empty()) return;
     const auto account = wip::runtime::find_account(config.user).value();
     wip::runtime::hand_over({"/dev/shm/openwip-air-" + config.name}, account);
     wip::runtime::drop_privileges(account);
-    if (std::getenv("OPENWIP_RUN")) prctl(PR_SET_PDEATHSIG, SIGTERM);  // lost with the user
+    wip::host::follow_parent();  // lost with the user
 }
 
 int run(const std::string& file, bool check) {
@@ -66,7 +52,8 @@ int run(const std::string& file, bool check) {
         config = read_config_file(file, wip::trace::played_traces());
     } catch (const wip::config::error& e) {
         say(e.what());
-        return signalled ? 0 : 2;  // it was asked to stop while it read a trace
+        return signalled ? wip::host::exit_asked
+                         : wip::host::exit_bad_input;  // it was asked to stop while it read a trace
     }
     if (check) return 0;
     std::vector<std::string> names;
@@ -95,11 +82,12 @@ int run(const std::string& file, bool check) {
     running = nullptr;
     if (!dead.empty()) {
         say(dead);
-        return 1;
+        return wip::host::exit_failed;
     }
-    const std::string why = why_asked();
-    say(!asked.empty() ? "stopping: " + asked : !why.empty() ? why : "asked to stop");
-    return asked.empty() && !why.empty() ? 1 : 0;
+    const std::string why = wip::host::reason_to_stop();
+    say(!asked.empty() ? "stopping: " + asked : why);
+    return asked.empty() && why != wip::host::asked_to_stop ? wip::host::exit_failed
+                                                            : wip::host::exit_asked;
 }
 
 }  // namespace
@@ -120,7 +108,7 @@ int main(int argc, char** argv) {
                 "end.");
             return 0;
         }
-        if (found == '?') return 2;  // getopt has said why
+        if (found == '?') return wip::host::exit_bad_input;  // getopt has said why
         if (found == 'k')
             check = true;
         else
@@ -129,19 +117,18 @@ int main(int argc, char** argv) {
     if (file.empty() || optind != argc) {
         say(optind != argc ? std::string("unexpected argument ") + argv[optind]
                            : "--config FILE is missing");
-        return 2;
+        return wip::host::exit_bad_input;
     }
+    // No descriptor as of the others: the thread of the medium waits for stations, not for one.
     struct sigaction action {};
     action.sa_handler = on_signal;
     for (const int s : {SIGTERM, SIGINT, SIGHUP}) sigaction(s, &action, nullptr);
     signal(SIGPIPE, SIG_IGN);
-    if (std::getenv("OPENWIP_RUN")) {
-        prctl(PR_SET_PDEATHSIG, SIGTERM);
-    }
+    wip::host::follow_parent();
     try {
         return run(file, check);
     } catch (const std::exception& e) {
         say(e.what());
-        return 1;
+        return wip::host::exit_failed;
     }
 }

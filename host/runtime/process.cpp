@@ -55,7 +55,7 @@ std::string reason_to_stop() {
         std::getline(in, line);
     }
     if (line.size() > 500) line.resize(500);
-    return line.empty() ? "asked to stop" : line;
+    return line.empty() ? asked_to_stop : line;
 }
 
 int run_to_its_end(const std::function<int()>& run) noexcept {

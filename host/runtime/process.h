@@ -10,13 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "config/exit_code.h"
 #include "runtime/privileges.h"
 
 namespace wip::host {
 
 inline constexpr int exit_asked = 0;
-inline constexpr int exit_failed = 1;     // a fault of its own, once it was up
-inline constexpr int exit_bad_input = 2;  // configuration, permissions, versions
+inline constexpr int exit_failed = 1;  // a fault of its own, once it was up
+using config::exit_bad_input;
 inline constexpr int exit_peer_lost = 3;  // something this process depends on died
 
 // Blocks SIGTERM, SIGINT and SIGHUP in this thread (threads made later inherit it) and returns a
@@ -29,7 +30,8 @@ std::optional<std::string> take_signal(int descriptor);
 // changes, so call it again after drop_privileges.
 void follow_parent();
 
-// First line of $OPENWIP_RUN/why, or "asked to stop".
+// First line of $OPENWIP_RUN/why, or that.
+inline constexpr const char* asked_to_stop = "asked to stop";
 std::string reason_to_stop();
 
 // What a process does once it is up; returns its exit code. An exception that leaves it is no fault

@@ -4,9 +4,9 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "config/command_line.h"
 #include "runtime/process.h"
 
 namespace wip::host {
@@ -14,10 +14,6 @@ namespace wip::host {
 int run_program(const program& p, int argc, char** argv) {
     spdlog::set_default_logger(spdlog::stderr_logger_st(p.name));
     spdlog::set_pattern(std::string(p.name) + ": %l: %v");
-    const auto complain = [&p](const std::string& why) {
-        std::fprintf(stderr, "%s: %s\n", p.name, why.c_str());
-        return exit_bad_input;
-    };
     std::string file;
     std::vector<std::string> assignments;
     bool print = false, describe = false;
@@ -30,18 +26,11 @@ int run_program(const program& p, int argc, char** argv) {
     app.add_flag("--print-config", print, "print the effective configuration and end");
     app.add_flag("--describe-config", describe, "print the table of all keys and end");
     if (p.add_options) p.add_options(app);
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::CallForHelp& e) {
-        return app.exit(e);
-    } catch (const CLI::ParseError& e) {
-        return complain(e.what());
-    }
-    if (describe) {
-        std::fputs(config::to_markdown(*p.keys).c_str(), stdout);
-        return 0;
-    }
-    try {
+    return config::with_command_line(app, argc, argv, p.name, [&] {
+        if (describe) {
+            std::fputs(config::to_markdown(*p.keys).c_str(), stdout);
+            return 0;
+        }
         config::settings settings(*p.keys);
         if (!file.empty()) settings.merge_file(file);
         for (const auto& a : assignments) settings.merge_assignment(a);
@@ -51,9 +40,7 @@ int run_program(const program& p, int argc, char** argv) {
             return 0;
         }
         return p.run(settings);
-    } catch (const std::exception& e) {
-        return complain(e.what());
-    }
+    });
 }
 
 }  // namespace wip::host

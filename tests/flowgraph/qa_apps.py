@@ -315,13 +315,20 @@ class BadInput(Cell):
             base.terminate()
             self.assertIn(f"base_station: carrier of {power:.1f} dBm: gain {gain:g} dB", base.communicate(timeout=END_S)[1])
 
+    def test_what_is_a_setting_has_the_range_of_the_table(self):
+        for arguments, words in ((["--lead", "46"], "0..45"), (["--edge-samples", "41"], "0..40")):
+            done = subprocess.run([sys.executable, APPS / "base_station.py", "--args", "type=vusrp", *arguments], capture_output=True, text=True,
+                                  timeout=20, env=self.environment)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(words, done.stderr)
+
     def test_bad_options_end_with_one_line_and_code_2(self):
         for arguments, words in (
                 ([], "--args"), (["--args", "type=vusrp", "--cell", "64"], "0 .. 63"),
                 (["--args", "type=vusrp", "--start-time", "0.1001"], "1/1500"),
                 (["--args", "type=vusrp", "--start-time", "soon"], "soon"),
                 (["--args", "type=vusrp", "--endpoint", "nowhere"], "endpoint"),
-                (["--args", "type=vusrp", "--freq", "abc"], "abc"),
+                (["--args", "type=vusrp", "--freq", "abc"], "abc"), (["--args", "type=vusrp", "--freq", "1e5"], "1000000.."),
                 (["--args", "type=vusrp", "--bogus"], "--bogus"),
                 (["--args", f"type=vusrp,air={self.name}-none,node=base,connect_timeout=0.1"], "radio")):
             for program in ("base_station", "terminal"):

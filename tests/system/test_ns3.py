@@ -93,7 +93,9 @@ class Refusals(unittest.TestCase):
 
     def test_what_ns3_does_not_have_is_refused_with_what_it_has(self):
         for tcp, sysctls, words in (({}, {"net/ipv4/tcp_recovery": "1"}, "tcp_recovery is 1 .*valid: 0"), ({}, {"net/ipv4/tcp_pacing": "1"}, "tcp_sack"),
-                                    ({"min_rto": 5}, {}, "min_rto=5.*min_rto_ms"), ({"dsack": "on"}, {}, "dsack=on.*dsack=off")):
+                                    ({"min_rto": 5}, {}, "min_rto=5.*min_rto_ms"), ({"dsack": "on"}, {}, "dsack=on.*dsack=off"),
+                                    ({"min_rto_ms": "soon"}, {}, "--tcp min_rto_ms is 'soon'; valid: 0..60000"), ({"mss": 63}, {}, "mss is 63; valid: 64..9000"),
+                                    ({"sack": "2"}, {}, r"sack is '2'; valid: on\|off")):
             with self.assertRaisesRegex(BadInput, words):
                 ns3_tcp.settings_of(tcp, sysctls)
         self.assertEqual(ns3_tcp.settings_of({"timestamps": "off"}, {"net/ipv4/tcp_sack": "0"}),

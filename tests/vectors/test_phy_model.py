@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The C++ PHY against the NumPy model: same samples out, same frames in. And the C++ base station against a receiver
-written from the page alone (phy_demodulator.py): the packets come out of the samples, frames that were sent again too."""
+written as the page has it (phy_demodulator.py): the packets come out of the samples, frames that were sent again too."""
 import json
 import os
 import subprocess

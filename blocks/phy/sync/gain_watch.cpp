@@ -30,12 +30,12 @@ double level_of(const plane& y, int symbol) {
 
 }  // namespace
 
-void gain_watch::expect(std::int64_t from, double db) noexcept {
+void gain_watch::expect(sample from, db step) noexcept {
     applied_ = false;
     until_ = INT64_MIN;
-    if (std::abs(db) < least_step || last_ == 0) return;
-    half_ = std::pow(10, db / 20);
-    until_ = from + std::int64_t{lasting} * slot_samples;
+    if (std::abs(step.value) < least_step.value || last_ == 0) return;
+    half_ = step.amplitude();
+    until_ = from.value + std::int64_t{lasting} * slot_samples;
 }
 
 gain_watch::verdict gain_watch::look(const slot_planes& y, std::int64_t start) noexcept {

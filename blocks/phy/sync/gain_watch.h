@@ -21,14 +21,15 @@
 #include <cstdint>
 
 #include "phy/estimation/pilot_score.h"
+#include "types/db.h"
 #include "types/grid.h"
 
 namespace wip::phy {
 
 class gain_watch {
 public:
-    static constexpr double least_step = 4;  // dB
-    static constexpr int lasting = 4;        // slots
+    static constexpr db least_step{4};
+    static constexpr int lasting = 4;  // slots
 
     struct verdict {
         bool mixed = false;    // the slot is to be ignored
@@ -43,8 +44,8 @@ public:
     }
     // The slot before this one is missing.
     void forget() noexcept { last_ = 0; }
-    // The radio's gain grows by `db` at sample `from`.
-    void expect(std::int64_t from, double db) noexcept;
+    // The radio's gain grows by `step` at `from`.
+    void expect(sample from, db step) noexcept;
     // The samples are scaled for the new gain from here on.
     void applied(bool on) noexcept { applied_ = on; }
     bool applied() const noexcept { return applied_; }

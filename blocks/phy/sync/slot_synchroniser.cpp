@@ -101,8 +101,8 @@ void slot_synchroniser::set_gain(sample from, db gain, bool exact) noexcept {
     steps_[nof_steps_++] = step;
     watch_.stop();
     if (!exact && from.value > end())
-        watch_.expect(from.value, 20 * std::log10(static_cast<double>(scale_before_) /
-                                                  static_cast<double>(scale_behind_)));
+        watch_.expect(from, db(20 * std::log10(static_cast<double>(scale_before_) /
+                                               static_cast<double>(scale_behind_))));
 }
 
 void slot_synchroniser::set_scale(float scale) noexcept {

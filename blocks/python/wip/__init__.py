@@ -3,10 +3,7 @@
 from gnuradio import gr  # the base classes have to be known before the bindings load  # noqa: F401
 
 from .wip_python import *  # noqa: F401,F403
-
-SAMPLE_RATE = 7_680_000
-SLOT_SAMPLES = 5120
-SLOTS_PER_SECOND = 1500
+from .wip_python import SAMPLE_RATE, SLOT_SAMPLES
 
 
 def slot_of_time(seconds):

@@ -10,6 +10,7 @@
 
 #include "resampler.h"
 #include "test_pattern.h"
+#include "types/grid.h"
 
 namespace py = pybind11;
 
@@ -179,6 +180,10 @@ void bind_resampler(py::module& m) {
 
 PYBIND11_MODULE(wip_python, m) {
     py::module::import("gnuradio.gr");
+
+    m.attr("SAMPLE_RATE") = ::wip::sample_rate_hz;
+    m.attr("SLOT_SAMPLES") = ::wip::slot_samples;
+    m.attr("SLOTS_PER_SECOND") = ::wip::slots_per_second;
 
     using gr::wip::slot_receiver;
     using gr::wip::slot_transmitter;

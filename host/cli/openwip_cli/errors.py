@@ -26,8 +26,18 @@ class CellDied(Stop):
         self.last_words = list(last_words)  # (process, last line of its log)
 
 
+class NoAnswer(Stop):
+    """A process or a device does not answer, or answers nonsense."""
+    code = DIED
+
+
+class Refused(NoAnswer):
+    """It has answered, and does not do it: str() is why."""
+    code = INVALID
+
+
 class RecordFailed(Stop):
-    """The run record could not be written: the disk is full, or gone."""
+    """A run record, or the reports of a replay, could not be written: the disk is full, or gone."""
     code = DIED
 
 

@@ -4,11 +4,15 @@
 #include <gtest/gtest.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <cmath>
+#include <sstream>
 
+#include "config/settings_table.h"
 #include "hostile_numbers.h"
 #include "medium/air_config.h"
 #include "medium/controlled_medium.h"
+#include "sample/motion.h"
 
 using namespace wip::air;
 using wip::test::hostile_numbers;
@@ -92,6 +96,50 @@ TEST(HostileAir, each_value_of_a_configuration_is_refused_with_its_key_or_taken)
     }
     EXPECT_GT(taken, 100U);
     EXPECT_GT(refused, 1000U);
+}
+
+// Every range of the table, of medium and fader alike: what makes samples takes both limits, and
+// its own range of the carrier is that of the table.
+TEST(HostileAir, each_limit_of_the_table_is_accepted_by_the_channel) {
+    const auto& keys = wip::config::settings_table::built_in().keys("medium", air_checks());
+    std::size_t seen = 0;
+    for (const auto& k : keys) {
+        if (!std::isfinite(k.lowest) || !std::isfinite(k.highest) || k.runtime) continue;
+        const auto dot = k.path.rfind('.');
+        const std::string group = k.path.substr(0, dot), name = k.path.substr(dot + 1);
+        // Of a trace; of a running medium; of a definition, whose longest delay is some spreads.
+        if (name == "trace_snr_db" || group.starts_with("channel") || name == "delay_spread_ns")
+            continue;
+        for (const double limit : {k.lowest, k.highest}) {
+            YAML::Node root = YAML::Load(
+                "air: {name: x, clock: lockstep}\nnodes: {base: {}, terminal: {noise_dbfs: -53}}\n"
+                "paths: [{from: base, to: terminal, channel: tdl-a}]");
+            YAML::Node at = group == "nodes.*"   ? root["nodes"]["terminal"]
+                            : group == "paths[]" ? root["paths"][0]
+                            : group == "air"     ? root["air"]
+                                                 : root["air"][group.substr(4)];
+            std::ostringstream text;
+            text.precision(17);
+            text << limit;
+            at[name] = text.str();
+            EXPECT_NO_THROW(parse_config(YAML::Dump(root), "f.yaml")) << k.path << " = " << limit;
+            ++seen;
+        }
+    }
+    EXPECT_GT(seen, 25U);
+}
+
+TEST(HostileAir, the_carrier_of_a_channel_has_the_range_of_the_table) {
+    const auto& keys = wip::config::settings_table::built_in().keys("medium", air_checks());
+    const auto k = std::ranges::find(keys, "paths[].carrier_hz", &wip::config::key::path);
+    ASSERT_NE(k, keys.end());
+    const auto moving = [](double carrier_hz) {
+        wip::sample_model::motion({.carrier_hz = carrier_hz}, 7.68e6);
+    };
+    for (const double outside : {k->lowest * 0.999, k->highest * 1.001})
+        EXPECT_THROW(moving(outside), std::invalid_argument) << outside;
+    EXPECT_NO_THROW(moving(k->lowest));
+    EXPECT_NO_THROW(moving(k->highest));
 }
 
 TEST(HostileAir, each_setting_of_a_running_medium_is_refused_with_its_key_or_taken) {

@@ -27,6 +27,8 @@ class Failures(unittest.TestCase):
         for stop, code, line in ((errors.BadInput("--snr is 'x'"), 2, "openwip: --snr is 'x'\n"),
                                  (errors.CellDied("air was killed", [("air", "last words")]), 3, "openwip: air was killed\n  air: last words\n"),
                                  (errors.RecordFailed("record x.h5: No space left"), 3, "openwip: record x.h5: No space left\n"),
+                                 (errors.NoAnswer("ipc:///x does not answer"), 3, "openwip: ipc:///x does not answer\n"),
+                                 (errors.Refused("link.bins = 99"), 1, "openwip: link.bins = 99\n"),
                                  (errors.NotWritten("--json x: cannot be written"), 4, "openwip: --json x: cannot be written\n"),
                                  (errors.Terminated(signal.SIGINT), 130, "openwip: stopped by Ctrl-C; everything is removed\n"),
                                  (errors.Terminated(signal.SIGTERM), 143, "openwip: stopped by SIGTERM; everything is removed\n")):
@@ -34,8 +36,9 @@ class Failures(unittest.TestCase):
                 self.assertEqual(ended(stop), (code, line))
 
     def test_every_kind_is_among_them_and_has_a_code_of_its_own_choice(self):
-        kinds = {errors.BadInput, errors.CellDied, errors.RecordFailed, errors.NotWritten, errors.Terminated}
+        kinds = {errors.BadInput, errors.CellDied, errors.RecordFailed, errors.NoAnswer, errors.NotWritten, errors.Terminated}
         self.assertEqual(set(errors.Stop.__subclasses__()), kinds)
+        self.assertEqual(set(errors.NoAnswer.__subclasses__()), {errors.Refused})
         self.assertEqual({k.code for k in kinds - {errors.Terminated}}, {errors.BAD_INPUT, errors.DIED, errors.NOT_WRITTEN})
 
     def test_a_fault_of_our_own_is_no_bad_input(self):

@@ -7,6 +7,9 @@ import unittest
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(TOP / "host/cli"))
+from openwip_cli.campaign import page as page_of_experiments  # noqa: E402
+from openwip_cli.campaign.settings import EMULATOR, SETTINGS  # noqa: E402
+from openwip_cli.runs import ns3_tcp  # noqa: E402
 from openwip_cli.settings import page  # noqa: E402
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.M)
@@ -52,6 +55,12 @@ class Docs(unittest.TestCase):
 
     def test_the_page_of_settings_is_the_table_of_settings(self):
         self.assertEqual(page.markdown(), (TOP / "docs/settings.md").read_text(), "made by ./openwip get --describe --markdown")
+
+    def test_the_page_of_experiments_settings_is_what_they_can_set(self):
+        text = (TOP / "docs/experiment-settings.md").read_text()
+        self.assertEqual(page_of_experiments.markdown(), text, "made by ./openwip experiment --describe")
+        for name in [*(n for n, s in SETTINGS.items() if s.role != EMULATOR), *ns3_tcp.TCP]:
+            self.assertIn(f"\n|`{name}`|", text)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ TOP = pathlib.Path(__file__).resolve().parents[3]
 PACKAGE = TOP / "host" / "cli" / "openwip_cli"
 APPS = TOP / "flowgraphs" / "apps"
 OF_APPS = {"machine", "settings"}     # rooms that they may import: they run where nothing of a cell's is known
-LONGEST = 500     # lines of a file
 
 # Room -> the rooms that it may import, from what knows nothing of the others to the commands. `errors`, `yaml_text`, `air` (numbers of the
 # air interface) and a room's own modules are everybody's.
@@ -122,9 +121,20 @@ class Rooms(unittest.TestCase):
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
 
-    def test_no_file_is_longer_than_a_page_of_five_hundred_lines(self):
-        long = {name: n for name, path in modules().items() if (n := len(path.read_text().splitlines())) > LONGEST}
-        self.assertEqual(long, {})
+    def test_a_kind_of_failure_has_one_type(self):
+        # Those that end a command; what is caught where it is thrown has a name of its own.
+        classes, wrong = {}, []
+        for name, path in modules().items():
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.ClassDef) and node.bases:
+                    bases = {getattr(b, "id", getattr(b, "attr", "")) for b in node.bases}
+                    if any(b.endswith(("Error", "Exception")) or b in ("Stop", "BadInput", "NoAnswer") for b in bases):
+                        classes.setdefault(node.name, []).append(name)
+                if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and getattr(node.exc.func, "id", "") in ("RuntimeError", "Exception"):
+                    wrong.append(f"{name}:{node.lineno}")
+        self.assertIn("Refused", classes)
+        self.assertEqual({n: where for n, where in classes.items() if len(where) > 1}, {})
+        self.assertEqual(wrong, [])
 
 
 class Apps(unittest.TestCase):
@@ -152,9 +162,6 @@ class Apps(unittest.TestCase):
             for name in free:
                 del left[name]
         self.assertEqual(left, {})
-
-    def test_no_file_is_longer_than_that_either(self):
-        self.assertEqual({name for name, path in apps().items() if len(path.read_text().splitlines()) > LONGEST}, set())
 
 
 class Types(unittest.TestCase):

@@ -160,7 +160,7 @@ class Structure(unittest.TestCase):
         if listed.returncode != 0:
             self.skipTest("not a git checkout")
         missing = [name for name in listed.stdout.split()
-                   if name.endswith((".h", ".cpp", ".cc", ".py", ".proto", ".cmake"))
+                   if name.endswith((".h", ".cpp", ".cc", ".py", ".proto", ".cmake", ".sh"))
                    and (TOP / name).exists()
                    and "SPDX-License-Identifier" not in (TOP / name).read_text()[:400]]
         self.assertEqual(missing, [])

@@ -11,7 +11,7 @@ from ..errors import INVALID, VALID, Terminated
 from ..machine import system
 from ..machine.places import Places
 from ..runs import emulate, ns3, pool, virtual
-from . import metrics, plan, report, side_by_side, statements, tcp_settings
+from . import metrics, page, plan, report, side_by_side, statements, tcp_settings
 from .options import parse
 from .plan import Experiment
 from .runner import Progress, Store
@@ -89,6 +89,9 @@ def run(given: Any, places: Places, say: Callable[[str], None], command: list[st
 
 def main(arguments: list[str], places: Places, command: list[str] | None = None) -> int:
     given = parse(arguments, places)
+    if given.describe:
+        print(page.markdown(), end="")
+        return VALID
     if given.list:
         print(listing(places.top))
         return VALID

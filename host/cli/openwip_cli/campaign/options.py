@@ -7,13 +7,14 @@ from ..errors import BadInput
 from ..machine import placement
 from ..machine.places import KERNEL, Places, virtual_kernel
 from ..runs import ns3_tcp
+from ..runs.options import CLOCKS
 from ..settings.command_line import Parser
 from ..settings.kinds import Integer
 from . import metrics, plan, runner, statements, tcp_settings
 from .plan import Experiment
 from .runner import Store
 
-PER_CORE = {"real": 3, "virtual": 1, "ns3": 1}    # runs; at 10 bins and 4 Mbit/s a cell needs about a fifth of a core, start and end included
+PER_CORE = dict(zip(CLOCKS, (3, 1, 1)))    # runs; at 10 bins and 4 Mbit/s a cell needs about a fifth of a core, start and end included
 PROFILES = ("slurm", "kubernetes")      # of host/campaign
 
 
@@ -22,7 +23,7 @@ def parser() -> Parser:
                              "as PNG, and what the text says against what was measured. What is in the folder already is not repeated.")
     p.add_argument("names", nargs="*", metavar="NAME", help="A1 ... C2, chapter6 (these eleven), all (--list shows them), or a file of one's own")
     p.add_argument("--quick", action="store_true", help="fewer points, few realisations, short flows")
-    p.add_argument("--time", choices=tuple(PER_CORE), default="real",
+    p.add_argument("--time", choices=CLOCKS, default="real",
                    help="virtual: with a Linux kernel of its own, ns3: with the TCP of ns-3, both as fast as the machine can, without root "
                    "(docs/virtual-time.md, docs/ns3.md; default real)")
     p.add_argument("--tcp", metavar="NAME=VALUE", action="append", default=[],
@@ -36,6 +37,7 @@ def parser() -> Parser:
     p.add_argument("--beside", metavar="FOLDER", nargs="+", help="run nothing: the statements of several folders of results (FOLDER or "
                    "TITLE=FOLDER), a column each, as a table of Markdown")
     p.add_argument("--list", action="store_true", help="what there is, with the number of runs")
+    p.add_argument("--describe", action="store_true", help="what a file can set, and --tcp: docs/experiment-settings.md")
     return p
 
 
@@ -81,7 +83,7 @@ def profile_of(given: Any, places: Places) -> pathlib.Path | None:
 def parse(arguments: list[str], places: Places) -> Any:
     """Everything that can be refused before anything is built."""
     given = parser().parse_args(arguments)
-    for flag, alone in (("--list", given.list), ("--beside", given.beside)):
+    for flag, alone in (("--list", given.list), ("--describe", given.describe), ("--beside", given.beside)):
         if alone:
             if given.names:
                 raise BadInput(f"{flag} takes no names")

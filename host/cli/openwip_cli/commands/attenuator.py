@@ -21,7 +21,11 @@ from ..settings.command_line import Parser
 PORTS = ("/dev/serial/by-id/*", "/dev/ttyACM*", "/dev/ttyUSB*")
 OURS = "STLink"     # of the names in by-id: those may be asked who they are
 STATES = ("idle", "armed", "playing", "ended", "stopped", "silent")
+# As firmware/core has it.
 NOF_CHANNELS = 8
+PERIOD_MS = (1, 10_000)
+SILENCE_MS = (10, 60_000)
+MOST_DB = 63.5              # two chips in series
 FIRMWARE = "firmware/arm/netduinoplus2.elf"
 
 
@@ -292,7 +296,7 @@ def main(arguments: list[str], places: Places) -> int:
         if name in ("status", "play", "sweep"):
             sub.add_argument("--json", metavar="FILE", help="write the result there as well")
         if name in ("play", "sweep"):
-            sub.add_argument("--period", metavar="MS", type=number("--period", 1, 10_000), default=1 if name == "play" else 1000,
+            sub.add_argument("--period", metavar="MS", type=number("--period", *PERIOD_MS), default=1 if name == "play" else 1000,
                              help="a step lasts so long (default %(default)s)")
             sub.add_argument("--external", action="store_true", help="begin with the edge at the trigger input")
         return sub
@@ -304,7 +308,7 @@ def main(arguments: list[str], places: Places) -> int:
     sub = command("set", "set levels by hand", do_set)
     sub.add_argument("level", nargs="*", metavar="CHANNEL=DB", help="or all=DB")
     sub.add_argument("--switch", metavar="N", type=number("--switch", 1, 4), help="position of the switch")
-    sub.add_argument("--watchdog", metavar="MS", type=number("--watchdog", 10, 60_000),
+    sub.add_argument("--watchdog", metavar="MS", type=number("--watchdog", *SILENCE_MS),
                      help="how long the host may be silent in a playback (100 after a reset)")
     sub.add_argument("--series", metavar="CHANNEL=on|off", action="append", help="chips CHANNEL and CHANNEL+1 are wired in series")
     sub.add_argument("--save", action="store_true", help="keep all settings over a restart")
@@ -314,9 +318,9 @@ def main(arguments: list[str], places: Places) -> int:
     sub.add_argument("--channels", metavar="N,...", default="1", help="SNR trace: the channels that play it (default 1)")
     sub = command("sweep", "levels from one to another", do_sweep)
     sub.add_argument("--channel", metavar="N", type=number("--channel", 1, NOF_CHANNELS), default=1, help="channel (default 1)")
-    sub.add_argument("--from", metavar="DB", dest="start", type=number("--from", 0, 63.5, float), default=0.0, help="first level (default 0)")
-    sub.add_argument("--to", metavar="DB", dest="stop", type=number("--to", 0, 63.5, float), default=31.75, help="last level (default 31.75)")
-    sub.add_argument("--step", metavar="DB", type=number("--step", link.STEP_DB, 63.5, float), default=1.0, help="step (default 1)")
+    sub.add_argument("--from", metavar="DB", dest="start", type=number("--from", 0, MOST_DB, float), default=0.0, help="first level (default 0)")
+    sub.add_argument("--to", metavar="DB", dest="stop", type=number("--to", 0, MOST_DB, float), default=31.75, help="last level (default 31.75)")
+    sub.add_argument("--step", metavar="DB", type=number("--step", link.STEP_DB, MOST_DB, float), default=1.0, help="step (default 1)")
     given = p.parse_args(arguments)
     outputs.fresh("--json", getattr(given, "json", None))
     return int(given.function(given, places))

@@ -2,10 +2,11 @@
 """The options of the commands that open a radio."""
 import argparse
 
+from ..settings import table
 from ..settings.command_line import Parser
 from ..settings.kinds import Real
 
-FREQUENCY = Real(0, 1e11)
+FREQUENCY = table.setting("fader.frequency_hz", "fader").kind
 GAIN = Real(-200, 200)      # what the radio has it says itself
 
 

@@ -10,7 +10,7 @@ import tempfile
 from typing import Any
 
 from ..air import SAMPLE_RATE
-from ..errors import BadInput
+from ..errors import BadInput, RecordFailed
 from .recordings import BYTES_PER_SAMPLE, read_reports
 
 
@@ -33,10 +33,10 @@ def receive(recording: Any, reports: pathlib.Path) -> None:
     top.connect(source, receiver)
     top.run()
     if source.failure:
-        raise RuntimeError(f"the samples cannot be given out: {source.failure}")
+        raise BadInput(f"the samples cannot be given out: {source.failure}")
     lost = receiver.stop_recording()["reports_lost"]
     if lost:
-        raise RuntimeError(f"{lost} reports of the replay were lost: the disk of {reports.parent} does not follow")
+        raise RecordFailed(f"{lost} reports of the replay were lost: the disk of {reports.parent} does not follow")
 
 
 def compare(recording: Any, live_raw: Any, replayed_raw: Any) -> Any:

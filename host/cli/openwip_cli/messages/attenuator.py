@@ -13,7 +13,7 @@ from typing import Any
 
 from openwip_schema import attenuator_pb2 as pb
 
-from ..errors import BadInput, Stop
+from ..errors import BadInput, NoAnswer, Refused
 
 STEP_DB = 0.25
 ANSWER_S = 1.0
@@ -22,17 +22,9 @@ MOST_BYTES = 240        # levels in one message
 KEEP_ALIVE_S = 0.02     # the controller's patience is 0.1 s
 
 
-class NoAnswer(Stop):
-    """Nothing, or nonsense, came from the serial line."""
-    code = 3
-
-
-class Refused(Stop):
+def refused(what: str, number: int) -> Refused:
     """The controller has answered with an error."""
-
-    def __init__(self, what: str, number: int) -> None:
-        super().__init__(f"{what}: the attenuator refuses: error {number}")
-        self.number = number
+    return Refused(f"{what}: the attenuator refuses: error {number}")
 
 
 def stuff(data: bytes) -> bytes:
@@ -179,7 +171,7 @@ class Attenuator:
         if self.ask(f"{line};*OPC?") != "1":
             raise NoAnswer(f"{self.line.port}: {line} was not answered as asked")
         if found := self.errors():
-            raise Refused(line, found[0][0])
+            raise refused(line, found[0][0])
 
     # --- frames ---
 
@@ -202,7 +194,7 @@ class Attenuator:
         """The status after it; Refused if it was not done."""
         reply = self.request(**what)
         if reply.error:
-            raise Refused(next(iter(what)), reply.error)
+            raise refused(next(iter(what)), reply.error)
         return reply.status
 
     def status(self) -> Any:
@@ -234,7 +226,7 @@ class Attenuator:
             status = reply.status
             # Steps for a playback that is over (a trigger for one that runs): the status says so.
             if reply.error and status.state == pb.ARMED:
-                raise Refused(next(iter(what)), reply.error)
+                raise refused(next(iter(what)), reply.error)
             seen(status)
         return status
 

@@ -7,16 +7,9 @@ from typing import Any
 import zmq
 from openwip_schema import control_pb2 as pb
 
+from ..errors import NoAnswer, Refused
 from ..yaml_text import to_yaml
 from . import telemetry
-
-
-class NoAnswer(Exception):
-    pass
-
-
-class Refused(NoAnswer):
-    """The process has answered, and does not do it: str() is why."""
 
 
 def exchange(endpoint: str, question: bytes, timeout_s: float, keys: Any = None) -> bytes:

@@ -1,34 +1,50 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """TCP of ns-3: its senders, the settings of all of a run (`--tcp NAME=VALUE`), and which of Linux's they are (docs/ns3.md)."""
+import dataclasses
 import re
 from collections.abc import Iterable
 from typing import Any
 
 from ..errors import BadInput
+from ..settings.command_line import read as read_value
+from ..settings.kinds import ON_OFF, Integer, Kind, Real
 from ..settings.scenario import Scenario
 
 # Of host/simulator/senders.cpp.
 SENDERS = ("cubic", "reno", "bbr", "westwood", "vegas", "veno", "dctcp", "bic", "highspeed", "htcp", "hybla", "illinois", "ledbat", "lp",
            "scalable", "yeah", "newreno", "tahoe", "coarse-reno", "eifel", "westwood-per-ack")
 SOCKET, BASE = "ns3::TcpSocket::", "ns3::TcpSocketBase::"
-# Name: the attributes of ns-3 that it is, the unit that they want behind the number.
-TCP: dict[str, tuple[tuple[str, ...], str]] = {
-    "sack": ((BASE + "Sack",), ""),
-    "timestamps": ((BASE + "Timestamp",), ""),
-    "window_scaling": ((BASE + "WindowScaling",), ""),
-    "limited_transmit": ((BASE + "LimitedTransmit",), ""),
-    "min_rto_ms": ((BASE + "MinRto",), "ms"),
-    "granularity_ms": ((BASE + "ClockGranularity",), "ms"),
-    "first_rto_ms": (("ns3::RttEstimator::InitialEstimation", SOCKET + "ConnTimeout"), "ms"),
-    "delayed_acks": ((SOCKET + "DelAckCount",), ""),
-    "delayed_ack_ms": ((SOCKET + "DelAckTimeout",), "ms"),
-    "initial_window": ((SOCKET + "InitialCwnd",), ""),
-    "mss": ((SOCKET + "SegmentSize",), ""),
-    "receive_window": ((SOCKET + "RcvBufSize",), ""),
-    "send_buffer": ((SOCKET + "SndBufSize",), ""),
-    "tick_ms": (("wip::coarse_reno_socket::Tick", "wip::tick_estimator::Tick"), "ms"),
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    kind: Kind
+    words: str
+    attributes: tuple[str, ...]     # of ns-3 that it is
+    unit: str = ""                  # that they want behind the number
+
+
+def on_off(name: str, words: str) -> Setting:
+    return Setting(ON_OFF, words, (BASE + name,))
+
+
+TCP = {
+    "sack": on_off("Sack", "SACK"),
+    "timestamps": on_off("Timestamp", "timestamps"),
+    "window_scaling": on_off("WindowScaling", "window scaling"),
+    "limited_transmit": on_off("LimitedTransmit", "limited transmit"),
+    "min_rto_ms": Setting(Real(0, 60000), "least RTO", (BASE + "MinRto",), "ms"),
+    "granularity_ms": Setting(Real(0, 60000), "granularity of the RTO's clock", (BASE + "ClockGranularity",), "ms"),
+    "first_rto_ms": Setting(Real(1, 60000), "RTO before the first sample, of SYN too", ("ns3::RttEstimator::InitialEstimation", SOCKET + "ConnTimeout"), "ms"),
+    "delayed_acks": Setting(Integer(1, 100), "segments of one ACK", (SOCKET + "DelAckCount",)),
+    "delayed_ack_ms": Setting(Real(0, 60000), "longest delay of an ACK", (SOCKET + "DelAckTimeout",), "ms"),
+    "initial_window": Setting(Integer(1, 100), "initial window, segments", (SOCKET + "InitialCwnd",)),
+    "mss": Setting(Integer(64, 9000), "segment, bytes", (SOCKET + "SegmentSize",)),
+    "receive_window": Setting(Integer(1, 2**30), "receiver window, bytes", (SOCKET + "RcvBufSize",)),
+    "send_buffer": Setting(Integer(1, 2**30), "sender's buffer, bytes", (SOCKET + "SndBufSize",)),
+    "tick_ms": Setting(Real(0.001, 60000), "clock of coarse-reno", ("wip::coarse_reno_socket::Tick", "wip::tick_estimator::Tick"), "ms"),
 }
-WORDS = {"on": "true", "off": "false", "True": "true", "False": "false"}
+WORDS = {"on": "true", "off": "false", "True": "true", "False": "false"}      # of an attribute, as of a setting
 # Sysctls of net.ipv4 that are settings, and those that are as they have to be for ns-3 to be what they ask for.
 OF_LINUX = {"tcp_sack": "sack", "tcp_timestamps": "timestamps", "tcp_window_scaling": "window_scaling"}
 AS_IT_IS = {"tcp_recovery": "0", "tcp_early_retrans": "0", "tcp_frto": "0", "tcp_dsack": "0", "tcp_ecn": "0", "tcp_moderate_rcvbuf": "0",
@@ -100,8 +116,13 @@ def settings_of(tcp: dict[str, Any], sysctls: dict[str, str] | None = None) -> l
     for name, value in wanted.items():
         if name in OFF and WORDS.get(str(value)) == "false":
             continue
-        attributes, unit = ((name,), "") if "::" in name else TCP.get(name, ((), ""))
-        if not attributes:
+        if "::" in name:
+            lines.append(f"set {name} {WORDS.get(str(value), value)}")
+            continue
+        if name not in TCP:
             raise BadInput(f"--tcp is {name}={value}; valid: sender, {', '.join(TCP)}, {'=off, '.join(OFF)}=off, or an attribute of ns-3 such as {BASE}MinRto=200ms")
-        lines += [f"set {attribute} {WORDS.get(str(value), value)}{unit}" for attribute in attributes]
+        setting = TCP[name]
+        value = read_value(f"--tcp {name}", setting.kind, value)
+        text = f"{value:.10g}" if isinstance(value, float) else WORDS.get(value, value)
+        lines += [f"set {attribute} {text}{setting.unit}" for attribute in setting.attributes]
     return lines

@@ -15,6 +15,8 @@ from ..settings.kinds import Real, with_unit
 from ..settings.scenario import SETTINGS, Scenario, check, check_together, read_file, text_of
 from . import loop, ns3_tcp
 
+CLOCKS = ("real", "virtual", "ns3")     # --time: the wall's, or none, with the TCP of a Linux kernel of its own (runs/virtual.py) or of ns-3
+
 
 @dataclasses.dataclass
 class Options:
@@ -35,7 +37,7 @@ class Options:
     pace_found: float | None = None    # with --speed auto, where it had to be tried
     loop_found: dict[str, Any] | None = None    # with --loop auto: runs/loop.py
     generator: bool = False     # of the emulator: virtual time, no cell
-    time: str = "real"          # of the emulator: real, virtual (runs/virtual.py), ns3 (runs/ns3.py)
+    time: str = CLOCKS[0]       # of the emulator
     sysctl: dict = dataclasses.field(default_factory=dict)     # of the kernel in virtual time
     tcp: dict = dataclasses.field(default_factory=dict)        # of ns-3
 
@@ -139,7 +141,7 @@ def parse_emulate(arguments: list[str]) -> Options:
         "IP and link frames of the run, for Wireshark (pcapng); with --time virtual or ns3 IP packets alone (pcap)")
     parser.add_argument("--generator", action="store_true",
                         help="virtual time, full queues, no interfaces: as fast as the machine can")
-    parser.add_argument("--time", choices=("real", "virtual", "ns3"), default="real",
+    parser.add_argument("--time", choices=CLOCKS, default="real",
                         help="virtual: with a Linux kernel of its own, ns3: with the TCP of ns-3, both as fast as the machine can, the "
                         "same seed the same packets, without root (docs/virtual-time.md, docs/ns3.md; default real)")
     parser.add_argument("--sysctl", metavar="NAME=VALUE", action="append", default=[],

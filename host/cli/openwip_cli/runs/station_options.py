@@ -7,7 +7,7 @@ from typing import Any
 from ..cell import station
 from ..errors import BadInput
 from ..machine import placement
-from ..settings import scenario as scenarios
+from ..settings import scenario as scenarios, table
 from ..settings.command_line import Parser
 from ..settings.kinds import Integer, Real
 from ..settings.scenario import SETTINGS
@@ -16,7 +16,8 @@ from .options import Options, scenario_of, settings_parser
 
 BETWEEN_SLOTS = 3   # 2 ms that feedback may be on its way between two computers
 Ask = Callable[[str], int]
-SOURCES = ("internal", "external", "gpsdo")
+CARRIER = table.setting("fader.frequency_hz", "fader")
+SOURCES = tuple(table.column("nodes.*.clock_source", "choices", ("fader",)))
 # Settings of the demo that a station has; what is the other one's is told there.
 DELAY = "fader.delay_samples"
 OF_BOTH = ("link.", "air.over", DELAY, "seed")
@@ -108,7 +109,7 @@ def add_options(p: Parser, role: str) -> None:
     p.add_argument("--radio", metavar="ARGS", help="UHD device arguments, such as type=b200 or addr=192.168.10.2")
     p.add_argument("--peer", metavar="HOST[:PORT]", help=f"the other computer (TCP, port {station.PORT} unless said; the base station listens)")
     p.add_argument("--keys", metavar="DIR", help="keys of ./openwip keys; without, the other station has to be on this machine")
-    p.value("--freq", Real(1e6, 1e11), metavar="HZ", default=1.8e9, help="carrier of the downlink (default 1.8e9)")
+    p.value("--freq", CARRIER.kind, metavar="HZ", default=CARRIER.default, help="carrier of the downlink (default 1.8e9)")
     p.value("--gain", Real(-100, 200), metavar="DB", default=None, help=f"{'transmit' if role == 'base' else 'receive'} gain of the radio (default 0)")
     if role == "base":
         p.value("--power", Real(-200, 100), metavar="DBM", default=None, help="of the carrier with all bins in use, by the radio's own "

@@ -35,7 +35,7 @@ from ..settings.kinds import Choice
 from ..settings.scenario import Scenario
 from ..settings.table import Setting, nested, process_keys, settings_of
 from . import ns3, ns3_tcp, run as runs, virtual
-from .options import Options, options_parser, scenario_of
+from .options import CLOCKS, Options, options_parser, scenario_of
 from .pool import Pool, check as check_pool
 
 NAME = "tcpl"
@@ -55,7 +55,7 @@ def parse(arguments: list[str]) -> tuple[Any, Any, Any]:
         "tcp-l", "Transfers over a line with bit errors: TCP alone, and with damaged segments accepted.", SETTINGS, NAME)
     parser.add_argument("--csv", metavar="FILE", help="write one line for each transfer there")
     parser.add_argument("--png", metavar="FILE", help="draw throughput over bit error rate (or burstiness) there")
-    parser.add_argument("--time", choices=("real", "virtual", "ns3"), default="real",
+    parser.add_argument("--time", choices=CLOCKS, default="real",
                         help="virtual: with a Linux kernel of its own; ns3: with the TCP of ns-3, only with --relay off; no root "
                         "(docs/virtual-time.md, docs/ns3.md; default real)")
     given = parser.parse_args(arguments)

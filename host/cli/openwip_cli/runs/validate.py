@@ -21,6 +21,7 @@ from ..settings import emulator
 from ..settings.command_line import Parser
 from ..settings.kinds import Real
 from . import emulate, ns3, virtual
+from .options import CLOCKS
 
 NAME = "validate"
 STEPS_DB = (8, 12, 15, 18, 22, 25, 28, 32)   # one in each interval of the switch table
@@ -179,7 +180,7 @@ def parse(arguments: list[str]) -> Any:
     p.add_argument("--quick", action="store_true", help="fewer rows, 5 s each")
     p.value("--duration", Real(1, 3600), metavar="S", help="seconds of each row; 1..3600 (default 30)")
     p.add_argument("--mode", choices=("real", "virtual", "both"), default="both", help="TCP, generator, or both (default both)")
-    p.add_argument("--time", choices=("real", "virtual", "ns3"), default="real",
+    p.add_argument("--time", choices=CLOCKS, default="real",
                    help="of TCP; virtual: with a Linux kernel of its own, ns3: with the TCP of ns-3, both without root "
                    "(docs/virtual-time.md, docs/ns3.md; default real)")
     given = p.parse_args(arguments)

@@ -7,12 +7,12 @@ import math
 import pathlib
 from typing import Any
 
+from ..air import SAMPLE_RATE
 from ..errors import BadInput
 
 FILE = pathlib.Path(__file__).resolve().parents[4] / "channels/vusrp/devices.yaml"
 IDEAL, NONE = "ideal", "none"
-CELL_RATE = 7_680_000
-OTHER_CLOCK = 4 * CELL_RATE     # of a radio with a range of clocks that does not choose by itself
+OTHER_CLOCK = 4 * SAMPLE_RATE     # of a radio with a range of clocks that does not choose by itself
 BELOW_FULL_POWER_DB = 10.0      # what a station leaves of its transmitter
 
 
@@ -47,7 +47,7 @@ def parts(setting: str, text: str) -> dict[str, str]:
 def clock(product: dict[str, Any]) -> int | None:
     """A master clock that has to be asked for, for the cell's rate; None: what comes by itself does."""
     has = product["clock"]
-    fits = [hz for hz in (has["default"], *has.get("list", ())) if hz % CELL_RATE == 0]
+    fits = [hz for hz in (has["default"], *has.get("list", ())) if hz % SAMPLE_RATE == 0]
     if has.get("automatic") or has["default"] in fits:
         return None
     if fits:
@@ -57,7 +57,7 @@ def clock(product: dict[str, Any]) -> int | None:
 
 def has_cell_rate(product: dict[str, Any]) -> bool:
     has = product["clock"]
-    return clock(product) is not None or has.get("automatic") or has["default"] % CELL_RATE == 0
+    return clock(product) is not None or has.get("automatic") or has["default"] % SAMPLE_RATE == 0
 
 
 def radio(role: str, setting: str, product: str, arguments: str) -> Radio:
@@ -94,7 +94,7 @@ def radios(values: Any) -> dict[str, Radio]:
         name = parts("", found[node].arguments or NONE).get("product", IDEAL)
         if name != IDEAL and not has_cell_rate(products()[name]):
             raise BadInput(f"--fader-radio is '{values['radio.fader']}' with --product {values['radio.product']}; valid: product=x310 or another one "
-                           f"that has {CELL_RATE} samples/s, which {name} has not: a fader does not convert")
+                           f"that has {SAMPLE_RATE} samples/s, which {name} has not: a fader does not convert")
         if "product=" in found[node].arguments and "ppm=" not in found[node].arguments:
             found[node].arguments += ",ppm=0"
     return found

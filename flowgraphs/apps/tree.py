@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the flowgraphs share with the launcher (host/cli): numbers of the air interface, the table of settings."""
+import pathlib
+import sys
+
+_cli = str(pathlib.Path(__file__).resolve().parents[2] / "host" / "cli")
+if _cli not in sys.path:
+    sys.path.append(_cli)
+
+from openwip_cli.air import SAMPLE_RATE, SLOT_SAMPLES  # noqa: E402
+from openwip_cli.settings import table  # noqa: E402
+
+__all__ = ["SAMPLE_RATE", "SLOT_SAMPLES", "table"]

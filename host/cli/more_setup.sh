@@ -1,0 +1,54 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Of ./openwip, which reads this: what is in no package is made under the build folder, once, by pip or from its source.
+
+# in_venv NAME WHAT PYTHON OPTIONS PIP-ARGUMENTS...: programs in no Debian package, in a folder of the build that may be removed.
+in_venv() {
+    venv_log=$build/openwip-$1.log name=$1 step="setup: $2, with pip"
+    shift 2
+    mkdir -p "$build"
+    : >"$venv_log"
+    # shellcheck disable=SC2016  # expanded by the inner shell
+    watched step_progress "$venv_log" sh -c 'python=$1 options=$2; shift 2
+        "$python" -m venv $options "$0" && "$0/bin/pip" install -q --disable-pip-version-check "$@"' "$build/$name" "$@" ||
+        { rm -rf "${build:?}/$name"; return 1; }
+}
+
+# Without network its test says so and is left out.
+sigmf_validator() {
+    [ ! -x "$build/sigmf/bin/sigmf_validate" ] || return 0
+    python=$(find_python) || return 0
+    in_venv sigmf 'the SigMF validator' "$python" --system-site-packages sigmf==1.14.0 ||
+        say "setup: the SigMF validator could not be installed, its test will be left out (log: $venv_log)" >&2
+}
+
+# campaigns requirements|elsewhere: Snakemake; elsewhere: and what it needs for SLURM and Kubernetes.
+campaigns() {
+    for python in python3.11 /usr/bin/python3 python3; do
+        if "$python" -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then
+            in_venv campaigns Snakemake "$python" '' --no-deps -r "$top/host/campaign/$1.txt"
+            return
+        fi
+    done
+    venv_log='no Python 3.11 or later with venv'
+    return 1
+}
+
+# Once. What needs it cannot do without; of the tests, its own are left out.
+snakemake() {
+    [ ! -x "$build/campaigns/bin/snakemake" ] || return 0
+    say 'setup: Snakemake, which runs campaigns, is missing and will be installed with pip (135 MB, half a minute)'
+    campaigns requirements && return 0
+    [ "$1" = test ] || fail "Snakemake could not be installed (log: $venv_log)" 1
+    say "setup: Snakemake could not be installed, its tests will be left out (log: $venv_log)" >&2
+}
+
+# Once; the folder may be removed.
+virtual_time() {
+    setup build virtual-time
+    mkdir -p "$build"
+    log=$build/openwip-kernel.log step='setup: the Linux kernel for virtual time'
+    : >"$log"
+    watched step_progress "$log" "$top/host/virtual/build-kernel" "$build/virtual-time" || fail "$(tail -n 1 "$log" | sed 's/^openwip: //') (log: $log)"
+    tail -n 1 "$log"
+}

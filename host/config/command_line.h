@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A program between its command line and its exit code: --help is 0, and what the options or the
+// work refuse by an exception is one line on standard error behind `name`, and exit_bad_input.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+
+#include "config/exit_code.h"
+
+namespace wip::config {
+
+inline int complain(const char* name, const char* why) {
+    std::fprintf(stderr, "%s: %s\n", name, why);
+    return exit_bad_input;
+}
+
+template <class Work>
+int with_command_line(CLI::App& app, int argc, char** argv, const char* name, const Work& work) {
+    try {
+        app.parse(argc, argv);
+        return work();
+    } catch (const CLI::CallForHelp& e) {
+        return app.exit(e);
+    } catch (const std::exception& e) {
+        return complain(name, e.what());
+    }
+}
+
+}  // namespace wip::config

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is written once: where a second language or the firmware has to have it again, both say the same."""
+import ast
+import pathlib
+import re
+import sys
+import unittest
+
+import sizes
+
+TOP = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(TOP / "host/cli"))
+from openwip_cli import air  # noqa: E402
+from openwip_cli.commands import attenuator  # noqa: E402
+from openwip_cli.messages.attenuator import STEP_DB  # noqa: E402
+from openwip_cli.settings import table  # noqa: E402
+
+
+def number(path, name):
+    """Of a constant in C++: `name = 10'000` or name{127}."""
+    text = (TOP / path).read_text()
+    found = re.search(rf"\b{name}(?: = |{{)([\d'.e]+)", text)
+    if not found:
+        raise AssertionError(f"{path} has no {name}")
+    value = float(found[1].replace("'", ""))
+    return int(value) if value == int(value) else value
+
+
+def constants(path):
+    """Numbers, words and sequences of words that stand in a Python file."""
+    for node in ast.walk(ast.parse((TOP / path).read_text())):
+        if isinstance(node, ast.Constant):
+            yield node.value
+        elif isinstance(node, (ast.Tuple, ast.List, ast.Set)) and all(isinstance(e, ast.Constant) for e in node.elts):
+            yield tuple(e.value for e in node.elts)
+
+
+def python(*folders):
+    return [pathlib.Path(TOP, name).relative_to(TOP) for folder in folders for name in map(str, sorted((TOP / folder).rglob("*.py")))]
+
+
+class Once(unittest.TestCase):
+    def test_numbers_of_the_air_interface_are_those_of_the_cpp_side(self):
+        grid = "blocks/types/grid.h"
+        for name, there in (("SAMPLE_RATE", "sample_rate_hz"), ("SLOT_SAMPLES", "slot_samples"), ("SLOTS_PER_SECOND", "slots_per_second"),
+                            ("BINS", "nof_bins"), ("SPECTRUM_POINTS", "fft_size"), ("SYMBOLS_PER_BIN", "payload_symbols_per_bin")):
+            self.assertEqual(getattr(air, name), number(grid, there), name)
+        self.assertEqual(air.SUBCARRIERS, air.BINS * number(grid, "subcarriers_per_bin"))
+
+    def test_rate_and_slot_stand_in_one_python_file(self):
+        files = python("host", "flowgraphs", "blocks")
+        self.assertGreater(len(files), 100)
+        self.assertEqual({str(f) for f in files if {air.SAMPLE_RATE, air.SLOT_SAMPLES} & {c for c in constants(f) if type(c) in (int, float)}},
+                         {"host/cli/openwip_cli/air.py"})
+
+    def test_choices_of_clocks_stand_in_one_place(self):
+        sources = tuple(table.column("nodes.*.clock_source", "choices", ("fader",)))
+        for words, where in ((("real", "virtual", "ns3"), {"host/cli/openwip_cli/runs/options.py"}), (sources, set())):
+            self.assertEqual({str(f) for f in python("host", "flowgraphs") if words in constants(f)}, where, words)
+
+    def test_the_carrier_has_one_range(self):
+        for key in ("fader.frequency_hz", "paths[].carrier_hz"):
+            kind = table.kind_of(key, ("fader",))
+            self.assertEqual((kind.low, kind.high), (number("channels/sample/motion.h", "lowest_carrier_hz"),
+                                                     number("channels/sample/motion.h", "highest_carrier_hz")), key)
+        wrong = [name for name in sizes.lines() if name.startswith(("flowgraphs/", "host/", "channels/", "blocks/"))
+                 and re.search(r"carrier.*\b1e(?:8|9|11)\b|1e11", (TOP / name).read_text()) and not name.endswith(".yaml")]
+        self.assertEqual(wrong, [])
+
+    def test_a_flowgraph_asks_the_table_for_what_is_a_setting(self):
+        for key, program, flag in (("radio.edge_samples", "demo", "--edge-samples"), ("link.transmit_lead_slots", "macd", "--lead"),
+                                   ("fader.frequency_hz", "fader", "--freq"), ("phy.predictor", "demo", "--predictor")):
+            text = "".join((TOP / "flowgraphs/apps" / f"{name}.py").read_text() for name in ("station", "base_station", "terminal"))
+            self.assertNotIn(f'add_argument("{flag}"', text)
+            self.assertIn(f'setting(p, "{key}"', text)
+            self.assertTrue(table.setting(key, program).kind.valid)
+
+    def test_a_refused_command_line_ends_in_one_place(self):
+        """But of wip_radio, whose answer is JSON."""
+        files = {name: (TOP / name).read_text() for name in sizes.lines() if name.startswith("host/") and name.endswith((".h", ".cpp"))}
+        self.assertEqual({n for n, text in files.items() if "catch (const CLI::" in text}, {"host/config/command_line.h", "host/radio/main.cpp"})
+        self.assertEqual({n for n, text in files.items() if re.search(r"constexpr int exit_bad_input", text)}, {"host/config/exit_code.h"})
+
+    def test_a_program_that_follows_its_parent_asks_the_runtime(self):
+        """But wip_capture, which keeps what it was started with over the change of its user."""
+        mains = {n: (TOP / n).read_text() for n in sizes.lines() if n.startswith("host/") and n.endswith("main.cpp")}
+        self.assertGreater(len(mains), 10)
+        self.assertEqual({n for n, text in mains.items() if "PR_SET_PDEATHSIG" in text}, {"host/capture/main.cpp"})
+
+    def test_the_attenuators_command_has_the_limits_of_its_firmware(self):
+        core = "firmware/core/"
+        self.assertEqual(attenuator.PERIOD_MS, (1, number(core + "instrument.cpp", "max_period_ticks")))
+        self.assertEqual(attenuator.SILENCE_MS, (number(core + "instrument.h", "min_silence_ticks"), number(core + "instrument.h", "max_silence_ticks")))
+        self.assertEqual(attenuator.NOF_CHANNELS, number(core + "layout.h", "nof_chips"))
+        self.assertEqual(attenuator.MOST_DB, number(core + "attenuation.h", "max_in_series") * STEP_DB)
+
+
+if __name__ == "__main__":
+    unittest.main()
