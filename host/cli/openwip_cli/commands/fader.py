@@ -28,7 +28,7 @@ from openwip_schema import receiver_pb2
 
 PROGRAM = "host/cabled/wip_fader"
 MOST_BEND_DB = 0.1          # of the gain over its three levels
-LEAST_IMAGE_DB = 25         # docs/radios.md: costs less than 1 dB at 256-QAM
+LEAST_IMAGE_DB = 25         # docs/radios-measured.md: costs 256-QAM about 1 dB
 
 
 def parser(command: str, description: str) -> Parser:
