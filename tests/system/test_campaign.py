@@ -123,6 +123,18 @@ class Campaign(unittest.TestCase):
         with self.assertRaisesRegex(BadInput, "^run 7: --channel is 'moon'$"):
             many.run({"7": {"name": "7", "says": "openwip: --channel is 'moon'"}}, lambda key: None)
 
+    def test_one_look_of_the_scheduler_is_due_at_a_time(self):
+        """Snakemake's own: ten."""
+        asked = ("import snakemake_here, threading, time\n"
+                 "scheduler = object.__new__(snakemake_here.JobScheduler)\n"
+                 "scheduler._open_jobs = threading.Semaphore(0)\n"
+                 "for _ in range(10): scheduler._schedule_reevalutation(0.05)\n"
+                 "time.sleep(0.5)\n"
+                 "print(scheduler._open_jobs._value)")
+        python = (BUILD / pool.SNAKEMAKE).with_name("python3")
+        there = {"PYTHONPATH": str(TOP / "host" / "campaign"), "PYTHONDONTWRITEBYTECODE": "1"}
+        self.assertEqual(subprocess.check_output([python, "-c", asked], env=there, text=True), "1\n")
+
 
 TOOLS = ("munged", "slurmctld", "slurmd", "sbatch", "srun")
 SMALL = f"""

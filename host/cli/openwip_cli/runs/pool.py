@@ -45,7 +45,8 @@ class Pool:
         self.folder, self.profile, self.pycache = folder.absolute(), profile, places.build / "campaigns" / "pycache"
         command = command or places.module("experiment-run")
         where = ["--profile", str(profile), "--local-cores", str(slots)] if profile else ["--cores", str(slots)]
-        self.argv = [str(places.build / SNAKEMAKE), "--snakefile", str(places.top / "host" / "campaign" / "Snakefile"),
+        here = places.top / "host" / "campaign"
+        self.argv = [str((places.build / SNAKEMAKE).with_name("python3")), str(here / "snakemake_here.py"), "--snakefile", str(here / "Snakefile"),
                      "--directory", str(self.folder), "--scheduler", "greedy", "--quiet", "host", "progress", "reason", "--nolock", "--ignore-incomplete",
                      "--drop-metadata", "--rerun-triggers", "mtime", *where,
                      "--config", f"local={profile is None}", f"command={shlex.join(command)}"]
