@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 #include <stdexcept>
 #include <string>
 
@@ -178,13 +177,25 @@ void bearer::on_placed(way w, std::uint64_t id, const sdu_position& p, std::int6
     s.placed.push() = {p, id};
 }
 
+// The first packet that ends there or later.
+std::size_t bearer::side::place_of(const sdu_position& p) const {
+    std::size_t from = 0, to = placed.size();
+    while (from < to) {
+        const std::size_t middle = (from + to) / 2;
+        if (placed[middle].first < p)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
 // The other end has put a packet together.
 void bearer::on_assembled(way w, std::span<const std::uint8_t> sdu, const sdu_position& p) {
     side& s = of(w);
-    const auto all = std::views::iota(std::size_t{0}, s.placed.size());
-    const auto at =
-        *std::ranges::lower_bound(all, p, {}, [&s](std::size_t i) { return s.placed[i].first; });
-    if (at == all.size() || s.placed[at].first != p || s.placed[at].second < s.first_id) return;
+    const std::size_t at = s.place_of(p);
+    if (at == s.placed.size() || s.placed[at].first != p || s.placed[at].second < s.first_id)
+        return;
     const std::uint64_t id = s.placed[at].second;
     record& r = s.records[id - s.first_id];
     if (r.what == fate::delivered) return;
@@ -241,7 +252,6 @@ void bearer::lose_before(way w, const sdu_position& p, fate what) {
 }
 
 void bearer::re_establish() {
-    ++set_ups_;
     for (side& s : sides_) {
         while (!s.air.empty()) s.air.pop();
         for (std::size_t i = 0; i < s.records.size(); ++i) {

@@ -165,6 +165,7 @@ private:
         std::int64_t done_ns = -1;  // the last interval that was visited
         int block = 0;
         bool in_block = false, block_lost = false;
+        std::size_t place_of(const sdu_position& p) const;
     };
 
     bool offer(way w, std::span<const std::uint8_t> packet, std::int64_t now_ns, int tag);
@@ -196,11 +197,9 @@ private:
     std::array<std::unique_ptr<rlc_entity>, 2> ends_;  // network, terminal
     std::array<link, 2> links_{link{*this, way::down}, link{*this, way::up}};
     rrc control_;
-    std::uint32_t epoch_base_ = 0;  // grows with each set-up
     watch_fn watch_;
     sdu_journal* journal_ = nullptr;
     std::vector<std::uint8_t> pdu_;
-    std::uint64_t set_ups_ = 0;
 };
 
 }  // namespace wip::umts
