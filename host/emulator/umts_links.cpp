@@ -37,6 +37,9 @@ void fill_bearer(const bearer& b, bearer::way way, MacStatus& status) {
     d.set_resets(sent.resets);
     d.set_window_used(sent.window_used);
     d.set_sdus_held(sent.held);
+    d.set_received_octets(b.receiver(way).counts().received);
+    d.set_received_octets_most(b.receiver(way).counts().most_received);
+    d.set_busy_rate_bps(b.busy_bps(way));
     status.set_rrc_state(rrc_names[static_cast<std::size_t>(b.control_state())]);
 }
 
@@ -99,8 +102,13 @@ private:
             if (u == 0) continue;
             host::add_up(status, status.users(u));
             auto& sum = *status.mutable_bearer();
-            sum.set_window_used(sum.window_used() + status.users(u).bearer().window_used());
+            const auto& more = status.users(u).bearer();
+            sum.set_window_used(sum.window_used() + more.window_used());
+            sum.set_received_octets(sum.received_octets() + more.received_octets());
+            sum.set_received_octets_most(
+                std::max(sum.received_octets_most(), more.received_octets_most()));
         }
+        status.mutable_bearer()->clear_busy_rate_bps();
     }
     void share(const emulator_config& c);
 

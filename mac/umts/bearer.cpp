@@ -386,6 +386,13 @@ double bearer::pdus_per_interval(way w) const {
     return kbps * static_cast<double>(tti_ns_) * 1e-6 / 8 / s.block;
 }
 
+double bearer::busy_bps(way w) const {
+    const side& s = of(w);
+    const double seconds =
+        static_cast<double>(s.counts.intervals) * static_cast<double>(tti_ns_) * 1e-9;
+    return seconds > 0 ? static_cast<double>(s.counts.pdus) * s.block * 8 / seconds : 0;
+}
+
 // PDUs of this interval: the whole part of what the rate has come to, less that of the last one.
 int bearer::pdus_of(way w, std::int64_t start_ns) const {
     const double each = pdus_per_interval(w);
@@ -418,6 +425,7 @@ bool bearer::send_pdu(way w, std::int64_t start_ns) {
     const auto pdu = room.first(sent.bytes);
     const std::int64_t due = start_ns + tti_ns_ + radio_ns_;
     if (!s.in_block || config_.pdus_alone) {
+        s.counts.intervals += s.in_block ? 0 : 1;
         s.in_block = true;
         s.block_lost = s.errors.lost() || end_of(config_.outages, start_ns) > start_ns;
         ++s.counts.blocks;

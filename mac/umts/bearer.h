@@ -56,6 +56,7 @@ struct bearer_config {
 
 struct bearer_counts {
     std::uint64_t blocks = 0, blocks_lost = 0, pdus = 0, pdus_lost = 0;
+    std::uint64_t intervals = 0;  // with any PDU
 };
 
 class bearer {
@@ -98,8 +99,12 @@ public:
 
     // The entity that sends this way.
     const rlc_entity& sender(way w) const { return *ends_[static_cast<std::size_t>(w)]; }
+    // That to which it sends.
+    const rlc_entity& receiver(way w) const { return *ends_[w == way::down ? 1 : 0]; }
     const bearer_counts& counts(way w) const { return sides_[static_cast<std::size_t>(w)].counts; }
     double kbps(way w) const { return of(w).kbps; }
+    // What PDUs hold of packets, status PDUs like others, over the intervals that had any.
+    double busy_bps(way w) const;
     packets_bytes delivered(way w) const {
         return of(w).sums[static_cast<std::size_t>(fate::delivered)];
     }

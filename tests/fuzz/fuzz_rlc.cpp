@@ -92,7 +92,9 @@ void clean(fuzz_input& in) {
         if (std::exchange(at, now) != now) t = 0;
     }
     expect(w.quiet(), "an SDU waits for ever");
-    w.run(10);
+    w.run(50);
+    for (const auto& side : w.sides)
+        expect(side.entity->receiver().counts().held == 0, "octets that nobody waits for");
     expect(w.altered == 0 && w.unknown == 0, "an SDU that nobody gave");
     const bool resets = w.sides[0].entity->counts().resets + w.sides[1].entity->counts().resets > 0;
     for (int s = 0; s < 2; ++s) {
