@@ -168,14 +168,16 @@ void umts_links::watch_pdus(const pdu_fn& watch) {
 }
 
 void umts_links::follow_packets(const packet_fn& take) {
-    for (int u = 0; u < cell_.users(); ++u) cell_.user(u).follow(nullptr);
-    journals_.clear();
-    for (int u = 0; take && u < cell_.users(); ++u) {
-        journals_.push_back(
-            std::make_unique<umts::sdu_journal>([take, u](const packet_record& r) { take(r, u); },
-                                                umts::numbers_of(cell_.user(u).config().mode)));
-        cell_.user(u).follow(journals_.back().get());
-    }
+    std::vector<std::unique_ptr<umts::sdu_journal>> journals;
+    for (int u = 0; u < cell_.users(); ++u)
+        for (const auto way : {bearer::way::down, bearer::way::up}) {
+            if (take)
+                journals.push_back(std::make_unique<umts::sdu_journal>(
+                    [take, u](const packet_record& r) { take(r, u); },
+                    umts::numbers_of(cell_.user(u).config().mode), way == bearer::way::up));
+            cell_.user(u).follow(way, take ? journals.back().get() : nullptr);
+        }
+    journals_ = std::move(journals);
 }
 
 std::vector<std::string> umts_links::ended(std::int64_t now_ns) const {

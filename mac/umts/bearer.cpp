@@ -142,9 +142,9 @@ bool bearer::offer(way w, std::span<const std::uint8_t> packet, std::int64_t now
     const std::uint64_t id = s.first_id + s.records.size();
     s.records.push() = {tag, now_ns, now_ns, packet.size(), fate::queued, false, {}};
     s.sums[0].add(packet.size());
-    if (journal_ && w == way::down) journal_->offered(id, packet, now_ns);
+    if (s.journal) s.journal->offered(id, packet, now_ns);
     if (w == way::up || core_ns_ == 0) {
-        if (journal_ && w == way::down) journal_->entered(id, now_ns);
+        if (s.journal) s.journal->entered(id, now_ns);
         if (!entity(w).on_sdu(packet, id, now_ns)) {
             settle(s, id, fate::refused);
             return false;
@@ -157,7 +157,7 @@ bool bearer::offer(way w, std::span<const std::uint8_t> packet, std::int64_t now
 
 void bearer::into_rlc(way w, const timed& packet, std::int64_t now_ns) {
     if (w == way::down) {
-        if (journal_) journal_->entered(packet.id, now_ns);
+        if (of(w).journal) of(w).journal->entered(packet.id, now_ns);
         if (!entity(w).on_sdu(packet.data, packet.id, now_ns))
             settle(of(w), packet.id, fate::refused);
         return;
@@ -170,7 +170,7 @@ void bearer::into_rlc(way w, const timed& packet, std::int64_t now_ns) {
 
 void bearer::on_placed(way w, std::uint64_t id, const sdu_position& p, std::int64_t first_sn) {
     side& s = of(w);
-    if (journal_ && w == way::down) journal_->placed(id, first_sn, p.sn, now_ns_);
+    if (s.journal) s.journal->placed(id, first_sn, p.sn, now_ns_);
     record& r = s.records[id - s.first_id];
     r.placed = true;
     r.end = p;
@@ -203,6 +203,7 @@ void bearer::on_assembled(way w, std::span<const std::uint8_t> sdu, const sdu_po
     if (w == way::up && core_ns_ > 0) {
         if (r.what != fate::queued) settle(s, id, fate::queued);  // it has arrived after all
         r.placed = false;                                         // and cannot be lost any more
+        if (s.journal) s.journal->left(id, now_ns_, "", core_ns_);
         s.core.push(now_ns_ + core_ns_, sdu).id = id;
         return;
     }
@@ -221,8 +222,7 @@ void bearer::settle(side& s, std::uint64_t id, fate what) {
     s.sums[static_cast<std::size_t>(what)].add(r.bytes);
     r.what = what;
     r.settled_ns = now_ns_;
-    if (journal_ && &s == sides_.data() && what != fate::queued)
-        journal_->left(id, now_ns_, reason_of(what));
+    if (s.journal && what != fate::queued) s.journal->left(id, now_ns_, reason_of(what));
     while (!s.records.empty()) {
         const record& f = s.records.front();
         const bool over =
@@ -264,8 +264,7 @@ void bearer::re_establish() {
             s.sums[static_cast<std::size_t>(fate::lost_by_reset)].add(r.bytes);
             r.what = fate::lost_by_reset;
             r.settled_ns = now_ns_;
-            if (journal_ && &s == sides_.data())
-                journal_->left(s.first_id + i, now_ns_, reason_of(r.what));
+            if (s.journal) s.journal->left(s.first_id + i, now_ns_, reason_of(r.what));
         }
         s.placed.clear();
     }
@@ -433,8 +432,8 @@ bool bearer::send_pdu(way w, std::int64_t start_ns) {
     }
     ++s.counts.pdus;
     s.counts.pdus_lost += s.block_lost ? 1 : 0;
-    if (journal_ && w == way::down && sent.number >= 0)
-        journal_->sent(sent.number, sent.again, start_ns, due, s.block_lost);
+    if (s.journal && sent.number >= 0)
+        s.journal->sent(sent.number, sent.again, start_ns, due, s.block_lost);
     if (watch_) watch_(w, pdu, start_ns, s.block_lost);
     // One that is lost without acknowledgements has its moment, too.
     if (!s.block_lost || !acknowledged())

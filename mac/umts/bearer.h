@@ -94,8 +94,8 @@ public:
                                         std::int64_t start_ns, bool lost)>;
     void watch(watch_fn w) { watch_ = std::move(w); }
 
-    // The way of every packet of the downlink from now on; null: no longer.
-    void follow(sdu_journal* journal) { journal_ = journal; }
+    // The way of every packet of a direction from now on; null: no longer.
+    void follow(way w, sdu_journal* journal) { of(w).journal = journal; }
 
     // The entity that sends this way.
     const rlc_entity& sender(way w) const { return *ends_[static_cast<std::size_t>(w)]; }
@@ -169,6 +169,7 @@ private:
         double kbps = 0;
         std::int64_t done_ns = -1;  // the last interval that was visited
         int block = 0;
+        sdu_journal* journal = nullptr;
         bool in_block = false, block_lost = false;
         std::size_t place_of(const sdu_position& p) const;
     };
@@ -203,7 +204,6 @@ private:
     std::array<link, 2> links_{link{*this, way::down}, link{*this, way::up}};
     rrc control_;
     watch_fn watch_;
-    sdu_journal* journal_ = nullptr;
     std::vector<std::uint8_t> pdu_;
 };
 
