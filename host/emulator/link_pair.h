@@ -38,7 +38,8 @@ public:
     using pdu_fn = std::function<void(bool downlink, int user, std::span<const std::uint8_t> packet,
                                       std::int64_t sent_ns, bool lost)>;
     virtual void watch_pdus(const pdu_fn& /*watch*/) {}
-    // The way of each packet of the downlink; empty: no longer. A link may have no journal.
+    // The way of each packet, of both directions or of the downlink; empty: no longer. A link may
+    // have no journal.
     using packet_fn = std::function<void(const packet_record&, int user)>;
     virtual void follow_packets(const packet_fn& /*take*/) {}
     // Of the live settings, the keys of those that were for some time, which is over: they are 0

@@ -37,6 +37,9 @@ void fill_bearer(const bearer& b, bearer::way way, MacStatus& status) {
     d.set_resets(sent.resets);
     d.set_window_used(sent.window_used);
     d.set_sdus_held(sent.held);
+    d.set_received_octets(b.receiver(way).counts().received);
+    d.set_received_octets_most(b.receiver(way).counts().most_received);
+    d.set_busy_rate_bps(b.busy_bps(way));
     status.set_rrc_state(rrc_names[static_cast<std::size_t>(b.control_state())]);
 }
 
@@ -99,8 +102,13 @@ private:
             if (u == 0) continue;
             host::add_up(status, status.users(u));
             auto& sum = *status.mutable_bearer();
-            sum.set_window_used(sum.window_used() + status.users(u).bearer().window_used());
+            const auto& more = status.users(u).bearer();
+            sum.set_window_used(sum.window_used() + more.window_used());
+            sum.set_received_octets(sum.received_octets() + more.received_octets());
+            sum.set_received_octets_most(
+                std::max(sum.received_octets_most(), more.received_octets_most()));
         }
+        status.mutable_bearer()->clear_busy_rate_bps();
     }
     void share(const emulator_config& c);
 
@@ -160,14 +168,16 @@ void umts_links::watch_pdus(const pdu_fn& watch) {
 }
 
 void umts_links::follow_packets(const packet_fn& take) {
-    for (int u = 0; u < cell_.users(); ++u) cell_.user(u).follow(nullptr);
-    journals_.clear();
-    for (int u = 0; take && u < cell_.users(); ++u) {
-        journals_.push_back(
-            std::make_unique<umts::sdu_journal>([take, u](const packet_record& r) { take(r, u); },
-                                                umts::numbers_of(cell_.user(u).config().mode)));
-        cell_.user(u).follow(journals_.back().get());
-    }
+    std::vector<std::unique_ptr<umts::sdu_journal>> journals;
+    for (int u = 0; u < cell_.users(); ++u)
+        for (const auto way : {bearer::way::down, bearer::way::up}) {
+            if (take)
+                journals.push_back(std::make_unique<umts::sdu_journal>(
+                    [take, u](const packet_record& r) { take(r, u); },
+                    umts::numbers_of(cell_.user(u).config().mode), way == bearer::way::up));
+            cell_.user(u).follow(way, take ? journals.back().get() : nullptr);
+        }
+    journals_ = std::move(journals);
 }
 
 std::vector<std::string> umts_links::ended(std::int64_t now_ns) const {

@@ -33,6 +33,7 @@ void fill_packet(const packet_record& r, int user, openwip::telemetry::PacketRec
     out.set_tcp_sequence(r.flow.tcp_sequence);
     out.set_identification(r.flow.identification);
     out.set_user(static_cast<std::uint32_t>(user));
+    out.set_uplink(r.uplink);
     out.set_wired_ns(r.wired_ns);
     out.set_arrived_ns(r.arrived_ns);
     out.set_left_ns(r.left_ns);

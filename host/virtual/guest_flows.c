@@ -29,7 +29,8 @@ static char chunk[1 << 17];
 static struct {
     double sum, longest;
     int n;
-} round_trips;  // ms, sampled once a second, of a file transfer more often
+} round_trips;              // ms, sampled once a second, of a file transfer more often
+static double first_again;  // when a segment had been sent again; 0: none
 
 static struct tcp_info info_of(int s) {
     struct tcp_info i = {0};
@@ -39,7 +40,9 @@ static struct tcp_info info_of(int s) {
 }
 
 static void sample_round_trip(int s) {
-    const double ms = info_of(s).tcpi_rtt * 1e-3;
+    const struct tcp_info i = info_of(s);
+    const double ms = i.tcpi_rtt * 1e-3;
+    if (i.tcpi_total_retrans > 0 && first_again == 0) first_again = now();
     round_trips.sum += ms;
     if (ms > round_trips.longest) round_trips.longest = ms;
     ++round_trips.n;
@@ -233,6 +236,7 @@ static void send_sessions(int to, int flow, double start, const char* control, c
             if (connect(s, (const struct sockaddr*)&a, sizeof a)) give_up(flow, "connect");
             const double there = now();
             memset(&round_trips, 0, sizeof round_trips);
+            first_again = 0;
             pthread_t sampling;
             if (pthread_create(&sampling, NULL, sample_session, &s)) give_up(flow, "thread");
             for (long long left = atoll(sizes[i]); left > 0;) {
@@ -248,12 +252,16 @@ static void send_sessions(int to, int flow, double start, const char* control, c
             if (round_trips.n == 0) sample_round_trip(s);
             const struct tcp_info info = info_of(s);
             close(s);
+            char first[64] = "";
+            if (info.tcpi_total_retrans > 0)
+                snprintf(first, sizeof first, ", \"first_retransmission_s\": %.9f",
+                         (first_again > 0 ? first_again : now()) - began);
             tell(
                 "{\"part\": 1, \"flow\": %d, \"end\": \"sender\", \"sessions\": [{\"bytes\": %lld, "
                 "\"began\": %.9f, \"connected\": %.9f, \"retransmits\": %u, \"segments\": %u, "
-                "\"rtt_ms\": %.3f}]}\n",
+                "\"rtt_ms\": %.3f%s}]}\n",
                 flow, atoll(sizes[i]), began, there, info.tcpi_total_retrans, info.tcpi_segs_out,
-                round_trips.sum / round_trips.n);
+                round_trips.sum / round_trips.n, first);
         }
     }
     tell("{\"flow\": %d, \"end\": \"sender\", \"congestion_control\": \"%s\"}\n", flow, control);

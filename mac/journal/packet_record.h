@@ -11,6 +11,8 @@
 //   retransmission  from its end to the end of the slot with which everything was there
 //   reordering  until the end of the slot at which the terminal handed it out
 //
+// Of a link that follows its uplink, too, base station and terminal change places there.
+//
 // A dropped packet has the parts that it got through; the last one of them ends with the drop.
 #pragma once
 
@@ -31,7 +33,10 @@ struct packet_record {
     std::uint64_t number = 0;  // packets that this MAC was handed before it
     std::uint32_t bytes = 0;
     flow_fields flow;
-    std::int64_t wired_ns = 0;  // before it arrived, on the way from its interface (emulator)
+    bool uplink = false;
+    // On the way between the link and its interface (emulator): before it arrived; of the uplink
+    // after it left.
+    std::int64_t wired_ns = 0;
     std::int64_t arrived_ns = 0, left_ns = 0;
     packet_parts parts;  // their sum is left - arrived
     // Of each frame with a part of it, in order: how often it was sent again. A frame that was cut

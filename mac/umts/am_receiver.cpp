@@ -32,7 +32,7 @@ const am_receiver::stored* am_receiver::have(std::int64_t sn) const {
 }
 
 void am_receiver::reset(std::uint32_t epoch) {
-    for (auto& s : ring_) s.sn = -1;
+    for (auto& s : ring_) let_go(s, s.held), s.sn = -1;
     next_ = highest_ = floor_sn_ = 0;
     floor_segment_ = 0;
     epoch_ = epoch;
@@ -67,7 +67,9 @@ std::span<const std::uint8_t> am_receiver::on_pdu(std::span<const std::uint8_t> 
         return status;
     }
     stored& s = at(sn);
+    let_go(s, s.held);
     s.sn = sn;
+    hold(s);
     std::ranges::copy(pdu, s.bytes.begin());
     s.segments = static_cast<int>(content_.segments.size());
     s.open = content_.open();
@@ -79,8 +81,22 @@ std::span<const std::uint8_t> am_receiver::on_pdu(std::span<const std::uint8_t> 
         finish_across(sn + 1);
     }
     slide();
+    counts_.most_held = std::max(counts_.most_held, counts_.held);
     if (config_.status_missing && next_ < highest_) wanted_ = true;
     return status;
+}
+
+// Of the PDU in content_, what belongs to an SDU that may still be whole.
+void am_receiver::hold(stored& s) {
+    const std::size_t dead = s.sn == floor_sn_ ? static_cast<std::size_t>(floor_segment_) : 0;
+    for (std::size_t i = dead; i < content_.segments.size(); ++i)
+        s.held += content_.segments[i].bytes;
+    counts_.held += s.held;
+}
+
+void am_receiver::let_go(stored& s, int octets) {
+    s.held -= octets;
+    counts_.held -= octets;
 }
 
 void am_receiver::slide() {
@@ -135,12 +151,13 @@ bool am_receiver::finish_head(std::int64_t end) {
 bool am_receiver::assemble(std::int64_t begin, int segment, std::int64_t end, int end_segment) {
     sdu_.clear();
     for (std::int64_t sn = begin; sn <= end; ++sn) {
-        const stored& s = at(sn);
+        stored& s = at(sn);
         read_pdu(data_mode::acknowledged, s.bytes, other_);
         const std::size_t which = static_cast<std::size_t>(sn == begin ? segment : 0);
         const std::size_t i = sn == end ? static_cast<std::size_t>(end_segment) : which;
         if (i >= other_.segments.size()) return false;  // cut by a move
         const auto& piece = other_.segments[i];
+        let_go(s, piece.bytes);
         if (sdu_.size() + piece.bytes > longest_sdu) return false;
         sdu_.insert(sdu_.end(), s.bytes.begin() + piece.offset,
                     s.bytes.begin() + piece.offset + piece.bytes);
@@ -160,8 +177,7 @@ void am_receiver::on_move(const window_move& m) {
         for (; next_ < to; ++next_)
             if (config_.in_sequence && have(next_) != nullptr) finish(next_);
         if (to > floor_sn_ || (to == floor_sn_ && m.n > floor_segment_)) {
-            floor_sn_ = to;
-            floor_segment_ = m.n;
+            give_up(to, m.n);
             // What begins there could not be told from the rest of another one before.
             if (!config_.in_sequence) finish_across(m.n == 0 ? to : to + 1);
         }
@@ -170,6 +186,22 @@ void am_receiver::on_move(const window_move& m) {
     // What was asked for, and not how far it has come since: an answer to an older one cannot be
     // taken for that to a newer one.
     move_ack_ = m;
+}
+
+// What lies before (PDU, segment), and has not been handed out.
+void am_receiver::give_up(std::int64_t sn, int segment) {
+    if (have(sn) != nullptr) {
+        stored& s = at(sn);
+        read_pdu(data_mode::acknowledged, s.bytes, other_);
+        // Out of sequence all but the first have been handed out with the PDU.
+        const int to = std::min(config_.in_sequence ? segment : std::min(segment, 1), s.segments);
+        for (int i = sn == floor_sn_ ? floor_segment_ : 0; i < to && !(i == 0 && s.head_done); ++i)
+            let_go(s, other_.segments[static_cast<std::size_t>(i)].bytes);
+    }
+    floor_sn_ = sn;
+    floor_segment_ = segment;
+    for (stored& s : ring_)
+        if (s.sn < floor_sn_) let_go(s, s.held);
 }
 
 bool am_receiver::status_due(std::int64_t now_ns) const {

@@ -26,6 +26,8 @@ namespace wip::umts {
 struct am_receiver_counts {
     std::uint64_t pdus = 0, duplicates = 0, outside = 0, malformed = 0, sdus = 0, statuses = 0,
                   moves = 0;
+    // Octets of SDUs that are here and not handed out: now, at most.
+    std::int64_t held = 0, most_held = 0;
 };
 
 class am_receiver {
@@ -55,6 +57,7 @@ private:
         std::int64_t sn = -1;
         std::vector<std::uint8_t> bytes;
         int segments = 0;
+        int held = 0;  // octets of SDUs that are not handed out
         bool open = false, first_ends = false, head_done = false;
     };
     stored& at(std::int64_t sn) { return ring_[static_cast<std::size_t>(sn) % ring_.size()]; }
@@ -64,6 +67,9 @@ private:
     bool finish_head(std::int64_t end);
     bool assemble(std::int64_t begin, int segment, std::int64_t end, int end_segment);
     void slide();
+    void give_up(std::int64_t sn, int segment);
+    void hold(stored& s);
+    void let_go(stored& s, int octets);
 
     am_config config_;
     deliver_fn deliver_;

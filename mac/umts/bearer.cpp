@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 #include <stdexcept>
 #include <string>
 
@@ -143,9 +142,9 @@ bool bearer::offer(way w, std::span<const std::uint8_t> packet, std::int64_t now
     const std::uint64_t id = s.first_id + s.records.size();
     s.records.push() = {tag, now_ns, now_ns, packet.size(), fate::queued, false, {}};
     s.sums[0].add(packet.size());
-    if (journal_ && w == way::down) journal_->offered(id, packet, now_ns);
+    if (s.journal) s.journal->offered(id, packet, now_ns);
     if (w == way::up || core_ns_ == 0) {
-        if (journal_ && w == way::down) journal_->entered(id, now_ns);
+        if (s.journal) s.journal->entered(id, now_ns);
         if (!entity(w).on_sdu(packet, id, now_ns)) {
             settle(s, id, fate::refused);
             return false;
@@ -158,7 +157,7 @@ bool bearer::offer(way w, std::span<const std::uint8_t> packet, std::int64_t now
 
 void bearer::into_rlc(way w, const timed& packet, std::int64_t now_ns) {
     if (w == way::down) {
-        if (journal_) journal_->entered(packet.id, now_ns);
+        if (of(w).journal) of(w).journal->entered(packet.id, now_ns);
         if (!entity(w).on_sdu(packet.data, packet.id, now_ns))
             settle(of(w), packet.id, fate::refused);
         return;
@@ -171,20 +170,32 @@ void bearer::into_rlc(way w, const timed& packet, std::int64_t now_ns) {
 
 void bearer::on_placed(way w, std::uint64_t id, const sdu_position& p, std::int64_t first_sn) {
     side& s = of(w);
-    if (journal_ && w == way::down) journal_->placed(id, first_sn, p.sn, now_ns_);
+    if (s.journal) s.journal->placed(id, first_sn, p.sn, now_ns_);
     record& r = s.records[id - s.first_id];
     r.placed = true;
     r.end = p;
     s.placed.push() = {p, id};
 }
 
+// The first packet that ends there or later.
+std::size_t bearer::side::place_of(const sdu_position& p) const {
+    std::size_t from = 0, to = placed.size();
+    while (from < to) {
+        const std::size_t middle = (from + to) / 2;
+        if (placed[middle].first < p)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
 // The other end has put a packet together.
 void bearer::on_assembled(way w, std::span<const std::uint8_t> sdu, const sdu_position& p) {
     side& s = of(w);
-    const auto all = std::views::iota(std::size_t{0}, s.placed.size());
-    const auto at =
-        *std::ranges::lower_bound(all, p, {}, [&s](std::size_t i) { return s.placed[i].first; });
-    if (at == all.size() || s.placed[at].first != p || s.placed[at].second < s.first_id) return;
+    const std::size_t at = s.place_of(p);
+    if (at == s.placed.size() || s.placed[at].first != p || s.placed[at].second < s.first_id)
+        return;
     const std::uint64_t id = s.placed[at].second;
     record& r = s.records[id - s.first_id];
     if (r.what == fate::delivered) return;
@@ -192,6 +203,7 @@ void bearer::on_assembled(way w, std::span<const std::uint8_t> sdu, const sdu_po
     if (w == way::up && core_ns_ > 0) {
         if (r.what != fate::queued) settle(s, id, fate::queued);  // it has arrived after all
         r.placed = false;                                         // and cannot be lost any more
+        if (s.journal) s.journal->left(id, now_ns_, "", core_ns_);
         s.core.push(now_ns_ + core_ns_, sdu).id = id;
         return;
     }
@@ -210,8 +222,7 @@ void bearer::settle(side& s, std::uint64_t id, fate what) {
     s.sums[static_cast<std::size_t>(what)].add(r.bytes);
     r.what = what;
     r.settled_ns = now_ns_;
-    if (journal_ && &s == sides_.data() && what != fate::queued)
-        journal_->left(id, now_ns_, reason_of(what));
+    if (s.journal && what != fate::queued) s.journal->left(id, now_ns_, reason_of(what));
     while (!s.records.empty()) {
         const record& f = s.records.front();
         const bool over =
@@ -241,7 +252,6 @@ void bearer::lose_before(way w, const sdu_position& p, fate what) {
 }
 
 void bearer::re_establish() {
-    ++set_ups_;
     for (side& s : sides_) {
         while (!s.air.empty()) s.air.pop();
         for (std::size_t i = 0; i < s.records.size(); ++i) {
@@ -254,8 +264,7 @@ void bearer::re_establish() {
             s.sums[static_cast<std::size_t>(fate::lost_by_reset)].add(r.bytes);
             r.what = fate::lost_by_reset;
             r.settled_ns = now_ns_;
-            if (journal_ && &s == sides_.data())
-                journal_->left(s.first_id + i, now_ns_, reason_of(r.what));
+            if (s.journal) s.journal->left(s.first_id + i, now_ns_, reason_of(r.what));
         }
         s.placed.clear();
     }
@@ -376,6 +385,13 @@ double bearer::pdus_per_interval(way w) const {
     return kbps * static_cast<double>(tti_ns_) * 1e-6 / 8 / s.block;
 }
 
+double bearer::busy_bps(way w) const {
+    const side& s = of(w);
+    const double seconds =
+        static_cast<double>(s.counts.intervals) * static_cast<double>(tti_ns_) * 1e-9;
+    return seconds > 0 ? static_cast<double>(s.counts.pdus) * s.block * 8 / seconds : 0;
+}
+
 // PDUs of this interval: the whole part of what the rate has come to, less that of the last one.
 int bearer::pdus_of(way w, std::int64_t start_ns) const {
     const double each = pdus_per_interval(w);
@@ -408,6 +424,7 @@ bool bearer::send_pdu(way w, std::int64_t start_ns) {
     const auto pdu = room.first(sent.bytes);
     const std::int64_t due = start_ns + tti_ns_ + radio_ns_;
     if (!s.in_block || config_.pdus_alone) {
+        s.counts.intervals += s.in_block ? 0 : 1;
         s.in_block = true;
         s.block_lost = s.errors.lost() || end_of(config_.outages, start_ns) > start_ns;
         ++s.counts.blocks;
@@ -415,8 +432,8 @@ bool bearer::send_pdu(way w, std::int64_t start_ns) {
     }
     ++s.counts.pdus;
     s.counts.pdus_lost += s.block_lost ? 1 : 0;
-    if (journal_ && w == way::down && sent.number >= 0)
-        journal_->sent(sent.number, sent.again, start_ns, due, s.block_lost);
+    if (s.journal && sent.number >= 0)
+        s.journal->sent(sent.number, sent.again, start_ns, due, s.block_lost);
     if (watch_) watch_(w, pdu, start_ns, s.block_lost);
     // One that is lost without acknowledgements has its moment, too.
     if (!s.block_lost || !acknowledged())

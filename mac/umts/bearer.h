@@ -56,6 +56,7 @@ struct bearer_config {
 
 struct bearer_counts {
     std::uint64_t blocks = 0, blocks_lost = 0, pdus = 0, pdus_lost = 0;
+    std::uint64_t intervals = 0;  // with any PDU
 };
 
 class bearer {
@@ -93,13 +94,17 @@ public:
                                         std::int64_t start_ns, bool lost)>;
     void watch(watch_fn w) { watch_ = std::move(w); }
 
-    // The way of every packet of the downlink from now on; null: no longer.
-    void follow(sdu_journal* journal) { journal_ = journal; }
+    // The way of every packet of a direction from now on; null: no longer.
+    void follow(way w, sdu_journal* journal) { of(w).journal = journal; }
 
     // The entity that sends this way.
     const rlc_entity& sender(way w) const { return *ends_[static_cast<std::size_t>(w)]; }
+    // That to which it sends.
+    const rlc_entity& receiver(way w) const { return *ends_[w == way::down ? 1 : 0]; }
     const bearer_counts& counts(way w) const { return sides_[static_cast<std::size_t>(w)].counts; }
     double kbps(way w) const { return of(w).kbps; }
+    // What PDUs hold of packets, status PDUs like others, over the intervals that had any.
+    double busy_bps(way w) const;
     packets_bytes delivered(way w) const {
         return of(w).sums[static_cast<std::size_t>(fate::delivered)];
     }
@@ -164,7 +169,9 @@ private:
         double kbps = 0;
         std::int64_t done_ns = -1;  // the last interval that was visited
         int block = 0;
+        sdu_journal* journal = nullptr;
         bool in_block = false, block_lost = false;
+        std::size_t place_of(const sdu_position& p) const;
     };
 
     bool offer(way w, std::span<const std::uint8_t> packet, std::int64_t now_ns, int tag);
@@ -196,11 +203,8 @@ private:
     std::array<std::unique_ptr<rlc_entity>, 2> ends_;  // network, terminal
     std::array<link, 2> links_{link{*this, way::down}, link{*this, way::up}};
     rrc control_;
-    std::uint32_t epoch_base_ = 0;  // grows with each set-up
     watch_fn watch_;
-    sdu_journal* journal_ = nullptr;
     std::vector<std::uint8_t> pdu_;
-    std::uint64_t set_ups_ = 0;
 };
 
 }  // namespace wip::umts

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <ranges>
 
 namespace wip::umts {
 
@@ -89,8 +88,9 @@ link_sums cell::link::sums() const {
 }
 
 bool cell::link::idle() const {
-    return std::ranges::all_of(std::views::iota(0, cell_->users()),
-                               [this](int u) { return of(u).idle(); });
+    for (int u = 0; u < cell_->users(); ++u)
+        if (!of(u).idle()) return false;
+    return true;
 }
 
 }  // namespace wip::umts

@@ -45,7 +45,9 @@ public:
                 .resets = it_.counts().resets,
                 .window_used = t.next_sn() - t.acknowledged(),
                 .discarded = t.counts().discarded,
-                .held = t.held_sdus()};
+                .held = t.held_sdus(),
+                .received = it_.receiver().counts().held,
+                .most_received = it_.receiver().counts().most_held};
     }
     void ask_for_window(int pdus) override { it_.ask_for_window(pdus); }
     bool failed() const override { return it_.failed(); }

@@ -25,6 +25,8 @@ struct rlc_counts {
     std::int64_t window_used = 0;
     std::uint64_t discarded = 0;  // SDUs
     std::uint64_t held = 0;       // SDUs
+    // Of what comes to it: octets of SDUs that are there and not handed out: now, at most.
+    std::int64_t received = 0, most_received = 0;
 };
 
 class rlc_entity {

@@ -42,7 +42,8 @@ void sdu_journal::sent(std::int64_t sn, bool again, std::int64_t start_ns, std::
     if (!lost && p.there_ns < 0) p.there_ns = there_ns;
 }
 
-void sdu_journal::left(std::uint64_t id, std::int64_t now_ns, const char* dropped) {
+void sdu_journal::left(std::uint64_t id, std::int64_t now_ns, const char* dropped,
+                       std::int64_t behind_ns) {
     entry* e = find(id);
     if (!e || e->done) return;
     e->done = true;
@@ -50,8 +51,9 @@ void sdu_journal::left(std::uint64_t id, std::int64_t now_ns, const char* droppe
     r.number = id;
     r.bytes = e->bytes;
     r.flow = e->flow;
+    r.uplink = uplink_;
     r.arrived_ns = e->entered_ns < 0 ? now_ns : e->entered_ns;
-    r.wired_ns = r.arrived_ns - e->offered_ns;
+    r.wired_ns = r.arrived_ns - e->offered_ns + behind_ns;
     r.left_ns = now_ns;
     r.dropped = dropped;
     // Each border lies behind the one before it and not behind the end.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The way of each packet of a bearer's downlink, as journal/packet_record.h has it, with an
+// The way of each packet of one direction of a bearer, as journal/packet_record.h has it, with an
 // interval in the place of a slot and PDUs in the place of frames: which numbers they had, and how
 // often each was sent again. A packet's PDUs have parts of its neighbours, too.
 //
@@ -28,8 +28,8 @@ class sdu_journal {
 public:
     using take_fn = std::function<void(const packet_record&)>;
     // PDUs have numbers below `numbers`; 0: none.
-    explicit sdu_journal(take_fn take, int numbers = sn_space)
-        : take_(std::move(take)), numbers_(numbers) {}
+    explicit sdu_journal(take_fn take, int numbers = sn_space, bool uplink = false)
+        : take_(std::move(take)), numbers_(numbers), uplink_(uplink) {}
 
     // In the order of their ids, which have no gaps.
     void offered(std::uint64_t id, std::span<const std::uint8_t> packet, std::int64_t now_ns);
@@ -37,8 +37,10 @@ public:
     // Its last PDU is being made, in the interval that begins now.
     void placed(std::uint64_t id, std::int64_t first_sn, std::int64_t last_sn, std::int64_t now_ns);
     void sent(std::int64_t sn, bool again, std::int64_t start_ns, std::int64_t there_ns, bool lost);
-    // Handed out, or dropped with a reason. What comes later says nothing any more.
-    void left(std::uint64_t id, std::int64_t now_ns, const char* dropped = "");
+    // Handed out, with so much of wired network behind it, or dropped with a reason. What comes
+    // later says nothing any more.
+    void left(std::uint64_t id, std::int64_t now_ns, const char* dropped = "",
+              std::int64_t behind_ns = 0);
 
 private:
     struct entry {
@@ -57,6 +59,7 @@ private:
 
     take_fn take_;
     int numbers_;
+    bool uplink_;
     ring<entry> entries_;
     std::uint64_t first_id_ = 0;
     std::int64_t made_ns_ = -1;  // the last PDU of the packet that was placed last

@@ -393,6 +393,7 @@ bool session_model::take_packets(const openwip::telemetry::PacketBatch& batch) {
             return false;
     }
     for (const auto& r : batch.packet()) {
+        if (r.uplink()) continue;  // the views are of the downlink
         packet_point p;
         p.slot = slots_of_ns(r.left_ns());
         p.number = r.number();

@@ -7,7 +7,9 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
+from openwip_cli.errors import BadInput
 from openwip_cli.messages import telemetry
 from openwip_cli.figures import meaning
 from openwip_cli.views import packets
@@ -44,6 +46,41 @@ class Lines(unittest.TestCase):
         self.assertEqual((tree["number"], tree["identification"], tree["dropped"]), (7, 4711, None))
         self.assertEqual((tree["retransmissions"], tree["each_retransmission_ns"]), ([0, 1, 0], [2_000_000]))
 
+
+    def test_a_packet_of_the_uplink_says_so_and_what_is_wired_lies_behind_it(self):
+        line = packets.line_of(record(uplink=True, wired_ns=45_000_000))
+        self.assertIn("up TCP 5201>40112", line)
+        self.assertIn("45.000 ms wired behind", line)
+        self.assertEqual([packets.tree_of(record(uplink=u))["uplink"] for u in (False, True)], [False, True])
+
+    def test_a_way_can_be_asked_for_and_each_counts_its_pdus_for_itself(self):
+        records = [record(n, uplink=u, first_pdu=0, last_pdu=n) for n in (1, 2, 3) for u in (False, True)]
+        for way, pdu, shown in (("down", None, [1, 2, 3]), ("up", 2, [2, 3]), ("both", 3, [3, 3]), ("both", None, [1, 1, 2, 2, 3, 3])):
+            out = io.StringIO()
+            packets.Printer(out, True, None, pdu, way).batch(pb.PacketBatch(packet=records))
+            trees = [json.loads(line) for line in out.getvalue().splitlines()]
+            self.assertEqual([t["number"] for t in trees], shown, (way, pdu))
+            self.assertLessEqual({t["uplink"] for t in trees}, {"down": {False}, "up": {True}, "both": {False, True}}[way])
+
+    def test_what_only_a_bearer_has_is_refused_of_another_link(self):
+        class Given:
+            way, pdu = "both", None
+        class Link:
+            name = "x"
+            endpoint = staticmethod(lambda name: name)
+        answers = {"link: {kind: umts}": None, "link: {kind: wlan}": "wlan", "link: {bins: 25}": "ofdm"}
+        for yaml, kind in answers.items():
+            status = unittest.mock.Mock(return_value=unittest.mock.Mock(effective_yaml=yaml))
+            with unittest.mock.patch.object(packets.control.Control, "status", status):
+                for way, pdu, asked in (("up", 4, "--way up"), ("both", 4, "--pdu 4")):
+                    Given.way, Given.pdu = way, pdu
+                    if kind is None:
+                        packets.refuse_without_bearer(Given, Link)
+                        continue
+                    with self.assertRaisesRegex(BadInput, f"{asked}: the link of cell 'x' is {kind}; valid with emulate --link umts"):
+                        packets.refuse_without_bearer(Given, Link)
+                Given.way, Given.pdu = "down", None
+                packets.refuse_without_bearer(Given, Link)
 
     def test_a_pdu_has_the_packets_that_had_a_part_in_it(self):
         records = [record(1), record(2, first_pdu=0, last_pdu=3), record(3, first_pdu=3, last_pdu=9), record(4, first_pdu=4090, last_pdu=2)]
@@ -101,6 +138,7 @@ class Arguments(unittest.TestCase):
 
     def test_what_is_wrong_is_one_line_and_exit_code_2(self):
         for arguments, word in ((["--count", "0"], "--count is '0'"), (["--count", "x"], "--count is 'x'"),
+                                (["--way", "left"], "--way is 'left'"), (["--pdu", "4096"], "--pdu is '4096'"),
                                 (["--count", "3", "--follow"], "not allowed with"), (["--fast"], "--fast")):
             done = self.run_cli(*arguments)
             self.assertEqual(done.returncode, 2, done.stderr)

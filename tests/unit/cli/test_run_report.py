@@ -231,6 +231,14 @@ class Terminals(ReportWorld):
             self.assertEqual(terminals.mean_snr_db(u), 10 + u)
             self.assertTrue(numpy.allclose(data.delays(data.packets(record), u)[2], 1 + u))
 
+    def test_delays_and_drops_are_of_the_downlink(self):
+        self.give("packet", packets={"packet": [{"uplink": i % 2 == 1, "left_ns": (1 + i % 2) * 10**6, "dropped": "rlc_given_up" if i > 5 else ""}
+                                                for i in range(10)]})
+        self.finish(report=VALID)
+        child = data.packets(self.read())
+        self.assertEqual(data.delays(child)[2].tolist(), [1, 1, 1])
+        self.assertEqual(data.drops(child), {"rlc_given_up": 2})
+
     def test_the_page_has_a_curve_and_a_row_for_each_of_them(self):
         for n, maps in ((1, 1), (2, 2), (5, 5), (25, 8)):
             with self.subTest(terminals=n):

@@ -275,7 +275,7 @@ TEST(Journal, APacketAloneHasTheTimesOfItsBlocks) {
         records.push_back(r);
         again.assign(r.retransmissions.begin(), r.retransmissions.end());
     });
-    b.follow(&journal);
+    b.follow(bearer::way::down, &journal);
     run_to(b, 105 * ms);
     b.downlink().offer(packet(1500), 105 * ms);
     run_to(b, 1000 * ms);
@@ -290,51 +290,102 @@ TEST(Journal, APacketAloneHasTheTimesOfItsBlocks) {
     EXPECT_EQ(r.bytes, 1500U);
 }
 
-TEST(Journal, EveryPacketIsToldOnceWithItsPdusAndThePartsAddUp) {
-    std::uint64_t waited[2] = {};
-    for (const bool in_order : {true, false}) {
-        bearer_config c = of_profile("umts-384");
-        c.errors_down.rate = 0.1;
-        c.rlc.max_dat = 2;
-        c.rlc.queue_sdus = 10;
-        c.rlc.in_sequence = in_order;
-        bearer b(c);
-        std::set<int> sent, told;
-        std::set<std::uint64_t> numbers;
-        std::uint64_t again = 0, dropped = 0, reordered = 0;
-        sdu_journal journal([&](const packet_record& r) {
+TEST(Journal, AnUplinkPacketAloneHasTheTimesOfItsBlocksAndTheWiredNetworkBehindIt) {
+    bearer b(of_profile("umts-384"));
+    std::vector<packet_record> records;
+    std::int64_t there = 0;
+    sdu_journal journal([&](const packet_record& r) { records.push_back(r); }, sn_space, true);
+    b.follow(bearer::way::up, &journal);
+    b.uplink().deliver_to([&](const link_packet& p) {
+        there = p.due_ns;
+        return 0;
+    });
+    run_to(b, 105 * ms);
+    b.downlink().offer(packet(100), 105 * ms);  // nobody follows it
+    b.uplink().offer(packet(150), 105 * ms);
+    run_to(b, 1000 * ms);
+    ASSERT_EQ(records.size(), 1U);
+    const packet_record& r = records[0];
+    // Four PDUs of 40 octets, one in an interval, the first at 105 ms.
+    EXPECT_TRUE(r.uplink);
+    EXPECT_EQ(r.first_pdu, 0);
+    EXPECT_EQ(r.last_pdu, 3);
+    EXPECT_EQ(r.parts, (packet_parts{0, 30 * ms, 70 * ms, 0, 0}));
+    EXPECT_EQ(r.arrived_ns, 105 * ms);
+    EXPECT_EQ(r.left_ns, 205 * ms);
+    EXPECT_EQ(r.left_ns + r.wired_ns, there);
+}
+
+// Of each way, with another offered all it takes: nothing of the one is told of the other.
+void follow_a_way(bearer::way way, bool in_order, std::uint64_t& waited) {
+    bearer_config c = of_profile("umts-384");
+    c.errors_down.rate = c.errors_up.rate = 0.1;
+    c.rlc.max_dat = 2;
+    c.rlc.queue_sdus = 10;
+    c.rlc.in_sequence = in_order;
+    bearer b(c);
+    const bool down = way == bearer::way::down;
+    packet_link& link = down ? b.downlink() : b.uplink();
+    std::set<int> sent, told;
+    std::set<std::uint64_t> numbers;
+    std::map<std::int64_t, int> left;  // of those that arrived, less those that did
+    std::uint64_t again = 0, dropped = 0, reordered = 0;
+    link.deliver_to([&](const link_packet& p) {
+        --left[p.due_ns];
+        return 0;
+    });
+    sdu_journal journal(
+        [&](const packet_record& r) {
             EXPECT_TRUE(numbers.insert(r.number).second);
+            EXPECT_EQ(r.uplink, !down);
             EXPECT_EQ(r.parts.sum(), r.left_ns - r.arrived_ns) << r.number;
             for (const auto n : r.retransmissions) again += n;
             dropped += *r.dropped != '\0' ? 1 : 0;
+            if (*r.dropped == '\0') ++left[r.left_ns + (down ? 0 : r.wired_ns)];
             reordered += r.parts.reordering > 0 ? 1 : 0;
             for (int sn = r.first_pdu; r.first_pdu >= 0; sn = (sn + 1) % sn_space) {
                 told.insert(sn);
                 if (sn == r.last_pdu) break;
             }
-        });
-        b.follow(&journal);
-        b.watch([&](bearer::way w, std::span<const std::uint8_t> pdu, std::int64_t, bool) {
-            if (w == bearer::way::down && (pdu[0] & 0x80U) != 0)
-                sent.insert((pdu[0] & 0x7f) << 5 | pdu[1] >> 3);
-        });
-        for (std::int64_t t = 0; t < 3000 * ms; t += 30 * ms) {
-            run_to(b, t);
-            b.downlink().offer(packet(1400), t);
-        }
-        run_to(b, 10'000 * ms);
-        const link_sums sums = b.downlink().sums();
-        EXPECT_EQ(numbers.size(), sums.in.packets);
-        // One that was given up may arrive.
-        EXPECT_GE(dropped, sums.in.packets - sums.delivered.packets);
-        EXPECT_GT(dropped, 0U);
-        EXPECT_GT(again, 0U);
-        // Out of order only for the PDU before it, with which it begins.
-        waited[in_order ? 1 : 0] = reordered;
-        // There and back: no PDU was sent that is nobody's, and nobody has one that was not.
-        EXPECT_EQ(told, sent);
+        },
+        sn_space, !down);
+    b.follow(way, &journal);
+    b.watch([&](bearer::way w, std::span<const std::uint8_t> pdu, std::int64_t, bool) {
+        if (w == way && (pdu[0] & 0x80U) != 0) sent.insert((pdu[0] & 0x7f) << 5 | pdu[1] >> 3);
+    });
+    // Both at their rates, nearly.
+    for (std::int64_t t = 0; t < 3000 * ms; t += 30 * ms) {
+        run_to(b, t);
+        b.downlink().offer(packet(1400), t);
+        b.uplink().offer(packet(117), t);
     }
-    EXPECT_LT(2 * waited[0], waited[1]);
+    run_to(b, 10'000 * ms);
+    const link_sums sums = link.sums();
+    EXPECT_EQ(numbers.size(), sums.in.packets);
+    // One that was given up may arrive.
+    EXPECT_GE(dropped, sums.in.packets - sums.delivered.packets);
+    EXPECT_GT(dropped, 0U);
+    EXPECT_GT(again, 0U);
+    int late = 0;
+    for (const auto& [at, n] : left) {
+        EXPECT_LE(n, 0) << at;
+        late -= n;
+    }
+    EXPECT_EQ(late, static_cast<int>(dropped + sums.delivered.packets - sums.in.packets));
+    waited = reordered;
+    // There and back: no PDU was sent that is nobody's, and nobody has one that was not.
+    EXPECT_EQ(told, sent);
+}
+
+TEST(Journal, EveryPacketIsToldOnceWithItsPdusAndThePartsAddUp) {
+    for (const auto way : {bearer::way::down, bearer::way::up}) {
+        SCOPED_TRACE(way == bearer::way::down ? "down" : "up");
+        std::uint64_t out_of_order = 0, in_order = 0;
+        follow_a_way(way, false, out_of_order);
+        follow_a_way(way, true, in_order);
+        // Out of order only for the PDU before it, with which it begins.
+        EXPECT_LT(2 * out_of_order, in_order);
+    }
 }
 
 TEST(Config, WhatIsWrongIsNamed) {

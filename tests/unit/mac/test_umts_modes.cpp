@@ -260,7 +260,7 @@ TEST(Modes, TheJournalTellsEveryPacketOnce) {
                 EXPECT_EQ(r.first_pdu < 0, mode == rlc_mode::transparent);
             },
             numbers_of(mode));
-        w.it.follow(&journal);
+        w.it.follow(bearer::way::down, &journal);
         for (int i = 0; i < 300; ++i) {
             w.give(450);
             w.run_to(w.now + 20 * ms);

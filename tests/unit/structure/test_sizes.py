@@ -7,7 +7,7 @@ import sizes
 LONGEST_FILE = 500      # lines
 LONGEST_PAGE = 7000     # words
 # What still has to be split: the lines it has, and may not have more of.
-TO_BE_SPLIT = {"tests/unit/mac/test_umts_rlc.cpp": 585}
+TO_BE_SPLIT = {"tests/unit/mac/test_umts_rlc.cpp": 584}
 ONE_TABLE = {"mac/schema/settings.yaml": 600}      # an entry a setting
 # More than asked. Who gets below lowers it; who needs more says why (docs/develop.md).
 AT_MOST = {"product": 101_500, "host/cli": 19_900, "words": 61_000}

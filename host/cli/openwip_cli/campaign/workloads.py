@@ -195,7 +195,7 @@ def by_size(done: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
         sizes[str(kb)] = {"times": len(mine), "goodput_bps": kb * 8000 / session, "session_s": session,
                           "last_byte_s": statistics.fmean(f["last_byte_s"] for f in mine), "rtt_s": connect,
                           "session_rtts": session / connect, "each_session_s": [round(f["session_s"], 6) for f in mine]} | {
-            k: statistics.fmean(f[k] for f in mine) for k in flow_program.MORE if k in mine[0]}
+            k: statistics.fmean(found) for k in flow_program.MORE if (found := [f[k] for f in mine if k in f])}
     return sizes
 
 

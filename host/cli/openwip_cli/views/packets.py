@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip packets: where the time of each downlink packet of a running cell went (docs/packet-delay.md)."""
+"""./openwip packets: where the time of each packet of a running cell went (docs/packet-delay.md): of the downlink; of a UMTS bearer both ways."""
 import json
 import sys
 import time
@@ -8,11 +8,11 @@ from typing import Any
 
 from ..cell.running import cell_lives, running_cell
 from ..errors import BadInput
-from ..figures.meaning import DELAY_PARTS, total_delay_ns
+from ..figures.meaning import DELAY_PARTS, link_settings, total_delay_ns
 from ..machine.places import Places
-from ..messages import telemetry
+from ..messages import control, telemetry
 from ..settings.command_line import Parser, read
-from ..settings.kinds import Integer
+from ..settings.kinds import Choice, Integer
 from . import follow as follow_cell
 
 PROTOCOLS = {1: "ICMP", 6: "TCP", 17: "UDP", 58: "ICMPv6", 136: "UDP-Lite"}
@@ -25,7 +25,7 @@ HEADER = (f"{'number':>9} {'bytes':>5}  {'what':<26} {'total ms':>9} = {'queue':
 def tree_of(r: Any) -> dict[str, Any]:
     """Of a PacketRecord: every figure, the times as whole nanoseconds."""
     tree = {name: getattr(r, name) for name in (
-        "number", "user", "bytes", "protocol", "source_port", "destination_port", "tcp_sequence", "identification",
+        "number", "uplink", "user", "bytes", "protocol", "source_port", "destination_port", "tcp_sequence", "identification",
         "wired_ns", "arrived_ns", "left_ns")}
     tree["total_ns"] = total_delay_ns(r)
     tree |= {f"{p}_ns": getattr(r, f"{p}_ns") for p in DELAY_PARTS}
@@ -47,7 +47,7 @@ def again(retransmissions: Any) -> str:
 
 
 def line_of(r: Any) -> str:
-    what = PROTOCOLS.get(r.protocol, f"protocol {r.protocol}")
+    what = ("up " if r.uplink else "") + PROTOCOLS.get(r.protocol, f"protocol {r.protocol}")
     if r.source_port or r.destination_port:
         what += f" {r.source_port}>{r.destination_port}"
     if r.user:
@@ -59,7 +59,7 @@ def line_of(r: Any) -> str:
     if r.HasField("first_pdu"):
         line += f", PDUs {r.first_pdu} to {r.last_pdu}"
     if r.wired_ns:
-        line += f", {r.wired_ns / 1e6:.3f} ms wired before"
+        line += f", {r.wired_ns / 1e6:.3f} ms wired {'behind' if r.uplink else 'before'}"
     if r.damaged:
         line += ", damaged"
     if r.dropped:
@@ -76,9 +76,19 @@ def has_pdu(r: Any, number: int) -> bool:
     return bool(number >= r.first_pdu or number <= r.last_pdu)
 
 
+def refuse_without_bearer(given: Any, cell: Any) -> None:
+    """What only a UMTS bearer has."""
+    asked = f"--way {given.way}" if given.way == "up" else f"--pdu {given.pdu}" if given.pdu is not None else None
+    if asked is None:
+        return
+    kind = link_settings(control.Control(cell.endpoint("base.control")).status(3.0).effective_yaml).get("kind", "ofdm")
+    if kind != "umts":
+        raise BadInput(f"{asked}: the link of cell '{cell.name}' is {kind}; valid with emulate --link umts")
+
+
 class Printer:
-    def __init__(self, out: Any, as_json: Any, count: Any, pdu: int | None = None) -> None:
-        self.out, self.as_json, self.left, self.pdu = out, as_json, count, pdu
+    def __init__(self, out: Any, as_json: Any, count: Any, pdu: int | None = None, way: str = "both") -> None:
+        self.out, self.as_json, self.left, self.pdu, self.way = out, as_json, count, pdu, way
         self.shown = 0
         self.skipped_first: Any = None
         self.skipped_last: Any = None
@@ -94,7 +104,7 @@ class Printer:
         for r in batch.packet:
             if self.left == 0:
                 break
-            if self.pdu is not None and not has_pdu(r, self.pdu):
+            if self.way == ("down" if r.uplink else "up") or (self.pdu is not None and not has_pdu(r, self.pdu)):
                 continue
             if not self.as_json and self.shown % 50 == 0:
                 lines.append(HEADER)
@@ -122,23 +132,25 @@ def follow(reader: telemetry.Reader, alive: Callable[[], bool], printer: Printer
                 return
         if not told and time.monotonic() - news > SILENT_S:
             told = True
-            say(f"no packet for {SILENT_S:g} s: the downlink carries nothing; waiting (Ctrl-C ends)")
+            say(f"no packet for {SILENT_S:g} s: the link carries nothing; waiting (Ctrl-C ends)")
     say("the cell has ended")
 
 
 def main(arguments: list[str], _places: Places) -> int:
-    p = Parser("packets", "Where the time of each downlink packet of a running cell went, packet by packet.", "demo")
+    p = Parser("packets", "Where the time of each packet of a running cell went, packet by packet: of the downlink; of a UMTS bearer of both ways.", "demo")
     much = p.add_mutually_exclusive_group()
     much.add_argument("--count", type=lambda text: read("--count", Integer(1, 1 << 40), text), default=COUNT, metavar="N", help=f"end after so many packets (default {COUNT})")
     much.add_argument("--follow", action="store_true", help="go on until Ctrl-C, or until the cell ends")
-    p.add_argument("--pdu", type=lambda text: read("--pdu", Integer(0, 4095), text), metavar="SN", help="UMTS: only packets that had a part in the PDU of this number, from now on")
+    p.add_argument("--pdu", type=lambda text: read("--pdu", Integer(0, 4095), text), metavar="SN", help="UMTS: only packets that had a part in the PDU of this number, which each way counts for itself, from now on")
+    p.add_argument("--way", type=lambda text: read("--way", Choice("down", "up", "both"), text), default="both", metavar="WAY", help="down, up or both (default); up: UMTS")
     p.add_argument("--json", action="store_true", help="one JSON object a line, times in nanoseconds")
     given = p.parse_args(arguments)
     count = None if given.follow else given.count
     cell = running_cell(given.name)
     if cell.replay is not None:
         raise BadInput(f"cell '{cell.name}' is a replay of {cell.replay['file']}: the base station follows packets, and it has none")
-    printer = Printer(sys.stdout, given.json, count, given.pdu)
+    refuse_without_bearer(given, cell)
+    printer = Printer(sys.stdout, given.json, count, given.pdu, given.way)
     with follow_cell.following({"base": cell.endpoint("base.telemetry")}, ("packet",)) as reader:
         follow(reader, lambda: cell_lives(cell), printer, lambda text: print(f"openwip: {text}", file=sys.stderr))
     print(f"openwip: {printer.shown} packets; {printer.skipped} skipped at the base station; {reader.summary()}", file=sys.stderr)

@@ -290,15 +290,20 @@ def queue(record: RunRecord) -> Any:
 
 
 def packets(record: RunRecord) -> Any:
-    """Table of the packets of the downlink, or None."""
+    """Table of the packets, or None."""
     table = record.table("packet", "base")
     child = table.child("packet") if table is not None else None
     return child if child is not None and len(child) else None
 
 
+def _downlink(child: Any) -> Any:
+    """Of a UMTS bearer the uplink is followed, too; older records have no such column."""
+    return child["uplink"] == 0 if "uplink" in child else numpy.full(len(child), True)
+
+
 def delays(child: Any, user: int | None = None) -> tuple[Any, Any, Any]:
-    """(arrival in s, {part: ms}, total in ms) of the delivered packets in the order of arrival; `user`: of that terminal."""
-    delivered = child["dropped"] == ""
+    """(arrival in s, {part: ms}, total in ms) of the delivered packets of the downlink in the order of arrival; `user`: of that terminal."""
+    delivered = (child["dropped"] == "") & _downlink(child)
     if user is not None:
         delivered = delivered & (child["user"] == user)
     t = child["arrived_ns"][delivered] / 1e9
@@ -320,7 +325,7 @@ def stacked(t: Any, parts: Any) -> tuple[Any, Any]:
 
 def drops(child: Any) -> Any:
     """{reason: packets} of those that were dropped."""
-    reasons, counts = numpy.unique(child["dropped"][child["dropped"] != ""].astype(str), return_counts=True)
+    reasons, counts = numpy.unique(child["dropped"][(child["dropped"] != "") & _downlink(child)].astype(str), return_counts=True)
     return dict(zip(reasons.tolist(), counts.tolist()))
 
 
