@@ -127,7 +127,7 @@ private:
                     a.set_clipped(clipped_ - clipped_before_);
                 },
                 [this] { clipped_before_ = clipped_.load(); },
-                [this](mix::mixer_change c) { return changes_.ask(std::move(c), [] {}); }};
+                [this](mix::mixer_changes c) { return changes_.ask(std::move(c), [] {}); }};
     }
     void fade(std::span<const gr_complex> in, std::span<gr_complex> out, mix::tick at) {
         if (at < sent_.end()) sent_.begin(at);  // back in time: nothing of it is known

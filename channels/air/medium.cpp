@@ -160,7 +160,7 @@ bool medium::step_realtime(tick target) {
     return true;
 }
 
-std::optional<tick> medium::change(medium_change c) {
+std::optional<tick> medium::change(medium_changes c) {
     return changes_.ask(std::move(c), [this] { header_.work.wake(); });
 }
 

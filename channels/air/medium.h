@@ -42,6 +42,7 @@
 namespace wip::air {
 
 using medium_change = mix::mixer_change;
+using medium_changes = mix::mixer_changes;
 using mix::mixer;
 using mix::node_tuning;
 using mix::tuning;
@@ -68,7 +69,7 @@ public:
 
     // Any thread, one at a time: waits until the medium has taken it (it is gone: nothing has
     // changed). The tick from which it holds, the border of a slot.
-    std::optional<tick> change(medium_change c);
+    std::optional<tick> change(medium_changes c);
 
     medium_status status();  // any thread
     void reset_counters();   // any thread: pacing, late, underflows, overflows, factor

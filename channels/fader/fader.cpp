@@ -193,7 +193,7 @@ void fader::count_events() {
     }
 }
 
-std::optional<tick> fader::change(mix::mixer_change c) {
+std::optional<tick> fader::change(mix::mixer_changes c) {
     return changes_.ask(std::move(c), [] {});
 }
 

@@ -88,7 +88,7 @@ public:
     void run(tick begin);
     void stop() noexcept { stop_.store(true); }
 
-    std::optional<tick> change(mix::mixer_change c);  // any thread
+    std::optional<tick> change(mix::mixer_changes c);  // any thread
     bool change_waits() const noexcept { return changes_.waits(); }
     fader_status status() const;  // any thread
     fader_moment moment() const;  // any thread

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A change of a mixer while it runs: asked for by any thread, taken by the one that mixes at the
-// first border of a slot that it has not computed.
+// Changes of a mixer while it runs: asked for by any thread, taken by the one that mixes at the
+// first border of a slot that it has not computed, all of them at the same.
 #pragma once
 
 #include <atomic>
@@ -29,12 +29,14 @@ struct mixer_change {
     std::optional<blackout> dark{};
 };
 
+using mixer_changes = std::vector<mixer_change>;
+
 class change_door {
 public:
     // One thread at a time: waits until it was taken, `wake` tells the one that mixes. From when it
     // holds; nothing: nobody has taken it within two seconds, and nothing has changed.
     template <class Wake>
-    std::optional<tick> ask(mixer_change c, Wake wake) {
+    std::optional<tick> ask(mixer_changes c, Wake wake) {
         std::unique_lock lock(mutex_);
         change_ = std::move(c);
         from_.reset();
@@ -52,20 +54,19 @@ public:
         if (!waits()) return;
         const std::lock_guard lock(mutex_);
         if (!change_) return;
-        const std::size_t path = change_->path, receiver = paths[path].to;
         tick from = earliest;
-        if (change_->channel) from = std::max(from, m.settled(path, receiver));
+        for (const mixer_change& c : *change_)
+            if (c.channel) from = std::max(from, m.settled(c.path, paths[c.path].to));
         from = (from + slot_samples - 1) / slot_samples * slot_samples;
-        if (change_->channel)
-            m.replace(path, receiver, std::move(change_->channel), from, change_->alike);
-        if (change_->noise_dbfs) m.set_noise(receiver, dbfs(*change_->noise_dbfs), from);
-        if (change_->dark) {
-            const tick length = change_->dark->length;
-            m.set_blackout(receiver, db(change_->dark->loss_db), from,
-                           length == never ? never : from + length);
+        for (mixer_change& c : *change_) {
+            const std::size_t receiver = paths[c.path].to;
+            if (c.channel) m.replace(c.path, receiver, std::move(c.channel), from, c.alike);
+            if (c.noise_dbfs) m.set_noise(receiver, dbfs(*c.noise_dbfs), from);
+            if (c.dark)
+                m.set_blackout(receiver, db(c.dark->loss_db), from,
+                               c.dark->length == never ? never : from + c.dark->length);
         }
-        from_ = from;
-        change_.reset();
+        from_ = from;  // their memory is freed by who asked
         waits_.store(false, std::memory_order_relaxed);
         taken_.notify_one();
     }
@@ -73,8 +74,8 @@ public:
 private:
     std::mutex mutex_;
     std::condition_variable taken_;
-    std::optional<mixer_change> change_;  // asked for, not taken
-    std::optional<tick> from_;            // of the last one taken
+    std::optional<mixer_changes> change_;  // asked for
+    std::optional<tick> from_;             // of the last one taken
     std::atomic<bool> waits_{false};
 };
 

@@ -4,6 +4,7 @@
 // tree. Anchors to mappings and custom tags have no meaning here and are refused.
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -132,9 +133,11 @@ void settings::merge_yaml(const std::string& document, const std::string& origin
         throw error(place(origin, e.mark) + ": not YAML: " + e.msg);
     }
     settings merged = *this;
-    if (runtime_only && !found.entries.empty())
-        throw error(found.entries.front().origin + ": " + found.entries.front().path +
-                    ": cannot change in a running process");
+    for (const auto& e : found.entries)
+        if (runtime_only && std::ranges::none_of(*table_, [&](const key& k) {
+                return k.runtime && k.path.starts_with(e.name + ".*.");
+            }))
+            throw error(e.origin + ": " + e.path + ": cannot change in a running process");
     for (const auto& e : found.entries) merged.add_entry(e.name, e.path, e.origin);
     for (const auto& f : found.values) {
         const key& k = declared(f.path, f.origin);

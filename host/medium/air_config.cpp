@@ -169,6 +169,20 @@ const std::vector<config::key>& running_keys() {
     return keys;
 }
 
+const std::vector<config::key>& change_keys() {
+    static const auto keys = [] {
+        auto all = running_keys();
+        std::erase_if(all, [](const config::key& k) { return k.path.starts_with("paths[]"); });
+        for (config::key k : running_keys())
+            if (k.runtime) {
+                k.path.insert(0, "paths.*.");
+                all.push_back(std::move(k));
+            }
+        return all;
+    }();
+    return keys;
+}
+
 medium_config parse_config(const std::string& text, const std::string& file_name,
                            const read_trace_fn& read_trace) {
     config::settings s(file_keys());

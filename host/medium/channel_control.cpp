@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "medium/channel_control.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <map>
 #include <sstream>
 #include <stdexcept>
 
@@ -22,65 +25,103 @@ std::string number(double v) {
     return text.str();
 }
 
+double rounded(double snr_db) { return std::round(snr_db * 1e3) / 1e3; }
+
+// Of a path: the noise for an SNR, or the SNR of a noise.
+double noise_or_snr(const mix::mix_config& c, std::size_t path, double of) {
+    return snr_at_unit_gain_db(c.nodes[c.paths[path].from], c.paths[path], of);
+}
+
 }  // namespace
 
 channel_control::channel_control(const mix::mix_config& config, std::string head, change_fn change,
                                  bool elsewhere)
-    : config_(config), head_(std::move(head)), change_(std::move(change)) {
-    if (elsewhere) {
-        why_not_ = "the channel is elsewhere";
-        return;
+    : config_(config),
+      head_(std::move(head)),
+      change_(std::move(change)),
+      elsewhere_(elsewhere),
+      names_(path_names(config)) {
+    for (std::size_t i = 0; i < config.paths.size(); ++i) {
+        const path_config& path = config.paths[i];
+        values v{.channel = path.request, .user = path.user};
+        if (const auto noise = config.nodes[path.to].noise_dbfs)
+            v.snr_db = rounded(noise_or_snr(config, i, *noise));
+        now_.push_back(v);
     }
-    if (config.paths.size() != 1) {
-        why_not_ = "it has " + std::to_string(config.paths.size()) + " paths, and one is expected";
-        return;
-    }
-    const path_config& path = config.paths[0];
-    now_.channel = path.request;
-    now_.user = path.user;
-    if (const auto noise = config.nodes[path.to].noise_dbfs)
-        now_.snr_db =
-            std::round(snr_at_unit_gain_db(config.nodes[path.from], path, *noise) * 1e3) / 1e3;
 }
 
-std::optional<tick> channel_control::configure(const std::string& yaml, tick now) {
-    last_.clear();
-    config::settings asked(running_keys());
-    asked.merge_yaml(yaml, "configure", true);
-    const auto given = [&](const char* key) { return asked.given(std::string("channel.") + key); };
-    for (const auto& k : running_keys())
-        if (!why_not_.empty() && asked.given(k.path))
-            throw asked.refuse(k.path, "cannot change in a running medium: " + why_not_);
+std::string channel_control::all_names() const {
+    std::string all;
+    for (const auto& name : names_) all += (all.empty() ? "" : ", ") + name;
+    return all;
+}
 
-    values next = now_;
-    if (next.blackout_end <= now) next.blackout_ms.reset(), next.blackout_end = never;
+channel_control::addressed channel_control::paths_of(const config::settings& asked) const {
+    addressed found;
+    std::string some;
+    for (const auto& k : running_keys())
+        if (some.empty() && asked.given(k.path)) some = k.path;
+    const auto& named = asked.entries("paths");
+    if (some.empty() && named.empty()) return found;
+    if (elsewhere_) {
+        const std::string why = "cannot change in a running medium: the channel is elsewhere";
+        if (!some.empty()) throw asked.refuse(some, why);
+        throw config::error("configure: " + named[0] + ": " + why);
+    }
+    if (!some.empty()) {
+        if (names_.size() != 1)
+            throw asked.refuse(some, "cannot change in a medium of " +
+                                         std::to_string(names_.size()) +
+                                         " paths without the name of one; expected paths.NAME." +
+                                         some + ", NAME one of: " + all_names());
+        found.emplace_back(0, "");
+    }
+    for (const auto& entry : named) {
+        const auto at =
+            std::find(names_.begin(), names_.end(), entry.substr(std::strlen("paths.")));
+        if (at == names_.end())
+            throw config::error("configure: " + entry +
+                                ": there is no such path; expected one of: " + all_names());
+        if (!found.empty() && found[0].second.empty())
+            throw config::error("configure: " + entry +
+                                ": given twice, it is that of channel, too");
+        found.emplace_back(at - names_.begin(), entry + ".");
+    }
+    return found;
+}
+
+mix::mixer_change channel_control::change_of(const config::settings& asked, std::size_t path,
+                                             const std::string& prefix, values& next) const {
+    const auto given = [&](const char* key) { return asked.given(prefix + "channel." + key); };
     const values before = next;
-    if (given("model") && asked.text("channel.model") != now_.channel.model) {
-        next.channel.model = asked.text("channel.model");
+    if (given("model") && asked.text(prefix + "channel.model") != before.channel.model) {
+        next.channel.model = asked.text(prefix + "channel.model");
         next.channel.delay_spread_ns.reset();
     }
     if (is_trace(next.channel.model))
         for (const char* key : {"snr_db", "speed_kmh", "shadowing", "user"})
             if (given(key))
-                throw asked.refuse(std::string("channel.") + key,
+                throw asked.refuse(prefix + "channel." + key,
                                    "the channel is a trace, which has its own");
-    if (given("user")) next.user = static_cast<std::uint32_t>(asked.integer("channel.user"));
-    if (given("shadowing")) next.channel.shadowing = read_shadowing(asked, "channel.shadowing");
+    if (given("user"))
+        next.user = static_cast<std::uint32_t>(asked.integer(prefix + "channel.user"));
+    if (given("shadowing"))
+        next.channel.shadowing = read_shadowing(asked, prefix + "channel.shadowing");
     if (given("speed_kmh")) {
         next.channel.doppler_hz.reset();
-        next.channel.speed_kmh = asked.number("channel.speed_kmh");
+        next.channel.speed_kmh = asked.number(prefix + "channel.speed_kmh");
     }
     if (given("snr_db")) {
-        if (!now_.snr_db)
-            throw asked.refuse("channel.snr_db", "not valid; the receiver has no noise");
-        next.snr_db = asked.real("channel.snr_db");
+        if (!before.snr_db)
+            throw asked.refuse(prefix + "channel.snr_db", "not valid; the receiver has no noise");
+        next.snr_db = asked.real(prefix + "channel.snr_db");
     }
     if (given("blackout")) {
-        next.blackout_ms = asked.number("channel.blackout");
-        if (asked.text("channel.blackout") == "on") next.blackout_ms = unlimited;
+        next.blackout_ms = asked.number(prefix + "channel.blackout");
+        if (asked.text(prefix + "channel.blackout") == "on") next.blackout_ms = unlimited;
     }
 
-    mix::mixer_change c;
+    mix::mixer_change c{.path = path};
     const bool same_fading = next.channel.model == before.channel.model &&
                              next.channel.speed_kmh == before.channel.speed_kmh &&
                              next.channel.doppler_hz == before.channel.doppler_hz &&
@@ -94,19 +135,18 @@ std::optional<tick> channel_control::configure(const std::string& yaml, tick now
             // A speed that was asked of another channel is not one that was asked of this.
             if (definition.own_motion() && !(given("speed_kmh") && next.channel.speed_kmh))
                 next.channel.speed_kmh.reset(), next.channel.doppler_hz.reset();
-            path_config path = config_.paths[0];
-            path.user = next.user;
-            path.trace.reset();
-            path.channel = realise(next.channel, next.user, config_.seed);
-            c.channel = mix::mixer::prepare(path, 0, config_.seed);
+            path_config p = config_.paths[path];
+            p.user = next.user;
+            p.trace.reset();
+            p.channel = realise(next.channel, next.user, config_.seed);
+            c.channel = mix::mixer::prepare(p, path, config_.seed);
         } catch (const std::invalid_argument& e) {
-            throw config::error("configure: channel: model '" + next.channel.model +
+            throw config::error("configure: " + prefix + "channel: model '" + next.channel.model +
                                 "': " + e.what());
         }
     }
     if (next.snr_db != before.snr_db) {
-        const path_config& path = config_.paths[0];
-        c.noise_dbfs = snr_at_unit_gain_db(config_.nodes[path.from], path, *next.snr_db);
+        c.noise_dbfs = noise_or_snr(config_, path, *next.snr_db);
     }
     const bool timed = next.blackout_ms && *next.blackout_ms != unlimited;
     if (given("blackout") && (timed || next.blackout_ms != before.blackout_ms)) {
@@ -114,25 +154,74 @@ std::optional<tick> channel_control::configure(const std::string& yaml, tick now
         if (timed)
             c.dark->length = static_cast<tick>(std::llround(*next.blackout_ms * sample_rate / 1e3));
     }
-    if (!c.channel && !c.noise_dbfs && !c.dark) return std::nullopt;
-    const bool darkens = c.dark.has_value();
-    const tick length = darkens ? c.dark->length : never;
-    const auto from = change_(std::move(c));
+    return c;
+}
+
+// Noise and blackout are those of the receiver: of one path they are asked, all others to it have
+// them too.
+void channel_control::same_receiver(const addressed& paths, const config::settings& asked,
+                                    std::vector<values>& next) const {
+    std::map<std::pair<std::size_t, std::string>, std::string> asked_at;
+    for (const auto& [path, prefix] : paths)
+        for (const std::string key : {"channel.snr_db", "channel.blackout"}) {
+            if (!asked.given(prefix + key)) continue;
+            const std::size_t receiver = config_.paths[path].to;
+            const auto [first, fresh] = asked_at.try_emplace({receiver, key}, prefix + key);
+            if (!fresh)
+                throw asked.refuse(prefix + key, "not valid; expected one of it and " +
+                                                     first->second + ", which have one receiver");
+            for (std::size_t i = 0; i < next.size(); ++i) {
+                if (i == path || config_.paths[i].to != receiver) continue;
+                if (key == "channel.snr_db")
+                    next[i].snr_db = rounded(
+                        noise_or_snr(config_, i, noise_or_snr(config_, path, *next[path].snr_db)));
+                else
+                    next[i].blackout_ms = next[path].blackout_ms;
+            }
+        }
+}
+
+std::optional<tick> channel_control::configure(const std::string& yaml, tick now) {
+    last_.clear();
+    config::settings asked(change_keys());
+    asked.merge_yaml(yaml, "configure", true);
+    const addressed paths = paths_of(asked);
+    std::vector<values> next = now_;
+    for (values& v : next)
+        if (v.blackout_end <= now) v.blackout_ms.reset(), v.blackout_end = never;
+    const std::vector<values> before = next;
+    mix::mixer_changes changes;
+    std::map<std::size_t, tick> dark;  // receivers, and for how long
+    for (const auto& [path, prefix] : paths) {
+        mix::mixer_change c = change_of(asked, path, prefix, next[path]);
+        if (c.dark) dark[config_.paths[path].to] = c.dark->length;
+        if (c.channel || c.noise_dbfs || c.dark) changes.push_back(std::move(c));
+    }
+    same_receiver(paths, asked, next);
+    if (changes.empty()) return std::nullopt;
+    const auto from = change_(std::move(changes));
     if (!from) throw config::error("configure: the medium is not running; nothing changed");
-    if (darkens) next.blackout_end = length == never ? never : *from + length;
-    const auto old_text = as_text(before, now), new_text = as_text(next, now);
+    for (std::size_t i = 0; i < next.size(); ++i)
+        if (const auto d = dark.find(config_.paths[i].to); d != dark.end())
+            next[i].blackout_end = d->second == never ? never : *from + d->second;
     now_ = next;
-    for (std::size_t i = 0; i < new_text.size(); ++i)
-        if (new_text[i].second != old_text[i].second ||
-            (darkens && timed && new_text[i].first == "blackout"))
-            last_.push_back(
-                {"channel." + new_text[i].first, old_text[i].second, new_text[i].second});
+    const bool by_name = !paths.front().second.empty();
+    for (std::size_t i = 0; i < now_.size(); ++i) {
+        const texts old_text = as_text(before[i], now), new_text = as_text(now_[i], now);
+        const auto darkened = dark.find(config_.paths[i].to);
+        const bool again = darkened != dark.end() && darkened->second != never;
+        for (std::size_t k = 0; k < new_text.size(); ++k)
+            if (new_text[k].second != old_text[k].second ||
+                (again && new_text[k].first == "blackout"))
+                last_.push_back(
+                    {(by_name ? "paths." + names_[i] + "." : "") + "channel." + new_text[k].first,
+                     old_text[k].second, new_text[k].second});
+    }
     return from;
 }
 
-std::vector<std::pair<std::string, std::string>> channel_control::as_text(const values& v,
-                                                                          tick now) const {
-    std::vector<std::pair<std::string, std::string>> t;
+channel_control::texts channel_control::as_text(const values& v, tick now) {
+    texts t;
     t.emplace_back("model", v.channel.model.empty() ? "none" : v.channel.model);
     if (v.snr_db) t.emplace_back("snr_db", number(*v.snr_db));
     t.emplace_back("speed_kmh", v.channel.speed_kmh ? number(*v.channel.speed_kmh) : "own");
@@ -148,9 +237,18 @@ std::vector<std::pair<std::string, std::string>> channel_control::as_text(const 
 
 std::string channel_control::settings(tick now) const {
     std::string out = head_;
-    if (!why_not_.empty()) return out;
-    out += "channel:\n";
-    for (const auto& [key, value] : as_text(now_, now)) out += "  " + key + ": " + value + "\n";
+    if (elsewhere_ || names_.empty()) return out;
+    const auto add = [&](std::size_t i, const std::string& indent) {
+        out += indent + "channel:\n";
+        for (const auto& [key, value] : as_text(now_[i], now))
+            out.append(indent).append("  ").append(key).append(": ").append(value).append("\n");
+    };
+    if (names_.size() == 1) add(0, "");
+    out += "paths:\n";
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+        out += "  '" + names_[i] + "':\n";
+        add(i, "    ");
+    }
     return out;
 }
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What of a medium can change while it runs, as settings with names: the channel of its one path,
-// the noise of the receiver at its end as an SNR, and a blackout. Media with several paths change
-// nothing.
+// What of a medium can change while it runs, as settings with names: the channel of each path, the
+// noise of the receiver at its end as an SNR, and a blackout.
 //
-//   channel: {model: etu, speed_kmh: 60, snr_db: 20, shadowing: off, user: 0, blackout: 200}
+//   paths: {"base:terminal": {channel: {model: etu, speed_kmh: 60, snr_db: 20}}}
+//   channel: {shadowing: off, user: 0, blackout: 200}      the same where there is one path only
 //
 // blackout: on, off, or milliseconds. The SNR is that of a subcarrier of a transmitter at its
-// level (nodes.*.transmit_dbfs), without fading. `settings()` says what holds.
+// level (nodes.*.transmit_dbfs), without fading. Noise and blackout are the receiver's: they change
+// for all paths to it. All that is asked at once holds from the same sample on. `settings()` says
+// what holds.
 #pragma once
 
 #include <functional>
@@ -26,7 +28,7 @@ public:
         std::string key, from, to;
     };
     // Takes a change and says from which sample it holds, as medium::change does.
-    using change_fn = std::function<std::optional<tick>(mix::mixer_change)>;
+    using change_fn = std::function<std::optional<tick>(mix::mixer_changes)>;
 
     // `head`: YAML of what else holds, above the channel in settings(). `elsewhere`: somebody else
     // has the channel, and it does not change here.
@@ -37,7 +39,8 @@ public:
     // changes hold; nothing: there was none.
     std::optional<tick> configure(const std::string& yaml, tick now);
     const std::vector<changed>& last_changes() const { return last_; }
-    // YAML, as configure() takes it; empty for a medium that cannot change.
+    // YAML, as configure() takes it, of each path by its name, and without one if it is the only
+    // one; empty for a medium that cannot change.
     std::string settings(tick now) const;
 
 private:
@@ -48,13 +51,23 @@ private:
         std::optional<double> blackout_ms;  // nothing: none, infinity: until it is switched off
         tick blackout_end = never;
     };
-    std::vector<std::pair<std::string, std::string>> as_text(const values& v, tick now) const;
+    using texts = std::vector<std::pair<std::string, std::string>>;
+    static texts as_text(const values& v, tick now);
+    // Path and what stands before its keys, of all that were asked for.
+    using addressed = std::vector<std::pair<std::size_t, std::string>>;
+    addressed paths_of(const config::settings& asked) const;
+    mix::mixer_change change_of(const config::settings& asked, std::size_t path,
+                                const std::string& prefix, values& next) const;
+    void same_receiver(const addressed& paths, const config::settings& asked,
+                       std::vector<values>& next) const;
+    std::string all_names() const;
 
     mix::mix_config config_;
     std::string head_;
     change_fn change_;
-    std::string why_not_;  // the medium cannot change
-    values now_;
+    bool elsewhere_;
+    std::vector<std::string> names_;  // of the paths
+    std::vector<values> now_;
     std::vector<changed> last_;
 };
 

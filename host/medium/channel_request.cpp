@@ -15,6 +15,19 @@ std::string channel_models() {
     return valid + "a file FILE.yaml, or a trace FILE.h5";
 }
 
+std::vector<std::string> path_names(const mix::mix_config& config) {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < config.paths.size(); ++i) {
+        const path_config& path = config.paths[i];
+        std::size_t number = 1;
+        for (std::size_t k = 0; k < i; ++k)
+            if (config.paths[k].from == path.from && config.paths[k].to == path.to) ++number;
+        names.push_back(config.nodes[path.from].name + ":" + config.nodes[path.to].name +
+                        (number == 1 ? "" : ":" + std::to_string(number)));
+    }
+    return names;
+}
+
 // The noise is that of the whole sample rate, the signal fills the subcarriers.
 double snr_at_unit_gain_db(const mix::node_config& sender, const path_config& path,
                            double noise_dbfs) {

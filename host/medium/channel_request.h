@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "air/medium_config.h"
 #include "config/schema.h"
@@ -15,6 +16,9 @@ std::string channel_models();
 
 // An SNR trace, not a definition.
 inline bool is_trace(const std::string& model) { return model.ends_with(".h5"); }
+
+// Of each path: SENDER:RECEIVER, and :2, :3 behind it if it is not the first between those two.
+std::vector<std::string> path_names(const mix::mix_config& config);
 
 // SNR of a subcarrier at the sender's level, without fading. The same function gives the noise for
 // an SNR in its place.

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <atomic>
 #include <stdexcept>
 #include <thread>
@@ -40,8 +41,8 @@ void add_fader(const openwip::control::AirStatus& fader, openwip::control::AirSt
     *a.mutable_soundings() = fader.soundings();
     *a.mutable_bursts() = fader.bursts();
     const std::string& yaml = fader.effective_yaml();
-    const std::size_t channel = yaml.find("channel:");
-    if (channel != std::string::npos) *a.mutable_effective_yaml() += yaml.substr(channel);
+    const std::size_t channels = std::min(yaml.find("\nchannel:"), yaml.find("\npaths:"));
+    if (channels != std::string::npos) *a.mutable_effective_yaml() += yaml.substr(channels + 1);
     *a.mutable_changes() = fader.changes();
     a.set_changes_made(fader.changes_made());
 }

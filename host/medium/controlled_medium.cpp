@@ -47,7 +47,7 @@ controlled controlled_medium(const medium_config& config, medium& m) {
             what_holds(config),
             fill,
             [&m] { m.reset_counters(); },
-            [&m](mix::mixer_change c) { return m.change(std::move(c)); },
+            [&m](mix::mixer_changes c) { return m.change(std::move(c)); },
             config.fader};
 }
 

@@ -111,6 +111,30 @@ class Cabled(unittest.TestCase):
                 self.assertEqual((code, text.count("asked to stop")), (0, 1), text)
                 self.assertIn("sent: 0 late, 0 underflows, 0 stalls; received: 0 overflows, 0 gaps (0 samples), 0 silences; 0 clipped", text)
 
+    def test_one_of_several_paths_changes_by_its_name_in_fader_and_medium_alike(self):
+        def both_ways(config):
+            config["nodes"]["terminal"]["noise_dbfs"] = -40
+            config["paths"] += [{"from": "terminal", "to": "base", "channel": "epa"}]
+
+        def answer(what, of, *words, code=0):
+            done = openwip(what, "--control", of, *words)
+            self.assertEqual(done.returncode, code, done)
+            return done.stdout if code == 0 else done.stderr
+        with Medium("clock: lockstep, speed: 1, wait_for: {transmitters: 2, receivers: 2}", NODES, CABLES) as air:
+            fader = Fader(air, both_ways)
+            self.addCleanup(fader.end)
+            self.assertTrue(wait_until(lambda: any_answer(fader) > 0, 10))
+            of, path, other = f"ipc://{fader.folder.name}/control", "base:terminal", "terminal:base"
+            said = answer("set", of, "--path", path, "channel.model=jakes", "channel.snr_db=20")
+            self.assertRegex(said, rf"(?s)paths.{path}.channel.model +none -> jakes  from slot \d+ .*snr_db +\S+ dB -> 20 dB")
+            said = answer("set", of, f"paths.{path}.channel.blackout=on", f"paths.{other}.channel.speed_kmh=75").splitlines()
+            self.assertEqual((len(said), len({line.rpartition("from slot")[2] for line in said})), (2, 1), "at the same slot")
+            self.assertRegex(answer("get", of), f"(?s)paths.{path}.channel.model +jakes.*paths.{other}.channel.speed_kmh +75 km/h")
+            self.assertIn(f"with --path, one of: {path}, {other}", answer("set", of, "channel.model=flat", code=2))
+            said = answer("set", air.endpoint, "--path", "base:fader-base", "channel.model=flat")
+            self.assertRegex(said, "paths.base:fader-base.channel.model +none -> flat  from slot")
+            self.assertIn("--path is base; valid: base:fader-base, fader-terminal:terminal", answer("set", air.endpoint, "--path=base", "channel.snr_db=3", code=2))
+
     def test_what_is_lost_is_said_at_its_end_and_is_its_exit_code(self):
         """Alone and with recordings: 0.3 s without the fader, on a clock that does not wait."""
         with Medium("clock: realtime", NODES, CABLES) as air:

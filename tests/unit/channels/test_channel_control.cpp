@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Settings of a running medium: what is taken, what is refused with a reason, what is read back.
 #include <gtest/gtest.h>
+#include <yaml-cpp/yaml.h>
 
 #include "medium/air_config.h"
 #include "medium/controlled_medium.h"
@@ -19,11 +20,12 @@ struct ChannelControl : testing::Test {
     ChannelControl() { start(demo); }
     void start(const std::string& yaml) {
         config = parse_config(yaml, "t.yaml");
-        control.emplace(config, what_holds(config), [this](medium_change c) -> std::optional<tick> {
-            if (!running) return std::nullopt;
-            taken.push_back(std::move(c));
-            return 5120 * 100;
-        });
+        control.emplace(config, what_holds(config),
+                        [this](medium_changes c) -> std::optional<tick> {
+                            if (!running) return std::nullopt;
+                            for (auto& one : c) taken.push_back(std::move(one));
+                            return 5120 * 100;
+                        });
     }
     // Empty when it was taken.
     std::string set(const std::string& yaml, tick now = 0) {
@@ -145,8 +147,8 @@ TEST_F(ChannelControl, a_trace_has_all_of_its_own_but_the_blackout_until_another
     config.paths[0].request.model = "t.h5";
     config.paths[0].channel.reset();
     config.paths[0].trace = {std::make_shared<wip::sample_model::trace_rows>(3), 30};
-    control.emplace(config, "", [this](medium_change c) -> std::optional<tick> {
-        taken.push_back(std::move(c));
+    control.emplace(config, "", [this](medium_changes c) -> std::optional<tick> {
+        for (auto& one : c) taken.push_back(std::move(one));
         return 5120 * 100;
     });
     EXPECT_TRUE(has("model: t.h5")) << control->settings(0);
@@ -169,14 +171,85 @@ TEST_F(ChannelControl, a_trace_has_all_of_its_own_but_the_blackout_until_another
     EXPECT_TRUE(has("model: epa")) << control->settings(0);
 }
 
-TEST_F(ChannelControl, a_medium_of_several_paths_changes_nothing) {
-    start(R"(
-air: {name: t}
-nodes: {a: {}, b: {}}
-paths: [{from: a, to: b}, {from: b, to: a}]
-)");
-    EXPECT_NE(set("channel: {model: flat}").find("2 paths"), std::string::npos);
-    EXPECT_EQ(control->settings(0).find("channel:"), std::string::npos);
+constexpr const char* three_paths = R"(
+air: {name: t, seed: 3}
+nodes: {base: {}, relay: {}, terminal: {noise_dbfs: -29.1359}}
+paths:
+  - {from: base, to: terminal, channel: awgn}
+  - {from: relay, to: terminal, gain_db: -6, channel: flat, speed_kmh: 3}
+  - {from: terminal, to: base}
+  - {from: base, to: terminal, channel: epa}
+)";
+
+TEST_F(ChannelControl, each_of_several_paths_changes_by_its_name) {
+    start(three_paths);
+    EXPECT_EQ(set("paths: {'relay:terminal': {channel: {model: etu}},"
+                  " 'base:terminal:2': {channel: {speed_kmh: 75}}}"),
+              "");
+    ASSERT_EQ(taken.size(), 2U);
+    EXPECT_EQ(taken[0].path, 1U);
+    EXPECT_EQ(taken[1].path, 3U);
+    EXPECT_TRUE(taken[0].channel && taken[1].channel);
+    ASSERT_EQ(control->last_changes().size(), 2U);
+    EXPECT_EQ(control->last_changes()[0].key, "paths.relay:terminal.channel.model");
+    EXPECT_EQ(control->last_changes()[1].key, "paths.base:terminal:2.channel.speed_kmh");
+    const auto said = YAML::Load(control->settings(0));
+    EXPECT_FALSE(said["channel"]);
+    EXPECT_EQ(said["paths"].size(), 4U);
+    EXPECT_EQ(said["paths"]["relay:terminal"]["channel"]["model"].Scalar(), "etu");
+    EXPECT_EQ(said["paths"]["base:terminal"]["channel"]["model"].Scalar(), "awgn");
+    EXPECT_EQ(said["paths"]["base:terminal:2"]["channel"]["speed_kmh"].Scalar(), "75");
+}
+
+TEST_F(ChannelControl, noise_and_blackout_are_those_of_all_paths_to_a_receiver) {
+    start(three_paths);
+    EXPECT_EQ(set("paths: {'base:terminal': {channel: {snr_db: 20, blackout: 200}}}"), "");
+    ASSERT_EQ(taken.size(), 1U);
+    const auto said = YAML::Load(control->settings(0))["paths"];
+    EXPECT_EQ(said["relay:terminal"]["channel"]["snr_db"].Scalar(), "14");
+    EXPECT_EQ(said["relay:terminal"]["channel"]["blackout"].Scalar(), "200");
+    EXPECT_EQ(said["terminal:base"]["channel"]["blackout"].Scalar(), "off");
+    EXPECT_EQ(control->last_changes().size(), 6U);  // of three paths
+    const std::string both =
+        set("paths: {'base:terminal': {channel: {snr_db: 3}},"
+            " 'relay:terminal': {channel: {snr_db: 9}}}");
+    EXPECT_NE(both.find("paths.relay:terminal.channel.snr_db = 9: not valid; expected one of it "
+                        "and paths.base:terminal.channel.snr_db, which have one receiver"),
+              std::string::npos)
+        << both;
+    EXPECT_EQ(taken.size(), 1U);
+}
+
+TEST_F(ChannelControl, a_path_that_there_is_not_is_refused_with_those_that_are) {
+    start(three_paths);
+    const std::string before = control->settings(0);
+    const std::string valid = "base:terminal, relay:terminal, terminal:base, base:terminal:2";
+    const std::string keyed = "expected paths.NAME.channel.model, NAME one of: " + valid;
+    EXPECT_NE(set("channel: {model: flat}").find(keyed), std::string::npos);
+    for (const std::string name : {"relay", "base:terminal:3", "0"})
+        EXPECT_NE(set("paths: {'" + name + "': {channel: {model: flat}}}")
+                      .find("paths." + name + ": there is no such path; expected one of: " + valid),
+                  std::string::npos);
+    // One of two is not taken: nothing is.
+    EXPECT_NE(set("paths: {'base:terminal': {channel: {model: flat}},"
+                  " 'terminal:base': {channel: {snr_db: 9}}}")
+                  .find("paths.terminal:base.channel.snr_db = 9: not valid; the receiver has no"),
+              std::string::npos);
+    for (const std::string bad :
+         {"paths: {'base:terminal': {gain_db: 3}}", "paths: [{gain_db: 3}]", "paths: 3",
+          "paths: {'base:terminal': {channel: {model: fog}}}", "nodes: {base: {noise_dbfs: 3}}"})
+        EXPECT_NE(set(bad), "") << bad;
+    EXPECT_EQ(control->settings(0), before);
+    EXPECT_TRUE(taken.empty());
+}
+
+TEST_F(ChannelControl, the_only_path_has_a_name_too) {
+    EXPECT_EQ(set("paths: {'base:terminal': {channel: {snr_db: 9}}}"), "");
+    EXPECT_TRUE(has("snr_db: 9")) << control->settings(0);
+    EXPECT_EQ(control->last_changes().at(0).key, "paths.base:terminal.channel.snr_db");
+    EXPECT_NE(set("paths: {'base:terminal': {channel: {snr_db: 8}}}\nchannel: {snr_db: 7}")
+                  .find("given twice"),
+              std::string::npos);
 }
 
 TEST_F(ChannelControl, an_snr_needs_noise) {

@@ -372,10 +372,11 @@ TEST_F(Fader, the_channel_changes_at_the_border_of_a_slot_that_is_not_mixed_yet)
     std::optional<tick> from;
     std::thread asks;
     base.at_end = [&f] { f.stop(); };
-    mix::mixer_change dark;
+    mix::mixer_changes asked(1);
+    mix::mixer_change& dark = asked[0];
     dark.dark = mix::mixer_change::blackout{300, never};
     dark.noise_dbfs = -300;
-    asks = std::thread([&] { from = f.change(std::move(dark)); });
+    asks = std::thread([&] { from = f.change(std::move(asked)); });
     while (!f.change_waits()) std::this_thread::yield();
     f.run(beginning);
     asks.join();

@@ -148,8 +148,8 @@ TEST(HostileAir, each_setting_of_a_running_medium_is_refused_with_its_key_or_tak
         for (const std::string value : hostile_numbers) {
             std::optional<medium_change> change;
             channel_control control(config, what_holds(config),
-                                    [&](medium_change c) -> std::optional<tick> {
-                                        change = std::move(c);
+                                    [&](medium_changes c) -> std::optional<tick> {
+                                        change = std::move(c.at(0));
                                         return 5120 * 100;
                                     });
             const std::string before = control.settings(0);
@@ -181,7 +181,7 @@ TEST(HostileAir, each_setting_of_a_running_medium_is_refused_with_its_key_or_tak
 TEST(HostileAir, a_channel_that_somebody_else_has_does_not_change_here) {
     channel_control control(
         parse_config(demo, "t.yaml"), "air: {}\n",
-        [](medium_change) -> std::optional<tick> { return 512000; }, true);
+        [](medium_changes) -> std::optional<tick> { return 512000; }, true);
     try {
         control.configure("channel: {snr_db: 20}", 0);
         ADD_FAILURE();
@@ -196,7 +196,7 @@ TEST(HostileAir, a_channel_that_somebody_else_has_does_not_change_here) {
 
 TEST(HostileAir, a_subnormal_deviation_is_one) {
     channel_control control(parse_config(demo, "t.yaml"), "",
-                            [](medium_change) -> std::optional<tick> { return 512000; });
+                            [](medium_changes) -> std::optional<tick> { return 512000; });
     EXPECT_TRUE(control.configure("channel: {shadowing: 1e-310}", 0));
     EXPECT_NE(control.settings(0).find("shadowing: 1e-310"), std::string::npos);
 }

@@ -226,6 +226,27 @@ class SetAndGet(unittest.TestCase):
         self.processes["air"].settings["channel"]["snr_db"] = 3
         self.assertEqual(self.running.read_back({"channel.snr_db": "20"}, 0.1), {"channel.snr_db": "3"})
 
+    def test_paths_of_the_medium_have_the_settings_of_its_channel_each(self):
+        settings = self.processes["air"].settings
+        settings["paths"] = {name: {"channel": {"snr_db": snr}} for name, snr in (("base:terminal", 16), ("a.b:terminal", 9))}
+        running = settings_command.RunningSettings("t", lambda s: f"ipc://{self.folder.name}/{s}")
+        self.assertEqual(running.find("channel.snr_db", "a.b:terminal").key, "paths.a.b:terminal.channel.snr_db")
+        self.assertEqual(running.value("paths.a.b:terminal.channel.snr_db"), "9")
+        running.set({"paths.a.b:terminal.channel.snr_db": "3", "paths.base:terminal.channel.user": "1"})
+        self.assertEqual(self.processes["air"].asked, [{"paths": {"a.b:terminal": {"channel": {"snr_db": "3"}},
+                                                                  "base:terminal": {"channel": {"user": "1"}}}}])
+        live = {k for k, r in controls.table("demo").items() if r.process == "air" and not r.why_not}
+        self.assertEqual({r.key for r in running.shown("a.b:terminal")}, {f"paths.a.b:terminal.{k}" for k in live})
+        self.assertFalse(live & {r.key for r in running.shown(None)})
+        for key, path, words in (("channel.snr_db", "b", "--path is b; valid: a.b:terminal, base:terminal"),
+                                 ("link.bins", "base:terminal", "link.bins: unknown key; valid: channel.model"),
+                                 ("snr_db", "base:terminal", "did you mean channel.snr_db"),
+                                 ("paths.b.channel.snr_db", None, "did you mean paths.")):
+            with self.assertRaisesRegex(BadInput, words):
+                running.find(key, path)
+        with self.assertRaisesRegex(BadInput, "with --path, one of: a.b:terminal, base:terminal"):
+            running.find("channel.user", None).check("1")
+
     def test_an_emulated_cell_is_known_by_its_settings(self):
         self.assertEqual(self.running.kind, "demo")
         self.processes["base"].settings["terminals"] = 1

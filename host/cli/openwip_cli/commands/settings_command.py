@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from ..air import SLOTS_PER_SECOND
-from ..cell import cell as cells, remote
+from ..cell import cell as cells, faders, remote
 from ..cell.running import running_cell
 from ..errors import BadInput
 from ..machine import outputs, system
@@ -23,15 +23,38 @@ READ_BACK_S = 3.0      # a receiver builds its new predictor first
 
 
 class RunningSettings:
-    """The settings of one cell, as its processes say them. `endpoint(socket)` names their sockets."""
+    """The settings of one cell, as its processes say them. `endpoint(socket)` names their sockets. Of a medium or fader
+    without a cell only the "air" is asked, and its rows are all."""
 
-    def __init__(self, name: str, endpoint: Any, keys: Any = None, launched: Any = None) -> None:
+    def __init__(self, name: str, endpoint: Any, keys: Any = None, launched: Any = None, processes: tuple[str, ...] = PROCESSES) -> None:
         self.name = name
-        self.controls = {p: control.Control(endpoint(f"{p}.control"), keys) for p in PROCESSES}
+        self.controls = {p: control.Control(endpoint(f"{p}.control"), keys) for p in processes}
         self.launched = launched or {}   # the scenario, nested; of a remote cell unknown
         self.read()
-        self.kind = "emulate" if "terminals" in self.effective["base"] else "demo"
-        self.rows = controls.table(self.kind)
+        self.kind = "emulate" if "terminals" in self.effective.get("base", {}) else "demo"
+        self.paths = [str(path) for path in self.effective["air"].get("paths", {})] if self.kind == "demo" else []
+        self.rows = controls.with_paths(controls.table(self.kind), self.paths)
+        if processes == ("air",):
+            self.rows = {key: row for key, row in self.rows.items() if "channel" in controls.parts(key) and row.process == "air"}
+
+    def find(self, key: str, path: str | None) -> controls.Control:
+        """`path`: the key is that of this one. Raises BadInput."""
+        if path is not None and path not in self.paths:
+            raise BadInput(f"--path is {path}; valid: {', '.join(self.paths) or 'none, an emulated link has no paths'}")
+        if path is None:
+            return controls.find(self.rows, key)
+        of_path = {row.key.removeprefix(controls.path_key(path, "")): row for row in self.rows.values()
+                   if row.key.startswith(controls.path_key(path, ""))}
+        return controls.find(of_path, key)
+
+    def shown(self, path: str | None) -> list[controls.Control]:
+        """Every setting once, or those of a path."""
+        if path is not None:
+            self.find("channel.model", path)
+            return [row for row in self.rows.values() if row.key.startswith(controls.path_key(path, ""))]
+        if len(self.paths) > 1:
+            return [row for row in self.rows.values() if controls.path_key(self.paths[0], row.key) not in self.rows]
+        return [row for row in self.rows.values() if not row.key.startswith("paths.")]
 
     def read(self) -> None:
         """Raises BadInput: one does not answer."""
@@ -49,8 +72,9 @@ class RunningSettings:
         row = self.rows[key]
         if row.process is None:
             return inside(self.launched, key)
-        radio = self.status["terminal"].radio
-        if self.kind == "demo" and radio.predictor:    # what the receiver itself says
+        terminal = self.status.get("terminal")
+        radio = terminal.radio if terminal else None
+        if self.kind == "demo" and radio and radio.predictor:    # what the receiver itself says
             if key == "phy.predictor":
                 return radio.predictor
             if key == "link.combining":
@@ -96,7 +120,7 @@ class RunningSettings:
 
 
 def inside(tree: Any, key: str) -> str | None:
-    for name in key.split("."):
+    for name in controls.parts(key):
         if not isinstance(tree, dict) or name not in tree:
             return None
         tree = tree[name]
@@ -104,7 +128,7 @@ def inside(tree: Any, key: str) -> str | None:
 
 
 def put(tree: Any, key: str, value: str) -> None:
-    *path, leaf = key.split(".")
+    *path, leaf = controls.parts(key)
     for name in path:
         tree = tree.setdefault(name, {})
     tree[leaf] = value
@@ -119,6 +143,14 @@ def same(a: Any, b: str) -> bool:
 
 
 def connect(given: argparse.Namespace) -> "RunningSettings":
+    if given.control:
+        try:
+            running = RunningSettings(given.control, lambda _: given.control, processes=("air",))
+        except faders.SILENT:
+            running = None
+        if running is None or not running.paths:
+            raise BadInput(f"--control is {given.control}, where no channel answers; valid: air.control of a medium or fader")
+        return running
     if given.remote:
         endpoint, keys = remote.client(given.remote, given.keys)
         return RunningSettings(given.remote, endpoint, keys)
@@ -138,11 +170,17 @@ def parser(command: str, usage: str) -> Parser:
     p.add_argument("--name", type=check_cell_name, default=None, help="name of the cell (default: demo, or the only one that is up)")
     p.add_argument("--remote", metavar="tcp://HOST:PORT", help="a cell of another machine (demo --listen)")
     p.add_argument("--keys", metavar="DIR", help="with --remote: the keys of ./openwip keys")
+    p.add_argument("--control", metavar="ENDPOINT", help="a medium or fader without a cell, where it answers (its air.control)")
+    p.add_argument("--path", metavar="SENDER:RECEIVER", help="channel.* of this path of the medium or fader (docs/cabled.md)")
     return p
 
 
 def chosen_name(given: argparse.Namespace) -> argparse.Namespace:
     """The cell that is meant when no name is given."""
+    if given.control:
+        if given.remote or given.name or given.keys:
+            raise BadInput("--control is for what has no cell; valid: without --name, --remote and --keys")
+        return given
     if not given.remote:
         system.require_root()      # nobody else sees whether a cell is up
     if given.name is None:
@@ -160,7 +198,7 @@ def with_unit(text: str, row: controls.Control) -> str:
 
 
 def set_main(arguments: list[str], _places: Places) -> int:
-    p = parser("set", "./openwip set [--name CELL] KEY=VALUE...")
+    p = parser("set", "./openwip set [--name CELL | --control ENDPOINT] [--path SENDER:RECEIVER] KEY=VALUE...")
     p.add_argument("assignments", nargs="+", metavar="KEY=VALUE")
     given = chosen_name(p.parse_args(arguments))
     for a in given.assignments:
@@ -170,7 +208,7 @@ def set_main(arguments: list[str], _places: Places) -> int:
     wanted = {}
     for a in given.assignments:
         key, _, text = a.partition("=")
-        row = controls.find(running.rows, key)
+        row = running.find(key, given.path)
         wanted[row.key] = row.check(text)
     old = {k: running.value(k) for k in wanted}
     slots = running.set(wanted)
@@ -187,7 +225,7 @@ def set_main(arguments: list[str], _places: Places) -> int:
 
 
 def get_main(arguments: list[str], _places: Places) -> int:
-    p = parser("get", "./openwip get [--name CELL] [--json] [--describe [--markdown]] [KEY...]")
+    p = parser("get", "./openwip get [--name CELL | --control ENDPOINT] [--path SENDER:RECEIVER] [--json] [--describe [--markdown]] [KEY...]")
     p.add_argument("keys_asked", nargs="*", metavar="KEY")
     p.add_argument("--json", action="store_true", help="for programs")
     p.add_argument("--describe", action="store_true",
@@ -198,7 +236,7 @@ def get_main(arguments: list[str], _places: Places) -> int:
     if given.describe:
         return describe(given)
     running = connect(chosen_name(given))
-    rows = [controls.find(running.rows, k) for k in given.keys_asked] or list(running.rows.values())
+    rows = [running.find(k, given.path) for k in given.keys_asked] or running.shown(given.path)
     values = {r.key: running.value(r.key) for r in rows}
     if given.json:
         outputs.write_json("-", {"cell": running.name, "kind": running.kind, "values": values})
@@ -228,4 +266,6 @@ def describe(given: argparse.Namespace) -> int:
         for r in rows:
             what = r["valid"] if r["changeable"] else f"fixed: {r['why_not']}"
             print(f"  {r['key']:<30} {r['process'] or 'launcher':<9} {what}")
+        if any(r["path_key"] for r in rows):
+            print(f"  of one path of several: {', '.join(r['path_key'] for r in rows if r['path_key'])}")
     return 0

@@ -3,7 +3,8 @@
 JSON, for other programs (docs/controls.md).
 
 A key is the key of the scenario file. Its process is asked under the process's own key. A key that cannot change has
-a reason instead of a process that takes it."""
+a reason instead of a process that takes it. What a medium or fader takes of its channel it takes of each path, under
+paths.NAME and that key."""
 import dataclasses
 from typing import Any
 
@@ -45,6 +46,37 @@ class Control:
                 "changeable": not self.why_not, "why_not": self.why_not}
 
 
+ANY_PATH = "SENDER:RECEIVER"
+
+
+def path_key(path: str, key: str) -> str:
+    return f"paths.{path}.{key}"
+
+
+def parts(key: str) -> list[str]:
+    """Of a key; the name of a path may have dots."""
+    if not key.startswith("paths."):
+        return key.split(".")
+    path, _, rest = key.removeprefix("paths.").partition(".channel.")
+    return ["paths", path, "channel", rest]
+
+
+def of_a_path(row: Control) -> bool:
+    return row.process == "air" and not row.why_not and row.process_key.startswith("channel.")
+
+
+def with_paths(rows: dict[str, Control], paths: list[str]) -> dict[str, Control]:
+    """And of each path of the medium; with several none without a name."""
+    found = dict(rows)
+    for r in filter(of_a_path, rows.values()):
+        if len(paths) > 1:
+            found[r.key] = dataclasses.replace(r, why_not=f"it is that of {len(paths)} paths; with --path, one of: {', '.join(paths)}")
+        for path in paths:
+            key = path_key(path, r.key)
+            found[key] = dataclasses.replace(r, key=key, process_key=path_key(path, r.process_key))
+    return found
+
+
 def owner(command: str, process_key: str) -> str | None:
     """Whose effective_yaml shows a key that cannot change; None: nobody's."""
     processes = settings.programs(process_key) if process_key in settings.entries() else []
@@ -70,7 +102,8 @@ def table(command: str) -> dict[str, Control]:
 def describe(kind_of_cell: str | None = None) -> dict[str, Any]:
     """As JSON; of both kinds unless one is asked for."""
     kinds = [kind_of_cell] if kind_of_cell else list(CELLS)
-    return {"version": 1, "cells": {k: [c.describe() for c in table(k).values()] for k in kinds}}
+    return {"version": 1, "cells": {k: [c.describe() | {"path_key": path_key(ANY_PATH, c.key) if k == "demo" and of_a_path(c) else None}
+                                        for c in table(k).values()] for k in kinds}}
 
 
 def find(rows: dict[str, Control], key: str) -> Control:
