@@ -41,8 +41,8 @@ void fill_bearer(const bearer& b, bearer::way way, MacStatus& status) {
 }
 
 void fill_base_of(const bearer& b, MacStatus& status) {
-    fill_sender(b.downlink(), *status.mutable_downlink());
-    fill_receiver(b.uplink(), *status.mutable_uplink());
+    fill_sender(b.downlink().sums(), *status.mutable_downlink());
+    fill_receiver(b.uplink().sums(), *status.mutable_uplink());
     fill_bearer(b, bearer::way::down, status);
     // In the words of every link: what has been carried, PDU by PDU.
     auto& link = *status.mutable_base();
@@ -54,8 +54,8 @@ void fill_base_of(const bearer& b, MacStatus& status) {
 }
 
 void fill_terminal_of(const bearer& b, MacStatus& status) {
-    fill_receiver(b.downlink(), *status.mutable_downlink());
-    fill_sender(b.uplink(), *status.mutable_uplink());
+    fill_receiver(b.downlink().sums(), *status.mutable_downlink());
+    fill_sender(b.uplink().sums(), *status.mutable_uplink());
     fill_bearer(b, bearer::way::up, status);
     status.mutable_radio()->set_locked(true);
     status.mutable_radio()->set_locks(1);
@@ -107,7 +107,7 @@ private:
     umts::cell cell_;
     double down_bps_ = 0;
     std::vector<std::uint8_t> framed_;
-    std::vector<std::unique_ptr<umts::sdu_journal>> journals_;
+    std::vector<std::unique_ptr<sdu_journal>> journals_;
     passing spike_{"umts.spike_ms"}, outage_{"umts.outage_ms"};
 };
 
@@ -164,8 +164,8 @@ void umts_links::follow_packets(const packet_fn& take) {
     journals_.clear();
     for (int u = 0; take && u < cell_.users(); ++u) {
         journals_.push_back(
-            std::make_unique<umts::sdu_journal>([take, u](const packet_record& r) { take(r, u); },
-                                                umts::numbers_of(cell_.user(u).config().mode)));
+            std::make_unique<sdu_journal>([take, u](const packet_record& r) { take(r, u); },
+                                          umts::numbers_of(cell_.user(u).config().mode)));
         cell_.user(u).follow(journals_.back().get());
     }
 }

@@ -271,10 +271,12 @@ TEST(Journal, APacketAloneHasTheTimesOfItsBlocks) {
     bearer b(of_profile("umts-384"));
     std::vector<packet_record> records;
     std::vector<std::uint8_t> again;
-    sdu_journal journal([&](const packet_record& r) {
-        records.push_back(r);
-        again.assign(r.retransmissions.begin(), r.retransmissions.end());
-    });
+    sdu_journal journal(
+        [&](const packet_record& r) {
+            records.push_back(r);
+            again.assign(r.retransmissions.begin(), r.retransmissions.end());
+        },
+        sn_space);
     b.follow(&journal);
     run_to(b, 105 * ms);
     b.downlink().offer(packet(1500), 105 * ms);
@@ -302,17 +304,19 @@ TEST(Journal, EveryPacketIsToldOnceWithItsPdusAndThePartsAddUp) {
         std::set<int> sent, told;
         std::set<std::uint64_t> numbers;
         std::uint64_t again = 0, dropped = 0, reordered = 0;
-        sdu_journal journal([&](const packet_record& r) {
-            EXPECT_TRUE(numbers.insert(r.number).second);
-            EXPECT_EQ(r.parts.sum(), r.left_ns - r.arrived_ns) << r.number;
-            for (const auto n : r.retransmissions) again += n;
-            dropped += *r.dropped != '\0' ? 1 : 0;
-            reordered += r.parts.reordering > 0 ? 1 : 0;
-            for (int sn = r.first_pdu; r.first_pdu >= 0; sn = (sn + 1) % sn_space) {
-                told.insert(sn);
-                if (sn == r.last_pdu) break;
-            }
-        });
+        sdu_journal journal(
+            [&](const packet_record& r) {
+                EXPECT_TRUE(numbers.insert(r.number).second);
+                EXPECT_EQ(r.parts.sum(), r.left_ns - r.arrived_ns) << r.number;
+                for (const auto n : r.retransmissions) again += n;
+                dropped += *r.dropped != '\0' ? 1 : 0;
+                reordered += r.parts.reordering > 0 ? 1 : 0;
+                for (int sn = r.first_pdu; r.first_pdu >= 0; sn = (sn + 1) % sn_space) {
+                    told.insert(sn);
+                    if (sn == r.last_pdu) break;
+                }
+            },
+            sn_space);
         b.follow(&journal);
         b.watch([&](bearer::way w, std::span<const std::uint8_t> pdu, std::int64_t, bool) {
             if (w == bearer::way::down && (pdu[0] & 0x80U) != 0)
