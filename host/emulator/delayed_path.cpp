@@ -9,8 +9,12 @@ namespace wip::emulator {
 using openwip::control::Direction;
 using openwip::control::MacStatus;
 
-void fill_sender(const packet_link& link, Direction& d) {
-    const link_sums s = link.sums();
+void stamp(MacStatus& status, std::int64_t slot) {
+    status.set_slot(slot);
+    for (auto& user : *status.mutable_users()) user.set_slot(slot);
+}
+
+void fill_sender(const link_sums& s, Direction& d) {
     d.Clear();
     host::set(*d.mutable_in(), s.in);
     host::set(*d.mutable_delivered(), s.delivered);
@@ -18,9 +22,9 @@ void fill_sender(const packet_link& link, Direction& d) {
     for (const auto& drop : s.dropped) host::add_drop(d, drop.reason, drop.count);
 }
 
-void fill_receiver(const packet_link& link, Direction& d) {
+void fill_receiver(const link_sums& s, Direction& d) {
     d.Clear();
-    host::set(*d.mutable_in(), link.sums().delivered);
+    host::set(*d.mutable_in(), s.delivered);
     d.mutable_queued();
 }
 
@@ -34,15 +38,15 @@ void cell_path::fill_terminal(MacStatus& status) const { emulator::fill_terminal
 
 void pair_path::fill_base(MacStatus& status) const {
     carrier->fill_base(status);
-    fill_sender(links.downlink(), *status.mutable_downlink());
-    fill_receiver(links.uplink(), *status.mutable_uplink());
+    fill_sender(links.downlink().sums(), *status.mutable_downlink());
+    fill_receiver(links.uplink().sums(), *status.mutable_uplink());
     fill_delay_injection(links, status);
 }
 
 void pair_path::fill_terminal(MacStatus& status) const {
     carrier->fill_terminal(status);
-    fill_sender(links.uplink(), *status.mutable_uplink());
-    fill_receiver(links.downlink(), *status.mutable_downlink());
+    fill_sender(links.uplink().sums(), *status.mutable_uplink());
+    fill_receiver(links.downlink().sums(), *status.mutable_downlink());
     status.mutable_radio()->set_locked(true);
     status.mutable_radio()->set_locks(1);
 }

@@ -159,6 +159,7 @@ void emulator_process::fill(station which, MacStatus& status) {
                           gate.delivered());
         }
     host::set(*received.mutable_delivered(), delivered);
+    stamp(status, status.slot());
     status.set_malformed_messages(malformed);
     status.set_telemetry_sequence(sockets_of(which).telemetry.sequence(topic::status));
     status.set_flowgraph_connected(true);

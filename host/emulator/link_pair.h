@@ -65,8 +65,11 @@ public:
 // By link.kind.
 std::unique_ptr<packet_path> make_path(const emulator_config& config);
 
+// As of this slot, each user's, too: rates are made of the difference of two.
+void stamp(openwip::control::MacStatus& status, std::int64_t slot);
+
 // A direction at the end that sends, and at the other one: what the link delivered came in there.
-void fill_sender(const packet_link& link, openwip::control::Direction& d);
-void fill_receiver(const packet_link& link, openwip::control::Direction& d);
+void fill_sender(const link_sums& link, openwip::control::Direction& d);
+void fill_receiver(const link_sums& link, openwip::control::Direction& d);
 
 }  // namespace wip::emulator

@@ -97,7 +97,7 @@ void path_run::fill_base(MacStatus& base) {
     base.Clear();
     base.set_role("base");
     path_->fill_base(base);
-    base.set_slot(slots());
+    stamp(base, slots());
     fill_delivered(interface(0), *base.mutable_uplink());
 }
 
@@ -110,13 +110,16 @@ void path_run::fill_terminal(MacStatus& terminal) {
     terminal.Clear();
     terminal.set_role("terminal");
     path_->fill_terminal(terminal);
-    terminal.set_slot(slots());
+    stamp(terminal, slots());
     auto& down = *terminal.mutable_downlink();
     packets_bytes delivered;
     for (std::size_t side = 1; side < sides_; ++side) {
         const counts c = interface(side);
         delivered += c.received;
         add_refused(down, c.refused);
+        if (static_cast<int>(side) > terminal.users_size()) continue;
+        auto& user = *terminal.mutable_users(static_cast<int>(side) - 1);
+        fill_delivered(c, *user.mutable_downlink());
     }
     host::set(*down.mutable_delivered(), delivered);
     add_to_terminal(terminal);

@@ -44,8 +44,8 @@ void fill_bearer(const bearer& b, bearer::way way, MacStatus& status) {
 }
 
 void fill_base_of(const bearer& b, MacStatus& status) {
-    fill_sender(b.downlink(), *status.mutable_downlink());
-    fill_receiver(b.uplink(), *status.mutable_uplink());
+    fill_sender(b.downlink().sums(), *status.mutable_downlink());
+    fill_receiver(b.uplink().sums(), *status.mutable_uplink());
     fill_bearer(b, bearer::way::down, status);
     // In the words of every link: what has been carried, PDU by PDU.
     auto& link = *status.mutable_base();
@@ -57,8 +57,8 @@ void fill_base_of(const bearer& b, MacStatus& status) {
 }
 
 void fill_terminal_of(const bearer& b, MacStatus& status) {
-    fill_receiver(b.downlink(), *status.mutable_downlink());
-    fill_sender(b.uplink(), *status.mutable_uplink());
+    fill_receiver(b.downlink().sums(), *status.mutable_downlink());
+    fill_sender(b.uplink().sums(), *status.mutable_uplink());
     fill_bearer(b, bearer::way::up, status);
     status.mutable_radio()->set_locked(true);
     status.mutable_radio()->set_locks(1);
@@ -115,7 +115,7 @@ private:
     umts::cell cell_;
     double down_bps_ = 0;
     std::vector<std::uint8_t> framed_;
-    std::vector<std::unique_ptr<umts::sdu_journal>> journals_;
+    std::vector<std::unique_ptr<sdu_journal>> journals_;
     passing spike_{"umts.spike_ms"}, outage_{"umts.outage_ms"};
 };
 
@@ -168,11 +168,11 @@ void umts_links::watch_pdus(const pdu_fn& watch) {
 }
 
 void umts_links::follow_packets(const packet_fn& take) {
-    std::vector<std::unique_ptr<umts::sdu_journal>> journals;
+    std::vector<std::unique_ptr<sdu_journal>> journals;
     for (int u = 0; u < cell_.users(); ++u)
         for (const auto way : {bearer::way::down, bearer::way::up}) {
             if (take)
-                journals.push_back(std::make_unique<umts::sdu_journal>(
+                journals.push_back(std::make_unique<sdu_journal>(
                     [take, u](const packet_record& r) { take(r, u); },
                     umts::numbers_of(cell_.user(u).config().mode), way == bearer::way::up));
             cell_.user(u).follow(way, take ? journals.back().get() : nullptr);

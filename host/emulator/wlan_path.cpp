@@ -22,9 +22,23 @@ void wlan_path::apply(const emulator_config& wanted, std::int64_t /*now_ns*/) {
     config_ = wanted.wlan;
 }
 
+namespace {
+
+// In the words of every link: what the access point did.
+void fill_link(const wlan::wlan_cell::node_counts& c, const packets_bytes& delivered,
+               openwip::control::BaseLink& b) {
+    b.set_payload_bits_acknowledged(8 * delivered.bytes);
+    b.set_frames_sent(c.attempts);
+    b.set_frames_failed(c.failed);
+    b.set_frames_acknowledged(c.attempts - c.failed);
+    b.set_frames_given_up(c.given_up);
+}
+
+}  // namespace
+
 void wlan_path::fill_base(openwip::control::MacStatus& status) const {
     for (int n = 0; n < cell_.nodes(); ++n) {
-        const auto& c = cell_.counts(n);
+        const auto c = cell_.counts(n);
         auto& node = *status.add_wlan();
         node.set_attempts(c.attempts);
         node.set_failed(c.failed);
@@ -33,14 +47,23 @@ void wlan_path::fill_base(openwip::control::MacStatus& status) const {
         node.set_given_up(c.given_up);
         node.set_retry_limit(static_cast<std::uint32_t>(cell_.retry_limit(n)));
     }
-    // In the words of every link, the access point's.
-    auto& b = *status.mutable_base();
-    const auto& c = cell_.counts(0);
-    b.set_payload_bits_acknowledged(8 * downlink_.sums().delivered.bytes);
-    b.set_frames_sent(c.attempts);
-    b.set_frames_failed(c.failed);
-    b.set_frames_acknowledged(c.attempts - c.failed);
-    b.set_frames_given_up(c.given_up);
+    fill_link(cell_.counts(0), downlink_.sums().delivered, *status.mutable_base());
+    for (int s = 0; s < cell_.stations() && cell_.stations() > 1; ++s) {
+        const link_sums down = cell_.downlink_sums(s);
+        auto& user = *status.add_users();
+        fill_link(cell_.counts_to(s), down.delivered, *user.mutable_base());
+        fill_sender(down, *user.mutable_downlink());
+        fill_receiver(cell_.uplink_sums(s), *user.mutable_uplink());
+    }
+}
+
+void wlan_path::fill_terminal(openwip::control::MacStatus& status) const {
+    for (int s = 0; s < cell_.stations() && cell_.stations() > 1; ++s) {
+        auto& user = *status.add_users();
+        fill_sender(cell_.uplink_sums(s), *user.mutable_uplink());
+        fill_receiver(cell_.downlink_sums(s), *user.mutable_downlink());
+        user.mutable_radio()->set_locked(true);
+    }
 }
 
 }  // namespace wip::emulator

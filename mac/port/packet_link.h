@@ -13,6 +13,7 @@
 // it counts as delivered has been handed over.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -39,6 +40,12 @@ struct link_sums {
     packets_bytes in, delivered, queued;
     std::vector<drop> dropped;
 
+    // Of the same kind of link.
+    link_sums& operator+=(const link_sums& o) {
+        in += o.in, delivered += o.delivered, queued += o.queued;
+        for (std::size_t i = 0; i < dropped.size(); ++i) dropped[i].count += o.dropped[i].count;
+        return *this;
+    }
     // What is not accounted for: nothing.
     packets_bytes missing() const {
         packets_bytes rest = in - delivered - queued;

@@ -24,13 +24,13 @@
 #include <span>
 #include <vector>
 
+#include "journal/sdu_journal.h"
 #include "port/packet_link.h"
 #include "umts/bearer_profile.h"
 #include "umts/block_errors.h"
 #include "umts/ring.h"
 #include "umts/rlc_entity.h"
 #include "umts/rrc.h"
-#include "umts/sdu_journal.h"
 
 namespace wip::umts {
 

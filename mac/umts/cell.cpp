@@ -76,14 +76,7 @@ packet_link& cell::link::of(int user) const {
 
 link_sums cell::link::sums() const {
     link_sums all = of(0).sums();
-    for (int u = 1; u < cell_->users(); ++u) {
-        const link_sums more = of(u).sums();
-        all.in += more.in;
-        all.delivered += more.delivered;
-        all.queued += more.queued;
-        for (std::size_t i = 0; i < all.dropped.size(); ++i)
-            all.dropped[i].count += more.dropped[i].count;
-    }
+    for (int u = 1; u < cell_->users(); ++u) all += of(u).sums();
     return all;
 }
 

@@ -13,6 +13,8 @@ namespace wip::wlan {
 namespace {
 
 constexpr int rts_limit = 7, short_limit = 7, long_limit = 4;
+constexpr const char *queue_full = "wlan_queue_full", *relay_full = "wlan_relay_full",
+                     *given_up = "wlan_retry_limit";
 
 bool between(int value, int low, int high) { return value >= low && value <= high; }
 
@@ -82,27 +84,101 @@ packets_bytes wlan_cell::queued(int n) const {
     return sum;
 }
 
+wlan_cell::node_counts& wlan_cell::node_counts::operator+=(const node_counts& o) {
+    attempts += o.attempts;
+    failed += o.failed;
+    collisions += o.collisions;
+    put_back += o.put_back;
+    given_up += o.given_up;
+    return *this;
+}
+
+wlan_cell::node_counts wlan_cell::counts(int n) const {
+    node_counts sum;
+    for (const queue& q : at(n).queues) sum += q.counts;
+    return sum;
+}
+
 // --- packets ---
 
 bool wlan_cell::direction::offer(std::span<const std::uint8_t> packet, std::int64_t now_ns,
                                  int tag) {
     if (tag < 0 || tag >= cell_->stations()) throw std::out_of_range("no station of that number");
     cell_->advance(now_ns);
-    count.in.add(packet.size());
+    counters& c = stations[static_cast<std::size_t>(tag)];
+    const std::uint64_t id = c.in.packets;
+    c.in.add(packet.size());
+    frame f{{packet.begin(), packet.end()}, now_ns, tag, to_, id};
+    sdu_journal* const journal = cell_->journal_of(f);
+    if (journal) {
+        journal->offered(id, packet, now_ns - cell_->wired_ns_);
+        journal->entered(id, now_ns);
+    }
     const int first = to_ == way::down ? 0 : cell_->config_.hops + tag;
-    const bool room =
-        cell_->enqueue(first, {{packet.begin(), packet.end()}, now_ns, tag, to_}, now_ns);
-    (room ? count.queued : count.queue_full).add(packet.size());
+    const bool room = cell_->enqueue(first, f, now_ns);
+    (room ? c.queued : c.queue_full).add(packet.size());
+    if (journal && !room) journal->left(id, now_ns, queue_full);
     return room;
 }
 
+link_sums wlan_cell::direction::sums(int station) const {
+    const counters& c = stations[static_cast<std::size_t>(station)];
+    return {c.in,
+            c.delivered,
+            c.queued,
+            {{queue_full, c.queue_full}, {relay_full, c.relay_full}, {given_up, c.retry_limit}}};
+}
+
 link_sums wlan_cell::direction::sums() const {
-    return {count.in,
-            count.delivered,
-            count.queued,
-            {{"wlan_queue_full", count.queue_full},
-             {"wlan_relay_full", count.relay_full},
-             {"wlan_retry_limit", count.retry_limit}}};
+    link_sums all = sums(0);
+    for (int s = 1; s < cell_->stations(); ++s) all += sums(s);
+    return all;
+}
+
+void wlan_cell::follow(const packet_fn& take) {
+    journals_.clear();
+    // Frames of the packets in relays, of the one that is tried and of the one that arrives.
+    const auto remembered =
+        static_cast<std::size_t>(config_.hops * ((config_.hops - 1) * config_.queue_packets + 2));
+    for (int s = 0; take && s < stations(); ++s)
+        journals_.push_back(std::make_unique<sdu_journal>(
+            [take, s](const packet_record& r) { take(r, s); }, 0, false, remembered));
+}
+
+sdu_journal* wlan_cell::journal_of(const frame& f) {
+    const bool followed = f.to == way::down && !journals_.empty();
+    return followed ? journals_[static_cast<std::size_t>(f.tag)].get() : nullptr;
+}
+
+std::int64_t wlan_cell::frame_number(const frame& f, int from) const {
+    return f.mark * config_.hops + from;
+}
+
+void wlan_cell::mark(queue& q) {
+    if (q.unused.empty()) q.unused.push_back(q.marks++);
+    q.frames.front().mark = q.unused.back();
+    q.unused.pop_back();
+}
+
+// A node's queue, having been sent.
+void wlan_cell::leaves(const frame& f, int from, std::int64_t t) {
+    sdu_journal* const journal = journal_of(f);
+    if (!journal) return;
+    const std::int64_t number = frame_number(f, from);
+    if (from == 0)
+        journal->placed(f.id, number, number, t);
+    else
+        journal->went_on(f.id, number);
+}
+
+// Is no longer in the cell.
+void wlan_cell::ends(const frame& f, packets_bytes direction::counters::*as, const char* dropped,
+                     std::int64_t t) {
+    auto& count = of(f.to).stations[static_cast<std::size_t>(f.tag)];
+    count.queued.take(f.data.size());
+    (count.*as).add(f.data.size());
+    if (auto* const journal = journal_of(f)) journal->left(f.id, t, dropped);
+    if (f.to == way::down) at(0).queues[static_cast<std::size_t>(f.tag)].unused.push_back(f.mark);
 }
 
 int wlan_cell::next_node(int from, const frame& f) const {
@@ -111,7 +187,7 @@ int wlan_cell::next_node(int from, const frame& f) const {
 }
 
 // False when its queue is full.
-bool wlan_cell::enqueue(int where, frame f, std::int64_t now_ns) {
+bool wlan_cell::enqueue(int where, frame& f, std::int64_t now_ns) {
     node& n = at(where);
     const bool relay = where > 0 && where < config_.hops;
     const int q = f.to == way::up ? 0 : f.tag + (relay ? 1 : 0);
@@ -195,8 +271,11 @@ void wlan_cell::begin(std::int64_t t) {
     until_ = t;
     for (sender& s : senders_) {
         node& n = at(s.node);
-        const frame& f = choose(n).frames.front();
-        ++n.counts.attempts;
+        queue& q = choose(n);
+        frame& f = q.frames.front();
+        ++q.counts.attempts;
+        const bool again = std::exchange(f.tried, true);
+        if (s.node == 0 && !again) mark(q);
         const bool handshake = with_rts(f);
         n.last_hop = static_cast<std::size_t>(next_node(s.node, f));
         if (collided_) {
@@ -209,6 +288,8 @@ void wlan_cell::begin(std::int64_t t) {
             if (handshake) n.rts_tries = 0;
         }
         until_ = std::max(until_, s.until);
+        if (auto* const journal = journal_of(f))
+            journal->sent(frame_number(f, s.node), again, t, s.until, collided_ || lost_);
     }
     if (!collided_ && !lost_) until_ += dcf_times::sifs + times_.ack();
 }
@@ -218,19 +299,20 @@ void wlan_cell::arrive() {
     const int from = senders_[0].node;
     const std::int64_t t = senders_[0].until;
     node& n = at(from);
-    auto& frames = choose(n).frames;
-    frame f = std::move(frames.front());
-    frames.pop_front();
+    queue& q = choose(n);
+    frame f = std::move(q.frames.front());
+    q.frames.pop_front();
     n.served = -1;
     arrived_ = true;
-    direction& d = of(f.to);
-    const std::size_t bytes = f.data.size();
+    leaves(f, from, t);
+    f.tried = false;
     const int to = next_node(from, f);
-    const bool there = to == 0 || to >= config_.hops;
-    if (!there && enqueue(to, std::move(f), t)) return;
-    d.count.queued.take(bytes);
-    (there ? d.count.delivered : d.count.relay_full).add(bytes);
-    if (there) d.hand_over({f.data, f.tag, f.offered_ns, t});
+    if (to > 0 && to < config_.hops) {
+        if (!enqueue(to, f, t)) ends(f, &direction::counters::relay_full, relay_full, t);
+        return;
+    }
+    ends(f, &direction::counters::delivered, "", t);
+    of(f.to).hand_over({f.data, f.tag, f.offered_ns, t});
 }
 
 void wlan_cell::end() {
@@ -275,8 +357,8 @@ void wlan_cell::end_of_failed(node& n, const sender& s) {
     queue& q = choose(n);
     const frame& f = q.frames.front();
     const bool handshake = with_rts(f);
-    ++n.counts.failed;
-    if (collided_) ++n.counts.collisions;
+    ++q.counts.failed;
+    if (collided_) ++q.counts.collisions;
     const bool access_point = s.node == 0 && config_.put_back;
     if (access_point)
         q.debt_ns += static_cast<double>(n.counts_at - since_) +
@@ -288,13 +370,12 @@ void wlan_cell::end_of_failed(node& n, const sender& s) {
     n.served = -1;
     if (access_point) {
         q.debt_ns -= times_.mean_turn(f.data.size(), handshake);
-        ++n.counts.put_back;
+        ++q.counts.put_back;
         return;
     }
-    ++n.counts.given_up;
-    direction& d = of(f.to);
-    d.count.queued.take(f.data.size());
-    d.count.retry_limit.add(f.data.size());
+    ++q.counts.given_up;
+    leaves(f, s.node, until_);
+    ends(f, &direction::counters::retry_limit, given_up, until_);
     q.frames.pop_front();
 }
 

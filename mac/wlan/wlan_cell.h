@@ -26,6 +26,7 @@
 // its data frame's last bit has arrived.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -33,6 +34,7 @@
 #include <span>
 #include <vector>
 
+#include "journal/sdu_journal.h"
 #include "port/attempt_errors.h"
 #include "port/packet_link.h"
 #include "types/splitmix64.h"
@@ -52,7 +54,8 @@ public:
     int stations() const { return config_.stations; }
     packet_link& downlink() { return downlink_; }
     packet_link& uplink() { return uplink_; }
-    link_sums uplink_sums() const { return uplink_.sums(); }
+    link_sums downlink_sums(int station) const { return downlink_.sums(station); }
+    link_sums uplink_sums(int station) const { return uplink_.sums(station); }
 
     void advance(std::int64_t now_ns);
     std::int64_t next_wakeup() const;
@@ -68,28 +71,44 @@ public:
         std::uint64_t collisions = 0;  // of the failed
         std::uint64_t put_back = 0;    // frames
         std::uint64_t given_up = 0;
+        node_counts& operator+=(const node_counts& o);
     };
     // Attempts that a packet of 1500 bytes of this node's last hop gets.
     int retry_limit(int n) const;
     int nodes() const { return static_cast<int>(nodes_.size()); }
-    const node_counts& counts(int n) const { return at(n).counts; }
+    node_counts counts(int n) const;
+    // Of the access point with frames to this station.
+    const node_counts& counts_to(int station) const {
+        return at(0).queues[static_cast<std::size_t>(station)].counts;
+    }
     packets_bytes queued(int n) const;
     std::int64_t busy_ns() const { return busy_ns_; }  // the channel was taken
+
+    // The way of every packet of the downlink that comes from now on; empty: no longer.
+    using packet_fn = std::function<void(const packet_record&, int station)>;
+    void follow(const packet_fn& take);
+    // How long what is offered next was on the way before.
+    void set_wired(std::int64_t ns) { wired_ns_ = ns; }
 
 private:
     enum class way : std::uint8_t { up, down };
     class direction final : public packet_link {
     public:
-        direction(wlan_cell& cell, way to) : cell_(&cell), to_(to) {}
+        direction(wlan_cell& cell, way to, int nof)
+            : stations(static_cast<std::size_t>(nof)), cell_(&cell), to_(to) {}
         bool offer(std::span<const std::uint8_t> packet, std::int64_t now_ns, int tag) override;
         void advance(std::int64_t now_ns) override { cell_->advance(now_ns); }
         std::int64_t next_wakeup() const override { return cell_->next_wakeup(); }
         link_sums sums() const override;
-        bool idle() const override { return count.queued.packets == 0; }
+        link_sums sums(int station) const;
+        bool idle() const override {
+            return std::ranges::all_of(stations, [](auto& s) { return s.queued.packets == 0; });
+        }
 
-        struct {
+        struct counters {
             packets_bytes in, delivered, queued, queue_full, relay_full, retry_limit;
-        } count;
+        };
+        std::vector<counters> stations;
 
     private:
         friend class wlan_cell;
@@ -101,10 +120,16 @@ private:
         std::int64_t offered_ns = 0;
         int tag = 0;
         way to = way::up;
+        std::uint64_t id = 0;   // those of its station and direction that came before
+        std::int64_t mark = 0;  // of a packet of the downlink under way: no other one has it
+        bool tried = false;     // on this hop
     };
     struct queue {
         std::deque<frame> frames;
         double debt_ns = 0;
+        std::vector<std::int64_t> unused;  // marks below `marks`
+        std::int64_t marks = 0;
+        node_counts counts;
     };
     struct node {
         std::vector<queue> queues;
@@ -115,7 +140,6 @@ private:
         int doublings = 0;           // of the window
         std::int64_t slots = 0;      // of backoff that are left
         std::int64_t counts_at = 0;  // when the first of them begins
-        node_counts counts;
         // By the node to which it sends.
         std::vector<std::unique_ptr<attempt_errors>> errors;
         std::vector<retry_control> controls;
@@ -138,7 +162,14 @@ private:
     int limit(const node& n, std::size_t packet, bool handshake, bool collided) const;
     void draw(node& n);
     queue& choose(node& n);
-    bool enqueue(int where, frame f, std::int64_t now_ns);
+    bool enqueue(int where, frame& f, std::int64_t now_ns);
+    // Of a packet that is followed, else null; the number of its frame of this hop.
+    sdu_journal* journal_of(const frame& f);
+    std::int64_t frame_number(const frame& f, int from) const;
+    void mark(queue& q);
+    void leaves(const frame& f, int from, std::int64_t t);
+    void ends(const frame& f, packets_bytes direction::counters::*as, const char* dropped,
+              std::int64_t t);
     void begin(std::int64_t t);
     void arrive();
     void end();
@@ -148,7 +179,10 @@ private:
     dcf_times times_;
     splitmix64 dice_;
     std::vector<node> nodes_;
-    direction downlink_{*this, way::down}, uplink_{*this, way::up};
+    direction downlink_{*this, way::down, config_.stations};
+    direction uplink_{*this, way::up, config_.stations};
+    std::vector<std::unique_ptr<sdu_journal>> journals_;  // of the stations, or none
+    std::int64_t wired_ns_ = 0;
 
     // On the channel.
     std::vector<sender> senders_;  // empty: the channel is idle

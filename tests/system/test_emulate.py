@@ -16,7 +16,7 @@ import unittest
 from demo_support import wait_until
 from openwip_cli.cell import cell as cells
 from openwip_cli.commands import settings_command
-from openwip_cli.figures import accounting
+from openwip_cli.figures import accounting, meaning
 from openwip_cli.machine import system
 from openwip_cli.runs import emulate, validate
 from openwip_cli.machine.places import Places
@@ -210,14 +210,21 @@ class Running(unittest.TestCase):
                 if mode != "off":
                     self.assertTrue(wait_until(lambda: settings.read() or settings.status["base"].delay_injection.held > before, 20))
                 seen.append(settings.status["base"].delay_injection.held_now)
+            told = subprocess.run([sys.executable, "-m", "openwip_cli", "packets", "--name", cell.name, "--json", "--count", "5"],
+                                  capture_output=True, text=True, timeout=20)
             sender.kill(), receiver.kill()
-            return {"seen": seen}
+            return {"seen": seen, "journal": [json.loads(line) for line in told.stdout.splitlines()]}
 
         report = self.run_cell({"link.kind": "wlan", "terminals": 2, "wlan.errors": "burst", "wlan.burst": 20,
                                 "wlan.retry_limit": 50}, workload, "emutest5")
         self.assertEqual(report["workload"]["seen"][1], 0)
         self.assertGreater(report["emulator"]["delay_injection"]["spikes"], 0)
         self.assertEqual(len(report["emulator"]["wlan"]), 3)
+        self.assertEqual(len(report["workload"]["journal"]), 5)
+        for packet in report["workload"]["journal"]:
+            self.assertEqual(packet["total_ns"], sum(packet[f"{part}_ns"] for part in meaning.DELAY_PARTS))
+            self.assertEqual((packet["frames"], packet["dropped"]), (1, None))
+            self.assertGreater(packet["air_ns"], 192000)
         self.assertTrue(report["verdict"]["checks"]["sums"], report["verdict"]["reasons"])
         self.assertEqual([c["to"] for c in report["changes"]], ["adaptive", "off", "static"])
 

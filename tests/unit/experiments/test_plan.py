@@ -317,6 +317,18 @@ class Shipped(unittest.TestCase):
         self.assertEqual(alone["verdict"], {"valid": False, "reasons": ["traffic: flow 1: connect: Connection timed out"],
                                             "checks": {"sums": True, "traffic": False}})
 
+    def test_what_each_station_gets_and_how_fair_it_is(self):
+        # As the programs end: the ends that receive say nothing of it.
+        flows = [{"flow": n, "end": "sender", "since": {"bytes_acked": mb * 1e6, "seconds": 8}} for n, mb in ((1, 3), (0, 1))]
+        result = {"flows": [*flows, {"flow": 1, "end": "receiver", "bytes": 5}]}
+        station, jain = (metrics.METRICS[name][1] for name in ("station_mbps", "jain"))
+        self.assertEqual([station(result, None, n) for n in ("1", "2")], [1, 3])
+        self.assertAlmostEqual(jain(result, None, None), 16 / (2 * 10))
+        self.assertAlmostEqual(jain({"flows": flows[:1]}, None, None), 1)
+        for wrong in ("0", "3", "two", None):
+            with self.assertRaisesRegex(BadInput, f"station_mbps:{wrong}: .*valid: station_mbps:1 to station_mbps:2"):
+                station(result, None, wrong)
+
     def test_the_length_of_the_loop_is_shown_with_the_error_of_its_prediction_and_its_delay(self):
         e = plan.load(TOP, ["L1"], "quick")[0]
         self.assertEqual(metrics.metrics_of(e), ["goodput_mbps", "prediction_nmse", "tcp_rtt_ms"])

@@ -271,10 +271,12 @@ TEST(Journal, APacketAloneHasTheTimesOfItsBlocks) {
     bearer b(of_profile("umts-384"));
     std::vector<packet_record> records;
     std::vector<std::uint8_t> again;
-    sdu_journal journal([&](const packet_record& r) {
-        records.push_back(r);
-        again.assign(r.retransmissions.begin(), r.retransmissions.end());
-    });
+    sdu_journal journal(
+        [&](const packet_record& r) {
+            records.push_back(r);
+            again.assign(r.retransmissions.begin(), r.retransmissions.end());
+        },
+        sn_space);
     b.follow(bearer::way::down, &journal);
     run_to(b, 105 * ms);
     b.downlink().offer(packet(1500), 105 * ms);

@@ -15,85 +15,12 @@
 #include <vector>
 
 #include "packet/attempt_models.h"
-#include "wlan/wlan_cell.h"
+#include "wlan_world.h"
 
 namespace wip::wlan {
 namespace {
 
 using packet_model::attempt_config;
-constexpr std::int64_t ms = 1'000'000, s = 1000 * ms;
-constexpr std::size_t size = 1500;
-
-// Fails as a function of the attempt's number says.
-class scripted final : public attempt_errors {
-public:
-    explicit scripted(std::function<bool(int)> fails) : fails_(std::move(fails)) {}
-    bool fails(std::int64_t) override { return fails_(next_++); }
-
-private:
-    std::function<bool(int)> fails_;
-    int next_ = 0;
-};
-
-// A cell with sources that always have packets waiting in the queues they feed.
-class world {
-public:
-    explicit world(const wlan_config& c, const wlan_cell::make_errors& errors = {})
-        : cell(c, errors),
-          up(static_cast<std::size_t>(c.stations)),
-          down(static_cast<std::size_t>(c.stations)) {
-        cell.uplink().deliver_to([this](const link_packet& p) { return note(up, p); });
-        cell.downlink().deliver_to([this](const link_packet& p) { return note(down, p); });
-    }
-    void saturate(packet_link& link, int tag, int queued = 5) {
-        fed.push_back({&link, tag, queued});
-    }
-
-    void run_until(std::int64_t end) {
-        for (; now < end; now = std::min(end, std::max(now + 1, cell.next_wakeup()))) {
-            cell.advance(now);
-            for (auto& f : fed)
-                while (waiting(f) < static_cast<std::uint64_t>(f.queued))
-                    f.link->offer(std::vector<std::uint8_t>(size), now, f.tag), ++f.given;
-        }
-        cell.advance(end);
-        for (auto* link : {&cell.uplink(), &cell.downlink()})
-            EXPECT_EQ(link->sums().missing(), packets_bytes{});
-    }
-    std::uint64_t dropped(packet_link& link, const std::string& why) const {
-        for (const auto& d : link.sums().dropped)
-            if (d.reason == why) return d.count.packets;
-        throw std::logic_error(why);
-    }
-
-    wlan_cell cell;
-    std::vector<std::uint64_t> up, down;  // packets delivered, of each station
-    std::int64_t now = 0;
-    std::int64_t last_due = 0;
-
-private:
-    struct feed {
-        packet_link* link;
-        int tag, queued;
-        std::uint64_t given = 0;
-    };
-    // In the queue that it feeds.
-    std::uint64_t waiting(const feed& f) {
-        if (f.link == &cell.downlink()) return f.given - down[static_cast<std::size_t>(f.tag)];
-        return cell.queued(cell.nodes() - cell.stations() + f.tag).packets;
-    }
-    int note(std::vector<std::uint64_t>& where, const link_packet& p) {
-        ++where[static_cast<std::size_t>(p.tag)];
-        last_due = p.due_ns;
-        return 0;
-    }
-    std::vector<feed> fed;
-};
-
-wlan_cell::make_errors scripted_errors(std::function<bool(int)> fails) {
-    return [fails](int, int) { return std::make_unique<scripted>(fails); };
-}
-
 std::uint64_t sum(const std::vector<std::uint64_t>& v) {
     return std::accumulate(v.begin(), v.end(), std::uint64_t{0});
 }

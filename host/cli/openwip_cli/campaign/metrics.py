@@ -32,6 +32,26 @@ def _useful(r: dict[str, Any], *_: object) -> float:
     return 1 - again / sent if sent else 0.0
 
 
+def _stations(r: dict[str, Any]) -> list[float]:
+    """What each station's connection was acknowledged, Mbit/s: the nth flow is the nth station's (virtual_work.plan_of)."""
+    since = {f["flow"]: f["since"] for f in r["flows"] if "since" in f}
+    return [since[n]["bytes_acked"] * 8e-6 / since[n]["seconds"] for n in sorted(since)]
+
+
+def _station(r: dict[str, Any], _: object, number: str) -> float:
+    each = _stations(r)
+    if not str(number).isdigit() or not 1 <= int(number) <= len(each):
+        raise BadInput(f"metric station_mbps:{number}: no such station; valid: station_mbps:1 to station_mbps:{len(each)}")
+    return each[int(number) - 1]
+
+
+def _jain(r: dict[str, Any], *_: object) -> float:
+    """1: all have the same; 1/n: one of n has all."""
+    each = _stations(r)
+    squares = len(each) * sum(x * x for x in each)
+    return sum(each) ** 2 / squares if squares else float("nan")
+
+
 def _of_work(key: str) -> Any:
     return lambda r, *_: r["workload"][key]
 
@@ -94,6 +114,8 @@ METRICS = {
     "flow_s": ("completion time (s)", _flow("session_s")),
     "flow_rtts": ("completion time (round trips)", _flow("session_rtts")),
     "useful": ("useful transmission ratio", _useful),
+    "station_mbps": ("throughput of a station (Mbit/s)", _station),
+    "jain": ("fairness (Jain's index)", _jain),
     "timeouts": ("timeouts", _of_work("timeouts")),
     "timeouts_spurious": ("spurious timeouts", _of_work("timeouts_spurious")),
     "timeouts_real": ("real timeouts", _of_work("timeouts_real")),

@@ -69,14 +69,18 @@ def emulator_lines(r: dict[str, Any]) -> list[Any]:
             f"{late['max']:.0f} us late; {'real-time' if e['realtime_priority'] else 'normal'} priority"])
 
 
+def sum_of(p: dict[str, Any]) -> str:
+    drops = ", ".join(f"{n} {reason}" for reason, n in p["dropped"].items() if n) or "none"
+    return f"{p['in']} packets in = {p['delivered']} delivered + {p['queued']} queued + dropped ({drops})"
+
+
 def packet_lines(r: dict[str, Any]) -> Any:
     lines = []
     for name in ("downlink", "uplink"):
         p = r["packets"][name]
-        drops = ", ".join(f"{n} {reason}" for reason, n in p["dropped"].items()) or "none"
         twice = p["delivered_although_given_up"]
-        lines.append(f"  {name:<12} {p['in']} packets in = {p['delivered']} delivered + {p['queued']} queued "
-                     f"+ dropped ({drops})" + (f" - {twice} given up that arrived after all" if twice else ""))
+        lines.append(f"  {name:<12} {sum_of(p)}" + (f" - {twice} given up that arrived after all" if twice else ""))
+        lines += [f"    terminal {n:<3} {sum_of(u[name])}; {u[name]['bytes']['delivered']} bytes" for n, u in enumerate(r.get("users") or (), 1)]
     return lines
 
 

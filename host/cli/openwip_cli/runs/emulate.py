@@ -212,8 +212,8 @@ def generate(s: Scenario, seconds: float, places: Places, packet_bytes: int = ac
 
 
 def users_of(base: Any, terminal: Any) -> list[dict[str, Any]]:
-    """Several terminals: what each of them got."""
-    return [{"delivered_packets": t.downlink.delivered.packets, "delivered_bytes": t.downlink.delivered.bytes,
+    """Several terminals: what each of them got, and what became of what was sent to it and by it, as its sender knows."""
+    return [{"downlink": accounting.End(b.downlink).report(), "uplink": accounting.End(t.uplink).report(), "delivered_packets": t.downlink.delivered.packets, "delivered_bytes": t.downlink.delivered.bytes,
              "mean_snr_db": t.radio.mean_snr_db, "frames_sent": b.base.frames_sent,
              "frames_failed": b.base.frames_failed,
              "modulation_histogram": list(b.base.modulation_histogram)}

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "umts/sdu_journal.h"
+#include "journal/sdu_journal.h"
 
 #include <algorithm>
 
-namespace wip::umts {
+namespace wip {
 
 sdu_journal::entry* sdu_journal::find(std::uint64_t id) {
-    const bool known = id >= first_id_ && id - first_id_ < entries_.size();
-    return known ? &entries_[id - first_id_] : nullptr;
+    const auto n = static_cast<std::int64_t>(id);
+    return entries_.holds(n) ? &entries_[n] : nullptr;
 }
 
 void sdu_journal::offered(std::uint64_t id, std::span<const std::uint8_t> packet,
                           std::int64_t now_ns) {
-    if (entries_.empty()) first_id_ = id;
+    if (entries_.size() == 0) entries_.restart(static_cast<std::int64_t>(id));
     entry e;
     e.bytes = static_cast<std::uint32_t>(packet.size());
     e.flow = read_flow_fields(packet);
@@ -32,6 +32,10 @@ void sdu_journal::placed(std::uint64_t id, std::int64_t first_sn, std::int64_t l
         e->first_ns = std::max(e->entered_ns, made_ns_);
     }
     made_ns_ = now_ns;
+}
+
+void sdu_journal::went_on(std::uint64_t id, std::int64_t last_sn) {
+    if (entry* e = find(id)) e->last_sn = last_sn;
 }
 
 void sdu_journal::sent(std::int64_t sn, bool again, std::int64_t start_ns, std::int64_t there_ns,
@@ -86,10 +90,7 @@ void sdu_journal::left(std::uint64_t id, std::int64_t now_ns, const char* droppe
         r.parts.reordering = part_until(now_ns);
     }
     take_(r);
-    while (!entries_.empty() && entries_.front().done) {
-        entries_.pop();
-        ++first_id_;
-    }
+    while (entries_.size() > 0 && entries_[entries_.first()].done) entries_.pop();
 }
 
-}  // namespace wip::umts
+}  // namespace wip

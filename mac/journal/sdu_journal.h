@@ -1,41 +1,43 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The way of each packet of one direction of a bearer, as journal/packet_record.h has it, with an
-// interval in the place of a slot and PDUs in the place of frames: which numbers they had, and how
-// often each was sent again. A packet's PDUs have parts of its neighbours, too.
+// The way of each packet of one direction of one user's link, as journal/packet_record.h has it,
+// with PDUs in the place of frames: which numbers they had, and how often each was sent again. Of a
+// UMTS bearer a packet's PDUs have parts of its neighbours, too; of an 802.11 cell it has one on
+// each hop.
 //
-//   queue       until the PDU with the last octet of the packet before it was made
+//   queue       until the PDU with the last octet of the packet before it was made (UMTS), or had
+//               left the access point's queue (802.11)
 //   scheduling  until the interval that carried the PDU with its own last octet (or the LI that
-//   says
-//               so) for the first time
-//   air         that interval, and from its end to the other end of the RLC
+//               says so) for the first time; until the first attempt on the last hop
+//   air         that interval, and from its end to the other end of the RLC; that attempt
 //   retransmission  until every PDU of it was there
 //   reordering  until it was handed out
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <span>
 #include <vector>
 
 #include "journal/packet_record.h"
-#include "umts/pdu.h"
-#include "umts/ring.h"
+#include "rlc/sn_ring.h"
 
-namespace wip::umts {
+namespace wip {
 
 class sdu_journal {
 public:
     using take_fn = std::function<void(const packet_record&)>;
-    // PDUs have numbers below `numbers`; 0: none.
-    explicit sdu_journal(take_fn take, int numbers = sn_space, bool uplink = false)
-        : take_(std::move(take)), numbers_(numbers), uplink_(uplink) {}
+    // PDUs are told with numbers below `numbers`; 0: with none. So many of them are remembered.
+    explicit sdu_journal(take_fn take, int numbers, bool uplink = false,
+                         std::size_t remembered = 4096)
+        : take_(std::move(take)), numbers_(numbers), uplink_(uplink), pdus_(remembered) {}
 
     // In the order of their ids, which have no gaps.
     void offered(std::uint64_t id, std::span<const std::uint8_t> packet, std::int64_t now_ns);
-    void entered(std::uint64_t id, std::int64_t now_ns);  // the RLC
-    // Its last PDU is being made, in the interval that begins now.
+    void entered(std::uint64_t id, std::int64_t now_ns);  // the RLC, the access point's queue
+    // Its last PDU is being made, in the interval that begins now, or has left that queue.
     void placed(std::uint64_t id, std::int64_t first_sn, std::int64_t last_sn, std::int64_t now_ns);
+    // From a relay: with a further PDU, its last so far.
+    void went_on(std::uint64_t id, std::int64_t last_sn);
     void sent(std::int64_t sn, bool again, std::int64_t start_ns, std::int64_t there_ns, bool lost);
     // Handed out, with so much of wired network behind it, or dropped with a reason. What comes
     // later says nothing any more.
@@ -55,16 +57,15 @@ private:
         std::uint8_t again = 0;
     };
     entry* find(std::uint64_t id);
-    pdu& at(std::int64_t sn) { return pdus_[static_cast<std::size_t>(sn % sn_space)]; }
+    pdu& at(std::int64_t sn) { return pdus_[static_cast<std::size_t>(sn) % pdus_.size()]; }
 
     take_fn take_;
     int numbers_;
     bool uplink_;
-    ring<entry> entries_;
-    std::uint64_t first_id_ = 0;
+    sn_ring<entry> entries_;
     std::int64_t made_ns_ = -1;  // the last PDU of the packet that was placed last
-    std::array<pdu, sn_space> pdus_{};
+    std::vector<pdu> pdus_;
     std::vector<std::uint8_t> again_;
 };
 
-}  // namespace wip::umts
+}  // namespace wip
