@@ -47,6 +47,7 @@ from openwip_cli.machine import places as whereabouts
 from openwip_cli.runs import demo, emulate, ns3, virtual
 from openwip_cli.settings import scenario as scenarios
 from openwip_cli.settings.emulator import scenario_of
+from openwip_cli.settings.scenario import text_of
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt     # noqa: E402
@@ -136,7 +137,9 @@ def of_real_time(point: Point, seed: int, places: Any) -> float:
 
 
 def of_samples(point: Point, seed: int, places: Any) -> float:
-    settings = {key: value for key, value in (point.settings(seed) | OF_RADIO).items() if key in OF_DEMO}
+    settings = {key: value for key, value in point.settings(seed).items() if key in OF_DEMO and key not in OF_RADIO}
+    channel = scenarios.read_yaml("channel", places.top / "channels" / "profiles" / f"{settings['channel.model']}.yaml")
+    settings["channel.shadowing"] = text_of(channel["shadowing"]["default"])       # the emulator's is as defined, the demo's off
     return by_the_clock(point, demo.run_workload(settings, workload_of(point), places=places, name="fidelities"))
 
 
