@@ -121,11 +121,16 @@ def of_ns3(point: Point, seed: int, places: Any) -> float:
 def of_linux(point: Point, seed: int, places: Any, over: dict[str, Any] | None = None) -> float:
     work = point.work()
     in_virtual_time.KINDS["tcp"] = lambda w: (virtual.Plan([point.flow(w)], between=(START_S, None)), lambda *_: {})
-    return rate_of(in_virtual_time.run(point.settings(seed) | (over or {}), work, lambda text: None, places=places), point)
+    report = in_virtual_time.run(point.settings(seed) | (over or {}), work, lambda text: None, places=places)
+    COUNTED["frames_failed"], COUNTED["prediction_nmse"] = report["link"]["frame_error_rate"], report["emulator"]["prediction_nmse"]
+    return rate_of(report, point)
 
 
 def as_radio(point: Point, seed: int, places: Any) -> float:
     return of_linux(point, seed, places, OF_RADIO)
+
+
+COUNTED: dict[str, float] = {}      # of the last run, beside its rate
 
 
 def workload_of(point: Point) -> Any:
@@ -140,7 +145,18 @@ def of_samples(point: Point, seed: int, places: Any) -> float:
     settings = {key: value for key, value in point.settings(seed).items() if key in OF_DEMO and key not in OF_RADIO}
     channel = scenarios.read_yaml("channel", places.top / "channels" / "profiles" / f"{settings['channel.model']}.yaml")
     settings["channel.shadowing"] = text_of(channel["shadowing"]["default"])       # the emulator's is as defined, the demo's off
-    return by_the_clock(point, demo.run_workload(settings, workload_of(point), places=places, name="fidelities"))
+    work = workload_of(point)
+
+    def watched(cell: Any) -> Any:
+        before = cell.ask(cell.terminal).terminal
+        result = work(cell)
+        now = cell.ask(cell.terminal).terminal
+        COUNTED["grants_lost"] = (now.grants_failed - before.grants_failed) / (now.slots - before.slots)
+        return result
+
+    report = demo.run_workload(settings, watched, places=places, name="fidelities")
+    COUNTED["frames_failed"], COUNTED["prediction_nmse"] = report["link"]["frame_error_rate"], report["prediction"]["nmse"]
+    return by_the_clock(point, report)
 
 
 def by_the_clock(point: Point, report: dict[str, Any]) -> float:
@@ -167,15 +183,17 @@ WITHIN = {"real": 0.03, "sample": 0.05}     # of those with fewer seeds
 
 
 class Kept:
-    """What the runs have in common (`made`), and every one that was made: {"point|fidelity|seed": Mbit/s, or why it is invalid}."""
+    """What the runs have in common (`made`), and every one that was made: {"point|fidelity|seed": Mbit/s, or why it is invalid}.
+    `counted`: what some of them counted beside it, of the link."""
 
     def __init__(self, file: pathlib.Path, made: dict[str, Any]) -> None:
         self.file, self.made = file, made
         self.runs: dict[str, float | str] = {}
+        self.counted: dict[str, dict[str, float]] = {}
         if file.exists():
             try:
                 there = json.loads(file.read_text())
-                self.runs = there["runs"]
+                self.runs, self.counted = there["runs"], there.get("counted", {})
             except (ValueError, KeyError, TypeError):
                 raise BadInput(f"{file} does not say with what it was made; valid: another OUT") from None
             for name, value in made.items():
@@ -185,13 +203,15 @@ class Kept:
     def make(self, point: Point, name: str, seed: int, given: Any, places: Any) -> None:
         key = f"{point.label}|{name}|{seed}"
         if isinstance(self.runs.get(key, ""), str):
+            COUNTED.clear()
             try:
                 self.runs[key] = FIDELITIES[name](point, seed, places)
+                self.counted[key] = dict(COUNTED)
             except (RuntimeError, CellDied, NoLock) as e:
                 self.runs[key] = str(e)
-            print(key, self.runs[key], flush=True)
+            print(key, self.runs[key], *(f"{name} {value:.3f}" for name, value in COUNTED.items()), flush=True)
             part = self.file.with_suffix(".part")
-            part.write_text(json.dumps(self.made | {"runs": self.runs}, indent=1))
+            part.write_text(json.dumps(self.made | {"runs": self.runs, "counted": self.counted}, indent=1))
             part.rename(self.file)
 
     def values(self, label: str, name: str) -> dict[int, float]:
