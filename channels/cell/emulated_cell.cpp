@@ -11,8 +11,6 @@
 namespace wip::cell_model {
 namespace {
 
-// Of a seed that is shared: which of its uses.
-constexpr std::uint32_t to_base_purpose = 0x57495201, from_base_purpose = 0x57495202;
 constexpr float blackout_gain = 1e-10F;
 // Running mean of the SNR: a second.
 constexpr double forget = 1.0 / slots_per_second;
@@ -41,8 +39,8 @@ emulated_cell::terminal_end::terminal_end(const emulation_config& c, int user, s
 emulated_cell::emulated_cell(const emulation_config& config, std::vector<snr_source> sources)
     : config_(config),
       scheduler_(config.cell),
-      to_base_(config.to_base, to_base_purpose),
-      from_base_(config.from_base, from_base_purpose) {
+      to_base_(config.to_base, packet_model::to_base_purpose),
+      from_base_(config.from_base, packet_model::from_base_purpose) {
     if (static_cast<int>(sources.size()) != config.cell.users)
         throw std::invalid_argument("sources: one for each user");
     if (config.errors == bin_model::error_method::computed) prepare_errors();
@@ -261,6 +259,12 @@ void emulated_cell::replace(std::vector<snr_source> sources) {
 void emulated_cell::reconfigure(const uplink_config& uplink) {
     for (int u = 0; u < users(); ++u)
         terminals_[static_cast<std::size_t>(u)].uplink.reconfigure(of_user(uplink, u));
+}
+
+void emulated_cell::reconfigure(const packet_model::wired_config& to_base,
+                                const packet_model::wired_config& from_base) {
+    to_base_.reconfigure(to_base);
+    from_base_.reconfigure(from_base);
 }
 
 bool emulated_cell::idle() const { return downlink_.idle() && uplink_.idle(); }

@@ -137,6 +137,8 @@ public:
     void reconfigure(const cell_config& cell);
     void reconfigure(const uplink_config& uplink);
     void reconfigure(bin_model::error_method errors);
+    void reconfigure(const packet_model::wired_config& to_base,
+                     const packet_model::wired_config& from_base);
     // For a cell in real time, before it starts: a later change of the errors takes no time.
     void prepare_errors();
     // Other channels, one for each user.

@@ -25,11 +25,17 @@ void wired_config::check() const {
 }
 
 wired_link::wired_link(const wired_config& config, std::uint32_t purpose)
-    : config_(config),
-      delay_ns_(std::llround(config.delay_ms * 1e6)),
-      bits_per_second_(std::llround(config.rate_kbps * 1e3)),
-      key_(sample_model::derive_key(config.seed, purpose)) {
+    : config_(config), key_(sample_model::derive_key(config.seed, purpose)) {
+    reconfigure(config);
+}
+
+void wired_link::reconfigure(const wired_config& config) {
     config.check();
+    config_ = config;
+    delay_ns_ = std::llround(config.delay_ms * 1e6);
+    const std::int64_t bits_per_second = std::llround(config.rate_kbps * 1e3);
+    if (bits_per_second != bits_per_second_) free_rest_ = 0;  // a share of the former rate
+    bits_per_second_ = bits_per_second;
 }
 
 bool wired_link::offer(std::span<const std::uint8_t> data, std::int64_t now_ns, int tag) {
@@ -54,6 +60,7 @@ bool wired_link::offer(std::span<const std::uint8_t> data, std::int64_t now_ns, 
         on_line_.push_back(leaves);
     }
     waiting p{leaves + delay_ns_, tag, {}};
+    if (!queue_.empty()) p.due_ns = std::max(p.due_ns, queue_.back().due_ns);
     if (!spare_.empty()) {
         p.data = std::move(spare_.back());
         spare_.pop_back();

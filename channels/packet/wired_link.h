@@ -10,6 +10,9 @@
 //
 // so packets leave in the order in which they came, and the line's end is carried on in full
 // precision (a remainder below one nanosecond is kept), so that the rate is exact over any time.
+//
+// Other settings hold for the packets that come from then on: those on their way keep their time,
+// and none overtakes them.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +34,9 @@ struct wired_config {
     void check() const;  // throws std::invalid_argument naming key, value and what would be valid
 };
 
+// `purpose` of the two directions, so that every cell with one seed loses the same packets.
+inline constexpr std::uint32_t to_base_purpose = 0x57495201, from_base_purpose = 0x57495202;
+
 // Conservation: in = out + queued + lost + refused.
 struct wired_statistics {
     packets_bytes in, out, queued, lost, refused;
@@ -40,6 +46,9 @@ class wired_link final : public packet_link {
 public:
     // `purpose` tells apart links that share a seed. Throws as check() does.
     wired_link(const wired_config& config, std::uint32_t purpose);
+
+    // From the next packet on, but for the seed. Throws as check() does.
+    void reconfigure(const wired_config& config);
 
     bool offer(std::span<const std::uint8_t> packet, std::int64_t now_ns, int tag = 0) override;
     void advance(std::int64_t now_ns) override;
@@ -60,8 +69,8 @@ private:
     };
 
     wired_config config_;
-    std::int64_t delay_ns_;
-    std::int64_t bits_per_second_;
+    std::int64_t delay_ns_ = 0;
+    std::int64_t bits_per_second_ = 0;
     std::uint32_t key_;
     std::uint64_t draws_ = 0;
     // The line is free at free_ns_ + free_rest_ / bits_per_second_ nanoseconds.

@@ -128,6 +128,8 @@ void cell_process::apply(const emulator_config& wanted, const std::vector<std::s
     if (new_sources) sources = make_sources(wanted);
     if (any("link.") || any("scheduling.")) cell_.reconfigure(wanted.cell.cell);
     if (any("uplink.")) cell_.reconfigure(wanted.cell.uplink);
+    if (any("to_base.") || any("from_base."))
+        cell_.reconfigure(wanted.cell.to_base, wanted.cell.from_base);
     if (any("delay_injection.")) links().apply(wanted, std::max<std::int64_t>(0, now()));
     if (any("telemetry.")) {
         topics_.set_packet_rate(wanted.telemetry.packets_per_second);

@@ -52,21 +52,11 @@ void fill_users(const emulated_cell& cell, MacStatus& status, Fill fill) {
     for (int u = 1; u < cell.users(); ++u) host::add_up(status, status.users(u));
 }
 
-void add_wired(const link_sums& wired, Direction& d) {
-    add_to(*d.mutable_queued(), wired.queued);
-    for (const auto& drop : wired.dropped) host::add_drop(d, drop.reason, drop.count);
-}
-
 }  // namespace
 
 void fill_base(const emulated_cell& cell, MacStatus& status) {
     fill_users(cell, status, fill_base_of);
-    auto& down = *status.mutable_downlink();
-    const link_sums wired = cell.wired_to_base().sums();
-    // `in` of the MACs is what came out of the wired network, or went into the queue directly.
-    add_to(*down.mutable_in(), wired.in - wired.delivered);
-    add_wired(wired, down);
-    add_wired(cell.wired_from_base().sums(), *status.mutable_uplink());
+    host::add_wired(cell.wired_to_base().sums(), cell.wired_from_base().sums(), status);
 }
 
 void add_held(const delayed_pair& links, MacStatus& status) {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <sstream>
 #include <string>
+#include <tuple>
 
 #include "bin/trace_channel.h"
 #include "config/endpoint.h"
@@ -15,17 +16,6 @@ namespace wip::emulator {
 namespace {
 
 constexpr double wlan_wavelengths_per_m = 2.412e9 / 299792458;
-
-packet_model::wired_config wired_from(const config::settings& s, const std::string& group,
-                                      std::uint64_t seed) {
-    packet_model::wired_config w;
-    w.delay_ms = s.real(group + ".delay_ms");
-    w.rate_kbps = s.real(group + ".rate_kbps");
-    w.loss = s.real(group + ".loss");
-    w.queue_packets = static_cast<int>(s.integer(group + ".queue_packets"));
-    w.seed = seed;
-    return w;
-}
 
 interface_config interface_from(const config::settings& s, const std::string& group) {
     interface_config i;
@@ -328,15 +318,7 @@ emulator_config translate(config::settings& s) {
         *scheduling_of(method == "as_allocation" ? s.text("link.allocation") : method);
     cell.cell.averaging_slots = static_cast<int>(s.integer("scheduling.averaging_slots"));
     cell.uplink = host::uplink_from(s);
-    cell.to_base = wired_from(s, "to_base", cell.seed);
-    cell.from_base = wired_from(s, "from_base", cell.seed);
-    for (const auto& [group, w] :
-         {std::pair("to_base.", &cell.to_base), std::pair("from_base.", &cell.from_base)})
-        try {
-            w->check();
-        } catch (const std::invalid_argument& e) {
-            throw config::error(group + std::string(e.what()));
-        }
+    std::tie(cell.to_base, cell.from_base) = host::wired_from(s);
     const std::string& errors = s.text("channel.errors");
     cell.errors = errors == "symbols"    ? bin_model::error_method::symbols
                   : errors == "computed" ? bin_model::error_method::computed

@@ -106,14 +106,16 @@ bool link_process::of_the_link(const std::string& key) const {
 }
 
 // The link's own settings are asked for of the air, telemetry's of either station, delay injection
-// of the base station.
+// and the wired network (of a link that has one) of the base station.
 bool link_process::configure(const std::string& yaml, station asked) {
     config::settings wanted = settings;
     wanted.merge_yaml(yaml, "configure", true);
     const auto changed = wanted.changed_from(settings);
     if (changed.empty()) return false;
     for (const auto& key : changed) {
-        const bool of_station = starts_with_any(key, {"telemetry.", "delay_injection."});
+        const bool of_station =
+            starts_with_any(key, {"telemetry.", "delay_injection."}) ||
+            (config.kind != link_kind::umts && starts_with_any(key, {"to_base.", "from_base."}));
         if (!of_station && !of_the_link(key)) throw no_such_setting(wanted, key);
         if (of_station == (asked == station::air))
             throw wanted.refuse(key, of_station ? "ask the base station" : "ask air");

@@ -16,7 +16,10 @@ public:
         status.mutable_base()->set_payload_bits_acknowledged(8 * down_.sums().delivered.bytes);
     }
     void fill_terminal(openwip::control::MacStatus&) const override {}
-    void apply(const emulator_config&, std::int64_t) override {}
+    void apply(const emulator_config& wanted, std::int64_t) override {
+        down_.reconfigure(wanted.cell.to_base);
+        up_.reconfigure(wanted.cell.from_base);
+    }
 
 private:
     packet_model::wired_link down_, up_;

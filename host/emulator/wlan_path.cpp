@@ -16,6 +16,8 @@ wlan::wlan_cell::make_errors wlan_path::errors_of(const wlan_path_config& c) {
 // Errors start anew only where they are others.
 void wlan_path::apply(const emulator_config& wanted, std::int64_t /*now_ns*/) {
     cell_.reconfigure(wanted.wlan.cell);
+    to_base_.reconfigure(wanted.wlan.to_base);
+    from_base_.reconfigure(wanted.wlan.from_base);
     if (wanted.wlan.errors != config_.errors || wanted.wlan.errors_up != config_.errors_up ||
         wanted.wlan.errors_down != config_.errors_down)
         cell_.replace(errors_of(wanted.wlan));

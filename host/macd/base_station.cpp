@@ -48,7 +48,19 @@ base_station::base_station(const macd_config& config, tun_device& tun, station_p
       loop_(feedback_slots + config.fader_slots),
       free_running_(config.transmit_lead_slots > 0),
       mac_(config.link),
-      packets_(config.telemetry.packets_per_second, mac_, port) {}
+      packets_(config.telemetry.packets_per_second, mac_, port),
+      to_base_(config.to_base, packet_model::to_base_purpose),
+      from_base_(config.from_base, packet_model::from_base_purpose) {
+    to_base_.deliver_to([this](const link_packet& p) {
+        packets_.set_now(sample_time(), wired_now_ - p.offered_ns);
+        mac_.on_sdu(p.data, next_slot());
+        return 0;
+    });
+    from_base_.deliver_to([this](const link_packet& p) {
+        ip_.add(ip_log::way::out, ip_log::link::up, p.data, p.due_ns);
+        return gate_.write(p.data);
+    });
+}
 
 void base_station::on_report(const openwip::slot_link::SlotReport&) {
     port_->malformed("slot link", "a receiver's report at the base station");
@@ -228,11 +240,10 @@ void base_station::renumber(openwip::uplink::Uplink& m) const {
 void base_station::deliver_at_once(const openwip::uplink::Uplink& m) {
     for (const auto& p : m.packets()) {
         add(uplink_in_, p.data().size());
-        const std::span<const std::uint8_t> data(
-            reinterpret_cast<const std::uint8_t*>(p.data().data()), p.data().size());
-        ip_.add(ip_log::way::out, ip_log::link::up, data, 0);
-        gate_.write(data);
+        from_base_.offer({reinterpret_cast<const std::uint8_t*>(p.data().data()), p.data().size()},
+                         wired_now_);
     }
+    move_wires();
 }
 
 void base_station::take_packets(const openwip::uplink::Uplink& m) {
@@ -253,14 +264,26 @@ void base_station::take_packets(const openwip::uplink::Uplink& m) {
 }
 
 void base_station::deliver_arrived() {
+    move_wires();
     while (!arriving_.empty() && clock_.value() >= arriving_.front().arrival - slot_count(1)) {
         const auto& data = arriving_.front().data;
         --uplink_queued_.packets;
         uplink_queued_.bytes -= data.size();
-        ip_.add(ip_log::way::out, ip_log::link::up, data, slot_start_ns(arriving_.front().arrival));
-        gate_.write(data);
+        // That of a message that was late is over.
+        uplink_now_ = std::clamp(slot_start_ns(arriving_.front().arrival), uplink_now_, wired_now_);
+        from_base_.offer(data, uplink_now_);
         arriving_.pop_front();
     }
+    from_base_.advance(wired_now_);
+}
+
+void base_station::move_wires() {
+    const std::int64_t now = !free_running_ ? sample_time()
+                             : planned_any_ ? slot_start_ns(planned_ - lead_ + slot_count(1))
+                                            : 0;
+    wired_now_ = std::max(wired_now_, now);
+    to_base_.advance(wired_now_);
+    from_base_.advance(wired_now_);
 }
 
 std::int64_t base_station::sample_time() const {
@@ -268,12 +291,15 @@ std::int64_t base_station::sample_time() const {
 }
 
 bool base_station::read_tun() {
-    const slot now = planned_any_ ? planned_ + slot_count(1) : slot(0);
     const std::int64_t time = sample_time();
-    packets_.set_now(time);
+    move_wires();
     return gate_.read_all([&](std::span<const std::uint8_t> p) {
-        ip_.add(ip_log::way::in, ip_log::link::down, p, time, mac_.statistics().in.packets);
-        mac_.on_sdu(p, now);
+        // Nothing overtakes in the wired network, and what is in it is not lost any more.
+        const auto number = mac_.statistics().in.packets + to_base_.statistics().queued.packets;
+        const bool taken = to_base_.offer(p, wired_now_);
+        ip_.add(ip_log::way::in, ip_log::link::down, p, time,
+                taken ? std::optional(number) : std::nullopt);
+        to_base_.advance(wired_now_);
     });
 }
 
@@ -302,6 +328,8 @@ void base_station::fill(openwip::control::MacStatus& status) const {
     gate_.add_write_errors(up);
     set(*status.mutable_uplink_feedback(), feedback_);
 
+    add_wired(to_base_.sums(), from_base_.sums(), status);
+
     fill_base(s, status);
     auto& r = *status.mutable_radio();
     r.set_late_slots(since(missed_at_reset_.late, missed_.late));
@@ -326,8 +354,11 @@ void base_station::reconfigure(config::settings& next, const std::vector<std::st
         if (key == "link.combining" || key.starts_with("phy."))
             throw next.refuse(key, "the receiver is configured at the terminal");
     }
-    const link_config wanted = translate(next).link;
+    const macd_config all = translate(next);
+    const link_config& wanted = all.link;
     mac_.reconfigure(wanted);
+    to_base_.reconfigure(all.to_base);
+    from_base_.reconfigure(all.from_base);
     packets_.set_rate(telemetry_from(next).packets_per_second);
     if (wanted.retransmission_delay_slots != link_.retransmission_delay_slots)
         loop_to_tell_ = wanted.retransmission_delay_slots;

@@ -13,6 +13,9 @@
 //
 // The terminal's clock comes with its uplink messages. A packet that arrives at the start of slot a
 // is written to the TUN when that clock has passed slot a - 1.
+//
+// Between MAC and TUN is the wired network, which may be nothing. Its time is that clock, too, or,
+// with a lead, this station's own, which goes on without a terminal.
 #pragma once
 
 #include <deque>
@@ -23,6 +26,7 @@
 #include "macd/packet_watch.h"
 #include "macd/slot_clock.h"
 #include "macd/station.h"
+#include "packet/wired_link.h"
 #include "station/frame_log.h"
 #include "station/ip_log.h"
 #include "station/packet_gate.h"
@@ -63,6 +67,7 @@ private:
     void take_packets(const openwip::uplink::Uplink& message);
     void deliver_arrived();
     bool read_tun();
+    void move_wires();
     // Nanoseconds that the terminal's clock has passed: known to the slot, as everything here is.
     std::int64_t sample_time() const;
     void tell_loop();
@@ -89,6 +94,10 @@ private:
     std::uint64_t stale_ = 0;
     bool tun_alive_ = true;
     int loop_to_tell_ = 0;  // new delay that the terminal has not been told; 0: none
+
+    packet_model::wired_link to_base_, from_base_;
+    std::int64_t wired_now_ = 0,
+                 uplink_now_ = 0;  // of both, and of the last packet from the uplink
 
     std::deque<arriving_packet> arriving_;  // by arrival
     packets_bytes uplink_in_;

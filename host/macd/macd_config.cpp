@@ -2,6 +2,7 @@
 #include "macd/macd_config.h"
 
 #include <cmath>
+#include <tuple>
 
 #include "config/endpoint.h"
 #include "config/settings_table.h"
@@ -106,6 +107,27 @@ uplink_config uplink_from(const config::settings& s) {
     return checked(c);
 }
 
+std::pair<packet_model::wired_config, packet_model::wired_config> wired_from(
+    const config::settings& s) {
+    packet_model::wired_config to;
+    to.delay_ms = s.real("to_base.delay_ms");
+    to.rate_kbps = s.real("to_base.rate_kbps");
+    to.loss = s.real("to_base.loss");
+    to.queue_packets = static_cast<int>(s.integer("to_base.queue_packets"));
+    to.seed = static_cast<std::uint64_t>(s.integer("seed"));
+    packet_model::wired_config from = to;
+    from.delay_ms = s.number("from_base.delay_ms").value_or(to.delay_ms);
+    from.rate_kbps = s.real("from_base.rate_kbps");
+    from.loss = s.real("from_base.loss");
+    for (const auto& [group, wired] : {std::pair("to_base.", &to), std::pair("from_base.", &from)})
+        try {
+            wired->check();
+        } catch (const std::invalid_argument& e) {
+            throw config::error(group + std::string(e.what()));
+        }
+    return {to, from};
+}
+
 telemetry_rates telemetry_from(const config::settings& s) {
     return {.slot_every = static_cast<int>(s.integer("telemetry.slot_every")),
             .receiver_every = static_cast<int>(s.integer("telemetry.receiver_every")),
@@ -143,6 +165,7 @@ macd_config translate(config::settings& s) {
     c.fader_slots = static_cast<int>(s.integer("link.fader_slots"));
     c.tcp_l = tcp_l_from(s);
     c.uplink = uplink_from(s);
+    std::tie(c.to_base, c.from_base) = wired_from(s);
     c.predictor = s.text("phy.predictor");
 
     c.tun.name = s.text("tun.name");

@@ -5,11 +5,13 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/schema.h"
 #include "link/link_config.h"
 #include "packet/emulated_uplink.h"
+#include "packet/wired_link.h"
 #include "runtime/telemetry_rates.h"
 #include "tun/tun_device.h"
 
@@ -27,7 +29,8 @@ struct macd_config {
     int fader_slots = 0;  // of the loop are between the two radios
     bool tcp_l = false;
     uplink_config uplink;
-    std::string predictor;  // of the terminal's receiver
+    packet_model::wired_config to_base, from_base;  // of the base station, to the server
+    std::string predictor;                          // of the terminal's receiver
     tun_settings tun;
     std::string tun_namespace;
     std::string slot_link_endpoint;
@@ -47,10 +50,12 @@ inline constexpr int feedback_slots = 3;
 
 const std::vector<config::key>& macd_keys();
 
-// The keys `link.*`, `uplink.*` and `telemetry.*` of checked settings.
+// The keys `link.*`, `uplink.*`, `to_base.*` and `from_base.*`, `telemetry.*` of checked settings.
 link_config link_from(const config::settings& settings);
 bool tcp_l_from(const config::settings& settings);
 uplink_config uplink_from(const config::settings& settings);
+std::pair<packet_model::wired_config, packet_model::wired_config> wired_from(
+    const config::settings& settings);
 telemetry_rates telemetry_from(const config::settings& settings);
 
 // Fills in what depends on the role and on $OPENWIP_RUN, checks across keys, translates. Throws

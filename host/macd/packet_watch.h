@@ -21,8 +21,9 @@ public:
     packet_watch& operator=(const packet_watch&) = delete;
 
     void set_rate(int per_second) { topic_.set_rate(per_second); }
-    // Sample time of the packets that come and of the plan that is made next.
-    void set_now(std::int64_t ns) { journal_.set_now(ns); }
+    // Sample time of the packets that come and of the plan that is made next. `wired_ns`: a packet
+    // was so long in the wired network.
+    void set_now(std::int64_t ns, std::int64_t wired_ns = 0) { journal_.set_now(ns, wired_ns); }
     // The terminal's words, said at the end of slot `now`.
     void on_words(const openwip::uplink::PacketWords& words, slot now);
     // Another terminal: it is asked anew.

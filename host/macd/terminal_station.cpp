@@ -223,8 +223,11 @@ void terminal_station::reset_counters() {
 void terminal_station::reconfigure(config::settings& next,
                                    const std::vector<std::string>& changed) {
     for (const auto& key : changed)
-        if (key.starts_with("link.") && key != "link.combining")
-            throw next.refuse(key, "the link is configured at the base station");
+        if (key.starts_with("to_base.") || key.starts_with("from_base.") ||
+            (key.starts_with("link.") && key != "link.combining"))
+            throw next.refuse(
+                key, std::string(key.starts_with("link.") ? "the link" : "the wired network") +
+                         " is configured at the base station");
     const macd_config wanted = translate(next);
     uplink_.reconfigure(wanted.uplink);
     for (const auto& key : changed) {

@@ -89,6 +89,21 @@ void fill_downlink_sent(const base_statistics& s, openwip::control::Direction& d
     add_drop(d, "retransmissions_exceeded", s.dropped_retransmissions);
 }
 
+void add_wired(const link_sums& to_base, const link_sums& from_base,
+               openwip::control::MacStatus& status) {
+    const auto add = [](openwip::control::PacketsBytes& c, const packets_bytes& more) {
+        c.set_packets(c.packets() + more.packets);
+        c.set_bytes(c.bytes() + more.bytes);
+    };
+    // `in` of a MAC is what came out of the wired network, or went into the queue directly.
+    add(*status.mutable_downlink()->mutable_in(), to_base.in - to_base.delivered);
+    for (const auto& [wired, d] : {std::pair(&to_base, status.mutable_downlink()),
+                                   std::pair(&from_base, status.mutable_uplink())}) {
+        add(*d->mutable_queued(), wired->queued);
+        for (const auto& drop : wired->dropped) add_drop(*d, drop.reason, drop.count);
+    }
+}
+
 void fill_terminal(const terminal_statistics& s, openwip::control::MacStatus& status) {
     auto& t = *status.mutable_terminal();
     set(*t.mutable_delivered_damaged(), s.delivered_damaged);

@@ -5,6 +5,7 @@
 
 #include "link/link_statistics.h"
 #include "packet/emulated_uplink.h"
+#include "port/packet_link.h"
 #include "schema/control.pb.h"
 
 namespace wip::host {
@@ -20,6 +21,11 @@ void fill_downlink_received(const terminal_statistics& s, openwip::control::Dire
 // The terminal's end of the uplink. `unsent`: left the line, but nobody was there to take it.
 void fill_uplink_sent(const uplink_statistics& s, const packets_bytes& unsent,
                       openwip::control::MacStatus& status);
+
+// Adds the wired network on the far side of a base station, to what its MAC and its end of the
+// uplink count.
+void add_wired(const link_sums& to_base, const link_sums& from_base,
+               openwip::control::MacStatus& status);
 
 // Adds the counts of another station's status: packets, bytes, link counters.
 void add_up(openwip::control::MacStatus& sum, const openwip::control::MacStatus& more);

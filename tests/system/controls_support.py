@@ -64,6 +64,12 @@ class Interval:
         return getattr(self._now()[1].terminal, name) - getattr(self.terminal.terminal, name)
 
 
+def dropped(settings, reason):
+    """Packets of the downlink at the base station."""
+    settings.read()
+    return sum(d.count.packets for d in settings.status["base"].downlink.dropped if d.reason == reason)
+
+
 def happens(condition, within=20):
     """condition() within so many seconds of the wall clock: a busy machine is slow, not wrong."""
     return wait_until(condition, within)

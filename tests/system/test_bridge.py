@@ -140,10 +140,13 @@ class Live(unittest.TestCase):
         ping = ["netns", "exec", NAMES[0], "ping", "-n", "-q", "-c", "3", "-i", "0.05", "-W", "10", "10.42.0.2"]
         self.assertEqual(ip(*ping).returncode, 0)
         for line, answer in (("delay_injection.mode=static", "delay_injection.mode = static"),
-                             ("delay_injection.mode=x", "valid: off|static|adaptive"), ("wired.delay_ms=1", "wired.delay_ms"),
+                             ("delay_injection.mode=x", "valid: off|static|adaptive"), ("wired.delay_ms=40", "wired.delay_ms = 40"),
+                             ("wired.loss=2", "valid: 0..1"),
                              ("nonsense", "valid: KEY=VALUE, status")):
             self.assertIn(answer, self.tell(process, line))
-        self.assertEqual(ip(*ping).returncode, 0)
+        done = ip(*ping)
+        self.assertEqual(done.returncode, 0)
+        self.assertGreater(float(re.search(r"= ([\d.]+)/", done.stdout)[1]), 80)
         process.send_signal(signal.SIGKILL)
         process.wait()
         self.assertTrue(wait_until(lambda: self.interfaces() == [False, False], 10))

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
-from controls_support import Downlink, Interval, change, happens, settings_of
+from controls_support import Downlink, Interval, change, dropped, happens, settings_of
 from demo_support import GENTLE, Demo, built, openwip
 from openwip_cli.cell import remote
 from openwip_cli.messages import control
@@ -81,7 +81,9 @@ class DemoControls(unittest.TestCase):
         change(self, s, link__max_retransmissions=1)
         i = Interval(s)
         self.assertTrue(happens(lambda: i.frames("frames_given_up") > 20))
-        change(self, s, channel__snr_db=30, link__max_retransmissions=30)
+        change(self, s, channel__snr_db=30, link__max_retransmissions=30, wired__loss=1, wired__uplink_delay_ms=20)
+        self.assertTrue(happens(lambda: dropped(s, "wired_loss") > 20))
+        change(self, s, wired__loss=0, wired__uplink_delay_ms="same")
 
     def test_3_the_receiver_changes_predictor_and_combining_without_losing_lock(self):
         s = self.settings

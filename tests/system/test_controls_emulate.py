@@ -3,7 +3,7 @@
 import os
 import unittest
 
-from controls_support import Downlink, Interval, change, happens
+from controls_support import Downlink, Interval, change, dropped, happens
 from demo_support import built, openwip
 from openwip_cli.commands import settings_command
 from openwip_cli.runs import emulate
@@ -107,6 +107,9 @@ class EmulatedControls(unittest.TestCase):
                uplink__loss=0.1, uplink__feedback_loss=0.2)
         i = Interval(s)
         self.assertTrue(happens(lambda: i.frames("feedback_missing") > 20))
+        change(self, s, wired__loss=1, wired__uplink_delay_ms=20)
+        self.assertTrue(happens(lambda: dropped(s, "wired_loss") > 20))
+        change(self, s, wired__loss=0, wired__uplink_delay_ms="same")
         change(self, s, delay_injection__mode="adaptive", delay_injection__flows="both")
         change(self, s, uplink__feedback_loss=0, telemetry__base_slot_every=150)
 

@@ -49,7 +49,8 @@ class ShortDemo(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "r.json")
             cls.done = openwip("demo", "--name", CELL, *GENTLE, "--duration", "2", "--pings", "20",
-                               "--modulation", "4", "--snr", "30", "--json", str(path))
+                               "--modulation", "4", "--snr", "30", "--wired-delay-ms", "20", "--wired-uplink-delay-ms", "5",
+                               "--json", str(path))
             cls.left = left_of(cls.cell)
             if not path.exists():
                 raise AssertionError(f"no report: {cls.done.stdout}{cls.done.stderr}")
@@ -95,8 +96,9 @@ class ShortDemo(unittest.TestCase):
         self.assertGreater(ratio, 0.3)   # the pace of a busy machine is in it
         self.assertLessEqual(self.report["link"]["goodput_bps"], self.report["capacity"]["profile_bps"])
 
-    def test_every_ping_is_answered(self):
+    def test_every_ping_is_answered_after_both_ways_of_the_wired_network(self):
         self.assertEqual(self.report["ping_ms"]["received"], 20)
+        self.assertGreater(self.report["ping_ms"]["min"] * self.report["realtime"]["speed"], 25 + 3)
 
     def test_nothing_is_left(self):
         self.assertEqual(self.left, [])

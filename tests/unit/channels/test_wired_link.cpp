@@ -113,6 +113,26 @@ TEST(WiredLink, LossesAreAsManyAsAskedAndTheSameForASeed) {
     EXPECT_FALSE(all.offer(10, 0));
 }
 
+TEST(WiredLink, OtherSettingsHoldFromTheNextPacketOnAndNothingOvertakes) {
+    wire w({.delay_ms = 10});
+    w.offer(1500, 0);
+    w.link.reconfigure({.delay_ms = 2});
+    w.offer(1500, ms);  // would be there at 3 ms
+    w.offer(1500, 9 * ms);
+    EXPECT_EQ(w.leave(), 10 * ms);  // both that are due by then
+    EXPECT_EQ(w.link.statistics().out.packets, 2U);
+    EXPECT_EQ(w.leave(), 11 * ms);
+    w.link.reconfigure({.delay_ms = 2, .rate_kbps = 12000});  // 1500 bytes: 1 ms
+    w.offer(1500, 20 * ms);
+    w.offer(1500, 20 * ms);
+    w.link.reconfigure({.delay_ms = 2, .rate_kbps = 1200, .loss = 1});
+    EXPECT_FALSE(w.offer(1500, 20 * ms));
+    EXPECT_EQ(w.leave(), 23 * ms);
+    EXPECT_EQ(w.leave(), 24 * ms);
+    EXPECT_THROW(w.link.reconfigure({.loss = 2}), std::invalid_argument);
+    EXPECT_FALSE(w.offer(1500, 30 * ms));  // as before
+}
+
 TEST(WiredLink, BadSettingsAreNamed) {
     EXPECT_EQ(refusal({}), "");
     EXPECT_EQ(refusal({.delay_ms = -1}).rfind("delay_ms = -1", 0), 0U);

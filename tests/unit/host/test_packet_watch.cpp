@@ -21,12 +21,14 @@ constexpr std::int64_t start(std::int64_t s) { return slot_start_ns(slot(s)); }
 // A cell of two stations: the radio in between fails what it is told to.
 class PacketWatch : public testing::Test {
 protected:
-    PacketWatch()
-        : base(
-              configuration("base", {"link.modulation=4", "link.bins=1", "link.allocation=static"}),
-              *server.tun, at_base),
+    explicit PacketWatch(std::vector<std::string> set = {})
+        : base(configuration("base", with(std::move(set))), *server.tun, at_base),
           terminal(configuration("terminal"), *user.tun, at_terminal) {}
 
+    static std::vector<std::string> with(std::vector<std::string> set) {
+        set.insert(set.end(), {"link.modulation=4", "link.bins=1", "link.allocation=static"});
+        return set;
+    }
     void run_until(std::int64_t end) {
         for (; next < end; ++next) {
             openwip::slot_link::SlotRequest request;
@@ -127,6 +129,20 @@ TEST_F(PacketWatch, APacketThatIsReadAloneIsPublishedWithItsPartsAndTheirExactSu
                                                 r.retransmission_ns() + r.reordering_ns());
     EXPECT_EQ(r.dropped(), "");
     EXPECT_EQ(at_base.watched.of(topic::packet).back().packets().skipped(), 0U);
+}
+
+class BehindAWire : public PacketWatch {
+protected:
+    BehindAWire() : PacketWatch({"to_base.delay_ms=4"}) {}
+};
+TEST_F(BehindAWire, ThePacketsRecordSaysHowLongItWasInTheWiredNetwork) {
+    at_base.watched.want(topic::packet);
+    run_until(40);
+    server.give(ip_packet(40));
+    run_until(80);
+    ASSERT_EQ(records().size(), 1U);
+    EXPECT_EQ(records()[0].wired_ns(), 4'000'000);
+    EXPECT_EQ(records()[0].arrived_ns(), start(38 + 6));
 }
 
 TEST_F(PacketWatch, WhatTheTerminalsInterfaceRefusesIsADropWithTheKernelsReason) {

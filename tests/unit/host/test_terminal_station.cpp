@@ -222,6 +222,7 @@ TEST_F(Terminal, TheLinkIsNotConfiguredHereAndTheUplinkIs) {
     config::settings s(macd_keys());
     s.merge_assignment("role=terminal");
     EXPECT_THROW(terminal->reconfigure(s, {"link.bins"}), config::error);
+    EXPECT_THROW(terminal->reconfigure(s, {"to_base.delay_ms"}), config::error);
     s.merge_assignment("uplink.loss=1");
     terminal->reconfigure(s, {"uplink.loss"});
     run(150, 150);

@@ -246,7 +246,8 @@ def names() -> list[str]:
 def mac_config(cell: Cell, scenario: Scenario, role: str) -> dict[str, Any]:
     """Of a macd: every setting of the scenario that it has, and what belongs to the cell."""
     s = scenario
-    values = {key: s[key] for key in table.keys_of("macd") if key in s.values} | {"link.fader_slots": s.fader_slots}
+    values = {theirs: s[ours] for theirs, ours in table.process_keys("macd", "demo").items() if s.values.get(ours) is not None}
+    values |= {"link.fader_slots": s.fader_slots}
     return table.nested(values) | {
         "role": role,
         "name": cell.name,

@@ -89,8 +89,6 @@ def parse(arguments: list[str]) -> Any:
 
 def config(given: Any) -> dict[str, Any]:
     values = vars(given)
-    if values["wired.uplink_delay_ms"] is None:
-        values["wired.uplink_delay_ms"] = values["wired.delay_ms"]
     keys = table.process_keys("emulator", NAME)
     tree = table.nested({theirs: text_of(values[ours]) for theirs, ours in keys.items() if values.get(ours) is not None})
     ends = {end: {"namespace": namespace, "tun": given.tun, "address": address}

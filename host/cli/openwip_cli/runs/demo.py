@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The demo: start a cell, measure it, end it. One progress line for each phase."""
+"""The demo: start a cell, measure it, end it. One progress line for each phase.
+
+run_workload(options, workload, progress) is the entry for programs, as run() of the emulator (emulate.py) is."""
 import dataclasses
 import functools
 from collections.abc import Callable, Iterator
@@ -13,16 +15,18 @@ from ..cell.session import OBSERVER, START_TIMEOUT_S, Progress, identity, owned_
 from ..errors import NoLock
 from ..figures import accounting, report
 from ..iq import command as iq, fader_recordings, recordings
-from ..machine import outputs, slot_path
+from ..machine import outputs, places as whereabouts, slot_path
 from ..machine.places import Places
 from ..measure import pace, traffic
 from ..measure.watching import watching
 from ..messages import control
-from ..settings.scenario import Scenario
+from ..settings.command_line import check_cell_name
+from ..settings.scenario import SETTINGS, Scenario, check_together, scenario_of
 from . import loop, replay_cell, run
 from .options import Options, parse_demo
 from .run import MeasuredCell
 
+Workload = Callable[[MeasuredCell], dict[str, Any] | None]
 LOCK_TIMEOUT_S = 10    # of air time
 CAUGHT_UP_S = 0.005    # behind the wall clock
 CATCH_UP_TIMEOUT_S = 10
@@ -104,15 +108,24 @@ def most_behind(cell: Cell) -> Callable[[], float | None]:
     return ask
 
 
-def traffic_of(cell: run.MeasuredCell, places: Places, progress: Callable[[str], None]) -> Any:
-    """The workload: ping, TCP, UDP. What fails is a reason of the verdict, and the rest goes on."""
+def watched(cell: run.MeasuredCell, places: Places, workload: Workload) -> Any:
+    """What the workload returns, and how the processes kept their time meanwhile."""
     keeper, s = cell.keeper, cell.scenario
     stalls = slot_path.StallWatch(slot_path.on_its_core(keeper.pids, keeper.placement), most_behind(cell.cell), keeper.placement.slot_path)
     stalls.start()
     # Where the clock waits nothing is lost, and a switch a millisecond would be for nothing.
     standstills = slot_path.StandstillWatch(keeper.placement.realtime if s["air.clock"] == "realtime" else [], places)
     faults = slot_path.PageFaults(keeper.pids)
-    failed = []
+    try:
+        result = workload(cell) or {}
+    except traffic.TrafficFailed as e:
+        result = {"failed": [f"traffic: {e}"]}
+    return result | {"stall": stalls.report(), "standstills": standstills.report(), "page_faults": faults.report()}
+
+
+def ping_tcp_udp(cell: run.MeasuredCell, progress: Callable[[str], None]) -> dict[str, Any]:
+    """What fails is a reason of the verdict, and the rest goes on."""
+    keeper, s, failed = cell.keeper, cell.scenario, []
 
     def attempt(what: str, function: Callable[[], Any]) -> Any:
         try:
@@ -134,18 +147,20 @@ def traffic_of(cell: run.MeasuredCell, places: Places, progress: Callable[[str],
         progress(f"UDP stream with iperf3, {rate / 1e6:.2f} Mbit/s")
         udp = attempt("UDP", lambda: traffic.udp(keeper, cell.cell, s, rate))
         result["udp"] = udp[0] if udp else None
-    return result | {"failed": failed, "stall": stalls.report(), "standstills": standstills.report(), "page_faults": faults.report()}
+    return result | {"failed": failed}
 
 
-def measure(cell: run.MeasuredCell, watch: Any, applications: Any, places: Places, progress: Callable[[str], None]) -> Any:
+def measure(cell: run.MeasuredCell, watch: Any, applications: Any, places: Places, progress: Callable[[str], None],
+            workload: Workload | None) -> Any:
     """All traffic, and the report of it."""
     keeper = cell.keeper
-    common, more, now = run.measure(cell, watch, applications, lambda cell: traffic_of(cell, places, progress), progress,
-                                    (cell.air, cell.base, cell.terminal))
+    common, more, now = run.measure(
+        cell, watch, applications, lambda cell: watched(cell, places, workload or (lambda cell: ping_tcp_udp(cell, progress))), progress,
+        (cell.air, cell.base, cell.terminal))
     radio, link = now.terminal.radio, now.terminal.terminal
-    common["realtime"]["stall"] = more.pop("stall")
-    return common | more | {
-        "placement": keeper.placement.report() | slot_path.granted(keeper.pids) | {"page_faults": more.pop("page_faults")},
+    common["realtime"]["stall"], faults = more.pop("stall"), more.pop("page_faults")
+    return common | (more if workload is None else {"workload": more}) | {
+        "placement": keeper.placement.report() | slot_path.granted(keeper.pids) | {"page_faults": faults},
         "fader": accounting.fader_of(now.air, radio),
         "radio": accounting.counts_of(radio, "cell", "locks", "lock_losses", "gain_", "cfo_hz", "evm_", "mean_snr_db", "overflows", "clipped") | {
             "state": radio.mode, "level_dbfs": radio.rx_level_dbfs,
@@ -177,6 +192,20 @@ def check(options: Options, places: Places) -> None:
     check_config(places.program(cells.MEDIUM), cells.air_config(cell, scenario))
     if fader:
         check_config(places.program(cells.FADER), cells.fader_config(cell, scenario))
+
+
+def run_workload(options: dict[str, Any], workload: Workload, progress: Callable[[str], None] | None = None, *,
+                 places: Places | None = None, **around: Any) -> dict[str, Any]:
+    """One run with applications of one's own, as emulate.run() has them: the report. `options`: {key of SETTINGS: value}; air.speed is
+    1 unless it says so, since the TCP of the hosts lives by the wall clock. Raises NoLock, and what that does."""
+    scenario = check_together(scenario_of({"air.speed": 1.0} | options, SETTINGS))
+    given = Options(scenario, **around)
+    where = places or whereabouts.default()
+    say: Callable[[str], None] = progress or (lambda text: None)
+    check_cell_name(given.name)
+    check(given, where)
+    with owned_cell(given.name, say) as (cell, keeper):
+        return in_cell(cell, keeper, given, where, say, "none", workload)
 
 
 def main(arguments: list[str], places: Places) -> int:
@@ -224,12 +253,18 @@ def run_at_the_pace_found(options: Options, places: Places, progress: Callable[[
 def run_cell(cell: Cell, keeper: KeeperClient, options: Options, places: Places, progress: Callable[[str], None],
              trial: str = "none") -> int:
     progress(f"cell '{cell.name}': namespaces {' and '.join(cell.namespaces)}")
-    result = run.in_cell(cell, keeper, options, places, progress, lambda: phases(cell, keeper, options, places, progress, trial),
-                         apart=options.scenario.cabled and options.scenario["air.clock"] == "realtime")
+    result = in_cell(cell, keeper, options, places, progress, trial)
     return run.report(result, options, report.screen(result))
 
 
-def phases(cell: Cell, keeper: KeeperClient, options: Options, places: Places, progress: Callable[[str], None], trial: str) -> Any:
+def in_cell(cell: Cell, keeper: KeeperClient, options: Options, places: Places, progress: Callable[[str], None], trial: str,
+            workload: Workload | None = None) -> Any:
+    return run.in_cell(cell, keeper, options, places, progress, lambda: phases(cell, keeper, options, places, progress, trial, workload),
+                       apart=options.scenario.cabled and options.scenario["air.clock"] == "realtime")
+
+
+def phases(cell: Cell, keeper: KeeperClient, options: Options, places: Places, progress: Callable[[str], None], trial: str,
+           workload: Workload | None) -> Any:
     scenario = options.scenario
     with watching(cell) as (watch, applications):
         running = start(cell, keeper, scenario, places, progress, recording_arguments(options))
@@ -240,7 +275,7 @@ def phases(cell: Cell, keeper: KeeperClient, options: Options, places: Places, p
         if trial == "only":
             raise pace.OtherPace(1.0, None)
         scenario.values["air.speed"] = scenario.speed
-        result = measure(running, watch, applications, places, progress)
+        result = measure(running, watch, applications, places, progress, workload)
     result["radio"]["lock_s"] = lock_s
     result["realtime"]["pace_found"] = options.pace_found
     if options.loop_found:

@@ -79,8 +79,6 @@ def with_predictions(s: Scenario, places: Places) -> Iterator[Scenario]:
 
 def config(cell: Cell, s: Scenario) -> dict[str, Any]:
     """Of the emulator: every setting of the scenario that it has, and what belongs to the cell."""
-    back_delay, s = s["wired.uplink_delay_ms"], Scenario(dict(s.values), SETTINGS)
-    s.values["wired.uplink_delay_ms"] = s["wired.delay_ms"] if back_delay is None else back_delay
     errors = "none" if s["channel.error_free"] == "on" else (
         "symbols" if s["channel.symbol_noise"] == "on" else "computed")
 
@@ -91,8 +89,7 @@ def config(cell: Cell, s: Scenario) -> dict[str, Any]:
                 "telemetry": cell.endpoint(f"{status}.telemetry")}
 
     values = {theirs: text_of(s[ours]) for theirs, ours in table.process_keys("emulator", NAME).items() if s[ours] is not None}
-    values |= {"channel.errors": errors, "from_base.queue_packets": values["to_base.queue_packets"]}
-    return table.nested(values) | {
+    return table.nested(values | {"channel.errors": errors}) | {
         "name": cell.name, "user": system.account()[0],
         "server": end(cells.CONTROLLER if split_tcp.asked(s) else "base", "base"), "terminal": end("terminal", "terminal"),
         "control": cell.endpoint("air.control"),

@@ -21,7 +21,7 @@ SOURCES = tuple(table.column("nodes.*.clock_source", "choices", ("fader",)))
 # Settings of the demo that a station has; what is the other one's is told there.
 DELAY = "fader.delay_samples"
 OF_BOTH = ("link.", "air.over", DELAY, "seed")
-OF_ROLE = {"base": (*OF_BOTH, "radio.edge_samples"), "terminal": (*OF_BOTH, "phy.", "uplink.")}
+OF_ROLE = {"base": (*OF_BOTH, "radio.edge_samples", "wired."), "terminal": (*OF_BOTH, "phy.", "uplink.")}
 
 
 @dataclasses.dataclass
