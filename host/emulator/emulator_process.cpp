@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "runtime/monotonic.h"
+#include "runtime/pacing_status.h"
 #include "runtime/process.h"
 
 namespace wip::emulator {
@@ -168,7 +169,7 @@ void emulator_process::fill(station which, MacStatus& status) {
 
 // In the medium's place, whatever the link: pacing, and how late packets were handed over.
 void emulator_process::fill(AirStatus& status) const {
-    const auto slots = beats.summary(), released = packets.summary();
+    const auto released = packets.summary();
     const double wall = static_cast<double>(now()) * 1e-9;
     status.set_clock("realtime");
     status.set_speed(1);
@@ -176,13 +177,7 @@ void emulator_process::fill(AirStatus& status) const {
     status.set_wall_seconds(wall);
     status.set_real_time_factor(wall > 0 ? static_cast<double>(next.value) / slots_per_second / wall
                                          : 0);
-    status.set_pacing_median_us(slots.median_us);
-    status.set_pacing_p99_us(slots.p99_us);
-    status.set_pacing_p999_us(slots.p999_us);
-    status.set_pacing_max_us(slots.max_us);
-    status.set_slots(slots.slots);
-    status.set_slots_behind(slots.behind);
-    status.set_pacing_limit_us(config.pacing_limit_ms * 1e3);
+    runtime::fill_pacing(status, beats.summary(), config.pacing_limit_ms);
     status.set_release_median_us(released.median_us);
     status.set_release_p99_us(released.p99_us);
     status.set_release_p999_us(released.p999_us);

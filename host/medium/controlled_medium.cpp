@@ -3,6 +3,8 @@
 
 #include <sstream>
 
+#include "runtime/pacing_status.h"
+
 namespace wip::air {
 
 namespace {
@@ -30,13 +32,7 @@ controlled controlled_medium(const medium_config& config, medium& m) {
         a.set_now(s.now);
         a.set_wall_seconds(s.wall_seconds);
         a.set_real_time_factor(s.real_time_factor);
-        a.set_pacing_median_us(s.pacing.median_us);
-        a.set_pacing_p99_us(s.pacing.p99_us);
-        a.set_pacing_p999_us(s.pacing.p999_us);
-        a.set_pacing_max_us(s.pacing.max_us);
-        a.set_slots(s.pacing.slots);
-        a.set_slots_behind(s.pacing.behind);
-        a.set_pacing_limit_us(config.pacing_limit_ms * 1e3);
+        runtime::fill_pacing(a, s.pacing, config.pacing_limit_ms);
         a.set_late(s.late);
         a.set_underflows(s.underflows);
         a.set_overflows(s.overflows);

@@ -247,7 +247,7 @@ class World:
                 left.callback(s.close)
 
 
-if __name__ == "__main__":      # goodput, for docs/radios.md: python3 two_computers.py SECONDS jitter|direct
+if __name__ == "__main__":      # goodput, for docs/radios-measured.md: python3 two_computers.py SECONDS jitter|direct
     seconds, jitter = int(sys.argv[1]), sys.argv[2] == "jitter"
     world = World(f"g{os.getpid() % 10000}", base=("--bins", "25", "--modulation", "8"), terminal=("--uplink-kbps", "5000"), jitter=jitter)
     try:

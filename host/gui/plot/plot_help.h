@@ -33,6 +33,15 @@ inline bool fit_upwards(QCPAxis* axis, double high, double low = 0) {
     return true;
 }
 
+// A plot without an axis of time.
+inline QCustomPlot* plain_plot(const QString& help, QSize least) {
+    auto* plot = new QCustomPlot;
+    plot->setMinimumSize(least);
+    plot->setToolTip(help);
+    plot->setNotAntialiasedElements(QCP::aeAll);
+    return plot;
+}
+
 // A legend in the upper left corner of its axis rect that stays out of the way.
 inline QCPLegend* small_legend(QCustomPlot* plot, QCPAxisRect* rect) {
     auto* legend = new QCPLegend;

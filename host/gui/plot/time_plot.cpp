@@ -111,8 +111,12 @@ void time_plot::fit_scale() {
         rect->axis(QCPAxis::atBottom)->setRange(-seconds_of(axis_.window()), 0);
 }
 
-void time_plot::redraw_data() { layer("main")->replot(); }
-void time_plot::redraw_all() { replot(QCustomPlot::rpImmediateRefresh); }
+void time_plot::redraw(bool all) {
+    if (all)
+        replot(QCustomPlot::rpImmediateRefresh);
+    else
+        layer("main")->replot();
+}
 
 void time_plot::say(const QString& text) {
     if (message_->text() == text && message_->visible() == !text.isEmpty()) return;

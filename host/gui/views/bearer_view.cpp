@@ -89,10 +89,7 @@ void bearer_view::refresh(bool all) {
     window_->data()->set(window, true);
     held_->data()->set(held, true);
     retransmissions_->data()->set(again, true);
-    if (fit_upwards(plot_->yAxis, std::max(1.4 * high, 4.0)) || all)  // legend and words above
-        plot_->redraw_all();
-    else
-        plot_->redraw_data();
+    plot_->redraw(fit_upwards(plot_->yAxis, std::max(1.4 * high, 4.0)) || all);  // words above
 }
 
 QString bearer_view::csv() const {

@@ -94,10 +94,7 @@ void delay_view::refresh(bool all) {
     }
     for (std::size_t i = 0; i < 5; ++i) parts_[i]->data()->set(tops[i], true);
     drops_->data()->set(drops, true);
-    if (fit_upwards(plot_->yAxis, 1.3 * high) || all)  // the legend above
-        plot_->redraw_all();
-    else
-        plot_->redraw_data();
+    plot_->redraw(fit_upwards(plot_->yAxis, 1.3 * high) || all);  // the legend above
 }
 
 QString delay_view::csv() const {

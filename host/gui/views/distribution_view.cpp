@@ -20,10 +20,7 @@ distribution_view::distribution_view(const session_model& model, slot_axis& axis
            "was longer "
            "than x ms; black: the total. Both axes logarithmic. Shown with the verdict only.",
            model, axis) {
-    plot_ = new QCustomPlot;
-    plot_->setMinimumSize(140, 90);
-    plot_->setToolTip(help());
-    plot_->setNotAntialiasedElements(QCP::aeAll);
+    plot_ = plain_plot(help(), {140, 90});
     for (auto* a : {plot_->xAxis, plot_->yAxis}) {
         a->setScaleType(QCPAxis::stLogarithmic);
         a->setTicker(QSharedPointer<QCPAxisTickerLog>::create());

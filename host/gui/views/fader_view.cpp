@@ -152,7 +152,7 @@ void fader_view::refresh(bool) {
     input_->data()->set(in, true);
     output_->data()->set(out, true);
     draw_taps(is_there ? a : openwip::control::AirStatus());
-    plot_->redraw_all();
+    plot_->redraw(true);
 }
 
 QString fader_view::csv() const {

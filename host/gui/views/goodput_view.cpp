@@ -51,10 +51,7 @@ void goodput_view::refresh(bool all) {
     }
     goodput_->data()->set(good, true);
     capacity_->data()->set(most, true);
-    if (fit_upwards(plot_->yAxis, 1.2 * high) || all)  // the legend above
-        plot_->redraw_all();
-    else
-        plot_->redraw_data();
+    plot_->redraw(fit_upwards(plot_->yAxis, 1.2 * high) || all);  // the legend above
 }
 
 double goodput_view::goodput_bps(const verdict_point& at) const {

@@ -144,10 +144,7 @@ void heat_view::refresh(bool all) {
         make_legend();
         all = true;
     }
-    if (all)
-        plot_->redraw_all();
-    else
-        plot_->redraw_data();
+    plot_->redraw(all);
 }
 
 QString heat_view::readout(double slot, int bin) const {

@@ -22,10 +22,7 @@ histogram_view::histogram_view(kind of, const session_model& model, slot_axis& a
                                     "frames, logarithmic).",
            model, axis),
       kind_(of) {
-    plot_ = new QCustomPlot;
-    plot_->setMinimumSize(140, 90);
-    plot_->setToolTip(help());
-    plot_->setNotAntialiasedElements(QCP::aeAll);
+    plot_ = plain_plot(help(), {140, 90});
     bars_ = new QCPBars(plot_->xAxis, plot_->yAxis);
     bars_->setPen(Qt::NoPen);
     bars_->setBrush(series_colour(kind_ == kind::modulation ? 0 : 1));

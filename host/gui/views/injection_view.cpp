@@ -80,7 +80,7 @@ void injection_view::refresh(bool all) {
     // The words and the legend above.
     plot_->yAxis->setRange(1.2 * low, std::max(2 * high, 4.0));
     plot_->yAxis2->setRange(0, std::max(2 * most, 4.0));
-    all ? plot_->redraw_all() : plot_->redraw_data();
+    plot_->redraw(all);
 }
 
 QString injection_view::csv() const {

@@ -75,10 +75,7 @@ void queue_view::refresh(bool all) {
     downlink_->data()->set(down, true);
     uplink_->data()->set(up, true);
     drops_->data()->set(drops, true);
-    if (fit_upwards(plot_->yAxis, std::max(1.2 * high, 4.0)) || all)  // the legend above
-        plot_->redraw_all();
-    else
-        plot_->redraw_data();
+    plot_->redraw(fit_upwards(plot_->yAxis, std::max(1.2 * high, 4.0)) || all);  // the legend above
 }
 
 QString queue_view::csv() const {

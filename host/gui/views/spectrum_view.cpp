@@ -23,10 +23,7 @@ spectrum_view::spectrum_view(const session_model& model, slot_axis& axis)
           "the last 30. Orange: the highest of all in the visible window. Dotted: edges of the "
           "bins, numbered above.",
           model, axis) {
-    plot_ = new QCustomPlot;
-    plot_->setMinimumSize(160, 120);
-    plot_->setToolTip(help());
-    plot_->setNotAntialiasedElements(QCP::aeAll);
+    plot_ = plain_plot(help(), {160, 120});
     plot_->layer("main")->setMode(QCPLayer::lmBuffered);
     plot_->xAxis->setLabel("frequency, MHz from the carrier");
     plot_->xAxis->setRange(frequency_mhz(0), -frequency_mhz(0));

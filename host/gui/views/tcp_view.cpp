@@ -108,10 +108,7 @@ void tcp_view::refresh(bool all) {
     plot_->say(shown.empty() ? "No TCP flow seen in this window" : "");
     const bool changed = fit_upwards(window_axis_, 1.3 * most_segments) |  // the legend above
                          static_cast<int>(fit_upwards(time_axis_, most_ms));
-    if (changed || all)
-        plot_->redraw_all();
-    else
-        plot_->redraw_data();
+    plot_->redraw(changed || all);
 }
 
 QString tcp_view::csv() const {

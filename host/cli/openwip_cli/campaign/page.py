@@ -23,7 +23,7 @@ def cell(text: str) -> str:
 
 def markdown() -> str:
     short = [(f"`{name}`", f"`{s.key}`", s.words) for name, s in SETTINGS.items() if s.role == EMULATOR and s.key and s.key != name]
-    own = [(f"`{name}`", cell(with_unit(s.kind, s.unit) if hasattr(s.kind, "name") else s.kind.valid), s.role, f"`{s.key}`".replace("`None`", ""), s.words)
+    own = [(f"`{name}`", cell(with_unit(s.kind, s.unit)), s.role, f"`{s.key}`".replace("`None`", ""), s.words)
            for name, s in SETTINGS.items() if s.role != EMULATOR or s.key is None]
     ns3 = [(f"`{name}`", cell(with_unit(s.kind, s.unit)), s.words, ", ".join(f"`{a}`" for a in s.attributes)) for name, s in ns3_tcp.TCP.items()]
     return (HEAD + "\n## Of experiments alone\n\n" + table(("name", "valid", "of", "key", "meaning"), own)

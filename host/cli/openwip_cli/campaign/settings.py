@@ -16,7 +16,7 @@ from typing import Any
 
 from ..runs import ns3_tcp
 from ..settings import emulator, table
-from ..settings.kinds import Choice, Integer, Real
+from ..settings.kinds import Choice, Integer, Real, Text
 
 EMULATOR, TRAFFIC, TCP, SPIKE, VIEW = "emulator", "traffic", "tcp", "spike", "view"
 START_S = 1.0        # of the traffic, in the time of the channel
@@ -25,16 +25,11 @@ OF_EMULATE = {s.key: s for s in emulator.SETTINGS}
 OF_LINUX = OF_EMULATE["traffic.tcp_cc"].kind.valid.split("|")
 
 
-class Named:
+class Named(Text):
     """Looked up in a part of the defaults file."""
 
     def __init__(self, part: str) -> None:
         self.valid = f"a name of `{part}`"
-
-    def read(self, value: Any) -> str:
-        if not isinstance(value, str) or not value:
-            raise ValueError
-        return value
 
 
 class SysctlValue:
