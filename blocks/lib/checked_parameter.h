@@ -2,21 +2,17 @@
 // Parameters of blocks that are not checked by the class that takes them.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
-#include <sstream>
-#include <stdexcept>
-#include <string>
+
+#include "types/require.h"
 
 namespace gr {
 namespace wip {
 
 template <class T>
 T checked_parameter(const char* name, T value, double low, double high) {
-    if (static_cast<double>(value) >= low && static_cast<double>(value) <= high) return value;
-    std::ostringstream text;
-    text << name << ": " << value << " is outside " << low << " .. " << high;
-    throw std::invalid_argument(text.str());
+    ::wip::check_range(name, static_cast<double>(value), low, high);
+    return value;
 }
 
 inline std::int64_t checked_start_slot(std::int64_t start) {

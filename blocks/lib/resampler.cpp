@@ -7,7 +7,8 @@
 #include <cmath>
 #include <new>
 #include <numbers>
-#include <stdexcept>
+
+#include "types/require.h"
 
 namespace wip {
 
@@ -18,10 +19,7 @@ constexpr std::size_t piece = 4096;  // of the input, at once
 constexpr unsigned int up_half = 40, down_half = 8;
 
 double checked_ratio(double input_hz) {
-    if (!(input_hz >= resampler::lowest_hz && input_hz <= resampler::highest_hz))
-        throw std::invalid_argument("input_hz: " + std::to_string(input_hz) + " is outside " +
-                                    std::to_string(std::llround(resampler::lowest_hz)) + " .. " +
-                                    std::to_string(std::llround(resampler::highest_hz)));
+    check_range("input_hz", input_hz, resampler::lowest_hz, resampler::highest_hz);
     return static_cast<double>(sample_rate_hz) / input_hz;
 }
 

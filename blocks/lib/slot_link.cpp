@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "types/require.h"
+
 namespace wip {
 
 namespace {
@@ -16,13 +18,6 @@ using namespace std::chrono_literals;
 constexpr std::chrono::milliseconds slice{50};
 constexpr std::chrono::milliseconds retry{1};
 constexpr std::uint32_t version = openwip::slot_link::VERSION_CURRENT;
-
-void check_range(const char* key, double value, double low, double high) {
-    if (!(value >= low && value <= high))
-        throw std::invalid_argument(std::string(key) + ": " + std::to_string(value) +
-                                    " s is outside " + std::to_string(low) + " .. " +
-                                    std::to_string(high));
-}
 
 std::chrono::milliseconds milliseconds_of(double seconds) {
     return std::chrono::milliseconds(static_cast<int>(seconds * 1000));

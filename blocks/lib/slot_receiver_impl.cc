@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "checked_parameter.h"
 #include "receiver_detail.h"
 #include "receiver_message.h"
 #include "slot_messages.h"
@@ -27,13 +28,6 @@ int checked_period(int period) {
         throw std::invalid_argument("message_period: " + std::to_string(period) +
                                     " is negative; 0 turns messages off, n: every n-th slot");
     return period;
-}
-
-std::int64_t checked_start(std::int64_t start) {
-    if (start < 0 || start > std::int64_t{1} << 50)
-        throw std::invalid_argument("start_slot: " + std::to_string(start) +
-                                    " is outside 0 .. 2^50");
-    return start;
 }
 
 }  // namespace
@@ -65,7 +59,7 @@ slot_receiver_impl::slot_receiver_impl(int cell, int horizon, bool combining,
       settings_(combining, {predictor, horizon}),
       gain_({.gain_db = gain_db, .lowest_db = lowest_gain_db, .highest_db = highest_gain_db}),
       on_slot_([this](const ::wip::phy::received_slot& s) { on_slot(s); }),
-      clock_(::wip::first_sample(::wip::slot(checked_start(start_slot)))),
+      clock_(::wip::first_sample(::wip::slot(checked_start_slot(start_slot)))),
       link_({.endpoint = endpoint, .role = "terminal", .silence_s = timeout_s},
             [this](const std::string& reason) { d_logger->error(reason); }),
       timed_gain_(timed_gain),

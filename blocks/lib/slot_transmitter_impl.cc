@@ -9,6 +9,7 @@
 #include <ctime>
 #include <stdexcept>
 
+#include "checked_parameter.h"
 #include "plan_message.h"
 #include "sample_clock.h"
 #include "uhd_pmt.h"
@@ -19,14 +20,6 @@ namespace wip {
 namespace {
 
 bool stop_requested() { return boost::this_thread::interruption_requested(); }
-
-std::int64_t checked(const char* key, std::int64_t value, std::int64_t low, std::int64_t high) {
-    if (value < low || value > high)
-        throw std::invalid_argument(std::string(key) + ": " + std::to_string(value) +
-                                    " is outside " + std::to_string(low) + " .. " +
-                                    std::to_string(high));
-    return value;
-}
 
 constexpr std::int64_t longest_sleep_ns = 10'000'000;  // a request to stop is seen by then
 constexpr std::size_t most_not_sent = 64;
@@ -72,11 +65,11 @@ slot_transmitter_impl::slot_transmitter_impl(int cell, const std::string& endpoi
                      gr::io_signature::make(1, 1, sizeof(gr_complex))),
       cell_(cell),
       modulator_({.cell = cell, .profile = ::wip::link_profile::radio}),
-      nof_slots_(checked("nof_slots", nof_slots, 0, std::int64_t{1} << 50)),
+      nof_slots_(checked_parameter("nof_slots", nof_slots, 0, 0x1p50)),
       link_({.endpoint = endpoint, .role = "base", .silence_s = timeout_s},
             [this](const std::string& reason) { on_link_end(reason); }),
-      stretch_(::wip::slot(checked("start_slot", start_slot, 0, std::int64_t{1} << 50)),
-               ::wip::slot_count(checked("restart_slots", restart_slots, 1, 15000))),
+      stretch_(::wip::slot(checked_start_slot(start_slot)),
+               ::wip::slot_count(checked_parameter("restart_slots", restart_slots, 1, 15000))),
       pace_(checked_lead(lead_slots)) {
     // The pattern is made even when unused: its parameters are checked either way.
     pattern_.emplace(::wip::test_pattern_config{modulation, bins, seed, transmissions});

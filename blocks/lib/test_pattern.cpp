@@ -6,21 +6,18 @@
 #include <string>
 #include <utility>
 
+#include "types/require.h"
 #include "types/splitmix64.h"
 
 namespace wip {
 
 test_pattern::test_pattern(const test_pattern_config& config) : config_(config) {
-    if (config_.transmissions < 1 || config_.transmissions > most_transmissions)
-        throw std::invalid_argument("transmissions: " + std::to_string(config_.transmissions) +
-                                    " is outside 1 .. 8");
+    check_range("transmissions", config_.transmissions, 1, most_transmissions);
     set_slot(config_.modulation, config_.bins);
 }
 
 void test_pattern::set_slot(int modulation, std::vector<int> bins) {
-    if (modulation < 1 || modulation > max_bits_per_symbol)
-        throw std::invalid_argument("modulation: " + std::to_string(modulation) +
-                                    " is outside 1 .. 8 bits per symbol");
+    check_range("modulation", modulation, 1, max_bits_per_symbol);
     if (bins.empty()) {
         bins.resize(nof_bins);
         std::iota(bins.begin(), bins.end(), 0);

@@ -2,24 +2,35 @@
 // What a configuration says of a value of its own that is not valid: "KEY = VALUE: must be VALID".
 #pragma once
 
+#include <array>
+#include <cstdio>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace wip {
 
-[[noreturn]] inline void refuse(const std::string& key, const std::string& value,
-                                const char* valid) {
-    throw std::invalid_argument(key + " = " + value + ": must be " + valid);
+[[noreturn]] inline void refuse(std::string_view key, const std::string& value,
+                                std::string_view valid) {
+    throw std::invalid_argument(std::string(key) + " = " + value + ": must be " +
+                                std::string(valid));
 }
 
-inline void require(bool ok, const std::string& key, double value, const char* valid) {
-    if (!ok) refuse(key, std::to_string(value), valid);
+// As settings/kinds.py writes the limits of a setting.
+inline std::string text_of(double number) {
+    std::array<char, 32> text;
+    return {text.data(),
+            static_cast<std::size_t>(std::snprintf(text.data(), text.size(), "%.10g", number))};
+}
+
+inline void require(bool ok, std::string_view key, double value, std::string_view valid) {
+    if (!ok) refuse(key, text_of(value), valid);
 }
 
 // Refuses NaN, too.
-inline void in_range(const std::string& key, double value, double low, double high,
-                     const char* valid) {
-    require(value >= low && value <= high, key, value, valid);
+inline void check_range(std::string_view key, double value, double low, double high) {
+    if (!(value >= low && value <= high))
+        refuse(key, text_of(value), text_of(low) + " .. " + text_of(high));
 }
 
 }  // namespace wip

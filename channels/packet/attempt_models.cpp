@@ -77,14 +77,14 @@ private:
 }  // namespace
 
 void attempt_config::check() const {
-    in_range("burst", burst, 0, 100, "0 .. 100");
-    in_range("good_ms", good_ms, 0.001, 1e6, "0.001 .. 1000000");
-    in_range("bad_ms", bad_ms, 0.001, 1e6, "0.001 .. 1000000");
-    in_range("good_loss", good_loss, 0, 1, "0 .. 1");
-    in_range("bad_loss", bad_loss, 0, 1, "0 .. 1");
-    in_range("snr_db", snr_db, -60, 80, "-60 .. 80");
-    in_range("needed_db", needed_db, -60, 80, "-60 .. 80");
-    in_range("doppler_hz", doppler_hz, 0, 2000, "0 .. 2000");
+    check_range("burst", burst, 0, 100);
+    check_range("good_ms", good_ms, 0.001, 1e6);
+    check_range("bad_ms", bad_ms, 0.001, 1e6);
+    check_range("good_loss", good_loss, 0, 1);
+    check_range("bad_loss", bad_loss, 0, 1);
+    check_range("snr_db", snr_db, -60, 80);
+    check_range("needed_db", needed_db, -60, 80);
+    check_range("doppler_hz", doppler_hz, 0, 2000);
 }
 
 double needed_db_of(double rate_mbps) {

@@ -20,8 +20,8 @@ constexpr int burst_reach = 8;
 }  // namespace
 
 void bit_error_config::check() const {
-    require(ber >= 0 && ber <= 0.5, "ber", ber, "0 .. 0.5");
-    require(burstiness >= 0 && burstiness <= 1, "burstiness", burstiness, "0 .. 1");
+    check_range("ber", ber, 0, 0.5);
+    check_range("burstiness", burstiness, 0, 1);
 }
 
 bit_error_pattern::bit_error_pattern(const bit_error_config& config) {

@@ -38,11 +38,11 @@ struct waiting_packet {
 }  // namespace
 
 void uplink_config::check() const {
-    in_range("kbps", kbps, 0.001, 1e6, "0.001 .. 1000000");
-    in_range("delay_slots", delay_slots, 0, 15000, "0 .. 15000");
-    in_range("loss", loss, 0, 1, "0 .. 1");
-    in_range("feedback_loss", feedback_loss, 0, 1, "0 .. 1");
-    in_range("queue_packets", queue_packets, 1, 100000, "1 .. 100000");
+    check_range("kbps", kbps, 0.001, 1e6);
+    check_range("delay_slots", delay_slots, 0, 15000);
+    check_range("loss", loss, 0, 1);
+    check_range("feedback_loss", feedback_loss, 0, 1);
+    check_range("queue_packets", queue_packets, 1, 100000);
 }
 
 struct emulated_uplink::state {

@@ -16,12 +16,11 @@ constexpr std::int64_t ns_per_s = 1'000'000'000;
 }  // namespace
 
 void wired_config::check() const {
-    require(delay_ms >= 0 && delay_ms <= 60000, "delay_ms", delay_ms, "0 .. 60000");
+    check_range("delay_ms", delay_ms, 0, 60000);
     require(rate_kbps == 0 || (rate_kbps >= 1 && rate_kbps <= 1e7), "rate_kbps", rate_kbps,
             "0 (no limit) or 1 .. 10000000");
-    require(loss >= 0 && loss <= 1, "loss", loss, "0 .. 1");
-    require(queue_packets >= 1 && queue_packets <= 100000, "queue_packets", queue_packets,
-            "1 .. 100000");
+    check_range("loss", loss, 0, 1);
+    check_range("queue_packets", queue_packets, 1, 100000);
 }
 
 wired_link::wired_link(const wired_config& config, std::uint32_t purpose)

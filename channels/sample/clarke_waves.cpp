@@ -3,22 +3,17 @@
 
 #include <cmath>
 #include <numbers>
-#include <stdexcept>
-#include <string>
 
 #include "sample/counter_random.h"
 #include "sample/fast_math.h"
+#include "types/require.h"
 
 namespace wip::sample_model {
 
 clarke_waves::clarke_waves(double doppler_hz, double sample_rate, int spacing, std::uint64_t seed,
                            std::uint32_t purpose) {
-    if (!(doppler_hz >= 0 && doppler_hz <= max_doppler_hz))
-        throw std::invalid_argument("doppler_hz " + std::to_string(doppler_hz) +
-                                    ": valid is 0 to 2000");
-    if (!(sample_rate > 0))
-        throw std::invalid_argument("sample_rate " + std::to_string(sample_rate) +
-                                    ": valid is more than 0");
+    check_range("doppler_hz", doppler_hz, 0, max_doppler_hz);
+    require(sample_rate > 0, "sample_rate", sample_rate, "more than 0");
     const std::uint32_t key = derive_key(seed, purpose ^ 0x46414445u);
     const double offset = uniform(0, key);
     for (int n = 0; n < waves; ++n) {

@@ -25,9 +25,8 @@ clock_offset::clock_offset(const clock_offset_config& c, const stage_context&)
     check_range("clock_offset max_delay_samples", c.max_delay_samples, 16, 1e6);
     check_range("clock_offset start_delay_samples", c.start_delay_samples, 0, c.max_delay_samples);
     if (c.ppm < 0 && c.start_delay_samples == 0)
-        throw std::invalid_argument(
-            "clock_offset ppm below 0 shortens the delay: start_delay_samples 0: valid is more "
-            "than 0");
+        refuse("clock_offset start_delay_samples", "0",
+               "more than 0, for a ppm below 0 shortens the delay");
     parts_ = std::llround(c.ppm * 1e6);
     start_ = std::llround(c.start_delay_samples * static_cast<double>(one));
     limit_ = static_cast<std::int64_t>(c.max_delay_samples) * one;

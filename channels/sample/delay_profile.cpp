@@ -44,10 +44,8 @@ std::complex<double> delay_profile::frequency_correlation(double separation_hz) 
 }
 
 void check_profile(const delay_profile& profile) {
-    if (profile.taps.empty() || profile.taps.size() > max_profile_taps)
-        throw std::invalid_argument("delay profile " + profile.name + " with " +
-                                    std::to_string(profile.taps.size()) +
-                                    " taps: valid is 1 to 64");
+    check_range("taps of delay profile " + profile.name, static_cast<double>(profile.taps.size()),
+                1, max_profile_taps);
     for (const profile_tap& t : profile.taps) {
         const std::string where = "delay profile " + profile.name + ": ";
         check_range(where + "delay in us", t.delay_s * 1e6, 0, max_profile_delay_s * 1e6);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 
 #include "sample/clarke_waves.h"
 #include "sample/sample_stage.h"
@@ -42,9 +41,7 @@ motion::motion(const motion_config& config, double sample_rate)
     const auto* track = std::get_if<waypoint_track>(&config_.path);
     if (!track) return;
     const std::vector<waypoint>& p = track->points;
-    if (p.empty() || p.size() > 1000)
-        throw std::invalid_argument("track of " + std::to_string(p.size()) +
-                                    " points: valid is 1 to 1000");
+    check_range("points of the track", static_cast<double>(p.size()), 1, 1000);
     for (const waypoint& w : p) {
         check_range("track x_m", w.x_m, -1e6, 1e6);
         check_range("track y_m", w.y_m, -1e6, 1e6);

@@ -10,9 +10,8 @@ namespace wip::sample_model {
 
 quantiser::quantiser(const quantiser_config& config, const stage_context&) {
     check_range("quantiser bits", config.bits, 2, 16);
-    if (config.bits != std::round(config.bits))
-        throw std::invalid_argument("quantiser bits " + std::to_string(config.bits) +
-                                    ": valid is a whole number from 2 to 16");
+    require(config.bits == std::round(config.bits), "quantiser bits", config.bits,
+            "a whole number");
     check_range("quantiser full_scale_dbfs", config.full_scale_dbfs, -60, 20);
     const double full = db(config.full_scale_dbfs).amplitude();
     const double steps = std::exp2(config.bits - 1) - 1;

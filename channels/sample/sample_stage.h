@@ -21,6 +21,8 @@
 #include <string>
 #include <string_view>
 
+#include "types/require.h"
+
 namespace wip::sample_model {
 
 using cf32 = std::complex<float>;
@@ -40,18 +42,5 @@ struct stage_context {
     std::uint64_t seed = 1;
     std::uint32_t purpose = 0;  // tells apart the stages that share a seed
 };
-
-// Throws std::invalid_argument with key, value and valid range unless low <= value <= high.
-inline void check_range(std::string_view key, double value, double low, double high) {
-    if (value >= low && value <= high) return;
-    const auto show = [](double v) {
-        std::string s = std::to_string(v);
-        s.erase(s.find_last_not_of('0') + 1);
-        if (s.back() == '.') s.pop_back();
-        return s;
-    };
-    throw std::invalid_argument(std::string(key) + " " + show(value) + ": valid is " + show(low) +
-                                " to " + show(high));
-}
 
 }  // namespace wip::sample_model

@@ -28,9 +28,8 @@ public:
         step_ = std::llround(c.samples);
         start_ = std::llround(c.start_delay_samples);
         if (step_ == 0 || (step_ < 0 ? start_ + step_ < 0 : start_ + step_ > max_))
-            throw std::invalid_argument("timing_jump samples " + std::to_string(step_) +
-                                        " from a delay of " + std::to_string(start_) +
-                                        ": valid is a jump to 0 to " + std::to_string(max_));
+            refuse("timing_jump samples", text_of(c.samples),
+                   "other than 0 and lead from start_delay_samples to 0 .. max_delay_samples");
         history_.restart(0);
     }
     std::int64_t delay(std::int64_t n) const noexcept {

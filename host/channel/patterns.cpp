@@ -17,6 +17,7 @@
 #include "link/symbol_error.h"
 #include "sample/counter_random.h"
 #include "trace/trace_file.h"
+#include "types/require.h"
 
 namespace wip::channel_program {
 namespace {

@@ -11,6 +11,7 @@
 #include "channel/predictor_run.h"
 #include "trace/trace_file.h"
 #include "types/db.h"
+#include "types/require.h"
 
 namespace wip::channel_program {
 namespace {
@@ -43,8 +44,8 @@ std::string used_text(const profiles::channel_definition& d, const render_config
 }  // namespace
 
 void render(const render_config& c) {
-    sample_model::check_range("--seconds", c.seconds, 1.0 / slots_per_second, 7 * 86400.0);
-    sample_model::check_range("--horizon", c.horizon_slots, 0, trace::longest_horizon);
+    check_range("--seconds", c.seconds, 1.0 / slots_per_second, 7 * 86400.0);
+    check_range("--horizon", c.horizon_slots, 0, trace::longest_horizon);
     const auto definition = profiles::load_definition(c.channel, c.delay_spread_ns);
     const bin_model::fading_config fading{.channel = realise(definition, c.choice, c.seed),
                                           .mean_snr_db = c.mean_snr_db,

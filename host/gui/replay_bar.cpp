@@ -34,7 +34,7 @@ replay_bar::replay_bar(QWidget* parent) : QToolBar("Replay", parent) {
     connect(play_, &QToolButton::clicked, this, [this] {
         if (of_ == nullptr) return;
         if (of_->at_end()) {
-            of_->seek(0, history_s_);
+            of_->seek(0, history_s);
             Q_EMIT jumped();
             of_->set_playing(true);
         } else {
@@ -46,7 +46,7 @@ replay_bar::replay_bar(QWidget* parent) : QToolBar("Replay", parent) {
         if (of_ == nullptr) return;
         of_->seek(
             static_cast<std::int64_t>(static_cast<double>(of_->length_ns()) * at / slider_steps),
-            history_s_);
+            history_s);
         Q_EMIT jumped();
     });
     connect(speed_, &QComboBox::currentIndexChanged, this, [this](int i) {

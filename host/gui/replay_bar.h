@@ -18,8 +18,6 @@ public:
     explicit replay_bar(QWidget* parent = nullptr);
     void show_for(replayer* of);  // nullptr: hides
     void refresh();
-    // Seconds of history that a jump brings back.
-    void set_history(double seconds) { history_s_ = seconds; }
 
 Q_SIGNALS:
     void jumped();
@@ -30,7 +28,7 @@ private:
     QSlider* position_;
     QComboBox* speed_;
     QLabel* text_;
-    double history_s_ = 60;
+    static constexpr double history_s = 60;  // that a jump brings back
 };
 
 }  // namespace wip::gui

@@ -52,7 +52,6 @@ public:
     // and the least. Without timestamps of segments that were sent once only. 0: there was none.
     double round_trip_ms() const { return round_trip_ms_; }
     double least_round_trip_ms() const { return least_ms_; }
-    double timeout_ms() const { return 1e3 * m_rto.Get().GetSeconds(); }
     std::uint32_t congestion_window() const { return m_tcb->m_cWnd; }
     std::uint32_t slow_start_threshold() const { return m_tcb->m_ssThresh; }
     std::uint32_t segment_size() const { return m_tcb->m_segmentSize; }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "link/frame_success.h"
+#include "types/require.h"
 
 namespace wip {
 namespace {

@@ -46,7 +46,4 @@ inline constexpr int longest_delay_slots = 48;
 inline constexpr int blind_slots = 30;
 inline constexpr std::int64_t most_blind_frames = (blind_slots + longest_delay_slots) * nof_bins;
 
-// Throws std::invalid_argument "KEY = VALUE: must be LOW .. HIGH" for a value outside.
-void check_range(const char* key, int value, int low, int high);
-
 }  // namespace wip

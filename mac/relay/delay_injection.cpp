@@ -13,15 +13,15 @@
 
 namespace wip {
 void delay_injection_config::check() const {
-    in_range("static_ms", static_ms, 0, 60000, "0 .. 60000");
-    in_range("factor", factor, 0.1, 100, "0.1 .. 100");
-    in_range("spikes_apart", spikes_apart, 0.1, 1000, "0.1 .. 1000");
-    in_range("first_deviation_ms", first_deviation_ms, 0, 60000, "0 .. 60000");
-    in_range("most_delay_ms", most_delay_ms, 0, 60000, "0 .. 60000");
-    in_range("most_held", most_held, 1, 100000, "1 .. 100000");
-    in_range("most_flows", most_flows, 1, 65536, "1 .. 65536");
-    in_range("expiry_s", expiry_s, 0.001, 1e6, "0.001 .. 1000000");
-    in_range("tick_ms", tick_ms, 1e-6, 1000, "0.000001 .. 1000");
+    check_range("static_ms", static_ms, 0, 60000);
+    check_range("factor", factor, 0.1, 100);
+    check_range("spikes_apart", spikes_apart, 0.1, 1000);
+    check_range("first_deviation_ms", first_deviation_ms, 0, 60000);
+    check_range("most_delay_ms", most_delay_ms, 0, 60000);
+    check_range("most_held", most_held, 1, 100000);
+    check_range("most_flows", most_flows, 1, 65536);
+    check_range("expiry_s", expiry_s, 0.001, 1e6);
+    check_range("tick_ms", tick_ms, 1e-6, 1000);
 }
 
 delay_rule::delay_rule(const delay_injection_config& config)

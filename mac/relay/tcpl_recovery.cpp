@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <bit>
 #include <optional>
-#include <stdexcept>
 #include <string>
 
+#include "types/require.h"
 #include "wire/ip_header.h"
 #include "wire/tcp_options.h"
 
@@ -97,14 +97,8 @@ struct tcpl_recovery::segment_view {
 };
 
 void recovery_config::check() const {
-    const auto in_range = [](const char* key, int value, int low, int high) {
-        if (value < low || value > high)
-            throw std::invalid_argument(std::string(key) + " = " + std::to_string(value) +
-                                        ": must be " + std::to_string(low) + " .. " +
-                                        std::to_string(high));
-    };
-    in_range("most_port_errors", most_port_errors, 0, 4);
-    in_range("most_flows", most_flows, 1, 65536);
+    check_range("most_port_errors", most_port_errors, 0, 4);
+    check_range("most_flows", most_flows, 1, 65536);
 }
 
 tcpl_recovery::tcpl_recovery(const recovery_config& config) : config_(config) { config_.check(); }

@@ -284,10 +284,10 @@ class Traces(unittest.TestCase):
         for pattern, arguments in (
                 ("valid is list, render", ("paint",)),
                 ("'mars': unknown", ("render", "mars", "-o", x)),
-                ("--seconds -1", ("render", "jakes", "-o", x, "--seconds", "-1")),
+                ("--seconds = -1: must be", ("render", "jakes", "-o", x, "--seconds", "-1")),
                 ("--seed", ("render", "jakes", "-o", x, "--seed", "-1")),
                 ("--snr is '99'; valid: -60..80", ("render", "jakes", "-o", x, "--snr", "99")),
-                ("--horizon 65", ("render", "jakes", "-o", x, "--horizon", "65")),
+                ("--horizon = 65: must be 0 .. 64", ("render", "jakes", "-o", x, "--horizon", "65")),
                 ("fades too little", ("render", "static", "-o", x, "--prediction-nmse", "0.1")),
                 ("moves by its own", ("render", "hst", "-o", x, "--speed-kmh", "3")),
                 ("cannot be written", ("render", "jakes", "-o", self.file("no/x.h5"))),

@@ -27,7 +27,6 @@ public:
     void poll();
     // Open questions are given up: whatever is answered to them, nobody is called.
     void forget();
-    std::size_t open_questions() const { return questions_.size(); }
 
 private:
     struct question {

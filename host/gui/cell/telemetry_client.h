@@ -31,7 +31,6 @@ public:
     void connect(const std::string& source, const std::string& endpoint, const curve_keys& keys);
     void disconnect_all();
     bool knows(const std::string& source) const { return sockets_.contains(source); }
-    std::size_t nof_sources() const { return sockets_.size(); }
 
     // Hands over what is there, about `most` messages at most; returns how many.
     int drain(const message_sink& sink, int most = 4000);

@@ -132,7 +132,7 @@ TEST(AirConfig, refuses_bad_channels_and_impairments_with_their_place) {
     };
     EXPECT_EQ(of_node("[{adc_bits: 12}, {adc_bits: 40}]"),
               "f.yaml:2: nodes.a.impairments = [{adc_bits: 12}, {adc_bits: 40}]: [1].adc_bits: "
-              "quantiser bits 40: valid is 2 to 16");
+              "quantiser bits = 40: must be 2 .. 16");
     for (const char* list :
          {"3", "[3]", "[{}]", "[{cfo_hz: x}]", "[{cfo_hz: 1, dc_dbfs: -3}]", "[{hum: 50}]",
           "[{cfo: {herz: 1}}]", "[{tone: 3}]", "[{clock_ppm: 200}]", "[{clock: {ppm: -101}}]",
