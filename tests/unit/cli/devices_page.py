@@ -60,23 +60,25 @@ ROWS = (   # title, key of its source, text of a product
 
 
 def table():
-    """Values; in italics: assumed. The sources of the others stand in the table of devices."""
+    """Values, each with the letter of its source (none: assumed), then the sources."""
     tree = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
-    products = tree["products"]
-    unused = set(tree["sources"]) - {source for p in products.values() for source in p["from"].values()} - {"assumed"}
-    if unused:
-        raise ValueError(f"{TABLE}: nobody cites {', '.join(sorted(unused))}")
+    products, letters = tree["products"], {}
 
     def cell(product, key, text):
-        return f"*{text(product)}*" if key and product["from"][key] == "assumed" else f"{text(product)}"
+        source = product["from"][key] if key else "assumed"
+        if source == "assumed":
+            return f"{text(product)}" if key is None else f"*{text(product)}*"
+        letter = letters.setdefault(source, chr(ord("a") + len(letters)))
+        return f"{text(product)} <sup>{letter}</sup>"
 
-    # Products that differ in the number of channels alone share a column.
-    columns = {}
-    for name, p in products.items():
-        columns.setdefault(tuple(cell(p, key, text) for _, key, text in ROWS[1:]), []).append(name)
-    lines = ["| | " + " | ".join(map(", ".join, columns.values())) + " |", "|---" * (len(columns) + 1) + "|",
-             f"| {ROWS[0][0]} | " + " | ".join(", ".join(str(products[n]["channels"]) for n in names) for names in columns.values()) + " |"]
-    lines += [f"| {row[0]} | " + " | ".join(cells) + " |" for row, cells in zip(ROWS[1:], zip(*columns, strict=True), strict=True)]
+    lines = ["| | " + " | ".join(products) + " |", "|---" * (len(products) + 1) + "|"]
+    for title, key, text in ROWS:
+        lines.append(f"| {title} | " + " | ".join(cell(p, key, text) for p in products.values()) + " |")
+    lines.append("")
+    lines += [f"- <sup>{letter}</sup> {' '.join(tree['sources'][name].split())}" for name, letter in letters.items()]
+    unused = set(tree["sources"]) - set(letters) - {"assumed"}
+    if unused:
+        raise ValueError(f"{TABLE}: nobody cites {', '.join(sorted(unused))}")
     return "\n".join(lines) + "\n"
 
 
