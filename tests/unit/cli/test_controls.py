@@ -33,7 +33,7 @@ class Table(unittest.TestCase):
             rows = controls.table(kind)
             self.assertLessEqual({s.key for s in settings}, set(rows))
             for row in rows.values():
-                self.assertTrue(row.why_not or row.process in settings_command.PROCESSES, row.key)
+                self.assertTrue(row.why_not or row.process in (*settings_command.PROCESSES, settings_command.ATTENUATOR), row.key)
                 self.assertNotIn("\n", row.why_not)
 
     def test_what_the_issue_asks_for_can_change_in_both_cells(self):
@@ -49,7 +49,7 @@ class Table(unittest.TestCase):
         self.assertIn("one terminal", controls.table("demo")["scheduling.method"].why_not)
 
     def test_what_can_change_is_a_key_of_the_process_that_takes_it(self):
-        processes = {"demo": {"base": "macd", "terminal": "macd", "air": "medium"},
+        processes = {"demo": {"base": "macd", "terminal": "macd", "air": "medium", "attenuator": "demo"},
                      "emulate": dict.fromkeys(settings_command.PROCESSES, "emulator")}
         for command, program_of in processes.items():
             changeable = [c for c in controls.table(command).values() if not c.why_not]

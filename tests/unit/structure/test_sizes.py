@@ -10,7 +10,7 @@ LONGEST_PAGE = 7000     # words
 TO_BE_SPLIT = {"tests/unit/mac/test_umts_rlc.cpp": 585}
 ONE_TABLE = {"mac/schema/settings.yaml": 600}      # an entry a setting
 # More than asked. Who gets below lowers it; who needs more says why (docs/develop.md).
-AT_MOST = {"product": 101_500, "host/cli": 19_900, "words": 61_000}
+AT_MOST = {"product": 101_700, "host/cli": 20_100, "words": 61_100}
 
 
 @unittest.skipIf(sizes.tracked() is None, "not a git checkout")

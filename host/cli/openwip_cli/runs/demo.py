@@ -19,9 +19,8 @@ from ..measure import pace, traffic
 from ..measure.watching import watching
 from ..messages import control
 from ..settings.scenario import Scenario
-from . import loop, replay_cell, run
+from . import cable_attenuator, loop, replay_cell, run
 from .options import Options, parse_demo
-from .run import MeasuredCell
 
 LOCK_TIMEOUT_S = 10    # of air time
 CAUGHT_UP_S = 0.005    # behind the wall clock
@@ -31,6 +30,20 @@ FADER_SIDES = ("-base-input", "-terminal-output")    # what its recordings' name
 
 
 # --- a running cell ---
+
+class DemoCell(run.MeasuredCell):
+    """With the attenuator that may be in its cable."""
+
+    def __init__(self, cell: Cell, keeper: KeeperClient, scenario: Scenario, places: Places) -> None:
+        super().__init__(cell, keeper, scenario)
+        self.attenuator = cable_attenuator.CableAttenuator(cell, keeper, scenario, places)
+
+    def begin(self) -> None:
+        self.attenuator.begin()
+
+    def more_checks(self, _now: Any) -> list[tuple[str, list[str]]]:
+        return self.attenuator.checks()
+
 
 def recording_arguments(options: Options) -> dict[str, list[str]]:
     """Of the flowgraphs, by station."""
@@ -45,10 +58,11 @@ def recording_arguments(options: Options) -> dict[str, list[str]]:
 
 
 def start(cell: Cell, keeper: KeeperClient, scenario: Scenario, places: Places, progress: Callable[[str], None],
-          record_iq: Any = None) -> MeasuredCell:
+          record_iq: Any = None) -> DemoCell:
     cells.write_configs(cell, scenario)
     processes = {p.name: p for p in cells.cell_processes(cell, scenario, places, record_iq)}
-    running = run.MeasuredCell(cell, keeper, scenario)
+    running = DemoCell(cell, keeper, scenario, places)
+    running.attenuator.start(running)
     progress("starting the medium")
     start_process(keeper, processes["air"], running, running.air)
     progress("starting the base station and the terminal")
@@ -62,7 +76,7 @@ def start(cell: Cell, keeper: KeeperClient, scenario: Scenario, places: Places, 
     return running
 
 
-def wait_for_lock(running: MeasuredCell, scenario: Scenario, progress: Callable[[str], None]) -> Any:
+def wait_for_lock(running: run.MeasuredCell, scenario: Scenario, progress: Callable[[str], None]) -> Any:
     """Returns air time from the first sample to lock, s."""
     def begun() -> bool:
         return running.ask(running.terminal).slot > 0
@@ -137,7 +151,7 @@ def traffic_of(cell: run.MeasuredCell, places: Places, progress: Callable[[str],
     return result | {"failed": failed, "stall": stalls.report(), "standstills": standstills.report(), "page_faults": faults.report()}
 
 
-def measure(cell: run.MeasuredCell, watch: Any, applications: Any, places: Places, progress: Callable[[str], None]) -> Any:
+def measure(cell: DemoCell, watch: Any, applications: Any, places: Places, progress: Callable[[str], None]) -> Any:
     """All traffic, and the report of it."""
     keeper = cell.keeper
     common, more, now = run.measure(cell, watch, applications, lambda cell: traffic_of(cell, places, progress), progress,
@@ -146,7 +160,7 @@ def measure(cell: run.MeasuredCell, watch: Any, applications: Any, places: Place
     common["realtime"]["stall"] = more.pop("stall")
     return common | more | {
         "placement": keeper.placement.report() | slot_path.granted(keeper.pids) | {"page_faults": more.pop("page_faults")},
-        "fader": accounting.fader_of(now.air, radio),
+        "fader": accounting.fader_of(now.air, radio), "attenuator": cell.attenuator.said,
         "radio": accounting.counts_of(radio, "cell", "locks", "lock_losses", "gain_", "cfo_hz", "evm_", "mean_snr_db", "overflows", "clipped") | {
             "state": radio.mode, "level_dbfs": radio.rx_level_dbfs,
             "transitions": accounting.counts_of(radio, "candidates", "synchronisations", "losses_"),
@@ -177,6 +191,7 @@ def check(options: Options, places: Places) -> None:
     check_config(places.program(cells.MEDIUM), cells.air_config(cell, scenario))
     if fader:
         check_config(places.program(cells.FADER), cells.fader_config(cell, scenario))
+    cable_attenuator.check(scenario, places)
 
 
 def main(arguments: list[str], places: Places) -> int:
