@@ -11,8 +11,12 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from demo_support import FIRMWARE, GENTLE, Demo, attenuator_in_qemu, openwip, wait_until     # noqa: E402
 
+from openwip_cli.errors import BadInput                        # noqa: E402
 from openwip_cli.figures import attenuator as figures          # noqa: E402
+from openwip_cli.machine import places                         # noqa: E402
 from openwip_cli.messages import attenuator as link, control   # noqa: E402
+from openwip_cli.runs import cable_attenuator                  # noqa: E402
+from openwip_cli.settings import scenario as scenarios         # noqa: E402
 from openwip_schema import control_pb2 as pb                   # noqa: E402
 
 GOOD = {"name": "OpenWIP", "state": "playing", "steps": 300, "played": 9, "underflows": 0, "late": 0, "missed_ticks": 0, "silent_s": 0.01}
@@ -91,13 +95,15 @@ class InARun(unittest.TestCase):
         high, many = self.folder / "high.csv", self.folder / "many.csv"
         high.write_text("1\n40\n")
         many.write_text("1,9\n4,5\n")
-        for options, words in ((("--attenuator-trace", str(high)), "40 dB are asked of channel 1; valid: 0 to 31.75"),
-                               (("--attenuator-trace", str(many)), "valid: channels of 1..8"),
-                               (("--attenuator", "/dev/null"), "/dev/null"),
-                               (("--attenuator-trace", "x.h5"), "--attenuator-at-zero is missing")):
-            done = openwip("demo", "--air", "cabled", "--attenuator", self.machine.port, *options)
-            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
-            self.assertIn(words, done.stderr)
+        done = openwip("demo", "--air", "cabled", "--attenuator", self.machine.port, "--attenuator-trace", str(high))
+        self.assertEqual((done.returncode, done.stderr), (2, "openwip: 40 dB are asked of channel 1; valid: 0 to 31.75 (63.5 where two chips are in series: "
+                                                         "./openwip attenuator set --series)\n"))
+        for port, trace, words in ((self.machine.port, many, "valid: channels of 1..8"), (self.machine.port, "/nowhere.csv", "nowhere.csv: cannot be read"),
+                                   ("/dev/null", high, "--port is /dev/null")):
+            scenario = scenarios.Scenario({"attenuator.port": port, "attenuator.trace": str(trace)})
+            with self.assertRaisesRegex(BadInput, words):
+                cable_attenuator.check(scenario, places.default())
+
 
 
 if __name__ == "__main__":
