@@ -269,7 +269,10 @@ class Report(unittest.TestCase):
                          [(150, 0.1, "air", "channel.snr_db"), (300, 0.2, "base", "link.bins")])
 
     def test_the_capacity_is_marked_and_the_verdict_is_not_spoiled(self):
-        changed = accounting.changes_of(air=self.status((150, "channel.blackout")))
+        for key in ("channel.blackout", "paths.base:terminal.channel.blackout"):
+            self.check_change(accounting.changes_of(air=self.status((150, key))))
+
+    def check_change(self, changed):
         capacity = accounting.mark_capacity({"how": ["a"]}, changed)
         self.assertTrue(capacity["settings_changed"])
         self.assertIn("changed by hand", capacity["how"][-1])
