@@ -13,8 +13,9 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "host" / "cli"))
 
 from openwip_cli.cell import cell as cells  # noqa: E402
-from openwip_cli.machine import system  # noqa: E402
+from openwip_cli.machine import qemu, system  # noqa: E402
 
+FIRMWARE = pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build")) / "firmware/arm/netduinoplus2.elf"     # in QEMU
 # The radio at half the pace: the tests are about what arrives, and a busy machine may be slow.
 GENTLE = ["--speed", "0.5", "--pacing-limit-ms", "1000"]
 PROCESSES = ("air", "base.macd", "terminal.macd", "base.radio", "terminal.radio")
@@ -92,6 +93,17 @@ class Demo:
         self.process.stdout.close()
         if not self.reader.is_alive():
             self.process.stderr.close()
+
+
+def attenuator_in_qemu(test, folder):
+    """Runs until the test is over; its settings in the folder."""
+    from openwip_cli.messages import attenuator
+    machine = qemu.Qemu(FIRMWARE, folder)
+    test.addCleanup(machine.end)
+    with attenuator.Attenuator(machine.port, answer_s=3) as device:
+        device.find()
+        machine.settle(lambda: device.status().tick)
+    return machine
 
 
 def left_of(cell, pids=()):

@@ -110,14 +110,18 @@ class Options(unittest.TestCase):
     def beside(setting):
         """What makes a value possible."""
         of_realtime = {"link.transmit_lead_slots": ("--retransmission-delay-ms", "32"), "link.loop": ()}
+        if setting.key.startswith("attenuator."):
+            trace = ("--attenuator-trace", "a.h5") if setting.key == "attenuator.at_zero_db" else ()
+            return ("--air", "cabled", *trace, *(("--attenuator", "/dev/x") if setting.key != "attenuator.port" else ()))
         return ("--clock", "realtime", *of_realtime[setting.key]) if setting.key in of_realtime else ()
 
     def test_every_flag_reaches_its_setting(self):
         for s in (x for x in scenario.SETTINGS if x.flag):
             kind = getattr(s.kind, "kind", s.kind)
             value = kind.high if hasattr(kind, "high") else "ppm=1" if kind.name == "text" else kind.read(kind.words[-1])
+            value = {"attenuator.port": "/dev/x", "attenuator.trace": "a.csv", "attenuator.channels": [1, 3], "attenuator.levels_db": [3.5]}.get(s.key, value)
             with self.subTest(s.flag):
-                self.assertEqual(parse(s.flag, str(value), *self.beside(s)).scenario[s.key], value)
+                self.assertEqual(parse(s.flag, scenario.text_of(value) if isinstance(value, list) else str(value), *self.beside(s)).scenario[s.key], value)
 
     def test_one_outside_every_range_is_refused_with_flag_value_and_range(self):
         for s in (x for x in scenario.SETTINGS if x.flag):

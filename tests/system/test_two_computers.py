@@ -6,9 +6,11 @@ import sys
 import time
 import unittest
 
-from demo_support import built, left_of, openwip, system
+from demo_support import FIRMWARE, attenuator_in_qemu, built, left_of, openwip, system
 from two_computers import FADER_SAMPLES, World
 from uhd_support import BUILD
+
+from openwip_cli.figures import attenuator as figures
 
 NAME = f"t{os.getpid() % 100000}"
 HEALS_S = 2.0       # asked; alone on two cores 1.4 to 1.9 s from the restart
@@ -89,7 +91,7 @@ class Cables(unittest.TestCase):
         self.assertIn("where no fader answers; valid: air.control of a ./openwip fader that runs", stranger.said)
         terminal = world.station("terminal", "--fader", control)
         terminal.wait_until_up()
-        base = world.station("base")
+        base = world.station("base", *self.attenuator(world.folder))
         base.wait_until_up()
         self.assertTrue(system.wait_until(lambda: "locked" in terminal.said, 20), terminal.said)
         time.sleep(1)
@@ -109,6 +111,18 @@ class Cables(unittest.TestCase):
         self.assertEqual("residual_db" in through, "dB off in" in done.stdout, done.stdout)
         _, of_base = base.ends()
         self.assertNotIn("fader", of_base)
+        if FIRMWARE.exists():
+            self.assertEqual([of_base["attenuator"][n] for n in ("state", "steps", "played")], ["ended", 50, 50], of_base["attenuator"])
+            self.assertEqual(of_base["verdict"]["checks"]["attenuator"], not figures.check(of_base["attenuator"]))
+
+    def attenuator(self, folder):
+        """One that plays half a second, for the base station."""
+        if not FIRMWARE.exists():
+            return ()
+        folder.chmod(0o755)     # tables are read as the account
+        table = folder / "table.csv"
+        table.write_text("1\n" + "10\n" * 50)
+        return ("--attenuator", attenuator_in_qemu(self, folder).port, "--attenuator-trace", str(table), "--attenuator-period", "10", "--attenuator-silence", "5000")
 
 
 if __name__ == "__main__":

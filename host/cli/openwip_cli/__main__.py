@@ -21,7 +21,7 @@ COMMANDS = {
     "bench": "commands.commands:bench", "switch-table": "commands.commands:switch_table", "fader": "commands.fader",
     "curves": "commands.commands:curves",
     # Processes of a cell, started by others of this package.
-    "judge": "measure.judge", "forward": "cell.remote", "replay-radio": "runs.replay_radio",
+    "judge": "measure.judge", "forward": "cell.remote", "replay-radio": "runs.replay_radio", "cable-attenuator": "runs.cable_attenuator",
 }
 
 

@@ -33,7 +33,7 @@ class Table(unittest.TestCase):
             rows = controls.table(kind)
             self.assertLessEqual({s.key for s in settings}, set(rows))
             for row in rows.values():
-                self.assertTrue(row.why_not or row.process in settings_command.PROCESSES, row.key)
+                self.assertTrue(row.why_not or row.process in (*settings_command.PROCESSES, settings_command.ATTENUATOR), row.key)
                 self.assertNotIn("\n", row.why_not)
 
     def test_what_the_issue_asks_for_can_change_in_both_cells(self):
@@ -49,7 +49,7 @@ class Table(unittest.TestCase):
         self.assertIn("one terminal", controls.table("demo")["scheduling.method"].why_not)
 
     def test_what_can_change_is_a_key_of_the_process_that_takes_it(self):
-        processes = {"demo": {"base": "macd", "terminal": "macd", "air": "medium"},
+        processes = {"demo": {"base": "macd", "terminal": "macd", "air": "medium", "attenuator": "demo"},
                      "emulate": dict.fromkeys(settings_command.PROCESSES, "emulator")}
         for command, program_of in processes.items():
             changeable = [c for c in controls.table(command).values() if not c.why_not]
@@ -269,7 +269,10 @@ class Report(unittest.TestCase):
                          [(150, 0.1, "air", "channel.snr_db"), (300, 0.2, "base", "link.bins")])
 
     def test_the_capacity_is_marked_and_the_verdict_is_not_spoiled(self):
-        changed = accounting.changes_of(air=self.status((150, "channel.blackout")))
+        for key in ("channel.blackout", "paths.base:terminal.channel.blackout"):
+            self.check_change(accounting.changes_of(air=self.status((150, key))))
+
+    def check_change(self, changed):
         capacity = accounting.mark_capacity({"how": ["a"]}, changed)
         self.assertTrue(capacity["settings_changed"])
         self.assertIn("changed by hand", capacity["how"][-1])

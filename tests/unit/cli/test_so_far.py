@@ -143,6 +143,16 @@ class SoFar(unittest.TestCase):
             self.assertEqual((found(*starts)["bursts"], found(*starts)["heard"], found(*starts)["wrong"]), (8, 8, []))
         self.assertIn("dB off the commanded one", found(False, False)["wrong"][0])
 
+    def test_an_attenuator_in_the_cable_that_stops_is_a_reason(self):
+        looks = judge.Judge.__new__(judge.Judge)
+        looks.so_far, looks.attenuator = self.so_far, mock.Mock()
+        for said, reasons in ((control.AttenuatorStatus(state="armed", steps=9), []), (control.AttenuatorStatus(state="playing", steps=9), []),
+                              (control.AttenuatorStatus(state="playing", steps=9, silent_s=2), ["attenuator: it has not answered for 2.0 s"]),
+                              (judge.control.NoAnswer("no"), ["attenuator: its process does not answer"])):
+            looks.attenuator.status = mock.Mock(side_effect=[said])
+            looks.look_at_attenuator()
+            self.assertEqual(list(self.verdict(statuses(1), statuses(2)).reason), reasons)
+
     def test_before_the_terminal_has_locked_nothing_is_valid(self):
         v = self.verdict(statuses(1, locked=False), statuses(2, locked=False))
         self.assertFalse(v.valid)

@@ -68,6 +68,9 @@ class CommandLine(unittest.TestCase):
             self.assertEqual((options.scenario["link.bins"], wanted.unused), (7, ["air.speed", "phy.predictor"]))
             self.assertEqual(cells.transmitter_options(options.scenario)[-1],
                              f"epa,speed_kmh=30.0,shadowing=off,user=0,noise_dbfs={round(options.scenario.noise_dbfs, 4)},seed=3")
+            with mock.patch.object(station, "write_config", return_value="x.yaml"):
+                radio = station.processes(cells.Cell("x"), options.scenario, "base", wanted.radio, wanted.peer, places.default())[1].argv
+            self.assertEqual(radio[radio.index("--channel-control") + 1], "ipc:///run/openwip/x/base.channel")     # for ./openwip set --control
             wanted, options = parse("terminal", *HERE, "--config", f.name)
             self.assertEqual((options.scenario["link.bins"], options.scenario["phy.predictor"]), (12, "ar"))
             self.assertEqual(wanted.unused, ["air.fade", "air.speed", "channel.model", "channel.snr_db"])

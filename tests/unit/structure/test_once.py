@@ -11,7 +11,7 @@ import sizes
 TOP = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(TOP / "host/cli"))
 from openwip_cli import air  # noqa: E402
-from openwip_cli.commands import attenuator  # noqa: E402
+from openwip_cli.cell import attenuator_tables as attenuator  # noqa: E402
 from openwip_cli.messages.attenuator import STEP_DB  # noqa: E402
 from openwip_cli.settings import table  # noqa: E402
 

@@ -15,7 +15,7 @@ from ..machine import rights
 from ..machine.places import Places
 from ..settings.scenario import Scenario
 from . import remote
-from .cell import MACD, Cell, Process, flowgraph, mac_config, radio_environment, receiver_options, transmitter_options, write_config
+from .cell import MACD, TRANSMITTER, Cell, Process, flowgraph, mac_config, radio_environment, receiver_options, transmitter_options, write_config
 
 PORT = 7680
 START_IN_S = 0.3        # of the radio's clock, once it is set up: time to make the flowgraph
@@ -85,7 +85,7 @@ def macd_config(cell: Cell, scenario: Scenario, role: str, other: Peer) -> dict[
 def processes(cell: Cell, scenario: Scenario, role: str, radio: Radio, other: Peer, places: Places) -> list[Process]:
     """In the order of starting."""
     config = write_config(cell, role, macd_config(cell, scenario, role, other))
-    more = transmitter_options(scenario) if role == "base" else receiver_options(scenario)
+    more = transmitter_options(scenario, cell.endpoint(TRANSMITTER)) if role == "base" else receiver_options(scenario)
     return [
         Process(f"{role}.macd", [str(places.build / MACD), "--config", config], {"OPENWIP_RUN": str(cell.run)}, slot_path=True),
         Process(f"{role}.radio", [*flowgraph(role, places), *radio.options(role), "--endpoint", cell.line(f"{role}.slot"),

@@ -2,15 +2,14 @@
 """./openwip attenuator list|qemu|status|set|play|sweep: the programmable attenuator (docs/attenuator.md), on a serial port or in QEMU.
 
 Exit code of play and sweep: 0 if every step was there when it was due, 1 if not, 2 for bad input, 3 if nothing answers."""
-import csv
 import math
 import pathlib
 import signal
 import tempfile
 import time
-from collections.abc import Sequence
 from typing import Any
 
+from ..cell.attenuator_tables import MOST_DB, NOF_CHANNELS, PERIOD_MS, SILENCE_MS, channel_numbers, check_levels, limits, prepare, quarters
 from ..errors import INVALID, VALID, BadInput, Terminated, raise_terminated
 from ..machine import outputs
 from ..machine.places import Places
@@ -20,12 +19,6 @@ from ..settings.command_line import Parser
 
 PORTS = ("/dev/serial/by-id/*", "/dev/ttyACM*", "/dev/ttyUSB*")
 OURS = "STLink"     # of the names in by-id: those may be asked who they are
-STATES = ("idle", "armed", "playing", "ended", "stopped", "silent")
-# As firmware/core has it.
-NOF_CHANNELS = 8
-PERIOD_MS = (1, 10_000)
-SILENCE_MS = (10, 60_000)
-MOST_DB = 63.5              # two chips in series
 FIRMWARE = "firmware/arm/netduinoplus2.elf"
 
 
@@ -47,84 +40,6 @@ def the_port(given: str | None) -> str:
     return candidates[0]
 
 
-def quarters(where: str, text: str) -> int:
-    """A level in dB as the nearest step of the chips."""
-    try:
-        db = float(text)
-    except ValueError:
-        db = math.nan
-    if not 0 <= db <= 63.5:
-        raise BadInput(f"{where} is {text!r}; valid: 0 to 63.5 dB (31.75 where chips are not in series)")
-    return math.floor(db / link.STEP_DB + 0.5)
-
-
-def channel_numbers(where: str, words: Sequence[str]) -> list[int]:
-    numbers = [int(w) if w.strip().isdecimal() else 0 for w in words]
-    if not numbers or any(not 1 <= n <= NOF_CHANNELS for n in numbers) or numbers != sorted(set(numbers)):
-        raise BadInput(f"{where} is {','.join(words)!r}; valid: channels of 1..{NOF_CHANNELS}, ascending, such as 1,3")
-    return numbers
-
-
-def read_table(path: str) -> tuple[list[int], bytes]:
-    """(channels, levels). A CSV file: a line of channels (1,3), then a line of dB for each step."""
-    try:
-        with open(path, newline="", encoding="utf-8") as f:
-            rows = [(n, row) for n, row in enumerate(csv.reader(f), 1) if row and not row[0].lstrip().startswith("#")]
-    except (OSError, UnicodeDecodeError, csv.Error) as e:
-        raise BadInput(f"{path}: cannot be read: {getattr(e, 'strerror', None) or e}; valid: a CSV file") from None
-    if len(rows) < 2:
-        raise BadInput(f"{path} has {len(rows)} lines; valid: a line of channels (1,3), then a line of dB for each step")
-    channels = channel_numbers(f"{path}:{rows[0][0]}", rows[0][1])
-    levels = bytearray()
-    for n, row in rows[1:]:
-        if len(row) != len(channels):
-            raise BadInput(f"{path}:{n} has {len(row)} values; valid: {len(channels)}, one for each channel")
-        levels += bytes(quarters(f"{path}:{n}", word) for word in row)
-    return channels, bytes(levels)
-
-
-def limits(device: link.Attenuator, channels: Sequence[int]) -> list[int]:
-    """The most that each channel has, in quarter dB."""
-    most = []
-    for c in channels:
-        answer = device.ask(f"INP{c}:ATT? MAX;*OPC?")
-        if ";" not in answer:
-            device.errors()
-            raise BadInput(f"channel {c} is not there: its chip is in series with that of channel {c - 1}; valid: the channel of both")
-        most.append(round(float(answer.partition(";")[0]) / link.STEP_DB))
-    return most
-
-
-def check_levels(channels: Sequence[int], table: bytes, most: Sequence[int]) -> None:
-    for column, (c, top) in enumerate(zip(channels, most)):
-        if (found := max(table[column::len(channels)])) > top:
-            raise BadInput(f"{found * link.STEP_DB:g} dB are asked of channel {c}; valid: 0 to {top * link.STEP_DB:g} "
-                           "(63.5 where two chips are in series: ./openwip attenuator set --series)")
-
-
-def read_snr_trace(path: str, most: Sequence[int], at_zero_db: float, period_ms: int) -> tuple[bytes, int]:
-    """(levels of channels that have `most`, steps that are clipped) of an SNR trace (docs/channel-traces.md): the attenuation that gives a link, whose SNR is
-    `at_zero_db` at 0 dB, the trace's SNR, mean over its bins. A step takes the slot that is on the air when it begins."""
-    try:
-        import h5py
-        import numpy
-    except ImportError:
-        raise BadInput(f"{path}: SNR traces need h5py: run ./openwip setup channel") from None
-    try:
-        with h5py.File(path, "r") as f:
-            if f.attrs.get("format") != "openwip-snr-trace":
-                raise OSError("no SNR trace by its format")
-            rate = float(f.attrs["slots_per_second"])
-            snr = 10 * numpy.log10((10 ** (f["snr_db"][:].astype(float) / 10)).mean(axis=1))
-    except (OSError, KeyError, ValueError, TypeError) as e:
-        raise BadInput(f"{path}: cannot be read: {e}; valid: an SNR trace (./openwip channel render), or a CSV file") from None
-    steps = math.ceil(len(snr) / rate * 1000 / period_ms)
-    slots = numpy.minimum((numpy.arange(steps) * period_ms * rate / 1000).astype(int), len(snr) - 1)
-    wanted = numpy.floor((at_zero_db - snr[slots]) / link.STEP_DB + 0.5)
-    levels = numpy.clip(wanted[:, None], 0, numpy.array(most)[None, :])
-    return levels.astype(numpy.uint8).tobytes(), int((levels != wanted[:, None]).any(axis=1).sum())
-
-
 def sweep_table(start: float, stop: float, step: float) -> bytes:
     low, high, by = (round(v / link.STEP_DB) for v in (start, stop, step))
     if by < 1:
@@ -133,7 +48,7 @@ def sweep_table(start: float, stop: float, step: float) -> bytes:
 
 
 def as_json(status: Any) -> dict[str, Any]:
-    return {"state": STATES[status.state], "steps": status.received, "played": status.played, "underflows": status.underflows,
+    return {"state": link.STATES[status.state], "steps": status.received, "played": status.played, "underflows": status.underflows,
             "late": status.late, "missed_ticks": status.missed_ticks, "damaged_frames": status.damaged, "uptime_ms": status.tick,
             "attenuation_db": [q * link.STEP_DB for q in status.levels]}
 
@@ -243,14 +158,11 @@ def do_play(given: Any, _places: Places) -> int:
     if (given.at_zero is None) != (given.trace.endswith(".csv")):
         raise BadInput(f"--at-zero {'is missing' if given.at_zero is None else 'is for SNR traces'}, and TRACE is {given.trace}; valid: a table "
                        "FILE.csv, or an SNR trace with --at-zero, the SNR that the link has at 0 dB")
-    channels, table = read_table(given.trace) if given.at_zero is None else (channel_numbers("--channels", given.channels.split(",")), b"")
+    channels = channel_numbers("--channels", given.channels.split(","))
     with link.Attenuator(the_port(given.port)) as device:
         device.find()
-        most = limits(device, channels)
-        if given.at_zero is None:
-            check_levels(channels, table, most)
-        else:
-            table, clipped = read_snr_trace(given.trace, most, given.at_zero, given.period)
+        channels, table, clipped = prepare(device, given.trace, channels, given.at_zero, given.period)
+        if given.at_zero is not None:
             print(f"{clipped} of {len(table) // len(channels)} steps are clipped to what the chips have")
         return played(device, channels, table, given)
 

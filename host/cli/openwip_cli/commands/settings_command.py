@@ -2,6 +2,7 @@
 """./openwip set and ./openwip get: the settings of a running cell by the keys of its scenario (controls.py)."""
 import argparse
 import contextlib
+import dataclasses
 import json
 from typing import Any
 
@@ -19,12 +20,13 @@ from ..settings.command_line import Parser, check_cell_name
 from ..settings.scenario import text_of
 
 PROCESSES = ("base", "terminal", "air")
+ATTENUATOR = "attenuator"   # of a cell that has one
 READ_BACK_S = 3.0      # a receiver builds its new predictor first
 
 
 class RunningSettings:
-    """The settings of one cell, as its processes say them. `endpoint(socket)` names their sockets. Of a medium or fader
-    without a cell only the "air" is asked, and its rows are all."""
+    """The settings of one cell, as its processes say them. `endpoint(socket)` names their sockets. Of a medium, fader or
+    attenuator without a cell it is the only one that is asked, and its rows are all."""
 
     def __init__(self, name: str, endpoint: Any, keys: Any = None, launched: Any = None, processes: tuple[str, ...] = PROCESSES) -> None:
         self.name = name
@@ -32,10 +34,13 @@ class RunningSettings:
         self.launched = launched or {}   # the scenario, nested; of a remote cell unknown
         self.read()
         self.kind = "emulate" if "terminals" in self.effective.get("base", {}) else "demo"
-        self.paths = [str(path) for path in self.effective["air"].get("paths", {})] if self.kind == "demo" else []
+        self.paths = [str(path) for path in self.effective.get("air", {}).get("paths", {})] if self.kind == "demo" else []
         self.rows = controls.with_paths(controls.table(self.kind), self.paths)
-        if processes == ("air",):
-            self.rows = {key: row for key, row in self.rows.items() if "channel" in controls.parts(key) and row.process == "air"}
+        if "base" not in self.controls:
+            self.rows = {key: row for key, row in self.rows.items() if row.process in self.controls and ("channel" in controls.parts(key) or not row.why_not)}
+        elif ATTENUATOR not in self.controls:
+            self.rows |= {key: dataclasses.replace(row, process=None, why_not="the cell has no attenuator")
+                          for key, row in self.rows.items() if row.process == ATTENUATOR}
 
     def find(self, key: str, path: str | None) -> controls.Control:
         """`path`: the key is that of this one. Raises BadInput."""
@@ -144,13 +149,13 @@ def same(a: Any, b: str) -> bool:
 
 def connect(given: argparse.Namespace) -> "RunningSettings":
     if given.control:
-        try:
+        with contextlib.suppress(*faders.SILENT):
             running = RunningSettings(given.control, lambda _: given.control, processes=("air",))
-        except faders.SILENT:
-            running = None
-        if running is None or not running.paths:
-            raise BadInput(f"--control is {given.control}, where no channel answers; valid: air.control of a medium or fader")
-        return running
+            if ATTENUATOR in running.effective["air"]:
+                return RunningSettings(given.control, lambda _: given.control, processes=(ATTENUATOR,))
+            if running.paths:
+                return running
+        raise BadInput(f"--control is {given.control}, where no channel answers; valid: air.control of a medium or fader, attenuator.control of a cell")
     if given.remote:
         endpoint, keys = remote.client(given.remote, given.keys)
         return RunningSettings(given.remote, endpoint, keys)
@@ -162,7 +167,8 @@ def connect(given: argparse.Namespace) -> "RunningSettings":
     launched = {}
     with contextlib.suppress(OSError, ValueError):
         launched = json.loads((cell.run / "run.json").read_text())["scenario"]
-    return RunningSettings(cell.name, cell.endpoint, None, launched)
+    there = (ATTENUATOR,) * (cell.run / "attenuator.control").exists()
+    return RunningSettings(cell.name, cell.endpoint, None, launched, (*PROCESSES, *there))
 
 
 def parser(command: str, usage: str) -> Parser:
@@ -170,7 +176,7 @@ def parser(command: str, usage: str) -> Parser:
     p.add_argument("--name", type=check_cell_name, default=None, help="name of the cell (default: demo, or the only one that is up)")
     p.add_argument("--remote", metavar="tcp://HOST:PORT", help="a cell of another machine (demo --listen)")
     p.add_argument("--keys", metavar="DIR", help="with --remote: the keys of ./openwip keys")
-    p.add_argument("--control", metavar="ENDPOINT", help="a medium or fader without a cell, where it answers (its air.control)")
+    p.add_argument("--control", metavar="ENDPOINT", help="of a medium or fader without a cell: where it answers (its air.control)")
     p.add_argument("--path", metavar="SENDER:RECEIVER", help="channel.* of this path of the medium or fader (docs/cabled.md)")
     return p
 
@@ -217,7 +223,7 @@ def set_main(arguments: list[str], _places: Places) -> int:
     for key in wanted:
         row = running.rows[key]
         slot = slots.get(row.process, 0)
-        when = f"  from slot {slot} ({slot / SLOTS_PER_SECOND:.3f} s)" if slot else "  as it was"
+        when = f"  from slot {slot} ({slot / SLOTS_PER_SECOND:.3f} s)" if slot else "  at once" if running.value(key) != old[key] else "  as it was"
         print(f"{key:<{width}}  {with_unit(old[key], row)} -> {with_unit(running.value(key), row)}{when}")
     for key, value in other.items():
         print(f"openwip: {key}: asked for {wanted[key]}, the cell still says {value}", flush=True)

@@ -431,7 +431,8 @@ def check_waiting(share: Any) -> list[Any]:
 
 # --- changed by hand ---
 
-ABOUT_THE_LINK = ("link.", "channel.", "phy.", "uplink.", "scheduling.")
+ABOUT_A_CHANNEL = ("channel.", "paths.")
+ABOUT_THE_LINK = (*ABOUT_A_CHANNEL, "link.", "phy.", "uplink.", "scheduling.")
 
 
 def changes_of(**statuses: Any) -> list[Any]:
@@ -455,6 +456,6 @@ def mark_capacity(capacity: dict[str, Any], changes: Sequence[dict[str, Any]]) -
 
 def lock_reasons(losses: Any, changes: Sequence[dict[str, Any]]) -> list[Any]:
     """A lost lock makes a run invalid, unless somebody changed the channel: then it is what was asked for."""
-    if not losses or any(c["key"].startswith("channel.") for c in changes):
+    if not losses or any(c["key"].startswith(ABOUT_A_CHANNEL) for c in changes):
         return []
     return [f"lock: lost {losses} times"]

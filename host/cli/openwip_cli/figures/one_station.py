@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..air import SLOT_SAMPLES, SLOTS_PER_SECOND
-from . import accounting, meaning, report, standstills
+from . import accounting, attenuator, meaning, report, standstills
 
 CLIPS = "the radio clips, which is noise in every bin: less --gain, or --gain-control on"
 
@@ -108,7 +108,7 @@ def screen(r: dict[str, Any]) -> str:
         lines.append(f"  machine      {report.granted_words(r['machine'])}")
     if r.get("standstills"):
         lines.append(f"  stalls       {standstills.words(r['standstills']).removeprefix('; ')}")
-    lines += report.loop_lines(r.get("loop")) + report.fader_lines(r.get("fader"))
+    lines += report.loop_lines(r.get("loop")) + report.fader_lines(r.get("fader")) + attenuator.lines(r.get("attenuator"))
     if "bursts_heard" in r and not r.get("fader"):
         lines.append(f"  fader        {len(r['bursts_heard'])} bursts of the base station heard, not compared with what the fader commanded: its control is "
                      "not known here (--fader); with the file of --json, where it runs: ./openwip fader compare CONFIG FILE")

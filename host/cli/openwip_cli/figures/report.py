@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from . import accounting, meaning, standstills as standing
+from . import accounting, attenuator, meaning, standstills as standing
 from .meaning import MODULATIONS
 
 
@@ -152,7 +152,7 @@ def screen(r: dict[str, Any]) -> str:
                  f"{rt['slots_behind']} of {rt['slots']} slots more than {rt['pacing_limit_us'] / 1000:g} ms behind "
                  f"(median {rt['pacing_us']['median'] / 1000:.2f}, p99 {rt['pacing_us']['p99'] / 1000:.2f}, "
                  f"max {rt['pacing_us']['max'] / 1000:.2f} ms)")
-    lines += loop_lines(r.get("loop")) + fader_lines(r.get("fader"))
+    lines += loop_lines(r.get("loop")) + fader_lines(r.get("fader")) + attenuator.lines(r.get("attenuator"))
     if not r.get("fader") and rt.get("clipped"):
         lines.append(f"  clipped      {rt['clipped']} samples of the faded signal at the transmitter")
     lines += stall_lines(rt.get("stall"), rt.get("standstills")) + placement_lines(r.get("placement"))

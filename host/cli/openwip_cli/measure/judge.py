@@ -19,7 +19,7 @@ from typing import Any
 
 from ..cell import cell as cells
 from ..cell.running import tun_counts
-from ..figures import accounting, meaning
+from ..figures import accounting, attenuator, meaning
 from ..machine import own_files, rights
 from ..machine.places import Places
 from ..messages import control
@@ -44,6 +44,7 @@ class SoFar:
         self.still = 0
         self.noted: Sequence[str] = ()   # all that the keeper has written down; of the measured time from `noted_before` on
         self.noted_before = 0
+        self.attenuator: dict[str, Any] | None = None   # attenuator.report_of()
 
     def begins_again(self, now: accounting.Statuses) -> bool:
         return self.first is None or now.air.slots < self.last.air.slots
@@ -73,7 +74,7 @@ class SoFar:
                                        surroundings=self.noted[self.noted_before:])
         if now.air.now == self.first.air.now:
             observed.realtime["factor"] = 1.0    # no time has passed yet
-        found = accounting.judge(observed)
+        found = accounting.judge(observed, [("attenuator", attenuator.check(self.attenuator))] if self.attenuator else [])
         result = telemetry_pb2.Verdict(
             valid=found["valid"], reason=found["reasons"], command=self.command,
             seconds=(now.air.now - self.first.air.now) / accounting.SAMPLE_RATE,
@@ -93,6 +94,7 @@ class Judge:
     def __init__(self, cell: cells.Cell, command: str) -> None:
         self.cell, self.so_far = cell, SoFar(command)
         self.sockets = {n: control.Control(cell.endpoint(f"{n}.control")) for n in ("air", "base", "terminal")}
+        self.attenuator = control.Control(cell.endpoint("attenuator.control")) if (cell.run / "attenuator.control").exists() else None
         self.publisher = Publisher(cell.endpoint("keeper.telemetry"), ["verdict"])
         self.listed: Any = None
         self.tun: Any = None
@@ -129,8 +131,18 @@ class Judge:
         except OSError:
             return ()        # nothing yet
 
+    def look_at_attenuator(self) -> None:
+        try:
+            said = self.attenuator.status(TIMEOUT_S) if self.attenuator else None
+        except control.NoAnswer:
+            self.so_far.attenuator = attenuator.report_of(None)
+            return
+        # Armed: it plays from the begin of the measured time on.
+        self.so_far.attenuator = attenuator.report_of(said) if said and said.state != "armed" else None
+
     def turn(self, watch: Any, clock: Any) -> None:
         self.so_far.noted = self.noted()
+        self.look_at_attenuator()
         now = self.statuses()
         if now is not None and self.so_far.take(now):
             clock.begin()

@@ -16,6 +16,7 @@ from openwip_schema import attenuator_pb2 as pb
 from ..errors import BadInput, NoAnswer, Refused
 
 STEP_DB = 0.25
+STATES = ("idle", "armed", "playing", "ended", "stopped", "silent")
 ANSWER_S = 1.0
 TRIES = 3
 MOST_BYTES = 240        # levels in one message
@@ -201,9 +202,9 @@ class Attenuator:
         return self.request(status=pb.Empty()).status
 
     def play(self, channels: Sequence[int], table: bytes, period_ms: int = 1, external: bool = False,
-             seen: Callable[[Any], None] = lambda status: None) -> Any:
+             seen: Callable[[Any], None] = lambda status: None, ready: Callable[[], bool] = lambda: True) -> Any:
         """The table, a byte of quarter dB for each channel (from 1, ascending) and step; the status at the end. `seen` gets each one
-        on the way. It begins when the ring is full, or with the edge at the input."""
+        on the way. It begins when the ring is full and `ready`, or with the edge at the input."""
         mask = sum(1 << (c - 1) for c in channels)
         nof_steps, most = len(table) // len(channels), MOST_BYTES // len(channels)
         status = self.done(open=pb.Open(channels=mask, period_ticks=period_ms, trigger=pb.EXTERNAL if external else pb.BUS))
@@ -216,7 +217,7 @@ class Attenuator:
             if room == min(most, nof_steps - first) and room > 0:
                 data = table[first * len(channels):(first + room) * len(channels)]
                 what = {"steps": pb.Steps(first=first, levels=data, last=first + room == nof_steps)}
-            elif not triggered:
+            elif not triggered and ready():
                 triggered = True
                 what = {"trigger": pb.Empty()}
             else:

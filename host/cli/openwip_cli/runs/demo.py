@@ -22,11 +22,10 @@ from ..measure.watching import watching
 from ..messages import control
 from ..settings.command_line import check_cell_name
 from ..settings.scenario import SETTINGS, Scenario, check_together, scenario_of
-from . import loop, replay_cell, run
+from . import cable_attenuator, loop, replay_cell, run
 from .options import Options, parse_demo
-from .run import MeasuredCell
 
-Workload = Callable[[MeasuredCell], dict[str, Any] | None]
+Workload = Callable[[run.MeasuredCell], dict[str, Any] | None]
 LOCK_TIMEOUT_S = 10    # of air time
 CAUGHT_UP_S = 0.005    # behind the wall clock
 CATCH_UP_TIMEOUT_S = 10
@@ -35,6 +34,20 @@ FADER_SIDES = ("-base-input", "-terminal-output")    # what its recordings' name
 
 
 # --- a running cell ---
+
+class DemoCell(run.MeasuredCell):
+    """With the attenuator that may be in its cable."""
+
+    def __init__(self, cell: Cell, keeper: KeeperClient, scenario: Scenario, places: Places) -> None:
+        super().__init__(cell, keeper, scenario)
+        self.attenuator = cable_attenuator.CableAttenuator(cell, keeper, scenario, places)
+
+    def begin(self) -> None:
+        self.attenuator.begin()
+
+    def more_checks(self, _now: Any) -> list[tuple[str, list[str]]]:
+        return self.attenuator.checks()
+
 
 def recording_arguments(options: Options) -> dict[str, list[str]]:
     """Of the flowgraphs, by station."""
@@ -49,10 +62,11 @@ def recording_arguments(options: Options) -> dict[str, list[str]]:
 
 
 def start(cell: Cell, keeper: KeeperClient, scenario: Scenario, places: Places, progress: Callable[[str], None],
-          record_iq: Any = None) -> MeasuredCell:
+          record_iq: Any = None) -> DemoCell:
     cells.write_configs(cell, scenario)
     processes = {p.name: p for p in cells.cell_processes(cell, scenario, places, record_iq)}
-    running = run.MeasuredCell(cell, keeper, scenario)
+    running = DemoCell(cell, keeper, scenario, places)
+    running.attenuator.start(running)
     progress("starting the medium")
     start_process(keeper, processes["air"], running, running.air)
     progress("starting the base station and the terminal")
@@ -66,7 +80,7 @@ def start(cell: Cell, keeper: KeeperClient, scenario: Scenario, places: Places, 
     return running
 
 
-def wait_for_lock(running: MeasuredCell, scenario: Scenario, progress: Callable[[str], None]) -> Any:
+def wait_for_lock(running: run.MeasuredCell, scenario: Scenario, progress: Callable[[str], None]) -> Any:
     """Returns air time from the first sample to lock, s."""
     def begun() -> bool:
         return running.ask(running.terminal).slot > 0
@@ -150,7 +164,7 @@ def ping_tcp_udp(cell: run.MeasuredCell, progress: Callable[[str], None]) -> dic
     return result | {"failed": failed}
 
 
-def measure(cell: run.MeasuredCell, watch: Any, applications: Any, places: Places, progress: Callable[[str], None],
+def measure(cell: DemoCell, watch: Any, applications: Any, places: Places, progress: Callable[[str], None],
             workload: Workload | None) -> Any:
     """All traffic, and the report of it."""
     keeper = cell.keeper
@@ -161,7 +175,7 @@ def measure(cell: run.MeasuredCell, watch: Any, applications: Any, places: Place
     common["realtime"]["stall"], faults = more.pop("stall"), more.pop("page_faults")
     return common | (more if workload is None else {"workload": more}) | {
         "placement": keeper.placement.report() | slot_path.granted(keeper.pids) | {"page_faults": faults},
-        "fader": accounting.fader_of(now.air, radio),
+        "fader": accounting.fader_of(now.air, radio), "attenuator": cell.attenuator.said,
         "radio": accounting.counts_of(radio, "cell", "locks", "lock_losses", "gain_", "cfo_hz", "evm_", "mean_snr_db", "overflows", "clipped") | {
             "state": radio.mode, "level_dbfs": radio.rx_level_dbfs,
             "transitions": accounting.counts_of(radio, "candidates", "synchronisations", "losses_"),
@@ -192,6 +206,7 @@ def check(options: Options, places: Places) -> None:
     check_config(places.program(cells.MEDIUM), cells.air_config(cell, scenario))
     if fader:
         check_config(places.program(cells.FADER), cells.fader_config(cell, scenario))
+    cable_attenuator.check(scenario, places)
 
 
 def run_workload(options: dict[str, Any], workload: Workload, progress: Callable[[str], None] | None = None, *,

@@ -11,12 +11,12 @@ from ..cell.cell import Cell
 from ..cell.keeper import KeeperClient
 from ..cell.session import OBSERVER, SIGNALS, START_TIMEOUT_S, Progress, identity, owned_cell, start_process
 from ..errors import BAD_INPUT, BadInput, CellDied, Terminated
-from ..figures import one_station
+from ..figures import accounting, one_station
 from ..machine import outputs, own_files, slot_path, system
 from ..machine.places import Places
 from ..measure.watching import telemetry_reasons, watching
 from ..messages import control
-from . import loop, run
+from . import cable_attenuator, loop, run
 from .options import Options
 from .station_options import BETWEEN_SLOTS, Station, parse
 
@@ -120,11 +120,13 @@ class Fader:
 def phases(cell: Cell, keeper: KeeperClient, wanted: Station, options: Options, places: Places, fader: Fader,
            progress: Callable[[str], None]) -> dict[str, Any]:
     role, running = wanted.role, Running(cell, keeper, wanted.role)
+    attenuator = cable_attenuator.CableAttenuator(cell, keeper, options.scenario, places)
     macd, radio = station.processes(cell, options.scenario, role, wanted.radio, wanted.peer, places)
     with watching(cell) as (watch, _):
         progress(f"starting {macd.name}: {'listens at' if role == 'base' else 'connects to'} {wanted.peer.endpoint}, "
                  f"{'with keys' if wanted.peer.keys else 'this machine only'}")
         start_process(keeper, macd, running, running.macd)
+        attenuator.start(running)
         progress(f"starting the radio: {wanted.radio.arguments}, clock {wanted.radio.clock_source}, time {wanted.radio.time_source}")
         keeper.start(radio)
         if not keeper.wait_until(lambda: running.status().slot > 0, START_TIMEOUT_S + 60):
@@ -137,6 +139,7 @@ def phases(cell: Cell, keeper: KeeperClient, wanted: Station, options: Options, 
         follow = Follower(role, progress)
         standstills = slot_path.StandstillWatch(keeper.placement.realtime, places)
         first, faults = running.status(), slot_path.PageFaults(keeper.pids)
+        attenuator.begin()
 
         def look() -> bool:
             follow(running.status())
@@ -158,6 +161,9 @@ def phases(cell: Cell, keeper: KeeperClient, wanted: Station, options: Options, 
             "verdict": one_station.judge(role, first, follow.until or now, now, tun, telemetry_reasons(watch) + keeper.lost + silent,
                                          keeper.noted, follow.returns, channel, stood),
             "standstills": stood, "machine": machine, "peer": {"endpoint": wanted.peer.endpoint, "returns": follow.returns, "there": follow.until is None}}
+        for name, reasons in attenuator.checks():
+            judged = accounting.with_reasons(found["verdict"], name, reasons)
+            found |= {"attenuator": attenuator.said, "verdict": judged | {"checks": judged["checks"] | {name: not reasons}}}
         if options.loop_found:
             found["loop"] = options.loop_found
         if channel:
@@ -188,6 +194,7 @@ def main(arguments: list[str], places: Places) -> int:
     system.require_root()
     system.require_tun()
     places.check_built(cells.MACD, OBSERVER, "python/openwip_schema")
+    cable_attenuator.check(options.scenario, places)
     fader = Fader(wanted.fader, options.scenario["fader.delay_samples"])
     try:
         with owned_cell(options.name, progress, terminals=int(wanted.role == "terminal"), base=wanted.role == "base") as (cell, keeper):

@@ -20,7 +20,7 @@ CARRIER = table.setting("fader.frequency_hz", "fader")
 SOURCES = tuple(table.column("nodes.*.clock_source", "choices", ("fader",)))
 # Settings of the demo that a station has; what is the other one's is told there.
 DELAY = "fader.delay_samples"
-OF_BOTH = ("link.", "air.over", DELAY, "seed")
+OF_BOTH = ("link.", "air.over", DELAY, "attenuator.", "seed")
 OF_ROLE = {"base": (*OF_BOTH, "radio.edge_samples", "wired."), "terminal": (*OF_BOTH, "phy.", "uplink.")}
 
 
@@ -54,6 +54,7 @@ def scenario(role: str, given: Any, ask: Ask | None) -> tuple[scenarios.Scenario
     made = scenario_of(given, settings_of(role), {"air.clock": "realtime", "air.speed": 1.0, "link.retransmission_delay_ms": loop_ms}, values)
     whole = scenarios.Scenario(made.values, mine)
     scenarios.check_cables(whole)
+    scenarios.check_attenuator(whole)
     if whole.plays_trace:
         scenarios.check_trace(whole)
     scenarios.check_free_running(whole)

@@ -16,7 +16,7 @@ from .table import Setting, nested, settings_of
 NOMINAL_TRANSMIT_DBFS = -15.0   # blocks/types/db.h
 MOVES_BY_ITSELF = ("hst", "hst-tunnel", "two-user", "n-user")   # takes no speed
 USUAL_SPEED_KMH = 30.0
-TRACE = ".h5"
+TRACE, NONE = ".h5", "none"
 USUAL_SNR_DB, UNIT_SNR_OF_TRACE_DB = 16.0, 34.0     # with a definition, with a trace
 FEEDBACK_SLOTS = 3      # host/macd/macd_config.cpp: of the retransmission delay, beside the lead
 SETTINGS = settings_of("demo")
@@ -137,6 +137,7 @@ def check_together(scenario: Scenario) -> Scenario:
         raise BadInput("--air is 'radio'; valid in a demo: medium, cabled; the same scenario file over radios: "
                        "./openwip station base|terminal --config FILE --radio ARGS --peer HOST")
     check_cables(scenario)
+    check_attenuator(scenario)
     if scenario.values.get("air.clock", "lockstep") == "realtime":
         check_free_running(scenario)
     elif scenario.values.get("link.loop") == "auto":
@@ -170,6 +171,27 @@ def check_cables(scenario: Scenario) -> None:
     if scenario.retransmission_delay_slots < least:
         raise BadInput(f"--retransmission-delay-ms is {scenario['link.retransmission_delay_ms']:g} with --air cabled, whose fader takes "
                        f"{scenario['fader.delay_samples']} samples; valid: {least * 1000 / SLOTS_PER_SECOND:g}..32")
+
+
+def check_attenuator(scenario: Scenario) -> None:
+    """Its tables and levels are judged with the device, which knows its chips."""
+    port, trace, at_zero, levels = (scenario.values.get(f"attenuator.{key}") for key in ("port", "trace", "at_zero_db", "levels_db"))
+    if port not in (None, NONE) and not str(port).startswith("/"):
+        raise BadInput(f"--attenuator is {port!r}; valid: none, or a serial port such as /dev/ttyACM0 (./openwip attenuator list)")
+    if trace not in (None, NONE) and not str(trace).endswith((TRACE, ".csv")):
+        raise BadInput(f"--attenuator-trace is {trace!r}; valid: none, a table FILE.csv, or an SNR trace FILE{TRACE}")
+    if port in (None, NONE):
+        for flag, value in (("--attenuator-trace", trace), ("--attenuator-levels", levels)):
+            if value not in (None, NONE, []):
+                raise BadInput(f"{flag} is {text_of(value)} without an attenuator; valid: with --attenuator PORT (./openwip attenuator list)")
+        return
+    if scenario["air.over"] == "medium":
+        raise BadInput(f"--attenuator is {port} with --air medium, which has no cable that it could be in; valid: --air cabled, or ./openwip station")
+    if trace != NONE and levels:
+        raise BadInput(f"--attenuator-levels is {text_of(levels)} with --attenuator-trace {trace}; valid: one of the two")
+    if (at_zero is None) == str(trace).endswith(TRACE):
+        raise BadInput(f"--attenuator-at-zero is {'missing' if at_zero is None else f'{at_zero:g}'} with --attenuator-trace {trace}; valid: a number with an "
+                       f"SNR trace ({TRACE}), and only then")
 
 
 def check_free_running(scenario: Scenario) -> None:

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The programmable attenuator in the cable of a run (docs/attenuator.md): a process of the cell, which plays a table or an SNR trace from the begin
+of the measured time on, or takes levels; and what the run asks of it.
+
+  python -m openwip_cli cable-attenuator FILE [--check]     FILE: attenuator.* of the scenario, control; --check: is it there, can it do that"""
+import contextlib
+import os
+import pathlib
+import queue
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from typing import Any
+
+import yaml
+import zmq
+from openwip_schema import control_pb2 as pb
+
+from ..cell import attenuator_tables as tables
+from ..cell import cell as cells
+from ..cell.cell import Cell
+from ..cell.keeper import KeeperClient
+from ..cell.session import start_process
+from ..errors import BadInput, NoAnswer, Refused, Terminated, raise_terminated
+from ..figures import attenuator as figures
+from ..machine import rights
+from ..machine.places import Places
+from ..messages import attenuator as link, control
+from ..settings.scenario import NONE, Scenario, text_of
+from ..settings.table import setting
+from ..yaml_text import to_yaml
+
+LEVELS = setting("attenuator.levels_db", "demo", running=True)
+LOOK_S, TAKEN_S = 0.2, 2.0
+BUSY = ("armed", "playing")
+
+
+# --- the process ---
+
+class Player:
+    """Asked by a thread of its own, in which nothing speaks to the device."""
+
+    def __init__(self, device: link.Attenuator, wanted: dict[str, Any]) -> None:
+        self.device, self.wanted, self.name = device, wanted, device.find()
+        self.channels, self.table, self.clipped = tables.channel_numbers("--attenuator-channels", [str(c) for c in wanted["channels"]]), b"", 0
+        self.heard, self.status = time.monotonic(), device.status()
+        self.missed_before = self.status.missed_ticks
+        self.begins, self.wrong, self.set_by_hand = threading.Event(), "", 0
+        self.asked: queue.SimpleQueue[tuple[list[float], queue.SimpleQueue[str]]] = queue.SimpleQueue()
+
+    def prepare(self) -> None:
+        """Levels as at the begin."""
+        if self.wanted["trace"]:
+            self.channels, self.table, self.clipped = tables.prepare(
+                self.device, self.wanted["trace"], self.channels, self.wanted["at_zero_db"], self.wanted["period_ms"])
+            self.set([q * link.STEP_DB for q in self.table[:len(self.channels)]])
+        elif self.wanted["levels_db"]:
+            self.set(self.wanted["levels_db"])
+        self.device.command(f"SYST:WATC:TIM {self.wanted['silence_ms']} MS")
+        self.device.command(f"SYST:WATC:ACT {'MAX' if self.wanted['at_end'] == 'maximum' else 'HOLD'}")
+
+    def set(self, levels: list[float]) -> None:
+        if len(levels) not in (1, len(self.channels)):
+            raise BadInput(f"{LEVELS.key} is {text_of(levels)}; valid: one level, or one for each of channels {text_of(self.channels)}")
+        for c, top, db in zip(self.channels, tables.limits(self.device, self.channels), levels * (len(self.channels) // len(levels))):
+            if db > top * link.STEP_DB:
+                raise BadInput(f"{LEVELS.key} is {db:g} for channel {c}; valid: 0 to {top * link.STEP_DB:g} dB")
+            self.device.command(f"INP{c}:ATT {tables.quarters(LEVELS.key, str(db)) * link.STEP_DB}")
+
+    def see(self, status: Any) -> None:
+        self.heard, self.status = time.monotonic(), status
+
+    def run(self) -> None:
+        """Until Terminated."""
+        if self.table:
+            with self.noted():
+                self.device.play(self.channels, self.table, self.wanted["period_ms"], seen=self.see, ready=self.begins.is_set)
+        while True:
+            with self.noted():
+                self.see(self.device.status())
+            with contextlib.suppress(queue.Empty):
+                levels, answer = self.asked.get(timeout=LOOK_S)
+                try:
+                    self.set(levels)
+                    self.see(self.device.status())
+                    self.set_by_hand += 1
+                    answer.put("")
+                except (BadInput, NoAnswer) as e:
+                    answer.put(str(e))
+
+    @contextlib.contextmanager
+    def noted(self) -> Any:
+        try:
+            yield
+        except NoAnswer as e:       # or what it refuses
+            self.wrong = self.wrong or str(e)
+
+    def leave(self) -> None:
+        with contextlib.suppress(NoAnswer):
+            self.device.stop()
+            for c in self.channels if self.wanted["at_end"] == "maximum" else ():
+                self.device.command(f"INP{c}:ATT MAX")
+
+    # --- as it is asked ---
+
+    def configure(self, text: str) -> None:
+        tree = yaml.safe_load(text)
+        if not isinstance(tree, dict) or tree.keys() != {"attenuator"} or not isinstance(tree["attenuator"], dict) or tree["attenuator"].keys() != {"levels_db"}:
+            raise BadInput(f"only {LEVELS.key} changes in an attenuator of a run")
+        try:
+            levels = LEVELS.kind.read(tree["attenuator"]["levels_db"])
+        except (ValueError, TypeError):
+            levels = []
+        if not levels:
+            raise BadInput(f"{LEVELS.key} = {tree['attenuator']['levels_db']}: not valid; expected {LEVELS.kind.valid}")
+        if link.STATES[self.status.state] in BUSY:
+            raise BadInput(f"{LEVELS.key} cannot change while the attenuator plays; valid: once that is over, or a run without --attenuator-trace")
+        answer: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self.asked.put((levels, answer))
+        try:
+            wrong = answer.get(timeout=TAKEN_S)
+        except queue.Empty:
+            wrong = "the attenuator does not answer"
+        if wrong:
+            raise BadInput(wrong)
+
+    def answer(self, message: bytes) -> Any:
+        reply = pb.Reply(ok=True)
+        try:
+            request = pb.Request.FromString(message)
+            if request.WhichOneof("what") == "reset_counters":      # the measured time begins
+                self.begins.set()
+            elif request.WhichOneof("what") == "configure_yaml":
+                self.configure(request.configure_yaml)
+        except Exception as e:      # whatever is asked is answered
+            reply.ok, reply.error = False, f"configure: {e}"
+        s, of = self.status, reply.attenuator
+        of.levels_db.extend(s.levels[c - 1] * link.STEP_DB for c in self.channels)
+        of.effective_yaml = to_yaml({"attenuator": {"levels_db": text_of(list(of.levels_db))}})
+        of.name, of.state, of.wrong, of.set_by_hand = self.name, link.STATES[s.state], self.wrong, self.set_by_hand
+        of.steps, of.clipped, of.silent_s = len(self.table) // len(self.channels), self.clipped, time.monotonic() - self.heard
+        of.played, of.underflows, of.late, of.missed_ticks = s.played, s.underflows, s.late, s.missed_ticks - self.missed_before
+        return reply
+
+    def serve(self, socket: Any) -> None:
+        while True:
+            socket.send(self.answer(socket.recv()).SerializeToString())
+
+
+def main(arguments: list[str], _places: Places) -> int:
+    wanted = yaml.safe_load(pathlib.Path(arguments[0]).read_text())
+    with link.Attenuator(wanted["port"]) as device:
+        socket = zmq.Context.instance().socket(zmq.REP)
+        if arguments[1:] != ["--check"]:
+            socket.bind(wanted["control"])
+            with contextlib.suppress(OSError):      # the controller's patience is a tenth of a second
+                os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+        rights.become_account()     # before a trace of anybody's is read
+        player = Player(device, wanted)
+        if arguments[1:] == ["--check"]:
+            if wanted["trace"]:
+                tables.prepare(device, wanted["trace"], player.channels, wanted["at_zero_db"], wanted["period_ms"])
+            return 0
+        for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(signum, raise_terminated)
+        try:
+            player.prepare()
+            threading.Thread(target=player.serve, args=(socket,), daemon=True).start()
+            player.run()
+        except Terminated:
+            for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+                signal.signal(signum, signal.SIG_IGN)
+            print("attenuator: asked to stop", flush=True)
+        finally:
+            player.leave()
+    return 0
+
+
+# --- as a run asks it ---
+
+class CableAttenuator:
+    """Of one run; without a port none, and nothing happens."""
+
+    def __init__(self, cell: Cell, keeper: KeeperClient, scenario: Scenario, places: Places) -> None:
+        self.cell, self.keeper, self.places = cell, keeper, places
+        self.wanted = config(scenario, cell.endpoint("attenuator.control"))
+        self.control = control.Control(cell.endpoint("attenuator.control"))
+        self.said: dict[str, Any] | None = None
+
+    def start(self, running: Any) -> None:
+        if self.wanted:
+            file = cells.write_config(self.cell, "attenuator", self.wanted)
+            start_process(self.keeper, cells.Process("attenuator", self.places.module("cable-attenuator", file), {"OPENWIP_RUN": str(self.cell.run)},
+                                                     capabilities=rights.TO_BECOME_THE_ACCOUNT), running, self.control)
+
+    def begin(self) -> None:
+        if self.wanted:
+            with contextlib.suppress(NoAnswer):
+                self.control.reset_counters()
+
+    def checks(self) -> list[tuple[str, list[str]]]:
+        """Of the verdict; what was said is kept for the report."""
+        if not self.wanted:
+            return []
+        try:
+            self.said = figures.report_of(self.control.status())
+        except NoAnswer:
+            self.said = figures.report_of(None)
+        return [("attenuator", figures.check(self.said))]
+
+
+def config(scenario: Scenario, endpoint: str = "") -> dict[str, Any]:
+    """Empty: there is none."""
+    wanted = {key.removeprefix("attenuator."): value for key, value in scenario.values.items() if key.startswith("attenuator.")}
+    if wanted.get("port", NONE) == NONE:
+        return {}
+    return wanted | {"control": endpoint, "trace": "" if wanted["trace"] == NONE else os.path.abspath(wanted["trace"])}
+
+
+def check(scenario: Scenario, places: Places) -> None:
+    """Before anything is made. BadInput says what the device or the table says."""
+    if wanted := config(scenario):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
+            f.write(to_yaml(wanted))
+            f.flush()
+            done = subprocess.run(places.module("cable-attenuator", f.name, "--check"), capture_output=True, text=True)
+        if done.returncode:
+            raise BadInput((done.stderr.strip().splitlines() or ["the attenuator failed"])[-1].removeprefix("openwip: "))

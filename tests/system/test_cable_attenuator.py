@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The attenuator as a part of a run: its firmware in QEMU, at a cell on cables (whose software radios do not hear it)."""
+import json
+import os
+import pathlib
+import signal
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from demo_support import FIRMWARE, GENTLE, Demo, attenuator_in_qemu, openwip, wait_until     # noqa: E402
+
+from openwip_cli.errors import BadInput                        # noqa: E402
+from openwip_cli.figures import attenuator as figures          # noqa: E402
+from openwip_cli.machine import places                         # noqa: E402
+from openwip_cli.messages import attenuator as link, control   # noqa: E402
+from openwip_cli.runs import cable_attenuator                  # noqa: E402
+from openwip_cli.settings import scenario as scenarios         # noqa: E402
+from openwip_schema import control_pb2 as pb                   # noqa: E402
+
+GOOD = {"name": "OpenWIP", "state": "playing", "steps": 300, "played": 9, "underflows": 0, "late": 0, "missed_ticks": 0, "silent_s": 0.01}
+
+
+class Judged(unittest.TestCase):
+    def test_whatever_a_playback_misses_is_a_reason(self):
+        self.assertEqual(figures.check(figures.report_of(pb.AttenuatorStatus(**GOOD))), [])
+        self.assertEqual(figures.check(figures.report_of(pb.AttenuatorStatus(**GOOD | {"state": "ended", "played": 300}))), [])
+        self.assertEqual(figures.check(figures.report_of(pb.AttenuatorStatus(state="idle"))), [])
+        for fault, words in (({"state": "silent"}, "playback is silent after 9 of 300 steps .the host was silent"), ({"state": "armed"}, "is armed after"),
+                             ({"state": "stopped"}, "is stopped"), ({"underflows": 2}, "2 steps were not there"), ({"late": 3}, "3 came too late"),
+                             ({"missed_ticks": 1}, "missed 1 ticks"), ({"silent_s": 2}, "not answered for 2.0 s"), ({"wrong": "no answer"}, "no answer")):
+            reasons = figures.check(figures.report_of(pb.AttenuatorStatus(**GOOD | fault)))
+            self.assertEqual(len(reasons), 1)
+            self.assertRegex(reasons[0], "^attenuator: .*" + words)
+        self.assertEqual(figures.check(figures.report_of(None)), ["attenuator: its process does not answer"])
+
+
+@unittest.skipIf(os.geteuid() != 0, "network namespaces need root")
+@unittest.skipUnless(FIRMWARE.exists(), "the firmware is not built")
+class InARun(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.folder.chmod(0o755)        # a table is read as the account
+        self.machine = attenuator_in_qemu(self, self.folder)
+
+    def table(self, steps):
+        path = self.folder / "table.csv"
+        path.write_text("2\n" + "\n".join(f"{10 + k % 20}" for k in range(steps)))
+        return path
+
+    def demo(self, *options):
+        name = f"t{os.getpid() % 100000}"
+        run = Demo(name, *GENTLE, "--air", "cabled", "--attenuator", self.machine.port, "--attenuator-channels", "2", "--attenuator-silence", "5000",
+                   "--pings", "5", "--udp-mbps", "0.1", "--json", str(self.folder / "run.json"), *options)
+        self.addCleanup(run.close)
+        return name, run
+
+    def levels(self):
+        with link.Attenuator(self.machine.port, answer_s=3) as device:
+            device.find()
+            return [q / 4 for q in device.status().levels]
+
+    def test_it_plays_from_the_begin_takes_levels_then_and_leaves_the_maximum(self):
+        name, run = self.demo("--attenuator-trace", str(self.table(100)), "--attenuator-period", "10", "--duration", "1")
+        run.wait_for("starting the base station")
+        asked = control.Control(run.cell.endpoint("attenuator.control"))
+        self.assertTrue(wait_until(lambda: asked.status(3).state == "armed", 10), "it waits for the measured time")
+        self.assertEqual(asked.status(3).levels_db, [10])       # of the first step
+        run.wait_for("TCP download")
+        if asked.status(3).state == "playing":
+            self.assertIn("cannot change while the attenuator plays", openwip("set", "--name", name, "attenuator.levels_db=3").stderr)
+        self.assertTrue(wait_until(lambda: asked.status(3).state == "ended", 20))
+        self.assertIn("-> 31.5 dB  at once", openwip("set", "--name", name, "attenuator.levels_db=31.5").stdout)
+        self.assertIn("valid: 0 to 31.75 dB", openwip("set", "--name", name, "attenuator.levels_db=32").stderr)
+        self.assertEqual(run.ended(60), 0, run.said)
+        found = json.loads((self.folder / "run.json").read_text())
+        self.assertEqual([found["attenuator"][n] for n in ("state", "steps", "played", "underflows", "set_by_hand")], ["ended", 100, 100, 0, 1])
+        self.assertTrue(found["verdict"]["checks"]["attenuator"])
+        self.assertEqual(self.levels()[1], 31.75)
+
+    def test_a_device_that_stops_in_the_middle_makes_the_run_invalid(self):
+        _, run = self.demo("--attenuator-trace", str(self.table(3000)), "--attenuator-period", "10", "--duration", "1")
+        run.wait_for("TCP download")
+        self.machine.process.send_signal(signal.SIGSTOP)
+        self.addCleanup(self.machine.process.send_signal, signal.SIGCONT)
+        self.assertEqual(run.ended(60), 1, run.said)
+        verdict = json.loads((self.folder / "run.json").read_text())["verdict"]
+        self.assertFalse(verdict["checks"]["attenuator"])
+        self.assertRegex(" ".join(verdict["reasons"]), "attenuator: .*(no answer to a frame|has not answered for)")
+
+    def test_what_it_cannot_play_is_refused_before_anything_is_made(self):
+        high, many = self.folder / "high.csv", self.folder / "many.csv"
+        high.write_text("1\n40\n")
+        many.write_text("1,9\n4,5\n")
+        done = openwip("demo", "--air", "cabled", "--attenuator", self.machine.port, "--attenuator-trace", str(high))
+        self.assertEqual((done.returncode, done.stderr), (2, "openwip: 40 dB are asked of channel 1; valid: 0 to 31.75 (63.5 where two chips are in series: "
+                                                         "./openwip attenuator set --series)\n"))
+        for port, trace, words in ((self.machine.port, many, "valid: channels of 1..8"), (self.machine.port, "/nowhere.csv", "nowhere.csv: cannot be read"),
+                                   ("/dev/null", high, "--port is /dev/null")):
+            scenario = scenarios.Scenario({"attenuator.port": port, "attenuator.trace": str(trace)})
+            with self.assertRaisesRegex(BadInput, words):
+                cable_attenuator.check(scenario, places.default())
+
+
+
+if __name__ == "__main__":
+    unittest.main()
