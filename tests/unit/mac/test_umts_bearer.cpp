@@ -291,7 +291,9 @@ TEST(Journal, APacketAloneHasTheTimesOfItsBlocks) {
 }
 
 TEST(Journal, AnUplinkPacketAloneHasTheTimesOfItsBlocksAndTheWiredNetworkBehindIt) {
-    bearer b(of_profile("umts-384"));
+    bearer_config c = of_profile("umts-384");
+    c.profile.one_way_ms = 100;  // 25 of them in the core network
+    bearer b(c);
     std::vector<packet_record> records;
     std::int64_t there = 0;
     sdu_journal journal([&](const packet_record& r) { records.push_back(r); }, sn_space, true);
@@ -313,16 +315,18 @@ TEST(Journal, AnUplinkPacketAloneHasTheTimesOfItsBlocksAndTheWiredNetworkBehindI
     EXPECT_EQ(r.parts, (packet_parts{0, 30 * ms, 70 * ms, 0, 0}));
     EXPECT_EQ(r.arrived_ns, 105 * ms);
     EXPECT_EQ(r.left_ns, 205 * ms);
+    EXPECT_EQ(r.wired_ns, 25 * ms);
     EXPECT_EQ(r.left_ns + r.wired_ns, there);
 }
 
-// Of each way, with another offered all it takes: nothing of the one is told of the other.
+// With as much the other way: nothing of the one is told of the other.
 void follow_a_way(bearer::way way, bool in_order, std::uint64_t& waited) {
     bearer_config c = of_profile("umts-384");
     c.errors_down.rate = c.errors_up.rate = 0.1;
     c.rlc.max_dat = 2;
     c.rlc.queue_sdus = 10;
     c.rlc.in_sequence = in_order;
+    c.profile.one_way_ms = 100;
     bearer b(c);
     const bool down = way == bearer::way::down;
     packet_link& link = down ? b.downlink() : b.uplink();
