@@ -22,8 +22,7 @@ enum {
     session_block = 65536,  // of a write()
     session_sample_ns = 20000000
 };
-static int flows;
-static int my_side;  // of this process
+static int flows, my_side;  // the side of this process
 static char chunk[1 << 17];
 
 static struct {
