@@ -392,6 +392,39 @@ TEST(Journal, EveryPacketIsToldOnceWithItsPdusAndThePartsAddUp) {
     }
 }
 
+// The first of seven blocks comes again at 230 ms; the second packet is whole before.
+TEST(Counts, AReceiverHoldsWhatItCannotHandOutYet) {
+    for (const bool in_order : {true, false}) {
+        bearer_config c = of_profile("umts-384");
+        c.errors_down.runs = {0, 1, 1000};
+        c.rlc.in_sequence = in_order;
+        bearer b(c);
+        const auto held = [&b] { return b.receiver(bearer::way::down).counts(); };
+        b.downlink().offer(packet(1500), 0);
+        b.downlink().offer(packet(1500), 0);
+        run_to(b, 200 * ms);
+        EXPECT_EQ(held().received, (in_order ? 3000 : 1500) - 12 * 40);
+        run_to(b, 300 * ms);
+        EXPECT_EQ(held().received, 0);
+        EXPECT_EQ(b.delivered(bearer::way::down).packets, 2U);
+        // All but the last PDU of the block; out of order the second packet had gone by then.
+        if (in_order)
+            EXPECT_EQ(held().most_received, 3000 - 40);
+        else
+            EXPECT_LE(held().most_received, 3000 - 12 * 40);
+        EXPECT_EQ(b.receiver(bearer::way::up).counts().most_received, 0);
+    }
+}
+
+TEST(Counts, ABusyIntervalIsOneWithAnyPdu) {
+    bearer b(of_profile("umts-384"));
+    EXPECT_EQ(b.busy_bps(bearer::way::down), 0);
+    b.downlink().offer(packet(1500), 0);  // 38 PDUs in four intervals
+    run_to(b, 65 * ms);
+    EXPECT_DOUBLE_EQ(b.busy_bps(bearer::way::down), 38 * 320 / 0.04);
+    EXPECT_EQ(b.busy_bps(bearer::way::up), 0);
+}
+
 TEST(Config, WhatIsWrongIsNamed) {
     bearer_config c;
     c.rlc.window = 4096;
