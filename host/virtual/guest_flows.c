@@ -22,15 +22,13 @@ enum {
     session_block = 65536,  // of a write()
     session_sample_ns = 20000000
 };
-static int flows;
-static int my_side;  // of this process
+static int flows, my_side;  // the side of this process
 static char chunk[1 << 17];
 
 static struct {
-    double sum, longest;
+    double sum, longest, window, squares, first_again;
     int n;
-} round_trips;              // ms, sampled once a second, of a file transfer more often
-static double first_again;  // when a segment had been sent again; 0: none
+} round_trips;  // ms, sampled once a second, of a file transfer more often; send window, segments
 
 static struct tcp_info info_of(int s) {
     struct tcp_info i = {0};
@@ -42,7 +40,11 @@ static struct tcp_info info_of(int s) {
 static void sample_round_trip(int s) {
     const struct tcp_info i = info_of(s);
     const double ms = i.tcpi_rtt * 1e-3;
-    if (i.tcpi_total_retrans > 0 && first_again == 0) first_again = now();
+    const double offered = (double)i.tcpi_snd_wnd / (i.tcpi_snd_mss ? i.tcpi_snd_mss : 1);
+    const double window = i.tcpi_snd_cwnd < offered ? i.tcpi_snd_cwnd : offered;
+    if (i.tcpi_total_retrans > 0 && round_trips.first_again == 0) round_trips.first_again = now();
+    round_trips.window += window;
+    round_trips.squares += window * window;
     round_trips.sum += ms;
     if (ms > round_trips.longest) round_trips.longest = ms;
     ++round_trips.n;
@@ -108,8 +110,8 @@ static void tell_sender(int flow, int s, double began, unsigned long long writte
         "{\"flow\": %d, \"end\": \"sender\", \"began\": %.9f, \"congestion_control\": \"%s\", "
         "\"bytes\": %llu, \"mss\": %u, \"segments_sent\": %u, \"retransmits\": %u, "
         "\"bytes_acked\": %llu, \"bytes_retransmitted\": %llu, \"rtt_ms\": {\"min\": %.3f, "
-        "\"mean\": "
-        "%.3f, \"max\": %.3f}, \"window_kb\": %d, \"congestion_window\": %u, \"reordering\": "
+        "\"mean\": %.3f, \"max\": %.3f}, \"window_kb\": %d, \"congestion_window\": %u, "
+        "\"reordering\": "
         "%u%s}\n",
         flow, began, control, written, i.tcpi_snd_mss, i.tcpi_segs_out, i.tcpi_total_retrans,
         (unsigned long long)i.tcpi_bytes_acked, (unsigned long long)i.tcpi_bytes_retrans,
@@ -157,8 +159,7 @@ static void receive_bulk(int side, int flow, double start, double seconds, doubl
         at += (size_t)snprintf(list + at, sizeof list - at, "%s%llu", i ? ", " : "", by_second[i]);
     tell(
         "{\"flow\": %d, \"end\": \"receiver\", \"bytes\": %llu, \"began\": %.9f, \"first\": %.9f, "
-        "\"first_bytes\": %llu, "
-        "\"last\": %.9f, \"bytes_by_second\": [%s]}\n",
+        "\"first_bytes\": %llu, \"last\": %.9f, \"bytes_by_second\": [%s]}\n",
         flow, bytes, began, first, first_bytes, seconds > 0 ? until : now(), list);
 }
 
@@ -236,7 +237,6 @@ static void send_sessions(int to, int flow, double start, const char* control, c
             if (connect(s, (const struct sockaddr*)&a, sizeof a)) give_up(flow, "connect");
             const double there = now();
             memset(&round_trips, 0, sizeof round_trips);
-            first_again = 0;
             pthread_t sampling;
             if (pthread_create(&sampling, NULL, sample_session, &s)) give_up(flow, "thread");
             for (long long left = atoll(sizes[i]); left > 0;) {
@@ -253,15 +253,17 @@ static void send_sessions(int to, int flow, double start, const char* control, c
             const struct tcp_info info = info_of(s);
             close(s);
             char first[64] = "";
+            const double at = round_trips.first_again > 0 ? round_trips.first_again : now();
             if (info.tcpi_total_retrans > 0)
-                snprintf(first, sizeof first, ", \"first_retransmission_s\": %.9f",
-                         (first_again > 0 ? first_again : now()) - began);
+                snprintf(first, sizeof first, ", \"first_retransmission_s\": %.9f", at - began);
+            const double window = round_trips.window / round_trips.n;
             tell(
                 "{\"part\": 1, \"flow\": %d, \"end\": \"sender\", \"sessions\": [{\"bytes\": %lld, "
                 "\"began\": %.9f, \"connected\": %.9f, \"retransmits\": %u, \"segments\": %u, "
-                "\"rtt_ms\": %.3f%s}]}\n",
+                "\"rtt_ms\": %.3f, \"window\": %.5f, \"window_variance\": %.5f%s}]}\n",
                 flow, atoll(sizes[i]), began, there, info.tcpi_total_retrans, info.tcpi_segs_out,
-                round_trips.sum / round_trips.n, first);
+                round_trips.sum / round_trips.n, window,
+                round_trips.squares / round_trips.n - window * window, first);
         }
     }
     tell("{\"flow\": %d, \"end\": \"sender\", \"congestion_control\": \"%s\"}\n", flow, control);
@@ -281,8 +283,7 @@ static void receive_sessions(int side, int flow, char** sizes, int n) {
             close(s);
             tell(
                 "{\"part\": 1, \"flow\": %d, \"end\": \"receiver\", \"sessions\": [{\"bytes\": "
-                "%lld, "
-                "\"last_byte\": %.9f, \"closed\": %.9f}]}\n",
+                "%lld, \"last_byte\": %.9f, \"closed\": %.9f}]}\n",
                 flow, bytes, last, now());
         }
     }

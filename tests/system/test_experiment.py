@@ -166,6 +166,7 @@ class InVirtualTime(unittest.TestCase):
         self.assertTrue(all(d > 10_000 for d in voip["delays_us"]))      # the wired delay
         self.assertEqual({kb: f["times"] for kb, f in flows["flows"].items()}, {"1": 3, "100": 2})
         self.assertGreater(flows["flows"]["1"]["session_s"], 0.05)      # 2.5 round trips of more than the wired 20 ms
+        self.assertTrue(1 < flows["flows"]["100"]["window"] <= 45, flows)      # segments of 1448 bytes in 64096
 
     def test_variants_of_tcp_and_the_queue_of_a_bottleneck_are_settings_of_the_grid_and_read_back(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -9,7 +9,7 @@ import unittest
 
 import world
 
-from openwip_cli.campaign import workloads
+from openwip_cli.campaign import metrics, workloads
 from openwip_cli.programs import flow_program, voip_program
 
 PROGRAMS = pathlib.Path(flow_program.__file__).parent
@@ -69,6 +69,18 @@ class Flows(unittest.TestCase):
         sizes = workloads.by_size(done)
         self.assertEqual(sizes["1"]["times"], 3)
         self.assertAlmostEqual(sizes["200"]["goodput_bps"], 1_600_000 / sizes["200"]["session_s"])
+
+    def test_of_what_only_some_flows_tell_the_mean_is_theirs(self):
+        sent = [{"kb": 1, "began_ns": 0, "connected_ns": 10**9, "window": w, "window_variance": 9.0} for w in (10, 20, 30)]
+        sent[1]["first_retransmission_s"], sent[2]["first_retransmission_s"] = 2.0, 4.0
+        done = flow_program.summary(sent, 3 * [{"bytes": 1000, "last_byte_ns": 2 * 10**9, "closed_ns": 3 * 10**9}])
+        point = {"flow_kb": 1}
+        result = {"workload": {"flows": workloads.by_size(done)}, "bearer": {"down": {"busy_rate_bps": 2e5, "received_octets_most": 1500}}}
+        for metric, value in (("flow_first_retransmission_s", 3), ("send_window", 20), ("send_window_varies", 0.15), ("peak_kbps", 200),
+                              ("terminal_buffer_kb", 1.5)):
+            self.assertAlmostEqual(metrics.read(result, point, metric), value, msg=metric)
+        with self.assertRaises(LookupError):    # of a run without any
+            metrics.read({"workload": {"flows": workloads.by_size(done[:1])}}, point, "flow_first_retransmission_s")
 
     def test_a_flow_that_arrived_short_is_an_error(self):
         with self.assertRaisesRegex(ValueError, "1 kB arrived with 999 bytes"):

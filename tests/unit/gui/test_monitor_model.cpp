@@ -96,6 +96,16 @@ TEST(session_model, refuses_what_no_publisher_could_have_sent_and_stays_as_it_wa
     EXPECT_EQ(model.columns().size(), 1u);
 }
 
+TEST(session_model, a_packet_of_the_uplink_is_none_of_the_views) {
+    session_model model;
+    Telemetry m;
+    m.set_slot(45);
+    for (int i = 0; i < 3; ++i) m.mutable_packets()->add_packet()->set_number(7);
+    m.mutable_packets()->mutable_packet(1)->set_uplink(true);
+    EXPECT_TRUE(model.take("base", m));
+    EXPECT_EQ(model.packets().size(), 2u);
+}
+
 Telemetry verdict_of(std::int64_t slot, double goodput_bps) {
     Telemetry m;
     m.set_slot(slot);

@@ -49,6 +49,7 @@ class OneRun(RecordWorld):
             parts = {f"{p}_ns": RNG.randrange(20_000_000) for p in DELAY_PARTS}
             arrived = slot * 666_667
             packets.append({"number": slot + n, "bytes": 1500, "arrived_ns": arrived, "left_ns": arrived + sum(parts.values()),
+                            "uplink": slot % 4 == 3,
                             "dropped": RNG.choice(("", "", "", "queue_full", "lost_frame")), **parts})
         self.give("packet", slot=slot, packets={"packet": packets})
 

@@ -293,7 +293,9 @@ TEST(Journal, APacketAloneHasTheTimesOfItsBlocks) {
 }
 
 TEST(Journal, AnUplinkPacketAloneHasTheTimesOfItsBlocksAndTheWiredNetworkBehindIt) {
-    bearer b(of_profile("umts-384"));
+    bearer_config c = of_profile("umts-384");
+    c.profile.one_way_ms = 100;  // 25 of them in the core network
+    bearer b(c);
     std::vector<packet_record> records;
     std::int64_t there = 0;
     sdu_journal journal([&](const packet_record& r) { records.push_back(r); }, sn_space, true);
@@ -315,16 +317,18 @@ TEST(Journal, AnUplinkPacketAloneHasTheTimesOfItsBlocksAndTheWiredNetworkBehindI
     EXPECT_EQ(r.parts, (packet_parts{0, 30 * ms, 70 * ms, 0, 0}));
     EXPECT_EQ(r.arrived_ns, 105 * ms);
     EXPECT_EQ(r.left_ns, 205 * ms);
+    EXPECT_EQ(r.wired_ns, 25 * ms);
     EXPECT_EQ(r.left_ns + r.wired_ns, there);
 }
 
-// Of each way, with another offered all it takes: nothing of the one is told of the other.
+// With as much the other way: nothing of the one is told of the other.
 void follow_a_way(bearer::way way, bool in_order, std::uint64_t& waited) {
     bearer_config c = of_profile("umts-384");
     c.errors_down.rate = c.errors_up.rate = 0.1;
     c.rlc.max_dat = 2;
     c.rlc.queue_sdus = 10;
     c.rlc.in_sequence = in_order;
+    c.profile.one_way_ms = 100;
     bearer b(c);
     const bool down = way == bearer::way::down;
     packet_link& link = down ? b.downlink() : b.uplink();
@@ -388,6 +392,39 @@ TEST(Journal, EveryPacketIsToldOnceWithItsPdusAndThePartsAddUp) {
         // Out of order only for the PDU before it, with which it begins.
         EXPECT_LT(2 * out_of_order, in_order);
     }
+}
+
+// The first of seven blocks comes again at 230 ms; the second packet is whole before.
+TEST(Counts, AReceiverHoldsWhatItCannotHandOutYet) {
+    for (const bool in_order : {true, false}) {
+        bearer_config c = of_profile("umts-384");
+        c.errors_down.runs = {0, 1, 1000};
+        c.rlc.in_sequence = in_order;
+        bearer b(c);
+        const auto held = [&b] { return b.receiver(bearer::way::down).counts(); };
+        b.downlink().offer(packet(1500), 0);
+        b.downlink().offer(packet(1500), 0);
+        run_to(b, 200 * ms);
+        EXPECT_EQ(held().received, (in_order ? 3000 : 1500) - 12 * 40);
+        run_to(b, 300 * ms);
+        EXPECT_EQ(held().received, 0);
+        EXPECT_EQ(b.delivered(bearer::way::down).packets, 2U);
+        // All but the last PDU of the block; out of order the second packet had gone by then.
+        if (in_order)
+            EXPECT_EQ(held().most_received, 3000 - 40);
+        else
+            EXPECT_LE(held().most_received, 3000 - 12 * 40);
+        EXPECT_EQ(b.receiver(bearer::way::up).counts().most_received, 0);
+    }
+}
+
+TEST(Counts, ABusyIntervalIsOneWithAnyPdu) {
+    bearer b(of_profile("umts-384"));
+    EXPECT_EQ(b.busy_bps(bearer::way::down), 0);
+    b.downlink().offer(packet(1500), 0);  // 38 PDUs in four intervals
+    run_to(b, 65 * ms);
+    EXPECT_DOUBLE_EQ(b.busy_bps(bearer::way::down), 38 * 320 / 0.04);
+    EXPECT_EQ(b.busy_bps(bearer::way::up), 0);
 }
 
 TEST(Config, WhatIsWrongIsNamed) {

@@ -2,6 +2,7 @@
 """What is read from the result of a run. A metric is a name, with an argument after a colon where it has one:
 `modulation_share:2` is the share of frames sent with 2 bits per symbol."""
 import copy
+import math
 from typing import Any
 
 from ..air import SYMBOLS_PER_BIN
@@ -126,6 +127,9 @@ METRICS = {
     "flow_retransmitted": ("retransmitted TCP segments (share)", lambda r, p, _: _flow("retransmits")(r, p, _) / _flow("segments")(r, p, _)),
     "flow_rtt_ms": ("mean round trip of TCP (ms)", _flow("rtt_ms")),
     "flow_first_retransmission_s": ("first retransmission of TCP, where there is one (s)", _flow("first_retransmission_s")),
+    "send_window": ("mean send window (segments)", _flow("window")),
+    "send_window_varies": ("deviation of the send window (share of its mean)",
+                           lambda r, p, _: math.sqrt(max(0.0, _flow("window_variance")(r, p, _))) / _flow("window")(r, p, _)),
     "peak_kbps": ("throughput in intervals with any PDU (kbit/s)", lambda r, *_: r["bearer"]["down"]["busy_rate_bps"] / 1e3),
     "terminal_buffer_kb": ("most held by the terminal's RLC (kB)", lambda r, *_: r["bearer"]["down"]["received_octets_most"] / 1e3),
     "sdu_loss": ("packets given up (share)", lambda r, *_: r["packets"]["downlink"]["dropped"].get("rlc_given_up", 0) / r["packets"]["downlink"]["in"]),

@@ -19,7 +19,7 @@ from typing import Any
 LIMIT_S = 120    # of one flow; then it counts as failed
 LINGER = struct.pack("ii", 1, 30)
 # Of a flow, where the sender tells: in virtual time; the last one of a flow that had any.
-MORE = ("retransmits", "segments", "rtt_ms", "first_retransmission_s")
+MORE = ("retransmits", "segments", "rtt_ms", "window", "window_variance", "first_retransmission_s")
 
 
 def send(address: str, port: int, flows: list[tuple[int, ...]]) -> list[dict[str, int]]:
