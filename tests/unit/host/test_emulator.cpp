@@ -313,4 +313,8 @@ TEST(WlanPath, ItsSettingsReachTheCellAndItsErrors) {
     EXPECT_TRUE(made({}).cell.put_back && !made({}).cell.late_growth);
     EXPECT_FALSE(made({"wlan.put_back=off"}).cell.put_back);
     EXPECT_TRUE(made({"wlan.window_growth=late"}).cell.late_growth);
+    EXPECT_EQ(made({}).cell.control_mbps, 1);
+    const auto fast = made({"wlan.control_rate_mbps=5.5", "wlan.short_preamble=on"}).cell;
+    EXPECT_TRUE(fast.control_mbps == 5.5 && fast.short_preamble);
+    EXPECT_THROW(made({"wlan.short_preamble=on"}), config::error);
 }
