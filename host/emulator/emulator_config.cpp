@@ -45,6 +45,13 @@ interface_config nth(interface_config c, int n, const config::settings& s) {
 void wlan_from(const config::settings& s, emulator_config& c) {
     auto& cell = c.wlan.cell;
     cell.rate_mbps = std::stod(s.text("wlan.rate_mbps"));
+    cell.control_mbps = std::stod(s.text("wlan.control_rate_mbps"));
+    cell.short_preamble = s.flag("wlan.short_preamble");
+    if (cell.short_preamble && cell.control_mbps == 1)
+        throw s.refuse(
+            "wlan.short_preamble",
+            "valid: off, or on with wlan.control_rate_mbps = 2, 5.5 or 11: no frame at 1 Mbit/s "
+            "has a short preamble");
     cell.rts_threshold = static_cast<int>(s.integer("wlan.rts_threshold"));
     cell.retry_limit = static_cast<int>(s.integer("wlan.retry_limit"));
     cell.dynamic_limit = s.text("wlan.retry_policy") == "dynamic";

@@ -65,6 +65,7 @@ void wlan_path::fill_terminal(openwip::control::MacStatus& status) const {
         fill_sender(cell_.uplink_sums(s), *user.mutable_uplink());
         fill_receiver(cell_.downlink_sums(s), *user.mutable_downlink());
         user.mutable_radio()->set_locked(true);
+        user.mutable_radio()->set_locks(1);
     }
 }
 

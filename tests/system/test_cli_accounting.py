@@ -44,6 +44,13 @@ class Capacity(unittest.TestCase):
         c = accounting.capacity(10, "adaptive", [0] * 9, 1448, packing=True)
         self.assertEqual((c["payload_bps"], c["profile_bps"], c["tcp_payload_bps"]), (0, 0, 0))
 
+    def test_an_802_11_cell_takes_the_turns_that_its_model_takes(self):
+        # Microseconds by hand: tests/unit/mac/test_wlan_cell.cpp
+        for control, short, rts, us in ((1, False, False, 1984), (1, False, True, 2660), (11, True, False, 1691), (11, True, True, 1929),
+                                        (2, False, False, 1928)):
+            c = accounting.wlan_capacity(11, control, short, rts, 1448)
+            self.assertAlmostEqual(c["profile_bps"], 12000e6 / us)
+
     def test_without_packing_a_packet_fills_whole_frames(self):
         packed = accounting.capacity(25, 8, [0] * 9, 1448, packing=True)
         alone = accounting.capacity(25, 8, [0] * 9, 1448, packing=False)

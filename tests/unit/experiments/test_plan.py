@@ -325,8 +325,9 @@ class Shipped(unittest.TestCase):
         self.assertEqual([station(result, None, n) for n in ("1", "2")], [1, 3])
         self.assertAlmostEqual(jain(result, None, None), 16 / (2 * 10))
         self.assertAlmostEqual(jain({"flows": flows[:1]}, None, None), 1)
-        for wrong in ("0", "3", "two", None):
-            with self.assertRaisesRegex(BadInput, f"station_mbps:{wrong}: .*valid: station_mbps:1 to station_mbps:2"):
+        self.assertRaises(LookupError, station, result, None, "3")      # no row in the tables
+        for wrong in ("0", "two", None):
+            with self.assertRaisesRegex(BadInput, f"station_mbps:{wrong}: valid: station_mbps:1 for"):
                 station(result, None, wrong)
 
     def test_the_length_of_the_loop_is_shown_with_the_error_of_its_prediction_and_its_delay(self):

@@ -313,4 +313,52 @@ TEST(WlanPath, ItsSettingsReachTheCellAndItsErrors) {
     EXPECT_TRUE(made({}).cell.put_back && !made({}).cell.late_growth);
     EXPECT_FALSE(made({"wlan.put_back=off"}).cell.put_back);
     EXPECT_TRUE(made({"wlan.window_growth=late"}).cell.late_growth);
+    EXPECT_EQ(made({}).cell.control_mbps, 1);
+    const auto fast = made({"wlan.control_rate_mbps=5.5", "wlan.short_preamble=on"}).cell;
+    EXPECT_TRUE(fast.control_mbps == 5.5 && fast.short_preamble);
+    EXPECT_THROW(made({"wlan.short_preamble=on"}), config::error);
+}
+
+TEST(WlanPath, TellsOfEachStationAndOfEachPacketOfIts) {
+    constexpr std::int64_t ms = 1'000'000;
+    config::settings s(emulator_keys());
+    for (const auto* a : {"link.kind=wlan", "terminal.namespace=x", "terminals=2",
+                          "to_base.delay_ms=15", "wlan.queue_packets=1"})
+        s.merge_assignment(a);
+    pair_path path(translate(s));
+    std::vector<std::pair<packet_record, int>> told;
+    path.carrier->follow_packets(
+        [&](const packet_record& r, int user) { told.emplace_back(r, user); });
+    for (int i = 0; i < 2; ++i) path.downlink().offer(ip_packet(1000), 0, 1);
+    path.links.advance(16 * ms);  // the second found the queue full; the first is on the air
+    path.links.advance(50 * ms);
+    path.uplink().offer(ip_packet(500), 50 * ms, 0);
+    path.links.advance(50 * ms);
+    openwip::control::MacStatus base, terminal;
+    path.fill_base(base);
+    path.fill_terminal(terminal);
+    stamp(base, 75);
+    ASSERT_TRUE(base.users_size() == 2 && terminal.users_size() == 2);
+    const auto &down = base.users(1).downlink(), &up = terminal.users(0).uplink();
+    EXPECT_TRUE(down.in().packets() == 2 && down.delivered().bytes() == 1000);
+    EXPECT_TRUE(up.in().bytes() == 500 && up.queued().packets() == 1);
+    EXPECT_EQ(base.users(1).base().payload_bits_acknowledged(), 8000U);
+    EXPECT_EQ(base.users(1).base().frames_sent(), 1U);
+    EXPECT_EQ(base.users(0).downlink().in().packets() + base.users(0).base().frames_sent(), 0U);
+    EXPECT_EQ(terminal.users(1).downlink().in().packets(), 1U);
+    EXPECT_EQ(base.users(1).slot(), 75);
+    for (const auto* status : {&base, &terminal})
+        for (const auto& user : status->users()) {
+            if (status == &base)
+                expect_sums(user.downlink(), "down");
+            else
+                expect_sums(user.uplink(), "up");
+        }
+    ASSERT_EQ(told.size(), 2U);
+    for (const auto& [r, user] : told) {
+        EXPECT_EQ(user, 1);
+        EXPECT_EQ(r.wired_ns, 15 * ms);
+        EXPECT_EQ(r.arrived_ns, 15 * ms);
+    }
+    EXPECT_STREQ(told[0].first.dropped, "wlan_queue_full");
 }

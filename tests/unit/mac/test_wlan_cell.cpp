@@ -44,6 +44,20 @@ TEST(WlanCell, OneStationReachesTheAnalyticalThroughput) {
         }
 }
 
+// By hand: DIFS 50 + 310 + 96 + 1118 + SIFS 10 + ACK 96 + 11; before it RTS 96 + 15, CTS 107, two
+// SIFS. With the long preamble, control frames at 11 and 2 Mbit/s: 203 and 248 for the ACK.
+TEST(WlanCell, AShortPreambleAndFastControlFramesLeaveMoreToTheData) {
+    for (const auto& [control, is_short, threshold, us] : {std::tuple(11.0, true, 2347, 1691.0),
+                                                           {11.0, true, 0, 1929.0},
+                                                           {11.0, false, 2347, 1883.0},
+                                                           {2.0, false, 2347, 1928.0}}) {
+        world w({.control_mbps = control, .short_preamble = is_short, .rts_threshold = threshold});
+        w.saturate(w.cell.uplink(), 0);
+        w.run_until(20 * s);
+        EXPECT_NEAR(static_cast<double>(w.up[0]), 20e6 / us, 0.01 * 20e6 / us) << us;
+    }
+}
+
 TEST(WlanCell, ABurstOfFailedAttemptsLosesAsManyFramesAsItHoldsRetryLimits) {
     struct row {
         int limit;

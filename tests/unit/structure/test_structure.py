@@ -37,7 +37,7 @@ ALLOWED = {
     "mac/journal": {"types", "wire", "rlc"},
     "mac/relay": {"types", "port", "wire"},
     "mac/link": MAC,
-    "mac/wlan": {"types", "port"},
+    "mac/wlan": {"types", "port", "journal"},
     # Another link behind the packet port.
     "mac/umts": {"types", "port", "wire", "journal"},
     "channels/sample": {"types"},

@@ -40,10 +40,10 @@ def _stations(r: dict[str, Any]) -> list[float]:
 
 
 def _station(r: dict[str, Any], _: object, number: str) -> float:
-    each = _stations(r)
-    if not str(number).isdigit() or not 1 <= int(number) <= len(each):
-        raise BadInput(f"metric station_mbps:{number}: no such station; valid: station_mbps:1 to station_mbps:{len(each)}")
-    return each[int(number) - 1]
+    """Points of the grid with fewer stations do not have it: IndexError."""
+    if not str(number).isdigit() or not int(number):
+        raise BadInput(f"metric station_mbps:{number}: valid: station_mbps:1 for the first station, and so on")
+    return _stations(r)[int(number) - 1]
 
 
 def _jain(r: dict[str, Any], *_: object) -> float:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Capacity, sums and verdict. Plain functions of status messages: no clock, no socket."""
 import dataclasses
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -56,10 +57,13 @@ def crc_bits(profile: str | None) -> Any:
     return 0 if profile == "wipemu" else CRC_BITS
 
 
-def wlan_capacity(rate_mbps: float, with_rts: bool, mss: int) -> dict[str, Any]:
+def wlan_capacity(rate_mbps: float, control_mbps: float, short_preamble: bool, with_rts: bool, mss: int) -> dict[str, Any]:
     """Of an 802.11b cell with one sender and no errors (mac/wlan/dcf_times.h)."""
-    handshake = 2 * 10 + 192 + 20 * 8 + 192 + 14 * 8
-    turn_us = 50 + 15.5 * 20 + with_rts * handshake + 192 + (MTU + 36) * 8 / rate_mbps + 10 + 192 + 14 * 8
+    def frame(octets: int, mbps: float) -> int:
+        return (96 if short_preamble else 192) + math.ceil(octets * 8 / mbps)
+
+    answer = 10 + frame(14, control_mbps)
+    turn_us = 50 + 15.5 * 20 + with_rts * (frame(20, control_mbps) + answer + 10) + frame(MTU + 36, rate_mbps) + answer
     bps = MTU * 8e6 / turn_us
     return {"payload_bps": rate_mbps * 1e6, "profile_bps": bps, "tcp_payload_bps": bps * mss / MTU, "bits_per_symbol": 0,
             "how": [f"packets of {MTU} bytes in {turn_us:.0f} us each: DIFS, mean backoff, frame at {rate_mbps:g} Mbit/s, SIFS, ACK",
@@ -71,7 +75,8 @@ def capacity_of(scenario: Any, histogram: Sequence[int], mss: int, base: Any) ->
     if base.bearer.rate_bps:
         return bearer_capacity(base.bearer.rate_bps, mss)
     if scenario.values.get("link.kind") == "wlan":
-        return wlan_capacity(float(scenario["wlan.rate_mbps"]), scenario["wlan.rts_threshold"] < MTU + 36, mss)
+        return wlan_capacity(float(scenario["wlan.rate_mbps"]), float(scenario["wlan.control_rate_mbps"]), scenario["wlan.short_preamble"] == "on",
+                             scenario["wlan.rts_threshold"] < MTU + 36, mss)
     return capacity(scenario["link.bins"], scenario["link.modulation"], histogram, mss, scenario["link.packing"] == "on",
                     crc_bits(scenario.values.get("link.profile")))
 
