@@ -144,7 +144,7 @@ def of_real_time(point: Point, seed: int, places: Any) -> float:
 def of_samples(point: Point, seed: int, places: Any) -> float:
     settings = {key: value for key, value in point.settings(seed).items() if key in OF_DEMO and key not in OF_RADIO}
     channel = scenarios.read_yaml("channel", places.top / "channels" / "profiles" / f"{settings['channel.model']}.yaml")
-    settings["channel.shadowing"] = text_of(channel["shadowing"]["default"])       # the emulator's is as defined, the demo's off
+    settings["channel.shadowing"] = text_of(channel.get("shadowing", {}).get("default", False))       # the emulator's is as defined, the demo's off
     work = workload_of(point)
 
     def watched(cell: Any) -> Any:

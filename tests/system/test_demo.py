@@ -9,6 +9,11 @@ import unittest
 import jsonschema
 
 from demo_support import GENTLE, built, cells, left_of, openwip
+from openwip_cli.campaign import plan, workloads
+from openwip_cli.errors import BadInput
+from openwip_cli.machine import places
+from openwip_cli.measure.traffic import TrafficFailed
+from openwip_cli.runs import demo
 
 CELL = f"d{os.getpid() % 100000}"
 NUMBER, COUNT, TEXT = {"type": "number"}, {"type": "integer", "minimum": 0}, {"type": "string"}
@@ -48,7 +53,7 @@ class ShortDemo(unittest.TestCase):
         cls.cell = cells.Cell(CELL)
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "r.json")
-            cls.done = openwip("demo", "--name", CELL, *GENTLE, "--duration", "2", "--pings", "20",
+            cls.done = openwip("demo", "--name", CELL, *GENTLE, "--duration", "1", "--pings", "20",
                                "--modulation", "4", "--snr", "30", "--wired-delay-ms", "20", "--wired-uplink-delay-ms", "5",
                                "--json", str(path))
             cls.left = left_of(cls.cell)
@@ -102,6 +107,30 @@ class ShortDemo(unittest.TestCase):
 
     def test_nothing_is_left(self):
         self.assertEqual(self.left, [])
+
+
+@unittest.skipIf(os.geteuid() != 0, "network namespaces need root")
+@unittest.skipUnless(built(), "macd is not built")
+class OwnApplications(unittest.TestCase):
+    def test_they_have_the_tcp_of_an_experiment_and_a_failure_is_a_reason_of_the_verdict(self):
+        b1 = plan.Experiment(plan.folder(places.default().top) / "B1.yaml", "quick")
+        work, said = b1.spec(b1.points[0], 1)["workload"], []
+
+        def workload(cell):
+            said.append(workloads.apply_tcp(cell, work))
+            raise TrafficFailed("no packet")
+
+        report = demo.run_workload({"wired.delay_ms": 5, "air.speed": 0.5, "air.pacing_limit_ms": 1000}, workload, name=f"{CELL}w")
+        self.assertIn("traffic: no packet", report["verdict"]["reasons"])
+        for station in ("base", "terminal"):
+            self.assertRegex(said[0][station]["route"][0], "window 64096 .*congctl cubic")
+            self.assertEqual(said[0][station]["sysctl"]["tcp_recovery"], "0")
+        self.assertNotIn("ping_ms", report)
+
+    def test_what_is_no_setting_is_refused(self):
+        for options, words in (({"channel.prediction_nmse": 0.1}, "unknown setting channel.prediction_nmse"), ({"wired.loss": 2}, "wired.loss")):
+            with self.assertRaisesRegex(BadInput, words):
+                demo.run_workload(options, lambda cell: None)
 
 
 if __name__ == "__main__":
