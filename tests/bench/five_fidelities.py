@@ -232,7 +232,7 @@ class Kept:
         if len(one) < 2 or len(other) < 2:
             return None
         (mean, half), (there, half_there) = interval(list(one.values())), interval(list(other.values()))
-        if a not in WITHIN or len(one) >= len(other):
+        if a not in WITHIN or a == "real" and len(one) >= len(other):
             return abs(mean - there) <= half + half_there
         if not (same := [other[seed] for seed in one if seed in other]):
             return None
