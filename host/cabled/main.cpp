@@ -110,7 +110,7 @@ air::controlled controlled_fader(const fader_config& c, fader& f) {
             what_holds(c),
             fill,
             [&f] { f.reset_counters(); },
-            [&f](mix::mixer_changes c) { return f.change(std::move(c)); }};
+            [&f](mix::mixer_changes all) { return f.change(std::move(all)); }};
 }
 
 // One line of all that was lost, since the start or the last reset.

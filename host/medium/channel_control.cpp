@@ -43,7 +43,9 @@ channel_control::channel_control(const mix::mix_config& config, std::string head
       names_(path_names(config)) {
     for (std::size_t i = 0; i < config.paths.size(); ++i) {
         const path_config& path = config.paths[i];
-        values v{.channel = path.request, .user = path.user};
+        values v;
+        v.channel = path.request;
+        v.user = path.user;
         if (const auto noise = config.nodes[path.to].noise_dbfs)
             v.snr_db = rounded(noise_or_snr(config, i, *noise));
         now_.push_back(v);

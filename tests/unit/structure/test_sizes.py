@@ -10,7 +10,7 @@ LONGEST_PAGE = 7000     # words
 TO_BE_SPLIT = {"tests/unit/mac/test_umts_rlc.cpp": 584}
 ONE_TABLE = {"mac/schema/settings.yaml": 600}      # an entry a setting
 # More than asked. Who gets below lowers it; who needs more says why (docs/develop.md).
-AT_MOST = {"product": 102_000, "host/cli": 20_300, "words": 56_500}
+AT_MOST = {"product": 102_300, "host/cli": 20_400, "words": 56_500}
 
 
 @unittest.skipIf(sizes.tracked() is None, "not a git checkout")
