@@ -119,12 +119,9 @@ std::pair<packet_model::wired_config, packet_model::wired_config> wired_from(
     from.delay_ms = s.number("from_base.delay_ms").value_or(to.delay_ms);
     from.rate_kbps = s.real("from_base.rate_kbps");
     from.loss = s.real("from_base.loss");
-    for (const auto& [group, wired] : {std::pair("to_base.", &to), std::pair("from_base.", &from)})
-        try {
-            wired->check();
-        } catch (const std::invalid_argument& e) {
-            throw config::error(group + std::string(e.what()));
-        }
+    for (const char* rate : {"to_base.rate_kbps", "from_base.rate_kbps"})
+        if (s.real(rate) > 0 && s.real(rate) < 1)
+            throw s.refuse(rate, "must be 0 (no limit) or 1 .. 10000000");
     return {to, from};
 }
 
