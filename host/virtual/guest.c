@@ -13,6 +13,7 @@
 //   program SIDE START PROGRAM ARGUMENT...   one of them as traffic; its /tmp is empty
 //   between SIDE SIDE PROGRAM ARGUMENT...    one of the folder's, from here on until the traffic is over: in the first's
 //                                            namespace, the second's is descriptor 3; what it prints is read back
+//   window BYTES                             of TCP, of every receiver of bulk, transfer, sessions from here on: kept, and told
 //   bulk FROM TO START SECONDS CC [KB [S]]   TCP as fast as it goes; seconds of the kernel's clock; KB of socket buffer (0: the
 //                                            kernel's own); counted anew from S seconds on, until when it tries to connect
 //   transfer FROM TO START BYTES CC [KB]     TCP, so many bytes
@@ -48,6 +49,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "virtual/guest_sockets.h"
 
 int sides;
 struct in_addr addresses[most_sides];
@@ -297,6 +300,7 @@ static int do_line(char* line) {  // returns how many ends of flows it has start
     if (n == 0 || words[0][0] == '#') return 0;
     if (!strcmp(words[0], "seed") && n == 2) return seed_random(strtoull(words[1], NULL, 10)), 0;
     if (!strcmp(words[0], "side") && n == 2) return add_side(words[1]), 0;
+    if (!strcmp(words[0], "window") && n == 2) return window_bytes = atoi(words[1]), 0;
     if (!strcmp(words[0], "sysctl") && n >= 3) return set_everywhere(words + 1, n - 1), 0;
     if (!strcmp(words[0], "between") && n >= 4) return start_between(words + 1), 0;
     if (!strcmp(words[0], "run") && n >= 3) return run_program(words + 1, -1), 0;

@@ -26,7 +26,7 @@ static int flows, my_side;  // the side of this process
 static char chunk[1 << 17];
 
 static struct {
-    double sum, longest, window, squares, first_again;
+    double sum, longest, window, squares, widest, first_again;
     int n;
 } round_trips;  // ms, sampled once a second, of a file transfer more often; send window, segments
 
@@ -45,6 +45,7 @@ static void sample_round_trip(int s) {
     if (i.tcpi_total_retrans > 0 && round_trips.first_again == 0) round_trips.first_again = now();
     round_trips.window += window;
     round_trips.squares += window * window;
+    if (window > round_trips.widest) round_trips.widest = window;
     round_trips.sum += ms;
     if (ms > round_trips.longest) round_trips.longest = ms;
     ++round_trips.n;
@@ -119,9 +120,6 @@ static void tell_sender(int flow, int s, double began, unsigned long long writte
         buffer_bytes / 1024, i.tcpi_snd_cwnd, i.tcpi_reordering, since);
 }
 
-// What has arrived, and is looked at by nobody.
-static ssize_t take(int s) { return recv(s, chunk, sizeof chunk, MSG_TRUNC); }
-
 // So long is a connection tried for; where counts begin at `measured`, until then.
 static double connect_for(double start, double measured) {
     return measured > start + connect_s ? measured - start : connect_s;
@@ -135,7 +133,7 @@ static void receive_bulk(int side, int flow, double start, double seconds, doubl
     double first = 0, began = 0, until = start + connect_for(start, measured) + 1, t = 0;
     int l = listening(side, flow, SOCK_STREAM), used = 0;
     if (seconds > 0) wake_at(until);
-    int s = accept(l, NULL, NULL);
+    int s = accepted(l);
     began = now();
     if (s >= 0) until = seconds > 0 ? began + seconds : 1e9;
     errno = EINTR;
@@ -159,8 +157,8 @@ static void receive_bulk(int side, int flow, double start, double seconds, doubl
         at += (size_t)snprintf(list + at, sizeof list - at, "%s%llu", i ? ", " : "", by_second[i]);
     tell(
         "{\"flow\": %d, \"end\": \"receiver\", \"bytes\": %llu, \"began\": %.9f, \"first\": %.9f, "
-        "\"first_bytes\": %llu, \"last\": %.9f, \"bytes_by_second\": [%s]}\n",
-        flow, bytes, began, first, first_bytes, seconds > 0 ? until : now(), list);
+        "\"first_bytes\": %llu, \"last\": %.9f, \"windows\": [%d], \"bytes_by_second\": [%s]}\n",
+        flow, bytes, began, first, first_bytes, seconds > 0 ? until : now(), window_of(s), list);
 }
 
 // `seconds` > 0: as much as goes in so many from the connection on, and what is not sent is
@@ -260,9 +258,10 @@ static void send_sessions(int to, int flow, double start, const char* control, c
             tell(
                 "{\"part\": 1, \"flow\": %d, \"end\": \"sender\", \"sessions\": [{\"bytes\": %lld, "
                 "\"began\": %.9f, \"connected\": %.9f, \"retransmits\": %u, \"segments\": %u, "
-                "\"rtt_ms\": %.3f, \"window\": %.5f, \"window_variance\": %.5f%s}]}\n",
+                "\"rtt_ms\": %.3f, \"window\": %.5f, \"window_most\": %.5f, \"window_variance\": "
+                "%.5f%s}]}\n",
                 flow, atoll(sizes[i]), began, there, info.tcpi_total_retrans, info.tcpi_segs_out,
-                round_trips.sum / round_trips.n, window,
+                round_trips.sum / round_trips.n, window, round_trips.widest,
                 round_trips.squares / round_trips.n - window * window, first);
         }
     }
@@ -274,17 +273,18 @@ static void receive_sessions(int side, int flow, char** sizes, int n) {
     const struct linger wait = {1, session_s};  // close() ends with the peer's ACK of the FIN
     for (int i = 0; i + 1 < n; i += 2) {
         for (int times = atoi(sizes[i + 1]); times > 0; --times) {
-            int s = accept(l, NULL, NULL);
+            int s = accepted(l);
             long long bytes = 0;
             double last = 0;
             for (ssize_t m; (m = take(s)) > 0;)
                 if ((bytes += m) == atoll(sizes[i])) last = now();
             setsockopt(s, SOL_SOCKET, SO_LINGER, &wait, sizeof wait);
+            const int window = window_of(s);
             close(s);
             tell(
-                "{\"part\": 1, \"flow\": %d, \"end\": \"receiver\", \"sessions\": [{\"bytes\": "
-                "%lld, \"last_byte\": %.9f, \"closed\": %.9f}]}\n",
-                flow, bytes, last, now());
+                "{\"part\": 1, \"flow\": %d, \"end\": \"receiver\", \"windows\": [%d], "
+                "\"sessions\": [{\"bytes\": %lld, \"last_byte\": %.9f, \"closed\": %.9f}]}\n",
+                flow, window, bytes, last, now());
         }
     }
     tell("{\"flow\": %d, \"end\": \"receiver\"}\n", flow);

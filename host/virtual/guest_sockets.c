@@ -38,7 +38,7 @@ struct sockaddr_in place(int side, int flow) {
                                 .sin_addr = addresses[side]};
 }
 
-int buffer_bytes;
+int buffer_bytes, window_bytes;
 
 static int limited(int s) {
     if (s >= 0 && buffer_bytes > 0) {
@@ -55,6 +55,33 @@ int listening(int side, int flow, int type) {
     if (s < 0 || bind(s, (struct sockaddr*)&a, sizeof a) || (type == SOCK_STREAM && listen(s, 64)))
         give_up(flow, "listen");
     return s;
+}
+
+int window_of(int s) {
+    int bytes = 0;
+    socklen_t size = sizeof bytes;
+    getsockopt(s, IPPROTO_TCP, TCP_WINDOW_CLAMP, &bytes, &size);
+    return bytes;
+}
+
+// Linux (6.12, tcp_measure_rcv_mss) forgets the route's window when the first segment comes that is
+// longer than 536 bytes, and takes what the buffer holds, locked or not.
+static void keep_window(int s) {
+    if (s >= 0 && window_bytes > 0 && window_of(s) != window_bytes)
+        setsockopt(s, IPPROTO_TCP, TCP_WINDOW_CLAMP, &window_bytes, sizeof window_bytes);
+}
+
+int accepted(int listener) {
+    const int s = accept(listener, NULL, NULL);
+    keep_window(s);
+    return s;
+}
+
+ssize_t take(int s) {
+    static char chunk[1 << 17];
+    const ssize_t n = recv(s, chunk, sizeof chunk, MSG_TRUNC);
+    keep_window(s);
+    return n;
 }
 
 void limit_time(int s, time_t seconds) {

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <netinet/in.h>
+#include <sys/types.h>
 #include <time.h>
 
 extern int buffer_bytes;  // of this process's sockets; 0: the kernel's own
+extern int window_bytes;  // that its receivers keep; 0: the kernel's own
 
 double now(void);  // s
 void sleep_until(double at);
@@ -14,6 +16,10 @@ void sleep_until(double at);
 _Noreturn void give_up(int flow, const char* what);
 struct sockaddr_in place(int side, int flow);
 int listening(int side, int flow, int type);
+// Of a connection, and what has arrived of it and is looked at by nobody, with window_bytes.
+int accepted(int listener);
+ssize_t take(int s);
+int window_of(int s);
 int to_connect(int flow, const char* control);
 int connected(int side, int flow, const char* control);
 // No read and no write of it takes longer.

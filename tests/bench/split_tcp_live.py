@@ -26,6 +26,7 @@ sys.path[:0] = [str(TOP / "host" / "cli"), str(BUILD / "python")]
 os.environ |= {"OPENWIP_BUILD": str(BUILD), "OPENWIP_NO_BUILD": "1"}
 
 from openwip_cli.campaign import plan, workloads    # noqa: E402
+from openwip_cli.campaign.tcp_settings import window_kept     # noqa: E402
 from openwip_cli.cell.cell import ADDRESS           # noqa: E402
 from openwip_cli.errors import CellDied, Stop     # noqa: E402
 from openwip_cli.machine import places              # noqa: E402
@@ -43,9 +44,9 @@ def download(work, kb):
     def workload(cell):
         workloads.apply_tcp(cell, work)
         try:
-            sent, received = workloads.both_ends(cell, workloads.python(flow_program, "receive", PORT, 1),
+            sent, received = workloads.both_ends(cell, workloads.python(flow_program, "receive", PORT, 1, work["window_bytes"]),
                                                  workloads.python(flow_program, "send", ADDRESS["terminal"], PORT, f"{kb}:1"), LONGEST_S, False)
-            return {"download": flow_program.summary(sent, received)[0]}
+            return {"download": flow_program.summary(sent, received)[0], "failed": window_kept(work["window_bytes"], [received[0]["window"]])}
         except ValueError as e:
             raise TrafficFailed(str(e)) from None
         finally:

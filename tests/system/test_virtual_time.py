@@ -10,6 +10,7 @@ import sys
 import tempfile
 import unittest
 
+from openwip_cli.campaign import in_virtual_time, metrics, plan
 from openwip_cli.errors import BadInput
 from openwip_cli.machine.places import Places
 from openwip_cli.runs import tcpl, validate, virtual
@@ -178,6 +179,18 @@ class Runs(unittest.TestCase):
         self.assertGreater(ends[3, "receiver"]["delay_ms"]["median"], 10)
         self.assertLess(ends[3, "receiver"]["delay_ms"]["median"], 30)
         self.assertEqual(ends[4, "sender"]["congestion_control"], "westwood")
+
+    def test_the_window_of_an_experiment_is_kept_with_packets_of_1500_bytes(self):
+        u_b11 = plan.load(PLACES.top, ["U-B11"], "quick", "virtual")[0]
+        point = next(p for p in u_b11.points if p["mtu"] == 1500 and p["channel"] == "384")
+        spec = u_b11.run(point, 1).spec
+        for window, segments in ((20440, 14), (64096, 43)):     # whole ones of 1460
+            work = spec["workload"] | {"window_bytes": window, "flows": [{"kb": 1000, "times": 1}]}
+            report = in_virtual_time.run(spec["emulator"] | {"umts.errors": 0}, work, lambda text: None, places=PLACES)
+            self.assertEqual(report["verdict"]["reasons"], [])
+            self.assertEqual(report["workload"]["tcp_settings"]["windows_at_the_end"], [window])
+            self.assertEqual(report["workload"]["flows"]["1000"]["window_most"], segments)
+            self.assertLess(metrics.read(report, {"flow_kb": 1000}, "send_window"), segments)
 
     def test_the_receivers_own_predictions_reach_the_cell(self):
         report = run(channel__prediction_nmse="predictor", traffic__duration_s=1)

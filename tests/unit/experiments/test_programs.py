@@ -9,7 +9,7 @@ import unittest
 
 import world
 
-from openwip_cli.campaign import metrics, workloads
+from openwip_cli.campaign import metrics, tcp_settings, workloads
 from openwip_cli.programs import flow_program, voip_program
 
 PROGRAMS = pathlib.Path(flow_program.__file__).parent
@@ -59,16 +59,23 @@ class Voip(unittest.TestCase):
 class Flows(unittest.TestCase):
     def test_flows_arrive_whole_and_are_timed_from_connect_to_the_last_acknowledgement(self):
         port = free_port()
-        receiver = start("flow_program.py", "receive", port, 5)
+        receiver = start("flow_program.py", "receive", port, 5, 20440)
         sent = json.loads(subprocess.run([sys.executable, PROGRAMS / "flow_program.py", "send", "127.0.0.1", str(port), "1:3", "200:2"],
                                          capture_output=True, text=True, check=True).stdout)
-        done = flow_program.summary(sent, json.loads(receiver.communicate(timeout=10)[0]))
+        received = json.loads(receiver.communicate(timeout=10)[0])
+        self.assertEqual({f["window"] for f in received}, {20440})
+        done = flow_program.summary(sent, received)
         self.assertEqual([f["kb"] for f in done], [1, 1, 1, 200, 200])
         for f in done:
             self.assertTrue(0 < f["connect_s"] < f["last_byte_s"] <= f["session_s"] < 5, f)
         sizes = workloads.by_size(done)
         self.assertEqual(sizes["1"]["times"], 3)
         self.assertAlmostEqual(sizes["200"]["goodput_bps"], 1_600_000 / sizes["200"]["session_s"])
+
+    def test_a_receiver_that_ended_with_another_window_is_no_valid_run(self):
+        for asked, windows in ((0, [175104]), (20440, [20440, 0, 20440])):     # tuned; one that nobody connected to
+            self.assertEqual(tcp_settings.window_kept(asked, windows), [])
+        self.assertIn("window of 20440 bytes ended as 175104", tcp_settings.window_kept(20440, [20440, 175104])[0])
 
     def test_of_what_only_some_flows_tell_the_mean_is_theirs(self):
         sent = [{"kb": 1, "began_ns": 0, "connected_ns": 10**9, "window": w, "window_variance": 9.0} for w in (10, 20, 30)]

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..cell import cell as cells
+from ..figures import accounting
 from ..machine import placement
 from ..machine.places import Places
 from ..programs import flow_program, voip_program
@@ -12,7 +13,7 @@ from ..runs import emulate, virtual
 from ..settings.emulator import NAME, scenario_of
 from . import virtual_work, workloads
 from .settings import START_S, VIRTUAL
-from .tcp_settings import route_metrics, sysctls_of
+from .tcp_settings import route_metrics, sysctls_of, window_kept
 
 TOOL = "traffic program in virtual time"
 
@@ -27,7 +28,7 @@ def run(settings: dict[str, Any], work: dict[str, Any], progress: Callable[[str]
     plan, result_of = KINDS[work["kind"]](work)
     if work["kind"] != "voip":
         plan.sysctls = {f"net/ipv4/{name}": str(value) for name, value in sysctls_of(work).items()}
-        metrics = " ".join(route_metrics(work))
+        metrics, plan.window_bytes = " ".join(route_metrics(work)), work["window_bytes"]
         plan.batches = {(n, "ip -batch -"): (f"route replace {a.network} dev eth{n} proto kernel scope link src {a.ip} {metrics}", "route show")
                         for n, a in enumerate(sides)}
     plan.programs = [(0, command) for command in workloads.queue_commands(work, "eth0")]
@@ -37,7 +38,9 @@ def run(settings: dict[str, Any], work: dict[str, Any], progress: Callable[[str]
         if plan.afterwards:
             report["workload"]["queue"] = report["programs"][-1]["said"]
         if plan.sysctls:
-            report["workload"]["tcp_settings"] = {"window_bytes": work["window_bytes"] or "tuned by the kernel"} | {
+            windows = [w for end in report["flows"] for w in end.get("windows", ())]
+            report["verdict"] = accounting.with_reasons(report["verdict"], "traffic", window_kept(work["window_bytes"], windows))
+            report["workload"]["tcp_settings"] = {"window_bytes": work["window_bytes"] or "tuned by the kernel", "windows_at_the_end": windows} | {
                 station: {"route": [p["said"].strip() for p in report["programs"] if p["side"] == side and p["program"] == "ip"],
                           "sysctl": {name.rpartition("/")[2]: value for name, value in report["sysctl"].items()}}
                 for side, station in enumerate(cells.STATIONS)}

@@ -56,6 +56,12 @@ def route_metrics(work: dict[str, Any]) -> list[str]:
     return metrics + (["window", str(work["window_bytes"])] if work["window_bytes"] else [])
 
 
+def window_kept(asked: int, windows: Iterable[int]) -> list[str]:
+    """Reasons against a run whose receivers ended with another window than was asked for. 0: none was; of a window: nobody came."""
+    others = sorted({w for w in windows if w not in (0, asked)})
+    return [f"traffic: a receiver's window of {asked} bytes ended as {others[-1]}"] if asked and others else []
+
+
 def of_ns3(work: dict[str, Any], given: dict[str, Any] | None = None) -> dict[str, Any]:
     """Settings of TCP, `sender` among them, that the work asks for; `given` (--tcp) over them. Refused is what ns-3 has not."""
     if work.get("qdisc", "none") != "none":

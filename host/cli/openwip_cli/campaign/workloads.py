@@ -25,7 +25,7 @@ from ..measure.traffic import IPERF3_READY, TrafficFailed, iperf3_server, pair
 from ..programs import flow_program, voip_program
 from ..runs.run import MeasuredCell
 from .settings import START_S
-from .tcp_settings import route_metrics, sysctls_of
+from .tcp_settings import route_metrics, sysctls_of, window_kept
 
 PORT = 5001
 CONNECT_S = 6
@@ -180,9 +180,11 @@ def flows(cell: MeasuredCell, work: dict[str, Any]) -> dict[str, Any]:
     wanted = [(f["kb"], f["times"]) for f in work["flows"]]
     seconds = sum(times * (1 + kb / 100) for kb, times in wanted)
     sent, received = both_ends(
-        cell, python(flow_program, "receive", PORT, sum(times for _, times in wanted)),
+        cell, python(flow_program, "receive", PORT, sum(times for _, times in wanted), work["window_bytes"]),
         python(flow_program, "send", ADDRESS["terminal"], PORT, *(f"{kb}:{times}" for kb, times in wanted)), seconds, False)
-    return {"kind": "flows", "tcp_settings": settings, "flows": by_size(flow_program.summary(sent, received))}
+    settings["windows_at_the_end"] = [f["window"] for f in received]
+    return {"kind": "flows", "tcp_settings": settings, "failed": window_kept(work["window_bytes"], settings["windows_at_the_end"]),
+            "flows": by_size(flow_program.summary(sent, received))}
 
 
 def by_size(done: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:

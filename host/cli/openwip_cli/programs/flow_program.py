@@ -2,7 +2,7 @@
 """File transfers of given sizes over TCP, one after the other, each on a connection of its own:
 
   flow_program.py send ADDRESS PORT KB:TIMES [KB:TIMES ...]      1 kB = 1000 bytes
-  flow_program.py receive PORT FLOWS
+  flow_program.py receive PORT FLOWS [WINDOW]                    bytes, which the receiver keeps; 0: the kernel's own
 
 As in the text the sender opens the connection, sends, and closes; the session is over when the receiver has the
 acknowledgement of its own FIN: SYN, SYN-ACK, ACK and data, FIN back, ACK: 2.5 round trips for one segment. The
@@ -19,7 +19,7 @@ from typing import Any
 LIMIT_S = 120    # of one flow; then it counts as failed
 LINGER = struct.pack("ii", 1, 30)
 # Of a flow, where the sender tells: in virtual time; the last one of a flow that had any.
-MORE = ("retransmits", "segments", "rtt_ms", "window", "window_variance", "first_retransmission_s")
+MORE = ("retransmits", "segments", "rtt_ms", "window", "window_most", "window_variance", "first_retransmission_s")
 
 
 def send(address: str, port: int, flows: list[tuple[int, ...]]) -> list[dict[str, int]]:
@@ -42,7 +42,15 @@ def send(address: str, port: int, flows: list[tuple[int, ...]]) -> list[dict[str
     return done
 
 
-def receive(port: int, flows: int, ready: Callable[..., Any] = lambda: None) -> list[dict[str, int]]:
+def keep_window(s: socket.socket, window: int) -> int:
+    """Linux forgets the window of a route when a segment of more than 536 bytes comes. Returns the one that there is now."""
+    now: int = s.getsockopt(socket.IPPROTO_TCP, socket.TCP_WINDOW_CLAMP)
+    if window and now != window:
+        s.setsockopt(socket.IPPROTO_TCP, socket.TCP_WINDOW_CLAMP, window)
+    return now
+
+
+def receive(port: int, flows: int, window: int = 0, ready: Callable[..., Any] = lambda: None) -> list[dict[str, int]]:
     done = []
     with socket.create_server(("", port)) as listener:
         listener.settimeout(LIMIT_S)
@@ -52,12 +60,15 @@ def receive(port: int, flows: int, ready: Callable[..., Any] = lambda: None) -> 
             with s:
                 s.settimeout(LIMIT_S)
                 got, last = 0, time.monotonic_ns()
+                keep_window(s, window)
                 while data := s.recv(1 << 18):
+                    keep_window(s, window)
                     got, last = got + len(data), time.monotonic_ns()
+                at_the_end = keep_window(s, 0)
                 s.setblocking(True)
                 s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, LINGER)
             # The socket is closed here, and with it the session at this end.
-            done.append({"bytes": got, "last_byte_ns": last, "closed_ns": time.monotonic_ns()})
+            done.append({"bytes": got, "last_byte_ns": last, "closed_ns": time.monotonic_ns(), "window": at_the_end})
     return done
 
 
@@ -78,4 +89,4 @@ if __name__ == "__main__":
         wanted = [tuple(map(int, a.split(":"))) for a in sys.argv[4:]]
         print(json.dumps(send(sys.argv[2], int(sys.argv[3]), wanted)))
     else:
-        print(json.dumps(receive(int(sys.argv[2]), int(sys.argv[3]), lambda: print("ready", flush=True))))
+        print(json.dumps(receive(int(sys.argv[2]), int(sys.argv[3]), int((sys.argv + ["0"])[4]), lambda: print("ready", flush=True))))

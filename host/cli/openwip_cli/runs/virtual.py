@@ -51,6 +51,7 @@ class Plan:
     batches: dict[tuple[int, str], Sequence[str]] = dataclasses.field(default_factory=dict)
     between: tuple[float, float | None] | None = None
     proxy: str = ""     # line of what splits connections, before the flows
+    window_bytes: int = 0   # that the flows' receivers keep (0: the kernel's own): Linux forgets a route's
 
     def text(self, seed: int, addresses: Sequence[str]) -> str:
         lines = [f"seed {seed}", *(f"side {a}" for a in addresses)]
@@ -58,6 +59,7 @@ class Plan:
         lines += [f"run {side} {command}" for side, command in self.programs]
         lines += [f"run {side} </batch{n} {program}" for n, (side, program) in enumerate(self.batches)]
         lines += [f"after {side} {command}" for side, command in self.afterwards]
+        lines += [f"window {self.window_bytes}"] if self.window_bytes else []
         return "\n".join([*lines, *filter(None, [self.proxy]), *self.flows]) + "\n"
 
 
