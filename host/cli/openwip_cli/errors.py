@@ -4,6 +4,8 @@ import signal
 from collections.abc import Sequence
 from typing import Any
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)     # end a command in order
+
 VALID, INVALID, BAD_INPUT, DIED, NOT_WRITTEN, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 
@@ -56,7 +58,11 @@ class Terminated(Stop):
 
 
 def raise_terminated(signum: int, _frame: Any) -> None:
-    """A handler of signals."""
+    """A handler of signals. Only the first of them raises: what follows would interrupt the cleaning up, and follow it does: as a
+    process of many threads dies, PR_SET_PDEATHSIG is sent for each of them that the children are handed on to."""
+    for other in SIGNALS:
+        if signal.getsignal(other) is raise_terminated:
+            signal.signal(other, lambda *_: None)
     raise Terminated(signum)
 
 

@@ -47,6 +47,21 @@ class Failures(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("ZeroDivisionError", done.stderr)
 
+    def test_of_several_signals_the_first_ends_the_command_and_none_its_cleaning_up(self):
+        done = subprocess.run([sys.executable, "-c", """
+import signal, time
+from openwip_cli import errors
+for signum in errors.SIGNALS:
+    signal.signal(signum, errors.raise_terminated)
+try:
+    signal.raise_signal(signal.SIGTERM)
+except errors.Terminated as e:
+    for signum in errors.SIGNALS:
+        signal.raise_signal(signum)
+    print("cleaned up after", e.signum)
+"""], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "cleaned up after 15\n", ""))
+
     def test_an_unknown_command_is_bad_input(self):
         done = subprocess.run([sys.executable, "-m", "openwip_cli", "dance"], capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr), (2, "openwip: unknown command dance\n"))

@@ -26,7 +26,7 @@ from typing import Any
 import zmq
 import zmq.utils.z85
 
-from ..errors import BAD_INPUT, BadInput, CellDied
+from ..errors import BAD_INPUT, SIGNALS, BadInput, CellDied
 from ..machine import own_files, rights
 from ..machine.places import Places
 from ..settings.command_line import Parser
@@ -286,7 +286,7 @@ def forward(run: str, host: str, port: int, keys: ServerKeys | None) -> int:
     stop = []
     wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(wake_write)
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in SIGNALS:
         signal.signal(number, lambda *_: stop.append(1))
     doorman = Doorman(context, keys.client_public) if keys else None
     poller = zmq.Poller()

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..errors import BadInput, Terminated, raise_terminated
+from ..errors import SIGNALS, BadInput, Terminated, raise_terminated
 from ..machine import placement, rights, system
 from ..machine.places import Places, versions
 from ..settings.scenario import Scenario
@@ -21,7 +21,6 @@ from .keeper import KeeperClient
 
 START_TIMEOUT_S = 30
 OBSERVER = "host/observer/wip_observer"
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Progress:

@@ -19,6 +19,7 @@ from typing import Any
 
 from ..cell import cell as cells
 from ..cell.running import tun_counts
+from ..errors import SIGNALS
 from ..figures import accounting, attenuator, meaning
 from ..machine import own_files, rights
 from ..machine.places import Places
@@ -163,7 +164,7 @@ def main(arguments: list[str], _places: Places) -> int:
     def end(_signal: int, _frame: Any) -> None:
         raise SystemExit(0)
 
-    for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for signum in SIGNALS:
         signal.signal(signum, end)
     judge = Judge(cell, command)
     try:

@@ -21,7 +21,7 @@ from typing import Any
 from ..cell import cell as cells
 from ..cell.cell import Cell
 from ..cell.running import cell_lives, running_cell
-from ..errors import BadInput
+from ..errors import SIGNALS, BadInput
 from ..machine import own_files, rights
 from ..machine.places import Places, versions
 from ..messages import control, pipe, telemetry
@@ -150,7 +150,7 @@ def record(cell: Cell, path: pathlib.Path | str, reader: telemetry.Reader, secon
     """Exit code. `launched`: standard input says when the run is over, and what its report is; or it is what the reader reads."""
     os.nice(5)      # the radio first
     over = []
-    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for signum in SIGNALS:
         signal.signal(signum, lambda signum, _: over.append(signal.Signals(signum).name))
     recorder = Recorder(cell, path, reader)
     heard = isinstance(reader, pipe.Reader)

@@ -23,7 +23,7 @@ from ..cell import cell as cells
 from ..cell.cell import Cell
 from ..cell.keeper import KeeperClient
 from ..cell.session import start_process
-from ..errors import BadInput, NoAnswer, Refused, Terminated, raise_terminated
+from ..errors import SIGNALS, BadInput, NoAnswer, Refused, Terminated, raise_terminated
 from ..figures import attenuator as figures
 from ..machine import rights
 from ..machine.places import Places
@@ -163,15 +163,13 @@ def main(arguments: list[str], _places: Places) -> int:
             if wanted["trace"]:
                 tables.prepare(device, wanted["trace"], player.channels, wanted["at_zero_db"], wanted["period_ms"])
             return 0
-        for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        for signum in SIGNALS:
             signal.signal(signum, raise_terminated)
         try:
             player.prepare()
             threading.Thread(target=player.serve, args=(socket,), daemon=True).start()
             player.run()
         except Terminated:
-            for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-                signal.signal(signum, signal.SIG_IGN)
             print("attenuator: asked to stop", flush=True)
         finally:
             player.leave()

@@ -17,8 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ..cell.session import SIGNALS
-from ..errors import BadInput, CellDied, raise_terminated
+from ..errors import SIGNALS, BadInput, CellDied, raise_terminated
 from ..machine import outputs, system
 from ..machine.places import Places
 

@@ -9,8 +9,8 @@ from typing import Any
 from ..cell import cell as cells, faders, station
 from ..cell.cell import Cell
 from ..cell.keeper import KeeperClient
-from ..cell.session import OBSERVER, SIGNALS, START_TIMEOUT_S, Progress, identity, owned_cell, start_process
-from ..errors import BAD_INPUT, BadInput, CellDied, Terminated
+from ..cell.session import OBSERVER, START_TIMEOUT_S, Progress, identity, owned_cell, start_process
+from ..errors import BAD_INPUT, SIGNALS, BadInput, CellDied, Terminated
 from ..figures import accounting, one_station
 from ..machine import outputs, own_files, slot_path, system
 from ..machine.places import Places
