@@ -22,7 +22,8 @@ class Refused(Exception):
 # ---------------------------------------------------------------- samples
 
 def timing_and_offset(samples):
-    """Start of a slot (modulo 5120) and CFO in cycles a sample, from the prefixes."""
+    """Starts that a slot may have (modulo 5120): prefixes tell symbols, and edges leave little that tells which is the
+    first. And CFO in cycles a sample."""
     slots = (samples.size - BODY) // SLOT
     products = np.conj(samples[:slots * SLOT]) * samples[BODY:slots * SLOT + BODY]
     folded = products.reshape(slots, SLOT).sum(axis=0)
@@ -31,7 +32,9 @@ def timing_and_offset(samples):
         inside[STARTS[l] - model.PREFIX[l]:STARTS[l]] = 1
     score = np.fft.ifft(np.fft.fft(folded) * np.conj(np.fft.fft(inside)))
     start = int(np.argmax(np.abs(score)))
-    return start, np.angle(score[start]) / (2 * np.pi * BODY)
+    first = STARTS[0] - model.PREFIX[0]
+    return ([(start + s - prefix - first) % SLOT for s, prefix in zip(STARTS, model.PREFIX)],
+            np.angle(score[start]) / (2 * np.pi * BODY))
 
 
 def elements(samples):
@@ -56,14 +59,14 @@ def channel(grid, where, sent):
 
 
 def slot_in_frame(grids, cell):
-    """Of the first slot: the one whose pilots agree best, as products of neighbours."""
+    """Of the first slot: how well the pilots agree, as products of neighbours, and the one where they do best."""
     def agreement(first):
         total = 0
         for i, grid in enumerate(grids):
             h = grid[PILOTS] / model.qpsk(model.sequence_bits(1, cell, (first + i) % 30, 200))
             total += abs(np.sum(h[:-4:2] * np.conj(h[4::2]))) + abs(np.sum(h[1:-4:2] * np.conj(h[5::2])))
         return total
-    return max(range(30), key=agreement)
+    return max((agreement(first), first) for first in range(30))
 
 
 # ---------------------------------------------------------------- control region
@@ -372,14 +375,16 @@ class Stream:
 
 def receive(samples, cell, retransmissions=True, combining=False):
     """(packets, {slot modulo 122880: grant}, the frames). `retransmissions`: whether they are listened to."""
-    start, offset = timing_and_offset(samples)
+    starts, offset = timing_and_offset(samples)
     samples = samples * np.exp(-2j * np.pi * offset * np.arange(samples.size))
-    # Ten samples early, within the prefix: echoes and the error of `start` do no harm.
-    count = (samples.size - start) // SLOT
-    grids = [elements(np.roll(samples[start + i * SLOT:start + (i + 1) * SLOT], 10)) for i in range(count)]
-    power = [np.mean(np.abs(g[PILOTS]) ** 2) for g in grids]
-    present = [i for i in range(count) if power[i] > max(power) / 4]
-    first = slot_in_frame(grids[present[0]:present[0] + 6], cell)
+
+    def from_start(start):
+        # Ten samples early, within the prefix: echoes and the error of `start` do no harm.
+        grids = [elements(np.roll(samples[at:at + SLOT], 10)) for at in range(start, samples.size - SLOT + 1, SLOT)]
+        power = [np.mean(np.abs(g[PILOTS]) ** 2) for g in grids]
+        present = [i for i in range(len(grids)) if power[i] > max(power) / 4]
+        return slot_in_frame(grids[present[0]:present[0] + 6], cell), grids, present
+    (_, first), grids, present = max(map(from_start, starts), key=lambda found: found[0])
     stream, grants = Stream(retransmissions, combining), {}
     for i in range(present[0], present[-1] + 1):
         in_frame = (first + i - present[0]) % 30

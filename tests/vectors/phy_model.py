@@ -183,8 +183,8 @@ def payload_symbols(cell, b, payload):
     return constellation(k)[labels]
 
 
-def slot_samples(slot, cell, grant, payload):
-    """5120 complex samples. payload: per bin a list of nibbles (or None)."""
+def slot_bodies(slot, cell, grant, payload):
+    """The bodies of its six symbols. payload: per bin a list of nibbles (or None)."""
     grid = np.zeros((6, 500), dtype=complex)
     pilots = qpsk(sequence_bits(1, cell, slot % 30, 200))
     control = control_symbols(slot, cell, grant)
@@ -202,6 +202,22 @@ def slot_samples(slot, cell, grant, payload):
         spectrum = np.zeros(768, dtype=complex)
         spectrum[768 - 250:] = grid[l, :250]
         spectrum[1:251] = grid[l, 250:]
-        body = np.fft.ifft(spectrum) * 768 * amplitude
-        out += [body[-PREFIX[l]:], body]
+        out.append(np.fft.ifft(spectrum) * 768 * amplitude)
+    return out
+
+
+def joined(bodies, edge=0):
+    """Samples of symbols in a row, from the first one of a slot: each with its prefix, and fading into the next."""
+    rise = 0.5 - 0.5 * np.cos(np.pi * (np.arange(edge) + 0.5) / edge) if edge else np.zeros(0)
+    out, before = [], np.zeros(768)
+    for l, body in enumerate(bodies):
+        symbol = np.concatenate([body[-PREFIX[l % 6]:], body])
+        symbol[:edge] = rise * symbol[:edge] + rise[::-1] * before[:edge]
+        out.append(symbol)
+        before = body
     return np.concatenate(out)
+
+
+def slot_samples(slot, cell, grant, payload):
+    """5120 complex samples, with hard edges."""
+    return joined(slot_bodies(slot, cell, grant, payload))

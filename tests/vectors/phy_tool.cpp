@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Lets test_phy_model.py talk to the C++ PHY through files.
-//   phy_tool modulate CELL < JSON lines, one slot each > cf32 samples
+//   phy_tool modulate CELL EDGE < JSON lines, one slot each > cf32 samples
 //   phy_tool receive CELL < cf32 samples > JSON lines, one received slot each
 //   phy_tool cell CELL SAMPLES < JSON settings > JSON: a base station that sends to a terminal,
-//   which
-//     is told that frames and grants failed, at random. What is sent goes to the file SAMPLES; what
-//     was said to have failed in each slot, and the packets of both ends, come out
+//     which is told that frames and grants failed, at random. What is sent goes to the file
+//     SAMPLES; the new frames of each slot, what was said to have failed in it, and the packets of
+//     both ends come out
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -34,8 +34,8 @@ std::uint8_t read_border(const json& j) {
     return j.is_string() ? no_border : j.get<std::uint8_t>();
 }
 
-int modulate(int cell) {
-    phy::slot_modulator modulator({.cell = cell});
+int modulate(int cell, int edge) {
+    phy::slot_modulator modulator({.cell = cell, .edge_samples = edge});
     std::string line;
     std::vector<phy::cf32> out(slot_samples);
     while (std::getline(std::cin, line)) {
@@ -141,7 +141,7 @@ int cell(int number, const char* path) {
     terminal_mac terminal(config, [&](std::span<const std::uint8_t> p, bool) {
         out["delivered"].push_back(bytes(p.begin(), p.end()));
     });
-    phy::slot_modulator modulator({.cell = number});
+    phy::slot_modulator modulator({.cell = number, .edge_samples = in.at("edge")});
     std::vector<phy::cf32> samples(slot_samples);
     std::ofstream file(path, std::ios::binary);
     const slot first(in.at("first_slot").get<std::int64_t>());
@@ -168,11 +168,16 @@ int cell(int number, const char* path) {
         report.locked = true;
         report.grant_ok = !happens(in.at("grant_loss"));
         report.grant = plan.grant;
-        json failed = json::array();
+        json failed = json::array(), frames = json::array();
         for (std::size_t b = 0; b < nof_bins; ++b) {
             report.predicted_snr_db[b] =
                 level_db + std::uniform_real_distribution<float>(-2, 2)(rng);
-            if (plan.grant.bins[b].bits_per_symbol == 0) continue;
+            const bin_grant& bin = plan.grant.bins[b];
+            if (bin.bits_per_symbol == 0) continue;
+            if (!bin.retransmission)
+                frames.push_back({{"sn", bin.sn},
+                                  {"k", bin.bits_per_symbol},
+                                  {"bytes", bytes(payload[b].begin(), payload[b].end())}});
             const bool bad = happens(in.at("frame_loss"));
             report.outcome[b] = bad ? frame_outcome::bad : frame_outcome::good;
             report.payload[b] = plan.payload[b];
@@ -180,7 +185,8 @@ int cell(int number, const char* path) {
         }
         const slot_feedback feedback = terminal.on_slot(report);
         if (!happens(in.at("feedback_loss"))) base.on_feedback(feedback);
-        out["slots"].push_back({{"grant", report.grant_ok}, {"failed", failed}});
+        out["slots"].push_back(
+            {{"grant", report.grant_ok}, {"failed", failed}, {"frames", frames}});
     }
     out["given_up"] = base.statistics().frames_given_up;
     std::cout << out.dump() << '\n';
@@ -190,10 +196,10 @@ int cell(int number, const char* path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const std::string what = argc == 3 ? argv[1] : "";
-    if (what == "modulate") return modulate(std::stoi(argv[2]));
-    if (what == "receive") return receive(std::stoi(argv[2]));
-    if (argc == 4 && std::string(argv[1]) == "cell") return cell(std::stoi(argv[2]), argv[3]);
-    std::fprintf(stderr, "usage: phy_tool modulate|receive CELL, or cell CELL SAMPLES\n");
+    const std::string what = argc >= 3 ? argv[1] : "";
+    if (argc == 3 && what == "receive") return receive(std::stoi(argv[2]));
+    if (argc == 4 && what == "modulate") return modulate(std::stoi(argv[2]), std::stoi(argv[3]));
+    if (argc == 4 && what == "cell") return cell(std::stoi(argv[2]), argv[3]);
+    std::fprintf(stderr, "usage: phy_tool receive CELL, modulate CELL EDGE or cell CELL SAMPLES\n");
     return 2;
 }

@@ -62,7 +62,7 @@ def any_slot(rng, sn):
 
 
 CELL = dict(bins=25, modulation=0, packing=True, max_retransmissions=2, seed=1, first_sn=65000, first_slot=122800,
-            slots=200, quiet_slots=40, packets_a_slot=2, frame_loss=0.25, grant_loss=0.04, feedback_loss=0.04)
+            edge=16, slots=200, quiet_slots=40, packets_a_slot=2, frame_loss=0.25, grant_loss=0.04, feedback_loss=0.04)
 
 
 def cell(number, **settings):
@@ -77,10 +77,10 @@ def cell(number, **settings):
         return np.fromfile(path, dtype=np.complex64).reshape(-1, 5120).astype(complex), said
 
 
-def make_it_true(rng, slots, said):
+def make_it_true(rng, slots, said, edge=CELL["edge"]):
     """The frames and the grants that the base station was told had failed: nothing of them is left in the samples."""
+    bodies = []
     for samples, slot in zip(slots, said["slots"]):
-        symbols = []
         for l, start in enumerate(stranger.STARTS):
             spectrum = np.fft.fft(samples[start:start + 768])
             lost = [20 * b + n for b in slot["failed"] for m, n in model.PAYLOAD if m == l]
@@ -88,9 +88,8 @@ def make_it_true(rng, slots, said):
                 lost += [20 * b + n for b in range(25) for m, n in model.CONTROL if m == l]
             bins = stranger.CARRIERS[lost] % 768 if lost else []
             spectrum[bins] = np.abs(spectrum[1:251]).mean() * (rng.normal(size=(len(lost), 2)) @ [1, 1j])
-            body = np.fft.ifft(spectrum)
-            symbols += [body[-model.PREFIX[l]:], body]
-        samples[:] = np.concatenate(symbols)
+            bodies.append(np.fft.ifft(spectrum))
+    slots[:] = model.joined(bodies, edge).reshape(slots.shape)
 
 
 def over_the_air(rng, slots, snr_db, cfo_hz=700, ahead=1234):
@@ -111,30 +110,32 @@ def as_bytes(nibbles):
 class PhyModel(unittest.TestCase):
     def test_modulator_makes_the_samples_of_the_model(self):
         rng = np.random.default_rng(5)
-        for cell in (0, 63):
+        for cell, edge in ((0, 0), (63, 16), (7, 1), (8, 40)):
             lines, expected, sn = [], [], 65530  # the SN wraps within the test
             for slot in (0, 1, 29, 30, 31, 122879, 122880, 999999):
                 grant, payload, sn = random_slot(rng, sn)
-                expected.append(model.slot_samples(slot, cell, grant, payload))
+                if slot not in (1, 30, 31, 122880):  # follows none: fades in
+                    expected.append([])
+                expected[-1] += model.slot_bodies(slot, cell, grant, payload)
                 lines.append(json.dumps(dict(
                     slot=slot, first_new_sn=grant["first_new_sn"], window_edge=60, runs=grant["runs"],
                     bins=[dict(unit, bytes=as_bytes(p)) for unit, p in zip(grant["bins"], payload)])))
-            run = subprocess.run([TOOL, "modulate", str(cell)], input="\n".join(lines).encode(),
+            run = subprocess.run([TOOL, "modulate", str(cell), str(edge)], input="\n".join(lines).encode(),
                                  capture_output=True, check=True)
             got = np.frombuffer(run.stdout, dtype=np.complex64)
-            want = np.concatenate(expected)
+            want = np.concatenate([model.joined(bodies, edge) for bodies in expected])
             self.assertEqual(got.size, want.size)
             self.assertLess(np.max(np.abs(got - want)), 1e-6)
 
     def test_receiver_reads_the_slots_of_the_model(self):
         rng = np.random.default_rng(6)
         cell, first_slot, count, sn = 17, 4711, 40, 100
-        sent, samples = {}, []
+        sent, bodies = {}, []
         for slot in range(first_slot, first_slot + count):
             grant, payload, sn = random_slot(rng, sn)
             sent[slot] = (grant, payload)
-            samples.append(model.slot_samples(slot, cell, grant, payload))
-        clean = np.concatenate(samples)
+            bodies += model.slot_bodies(slot, cell, grant, payload)
+        clean = model.joined(bodies, 16)
         # 45 dB a subcarrier, a carrier offset of 700 Hz, 1234 samples of silence ahead.
         t = np.arange(clean.size)
         moved = clean * np.exp(2j * np.pi * 700 * t / 7.68e6)

@@ -39,6 +39,13 @@ def python(*folders):
     return [pathlib.Path(TOP, name).relative_to(TOP) for folder in folders for name in map(str, sorted((TOP / folder).rglob("*.py")))]
 
 
+def mentions(name, but=("mac/", "tests/", "docs/", "flowgraphs/scenarios/")):
+    """file -> lines that have the word, as `git grep -c`."""
+    files = [n for n in sizes.tracked() if not n.startswith(but) and not n.endswith(".png")]
+    found = {n: sum(name in line for line in (TOP / n).read_bytes().decode(errors="replace").splitlines()) for n in files}
+    return {n: many for n, many in found.items() if many}
+
+
 class Once(unittest.TestCase):
     def test_numbers_of_the_air_interface_are_those_of_the_cpp_side(self):
         grid = "blocks/types/grid.h"
@@ -74,6 +81,16 @@ class Once(unittest.TestCase):
             self.assertNotIn(f'add_argument("{flag}"', text)
             self.assertIn(f'setting(p, "{key}"', text)
             self.assertTrue(table.setting(key, program).kind.valid)
+
+    def test_a_setting_has_no_second_table(self):
+        """What experiments ask of it apart: it is read where it is used, and stands in no list of settings."""
+        self.assertEqual(mentions("max_retransmissions"), {"host/macd/macd_config.cpp": 1})
+
+    def test_what_a_receiver_counts_stands_in_four_files(self):
+        """Its schema, its state, where it is counted, where the state becomes the message; whoever carries it on copies the whole."""
+        self.assertEqual(set(mentions("losses_jump", but=("tests/",))), {
+            "mac/schema/receiver.proto", "blocks/phy/receiver/received_slot.h", "blocks/phy/receiver/slot_receiver.cpp",
+            "blocks/lib/receiver_message.cpp"})
 
     def test_a_refused_command_line_ends_in_one_place(self):
         """But of wip_radio, whose answer is JSON."""
