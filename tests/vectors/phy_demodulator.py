@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A stranger's receiver, as docs/air-interface.md has it: IQ in, IP packets out. It knows the cell and nothing else. No code
-of it comes from the C++, but its author had read that before: that the page alone is enough has still to be shown by somebody
-who has not. Frames are put together from every copy and fragment that the grants name.
+"""A receiver as docs/air-interface.md has it: IQ in, IP packets out. It knows the cell and nothing else. No code of it comes
+from the C++, but its author had read that before; page_reader.py is by somebody who had not. Frames are put together from every copy and fragment that the grants name.
 
 Everything is written the plain way: all samples at once, least squares, lists of bits. It wants a good SNR and a channel that
 stands still over a slot."""

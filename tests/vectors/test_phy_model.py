@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The C++ PHY against the NumPy model: same samples out, same frames in. And the C++ base station against a receiver
-written as the page has it (phy_demodulator.py): the packets come out of the samples, frames that were sent again too."""
+written as the page has it (phy_demodulator.py), and one from the page alone (page_reader.py): the packets come out of the samples, frames that were sent again too."""
 import json
 import os
 import subprocess
@@ -10,6 +10,7 @@ import unittest
 
 import numpy as np
 
+import page_reader
 import phy_demodulator as stranger
 import phy_model as model
 
@@ -188,6 +189,18 @@ class PhyModel(unittest.TestCase):
         # Everything that the page has of retransmissions was there.
         for what in ("whole", "fragments", "follow", "borders", "runs", "lengths_by_last"):
             self.assertGreater(seen.get(what, 0), 10, what)
+
+    def test_so_does_one_whose_author_knew_the_page_alone(self):
+        for number, settings in ((3, {}), (63, dict(seed=2, packing=False, first_sn=200, max_retransmissions=4))):
+            with self.subTest(cell=number, **settings):
+                slots, said = cell(number, **settings)
+                rng = np.random.default_rng(number)
+                make_it_true(rng, slots, said)
+                noise = rng.normal(size=(slots.size, 2)) @ [1, 1j]
+                air = slots.reshape(-1) + noise * np.sqrt(10 ** (model.LEVEL_DBFS / 10) * 768 / 500 * 10 ** -4 / 2)
+                packets, _ = page_reader.receive(air, number)
+                self.assertEqual(packets, said["delivered"])
+                self.assertLess(len(page_reader.receive(air, number, retransmissions=False)[0]), len(packets) / 2)
 
     def test_copies_of_a_unit_can_be_combined(self):
         # 4-QAM at 7 dB: a copy alone is good in one of fourteen cases, two or three together mostly are.
