@@ -250,8 +250,11 @@ void slot_transmitter_impl::on_async(const pmt::pmt_t& message) {
     }
     if (pace_) {  // the next slots have their own times
         // What came too late says when that was, not what it was. Slots go out in order, so the
-        // one of that moment has not gone out either; mostly it is the same.
-        if (event.time) not_sent(::wip::slot_of(*event.time));
+        // one of that moment has not gone out either, or the last one made before it: after a
+        // standstill the moment is among the slots that were left out, and so never planned.
+        if (!event.time) return;
+        const auto then = ::wip::slot_of(*event.time);
+        not_sent(event.kind == ::wip::uhd_event_kind::late ? stretch_.made_until(then) : then);
         return;
     }
     stretch_.fault(event.time ? std::optional(::wip::slot_of(*event.time)) : std::nullopt);

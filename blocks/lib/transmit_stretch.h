@@ -24,13 +24,19 @@ public:
     }
     // Slots are left out: another stretch begins.
     void skip_to(slot s) {
-        next_ = s;
+        left_out_ = next_;
+        after_ = next_ = s;
         begins_ = true;
     }
     void ended() {
         next_ = std::max(next_, resume_);
         broken_ = false;
         begins_ = true;
+    }
+    // The last one up to s that was made, of the stretch of s and the one before.
+    slot made_until(slot s) const {
+        const slot last = std::min(s, next_ - slot_count(1));
+        return last < left_out_ || last >= after_ ? last : left_out_ - slot_count(1);
     }
     // Events come from the device's past: those of a stretch that is already given up do not count.
     void fault(std::optional<slot> at) {
@@ -43,6 +49,7 @@ public:
 private:
     slot_count restart_;
     slot next_;
+    slot left_out_{0}, after_{0};  // the last gap
     slot resume_{0};  // where the next stretch begins, when broken
     bool broken_ = false;
     bool begins_ = true;

@@ -172,6 +172,19 @@ class Bound(unittest.TestCase):
         self.assertAlmostEqual(curves.crossing(points, "r"), 15)
         self.assertIsNone(curves.crossing(points, "r", 0.001))
 
+    def test_who_beats_the_told_receiver_is_judged_against_the_one_without_interference(self):
+        def judged(ours, told, exact):
+            def at(level):
+                return lambda snr: 10 ** ((level - 10 - snr) / 10)
+            points = [{"kmh": 30, "bits": bits, "snr_db": snr, "fer": at(ours)(snr), "fer_told": at(told)(snr), "fer_exact": at(exact)(snr)}
+                      for bits in (4, 6, 8) for snr in (0, 40)]
+            rows = curves.judge({"fading": points}, {})
+            return [(row[0].split(":")[0].split(" km/h")[0], row[3]) for row in rows[:2]]
+        urban, other = "typical urban 30", "... told and its interference cancelled"
+        self.assertEqual(judged(10, 9.5, 9.4), [(urban, True), ("... against one without interference between subcarriers", None)])
+        self.assertEqual(judged(10, 10.4, 9.4), [(urban, None), (other, True)])
+        self.assertEqual(judged(10, 12, 8.9), [(urban, None), (other, False)])
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -201,6 +201,18 @@ class FreeRunning(unittest.TestCase):
             told = [slot for request in planner.requests for slot in request.not_sent]
         self.assertEqual([told.count(slot) for slot in (late, out)], [1, 1], told)      # a busy machine adds plans that came too late
 
+    def test_what_came_too_late_is_told_as_the_last_slot_made_by_then_never_as_one_that_was_not_made(self):
+        with Endpoint() as endpoint:
+            planner = Planner(endpoint, [2] * 25)
+            planner.start()
+            self.addCleanup(planner.end)
+            status, _, tags = self.run_for(300, endpoint=endpoint, events_at=(150, [event("time_error", 100, 0.0)]))
+            told = [slot for request in planner.requests for slot in request.not_sent]
+        sent = [slot for _, slot in self.slots_of(tags)]
+        self.assertEqual(status["late_slots"], 1)
+        self.assertLessEqual(set(told), set(sent))
+        self.assertGreaterEqual(len(told), 1)
+
     def test_without_a_reading_nothing_is_sent(self):
         top = gr.top_block()
         transmitter = wip.slot_transmitter(nof_slots=5, lead_slots=6)

@@ -188,7 +188,7 @@ bool slot_detector::believable(bin_index bin, const soft_copy& symbols, int k) c
         spread += (dr * dr + di * di) * symbols.weight[i];
     }
     return expected_errors(symbols.weight.data(), nof_symbols / (spread + 1e-30F), k) <=
-           most_errors;
+           most_errors(k);
 }
 
 bool slot_detector::decode(bin_index bin, const soft_copy& symbols, int k, std::uint64_t key,

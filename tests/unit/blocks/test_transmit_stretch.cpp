@@ -46,6 +46,19 @@ TEST(TransmitStretch, AFaultInTheFutureIsWaitedFor) {
     EXPECT_EQ(s.next(), slot(410));
 }
 
+TEST(TransmitStretch, WhatWasMadeUpToAMomentIsTheSlotBeforeAGapWhereTheMomentIsInIt) {
+    transmit_stretch s(slot(150), slot_count(10));
+    for (int i = 0; i < 5; ++i) s.made();
+    EXPECT_EQ(s.made_until(slot(153)), slot(153));
+    EXPECT_EQ(s.made_until(slot(200)), slot(154));  // not made yet
+    s.skip_to(slot(230));
+    for (const int moment : {154, 155, 200, 229, 240})
+        EXPECT_EQ(s.made_until(slot(moment)), slot(154)) << moment;
+    s.made();
+    EXPECT_EQ(s.made_until(slot(229)), slot(154));
+    EXPECT_EQ(s.made_until(slot(240)), slot(230));
+}
+
 TEST(PlanMessage, WhatIsNoPlanIsRefused) {
     openwip::slot_link::SlotPlan plan;
     EXPECT_FALSE(read_plan(plan));

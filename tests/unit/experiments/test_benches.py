@@ -133,6 +133,21 @@ class Judged(unittest.TestCase):
                           "stop of air: locks_lost"])
         self.assertEqual(free.outside([{"product": "ideal", "verdict": {"valid": False}}], {}), ["ideal: verdict"])
 
+        self.assertEqual(free.valid([run(), {"product": "ideal", "verdict": {"valid": True}}, run(False)]), {"b210": "1 of 2", "ideal": "1 of 1"})
+        self.assertEqual(free.cost([(149, 0), (150, 0), (0, 1)])["within"], "2 of 3")
+
+    def test_a_slot_that_came_to_nothing_counts_once(self):
+        def lost(**counts):
+            nothing = dict.fromkeys(("not_sent", "late_plans", "not_heard", "no_feedback"), 10)
+            return free.slots_lost.between(nothing, nothing | {name: 10 + n for name, n in counts.items()})
+        self.assertEqual(lost(), 0)
+        self.assertEqual(lost(not_sent=73, not_heard=73), 73)
+        self.assertEqual(lost(not_sent=73, not_heard=75), 75)
+        self.assertEqual(lost(not_sent=73), 73)                         # a terminal that has not told yet
+        self.assertEqual(lost(late_plans=73, not_heard=1), 74)          # those are heard, with nothing granted
+        self.assertEqual(lost(no_feedback=63, not_heard=5), 63)
+        self.assertEqual(lost(no_feedback=3, not_sent=5, not_heard=9), 9)
+
     def test_what_is_beside_the_carrier(self):
         def rows(leakage, evm, power):
             return [{"edge_samples": 0, "evm_percent": 0.02},
