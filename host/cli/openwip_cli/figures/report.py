@@ -169,7 +169,8 @@ def loop_lines(loop: dict[str, Any] | None) -> list[str]:
         return []
     leaves, arrives = loop["base"]["transmit"], loop["terminal"]["receive"]
     return [f"  loop         lead {loop['link.transmit_lead_slots']} slots, delay {loop['link.retransmission_delay_ms']:g} ms, measured before: a burst has to "
-            f"leave {leaves['lead_us'] / 1000:.2f} ms before its time, one slot in 10,000 is in hand {arrives['one_in_ten_thousand_us'] / 1000:.2f} ms after its last sample",
+            f"leave {leaves['lead_us'] / 1000:.2f} ms before its time, one slot in 10,000 is in hand {arrives['one_in_ten_thousand_us'] / 1000:.2f} ms after its last sample" +
+            (f"; the fader's delay {loop['fader.delay_samples']} samples" if "fader.delay_samples" in loop else ""),
             *(f"               not shown: {doubt}" for doubt in loop["not_shown"])]
 
 
