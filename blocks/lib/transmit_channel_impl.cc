@@ -124,9 +124,10 @@ private:
                     a.set_clock("transmitter");
                     a.set_speed(1);
                     a.set_now(now_);
+                    a.set_slots((faded_ - faded_before_) / ::wip::slot_samples);
                     a.set_clipped(clipped_ - clipped_before_);
                 },
-                [this] { clipped_before_ = clipped_.load(); },
+                [this] { clipped_before_ = clipped_.load(), faded_before_ = faded_.load(); },
                 [this](mix::mixer_changes c) { return changes_.ask(std::move(c), [] {}); }};
     }
     void fade(std::span<const gr_complex> in, std::span<gr_complex> out, mix::tick at) {
@@ -139,6 +140,7 @@ private:
         for (const gr_complex v : out)
             clipped += (std::abs(v.real()) >= 1) + static_cast<unsigned>(std::abs(v.imag()) >= 1);
         clipped_ += clipped;
+        faded_ += out.size();
         now_ = at;
         if (at > forgotten_ + mix::mixer::fade_samples)
             mixer_.forget_before((forgotten_ = at) - mixer_.max_delay());
@@ -152,6 +154,7 @@ private:
     ::wip::sample_clock clock_{::wip::sample(0)};
     mix::tick forgotten_ = 0;
     std::atomic<std::uint64_t> clipped_{0}, clipped_before_{0};
+    std::atomic<std::uint64_t> faded_{0}, faded_before_{0};  // samples
     std::atomic<mix::tick> now_{0};
     std::vector<tag_t> tags_;
     std::unique_ptr<::wip::air::control_server> control_{};  // its thread ends first

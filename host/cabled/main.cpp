@@ -88,6 +88,7 @@ air::controlled controlled_fader(const fader_config& c, fader& f) {
         a.set_clock("fader");
         a.set_speed(1);
         a.set_now(s.now);
+        a.set_slots(s.pieces * static_cast<std::uint64_t>(c.setup.chunk) / slot_samples);
         a.set_late(s.late);
         a.set_underflows(s.underflows);
         a.set_overflows(s.overflows);

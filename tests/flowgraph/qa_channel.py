@@ -201,6 +201,7 @@ class TransmitChannel(unittest.TestCase):
         self.assertTrue(0 <= first - 5120 * asked.effective_slot < 100, (first, asked.effective_slot))
         self.assertAlmostEqual(20 * np.log10(np.std(level[first + 100:]) / np.std(level[:first])), 60 - 33.14, delta=0.3)
         self.assertIn("model: epa", status.effective_yaml)
+        self.assertTrue(0 <= status.slots - status.now // 5120 <= 1, (status.slots, status.now))
         self.assertEqual((status.clock, [c.key for c in status.changes]), ("transmitter", ["channel.model", "channel.snr_db", "channel.speed_kmh"]))
 
     def test_what_no_channel_has_is_refused(self):

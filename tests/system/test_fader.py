@@ -242,6 +242,8 @@ class Cell(unittest.TestCase):
         self.assertIn("model: epa", status.effective_yaml)
         self.assertEqual((status.late, status.underflows, status.overflows, status.lost_samples), (0,) * 4)
         self.assertEqual(len(status.nodes), 4)
+        of_fader = control.Control(run.cell.endpoint("fader.control")).status(5)
+        self.assertTrue(0 < of_fader.slots <= status.slots + 1500, (of_fader.slots, status.slots))     # it counts what its clipping is a share of
         sounded, = status.soundings
         self.assertLess(sounded.residual_db, sounded.limit_db)
         self.through_the_radios(status, control.Control(run.cell.endpoint("terminal.control")).status(5).radio)

@@ -12,7 +12,7 @@ import time
 import unittest
 from unittest import mock
 
-from openwip_cli.cell import radio_loop
+from openwip_cli.cell import cell as cells, radio_loop
 from openwip_cli.errors import BadInput, Stop
 from openwip_cli.figures import report
 from openwip_cli.machine import rights, system
@@ -24,9 +24,9 @@ PEER = ("--radio", "type=b200", "--peer", "127.0.0.1")
 FREE = ("--clock", "realtime", "--loop", "auto")
 
 
-def found(lead_us=200.0, median_us=150.0, rare_us=1350.0, less_rare_us=None, late=1e-3, gaps=0, realtime=True):
+def found(lead_us=200.0, median_us=150.0, rare_us=1350.0, less_rare_us=None, late=1e-3, gaps=0, realtime=True, longest_us=None):
     return {"transmit": {"lead_us": lead_us, "late_at_most": late}, "realtime_priority": realtime,
-            "receive": {"median_us": median_us, "one_in_ten_thousand_us": rare_us, "gaps": gaps,
+            "receive": {"median_us": median_us, "longest_us": rare_us if longest_us is None else longest_us, "one_in_ten_thousand_us": rare_us, "gaps": gaps,
                         "one_in_thousand_us": rare_us if less_rare_us is None else less_rare_us}}
 
 
@@ -66,9 +66,28 @@ class Taken(unittest.TestCase):
         self.assertEqual([a[0] for a in asked], ["type=vusrp,product=b210"])
         self.assertEqual((wanted.scenario["link.transmit_lead_slots"], wanted.scenario.retransmission_delay_slots), (8, 14))
 
-    def test_a_fader_adds_its_slots(self):
-        wanted, _ = self.demo("--air", "cabled", answers=[found(), found()])
-        self.assertEqual(wanted.scenario.retransmission_delay_slots, 14 + wanted.scenario.fader_slots)
+    def test_a_fader_has_a_delay_that_its_radios_and_the_longest_standstill_fit_into_and_adds_its_slots(self):
+        for arguments, longest_us, slots, loop_slots in (((), 1350.0, 3, 14 + 4), ((), 5500.0, 10, 14 + 11), (("--fader-delay-samples", "46080"), 1350.0, 9, 14 + 10)):
+            wanted, asked = self.demo("--air", "cabled", *arguments, answers=[found(longest_us=longest_us)])
+            self.assertEqual(len(asked), 1, "all four are alike")
+            self.assertEqual((wanted.scenario["fader.delay_samples"], wanted.scenario.retransmission_delay_slots), (slots * 5120, loop_slots))
+            self.assertEqual(cells.fader_config(cells.Cell("x"), wanted.scenario)["fader"]["delay_samples"], slots * 5120)
+            self.assertEqual(wanted.loop_found["fader.delay_samples"], slots * 5120)
+            self.assertIn(f"--fader-delay-samples {slots * 5120}", self.lines[-1])
+            self.assertIn(f"; the fader's delay {slots * 5120} samples", report.loop_lines(wanted.loop_found)[0])
+
+    def test_the_faders_own_radios_are_asked(self):
+        wanted, asked = self.demo("--air", "cabled", "--product", "b210", "--fader-radio", "product=x310",
+                                  answers=[found(), found(lead_us=900.0, longest_us=3000.0)])
+        self.assertEqual([a[0].split(",")[1] for a in asked], ["product=b210", "product=x310"])
+        self.assertEqual(wanted.scenario["fader.delay_samples"], 7 * 5120)      # 333 + 3000 + 900 us
+
+    def test_where_the_longest_would_make_a_faders_loop_too_long_one_in_10_000_is_taken_and_that_is_said(self):
+        wanted, _ = self.demo("--air", "cabled", answers=[found(longest_us=30000.0)])
+        self.assertEqual((wanted.scenario["fader.delay_samples"], wanted.scenario.retransmission_delay_slots), (3 * 5120, 18))
+        self.assertIn("one piece too late is INVALID", self.lines[-1])
+        with self.assertRaisesRegex(Stop, "longer than a loop can be"):
+            self.demo("--air", "cabled", answers=[found(rare_us=20000.0)])
 
     def test_a_base_station_asks_its_radio_as_it_will_use_it_and_adds_the_network(self):
         station, wanted = station_options.parse(["base", *PEER, "--loop", "auto", "--freq", "2.45e9", "--gain", "60", "--antenna", "TX/RX"])

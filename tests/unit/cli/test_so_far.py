@@ -91,9 +91,10 @@ class SoFar(unittest.TestCase):
         return self.so_far.verdict(list(telemetry), waiting, tun)
 
     def test_a_fader_that_loses_samples_or_makes_another_channel_is_not_valid(self):
-        def after(lost=0, through=(), gone=(), **sounded):
+        def after(lost=0, through=(), gone=(), clipped=0, **sounded):
             self.setUp()
             two = [statuses(1), statuses(2)]
+            two[1].air.clipped = clipped
             for s in two:
                 s.air.delay_samples, s.air.lost_samples, s.air.least_lead_us = 10240, lost, -1110
                 s.air.fader_radios.MergeFrom(control.RadioEvents(**dict(gone)))
@@ -110,6 +111,8 @@ class SoFar(unittest.TestCase):
         self.assertEqual(after(gone={"underflows": 2}, residual_db=-30), [too_late.format(0, 2)])
         self.assertEqual(after(gone={"overflows": 2}, residual_db=-30), ["fader: 0 samples lost at its receivers (2 overflows)"])
         self.assertEqual(after(gone={"silences": 1}, residual_db=-30), ["fader: its receivers were silent 1 times, for a second and more"])
+        self.assertEqual(after(clipped=768, residual_db=-30), [])      # of a second
+        self.assertRegex(after(clipped=769, residual_db=-30)[0], "^clipping: 769 of 7680000 samples")
         self.assertEqual(after(gone={"stalls": 3}, residual_db=-30), ["fader: its transmitters took nothing for a second, 3 times"])
         self.assertEqual(after(residual_db=-24), ["fader: from base to terminal the channel is -24.0 dB off the commanded one (limit -25.0 dB)"])
         self.assertEqual(after(residual_db=float("nan"))[0][:20], "fader: from base to ")

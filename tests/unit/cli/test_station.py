@@ -15,7 +15,7 @@ import zmq
 from openwip_cli.cell import cell as cells, faders, remote, station
 from openwip_cli.commands import fader
 from openwip_cli.errors import BadInput
-from openwip_cli.figures import one_station
+from openwip_cli.figures import accounting, one_station
 from openwip_cli.machine import places
 from openwip_cli.runs import options as run_options, station as station_run, station_options
 from openwip_schema import control_pb2
@@ -262,6 +262,29 @@ class Verdict(unittest.TestCase):
         self.assertEqual((found["through_radios"], reasons), (None, [lost]))
         self.assertIn("through the radios as the terminal's report says", one_station.screen(said))
 
+    def test_fading_beyond_full_scale_makes_a_station_invalid_whoever_makes_the_channel(self):
+        for clipped, wrong in ((512, []), (513, ["clipping: 513 of 5120000 samples of the faded signal were beyond full scale (limit 0.0001): less power before the channel"])):
+            for role in ("base", "terminal"):
+                before, air = control_pb2.AirStatus(slots=100, clipped=9), control_pb2.AirStatus(slots=1100, clipped=9 + clipped, delay_samples=10240)
+                air.soundings.add(to="terminal", residual_db=-30, limit_db=-25, **{"from": "base"})
+                now = self.status(role)
+                fader = accounting.fader_of(air, None, before)
+                self.assertEqual(one_station.judge(role, self.status(role, 0), now, now, None, [], [], 0, fader)["reasons"], wrong)
+            faded = accounting.faded(before, air)
+            found = one_station.judge("base", self.status("base", 0), now, now, None, [], [], 0, faded=faded)
+            self.assertEqual((found["reasons"], found["checks"]["clipping"]), (wrong, not wrong))
+        self.assertIn(f"  clipped      {clipped} samples of the faded signal", one_station.screen(
+            one_station.result("base", now, now) | {"faded": faded, "verdict": found}))
+
+    def test_the_channel_of_the_own_flowgraph_is_asked_at_the_begin_and_at_the_end(self):
+        self.assertEqual(station_run.OwnChannel(None).faded(), (None, []))
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(faders, "ANSWER_S", 0.2):
+            with answering(f"ipc://{folder}/x", control_pb2.Reply(ok=True, air=control_pb2.AirStatus(slots=5, clipped=7)).SerializeToString()):
+                own = station_run.OwnChannel(f"ipc://{folder}/x")
+                own.before.slots = 3
+                self.assertEqual(own.faded(), ({"clipped": 0, "slots": 2}, []))
+            self.assertEqual(own.faded(), (None, [f"control: the channel at ipc://{folder}/x does not answer"]))
+
     def test_without_a_fader_to_ask_a_terminal_says_what_it_heard_and_how_to_compare_it(self):
         now = self.status("terminal")
         now.radio.bursts.add(centre=5, noise=0.5, response=[1.0, 2.0])
@@ -311,6 +334,7 @@ class Compare(unittest.TestCase):
         for spoil, words in ((lambda air: setattr(air, "lost_samples", 7), "7 samples lost at its receivers (0 overflows)"),
                              (lambda air: air.fader_radios.MergeFrom(control_pb2.RadioEvents(late=2)), "lost at its transmitters (2 late, 0 underflows"),
                              (lambda air: setattr(air.soundings[0], "residual_db", -20), "the channel is -20.0 dB off the commanded one (limit -25.0 dB)"),
+                             (lambda air: (setattr(air, "clipped", 520), setattr(air, "slots", 1000)), "clipping: 520 of 5120000 samples"),
                              (lambda air: air.ClearField("soundings"), "its channel was not sounded")):
             code, said = self.compare(lambda h: h, fader_says=spoil)
             self.assertEqual((code, said[:25]), (1, "ok    through the radios: "[:25]), said)

@@ -6,15 +6,17 @@ A lead has two halves (docs/radios.md, A clock that does not wait): one for macd
 survive a standstill of the machine, which shows in the reception: what one slot in 10,000 takes longer than half of them. In the
 second half a slot is made, which takes up to a slot, and its burst has to leave so long before its time that one in 10,000 is late.
 Beside the lead a delay holds the slot itself, its reception (the latency that one slot in 10,000 exceeds, and up to a slot of work)
-and one slot for the way back. Feedback that comes over a slower network than that needs so many slots more."""
+and one slot for the way back. Feedback that comes over a slower network than that needs so many slots more. A fader loses what leaves it too late, and one
+piece is too many: its delay is of the longest reception seen, if such a loop is not too long."""
 import json
 import math
 import os
 import subprocess
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ..air import SLOTS_PER_SECOND
+from ..air import SAMPLE_RATE, SLOT_SAMPLES, SLOTS_PER_SECOND
 from ..errors import BAD_INPUT, BadInput, Stop
 from ..machine import rights, system
 from ..machine.places import Places
@@ -22,6 +24,7 @@ from ..settings import table
 
 PROGRAM = "host/radio/wip_radio"
 SLOT_US = 1e6 / SLOTS_PER_SECOND
+PIECE = table.setting("fader.piece_samples", "fader").default
 
 
 def environment(places: Places) -> dict[str, str]:
@@ -70,9 +73,9 @@ class Loop(NamedTuple):
     def settings(self) -> dict[str, Any]:
         return {"link.transmit_lead_slots": self.lead, "link.retransmission_delay_ms": self.delay_ms}
 
-    def not_valid(self) -> str:
-        """What the settings have to say about it."""
-        for key, value in self.settings.items():
+    def not_valid(self, more: Mapping[str, Any] = MappingProxyType({})) -> str:
+        """What the settings, and `more` of them, have to say about it."""
+        for key, value in (self.settings | more).items():
             of = table.setting(key, "demo")
             try:
                 of.kind.read(value)
@@ -88,6 +91,7 @@ def follows(burst_us: float, median_us: float, rare_us: float) -> Loop:
     return Loop(2 * half, 2 * half + 1 + reception + 1)
 
 
+LONGEST = "longest_us"
 RARE = ("one_in_ten_thousand_us", "one_in_thousand_us")     # the second: what a verdict allows
 
 
@@ -101,3 +105,10 @@ def of_cell(base: dict[str, Any], terminal: dict[str, Any], more_slots: int, rar
     """Of what the base station's radio sends and the terminal's receives; `more_slots` between and behind them."""
     sent, received = of_found(base, rare), of_found(terminal, rare)
     return Loop(sent.lead, sent.lead + received.delay - received.lead + more_slots)
+
+
+def fader_samples(receives: dict[str, Any], sends: dict[str, Any], share: str) -> int:
+    """Delay of a fader between two radios: two pieces, and what both and the computer take; up to a whole slot, which the loop is
+    longer by anyway. `share`: of the slots received, LONGEST or one of RARE."""
+    radios_us = float(receives["receive"][share]) + float(sends["transmit"]["lead_us"])
+    return math.ceil((2 * PIECE + radios_us * SAMPLE_RATE * 1e-6) / SLOT_SAMPLES) * SLOT_SAMPLES

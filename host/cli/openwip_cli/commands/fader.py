@@ -154,9 +154,9 @@ def compare(arguments: list[str], _places: Places) -> int:
 def of_fader(air: Any) -> Finding:
     """What it lost since it began, and its own sounding: stations that cannot ask it do not judge them."""
     own = accounting.fader_of(air, None)
-    wrong = accounting.check_fader(own) if own else ["fader: it says no delay"]
+    wrong = accounting.check_fader(own) + accounting.check_clipping(own) if own else ["fader: it says no delay"]
     return judged("the fader since it began", "; ".join(w.removeprefix("fader: ") for w in wrong) or "nothing lost, its channel as commanded", not wrong,
-                  "the terminal heard gaps, or another channel", "as said; losses from before the stations count too: begin it again, then the stations")
+                  "the terminal heard gaps, or another channel", "as said; losses and clipping from before the stations count too: begin it again, then the stations")
 
 
 def of_comparison(found: dict[str, Any]) -> Finding:

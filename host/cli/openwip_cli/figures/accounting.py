@@ -365,14 +365,19 @@ def fader_of(air: Any, terminal: Any, before: Any = None) -> dict[str, Any] | No
     that was there before the run."""
     if not air.delay_samples:
         return None
-    lost, clipped = (getattr(air, n) - (getattr(before, n) if before else 0) for n in ("lost_samples", "clipped"))
+    lost = air.lost_samples - (before.lost_samples if before else 0)
     radios = {n: getattr(air.fader_radios, n) - (getattr(before.fader_radios, n) if before else 0) for n in
               ("late", "underflows", "overflows", "stalls", "silences")}
     return {"delay_samples": air.delay_samples, "delay_us": air.delay_samples / SAMPLE_RATE * 1e6, "least_lead_us": air.least_lead_us,
-            "lost_samples": lost, "clipped": clipped, **radios,
+            "lost_samples": lost, **faded(before, air), **radios,
             "soundings": [{"from": getattr(s, "from"), "to": s.to, "residual_db": s.residual_db, "limit_db": s.limit_db,
                            "not_judged": s.not_judged} for s in air.soundings],
             "through_radios": None if terminal is None else through_radios.compare(air.bursts, terminal.bursts)}
+
+
+def faded(before: Any, after: Any) -> dict[str, int]:
+    """What a channel before a transmitter clipped, of how much; from two of its statuses, the first may be None."""
+    return {n: getattr(after, n) - (getattr(before, n) if before else 0) for n in ("clipped", "slots")}
 
 
 def check_fader(fader: dict[str, Any]) -> list[str]:
@@ -396,9 +401,9 @@ def check_fader(fader: dict[str, Any]) -> list[str]:
         (through["wrong"] if through else [])
 
 
-def check_clipping(realtime: dict[str, Any]) -> list[str]:
-    """Fading that a fader's or a station's transmitter has no room for is another channel."""
-    clipped, samples = realtime["clipped"], realtime["slots"] * SLOT_SAMPLES
+def check_clipping(of: dict[str, Any]) -> list[str]:
+    """Fading that a fader's or a station's transmitter has no room for is another channel. `of`: faded(), or the measured interval."""
+    clipped, samples = of["clipped"], of["slots"] * SLOT_SAMPLES
     return [] if clipped <= CLIPPED_SHARE * samples else [
         f"clipping: {clipped} of {samples} samples of the faded signal were beyond full scale (limit {CLIPPED_SHARE:g}): less power before the channel"]
 

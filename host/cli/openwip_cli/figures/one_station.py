@@ -37,14 +37,18 @@ def late(slots: int, radio: Any, stood: dict[str, Any] | None) -> list[str]:
 
 
 def judge(role: str, first: Any, until: Any, now: Any, tun: Any, telemetry: Sequence[str], noted: Sequence[str],
-          returns: int, fader: dict[str, Any] | None = None, stood: dict[str, Any] | None = None) -> dict[str, Any]:
+          returns: int, fader: dict[str, Any] | None = None, stood: dict[str, Any] | None = None,
+          faded: dict[str, int] | None = None) -> dict[str, Any]:
     """`until`: when the other station left for good, else as `now`: from `first` to then slots and lock are judged. `returns`:
-    how often it came again; -1: never. `fader`: fader_of(). `stood`: of machine.slot_path.StandstillWatch."""
+    how often it came again; -1: never. `fader`: fader_of(). `stood`: of machine.slot_path.StandstillWatch.
+    `faded`: accounting.faded() of a base station that makes the channel."""
     checks = [("surroundings", [f"surroundings: {w}" for w in noted]), ("sums", sums(role, now, tun)), ("telemetry", list(telemetry)),
               ("peer", [f"peer: the other station left and came back {returns} times"] if returns > 0 else
                ["peer: the other station never came"] if returns < 0 else [])]
     if fader is not None:
         checks.append(("fader", accounting.check_fader(fader)))
+    if clipping := faded or fader:
+        checks.append(("clipping", accounting.check_clipping(clipping)))
     if role == "base":
         timing = [("late_slots", late(until.slot - first.slot, until.radio, stood))]
     else:
@@ -109,6 +113,8 @@ def screen(r: dict[str, Any]) -> str:
     if r.get("standstills"):
         lines.append(f"  stalls       {standstills.words(r['standstills']).removeprefix('; ')}")
     lines += report.loop_lines(r.get("loop")) + report.fader_lines(r.get("fader")) + attenuator.lines(r.get("attenuator"))
+    if r.get("faded"):
+        lines.append(report.clipped_line(r["faded"]["clipped"]))
     if "bursts_heard" in r and not r.get("fader"):
         lines.append(f"  fader        {len(r['bursts_heard'])} bursts of the base station heard, not compared with what the fader commanded: its control is "
                      "not known here (--fader); with the file of --json, where it runs: ./openwip fader compare CONFIG FILE")

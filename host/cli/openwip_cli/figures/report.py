@@ -154,7 +154,7 @@ def screen(r: dict[str, Any]) -> str:
                  f"max {rt['pacing_us']['max'] / 1000:.2f} ms)")
     lines += loop_lines(r.get("loop")) + fader_lines(r.get("fader")) + attenuator.lines(r.get("attenuator"))
     if not r.get("fader") and rt.get("clipped"):
-        lines.append(f"  clipped      {rt['clipped']} samples of the faded signal at the transmitter")
+        lines.append(clipped_line(rt["clipped"]))
     lines += stall_lines(rt.get("stall"), rt.get("standstills")) + placement_lines(r.get("placement"))
     cpu = dict(r["cpu"])
     total = cpu.pop("total", 0)
@@ -169,8 +169,13 @@ def loop_lines(loop: dict[str, Any] | None) -> list[str]:
         return []
     leaves, arrives = loop["base"]["transmit"], loop["terminal"]["receive"]
     return [f"  loop         lead {loop['link.transmit_lead_slots']} slots, delay {loop['link.retransmission_delay_ms']:g} ms, measured before: a burst has to "
-            f"leave {leaves['lead_us'] / 1000:.2f} ms before its time, one slot in 10,000 is in hand {arrives['one_in_ten_thousand_us'] / 1000:.2f} ms after its last sample",
+            f"leave {leaves['lead_us'] / 1000:.2f} ms before its time, one slot in 10,000 is in hand {arrives['one_in_ten_thousand_us'] / 1000:.2f} ms after its last sample" +
+            (f"; the fader's delay {loop['fader.delay_samples']} samples" if "fader.delay_samples" in loop else ""),
             *(f"               not shown: {doubt}" for doubt in loop["not_shown"])]
+
+
+def clipped_line(clipped: int) -> str:
+    return f"  clipped      {clipped} samples of the faded signal at the transmitter"
 
 
 def fader_lines(fader: dict[str, Any] | None) -> list[str]:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""--loop auto: lead and retransmission delay of a cell from what its radios and this machine take, measured before it is made. The
-measurement is that of ./openwip doctor --loop, shorter; what it does not show is said."""
+"""--loop auto: lead and retransmission delay of a cell, and a demo's fader's delay, from what its radios and this machine take, measured
+before it is made. The measurement is that of ./openwip doctor --loop, shorter; what it does not show is said."""
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -15,6 +15,9 @@ AUTO, AS_SET = "auto", "as_set"
 SECONDS = 10.0      # of bursts and slots, at each radio
 LIMIT_S = SECONDS + 50      # with opening the radio, which may have to be loaded first
 MEASURED = ("link.transmit_lead_slots", "link.retransmission_delay_ms")
+DELAY = "fader.delay_samples"
+FADER = ("fader-base", "fader-terminal")    # of a cell: receives from the base station, sends to the terminal
+SHARES = ((radio_loop.RARE[0], radio_loop.LONGEST), *((rare, rare) for rare in radio_loop.RARE))   # of the slots: for the stations, for a fader
 
 
 class Asked(NamedTuple):
@@ -33,7 +36,7 @@ def refuse_beside(values: dict[str, Any]) -> None:
 def radios_of_demo(scenario: Scenario) -> dict[str, Asked]:
     """Each on its own, with a path from its transmitter to its receiver in the place of the medium."""
     of = radios.radios(scenario)
-    return {role: Asked(",".join(filter(None, ("type=vusrp", of[role].arguments))), ()) for role in ("base", "terminal")}
+    return {name: Asked(",".join(filter(None, ("type=vusrp", one.arguments))), ()) for name, one in of.items()}
 
 
 def radios_of_base(radio: station.Radio) -> dict[str, Asked]:
@@ -63,18 +66,24 @@ def take(wanted: Any, asked: dict[str, Asked], more_slots: int, places: Places, 
         progress(f"measuring the loop of {one.radio}, {SECONDS:g} s: THIS TRANSMITS")
         found[one] = radio_loop.ask(places, "loop", one.radio, [*one.options, f"--seconds={SECONDS:g}"], limit_s=LIMIT_S)
     scenario = wanted.scenario
-    for rare in radio_loop.RARE:    # one standstill of 20 ms is no reason not to begin
-        loop = radio_loop.of_cell(found[asked["base"]], found[asked["terminal"]], more_slots + scenario.fader_slots, rare)
-        if not (why := loop.not_valid()):
+    fader = {DELAY: scenario[DELAY]} if FADER[0] in asked else {}
+    for rare, share in SHARES if fader else SHARES[1:]:     # one standstill of 20 ms is no reason not to begin
+        if fader:
+            needed = radio_loop.fader_samples(found[asked[FADER[0]]], found[asked[FADER[1]]], share)
+            fader = {DELAY: max(scenario[DELAY], needed)}
+        loop = radio_loop.of_cell(found[asked["base"]], found[asked["terminal"]], more_slots + scenario.replaced(fader).fader_slots, rare)
+        if not (why := loop.not_valid(fader)):
             break
     if why:
         raise Stop(f"--loop auto: {loop.flags} follow from this machine, {why}; ./openwip doctor --loop says what takes so long")
-    scenario.values.update(loop.settings, **{"link.loop": AS_SET})      # the report's `config` is this run
+    scenario.values.update(loop.settings, **fader, **{"link.loop": AS_SET})      # the report's `config` is this run
     check_cables(scenario)
     check_free_running(scenario)
     doubts = [f"{one.radio}: {doubt}" for one, of in found.items() for doubt in not_shown(of)]
-    wanted.loop_found = loop.settings | {"not_shown": doubts} | {
+    if fader and share != radio_loop.LONGEST:
+        doubts.append("the fader's delay is shorter than the longest reception seen, which would make its loop too long; one piece too late is INVALID")
+    wanted.loop_found = loop.settings | fader | {"not_shown": doubts} | {
         role: {"radio": one.radio, "transmit": found[one]["transmit"], "receive": found[one]["receive"]} for role, one in asked.items()}
-    progress(f"loop: {loop.flags} ({loop.delay} slots)")
+    progress(f"loop: {loop.flags} ({loop.delay} slots)" + "".join(f" --fader-delay-samples {n}" for n in fader.values()))
     for doubt in doubts:
         progress(f"loop: not shown: {doubt}")

@@ -95,6 +95,21 @@ class Running:
         return now, tun if counts(before) == counts(now) else None
 
 
+class OwnChannel:
+    """That the base station's flowgraph makes (air.fade: transmitter): what it clips while it is measured."""
+
+    def __init__(self, endpoint: str | None) -> None:
+        self.endpoint = endpoint
+        self.before = faders.ask(endpoint) if endpoint else None
+
+    def faded(self) -> tuple[dict[str, int] | None, list[str]]:
+        """And why it is not known."""
+        try:
+            return (accounting.faded(self.before, faders.ask(self.endpoint)) if self.endpoint else None), []
+        except faders.SILENT:
+            return None, [f"control: the channel at {self.endpoint} does not answer"]
+
+
 class Fader:
     """Between two stations; it may have been there for long. Without an endpoint it cannot be asked."""
 
@@ -139,6 +154,7 @@ def phases(cell: Cell, keeper: KeeperClient, wanted: Station, options: Options, 
         follow = Follower(role, progress)
         standstills = slot_path.StandstillWatch(keeper.placement.realtime, places)
         first, faults = running.status(), slot_path.PageFaults(keeper.pids)
+        own = OwnChannel(cell.endpoint(cells.TRANSMITTER) if options.scenario.fade_in_transmitter else None)
         attenuator.begin()
 
         def look() -> bool:
@@ -156,16 +172,19 @@ def phases(cell: Cell, keeper: KeeperClient, wanted: Station, options: Options, 
         watch.end()
         stood, machine = standstills.report(), slot_path.granted(keeper.pids) | {"page_faults": faults.report()}
         air, silent = fader.status()
+        faded, unknown = own.faded()
         channel = one_station.fader_of(role, first, now, fader.before, air)
         found: dict[str, Any] = one_station.result(role, first, now) | {
-            "verdict": one_station.judge(role, first, follow.until or now, now, tun, telemetry_reasons(watch) + keeper.lost + silent,
-                                         keeper.noted, follow.returns, channel, stood),
+            "verdict": one_station.judge(role, first, follow.until or now, now, tun, telemetry_reasons(watch) + keeper.lost + silent + unknown,
+                                         keeper.noted, follow.returns, channel, stood, faded),
             "standstills": stood, "machine": machine, "peer": {"endpoint": wanted.peer.endpoint, "returns": follow.returns, "there": follow.until is None}}
         for name, reasons in attenuator.checks():
             judged = accounting.with_reasons(found["verdict"], name, reasons)
             found |= {"attenuator": attenuator.said, "verdict": judged | {"checks": judged["checks"] | {name: not reasons}}}
         if options.loop_found:
             found["loop"] = options.loop_found
+        if faded:
+            found["faded"] = faded
         if channel:
             found["fader"] = channel
         if options.scenario.cabled and role == "terminal":
