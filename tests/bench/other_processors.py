@@ -5,13 +5,15 @@ own kernel, which have this machine's files read-only (docs/virtual-time.md). Th
 As root; packages: qemu-system-x86 busybox-static cpio; the kernel is fetched (apt-get download) and nothing of it installed.
 
     OPENWIP_BUILD=BUILD other_processors.py OUT [--machines tcg:max,tcg:Nehalem] [--runs cubic,ns3] [--seconds 60]
+    OPENWIP_BUILD=BUILD other_processors.py OUT --machines none --runs all --expect docs/virtual-time.md
 
+The second one runs here alone, without root, and compares with what a page has: lines with the `NAME` of a run and its SHA-256.
 A machine is ACCELERATOR:PROCESSOR of QEMU (kvm or tcg); tcg computes every instruction in software and takes minutes a run. The
 build must be one that these processors can run: -DOPENWIP_MARCH=portable. A run that is there in OUT/MACHINE.json is not made
 again, unless seconds, options or programs (by their SHA-256, in the file) are others.
 
-Expected, written before the first run: each run has the same SHA-256 on this machine and on all of them; if not, the exit code
-is 1; 2: it cannot begin; 3: a guest brought no result."""
+Expected, written before the first run: each run has the same SHA-256 on this machine, on all of them and in the page; if not, the exit
+code is 1; 2: it cannot begin; 3: a guest brought no result."""
 import argparse
 import hashlib
 import json
@@ -28,6 +30,7 @@ from typing import Any, NoReturn
 TOP = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = ("host/emulator/wip_emulator", "host/simulator/wip_ns3", "virtual-time/linux")     # of the build
 MACHINE = re.compile(r"(kvm|tcg):[\w.+=-]+(,[\w.+=-]+)*")
+SAID = re.compile(r"`([\w-]+)`.*\b([0-9a-f]{64})\b")     # of a page
 MODULES = ("virtio_ring", "virtio", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "virtio_pci", "netfs", "fscache", "9pnet",
            "9pnet_virtio", "9p")
 # 60 s of bulk CUBIC, 10 bins of jakes, window 48 KiB: the run of docs/virtual-time.md; then what computes with other things, the
@@ -164,27 +167,42 @@ def kept_runs(file: pathlib.Path, asked: dict[str, Any]) -> dict[str, Any]:
     return {name: run for name, run in there["runs"].items() if "sha256" in run and run.get("options") == RUNS.get(name)}
 
 
+def expected(page: pathlib.Path | None, runs: list[str]) -> dict[str, str]:
+    """SHA-256 of these runs, as the page has them."""
+    if page is None:
+        return {}
+    try:
+        found = dict(SAID.findall(page.read_text()))
+    except (OSError, UnicodeDecodeError) as e:
+        stop(f"--expect {page}: {getattr(e, 'strerror', None) or 'it is no text'}", 2)
+    if missing := [r for r in runs if r not in found]:
+        stop(f"--expect {page} has no SHA-256 of {missing[0]}; valid: a page with a line of each of --runs, `NAME` and the SHA-256", 2)
+    return {r: found[r] for r in runs}
+
+
 def main() -> int:
     p = argparse.ArgumentParser(description="one run on several kinds of processor")
     p.add_argument("out", type=pathlib.Path)
-    p.add_argument("--machines", default="tcg:max,tcg:Nehalem")
-    p.add_argument("--runs", default="cubic,ns3", help=", ".join(RUNS))
+    p.add_argument("--machines", default="tcg:max,tcg:Nehalem", help="none: this one alone")
+    p.add_argument("--runs", default="cubic,ns3", help=f"{', '.join(RUNS)}; all of them: all")
+    p.add_argument("--expect", type=pathlib.Path, metavar="PAGE", help="a page with the SHA-256, such as docs/virtual-time.md")
     p.add_argument("--seconds", type=float, default=60)
     p.add_argument("--limit", type=float, default=3600, help="seconds of a guest")
     p.add_argument("--inside", action="store_true", help="run on this machine and no other")
     given = p.parse_args()
     os.environ.setdefault("OPENWIP_BUILD", str(TOP / "build"))
-    runs = given.runs.split(",")
+    runs = list(RUNS) if given.runs == "all" else given.runs.split(",")
     if unknown := [r for r in runs if r not in RUNS]:
         p.error(f"--runs has {unknown[0]!r}; valid: {', '.join(RUNS)}")
-    machines = re.split(",(?=(?:kvm|tcg):)", given.machines)
+    machines = [] if given.machines == "none" else re.split(",(?=(?:kvm|tcg):)", given.machines)
     if wrong := [m for m in machines if not MACHINE.fullmatch(m)]:
         p.error(f"--machines has {wrong[0]!r}; valid: kvm:PROCESSOR or tcg:PROCESSOR of QEMU, separated by commas")
     if given.inside:
         measure(given.out, runs, given.seconds)
         return 0
     build = pathlib.Path(os.environ["OPENWIP_BUILD"])
-    tools = ("qemu-system-x86_64", "cpio", "/bin/busybox")
+    tools = ("qemu-system-x86_64", "cpio", "/bin/busybox") if machines else ()
+    page = expected(given.expect, runs)
     if missing := [str(build / f) for f in PROGRAMS if not (build / f).exists()] + [f for f in tools if not shutil.which(f)]:
         p.error(f"{missing[0]} is missing; needed: a whole build in OPENWIP_BUILD, qemu-system-x86 busybox-static cpio")
     asked = {"seconds": given.seconds, "programs": {f: sha256(build / f) for f in PROGRAMS}}
@@ -203,6 +221,7 @@ def main() -> int:
         for name in runs:
             print(f"  {name}: {json.dumps(there['runs'][name])}", flush=True)
     others = [(m, r) for m in found for r in runs if found[m]["runs"][r].get("sha256", m) != found["here"]["runs"][r].get("sha256")]
+    others += [(str(given.expect), r) for r in page if page[r] != found["here"]["runs"][r].get("sha256")]
     for machine, run in others:
         print(f"not the same: {run} on {machine}")
     return 1 if others else 0

@@ -5,6 +5,8 @@ import hashlib
 import json
 import os
 import pathlib
+import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -128,6 +130,35 @@ class Runs(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 digests[options] = hashlib.sha256(packets.read_bytes()).hexdigest()
         self.assertEqual(len(set(digests.values())), 1, digests)
+
+    @unittest.skipIf(os.geteuid() == 0 and shutil.which("setpriv") is None, "needs setpriv, to give up what root may")
+    def test_it_needs_no_rights(self):
+        nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all")
+        nobody = nobody if os.geteuid() == 0 else ()
+        if subprocess.run([*nobody, "test", "-x", BUILD / virtual.emulate.PROGRAM]).returncode:
+            self.skipTest(f"{BUILD} is closed to others")
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o777)
+            packets, report = (pathlib.Path(folder, name) for name in ("packets.pcap", "report.json"))
+            done = subprocess.run([*nobody, sys.executable, "-m", "openwip_cli", "emulate", "--time", "virtual", "--duration", "1",
+                                   "--capture", packets, "--json", report], capture_output=True, text=True, timeout=120, cwd=folder,
+                                  env=os.environ | {"TMPDIR": folder, "HOME": folder})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("VALID", done.stdout)
+            self.assertNotEqual(packets.stat().st_uid, 0)
+            self.assertGreater(json.loads(report.read_text())["tcp"]["goodput_bps"], 0)
+
+    def test_a_queue_of_the_server_delays_the_syn_by_what_it_is_told(self):
+        sent_ms = []
+        with tempfile.TemporaryDirectory() as folder:
+            packets = pathlib.Path(folder, "packets.pcap")
+            for queue in ([], [(0, "tc qdisc replace dev eth0 root netem delay 50ms")]):
+                run(virtual.Plan(["transfer 0 1 1 1000 cubic"], {}, queue), packets, channel__model="static", traffic__duration_s=1)
+                seconds, ns, length, _ = struct.unpack_from("<IIII", packets.read_bytes(), 24)
+                first = packets.read_bytes()[40:40 + length]
+                self.assertEqual((first[9], first[20 + 13]), (6, 0x02))     # TCP, SYN alone
+                sent_ms.append(1e3 * (seconds - virtual.START_S) + 1e-6 * ns)
+        self.assertEqual([round(at, 3) for at in sent_ms], [0.001, 50.001])
 
     def test_every_link_carries_it_and_the_same_seed_gives_the_same_packets(self):
         bearer = {"link.kind": "umts", "umts.errors": 0.1}

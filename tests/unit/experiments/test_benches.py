@@ -103,6 +103,27 @@ class Processors(unittest.TestCase):
             self.assertTrue(result.exists())
         self.assertTrue(other.MACHINE.fullmatch("tcg:max,-avx512f,vendor=GenuineIntel"))
 
+    def test_what_a_page_has_is_compared_with_this_machine(self):
+        mine, others = "a" * 64, "b" * 64
+
+        def measured(out, runs, seconds):
+            return {"processor": "P", "kernel": "6", "flags": [], "runs": {r: {"sha256": mine, "options": other.RUNS[r]} for r in runs}}
+
+        with tempfile.TemporaryDirectory() as folder:
+            page = pathlib.Path(folder, "page.md")
+            command = (folder, "--machines", "none", "--runs", "ns3,umts", "--expect", str(page))
+            with unittest.mock.patch.multiple(other, measure=measured, PROGRAMS=()), contextlib.redirect_stdout(io.StringIO()) as said:
+                for text, code in ((f"| `ns3` | {mine} |\n| `umts` | {mine} |", 0), (f"| `ns3` | {mine} |\n| `umts` | {others} |", 1)):
+                    page.write_text(text)
+                    with unittest.mock.patch.object(sys, "argv", ["other_processors", *command]):
+                        self.assertEqual(other.main(), code)
+                self.assertEqual(said.getvalue().splitlines()[-1], f"not the same: umts on {page}")
+                page.write_text(f"`ns3` {mine}")
+                code, line = code_of(other, *command)
+            self.assertEqual((code, "has no SHA-256 of umts" in line), (2, True))
+        known = other.expected(other.TOP / "docs" / "virtual-time.md", list(other.RUNS))
+        self.assertEqual(len(set(known.values())), len(other.RUNS))
+
     def test_runs_of_other_seconds_programs_and_options_are_made_again(self):
         asked = {"seconds": 60.0, "programs": {"a": "1"}}
         runs = {"cubic": {"sha256": "x", "options": other.RUNS["cubic"]}, "ns3": {"sha256": "y", "options": ["--time", "virtual"]},

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Campaigns with an emulator that is a formula, and without Snakemake: attempts, progress, which runs are next, the command."""
 import contextlib
+import hashlib
 import io
 import json
+import shutil
 import unittest
 from unittest import mock
 
@@ -248,6 +250,33 @@ class Command(unittest.TestCase):
                 self.command(*quick)
         self.assertEqual(self.command(*quick, "--only-evaluate")[0], 0)
         self.assertEqual(json.loads((self.out / "plan.json").read_text())["experiments"]["S1"]["kernel"], f"6.12.1 {'a' * 16}")
+
+    def test_results_of_other_programs_are_not_mixed(self):
+        def built(**programs):
+            for name, text in programs.items():
+                program = self.world.path / "host" / {"wip_guest": "virtual", "wip_ns3": "simulator"}.get(name, "emulator") / name
+                program.parent.mkdir(parents=True, exist_ok=True)
+                program.write_text(text)
+
+        self.command("--quick")             # before folders said it
+        built(wip_emulator="one", wip_guest="one", wip_ns3="one")
+        for _ in range(2):
+            self.assertEqual(self.command("--quick")[0], 0)
+        built(wip_guest="two", wip_ns3="two")       # of other times
+        self.assertEqual(self.command("--quick")[0], 0)
+        built(wip_emulator="two")
+        one, two = (hashlib.sha256(text).hexdigest()[:16] for text in (b"one", b"two"))
+        with self.assertRaisesRegex(BadInput, f"S1 in .* begun with wip_emulator {one}, and that of this build is {two}; use another --out"):
+            self.command("--quick")
+        self.assertEqual(self.command("--quick", "--only-evaluate")[0], 0)
+        built(wip_emulator="one")
+        self.assertEqual(self.command("--quick")[0], 0)
+        for time, program in (("virtual", "wip_guest"), ("ns3", "wip_ns3")):
+            shutil.rmtree(self.out)
+            self.command("--quick", "--time", time)
+            built(**{program: "three"})
+            with self.subTest(program), self.assertRaisesRegex(BadInput, f"begun with {program} {two}"):
+                self.command("--quick", "--time", time)
 
     def test_two_campaigns_in_one_folder_are_refused(self):
         def attempt(*_):

@@ -11,7 +11,7 @@ from ..errors import INVALID, VALID, Terminated
 from ..machine import system
 from ..machine.places import Places
 from ..runs import emulate, ns3, pool, virtual
-from . import metrics, page, plan, report, side_by_side, statements, tcp_settings
+from . import metrics, page, plan, programs, report, side_by_side, statements, tcp_settings
 from .options import parse
 from .plan import Experiment
 from .runner import Progress, Store
@@ -108,6 +108,8 @@ def main(arguments: list[str], places: Places, command: list[str] | None = None)
     if not given.only_evaluate:
         if command is None:
             check_machine(given.time, places)
+        for name, digests in programs.check(given.store, given.experiments, places.build).items():
+            given.plan["experiments"][name]["programs"] = digests
         try:
             repeated = run(given, places, say, command)
         except Terminated as e:
