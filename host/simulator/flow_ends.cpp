@@ -314,7 +314,9 @@ void session_sender::over() {
              static_cast<unsigned long long>(flow_.bytes[number_]), began_, connected_) +
         "\"retransmits\": " + std::to_string(c.retransmits) +
         ", \"segments\": " + std::to_string(c.segments) +
-        ", \"timeouts\": " + std::to_string(c.timeouts) + "}";
+        ", \"timeouts\": " + std::to_string(c.timeouts) +
+        ", \"fast_retransmits\": " + std::to_string(c.fast_retransmits) +
+        ", \"undone\": " + std::to_string(c.spurious_timeouts + c.spurious_fast_retransmits) + "}";
     if (++number_ < flow_.bytes.size())
         begin();
     else
@@ -328,15 +330,19 @@ session_receiver::session_receiver(const session_flow& f) : flow_end(f.flow, "re
 
 void session_receiver::accept(const Ptr<Socket>& socket) {
     struct arrived {
-        std::uint64_t bytes = 0;
+        std::uint64_t bytes = 0, size = 0, parts = 0;
         double last = 0;
+        std::string list;  // when each fiftieth of the file was there
     };
     const auto a = std::make_shared<arrived>();
+    a->size = flow_.bytes[number_];
     socket->SetRecvCallback(ns3::Callback<void, Ptr<Socket>>([a](Ptr<Socket> from) {
         while (const Ptr<ns3::Packet> p = from->Recv()) {
             if (p->GetSize() == 0) break;
             a->bytes += p->GetSize();
             a->last = now_s();
+            for (; a->parts < 50 && a->bytes * 50 >= (a->parts + 1) * a->size; ++a->parts)
+                a->list += text(a->parts > 0 ? ", %.4f" : "%.4f", a->last);
         }
     }));
     socket->SetCloseCallbacks(
@@ -344,9 +350,10 @@ void session_receiver::accept(const Ptr<Socket>& socket) {
         calls([this] { fail("the connection was given up"); }));
     // Its own end is acknowledged.
     on_state(socket, ns3::TcpSocket::CLOSED, [this, a] {
-        sessions_ += text("%s{\"bytes\": %llu, \"last_byte\": %.9f, \"closed\": %.9f}",
+        sessions_ += text("%s{\"bytes\": %llu, \"last_byte\": %.9f, \"closed\": %.9f, ",
                           number_ > 0 ? ", " : "", static_cast<unsigned long long>(a->bytes),
-                          a->last, now_s());
+                          a->last, now_s()) +
+                     "\"arrived\": [" + a->list + "]}";
         if (++number_ == flow_.bytes.size()) tell("\"sessions\": [" + sessions_ + "]");
     });
 }

@@ -20,7 +20,8 @@ enum {
     connect_s = 6,          // a link that takes longer is too bad for a test
     session_s = 120,        // for a step of a file transfer
     session_block = 65536,  // of a write()
-    session_sample_ns = 20000000
+    session_sample_ns = 20000000,
+    arrival_parts = 50  // of a file, of which the receiver tells when they were there
 };
 static int flows, my_side;  // the side of this process
 static char chunk[1 << 17];
@@ -64,20 +65,9 @@ struct mark {
 };
 
 static struct mark mark_now(int s) {
-    static char text[1 << 15];
     const struct tcp_info i = info_of(s);
     struct mark m = {now(), i.tcpi_bytes_acked, i.tcpi_bytes_sent, i.tcpi_bytes_retrans, {0}};
-    // Two lines of the same words: names, values.
-    FILE* f = fopen("/proc/self/net/netstat", "r");
-    const size_t size = f ? fread(text, 1, sizeof text - 1, f) : 0;
-    if (f) fclose(f);
-    text[size] = 0;
-    char *names = strtok(text, "\n"), *values = strtok(NULL, "\n"), *n_at, *v_at;
-    if (!names || !values) return m;
-    for (char *n = strtok_r(names, " ", &n_at), *v = strtok_r(values, " ", &v_at); n && v;
-         n = strtok_r(NULL, " ", &n_at), v = strtok_r(NULL, " ", &v_at))
-        for (int c = 0; c < most_counters; ++c)
-            if (!strcmp(n, counters[c])) m.counts[c] = strtoull(v, NULL, 10);
+    kernel_counts(counters, most_counters, m.counts);
     return m;
 }
 
@@ -226,6 +216,7 @@ static void* sample_session(void* s) {
 static void send_sessions(int to, int flow, double start, const char* control, char** sizes,
                           int n) {
     const struct sockaddr_in a = place(to, flow);
+    unsigned long long before[3] = {0}, after[3];
     sleep_until(start);
     for (int i = 0; i + 1 < n; i += 2) {
         for (int times = atoi(sizes[i + 1]); times > 0; --times) {
@@ -255,14 +246,17 @@ static void send_sessions(int to, int flow, double start, const char* control, c
             if (info.tcpi_total_retrans > 0)
                 snprintf(first, sizeof first, ", \"first_retransmission_s\": %.9f", at - began);
             const double window = round_trips.window / round_trips.n;
+            recoveries(after);
             tell(
                 "{\"part\": 1, \"flow\": %d, \"end\": \"sender\", \"sessions\": [{\"bytes\": %lld, "
                 "\"began\": %.9f, \"connected\": %.9f, \"retransmits\": %u, \"segments\": %u, "
                 "\"rtt_ms\": %.3f, \"window\": %.5f, \"window_most\": %.5f, \"window_variance\": "
-                "%.5f%s}]}\n",
+                "%.5f, \"timeouts\": %llu, \"fast_retransmits\": %llu, \"undone\": %llu%s}]}\n",
                 flow, atoll(sizes[i]), began, there, info.tcpi_total_retrans, info.tcpi_segs_out,
                 round_trips.sum / round_trips.n, window, round_trips.widest,
-                round_trips.squares / round_trips.n - window * window, first);
+                round_trips.squares / round_trips.n - window * window, after[0] - before[0],
+                after[1] - before[1], after[2] - before[2], first);
+            memcpy(before, after, sizeof before);
         }
     }
     tell("{\"flow\": %d, \"end\": \"sender\", \"congestion_control\": \"%s\"}\n", flow, control);
@@ -274,17 +268,23 @@ static void receive_sessions(int side, int flow, char** sizes, int n) {
     for (int i = 0; i + 1 < n; i += 2) {
         for (int times = atoi(sizes[i + 1]); times > 0; --times) {
             int s = accepted(l);
+            const long long size = atoll(sizes[i]);
             long long bytes = 0;
             double last = 0;
-            for (ssize_t m; (m = take(s)) > 0;)
-                if ((bytes += m) == atoll(sizes[i])) last = now();
+            char arrived[16 * arrival_parts] = "";
+            for (ssize_t m; (m = take(s)) > 0;) {
+                const long long part = bytes * arrival_parts / size;
+                if ((bytes += m) * arrival_parts / size > part)
+                    note_arrival(arrived, (int)(bytes * arrival_parts / size - part), last = now());
+            }
             setsockopt(s, SOL_SOCKET, SO_LINGER, &wait, sizeof wait);
             const int window = window_of(s);
             close(s);
             tell(
                 "{\"part\": 1, \"flow\": %d, \"end\": \"receiver\", \"windows\": [%d], "
-                "\"sessions\": [{\"bytes\": %lld, \"last_byte\": %.9f, \"closed\": %.9f}]}\n",
-                flow, window, bytes, last, now());
+                "\"sessions\": [{\"bytes\": %lld, \"last_byte\": %.9f, \"closed\": %.9f, "
+                "\"arrived\": [%s]}]}\n",
+                flow, window, bytes, last, now(), arrived);
         }
     }
     tell("{\"flow\": %d, \"end\": \"receiver\"}\n", flow);

@@ -5,6 +5,8 @@
 #include <netinet/tcp.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -114,4 +116,33 @@ void wake_at(double at) {
     const struct itimerval t = {{0, 100000}, {us / 1000000, us % 1000000}};
     sigaction(SIGALRM, &on_alarm, NULL);
     if (setitimer(ITIMER_REAL, &t, NULL)) fail("setitimer");
+}
+
+void kernel_counts(const char* const* wanted, int n, unsigned long long* counts) {
+    static char text[1 << 15];
+    // Two lines of the same words: names, values.
+    FILE* f = fopen("/proc/self/net/netstat", "r");
+    const size_t size = f ? fread(text, 1, sizeof text - 1, f) : 0;
+    if (f) fclose(f);
+    text[size] = 0;
+    char *names = strtok(text, "\n"), *values = strtok(NULL, "\n"), *n_at, *v_at;
+    if (!names || !values) return;
+    for (char *name = strtok_r(names, " ", &n_at), *v = strtok_r(values, " ", &v_at); name && v;
+         name = strtok_r(NULL, " ", &n_at), v = strtok_r(NULL, " ", &v_at))
+        for (int c = 0; c < n; ++c)
+            if (!strcmp(name, wanted[c])) counts[c] = strtoull(v, NULL, 10);
+}
+
+void recoveries(unsigned long long of[3]) {
+    static const char* const names[] = {"TCPTimeouts", "TCPRenoRecovery", "TCPSackRecovery",
+                                        "TCPFullUndo", "TCPPartialUndo",  "TCPDSACKUndo",
+                                        "TCPLossUndo"};
+    unsigned long long c[sizeof names / sizeof *names] = {0};
+    kernel_counts(names, sizeof names / sizeof *names, c);
+    of[0] = c[0], of[1] = c[1] + c[2], of[2] = c[3] + c[4] + c[5] + c[6];
+}
+
+void note_arrival(char* list, int parts, double at) {
+    for (char* end = list + strlen(list); parts > 0; --parts)
+        end += sprintf(end, "%s%.4f", end == list ? "" : ", ", at);
 }

@@ -26,3 +26,10 @@ int connected(int side, int flow, const char* control);
 void limit_time(int s, time_t seconds);
 // From then on no call waits: it ends with EINTR. Now and then again, should it come between two.
 void wake_at(double at);
+// What the kernel has counted of TCP in this namespace; what it has no name for stays as it is.
+void kernel_counts(const char* const* names, int n, unsigned long long* counts);
+// How often its senders have had to recover: timeouts, recoveries from duplicate ACKs, and how many
+// of both were taken back.
+void recoveries(unsigned long long of[3]);
+// Adds to a list of numbers, so often: so many parts of a file had come at this time, too.
+void note_arrival(char* list, int parts, double at);

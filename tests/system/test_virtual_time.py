@@ -223,6 +223,23 @@ class Runs(unittest.TestCase):
             self.assertEqual(report["workload"]["flows"]["1000"]["window_most"], segments)
             self.assertLess(metrics.read(report, {"flow_kb": 1000}, "send_window"), segments)
 
+    def test_a_download_tells_its_recoveries_and_when_what_of_it_had_come(self):
+        experiment = plan.load(PLACES.top, ["U-A5"], "quick", "virtual")[0]
+        found = {}
+        for spike_s, at_s, stamps in ((5, 2, 0), (5, 2, 1), (0.5, 0, 0)):
+            point = next(p for p in experiment.points if p.matches({"spike_s": spike_s, "spike_at_s": at_s, "timestamps": stamps}))
+            spec = experiment.run(point, 1).spec
+            work = spec["workload"] | {"flows": [{"kb": 100, "times": 2}]}     # the second one's are its own, not the sum
+            found[spike_s, stamps] = [end for end in in_virtual_time.run(spec["emulator"], work, lambda text: None, places=PLACES)["flows"]]
+        for (spike_s, stamps), ends in found.items():
+            sent, got = (next(e for e in ends if e["end"] == end)["sessions"] for end in ("sender", "receiver"))
+            self.assertEqual([(s["timeouts"] > 0, s["undone"] > 0) for s in sent], [(spike_s == 5, stamps == 1), (False, False)])
+            self.assertEqual([s["fast_retransmits"] for s in sent], [0, 0])        # in order
+            for s in got:
+                self.assertEqual(len(s["arrived"]), 50)
+                self.assertEqual(s["arrived"], sorted(s["arrived"]))
+                self.assertAlmostEqual(s["arrived"][-1], s["last_byte"], delta=1e-4)
+
     def test_the_receivers_own_predictions_reach_the_cell(self):
         report = run(channel__prediction_nmse="predictor", traffic__duration_s=1)
         self.assertEqual(report["verdict"]["reasons"], [])

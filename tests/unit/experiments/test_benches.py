@@ -25,7 +25,7 @@ def bench(name):
 
 five, other = bench("five_fidelities"), bench("other_processors")
 free, beside, clocks = bench("free_running"), bench("adjacent_channel"), bench("two_clocks")
-applications = bench("umts_applications")
+applications, senders = bench("umts_applications"), bench("tahoe_to_bbr")
 
 
 def code_of(module, *arguments):
@@ -37,6 +37,31 @@ def code_of(module, *arguments):
         except SystemExit as e:
             code = e.code
     return code, said.getvalue().strip().splitlines()[-1]
+
+
+class FromTahoeToBbr(unittest.TestCase):
+    HEAD = "congestion_control,umts.errors,umts.order,rack,window_bytes,realisation,run,metric,value"
+
+    def test_senders_of_two_folders_stand_in_one_table_and_one_figure(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder)
+            lines = {"U-B7": ["tahoe,0.0,as_completed,,,1,x,download_s,100", "tahoe,0.1,as_completed,,,1,x,download_s,450",
+                              "bbr,0.0,as_completed,,,1,x,download_s,100", "bbr,0.0,as_completed,,,1,x,flow_retransmitted,7"],
+                     "U-B6": [f"bbr,{errors},as_completed,{rack},13400,{seed},x,download_s,{seconds}" for seed in (1, 2)
+                              for errors, rack, seconds in ((0.0, 0, 100), (0.1, 0, 190), (0.0, 1, 100), (0.1, 1, 122 + seed))]}
+            for name, rows in lines.items():
+                (out / f"{name}.csv").write_text("\n".join([self.HEAD, *rows]) + "\n")
+            said = io.StringIO()
+            with unittest.mock.patch.object(sys, "argv", ["x", folder, folder, str(out / "f.png")]), contextlib.redirect_stdout(said):
+                self.assertEqual(senders.main(), 0)
+            rows = {line.split(" | ")[0]: line for line in said.getvalue().splitlines()}
+            self.assertIn("| tahoe | +350.0 | - | - |", rows["| tahoe"])
+            self.assertIn("| bbr | not over | +90.0 ± 0.0 | +23.5 ± 6.4 |", rows["| bbr"])
+            self.assertGreater((out / "f.png").stat().st_size, 5000)
+            (out / "U-B6.csv").unlink()
+            code, said_last = code_of(senders, folder, folder, "f.png")
+            self.assertEqual((code, "U-B6.csv: No such file" in said_last), (2, True))
+            self.assertEqual(code_of(senders)[0], 2)
 
 
 class Fidelities(unittest.TestCase):

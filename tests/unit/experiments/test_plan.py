@@ -10,7 +10,7 @@ from world import DEFAULTS, SMALL, TOP, World
 
 from openwip_cli.errors import BadInput
 from openwip_cli.machine import places
-from openwip_cli.campaign import command, metrics, one_run, options, plan, statements, tcp_settings, virtual_work, workloads
+from openwip_cli.campaign import command, metrics, one_run, options, over, plan, statements, tcp_settings, virtual_work, workloads
 
 
 class Grid(unittest.TestCase):
@@ -116,6 +116,34 @@ class Grid(unittest.TestCase):
         self.assertIn("C2", left)
         self.assertFalse({e.name for e in there} & left.keys())
 
+    def test_settings_of_the_command_line_go_over_the_file_by_either_name_and_are_part_of_a_run(self):
+        plain, other = (plan.Experiment(self.world.file, "full", over=given) for given in (over.Over(), over.read(["link.allocation=best", "order=in_order"], 2)))
+        self.assertEqual((other.realisations, len(other.runs()), len(plain.runs())), (2, 16, 32))
+        asked = other.runs()[0].spec["emulator"]
+        self.assertEqual((asked["link.allocation"], asked["link.order"], plain.runs()[0].spec["emulator"]["link.allocation"]), ("best", "in_order", "static"))
+        self.assertFalse({r.key for r in plain.runs()} & {r.key for r in other.runs()})
+        few = plan.Experiment(self.world.file, "full", over=over.read([], 2))
+        self.assertLess({r.key for r in few.runs()}, {r.key for r in plain.runs()})         # the same seeds, fewer of them
+        for word, pattern in (("link.modulation=2", "--set link.modulation is over modulation of the grid; valid: what neither says"),
+                              ("channel.model=jakes", "--set channel.model is over channels: jakes of the defaults"),
+                              ("umts.errors=0.2", "--set umts.errors with the link ofdm; valid: settings of that")):
+            with self.subTest(word), self.assertRaisesRegex(plan.NothingToRun, pattern):
+                plan.Experiment(self.world.file, "full", over=over.read([word], None))
+        left: dict[str, str] = {}
+        options.load(TOP, ["all"], "quick", "virtual", {}, left, over.read(["umts.poll_timer_ms=200"], None))
+        self.assertEqual({"A1", "U-A6"} - left.keys(), set())
+        self.assertNotIn("U-B1", left)
+
+    def test_a_folder_of_results_says_what_was_set_and_takes_nothing_else(self):
+        given, plain = over.read(["link.order=in_order"], 3), over.Over()
+        e = plan.Experiment(self.world.file, "full", over=given)
+        planned = options.check_plan(self.world.store, [e])
+        self.assertEqual(planned["experiments"]["S1"]["time"], "real link.order=in_order realisations=3")
+        self.world.store.write_plan(planned)
+        options.check_plan(self.world.store, [plan.Experiment(self.world.file, "full", over=given)])
+        with self.assertRaisesRegex(BadInput, "S1 in .* is real link.order=in_order realisations=3, not real; use another --out"):
+            options.check_plan(self.world.store, [plan.Experiment(self.world.file, "full", over=plain)])
+
     def test_ns3_leaves_out_the_points_that_it_cannot_run_and_refuses_a_file_without_others(self):
         self.world.write(SMALL.replace("modulation: [adaptive, 1, 2, 3]", "congestion_control: [reno, tahoe]\n  rack: [0, 1]"))
         tcp = {"min_rto_ms": "300"}
@@ -216,6 +244,12 @@ class Refused(unittest.TestCase):
                                    (["C2", "--tcp", "sack=0"], "--tcp sack with workload 'voip', which has no TCP"),
                                    (["U-B6", "--time", "virtual", "--tcp", "congestion_control=bbr"], "--tcp congestion_control is over .* the grid"),
                                    (["A1", "--time", "ns3", "--tcp", "sender=tahoo"], "--tcp sender is 'tahoo'; valid: cubic, reno"),
+                                   (["A1", "--realisations", "0"], "--realisations is '0'; valid: 1..1000"), (["A1", "--set", "snr"], "--set is 'snr'; valid: KEY=VALUE"),
+                                   (["A1", "--set", "sack=0"], "--set sack=0: sack is no setting of the emulator.*of TCP: --tcp"),
+                                   (["A1", "--set", "umts.rubbish=1"], "--set umts.rubbish=1: umts.rubbish is no setting"), (["A1", "--set", "snr=loud"], "--set snr is 'loud'; valid"),
+                                   (["A1", "--set", "seed=3"], "--set seed=3; valid instead: --realisations"),
+                                   (["A1", "--set", "order=in_order", "--set", "link.order=in_order"], "link.order is given twice; valid: once"),
+                                   (["U-A5", "--time", "virtual", "--set", "umts.spikes=1,2"], "--set umts.spikes is over spike_s"),
                                    (["A1", "--out", "/proc/nothing"], "--out /proc/nothing: cannot be written"),
                                    (["--list", "A1"], "--list takes no names"), (["A1", "--fast"], "unrecognized")):
             with self.subTest(arguments), self.assertRaisesRegex(BadInput, pattern):
@@ -228,7 +262,7 @@ def dict_point(sender):
 
 class Shipped(unittest.TestCase):
     def test_all_eleven_experiments_are_there_and_well_formed_in_both_sizes(self):
-        umts = ["U-A1", "U-A2", "U-A3", "U-A4", "U-A5", "U-B1", "U-B10", "U-B11", "U-B2", "U-B3", "U-B4", "U-B5", "U-B6", "U-B7", "U-B8", "U-B9"]
+        umts = ["U-A1", "U-A2", "U-A3", "U-A4", "U-A5", "U-A6", "U-A7", "U-B1", "U-B10", "U-B11", "U-B12", "U-B13", "U-B2", "U-B3", "U-B4", "U-B5", "U-B6", "U-B7", "U-B8", "U-B9"]
         self.assertEqual(plan.known(TOP), ["A1", "A2", "A3", "A4", "A5", "B1", "B2", "B3", "B4", "C1", "C2", "L1", *umts])
         for mode in plan.MODES:
             self.assertNotIn("U-A1", [e.name for e in options.load(TOP, ["all"], mode)])

@@ -91,6 +91,13 @@ class Comparisons(Case):
         self.assertEqual(self.judge(rises, lambda p: 4 + 20 * p["wired_loss"], grid).holds, "yes")
         self.assertEqual(self.judge(rises, lambda p: 4 - 20 * p["wired_loss"], grid).holds, "no")
 
+    def test_what_a_further_unit_adds_flattens(self):
+        statement, grid = {"kind": "flattens", "over": "queue_packets"}, "channel: jakes\n  queue_packets: [1, 2, 4, 8]"
+        j = self.judge(statement, lambda p: {1: 10, 2: 20, 4: 30, 8: 35}[p["queue_packets"]], grid)
+        self.assertTrue(j.holds.startswith("yes") and "% a" in j.measured, j)
+        self.assertTrue(self.judge(statement, lambda p: 10 * 1.5 ** p["queue_packets"], grid).holds.startswith("no"))
+        self.assertEqual(self.judge(statement, lambda p: 10, "channel: jakes\n  queue_packets: [1, 2]").holds, "not measured")
+
     def test_gains_are_compared_as_ratios_or_differences_at_values_that_are_there(self):
         grid = "modulation: [1, 2]\n  wired_loss: [0, 0.01, 0.05]\n  channel: [jakes, winner]"
         gains = {"kind": "gains", "over": "wired_loss", "among": [0, 0.01, 0.05], "a": {"modulation": 2}, "b": {"modulation": 1}, "at_each": {"channel": ["jakes"]}}
@@ -197,7 +204,7 @@ class Model(Case):
 
 class Output(Case):
     def test_every_kind_of_figure_is_drawn_and_a_figure_without_runs_says_so(self):
-        grid = "channel: [jakes, winner]\n  retransmission_delay_ms: [2, 16]\n  queue_packets: [1, 5, 20]"
+        grid = "channel: [jakes, winner]\n  retransmission_delay_ms: [2, 16]\n  queue_packets: [1, 5, 20]\n  flow_kb: 100"
         kinds = [
             {"kind": "lines", "panels": "channel", "x": "queue_packets", "series": "retransmission_delay_ms", "metric": "goodput_mbps"},
             {"kind": "bars", "x": "queue_packets", "series": ["channel", "retransmission_delay_ms"], "metric": "goodput_mbps"},
@@ -206,20 +213,21 @@ class Output(Case):
             {"kind": "surface", "panels": "channel", "x": "queue_packets", "y": "retransmission_delay_ms", "metric": "goodput_mbps"},
             {"kind": "cdf", "panels": "channel", "series": "retransmission_delay_ms", "range_ms": [0, 40], "where": {"queue_packets": 5}},
             {"kind": "scatter", "series": "retransmission_delay_ms", "packets_per_s": 50, "where": {"channel": "jakes", "queue_packets": 5}},
+            {"kind": "over_time", "series": "queue_packets", "where": {"channel": "jakes", "retransmission_delay_ms": 2}},
             {"kind": "lines", "x": "queue_packets", "metric": "goodput_mbps", "where": {"channel": "measured"}}]
         e = self.experiment(grid)
         e.tree["figures"] = [{"name": f"f{i}", "number": 1.1} | k for i, k in enumerate(kinds)]
 
         def both(point, n):
             made = result(goodput_mbps=point["queue_packets"] + n / 10)
-            made["workload"] |= {"sent": 50, "loss": 0.0, "delays_us": list(range(11000, 21000, 200))}
+            made["workload"] |= {"sent": 50, "loss": 0.0, "delays_us": list(range(11000, 21000, 200)), "flows": {"100": {"arrived_s": [0.1, 0.4, 0.9]}}}
             return made
 
         r = results(e, both, metric_of=lambda **made: made)
         with tempfile.TemporaryDirectory() as folder:
             done = figures.draw(r, pathlib.Path(folder))
-            self.assertEqual([why for _, _, why in done], [None] * 6 + ["no valid run"])
-            for name, _, why in done[:6]:
+            self.assertEqual([why for _, _, why in done], [None] * 7 + ["no valid run"])
+            for name, _, why in done[:7]:
                 self.assertGreater((pathlib.Path(folder) / f"{name}.png").stat().st_size, 5000, name)
 
     def test_a_bar_stands_at_its_category_and_a_missing_one_leaves_a_place_that_says_so(self):

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // How long a PDU that was lost waits for its retransmission: Teyeb 2006, figure 5.16, 180, 200 and
 // 220 ms with a status prohibit of 50, 100 and 150 ms. 100 kB at once over umts-384, 100 times,
-// 10 % of the blocks lost. Limit: 15 %.
+// 10 % of the blocks lost. Limit: 15 %. And 300 ms where a PDU is sent once: only for the sake of the
+// poll, when its timer of 300 ms is over.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -32,11 +33,11 @@ struct delays {
 
 // From the interval in which a PDU is sent for the first time, and lost, to that in which it is
 // sent again.
-delays of_prohibit(int prohibit_ms) {
+delays of_prohibit(int prohibit_ms, int max_dat = 10) {
     bearer_config c;
     c.profile = *find_bearer_profile("umts-384");
     c.errors_down.rate = 0.1;
-    c.rlc.max_dat = 10;
+    c.rlc.max_dat = max_dat;
     c.rlc.status_prohibit_ns = prohibit_ms * ms;
     c.seed = 16;
     bearer b(c);
@@ -65,7 +66,9 @@ delays of_prohibit(int prohibit_ms) {
         for (int k = 0; k < packets; ++k) b.downlink().offer(packet, i * 10'000 * ms);
     }
     run_to(b, downloads * 10'000 * ms);
-    EXPECT_EQ(b.downlink().sums().delivered.packets, downloads * packets);
+    if (max_dat > 1) {
+        EXPECT_EQ(b.downlink().sums().delivered.packets, downloads * packets);
+    }
     return {sum / n, n, static_cast<double>(in_vain) / all};
 }
 
@@ -80,6 +83,15 @@ TEST(Retransmission, ComesAfter180To220MillisecondsByTheProhibit) {
     }
     // Shorter than the way of a retransmission, it asks for what is coming.
     EXPECT_GT(found[50].again, 2 * found[100].again);
+}
+
+TEST(Retransmission, OfAPduThatIsSentOnceComesWithThePollTimer) {
+    for (const int prohibit_ms : {50, 100, 150}) {
+        const delays d = of_prohibit(prohibit_ms, 1);
+        std::printf("one transmission, prohibit %d ms: %.1f ms, %d times\n", prohibit_ms, d.mean_ms,
+                    d.losses);
+        EXPECT_NEAR(d.mean_ms, 300, 45) << prohibit_ms;
+    }
 }
 
 }  // namespace

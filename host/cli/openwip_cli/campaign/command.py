@@ -114,7 +114,7 @@ def main(arguments: list[str], places: Places, command: list[str] | None = None)
             repeated = run(given, places, say, command)
         except Terminated as e:
             return e.code
-    about = {"mode": given.mode, "time": tcp_settings.clock(given.time, given.tcp), "runs at a time": str(given.profile or given.slots), **({"Linux of virtual time": given.kernel} if given.kernel else {}),
+    about = {"mode": given.mode, "time": tcp_settings.clock(given.time, given.tcp | given.over.named), "runs at a time": str(given.profile or given.slots), **({"Linux of virtual time": given.kernel} if given.kernel else {}),
              "attempts that were repeated": repeated, "minutes": round((time.monotonic() - began) / 60, 1)}
     judged = evaluate(given.experiments, given.store, about)
     complete = all(c["valid"] == c["runs"] for _, _, c, _ in judged)

@@ -247,7 +247,26 @@ def scatter(results: Results, spec: dict[str, Any]) -> Any:
     return fig
 
 
-KINDS = {f.__name__: f for f in (lines, bars, cdf, surface, scatter)}
+def over_time(results: Results, spec: dict[str, Any]) -> Any:
+    """What had arrived of a file over the time of its download: the first of the first realisation, thick, and those of the others."""
+    fig, panels = each_panel(results, spec)
+    names = as_list(spec["series"])
+    for a, where, title in panels:
+        for i, values in numbered(results, names, where, spec.get("where", {})):
+            point = results.one(where | dict(zip(names, values)))
+            for nth, r in enumerate(results.found[point].values()):
+                came = r["workload"]["flows"][str(point["flow_kb"])].get("arrived_s")
+                if not came:
+                    raise LookupError("these runs do not tell when what arrived")
+                a.step([0, *came], np.linspace(0, point["flow_kb"], len(came) + 1), where="post", color=COLOURS[i % len(COLOURS)], linewidth=0.5 if nth else 1.6,
+                       alpha=0.5 if nth else 1, label=None if nth else ", ".join(name_of(n, v) for n, v in zip(names, values)))
+        a.set(title=title, xlabel="time since the connection was asked for (s)", xlim=(0, None), ylim=(0, None))
+    panels[0][0].set_ylabel("arrived (kB)")
+    fullest(panels).legend(fontsize=8, title=title_of(names), title_fontsize=8, loc="lower right")
+    return fig
+
+
+KINDS = {f.__name__: f for f in (lines, bars, cdf, surface, scatter, over_time)}
 
 
 def draw(results: Results, folder: pathlib.Path) -> list[pathlib.Path]:

@@ -83,7 +83,8 @@ def flows(work: dict[str, Any]) -> tuple[virtual.Plan, Any]:
     def result(_: Any, sender: dict[str, Any], receiver: dict[str, Any]) -> dict[str, Any]:
         sent = [{"kb": f["bytes"] // 1000, "began_ns": ns(f["began"]), "connected_ns": ns(f["connected"]),
                  **{k: f[k] for k in flow_program.MORE if k in f}} for f in sender["sessions"]]
-        got = [{"bytes": f["bytes"], "last_byte_ns": ns(f["last_byte"]), "closed_ns": ns(f["closed"])} for f in receiver["sessions"]]
+        got = [{"bytes": f["bytes"], "last_byte_ns": ns(f["last_byte"]), "closed_ns": ns(f["closed"]),
+                "arrived_s": [round(t - s["began"], 4) for t in f.get("arrived", ())]} for f, s in zip(receiver["sessions"], sender["sessions"])]
         return {"flows": workloads.by_size(flow_program.summary(sent, got))}
 
     sizes = " ".join(f"{f['kb'] * 1000} {f['times']}" for f in work["flows"])

@@ -125,6 +125,8 @@ METRICS = {
     "download_s": ("download time (s)", _flow("last_byte_s")),
     "download_ip_kbps": ("download rate (kbit/s of IP)", lambda r, p, _: p["flow_kb"] * 8 * p["mtu"] / (p["mtu"] - 40) / _flow("last_byte_s")(r, p, _)),
     "flow_retransmitted": ("retransmitted TCP segments (share)", lambda r, p, _: _flow("retransmits")(r, p, _) / _flow("segments")(r, p, _)),
+    "flow_timeouts": ("timeouts of a download", _flow("timeouts")),
+    "flow_recoveries": ("recoveries from duplicate ACKs of a download", _flow("fast_retransmits")),
     "flow_rtt_ms": ("mean round trip of TCP (ms)", _flow("rtt_ms")),
     "flow_first_retransmission_s": ("first retransmission of TCP, where there is one (s)", _flow("first_retransmission_s")),
     "send_window": ("mean send window (segments)", _flow("window")),

@@ -10,7 +10,7 @@ from ..runs import ns3_tcp
 from ..runs.options import CLOCKS
 from ..settings.command_line import Parser
 from ..settings.kinds import Integer
-from . import metrics, plan, runner, statements, tcp_settings
+from . import metrics, over, plan, runner, statements, tcp_settings
 from .plan import Experiment
 from .runner import Store
 
@@ -29,6 +29,9 @@ def parser() -> Parser:
     p.add_argument("--tcp", metavar="NAME=VALUE", action="append", default=[],
                    help="of TCP in all runs, over what the experiment says, such as congestion_control=bbr (docs/experiments.md) or, in ns-3, "
                    "sender=tahoe (docs/ns3.md); repeatable")
+    p.add_argument("--set", metavar="KEY=VALUE", action="append", default=[],
+                   help="of the emulator (docs/settings.md) in all runs, over what the experiment says, such as umts.status_prohibit_ms=20; repeatable")
+    p.value("--realisations", Integer(1, 1000), metavar="N", help="seeds of each point, 1 to N (default: what the experiment says)")
     p.value("--cores", Integer(1, 999), metavar="N", default=len(placement.usable()),
             help=f"of this machine (default all); runs at the same time on each: {PER_CORE['real']}, without its clock {PER_CORE['virtual']}")
     p.add_argument("--profile", metavar="P", help=f"run elsewhere (--time virtual): {', '.join(PROFILES)}, or a folder with Snakemake's config.yaml")
@@ -46,7 +49,7 @@ def check_plan(store: Store, experiments: list[Experiment], kernel: str | None =
     virtual time (None: of whichever)."""
     old = store.plan or {"experiments": {}}
     for e in experiments:
-        is_now = {"mode": e.mode, "time": tcp_settings.clock(e.time, e.tcp), "fingerprint": e.fingerprint} | ({"kernel": kernel} if kernel else {})
+        is_now = {"mode": e.mode, "time": tcp_settings.clock(e.time, e.tcp | e.over.named), "fingerprint": e.fingerprint} | ({"kernel": kernel} if kernel else {})
         before = {"time": "real"} | old["experiments"].get(e.name, is_now)
         for what in ("mode", "time"):
             if before[what] != is_now[what]:
@@ -60,8 +63,8 @@ def check_plan(store: Store, experiments: list[Experiment], kernel: str | None =
 
 
 def load(top: pathlib.Path, names: list[str], mode: str, time: str = "real", tcp: dict[str, Any] | None = None,
-         left_out: dict[str, str] | None = None) -> list[Experiment]:
-    experiments = plan.load(top, names, mode, time, tcp, left_out)
+         left_out: dict[str, str] | None = None, given: over.Over = over.Over()) -> list[Experiment]:
+    experiments = plan.load(top, names, mode, time, tcp, left_out, given)
     for e in experiments:
         statements.check_statements(e.path, e.tree["statements"])
         metrics.split(metrics.watched(e))
@@ -95,7 +98,8 @@ def parse(arguments: list[str], places: Places) -> Any:
     given.profile = profile_of(given, places)
     given.tcp = (ns3_tcp if given.time == "ns3" else tcp_settings).read(given.tcp)
     given.left_out = dict[str, str]()
-    given.experiments = load(places.top, given.names, given.mode, given.time, given.tcp, given.left_out)
+    given.over = over.read(given.set, given.realisations)
+    given.experiments = load(places.top, given.names, given.mode, given.time, given.tcp, given.left_out, given.over)
     default = places.build / "experiments" / (given.mode + f"-{given.time}" * (given.time != "real"))
     given.store = runner.Store(pathlib.Path(given.out) if given.out else default)
     given.store.prepare()

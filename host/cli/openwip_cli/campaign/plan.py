@@ -23,9 +23,11 @@ from typing import Any
 from ..errors import BadInput
 from ..figures.estimates import estimate
 from ..settings.command_line import read
+from ..settings.emulator import scenario_of
 from ..settings.kinds import Integer, Real
 from ..settings.scenario import read_yaml
 from . import tcp_settings
+from .over import Over, key_of
 from .settings import EMULATOR, OF_LINUX, SETTINGS, START_S, TCP, TRAFFIC, VIEW, VIRTUAL
 
 FORMAT = 1                  # of the run files; part of a run's identity
@@ -142,9 +144,9 @@ class NothingToRun(BadInput):
 class Experiment:
     """One experiment in one mode (quick or full)."""
 
-    def __init__(self, path: pathlib.Path, mode: str, time: str = "real", tcp: dict[str, Any] | None = None) -> None:
-        """`tcp`: of all runs, over what the file says."""
-        self.path, self.mode, self.time, self.tcp = pathlib.Path(path), mode, time, tcp or {}
+    def __init__(self, path: pathlib.Path, mode: str, time: str = "real", tcp: dict[str, Any] | None = None, over: Over = Over()) -> None:
+        """`tcp` and `over`: of all runs, over what the file says."""
+        self.path, self.mode, self.time, self.tcp, self.over = pathlib.Path(path), mode, time, tcp or {}, over
         self.name = self.path.stem
         tree = read_tree(path)
         check_parts(path, tree, PARTS)
@@ -162,7 +164,7 @@ class Experiment:
         own = tree[mode] or {}
         if not isinstance(own, dict):
             raise BadInput(f"experiment file {path}: {mode}: a mapping is expected")
-        size = common[mode] | {k: v for k, v in own.items() if k != "grid"}
+        size = common[mode] | {k: v for k, v in own.items() if k != "grid"} | ({"realisations": over.realisations} if over.realisations else {})
         check_parts(path, size, {"realisations", "duration_s", "flows"})
         self.realisations = self._whole(size, "realisations", 1, 1000)
         self.duration_s = self._whole(size, "duration_s", 1, 3600)
@@ -173,6 +175,7 @@ class Experiment:
         self.until = self._until(tree.get("until"))
         varied = {name for p in self.points for name, _ in p.settings}
         self._check_tcp(varied)
+        self._set(varied)
         settings = self.settings
         for p in self.points:
             absent = varied - {name for name, _ in p.settings}
@@ -199,6 +202,8 @@ class Experiment:
         self.left_out: dict[str, int] = {}      # why: points
         if time == "ns3":
             self._leave_out()
+        if over.settings:
+            self._check_set()
 
     def _check_tcp(self, varied: set[str]) -> None:
         """That --tcp is over nothing that the grid varies; Linux' is a setting like those of the file."""
@@ -217,6 +222,33 @@ class Experiment:
             if kind in VIRTUAL and of_route:
                 raise NothingToRun(f"experiment file {self.path}: --tcp {of_route[0]} with workload {kind!r}; valid there: sysctls, congestion_control")
             self.settings = {n: v for n, v in self.settings.items() if tcp_settings.key_of(n) not in map(tcp_settings.key_of, self.tcp)} | self.tcp
+
+    def _set(self, varied: set[str]) -> None:
+        """--set goes over the file's settings, and over nothing that the grid or a part of the defaults that it names says."""
+        there = {key_of(name): f"{name} of the grid" for name in varied}
+        for name in ("channel", "method"):
+            for title in dict.fromkeys(dict(p.settings).get(name, self.settings.get(name)) for p in self.points):
+                there = {key: f"{NAMED[name]}: {title} of the defaults" for key in self.common.get(NAMED[name], {}).get(title, {})} | there
+        there |= {"umts.spikes": "spike_s"} if "spike_s" in varied | self.settings.keys() else {}
+        for name in self.over.settings:
+            if key_of(name) in there:
+                raise NothingToRun(f"experiment file {self.path}: --set {name} is over {there[key_of(name)]}; valid: what neither says")
+        keys = set(map(key_of, self.over.settings))
+        self.settings = {n: v for n, v in self.settings.items() if key_of(n) not in keys} | self.over.settings
+
+    def _check_set(self) -> None:
+        """What the emulator would refuse in a run, or not look at."""
+        for p in self.points:
+            asked = self.run(p, 1).spec["emulator"]
+            kind = asked.get("link.kind", "ofdm")
+            for name in self.over.settings:
+                link = key_of(name).partition(".")[0]
+                if link in ("umts", "wlan") and link != kind:
+                    raise NothingToRun(f"experiment file {self.path}: --set {name} with the link {kind}; valid: settings of that")
+            try:
+                scenario_of(asked)
+            except BadInput as e:
+                raise BadInput(f"experiment file {self.path}: --set with {p.text()}: {e}") from None
 
     def _check_axes(self) -> None:
         """Of the figures: before the runs, not after them."""
@@ -345,7 +377,7 @@ def path_of(top: pathlib.Path, name: str) -> pathlib.Path | None:
 
 
 def load(top: pathlib.Path, names: Any, mode: str, time: str = "real", tcp: dict[str, Any] | None = None,
-         left_out: dict[str, str] | None = None) -> list[Any]:
+         left_out: dict[str, str] | None = None, over: Over = Over()) -> list[Any]:
     """Experiments by name, or by the path of a file (NAME.yaml) of one's own; a name of SETS: those of it that run in this
     time, and `left_out` why others do not."""
     there = known(top)
@@ -358,7 +390,7 @@ def load(top: pathlib.Path, names: Any, mode: str, time: str = "real", tcp: dict
         if path is None:
             raise BadInput(f"unknown experiment {name}; known: {', '.join(there)}, or a file NAME.yaml; alone: {', '.join(SETS)}")
         try:
-            e = Experiment(path, mode, time, tcp)
+            e = Experiment(path, mode, time, tcp, over)
         except NothingToRun as why:
             if not a_set:
                 raise

@@ -230,6 +230,26 @@ def rises(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Fin
     return _goes_one_way(results, check, case, -1)
 
 
+def flattens(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Finding":
+    """Over one setting what a further unit of it adds to the metric, as a share of what there was, never grows."""
+    over, metric = check["over"], check["metric"]
+    points = sorted((p for p in results.where(**(check.get("where", {}) | case)) if p[over] >= check.get("least_x", -math.inf)),
+                    key=lambda p: p[over])
+    if len(points) < 3:
+        raise LookupError("nothing to compare")
+    found = [results.values(p, metric) for p in points]
+
+    def growth(values: list[float]) -> list[float]:
+        return [(b / a - 1) / (q[over] - p[over]) if a else math.inf for a, b, p, q in zip(values, values[1:], points, points[1:])]
+
+    means = [estimates.estimate(v.values()).mean for v in found]
+    steps = growth(means)
+    d = estimates.estimate([g[0] - g[-1] for r in set.intersection(*map(set, found)) if math.isfinite((g := growth([v[r] for v in found]))[0] - g[-1])])
+    unit = SETTINGS[over].unit
+    return Finding(f"{' < '.join(f'{m:.3g}' for m in means)}: {', '.join(f'{100 * s:+.0f}' for s in steps)} % a{' ' + unit if unit else ' step'}",
+                   all(b <= a for a, b in itertools.pairwise(steps)), d.n > 1 and not d.covers(0))
+
+
 def padhye_mbps(loss: float, rtt_s: float, rto_s: float = 0.2, window_bytes: int = 64096, packet_bytes: int = 1500, acked: int = 2) -> float:
     """Throughput of TCP Reno at a loss rate (equation 6.2 of the text; Padhye and others 2000, equation 32). With
     packets of 1500 bytes it gives the text's column (3.33, 2.05, 1.48 Mbit/s at 26.7 ms)."""
@@ -276,7 +296,7 @@ def steps(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Fin
     return Finding("; ".join(texts), holds, True)
 
 
-KINDS = {f.__name__: f for f in (value, ratio, covers, above, gains, best, disjoint, crossing, spread, falls, rises, model, steps)}
+KINDS = {f.__name__: f for f in (value, ratio, covers, above, gains, best, disjoint, crossing, spread, falls, rises, flattens, model, steps)}
 
 
 def check_averaged(path: pathlib.Path, what: str, part: dict[str, Any]) -> None:

@@ -198,6 +198,7 @@ def by_size(done: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
                           "last_byte_s": statistics.fmean(f["last_byte_s"] for f in mine), "rtt_s": connect,
                           "session_rtts": session / connect, "each_session_s": [round(f["session_s"], 6) for f in mine]} | {
             k: statistics.fmean(found) for k in flow_program.MORE if (found := [f[k] for f in mine if k in f])}
+        sizes[str(kb)] |= {k: mine[0][k] for k in ("arrived_s",) if k in mine[0]}      # of the first: when each fiftieth was there
     return sizes
 
 

@@ -19,7 +19,8 @@ from typing import Any
 LIMIT_S = 120    # of one flow; then it counts as failed
 LINGER = struct.pack("ii", 1, 30)
 # Of a flow, where the sender tells: in virtual time; the last one of a flow that had any.
-MORE = ("retransmits", "segments", "rtt_ms", "window", "window_most", "window_variance", "first_retransmission_s")
+MORE = ("retransmits", "segments", "rtt_ms", "window", "window_most", "window_variance", "timeouts", "fast_retransmits", "undone",
+        "first_retransmission_s")
 
 
 def send(address: str, port: int, flows: list[tuple[int, ...]]) -> list[dict[str, int]]:
@@ -80,7 +81,8 @@ def summary(sent: Any, received: Any) -> list[dict[str, Any]]:
             raise ValueError(f"a flow of {s['kb']} kB arrived with {r['bytes']} bytes")
         flows.append({"kb": s["kb"], "connect_s": (s["connected_ns"] - s["began_ns"]) / 1e9,
                       "last_byte_s": (r["last_byte_ns"] - s["began_ns"]) / 1e9,
-                      "session_s": (r["closed_ns"] - s["began_ns"]) / 1e9} | {k: s[k] for k in MORE if k in s})
+                      "session_s": (r["closed_ns"] - s["began_ns"]) / 1e9} | {k: s[k] for k in MORE if k in s}
+                     | {k: r[k] for k in ("arrived_s",) if k in r})
     return flows
 
 
