@@ -206,6 +206,13 @@ umts::bearer_config bearer_from(const config::settings& s) {
         if (given != 0) *kbps = given;
     }
     if (const double given = s.real("umts.one_way_ms"); given != 0) b.profile.one_way_ms = given;
+    if (const auto given = s.number("umts.radio_ms")) {
+        const double most = b.profile.one_way_ms - 1.5 * b.profile.tti_ms;
+        if (*given > most && most >= 0)
+            throw s.refuse("umts.radio_ms", "valid: 0.." + std::to_string(most) +
+                                                " ms (umts.one_way_ms less 1.5 TTI)");
+        b.profile.radio_ms = *given;
+    }
     if (const std::int64_t given = s.integer("umts.pdu_octets"); given != 0) {
         if (given < least_pdu_octets) throw s.refuse("umts.pdu_octets", "valid: 0, or 8..2000");
         b.profile.block_down = static_cast<int>(given);

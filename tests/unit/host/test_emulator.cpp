@@ -114,6 +114,16 @@ TEST(EmulatorConfig, WithoutAcknowledgementsWhatIsAboutThemIsRefused) {
               std::string::npos);
     EXPECT_NE(refusal({"umts.rrc_fach_kbps=9"}).find("umts.rrc is dch"), std::string::npos);
     EXPECT_EQ(refusal({"umts.rrc=states", "umts.rrc_fach_kbps=9"}), "");
+    // Of lundsten-384, whose block takes 20 ms and 10 of waiting, 105 are left.
+    const char* const bearer = "umts.profile=lundsten-384";
+    EXPECT_NE(refusal({bearer, "umts.radio_ms=105.5"}).find("umts.radio_ms = 105.5"),
+              std::string::npos);
+    EXPECT_EQ(refusal({bearer, "umts.radio_ms=105"}), "");
+    EXPECT_NE(refusal({bearer, "umts.one_way_ms=30"}).find("umts.one_way_ms = 30"),
+              std::string::npos);
+    EXPECT_EQ(refusal({bearer, "umts.one_way_ms=30", "umts.radio_ms=0"}), "");
+    EXPECT_NE(refusal({bearer, "umts.one_way_ms=29", "umts.radio_ms=0"}).find("umts.one_way_ms"),
+              std::string::npos);
     for (const auto* fine : {"umts.discard=timer", "umts.errors=0.1", "umts.max_dat=10"})
         EXPECT_EQ(refusal({"umts.mode=um", fine}), "") << fine;
 }
@@ -173,7 +183,8 @@ TEST(EmulatorConfig, TriggersAndRadioControlAreWhatIsSet) {
                                      c.fach_inactive_ns,
                                      c.pch_inactive_ns,
                                      std::int64_t{c.threshold_bytes},
-                                     static_cast<std::int64_t>(c.fach_kbps)})
+                                     static_cast<std::int64_t>(c.fach_kbps),
+                                     static_cast<std::int64_t>(b.profile.radio_ms)})
             all += std::to_string(n) + ' ';
         return all;
     };
@@ -204,6 +215,7 @@ TEST(EmulatorConfig, TriggersAndRadioControlAreWhatIsSet) {
     expect("umts.rrc_fach_s=6", [](auto& b) { b.control.fach_inactive_ns = 6000 * ms; });
     expect("umts.rrc_pch_s=7", [](auto& b) { b.control.pch_inactive_ns = 7000 * ms; });
     expect("umts.rrc_threshold_bytes=8", [](auto& b) { b.control.threshold_bytes = 8; });
+    expect("umts.radio_ms=0", [](auto& b) { b.profile.radio_ms = 0; });
     expect("umts.rrc_fach_kbps=9", [](auto& b) { b.control.fach_kbps = 9; });
 }
 

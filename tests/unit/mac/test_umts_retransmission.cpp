@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "umts/bearer.h"
@@ -91,6 +92,30 @@ TEST(Retransmission, OfAPduThatIsSentOnceComesWithThePollTimer) {
         std::printf("one transmission, prohibit %d ms: %.1f ms, %d times\n", prohibit_ms, d.mean_ms,
                     d.losses);
         EXPECT_NEAR(d.mean_ms, 300, 45) << prohibit_ms;
+    }
+}
+
+// Lundsten's bearers: 60 ms from the end of a block that is lost to that with its PDU again, with
+// the delay that the profile has on the air, and with none (his split at 30 ms).
+TEST(Retransmission, LundstensBeginsSixtyMillisecondsAfterTheLoss) {
+    for (const auto& [one_way_ms, radio_ms] : {std::pair(135.0, 10.0), {40.0, 10.0}, {30.0, 0.0}}) {
+        bearer_config c;
+        c.profile = *find_bearer_profile("lundsten-384");
+        c.profile.one_way_ms = one_way_ms;
+        c.profile.radio_ms = radio_ms;
+        c.rlc.status_prohibit_ns = 60 * ms;
+        c.errors_down.runs = {3, 1, 1000};
+        bearer b(c);
+        std::map<int, std::vector<std::int64_t>> sent;
+        pdu_content content(962);
+        b.watch([&](bearer::way w, std::span<const std::uint8_t> pdu, std::int64_t at_ns, bool) {
+            if (w == bearer::way::down && read_pdu(data_mode::acknowledged, pdu, content))
+                sent[content.sn].push_back(at_ns);
+        });
+        for (int i = 0; i < 20; ++i) b.downlink().offer(std::vector<std::uint8_t>(960, 0x45), 0);
+        run_to(b, 2000 * ms);
+        ASSERT_EQ(sent[3].size(), 2U) << one_way_ms;
+        EXPECT_EQ(sent[3][1] - sent[3][0], (20 + 60) * ms) << one_way_ms;
     }
 }
 
