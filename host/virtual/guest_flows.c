@@ -78,10 +78,12 @@ static void say_since(const struct mark* from, int s, char* text, size_t size) {
     size_t at = (size_t)snprintf(text, size,
                                  ", \"since\": {\"side\": %d, \"seconds\": %.9f, \"bytes_acked\": "
                                  "%llu, \"bytes_sent\": %llu, "
-                                 "\"bytes_retransmitted\": %llu, \"rtt_ms\": %.3f",
+                                 "\"bytes_retransmitted\": %llu, \"rtt_ms\": %.3f, "
+                                 "\"window_most\": %.5f",
                                  my_side, m.at - from->at, m.acked - from->acked,
                                  m.sent - from->sent, m.again - from->again,
-                                 round_trips.n ? round_trips.sum / round_trips.n : 0);
+                                 round_trips.n ? round_trips.sum / round_trips.n : 0,
+                                 round_trips.widest);
     for (int c = 0; c < most_counters && at < size; ++c)
         at += (size_t)snprintf(text + at, size - at, ", \"%s\": %llu", counters[c],
                                m.counts[c] - from->counts[c]);

@@ -50,10 +50,19 @@ static int limited(int s) {
     return s;
 }
 
+// Linux (6.12, tcp_measure_rcv_mss) forgets a window when the first segment comes that is longer
+// than 536 bytes, and takes what the buffer holds, locked or not.
+static int keep_window(int s) {
+    if (s >= 0 && window_bytes > 0 && window_of(s) != window_bytes)
+        setsockopt(s, IPPROTO_TCP, TCP_WINDOW_CLAMP, &window_bytes, sizeof window_bytes);
+    return s;
+}
+
 int listening(int side, int flow, int type) {
     struct sockaddr_in a = place(side, flow);
     int s = limited(socket(AF_INET, type, 0)), one = 1;
     setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    if (type == SOCK_STREAM) keep_window(s);  // what comes of it begins with it
     if (s < 0 || bind(s, (struct sockaddr*)&a, sizeof a) || (type == SOCK_STREAM && listen(s, 64)))
         give_up(flow, "listen");
     return s;
@@ -66,17 +75,8 @@ int window_of(int s) {
     return bytes;
 }
 
-// Linux (6.12, tcp_measure_rcv_mss) forgets the route's window when the first segment comes that is
-// longer than 536 bytes, and takes what the buffer holds, locked or not.
-static void keep_window(int s) {
-    if (s >= 0 && window_bytes > 0 && window_of(s) != window_bytes)
-        setsockopt(s, IPPROTO_TCP, TCP_WINDOW_CLAMP, &window_bytes, sizeof window_bytes);
-}
-
 int accepted(int listener) {
-    const int s = accept(listener, NULL, NULL);
-    keep_window(s);
-    return s;
+    return keep_window(accept(listener, NULL, NULL));
 }
 
 ssize_t take(int s) {

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import unittest
 
-from openwip_cli.campaign import in_virtual_time, metrics, plan
+from openwip_cli.campaign import in_virtual_time, metrics, plan, tcp_settings
 from openwip_cli.errors import BadInput
 from openwip_cli.machine.places import Places
 from openwip_cli.runs import tcpl, validate, virtual
@@ -239,6 +239,21 @@ class Runs(unittest.TestCase):
                 self.assertEqual(len(s["arrived"]), 50)
                 self.assertEqual(s["arrived"], sorted(s["arrived"]))
                 self.assertAlmostEqual(s["arrived"][-1], s["last_byte"], delta=1e-4)
+
+    def test_the_window_of_uploads_is_kept_and_one_that_is_not_makes_no_valid_run(self):
+        work = plan.load(PLACES.top, ["D-window"], "quick", "virtual")[0].spec(
+            plan.Point((("method", "inf-RL"), ("sender", "linux"), ("window_bytes", 16384))), 1)["workload"]
+        work |= {"duration_s": 6, "start_within_s": 0, "measured_from_s": 2}
+        settings = {"link.kind": "wlan", "terminals": 2, "wired.delay_ms": 80, "seed": 1}
+        for window, segments in ((16384, 11), (30720, 21)):     # whole ones of 1448: the round trip is longer than it takes to send them
+            report = in_virtual_time.run(settings, work | {"window_bytes": window}, lambda text: None, places=PLACES)
+            self.assertEqual(report["verdict"]["reasons"], [])
+            self.assertEqual(report["workload"]["tcp_settings"], {"window_bytes": window, "windows_at_the_end": [window] * 2})
+            for each in report["workload"]["each"]:
+                self.assertEqual(each["window_most"], segments)
+                self.assertLess(8 * each["bytes_acked"] / each["seconds"], 8 * window / 0.16)
+        judged = tcp_settings.with_windows(report, 16384)["verdict"]
+        self.assertEqual((judged["valid"], judged["reasons"]), (False, ["traffic: a receiver's window of 16384 bytes ended as 30720"]))
 
     def test_the_receivers_own_predictions_reach_the_cell(self):
         report = run(channel__prediction_nmse="predictor", traffic__duration_s=1)

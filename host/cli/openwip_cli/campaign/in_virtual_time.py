@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 from ..cell import cell as cells
-from ..figures import accounting
 from ..machine import placement
 from ..machine.places import Places
 from ..programs import flow_program, voip_program
@@ -13,7 +12,7 @@ from ..runs import emulate, virtual
 from ..settings.emulator import NAME, scenario_of
 from . import virtual_work, workloads
 from .settings import START_S, VIRTUAL
-from .tcp_settings import route_metrics, sysctls_of, window_kept
+from .tcp_settings import route_metrics, sysctls_of, with_windows
 
 TOOL = "traffic program in virtual time"
 
@@ -38,9 +37,8 @@ def run(settings: dict[str, Any], work: dict[str, Any], progress: Callable[[str]
         if plan.afterwards:
             report["workload"]["queue"] = report["programs"][-1]["said"]
         if plan.sysctls:
-            windows = [w for end in report["flows"] for w in end.get("windows", ())]
-            report["verdict"] = accounting.with_reasons(report["verdict"], "traffic", window_kept(work["window_bytes"], windows))
-            report["workload"]["tcp_settings"] = {"window_bytes": work["window_bytes"] or "tuned by the kernel", "windows_at_the_end": windows} | {
+            report = with_windows(report, work["window_bytes"])
+            report["workload"]["tcp_settings"] |= {
                 station: {"route": [p["said"].strip() for p in report["programs"] if p["side"] == side and p["program"] == "ip"],
                           "sysctl": {name.rpartition("/")[2]: value for name, value in report["sysctl"].items()}}
                 for side, station in enumerate(cells.STATIONS)}

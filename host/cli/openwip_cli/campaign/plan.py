@@ -22,6 +22,7 @@ from typing import Any
 
 from ..errors import BadInput
 from ..figures.estimates import estimate
+from ..runs import ns3_tcp
 from ..settings.command_line import read
 from ..settings.emulator import scenario_of
 from ..settings.kinds import Integer, Real
@@ -33,7 +34,7 @@ from .settings import EMULATOR, OF_LINUX, SETTINGS, START_S, TCP, TRAFFIC, VIEW,
 FORMAT = 1                  # of the run files; part of a run's identity
 AXES = {"panels", "series", "x", "y"}       # of a figure: settings of the grid
 PARTS = {"title", "defaults", "text_figures", "settings", "grid", "quick", "full", "figures", "statements", "measures", "time",
-         "until"}
+         "tcp", "until"}
 DEFAULT_PARTS = {"settings", "channels", "methods", "senders", "bulk", "tcp", "voip", "flows", "quick", "full"}
 MODES = ("quick", "full")
 AT_LEAST = 5                # realisations of a point before it may stop
@@ -156,6 +157,7 @@ class Experiment:
         self.tree = tree
         if not fits(tree, time):
             raise BadInput(f"experiment file {path}: time is {tree['time']!r}: give --time {tree['time']}")
+        self._of_ns3(tree)
         common_path = self.path.parent / str(tree["defaults"])
         common = read_tree(common_path)
         check_parts(common_path, common, DEFAULT_PARTS)
@@ -204,6 +206,16 @@ class Experiment:
             self._leave_out()
         if over.settings:
             self._check_set()
+
+    def _of_ns3(self, tree: dict[str, Any]) -> None:
+        """`tcp` of a file for ns-3 alone is as --tcp of each of its runs; that of the command line goes over it."""
+        given = tree.get("tcp", {})
+        if given and tree.get("time") != "ns3" or not isinstance(given, dict):
+            raise BadInput(f"experiment file {self.path}: tcp is {given!r} with time {tree.get('time', 'real')!r}; valid: a mapping, in a file with time: ns3")
+        try:
+            self.tcp = ns3_tcp.read(f"{name}={value}" for name, value in given.items()) | self.tcp
+        except BadInput as e:
+            raise BadInput(f"experiment file {self.path}: {e}") from None
 
     def _check_tcp(self, varied: set[str]) -> None:
         """That --tcp is over nothing that the grid varies; Linux' is a setting like those of the file."""

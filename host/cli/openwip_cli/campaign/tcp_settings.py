@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..errors import BadInput
+from ..figures import accounting
 from ..runs import ns3_tcp
 from ..settings import command_line
 from ..settings.emulator import scenario_of
@@ -39,12 +40,18 @@ def clock(time: str, tcp: dict[str, Any]) -> str:
     return " ".join([time, *sorted(f"{n}={v}" for n, v in tcp.items())])
 
 
+# With a window the buffers must not be what limits, nor the tuning widen it again.
+WIDE = {"tcp_moderate_rcvbuf": 0, "tcp_rmem": "4096 262144 262144", "tcp_wmem": "4096 262144 4194304"}
+
+
 def sysctls_of(work: dict[str, Any]) -> dict[str, Any]:
     """Of net.ipv4, at both ends."""
-    sysctls = dict(work["tcp"]["sysctl"])
-    if work["window_bytes"]:    # the buffers must not be what limits, nor the tuning widen the window again
-        sysctls |= {"tcp_moderate_rcvbuf": 0, "tcp_rmem": "4096 262144 262144", "tcp_wmem": "4096 262144 4194304"}
-    return sysctls
+    return work["tcp"]["sysctl"] | (WIDE if work["window_bytes"] else {})
+
+
+def buffers_of(work: dict[str, Any]) -> dict[str, str]:
+    """As the kernel is told in virtual time."""
+    return {f"net/ipv4/{name}": str(value) for name, value in WIDE.items()} if work["window_bytes"] else {}
 
 
 def route_metrics(work: dict[str, Any]) -> list[str]:
@@ -62,6 +69,14 @@ def window_kept(asked: int, windows: Iterable[int]) -> list[str]:
     return [f"traffic: a receiver's window of {asked} bytes ended as {others[-1]}"] if asked and others else []
 
 
+def with_windows(report: dict[str, Any], asked: int) -> dict[str, Any]:
+    """A report of virtual time with the windows that its receivers ended with, and judged by them."""
+    windows = [w for end in report["flows"] for w in end.get("windows", ())]
+    return report | {"verdict": accounting.with_reasons(report["verdict"], "traffic", window_kept(asked, windows)),
+                     "workload": report["workload"] | {"tcp_settings": {
+                         "window_bytes": asked or "tuned by the kernel", "windows_at_the_end": windows}}}
+
+
 def of_ns3(work: dict[str, Any], given: dict[str, Any] | None = None) -> dict[str, Any]:
     """Settings of TCP, `sender` among them, that the work asks for; `given` (--tcp) over them. Refused is what ns-3 has not."""
     if work.get("qdisc", "none") != "none":
@@ -72,7 +87,9 @@ def of_ns3(work: dict[str, Any], given: dict[str, Any] | None = None) -> dict[st
     if work["kind"] in VIRTUAL:
         if not work["sender"]:
             raise BadInput("a sender without sysctls, which is the kernel as it is, with --time ns3; valid: one that says what it has not")
-        return {"sender": work["congestion_control"], "mss": 1500 - ns3_tcp.HEADERS - ns3_tcp.TIMESTAMPS} | ns3_tcp.of_sysctls(work["sender"]) | given
+        window = work["window_bytes"]     # with twice as much to send from, as Linux does
+        return {"sender": work["congestion_control"], "mss": 1500 - ns3_tcp.HEADERS - ns3_tcp.TIMESTAMPS} | (
+            {"receive_window": window, "send_buffer": 2 * window} if window else {}) | ns3_tcp.of_sysctls(work["sender"]) | given
     linux, over = work["tcp"], [ns3_tcp.OFF[name] for name in given if name in ns3_tcp.OFF]
     tcp = {"sender": work["congestion_control"], "initial_window": linux["initial_window_segments"], "min_rto_ms": linux["rto_min_ms"]}
     tcp |= ns3_tcp.of_sysctls({name: value for name, value in sysctls_of(work).items() if name not in over})

@@ -17,7 +17,7 @@ from ..figures import accounting
 from ..machine.places import Places
 from ..runs import virtual
 from ..settings import emulator
-from . import workloads
+from . import tcp_settings, workloads
 
 TIMEOUTS_IN_S = 120
 
@@ -29,10 +29,10 @@ def plan_of(settings: dict[str, Any], work: dict[str, Any]) -> virtual.Plan:
         ends = (user, 0) if work["kind"] == "uploads" else (0, user)
         senders.add(ends[0])
         flows.append(f"bulk {ends[0]} {ends[1]} {virtual.START_S + late:.6f} {work['duration_s'] - late:.6f} "
-                     f"{work['congestion_control']} {work['window_bytes'] // 1024} {work['measured_from_s'] - late:.6f}")
-    return virtual.Plan(flows, work["sender"],
+                     f"{work['congestion_control']} 0 {work['measured_from_s'] - late:.6f}")
+    return virtual.Plan(flows, tcp_settings.buffers_of(work) | work["sender"],
                         [(side, command) for side in sorted(senders) for command in workloads.queue_commands(work, f"eth{side}")],
-                        between=(virtual.START_S + work["measured_from_s"], virtual.START_S + work["duration_s"]))
+                        between=(virtual.START_S + work["measured_from_s"], virtual.START_S + work["duration_s"]), window_bytes=work["window_bytes"])
 
 
 def result_of(report: dict[str, Any], kind: str) -> dict[str, Any]:
@@ -60,4 +60,5 @@ def result_of(report: dict[str, Any], kind: str) -> dict[str, Any]:
 def run(settings: dict[str, Any], work: dict[str, Any], progress: Callable[[str], None], places: Places,
         cores: Sequence[int] | None = None) -> dict[str, Any]:
     scenario = emulator.scenario_of(settings | {"traffic.duration_s": work["duration_s"]})
-    return result_of(virtual.run(scenario, places, plan_of(settings, work), progress=progress, cores=cores), work["kind"])
+    report = result_of(virtual.run(scenario, places, plan_of(settings, work), progress=progress, cores=cores), work["kind"])
+    return tcp_settings.with_windows(report, work["window_bytes"])
