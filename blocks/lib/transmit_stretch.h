@@ -50,7 +50,7 @@ private:
     slot_count restart_;
     slot next_;
     slot left_out_{0}, after_{0};  // the last gap
-    slot resume_{0};  // where the next stretch begins, when broken
+    slot resume_{0};               // where the next stretch begins, when broken
     bool broken_ = false;
     bool begins_ = true;
 };

@@ -175,14 +175,15 @@ bool run(int k, double snr_db, int slots, std::uint64_t seed) {
         a_day * (r.missable_believed + 1.96 * std::sqrt(std::max(variance, 0.0))) / (1 << 23);
     std::printf(
         "{\"bits_per_symbol\": %d, \"snr_db\": %g, \"frames\": %lld, \"bad\": %.4f, "
-        "\"wrong_checks_per_bad\": %.2f, \"per_day\": [%.3g, %.3g, %.3g], \"at_most\": %.3g, \"counted\": [%lld, "
+        "\"wrong_checks_per_bad\": %.2f, \"per_day\": [%.3g, %.3g, %.3g], \"at_most\": %.3g, "
+        "\"counted\": [%lld, "
         "%.0f, %.1f], \"passed_8_times_256\": %.2f, \"refused\": %.4f, \"delivered_wrong\": "
         "%lld}\n",
         k, snr_db, static_cast<long long>(r.frames), static_cast<double>(r.bad) / frames,
         static_cast<double>(r.wrong_checks) / static_cast<double>(std::max<std::int64_t>(1, r.bad)),
         a_day * static_cast<double>(r.wrong_checks) / (1 << 24), a_day * r.missable / (1 << 23),
-        a_day * r.missable_believed / (1 << 23), at_most, static_cast<long long>(r.wrong_checks), r.missable,
-        r.missable_believed,
+        a_day * r.missable_believed / (1 << 23), at_most, static_cast<long long>(r.wrong_checks),
+        r.missable, r.missable_believed,
         256 * static_cast<double>(r.passed_8) / static_cast<double>(r.random_patterns),
         static_cast<double>(r.refused) / frames, static_cast<long long>(r.delivered_wrong));
     std::fflush(stdout);
