@@ -19,7 +19,7 @@ from openwip_cli.settings import table  # noqa: E402
 def number(path, name):
     """Of a constant in C++: `name = 10'000` or name{127}."""
     text = (TOP / path).read_text()
-    found = re.search(rf"\b{name}(?: = |{{)([\d'.e]+)", text)
+    found = re.search(rf"\b{name}(?: = |{{)(-?[\d'.e]+)", text)
     if not found:
         raise AssertionError(f"{path} has no {name}")
     value = float(found[1].replace("'", ""))
@@ -73,6 +73,16 @@ class Once(unittest.TestCase):
         wrong = [name for name in sizes.lines() if name.startswith(("flowgraphs/", "host/", "channels/", "blocks/"))
                  and re.search(r"carrier.*\b1e(?:8|9|11)\b|1e11", (TOP / name).read_text()) and not name.endswith(".yaml")]
         self.assertEqual(wrong, [])
+
+    def test_an_snr_has_one_range_and_noise_another(self):
+        asked = {"snr": [("channel.snr_db", p) for p in table.programs("channel.snr_db")] + [("paths[].trace_snr_db", "medium"), ("channel.bins_db", "emulator")],
+                 "noise": [("nodes.*.noise_dbfs", p) for p in table.programs("nodes.*.noise_dbfs")]}
+        for what, unit in (("snr", "db"), ("noise", "dbfs")):
+            limits = tuple(number("channels/sample/snr_range.h", f"{end}_{what}_{unit}") for end in ("lowest", "highest"))
+            for key, program in asked[what]:
+                kind = table.kind_of(key, table.views(program))
+                kind = getattr(kind, "kind", getattr(kind, "number", kind))
+                self.assertEqual((kind.low, kind.high), limits, (key, program))
 
     def test_a_flowgraph_asks_the_table_for_what_is_a_setting(self):
         for key, program, flag in (("radio.edge_samples", "demo", "--edge-samples"), ("link.transmit_lead_slots", "macd", "--lead"),
