@@ -12,7 +12,9 @@ TOP = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(TOP / "host/cli"))
 from openwip_cli import air  # noqa: E402
 from openwip_cli.cell import attenuator_tables as attenuator  # noqa: E402
+from openwip_cli.campaign.settings import OF_LINUX  # noqa: E402
 from openwip_cli.messages.attenuator import STEP_DB  # noqa: E402
+from openwip_cli.runs import ns3_tcp  # noqa: E402
 from openwip_cli.settings import table  # noqa: E402
 
 
@@ -113,6 +115,12 @@ class Once(unittest.TestCase):
         mains = {n: (TOP / n).read_text() for n in sizes.lines() if n.startswith("host/") and n.endswith("main.cpp")}
         self.assertGreater(len(mains), 10)
         self.assertEqual({n for n, text in mains.items() if "PR_SET_PDEATHSIG" in text}, {"host/capture/main.cpp"})
+
+    def test_a_sender_of_ns3_has_one_name(self):
+        found = re.findall(r'^    sender{"([^"]+)"', (TOP / "host/simulator/senders.cpp").read_text(), re.M)
+        self.assertEqual(tuple(found), ns3_tcp.SENDERS)
+        self.assertEqual(table.column("experiment.congestion_control", "choices", ()), list(found))
+        self.assertLessEqual(set(OF_LINUX), set(found))     # whoever asks Linux for one can ask ns-3
 
     def test_the_attenuators_command_has_the_limits_of_its_firmware(self):
         core = "firmware/core/"
