@@ -18,6 +18,7 @@
 #include "mix/change_door.h"
 #include "mix/mixer.h"
 #include "profiles/channel_definition.h"
+#include "sample/snr_range.h"
 #include "sample_clock.h"
 #include "types/grid.h"
 #include "uhd_pmt.h"
@@ -58,12 +59,14 @@ profiles::channel_choice make_choice(double speed_kmh, const std::string& shadow
 
 mix::mix_config make_mix(const std::string& channel, double speed_kmh, const std::string& shadowing,
                          int user, double noise_dbfs, std::uint64_t seed) {
-    checked_parameter("noise_dbfs", noise_dbfs, -200, 20);
+    using ::wip::sample_model::lowest_noise_dbfs;
+    checked_parameter("noise_dbfs", noise_dbfs, lowest_noise_dbfs,
+                      ::wip::sample_model::highest_noise_dbfs);
     mix::mix_config c;
     c.seed = seed;
     c.nodes.resize(2);
     c.nodes[sender].name = "base", c.nodes[hearer].name = "terminal";
-    if (noise_dbfs > -200) c.nodes[hearer].noise_dbfs = noise_dbfs;
+    if (noise_dbfs > lowest_noise_dbfs) c.nodes[hearer].noise_dbfs = noise_dbfs;
     mix::path_config path{.from = sender, .to = hearer, .delay_samples = path_delay};
     path.user = static_cast<std::uint32_t>(user);
     path.request.model = channel;

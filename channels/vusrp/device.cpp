@@ -15,6 +15,7 @@
 #include <uhd/utils/log.hpp>
 
 #include "air/medium_config.h"
+#include "sample/snr_range.h"
 #include "types/number_text.h"
 
 namespace wip::vusrp {
@@ -39,7 +40,8 @@ std::shared_ptr<node_port> open_port(const uhd::device_addr_t& args) {
         c.clock = clock == "lockstep" ? air::clock_kind::lockstep : air::clock_kind::realtime;
         c.speed = number_of(args, "speed", 1, 0.001, 100);
         c.noisy = args.has_key("noise_dbfs");
-        c.noise_dbfs = number_of(args, "noise_dbfs", 0, -200, 20);
+        c.noise_dbfs = number_of(args, "noise_dbfs", 0, sample_model::lowest_noise_dbfs,
+                                 sample_model::highest_noise_dbfs);
         c.gain_db = number_of(args, "gain_db", 0, -200, 100);
         c.delay_samples = static_cast<std::int64_t>(
             number_of(args, "delay", 0, 0, static_cast<double>(air::max_delay_samples)));

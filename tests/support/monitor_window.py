@@ -30,12 +30,12 @@ DELAY_PARTS = {name: int(colour) for name, colour in re.findall(r'\{"(\w+)", "[^
 class Window:
     """Use with `with`."""
 
-    def __init__(self, screen, folder, *options):
+    def __init__(self, screen, folder, *options, program=PROGRAM):
         self.screen, self.folder = screen, pathlib.Path(folder)
         self.said = self.folder / "words.json"
         self.said.unlink(missing_ok=True)      # of a window before
         self.process = subprocess.Popen(
-            [PROGRAM, "--size", f"{SIZE[0]}x{SIZE[1]}", "--words", self.said, *options], cwd=self.folder, env=screen.environment,
+            [program, "--size", f"{SIZE[0]}x{SIZE[1]}", "--words", self.said, *options], cwd=self.folder, env=screen.environment,
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         self.choices = control_choices()
 

@@ -252,7 +252,7 @@ TEST(AirConfig, refuses_unknown_keys_wrong_types_and_ranges_at_every_level) {
           "air: {name: x}\nnodes: {a: 1}",
           "air: {name: x}\nnodes: {a: {noise: -3}}",
           "air: {name: x}\nnodes: {a: {noise_dbfs: loud}}",
-          "air: {name: x}\nnodes: {a: {noise_dbfs: 21}}",
+          "air: {name: x}\nnodes: {a: {noise_dbfs: 101}}",
           "air: {name: x}\nnodes: {a: {}}\npaths: {from: a, to: a}",
           "air: {name: x}\nnodes: {a: {}}\npaths: [{from: a}]",
           "air: {name: x}\nnodes: {a: {}}\npaths: [{from: a, to: a, channel: nonsense}]",

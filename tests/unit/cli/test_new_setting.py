@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A setting that nobody has heard of: one entry in a scratch copy of the table, and it is an option with its check, a key of
 scenario files, in what the processes are given, in set and get, in the monitor's lists, and on the page of settings. (The keys of
-the processes and the monitor's rows themselves: tests/unit/host/test_settings_table.cpp.)"""
+the processes and the monitor's rows themselves: tests/unit/host/test_settings_table.cpp; a cell that runs with it, and its row in the
+window: tests/system/test_new_setting.py.)"""
 import json
 import os
 import pathlib
@@ -12,10 +13,7 @@ import tempfile
 import unittest
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
-ENTRY = """  link.eagerness: {in: [macd, emulator, demo, emulate], type: choice, choices: [mild, keen], default: mild, unit: tries,
-    flag: --eagerness, live: base, monitor: {Downlink: Eagerness}, emulate: {default: keen},
-    experiment: {eagerness: eagerness of the link}, help: how eager the link is}
-"""
+ENTRY = (TOP / "tests/system/new_setting/entry.yaml").read_text()
 HANDED_OVER = """
 import json, sys
 from control_choices import control_choices

@@ -273,6 +273,16 @@ class Shipped(unittest.TestCase):
                         self.assertTrue(time == "ns3" or e.tree.get("time") != "ns3")
         self.assertEqual([line.split()[0] for line in command.listing(TOP).splitlines()[1:]], [*plan.known(TOP), *plan.SETS])
 
+    def test_the_quick_set_is_planned_for_less_than_45_minutes_on_two_cores(self):
+        def seconds(spec):
+            """The applications, beside 5 s of cell; flows with their slow start, then the link at 4 Mbit/s."""
+            work, rtt = spec["workload"], 2 * spec["emulator"]["wired.delay_ms"] / 1000 + 0.008
+            bits = [(f["times"], 8000 * f["kb"]) for f in work.get("flows", [])]
+            return 5 + work.get("duration_s", 0) + sum(n * (2.5 * rtt + rtt * min(4, b / 34752) + b / 4e6) for n, b in bits)
+        runs = plan.unique_runs(plan.load(TOP, ["all"], "quick"))
+        self.assertGreater(len(runs), 900)
+        self.assertLess(sum(seconds(r.spec) for r in runs), 45 * 60 * 2 * options.PER_CORE["real"])
+
     def test_chapter_6_is_a_name_for_its_eleven_experiments_in_every_time(self):
         eleven = ["A1", "A2", "A3", "A4", "A5", "B1", "B2", "B3", "B4", "C1", "C2"]
         for time in ("real", "virtual", "ns3"):

@@ -12,14 +12,16 @@ TOP = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(TOP / "host/cli"))
 from openwip_cli import air  # noqa: E402
 from openwip_cli.cell import attenuator_tables as attenuator  # noqa: E402
+from openwip_cli.campaign.settings import OF_LINUX  # noqa: E402
 from openwip_cli.messages.attenuator import STEP_DB  # noqa: E402
+from openwip_cli.runs import ns3_tcp  # noqa: E402
 from openwip_cli.settings import table  # noqa: E402
 
 
 def number(path, name):
     """Of a constant in C++: `name = 10'000` or name{127}."""
     text = (TOP / path).read_text()
-    found = re.search(rf"\b{name}(?: = |{{)([\d'.e]+)", text)
+    found = re.search(rf"\b{name}(?: = |{{)(-?[\d'.e]+)", text)
     if not found:
         raise AssertionError(f"{path} has no {name}")
     value = float(found[1].replace("'", ""))
@@ -74,6 +76,16 @@ class Once(unittest.TestCase):
                  and re.search(r"carrier.*\b1e(?:8|9|11)\b|1e11", (TOP / name).read_text()) and not name.endswith(".yaml")]
         self.assertEqual(wrong, [])
 
+    def test_an_snr_has_one_range_and_noise_another(self):
+        asked = {"snr": [("channel.snr_db", p) for p in table.programs("channel.snr_db")] + [("paths[].trace_snr_db", "medium"), ("channel.bins_db", "emulator")],
+                 "noise": [("nodes.*.noise_dbfs", p) for p in table.programs("nodes.*.noise_dbfs")]}
+        for what, unit in (("snr", "db"), ("noise", "dbfs")):
+            limits = tuple(number("channels/sample/snr_range.h", f"{end}_{what}_{unit}") for end in ("lowest", "highest"))
+            for key, program in asked[what]:
+                kind = table.kind_of(key, table.views(program))
+                kind = getattr(kind, "kind", getattr(kind, "number", kind))
+                self.assertEqual((kind.low, kind.high), limits, (key, program))
+
     def test_a_flowgraph_asks_the_table_for_what_is_a_setting(self):
         for key, program, flag in (("radio.edge_samples", "demo", "--edge-samples"), ("link.transmit_lead_slots", "macd", "--lead"),
                                    ("fader.frequency_hz", "fader", "--freq"), ("phy.predictor", "demo", "--predictor")):
@@ -103,6 +115,12 @@ class Once(unittest.TestCase):
         mains = {n: (TOP / n).read_text() for n in sizes.lines() if n.startswith("host/") and n.endswith("main.cpp")}
         self.assertGreater(len(mains), 10)
         self.assertEqual({n for n, text in mains.items() if "PR_SET_PDEATHSIG" in text}, {"host/capture/main.cpp"})
+
+    def test_a_sender_of_ns3_has_one_name(self):
+        found = re.findall(r'^    sender{"([^"]+)"', (TOP / "host/simulator/senders.cpp").read_text(), re.M)
+        self.assertEqual(tuple(found), ns3_tcp.SENDERS)
+        self.assertEqual(table.column("experiment.congestion_control", "choices", ()), list(found))
+        self.assertLessEqual(set(OF_LINUX), set(found))     # whoever asks Linux for one can ask ns-3
 
     def test_the_attenuators_command_has_the_limits_of_its_firmware(self):
         core = "firmware/core/"

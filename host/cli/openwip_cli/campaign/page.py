@@ -22,12 +22,12 @@ def cell(text: str) -> str:
 
 
 def markdown() -> str:
-    short = [(f"`{name}`", f"`{s.key}`", s.words) for name, s in SETTINGS.items() if s.role == EMULATOR and s.key and s.key != name]
+    short = [(f"`{name}`", f"`{s.key}`") for name, s in SETTINGS.items() if s.role == EMULATOR and s.key and s.key != name]
     own = [(f"`{name}`", cell(with_unit(s.kind, s.unit)), s.role, f"`{s.key}`".replace("`None`", ""), s.words)
            for name, s in SETTINGS.items() if s.role != EMULATOR or s.key is None]
     ns3 = [(f"`{name}`", cell(with_unit(s.kind, s.unit)), s.words, ", ".join(f"`{a}`" for a in s.attributes)) for name, s in ns3_tcp.TCP.items()]
     return (HEAD + "\n## Of experiments alone\n\n" + table(("name", "valid", "of", "key", "meaning"), own)
             + "\nAnd `sysctl.tcp_NAME`: whole numbers. Those of TCP are names of `--tcp`, too, with `congestion_control` and `window_bytes`.\n"
-            + "\n## Short names of the emulator's\n\n" + table(("name", "setting", "meaning"), short)
+            + "\n## Short names of the emulator's\n\n" + table(("name", "setting"), short)
             + "\n## Of `--tcp` with `--time ns3`\n\nBeside `sender` and any attribute of ns-3 ([ns3.md](ns3.md)):\n\n"
             + table(("name", "valid", "meaning", "of ns-3"), ns3))

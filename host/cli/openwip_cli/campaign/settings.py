@@ -14,9 +14,8 @@ import dataclasses
 import re
 from typing import Any
 
-from ..runs import ns3_tcp
 from ..settings import emulator, table
-from ..settings.kinds import Choice, Integer, Real, Text
+from ..settings.kinds import Text
 
 EMULATOR, TRAFFIC, TCP, SPIKE, VIEW = "emulator", "traffic", "tcp", "spike", "view"
 START_S = 1.0        # of the traffic, in the time of the channel
@@ -55,8 +54,9 @@ def of_emulator(key: str, words: str) -> Setting:
     return Setting(EMULATOR, s.kind, words, "" if s.unit in words else s.unit, key)
 
 
-def of_tcp(key: str, low: int, high: int, words: str, unit: str = "") -> Setting:
-    return Setting(TCP, Integer(low, high), words, unit, key)
+def of_experiment(key: str) -> Setting:
+    role, part, words, unit, own_key = (table.column(key, name, ()) for name in ("role", "part", "help", "unit", "own_key"))
+    return Setting(role, Named(part) if part else table.kind_of(key, ()), words, unit, own_key or None)
 
 
 class Settings(dict[str, Setting]):
@@ -69,27 +69,7 @@ class Settings(dict[str, Setting]):
 
 
 SETTINGS = Settings({
-    "channel": Setting(EMULATOR, Named("channels"), "channel"),
-    "method": Setting(EMULATOR, Named("methods"), "method"),
+    **{name: of_experiment(key) for name, key in table.names_of("experiment").items()},
     **{name: of_emulator(key, words) for name, (key, words) in table.experiments().items()},
     **{key: of_emulator(key, s.help) for key, s in OF_EMULATE.items()},
-    "workload": Setting(TRAFFIC, Choice("tcp", "flows", "voip", "uploads", "downloads"), "application"),
-    "sender": Setting(TRAFFIC, Named("senders"), "sender"),
-    "congestion_control": Setting(TRAFFIC, Choice(*dict.fromkeys((*OF_LINUX, *ns3_tcp.SENDERS))), "congestion control"),
-    "window_bytes": Setting(TRAFFIC, Integer(0, 2**24), "receiver window (0: tuned by the kernel)", "byte"),
-    "sack": of_tcp("sysctl.tcp_sack", 0, 1, "SACK"),
-    "timestamps": of_tcp("sysctl.tcp_timestamps", 0, 1, "timestamps"),
-    "dsack": of_tcp("sysctl.tcp_dsack", 0, 1, "DSACK"),
-    "frto": of_tcp("sysctl.tcp_frto", 0, 2, "F-RTO"),
-    "rack": of_tcp("sysctl.tcp_recovery", 0, 7, "RACK"),
-    "tail_loss_probe": of_tcp("sysctl.tcp_early_retrans", 0, 4, "tail loss probe"),
-    "reordering": of_tcp("sysctl.tcp_max_reordering", 3, 300, "duplicate ACKs learnt, at most"),
-    "initial_window": of_tcp("initial_window_segments", 1, 100, "initial window", "segments"),
-    "rto_min_ms": of_tcp("rto_min_ms", 1, 60000, "least RTO", "ms"),
-    "mtu": of_tcp("mtu", 256, 1500, "IP packet", "byte"),
-    "qdisc": Setting(TRAFFIC, Choice("none", "fifo", "fq_codel", "codel", "cake"), "queue of the wired bottleneck"),
-    "bottleneck_mbps": Setting(TRAFFIC, Real(0.05, 1000), "rate of the wired bottleneck", "Mbit/s"),
-    "spike_at_s": Setting(SPIKE, Real(0, 3600), "delay spike at", "s"),
-    "spike_s": Setting(SPIKE, Real(0.001, 3600), "delay spike of", "s"),
-    "flow_kb": Setting(VIEW, Integer(1, 10**6), "flow size", "kB"),
 })

@@ -6,44 +6,27 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..errors import BadInput
+from ..settings import table
 from ..settings.command_line import read as read_value
-from ..settings.kinds import ON_OFF, Integer, Kind, Real
 from ..settings.scenario import Scenario
 
-# Of host/simulator/senders.cpp.
-SENDERS = ("cubic", "reno", "bbr", "westwood", "vegas", "veno", "dctcp", "bic", "highspeed", "htcp", "hybla", "illinois", "ledbat", "lp",
-           "scalable", "yeah", "newreno", "tahoe", "coarse-reno", "eifel", "westwood-per-ack")
 SOCKET, BASE = "ns3::TcpSocket::", "ns3::TcpSocketBase::"
 
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    kind: Kind
+    kind: Any
     words: str
     attributes: tuple[str, ...]     # of ns-3 that it is
     unit: str = ""                  # that they want behind the number
 
 
-def on_off(name: str, words: str) -> Setting:
-    return Setting(ON_OFF, words, (BASE + name,))
+def of_table(key: str) -> Setting:
+    return Setting(table.kind_of(key, ()), table.column(key, "help", ()), tuple(table.column(key, "attributes", ())), table.column(key, "unit", ()))
 
 
-TCP = {
-    "sack": on_off("Sack", "SACK"),
-    "timestamps": on_off("Timestamp", "timestamps"),
-    "window_scaling": on_off("WindowScaling", "window scaling"),
-    "limited_transmit": on_off("LimitedTransmit", "limited transmit"),
-    "min_rto_ms": Setting(Real(0, 60000), "least RTO", (BASE + "MinRto",), "ms"),
-    "granularity_ms": Setting(Real(0, 60000), "granularity of the RTO's clock", (BASE + "ClockGranularity",), "ms"),
-    "first_rto_ms": Setting(Real(1, 60000), "RTO before the first sample, of SYN too", ("ns3::RttEstimator::InitialEstimation", SOCKET + "ConnTimeout"), "ms"),
-    "delayed_acks": Setting(Integer(1, 100), "segments of one ACK", (SOCKET + "DelAckCount",)),
-    "delayed_ack_ms": Setting(Real(0, 60000), "longest delay of an ACK", (SOCKET + "DelAckTimeout",), "ms"),
-    "initial_window": Setting(Integer(1, 100), "initial window, segments", (SOCKET + "InitialCwnd",)),
-    "mss": Setting(Integer(64, 9000), "segment, bytes", (SOCKET + "SegmentSize",)),
-    "receive_window": Setting(Integer(1, 2**30), "receiver window, bytes", (SOCKET + "RcvBufSize",)),
-    "send_buffer": Setting(Integer(1, 2**30), "sender's buffer, bytes", (SOCKET + "SndBufSize",)),
-    "tick_ms": Setting(Real(0.001, 60000), "clock of coarse-reno", ("wip::coarse_reno_socket::Tick", "wip::tick_estimator::Tick"), "ms"),
-}
+TCP = {name: of_table(key) for name, key in table.names_of("ns3").items()}
+SENDERS = TCP.pop("sender").kind.words
 WORDS = {"on": "true", "off": "false", "True": "true", "False": "false"}      # of an attribute, as of a setting
 # Sysctls of net.ipv4 that are settings, and those that are as they have to be for ns-3 to be what they ask for.
 OF_LINUX = {"tcp_sack": "sack", "tcp_timestamps": "timestamps", "tcp_window_scaling": "window_scaling"}

@@ -14,6 +14,7 @@ Made from `mac/schema/settings.yaml` by `./openwip get --describe --markdown > d
   nobody: of a running cell only. `*` and `[]` stand for each name of a mapping and each entry of a list, `RUN/` for `$OPENWIP_RUN`.
 - **Live**: who takes it while a cell runs ([controls.md](controls.md)); `./openwip get --describe` says of the others why not.
 """
+OF_OTHER_PAGE = ("experiment", "ns3")     # docs/experiment-settings.md
 COLUMNS = ("key", "option", "default", "valid", "who", "live", "meaning")
 
 
@@ -61,7 +62,7 @@ def row(key: str) -> tuple[str, ...]:
 
 def markdown() -> str:
     groups: dict[str, list[str]] = {}
-    for key in table.entries():
+    for key in (k for k in table.entries() if table.programs(k)[0] not in OF_OTHER_PAGE):
         groups.setdefault(key.partition(".")[0] if "." in key else "", []).append(key)
     for name in [n for n, keys in groups.items() if n and len(keys) == 1]:
         groups.setdefault("", []).extend(groups.pop(name))

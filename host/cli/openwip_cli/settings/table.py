@@ -117,6 +117,11 @@ def nested(values: dict[str, Any]) -> dict[str, Any]:
     return root
 
 
+def names_of(program: str) -> dict[str, str]:
+    """{name: key} of a program whose keys have its name before them."""
+    return {key.removeprefix(f"{program}."): key for key in keys_of(program)}
+
+
 def experiments() -> dict[str, tuple[str, str]]:
     """{name in an experiment: (key, words)}."""
     found: dict[str, tuple[str, str]] = {}
