@@ -135,6 +135,8 @@ def phases(cell: Cell, keeper: KeeperClient, wanted: Station, options: Options, 
                                                 "--set", f"user={system.account()[0]}"], {"OPENWIP_RUN": str(cell.run)}, essential=False))
         if wanted.radio.power is not None:
             progress(carrier(cell))
+            if warned := station.beside_the_carrier(wanted.radio.power):
+                progress(warned)
         progress(f"up: ./openwip exec --name {cell.name} {role} -- COMMAND runs one in its namespace, Ctrl-C ends it")
         follow = Follower(role, progress)
         standstills = slot_path.StandstillWatch(keeper.placement.realtime, places)
